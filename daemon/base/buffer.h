@@ -1,0 +1,40 @@
+// Owned bytes of one record or tensor. Move-only; the memory is not zeroed.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+namespace echoline {
+
+class Buffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(std::size_t bytes) { resize(bytes); }
+
+  std::byte* data() { return data_.get(); }
+  const std::byte* data() const { return data_.get(); }
+  std::size_t size() const { return size_; }
+  std::size_t capacity() const { return capacity_; }
+  std::span<std::byte> span() { return {data_.get(), size_}; }
+  std::span<const std::byte> span() const { return {data_.get(), size_}; }
+
+  // Keeps the allocation when it is large enough; the content is undefined afterwards.
+  void resize(std::size_t bytes) {
+    if (bytes > capacity_) {
+      data_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
+      capacity_ = bytes;
+    }
+    size_ = bytes;
+  }
+
+  // Gives the memory back.
+  void free() { *this = Buffer(); }
+
+ private:
+  std::unique_ptr<std::byte[]> data_;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+};
+
+}  // namespace echoline

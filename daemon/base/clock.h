@@ -1,0 +1,15 @@
+// The monotonic clock, in nanoseconds. Code that decides by time takes the time as an argument.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace echoline {
+
+inline std::uint64_t monotonic_ns() {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                        std::chrono::steady_clock::now().time_since_epoch())
+                                        .count());
+}
+
+}  // namespace echoline

@@ -1,0 +1,88 @@
+// Operating errors as values: a code, what happened, and the chain of contexts it passed through.
+// A programmer's error is not a Status: it aborts (see check.h).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace echoline {
+
+enum class Code : std::uint8_t {
+  kOk,
+  kInvalidArgument,     // the caller's words are wrong; the same call will fail again
+  kNotFound,            // no such file, object, bucket, stream
+  kAlreadyExists,       // a name or an address is taken
+  kPermissionDenied,    // credentials, modes, access lists
+  kFailedPrecondition,  // right words at the wrong time: a changed shard, another fingerprint
+  kResourceExhausted,   // memory, slots, descriptors
+  kUnavailable,         // may pass: network, server, peer
+  kDeadlineExceeded,
+  kCancelled,
+  kDataLoss,            // bytes that are not what they should be
+  kUnimplemented,
+  kInternal,
+};
+
+std::string_view to_string(Code code);
+
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(Code code, std::string message) : code_(code), message_(std::move(message)) {}
+
+  bool ok() const { return code_ == Code::kOk; }
+  Code code() const { return code_; }
+  const std::string& message() const { return message_; }
+
+  // "context: message"; each level says what it was doing, the innermost says what went wrong.
+  Status with_context(std::string_view context) &&;
+
+ private:
+  Code code_ = Code::kOk;
+  std::string message_;
+};
+
+// Status of a failed system call: "what: strerror(error)", with the code that fits the errno.
+Status errno_status(int error, std::string_view what);
+
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  Result(Status status) : state_(std::in_place_index<1>, std::move(status)) {}
+
+  bool ok() const { return state_.index() == 0; }
+  T& value() & { return std::get<0>(state_); }
+  const T& value() const& { return std::get<0>(state_); }
+  T&& value() && { return std::get<0>(std::move(state_)); }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+  Status status() const& { return ok() ? Status() : std::get<1>(state_); }
+
+ private:
+  std::variant<T, Status> state_;
+};
+
+}  // namespace echoline
+
+#define ECHOLINE_CONCAT_INNER(a, b) a##b
+#define ECHOLINE_CONCAT(a, b) ECHOLINE_CONCAT_INNER(a, b)
+
+// Returns the status of `expression` from the calling function unless it is ok.
+#define ECHOLINE_TRY(expression)                                       \
+  do {                                                                 \
+    if (::echoline::Status try_status = (expression); !try_status.ok()) \
+      return try_status;                                               \
+  } while (false)
+
+// ECHOLINE_ASSIGN(auto x, expression): x is the value of the Result, or its status is returned.
+#define ECHOLINE_ASSIGN(declaration, expression)                                        \
+  auto ECHOLINE_CONCAT(result_, __LINE__) = (expression);                               \
+  if (!ECHOLINE_CONCAT(result_, __LINE__).ok()) return ECHOLINE_CONCAT(result_, __LINE__).status(); \
+  declaration = std::move(ECHOLINE_CONCAT(result_, __LINE__)).value()

@@ -1,0 +1,59 @@
+// A decoded sample: named arrays of any type and rank.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/buffer.h"
+#include "echoline/shm/dtype.h"
+
+namespace echoline::decode {
+
+inline constexpr std::size_t kRankMax = 6;
+
+struct Shape {
+  std::array<std::uint32_t, kRankMax> sizes{};
+  std::uint32_t rank = 0;
+
+  bool operator==(const Shape&) const = default;
+  std::span<const std::uint32_t> span() const { return {sizes.data(), rank}; }
+  std::uint64_t elements() const {
+    std::uint64_t product = 1;
+    for (const std::uint32_t size : span()) product *= size;
+    return product;
+  }
+};
+
+// What is known of a field before any record is read. A field without a fixed shape must get one from a
+// later step (or the first record), unless it is ragged.
+struct FieldType {
+  std::string name;
+  shm::DType dtype = shm::kUint8;
+  bool fixed = false;   // `shape` holds for every sample
+  bool ragged = false;  // rank 1, length differs, at most `shape.sizes[0]`
+  bool image = false;   // uint8 [height, width, channels]
+  Shape shape;
+};
+
+// One array of one sample, row-major.
+struct Tensor {
+  shm::DType dtype = shm::kUint8;
+  Shape shape;
+  Buffer bytes;
+};
+
+// The tensors of one sample, in the order of the stream's fields. Buffers are reused from sample to sample.
+struct Sample {
+  std::vector<Tensor> tensors;
+  std::size_t bytes() const {
+    std::size_t sum = 0;
+    for (const Tensor& tensor : tensors) sum += tensor.bytes.size();
+    return sum;
+  }
+};
+
+}  // namespace echoline::decode

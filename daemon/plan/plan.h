@@ -1,0 +1,73 @@
+// Which record is used when: a pure function of (seed, epoch, row, factor list). Integers only; no bytes,
+// no clock, no threads. Rules 1 to 12 of docs/semantics.md.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+
+namespace echoline::plan {
+
+enum class EchoPoint : std::uint8_t { kNone, kRecord, kSample, kAugmented, kBatch };
+enum class LastBatch : std::uint8_t { kDrop, kPartial, kPad };
+
+inline constexpr std::uint64_t kWindowAll = ~std::uint64_t{0};
+
+// What the order depends on. Factors are in thousandths.
+struct PlanSpec {
+  std::uint64_t seed = 0;
+  std::uint32_t lanes = 1;
+  std::uint32_t batch_rows = 1;
+  std::uint64_t shuffle_window = 0;  // 0: the order of the index; kWindowAll: a full permutation
+  EchoPoint echo_point = EchoPoint::kNone;
+  std::uint32_t factor = 1000;
+  std::uint32_t factor_max = 1000;
+  std::uint64_t echo_window = 0;
+  bool allow_repeats = false;
+  std::vector<std::uint64_t> shard_records;  // records of each shard, in index order
+};
+
+// From block `block` of an epoch on, records are admitted with this factor.
+struct FactorChange {
+  std::uint64_t block = 0;
+  std::uint32_t factor = 1000;
+};
+
+// What stands at one row.
+struct RowUse {
+  std::uint64_t record = 0;  // sample id
+  std::uint32_t use = 0;     // counts from 0
+  std::uint32_t uses = 1;    // planned uses of this record in this epoch
+  bool fresh() const { return use == 0; }
+};
+
+// The order of one epoch under one factor list. Immutable; any thread may read it.
+class EpochPlan {
+ public:
+  virtual ~EpochPlan() = default;
+  virtual std::uint64_t rows() const = 0;
+  virtual RowUse at(std::uint64_t row) const = 0;
+  // Rows [row, row + out.size()) at the sequential rate.
+  virtual void read(std::uint64_t row, std::span<RowUse> out) const = 0;
+};
+
+// The order of a stream. Immutable; any thread may read it.
+class Plan {
+ public:
+  static Result<std::unique_ptr<Plan>> create(PlanSpec spec);
+  virtual ~Plan() = default;
+
+  virtual const PlanSpec& spec() const = 0;
+  virtual std::uint64_t record_count() const = 0;
+  // Rows of an epoch without factor changes: floor(N * factor).
+  virtual std::uint64_t rows_per_epoch() const = 0;
+  virtual std::uint64_t block_count() const = 0;
+  // Under batch echo rows stand for whole batches laid end to end: row / batch_rows is the use of a batch.
+  virtual std::unique_ptr<EpochPlan> epoch(std::uint32_t epoch,
+                                           std::span<const FactorChange> changes) const = 0;
+};
+
+}  // namespace echoline::plan

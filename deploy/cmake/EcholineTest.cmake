@@ -1,0 +1,36 @@
+# Test helpers: one executable per folder of tests, one ctest entry per GoogleTest case.
+
+find_package(GTest REQUIRED)
+include(GoogleTest)
+
+# echoline_test(NAME [libraries...]): every *_test.cc of this folder as the executable NAME_test.
+function(echoline_test name)
+  if(NOT ECHOLINE_TESTS)
+    return()
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  list(FILTER sources EXCLUDE REGEX "_(fuzz|bench)\\.cc$")
+  add_executable(${name}_test ${sources})
+  target_link_libraries(${name}_test PRIVATE ${ARGN} GTest::gmock GTest::gtest_main echoline_flags)
+  target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(${name}_test PRIVATE
+    ECHOLINE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ECHOLINE_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS ${name} TIMEOUT 300)
+endfunction()
+
+# echoline_fuzz(NAME SOURCE [libraries...]): a libFuzzer target; ctest runs it briefly.
+function(echoline_fuzz name source)
+  if(NOT ECHOLINE_FUZZ)
+    return()
+  endif()
+  add_executable(${name}_fuzz ${source})
+  target_link_libraries(${name}_fuzz PRIVATE ${ARGN} echoline_flags)
+  target_compile_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
+  target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
+  file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/${name}_corpus)
+  add_test(NAME fuzz.${name}
+    COMMAND ${name}_fuzz -max_total_time=20 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1
+            ${CMAKE_CURRENT_BINARY_DIR}/${name}_corpus)
+  set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz TIMEOUT 120)
+endfunction()
