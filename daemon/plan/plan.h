@@ -14,6 +14,9 @@ namespace echoline::plan {
 enum class EchoPoint : std::uint8_t { kNone, kRecord, kSample, kAugmented, kBatch };
 enum class LastBatch : std::uint8_t { kDrop, kPartial, kPad };
 
+// Changes whenever any order changes; part of the fingerprint and of every state.
+inline constexpr std::uint32_t kPlanVersion = 1;
+
 inline constexpr std::uint64_t kWindowAll = ~std::uint64_t{0};
 
 // What the order depends on. Factors are in thousandths.
@@ -27,6 +30,7 @@ struct PlanSpec {
   std::uint32_t factor_max = 1000;
   std::uint64_t echo_window = 0;
   bool allow_repeats = false;
+  LastBatch last = LastBatch::kDrop;  // matters under batch echo: which batches there are to repeat
   std::vector<std::uint64_t> shard_records;  // records of each shard, in index order
 };
 
@@ -41,6 +45,7 @@ struct RowUse {
   std::uint64_t record = 0;  // sample id
   std::uint32_t use = 0;     // counts from 0
   std::uint32_t uses = 1;    // planned uses of this record in this epoch
+  bool valid = true;         // false only for rows that a short batch under batch echo lacks
   bool fresh() const { return use == 0; }
 };
 
@@ -52,6 +57,8 @@ class EpochPlan {
   virtual RowUse at(std::uint64_t row) const = 0;
   // Rows [row, row + out.size()) at the sequential rate.
   virtual void read(std::uint64_t row, std::span<RowUse> out) const = 0;
+  // Under batch echo: which fresh batch (in `record`) and which of its uses stands at a step.
+  virtual RowUse batch_at(std::uint64_t step) const = 0;
 };
 
 // The order of a stream. Immutable; any thread may read it.

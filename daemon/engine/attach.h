@@ -1,0 +1,45 @@
+// What the engine grants to a trainer that knocks at the door.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+
+#include "base/status.h"
+#include "echoline/shm/door.h"
+
+namespace echoline::engine {
+
+// Who knocks, as the kernel says (SO_PEERCRED).
+struct Peer {
+  uid_t uid = 0;
+  gid_t gid = 0;
+  pid_t pid = 0;  // 0 from another container
+};
+
+// The descriptors stay the engine's: the door duplicates them by sending, before the attachment is withdrawn.
+struct Attachment {
+  shm::AttachReply reply{};  // but magic, versions, code and message, which the door fills in
+  int data_fd = -1;
+  int cursor_fd = -1;
+};
+
+using ReplyFunction = std::function<void(Result<Attachment>)>;
+// Tells the trainer of a connection something, through the door. Callable from any thread.
+using NotifyFunction =
+    std::function<void(std::uint64_t connection, shm::NoticeKind kind, const Status& status)>;
+
+// The engine as the door sees it. Called from the door's thread.
+class AttachHandler {
+ public:
+  virtual ~AttachHandler() = default;
+  // `reply` is called once, at once or later, from any thread. `connection` is never used twice.
+  virtual void attach(std::uint64_t connection, const shm::AttachRequest& request, const Peer& peer,
+                      ReplyFunction reply) = 0;
+  // The trainer is gone, attached or still waiting for its reply.
+  virtual void withdraw(std::uint64_t connection) = 0;
+  virtual void set_notify(NotifyFunction notify) = 0;
+};
+
+}  // namespace echoline::engine

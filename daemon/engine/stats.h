@@ -1,0 +1,76 @@
+// What the engine counts, as plain numbers: read by serve/ for metrics, control and the log.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "decode/sample.h"
+#include "source/source.h"
+
+namespace echoline::engine {
+
+// Who a trainer's wait is charged to (RULES 28).
+enum class WaitCause : std::uint8_t { kFetch, kPrep, kPublish, kPeer, kDaemon };
+inline constexpr std::array<const char*, 5> kWaitCauseNames = {"fetch", "prep", "publish", "peer",
+                                                               "daemon"};
+
+// Time of one stage by state, summed over its threads.
+struct StageStats {
+  std::string stage;  // fetch, prep, publish
+  std::uint64_t busy_ns = 0;
+  std::uint64_t starved_ns = 0;
+  std::uint64_t blocked_ns = 0;
+};
+
+struct ConsumerStats {
+  std::string job;
+  std::uint32_t rank = 0;
+  std::uint32_t world_size = 1;
+  std::uint32_t batch_size = 0;
+  std::uint32_t epoch = 0;  // of the next batch
+  std::uint64_t row = 0;    // of the next batch
+  std::uint64_t batches = 0;
+  std::array<std::uint64_t, 5> wait_ns{};  // by WaitCause
+};
+
+struct StreamStats {
+  std::string name;
+  std::string state;  // opening, ready, failed
+  std::string error;
+  std::string fingerprint;  // 32 hex digits
+  std::string echo_point;   // none, record, sample, augmented, batch
+  std::vector<decode::FieldType> fields;
+  std::uint64_t records = 0;
+  std::uint64_t shards = 0;
+  std::uint64_t rows_per_epoch = 0;
+  std::uint64_t batches_per_epoch = 0;
+  std::uint32_t batch_rows = 0;
+  std::uint32_t factor = 1000;  // thousandths
+  std::uint64_t seed = 0;
+  std::uint64_t samples_fresh = 0;
+  std::uint64_t samples_echoed = 0;
+  std::uint64_t batches = 0;
+  std::map<std::string, std::uint64_t> records_bad;  // by reason
+  std::vector<StageStats> stages;
+  std::vector<ConsumerStats> consumers;
+  double upstream_downstream_ratio = 0;  // R of the paper; 0 while unknown
+  double seconds_to_first_batch = 0;     // 0 while unknown
+  std::uint64_t passes = 0;
+  std::uint64_t slots_free = 0, slots_filling = 0, slots_published = 0;
+  std::map<std::string, std::uint64_t> memory_bytes;  // by use: ring, window, read_ahead, cache
+  source::Counters source;
+  std::string source_scheme;  // file, s3
+  std::uint64_t cache_hits = 0, cache_misses = 0;
+};
+
+struct EngineStats {
+  std::vector<StreamStats> streams;
+  std::uint64_t memory_budget = 0;
+  std::uint64_t memory_reserved = 0;
+  std::uint32_t workers = 0;
+};
+
+}  // namespace echoline::engine
