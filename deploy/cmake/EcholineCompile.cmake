@@ -19,6 +19,9 @@ endif()
 # headers of the rooms it names: an include the other way does not compile.
 function(echoline_room name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  if(NOT sources)
+    return()
+  endif()
   add_library(echoline_${name} STATIC ${sources})
   # A room is included as "NAME/file.h"; a folder of links per room keeps the others out of sight.
   set(view ${CMAKE_BINARY_DIR}/rooms/${name})
