@@ -1,0 +1,128 @@
+// Steps of a pipeline are found by their oneof case; the echo point by what stands before `echo`.
+#include "config/pipeline.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace echoline::config {
+namespace {
+
+const v1::Step* find_step(const v1::Stream& stream, v1::Step::StepCase wanted) {
+  const auto& steps = stream.pipeline();
+  const auto found = std::find_if(steps.begin(), steps.end(), [wanted](const v1::Step& step) {
+    return step.step_case() == wanted;
+  });
+  return found == steps.end() ? nullptr : &*found;
+}
+
+const v1::Step& required_step(const v1::Stream& stream, v1::Step::StepCase wanted) {
+  const v1::Step* step = find_step(stream, wanted);
+  ECHOLINE_CHECK(step != nullptr);
+  return *step;
+}
+
+const v1::Publish& default_publish() {
+  static const v1::Publish publish = [] {
+    v1::Publish value;
+    value.set_slots(8);
+    value.set_sealed(true);
+    return value;
+  }();
+  return publish;
+}
+
+}  // namespace
+
+const v1::Read& read_step(const v1::Stream& stream) {
+  return required_step(stream, v1::Step::kRead).read();
+}
+
+const v1::Decode& decode_step(const v1::Stream& stream) {
+  return required_step(stream, v1::Step::kDecode).decode();
+}
+
+const v1::Batch& batch_step(const v1::Stream& stream) {
+  return required_step(stream, v1::Step::kBatch).batch();
+}
+
+const v1::Publish& publish_step(const v1::Stream& stream) {
+  const v1::Step* step = find_step(stream, v1::Step::kPublish);
+  return step == nullptr ? default_publish() : step->publish();
+}
+
+const v1::Cache* cache_step(const v1::Stream& stream) {
+  const v1::Step* step = find_step(stream, v1::Step::kCache);
+  return step == nullptr ? nullptr : &step->cache();
+}
+
+const v1::Shuffle* shuffle_step(const v1::Stream& stream) {
+  const v1::Step* step = find_step(stream, v1::Step::kShuffle);
+  return step == nullptr ? nullptr : &step->shuffle();
+}
+
+const v1::Echo* echo_step(const v1::Stream& stream) {
+  const v1::Step* step = find_step(stream, v1::Step::kEcho);
+  return step == nullptr ? nullptr : &step->echo();
+}
+
+EchoPlace echo_place(const v1::Stream& stream) {
+  EchoPlace place = EchoPlace::kRecord;
+  for (const v1::Step& step : stream.pipeline()) {
+    if (step.step_case() == v1::Step::kEcho) return place;
+    if (step.step_case() == v1::Step::kDecode) place = EchoPlace::kSample;
+    if (is_augmentation(step.step_case())) place = EchoPlace::kAugmented;
+    if (step.step_case() == v1::Step::kBatch) place = EchoPlace::kBatch;
+  }
+  return EchoPlace::kNone;
+}
+
+std::string_view to_string(EchoPlace place) {
+  switch (place) {
+    case EchoPlace::kNone:
+      return "none";
+    case EchoPlace::kRecord:
+      return "record";
+    case EchoPlace::kSample:
+      return "sample";
+    case EchoPlace::kAugmented:
+      return "augmented";
+    case EchoPlace::kBatch:
+      return "batch";
+  }
+  return "none";
+}
+
+std::uint32_t echo_factor(const v1::Stream& stream) {
+  const v1::Echo* echo = echo_step(stream);
+  return echo == nullptr ? 1000 : echo->factor();
+}
+
+std::uint32_t echo_factor_max(const v1::Stream& stream) {
+  const v1::Echo* echo = echo_step(stream);
+  return echo == nullptr ? 1000 : std::max(echo->max(), echo->factor());
+}
+
+bool is_augmentation(v1::Step::StepCase step) {
+  switch (step) {
+    case v1::Step::kRead:
+    case v1::Step::kCache:
+    case v1::Step::kShuffle:
+    case v1::Step::kDecode:
+    case v1::Step::kEcho:
+    case v1::Step::kBatch:
+    case v1::Step::kPublish:
+    case v1::Step::STEP_NOT_SET:
+      return false;
+    default:
+      return true;
+  }
+}
+
+std::string_view step_name(v1::Step::StepCase step) {
+  const google::protobuf::FieldDescriptor* field =
+      v1::Step::descriptor()->FindFieldByNumber(static_cast<int>(step));
+  return field == nullptr ? std::string_view("nothing") : std::string_view(field->name());
+}
+
+}  // namespace echoline::config
