@@ -111,9 +111,9 @@ struct Descriptor {
 // Written by the daemon alone; one line a word that is watched.
 struct WriterPage {
   alignas(kLineBytes) std::uint64_t published;  // descriptors [0, published) stand
-  alignas(kLineBytes) std::uint32_t bell;       // futex: low 32 bits of published; also rung at a change of state
+  alignas(kLineBytes) std::uint32_t bell;       // futex: changes at every publish and change of state; the value means nothing
   std::uint32_t state;                          // WriterState
-  alignas(kLineBytes) std::uint32_t waiting;    // 1 while the writer sleeps for a release: ring the cursor's bell
+  alignas(kLineBytes) std::uint32_t waiting;    // 1 while the writer sleeps for a release: wake the cursor's bell
   std::uint32_t reserved0[31];
 };
 
