@@ -34,8 +34,7 @@ inline void write_published(WriterPage& writer, std::uint64_t count) {
 // W2. Changes the bell, after a publish or a change of state. The value is a count of rings and
 // means nothing.
 inline void ring_writer_bell(WriterPage& writer) {
-  const std::uint32_t rings = word(writer.bell).load(std::memory_order_relaxed);
-  word(writer.bell).store(rings + 1, std::memory_order_seq_cst);
+  word(writer.bell).fetch_add(1, std::memory_order_seq_cst);
 }
 
 // W3. After W2: does this reader sleep, or is it about to? If so for any reader:
