@@ -58,8 +58,9 @@ class Ring {
   virtual const RingSpec& spec() const = 0;
   virtual std::uint64_t bytes() const = 0;
 
-  // Where row `arena_row` of a field stands. Field i is spec().fields[i]; consecutive rows are contiguous for
-  // up to batch_rows rows, also across the arena's end. Ragged: `slot` and row within it; see finish_ragged.
+  // Where row `arena_row` of a field stands. Field i is spec().fields[i]; consecutive rows are
+  // contiguous for up to batch_rows rows, also across the arena's end. Ragged: `slot` and row
+  // within it; see finish_ragged.
   virtual std::byte* row(std::size_t field, std::uint64_t arena_row) = 0;
   virtual std::byte* ragged_row(std::size_t field, std::uint32_t slot, std::uint32_t row) = 0;
   // Per-row words beside the fields.
@@ -77,12 +78,14 @@ class Ring {
 
   // What every reader has released: descriptors [0, released()). Without readers it stands still.
   virtual std::uint64_t released() = 0;
-  // Sleeps until released() >= count, the deadline (monotonic_ns), or `interrupt`; says whether it was reached.
+  // Sleeps until released() >= count, the deadline (monotonic_ns), or `interrupt`; says whether it
+  // was reached.
   virtual bool wait_released(std::uint64_t count, std::uint64_t deadline_ns) = 0;
   virtual void interrupt() = 0;
 
   // A reader counts for reclaiming from the descriptor it starts at, in one step with its choice:
-  // `first_sequence` is clamped to [released(), published()]; the value taken is in `first_sequence`.
+  // `first_sequence` is clamped to [released(), published()]; the value taken is in
+  // `first_sequence`.
   struct Reader {
     std::uint64_t id = 0;
     std::uint64_t first_sequence = 0;

@@ -1,0 +1,26 @@
+// How much memory can still be taken, by the machine and by each control group that holds this
+// process. A memfd larger than that would not be refused by the kernel: somebody would be killed
+// while it is filled.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace echoline::ring {
+
+struct FreeMemory {
+  std::uint64_t bytes = 0;
+  std::string limit;  // what bounds it: "the machine", or the control group's folder
+};
+
+// Where the kernel tells it. Other folders in tests.
+struct MemoryFolders {
+  std::string proc = "/proc";
+  std::string cgroup = "/sys/fs/cgroup";
+};
+
+// The least of MemAvailable and of what each control group (v1 or v2) up to the root still allows;
+// page cache that can be dropped counts as free. Unreadable files bound nothing.
+FreeMemory free_memory(const MemoryFolders& folders = {});
+
+}  // namespace echoline::ring

@@ -1,0 +1,43 @@
+// The daemon's writable view of a ring: the front part once, each arena of fixed rows twice back to
+// back.
+#pragma once
+
+#include <boost/interprocess/mapped_region.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/status.h"
+#include "echoline/shm/ring_layout.h"
+#include "ring/layout.h"
+
+namespace echoline::ring {
+
+// Owns its mappings; the descriptor may be closed afterwards. Addresses stay the same for its life.
+// Reading the members is for any thread.
+class Mapping {
+ public:
+  static Result<Mapping> map(int fd, const Layout& layout);
+
+  shm::RingHeader& header() const { return *at<shm::RingHeader>(0); }
+  shm::FieldEntry* fields() const { return at<shm::FieldEntry>(header().fields.offset); }
+  shm::Descriptor* descriptors() const { return at<shm::Descriptor>(header().descriptors.offset); }
+  shm::WriterPage& writer() const { return *at<shm::WriterPage>(header().writer.offset); }
+  // Row 0 of a field; of a fixed one, 2 * arena_rows rows can be addressed from here.
+  std::byte* arena(std::size_t field) const { return arenas_[field]; }
+  // Of a ragged field; else null.
+  std::uint64_t* offsets(std::size_t field) const { return offsets_[field]; }
+
+ private:
+  template <typename T>
+  T* at(std::uint64_t offset) const {
+    return reinterpret_cast<T*>(front_ + offset);
+  }
+
+  std::vector<boost::interprocess::mapped_region> regions_;
+  std::byte* front_ = nullptr;
+  std::vector<std::byte*> arenas_;
+  std::vector<std::uint64_t*> offsets_;
+};
+
+}  // namespace echoline::ring

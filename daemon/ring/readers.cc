@@ -1,0 +1,136 @@
+#include "ring/readers.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/interprocess/exceptions.hpp>
+#include <cerrno>
+
+#include "echoline/shm/cursor_steps.h"
+#include "ring/memory.h"
+
+namespace echoline::ring {
+namespace {
+
+namespace bip = boost::interprocess;
+
+template <typename T>
+T claim(const T& value) {
+  return shm::word(value).load(std::memory_order_relaxed);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Cursor>> Cursor::create() {
+  auto cursor = std::make_shared<Cursor>();
+  ECHOLINE_ASSIGN(cursor->fd_, make_shared_memory("echoline-cursor", shm::kPageBytes));
+  // Without the seals a peer could cut the page off and kill the daemon by SIGBUS.
+  ECHOLINE_TRY(seal_shared_memory(cursor->fd(), Sealing::kSize));
+  try {
+    cursor->region_ =
+        bip::mapped_region(Mappable{cursor->fd()}, bip::read_only, 0, shm::kPageBytes);
+  } catch (const bip::interprocess_exception& error) {
+    return errno_status(error.get_native_error(), "mapping a reader's cursor");
+  }
+  return cursor;
+}
+
+Status Cursor::start(std::uint64_t id, std::uint64_t first_sequence) {
+  shm::CursorPage page{};
+  page.released = first_sequence;
+  page.bell = static_cast<std::uint32_t>(first_sequence);
+  // Written, not mapped: the daemon's mapping of a cursor is read-only.
+  if (pwrite(fd(), &page, sizeof page, 0) != static_cast<ssize_t>(sizeof page))
+    return errno_status(errno, "writing a reader's first cursor");
+  id_ = id;
+  released_ = seen_ = first_sequence;
+  return {};
+}
+
+const shm::CursorPage& Cursor::page() const {
+  return *static_cast<const shm::CursorPage*>(region_.get_address());
+}
+
+std::uint64_t Cursor::take_claim(std::uint64_t published) {
+  seen_ = shm::read_released(page());
+  if (seen_ < released_ || seen_ > published) misbehaved_ = true;
+  // A reader that lied once isn't believed again: what it holds stays held until it is removed.
+  if (!misbehaved_) released_ = seen_;
+  return released_;
+}
+
+ReaderView Cursor::view() const {
+  ReaderView view;
+  view.released = released_;
+  view.waiting_since_ns = claim(page().waiting_since_ns);
+  view.wait_ns = claim(page().wait_ns);
+  view.batches = claim(page().batches);
+  view.next_row = claim(page().next_row);
+  view.next_epoch = claim(page().next_epoch);
+  view.misbehaved = misbehaved_;
+  return view;
+}
+
+std::size_t Readers::refresh(std::uint64_t published) {
+  std::size_t slowest = 0;
+  std::uint64_t least = 0;
+  for (std::size_t i = 0; i < cursors_.size(); ++i) {
+    const std::uint64_t released = cursors_[i]->take_claim(published);
+    if (i != 0 && released >= least) continue;
+    least = released;
+    slowest = i;
+  }
+  if (!cursors_.empty()) floor_ = std::max(floor_, least);
+  return slowest;
+}
+
+Result<Ring::Reader> Readers::add(std::uint64_t first_sequence,
+                                  const std::atomic<std::uint64_t>& published) {
+  // Made before the lock is taken: the writer, who needs it for each batch, isn't held up by the
+  // kernel.
+  ECHOLINE_ASSIGN(std::shared_ptr<Cursor> cursor, Cursor::create());
+  const std::lock_guard lock(mutex_);
+  // The choice and the counting are one step: `floor_` can't rise above `first` before the cursor
+  // counts.
+  const std::uint64_t end = published.load(std::memory_order_acquire);
+  refresh(end);
+  const std::uint64_t first = std::clamp(first_sequence, floor_, end);
+  ECHOLINE_TRY(cursor->start(next_id_++, first));
+  cursors_.push_back(std::move(cursor));
+  return Ring::Reader{cursors_.back()->id(), first, cursors_.back()->fd()};
+}
+
+void Readers::remove(std::uint64_t id, std::uint64_t published) {
+  const std::lock_guard lock(mutex_);
+  refresh(published);
+  std::erase_if(cursors_, [id](const auto& cursor) { return cursor->id() == id; });
+}
+
+std::uint64_t Readers::released(std::uint64_t published) {
+  const std::lock_guard lock(mutex_);
+  refresh(published);
+  return floor_;
+}
+
+Readers::Slowest Readers::slowest(std::uint64_t published) {
+  const std::lock_guard lock(mutex_);
+  const std::size_t slowest = refresh(published);
+  if (cursors_.empty()) return {};
+  return {cursors_[slowest], cursors_[slowest]->seen()};
+}
+
+bool Readers::any_waits() const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(cursors_.begin(), cursors_.end(),
+                     [](const auto& cursor) { return shm::reader_waits(cursor->page()); });
+}
+
+ReaderView Readers::view(std::uint64_t id, std::uint64_t published) {
+  const std::lock_guard lock(mutex_);
+  refresh(published);
+  for (const auto& cursor : cursors_)
+    if (cursor->id() == id) return cursor->view();
+  return {};
+}
+
+}  // namespace echoline::ring
