@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# Installs what the tests need, builds, runs the tests, ends with ctest's summary. Safe to run again at once.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+
+usage() {
+  cat <<'TEXT'
+usage: tests/run.sh [--sanitizers | --fuzz | --lint] [-- CTEST-OPTIONS...]
+Installs the Debian packages and Python modules that the tests need (as root; otherwise it prints the one
+apt line), builds in build/, runs every test and ends with ctest's summary. Running it again rebuilds nothing.
+
+  --sanitizers   instead: all tests under AddressSanitizer and UndefinedBehaviorSanitizer, then those of
+                 the concurrent parts under ThreadSanitizer
+  --fuzz         instead: every fuzzer for a short while (clang)
+  --lint         instead: clang-format and clang-tidy over all files
+  --help         this text
+
+ECHOLINE_TEST_DATA=DIR lets tests also use the larger real data sets in DIR. What follows -- goes to ctest,
+as in: tests/run.sh -- -R ring
+TEXT
+}
+
+mode=tests
+case ${1:-} in
+  -h|--help) usage; exit 0 ;;
+  --sanitizers|--fuzz|--lint) mode=${1#--}; shift ;;
+esac
+if [[ ${1:-} == -- ]]; then
+  shift
+elif [[ $# -gt 0 ]]; then
+  usage >&2
+  exit 2
+fi
+
+jobs=$(nproc)
+export CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-$jobs}
+
+# Python modules and the S3 server of the tests, in a virtual environment of the build folder.
+python_environment() {
+  local venv=$root/build/venv requirements=tests/requirements.txt
+  if [[ ! -f $requirements ]]; then return; fi
+  if ! cmp -s "$requirements" "$venv/installed.txt"; then
+    echo "-- Python modules of the tests"
+    python3 -m venv "$venv"
+    if ! PIP_DISABLE_PIP_VERSION_CHECK=1 "$venv/bin/pip" install --quiet --requirement "$requirements"; then
+      echo "run.sh: pip cannot install $requirements; the tests need a package index within reach" >&2
+      exit 1
+    fi
+    cp "$requirements" "$venv/installed.txt"
+  fi
+  export ECHOLINE_PYTHON=$venv/bin/python3
+  export PATH=$venv/bin:$PATH
+}
+
+# build PRESET [TARGET...]: configures and builds; quiet unless something is to be done.
+build() {
+  local preset=$1
+  shift
+  cmake --preset "$preset" >"build/$preset.log" 2>&1 || { cat "build/$preset.log" >&2; exit 1; }
+  cmake --build --preset "$preset" --parallel "$jobs" ${@:+--target "$@"}
+}
+
+# Under TSan the address space must not be scattered wider than the sanitizer's shadow allows.
+fixed_addresses() {
+  if setarch "$(uname -m)" -R true 2>/dev/null; then setarch "$(uname -m)" -R "$@"; else "$@"; fi
+}
+
+run_tests() {
+  build release
+  ctest --preset release "$@"
+}
+
+run_sanitizers() {
+  local failed=0
+  echo "-- AddressSanitizer and UndefinedBehaviorSanitizer"
+  build asan
+  ctest --preset asan "$@" || failed=1
+  echo "-- ThreadSanitizer"
+  build tsan
+  fixed_addresses ctest --preset tsan "$@" || failed=1
+  return $failed
+}
+
+run_fuzz() {
+  build fuzz
+  ctest --preset fuzz "$@"
+}
+
+run_lint() {
+  build release
+  git ls-files -- '*.cc' '*.h' '*.hpp' | xargs clang-format --dry-run --Werror
+  git ls-files -- 'daemon/*.cc' 'client/src/*.cc' |
+    xargs -P "$jobs" -n 4 clang-tidy --quiet -p build/release --warnings-as-errors='*'
+}
+
+sections=(build test)
+if [[ $mode != tests ]]; then sections+=(ci); fi
+deploy/install-packages.sh "${sections[@]}"
+mkdir -p build
+python_environment
+"run_$mode" "$@"
