@@ -15,8 +15,8 @@ class Decode;
 
 namespace echoline::decode {
 
-// Per-thread state of decoding (the JPEG library's objects, row buffers); reused, so that nothing is
-// allocated per sample in the steady state.
+// Per-thread state of decoding (the JPEG library's objects, row buffers); reused, so that nothing
+// is allocated per sample in the steady state.
 class Scratch {
  public:
   virtual ~Scratch() = default;
@@ -31,9 +31,9 @@ class Decoder {
 
   virtual const std::vector<FieldType>& fields() const = 0;
   virtual std::unique_ptr<Scratch> make_scratch() const = 0;
-  // A failure is the decoder's verdict on the record: Status.message() names the field and the reason.
-  // `Status.code()`: kNotFound missing field, kDataLoss corrupt, kResourceExhausted over a cap,
-  // kInvalidArgument a value of the wrong kind (no number, wrong shape).
+  // A failure is the decoder's verdict on the record: Status.message() names the field and the
+  // reason. `Status.code()`: kNotFound missing field, kDataLoss corrupt, kResourceExhausted over a
+  // cap, kInvalidArgument a value of the wrong kind (no number, wrong shape).
   virtual Status decode(const record::Fields& record, Scratch& scratch, Sample& out) const = 0;
 };
 

@@ -28,8 +28,8 @@ struct Shape {
   }
 };
 
-// What is known of a field before any record is read. A field without a fixed shape must get one from a
-// later step (or the first record), unless it is ragged.
+// What is known of a field before any record is read. A field without a fixed shape must get one
+// from a later step (or the first record), unless it is ragged.
 struct FieldType {
   std::string name;
   shm::DType dtype = shm::kUint8;
@@ -46,7 +46,8 @@ struct Tensor {
   Buffer bytes;
 };
 
-// The tensors of one sample, in the order of the stream's fields. Buffers are reused from sample to sample.
+// The tensors of one sample, in the order of the stream's fields. Buffers are reused from sample to
+// sample.
 struct Sample {
   std::vector<Tensor> tensors;
   std::size_t bytes() const {

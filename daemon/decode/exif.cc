@@ -1,0 +1,97 @@
+#include "decode/exif.h"
+
+#include <cstring>
+
+namespace echoline::decode {
+namespace {
+
+constexpr std::uint32_t kTagOrientation = 0x0112;
+constexpr std::size_t kEntryBytes = 12;
+
+// Unsigned integers of a TIFF structure; 0 beyond its end.
+class TiffView {
+ public:
+  explicit TiffView(std::span<const std::byte> bytes)
+      : bytes_(bytes), big_endian_(bytes.size() > 1 && bytes[0] == std::byte{'M'}) {}
+
+  std::uint32_t u16(std::size_t offset) const { return number(offset, 2); }
+  std::uint32_t u32(std::size_t offset) const { return number(offset, 4); }
+
+ private:
+  std::uint32_t number(std::size_t offset, std::size_t width) const {
+    if (offset > bytes_.size() || bytes_.size() - offset < width) return 0;
+    std::uint32_t value = 0;
+    for (std::size_t i = 0; i < width; ++i) {
+      const std::size_t place = big_endian_ ? i : width - 1 - i;
+      value = value << 8 | std::to_integer<std::uint32_t>(bytes_[offset + place]);
+    }
+    return value;
+  }
+
+  std::span<const std::byte> bytes_;
+  bool big_endian_;
+};
+
+struct Turn {
+  bool transpose;  // rows become columns, before the mirrors
+  bool mirror_rows;
+  bool mirror_columns;
+};
+
+// Upright pixel (y, x) is stored at (y, x), swapped if `transpose`, then counted from the far end.
+constexpr Turn turn_of(Orientation orientation) {
+  constexpr Turn kTurns[] = {{false, false, false}, {false, false, true}, {false, true, true},
+                             {false, true, false},  {true, false, false}, {true, true, false},
+                             {true, true, true},    {true, false, true}};
+  return kTurns[orientation - 1];
+}
+
+}  // namespace
+
+std::optional<std::span<const std::byte>> exif_of_app1(std::span<const std::byte> payload) {
+  constexpr char kName[] = {'E', 'x', 'i', 'f', 0, 0};
+  if (payload.size() < sizeof kName || std::memcmp(payload.data(), kName, sizeof kName) != 0) {
+    return std::nullopt;
+  }
+  return payload.subspan(sizeof kName);
+}
+
+Orientation exif_orientation(std::span<const std::byte> tiff) {
+  const TiffView view(tiff);
+  const std::size_t directory = view.u32(4);
+  const std::size_t entries = view.u16(directory);
+  for (std::size_t i = 0; i < entries; ++i) {
+    const std::size_t entry = directory + 2 + i * kEntryBytes;
+    if (view.u16(entry) != kTagOrientation) continue;
+    const std::uint32_t value = view.u16(entry + 8);
+    return value >= 1 && value <= 8 ? static_cast<Orientation>(value) : Orientation{1};
+  }
+  return 1;
+}
+
+Region stored_region(const Region& region, const ImageSize& stored, Orientation orientation) {
+  const Turn turn = turn_of(orientation);
+  Region found = region;
+  if (turn.transpose) found = {region.left, region.top, region.width, region.height};
+  if (turn.mirror_rows) found.top = stored.height - found.top - found.height;
+  if (turn.mirror_columns) found.left = stored.width - found.left - found.width;
+  return found;
+}
+
+void turn_upright(const std::uint8_t* stored, const ImageSize& size, std::size_t channels,
+                  Orientation orientation, std::uint8_t* out) {
+  const Turn turn = turn_of(orientation);
+  const std::uint32_t height = turn.transpose ? size.width : size.height;
+  const std::uint32_t width = turn.transpose ? size.height : size.width;
+  for (std::uint32_t y = 0; y < height; ++y) {
+    for (std::uint32_t x = 0; x < width; ++x, out += channels) {
+      std::size_t row = turn.transpose ? x : y;
+      std::size_t column = turn.transpose ? y : x;
+      if (turn.mirror_rows) row = size.height - 1 - row;
+      if (turn.mirror_columns) column = size.width - 1 - column;
+      std::memcpy(out, stored + (row * size.width + column) * channels, channels);
+    }
+  }
+}
+
+}  // namespace echoline::decode

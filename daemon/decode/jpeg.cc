@@ -1,0 +1,217 @@
+#include "decode/jpeg.h"
+
+#include <fmt/format.h>
+
+#include <csetjmp>
+#include <cstdio>  // jpeglib.h needs FILE
+#include <cstring>
+#include <new>
+
+// In this order: jerror.h goes by what jpeglib.h says the library can do.
+#include <jerror.h>
+#include <jpeglib.h>
+
+#include "base/buffer.h"
+#include "decode/colors.h"
+#include "decode/exif.h"
+
+namespace echoline::decode {
+namespace {
+
+// What libjpeg calls back into; errors leave it by longjmp, so that no frame between may own
+// anything.
+struct Hooks {
+  jpeg_error_mgr errors;
+  jpeg_progress_mgr progress;
+  std::jmp_buf jump;
+  Code code = Code::kDataLoss;
+  std::uint32_t scans_max = 0;
+  char message[JMSG_LENGTH_MAX] = {};
+};
+
+Hooks& hooks_of(j_common_ptr common) { return *static_cast<Hooks*>(common->client_data); }
+
+[[noreturn]] void give_up(j_common_ptr common) {
+  Hooks& hooks = hooks_of(common);
+  hooks.errors.format_message(common, hooks.message);
+  std::longjmp(hooks.jump, 1);
+}
+
+// Of the warnings only those mean lost pixels; others are about colour profiles, stray bytes and
+// the like.
+bool means_corrupt(int message) {
+  switch (message) {
+    case JWRN_HIT_MARKER:
+    case JWRN_HUFF_BAD_CODE:
+    case JWRN_ARITH_BAD_CODE:
+    case JWRN_MUST_RESYNC:
+    case JWRN_JPEG_EOF:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void on_message(j_common_ptr common, int level) {
+  if (level < 0 && means_corrupt(common->err->msg_code)) give_up(common);
+}
+
+void on_error(j_common_ptr common) {
+  Hooks& hooks = hooks_of(common);
+  if (common->err->msg_code == JERR_OUT_OF_MEMORY) hooks.code = Code::kResourceExhausted;
+  give_up(common);
+}
+
+void on_progress(j_common_ptr common) {
+  Hooks& hooks = hooks_of(common);
+  const auto* info = reinterpret_cast<j_decompress_ptr>(common);
+  if (info->input_scan_number <= static_cast<int>(hooks.scans_max)) return;
+  hooks.code = Code::kResourceExhausted;
+  std::snprintf(hooks.message, sizeof hooks.message, "more than %u scans", hooks.scans_max);
+  std::longjmp(hooks.jump, 1);
+}
+
+class JpegReader final : public ImageReader {
+ public:
+  JpegReader();
+  ~JpegReader() override { jpeg_destroy_decompress(&info_); }
+  JpegReader(const JpegReader&) = delete;
+  JpegReader& operator=(const JpegReader&) = delete;
+
+  Result<ImageHeader> open(std::span<const std::byte> file, const ImageLimits& limits,
+                           bool exif) override;
+  Status read(const Region& region, Colors colors, std::uint8_t* out) override;
+
+ private:
+  // Runs `action`, which must own nothing, and turns a jump out of it into a Status; in that case
+  // the object is reset.
+  template <typename Action>
+  Status guarded(const Action& action);
+  Status check_length(std::span<const std::byte> file) const;
+  Orientation orientation() const;
+  void choose_colors(Colors colors);
+  void read_rows(const Region& region, Colors colors, std::uint8_t* out);
+  void convert_row(const Region& region, Colors colors, std::uint8_t* out);
+
+  jpeg_decompress_struct info_{};
+  Hooks hooks_;
+  Buffer row_;
+};
+
+JpegReader::JpegReader() {
+  info_.err = jpeg_std_error(&hooks_.errors);
+  hooks_.errors.error_exit = on_error;
+  hooks_.errors.emit_message = on_message;
+  hooks_.progress.progress_monitor = on_progress;
+  info_.client_data = &hooks_;
+  const Status status = guarded([this] { jpeg_create_decompress(&info_); });
+  if (!status.ok()) throw std::bad_alloc();  // creating fails for want of memory alone
+  info_.client_data = &hooks_;
+  info_.progress = &hooks_.progress;
+}
+
+template <typename Action>
+Status JpegReader::guarded(const Action& action) {
+  hooks_.code = Code::kDataLoss;
+  if (setjmp(hooks_.jump) == 0) {
+    action();
+    return {};
+  }
+  if (info_.mem != nullptr) jpeg_abort_decompress(&info_);
+  return {hooks_.code, fmt::format("JPEG: {}", hooks_.message)};
+}
+
+Result<ImageHeader> JpegReader::open(std::span<const std::byte> file, const ImageLimits& limits,
+                                     bool exif) {
+  hooks_.scans_max = limits.scans_max;
+  ECHOLINE_TRY(guarded([&] {
+    jpeg_abort_decompress(&info_);
+    jpeg_mem_src(&info_, reinterpret_cast<const unsigned char*>(file.data()), file.size());
+    jpeg_save_markers(&info_, JPEG_APP0 + 1, exif ? 0xFFFF : 0);
+    jpeg_read_header(&info_, TRUE);
+  }));
+  ImageHeader header;
+  header.size = {info_.image_height, info_.image_width};
+  ECHOLINE_TRY(check_size(header.size, limits, "JPEG"));
+  ECHOLINE_TRY(check_length(file));
+  if (exif) header.orientation = orientation();
+  return header;
+}
+
+// Each block of 64 samples takes at least a bit of Huffman code: a file that claims more was cut,
+// and is refused before memory for its pixels is taken.
+Status JpegReader::check_length(std::span<const std::byte> file) const {
+  if (info_.arith_code) return {};
+  std::uint64_t blocks = 0;
+  for (int i = 0; i < info_.num_components; ++i) {
+    const jpeg_component_info& component = info_.comp_info[i];
+    blocks += std::uint64_t{component.width_in_blocks} * component.height_in_blocks;
+  }
+  if (blocks / 8 <= file.size()) return {};
+  return {Code::kDataLoss,
+          fmt::format("JPEG: {} bytes cannot hold the {} x {} pixels of its header", file.size(),
+                      info_.image_width, info_.image_height)};
+}
+
+Orientation JpegReader::orientation() const {
+  for (jpeg_saved_marker_ptr marker = info_.marker_list; marker != nullptr; marker = marker->next) {
+    const std::span<const std::byte> payload(reinterpret_cast<const std::byte*>(marker->data),
+                                             marker->data_length);
+    if (const auto tiff = exif_of_app1(payload)) return exif_orientation(*tiff);
+  }
+  return 1;
+}
+
+void JpegReader::choose_colors(Colors colors) {
+  switch (info_.jpeg_color_space) {
+    case JCS_CMYK:
+    case JCS_YCCK:
+      info_.out_color_space = JCS_CMYK;
+      break;
+    case JCS_GRAYSCALE:
+      info_.out_color_space = colors == Colors::kGray ? JCS_GRAYSCALE : JCS_RGB;
+      break;
+    default:
+      info_.out_color_space = JCS_RGB;
+  }
+}
+
+Status JpegReader::read(const Region& region, Colors colors, std::uint8_t* out) {
+  row_.resize(std::size_t{info_.image_width} * 4);
+  return guarded([&] {
+    choose_colors(colors);
+    jpeg_start_decompress(&info_);
+    read_rows(region, colors, out);
+    jpeg_abort_decompress(&info_);  // rows below the region are never decoded
+  });
+}
+
+void JpegReader::read_rows(const Region& region, Colors colors, std::uint8_t* out) {
+  const std::size_t row_bytes = region.width * channel_count(colors);
+  const bool direct = region.width == info_.output_width &&
+                      info_.output_components == static_cast<int>(channel_count(colors));
+  auto* row = reinterpret_cast<JSAMPROW>(row_.data());
+  while (info_.output_scanline < region.top) jpeg_read_scanlines(&info_, &row, 1);
+  for (std::uint32_t y = 0; y < region.height; ++y) {
+    JSAMPROW target = out + y * row_bytes;
+    jpeg_read_scanlines(&info_, direct ? &target : &row, 1);
+    if (!direct) convert_row(region, colors, target);
+  }
+}
+
+void JpegReader::convert_row(const Region& region, Colors colors, std::uint8_t* out) {
+  const auto channels = static_cast<std::size_t>(info_.output_components);
+  auto* pixels = reinterpret_cast<std::uint8_t*>(row_.data()) + region.left * channels;
+  if (info_.out_color_space == JCS_CMYK) inverted_cmyk_to_rgb(pixels, region.width, pixels);
+  if (channels != 1 && colors == Colors::kGray) {
+    rgb_to_gray(pixels, region.width, out);
+  } else {
+    std::memcpy(out, pixels, region.width * channel_count(colors));
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<ImageReader> make_jpeg_reader() { return std::make_unique<JpegReader>(); }
+
+}  // namespace echoline::decode

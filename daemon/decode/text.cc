@@ -1,0 +1,65 @@
+// Ragged fields: text, checked to be UTF-8, and bytes as they are. Both uint8 of rank 1.
+#include <fmt/format.h>
+
+#include <cstring>
+#include <limits>
+
+#include "decode/field.h"
+#include "decode/utf8.h"
+#include "echoline/v1/config.pb.h"
+
+namespace echoline::decode {
+namespace {
+
+constexpr std::uint64_t kBytesMaxDefault = 64 << 10;
+
+class TextField final : public Field {
+ public:
+  TextField(bool utf8, std::uint32_t bytes_max) : utf8_(utf8), bytes_max_(bytes_max) {}
+
+  FieldType type() const override {
+    FieldType type;
+    type.ragged = true;
+    type.shape = {{bytes_max_}, 1};
+    return type;
+  }
+
+  // An empty value is a value.
+  Status read(std::span<const std::byte> bytes, Bench&, Tensor& out) const override {
+    if (bytes.size() > bytes_max_) {
+      return {Code::kResourceExhausted,
+              fmt::format("{} bytes are more than max_bytes, {}", bytes.size(), bytes_max_)};
+    }
+    if (utf8_) ECHOLINE_TRY(check_utf8(bytes));
+    out.dtype = shm::kUint8;
+    out.shape = {{static_cast<std::uint32_t>(bytes.size())}, 1};
+    out.bytes.resize(bytes.size());
+    if (!bytes.empty()) std::memcpy(out.bytes.data(), bytes.data(), bytes.size());
+    return {};
+  }
+
+ private:
+  static Status check_utf8(std::span<const std::byte> bytes) {
+    const std::size_t valid = valid_utf8_bytes(bytes);
+    if (valid == bytes.size()) return {};
+    return {Code::kDataLoss,
+            fmt::format("not UTF-8 from byte {} on: {}", valid, quoted(bytes.subspan(valid)))};
+  }
+
+  const bool utf8_;
+  const std::uint32_t bytes_max_;
+};
+
+}  // namespace
+
+FieldResult make_text_field(const v1::DecodeField& entry) {
+  const std::uint64_t bytes_max = entry.max_bytes() == 0 ? kBytesMaxDefault : entry.max_bytes();
+  if (bytes_max > std::numeric_limits<std::uint32_t>::max()) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("max_bytes is {}; less than 4 GiB is allowed", bytes_max));
+  }
+  return std::unique_ptr<Field>(
+      new TextField(entry.as() == "text", static_cast<std::uint32_t>(bytes_max)));
+}
+
+}  // namespace echoline::decode

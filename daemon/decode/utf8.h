@@ -1,0 +1,13 @@
+// Whether bytes are well-formed UTF-8.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace echoline::decode {
+
+// Bytes before the first that is not part of a well-formed sequence (RFC 3629: no overlong forms,
+// no surrogates, nothing above U+10FFFF); the size if all are.
+std::size_t valid_utf8_bytes(std::span<const std::byte> text);
+
+}  // namespace echoline::decode
