@@ -8,8 +8,10 @@
 #include <new>
 
 // In this order: jerror.h goes by what jpeglib.h says the library can do.
-#include <jerror.h>
+// clang-format off
 #include <jpeglib.h>
+#include <jerror.h>
+// clang-format on
 
 #include "base/buffer.h"
 #include "decode/colors.h"
