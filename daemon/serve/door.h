@@ -1,5 +1,6 @@
-// The door: a Unix socket through which trainers attach. One thread of its own; it ends half handshakes by
-// deadline, bounds its connections, and learns of a trainer's death from its socket at once.
+// The door: a Unix socket through which trainers attach. One thread of its own; it ends half
+// handshakes by deadline, bounds its connections, and learns of a trainer's death from its socket
+// at once.
 #pragma once
 
 #include <cstdint>

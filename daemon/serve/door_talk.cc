@@ -1,0 +1,90 @@
+// The part of the door's thread that talks: requests heard, replies and notices delivered.
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "base/log.h"
+#include "serve/door_loop.h"
+#include "serve/door_message.h"
+
+namespace echoline::serve {
+
+void DoorLoop::hear(std::uint64_t id) {
+  const auto found = connections_.find(id);
+  // Closed by an earlier event of the same round.
+  if (found == connections_.end()) return;
+  Connection& connection = found->second;
+  std::array<std::byte, sizeof(shm::AttachRequest) + 1> buffer;
+  const Received received = receive(connection.socket.get(), buffer);
+  if (received.kind == Received::kNothing) return;
+  if (received.kind == Received::kGone) return close(id);
+  if (connection.standing != Standing::kArrived) {
+    // Nothing is to be said after a request: a peer of another kind, or a hostile one.
+    log_warning("door", "process {} of user {} spoke out of turn; detached", connection.peer.pid,
+                connection.peer.uid);
+    return close(id);
+  }
+  if (received.kind == Received::kDescriptors)
+    return refuse(id, Status(Code::kInvalidArgument, "attach request: descriptors are not taken"));
+  ask(id, connection, std::span(buffer).first(received.bytes));
+}
+
+void DoorLoop::ask(std::uint64_t id, Connection& connection, std::span<const std::byte> message) {
+  const Result<shm::AttachRequest> request = parse_request(message);
+  if (!request.ok()) return refuse(id, request.status());
+  if (held_by(connection.peer.uid) >= kPerUserMax)
+    return refuse(id, Status(Code::kResourceExhausted,
+                             "user " + std::to_string(connection.peer.uid) + " has " +
+                                 std::to_string(kPerUserMax) + " trainers attached; detach some"));
+  connection.standing = Standing::kAsking;
+  handler_.attach(id, request.value(), connection.peer,
+                  [outbox = outbox_, id](Result<engine::Attachment> attachment) {
+                    outbox->reply(id, attachment);
+                  });
+}
+
+std::size_t DoorLoop::held_by(uid_t uid) const {
+  return static_cast<std::size_t>(
+      std::count_if(connections_.begin(), connections_.end(), [uid](const auto& entry) {
+        return entry.second.peer.uid == uid && entry.second.standing != Standing::kArrived;
+      }));
+}
+
+void DoorLoop::deliver() {
+  for (const Outgoing& outgoing : outbox_->take()) {
+    if (const auto* notice = std::get_if<shm::Notice>(&outgoing.what)) {
+      deliver_notice(outgoing.connection, *notice);
+    } else {
+      deliver_reply(outgoing.connection, std::get<Reply>(outgoing.what));
+    }
+  }
+}
+
+void DoorLoop::deliver_reply(std::uint64_t id, const Reply& reply) {
+  const auto found = connections_.find(id);
+  // The trainer died before its reply came: the engine was told, and the grant's descriptors close
+  // here.
+  if (found == connections_.end() || found->second.standing != Standing::kAsking) return;
+  if (!reply.granted) return refuse(id, reply.grant.status());
+  const int socket = found->second.socket.get();
+  const Status sent =
+      reply.grant.ok() ? send_grant(socket, reply.grant.value()) : reply.grant.status();
+  found->second.standing = Standing::kAttached;
+  if (sent.ok()) return;
+  log_warning("door", "{} (process {})", sent.message(), found->second.peer.pid);
+  const shm::AttachReply refusal = make_reply(sent);
+  (void)send_bytes(socket, std::as_bytes(std::span(&refusal, 1)));
+  close(id);
+}
+
+void DoorLoop::deliver_notice(std::uint64_t id, const shm::Notice& notice) {
+  const auto found = connections_.find(id);
+  if (found == connections_.end() || found->second.standing != Standing::kAttached) return;
+  // A trainer that doesn't read has filled its own socket: it misses the notice, nobody waits for
+  // it.
+  const Status sent = send_bytes(found->second.socket.get(), std::as_bytes(std::span(&notice, 1)));
+  if (!sent.ok()) log_warning("door", "{} (process {})", sent.message(), found->second.peer.pid);
+}
+
+}  // namespace echoline::serve
