@@ -1,0 +1,118 @@
+// Text, YAML, message, overrides, defaults, structure: in this order, each step the first to fail.
+#include "config/load.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+
+#include "config/complete.h"
+#include "config/maps.h"
+#include "config/override.h"
+#include "config/paths.h"
+#include "config/places.h"
+#include "config/reader.h"
+#include "config/structure.h"
+
+namespace echoline::config {
+namespace {
+
+constexpr std::size_t kStreamNameMax = 64;
+
+Result<std::string> read_text(const std::string& path) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return errno_status(errno == 0 ? ENOENT : errno, path).with_context("configuration");
+  }
+  std::string text(kTextBytesMax + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad() || (!file && !file.eof())) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("configuration: {}: cannot be read; is it a file?", path));
+  }
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
+
+Status check_metrics_address(const v1::Daemon& daemon, const Places& places) {
+  const std::string& address = daemon.metrics();
+  if (address == "off") return Status();
+  const std::size_t colon = address.rfind(':');
+  const std::string port = colon == std::string::npos ? "" : address.substr(colon + 1);
+  const bool digits =
+      !port.empty() && port.size() <= 5 &&
+      std::all_of(port.begin(), port.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  if (digits && std::stoi(port) <= 65535) return Status();
+  return places.error(daemon, "metrics",
+                      fmt::format("'{}' is no address; allowed: host:port, as 127.0.0.1:9464, or "
+                                  "off",
+                                  address));
+}
+
+Status check_streams(v1::Config& config, const Places& places) {
+  return for_each_map_value(config, [&](const std::string& name, google::protobuf::Message& value) {
+    const Status named = check_stream_name(name);
+    if (!named.ok()) return key_error(places.where(value, 0), name, named.message());
+    return check_structure(dynamic_cast<v1::Stream&>(value), places);
+  });
+}
+
+void fill_folders(v1::Daemon& daemon) {
+  if (daemon.runtime_dir().empty()) daemon.set_runtime_dir(default_runtime_dir());
+  if (daemon.state_dir().empty()) daemon.set_state_dir(default_state_dir());
+}
+
+}  // namespace
+
+Status check_stream_name(std::string_view name) {
+  const auto fits = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
+  };
+  const bool good = !name.empty() && name.size() <= kStreamNameMax &&
+                    std::all_of(name.begin(), name.end(), fits) &&
+                    std::isalnum(static_cast<unsigned char>(name[0])) != 0;
+  if (good) return Status();
+  return Status(Code::kInvalidArgument,
+                "is no stream name; allowed: letters, digits, '.', '_' and '-', a letter or digit "
+                "first, at most 64");
+}
+
+Result<v1::Config> parse_config(std::string_view text, const std::string& name,
+                                const std::vector<std::string>& overrides) {
+  ECHOLINE_ASSIGN(const YAML::Node root, parse_yaml(text, name));
+  v1::Config config;
+  Places places(name);
+  try {
+    ECHOLINE_TRY(Reader(name, true, places).read_message(root, config));
+    for (const std::string& one : overrides) ECHOLINE_TRY(apply_override(one, config, places));
+  } catch (const YAML::Exception& error) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("{}: not readable as YAML: {}", name, error.msg));
+  }
+  ECHOLINE_TRY(complete(config, places));
+  ECHOLINE_TRY(check_metrics_address(config.daemon(), places));
+  ECHOLINE_TRY(check_streams(config, places));
+  fill_folders(*config.mutable_daemon());
+  return config;
+}
+
+Result<v1::Config> load_config_file(const std::string& path,
+                                    const std::vector<std::string>& overrides) {
+  ECHOLINE_ASSIGN(const std::string text, read_text(path));
+  return parse_config(text, path, overrides);
+}
+
+Status complete_stream(const std::string& name, v1::Stream& stream) {
+  if (Status named = check_stream_name(name); !named.ok()) {
+    return std::move(named).with_context("stream '" + name + "'");
+  }
+  const Places places("stream '" + name + "'");
+  ECHOLINE_TRY(complete(stream, places));
+  return check_structure(stream, places);
+}
+
+}  // namespace echoline::config

@@ -1,0 +1,43 @@
+// A new map field in the schema fails the check below in the first test that reads one.
+#include "config/maps.h"
+
+#include <map>
+
+#include "base/check.h"
+#include "echoline/v1/config.pb.h"
+
+namespace echoline::config {
+namespace {
+
+using google::protobuf::Message;
+
+template <typename Map>
+std::map<std::string, Message*> sorted(Map& values) {
+  std::map<std::string, Message*> all;
+  for (auto& [key, value] : values) all[key] = &value;
+  return all;
+}
+
+std::map<std::string, Message*> sorted_values(Message& message) {
+  if (auto* config = dynamic_cast<v1::Config*>(&message)) return sorted(*config->mutable_streams());
+  auto* decode = dynamic_cast<v1::Decode*>(&message);
+  ECHOLINE_CHECK(decode != nullptr);
+  return sorted(*decode->mutable_fields());
+}
+
+}  // namespace
+
+Message& map_value(Message& message, const std::string& key) {
+  if (auto* config = dynamic_cast<v1::Config*>(&message)) return (*config->mutable_streams())[key];
+  auto* decode = dynamic_cast<v1::Decode*>(&message);
+  ECHOLINE_CHECK(decode != nullptr);
+  return (*decode->mutable_fields())[key];
+}
+
+Status for_each_map_value(
+    Message& message, const std::function<Status(const std::string& key, Message& value)>& visit) {
+  for (const auto& [key, value] : sorted_values(message)) ECHOLINE_TRY(visit(key, *value));
+  return Status();
+}
+
+}  // namespace echoline::config

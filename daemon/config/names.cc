@@ -1,0 +1,98 @@
+// Edit distance with swaps (optimal string alignment), three rows at a time.
+#include "config/names.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace echoline::config {
+namespace {
+
+// Names longer than this are not compared: nothing known is that long.
+constexpr std::size_t kNameMax = 64;
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1);
+  std::vector<std::size_t> last(b.size() + 1);
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(last.begin(), last.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, replaced});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    before.swap(last);
+    last.swap(row);
+  }
+  return last[b.size()];
+}
+
+// Bytes of the sequence that begins so; 0 for none.
+std::size_t sequence_bytes(unsigned char first) {
+  if (first < 0x80) return 1;
+  if (first >= 0xC2 && first < 0xE0) return 2;
+  if (first >= 0xE0 && first < 0xF0) return 3;
+  return first >= 0xF0 && first < 0xF5 ? 4 : 0;
+}
+
+// The second byte's range keeps out overlong forms, surrogates and what lies beyond U+10FFFF.
+bool second_fits(unsigned char first, unsigned char second) {
+  const unsigned char low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+  const unsigned char high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+  return second >= low && second <= high;
+}
+
+}  // namespace
+
+bool is_utf8(std::string_view text) {
+  const auto at = [&text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t bytes = sequence_bytes(at(i));
+    if (bytes == 0 || i + bytes > text.size()) return false;
+    if (bytes > 1 && !second_fits(at(i), at(i + 1))) return false;
+    for (std::size_t j = 2; j < bytes; ++j) {
+      if ((at(i + j) & 0xC0) != 0x80) return false;
+    }
+    i += bytes;
+  }
+  return true;
+}
+
+std::string nearest_name(std::string_view written, const std::vector<std::string>& known) {
+  std::string best;
+  if (written.size() > kNameMax) return best;
+  std::size_t best_edits = std::max<std::size_t>(1, written.size() / 3) + 1;
+  for (const std::string& name : known) {
+    const std::size_t edits = edit_distance(written, name);
+    if (edits < best_edits && edits < name.size()) {
+      best = name;
+      best_edits = edits;
+    }
+  }
+  return best;
+}
+
+std::string did_you_mean(std::string_view written, const std::vector<std::string>& known) {
+  const std::string nearest = nearest_name(written, known);
+  return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
+}
+
+std::string join_names(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+std::vector<std::string> split_names(std::string_view names) {
+  std::vector<std::string> parts;
+  while (!names.empty()) {
+    const std::size_t bar = std::min(names.find('|'), names.size());
+    parts.emplace_back(names.substr(0, bar));
+    names.remove_prefix(std::min(bar + 1, names.size()));
+  }
+  return parts;
+}
+
+}  // namespace echoline::config

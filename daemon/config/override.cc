@@ -1,0 +1,112 @@
+// Walks down the message by reflection, one part of the path at a time.
+#include "config/override.h"
+
+#include <fmt/core.h>
+#include <google/protobuf/descriptor.h>
+
+#include "config/maps.h"
+#include "config/names.h"
+#include "config/pipeline.h"
+#include "config/reader.h"
+#include "config/rules.h"
+#include "config/values.h"
+
+namespace echoline::config {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
+std::vector<std::string> parts_of(std::string_view path) {
+  std::vector<std::string> parts;
+  for (std::size_t start = 0; start <= path.size();) {
+    const std::size_t dot = std::min(path.find('.', start), path.size());
+    parts.emplace_back(path.substr(start, dot - start));
+    start = dot + 1;
+  }
+  return parts;
+}
+
+class Descent {
+ public:
+  Descent(std::string where, Places& places) : where_(std::move(where)), places_(places) {}
+
+  Status set(Message& message, const std::vector<std::string>& parts, std::size_t at,
+             const YAML::Node& value) {
+    const std::string& part = parts[at];
+    const bool last = at + 1 == parts.size();
+    if (inline_map(*message.GetDescriptor()) != nullptr) {
+      return last ? needs_more(part) : set(map_value(message, part), parts, at + 1, value);
+    }
+    const FieldDescriptor* field = message.GetDescriptor()->FindFieldByName(part);
+    if (field == nullptr) return unknown(part, *message.GetDescriptor());
+    if (last) return Reader(where_, false, places_).read_field(value, message, *field);
+    if (field->is_map()) {
+      if (at + 2 == parts.size()) return needs_more(parts[at + 1]);
+      return set(map_value(message, parts[at + 1]), parts, at + 2, value);
+    }
+    if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
+      return key_error(where_, part, "has no keys of its own");
+    }
+    if (field->is_repeated()) return set_in_step(message, *field, parts, at + 1, value);
+    return set(*message.GetReflection()->MutableMessage(&message, field), parts, at + 1, value);
+  }
+
+ private:
+  Status needs_more(const std::string& part) const {
+    return key_error(where_, part, "is a mapping; name one of its keys");
+  }
+
+  Status unknown(const std::string& part, const google::protobuf::Descriptor& message) const {
+    const std::vector<std::string> known = known_keys(message);
+    return key_error(where_, part,
+                     "unknown; allowed: " + join_names(known) + did_you_mean(part, known));
+  }
+
+  // A step by its name or by its place.
+  Status set_in_step(Message& message, const FieldDescriptor& field,
+                     const std::vector<std::string>& parts, std::size_t at,
+                     const YAML::Node& value) {
+    const auto* reflection = message.GetReflection();
+    const Result<std::uint64_t> place = parse_count(parts[at]);
+    std::vector<std::string> names;
+    for (int i = 0; i < reflection->FieldSize(message, &field); ++i) {
+      auto& step =
+          dynamic_cast<v1::Step&>(*reflection->MutableRepeatedMessage(&message, &field, i));
+      const std::string name(step_name(step.step_case()));
+      names.push_back(name);
+      const bool found = place.ok() ? *place == static_cast<std::uint64_t>(i) : name == parts[at];
+      if (!found) continue;
+      if (at + 1 == parts.size()) return needs_more(parts[at]);
+      const auto* setting = v1::Step::descriptor()->FindFieldByName(name);
+      return set(*step.GetReflection()->MutableMessage(&step, setting), parts, at + 1, value);
+    }
+    return key_error(where_, parts[at],
+                     "no such step in the pipeline; its steps: " + join_names(names) +
+                         did_you_mean(parts[at], names));
+  }
+
+  std::string where_;
+  Places& places_;
+};
+
+}  // namespace
+
+Status apply_override(const std::string& text, v1::Config& config, Places& places) {
+  const std::string where = "--set " + text;
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    return Status(Code::kInvalidArgument,
+                  where + ": wanted: key.key=value, as in daemon.workers=4");
+  }
+  const std::string value = text.substr(equals + 1);
+  YAML::Node node("");
+  if (!value.empty()) {
+    Result<YAML::Node> parsed = parse_yaml(value, where);
+    if (!parsed.ok()) return parsed.status();
+    node = *parsed;
+  }
+  return Descent(where, places).set(config, parts_of(text.substr(0, equals)), 0, node);
+}
+
+}  // namespace echoline::config

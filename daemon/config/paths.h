@@ -1,0 +1,15 @@
+// Folders of the daemon where the configuration names none. They read the environment, nothing
+// else.
+#pragma once
+
+#include <string>
+
+namespace echoline::config {
+
+// $XDG_RUNTIME_DIR/echoline; else /run/echoline for root, /tmp/echoline-UID for others.
+std::string default_runtime_dir();
+// $STATE_DIRECTORY (systemd); else /var/lib/echoline for root, $XDG_STATE_HOME/echoline or
+// ~/.local/state/echoline for others.
+std::string default_state_dir();
+
+}  // namespace echoline::config

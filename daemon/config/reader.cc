@@ -1,0 +1,246 @@
+// The walk goes by the schema, which is not recursive, so its depth is bounded whatever the YAML
+// nests.
+#include "config/reader.h"
+
+#include <fmt/core.h>
+#include <google/protobuf/descriptor.h>
+
+#include <algorithm>
+
+#include "config/maps.h"
+#include "config/names.h"
+#include "config/rules.h"
+#include "config/scalar.h"
+
+namespace echoline::config {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+
+constexpr int kMergeDepthMax = 16;
+
+std::string at_mark(const std::string& name, const YAML::Mark& mark) {
+  if (mark.is_null()) return name;
+  return fmt::format("{}:{}:{}", name, mark.line + 1, mark.column + 1);
+}
+
+std::string kind_of(const YAML::Node& node) {
+  switch (node.Type()) {
+    case YAML::NodeType::Scalar:
+      return fmt::format("'{}'", node.Scalar());
+    case YAML::NodeType::Sequence:
+      return "a list";
+    case YAML::NodeType::Map:
+      return "a mapping";
+    default:
+      return "nothing";
+  }
+}
+
+std::string key_text(const YAML::Node& key) { return key.IsScalar() ? key.Scalar() : kind_of(key); }
+
+}  // namespace
+
+Result<YAML::Node> parse_yaml(std::string_view text, const std::string& name) {
+  if (text.size() > kTextBytesMax) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("{}: {} bytes are too many for a configuration; allowed: {}", name,
+                              text.size(), kTextBytesMax));
+  }
+  try {
+    std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
+    if (documents.empty() || documents[0].IsNull()) {
+      return Status(Code::kInvalidArgument,
+                    name + ":1:1: nothing in it; a configuration has the keys daemon and streams");
+    }
+    if (documents.size() > 1) {
+      return Status(Code::kInvalidArgument,
+                    at_mark(name, documents[1].Mark()) + ": a second document; one is allowed");
+    }
+    return documents[0];
+  } catch (const YAML::Exception& error) {
+    return Status(Code::kInvalidArgument, fmt::format("{}: not readable as YAML: {}",
+                                                      at_mark(name, error.mark), error.msg));
+  } catch (const std::exception& error) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("{}: not readable as YAML: {}", name, error.what()));
+  }
+}
+
+std::string Reader::where(const YAML::Node& node) const {
+  return positions_ ? at_mark(name_, node.Mark()) : name_;
+}
+
+Status Reader::count_node(const YAML::Node& node) {
+  if (++nodes_ <= kNodeCountMax) return Status();
+  return Status(Code::kInvalidArgument, where(node) + ": too many values; aliases count each time");
+}
+
+Status Reader::merge(const YAML::Node& node, int depth, std::vector<Entry>& into) {
+  if (depth >= kMergeDepthMax) {
+    return key_error(where(node), "<<", "merges too many levels deep");
+  }
+  if (node.IsSequence()) {
+    for (const YAML::Node& item : node) ECHOLINE_TRY(merge(item, depth + 1, into));
+    return Status();
+  }
+  ECHOLINE_ASSIGN(std::vector<Entry> merged, entries(node, depth + 1));
+  into.insert(into.end(), merged.begin(), merged.end());
+  return Status();
+}
+
+Result<std::vector<Reader::Entry>> Reader::entries(const YAML::Node& node, int depth) {
+  std::vector<Entry> own;
+  std::vector<Entry> merged;
+  if (node.IsNull()) return own;
+  if (!node.IsMap()) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("{}: {} where 'key: value' is wanted", where(node), kind_of(node)));
+  }
+  const auto find = [&own](const YAML::Node& key) {
+    return std::find_if(own.begin(), own.end(),
+                        [&key](const Entry& entry) { return entry.key.Scalar() == key.Scalar(); });
+  };
+  for (const auto& pair : node) {
+    const YAML::Node& key = pair.first;
+    ECHOLINE_TRY(count_node(key));
+    if (!key.IsScalar()) {
+      return Status(Code::kInvalidArgument,
+                    fmt::format("{}: {} where a key is wanted", where(key), kind_of(key)));
+    }
+    if (key.Scalar() == "<<") {
+      ECHOLINE_TRY(merge(pair.second, depth, merged));
+      continue;
+    }
+    if (const auto first = find(key); first != own.end()) {
+      return key_error(where(key), key.Scalar(),
+                       "stands twice; first at " + where(first->key) + "; remove one");
+    }
+    own.push_back({key, pair.second});
+  }
+  for (Entry& entry : merged) {
+    if (find(entry.key) == own.end()) own.push_back(entry);
+  }
+  return own;
+}
+
+Status Reader::unknown_key(const Entry& entry, const Descriptor& message) const {
+  const std::string key = key_text(entry.key);
+  const std::vector<std::string> later = later_keys(message);
+  const std::vector<std::string> known = known_keys(message);
+  const std::string allowed = "; allowed: " + join_names(known);
+  if (std::find(later.begin(), later.end(), key) != later.end()) {
+    return Status(Code::kUnimplemented,
+                  key_error(where(entry.key), key, "not supported yet" + allowed).message());
+  }
+  return key_error(where(entry.key), key, "unknown" + allowed + did_you_mean(key, known));
+}
+
+// Exactly one key of a choice; which ones exist is checked with the keys.
+Status Reader::read_choice(const YAML::Node& node, const std::vector<Entry>& list,
+                           const Descriptor& message) const {
+  if (list.size() == 1) return Status();
+  if (list.empty()) {
+    return Status(Code::kInvalidArgument, fmt::format("{}: an empty step; allowed: {}", where(node),
+                                                      join_names(known_keys(message))));
+  }
+  return key_error(where(list[1].key), key_text(list[1].key),
+                   fmt::format("a second key in one step, beside '{}'; begin each step with '- '",
+                               key_text(list[0].key)));
+}
+
+Status Reader::read_message(const YAML::Node& node, Message& message) {
+  ECHOLINE_TRY(count_node(node));
+  const Descriptor& descriptor = *message.GetDescriptor();
+  if (places_.find(message, 0) == nullptr) places_.note(message, 0, {where(node), ""});
+  if (inline_map(descriptor) != nullptr) return read_map(node, message);
+  if (is_choice(descriptor) && node.IsScalar()) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("{}: '{}' alone; a step is a key with its settings, as '- batch: "
+                              "{{size: 256}}'",
+                              where(node), node.Scalar()));
+  }
+  ECHOLINE_ASSIGN(const std::vector<Entry> list, entries(node));
+  if (is_choice(descriptor)) ECHOLINE_TRY(read_choice(node, list, descriptor));
+  for (const Entry& entry : list) {
+    const FieldDescriptor* field = descriptor.FindFieldByName(entry.key.Scalar());
+    if (field == nullptr) return unknown_key(entry, descriptor);
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !field->is_repeated()) {
+      Message& child = *message.GetReflection()->MutableMessage(&message, field);
+      places_.note(child, 0, {where(entry.key), ""});
+      places_.note(message, field->number(), {where(entry.key), ""});
+    }
+    ECHOLINE_TRY(read_field(entry.value, message, *field));
+  }
+  return Status();
+}
+
+Status Reader::read_field(const YAML::Node& node, Message& message, const FieldDescriptor& field) {
+  ECHOLINE_TRY(count_node(node));
+  if (field.is_map()) return read_map(node, message);
+  const bool mapping = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !field.is_repeated();
+  if (!mapping) {
+    places_.note(message, field.number(), {where(node), node.IsScalar() ? node.Scalar() : ""});
+  }
+  if (field.is_repeated()) return read_list(node, message, field);
+  if (mapping) {
+    Message& child = *message.GetReflection()->MutableMessage(&message, &field);
+    if (!node.IsMap() && !node.IsNull()) {
+      return key_error(where(node), field.name(),
+                       fmt::format("{} where a mapping is wanted; its keys: {}", kind_of(node),
+                                   join_names(known_keys(*field.message_type()))));
+    }
+    return read_message(node, child);
+  }
+  return read_scalar(node, message, field);
+}
+
+Status Reader::read_map(const YAML::Node& node, Message& message) {
+  ECHOLINE_ASSIGN(const std::vector<Entry> list, entries(node));
+  for (const Entry& entry : list) {
+    Message& value = map_value(message, entry.key.Scalar());
+    places_.note(value, 0, {where(entry.key), entry.key.Scalar()});
+    if (!entry.value.IsMap()) {
+      return key_error(
+          where(entry.key), entry.key.Scalar(),
+          fmt::format("{} where a mapping is wanted; its keys: {}", kind_of(entry.value),
+                      join_names(known_keys(*value.GetDescriptor()))));
+    }
+    ECHOLINE_TRY(read_message(entry.value, value));
+  }
+  return Status();
+}
+
+Status Reader::read_list(const YAML::Node& node, Message& message, const FieldDescriptor& field) {
+  const Reflection& reflection = *message.GetReflection();
+  reflection.ClearField(&message, &field);
+  if (!node.IsSequence()) {
+    if (rules_of(field).single && node.IsScalar()) return read_scalar(node, message, field);
+    return key_error(where(node), field.name(),
+                     fmt::format("{} where a list is wanted", kind_of(node)));
+  }
+  for (const YAML::Node& item : node) {
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      ECHOLINE_TRY(read_message(item, *reflection.AddMessage(&message, &field)));
+    } else {
+      ECHOLINE_TRY(count_node(item));
+      ECHOLINE_TRY(read_scalar(item, message, field));
+    }
+  }
+  return Status();
+}
+
+Status Reader::read_scalar(const YAML::Node& node, Message& message, const FieldDescriptor& field) {
+  if (!node.IsScalar()) {
+    return key_error(where(node), field.name(),
+                     fmt::format("{} where a single value is wanted", kind_of(node)));
+  }
+  const Status stored = store_scalar(node.Scalar(), message, field);
+  if (stored.ok()) return stored;
+  return Status(stored.code(), key_error(where(node), field.name(), stored.message()).message());
+}
+
+}  // namespace echoline::config

@@ -1,0 +1,65 @@
+// YAML into protobuf messages by reflection: the schema decides what a key means, its options how a
+// value is written. Ranges, defaults and the order of steps are checked afterwards (complete.h,
+// structure.h).
+#pragma once
+
+#include <google/protobuf/message.h>
+#include <yaml-cpp/yaml.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "config/places.h"
+
+namespace echoline::config {
+
+// A text is read within these bounds, whatever it contains.
+inline constexpr std::size_t kTextBytesMax = std::size_t{1} << 20;
+inline constexpr std::size_t kNodeCountMax = 200'000;
+
+// One document; an empty one, several, and broken syntax are errors "NAME:LINE:COL: ...".
+Result<YAML::Node> parse_yaml(std::string_view text, const std::string& name);
+
+// One reader per text; not thread safe. Exceptions of yaml-cpp do not leave it.
+class Reader {
+ public:
+  // `name` stands in errors, with line and column behind it where `positions` is true.
+  Reader(std::string name, bool positions, Places& places)
+      : name_(std::move(name)), positions_(positions), places_(places) {}
+
+  Status read_message(const YAML::Node& node, google::protobuf::Message& message);
+  // Replaces what the field held.
+  Status read_field(const YAML::Node& node, google::protobuf::Message& message,
+                    const google::protobuf::FieldDescriptor& field);
+
+  // "NAME:LINE:COL".
+  std::string where(const YAML::Node& node) const;
+
+ private:
+  struct Entry {
+    YAML::Node key;
+    YAML::Node value;
+  };
+
+  // The entries of a mapping, "<<" merged in; a key that stands twice is an error.
+  Result<std::vector<Entry>> entries(const YAML::Node& node, int depth = 0);
+  Status merge(const YAML::Node& node, int depth, std::vector<Entry>& into);
+  Status unknown_key(const Entry& entry, const google::protobuf::Descriptor& message) const;
+  Status read_choice(const YAML::Node& node, const std::vector<Entry>& entries,
+                     const google::protobuf::Descriptor& message) const;
+  Status read_map(const YAML::Node& node, google::protobuf::Message& message);
+  Status read_list(const YAML::Node& node, google::protobuf::Message& message,
+                   const google::protobuf::FieldDescriptor& field);
+  Status read_scalar(const YAML::Node& node, google::protobuf::Message& message,
+                     const google::protobuf::FieldDescriptor& field);
+  Status count_node(const YAML::Node& node);
+
+  std::string name_;
+  bool positions_;
+  Places& places_;
+  std::size_t nodes_ = 0;
+};
+
+}  // namespace echoline::config

@@ -1,0 +1,49 @@
+// What the schema says about one key: the options of options.proto as a plain struct.
+// Read by the YAML reader, the checker and the generator of docs/config.md. Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "echoline/v1/options.pb.h"
+
+namespace google::protobuf {
+class Descriptor;
+class FieldDescriptor;
+}  // namespace google::protobuf
+
+namespace echoline::config {
+
+struct FieldRules {
+  v1::Unit unit = v1::PLAIN;
+  std::optional<double> min;
+  std::optional<double> max;
+  bool above_min = false;
+  bool required = false;
+  bool single = false;
+  bool ascending = false;
+  std::uint32_t items_min = 0;
+  std::uint32_t items_max = 0;  // 0: no limit
+  std::vector<std::string> one_of;
+  std::vector<std::string> later_values;
+  std::string default_value;
+};
+
+FieldRules rules_of(const google::protobuf::FieldDescriptor& field);
+
+// "1 to 1024, or auto", "64KiB or more", "drop, partial, pad"; empty when everything is allowed.
+std::string allowed_values(const FieldRules& rules);
+// A value of this unit as a user would write it.
+std::string format_value(v1::Unit unit, double value);
+
+// Keys that a later version will take in this mapping.
+std::vector<std::string> later_keys(const google::protobuf::Descriptor& message);
+std::vector<std::string> known_keys(const google::protobuf::Descriptor& message);
+// The map that stands for the whole message, or null.
+const google::protobuf::FieldDescriptor* inline_map(const google::protobuf::Descriptor& message);
+// True when the mapping has exactly one of its keys, like a step of a pipeline.
+bool is_choice(const google::protobuf::Descriptor& message);
+
+}  // namespace echoline::config

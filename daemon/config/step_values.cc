@@ -1,0 +1,174 @@
+// The field an augmentation works on is found by reflection: every one of them has the key `field`.
+#include "config/step_values.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "config/maps.h"
+#include "config/names.h"
+#include "config/pipeline.h"
+
+namespace echoline::config {
+namespace {
+
+constexpr std::size_t kFieldNameMax = 63;
+
+// "s3" of "s3://bucket/key"; "file" for a plain path.
+std::string scheme_of(const std::string& url) {
+  const std::size_t colon = url.find("://");
+  if (colon != std::string::npos) return url.substr(0, colon);
+  return "file";
+}
+
+Status check_url(const v1::Read& read, const std::string& url, const Places& places) {
+  constexpr std::string_view kAllowed = "; allowed: a path, file:, s3://";
+  const std::string scheme = scheme_of(url);
+  if (url == "file:" || url == scheme + "://") {
+    return places.error(read, "url", fmt::format("'{}' names nothing", url));
+  }
+  if (scheme == "file" || scheme == "s3") return Status();
+  if (scheme == "gs" || scheme == "http" || scheme == "https") {
+    const std::string text = fmt::format("'{}://' is not supported yet{}", scheme, kAllowed);
+    return Status(Code::kUnimplemented, places.error(read, "url", text).message());
+  }
+  return places.error(read, "url", fmt::format("'{}://' is unknown{}", scheme, kAllowed));
+}
+
+Status check_urls(const v1::Read& read, const Places& places) {
+  for (const std::string& url : read.url()) {
+    ECHOLINE_TRY(check_url(read, url, places));
+    if (scheme_of(url) != scheme_of(read.url(0))) {
+      return places.error(read, "url",
+                          fmt::format("'{}' and '{}' are different kinds of storage; "
+                                      "one stream reads from one",
+                                      read.url(0), url));
+    }
+  }
+  return Status();
+}
+
+bool is_name(std::string_view name) {
+  const auto fits = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
+  return !name.empty() && name.size() <= kFieldNameMax &&
+         std::isdigit(static_cast<unsigned char>(name[0])) == 0 &&
+         std::all_of(name.begin(), name.end(), fits);
+}
+
+bool is_image(const v1::DecodeField& field) { return field.as() == "rgb" || field.as() == "gray"; }
+
+Status check_field(const std::string& name, const v1::DecodeField& field, const Places& places) {
+  if (!is_name(name)) {
+    return key_error(places.where(field, 0), name,
+                     "is no name; allowed: letters, digits and '_', no digit first, at most 63");
+  }
+  const bool ragged = field.as() == "text" || field.as() == "bytes";
+  if (ragged && field.shape_size() > 0) {
+    return places.error(field, "shape", "'" + field.as() + "' has no shape; leave it out");
+  }
+  if (is_image(field) && field.shape_size() != 0 && field.shape_size() != 2) {
+    return places.error(field, "shape", "an image's shape is [height, width]");
+  }
+  if (!ragged && field.has_max_bytes() &&
+      places.find(field, v1::DecodeField::kMaxBytesFieldNumber)) {
+    return places.error(
+        field, "max_bytes",
+        "is for text and bytes; '" + field.as() + "' has a fixed size; leave it out");
+  }
+  return Status();
+}
+
+std::vector<std::string> field_names(const v1::Decode& decode) {
+  std::vector<std::string> names;
+  for (const auto& [name, field] : decode.fields()) names.push_back(name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// The one message a step holds.
+const google::protobuf::Message& settings_of(const v1::Step& step) {
+  const auto* field = v1::Step::descriptor()->FindFieldByNumber(static_cast<int>(step.step_case()));
+  return step.GetReflection()->GetMessage(step, field);
+}
+
+Status check_named_field(const v1::Decode& decode, const google::protobuf::Message& settings,
+                         const Places& places) {
+  const auto* key = settings.GetDescriptor()->FindFieldByName("field");
+  if (key == nullptr) return Status();
+  const std::string name = settings.GetReflection()->GetString(settings, key);
+  const auto found = decode.fields().find(name);
+  const std::vector<std::string> names = field_names(decode);
+  if (found == decode.fields().end()) {
+    return places.error(settings, *key,
+                        fmt::format("'{}' does not come out of 'decode'; allowed: {}{}", name,
+                                    join_names(names), did_you_mean(name, names)));
+  }
+  if (is_image(found->second)) return Status();
+  return places.error(settings, *key,
+                      fmt::format("'{}' is no image but {}; allowed: fields decoded as rgb or gray",
+                                  name, found->second.as()));
+}
+
+Status check_normalize(const v1::Decode& decode, const v1::Normalize& step, const Places& places) {
+  const int channels = decode.fields().at(step.field()).as() == "rgb" ? 3 : 1;
+  for (const auto& [name, count] :
+       {std::pair{"mean", step.mean_size()}, {"std", step.std_size()}}) {
+    if (count == 1 || count == channels) continue;
+    return places.error(step, name,
+                        fmt::format("{} values; '{}' has {} channel{}", count, step.field(),
+                                    channels, channels == 1 ? "" : "s"));
+  }
+  return Status();
+}
+
+}  // namespace
+
+Status check_read(const v1::Read& read, const Places& places) {
+  ECHOLINE_TRY(check_urls(read, places));
+  const std::string& endpoint = read.endpoint();
+  if (!endpoint.empty() && !endpoint.starts_with("http://") && !endpoint.starts_with("https://")) {
+    return places.error(read, "endpoint",
+                        fmt::format("'{}' is no address; allowed: "
+                                    "http://host:port, https://host:port",
+                                    endpoint));
+  }
+  if (read.format() == "tokens" && !read.has_tokens()) {
+    return places.error(read, "tokens",
+                        "missing; format tokens needs it, as 'tokens: {length: 1024}'");
+  }
+  if (read.has_tokens() && read.format() != "tokens") {
+    return places.error(read, "tokens", "is for format tokens; the format is " + read.format());
+  }
+  const bool folder = read.format() == "folder" || read.format() == "auto";
+  if (!read.classes().empty() && !folder) {
+    return places.error(read, "classes", "is for format folder; the format is " + read.format());
+  }
+  return Status();
+}
+
+Status check_decode(const v1::Decode& decode, const Places& places) {
+  if (decode.fields().empty()) {
+    return key_error(places.where(decode, 0), "decode",
+                     "no fields; write at least one, as 'image: {key: jpg, as: rgb}'");
+  }
+  for (const std::string& name : field_names(decode)) {
+    ECHOLINE_TRY(check_field(name, decode.fields().at(name), places));
+  }
+  return Status();
+}
+
+Status check_augmentations(const v1::Stream& stream, const Places& places) {
+  const v1::Decode& decode = decode_step(stream);
+  for (const v1::Step& step : stream.pipeline()) {
+    if (!is_augmentation(step.step_case())) continue;
+    ECHOLINE_TRY(check_named_field(decode, settings_of(step), places));
+    if (step.has_normalize()) ECHOLINE_TRY(check_normalize(decode, step.normalize(), places));
+  }
+  return Status();
+}
+
+}  // namespace echoline::config

@@ -1,0 +1,148 @@
+// Steps have a rank in the pipeline's order; `echo` may stand between any two of the ranks behind
+// `shuffle`, but not amid the augmentations.
+#include "config/structure.h"
+
+#include <fmt/core.h>
+
+#include "config/complete.h"
+#include "config/pipeline.h"
+#include "config/step_values.h"
+
+namespace echoline::config {
+namespace {
+
+using StepCase = v1::Step::StepCase;
+
+struct Slot {
+  int rank;
+  bool once;
+  std::string_view belongs;
+};
+
+constexpr int kShuffleRank = 2;
+constexpr int kAugmentRank = 4;
+constexpr int kEchoRank = -1;
+
+Slot slot_of(StepCase step) {
+  switch (step) {
+    case v1::Step::kRead:
+      return {0, true, "first"};
+    case v1::Step::kCache:
+      return {1, true, "directly after 'read'"};
+    case v1::Step::kShuffle:
+      return {kShuffleRank, true, "between 'read' and 'decode', before any 'echo'"};
+    case v1::Step::kDecode:
+      return {3, true, "between 'read' and 'batch', before the augmentations"};
+    case v1::Step::kEcho:
+      return {kEchoRank, true,
+              "between 'read' and 'publish': before 'decode', directly after it, after the last "
+              "augmentation, or after 'batch'"};
+    case v1::Step::kBatch:
+      return {5, true, "after the augmentations"};
+    case v1::Step::kPublish:
+      return {6, true, "last"};
+    default:
+      return {kAugmentRank, false, "between 'decode' and 'batch'"};
+  }
+}
+
+// Walks the steps once and knows what it has passed.
+class OrderCheck {
+ public:
+  OrderCheck(const v1::Stream& stream, const Places& places) : stream_(stream), places_(places) {}
+
+  Status run() {
+    for (const v1::Step& step : stream_.pipeline()) ECHOLINE_TRY(pass(step));
+    for (const StepCase needed : {v1::Step::kRead, v1::Step::kDecode, v1::Step::kBatch}) {
+      if (seen(needed) == 0) {
+        return places_.error(
+            stream_, "pipeline",
+            fmt::format("no '{}' step; it belongs {}", step_name(needed), slot_of(needed).belongs));
+      }
+    }
+    return Status();
+  }
+
+ private:
+  int seen(StepCase step) const { return seen_[static_cast<std::size_t>(step)]; }
+
+  Status error(const v1::Step& step, std::string_view text) const {
+    return key_error(places_.where(step, static_cast<int>(step.step_case())),
+                     step_name(step.step_case()), text);
+  }
+
+  Status pass(const v1::Step& step) {
+    const StepCase kind = step.step_case();
+    if (kind == v1::Step::STEP_NOT_SET) {
+      return places_.error(stream_, "pipeline", "a step without a kind");
+    }
+    const Slot slot = slot_of(kind);
+    if (slot.once && seen(kind) > 0) return error(step, "stands twice; one is allowed");
+    ++seen_[static_cast<std::size_t>(kind)];
+    if (before_ == nullptr && kind != v1::Step::kRead) {
+      return error(step, "stands first; a pipeline begins with 'read'");
+    }
+    const Status status = kind == v1::Step::kEcho ? pass_echo(step) : pass_ranked(step, slot);
+    before_ = &step;
+    return status;
+  }
+
+  Status pass_echo(const v1::Step& step) {
+    if (rank_ == slot_of(v1::Step::kPublish).rank) return misplaced(step);
+    echo_rank_ = rank_;
+    return Status();
+  }
+
+  Status pass_ranked(const v1::Step& step, const Slot& slot) {
+    if (slot.rank < rank_ || (slot.rank <= kShuffleRank && echo_rank_ >= 0)) return misplaced(step);
+    if (slot.rank == kAugmentRank && echo_rank_ == kAugmentRank) {
+      return error(step, "stands after an 'echo' amid the augmentations; 'echo' belongs " +
+                             std::string(slot_of(v1::Step::kEcho).belongs));
+    }
+    rank_ = slot.rank;
+    return Status();
+  }
+
+  Status misplaced(const v1::Step& step) const {
+    return error(step,
+                 fmt::format("stands after '{}'; it belongs {}", step_name(before_->step_case()),
+                             slot_of(step.step_case()).belongs));
+  }
+
+  const v1::Stream& stream_;
+  const Places& places_;
+  const v1::Step* before_ = nullptr;
+  int rank_ = 0;
+  int echo_rank_ = -1;
+  std::array<int, 64> seen_{};
+};
+
+Status check_echo(const v1::Stream& stream, const Places& places) {
+  const v1::Echo* echo = echo_step(stream);
+  if (echo == nullptr || !echo->has_max() || echo->max() >= echo->factor()) return Status();
+  return places.error(*echo, "max", "smaller than the factor; allowed: the factor or more");
+}
+
+Status check_lanes(const v1::Stream& stream, const Places& places) {
+  const std::uint32_t size = batch_step(stream).size();
+  if (size % stream.lanes() == 0) return Status();
+  return places.error(stream, "lanes",
+                      fmt::format("{} does not divide the batch size {}", stream.lanes(), size));
+}
+
+}  // namespace
+
+Status check_structure(v1::Stream& stream, const Places& places) {
+  ECHOLINE_TRY(OrderCheck(stream, places).run());
+  if (stream.pipeline().rbegin()->step_case() != v1::Step::kPublish) {
+    // Behind a batch echo too: nothing can follow `publish`.
+    ECHOLINE_TRY(complete(*stream.add_pipeline()->mutable_publish(), places));
+  }
+  ECHOLINE_TRY(check_read(read_step(stream), places));
+  ECHOLINE_TRY(check_decode(decode_step(stream), places));
+  ECHOLINE_TRY(check_augmentations(stream, places));
+  ECHOLINE_TRY(check_echo(stream, places));
+  return check_lanes(stream, places);
+}
+
+}  // namespace echoline::config

@@ -1,0 +1,232 @@
+// What a user sees for each kind of mistake: the whole line, exact.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/load.h"
+
+namespace echoline::config {
+namespace {
+
+constexpr std::string_view kSteps =
+    "read, cache, shuffle, decode, echo, resize, center_crop, random_resized_crop, random_crop, "
+    "horizontal_flip, cutout, color_jitter, normalize, batch, publish";
+
+// A stream whose pipeline has these lines between `read` and `batch`.
+std::string with_steps(const std::string& steps) {
+  return "streams:\n  train:\n    pipeline:\n      - read: {url: /data/a.tar}\n" + steps +
+         "      - batch: {size: 8}\n";
+}
+
+std::string error_of(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  const auto config = parse_config(text, "t.yaml", overrides);
+  return config.ok() ? "accepted" : config.status().message();
+}
+
+struct Mistake {
+  const char* name;
+  std::string text;
+  std::string error;
+};
+
+void PrintTo(const Mistake& mistake, std::ostream* out) { *out << mistake.name; }
+
+class ConfigErrors : public ::testing::TestWithParam<Mistake> {};
+
+TEST_P(ConfigErrors, is_one_line_with_place_key_and_remedy) {
+  EXPECT_EQ(error_of(GetParam().text), GetParam().error);
+}
+
+const char kDecode[] =
+    "      - decode: {image: {key: jpg, as: rgb}, label: {key: cls, as: int64}}\n";
+
+const std::vector<Mistake> kMistakes = {
+    {"unknown_step", with_steps("      - shufle: {window: 10}\n"),
+     "t.yaml:5:9: key 'shufle': unknown; allowed: " + std::string(kSteps) +
+         "; did you mean 'shuffle'?"},
+    {"unknown_top_key", "demon: {workers: 2}\n",
+     "t.yaml:1:1: key 'demon': unknown; allowed: daemon, streams; did you mean 'daemon'?"},
+    {"unknown_daemon_key", "daemon:\n  worker: 2\n",
+     "t.yaml:2:3: key 'worker': unknown; allowed: runtime_dir, metrics, state_dir, memory, "
+     "workers, reattach_grace; did you mean 'workers'?"},
+    {"nothing_near", "daemon:\n  colour: 2\n",
+     "t.yaml:2:3: key 'colour': unknown; allowed: runtime_dir, metrics, state_dir, memory, "
+     "workers, reattach_grace"},
+    {"out_of_range", "daemon: {workers: 5000}\n",
+     "t.yaml:1:19: key 'workers': 5000 is out of range; allowed: 1 to 1024, or auto"},
+    {"zero_workers", "daemon: {workers: 0}\n",
+     "t.yaml:1:19: key 'workers': 0 is out of range; allowed: 1 to 1024, or auto"},
+    {"size_without_unit", "daemon:\n  memory: 12Gib\n",
+     "t.yaml:2:11: key 'memory': '12Gib' is not a size such as 512MiB or 2GB (units: B, KB, MB, "
+     "GB, TB, KiB, MiB, GiB, TiB)"},
+    {"size_too_small", "daemon:\n  memory: 12KiB\n",
+     "t.yaml:2:11: key 'memory': 12KiB is out of range; allowed: 1MiB or more"},
+    {"list_for_scalar", "daemon:\n  workers: [1, 2]\n",
+     "t.yaml:2:12: key 'workers': a list where a single value is wanted"},
+    {"scalar_for_mapping", "daemon: 5\n",
+     "t.yaml:1:9: key 'daemon': '5' where a mapping is wanted; its keys: runtime_dir, metrics, "
+     "state_dir, memory, workers, reattach_grace"},
+    {"list_at_the_top", "- daemon\n", "t.yaml:1:1: a list where 'key: value' is wanted"},
+    {"metrics_address", "daemon: {metrics: localhost}\n",
+     "t.yaml:1:19: key 'metrics': 'localhost' is no address; allowed: host:port, as "
+     "127.0.0.1:9464, or off"},
+    {"duplicate_key", "daemon:\n  workers: 2\n  workers: 3\n",
+     "t.yaml:3:3: key 'workers': stands twice; first at t.yaml:2:3; remove one"},
+    {"empty_file", "",
+     "t.yaml:1:1: nothing in it; a configuration has the keys daemon and streams"},
+    {"only_comments", "# nothing\n",
+     "t.yaml:1:1: nothing in it; a configuration has the keys daemon and streams"},
+    {"broken_yaml", "daemon: {workers: 2\n",
+     "t.yaml:2:1: not readable as YAML: end of map flow not found"},
+    {"two_documents", "daemon: {workers: 2}\n---\ndaemon: {workers: 3}\n",
+     "t.yaml:3:1: a second document; one is allowed"},
+    {"bare_step", with_steps("      - shuffle\n"),
+     "t.yaml:5:9: 'shuffle' alone; a step is a key with its settings, as '- batch: {size: 256}'"},
+    {"two_keys_in_a_step", with_steps("      - shuffle: {window: 10}\n        decode: {}\n"),
+     "t.yaml:6:9: key 'decode': a second key in one step, beside 'shuffle'; begin each step with "
+     "'- '"},
+    {"missing_key", with_steps("      - shuffle: {}\n"),
+     "t.yaml:5:9: key 'window': missing; it is required"},
+    {"thousandths", with_steps("      - echo: {factor: 2.0005, window: 10}\n"),
+     "t.yaml:5:24: key 'factor': '2.0005' is finer than a thousandth or too large"},
+    {"factor_range", with_steps("      - echo: {factor: 0.5, window: 10}\n"),
+     "t.yaml:5:24: key 'factor': 0.5 is out of range; allowed: 1 to 1000"},
+    {"automatic_factor", with_steps("      - echo: {factor: auto, window: 10}\n"),
+     "t.yaml:5:24: key 'factor': 'auto' is not supported yet; allowed: 1 to 1000"},
+    {"max_below_factor",
+     with_steps(std::string(kDecode) + "      - echo: {factor: 3, window: 10, max: 2}\n"),
+     "t.yaml:6:44: key 'max': smaller than the factor; allowed: the factor or more"},
+    {"word",
+     with_steps(std::string(kDecode) +
+                "      - resize: {field: image, size: 8, interpolation: bicubik}\n"),
+     "t.yaml:6:56: key 'interpolation': 'bicubik' is unknown; allowed: bilinear, bicubic; did "
+     "you mean 'bicubic'?"},
+    {"list_too_long",
+     with_steps(std::string(kDecode) + "      - resize: {field: image, size: [8, 9, 10]}\n"),
+     "t.yaml:6:38: key 'size': a list of 3; allowed: 1 to 2 values"},
+    {"descending_range",
+     with_steps(std::string(kDecode) +
+                "      - random_resized_crop: {field: image, size: 8, scale: [1.0, 0.5]}\n"),
+     "t.yaml:6:61: key 'scale': the first value is larger than the second; swap them"},
+    {"scale_of_zero",
+     with_steps(std::string(kDecode) +
+                "      - random_resized_crop: {field: image, size: 8, scale: [0, 0.5]}\n"),
+     "t.yaml:6:61: key 'scale': 0 is out of range; allowed: above 0, at most 1"},
+    {"probability",
+     with_steps(std::string(kDecode) +
+                "      - horizontal_flip: {field: image, probability: 120%}\n"),
+     "t.yaml:6:54: key 'probability': 120% is out of range; allowed: 0 to 1"},
+    {"field_nobody_decodes",
+     with_steps(std::string(kDecode) + "      - horizontal_flip: {field: imge}\n"),
+     "t.yaml:6:34: key 'field': 'imge' does not come out of 'decode'; allowed: image, label; did "
+     "you mean 'image'?"},
+    {"field_without_pixels",
+     with_steps(std::string(kDecode) + "      - horizontal_flip: {field: label}\n"),
+     "t.yaml:6:34: key 'field': 'label' is no image but int64; allowed: fields decoded as rgb or "
+     "gray"},
+    {"channels",
+     with_steps(std::string(kDecode) +
+                "      - normalize: {field: image, mean: [0.5, 0.5], std: [1]}\n"),
+     "t.yaml:6:41: key 'mean': 2 values; 'image' has 3 channels"},
+    {"no_decode", with_steps(""),
+     "t.yaml:4:7: key 'pipeline': no 'decode' step; it belongs between 'read' and 'batch', "
+     "before "
+     "the augmentations"},
+    {"second_echo",
+     with_steps("      - echo: {factor: 2, window: 10}\n" + std::string(kDecode) +
+                "      - echo: {factor: 2, window: 10}\n"),
+     "t.yaml:7:9: key 'echo': stands twice; one is allowed"},
+    {"shuffle_behind_echo",
+     with_steps("      - echo: {factor: 2, window: 10}\n      - shuffle: {window: 10}\n"),
+     "t.yaml:6:9: key 'shuffle': stands after 'echo'; it belongs between 'read' and 'decode', "
+     "before any 'echo'"},
+    {"shuffle_behind_decode", with_steps(std::string(kDecode) + "      - shuffle: {window: 10}\n"),
+     "t.yaml:6:9: key 'shuffle': stands after 'decode'; it belongs between 'read' and 'decode', "
+     "before any 'echo'"},
+    {"echo_amid_augmentations",
+     with_steps(std::string(kDecode) +
+                "      - horizontal_flip: {field: image}\n"
+                "      - echo: {factor: 2, window: 10}\n      - cutout: {field: image, size: 2}\n"),
+     "t.yaml:8:9: key 'cutout': stands after an 'echo' amid the augmentations; 'echo' belongs "
+     "between 'read' and 'publish': before 'decode', directly after it, after the last "
+     "augmentation, or after 'batch'"},
+    {"augmentation_before_decode",
+     with_steps("      - horizontal_flip: {field: image}\n" + std::string(kDecode)),
+     "t.yaml:6:9: key 'decode': stands after 'horizontal_flip'; it belongs between 'read' and "
+     "'batch', before the augmentations"},
+    {"step_behind_publish",
+     "streams:\n  a:\n    pipeline:\n      - read: {url: x}\n" + std::string(kDecode) +
+         "      - batch: {size: 8}\n      - publish: {}\n      - echo: {factor: 2, window: 1}\n",
+     "t.yaml:8:9: key 'echo': stands after 'publish'; it belongs between 'read' and 'publish': "
+     "before 'decode', directly after it, after the last augmentation, or after 'batch'"},
+    {"no_read_first", "streams:\n  a:\n    pipeline:\n      - batch: {size: 8}\n",
+     "t.yaml:4:9: key 'batch': stands first; a pipeline begins with 'read'"},
+    {"no_pipeline", "streams:\n  a: {seed: 1}\n",
+     "t.yaml:2:3: key 'pipeline': missing; it is required"},
+    {"stream_name", "streams:\n  a/b: {seed: 1, pipeline: [{read: {url: x}}]}\n",
+     "t.yaml:2:3: key 'a/b': is no stream name; allowed: letters, digits, '.', '_' and '-', a "
+     "letter or digit first, at most 64"},
+    {"lanes",
+     "streams:\n  a:\n    lanes: 3\n    pipeline:\n      - read: {url: x}\n" +
+         std::string(kDecode) + "      - batch: {size: 8}\n",
+     "t.yaml:3:12: key 'lanes': 3 does not divide the batch size 8"},
+    {"later_format", "streams:\n  a:\n    pipeline:\n      - read: {url: x, format: tfrecord}\n",
+     "t.yaml:4:32: key 'format': 'tfrecord' is not supported yet; allowed: auto, webdataset, "
+     "folder, idx, tokens"},
+    {"later_cache_key",
+     with_steps("      - cache: {memory: 1GiB, disk: {path: /nvme, size: 200GiB}}\n"),
+     "t.yaml:5:31: key 'disk': not supported yet; allowed: memory"},
+    {"later_publish_key", with_steps(kDecode) + "      - publish: {slots: 4, when_slow: split}\n",
+     "t.yaml:7:29: key 'when_slow': not supported yet; allowed: slots, jobs, sealed"},
+    {"later_scheme",
+     "streams: {a: {pipeline: [{read: {url: 'gs://b/x'}}, {decode: {i: {key: jpg, "
+     "as: rgb}}}, {batch: {size: 2}}]}}\n",
+     "t.yaml:1:39: key 'url': 'gs://' is not supported yet; allowed: a path, file:, s3://"},
+    {"unknown_scheme",
+     "streams: {a: {pipeline: [{read: {url: 'ftp://b/x'}}, {decode: {i: {key: "
+     "jpg, as: rgb}}}, {batch: {size: 2}}]}}\n",
+     "t.yaml:1:39: key 'url': 'ftp://' is unknown; allowed: a path, file:, s3://"},
+    {"tokens_without_length",
+     "streams: {a: {pipeline: [{read: {url: x, format: tokens}}, {decode: {i: {key: tokens, as: "
+     "uint16, shape: [8]}}}, {batch: {size: 2}}]}}\n",
+     "t.yaml:1:27: key 'tokens': missing; format tokens needs it, as 'tokens: {length: 1024}'"},
+};
+
+INSTANTIATE_TEST_SUITE_P(each, ConfigErrors, ::testing::ValuesIn(kMistakes),
+                         [](const auto& each) { return std::string(each.param.name); });
+
+TEST(ConfigOverrides, names_the_flag_instead_of_a_place_in_the_file) {
+  EXPECT_EQ(
+      error_of("daemon: {workers: 2}\n", {"daemon.workers=5000"}),
+      "--set daemon.workers=5000: key 'workers': 5000 is out of range; allowed: 1 to 1024, or "
+      "auto");
+  EXPECT_EQ(error_of("daemon: {workers: 2}\n", {"daemon.wrkers=3"}),
+            "--set daemon.wrkers=3: key 'wrkers': unknown; allowed: runtime_dir, metrics, "
+            "state_dir, memory, workers, reattach_grace; did you mean 'workers'?");
+  EXPECT_EQ(error_of("daemon: {workers: 2}\n", {"daemon.workers"}),
+            "--set daemon.workers: wanted: key.key=value, as in daemon.workers=4");
+}
+
+TEST(ConfigFile, that_is_missing_or_a_folder_is_named) {
+  EXPECT_THAT(load_config_file("/nowhere/t.yaml").status().message(),
+              ::testing::AllOf(::testing::HasSubstr("/nowhere/t.yaml"),
+                               ::testing::HasSubstr("No such file")));
+  EXPECT_THAT(load_config_file("/proc").status().message(), ::testing::HasSubstr("/proc"));
+}
+
+TEST(ConfigText, that_is_hostile_ends_in_an_error_and_quickly) {
+  EXPECT_THAT(error_of(std::string(200'000, '[')), ::testing::HasSubstr("t.yaml"));
+  EXPECT_THAT(error_of("daemon: " + std::string(2'000'000, 'a')),
+              ::testing::HasSubstr("too many for a configuration"));
+  EXPECT_THAT(error_of("a: &a {<<: *a}\n<<: *a\n"), ::testing::HasSubstr("t.yaml"));
+  std::string bomb = "x0: &x0 {seed: 1, pipeline: [{read: {url: x}}]}\n";
+  EXPECT_THAT(error_of(bomb), ::testing::HasSubstr("key 'x0': unknown"));
+  EXPECT_THAT(error_of(std::string("daemon: {metrics: \"\xff\xfe\"}\n")),
+              ::testing::HasSubstr("t.yaml"));
+}
+
+}  // namespace
+}  // namespace echoline::config
