@@ -1,0 +1,63 @@
+// Finds the n-th item with (or without) an extra use in closed form, so that a pass needs no list.
+#include "plan/echo_pass.h"
+
+namespace echoline::plan {
+
+EchoPass::EchoPass(const EchoOrder& order, std::uint64_t block, std::uint32_t pass)
+    : pass_(pass), segment_(order.segment_of(block)), begin_(order.blocks().begin(block)) {
+  const std::uint64_t count = order.blocks().size(block);
+  before_ = begin_ - segment_.first_item;
+  extras_before_ = segment_.extras(before_);
+  const std::uint64_t extras = segment_.extras(before_ + count) - extras_before_;
+  // A block's last, fractional pass has a whole super-block before it, but for the epoch's last
+  // block: there the items that come once more go first in the pass before.
+  const bool last = block + 1 == order.shape().blocks;
+  if (pass == segment_.whole) {
+    kind_ = Kind::kExtras;
+  } else if (last && pass + 1 == segment_.whole && segment_.fraction > 0) {
+    kind_ = Kind::kExtrasFirst;
+  }
+  OrderUse use{.purpose = Purpose::kEcho,
+               .epoch = order.place().epoch,
+               .lane = order.place().lane,
+               .block = block,
+               .pass = pass};
+  const OrderKey key = order_key(order.place().seed, use);
+  order_ = Permutation(kind_ == Kind::kWhole ? count : extras, key);
+  if (kind_ == Kind::kExtrasFirst) {
+    use.purpose = Purpose::kEchoPlain;
+    plain_order_ = Permutation(count - extras, order_key(order.place().seed, use));
+  }
+}
+
+// The nth-th extra of the segment is where carry + count * fraction first reaches (nth + 1) * 1000.
+std::uint64_t EchoPass::extra(std::uint64_t nth) const {
+  const std::uint64_t reach = (extras_before_ + nth + 1) * 1000 - segment_.carry;
+  return segment_.first_item + (reach + segment_.fraction - 1) / segment_.fraction - 1;
+}
+
+std::uint64_t EchoPass::plain(std::uint64_t nth) const {
+  const std::uint64_t reach = (before_ - extras_before_ + nth) * 1000 + segment_.carry;
+  return segment_.first_item + reach / (1000 - segment_.fraction);
+}
+
+ItemUse EchoPass::use_of(std::uint64_t item) const {
+  return {item, pass_, segment_.whole + (segment_.has_extra(item) ? 1 : 0)};
+}
+
+ItemUse EchoPass::at(std::uint64_t row) const {
+  switch (kind_) {
+    case Kind::kExtras:
+      return {extra(order_(row)), pass_, segment_.whole + 1};
+    case Kind::kExtrasFirst: {
+      const std::uint64_t extras = order_.count();
+      if (row < extras) return {extra(order_(row)), pass_, segment_.whole + 1};
+      return {plain(plain_order_(row - extras)), pass_, segment_.whole};
+    }
+    case Kind::kWhole:
+      break;
+  }
+  return use_of(begin_ + order_(row));
+}
+
+}  // namespace echoline::plan

@@ -1,0 +1,65 @@
+// The grid of lanes: arithmetic for the even rounds, a table for what comes after.
+#include "plan/lanes.h"
+
+#include "base/check.h"
+
+namespace echoline::plan {
+
+LaneGrid::LaneGrid(std::uint32_t chunk_rows, std::vector<std::uint64_t> lane_rows)
+    : chunk_rows_(chunk_rows), lane_rows_(std::move(lane_rows)) {
+  const auto [least, most] = std::minmax_element(lane_rows_.begin(), lane_rows_.end());
+  const std::uint64_t even_rounds = *least / chunk_rows_;
+  even_rows_ = even_rounds * chunk_rows_ * lane_rows_.size();
+  rows_ = even_rows_;
+  for (std::uint64_t start = even_rounds * chunk_rows_; start < *most; start += chunk_rows_) {
+    for (std::uint32_t lane = 0; lane < lanes(); ++lane) {
+      if (lane_rows_[lane] <= start) continue;
+      uneven_.push_back({rows_, {lane, start}});
+      rows_ += std::min<std::uint64_t>(chunk_rows_, lane_rows_[lane] - start);
+    }
+  }
+}
+
+const LaneGrid::Chunk& LaneGrid::uneven_chunk(std::uint64_t row) const {
+  const auto after =
+      std::upper_bound(uneven_.begin(), uneven_.end(), row,
+                       [](std::uint64_t wanted, const Chunk& chunk) { return wanted < chunk.row; });
+  return *(after - 1);
+}
+
+LaneRow LaneGrid::locate(std::uint64_t row) const {
+  ECHOLINE_CHECK(row < rows_);
+  if (row < even_rows_) {
+    const std::uint64_t chunk = row / chunk_rows_;
+    return {static_cast<std::uint32_t>(chunk % lanes()),
+            chunk / lanes() * chunk_rows_ + row % chunk_rows_};
+  }
+  const Chunk& chunk = uneven_chunk(row);
+  return {chunk.start.lane, chunk.start.row + (row - chunk.row)};
+}
+
+std::uint64_t LaneGrid::run(std::uint64_t row) const {
+  const LaneRow at = locate(row);
+  const std::uint64_t to_border = chunk_rows_ - at.row % chunk_rows_;
+  return std::min(to_border, lane_rows_[at.lane] - at.row);
+}
+
+std::uint64_t LaneGrid::lane_rows_before(std::uint64_t row, std::uint32_t lane) const {
+  const std::uint64_t round_rows = std::uint64_t{chunk_rows_} * lanes();
+  const std::uint64_t even = std::min(row, even_rows_);
+  const std::uint64_t lane_begin = std::uint64_t{lane} * chunk_rows_;
+  const std::uint64_t in_round = even % round_rows;
+  std::uint64_t before = even / round_rows * chunk_rows_ +
+                         std::clamp<std::uint64_t>(in_round, lane_begin, lane_begin + chunk_rows_) -
+                         lane_begin;
+  for (const Chunk& chunk : uneven_) {
+    if (chunk.row >= row) break;
+    if (chunk.start.lane != lane) continue;
+    const std::uint64_t length =
+        std::min<std::uint64_t>(chunk_rows_, lane_rows_[lane] - chunk.start.row);
+    before += std::min(length, row - chunk.row);
+  }
+  return before;
+}
+
+}  // namespace echoline::plan

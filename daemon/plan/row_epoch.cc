@@ -1,0 +1,132 @@
+// A row's way: lane of the grid, item of the echo order, place in the shuffle, record of a shard.
+#include "plan/row_epoch.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/check.h"
+#include "plan/echo_walk.h"
+
+namespace echoline::plan {
+namespace {
+
+std::vector<EchoOrder> echo_orders(const StreamOrder& stream, std::uint32_t epoch,
+                                   std::span<const FactorChange> factors) {
+  std::vector<EchoOrder> orders;
+  if (factors.empty()) return orders;
+  orders.reserve(stream.spec.lanes);
+  for (std::uint32_t lane = 0; lane < stream.spec.lanes; ++lane) {
+    orders.emplace_back(stream.shape,
+                        EchoOrder::Place{.seed = stream.spec.seed,
+                                         .epoch = epoch,
+                                         .lane = lane,
+                                         .lane_begin = stream.lanes.begin(lane),
+                                         .items = stream.lanes.size(lane)},
+                        factors);
+  }
+  return orders;
+}
+
+LaneGrid lane_grid(const StreamOrder& stream, const std::vector<EchoOrder>& echo) {
+  std::vector<std::uint64_t> rows;
+  rows.reserve(stream.spec.lanes);
+  for (std::uint32_t lane = 0; lane < stream.spec.lanes; ++lane) {
+    rows.push_back(echo.empty() ? stream.lanes.size(lane) : echo[lane].rows());
+  }
+  return LaneGrid(stream.spec.batch_rows / stream.spec.lanes, std::move(rows));
+}
+
+}  // namespace
+
+// Walks one lane from one of its rows on. One thread.
+class RowEpoch::LaneWalk {
+ public:
+  LaneWalk(const RowEpoch& epoch, std::uint32_t lane, std::uint64_t lane_row)
+      : shuffle_(epoch.shuffle_), lane_(lane), item_(lane_row) {
+    if (epoch.echoes()) echo_.emplace(epoch.echo_[lane], lane_row);
+  }
+
+  RowUse next() {
+    const ItemUse use = echo_ ? echo_->next() : ItemUse{.item = item_++};
+    return {.record = shuffle_.record(lane_, use.item, memory_), .use = use.use, .uses = use.uses};
+  }
+
+ private:
+  const ShuffleOrder& shuffle_;
+  std::uint32_t lane_;
+  std::uint64_t item_;
+  std::optional<EchoWalk> echo_;
+  ShuffleOrder::Memory memory_;
+};
+
+RowEpoch::RowEpoch(std::shared_ptr<const StreamOrder> stream, std::uint32_t epoch,
+                   std::span<const FactorChange> factors)
+    : stream_(std::move(stream)),
+      shuffle_(stream_->spec, stream_->shards, stream_->lanes, epoch),
+      echo_(echo_orders(*stream_, epoch, factors)),
+      grid_(lane_grid(*stream_, echo_)) {}
+
+RowUse RowEpoch::at(std::uint64_t row) const {
+  const LaneRow where = grid_.locate(row);
+  const ItemUse use = echoes() ? echo_[where.lane].at(where.row) : ItemUse{.item = where.row};
+  ShuffleOrder::Memory memory;
+  return {
+      .record = shuffle_.record(where.lane, use.item, memory), .use = use.use, .uses = use.uses};
+}
+
+void RowEpoch::read(std::uint64_t row, std::span<RowUse> out) const {
+  ECHOLINE_CHECK(row <= rows() && out.size() <= rows() - row);
+  const std::uint64_t even =
+      row < grid_.even_rows() ? std::min<std::uint64_t>(out.size(), grid_.even_rows() - row) : 0;
+  read_even(row, out.first(even));
+  read_uneven(row + even, out.subspan(even));
+}
+
+// Lane by lane: each lane finds its place once and fills its chunks of all the batches.
+void RowEpoch::read_even(std::uint64_t row, std::span<RowUse> out) const {
+  const std::uint64_t chunk = grid_.chunk_rows();
+  const std::uint64_t round = chunk * grid_.lanes();
+  const std::uint64_t end = row + out.size();
+  for (std::uint32_t lane = 0; lane < grid_.lanes(); ++lane) {
+    std::uint64_t lane_row = grid_.lane_rows_before(row, lane);
+    const std::uint64_t lane_end = grid_.lane_rows_before(end, lane);
+    if (lane_row == lane_end) continue;
+    LaneWalk walk(*this, lane, lane_row);
+    while (lane_row < lane_end) {
+      const std::uint64_t in_chunk = lane_row % chunk;
+      const std::uint64_t count = std::min(chunk - in_chunk, lane_end - lane_row);
+      const std::uint64_t first = lane_row / chunk * round + lane * chunk + in_chunk - row;
+      for (std::uint64_t i = 0; i < count; ++i) out[first + i] = walk.next();
+      lane_row += count;
+    }
+  }
+}
+
+void RowEpoch::read_uneven(std::uint64_t row, std::span<RowUse> out) const {
+  while (!out.empty()) {
+    const LaneRow where = grid_.locate(row);
+    const std::uint64_t count = std::min<std::uint64_t>(out.size(), grid_.run(row));
+    LaneWalk walk(*this, where.lane, where.row);
+    for (RowUse& use : out.first(count)) use = walk.next();
+    out = out.subspan(count);
+    row += count;
+  }
+}
+
+RowUse RowEpoch::batch_at(std::uint64_t step) const { return {.record = step}; }
+
+std::uint32_t RowEpoch::valid_rows(std::uint64_t step) const {
+  const std::uint64_t batch_rows = stream_->spec.batch_rows;
+  ECHOLINE_CHECK(step <= rows() / batch_rows);
+  return static_cast<std::uint32_t>(std::min(batch_rows, rows() - step * batch_rows));
+}
+
+std::uint64_t RowEpoch::next_block(std::uint64_t row) const {
+  std::uint64_t next = 0;
+  for (std::uint32_t lane = 0; lane < echo_.size(); ++lane) {
+    next = std::max(next, echo_[lane].next_block(grid_.lane_rows_before(row, lane)));
+  }
+  return next;
+}
+
+}  // namespace echoline::plan

@@ -1,0 +1,42 @@
+// One epoch of a stream whose echo, if any, repeats records: lanes of echoed, shuffled records.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "plan/echo_order.h"
+#include "plan/lanes.h"
+#include "plan/plan.h"
+#include "plan/shuffle_order.h"
+#include "plan/stream_order.h"
+
+namespace echoline::plan {
+
+// Immutable, any thread.
+class RowEpoch : public EpochPlan {
+ public:
+  // `factors` as whole_list makes it; empty for no echo.
+  RowEpoch(std::shared_ptr<const StreamOrder> stream, std::uint32_t epoch,
+           std::span<const FactorChange> factors);
+
+  std::uint64_t rows() const override { return grid_.rows(); }
+  RowUse at(std::uint64_t row) const override;
+  void read(std::uint64_t row, std::span<RowUse> out) const override;
+  RowUse batch_at(std::uint64_t step) const override;
+  std::uint32_t valid_rows(std::uint64_t step) const override;
+  std::uint64_t next_block(std::uint64_t row) const override;
+
+ private:
+  class LaneWalk;
+
+  bool echoes() const { return !echo_.empty(); }
+  void read_even(std::uint64_t row, std::span<RowUse> out) const;
+  void read_uneven(std::uint64_t row, std::span<RowUse> out) const;
+
+  std::shared_ptr<const StreamOrder> stream_;
+  ShuffleOrder shuffle_;
+  std::vector<EchoOrder> echo_;  // by lane; empty without echo
+  LaneGrid grid_;
+};
+
+}  // namespace echoline::plan

@@ -1,0 +1,73 @@
+// Windows of a lane, each permuted in itself by its own key.
+#include "plan/shuffle_order.h"
+
+namespace echoline::plan {
+namespace {
+
+bool shuffles_windows(const PlanSpec& spec) {
+  return spec.shuffle_window > 1 && spec.shuffle_window != kWindowAll;
+}
+
+ShardOrder shard_order(const PlanSpec& spec, const ShardTable& shards, std::uint32_t epoch) {
+  if (spec.shuffle_window == 0 || spec.shuffle_window == kWindowAll) return ShardOrder(shards);
+  return ShardOrder(shards, order_key(spec.seed, {.purpose = Purpose::kShards, .epoch = epoch}));
+}
+
+// A window that holds the whole lane is one permutation; a shorter one starts anywhere.
+std::uint64_t first_window_size(const PlanSpec& spec, std::uint64_t lane_records,
+                                std::uint32_t lane, std::uint32_t epoch) {
+  if (spec.shuffle_window >= lane_records) return lane_records;
+  const OrderKey key =
+      order_key(spec.seed, {.purpose = Purpose::kWindowStart, .epoch = epoch, .lane = lane});
+  return key.first % spec.shuffle_window + 1;
+}
+
+}  // namespace
+
+ShuffleOrder::ShuffleOrder(const PlanSpec& spec, const ShardTable& shards, const EvenCut& lanes,
+                           std::uint32_t epoch)
+    : spec_(spec), lanes_(lanes), epoch_(epoch), shards_(shard_order(spec, shards, epoch)) {
+  if (spec.shuffle_window == kWindowAll) {
+    all_ = Permutation(shards.record_count(),
+                       order_key(spec.seed, {.purpose = Purpose::kRecords, .epoch = epoch}));
+  }
+  if (!shuffles_windows(spec)) return;
+  for (std::uint32_t lane = 0; lane < spec.lanes; ++lane) {
+    first_size_.push_back(first_window_size(spec, lanes.size(lane), lane, epoch));
+  }
+}
+
+ShuffleOrder::Window ShuffleOrder::window_of(std::uint32_t lane, std::uint64_t index) const {
+  const std::uint64_t first = first_size_[lane];
+  if (index < first) return {0, 0, first};
+  const std::uint64_t past = (index - first) / spec_.shuffle_window;
+  const std::uint64_t begin = first + past * spec_.shuffle_window;
+  return {past + 1, begin, std::min(spec_.shuffle_window, lanes_.size(lane) - begin)};
+}
+
+std::uint64_t ShuffleOrder::shuffled(std::uint32_t lane, std::uint64_t index,
+                                     Memory& memory) const {
+  const Window window = window_of(lane, index);
+  const std::size_t slot = window.number % Memory::kWindows;
+  if (memory.number_plus_one[slot] != window.number + 1) {
+    memory.number_plus_one[slot] = window.number + 1;
+    memory.window[slot] = Permutation(
+        window.size,
+        order_key(
+            spec_.seed,
+            {.purpose = Purpose::kWindow, .epoch = epoch_, .lane = lane, .block = window.number}));
+  }
+  return window.begin + memory.window[slot](index - window.begin);
+}
+
+std::uint64_t ShuffleOrder::record(std::uint32_t lane, std::uint64_t index, Memory& memory) const {
+  if (spec_.shuffle_window == kWindowAll) return all_(lanes_.begin(lane) + index);
+  if (memory.lane != lane) {
+    memory.lane = lane;
+    memory.number_plus_one.fill(0);
+  }
+  const std::uint64_t in_lane = shuffles_windows(spec_) ? shuffled(lane, index, memory) : index;
+  return shards_.record(lanes_.begin(lane) + in_lane, memory.shard);
+}
+
+}  // namespace echoline::plan

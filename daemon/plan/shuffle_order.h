@@ -1,0 +1,51 @@
+// The shuffle step of one epoch: from (lane, index in the lane) to a record of the index.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "plan/lanes.h"
+#include "plan/permutation.h"
+#include "plan/plan.h"
+#include "plan/shard_order.h"
+
+namespace echoline::plan {
+
+// Shards permuted, cut into lanes, and shuffled window by window; the first window of a lane is cut
+// short by a random amount, so that its borders fall elsewhere in every epoch. Immutable, any
+// thread. Keeps references to what it is made from.
+class ShuffleOrder {
+ public:
+  // What a walk through a lane remembers: the permutations of the windows it met last.
+  struct Memory {
+    static constexpr std::size_t kWindows = 16;
+    std::array<Permutation, kWindows> window;
+    std::array<std::uint64_t, kWindows> number_plus_one{};
+    ShardOrder::Run shard;
+    std::uint32_t lane = ~std::uint32_t{0};
+  };
+
+  ShuffleOrder(const PlanSpec& spec, const ShardTable& shards, const EvenCut& lanes,
+               std::uint32_t epoch);
+
+  std::uint64_t record(std::uint32_t lane, std::uint64_t index, Memory& memory) const;
+
+ private:
+  struct Window {
+    std::uint64_t number;
+    std::uint64_t begin;
+    std::uint64_t size;
+  };
+  Window window_of(std::uint32_t lane, std::uint64_t index) const;
+  std::uint64_t shuffled(std::uint32_t lane, std::uint64_t index, Memory& memory) const;
+
+  const PlanSpec& spec_;
+  EvenCut lanes_;
+  std::uint32_t epoch_;
+  ShardOrder shards_;
+  Permutation all_;                        // only under window: all
+  std::vector<std::uint64_t> first_size_;  // of each lane's first window, under a finite one
+};
+
+}  // namespace echoline::plan

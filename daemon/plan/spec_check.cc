@@ -1,0 +1,124 @@
+// One check a subject, in the order in which a user would meet them.
+#include "plan/spec_check.h"
+
+#include <string>
+
+namespace echoline::plan {
+namespace {
+
+Status refusal(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
+
+std::string thousandths(std::uint32_t factor) {
+  std::string digits = std::to_string(factor % 1000 + 1000).substr(1);
+  while (!digits.empty() && digits.back() == '0') digits.pop_back();
+  return std::to_string(factor / 1000) + (digits.empty() ? "" : "." + digits);
+}
+
+// The sum of the shards, or kRecordsMax + 1 where it is more than can be planned.
+std::uint64_t count_records(const PlanSpec& spec) {
+  std::uint64_t records = 0;
+  for (const std::uint64_t count : spec.shard_records) {
+    if (count > kRecordsMax - records) return kRecordsMax + 1;
+    records += count;
+  }
+  return records;
+}
+
+Status check_records(std::uint64_t records) {
+  if (records == 0) return refusal("read.url: there are no records in what it names");
+  if (records > kRecordsMax) {
+    return refusal("read.url: more than " + std::to_string(kRecordsMax) +
+                   " records in one stream; split it into several");
+  }
+  return {};
+}
+
+Status check_lanes(const PlanSpec& spec, std::uint64_t records) {
+  if (spec.batch_rows == 0) return refusal("batch.size: must be at least 1");
+  if (spec.lanes == 0 || spec.lanes > kLanesMax) {
+    return refusal("lanes: " + std::to_string(spec.lanes) + " is not within 1 and " +
+                   std::to_string(kLanesMax));
+  }
+  if (spec.batch_rows % spec.lanes != 0) {
+    return refusal("lanes: " + std::to_string(spec.lanes) + " does not divide batch.size " +
+                   std::to_string(spec.batch_rows) +
+                   "; every batch takes an equal share from each lane");
+  }
+  if (spec.lanes > records) {
+    return refusal("lanes: " + std::to_string(spec.lanes) + " lanes for " +
+                   std::to_string(records) + " records; take fewer");
+  }
+  return {};
+}
+
+Status check_factor(const PlanSpec& spec) {
+  if (spec.factor < 1000 || spec.factor > kFactorMax) {
+    return refusal("echo.factor: " + thousandths(spec.factor) + " is not within 1 and 1000");
+  }
+  if (spec.factor_max < spec.factor || spec.factor_max > kFactorMax) {
+    return refusal("echo.max: " + thousandths(spec.factor_max) + " is not within echo.factor, " +
+                   thousandths(spec.factor) + ", and 1000");
+  }
+  return {};
+}
+
+Status check_echo(const PlanSpec& spec, std::uint64_t records) {
+  if (spec.echo_point == EchoPoint::kNone) {
+    if (spec.factor == 1000) return {};
+    return refusal("echo.factor: " + thousandths(spec.factor) + " without an echo step");
+  }
+  ECHOLINE_TRY(check_factor(spec));
+  if (spec.echo_window == 0) return refusal("echo.window: must be at least 1");
+  if (spec.echo_point == EchoPoint::kBatch) return {};
+  const EchoDemand demand = echo_demand(spec, records);
+  if (!spec.allow_repeats) ECHOLINE_TRY(check_twins(demand));
+  if (spec.echo_window < spec.lanes) {
+    return refusal("echo.window: " + std::to_string(spec.echo_window) +
+                   " is less than one for each of " + std::to_string(spec.lanes) + " lanes");
+  }
+  return {};
+}
+
+// Rows of an epoch at the spec's own factor, before the last batch is dropped.
+std::uint64_t epoch_rows(const PlanSpec& spec, std::uint64_t records) {
+  return spec.echo_point == EchoPoint::kBatch ? records : records * spec.factor / 1000;
+}
+
+Status check_steps(const PlanSpec& spec, std::uint64_t records) {
+  const std::uint64_t rows = epoch_rows(spec, records);
+  if (spec.last != LastBatch::kDrop || rows >= spec.batch_rows) return {};
+  return refusal("batch.last: drop leaves no batch of an epoch of " + std::to_string(rows) +
+                 " rows with batch.size " + std::to_string(spec.batch_rows) +
+                 "; take a smaller size, or last: partial or pad");
+}
+
+}  // namespace
+
+std::uint64_t batch_count(const PlanSpec& spec, std::uint64_t records) {
+  const std::uint64_t whole = records / spec.batch_rows;
+  const bool short_one = spec.last != LastBatch::kDrop && records % spec.batch_rows > 0;
+  return whole + (short_one ? 1 : 0);
+}
+
+EchoDemand echo_demand(const PlanSpec& spec, std::uint64_t records) {
+  if (spec.echo_point == EchoPoint::kBatch) {
+    return {.items = batch_count(spec, records),
+            .window = spec.echo_window,
+            .factor_max = spec.factor_max};
+  }
+  return {.items = records,
+          .lanes = spec.lanes,
+          .batch_items = spec.batch_rows,
+          .window = spec.echo_window,
+          .factor_max = spec.factor_max};
+}
+
+Status check_spec(const PlanSpec& spec) {
+  const std::uint64_t records = count_records(spec);
+  ECHOLINE_TRY(check_records(records));
+  ECHOLINE_TRY(check_lanes(spec, records));
+  ECHOLINE_TRY(check_echo(spec, records));
+  return check_steps(spec, records);
+}
+
+}  // namespace echoline::plan

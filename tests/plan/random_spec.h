@@ -1,0 +1,42 @@
+// Random small configurations for the property tests, and how many of them a run tries.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "plan/plan.h"
+
+namespace echoline::plan::testing {
+
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : engine_(seed) {}
+  // Uniform in [low, high].
+  std::uint64_t between(std::uint64_t low, std::uint64_t high) {
+    return low + engine_() % (high - low + 1);
+  }
+  bool chance(std::uint64_t percent) { return between(1, 100) <= percent; }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+// `count` cases, or the share of them that ECHOLINE_TEST_SCALE (a number, 1 by default) asks for;
+// builds with a sanitizer try a fifth.
+int scaled(int count);
+
+// A stream of at most `records_max` records in random shards; any echo point, accepted or not.
+PlanSpec random_spec(Dice& dice, std::uint64_t records_max);
+// The same with an echo of records, a window and a size that the twins' rule accepts.
+PlanSpec random_accepted_spec(Dice& dice, std::uint64_t records_max);
+// A list of factor changes that the plan takes.
+std::vector<FactorChange> random_changes(Dice& dice, const Plan& plan);
+
+std::uint64_t record_count(const PlanSpec& spec);
+std::string describe(const PlanSpec& spec);
+
+std::vector<RowUse> read_all(const EpochPlan& epoch);
+
+}  // namespace echoline::plan::testing
