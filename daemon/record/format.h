@@ -1,4 +1,5 @@
-// A format knows how records lie in their shards: it builds the index and cuts a record's bytes into fields.
+// A format knows how records lie in their shards: it builds the index and cuts a record's bytes
+// into fields.
 #pragma once
 
 #include <cstddef>
@@ -37,11 +38,13 @@ class DataSet {
   virtual const Index& index() const = 0;
   virtual std::string_view format() const = 0;
   // A failure here is a verdict on verified bytes: the record is bad (RULES 23).
-  virtual Status cut(std::uint64_t record, std::span<const std::byte> bytes, Fields& fields) const = 0;
+  virtual Status cut(std::uint64_t record, std::span<const std::byte> bytes,
+                     Fields& fields) const = 0;
 };
 
-// Lists the shards, loads the index from `state_dir` (or from beside the data) when it still fits the
-// objects' sizes and versions, and builds and stores it otherwise. Uses `source` alone, from the calling thread.
+// Lists the shards, loads the index from `state_dir` (or from beside the data) when it still fits
+// the objects' sizes and versions, and builds and stores it otherwise. Uses `source` alone, from
+// the calling thread.
 Result<std::unique_ptr<DataSet>> open_data_set(const v1::Read& read, source::Source& source,
                                                const std::string& state_dir,
                                                const ProgressFunction& progress);

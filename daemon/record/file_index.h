@@ -1,0 +1,50 @@
+// The index of a folder's files: a shard and a record each, 20 bytes and its name.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "record/index.h"
+
+namespace echoline::record {
+
+// Filled by one thread, then immutable and read by any. An address is its root's and what follows
+// it.
+class FileIndex final : public Index {
+ public:
+  // Files added from now on stand below this address.
+  void add_root(std::string_view url);
+  // `url` begins with the last root's.
+  void add(const source::ObjectInfo& object, std::uint32_t class_id);
+
+  std::uint64_t record_count() const override { return bytes_.size(); }
+  std::size_t shard_count() const override { return bytes_.size(); }
+  Shard shard(std::size_t place) const override;
+  Extent extent(std::uint64_t record) const override;
+  // The path below the root: "class/file.jpg".
+  std::string key(std::uint64_t record) const override { return std::string(path(record)); }
+  std::uint64_t record_bytes_max() const override { return bytes_max_; }
+  std::uint64_t record_bytes_total() const override { return bytes_total_; }
+
+  std::string_view path(std::uint64_t record) const;
+  std::uint32_t class_id(std::uint64_t record) const { return class_id_[record]; }
+
+ private:
+  struct Root {
+    std::string url;
+    std::uint64_t first = 0;
+  };
+  std::string_view text(std::uint64_t record) const;
+
+  std::vector<Root> roots_;
+  std::vector<std::uint64_t> bytes_;
+  std::vector<std::uint64_t> text_end_;  // in text_: path, NUL, version
+  std::vector<std::uint32_t> class_id_;
+  std::string text_;
+  std::uint64_t bytes_max_ = 0;
+  std::uint64_t bytes_total_ = 0;
+};
+
+}  // namespace echoline::record

@@ -1,0 +1,168 @@
+// The listing is the index: nothing is stored, and a changed file is noticed by its version when it
+// is read.
+#include "record/folder_set.h"
+
+#include <fmt/core.h>
+
+#include <optional>
+#include <utility>
+
+#include "base/log.h"
+#include "echoline/v1/config.pb.h"
+#include "record/fields.h"
+#include "record/file_index.h"
+#include "record/local_file.h"
+#include "record/tar_member.h"
+
+namespace echoline::record {
+namespace {
+
+class FolderDataSet final : public DataSet {
+ public:
+  FolderDataSet(FileIndex index, ClassNames classes)
+      : index_(std::move(index)), classes_(std::move(classes)) {}
+  const Index& index() const override { return index_; }
+  std::string_view format() const override { return "folder"; }
+  Status cut(std::uint64_t record, std::span<const std::byte> bytes, Fields& fields) const override;
+
+ private:
+  const FileIndex index_;
+  const ClassNames classes_;
+};
+
+// What follows the last dot of the file's name; "data" where there is none.
+std::string_view extension_of(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string_view base = slash == std::string_view::npos ? path : path.substr(slash + 1);
+  const std::size_t dot = base.rfind('.');
+  return dot == std::string_view::npos || dot + 1 == base.size() ? "data" : base.substr(dot + 1);
+}
+
+Status FolderDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes,
+                          Fields& fields) const {
+  clear_fields(fields);
+  if (bytes.empty()) return Status(Code::kDataLoss, "the file is empty");
+  const std::uint32_t id = index_.class_id(record);
+  const std::string_view extension = keep(fields, lower_ascii(extension_of(index_.path(record))));
+  fields.fields.push_back({extension, bytes});
+  const std::string_view number = keep(fields, fmt::format("{}", id));
+  fields.fields.push_back({"cls", as_bytes(number)});
+  fields.fields.push_back({"cls_name", as_bytes(classes_.name(id))});
+  return {};
+}
+
+// The address that every file of a listing begins with.
+std::string root_of(const Listed& listed) {
+  // A source may give addresses in its own spelling: the written one is taken where it fits.
+  std::string root = listed.url;
+  if (!root.ends_with('/')) root += '/';
+  const std::string& first = listed.objects.front().url;
+  if (first.starts_with(root)) return root;
+  const auto path = local_path(root);
+  if (path && first.starts_with(*path)) return *path;
+  if (path && first.starts_with("file:" + *path)) return "file:" + *path;
+  if (path && first.starts_with("file://" + *path)) return "file://" + *path;
+  return "";
+}
+
+// The class of a file below the root, or nothing for files that are no records.
+std::optional<std::string_view> class_of(std::string_view path) {
+  const std::size_t slash = path.find('/');
+  if (slash == std::string_view::npos || slash == 0 || path.front() == '.') return std::nullopt;
+  const std::size_t base = path.rfind('/') + 1;
+  if (base == path.size() || path[base] == '.') return std::nullopt;
+  return path.substr(0, slash);
+}
+
+Result<ClassNames> read_classes(const std::string& url, source::Source& source) {
+  std::string text;
+  if (const auto path = local_path(url)) {
+    ECHOLINE_ASSIGN(text, read_file(*path));
+  } else {
+    ECHOLINE_ASSIGN(const std::vector<source::ObjectInfo> objects, source.list(url));
+    if (objects.size() != 1) {
+      return Status(Code::kNotFound, fmt::format("{} objects at {}", objects.size(), url));
+    }
+    ECHOLINE_ASSIGN(const std::vector<std::byte> bytes,
+                    read_bytes(source, objects[0], 0, objects[0].bytes));
+    text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  return ClassNames::from_text(text);
+}
+
+// A listing with its root found: the classes of its files are known by their paths.
+struct Folder {
+  Listed listed;
+  std::string root;
+};
+
+Result<std::vector<Folder>> find_roots(std::vector<Listed> all) {
+  std::vector<Folder> folders;
+  for (Listed& listed : all) {
+    std::string root = root_of(listed);
+    if (root.empty()) {
+      return Status(
+          Code::kInvalidArgument,
+          fmt::format("format folder reads whole folders, and {} is none: write the folder that "
+                      "holds the class folders",
+                      listed.url));
+    }
+    folders.push_back({std::move(listed), std::move(root)});
+  }
+  return folders;
+}
+
+ClassNames classes_found(const std::vector<Folder>& folders) {
+  std::vector<std::string> names;
+  for (const Folder& folder : folders) {
+    for (const source::ObjectInfo& object : folder.listed.objects) {
+      const auto name = class_of(std::string_view(object.url).substr(folder.root.size()));
+      if (name && (names.empty() || names.back() != *name)) names.emplace_back(*name);
+    }
+  }
+  return ClassNames::from_names(std::move(names));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DataSet>> open_folder(const v1::Read& read, std::vector<Listed> listed,
+                                             source::Source& source) {
+  ECHOLINE_ASSIGN(const std::vector<Folder> folders, find_roots(std::move(listed)));
+  ClassNames classes;
+  if (read.classes().empty()) {
+    classes = classes_found(folders);
+  } else {
+    auto from_file = read_classes(read.classes(), source);
+    if (!from_file.ok()) return from_file.status().with_context("read.classes " + read.classes());
+    classes = std::move(*from_file);
+  }
+  FileIndex index;
+  std::uint64_t left_out = 0;
+  for (const Folder& folder : folders) {
+    index.add_root(folder.root);
+    for (const source::ObjectInfo& object : folder.listed.objects) {
+      const auto name = class_of(std::string_view(object.url).substr(folder.root.size()));
+      if (!name) {
+        ++left_out;
+        continue;
+      }
+      const auto id = classes.id(*name);
+      if (!id) {
+        return Status(Code::kInvalidArgument,
+                      fmt::format("{} is of class '{}', which {} does not name", object.url, *name,
+                                  read.classes()));
+      }
+      index.add(object, *id);
+    }
+  }
+  if (left_out > 0)
+    log_info("record", "{} files are hidden or in no class folder: left out", left_out);
+  if (index.record_count() == 0) {
+    return Status(Code::kNotFound,
+                  fmt::format("{} holds no class folders with files", read.url(0)));
+  }
+  return std::unique_ptr<DataSet>(
+      std::make_unique<FolderDataSet>(std::move(index), std::move(classes)));
+}
+
+}  // namespace echoline::record

@@ -1,0 +1,68 @@
+// Listing trusts the source for globs and order; what is checked here is that something was found.
+#include "record/listing.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "echoline/v1/config.pb.h"
+#include "record/stored_index.h"
+
+namespace echoline::record {
+
+Result<std::vector<Listed>> list_all(const v1::Read& read, source::Source& source) {
+  std::vector<Listed> all;
+  for (const std::string& written : read.url()) {
+    ECHOLINE_ASSIGN(const std::vector<std::string> urls, source::expand_braces(written));
+    for (const std::string& url : urls) {
+      auto objects = source.list(url);
+      if (!objects.ok()) return objects.status().with_context("listing " + url);
+      std::erase_if(*objects, [](const source::ObjectInfo& object) {
+        return object.url.ends_with(kShardIndexSuffix);
+      });
+      if (objects->empty()) {
+        return Status(Code::kNotFound, fmt::format("nothing found at {}: check read.url", url));
+      }
+      all.push_back({url, std::move(*objects)});
+    }
+  }
+  if (all.empty()) return Status(Code::kInvalidArgument, "read.url names no address");
+  return all;
+}
+
+std::vector<source::ObjectInfo> flatten(std::vector<Listed> listed) {
+  std::vector<source::ObjectInfo> objects;
+  for (Listed& entry : listed) {
+    objects.insert(objects.end(), std::make_move_iterator(entry.objects.begin()),
+                   std::make_move_iterator(entry.objects.end()));
+  }
+  return objects;
+}
+
+Result<std::vector<std::byte>> read_bytes(source::Source& source, const source::ObjectInfo& object,
+                                          std::uint64_t offset, std::uint64_t bytes) {
+  if (offset > object.bytes || bytes > object.bytes - offset) {
+    return Status(Code::kDataLoss, fmt::format("{} has {} bytes, {} more are needed at offset {}",
+                                               object.url, object.bytes, bytes, offset));
+  }
+  constexpr std::uint64_t kPiece = 8 << 20;
+  std::vector<std::byte> all;
+  all.reserve(bytes);
+  while (all.size() < bytes) {
+    const std::uint64_t count = std::min(kPiece, bytes - all.size());
+    ECHOLINE_ASSIGN(const std::vector<std::byte> piece,
+                    source::read_range(source, object, offset + all.size(), count));
+    all.insert(all.end(), piece.begin(), piece.end());
+  }
+  return all;
+}
+
+std::string_view base_name(std::string_view url) {
+  while (url.ends_with('/')) url.remove_suffix(1);
+  const std::size_t slash = url.rfind('/');
+  return slash == std::string_view::npos ? url : url.substr(slash + 1);
+}
+
+}  // namespace echoline::record

@@ -1,0 +1,20 @@
+// Files of this machine that are not data of a stream: indexes, lists of class names.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace echoline::record {
+
+// The path behind "file:/a", "file:///a" or a plain path; nothing for another scheme.
+std::optional<std::string> local_path(std::string_view url);
+
+Result<std::string> read_file(const std::string& path);
+
+// The file has its old content or the new one, also after a crash. Makes missing folders.
+Status write_file_atomically(const std::string& path, std::string_view content);
+
+}  // namespace echoline::record

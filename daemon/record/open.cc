@@ -1,0 +1,48 @@
+// Opening a data set: list, find out the format, hand over.
+#include "echoline/v1/config.pb.h"
+#include "record/array_sets.h"
+#include "record/detect.h"
+#include "record/folder_set.h"
+#include "record/format.h"
+#include "record/listing.h"
+#include "record/webdataset.h"
+
+namespace echoline::record {
+namespace {
+
+void report_done(const DataSet& set, const ProgressFunction& progress) {
+  if (!progress) return;
+  Progress done;
+  done.shards = done.shards_done = set.index().shard_count();
+  done.records = set.index().record_count();
+  done.bytes = done.bytes_done = set.index().record_bytes_total();
+  progress(done);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DataSet>> open_data_set(const v1::Read& read, source::Source& source,
+                                               const std::string& state_dir,
+                                               const ProgressFunction& progress) {
+  ECHOLINE_ASSIGN(std::vector<Listed> listed, list_all(read, source));
+  std::string format = read.format();
+  if (format.empty() || format == "auto") {
+    ECHOLINE_ASSIGN(format, detect_format(read, listed, source));
+  }
+  Result<std::unique_ptr<DataSet>> set =
+      Status(Code::kInvalidArgument,
+             "read.format '" + format + "' is not known: webdataset, folder, idx, tokens");
+  if (format == "webdataset") {
+    set = open_webdataset(read, flatten(std::move(listed)), source, state_dir, progress);
+  } else if (format == "folder") {
+    set = open_folder(read, std::move(listed), source);
+  } else if (format == "idx") {
+    set = open_idx(flatten(std::move(listed)), source);
+  } else if (format == "tokens") {
+    set = open_tokens(read, flatten(std::move(listed)), source);
+  }
+  if (set.ok()) report_done(**set, progress);
+  return set;
+}
+
+}  // namespace echoline::record

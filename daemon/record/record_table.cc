@@ -1,0 +1,25 @@
+// Appending keeps the invariants; everything else is plain array access.
+#include "record/record_table.h"
+
+namespace echoline::record {
+
+void RecordTable::add(std::uint64_t record_offset, std::uint64_t record_bytes,
+                      std::string_view key) {
+  offset.push_back(record_offset);
+  bytes.push_back(record_bytes);
+  keys.append(key);
+  key_end.push_back(keys.size());
+}
+
+std::string_view RecordTable::key(std::size_t record) const {
+  const std::uint64_t start = record == 0 ? 0 : key_end[record - 1];
+  return std::string_view(keys).substr(start, key_end[record] - start);
+}
+
+void RecordTable::append(const RecordTable& other, std::size_t first, std::size_t count) {
+  for (std::size_t record = first; record < first + count; ++record) {
+    add(other.offset[record], other.bytes[record], other.key(record));
+  }
+}
+
+}  // namespace echoline::record

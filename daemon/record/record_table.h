@@ -1,0 +1,27 @@
+// Offsets, lengths and keys of records in three flat arrays: 24 bytes a record and its key.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace echoline::record {
+
+// Plain data; the owner guards it. Invariants: the arrays have one length; key_end ascends and ends
+// at keys.size().
+struct RecordTable {
+  std::vector<std::uint64_t> offset;  // within the record's shard
+  std::vector<std::uint64_t> bytes;
+  std::vector<std::uint64_t> key_end;  // in `keys`; a key starts where the one before ends
+  std::string keys;
+
+  std::size_t size() const { return offset.size(); }
+  void add(std::uint64_t record_offset, std::uint64_t record_bytes, std::string_view key);
+  std::string_view key(std::size_t record) const;
+  // Records [first, first + count) of another table after those of this one.
+  void append(const RecordTable& other, std::size_t first, std::size_t count);
+};
+
+}  // namespace echoline::record

@@ -1,0 +1,205 @@
+// Layout: header (magic, version, counts), one row a shard, the shards' texts, three arrays of
+// records, keys, checksum. Arrays are copied as they are: the machines that Echoline runs on are
+// little-endian.
+#include "record/stored_index.h"
+
+#include <xxhash.h>
+
+#include <array>
+#include <bit>
+#include <cstring>
+#include <filesystem>
+
+#include "record/local_file.h"
+
+namespace echoline::record {
+namespace {
+
+static_assert(std::endian::native == std::endian::little);
+
+constexpr std::array<char, 8> kMagic = {'E', 'C', 'H', 'O', 'I', 'D', 'X', '\n'};
+constexpr std::uint32_t kLayout = 1;
+
+struct FileHeader {
+  std::array<char, 8> magic = kMagic;
+  std::uint32_t layout = kLayout;
+  std::uint32_t reserved = 0;
+  std::uint64_t shard_count = 0;
+  std::uint64_t record_count = 0;
+  std::uint64_t text_bytes = 0;
+  std::uint64_t key_bytes = 0;
+};
+
+struct ShardRow {
+  std::uint64_t bytes = 0;
+  std::uint64_t record_count = 0;
+  std::uint64_t url_bytes = 0;
+  std::uint64_t version_bytes = 0;
+};
+
+template <typename T>
+void put(std::string& out, const T& value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof(T));
+}
+
+void put_array(std::string& out, const std::vector<std::uint64_t>& values) {
+  out.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(std::uint64_t));
+}
+
+// Takes values off the front of bytes whose total length has been checked.
+class Cursor {
+ public:
+  explicit Cursor(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  template <typename T>
+  T take() {
+    T value;
+    std::memcpy(&value, bytes_.data(), sizeof(T));
+    bytes_ = bytes_.subspan(sizeof(T));
+    return value;
+  }
+  std::string_view take_text(std::uint64_t count) {
+    const std::string_view text(reinterpret_cast<const char*>(bytes_.data()), count);
+    bytes_ = bytes_.subspan(count);
+    return text;
+  }
+  void take_array(std::vector<std::uint64_t>& values, std::uint64_t count) {
+    values.resize(count);
+    if (count != 0) std::memcpy(values.data(), bytes_.data(), count * sizeof(std::uint64_t));
+    bytes_ = bytes_.subspan(count * sizeof(std::uint64_t));
+  }
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
+Status corrupt(std::string_view what) {
+  return Status(Code::kDataLoss, "corrupt index: " + std::string(what));
+}
+
+// Each count is bounded by the file's size before it is used in a product.
+bool sizes_add_up(const FileHeader& header, std::uint64_t bytes) {
+  if (header.shard_count > bytes || header.record_count > bytes || header.text_bytes > bytes ||
+      header.key_bytes > bytes) {
+    return false;
+  }
+  return sizeof(FileHeader) + header.shard_count * sizeof(ShardRow) + header.text_bytes +
+             header.record_count * 3 * sizeof(std::uint64_t) + header.key_bytes +
+             sizeof(std::uint64_t) ==
+         bytes;
+}
+
+Status take_shards(const FileHeader& header, Cursor& cursor, std::vector<Shard>& shards) {
+  std::vector<ShardRow> rows(header.shard_count);
+  for (ShardRow& row : rows) row = cursor.take<ShardRow>();
+  Cursor text = cursor;
+  std::uint64_t text_left = header.text_bytes, records = 0;
+  shards.reserve(rows.size());
+  for (const ShardRow& row : rows) {
+    if (row.url_bytes > text_left || row.version_bytes > text_left - row.url_bytes) {
+      return corrupt("shard names");
+    }
+    text_left -= row.url_bytes + row.version_bytes;
+    if (row.record_count > header.record_count - records) return corrupt("shard counts");
+    Shard shard;
+    shard.object.url = text.take_text(row.url_bytes);
+    shard.object.version = text.take_text(row.version_bytes);
+    shard.object.bytes = row.bytes;
+    shard.first_record = records;
+    shard.record_count = row.record_count;
+    records += row.record_count;
+    shards.push_back(std::move(shard));
+  }
+  if (text_left != 0 || records != header.record_count) return corrupt("shard table");
+  cursor.take_text(header.text_bytes);
+  return {};
+}
+
+Status check_records(const StoredIndex& index) {
+  for (const Shard& shard : index.shards) {
+    std::uint64_t end = 0;
+    for (std::uint64_t i = 0; i < shard.record_count; ++i) {
+      const std::uint64_t record = shard.first_record + i;
+      const std::uint64_t offset = index.records.offset[record],
+                          bytes = index.records.bytes[record];
+      if (offset < end || offset > shard.object.bytes || bytes > shard.object.bytes - offset) {
+        return corrupt("record outside its shard");
+      }
+      end = offset + bytes;
+    }
+  }
+  std::uint64_t key_end = 0;
+  for (const std::uint64_t end : index.records.key_end) {
+    if (end < key_end) return corrupt("keys");
+    key_end = end;
+  }
+  if (key_end != index.records.keys.size()) return corrupt("keys");
+  return {};
+}
+
+}  // namespace
+
+std::string encode_index(const StoredIndex& index) {
+  FileHeader header;
+  header.shard_count = index.shards.size();
+  header.record_count = index.records.size();
+  header.key_bytes = index.records.keys.size();
+  std::string rows, text, out;
+  for (const Shard& shard : index.shards) {
+    put(rows, ShardRow{shard.object.bytes, shard.record_count, shard.object.url.size(),
+                       shard.object.version.size()});
+    text += shard.object.url + shard.object.version;
+  }
+  header.text_bytes = text.size();
+  out.reserve(sizeof(header) + rows.size() + text.size() + header.record_count * 24 +
+              header.key_bytes + 8);
+  put(out, header);
+  out += rows + text;
+  put_array(out, index.records.offset);
+  put_array(out, index.records.bytes);
+  put_array(out, index.records.key_end);
+  out += index.records.keys;
+  put(out, static_cast<std::uint64_t>(XXH3_64bits(out.data(), out.size())));
+  return out;
+}
+
+Result<StoredIndex> decode_index(std::span<const std::byte> bytes) {
+  if (bytes.size() < sizeof(FileHeader) + sizeof(std::uint64_t)) return corrupt("too short");
+  Cursor cursor(bytes);
+  const auto header = cursor.take<FileHeader>();
+  if (header.magic != kMagic) return corrupt("no index file");
+  if (header.layout != kLayout) return corrupt("made by another version");
+  const auto body = bytes.first(bytes.size() - sizeof(std::uint64_t));
+  const auto sum = Cursor(bytes.subspan(body.size())).take<std::uint64_t>();
+  if (sum != XXH3_64bits(body.data(), body.size())) return corrupt("checksum differs");
+  if (!sizes_add_up(header, bytes.size())) return corrupt("sizes differ");
+  StoredIndex index;
+  ECHOLINE_TRY(take_shards(header, cursor, index.shards));
+  cursor.take_array(index.records.offset, header.record_count);
+  cursor.take_array(index.records.bytes, header.record_count);
+  cursor.take_array(index.records.key_end, header.record_count);
+  index.records.keys = cursor.take_text(header.key_bytes);
+  ECHOLINE_TRY(check_records(index));
+  return index;
+}
+
+Status write_index_file(const std::string& path, const StoredIndex& index) {
+  return write_file_atomically(path, encode_index(index));
+}
+
+Result<StoredIndex> read_index_file(const std::string& path) {
+  ECHOLINE_ASSIGN(const std::string text, read_file(path));
+  auto index = decode_index(std::as_bytes(std::span(text)));
+  if (!index.ok()) return index.status().with_context(path);
+  return index;
+}
+
+Status write_shard_index(const std::string& shard_path, std::uint64_t shard_bytes,
+                         const RecordTable& records) {
+  Shard shard;
+  shard.object.url = std::filesystem::path(shard_path).filename();
+  shard.object.bytes = shard_bytes;
+  shard.record_count = records.size();
+  return write_index_file(shard_path + std::string(kShardIndexSuffix), {{shard}, records});
+}
+
+}  // namespace echoline::record

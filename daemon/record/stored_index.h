@@ -1,0 +1,43 @@
+// The file form of an index: a whole data set's in the daemon's state folder, one shard's beside
+// the shard.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "record/index.h"
+#include "record/record_table.h"
+
+namespace echoline::record {
+
+// Beside "a.tar" stands "a.tar.echoline-index".
+inline constexpr std::string_view kShardIndexSuffix = ".echoline-index";
+
+// Shards in order with their records one after another in the table.
+struct StoredIndex {
+  std::vector<Shard> shards;
+  RecordTable records;
+};
+
+// Little-endian; ends with the XXH3 of all before it.
+std::string encode_index(const StoredIndex& index);
+
+// kDataLoss for bytes that are not exactly what encode_index made (another layout version
+// included), or whose records do not lie within their shards in ascending order.
+Result<StoredIndex> decode_index(std::span<const std::byte> bytes);
+
+// Whole files; writing is to a temporary name, flushed, then renamed.
+Status write_index_file(const std::string& path, const StoredIndex& index);
+Result<StoredIndex> read_index_file(const std::string& path);
+
+// The index file of one shard that lies (or will lie) at `shard_path` on this machine. Its size in
+// bytes is how a reader notices that index and shard don't belong together.
+Status write_shard_index(const std::string& shard_path, std::uint64_t shard_bytes,
+                         const RecordTable& records);
+
+}  // namespace echoline::record

@@ -1,0 +1,234 @@
+// Each shard in work has one window in flight; when it lands, the scan takes it and names the next
+// one.
+#include "record/tar_build.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "record/local_file.h"
+#include "record/tar_scan.h"
+
+namespace echoline::record {
+namespace {
+
+constexpr std::uint64_t kPollNs = 1'000'000'000;
+constexpr std::uint64_t kProgressEveryNs = 100'000'000;
+
+// Names the archive's packing when it is one that has no records to address.
+const char* compression(std::span<const std::byte> head) {
+  const auto starts = [&head](std::initializer_list<unsigned char> magic) {
+    return head.size() >= magic.size() &&
+           std::equal(magic.begin(), magic.end(), head.begin(),
+                      [](unsigned char a, std::byte b) { return std::byte{a} == b; });
+  };
+  if (starts({0x1F, 0x8B})) return "gzip";
+  if (starts({0x28, 0xB5, 0x2F, 0xFD})) return "zstd";
+  if (starts({0xFD, '7', 'z', 'X', 'Z'})) return "xz";
+  if (starts({'B', 'Z', 'h'})) return "bzip2";
+  return nullptr;
+}
+
+// One shard on its way. The buffer is the destination of its request in flight.
+struct Work {
+  std::size_t shard = 0;
+  TarScan scan;
+  std::vector<std::byte> buffer;
+};
+
+class TarBuild {
+ public:
+  TarBuild(const std::vector<source::ObjectInfo>& shards, std::vector<const RecordTable*> known,
+           source::Source& source, const ScanSettings& settings, const ProgressFunction& progress)
+      : shards_(shards),
+        known_(std::move(known)),
+        source_(source),
+        settings_(settings),
+        progress_(progress),
+        tables_(shards.size()) {
+    seen_.shards = shards.size();
+    for (const auto& shard : shards) seen_.bytes += shard.bytes;
+  }
+
+  Result<StoredIndex> run();
+
+ private:
+  bool start_more();
+  void submit(std::size_t place);
+  Status take(std::size_t place);
+  void finish(std::size_t shard, RecordTable table);
+  void gather();
+  Status poll();
+  void drain();
+  void report(bool always);
+
+  const std::vector<source::ObjectInfo>& shards_;
+  std::vector<const RecordTable*> known_;
+  source::Source& source_;
+  const ScanSettings settings_;
+  const ProgressFunction& progress_;
+
+  std::vector<std::optional<RecordTable>> tables_;  // done, but not yet their turn
+  std::vector<std::unique_ptr<Work>> works_;        // by place, which is the request's tag
+  std::size_t in_flight_ = 0;
+  std::size_t next_shard_ = 0;  // to start
+  StoredIndex index_;           // holds shards [0, index_.shards.size())
+  Progress seen_;
+  std::uint64_t reported_ns_ = 0;
+};
+
+Result<StoredIndex> TarBuild::run() {
+  Status status;
+  while (status.ok()) {
+    const bool more = start_more();
+    gather();
+    if (in_flight_ == 0 && !more) break;
+    status = poll();
+    report(false);
+  }
+  drain();
+  if (!status.ok()) return status;
+  report(true);
+  return std::move(index_);
+}
+
+// Starts shards while there is room; true while shards are left.
+bool TarBuild::start_more() {
+  while (next_shard_ < shards_.size() && in_flight_ < settings_.shards_at_once) {
+    const std::size_t shard = next_shard_;
+    if (known_[shard] != nullptr) {
+      seen_.bytes_done += shards_[shard].bytes;
+      finish(shard, *known_[shard]);
+      ++next_shard_;
+      continue;
+    }
+    if (source_.slots_free() == 0) break;
+    std::size_t place = 0;
+    while (place < works_.size() && works_[place]) ++place;
+    if (place == works_.size()) works_.emplace_back();
+    works_[place] = std::make_unique<Work>(Work{shard, TarScan(shards_[shard].bytes), {}});
+    ++next_shard_;
+    submit(place);
+  }
+  return next_shard_ < shards_.size();
+}
+
+void TarBuild::submit(std::size_t place) {
+  Work& work = *works_[place];
+  const source::ObjectInfo& object = shards_[work.shard];
+  const std::uint64_t left = object.bytes - work.scan.position();
+  work.buffer.resize(std::min(left, std::max(settings_.window_bytes, work.scan.needed())));
+  source_.submit({place, object, {{work.scan.position(), work.buffer}}});
+  ++in_flight_;
+}
+
+Status TarBuild::poll() {
+  std::vector<source::ReadResult> done;
+  source_.poll(monotonic_ns() + kPollNs, done);
+  Status first;
+  for (const source::ReadResult& result : done) {
+    --in_flight_;
+    Status status = result.status;
+    if (status.ok() && first.ok()) status = take(result.tag);
+    if (status.ok() || !first.ok()) continue;
+    const std::string& url = shards_[works_[result.tag]->shard].url;
+    first = std::move(status).with_context("indexing " + url);
+  }
+  return first;
+}
+
+Status TarBuild::take(std::size_t place) {
+  Work& work = *works_[place];
+  const std::uint64_t before = work.scan.position();
+  if (before == 0) {
+    if (const char* packing = compression(work.buffer)) {
+      return Status(
+          Code::kUnimplemented,
+          fmt::format("the archive is compressed ({}), which cannot be streamed yet: unpack it to "
+                      "a plain .tar, or write plain shards with 'echoline pack'",
+                      packing));
+    }
+  }
+  ECHOLINE_TRY(work.scan.take(work.buffer));
+  seen_.bytes_done += work.scan.position() - before;
+  if (!work.scan.done()) {
+    submit(place);
+    return {};
+  }
+  const source::ObjectInfo& object = shards_[work.shard];
+  seen_.bytes_done += object.bytes - work.scan.position();
+  if (work.scan.truncated()) {
+    log_warning("record", "{} is truncated: {} records, the last of which is incomplete",
+                object.url, work.scan.table().size());
+  } else if (work.scan.table().size() == 0) {
+    log_warning("record", "{} holds no records", object.url);
+  }
+  finish(work.shard, work.scan.take_table());
+  works_[place].reset();
+  return {};
+}
+
+void TarBuild::finish(std::size_t shard, RecordTable table) {
+  ++seen_.shards_done;
+  seen_.records += table.size();
+  tables_[shard] = std::move(table);
+}
+
+// Moves tables whose turn it is into the index.
+void TarBuild::gather() {
+  while (index_.shards.size() < shards_.size() && tables_[index_.shards.size()]) {
+    const std::size_t place = index_.shards.size();
+    const RecordTable table = std::move(*tables_[place]);
+    tables_[place].reset();
+    index_.shards.push_back({shards_[place], index_.records.size(), table.size()});
+    index_.records.append(table, 0, table.size());
+  }
+}
+
+// Buffers must not go away under a transfer.
+void TarBuild::drain() {
+  std::vector<source::ReadResult> done;
+  while (in_flight_ > 0) {
+    done.clear();
+    source_.poll(monotonic_ns() + kPollNs, done);
+    in_flight_ -= std::min(in_flight_, done.size());
+  }
+}
+
+void TarBuild::report(bool always) {
+  const std::uint64_t now = monotonic_ns();
+  if (!progress_ || (!always && now - reported_ns_ < kProgressEveryNs)) return;
+  reported_ns_ = now;
+  progress_(seen_);
+}
+
+}  // namespace
+
+ScanSettings scan_settings(const std::vector<source::ObjectInfo>& shards) {
+  if (!shards.empty() && local_path(shards.front().url)) return {64 << 10, 4};
+  return {4 << 20, 16};
+}
+
+Result<StoredIndex> build_tar_index(const std::vector<source::ObjectInfo>& shards,
+                                    std::vector<const RecordTable*> known, source::Source& source,
+                                    const ScanSettings& settings,
+                                    const ProgressFunction& progress) {
+  for (const source::ObjectInfo& shard : shards) {
+    if (shard.bytes < 512) {
+      return Status(Code::kDataLoss,
+                    fmt::format("{} is no tar archive: it has {} bytes; remove it from "
+                                "read.url or write it again",
+                                shard.url, shard.bytes));
+    }
+  }
+  return TarBuild(shards, std::move(known), source, settings, progress).run();
+}
+
+}  // namespace echoline::record

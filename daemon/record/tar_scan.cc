@@ -1,0 +1,89 @@
+// The scan is a loop of "parse a member, step over its data"; whoever owns it does the reading.
+#include "record/tar_scan.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "record/tar_header.h"
+
+namespace echoline::record {
+
+Status TarScan::take(std::span<const std::byte> window) {
+  const std::uint64_t start = position_;
+  const bool to_end = start + window.size() >= shard_bytes_;
+  while (!done_) {
+    const std::uint64_t at = position_ - start;
+    if (at > window.size() || (at == window.size() && position_ < shard_bytes_)) {
+      needed_ = std::min(kTarBlock, shard_bytes_ - position_);
+      return {};
+    }
+    auto parsed = parse_tar_member(window.subspan(at));
+    if (!parsed.ok()) return parsed.status().with_context(fmt::format("offset {}", position_));
+    if (parsed->step == TarStep::kNeedMore) {
+      if (to_end) {
+        finish_truncated();
+        return {};
+      }
+      needed_ = std::min(parsed->needed, shard_bytes_ - position_);
+      return {};
+    }
+    if (parsed->step == TarStep::kEnd) {
+      close_record();
+      done_ = true;
+      return {};
+    }
+    take_member(parsed->member);
+  }
+  return {};
+}
+
+void TarScan::take_member(const TarMember& member) {
+  const auto name = sample_name(member);
+  if (name) {
+    std::string extension = lower_ascii(name->extension);
+    const bool repeated =
+        std::find(extensions_.begin(), extensions_.end(), extension) != extensions_.end();
+    if (!open_ || repeated || !name->has_key(key_)) start_record(*name);
+    extensions_.push_back(std::move(extension));
+    record_end_ = std::min(position_ + member.total_bytes(), shard_bytes_);
+  }
+  const bool short_data = shard_bytes_ - position_ < member.header_bytes + member.data_bytes;
+  position_ = std::min(position_ + member.total_bytes(), shard_bytes_);
+  if (position_ < shard_bytes_) return;
+  // Without the zero blocks that end an archive: some writers leave them out.
+  close_record();
+  truncated_ = short_data;
+  done_ = true;
+}
+
+void TarScan::start_record(const SampleName& name) {
+  close_record();
+  open_ = true;
+  record_start_ = position_;
+  key_ = name.key();
+}
+
+void TarScan::close_record() {
+  if (open_) table_.add(record_start_, record_end_ - record_start_, key_);
+  open_ = false;
+  extensions_.clear();
+}
+
+// The shard ends within a header, so it cannot be told which record the file belongs to: to the one
+// before, which is bad for it, or where there is none to one of its own.
+void TarScan::finish_truncated() {
+  if (!open_) {
+    open_ = true;
+    record_start_ = position_;
+    key_ = "truncated";
+  }
+  record_end_ = shard_bytes_;
+  close_record();
+  position_ = shard_bytes_;
+  truncated_ = true;
+  done_ = true;
+}
+
+}  // namespace echoline::record

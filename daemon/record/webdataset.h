@@ -1,0 +1,33 @@
+// Data sets of tar shards, WebDataset's naming.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "record/format.h"
+#include "record/stored_index.h"
+
+namespace echoline::record {
+
+// The index from the state folder where it fits, else from beside the shards, else from a pass over
+// them. What had to be built or changed is stored in the state folder; `state_dir` may be empty:
+// nothing is stored.
+Result<std::unique_ptr<DataSet>> open_webdataset(const v1::Read& read,
+                                                 std::vector<source::ObjectInfo> shards,
+                                                 source::Source& source,
+                                                 const std::string& state_dir,
+                                                 const ProgressFunction& progress);
+
+// Cuts the bytes of one record, headers included: every file of it is a field. `key` is the
+// record's.
+Status cut_tar_record(std::string_view key, std::span<const std::byte> bytes, Fields& fields);
+
+// The table of one shard of a data set that open_webdataset made; null for other formats.
+class WebDataset : public DataSet {
+ public:
+  virtual RecordTable shard_table(std::size_t shard) const = 0;
+};
+
+}  // namespace echoline::record
