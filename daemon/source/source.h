@@ -1,5 +1,6 @@
-// A source turns an address and byte ranges into bytes: everything that touches storage is behind this
-// interface. Sources are passive: the engine's I/O thread submits and polls; nothing here starts a thread.
+// A source turns an address and byte ranges into bytes: everything that touches storage is behind
+// this interface. Sources are passive: the engine's I/O thread submits and polls; nothing here
+// starts a thread.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,8 @@ class Read;
 
 namespace echoline::source {
 
-// One stored object. `version` pins its content: the store's ETag, or size and mtime of a local file.
+// One stored object. `version` pins its content: the store's ETag, or size and mtime of a local
+// file.
 struct ObjectInfo {
   std::string url;
   std::uint64_t bytes = 0;
@@ -30,8 +32,8 @@ struct Segment {
   std::span<std::byte> destination;
 };
 
-// One transfer. Segments ascend and do not overlap; small gaps between them are read and thrown away,
-// so neighbouring records cost one request and still land in buffers of their own.
+// One transfer. Segments ascend and do not overlap; small gaps between them are read and thrown
+// away, so neighbouring records cost one request and still land in buffers of their own.
 struct ReadRequest {
   std::uint64_t tag = 0;  // given back with the result
   ObjectInfo object;      // a set version is checked: a changed object is kFailedPrecondition
@@ -51,33 +53,38 @@ struct Counters {
   std::uint64_t in_flight = 0;
 };
 
-// Thread rules: one thread at a time calls list, stat, submit and poll; any thread may call wake and counters.
+// Thread rules: one thread at a time calls list, list_all, submit and poll; any thread may call
+// wake and counters.
 class Source {
  public:
   virtual ~Source() = default;
 
-  // Objects that match an address without braces, in bytewise order of their names. "*" matches within a
-  // path segment; an address that ends in "/" is everything below it. Blocks.
+  // Objects that match an address without braces, in bytewise order of their names. "*" matches
+  // within a path segment; an address that ends in "/" is everything below it. Blocks.
   virtual Result<std::vector<ObjectInfo>> list(const std::string& url) = 0;
 
-  // Starts a transfer; at most `slots_free()` may be submitted before the next poll. The destinations
-  // must live until its result has been polled or the source is destroyed.
+  // The lists of several addresses, one after the other; a store is asked about many at a time.
+  virtual Result<std::vector<ObjectInfo>> list_all(const std::vector<std::string>& urls);
+
+  // Starts a transfer; at most `slots_free()` may be submitted before the next poll. The
+  // destinations must live until its result has been polled or the source is destroyed.
   virtual void submit(ReadRequest request) = 0;
   virtual std::size_t slots_free() const = 0;
 
-  // Moves transfers on until at least one has ended, the deadline (monotonic_ns) has passed, or wake was
-  // called; appends what has ended.
+  // Moves transfers on until at least one has ended, the deadline (monotonic_ns) has passed, or
+  // wake was called; appends what has ended.
   virtual void poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) = 0;
 
   virtual void wake() = 0;
   virtual Counters counters() const = 0;
 };
 
-// The source for the scheme of these addresses (all of one scheme), behind `throttle` if one is set.
-// Credentials and reachability are checked: a wrong key or a missing bucket fails here.
+// The source for the scheme of these addresses (all of one scheme), behind `throttle` if one is
+// set. Credentials and reachability are checked: a wrong key or a missing bucket fails here.
 Result<std::unique_ptr<Source>> open_source(const v1::Read& read);
 
-// Every address a brace list stands for, in the order written: a{1..3}, a{x,y}, nested and repeated.
+// Every address a brace list stands for, in the order written: a{1..3}, a{x,y}, nested and
+// repeated.
 Result<std::vector<std::string>> expand_braces(const std::string& url);
 
 // Reads one range and waits for it: for listings, headers and small files.

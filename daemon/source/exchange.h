@@ -1,0 +1,49 @@
+// One thing to be had from a store, over as many attempts as it takes: the words and judgement of a
+// protocol, without its transport (exchanges.h).
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+#include <span>
+#include <string>
+
+#include "base/status.h"
+#include "source/http_transfers.h"
+
+namespace echoline::source {
+
+// What an attempt came to: ok, worth another attempt, or final.
+struct Verdict {
+  Status status;
+  bool retry = false;
+};
+
+// Owned and called by one Exchanges, on its thread; each attempt is request, accept, consume*,
+// complete.
+class Exchange {
+ public:
+  virtual ~Exchange() = default;
+
+  // The request of the next attempt, signed for the time `now`; goes on where the last one stopped.
+  virtual HttpRequest request(std::time_t now) = 0;
+
+  // The headers of a 2xx response.
+  virtual Verdict accept(const HttpResponse& response) = 0;
+
+  // A piece of its body; false when no more is needed.
+  virtual bool consume(std::span<const std::byte> bytes) = 0;
+
+  // The end of its body.
+  virtual Verdict complete() = 0;
+
+  // Any other response, with the start of its body.
+  virtual Verdict refuse(const HttpResponse& response, std::string_view body) = 0;
+
+  // Bytes had so far that a next attempt won't read again: progress, for the time-out.
+  virtual std::uint64_t progress() const = 0;
+
+  // Names what was wanted, for messages: "s3://bucket/key".
+  virtual std::string what() const = 0;
+};
+
+}  // namespace echoline::source

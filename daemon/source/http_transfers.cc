@@ -1,0 +1,305 @@
+// libcurl's multi interface: sockets are driven by step() alone, on the caller's thread.
+#include "source/http_transfers.h"
+
+#include <curl/curl.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <unordered_map>
+
+#include "base/check.h"
+#include "base/clock.h"
+
+namespace echoline::source {
+namespace {
+
+constexpr std::size_t kHeaderBytesMax = 64 << 10;
+constexpr std::size_t kBufferBytesAll = 16 << 20;
+
+// The options are of several types; a refused one is a bug of ours (a too old library or a bad
+// value).
+template <typename T>
+void set(CURL* easy, CURLoption option, T value) {
+  ECHOLINE_CHECK(curl_easy_setopt(easy, option, value) == CURLE_OK);
+}
+
+struct EasyDeleter {
+  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
+};
+struct ListDeleter {
+  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+};
+using Easy = std::unique_ptr<CURL, EasyDeleter>;
+using HeaderList = std::unique_ptr<curl_slist, ListDeleter>;
+
+// One request on its way. libcurl holds its address, so it stays where it was made.
+struct Transfer {
+  std::uint64_t id = 0;
+  HttpSink* sink = nullptr;
+  Easy easy;
+  HeaderList headers;
+  HttpResponse response;
+  std::size_t header_bytes = 0;
+  std::uint64_t last_byte_ns = 0;
+  bool responded = false;
+  bool stopped = false;
+  std::array<char, CURL_ERROR_SIZE> error{};
+
+  // The sink hears of the response once, before the first byte of the body.
+  bool respond() {
+    if (!responded) {
+      responded = true;
+      stopped = !sink->on_response(response);
+    }
+    return !stopped;
+  }
+};
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && static_cast<unsigned char>(text.front()) <= ' ') text.remove_prefix(1);
+  while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
+  return text;
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return result;
+}
+
+// Takes one header line; false if the response is unreasonable.
+bool take_header(Transfer& transfer, std::string_view line) {
+  transfer.last_byte_ns = monotonic_ns();
+  if ((transfer.header_bytes += line.size()) > kHeaderBytesMax) return false;
+  HttpResponse& response = transfer.response;
+  if (line.starts_with("HTTP/")) {  // of a proxy or a 100-continue, then of the answer itself
+    response = {};
+    const std::size_t space = std::min(line.find(' '), line.size());
+    const std::string_view code = trimmed(line.substr(space));
+    std::from_chars(code.data(), code.data() + code.size(), response.status);
+    return true;
+  }
+  const std::size_t colon = line.find(':');
+  if (colon != std::string_view::npos)
+    response.headers.emplace_back(lower(line.substr(0, colon)), trimmed(line.substr(colon + 1)));
+  return true;
+}
+
+std::size_t on_header(char* data, std::size_t size, std::size_t count, void* user) {
+  const std::size_t bytes = size * count;
+  return take_header(*static_cast<Transfer*>(user), {data, bytes}) ? bytes : 0;
+}
+
+std::size_t on_body(char* data, std::size_t size, std::size_t count, void* user) {
+  Transfer& transfer = *static_cast<Transfer*>(user);
+  transfer.last_byte_ns = monotonic_ns();
+  const std::size_t bytes = size * count;
+  if (transfer.respond())
+    transfer.stopped = !transfer.sink->on_body(std::as_bytes(std::span(data, bytes)));
+  return transfer.stopped ? bytes + 1 : bytes;  // any other count ends the transfer
+}
+
+HttpEnd end_of(CURLcode code) {
+  switch (code) {
+    case CURLE_OK:
+      return HttpEnd::kComplete;
+    case CURLE_COULDNT_RESOLVE_PROXY:
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_SSL_CONNECT_ERROR:
+      return HttpEnd::kUnreachable;
+    case CURLE_OPERATION_TIMEDOUT:
+      return HttpEnd::kStalled;
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_ISSUER_ERROR:
+      return HttpEnd::kUntrusted;
+    default:
+      return HttpEnd::kBroken;
+  }
+}
+
+long to_ms(std::uint64_t ns) {
+  const std::uint64_t ms = ns / 1'000'000 + (ns % 1'000'000 != 0);
+  return static_cast<long>(std::min<std::uint64_t>(ms, std::numeric_limits<int>::max()));
+}
+
+}  // namespace
+
+std::string_view HttpResponse::header(std::string_view lower_case_name) const {
+  for (const auto& [name, value] : headers)
+    if (name == lower_case_name) return value;
+  return {};
+}
+
+class HttpTransfers::Loop {
+ public:
+  explicit Loop(const HttpOptions& options) : options_(options) {
+    static const CURLcode global = curl_global_init(CURL_GLOBAL_DEFAULT);
+    ECHOLINE_CHECK(global == CURLE_OK);
+    multi_ = curl_multi_init();
+    ECHOLINE_CHECK(multi_ != nullptr);
+    const auto connections = static_cast<long>(options.connections_max);
+    curl_multi_setopt(multi_, CURLMOPT_MAX_TOTAL_CONNECTIONS, connections);
+    curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, connections);
+  }
+
+  ~Loop() {
+    for (auto& [id, transfer] : transfers_) curl_multi_remove_handle(multi_, transfer->easy.get());
+    transfers_.clear();
+    curl_multi_cleanup(multi_);
+  }
+
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  void start(std::uint64_t id, const HttpRequest& request, HttpSink& sink) {
+    auto transfer = std::make_unique<Transfer>();
+    transfer->id = id;
+    transfer->sink = &sink;
+    transfer->easy = take_easy();
+    transfer->last_byte_ns = monotonic_ns();
+    prepare(*transfer, request);
+    ECHOLINE_CHECK(curl_multi_add_handle(multi_, transfer->easy.get()) == CURLM_OK);
+    ECHOLINE_CHECK(transfers_.emplace(id, std::move(transfer)).second);
+  }
+
+  void cancel(std::uint64_t id) {
+    if (const auto found = transfers_.find(id); found != transfers_.end()) remove(found);
+  }
+
+  void step(std::uint64_t deadline_ns, std::vector<HttpResult>& ended) {
+    const std::size_t before = ended.size();
+    perform(ended);
+    if (ended.size() == before) {
+      wait(deadline_ns);
+      perform(ended);
+    }
+    end_stalled(ended);
+  }
+
+  void wake() { curl_multi_wakeup(multi_); }
+
+ private:
+  using Transfers = std::unordered_map<std::uint64_t, std::unique_ptr<Transfer>>;
+
+  Easy take_easy() {
+    if (spare_.empty()) {
+      Easy easy(curl_easy_init());
+      ECHOLINE_CHECK(easy != nullptr);
+      return easy;
+    }
+    Easy easy = std::move(spare_.back());
+    spare_.pop_back();
+    curl_easy_reset(easy.get());
+    return easy;
+  }
+
+  void prepare(Transfer& transfer, const HttpRequest& request) {
+    CURL* easy = transfer.easy.get();
+    for (const auto& [name, value] : request.headers)
+      transfer.headers.reset(curl_slist_append(transfer.headers.release(),
+                                               fmt::format("{}: {}", name, value).c_str()));
+    set(easy, CURLOPT_URL, request.url.c_str());
+    if (request.method == "HEAD") set(easy, CURLOPT_NOBODY, 1L);
+    set(easy, CURLOPT_HTTPHEADER, transfer.headers.get());
+    set(easy, CURLOPT_PATH_AS_IS, 1L);
+    set(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+    set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    set(easy, CURLOPT_USERAGENT, "echoline");
+    set(easy, CURLOPT_NOSIGNAL, 1L);
+    set(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+    set(easy, CURLOPT_CONNECTTIMEOUT_MS, to_ms(options_.stall_ns));
+    const std::size_t buffer = kBufferBytesAll / options_.connections_max;
+    set(easy, CURLOPT_BUFFERSIZE,
+        static_cast<long>(std::clamp<std::size_t>(buffer, 16 << 10, 512 << 10)));
+    if (!options_.ca_file.empty()) set(easy, CURLOPT_CAINFO, options_.ca_file.c_str());
+    set(easy, CURLOPT_ERRORBUFFER, transfer.error.data());
+    set(easy, CURLOPT_HEADERFUNCTION, &on_header);
+    set(easy, CURLOPT_HEADERDATA, &transfer);
+    set(easy, CURLOPT_WRITEFUNCTION, &on_body);
+    set(easy, CURLOPT_WRITEDATA, &transfer);
+    set(easy, CURLOPT_PRIVATE, &transfer);
+  }
+
+  void wait(std::uint64_t deadline_ns) {
+    const std::uint64_t now = monotonic_ns();
+    const std::uint64_t until =
+        transfers_.empty() ? deadline_ns : std::min(deadline_ns, now + check_ns());
+    const long ms = until > now ? to_ms(until - now) : 0;
+    curl_multi_poll(multi_, nullptr, 0, static_cast<int>(ms), nullptr);
+  }
+
+  void perform(std::vector<HttpResult>& ended) {
+    int running = 0;
+    curl_multi_perform(multi_, &running);
+    int left = 0;
+    while (CURLMsg* message = curl_multi_info_read(multi_, &left)) {
+      if (message->msg != CURLMSG_DONE) continue;
+      void* user = nullptr;
+      curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &user);
+      finish(static_cast<Transfer*>(user)->id, message->data.result, ended);
+    }
+  }
+
+  void finish(std::uint64_t id, CURLcode code, std::vector<HttpResult>& ended) {
+    const auto found = transfers_.find(id);
+    Transfer& transfer = *found->second;
+    if (code == CURLE_OK) transfer.respond();  // a response without a body
+    HttpResult result{id, transfer.stopped ? HttpEnd::kStopped : end_of(code), {}};
+    if (result.end != HttpEnd::kComplete && result.end != HttpEnd::kStopped)
+      result.error = transfer.error[0] != 0 ? transfer.error.data() : curl_easy_strerror(code);
+    ended.push_back(std::move(result));
+    remove(found);
+  }
+
+  // curl counts stalls in whole seconds and below a rate; ours are to the byte and a fraction of a
+  // second.
+  void end_stalled(std::vector<HttpResult>& ended) {
+    const std::uint64_t now = monotonic_ns();
+    if (now < stall_check_ns_) return;
+    stall_check_ns_ = now + check_ns();
+    for (auto at = transfers_.begin(); at != transfers_.end();) {
+      const auto next = std::next(at);
+      if (now > at->second->last_byte_ns + options_.stall_ns) {
+        ended.push_back(
+            {at->first, HttpEnd::kStalled,
+             fmt::format("no byte for {:.1f} s", static_cast<double>(options_.stall_ns) / 1e9)});
+        remove(at);
+      }
+      at = next;
+    }
+  }
+
+  std::uint64_t check_ns() const { return options_.stall_ns / 8 + 1; }
+
+  void remove(Transfers::iterator at) {
+    curl_multi_remove_handle(multi_, at->second->easy.get());
+    if (spare_.size() < options_.connections_max) spare_.push_back(std::move(at->second->easy));
+    transfers_.erase(at);
+  }
+
+  HttpOptions options_;
+  CURLM* multi_ = nullptr;
+  Transfers transfers_;
+  std::vector<Easy> spare_;
+  std::uint64_t stall_check_ns_ = 0;
+};
+
+HttpTransfers::HttpTransfers(const HttpOptions& options) : loop_(std::make_unique<Loop>(options)) {}
+HttpTransfers::~HttpTransfers() = default;
+
+void HttpTransfers::start(std::uint64_t id, const HttpRequest& request, HttpSink& sink) {
+  loop_->start(id, request, sink);
+}
+void HttpTransfers::cancel(std::uint64_t id) { loop_->cancel(id); }
+void HttpTransfers::step(std::uint64_t deadline_ns, std::vector<HttpResult>& ended) {
+  loop_->step(deadline_ns, ended);
+}
+void HttpTransfers::wake() { loop_->wake(); }
+
+}  // namespace echoline::source

@@ -1,0 +1,62 @@
+// What objects there are: one page of a listing, and the size and version of one object.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "source/address.h"
+#include "source/exchange.h"
+#include "source/object_store.h"
+
+namespace echoline::source {
+
+class PageExchange : public Exchange {
+ public:
+  // The store must outlive it.
+  PageExchange(ObjectStore& store, ListQuery query) : store_(store), query_(std::move(query)) {}
+
+  HttpRequest request(std::time_t now) override;
+  Verdict accept(const HttpResponse&) override { return {}; }
+  bool consume(std::span<const std::byte> bytes) override;
+  Verdict complete() override;
+  Verdict refuse(const HttpResponse& response, std::string_view body) override;
+  std::uint64_t progress() const override { return 0; }
+  std::string what() const override;
+
+  // Once it has ended well.
+  ListPage take_page() { return std::move(page_); }
+
+ private:
+  ObjectStore& store_;
+  ListQuery query_;
+  std::string body_;
+  bool too_long_ = false;
+  ListPage page_;
+};
+
+class StatExchange : public Exchange {
+ public:
+  // The store must outlive it.
+  StatExchange(ObjectStore& store, Address address) : store_(store), address_(std::move(address)) {}
+
+  HttpRequest request(std::time_t now) override;
+  Verdict accept(const HttpResponse& response) override;
+  bool consume(std::span<const std::byte>) override { return false; }
+  Verdict complete() override { return {}; }
+  Verdict refuse(const HttpResponse& response, std::string_view body) override;
+  std::uint64_t progress() const override { return 0; }
+  std::string what() const override { return address_.url(); }
+
+  // Once it has ended well.
+  ObjectInfo take_info() { return std::move(info_); }
+
+ private:
+  ObjectStore& store_;
+  const Address address_;
+  // HEAD is one round trip and right for empty objects, but its errors have no words: a GET asks
+  // for them.
+  bool ask_for_words_ = false;
+  ObjectInfo info_;
+};
+
+}  // namespace echoline::source

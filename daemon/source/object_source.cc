@@ -1,0 +1,214 @@
+// Reads go through one set of connections with the configured concurrency, questions through
+// another.
+#include "source/object_source.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "source/glob.h"
+#include "source/list_exchange.h"
+#include "source/read_exchange.h"
+
+namespace echoline::source {
+namespace {
+
+constexpr std::uint64_t kProbeTimeoutNs = 8'000'000'000;
+constexpr std::uint32_t kProbeAttemptsMax = 4;
+
+// Runs one exchange to its end; nothing else may be under way in `exchanges`.
+template <typename T>
+Result<std::unique_ptr<T>> run(Exchanges& exchanges, std::unique_ptr<T> exchange) {
+  std::vector<ExchangeResult> ended;
+  exchanges.start(0, std::move(exchange));
+  while (ended.empty()) exchanges.step(UINT64_MAX, ended);
+  ECHOLINE_TRY(std::move(ended[0].status));
+  return std::unique_ptr<T>(static_cast<T*>(ended[0].exchange.release()));
+}
+
+Status nothing_there(const Address& address) {
+  return Status(
+      Code::kNotFound,
+      fmt::format("{}: no object matches; check the bucket and the pattern", address.url()));
+}
+
+ListQuery query_of(const Address& address) {
+  ListQuery query;
+  query.bucket = address.bucket;
+  query.prefix = glob_prefix(address.path);
+  // One level is enough when no pattern goes below it.
+  const bool deep = address.is_tree() ||
+                    address.path.find('/', std::min(query.prefix.size(), address.path.size())) !=
+                        std::string::npos;
+  if (!deep) query.delimiter.push_back('/');
+  return query;
+}
+
+bool is_literal(const Address& address) { return !address.is_tree() && !has_glob(address.path); }
+
+}  // namespace
+
+ObjectSource::ObjectSource(std::unique_ptr<ObjectStore> store, ObjectSourceOptions options)
+    : store_(std::move(store)),
+      options_(std::move(options)),
+      reads_({.timeout_ns = options_.timeout_ns,
+              .connections_max = options_.concurrency,
+              .ca_file = options_.ca_file},
+             counters_) {}
+
+Status ObjectSource::probe(const std::vector<std::string>& urls) {
+  SharedCounters unseen;
+  Exchanges exchanges({.timeout_ns = std::min(options_.timeout_ns, kProbeTimeoutNs),
+                       .attempts_max = kProbeAttemptsMax,
+                       .connections_max = 1,
+                       .ca_file = options_.ca_file},
+                      unseen);
+  std::vector<std::string> asked;
+  for (const std::string& url : urls) {
+    ECHOLINE_ASSIGN(Address address, parse_address(url));
+    ECHOLINE_TRY(check_glob(address.path));
+    if (std::find(asked.begin(), asked.end(), address.bucket) != asked.end()) continue;
+    asked.push_back(address.bucket);
+    if (is_literal(address)) {
+      address.path = unescape_glob(address.path);
+      ECHOLINE_TRY(run(exchanges, std::make_unique<StatExchange>(*store_, address)).status());
+    } else {
+      ListQuery query = query_of(address);
+      query.entries_max = 1;
+      ECHOLINE_TRY(run(exchanges, std::make_unique<PageExchange>(*store_, query)).status());
+    }
+  }
+  return {};
+}
+
+Result<std::vector<ObjectInfo>> ObjectSource::list(const std::string& url) {
+  return list_all({url});
+}
+
+Result<std::vector<ObjectInfo>> ObjectSource::list_all(const std::vector<std::string>& urls) {
+  if (!asks_)
+    asks_ = std::make_unique<Exchanges>(ExchangeLimits{.timeout_ns = options_.timeout_ns,
+                                                       .connections_max = options_.concurrency,
+                                                       .ca_file = options_.ca_file},
+                                        counters_);
+  std::vector<ObjectInfo> all;
+  std::vector<Address> literals;  // in a row, to be asked about together
+  const auto append = [&all](std::vector<ObjectInfo> more) {
+    std::move(more.begin(), more.end(), std::back_inserter(all));
+  };
+  for (const std::string& url : urls) {
+    ECHOLINE_ASSIGN(Address address, parse_address(url));
+    ECHOLINE_TRY(check_glob(address.path));
+    if (is_literal(address)) {
+      address.path = unescape_glob(address.path);
+      literals.push_back(std::move(address));
+      continue;
+    }
+    ECHOLINE_ASSIGN(auto stats, stat_many(std::exchange(literals, {})));
+    append(std::move(stats));
+    ECHOLINE_ASSIGN(auto listed, list_pattern(address));
+    append(std::move(listed));
+  }
+  ECHOLINE_ASSIGN(auto stats, stat_many(literals));
+  append(std::move(stats));
+  return all;
+}
+
+Result<std::vector<ObjectInfo>> ObjectSource::stat_many(const std::vector<Address>& addresses) {
+  std::vector<ObjectInfo> infos(addresses.size());
+  std::vector<ExchangeResult> ended;
+  std::size_t started = 0;
+  Status failure;
+  while (asks_->size() > 0 || (started < addresses.size() && failure.ok())) {
+    while (failure.ok() && started < addresses.size() && asks_->size() < options_.concurrency) {
+      asks_->start(started, std::make_unique<StatExchange>(*store_, addresses[started]));
+      ++started;
+    }
+    ended.clear();
+    asks_->step(UINT64_MAX, ended);
+    for (ExchangeResult& result : ended) {
+      if (result.status.ok())
+        infos[result.id] = static_cast<StatExchange&>(*result.exchange).take_info();
+      else if (failure.ok())
+        failure = std::move(result.status);
+    }
+  }
+  ECHOLINE_TRY(std::move(failure));
+  return infos;
+}
+
+Result<ListPage> ObjectSource::list_page(const ListQuery& query) {
+  ECHOLINE_ASSIGN(auto exchange, run(*asks_, std::make_unique<PageExchange>(*store_, query)));
+  return exchange->take_page();
+}
+
+Result<std::vector<ObjectInfo>> ObjectSource::list_pattern(const Address& address) {
+  std::vector<ObjectInfo> infos;
+  ListQuery query = query_of(address);
+  for (bool more = true; more;) {
+    ECHOLINE_ASSIGN(ListPage page, list_page(query));
+    if (page.ambiguous) {
+      ListQuery again = query;
+      again.verbatim = true;
+      ECHOLINE_ASSIGN(page, list_page(again));
+    }
+    for (ListEntry& entry : page.entries) {
+      const bool is_marker = entry.key.empty() || entry.key.back() == '/';  // "folders" of consoles
+      if (!is_marker && glob_matches(address.path, entry.key))
+        infos.push_back({address.url_of(entry.key), entry.bytes, std::move(entry.version)});
+    }
+    more = !page.next.empty();
+    if (more && page.next == query.continuation)
+      return Status(Code::kDataLoss, address.url() + ": the store repeats a page of its listing");
+    query.continuation = std::move(page.next);
+  }
+  if (infos.empty()) return nothing_there(address);
+  std::sort(infos.begin(), infos.end(),
+            [](const ObjectInfo& a, const ObjectInfo& b) { return a.url < b.url; });
+  return infos;
+}
+
+void ObjectSource::submit(ReadRequest request) {
+  ECHOLINE_CHECK(slots_free() > 0);
+  Result<Address> address = parse_address(request.object.url);
+  const bool is_empty =
+      std::all_of(request.segments.begin(), request.segments.end(),
+                  [](const Segment& segment) { return segment.destination.empty(); });
+  if (!address.ok() || is_empty) {
+    refused_.push_back({request.tag, address.status()});
+    return;
+  }
+  const std::uint64_t tag = request.tag;
+  ECHOLINE_CHECK(tags_.emplace(next_id_, tag).second);
+  reads_.start(next_id_++, std::make_unique<ReadExchange>(*store_, std::move(address).value(),
+                                                          std::move(request)));
+}
+
+std::size_t ObjectSource::slots_free() const {
+  return options_.concurrency - std::min(options_.concurrency, reads_.size() + refused_.size());
+}
+
+void ObjectSource::poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) {
+  const std::size_t before = done.size();
+  std::move(refused_.begin(), refused_.end(), std::back_inserter(done));
+  refused_.clear();
+  bool woken = false;
+  do {
+    ended_.clear();
+    reads_.step(done.size() > before ? 0 : deadline_ns, ended_);
+    for (ExchangeResult& result : ended_) {
+      const auto tag = tags_.extract(result.id);
+      done.push_back({tag.mapped(), std::move(result.status)});
+    }
+    woken = woken_.exchange(false);
+  } while (done.size() == before && !woken && monotonic_ns() < deadline_ns);
+}
+
+void ObjectSource::wake() {
+  woken_ = true;
+  reads_.wake();
+}
+
+}  // namespace echoline::source

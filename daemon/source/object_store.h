@@ -1,0 +1,61 @@
+// The words of one kind of object store (S3 now; others of the same shape later): which request
+// asks for what, and what its answers mean. Makes no requests itself.
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "source/address.h"
+#include "source/exchange.h"
+#include "source/http_transfers.h"
+#include "source/source.h"
+
+namespace echoline::source {
+
+struct ListQuery {
+  std::string bucket;
+  std::string prefix;
+  std::string delimiter;     // "/" keeps to one level; empty lists all below
+  std::string continuation;  // of the page before; empty for the first
+  std::uint32_t entries_max = 1000;
+  bool verbatim = false;  // keys not encoded
+};
+
+struct ListEntry {
+  std::string key;
+  std::uint64_t bytes = 0;
+  std::string version;
+};
+
+struct ListPage {
+  std::vector<ListEntry> entries;
+  std::string next;  // continuation of the next page; empty at the end
+  bool truncated = false;
+  bool ambiguous = false;  // keys can't be decoded with certainty: ask again, verbatim
+};
+
+// One thread.
+class ObjectStore {
+ public:
+  virtual ~ObjectStore() = default;
+
+  // Bytes [begin, end) of an object; a set version is asked for. end > begin.
+  virtual HttpRequest get(const Address& address, const std::string& version, std::uint64_t begin,
+                          std::uint64_t end, std::time_t now) = 0;
+  virtual HttpRequest head(const Address& address, std::time_t now) = 0;
+  virtual HttpRequest list(const ListQuery& query, std::time_t now) = 0;
+
+  // The version that a response of get or head is of; empty if it doesn't say.
+  virtual std::string version_of(const HttpResponse& response) const = 0;
+
+  virtual Result<ListPage> parse_list(std::string_view body) const = 0;
+
+  // What an answer other than 2xx means, and what to do about it.
+  virtual Verdict refuse(const HttpResponse& response, std::string_view body) const = 0;
+};
+
+}  // namespace echoline::source

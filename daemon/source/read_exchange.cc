@@ -1,0 +1,102 @@
+// What is checked, in this order: status, version, range, length; only then is a byte written.
+#include "source/read_exchange.h"
+
+#include <fmt/core.h>
+
+#include "source/content_range.h"
+
+namespace echoline::source {
+namespace {
+
+Verdict broken(std::string text) { return {Status(Code::kDataLoss, std::move(text)), true}; }
+
+}  // namespace
+
+ReadExchange::ReadExchange(ObjectStore& store, Address address, ReadRequest request)
+    : store_(store),
+      address_(std::move(address)),
+      object_(std::move(request.object)),
+      scatter_(std::move(request.segments)) {}
+
+HttpRequest ReadExchange::request(std::time_t now) {
+  // Without a version the rest could be of another object than the start.
+  if (object_.version.empty()) scatter_.rewind();
+  scatter_.skip_gap();
+  skip_ = body_left_ = 0;
+  body_too_long_ = false;
+  return store_.get(address_, object_.version, scatter_.position(), scatter_.end(), now);
+}
+
+Verdict ReadExchange::accept(const HttpResponse& response) {
+  const std::string version = store_.version_of(response);
+  if (!object_.version.empty() && !version.empty() && version != object_.version)
+    return {
+        Status(Code::kFailedPrecondition,
+               fmt::format("it changed since it was indexed (version {} then, {} now); index the "
+                           "data set again",
+                           object_.version, version))};
+  return response.status == 206 ? accept_part(response) : accept_whole(response);
+}
+
+Verdict ReadExchange::accept_part(const HttpResponse& response) {
+  const std::string_view text = response.header("content-range");
+  const auto range = parse_content_range(text);
+  if (!range || range->begin != scatter_.position() || range->end > scatter_.end())
+    return broken(fmt::format("asked for bytes {}-{}, the answer is for \"{}\"",
+                              scatter_.position(), scatter_.end() - 1, text));
+  if (range->total)
+    if (Verdict verdict = check_size(*range->total); !verdict.status.ok()) return verdict;
+  body_left_ = range->end - range->begin;
+  const std::string_view length = response.header("content-length");
+  if (!length.empty() && parse_length(length) != body_left_)
+    return broken(fmt::format("the answer's length \"{}\" contradicts its range", length));
+  return {};
+}
+
+// A server that knows no ranges sends everything from the start.
+Verdict ReadExchange::accept_whole(const HttpResponse& response) {
+  const auto total = parse_length(response.header("content-length"));
+  if (!total) return broken("the answer has neither a range nor a length");
+  if (Verdict verdict = check_size(*total); !verdict.status.ok()) return verdict;
+  skip_ = scatter_.position();
+  body_left_ = *total;
+  return {};
+}
+
+Verdict ReadExchange::check_size(std::uint64_t total) const {
+  if (!object_.version.empty() && total != object_.bytes)
+    return {Status(Code::kFailedPrecondition,
+                   fmt::format("it changed since it was indexed ({} bytes then, {} now); index the "
+                               "data set again",
+                               object_.bytes, total))};
+  if (total < scatter_.end())
+    return {Status(Code::kDataLoss,
+                   fmt::format("it ends at byte {}, but bytes up to {} were wanted; index the data "
+                               "set again",
+                               total, scatter_.end()))};
+  return {};
+}
+
+bool ReadExchange::consume(std::span<const std::byte> bytes) {
+  body_too_long_ = bytes.size() > body_left_;
+  if (body_too_long_) return false;
+  body_left_ -= bytes.size();
+  const std::size_t skipped = std::min<std::uint64_t>(skip_, bytes.size());
+  skip_ -= skipped;
+  scatter_.write(bytes.subspan(skipped));
+  return !scatter_.done() || body_left_ == 0;  // a body read to its end keeps the connection
+}
+
+Verdict ReadExchange::complete() {
+  if (body_too_long_) return broken("the body is longer than announced");
+  if (!scatter_.done())
+    return broken(
+        fmt::format("the body ended {} bytes too early", scatter_.end() - scatter_.position()));
+  return {};
+}
+
+Verdict ReadExchange::refuse(const HttpResponse& response, std::string_view body) {
+  return store_.refuse(response, body);
+}
+
+}  // namespace echoline::source
