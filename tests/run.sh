@@ -95,7 +95,7 @@ run_lint() {
     xargs -P "$jobs" -n 4 clang-tidy --quiet -p build/release --warnings-as-errors='*'
 }
 
-sections=(build test)
+sections=(build demo test)
 if [[ $mode != tests ]]; then sections+=(ci); fi
 deploy/install-packages.sh "${sections[@]}"
 mkdir -p build

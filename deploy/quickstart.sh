@@ -1,0 +1,171 @@
+#!/usr/bin/env bash
+# From a fresh system to a result: installs, builds, packs Fashion-MNIST, serves it from a source four times
+# too slow, and trains a small real model with and without echo.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+target=0.50
+seeds=(1 2 3)
+build=
+out=
+ratio_max=0.40
+
+usage() {
+  cat <<'TEXT'
+usage: deploy/quickstart.sh [--quick] [--build-dir DIR] [--output DIR]
+1. Installs the Debian packages it needs (as root; otherwise it prints the one apt line) and builds Echoline.
+2. Packs the 60,000 images of Fashion-MNIST (a Debian package) into shards.
+3. Measures how many images a second the example trainer can take, and serves the shards from a source
+   throttled to a quarter of that: the trainer would wait three quarters of its time.
+4. Trains until the test loss is 0.50, three seeds without echo and three with every image used four times,
+   each use augmented anew. Prints a table and leaves a picture of accuracy over time.
+Takes some minutes the first time, less than three after that. Everything is under build/ of the repository.
+
+  --quick          one seed and a target of 0.55
+  --build-dir DIR  use the daemon, command line and trainer built there; install and build nothing
+  --output DIR     folder for data, results and the picture (build/quickstart-run)
+  --help           this text
+TEXT
+}
+
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    -h|--help) usage; exit 0 ;;
+    --quick) seeds=(1); target=0.55; ratio_max=0.60 ;;
+    --build-dir) build=${2:?--build-dir needs a folder}; shift ;;
+    --output) out=${2:?--output needs a folder}; shift ;;
+    *) usage >&2; exit 2 ;;
+  esac
+  shift
+done
+out=${out:-$root/build/quickstart-run}
+
+say() { printf -- '-- %s\n' "$*"; }
+fail() { echo "quickstart: $*" >&2; exit 1; }
+
+install_and_build() {
+  "$root/deploy/install-packages.sh" build demo
+  build=$root/build/quickstart
+  say "building Echoline"
+  mkdir -p "$root/build"
+  (cd "$root" && cmake --preset quickstart >build/quickstart.log 2>&1) ||
+    { cat "$root/build/quickstart.log" >&2; fail "cmake could not configure the build"; }
+  cmake --build "$build" --parallel "$(nproc)" --target echolined echoline train_fashion_mnist
+}
+
+# The built program of that name, wherever the build keeps it.
+program() {
+  local path
+  path=$(find "$build" -type f -name "$1" -perm -u+x -print -quit)
+  [[ -n $path ]] || fail "there is no $1 in $build; build it first"
+  echo "$path"
+}
+
+# Shards with their index, and the test set unpacked; made once.
+prepare_data() {
+  local source
+  source=$(dirname "$(dpkg -L dataset-fashion-mnist | grep '/train-images-idx3-ubyte.gz$')")
+  if [[ -f $out/data/complete ]]; then return; fi
+  say "packing Fashion-MNIST into shards"
+  rm -rf "$out/data"
+  mkdir -p "$out/data"
+  "$echoline" pack --from idx --output "$out/data" --name train --shard-records 10000 --shuffle \
+    "$source/train-images-idx3-ubyte.gz" "$source/train-labels-idx1-ubyte.gz"
+  gunzip -c "$source/t10k-images-idx3-ubyte.gz" >"$out/data/test-images"
+  gunzip -c "$source/t10k-labels-idx1-ubyte.gz" >"$out/data/test-labels"
+  touch "$out/data/complete"
+}
+
+# The stream of one run on stdout. Bytes a second are images a second times the stored size of an image.
+write_config() {
+  local kind=$1 seed=$2 bytes_per_second=$3 echo_step=
+  if [[ $kind == echo ]]; then echo_step="      - echo: {factor: 4, window: 10000}"; fi
+  cat <<YAML
+daemon:
+  runtime_dir: $runtime
+  state_dir: $runtime/state
+  metrics: "off"
+  memory: 1GiB
+streams:
+  train:
+    seed: $seed
+    pipeline:
+      - read: {url: "$out/data/train-*.tar", format: webdataset, throttle: {rate: $bytes_per_second}}
+      - shuffle: {window: 10000}
+      - decode: {image: {key: u8, as: uint8, shape: [28, 28, 1]}, label: {key: cls, as: int64}}
+$echo_step
+      - random_crop: {field: image, size: 28, padding: 3}
+      - horizontal_flip: {field: image}
+      - cutout: {field: image, size: 8}
+      - batch: {size: 128, last: drop}
+      - publish: {slots: 16}
+YAML
+}
+
+daemon=
+stop_daemon() {
+  if [[ -n $daemon ]]; then
+    kill "$daemon" 2>/dev/null || true
+    wait "$daemon" 2>/dev/null || true
+    daemon=
+  fi
+}
+clean_up() {
+  stop_daemon
+  rm -rf "$runtime"
+}
+
+# Starts a daemon of its own for one training, so that its start is counted and nothing is read before.
+train_once() {
+  local kind=$1 seed=$2 started log=$out/runs/$1-$2.log
+  write_config "$kind" "$seed" "$bytes_per_second" >"$out/runs/$kind-$seed.yaml"
+  started=$(date +%s.%N)
+  "$echolined" --config "$out/runs/$kind-$seed.yaml" 2>"$log" &
+  daemon=$!
+  wait_until_ready "$log"
+  if ! "$trainer" "${test_set[@]}" --runtime-dir "$runtime" --target "$target" --seed "$seed" \
+    --clock-from "$started" --json --csv "$out/runs/$kind-$seed.csv" >"$out/runs/$kind-$seed.json"; then
+    tail -n 5 "$log" >&2
+    fail "training ($kind, seed $seed) did not reach the target"
+  fi
+  "$echoline" show train --json --runtime-dir "$runtime" >"$out/runs/stream-$kind-$seed.txt"
+  stop_daemon
+}
+
+wait_until_ready() {
+  local tries
+  for ((tries = 0; tries < 200; ++tries)); do
+    if [[ -S $runtime/door.sock ]]; then return; fi
+    kill -0 "$daemon" 2>/dev/null || break
+    sleep 0.02
+  done
+  cat "$1" >&2
+  fail "the daemon did not start"
+}
+
+if [[ -z $build ]]; then install_and_build; fi
+echolined=$(program echolined)
+echoline=$(program echoline)
+trainer=$(program train_fashion_mnist)
+runtime=$(mktemp -d "${TMPDIR:-/tmp}/echoline-quickstart.XXXXXX")
+trap clean_up EXIT
+trap 'exit 130' INT TERM
+
+prepare_data
+test_set=(--test-images "$out/data/test-images" --test-labels "$out/data/test-labels")
+images_per_second=$("$trainer" "${test_set[@]}" --measure-rate)
+stored_bytes=$(cat "$out"/data/train-*.tar | wc -c)
+bytes_per_second=$((images_per_second * stored_bytes / 60000 / 4))
+say "the trainer can take $images_per_second images a second; the source gives a quarter of that," \
+  "$((bytes_per_second / 1000000)) MB/s"
+
+rm -rf "$out/runs"
+mkdir -p "$out/runs"
+for seed in "${seeds[@]}"; do
+  say "seed $seed, no echo"
+  train_once none "$seed"
+  say "seed $seed, echo 4 before augmentation"
+  train_once echo "$seed"
+done
+python3 "$root/deploy/quickstart_report.py" "$out/runs" --target "$target" --svg "$out/accuracy.svg" \
+  --ratio-max "$ratio_max"
