@@ -1,0 +1,157 @@
+#include "augment/chain.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstring>
+
+#include "augment/program.h"
+#include "base/check.h"
+
+namespace echoline::augment {
+namespace {
+
+struct Bench final : Scratch {
+  std::vector<Picture> pictures;  // by field
+  ResizeBench resize;
+};
+
+View view_of(const decode::Tensor& tensor) {
+  View view;
+  view.data = reinterpret_cast<const std::uint8_t*>(tensor.bytes.data());
+  view.size = {tensor.shape.sizes[0], tensor.shape.sizes[1]};
+  view.channels = tensor.shape.sizes[2];
+  view.stride = view.row_bytes();
+  return view;
+}
+
+class CompiledChain final : public Chain {
+ public:
+  explicit CompiledChain(std::vector<FieldProgram> programs) : programs_(std::move(programs)) {
+    for (const FieldProgram& program : programs_) outputs_.push_back(program.output());
+  }
+
+  const std::vector<decode::FieldType>& outputs() const override { return outputs_; }
+  std::vector<decode::FieldType> outputs_for(const decode::Sample& sample) const override;
+  void fix_outputs(std::vector<decode::FieldType> outputs) override {
+    outputs_ = std::move(outputs);
+  }
+
+  std::unique_ptr<Scratch> make_scratch() const override {
+    auto bench = std::make_unique<Bench>();
+    bench->pictures.resize(programs_.size());
+    return bench;
+  }
+
+  Status run(const decode::Sample& in, const UseKey& key, Scratch& scratch,
+             std::span<const std::span<std::byte>> rows,
+             std::span<std::uint64_t> lengths) const override;
+
+ private:
+  Result<decode::Shape> shape_after(std::size_t field, const decode::Tensor& tensor) const;
+  Status check_shape(std::size_t field, const decode::Shape& shape, std::size_t row_bytes) const;
+  Status copy_ragged(std::size_t field, const decode::Tensor& tensor, std::span<std::byte> row,
+                     std::uint64_t& length) const;
+  Status run_field(std::size_t field, const decode::Tensor& tensor, const UseKey& key, Bench& bench,
+                   std::span<std::byte> row) const;
+
+  const std::vector<FieldProgram> programs_;
+  std::vector<decode::FieldType> outputs_;
+};
+
+std::vector<decode::FieldType> CompiledChain::outputs_for(const decode::Sample& sample) const {
+  std::vector<decode::FieldType> types = outputs_;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (types[i].ragged || types[i].fixed) continue;
+    const Result<decode::Shape> shape = shape_after(i, sample.tensors[i]);
+    if (!shape.ok()) continue;
+    types[i].shape = shape.value();
+    types[i].fixed = true;
+  }
+  return types;
+}
+
+Result<decode::Shape> CompiledChain::shape_after(std::size_t field,
+                                                 const decode::Tensor& tensor) const {
+  const FieldProgram& program = programs_[field];
+  if (!program.touched()) return tensor.shape;
+  ECHOLINE_ASSIGN(const ImageSize size,
+                  program.size_after({tensor.shape.sizes[0], tensor.shape.sizes[1]}));
+  return program.shape_of(size);
+}
+
+Status CompiledChain::check_shape(std::size_t field, const decode::Shape& shape,
+                                  std::size_t row_bytes) const {
+  const decode::FieldType& type = outputs_[field];
+  if (type.fixed && shape != type.shape) {
+    return {
+        Code::kInvalidArgument,
+        fmt::format("field {} has the shape [{}] where the stream's is [{}]; a resize or a crop "
+                    "makes all alike",
+                    type.name, fmt::join(shape.span(), ", "), fmt::join(type.shape.span(), ", "))};
+  }
+  const std::uint64_t bytes = shape.elements() * shm::dtype_bytes(type.dtype);
+  if (bytes == row_bytes) return {};
+  return {Code::kInvalidArgument,
+          fmt::format("field {} has the shape [{}], {} bytes; a row of the batch has {}", type.name,
+                      fmt::join(shape.span(), ", "), bytes, row_bytes)};
+}
+
+Status CompiledChain::copy_ragged(std::size_t field, const decode::Tensor& tensor,
+                                  std::span<std::byte> row, std::uint64_t& length) const {
+  if (tensor.bytes.size() > row.size()) {
+    return {Code::kInvalidArgument,
+            fmt::format("field {} has {} bytes; a row of the batch has {}", outputs_[field].name,
+                        tensor.bytes.size(), row.size())};
+  }
+  if (tensor.bytes.size() > 0) std::memcpy(row.data(), tensor.bytes.data(), tensor.bytes.size());
+  length = tensor.shape.elements();
+  return {};
+}
+
+Status CompiledChain::run_field(std::size_t field, const decode::Tensor& tensor, const UseKey& key,
+                                Bench& bench, std::span<std::byte> row) const {
+  ECHOLINE_ASSIGN(const decode::Shape shape, shape_after(field, tensor));
+  ECHOLINE_TRY(check_shape(field, shape, row.size()));
+  const FieldProgram& program = programs_[field];
+  if (!program.touched()) {
+    std::memcpy(row.data(), tensor.bytes.data(), row.size());
+    return {};
+  }
+  Picture& picture = bench.pictures[field];
+  picture.start(view_of(tensor), row);
+  for (const Instruction& instruction : program.instructions) {
+    instruction.op->apply({key, bench.resize}, picture, instruction.in_row);
+  }
+  if (program.normalizer) {
+    program.normalizer->write(picture.view(), row.data());
+  } else {
+    picture.settle();
+  }
+  return {};
+}
+
+Status CompiledChain::run(const decode::Sample& in, const UseKey& key, Scratch& scratch,
+                          std::span<const std::span<std::byte>> rows,
+                          std::span<std::uint64_t> lengths) const {
+  ECHOLINE_CHECK(in.tensors.size() == programs_.size() && rows.size() == programs_.size());
+  auto& bench = static_cast<Bench&>(scratch);
+  for (std::size_t i = 0; i < programs_.size(); ++i) {
+    if (outputs_[i].ragged) {
+      ECHOLINE_TRY(copy_ragged(i, in.tensors[i], rows[i], lengths[i]));
+    } else {
+      ECHOLINE_TRY(run_field(i, in.tensors[i], key, bench, rows[i]));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Chain>> Chain::compile(const v1::Stream& stream,
+                                              const std::vector<decode::FieldType>& inputs) {
+  ECHOLINE_ASSIGN(std::vector<FieldProgram> programs, compile_program(stream, inputs));
+  return std::unique_ptr<Chain>(new CompiledChain(std::move(programs)));
+}
+
+}  // namespace echoline::augment

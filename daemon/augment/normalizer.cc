@@ -1,0 +1,103 @@
+#include "augment/normalizer.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "augment/half.h"
+#include "echoline/v1/config.pb.h"
+
+namespace echoline::augment {
+namespace {
+
+Status refused(std::string reason) { return {Code::kInvalidArgument, std::move(reason)}; }
+
+Status check_counts(const v1::Normalize& step, std::uint32_t channels) {
+  const auto count = static_cast<int>(channels);
+  if (step.mean_size() != count || step.std_size() != count) {
+    return refused(fmt::format("mean has {} numbers and std {}; {} each are needed, one a channel",
+                               step.mean_size(), step.std_size(), channels));
+  }
+  for (int c = 0; c < count; ++c) {
+    if (!std::isfinite(step.mean(c)) || !std::isfinite(step.std(c)) || step.std(c) == 0) {
+      return refused(fmt::format("mean {} with std {}: finite numbers, std not 0, are allowed",
+                                 step.mean(c), step.std(c)));
+    }
+  }
+  return {};
+}
+
+Status check_words(const v1::Normalize& step) {
+  if (!step.dtype().empty() && step.dtype() != "float32" && step.dtype() != "float16") {
+    return refused(fmt::format("dtype is \"{}\"; allowed are float32, float16", step.dtype()));
+  }
+  if (!step.layout().empty() && step.layout() != "chw" && step.layout() != "hwc") {
+    return refused(fmt::format("layout is \"{}\"; allowed are chw, hwc", step.layout()));
+  }
+  return {};
+}
+
+// Row-major rows of T; the row's place in the batch need not be aligned to T.
+template <typename T>
+void store(std::byte* out, std::size_t index, T value) {
+  std::memcpy(out + index * sizeof(T), &value, sizeof(T));
+}
+
+}  // namespace
+
+Result<Normalizer> Normalizer::compile(const v1::Normalize& step, std::uint32_t channels) {
+  ECHOLINE_TRY(check_counts(step, channels));
+  ECHOLINE_TRY(check_words(step));
+  Normalizer normalizer;
+  normalizer.dtype_ = step.dtype() == "float16" ? shm::kFloat16 : shm::kFloat32;
+  normalizer.planar_ = step.layout() != "hwc";
+  normalizer.floats_.resize(channels);
+  normalizer.halves_.resize(channels);
+  for (std::uint32_t c = 0; c < channels; ++c) {
+    const auto mean = static_cast<float>(step.mean(static_cast<int>(c)));
+    const auto deviation = static_cast<float>(step.std(static_cast<int>(c)));
+    for (std::size_t i = 0; i < 256; ++i) {
+      // Each operation in float, as ToTensor and Normalize do it.
+      normalizer.floats_[c][i] = (static_cast<float>(i) / 255.0F - mean) / deviation;
+      normalizer.halves_[c][i] = to_half(normalizer.floats_[c][i]);
+    }
+  }
+  return normalizer;
+}
+
+decode::Shape Normalizer::shape(const ImageSize& size) const {
+  const auto channels = static_cast<std::uint32_t>(floats_.size());
+  if (planar_) return {{channels, size.height, size.width}, 3};
+  return {{size.height, size.width, channels}, 3};
+}
+
+template <typename T>
+void Normalizer::write_as(const View& view, const std::vector<std::array<T, 256>>& tables,
+                          std::byte* out) const {
+  const std::size_t channels = view.channels;
+  const std::size_t width = view.size.width;
+  const std::size_t next = planar_ ? 1 : channels;  // elements from pixel to pixel
+  for (std::size_t c = 0; c < channels; ++c) {
+    const std::array<T, 256>& table = tables[c];
+    for (std::size_t y = 0; y < view.size.height; ++y) {
+      const std::uint8_t* row = view.row(y) + c;
+      const std::size_t first =
+          planar_ ? (c * view.size.height + y) * width : y * width * channels + c;
+      for (std::size_t x = 0; x < width; ++x) {
+        const std::size_t source = view.mirrored ? width - 1 - x : x;
+        store(out, first + x * next, table[row[source * channels]]);
+      }
+    }
+  }
+}
+
+void Normalizer::write(const View& view, std::byte* out) const {
+  if (dtype_ == shm::kFloat16) {
+    write_as(view, halves_, out);
+  } else {
+    write_as(view, floats_, out);
+  }
+}
+
+}  // namespace echoline::augment

@@ -1,0 +1,46 @@
+// Parameters that several steps have.
+#include <fmt/format.h>
+
+#include "augment/ops.h"
+
+namespace echoline::augment {
+namespace {
+
+constexpr std::uint32_t kSideMax = 65535;
+constexpr std::uint64_t kPixelsMax = 100'000'000;
+
+}  // namespace
+
+Result<ImageSize> size_of(const google::protobuf::RepeatedField<std::uint32_t>& sizes) {
+  if (sizes.size() != 1 && sizes.size() != 2) {
+    return Status(
+        Code::kInvalidArgument,
+        fmt::format("size has {} numbers; one, or [height, width], is allowed", sizes.size()));
+  }
+  for (const std::uint32_t side : sizes) {
+    if (side < 1 || side > kSideMax) {
+      return Status(Code::kInvalidArgument,
+                    fmt::format("size has {}; 1 to {} is allowed", side, kSideMax));
+    }
+  }
+  const ImageSize size{sizes[0], sizes[sizes.size() - 1]};
+  ECHOLINE_TRY(check_pixels(size));
+  return size;
+}
+
+Result<Filter> filter_of(const std::string& interpolation) {
+  if (interpolation.empty() || interpolation == "bilinear") return Filter::kBilinear;
+  if (interpolation == "bicubic") return Filter::kBicubic;
+  return Status(
+      Code::kInvalidArgument,
+      fmt::format("interpolation is \"{}\"; allowed are bilinear, bicubic", interpolation));
+}
+
+Status check_pixels(const ImageSize& size) {
+  if (size.pixels() <= kPixelsMax) return {};
+  return {Code::kResourceExhausted,
+          fmt::format("the result has {} x {} pixels; at most {} are allowed", size.height,
+                      size.width, kPixelsMax)};
+}
+
+}  // namespace echoline::augment

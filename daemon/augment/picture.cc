@@ -1,0 +1,37 @@
+#include "augment/op.h"
+
+namespace echoline::augment {
+
+std::uint8_t* Picture::room(const ImageSize& size, bool in_row) {
+  if (in_row) return reinterpret_cast<std::uint8_t*>(row_.data());
+  buffers_[spare_].resize(size.pixels() * view_.channels);
+  return reinterpret_cast<std::uint8_t*>(buffers_[spare_].data());
+}
+
+void Picture::take(const std::uint8_t* room, const ImageSize& size, bool mirrored) {
+  view_.data = room;
+  view_.size = size;
+  view_.stride = view_.row_bytes();
+  view_.mirrored = mirrored;
+  owned_ = true;
+  if (room == reinterpret_cast<std::uint8_t*>(buffers_[spare_].data())) spare_ = 1 - spare_;
+}
+
+std::uint8_t* Picture::editable(bool in_row) {
+  const auto* row = reinterpret_cast<const std::uint8_t*>(row_.data());
+  const bool in_place = owned_ && view_.dense() && (!in_row || view_.data == row);
+  if (!in_place) {
+    std::uint8_t* copy = room(view_.size, in_row);
+    copy_pixels(view_, copy);
+    take(copy, view_.size, false);
+  }
+  return const_cast<std::uint8_t*>(view_.data);  // the picture's own, taken from a mutable room
+}
+
+void Picture::settle() {
+  auto* row = reinterpret_cast<std::uint8_t*>(row_.data());
+  if (view_.data != row) return copy_pixels(view_, row);
+  if (view_.mirrored) mirror_pixels(row, view_.size, view_.channels);
+}
+
+}  // namespace echoline::augment

@@ -1,0 +1,58 @@
+#include "augment/resize.h"
+
+#include "augment/resize_passes.h"
+
+namespace echoline::augment {
+namespace {
+
+// The source rows that the vertical pass needs.
+struct RowRange {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+};
+
+RowRange rows_used(const Weights& vertical) {
+  const Taps& last = vertical.taps.back();
+  const std::uint32_t first = vertical.taps.front().first;
+  return {first, last.first + last.count - first};
+}
+
+void compute_horizontal(const View& view, std::uint32_t width, Filter filter, bool flip,
+                        Weights& weights) {
+  compute_weights(filter, view.size.width, width, weights);
+  if (view.mirrored) mirror_source(view.size.width, weights);
+  if (flip) mirror_outputs(weights);
+}
+
+}  // namespace
+
+bool resize(const View& view, const ImageSize& size, Filter filter, bool flip, ResizeBench& bench,
+            std::uint8_t* out) {
+  const bool wide = view.size.width != size.width;
+  const bool high = view.size.height != size.height;
+  if (!wide && !high) {
+    View source = view;
+    source.mirrored = view.mirrored != flip;
+    copy_pixels(source, out);
+    return false;
+  }
+  if (wide) compute_horizontal(view, size.width, filter, flip, bench.horizontal);
+  if (!high) {
+    resize_rows(view.data, view.stride, size.height, view.channels, bench.horizontal, out);
+    return false;
+  }
+  compute_weights(filter, view.size.height, size.height, bench.vertical);
+  const std::size_t row_bytes = std::size_t{size.width} * view.channels;
+  if (!wide) {
+    resize_columns(view.data, view.stride, row_bytes, 0, bench.vertical, out);
+    return view.mirrored != flip;
+  }
+  const RowRange used = rows_used(bench.vertical);
+  bench.rows.resize(used.count * row_bytes);
+  auto* rows = reinterpret_cast<std::uint8_t*>(bench.rows.data());
+  resize_rows(view.row(used.first), view.stride, used.count, view.channels, bench.horizontal, rows);
+  resize_columns(rows, row_bytes, row_bytes, used.first, bench.vertical, out);
+  return false;
+}
+
+}  // namespace echoline::augment

@@ -1,0 +1,81 @@
+#include "augment/resize_weights.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace echoline::augment {
+namespace {
+
+double triangle(double x) { return std::max(0.0, 1.0 - std::abs(x)); }
+
+// Keys' cubic with a = -0.5.
+double cubic(double x) {
+  constexpr double kA = -0.5;
+  x = std::abs(x);
+  if (x < 1.0) return ((kA + 2.0) * x - (kA + 3.0)) * x * x + 1.0;
+  if (x < 2.0) return (((x - 5.0) * x + 8.0) * x - 4.0) * kA;
+  return 0.0;
+}
+
+double weight_at(Filter filter, double x) {
+  return filter == Filter::kBilinear ? triangle(x) : cubic(x);
+}
+
+double support_of(Filter filter) { return filter == Filter::kBilinear ? 1.0 : 2.0; }
+
+// Half away from zero.
+std::int32_t to_fixed(double weight) {
+  const double scaled = weight * (1 << kWeightBits);
+  return static_cast<std::int32_t>(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
+}
+
+}  // namespace
+
+void compute_weights(Filter filter, std::uint32_t in, std::uint32_t out, Weights& weights) {
+  const double scale = static_cast<double>(in) / out;
+  const double stretch = std::max(scale, 1.0);
+  const double support = support_of(filter) * stretch;
+  const double shrink = 1.0 / stretch;
+  weights.stride = static_cast<std::size_t>(std::ceil(support)) * 2 + 1;
+  weights.taps.resize(out);
+  weights.values.resize(out * weights.stride);
+  weights.exact.resize(weights.stride);
+  for (std::uint32_t i = 0; i < out; ++i) {
+    const double centre = (i + 0.5) * scale;
+    // Truncation towards zero, then clipping: taps never reach outside the source.
+    const int least = std::max(0, static_cast<int>(centre - support + 0.5));
+    const int end = std::min(static_cast<int>(in), static_cast<int>(centre + support + 0.5));
+    const std::size_t count = static_cast<std::size_t>(end - least);
+    double sum = 0;
+    for (std::size_t k = 0; k < count; ++k) {
+      const double x = (static_cast<double>(k) + least - centre + 0.5) * shrink;
+      sum += weights.exact[k] = weight_at(filter, x);
+    }
+    for (std::size_t k = 0; k < count; ++k) {
+      const double normalised = sum == 0 ? weights.exact[k] : weights.exact[k] / sum;
+      weights.values[i * weights.stride + k] = to_fixed(normalised);
+    }
+    weights.taps[i] = {static_cast<std::uint32_t>(least), static_cast<std::uint32_t>(count)};
+  }
+}
+
+void mirror_source(std::uint32_t in, Weights& weights) {
+  for (std::size_t i = 0; i < weights.taps.size(); ++i) {
+    Taps& taps = weights.taps[i];
+    taps.first = in - taps.first - taps.count;
+    std::int32_t* values = weights.values.data() + i * weights.stride;
+    std::reverse(values, values + taps.count);
+  }
+}
+
+void mirror_outputs(Weights& weights) {
+  std::reverse(weights.taps.begin(), weights.taps.end());
+  const std::size_t count = weights.taps.size();
+  for (std::size_t i = 0; i < count / 2; ++i) {
+    std::int32_t* low = weights.values.data() + i * weights.stride;
+    std::int32_t* high = weights.values.data() + (count - 1 - i) * weights.stride;
+    std::swap_ranges(low, low + weights.stride, high);
+  }
+}
+
+}  // namespace echoline::augment

@@ -1,0 +1,43 @@
+// Pixels that somebody else holds: a crop is another view, no copy.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "augment/draws.h"
+#include "decode/image_reader.h"
+
+namespace echoline::augment {
+
+using decode::ImageSize;
+
+// uint8 [height, width, channels]; `mirrored` means that column x stands for column width - 1 - x.
+struct View {
+  const std::uint8_t* data = nullptr;
+  std::size_t stride = 0;  // bytes from row to row
+  ImageSize size;
+  std::uint32_t channels = 0;
+  bool mirrored = false;
+
+  const std::uint8_t* row(std::size_t y) const { return data + y * stride; }
+  std::size_t row_bytes() const { return std::size_t{size.width} * channels; }
+  std::size_t bytes() const { return row_bytes() * size.height; }
+  bool dense() const { return stride == row_bytes(); }
+
+  // `box`, within the size, is given in the mirrored frame when the view is mirrored.
+  View crop(const Box& box) const {
+    const std::size_t left = mirrored ? size.width - box.left - box.width : box.left;
+    View part = *this;
+    part.data = row(box.top) + left * channels;
+    part.size = {box.height, box.width};
+    return part;
+  }
+};
+
+// Writes the view's pixels, mirrors resolved, as dense rows.
+void copy_pixels(const View& view, std::uint8_t* out);
+
+// Mirrors dense pixels where they are.
+void mirror_pixels(std::uint8_t* pixels, const ImageSize& size, std::uint32_t channels);
+
+}  // namespace echoline::augment
