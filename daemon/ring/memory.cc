@@ -19,6 +19,8 @@ namespace {
 
 // Free memory is looked at anew before each step: others take memory meanwhile.
 constexpr std::uint64_t kStepBytes = std::uint64_t{64} << 20;
+// Up to here (a cursor) the look at free memory costs more than the memory.
+constexpr std::uint64_t kTinyBytes = std::uint64_t{64} << 10;
 // What is left to everybody else: page tables, sockets, the next fork.
 constexpr std::uint64_t kSpareBytes = std::uint64_t{16} << 20;
 
@@ -61,12 +63,11 @@ Result<UniqueFd> make_memfd(const char* name) {
 
 Result<UniqueFd> make_shared_memory(const char* name, std::uint64_t bytes,
                                     const MemoryFolders& folders) {
-  ECHOLINE_TRY(check_room(bytes, folders));
   ECHOLINE_ASSIGN(UniqueFd fd, make_memfd(name));
   if (ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0)
     return errno_status(errno, fmt::format("shared memory of {} bytes", bytes));
   for (std::uint64_t done = 0; done < bytes; done += kStepBytes) {
-    ECHOLINE_TRY(check_room(bytes - done, folders));
+    if (bytes > kTinyBytes) ECHOLINE_TRY(check_room(bytes - done, folders));
     ECHOLINE_TRY(reserve_step(fd.get(), done, std::min(kStepBytes, bytes - done)));
   }
   return fd;

@@ -1,0 +1,283 @@
+#include "ring/ring.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "echoline/shm/cursor_steps.h"
+#include "small_ring.h"
+#include "trainer.h"
+
+namespace echoline::ring {
+namespace {
+
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
+
+std::uint8_t pixel(std::uint64_t row, std::size_t i) {
+  return static_cast<std::uint8_t>(row * 31 + i);
+}
+
+// Publishes batch s with content that depends on its row numbers alone.
+void publish_batch(Ring& ring, std::uint64_t s) {
+  const std::uint64_t rows = ring.spec().batch_rows;
+  for (std::uint64_t r = s * rows; r < (s + 1) * rows; ++r) {
+    auto* image = ring.row(0, r);
+    for (std::size_t i = 0; i < 105; ++i) image[i] = static_cast<std::byte>(pixel(r, i));
+    const auto label = static_cast<std::int64_t>(r);
+    std::memcpy(ring.row(1, r), &label, sizeof label);
+    *ring.sample_ids(r) = 1000 + r;
+    *ring.uses(r) = static_cast<std::uint32_t>(r % 2);
+    *ring.row_flags(r) = 0;
+  }
+  shm::Descriptor descriptor{};
+  descriptor.step = s;
+  descriptor.row = descriptor.arena_row = s * rows;
+  descriptor.valid_rows = static_cast<std::uint32_t>(rows);
+  EXPECT_EQ(ring.publish(descriptor), s);
+}
+
+TEST(Ring, ABatchIsReadInAnotherMappingAsItWasWritten) {
+  const auto ring = make_ring(small_spec());
+  const auto reader = ring->add_reader(0);
+  ASSERT_TRUE(reader.ok());
+  publish_batch(*ring, 0);
+  Trainer trainer(ring->data_fd(), reader.value().cursor_fd, reader.value().first_sequence);
+  const auto descriptor = trainer.next();
+  ASSERT_TRUE(descriptor.has_value());
+  EXPECT_EQ(descriptor->sequence, 0U);
+  EXPECT_GT(descriptor->published_ns, 0U);
+  for (std::uint64_t r = 0; r < 3; ++r)
+    for (std::size_t i = 0; i < 105; ++i)
+      ASSERT_EQ(static_cast<std::uint8_t>(trainer.row(0, r)[i]), pixel(r, i));
+  std::uint64_t id = 0;
+  std::memcpy(&id, trainer.row(2, 2), sizeof id);
+  EXPECT_EQ(id, 1002U);
+}
+
+TEST(Ring, RowsAcrossTheEndOfAnArenaAreContiguousOnBothSides) {
+  // 4096 arena rows of 105 bytes: 455 slots of 9 rows end inside a slot.
+  const auto ring = make_ring(small_spec(8, 9));
+  const auto reader = ring->add_reader(0);
+  ASSERT_TRUE(reader.ok());
+  Trainer trainer(ring->data_fd(), reader.value().cursor_fd, 0);
+  const std::uint64_t arena_rows = trainer.entry(0).arena_rows;
+  bool crossed = false;
+  for (std::uint64_t s = 0; s * 9 < 2 * arena_rows + 9; ++s) {
+    publish_batch(*ring, s);
+    const auto descriptor = trainer.next();
+    ASSERT_TRUE(descriptor.has_value());
+    const std::uint64_t first = descriptor->arena_row % arena_rows;
+    crossed = crossed || first + 9 > arena_rows;
+    const std::byte* image = trainer.row(0, descriptor->arena_row);
+    for (std::uint64_t r = 0; r < 9; ++r)
+      for (std::size_t i = 0; i < 105; i += 13)
+        ASSERT_EQ(static_cast<std::uint8_t>(image[r * 105 + i]), pixel(s * 9 + r, i))
+            << s << " " << r;
+    trainer.release();
+  }
+  EXPECT_TRUE(crossed);
+}
+
+TEST(Ring, ASlotIsFreeWhenTheSlowestReaderHasReleasedIt) {
+  const auto ring = make_ring(small_spec());
+  const auto a = ring->add_reader(0);
+  const auto b = ring->add_reader(0);
+  ASSERT_TRUE(a.ok() && b.ok());
+  for (std::uint64_t s = 0; s < 4; ++s) publish_batch(*ring, s);
+  Trainer fast(ring->data_fd(), a.value().cursor_fd, 0);
+  Trainer slow(ring->data_fd(), b.value().cursor_fd, 0);
+  for (int i = 0; i < 4; ++i) (void)fast.next();
+  fast.release();
+  (void)slow.next();
+  EXPECT_EQ(ring->released(), 0U);
+  slow.release();
+  EXPECT_EQ(ring->released(), 1U);
+  ring->remove_reader(b.value().id);
+  EXPECT_EQ(ring->released(), 4U);
+}
+
+TEST(Ring, WithoutReadersNothingIsReleased) {
+  const auto ring = make_ring(small_spec());
+  for (std::uint64_t s = 0; s < 4; ++s) publish_batch(*ring, s);
+  EXPECT_EQ(ring->released(), 0U);
+  EXPECT_FALSE(ring->wait_released(1, monotonic_ns() + 20'000'000));
+}
+
+TEST(Ring, AJoinerStartsWithinWhatStands) {
+  const auto ring = make_ring(small_spec());
+  const auto first = ring->add_reader(0);
+  ASSERT_TRUE(first.ok());
+  for (std::uint64_t s = 0; s < 3; ++s) publish_batch(*ring, s);
+  Trainer trainer(ring->data_fd(), first.value().cursor_fd, 0);
+  (void)trainer.next();
+  trainer.release();
+  EXPECT_EQ(ring->add_reader(0).value().first_sequence, 1U);
+  EXPECT_EQ(ring->add_reader(2).value().first_sequence, 2U);
+  EXPECT_EQ(ring->add_reader(99).value().first_sequence, 3U);
+}
+
+TEST(Ring, TheWriterWakesWhenTheLastReaderHoldingItBackReleases) {
+  const auto ring = make_ring(small_spec());
+  const auto reader = ring->add_reader(0);
+  ASSERT_TRUE(reader.ok());
+  publish_batch(*ring, 0);
+  std::thread late([&] {
+    Trainer trainer(ring->data_fd(), reader.value().cursor_fd, 0);
+    (void)trainer.next();
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    trainer.release();
+  });
+  const std::uint64_t start = monotonic_ns();
+  EXPECT_TRUE(ring->wait_released(1, start + 10 * kSecondNs));
+  // Woken, not found by the look that comes every 100 ms.
+  EXPECT_LT(monotonic_ns() - start, 90'000'000U);
+  late.join();
+}
+
+TEST(Ring, TheRemovalOfTheSlowestReaderWakesTheWriter) {
+  const auto ring = make_ring(small_spec());
+  const auto dead = ring->add_reader(0);
+  ASSERT_TRUE(dead.ok());
+  publish_batch(*ring, 0);
+  const auto other = ring->add_reader(1);
+  ASSERT_TRUE(other.ok());
+  std::thread remover([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    ring->remove_reader(dead.value().id);
+  });
+  const std::uint64_t start = monotonic_ns();
+  EXPECT_TRUE(ring->wait_released(1, start + 10 * kSecondNs));
+  EXPECT_LT(monotonic_ns() - start, 90'000'000U);
+  remover.join();
+}
+
+TEST(Ring, AReaderThatJoinsWhileTheWriterSleepsWithoutOneIsHeard) {
+  const auto ring = make_ring(small_spec());
+  publish_batch(*ring, 0);
+  std::thread joiner([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    const auto reader = ring->add_reader(0);
+    Trainer trainer(ring->data_fd(), reader.value().cursor_fd, reader.value().first_sequence);
+    (void)trainer.next();
+    trainer.release();
+  });
+  const std::uint64_t start = monotonic_ns();
+  EXPECT_TRUE(ring->wait_released(1, start + 10 * kSecondNs));
+  EXPECT_LT(monotonic_ns() - start, 90'000'000U);
+  joiner.join();
+}
+
+TEST(Ring, AnInterruptEndsTheWaitAndOneBeforeItIsNotLost) {
+  const auto ring = make_ring(small_spec());
+  for (int round = 0; round < 200; ++round) {
+    std::thread other([&] { ring->interrupt(); });
+    const std::uint64_t start = monotonic_ns();
+    EXPECT_FALSE(ring->wait_released(1, start + 10 * kSecondNs));
+    EXPECT_LT(monotonic_ns() - start, 5 * kSecondNs);
+    other.join();
+  }
+}
+
+TEST(Ring, AWaitEndsAtItsDeadline) {
+  const auto ring = make_ring(small_spec());
+  const std::uint64_t start = monotonic_ns();
+  EXPECT_FALSE(ring->wait_released(1, start + 50'000'000));
+  EXPECT_GE(monotonic_ns() - start, 50'000'000U);
+  EXPECT_LT(monotonic_ns() - start, 5 * kSecondNs);
+}
+
+TEST(Ring, TheEndWakesAWaitingReaderAfterTheLastBatch) {
+  const auto ring = make_ring(small_spec());
+  const auto reader = ring->add_reader(0);
+  ASSERT_TRUE(reader.ok());
+  std::vector<std::uint64_t> seen;
+  std::thread trainer_thread([&] {
+    Trainer trainer(ring->data_fd(), reader.value().cursor_fd, 0);
+    while (const auto descriptor = trainer.next()) seen.push_back(descriptor->sequence);
+    EXPECT_EQ(shm::word(trainer.writer().state).load(), shm::kWriterEnded);
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  publish_batch(*ring, 0);
+  ring->end(shm::kWriterEnded);
+  trainer_thread.join();
+  EXPECT_EQ(seen, std::vector<std::uint64_t>{0});
+}
+
+TEST(Ring, RaggedRowsStandTogetherWithTheirOffsets) {
+  RingSpec spec = small_spec();
+  spec.fields.push_back(ragged_field("tokens", shm::kUint16, 10));
+  const auto ring = make_ring(spec);
+  const std::vector<std::uint64_t> lengths{6, 0, 20};
+  for (std::uint32_t row = 0; row < 3; ++row)
+    std::memset(ring->ragged_row(2, 1, row), 'a' + static_cast<int>(row), lengths[row]);
+  ring->finish_ragged(2, 1, lengths);
+  const auto reader = ring->add_reader(0);
+  Trainer trainer(ring->data_fd(), reader.value().cursor_fd, 0);
+  const shm::FieldEntry& entry = trainer.entry(2);
+  const auto* offsets = reinterpret_cast<const std::uint64_t*>(trainer.section(entry.offsets)) + 4;
+  EXPECT_EQ(std::vector<std::uint64_t>(offsets, offsets + 4),
+            (std::vector<std::uint64_t>{0, 6, 6, 26}));
+  const auto* values = reinterpret_cast<const char*>(trainer.section(entry.arena)) + 3 * 20;
+  EXPECT_EQ(std::string(values, 26), std::string(6, 'a') + std::string(20, 'c'));
+}
+
+TEST(Ring, AShortRaggedBatchEndsWithEmptyRows) {
+  RingSpec spec = small_spec();
+  spec.fields.push_back(ragged_field("tokens", shm::kUint8, 10));
+  const auto ring = make_ring(spec);
+  ring->finish_ragged(2, 0, std::vector<std::uint64_t>{4});
+  const auto reader = ring->add_reader(0);
+  Trainer trainer(ring->data_fd(), reader.value().cursor_fd, 0);
+  const auto* offsets =
+      reinterpret_cast<const std::uint64_t*>(trainer.section(trainer.entry(2).offsets));
+  EXPECT_EQ(std::vector<std::uint64_t>(offsets, offsets + 4),
+            (std::vector<std::uint64_t>{0, 4, 4, 4}));
+}
+
+TEST(Ring, UnderBatchEchoADescriptorNamesASlotAgain) {
+  RingSpec spec = small_spec(2);
+  spec.flags |= shm::kRingBatchEcho;
+  spec.descriptors_live = 4;
+  const auto ring = make_ring(spec);
+  const auto reader = ring->add_reader(0);
+  std::memset(ring->row(0, 3), 'x', 105);
+  for (std::uint32_t use = 0; use < 4; ++use) {
+    shm::Descriptor descriptor{};
+    descriptor.slot = 1;
+    descriptor.arena_row = 3;
+    (void)ring->publish(descriptor);
+  }
+  Trainer trainer(ring->data_fd(), reader.value().cursor_fd, 0);
+  for (int use = 0; use < 4; ++use) {
+    const auto descriptor = trainer.next();
+    ASSERT_TRUE(descriptor.has_value());
+    EXPECT_EQ(static_cast<char>(*trainer.row(0, descriptor->arena_row)), 'x');
+  }
+}
+
+TEST(RingDeath, PublishingOverAnUnreleasedDescriptorIsAProgrammersError) {
+  const auto ring = make_ring(small_spec());
+  for (std::uint64_t s = 0; s < 4; ++s) publish_batch(*ring, s);
+  EXPECT_DEATH((void)ring->publish({}), "descriptors_live");
+}
+
+TEST(Ring, WhatAReaderTellsOfItselfIsShown) {
+  const auto ring = make_ring(small_spec());
+  const auto reader = ring->add_reader(0);
+  Trainer trainer(ring->data_fd(), reader.value().cursor_fd, 0);
+  shm::write_progress(trainer.cursor(), 12, 3, 456);
+  EXPECT_FALSE(trainer.next(10'000'000).has_value());
+  const ReaderView view = ring->view(reader.value().id);
+  EXPECT_EQ(view.batches, 12U);
+  EXPECT_EQ(view.next_epoch, 3U);
+  EXPECT_EQ(view.next_row, 456U);
+  EXPECT_GE(view.wait_ns, 9'000'000U);
+  EXPECT_EQ(view.waiting_since_ns, 0U);
+  EXPECT_FALSE(view.misbehaved);
+}
+
+}  // namespace
+}  // namespace echoline::ring

@@ -1,0 +1,43 @@
+// A reader of a ring as a trainer is one: by its descriptors alone, in mappings of its own, with
+// the shared steps.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "echoline/shm/ring_layout.h"
+
+namespace echoline::ring {
+
+// One thread. Owns its mappings, not the descriptors. Aborts the test when a mapping fails.
+class Trainer {
+ public:
+  Trainer(int data_fd, int cursor_fd, std::uint64_t first_sequence);
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+  ~Trainer();
+
+  // The next descriptor, a copy; nothing at the end of the ring or after the time.
+  std::optional<shm::Descriptor> next(std::uint64_t timeout_ns = 10'000'000'000);
+  // All handed out so far are given back.
+  void release();
+
+  const shm::RingHeader& header() const { return *reinterpret_cast<const shm::RingHeader*>(base_); }
+  const shm::WriterPage& writer() const;
+  const shm::FieldEntry& entry(std::size_t field) const;
+  // The rows of a fixed field from this arena row on: batch_rows of them are contiguous.
+  const std::byte* row(std::size_t field, std::uint64_t arena_row) const;
+  const std::byte* section(const shm::Section& section) const { return base_ + section.offset; }
+  shm::CursorPage& cursor() { return *cursor_; }
+
+ private:
+  const std::byte* base_ = nullptr;
+  std::size_t bytes_ = 0;
+  shm::CursorPage* cursor_ = nullptr;
+  std::vector<std::byte*> arenas_;
+  std::uint64_t next_;
+};
+
+}  // namespace echoline::ring
