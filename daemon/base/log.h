@@ -1,4 +1,5 @@
-// Log lines on stderr, one per event: "time level room: message". Thread safe; never called per row.
+// Log lines on stderr, one per event: "time level room: message". Thread safe; never called per
+// row.
 #pragma once
 
 #include <fmt/core.h>

@@ -1,6 +1,6 @@
-// The random draws of one use of one sample in one step of the pipeline (RULES: counter-based, keyed
-// by the seed, counted by sample, use, epoch, step and draw). Thread, worker, rank and host never
-// enter, so the same use has the same draws wherever and whenever it is prepared.
+// The random draws of one use of one sample in one step of the pipeline (RULES: counter-based,
+// keyed by the seed, counted by sample, use, epoch, step and draw). Thread, worker, rank and host
+// never enter, so the same use has the same draws wherever and whenever it is prepared.
 #pragma once
 
 #include <cstdint>

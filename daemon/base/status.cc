@@ -8,19 +8,32 @@ namespace echoline {
 
 std::string_view to_string(Code code) {
   switch (code) {
-    case Code::kOk: return "ok";
-    case Code::kInvalidArgument: return "invalid argument";
-    case Code::kNotFound: return "not found";
-    case Code::kAlreadyExists: return "already exists";
-    case Code::kPermissionDenied: return "permission denied";
-    case Code::kFailedPrecondition: return "failed precondition";
-    case Code::kResourceExhausted: return "resource exhausted";
-    case Code::kUnavailable: return "unavailable";
-    case Code::kDeadlineExceeded: return "deadline exceeded";
-    case Code::kCancelled: return "cancelled";
-    case Code::kDataLoss: return "data loss";
-    case Code::kUnimplemented: return "unimplemented";
-    case Code::kInternal: return "internal";
+    case Code::kOk:
+      return "ok";
+    case Code::kInvalidArgument:
+      return "invalid argument";
+    case Code::kNotFound:
+      return "not found";
+    case Code::kAlreadyExists:
+      return "already exists";
+    case Code::kPermissionDenied:
+      return "permission denied";
+    case Code::kFailedPrecondition:
+      return "failed precondition";
+    case Code::kResourceExhausted:
+      return "resource exhausted";
+    case Code::kUnavailable:
+      return "unavailable";
+    case Code::kDeadlineExceeded:
+      return "deadline exceeded";
+    case Code::kCancelled:
+      return "cancelled";
+    case Code::kDataLoss:
+      return "data loss";
+    case Code::kUnimplemented:
+      return "unimplemented";
+    case Code::kInternal:
+      return "internal";
   }
   return "unknown";
 }
@@ -35,22 +48,29 @@ namespace {
 Code code_of_errno(int error) {
   switch (error) {
     case ENOENT:
-    case ENOTDIR: return Code::kNotFound;
+    case ENOTDIR:
+      return Code::kNotFound;
     case EEXIST:
-    case EADDRINUSE: return Code::kAlreadyExists;
+    case EADDRINUSE:
+      return Code::kAlreadyExists;
     case EACCES:
     case EPERM:
-    case EROFS: return Code::kPermissionDenied;
+    case EROFS:
+      return Code::kPermissionDenied;
     case ENOMEM:
     case ENOSPC:
     case EDQUOT:
     case EMFILE:
-    case ENFILE: return Code::kResourceExhausted;
-    case ETIMEDOUT: return Code::kDeadlineExceeded;
+    case ENFILE:
+      return Code::kResourceExhausted;
+    case ETIMEDOUT:
+      return Code::kDeadlineExceeded;
     case EINVAL:
     case EISDIR:
-    case ENAMETOOLONG: return Code::kInvalidArgument;
-    default: return Code::kUnavailable;
+    case ENAMETOOLONG:
+      return Code::kInvalidArgument;
+    default:
+      return Code::kUnavailable;
   }
 }
 

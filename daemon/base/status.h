@@ -22,7 +22,7 @@ enum class Code : std::uint8_t {
   kUnavailable,         // may pass: network, server, peer
   kDeadlineExceeded,
   kCancelled,
-  kDataLoss,            // bytes that are not what they should be
+  kDataLoss,  // bytes that are not what they should be
   kUnimplemented,
   kInternal,
 };
@@ -75,14 +75,14 @@ class [[nodiscard]] Result {
 #define ECHOLINE_CONCAT(a, b) ECHOLINE_CONCAT_INNER(a, b)
 
 // Returns the status of `expression` from the calling function unless it is ok.
-#define ECHOLINE_TRY(expression)                                       \
-  do {                                                                 \
-    if (::echoline::Status try_status = (expression); !try_status.ok()) \
-      return try_status;                                               \
+#define ECHOLINE_TRY(expression)                                                           \
+  do {                                                                                     \
+    if (::echoline::Status try_status = (expression); !try_status.ok()) return try_status; \
   } while (false)
 
 // ECHOLINE_ASSIGN(auto x, expression): x is the value of the Result, or its status is returned.
-#define ECHOLINE_ASSIGN(declaration, expression)                                        \
-  auto ECHOLINE_CONCAT(result_, __LINE__) = (expression);                               \
-  if (!ECHOLINE_CONCAT(result_, __LINE__).ok()) return ECHOLINE_CONCAT(result_, __LINE__).status(); \
+#define ECHOLINE_ASSIGN(declaration, expression)          \
+  auto ECHOLINE_CONCAT(result_, __LINE__) = (expression); \
+  if (!ECHOLINE_CONCAT(result_, __LINE__).ok())           \
+    return ECHOLINE_CONCAT(result_, __LINE__).status();   \
   declaration = std::move(ECHOLINE_CONCAT(result_, __LINE__)).value()

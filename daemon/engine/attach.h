@@ -18,7 +18,8 @@ struct Peer {
   pid_t pid = 0;  // 0 from another container
 };
 
-// The descriptors stay the engine's: the door duplicates them by sending, before the attachment is withdrawn.
+// The descriptors stay the engine's: the door duplicates them by sending, before the attachment is
+// withdrawn.
 struct Attachment {
   shm::AttachReply reply{};  // but magic, versions, code and message, which the door fills in
   int data_fd = -1;

@@ -1,4 +1,5 @@
-// The engine: registry of streams, worker pool, memory budget. The only room with threads of the data path.
+// The engine: registry of streams, worker pool, memory budget. The only room with threads of the
+// data path.
 #pragma once
 
 #include <chrono>
@@ -25,8 +26,8 @@ class Engine : public AttachHandler {
  public:
   static Result<std::unique_ptr<Engine>> create(const v1::Daemon& daemon);
 
-  // Opens the source, loads or builds the index, checks the plan and the memory budget. Blocks until the
-  // stream is ready; the stream is not there when it fails.
+  // Opens the source, loads or builds the index, checks the plan and the memory budget. Blocks
+  // until the stream is ready; the stream is not there when it fails.
   virtual Status create_stream(const std::string& name, const v1::Stream& stream,
                                const record::ProgressFunction& progress) = 0;
   virtual Status delete_stream(const std::string& name) = 0;
@@ -34,8 +35,8 @@ class Engine : public AttachHandler {
   virtual EngineStats stats() const = 0;
   // The state each job would save now, as JSON, by job.
   virtual Result<std::map<std::string, std::string>> states(const std::string& name) const = 0;
-  virtual Result<std::vector<std::string>> keys(const std::string& name,
-                                                const std::vector<std::uint64_t>& samples) const = 0;
+  virtual Result<std::vector<std::string>> keys(
+      const std::string& name, const std::vector<std::uint64_t>& samples) const = 0;
 
   // Ends every pass: trainers may finish what is published until the deadline, then are told.
   virtual void drain(std::chrono::milliseconds patience) = 0;

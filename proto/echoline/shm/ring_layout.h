@@ -105,7 +105,9 @@ struct Descriptor {
   std::uint32_t valid_rows;  // the first valid_rows rows stand; fewer than batch_rows only at a tail
   std::uint32_t fresh_rows;  // rows with use 0
   std::uint32_t replaced_rows;
-  std::uint64_t reserved[8];
+  std::uint32_t batch_use;   // under batch echo: which use of the slot this is; added to the rows' use words
+  std::uint32_t reserved0;
+  std::uint64_t reserved[7];
 };
 
 // Written by the daemon alone; one line a word that is watched.

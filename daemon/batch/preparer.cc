@@ -1,0 +1,83 @@
+#include "batch/preparer.h"
+
+#include <cstring>
+#include <utility>
+
+namespace echoline::batch {
+
+Preparer::Preparer(const record::DataSet& data_set, std::unique_ptr<decode::Decoder> decoder,
+                   std::unique_ptr<augment::Chain> chain, plan::EchoPoint echo_point)
+    : data_set_(data_set),
+      decoder_(std::move(decoder)),
+      chain_(std::move(chain)),
+      echo_point_(echo_point) {}
+
+Workbench Preparer::make_workbench() const {
+  Workbench bench;
+  bench.decode_scratch = decoder_->make_scratch();
+  bench.augment_scratch = chain_->make_scratch();
+  return bench;
+}
+
+Status Preparer::decode(std::uint64_t record, std::span<const std::byte> bytes,
+                        Workbench& bench) const {
+  ECHOLINE_TRY(data_set_.cut(record, bytes, bench.fields));
+  return decoder_->decode(bench.fields, *bench.decode_scratch, bench.sample);
+}
+
+Status Preparer::prepare(echo::Item& item, std::unique_lock<std::mutex>& lock, const UseKey& key,
+                         bool used_again, Workbench& bench, const RowTarget& target) const {
+  if (item.has_rows()) {
+    lock.unlock();
+    copy_rows(item, target);
+    return {};
+  }
+  if (item.has_sample()) {
+    lock.unlock();
+    Status status = run_chain(item.sample(), key, bench, target);
+    if (!status.ok()) lock.lock();
+    return status;
+  }
+  ECHOLINE_TRY(decode(item.record, item.encoded().span(), bench));
+  ECHOLINE_TRY(run_chain(bench.sample, key, bench, target));
+  if (used_again) keep(item, bench, target);
+  return {};
+}
+
+Status Preparer::run_chain(const decode::Sample& sample, const UseKey& key, Workbench& bench,
+                           const RowTarget& target) const {
+  UseKey drawn = key;
+  // What is kept after the augmentations has the pixels of its first use.
+  if (echo_point_ == plan::EchoPoint::kAugmented || echo_point_ == plan::EchoPoint::kBatch) {
+    drawn.use = 0;
+  }
+  return chain_->run(sample, drawn, *bench.augment_scratch, target.fields, target.ragged_bytes);
+}
+
+void Preparer::keep(echo::Item& item, Workbench& bench, const RowTarget& target) const {
+  if (echo_point_ == plan::EchoPoint::kSample) {
+    item.keep_sample(bench.sample);
+  } else if (echo_point_ == plan::EchoPoint::kAugmented) {
+    std::vector<Buffer> rows(row_types_.size());
+    for (std::size_t field = 0; field < rows.size(); ++field) {
+      rows[field].resize(row_bytes(field, target));
+      std::memcpy(rows[field].data(), target.fields[field].data(), rows[field].size());
+    }
+    item.keep_rows(std::move(rows), {target.ragged_bytes.begin(), target.ragged_bytes.end()});
+  }
+}
+
+void Preparer::copy_rows(const echo::Item& item, const RowTarget& target) const {
+  for (std::size_t field = 0; field < row_types_.size(); ++field) {
+    const Buffer& row = item.rows()[field];
+    std::memcpy(target.fields[field].data(), row.data(), row.size());
+    target.ragged_bytes[field] = item.row_lengths()[field];
+  }
+}
+
+std::size_t Preparer::row_bytes(std::size_t field, const RowTarget& target) const {
+  if (row_types_[field].ragged) return target.ragged_bytes[field];
+  return target.fields[field].size();
+}
+
+}  // namespace echoline::batch

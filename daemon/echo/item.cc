@@ -1,0 +1,78 @@
+#include "echo/item.h"
+
+#include <utility>
+
+namespace echoline::echo {
+
+Item::~Item() {
+  drop_encoded();
+  if (kept_bytes_ > 0) account_->release_kept(kept_bytes_);
+}
+
+void Item::arrive(Buffer bytes) {
+  std::vector<std::shared_ptr<Waiter>> waiters;
+  {
+    std::lock_guard lock(mutex);
+    encoded_ = std::move(bytes);
+    has_encoded_ = true;
+    account_->add_encoded(static_cast<std::int64_t>(encoded_.size()));
+    waiters.swap(waiters_);
+  }
+  for (const std::shared_ptr<Waiter>& waiter : waiters) waiter->item_ready();
+}
+
+bool Item::wait(const std::shared_ptr<Waiter>& waiter) {
+  std::lock_guard lock(mutex);
+  if (ready()) return false;
+  waiters_.push_back(waiter);
+  return true;
+}
+
+void Item::abandon() {
+  std::vector<std::shared_ptr<Waiter>> waiters;
+  std::lock_guard lock(mutex);
+  waiters.swap(waiters_);
+}
+
+void Item::replace_by(std::uint64_t substitute) {
+  drop_encoded();
+  has_sample_ = false;
+  sample_ = {};
+  if (kept_bytes_ > 0) account_->release_kept(std::exchange(kept_bytes_, 0));
+  record = substitute;
+  ++attempt;
+}
+
+bool Item::keep_sample(decode::Sample& decoded) {
+  if (!keep(decoded.bytes())) return false;
+  sample_ = std::move(decoded);
+  has_sample_ = true;
+  drop_encoded();
+  return true;
+}
+
+bool Item::keep_rows(std::vector<Buffer> finished, std::vector<std::uint64_t> lengths) {
+  std::uint64_t bytes = 0;
+  for (const Buffer& row : finished) bytes += row.size();
+  if (!keep(bytes)) return false;
+  rows_ = std::move(finished);
+  lengths_ = std::move(lengths);
+  has_rows_ = true;
+  drop_encoded();
+  return true;
+}
+
+bool Item::keep(std::uint64_t bytes) {
+  if (!account_->try_keep(bytes)) return false;
+  kept_bytes_ = bytes;
+  return true;
+}
+
+void Item::drop_encoded() {
+  if (!has_encoded_) return;
+  account_->add_encoded(-static_cast<std::int64_t>(encoded_.size()));
+  encoded_.free();
+  has_encoded_ = false;
+}
+
+}  // namespace echoline::echo

@@ -1,0 +1,22 @@
+#include "echo/window.h"
+
+namespace echoline::echo {
+
+Window::Touched Window::touch(std::uint32_t epoch, const plan::RowUse& use) {
+  const bool last_use = use.use + 1 == use.uses;
+  const auto found = items_.find({epoch, use.record});
+  if (found != items_.end()) {
+    Touched touched{found->second, false};
+    if (last_use) items_.erase(found);
+    return touched;
+  }
+  auto item = std::make_shared<Item>(account_, epoch, use.record);
+  if (!last_use) items_.emplace(Key{epoch, use.record}, item);
+  return {std::move(item), true};
+}
+
+void Window::for_each(const std::function<void(Item&)>& visit) const {
+  for (const auto& [key, item] : items_) visit(*item);
+}
+
+}  // namespace echoline::echo

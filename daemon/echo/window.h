@@ -1,0 +1,47 @@
+// The items between their first and last planned use: what a pass holds for echoing.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <unordered_map>
+
+#include "echo/item.h"
+#include "plan/plan.h"
+
+namespace echoline::echo {
+
+// Fed with rows in plan order, from any row on; one thread. The plan bounds how many items it
+// holds.
+class Window {
+ public:
+  explicit Window(std::shared_ptr<Account> account) : account_(std::move(account)) {}
+
+  struct Touched {
+    std::shared_ptr<Item> item;
+    bool is_new = false;  // nobody has asked for its bytes yet
+  };
+  // The item of this use; forgotten here after its last planned use.
+  Touched touch(std::uint32_t epoch, const plan::RowUse& use);
+
+  std::size_t size() const { return items_.size(); }
+  void for_each(const std::function<void(Item&)>& visit) const;
+  void clear() { items_.clear(); }
+
+ private:
+  struct Key {
+    std::uint32_t epoch;
+    std::uint64_t record;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const {
+      return (key.record ^ static_cast<std::uint64_t>(key.epoch) << 48) * 0x9E3779B97F4A7C15;
+    }
+  };
+
+  const std::shared_ptr<Account> account_;
+  std::unordered_map<Key, std::shared_ptr<Item>, KeyHash> items_;
+};
+
+}  // namespace echoline::echo

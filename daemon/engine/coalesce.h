@@ -1,0 +1,61 @@
+// Which of the records that are wanted go into one request: neighbours in their shard.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "echo/item.h"
+#include "record/index.h"
+
+namespace echoline::engine {
+
+// A record whose bytes are wanted, for an item that waits for them.
+struct Order {
+  std::shared_ptr<echo::Item> item;
+  std::uint64_t record = 0;
+  record::Extent extent;
+};
+
+// Orders that no request carries yet, first come first. Not thread safe.
+class OrderBook {
+ public:
+  static constexpr std::uint64_t kRequestBytes = 1 << 20;
+  static constexpr std::uint64_t kGapBytes = 16 << 10;
+
+  void add(Order order) { insert(next_number_++, std::move(order)); }
+  // An order whose request failed: before all others.
+  void put_back(Order order) { insert(--first_number_, std::move(order)); }
+  bool empty() const { return queue_.empty(); }
+  std::size_t size() const { return queue_.size(); }
+
+  // The oldest order and its neighbours on both sides, as long as the gaps between them are small
+  // and the request does not grow past kRequestBytes; ascending, without overlap.
+  std::vector<Order> take();
+
+ private:
+  struct Place {
+    std::uint32_t shard;
+    std::uint64_t offset;
+    auto operator<=>(const Place&) const = default;
+  };
+  struct Entry {
+    std::int64_t number;
+    Order order;
+  };
+  using Map = std::multimap<Place, Entry>;
+
+  void insert(std::int64_t number, Order order);
+  static std::uint64_t end(const Entry& entry) {
+    return entry.order.extent.offset + entry.order.extent.bytes;
+  }
+
+  Map places_;
+  std::map<std::int64_t, Map::iterator> queue_;  // by number of arrival
+  std::int64_t first_number_ = 0;
+  std::int64_t next_number_ = 0;
+};
+
+}  // namespace echoline::engine

@@ -1,0 +1,168 @@
+#include "engine/fetcher.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "engine/worker_pool.h"
+
+namespace echoline::engine {
+namespace {
+
+constexpr std::uint64_t kPollNs = 100'000'000;
+constexpr std::uint64_t kPauseFirstNs = 100'000'000;
+constexpr std::uint64_t kPauseMaxNs = 5'000'000'000;
+
+bool may_pass(Code code) {
+  return code == Code::kUnavailable || code == Code::kDeadlineExceeded ||
+         code == Code::kResourceExhausted;
+}
+
+}  // namespace
+
+Fetcher::Fetcher(std::unique_ptr<source::Source> source, const record::Index& index,
+                 cache::MemoryCache* cache, Options options, FailureFunction on_failure)
+    : source_(std::move(source)),
+      index_(index),
+      cache_(cache),
+      options_(options),
+      on_failure_(std::move(on_failure)),
+      accounted_until_ns_(monotonic_ns()),
+      thread_([this] { run(); }) {}
+
+Fetcher::~Fetcher() {
+  stopping_.store(true);
+  source_->wake();
+  thread_.join();
+  source_.reset();  // before the buffers its transfers write to
+}
+
+void Fetcher::order(std::vector<Order> orders) {
+  if (orders.empty()) return;
+  waiting_.fetch_add(orders.size(), std::memory_order_relaxed);
+  {
+    std::lock_guard lock(mutex_);
+    if (incoming_.empty()) {
+      incoming_ = std::move(orders);
+    } else {
+      std::move(orders.begin(), orders.end(), std::back_inserter(incoming_));
+    }
+  }
+  source_->wake();
+}
+
+void Fetcher::run() {
+  name_thread("fetch");
+  std::vector<source::ReadResult> done;
+  while (!stopping_.load()) {
+    take_in();
+    const std::uint64_t now_ns = monotonic_ns();
+    account_time(now_ns);
+    while (!failed_ && now_ns >= pause_until_ns_ && !book_.empty() && source_->slots_free() > 0) {
+      submit(book_.take());
+    }
+    done.clear();
+    source_->poll(next_deadline(now_ns), done);
+    account_time(monotonic_ns());
+    for (source::ReadResult& result : done) finish(std::move(result));
+  }
+}
+
+void Fetcher::take_in() {
+  std::vector<Order> orders;
+  {
+    std::lock_guard lock(mutex_);
+    orders.swap(incoming_);
+  }
+  for (Order& order : orders) {
+    order.extent = index_.extent(order.record);
+    const auto cached = cache_ == nullptr ? nullptr : cache_->find(order.record);
+    if (cached == nullptr) {
+      book_.add(std::move(order));
+      continue;
+    }
+    Buffer bytes(cached->size());
+    std::memcpy(bytes.data(), cached->data(), cached->size());
+    deliver(order, std::move(bytes));
+  }
+}
+
+void Fetcher::submit(std::vector<Order> orders) {
+  const auto unwanted =
+      std::erase_if(orders, [](const Order& order) { return order.item.use_count() == 1; });
+  waiting_.fetch_sub(unwanted, std::memory_order_relaxed);
+  if (orders.empty()) return;
+  source::ReadRequest request;
+  request.tag = next_tag_++;
+  request.object = index_.shards()[orders.front().extent.shard].object;
+  std::vector<Buffer> buffers;
+  buffers.reserve(orders.size());
+  for (const Order& order : orders) {
+    Buffer& buffer = buffers.emplace_back(order.extent.bytes);
+    request.segments.push_back({order.extent.offset, buffer.span()});
+  }
+  const std::uint64_t tag = request.tag;
+  requests_.emplace(tag, Request{std::move(orders), std::move(buffers)});
+  source_->submit(std::move(request));
+}
+
+void Fetcher::finish(source::ReadResult result) {
+  auto found = requests_.extract(result.tag);
+  Request request = std::move(found.mapped());
+  if (!result.status.ok()) {
+    retry_or_fail(std::move(request), result.status);
+    return;
+  }
+  pause_ns_ = 0;
+  for (std::size_t i = 0; i < request.orders.size(); ++i) {
+    if (cache_ != nullptr) cache_->offer(request.orders[i].record, request.buffers[i].span());
+    deliver(request.orders[i], std::move(request.buffers[i]));
+  }
+}
+
+void Fetcher::deliver(Order& order, Buffer bytes) {
+  records_.fetch_add(1, std::memory_order_relaxed);
+  bytes_.fetch_add(bytes.size(), std::memory_order_relaxed);
+  waiting_.fetch_sub(1, std::memory_order_relaxed);
+  order.item->arrive(std::move(bytes));
+}
+
+void Fetcher::retry_or_fail(Request request, const Status& status) {
+  if (!options_.wait_on_error || !may_pass(status.code())) {
+    failed_ = true;
+    on_failure_(status);
+    return;
+  }
+  pause_ns_ = std::clamp(pause_ns_ * 2, kPauseFirstNs, kPauseMaxNs);
+  pause_until_ns_ = monotonic_ns() + pause_ns_;
+  log_warning("fetch", "{}; trying again in {} ms, trainers wait (read.on_error: wait)",
+              status.message(), pause_ns_ / 1'000'000);
+  for (Order& order : request.orders) book_.put_back(std::move(order));
+}
+
+void Fetcher::account_time(std::uint64_t now_ns) {
+  const std::uint64_t passed = now_ns - accounted_until_ns_;
+  accounted_until_ns_ = now_ns;
+  if (!requests_.empty()) {
+    busy_ns_.fetch_add(passed, std::memory_order_relaxed);
+  } else if (book_.empty()) {
+    idle_ns_.fetch_add(passed, std::memory_order_relaxed);
+  }
+}
+
+std::uint64_t Fetcher::next_deadline(std::uint64_t now_ns) const {
+  const std::uint64_t deadline = now_ns + kPollNs;
+  return pause_until_ns_ > now_ns ? std::min(deadline, pause_until_ns_) : deadline;
+}
+
+FetchCounters Fetcher::counters() const {
+  return {.records = records_.load(std::memory_order_relaxed),
+          .bytes = bytes_.load(std::memory_order_relaxed),
+          .busy_ns = busy_ns_.load(std::memory_order_relaxed),
+          .idle_ns = idle_ns_.load(std::memory_order_relaxed),
+          .waiting = waiting_.load(std::memory_order_relaxed)};
+}
+
+}  // namespace echoline::engine

@@ -1,0 +1,24 @@
+// What two streams must share for a position in one to mean the same in the other (RULES 10).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "echoline/shm/ring_layout.h"
+#include "echoline/v1/config.pb.h"
+#include "record/index.h"
+
+namespace echoline::engine {
+
+using Fingerprint = std::array<std::uint8_t, shm::kFingerprintBytes>;
+
+// Hash of the indexed objects (name, size, ETag, record count), the seed, every step that changes
+// order or values, and the plan's version. Workers, slots, caches, throttles and endpoints are not
+// in it; nor are folder and times of local files, so that a copy on another host has the same
+// fingerprint.
+Fingerprint fingerprint(const v1::Stream& stream, const record::Index& index);
+
+std::string to_hex(const Fingerprint& fingerprint);
+
+}  // namespace echoline::engine

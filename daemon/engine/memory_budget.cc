@@ -1,0 +1,68 @@
+#include "engine/memory_budget.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace echoline::engine {
+
+std::string format_bytes(std::uint64_t bytes) {
+  constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (value >= 1024 && unit + 1 < kUnits.size()) {
+    value /= 1024;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+MemoryBudget::Reservation& MemoryBudget::Reservation::operator=(Reservation&& other) noexcept {
+  if (this != &other) {
+    if (budget_ != nullptr) budget_->give_back(bytes_);
+    budget_ = std::exchange(other.budget_, nullptr);
+    bytes_ = other.bytes_;
+  }
+  return *this;
+}
+
+MemoryBudget::Reservation::~Reservation() {
+  if (budget_ != nullptr) budget_->give_back(bytes_);
+}
+
+Result<MemoryBudget::Reservation> MemoryBudget::reserve(std::uint64_t bytes,
+                                                        const std::string& what) {
+  std::lock_guard lock(mutex_);
+  const std::uint64_t free_bytes = budget_bytes_ - reserved_bytes_;
+  if (bytes > free_bytes) {
+    return Status(Code::kResourceExhausted,
+                  fmt::format("daemon.memory is too small: {} needs {}, {} of {} is free; it lacks "
+                              "{}. Raise daemon.memory or lower publish.slots, batch.size, "
+                              "read.read_ahead, echo.window or cache.memory",
+                              what, format_bytes(bytes), format_bytes(free_bytes),
+                              format_bytes(budget_bytes_), format_bytes(bytes - free_bytes)));
+  }
+  reserved_bytes_ += bytes;
+  return Reservation(*this, bytes);
+}
+
+MemoryBudget::Reservation MemoryBudget::reserve_up_to(std::uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  const std::uint64_t granted = std::min(bytes, budget_bytes_ - reserved_bytes_);
+  reserved_bytes_ += granted;
+  return Reservation(*this, granted);
+}
+
+std::uint64_t MemoryBudget::reserved_bytes() const {
+  std::lock_guard lock(mutex_);
+  return reserved_bytes_;
+}
+
+void MemoryBudget::give_back(std::uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  reserved_bytes_ -= bytes;
+}
+
+}  // namespace echoline::engine

@@ -1,0 +1,211 @@
+#include "engine/open_stream.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "config/pipeline.h"
+#include "engine/fingerprint.h"
+
+namespace echoline::engine {
+namespace {
+
+constexpr std::uint64_t kProbesMax = 8;
+
+plan::EchoPoint echo_point(const v1::Stream& stream) {
+  switch (config::echo_place(stream)) {
+    case config::EchoPlace::kNone:
+      return plan::EchoPoint::kNone;
+    case config::EchoPlace::kRecord:
+      return plan::EchoPoint::kRecord;
+    case config::EchoPlace::kSample:
+      return plan::EchoPoint::kSample;
+    case config::EchoPlace::kAugmented:
+      return plan::EchoPoint::kAugmented;
+    case config::EchoPlace::kBatch:
+      return plan::EchoPoint::kBatch;
+  }
+  return plan::EchoPoint::kNone;
+}
+
+plan::LastBatch last_batch(const v1::Stream& stream) {
+  const std::string& last = config::batch_step(stream).last();
+  if (last == "partial") return plan::LastBatch::kPartial;
+  return last == "pad" ? plan::LastBatch::kPad : plan::LastBatch::kDrop;
+}
+
+plan::PlanSpec plan_spec(const v1::Stream& stream, const record::Index& index) {
+  plan::PlanSpec spec;
+  spec.seed = stream.seed();
+  spec.lanes = stream.lanes();
+  spec.batch_rows = config::batch_step(stream).size();
+  if (const v1::Shuffle* shuffle = config::shuffle_step(stream)) {
+    spec.shuffle_window = shuffle->window();
+  }
+  spec.echo_point = echo_point(stream);
+  spec.factor = config::echo_factor(stream);
+  spec.factor_max = config::echo_factor_max(stream);
+  if (const v1::Echo* echo = config::echo_step(stream)) {
+    spec.echo_window = echo->window();
+    spec.allow_repeats = echo->allow_repeats();
+  }
+  spec.last = last_batch(stream);
+  for (const record::Shard& shard : index.shards())
+    spec.shard_records.push_back(shard.record_count);
+  return spec;
+}
+
+// The types of the rows: from the steps, and where those leave a shape open, from the first good
+// record.
+Result<std::uint64_t> probe(source::Source& source, StreamCore& core) {
+  const record::Index& index = core.data_set->index();
+  batch::Workbench bench = core.preparer->make_workbench();
+  Status last;
+  for (std::uint64_t record = 0; record < std::min(index.record_count(), kProbesMax); ++record) {
+    const record::Extent extent = index.extent(record);
+    ECHOLINE_ASSIGN(const std::vector<std::byte> bytes,
+                    source::read_range(source, index.shards()[extent.shard].object, extent.offset,
+                                       extent.bytes));
+    last = core.preparer->decode(record, bytes, bench);
+    if (!last.ok()) {
+      last = std::move(last).with_context(fmt::format("sample {} (key {}) in {}", record,
+                                                      index.key(record),
+                                                      index.shards()[extent.shard].object.url));
+      continue;
+    }
+    core.preparer->set_row_types(core.preparer->chain().outputs_for(bench.sample));
+    return bench.sample.bytes();
+  }
+  return std::move(last).with_context(
+      fmt::format("none of the first {} records can be decoded; the last one",
+                  std::min(index.record_count(), kProbesMax)));
+}
+
+std::uint64_t row_bytes(const std::vector<decode::FieldType>& types) {
+  std::uint64_t bytes = 0;
+  for (const decode::FieldType& type : types) {
+    bytes += type.shape.elements() * shm::dtype_bytes(type.dtype);
+  }
+  return bytes;
+}
+
+ring::RingSpec ring_spec(const v1::Stream& stream, const StreamCore& core) {
+  const plan::PlanSpec& plan = core.plan->spec();
+  ring::RingSpec spec;
+  spec.fields = core.preparer->row_types();
+  spec.batch_rows = plan.batch_rows;
+  spec.descriptors_live = core.slots;
+  spec.slot_count = core.slots;
+  if (plan.echo_point == plan::EchoPoint::kBatch) {
+    // One more than the window: a batch in delivery.
+    spec.slot_count += static_cast<std::uint32_t>(plan.echo_window) + 1;
+    spec.flags |= shm::kRingBatchEcho;
+  }
+  if (!config::publish_step(stream).sealed()) spec.flags &= ~std::uint32_t{shm::kRingSealed};
+  switch (plan.last) {
+    case plan::LastBatch::kDrop:
+      spec.last_batch = shm::kLastDrop;
+      break;
+    case plan::LastBatch::kPartial:
+      spec.last_batch = shm::kLastPartial;
+      break;
+    case plan::LastBatch::kPad:
+      spec.last_batch = shm::kLastPad;
+      break;
+  }
+  spec.plan_version = plan::kPlanVersion;
+  spec.rows_per_epoch = core.plan->rows_per_epoch();
+  spec.records_per_epoch = core.plan->record_count();
+  spec.fingerprint = fingerprint(stream, core.data_set->index());
+  spec.factor = plan.factor;
+  spec.echo_point = static_cast<std::uint32_t>(plan.echo_point);
+  spec.seed = plan.seed;
+  return spec;
+}
+
+// What one pass keeps for echoing, at least (encoded) and at best (in the form that is re-used).
+void set_window_bytes(StreamCore& core, std::uint64_t decoded_bytes) {
+  const plan::PlanSpec& plan = core.plan->spec();
+  const record::Index& index = core.data_set->index();
+  const std::uint64_t items = std::min(core.plan->kept_max(), index.record_count());
+  if (plan.echo_point == plan::EchoPoint::kNone || plan.echo_point == plan::EchoPoint::kBatch) {
+    return;
+  }
+  core.window_floor_bytes = items * (index.record_bytes_total() / index.record_count());
+  if (plan.echo_point == plan::EchoPoint::kSample) {
+    core.window_wish_bytes = items * decoded_bytes;
+  } else if (plan.echo_point == plan::EchoPoint::kAugmented) {
+    core.window_wish_bytes = items * row_bytes(core.preparer->row_types());
+  }
+}
+
+Status check_epoch(const StreamCore& core) {
+  const plan::PlanSpec& spec = core.plan->spec();
+  if (spec.last == plan::LastBatch::kDrop && core.plan->rows_per_epoch() < spec.batch_rows) {
+    return Status(
+        Code::kInvalidArgument,
+        fmt::format("an epoch has {} rows, less than one batch of {}: lower batch.size, or "
+                    "set batch.last to partial or pad",
+                    core.plan->rows_per_epoch(), spec.batch_rows));
+  }
+  return {};
+}
+
+std::string scheme_of(const std::string& url) {
+  const std::size_t colon = url.find("://");
+  return colon == std::string::npos ? "file" : url.substr(0, colon);
+}
+
+}  // namespace
+
+Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stream,
+                                 const std::string& state_dir, WorkerPool& pool,
+                                 MemoryBudget& budget, const record::ProgressFunction& progress,
+                                 std::function<void(const Status&)> fail) {
+  OpenedStream opened;
+  auto core = std::make_shared<StreamCore>();
+  const v1::Read& read = config::read_step(stream);
+  core->name = name;
+  core->seed = stream.seed();
+  core->created_ns = monotonic_ns();
+  core->scheme = scheme_of(read.url(0));
+  core->pool = &pool;
+  core->slots = config::publish_step(stream).slots();
+  core->read_ahead_bytes = read.read_ahead();
+  core->fail = fail;
+  ECHOLINE_ASSIGN(std::unique_ptr<source::Source> source, source::open_source(read));
+  ECHOLINE_ASSIGN(core->data_set, record::open_data_set(read, *source, state_dir, progress));
+  const record::Index& index = core->data_set->index();
+  if (index.record_count() == 0) return Status(Code::kNotFound, "read.url: no records in it");
+  ECHOLINE_ASSIGN(core->plan, plan::Plan::create(plan_spec(stream, index)));
+  ECHOLINE_TRY(check_epoch(*core));
+  ECHOLINE_ASSIGN(auto decoder, decode::Decoder::compile(config::decode_step(stream)));
+  ECHOLINE_ASSIGN(auto chain, augment::Chain::compile(stream, decoder->fields()));
+  core->preparer = std::make_unique<batch::Preparer>(
+      *core->data_set, std::move(decoder), std::move(chain), core->plan->spec().echo_point);
+  ECHOLINE_ASSIGN(const std::uint64_t decoded_bytes, probe(*source, *core));
+  for (std::size_t worker = 0; worker < pool.worker_count(); ++worker) {
+    core->seats.push_back({core->preparer->make_workbench(), {}});
+  }
+  core->bad_records = std::make_unique<BadRecords>(
+      index, BadRecords::Policy{.replace = stream.bad_records().policy() != "fail",
+                                .limit = stream.bad_records().limit(),
+                                .seed = stream.seed()});
+  if (const v1::Cache* cache = config::cache_step(stream)) {
+    const std::uint64_t bytes =
+        std::min<std::uint64_t>(cache->memory(), index.record_bytes_total());
+    ECHOLINE_ASSIGN(opened.cache, budget.reserve(bytes, "the cache of stream " + name));
+    core->cache = std::make_unique<cache::MemoryCache>(cache->memory(), index.record_bytes_total());
+  }
+  core->ring_spec = ring_spec(stream, *core);
+  set_window_bytes(*core, decoded_bytes);
+  core->fetcher = std::make_unique<Fetcher>(
+      std::move(source), index, core->cache.get(),
+      Fetcher::Options{.wait_on_error = read.on_error() != "fail"}, std::move(fail));
+  opened.core = std::move(core);
+  return opened;
+}
+
+}  // namespace echoline::engine

@@ -1,0 +1,122 @@
+// One walk through a stream's order: a thread that looks ahead in the plan, orders bytes, hands
+// batches to the workers, and publishes them in plan order into a ring of its own. Jobs near each
+// other share one.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "base/status.h"
+#include "echo/window.h"
+#include "engine/filling.h"
+#include "engine/memory_budget.h"
+#include "engine/position.h"
+#include "engine/slot_pool.h"
+#include "engine/stats.h"
+#include "engine/step_walk.h"
+#include "engine/stream_core.h"
+#include "ring/ring.h"
+
+namespace echoline::engine {
+
+// Created, joined and stopped by the registry's thread; prepare_row and wake are called by workers.
+// Invariants: 1. batches are published in plan order. 2. A slot is written only after every reader
+// has released what stood there. 3. Encoded bytes wanted and not yet published stay below
+// read_ahead, but for one batch.
+class Pass : public std::enable_shared_from_this<Pass> {
+ public:
+  struct Options {
+    Position start;
+    std::vector<plan::FactorChange> changes;  // of the start's epoch
+    bool tails = false;                       // publish under `drop` what does not fill a batch
+    std::uint64_t window_bytes_max = 0;       // of decoded and finished data; more stays encoded
+  };
+  // `reservations` stand for the memory of ring, read-ahead and window, and go with the pass.
+  static Result<std::shared_ptr<Pass>> start(std::shared_ptr<StreamCore> core, Options options,
+                                             std::vector<MemoryBudget::Reservation> reservations);
+  // Ends the thread and tells the readers; returns when no worker is at it any more.
+  void stop(shm::WriterState state);
+
+  StreamCore& core() { return *core_; }
+  ring::Ring& ring() { return *ring_; }
+  bool tails() const { return options_.tails; }
+  const std::vector<plan::FactorChange>& changes() const { return options_.changes; }
+
+  // The descriptor at which a reader that wants `position` has to start, if this pass still has it
+  // or comes to it within its slots.
+  std::optional<std::uint64_t> sequence_of(Position position) const;
+  // Where a reader that joins now stands: the next descriptor to be published.
+  Position next_position() const;
+
+  // What the readers wait for just now, when they wait.
+  WaitCause wait_cause() const;
+  std::uint64_t ahead_bytes() const { return ahead_bytes_.load(std::memory_order_relaxed); }
+  std::uint64_t slots_filling() const { return slots_filling_.load(std::memory_order_relaxed); }
+  bool ring_full() const { return ring_full_.load(std::memory_order_relaxed); }
+
+  enum class Prepared : std::uint8_t { kDone, kBytesMissing, kStopped };
+  Prepared prepare_row(Filling& filling, std::uint32_t row, std::size_t worker);
+  void wake() { ring_->interrupt(); }
+
+ private:
+  struct Mark {
+    Position start;
+    std::uint32_t rows;
+    std::uint64_t sequence;
+  };
+  struct Planned {
+    Step step;
+    std::shared_ptr<Filling> filling;
+  };
+
+  Pass(std::shared_ptr<StreamCore> core, Options options,
+       std::vector<MemoryBudget::Reservation> reservations, std::unique_ptr<ring::Ring> ring);
+  void run();
+  void publish_ready();
+  void look_ahead();
+  Planned plan_step(std::vector<Order>& orders);
+  bool try_dispatch();
+  std::optional<SlotPool::Slot> claim_slot(const Step& step);
+  void dispatch(Planned planned, SlotPool::Slot slot);
+  void start_chunks(const std::shared_ptr<Filling>& filling);
+  Prepared judge(echo::Item& item, std::unique_lock<std::mutex>& lock, const Status& verdict);
+  void write_row_words(Filling& filling, std::uint32_t row, std::uint64_t sample, bool replaced);
+  void finish_ragged(const Filling& filling);
+
+  const std::shared_ptr<StreamCore> core_;
+  const Options options_;
+  std::vector<MemoryBudget::Reservation> reservations_;
+  const std::unique_ptr<ring::Ring> ring_;
+
+  // Of the pass's thread:
+  StepWalk walk_;
+  echo::Window window_;
+  std::deque<Planned> planned_;
+  std::deque<std::shared_ptr<Filling>> fillings_;
+  SlotPool slots_;
+  std::uint64_t dispatched_ = 0;  // the sequence of the next batch to be dispatched
+
+  mutable std::mutex marks_mutex_;
+  std::deque<Mark> marks_;  // published and perhaps not released
+  Position next_position_;
+  std::shared_ptr<Filling> head_;  // the next to be published, if dispatched
+
+  std::mutex bad_mutex_;
+  std::map<std::uint32_t, std::uint64_t> bad_by_epoch_;
+
+  std::atomic<bool> stopping_{false};
+  std::atomic<std::uint32_t> working_{0};  // workers in prepare_row
+  std::atomic<std::uint64_t> ahead_bytes_{0};
+  std::atomic<std::uint64_t> slots_filling_{0};
+  std::atomic<bool> ring_full_{false};
+  std::thread thread_;
+};
+
+}  // namespace echoline::engine

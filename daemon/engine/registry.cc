@@ -1,0 +1,222 @@
+#include "engine/registry.h"
+
+#include <fmt/format.h>
+
+#include <thread>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "config/load.h"
+
+namespace echoline::engine {
+namespace {
+
+std::string text_of(const char (&field)[shm::kNameBytes]) {
+  return {field, strnlen(field, sizeof field)};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> Engine::create(const v1::Daemon& daemon) {
+  const std::uint32_t workers =
+      daemon.workers() != 0 ? daemon.workers() : std::max(1U, std::thread::hardware_concurrency());
+  return std::unique_ptr<Engine>(
+      std::make_unique<Registry>(daemon.memory(), workers, daemon.state_dir()));
+}
+
+Registry::Registry(std::uint64_t memory_bytes, std::uint32_t workers, std::string state_dir)
+    : state_dir_(std::move(state_dir)),
+      budget_(memory_bytes),
+      pool_(workers),
+      agenda_(std::make_unique<Agenda>([this] { tick(); })) {}
+
+Registry::~Registry() {
+  agenda_.reset();
+  std::lock_guard lock(mutex_);
+  streams_.clear();
+}
+
+Result<Stream*> Registry::find(const std::string& name) const {
+  const auto found = streams_.find(name);
+  if (found != streams_.end()) return found->second.get();
+  std::string known;
+  for (const auto& [other, stream] : streams_) known += (known.empty() ? "" : ", ") + other;
+  return Status(Code::kNotFound,
+                fmt::format("no stream '{}'; there are: {}", name, known.empty() ? "none" : known));
+}
+
+Status Registry::create_stream(const std::string& name, const v1::Stream& stream,
+                               const record::ProgressFunction& progress) {
+  v1::Stream definition = stream;
+  ECHOLINE_TRY(config::complete_stream(name, definition));
+  {
+    std::lock_guard lock(mutex_);
+    if (streams_.contains(name) || !opening_.insert(name).second) {
+      return Status(Code::kAlreadyExists, fmt::format("stream '{}' exists already", name));
+    }
+  }
+  const auto fail = [this, name](const Status& status) {
+    agenda_->post([this, name, status] { fail_stream(name, status); });
+  };
+  Result<OpenedStream> opened =
+      open_stream(name, definition, state_dir_, pool_, budget_, progress, fail);
+  std::lock_guard lock(mutex_);
+  opening_.erase(name);
+  if (!opened.ok()) return opened.status().with_context("stream '" + name + "'");
+  auto made = std::make_unique<Stream>(std::move(opened).value(), std::move(definition), budget_,
+                                       static_cast<std::uint32_t>(pool_.worker_count()));
+  Status warm = made->warm_up();
+  if (!warm.ok()) return std::move(warm).with_context("stream '" + name + "'");
+  const StreamStats stats = made->stats();
+  log_info("engine",
+           "stream {}: {} records in {} shards, {} batches of {} an epoch, echo {} x {}.{:03}, "
+           "ring {}",
+           name, stats.records, stats.shards, stats.batches_per_epoch, stats.batch_rows,
+           stats.echo_point, stats.factor / 1000, stats.factor % 1000,
+           format_bytes(stats.memory_bytes.at("ring")));
+  streams_.emplace(name, std::move(made));
+  return {};
+}
+
+Status Registry::delete_stream(const std::string& name) {
+  std::unique_ptr<Stream> stream;
+  {
+    std::lock_guard lock(mutex_);
+    ECHOLINE_TRY(find(name).status());
+    stream = std::move(streams_.extract(name).mapped());
+  }
+  end_stream(*stream, shm::kWriterEnded, shm::kNoticeDetached,
+             Status(Code::kNotFound, fmt::format("stream '{}' was deleted", name)));
+  return {};
+}
+
+void Registry::fail_stream(const std::string& name, const Status& status) {
+  std::lock_guard lock(mutex_);
+  const auto found = streams_.find(name);
+  if (found == streams_.end() || !found->second->failure().ok()) return;
+  log_error("engine", "stream {} failed: {}", name, status.message());
+  found->second->set_failed(status);
+  end_stream(*found->second, shm::kWriterFailed, shm::kNoticeFailed, status);
+}
+
+void Registry::end_stream(Stream& stream, shm::WriterState state, shm::NoticeKind kind,
+                          const Status& status) {
+  notify(stream.stop(state), kind, status);
+}
+
+void Registry::notify(const std::vector<std::uint64_t>& connections, shm::NoticeKind kind,
+                      const Status& status) {
+  std::lock_guard lock(notify_mutex_);
+  if (!notify_) return;
+  for (const std::uint64_t connection : connections) notify_(connection, kind, status);
+}
+
+void Registry::set_notify(NotifyFunction notify) {
+  std::lock_guard lock(notify_mutex_);
+  notify_ = std::move(notify);
+}
+
+void Registry::attach(std::uint64_t connection, const shm::AttachRequest& request, const Peer&,
+                      ReplyFunction reply) {
+  agenda_->post([this, connection, request, reply = std::move(reply)] {
+    do_attach(connection, request, reply);
+  });
+}
+
+void Registry::do_attach(std::uint64_t connection, const shm::AttachRequest& request,
+                         const ReplyFunction& reply) {
+  std::lock_guard lock(mutex_);
+  if (draining_) {
+    reply(Status(Code::kUnavailable, "the daemon is going down"));
+    return;
+  }
+  const Result<Stream*> stream = find(text_of(request.stream));
+  reply(stream.ok() ? stream.value()->attach(connection, request, monotonic_ns())
+                    : Result<Attachment>(stream.status()));
+}
+
+void Registry::withdraw(std::uint64_t connection) {
+  agenda_->post([this, connection] { do_withdraw(connection); });
+}
+
+void Registry::do_withdraw(std::uint64_t connection) {
+  std::lock_guard lock(mutex_);
+  for (const auto& [name, stream] : streams_) {
+    if (stream->withdraw(connection)) return;
+  }
+}
+
+void Registry::tick() {
+  std::lock_guard lock(mutex_);
+  const std::uint64_t now_ns = monotonic_ns();
+  for (const auto& [name, stream] : streams_) {
+    const std::vector<std::uint64_t> misbehaved = stream->tick(now_ns);
+    if (misbehaved.empty()) continue;
+    notify(misbehaved, shm::kNoticeDetached,
+           Status(Code::kInvalidArgument, "the cursor page held claims that cannot be"));
+  }
+}
+
+EngineStats Registry::stats() const {
+  std::lock_guard lock(mutex_);
+  EngineStats stats;
+  for (const std::string& name : opening_) {
+    StreamStats& opening = stats.streams.emplace_back();
+    opening.name = name;
+    opening.state = "opening";
+  }
+  for (const auto& [name, stream] : streams_) stats.streams.push_back(stream->stats());
+  stats.memory_budget = budget_.budget_bytes();
+  stats.memory_reserved = budget_.reserved_bytes();
+  stats.workers = static_cast<std::uint32_t>(pool_.worker_count());
+  return stats;
+}
+
+Result<std::map<std::string, std::string>> Registry::states(const std::string& name) const {
+  std::lock_guard lock(mutex_);
+  ECHOLINE_ASSIGN(const Stream* stream, find(name));
+  return stream->states();
+}
+
+Result<std::vector<std::string>> Registry::keys(const std::string& name,
+                                                const std::vector<std::uint64_t>& samples) const {
+  std::lock_guard lock(mutex_);
+  ECHOLINE_ASSIGN(const Stream* stream, find(name));
+  const record::Index& index = stream->core().data_set->index();
+  std::vector<std::string> keys;
+  for (const std::uint64_t sample : samples) {
+    if (sample >= index.record_count()) {
+      return Status(Code::kInvalidArgument, fmt::format("sample {} of a stream with {} records",
+                                                        sample, index.record_count()));
+    }
+    keys.push_back(index.key(sample));
+  }
+  return keys;
+}
+
+void Registry::drain(std::chrono::milliseconds patience) {
+  const auto until = std::chrono::steady_clock::now() + patience;
+  std::vector<std::uint64_t> readers;
+  {
+    std::lock_guard lock(mutex_);
+    draining_ = true;
+    for (const auto& [name, stream] : streams_) {
+      const auto stopped = stream->stop(shm::kWriterEnded);
+      readers.insert(readers.end(), stopped.begin(), stopped.end());
+    }
+  }
+  notify(readers, shm::kNoticeDraining, Status(Code::kUnavailable, "the daemon is going down"));
+  const auto all_drained = [this] {
+    std::lock_guard lock(mutex_);
+    for (const auto& [name, stream] : streams_) {
+      if (!stream->drained()) return false;
+    }
+    return true;
+  };
+  while (!all_drained() && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+}  // namespace echoline::engine

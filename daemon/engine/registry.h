@@ -1,0 +1,64 @@
+// The engine as it is: streams by name, guarded by one mutex; attaching and ticking on a thread of
+// its own.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/agenda.h"
+#include "engine/engine.h"
+#include "engine/memory_budget.h"
+#include "engine/stream.h"
+#include "engine/worker_pool.h"
+
+namespace echoline::engine {
+
+class Registry : public Engine {
+ public:
+  Registry(std::uint64_t memory_bytes, std::uint32_t workers, std::string state_dir);
+  ~Registry() override;
+
+  Status create_stream(const std::string& name, const v1::Stream& stream,
+                       const record::ProgressFunction& progress) override;
+  Status delete_stream(const std::string& name) override;
+  EngineStats stats() const override;
+  Result<std::map<std::string, std::string>> states(const std::string& name) const override;
+  Result<std::vector<std::string>> keys(const std::string& name,
+                                        const std::vector<std::uint64_t>& samples) const override;
+  void drain(std::chrono::milliseconds patience) override;
+
+  void attach(std::uint64_t connection, const shm::AttachRequest& request, const Peer& peer,
+              ReplyFunction reply) override;
+  void withdraw(std::uint64_t connection) override;
+  void set_notify(NotifyFunction notify) override;
+
+ private:
+  void do_attach(std::uint64_t connection, const shm::AttachRequest& request,
+                 const ReplyFunction& reply);
+  void do_withdraw(std::uint64_t connection);
+  void tick();
+  // A stream cannot go on: its trainers are told why.
+  void fail_stream(const std::string& name, const Status& status);
+  void end_stream(Stream& stream, shm::WriterState state, shm::NoticeKind kind,
+                  const Status& status);
+  void notify(const std::vector<std::uint64_t>& connections, shm::NoticeKind kind,
+              const Status& status);
+  Result<Stream*> find(const std::string& name) const;
+
+  const std::string state_dir_;
+  MemoryBudget budget_;
+  WorkerPool pool_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::unique_ptr<Stream>> streams_;
+  std::set<std::string> opening_;
+  bool draining_ = false;
+  std::mutex notify_mutex_;
+  NotifyFunction notify_;
+  std::unique_ptr<Agenda> agenda_;  // last: its thread uses all of the above
+};
+
+}  // namespace echoline::engine

@@ -1,0 +1,79 @@
+#include "engine/step_walk.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace echoline::engine {
+namespace {
+
+constexpr std::uint64_t kReadRows = 4096;
+
+}  // namespace
+
+StepWalk::StepWalk(const plan::Plan& plan, Position start, std::vector<plan::FactorChange> changes,
+                   bool tails)
+    : plan_(plan), changes_(std::move(changes)), tails_(tails), position_(start) {
+  enter_epoch();
+}
+
+void StepWalk::enter_epoch() {
+  const std::uint64_t batch_rows = plan_.spec().batch_rows;
+  while (true) {
+    epoch_ = plan_.epoch(position_.epoch, changes_);
+    buffer_.clear();
+    buffered_from_ = 0;
+    rows_ = epoch_->rows();
+    if (!tails_ && plan_.spec().last == plan::LastBatch::kDrop && rows_ > position_.row) {
+      rows_ = position_.row + rows_left() / batch_rows * batch_rows;
+    }
+    if (position_.row < rows_) return;
+    position_ = {position_.epoch + 1, 0};
+    changes_.clear();
+  }
+}
+
+Step StepWalk::next() {
+  if (position_.row >= rows_) {
+    position_ = {position_.epoch + 1, 0};
+    changes_.clear();
+    enter_epoch();
+  }
+  const std::uint32_t batch_rows = plan_.spec().batch_rows;
+  Step step;
+  step.start = position_;
+  step.uses = read_rows(std::min<std::uint64_t>(batch_rows, rows_left()));
+  if (plan_.spec().echo_point == plan::EchoPoint::kBatch) read_batch(step);
+  step.rows = static_cast<std::uint32_t>(step.uses.size());
+  position_.row += std::min<std::uint64_t>(batch_rows, rows_left());
+  step.end_of_epoch = position_.row >= rows_;
+  return step;
+}
+
+std::vector<plan::RowUse> StepWalk::read_rows(std::uint64_t count) {
+  if (buffered_from_ + count > buffer_.size()) {
+    // The plan finds its place anew at each read: many rows at a time are cheaper.
+    buffer_.resize(std::min(std::max(count, kReadRows), rows_left()));
+    epoch_->read(position_.row, buffer_);
+    buffered_from_ = 0;
+  }
+  const auto begin = buffer_.begin() + static_cast<std::ptrdiff_t>(buffered_from_);
+  buffered_from_ += count;
+  return {begin, begin + static_cast<std::ptrdiff_t>(count)};
+}
+
+void StepWalk::read_batch(Step& step) {
+  step.batch = epoch_->batch_at(position_.row / plan_.spec().batch_rows);
+  const std::uint64_t key = step.batch.record ^ static_cast<std::uint64_t>(position_.epoch) << 40;
+  step.repeats_earlier = open_batches_.contains(key);
+  if (step.batch.use + 1 == step.batch.uses) {
+    open_batches_.erase(key);
+  } else {
+    open_batches_.insert(key);
+  }
+  // Rows that a short batch lacks are the last ones.
+  const auto missing = std::find_if(step.uses.begin(), step.uses.end(),
+                                    [](const plan::RowUse& use) { return !use.valid; });
+  step.uses.erase(missing, step.uses.end());
+}
+
+}  // namespace echoline::engine

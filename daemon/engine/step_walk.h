@@ -1,0 +1,53 @@
+// The batches of a pass, one after the other: which rows of which epoch, tails and epoch borders
+// included.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_set>
+#include <vector>
+
+#include "engine/position.h"
+#include "plan/plan.h"
+
+namespace echoline::engine {
+
+// One batch to be made, or to be published once more.
+struct Step {
+  Position start;
+  std::uint32_t rows = 0;  // valid ones
+  bool end_of_epoch = false;
+  std::vector<plan::RowUse> uses;  // of the valid rows
+  plan::RowUse batch;              // under batch echo: which fresh batch, which of its uses
+  bool repeats_earlier = false;    // this walk has come by that batch before
+};
+
+// Not thread safe.
+class StepWalk {
+ public:
+  // `tails`: also under `drop` the rows that do not fill a batch are walked, for jobs of other
+  // batch sizes.
+  StepWalk(const plan::Plan& plan, Position start, std::vector<plan::FactorChange> changes,
+           bool tails);
+
+  Step next();
+  Position position() const { return position_; }
+
+ private:
+  void enter_epoch();
+  void read_batch(Step& step);
+  std::vector<plan::RowUse> read_rows(std::uint64_t count);
+  std::uint64_t rows_left() const { return rows_ - position_.row; }
+
+  const plan::Plan& plan_;
+  std::vector<plan::FactorChange> changes_;  // of the first epoch
+  const bool tails_;
+  Position position_;
+  std::unique_ptr<plan::EpochPlan> epoch_;
+  std::uint64_t rows_ = 0;            // of this epoch that are walked
+  std::vector<plan::RowUse> buffer_;  // rows of this epoch, read ahead
+  std::uint64_t buffered_from_ = 0;
+  std::unordered_set<std::uint64_t> open_batches_;  // with uses to come
+};
+
+}  // namespace echoline::engine

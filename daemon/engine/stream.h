@@ -1,0 +1,101 @@
+// A stream that trainers attach to: its passes, and who reads which of them from where.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "engine/attach.h"
+#include "engine/memory_budget.h"
+#include "engine/open_stream.h"
+#include "engine/pass.h"
+#include "engine/stage_clock.h"
+#include "engine/stats.h"
+#include "engine/wait_ledger.h"
+
+namespace echoline::engine {
+
+// One trainer process at one rank of one job.
+struct Consumer {
+  std::uint64_t connection = 0;
+  std::string job;
+  std::uint32_t rank = 0;
+  std::uint32_t world_size = 1;
+  std::uint32_t batch_size = 0;
+  Position start;
+  std::shared_ptr<Pass> pass;
+  std::uint64_t reader = 0;
+  WaitLedger waits;
+};
+
+// Called by one thread at a time (the engine guards it).
+class Stream {
+ public:
+  Stream(OpenedStream opened, v1::Stream definition, MemoryBudget& budget, std::uint32_t workers);
+  ~Stream();
+
+  // Begins to fill a ring from the first row, so that the first trainer finds batches ready.
+  Status warm_up();
+
+  Result<Attachment> attach(std::uint64_t connection, const shm::AttachRequest& request,
+                            std::uint64_t now_ns);
+  // False if that connection reads another stream.
+  bool withdraw(std::uint64_t connection);
+  // Charges waits, lets go of ranks that did not come, takes off readers whose claims cannot be;
+  // those are returned, for the door to tell them.
+  std::vector<std::uint64_t> tick(std::uint64_t now_ns);
+
+  // Ends every pass; the connections that were reading are returned.
+  std::vector<std::uint64_t> stop(shm::WriterState state);
+  // No reader has published batches before it that it has not released.
+  bool drained() const;
+  void set_failed(const Status& status) { failure_ = status; }
+  const Status& failure() const { return failure_; }
+
+  const StreamCore& core() const { return *core_; }
+  const v1::Stream& definition() const { return definition_; }
+  StreamStats stats() const;
+  std::map<std::string, std::string> states() const;
+
+ private:
+  // Keeps a place in a pass for the ranks of a job that have not attached yet.
+  struct Hold {
+    std::shared_ptr<Pass> pass;
+    std::uint64_t reader = 0;
+    std::string job;
+    std::uint32_t world_size = 1;
+    std::uint32_t batch_size = 0;
+    std::set<std::uint32_t> ranks;  // that have come
+    std::uint64_t until_ns = 0;
+  };
+  struct Place {
+    std::shared_ptr<Pass> pass;
+    ring::Ring::Reader reader;
+  };
+
+  Result<Position> position_of(const shm::AttachRequest& request, std::uint32_t batch_size) const;
+  Result<Place> find_place(Position position, std::vector<plan::FactorChange> changes, bool tails);
+  Result<std::shared_ptr<Pass>> start_pass(Pass::Options options);
+  void retire_idle_passes();
+  bool has_readers(const Pass& pass) const;
+  void note_rank(const Place& place, const Consumer& consumer, std::uint64_t now_ns);
+  void release_holds(std::uint64_t now_ns);
+  void take_off(std::list<Consumer>::iterator consumer);
+
+  const v1::Stream definition_;
+  MemoryBudget& budget_;
+  const std::shared_ptr<StreamCore> core_;
+  const MemoryBudget::Reservation cache_;
+  Status failure_;
+  std::vector<std::shared_ptr<Pass>> passes_;
+  std::list<Consumer> consumers_;
+  std::list<Hold> holds_;
+  StageClock stages_;
+};
+
+}  // namespace echoline::engine

@@ -1,0 +1,102 @@
+// What a stream tells about itself: counters for the metrics, states for `echoline state`.
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "config/pipeline.h"
+#include "engine/fingerprint.h"
+#include "engine/stream.h"
+
+namespace echoline::engine {
+namespace {
+
+void add_definition(const StreamCore& core, const v1::Stream& definition, StreamStats& stats) {
+  const record::Index& index = core.data_set->index();
+  const ring::RingSpec& spec = core.ring_spec;
+  stats.name = core.name;
+  stats.fingerprint = to_hex(spec.fingerprint);
+  stats.echo_point = config::to_string(config::echo_place(definition));
+  stats.fields = spec.fields;
+  stats.records = index.record_count();
+  stats.shards = index.shard_count();
+  stats.rows_per_epoch = spec.rows_per_epoch;
+  const bool drop = spec.last_batch == shm::kLastDrop;
+  stats.batches_per_epoch =
+      (spec.rows_per_epoch + (drop ? 0 : spec.batch_rows - 1)) / spec.batch_rows;
+  stats.batch_rows = spec.batch_rows;
+  stats.factor = spec.factor;
+  stats.seed = spec.seed;
+  stats.source_scheme = core.scheme;
+}
+
+void add_counters(const StreamCore& core, StreamStats& stats) {
+  const StreamCounters& counters = *core.counters;
+  stats.samples_fresh = counters.samples_fresh.load();
+  stats.samples_echoed = counters.samples_echoed.load();
+  stats.batches = counters.batches.load();
+  stats.records_bad = core.bad_records->counts();
+  stats.seconds_to_first_batch = static_cast<double>(counters.first_batch_ns.load()) * 1e-9;
+  stats.memory_bytes["window"] = counters.window_bytes.load();
+  stats.memory_bytes["encoded"] = counters.encoded_bytes.load();
+  stats.source = core.fetcher->source_counters();
+  if (core.cache == nullptr) return;
+  stats.memory_bytes["cache"] = core.cache->bytes();
+  stats.cache_hits = core.cache->hits();
+  stats.cache_misses = core.cache->misses();
+}
+
+}  // namespace
+
+StreamStats Stream::stats() const {
+  StreamStats stats;
+  add_definition(*core_, definition_, stats);
+  add_counters(*core_, stats);
+  stats.state = failure_.ok() ? "ready" : "failed";
+  stats.error = failure_.message();
+  stats.stages = stages_.stages();
+  stats.upstream_downstream_ratio = stages_.upstream_downstream_ratio();
+  stats.passes = passes_.size();
+  std::uint64_t& ring_bytes = stats.memory_bytes["ring"];
+  for (const auto& pass : passes_) {
+    ring_bytes += pass->ring().bytes();
+    const std::uint64_t published = pass->ring().published() - pass->ring().released();
+    const std::uint64_t filling = pass->slots_filling();
+    stats.slots_published += published;
+    stats.slots_filling += filling;
+    stats.slots_free += core_->slots - std::min<std::uint64_t>(core_->slots, published + filling);
+  }
+  for (const Consumer& consumer : consumers_) {
+    const ring::ReaderView view = consumer.pass->ring().view(consumer.reader);
+    const bool begun = view.batches > 0;
+    stats.consumers.push_back({.job = consumer.job,
+                               .rank = consumer.rank,
+                               .world_size = consumer.world_size,
+                               .batch_size = consumer.batch_size,
+                               .epoch = begun ? view.next_epoch : consumer.start.epoch,
+                               .row = begun ? view.next_row : consumer.start.row,
+                               .batches = view.batches,
+                               .wait_ns = consumer.waits.by_cause()});
+  }
+  return stats;
+}
+
+std::map<std::string, std::string> Stream::states() const {
+  std::map<std::string, std::string> states;
+  for (const ConsumerStats& consumer : stats().consumers) {
+    if (consumer.rank != 0) continue;  // all ranks of a job save the same state after the same step
+    nlohmann::ordered_json state;
+    state["version"] = 1;
+    state["plan_version"] = core_->ring_spec.plan_version;
+    state["fingerprint"] = to_hex(core_->ring_spec.fingerprint);
+    state["stream"] = core_->name;
+    state["epoch"] = consumer.epoch;
+    state["row"] = consumer.row;
+    state["batch_size"] = consumer.batch_size;
+    state["changes"] = nlohmann::ordered_json::array();
+    states[consumer.job] = state.dump();
+  }
+  return states;
+}
+
+}  // namespace echoline::engine
