@@ -1,0 +1,349 @@
+// Echoline for C++: RAII and ranges over the C ABI of echoline.h. Header-only, so that no C++ type
+// crosses the library's border. Errors are exceptions of echoline::Error.
+//
+//   echoline::Loader loader("train", {.rank = 0, .world_size = 1});
+//   for (const echoline::Batch& batch : loader.epoch()) {
+//     std::span<const std::uint8_t> pixels = batch.tensor<std::uint8_t>("image");  // shape in
+//     batch.shape("image")
+//   }
+#pragma once
+
+#include <echoline/echoline.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace echoline {
+
+// What went wrong: status() is an echoline_status, what() says what, where and what to do.
+class Error : public std::runtime_error {
+ public:
+  Error(int status, const std::string& text) : std::runtime_error(text), status_(status) {}
+  int status() const noexcept { return status_; }
+
+ private:
+  int status_;
+};
+
+// The trainer itself holds every slot: copy or release batches, or raise publish.slots.
+class LeaseHeld : public Error {
+ public:
+  using Error::Error;
+};
+
+namespace detail {
+
+inline void check(int status) {
+  if (status == ECHOLINE_OK) return;
+  const std::string text = std::string(echoline_status_text(status)) + ": " + echoline_last_error();
+  if (status == ECHOLINE_LEASE_HELD) throw LeaseHeld(status, text);
+  throw Error(status, text);
+}
+
+// Whether elements of a tensor may be read as T. 16-bit floats have no type in C++20: read them as
+// uint16_t.
+template <typename T>
+bool readable_as(std::uint32_t dtype) {
+  if constexpr (std::is_same_v<T, std::byte>) return true;
+  switch (dtype) {
+    case ECHOLINE_UINT8:
+      return std::is_same_v<T, std::uint8_t>;
+    case ECHOLINE_INT8:
+      return std::is_same_v<T, std::int8_t>;
+    case ECHOLINE_FLOAT16:
+    case ECHOLINE_BFLOAT16:
+    case ECHOLINE_UINT16:
+      return std::is_same_v<T, std::uint16_t>;
+    case ECHOLINE_INT16:
+      return std::is_same_v<T, std::int16_t>;
+    case ECHOLINE_UINT32:
+      return std::is_same_v<T, std::uint32_t>;
+    case ECHOLINE_INT32:
+      return std::is_same_v<T, std::int32_t>;
+    case ECHOLINE_UINT64:
+      return std::is_same_v<T, std::uint64_t>;
+    case ECHOLINE_INT64:
+      return std::is_same_v<T, std::int64_t>;
+    case ECHOLINE_FLOAT32:
+      return std::is_same_v<T, float>;
+    case ECHOLINE_FLOAT64:
+      return std::is_same_v<T, double>;
+    default:
+      return false;
+  }
+}
+
+}  // namespace detail
+
+// The rows of a field whose rows differ in length.
+template <typename T>
+class Ragged {
+ public:
+  explicit Ragged(const echoline_tensor& tensor) : tensor_(tensor) {}
+  std::size_t size() const { return static_cast<std::size_t>(tensor_.shape[0]); }
+  std::span<const T> operator[](std::size_t row) const {
+    const auto* bytes = static_cast<const std::byte*>(tensor_.data) + tensor_.offsets[row];
+    return {reinterpret_cast<const T*>(bytes),
+            (tensor_.offsets[row + 1] - tensor_.offsets[row]) / sizeof(T)};
+  }
+
+ private:
+  echoline_tensor tensor_;
+};
+
+// One rank's rows of one batch: views of the shared memory, read-only, valid while the Batch lives.
+// Move-only; its end gives the slot back. Any thread may read it or destroy it.
+class Batch {
+ public:
+  Batch() = default;
+  explicit Batch(echoline_batch* handle) : handle_(handle) {
+    info_.size = sizeof(info_);
+    detail::check(echoline_batch_get_info(handle, &info_));
+  }
+
+  explicit operator bool() const { return handle_ != nullptr; }
+
+  // All elements of a field, row-major. Throws if there is no such field or it has another type.
+  template <typename T>
+  std::span<const T> tensor(const char* name) const {
+    const echoline_tensor t = typed<T>(name);
+    if (t.offsets != nullptr) {
+      throw Error(ECHOLINE_INVALID_ARGUMENT,
+                  std::string(name) + " has rows of different length: use ragged()");
+    }
+    return {static_cast<const T*>(t.data), static_cast<std::size_t>(t.bytes) / sizeof(T)};
+  }
+  template <typename T>
+  std::span<const T> tensor(const std::string& name) const {
+    return tensor<T>(name.c_str());
+  }
+  template <typename T>
+  Ragged<T> ragged(const char* name) const {
+    const echoline_tensor t = typed<T>(name);
+    if (t.offsets == nullptr) {
+      throw Error(ECHOLINE_INVALID_ARGUMENT, std::string(name) + " has no ragged rows");
+    }
+    return Ragged<T>(t);
+  }
+  // Sizes with the batch dimension first.
+  std::vector<std::size_t> shape(const char* name) const {
+    const echoline_tensor t = raw(name);
+    return std::vector<std::size_t>(t.shape, t.shape + t.rank);
+  }
+  // The tensor as the C ABI has it.
+  echoline_tensor raw(const char* name) const {
+    echoline_tensor t;
+    t.size = sizeof(t);
+    detail::check(echoline_batch_find_tensor(handle_.get(), name, &t));
+    return t;
+  }
+
+  // One value a row: the record's place in the index, its use in this epoch, ECHOLINE's row flags.
+  std::span<const std::uint64_t> sample_ids() const {
+    return {echoline_batch_sample_ids(handle_.get()), info_.rows};
+  }
+  std::span<const std::uint32_t> uses() const {
+    return {echoline_batch_uses(handle_.get()), info_.rows};
+  }
+  std::span<const std::uint32_t> row_flags() const {
+    return {echoline_batch_row_flags(handle_.get()), info_.rows};
+  }
+
+  std::size_t rows() const { return info_.rows; }
+  // The first valid_rows() are real, the rest are repeats that fill up.
+  std::size_t valid_rows() const { return info_.valid_rows; }
+  std::size_t fresh() const { return info_.fresh; }
+  std::uint32_t epoch() const { return info_.epoch; }
+  std::uint64_t step() const { return info_.step; }
+  bool last_of_epoch() const { return (info_.flags & ECHOLINE_BATCH_LAST) != 0; }
+  const echoline_batch_info& info() const { return info_; }
+
+  // Gives the slot back before the Batch's end.
+  void release() { handle_.reset(); }
+
+ private:
+  struct Release {
+    void operator()(echoline_batch* handle) const { echoline_batch_release(handle); }
+  };
+
+  template <typename T>
+  echoline_tensor typed(const char* name) const {
+    const echoline_tensor t = raw(name);
+    if (detail::readable_as<T>(t.dtype)) return t;
+    throw Error(ECHOLINE_INVALID_ARGUMENT, std::string(name) + " has elements of type " +
+                                               echoline_dtype_name(t.dtype) +
+                                               ", not of the type that was asked for");
+  }
+
+  std::unique_ptr<echoline_batch, Release> handle_;
+  echoline_batch_info info_{};
+};
+
+// Where a loader without a state begins.
+enum class Join {
+  kStart = ECHOLINE_JOIN_START,
+  kCurrent = ECHOLINE_JOIN_CURRENT,
+  kNextEpoch = ECHOLINE_JOIN_NEXT_EPOCH
+};
+
+struct LoaderOptions {
+  std::string job = "default";
+  std::uint32_t rank = 0;
+  std::uint32_t world_size = 1;
+  std::uint32_t batch_size = 0;  // of all ranks together; 0: the stream's
+  Join join = Join::kStart;
+  // How long a daemon that went away is waited for; 0: its loss is an error at once.
+  std::chrono::milliseconds reattach = std::chrono::seconds(60);
+  std::string runtime_dir = {};  // else ECHOLINE_RUNTIME_DIR, else the host's default
+  std::string state = {};        // JSON of Loader::state(): go on there
+  std::string expect = {};       // the fingerprint that the stream must have
+  std::chrono::milliseconds attach_timeout = std::chrono::seconds(120);
+};
+
+// A trainer attached to a stream of this host's daemon. Movable; every call from any thread, but
+// for destruction.
+class Loader {
+ public:
+  explicit Loader(const std::string& stream, const LoaderOptions& options = {}) {
+    echoline_attach_options o;
+    echoline_attach_options_init(&o, sizeof(o));
+    o.stream = stream.c_str();
+    o.job = options.job.c_str();
+    o.rank = options.rank;
+    o.world_size = options.world_size;
+    o.batch_size = options.batch_size;
+    o.join = static_cast<std::uint32_t>(options.join);
+    o.reattach_ms = options.reattach.count();
+    o.attach_ms = options.attach_timeout.count();
+    o.runtime_dir = options.runtime_dir.c_str();
+    if (!options.state.empty()) o.state = options.state.c_str();
+    if (!options.expect.empty()) o.expect = options.expect.c_str();
+    echoline_loader* handle = nullptr;
+    detail::check(echoline_attach(&o, &handle));
+    handle_.reset(handle);
+  }
+
+  // The next batch; none at an epoch's end, after which the next call goes on with the next epoch.
+  std::optional<Batch> next() {
+    Batch batch;
+    if (next_within(std::chrono::milliseconds(-1), batch) == ECHOLINE_END_OF_EPOCH)
+      return std::nullopt;
+    return batch;
+  }
+  // ECHOLINE_OK, ECHOLINE_END_OF_EPOCH, or ECHOLINE_TIMEOUT after `timeout` (negative: no limit).
+  int next_within(std::chrono::milliseconds timeout, Batch& batch) {
+    echoline_batch* handle = nullptr;
+    const int status = echoline_next(handle_.get(), timeout.count(), &handle);
+    if (status == ECHOLINE_END_OF_EPOCH || status == ECHOLINE_TIMEOUT) return status;
+    detail::check(status);
+    batch = Batch(handle);
+    return status;
+  }
+
+  // A range over the batches to the epoch's end. If the loop before was left early, the rest of its
+  // epoch is abandoned. Each batch is given back when the loop goes on.
+  class Epoch;
+  Epoch epoch();
+  void begin_epoch() { detail::check(echoline_begin_epoch(handle_.get())); }
+  void skip(std::uint64_t steps) { detail::check(echoline_skip(handle_.get(), steps)); }
+
+  // Position after the batches that were returned, as JSON for a checkpoint.
+  std::string state() const {
+    std::string text(512, '\0');
+    for (;;) {
+      std::size_t length = 0;
+      const int status = echoline_state(handle_.get(), text.data(), text.size(), &length);
+      if (status == ECHOLINE_RESOURCE_EXHAUSTED && length >= text.size()) {
+        text.resize(length + 1);
+        continue;
+      }
+      detail::check(status);
+      text.resize(length);
+      return text;
+    }
+  }
+
+  echoline_loader_info info() const {
+    echoline_loader_info info;
+    info.size = sizeof(info);
+    detail::check(echoline_loader_get_info(handle_.get(), &info));
+    return info;
+  }
+  // Throws where the echo factor can change.
+  std::uint64_t steps_per_epoch() const {
+    std::uint64_t steps = 0;
+    detail::check(echoline_steps_per_epoch(handle_.get(), &steps));
+    return steps;
+  }
+  std::string fingerprint() const { return info().fingerprint; }
+  std::vector<echoline_field> fields() const {
+    std::vector<echoline_field> fields(info().field_count);
+    for (std::uint32_t i = 0; i < fields.size(); ++i) {
+      fields[i].size = sizeof(echoline_field);
+      detail::check(echoline_loader_get_field(handle_.get(), i, &fields[i]));
+    }
+    return fields;
+  }
+  echoline_loader* handle() const { return handle_.get(); }
+
+ private:
+  struct Detach {
+    void operator()(echoline_loader* handle) const { echoline_detach(handle); }
+  };
+  std::unique_ptr<echoline_loader, Detach> handle_;
+};
+
+class Loader::Epoch {
+ public:
+  explicit Epoch(Loader& loader) : loader_(&loader) {}
+
+  class Iterator {
+   public:
+    using iterator_concept = std::input_iterator_tag;
+    using value_type = Batch;
+    using difference_type = std::ptrdiff_t;
+    explicit Iterator(Epoch& epoch) : epoch_(&epoch) {}
+    const Batch& operator*() const { return *epoch_->current_; }
+    const Batch* operator->() const { return &*epoch_->current_; }
+    Iterator& operator++() {
+      epoch_->advance();
+      return *this;
+    }
+    void operator++(int) { epoch_->advance(); }
+    bool operator==(std::default_sentinel_t) const { return !epoch_->current_.has_value(); }
+
+   private:
+    Epoch* epoch_;
+  };
+
+  Iterator begin() {
+    loader_->begin_epoch();
+    advance();
+    return Iterator(*this);
+  }
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  void advance() {
+    current_.reset();
+    current_ = loader_->next();
+  }
+
+  Loader* loader_;
+  std::optional<Batch> current_;
+};
+
+inline Loader::Epoch Loader::epoch() { return Epoch(*this); }
+
+}  // namespace echoline

@@ -1,0 +1,73 @@
+#include "cursor.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace echoline::client {
+
+Error Cursor::open(int fd, const shm::WriterPage& writer, std::uint32_t descriptor_count,
+                   std::uint64_t first_sequence) {
+  struct stat status {};
+  if (fstat(fd, &status) != 0) return errno_error(errno, "can't look at the cursor's memory");
+  if (status.st_size < static_cast<off_t>(sizeof(shm::CursorPage))) {
+    return {ECHOLINE_DATA_LOSS, "the cursor page that the daemon sent is too short"};
+  }
+  if (Error e = mapping_.reserve(shm::kPageBytes); !e.ok()) return e;
+  if (Error e = mapping_.map(0, fd, 0, shm::kPageBytes, true); !e.ok()) return e;
+  page_ = reinterpret_cast<shm::CursorPage*>(mapping_.data());
+  writer_ = &writer;
+  holds_.assign(descriptor_count, 0);
+  released_ = front_ = first_sequence;
+  return {};
+}
+
+void Cursor::hold(std::uint64_t first, std::uint64_t last) {
+  const std::lock_guard lock(mutex_);
+  for (std::uint64_t s = first; s <= last; ++s) ++holds_[s % holds_.size()];
+}
+
+void Cursor::release(std::uint64_t first, std::uint64_t last) {
+  const std::lock_guard lock(mutex_);
+  for (std::uint64_t s = first; s <= last; ++s) --holds_[s % holds_.size()];
+  release_prefix();
+}
+
+void Cursor::advance(std::uint64_t front) {
+  const std::lock_guard lock(mutex_);
+  front_ = std::max(front_, front);
+  release_prefix();
+}
+
+void Cursor::release_prefix() {
+  std::uint64_t count = released_;
+  while (count < front_ && holds_[count % holds_.size()] == 0) ++count;
+  if (count == released_) return;
+  released_ = count;
+  shm::release(*writer_, *page_, count);
+}
+
+bool Cursor::trainer_blocks_writer(std::uint64_t published, std::uint32_t live) {
+  const std::lock_guard lock(mutex_);
+  return released_ < front_ && published - released_ >= live;
+}
+
+void Cursor::begin_wait(std::uint64_t since_ns) {
+  const std::lock_guard lock(mutex_);
+  if (waiters_++ == 0) shm::begin_wait(*page_, since_ns);
+}
+
+void Cursor::end_wait() {
+  const std::lock_guard lock(mutex_);
+  if (--waiters_ == 0) shm::end_wait(*page_, shm::futex_clock_ns());
+}
+
+void Cursor::give_out(std::uint64_t front, std::uint32_t next_epoch, std::uint64_t next_row) {
+  const std::lock_guard lock(mutex_);
+  front_ = std::max(front_, front);
+  shm::write_progress(*page_, ++batches_, next_epoch, next_row);
+  release_prefix();
+}
+
+}  // namespace echoline::client

@@ -1,0 +1,150 @@
+#include "door_client.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace echoline::client {
+namespace {
+
+std::string printable(const char* text, std::size_t bytes) {
+  return std::string(text, strnlen(text, bytes));
+}
+
+echoline_status granted_status(std::uint32_t code) {
+  return code <= ECHOLINE_INTERNAL ? static_cast<echoline_status>(code) : ECHOLINE_INTERNAL;
+}
+
+Error check_answer(const shm::AttachReply& reply, std::size_t bytes) {
+  if (bytes < sizeof(reply) || reply.magic != shm::kDoorMagic) {
+    return {ECHOLINE_VERSION_MISMATCH,
+            "what listens on the door's socket doesn't speak Echoline's protocol; check the "
+            "runtime folder"};
+  }
+  if (reply.door_major != shm::kDoorMajor) {
+    return {ECHOLINE_VERSION_MISMATCH,
+            "the daemon's door has version " + std::to_string(reply.door_major) + "." +
+                std::to_string(reply.door_minor) + ", this client library speaks " +
+                std::to_string(shm::kDoorMajor) + "." + std::to_string(shm::kDoorMinor) +
+                "; install the client library of the daemon's version"};
+  }
+  if (reply.code != 0) {
+    std::string text = printable(reply.message, sizeof(reply.message));
+    if (text.empty()) text = "the daemon refused to attach";
+    return {granted_status(reply.code), std::move(text)};
+  }
+  if (reply.change_count > shm::kFactorChangesMax) {
+    return {ECHOLINE_DATA_LOSS, "the daemon's answer is not valid: its list of factors"};
+  }
+  return {};
+}
+
+// Takes the descriptors out of a received message; surplus ones are closed.
+void take_descriptors(msghdr& message, Grant& grant) {
+  for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
+    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int number = -1;
+      std::memcpy(&number, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+      Fd fd(number);
+      if (i == 0) grant.data_fd = std::move(fd);
+      if (i == 1) grant.cursor_fd = std::move(fd);
+    }
+  }
+}
+
+}  // namespace
+
+Error DoorClient::knock(const std::string& runtime_dir, const AttachWish& wish,
+                        std::unique_ptr<DoorClient>& door) {
+  const std::string path = runtime_dir + "/door.sock";
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) {
+    return {ECHOLINE_INVALID_ARGUMENT, "the door's path " + path + " is longer than " +
+                                           std::to_string(sizeof(address.sun_path) - 1) +
+                                           " bytes; choose a shorter runtime folder"};
+  }
+  std::memcpy(address.sun_path, path.data(), path.size());
+  const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return errno_error(errno, "can't make a socket");
+  auto made = std::make_unique<DoorClient>(fd);
+  if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    Error e = errno_error(errno, "no daemon answers at " + path);
+    if (errno == EAGAIN) return {ECHOLINE_UNAVAILABLE, "the door at " + path + " is crowded"};
+    return {e.code(), e.text() +
+                          "; start echolined, or name its folder by runtime_dir or "
+                          "ECHOLINE_RUNTIME_DIR"};
+  }
+  const shm::AttachRequest request = to_request(wish);
+  if (send(fd, &request, sizeof(request), MSG_NOSIGNAL) != sizeof(request)) {
+    return errno_error(errno, "can't knock at " + path);
+  }
+  door = std::move(made);
+  return {};
+}
+
+bool DoorClient::poll_answer(Grant& grant, Error& error) {
+  iovec part{&grant.reply, sizeof(grant.reply)};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 8)] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  const ssize_t got = recvmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  if (got <= 0) {
+    error = {ECHOLINE_UNAVAILABLE, "the daemon closed the door before it answered"};
+    return true;
+  }
+  take_descriptors(message, grant);
+  error = check_answer(grant.reply, static_cast<std::size_t>(got));
+  if (error.ok() && (grant.data_fd.get() < 0 || grant.cursor_fd.get() < 0)) {
+    error = {ECHOLINE_RESOURCE_EXHAUSTED,
+             "the daemon's answer came without its memory; raise the limit of open files"};
+  }
+  return true;
+}
+
+void DoorClient::wait(int timeout_ms) const {
+  pollfd item{socket_.get(), POLLIN, 0};
+  poll(&item, 1, timeout_ms);
+}
+
+bool DoorClient::poll_alive() {
+  shm::Notice notice{};
+  while (!gone_) {
+    const ssize_t got = recv(socket_.get(), &notice, sizeof(notice), MSG_DONTWAIT);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) return true;
+    if (got <= 0) {
+      gone_ = true;
+    } else if (got == sizeof(notice) && notice.magic == shm::kDoorMagic) {
+      take_notice(notice);
+    }
+  }
+  return false;
+}
+
+void DoorClient::take_notice(const shm::Notice& notice) {
+  std::string text = printable(notice.message, sizeof(notice.message));
+  if (notice.kind == shm::kNoticeDraining) {
+    draining_ = true;
+    return;
+  }
+  if (verdict_) return;
+  if (notice.kind == shm::kNoticeDetached) {
+    verdict_ = Error(ECHOLINE_DETACHED, "the daemon took this trainer off: " + text);
+  } else if (notice.kind == shm::kNoticeFailed) {
+    const echoline_status code = granted_status(notice.code);
+    verdict_ = Error(code == ECHOLINE_OK ? ECHOLINE_INTERNAL : code, "the stream failed: " + text);
+  }
+}
+
+}  // namespace echoline::client

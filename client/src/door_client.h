@@ -1,0 +1,44 @@
+// The trainer's end of the door: connect, ask, receive the descriptors, and hear of the daemon's
+// death.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "attach_request.h"
+#include "os_handle.h"
+
+namespace echoline::client {
+
+// One connection. Never blocks but in wait(). One thread at a time.
+class DoorClient {
+ public:
+  // Connects and sends the request. A daemon that isn't there is an error at once.
+  static Error knock(const std::string& runtime_dir, const AttachWish& wish,
+                     std::unique_ptr<DoorClient>& door);
+
+  explicit DoorClient(int fd) : socket_(fd) {}
+
+  // Whether the answer has come (`grant` is filled or the result is the refusal).
+  bool poll_answer(Grant& grant, Error& error);
+  // Sleeps until the socket has something to say, or time_out_ms.
+  void wait(int timeout_ms) const;
+
+  // After the answer: reads what the daemon has to say. False once it is gone.
+  bool poll_alive();
+  // The last thing the daemon said, if it took this trainer off or failed.
+  const std::optional<Error>& verdict() const { return verdict_; }
+  bool draining() const { return draining_; }
+
+ private:
+  void take_notice(const shm::Notice& notice);
+
+  GuardedSocket socket_;
+  std::optional<Error> verdict_;
+  bool draining_ = false;
+  bool gone_ = false;
+};
+
+}  // namespace echoline::client

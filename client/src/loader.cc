@@ -1,0 +1,202 @@
+#include "loader.h"
+
+#include <algorithm>
+#include <limits>
+#include <thread>
+
+#include "wide.h"
+
+namespace echoline::client {
+namespace {
+
+// The longest sleep: how late a dead daemon is noticed.
+constexpr std::uint64_t kSliceNs = 50'000'000;
+constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+// A writer that failed sends its reason through the door; if it doesn't, we say so without it.
+constexpr std::uint64_t kReasonNs = 500'000'000;
+
+std::uint64_t deadline_of(std::int64_t timeout_ms, std::uint64_t now_ns) {
+  if (timeout_ms < 0) return kNever;
+  const auto wait_ns = static_cast<Wide>(timeout_ms) * 1'000'000U;
+  const Wide deadline = wait_ns + now_ns;
+  return deadline >= kNever ? kNever : static_cast<std::uint64_t>(deadline);
+}
+
+}  // namespace
+
+// One wait of a trainer: counted on the cursor page of whichever attachment it waits for.
+class Loader::Wait {
+ public:
+  explicit Wait(std::uint64_t since_ns) : since_ns_(since_ns) {}
+  ~Wait() { leave(); }
+
+  void enter(const std::shared_ptr<Attachment>& attachment) {
+    if (attachment == attachment_) return;
+    leave();
+    attachment_ = attachment;
+    if (attachment_ != nullptr) attachment_->cursor.begin_wait(since_ns_);
+  }
+
+  // Sleeps until something may have changed, a slice at most.
+  void sleep(const std::shared_ptr<DoorClient>& door, std::uint64_t seen, std::uint64_t until_ns) {
+    const std::uint64_t now = shm::futex_clock_ns();
+    until_ns = std::min(until_ns, now + kSliceNs);
+    if (until_ns <= now) return;
+    const bool running = attachment_ != nullptr &&
+                         shm::read_state(attachment_->ring->writer()) == shm::kWriterRunning;
+    if (running) {
+      shm::sleep_for_publish(attachment_->ring->writer(), seen, until_ns);
+    } else if (door != nullptr) {
+      door->wait(static_cast<int>((until_ns - now) / 1'000'000U + 1));
+    } else {
+      std::this_thread::sleep_for(std::chrono::nanoseconds(until_ns - now));
+    }
+  }
+
+ private:
+  void leave() {
+    if (attachment_ != nullptr) attachment_->cursor.end_wait();
+    attachment_.reset();
+  }
+
+  std::uint64_t since_ns_;
+  std::shared_ptr<Attachment> attachment_;
+};
+
+Loader::Loader(LoaderOptions options)
+    : options_(std::move(options)),
+      generation_(fork_generation()),
+      connector_(options_.runtime_dir) {
+  connector_.start(options_.wish, deadline_of(options_.attach_ms, shm::futex_clock_ns()), false);
+}
+
+Error Loader::fail(Error error) {
+  door_.reset();
+  final_ = error;
+  return error;
+}
+
+// Looks, and sleeps in slices while `look` says TIMEOUT.
+template <typename Look>
+Error Loader::sleep_until(std::int64_t timeout_ms, Look look) {
+  std::optional<Wait> wait;
+  std::uint64_t deadline_ns = 0;
+  for (;;) {
+    std::shared_ptr<DoorClient> door;
+    std::shared_ptr<Attachment> attachment;
+    std::uint64_t seen = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      Error e = look();
+      if (e.code() != ECHOLINE_TIMEOUT || timeout_ms == 0) return e;
+      door = door_ != nullptr ? door_ : connector_.door();
+      if (door_ != nullptr) attachment = reader_.attachment();
+      seen = reader_.seen_published();
+    }
+    const std::uint64_t now = shm::futex_clock_ns();
+    if (!wait) {
+      deadline_ns = deadline_of(timeout_ms, now);
+      wait.emplace(now);
+    }
+    if (now >= deadline_ns) return {ECHOLINE_TIMEOUT, "nothing was ready in time"};
+    wait->enter(attachment);
+    wait->sleep(door, seen, deadline_ns);
+  }
+}
+
+Error Loader::pump_connector() {
+  Connection connection;
+  Error e = connector_.pump(shm::futex_clock_ns(), connection);
+  if (e.code() == ECHOLINE_TIMEOUT) return e;
+  if (e.ok()) {
+    e = attached_once_ ? reader_.resume(connection.attachment)
+                       : reader_.start(connection.attachment, options_.wish);
+  }
+  if (!e.ok()) return fail(e);
+  door_ = std::move(connection.door);
+  attached_once_ = true;
+  failing_since_ns_ = 0;
+  return {};
+}
+
+Error Loader::daemon_gone() {
+  door_.reset();
+  if (options_.reattach_ms == 0) {
+    return fail({ECHOLINE_DAEMON_GONE,
+                 "the daemon went away; start it again and resume from a saved state, or attach "
+                 "with a reattach time"});
+  }
+  AttachWish wish = options_.wish;
+  wish.reattaching = true;
+  wish.join = shm::kJoinPosition;
+  wish.position = reader_.position();
+  wish.changes = reader_.changes();
+  wish.batch_size = static_cast<std::uint32_t>(reader_.cut().batch_size);
+  const shm::RingHeader& header = reader_.attachment()->ring->header();
+  wish.has_fingerprint = true;
+  wish.plan_version = header.plan_version;
+  std::copy(std::begin(header.fingerprint), std::end(header.fingerprint), wish.fingerprint.begin());
+  connector_.start(std::move(wish), deadline_of(options_.reattach_ms, shm::futex_clock_ns()), true);
+  return {ECHOLINE_TIMEOUT, "the daemon went away"};
+}
+
+// When nothing is ready: is there still somebody who could publish?
+Error Loader::check_daemon() {
+  const bool alive = door_->poll_alive();
+  if (door_->verdict()) return fail(*door_->verdict());
+  if (!alive) return daemon_gone();
+  if (shm::read_state(reader_.attachment()->ring->writer()) == shm::kWriterFailed) {
+    const std::uint64_t now = shm::futex_clock_ns();
+    if (failing_since_ns_ == 0) failing_since_ns_ = now;
+    if (now - failing_since_ns_ > kReasonNs) {
+      return fail({ECHOLINE_INTERNAL, "the stream failed; the daemon's log says why"});
+    }
+  }
+  return {ECHOLINE_TIMEOUT, "no batch was ready in time"};
+}
+
+Error Loader::step(std::unique_ptr<Batch>* batch) {
+  if (!final_.ok()) return final_;
+  for (;;) {
+    if (door_ == nullptr) {
+      if (Error e = pump_connector(); !e.ok()) return e;
+    }
+    if (batch == nullptr) return {};
+    Error e = reader_.try_next(*batch);
+    if (e.code() == ECHOLINE_DATA_LOSS) return fail(e);
+    if (e.code() != ECHOLINE_TIMEOUT) return e;
+    if (Error gone = check_daemon(); door_ != nullptr || !final_.ok()) return gone;
+  }
+}
+
+Error Loader::await_attached(std::int64_t timeout_ms) {
+  return sleep_until(timeout_ms, [&]() -> Error {
+    if (attached_once_ && final_.ok()) return {};
+    return step(nullptr);
+  });
+}
+
+Error Loader::next(std::int64_t timeout_ms, std::unique_ptr<Batch>& batch) {
+  return sleep_until(timeout_ms, [&] { return step(&batch); });
+}
+
+Error Loader::check_attached() const {
+  if (attached_once_) return {};
+  return final_.ok() ? Error(ECHOLINE_UNAVAILABLE, "not attached yet; call echoline_attach_wait")
+                     : final_;
+}
+
+Error Loader::begin_epoch() {
+  const std::lock_guard lock(mutex_);
+  if (Error e = check_attached(); !e.ok()) return e;
+  reader_.begin_epoch();
+  return {};
+}
+
+Error Loader::skip(std::uint64_t steps) {
+  const std::lock_guard lock(mutex_);
+  if (Error e = check_attached(); !e.ok()) return e;
+  return reader_.skip(steps);
+}
+
+}  // namespace echoline::client

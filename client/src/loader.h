@@ -1,0 +1,65 @@
+// A trainer attached to a stream: waits for batches, and for a daemon that went away.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "connector.h"
+#include "reader.h"
+#include "state_json.h"
+
+namespace echoline::client {
+
+struct LoaderOptions {
+  AttachWish wish;
+  std::string runtime_dir;
+  std::int64_t attach_ms = 120'000;   // negative: no limit
+  std::int64_t reattach_ms = 60'000;  // 0: the loss of the daemon is an error
+};
+
+// Threads: any call from any thread. The lock is never held while sleeping. After fork() the child
+// must not use it (generation()).
+class Loader {
+ public:
+  explicit Loader(LoaderOptions options);
+
+  std::uint32_t generation() const { return generation_; }
+  // TIMEOUT until attached; then OK at once.
+  Error await_attached(std::int64_t timeout_ms);
+  Error next(std::int64_t timeout_ms, std::unique_ptr<Batch>& batch);
+  Error begin_epoch();
+  Error skip(std::uint64_t steps);
+
+  // After the first attach, also while the daemon is away.
+  Error state(State& state);
+  Error info(echoline_loader_info& info);
+  Error steps_per_epoch(std::uint64_t& steps);
+  Error field(std::uint32_t index, echoline_field& field);
+
+ private:
+  class Wait;
+
+  // One look, under the lock: TIMEOUT if the caller is to sleep.
+  Error step(std::unique_ptr<Batch>* batch);
+  Error pump_connector();
+  Error check_daemon();
+  Error daemon_gone();
+  Error fail(Error error);
+  Error check_attached() const;
+  template <typename Look>
+  Error sleep_until(std::int64_t timeout_ms, Look look);
+
+  const LoaderOptions options_;
+  const std::uint32_t generation_;
+  std::mutex mutex_;
+  Connector connector_;
+  std::shared_ptr<DoorClient> door_;  // none while the daemon is away
+  Reader reader_;
+  bool attached_once_ = false;
+  std::uint64_t failing_since_ns_ = 0;
+  Error final_;  // what every further call returns
+};
+
+}  // namespace echoline::client

@@ -1,0 +1,61 @@
+// Owners of a socket, of a plain descriptor and of an address range, safe across fork.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "error.h"
+#include "fork_guard.h"
+
+namespace echoline::client {
+
+// A plain descriptor, for the moment between receiving and mapping it.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(other.release()) {}
+  Fd& operator=(Fd&& other) noexcept;
+  ~Fd() { reset(); }
+  int get() const { return fd_; }
+  int release();
+  void reset();
+
+ private:
+  int fd_ = -1;
+};
+
+// The door's socket. A forked child closes its copy, so that the parent's death is still seen.
+class GuardedSocket final : public ForkSensitive {
+ public:
+  explicit GuardedSocket(int fd) : fd_(fd) {}
+  ~GuardedSocket();
+  int get() const { return fd_; }
+
+ private:
+  void abandon_in_child() noexcept override;
+  int fd_;
+};
+
+// A range of addresses with parts of memfds mapped into it. Immutable once filled. In a forked
+// child the range stays reserved without access: a touch faults, it never reads other memory.
+class Mapping final : public ForkSensitive {
+ public:
+  Mapping() = default;
+  ~Mapping();
+
+  Error reserve(std::size_t bytes);
+  // Maps [offset, offset + bytes) of the memfd at `place` of the range; multiples of a page.
+  Error map(std::size_t place, int fd, std::uint64_t offset, std::size_t bytes, bool writable);
+
+  std::byte* data() const { return data_; }
+  std::size_t size() const { return bytes_; }
+
+ private:
+  void abandon_in_child() noexcept override;
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace echoline::client

@@ -1,0 +1,131 @@
+// How a reader comes to its position: by attaching, by a daemon that came back, by skipping.
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <string>
+
+#include "reader.h"
+
+namespace echoline::client {
+namespace {
+
+// Most descriptors that a run of `rows` can touch, if it starts at offsets `start` modulo `rows`.
+std::uint64_t descriptors_spanned(std::uint64_t rows, std::uint64_t start, std::uint64_t stride) {
+  const std::uint64_t grid = std::gcd(rows, stride);
+  const std::uint64_t offset_max = stride - grid + start % grid;
+  return (offset_max + rows - 1) / stride + 1;
+}
+
+}  // namespace
+
+Error Reader::check_fit() const {
+  const shm::RingHeader& h = header();
+  if (cut_.batch_size == 0 || cut_.batch_size % cut_.world_size != 0) {
+    return {ECHOLINE_INVALID_ARGUMENT,
+            "the batch of " + std::to_string(cut_.batch_size) +
+                " rows (of all ranks together) is not divisible by world_size " +
+                std::to_string(cut_.world_size)};
+  }
+  if (has(shm::kRingBatchEcho) && cut_.batch_size != h.batch_rows) {
+    return {ECHOLINE_INVALID_ARGUMENT, "with batch echo jobs use the stream's own batch size, " +
+                                           std::to_string(h.batch_rows)};
+  }
+  const std::uint64_t rows = cut_.batch_size / cut_.world_size;
+  std::uint64_t arena_rows = attachment_->ring->sample_id_field().arena_rows;
+  for (const Field& field : attachment_->ring->fields()) {
+    if (!field.ragged) arena_rows = std::min(arena_rows, field.arena_rows);
+  }
+  const std::uint64_t spanned = descriptors_spanned(rows, position_.row, h.batch_rows);
+  if (spanned > h.descriptors_live || rows > arena_rows) {
+    return {ECHOLINE_RESOURCE_EXHAUSTED,
+            "a batch of " + std::to_string(rows) + " rows a rank needs " + std::to_string(spanned) +
+                " slots of the stream at once, it has " + std::to_string(h.descriptors_live) +
+                "; raise publish.slots or take a smaller batch_size"};
+  }
+  if (!has(shm::kRingVariable) && steps_between(cut_, 0, h.rows_per_epoch) == 0) {
+    return {ECHOLINE_INVALID_ARGUMENT,
+            "a batch of " + std::to_string(cut_.batch_size) + " rows is more than an epoch's " +
+                std::to_string(h.rows_per_epoch) + ", and last: drop leaves nothing of it"};
+  }
+  return {};
+}
+
+Error Reader::adopt(std::shared_ptr<Attachment> attachment) {
+  attachment_ = std::move(attachment);
+  const shm::AttachReply& reply = attachment_->reply;
+  front_ = reply.first_sequence;
+  published_ = 0;
+  end_.reset();
+  position_ = {reply.epoch, reply.row};
+  changes_.assign(reply.changes, reply.changes + reply.change_count);
+  return check_fit();
+}
+
+Error Reader::start(std::shared_ptr<Attachment> attachment, const AttachWish& wish) {
+  const shm::RingHeader& h = attachment->ring->header();
+  cut_.rank = wish.rank;
+  cut_.world_size = wish.world_size;
+  cut_.batch_size = attachment->reply.batch_size != 0 ? attachment->reply.batch_size : h.batch_rows;
+  cut_.last = static_cast<shm::LastBatchPolicy>(h.last_batch);
+  if (wish.batch_size != 0 && cut_.batch_size != wish.batch_size) {
+    return {ECHOLINE_INTERNAL, "the daemon granted another batch size than was asked for"};
+  }
+  if (wish.has_fingerprint &&
+      (!std::equal(wish.fingerprint.begin(), wish.fingerprint.end(), h.fingerprint) ||
+       (wish.plan_version != 0 && wish.plan_version != h.plan_version))) {
+    return {ECHOLINE_FAILED_PRECONDITION,
+            "the stream's data, order or values are not those expected: fingerprint or plan "
+            "version differ"};
+  }
+  if (Error e = adopt(std::move(attachment)); !e.ok()) return e;
+  // A saved row with less than a batch behind it under last: drop: go on with the next epoch.
+  if (position_.row > 0 && epoch_is_over()) enter_next_epoch();
+  return {};
+}
+
+Error Reader::resume(std::shared_ptr<Attachment> attachment) {
+  const Position position = position_;
+  if (Error e = adopt(std::move(attachment)); !e.ok()) return e;
+  if (position_ == position) return {};
+  return {ECHOLINE_DATA_LOSS,
+          "the daemon came back, but goes on at epoch " + std::to_string(position_.epoch) +
+              ", row " + std::to_string(position_.row) + " instead of epoch " +
+              std::to_string(position.epoch) + ", row " + std::to_string(position.row)};
+}
+
+std::optional<std::uint64_t> Reader::steps_per_epoch() const {
+  if (has(shm::kRingVariable)) return std::nullopt;
+  return steps_between(cut_, 0, header().rows_per_epoch);
+}
+
+void Reader::begin_epoch() {
+  pending_end_ = false;
+  if (begun_) enter_next_epoch();
+}
+
+Error Reader::skip(std::uint64_t steps) {
+  const auto whole = steps_per_epoch();
+  if (!whole) {
+    if (steps > std::numeric_limits<std::uint64_t>::max() / 2 / cut_.batch_size) {
+      return {ECHOLINE_INVALID_ARGUMENT, "that many steps can't be skipped"};
+    }
+    position_.row += steps * cut_.batch_size;
+    return {};
+  }
+  const std::uint64_t left = steps_between(cut_, position_.row, *epoch_rows());
+  if (steps < left) {
+    position_.row += steps * cut_.batch_size;
+    return {};
+  }
+  const std::uint64_t beyond = steps - left;
+  if (beyond / *whole >= std::numeric_limits<std::uint32_t>::max() - position_.epoch) {
+    return {ECHOLINE_INVALID_ARGUMENT, "that many steps can't be skipped"};
+  }
+  pending_end_ = pending_end_ || begun_;
+  enter_next_epoch();
+  position_.epoch += static_cast<std::uint32_t>(beyond / *whole);
+  position_.row = beyond % *whole * cut_.batch_size;
+  return {};
+}
+
+}  // namespace echoline::client

@@ -1,0 +1,120 @@
+#include "state_json.h"
+
+#include <limits>
+
+#include "json_reader.h"
+
+namespace echoline::client {
+namespace {
+
+constexpr std::uint64_t kMax32 = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint64_t kMax64 = std::numeric_limits<std::uint64_t>::max();
+
+// Which members were read, in the order of kMembers.
+constexpr std::string_view kMembers[] = {"version", "plan_version", "fingerprint", "stream",
+                                         "epoch",   "row",          "batch_size",  "changes"};
+constexpr unsigned kAllMembers = (1U << std::size(kMembers)) - 1;
+
+bool read_32(JsonReader& reader, std::uint32_t& value) {
+  std::uint64_t wide = 0;
+  if (!reader.number(kMax32, wide)) return false;
+  value = static_cast<std::uint32_t>(wide);
+  return true;
+}
+
+bool read_changes(JsonReader& reader, std::vector<shm::FactorEntry>& changes) {
+  if (!reader.take('[')) return false;
+  if (reader.take(']')) return true;
+  do {
+    shm::FactorEntry entry{};
+    if (changes.size() == shm::kFactorChangesMax || !reader.take('[') ||
+        !reader.number(kMax64, entry.block) || !reader.take(',') ||
+        !read_32(reader, entry.factor) || !reader.take(']')) {
+      return false;
+    }
+    changes.push_back(entry);
+  } while (reader.take(','));
+  return reader.take(']');
+}
+
+bool read_fingerprint(JsonReader& reader, Fingerprint& fingerprint) {
+  std::string text;
+  return reader.string(text) && from_hex(text, fingerprint);
+}
+
+bool read_member(JsonReader& reader, std::size_t member, State& state, std::uint32_t& version) {
+  switch (member) {
+    case 0:
+      return read_32(reader, version);
+    case 1:
+      return read_32(reader, state.plan_version);
+    case 2:
+      return read_fingerprint(reader, state.fingerprint);
+    case 3:
+      return reader.string(state.stream);
+    case 4:
+      return read_32(reader, state.position.epoch);
+    case 5:
+      return reader.number(kMax64, state.position.row);
+    case 6:
+      return read_32(reader, state.batch_size);
+    default:
+      return read_changes(reader, state.changes);
+  }
+}
+
+bool read_object(JsonReader& reader, State& state, std::uint32_t& version) {
+  unsigned seen = 0;
+  if (!reader.take('{')) return false;
+  do {
+    std::string name;
+    if (!reader.string(name) || !reader.take(':')) return false;
+    std::size_t member = 0;
+    while (member < std::size(kMembers) && kMembers[member] != name) ++member;
+    if (member == std::size(kMembers) || (seen >> member & 1) != 0) return false;
+    if (!read_member(reader, member, state, version)) return false;
+    seen |= 1U << member;
+  } while (reader.take(','));
+  return reader.take('}') && reader.at_end() && seen == kAllMembers;
+}
+
+}  // namespace
+
+std::string write_state(const State& state) {
+  std::string text = "{\"version\":" + std::to_string(kStateVersion);
+  text.append(",\"plan_version\":").append(std::to_string(state.plan_version));
+  text.append(",\"fingerprint\":").append(json_quote(to_hex(state.fingerprint)));
+  text.append(",\"stream\":").append(json_quote(state.stream));
+  text.append(",\"epoch\":").append(std::to_string(state.position.epoch));
+  text.append(",\"row\":").append(std::to_string(state.position.row));
+  text.append(",\"batch_size\":").append(std::to_string(state.batch_size));
+  text.append(",\"changes\":[");
+  for (const shm::FactorEntry& entry : state.changes) {
+    text.append(text.back() == ']' ? ",[" : "[").append(std::to_string(entry.block));
+    text.append(",").append(std::to_string(entry.factor)).append("]");
+  }
+  return text.append("]}");
+}
+
+Error parse_state(std::string_view text, State& state) {
+  State made;
+  std::uint32_t version = 0;
+  if (text.size() > kStateBytesMax) {
+    return {ECHOLINE_INVALID_ARGUMENT, "the state is longer than a state can be"};
+  }
+  JsonReader reader(text);
+  if (!read_object(reader, made, version)) {
+    return {ECHOLINE_INVALID_ARGUMENT,
+            "the state is not one that Echoline wrote: mistake at byte " +
+                std::to_string(reader.position()) + " of its JSON"};
+  }
+  if (version != kStateVersion) {
+    return {ECHOLINE_VERSION_MISMATCH, "the state has version " + std::to_string(version) +
+                                           ", this library reads version " +
+                                           std::to_string(kStateVersion)};
+  }
+  state = std::move(made);
+  return {};
+}
+
+}  // namespace echoline::client
