@@ -1,0 +1,103 @@
+// The order of some streams, in git: an order that changes unnoticed would break every saved
+// position. Changed on purpose: raise kPlanVersion, run this test with ECHOLINE_UPDATE_GOLDEN=1,
+// commit the files.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "random_spec.h"
+
+namespace echoline::plan {
+namespace {
+
+using namespace testing;
+
+struct Golden {
+  std::string name;
+  PlanSpec spec;
+  std::vector<FactorChange> changes;
+  std::uint64_t first_row = 0;
+  std::uint64_t rows = ~std::uint64_t{0};
+};
+
+PlanSpec shards(std::uint64_t window) {
+  PlanSpec spec;
+  spec.seed = 7;
+  spec.batch_rows = 8;
+  spec.shuffle_window = window;
+  spec.last = LastBatch::kPartial;
+  spec.shard_records = {31, 7, 44, 18};
+  return spec;
+}
+
+PlanSpec echo(EchoPoint point, std::uint32_t factor, std::uint64_t window) {
+  PlanSpec spec = shards(20);
+  spec.echo_point = point;
+  spec.factor = factor;
+  spec.echo_window = window;
+  return spec;
+}
+
+std::vector<Golden> goldens() {
+  std::vector<Golden> all{{"shards", shards(1), {}},
+                          {"shuffle_20", shards(20), {}},
+                          {"shuffle_all", shards(kWindowAll), {}},
+                          {"echo_2", echo(EchoPoint::kRecord, 2000, 32), {}},
+                          {"echo_2_5", echo(EchoPoint::kSample, 2500, 64), {}},
+                          {"echo_batch_1_5", echo(EchoPoint::kBatch, 1500, 4), {}}};
+  Golden even{"even_shards", shards(1), {}};
+  even.spec.shard_records = {25, 25, 25, 25};
+  all.push_back(even);
+  Golden lanes{"echo_lanes", echo(EchoPoint::kAugmented, 1500, 60), {}};
+  lanes.spec.lanes = 2;
+  all.push_back(lanes);
+  Golden changed{"echo_changes", echo(EchoPoint::kSample, 2000, 40), {{1, 1300}, {2, 3000}}};
+  changed.spec.factor_max = 3000;
+  changed.spec.allow_repeats = true;
+  all.push_back(changed);
+  Golden far{"echo_far", echo(EchoPoint::kSample, 3700, 20000), {}, 3000000000000, 100};
+  far.spec.shard_records = {std::uint64_t{1} << 40, 5};
+  far.spec.shuffle_window = 10000;
+  all.push_back(far);
+  return all;
+}
+
+// A line a row: record, use/uses; "-" for a row that a short batch lacks.
+std::string text_of(const Golden& golden) {
+  std::ostringstream text;
+  text << "# plan_version " << kPlanVersion << "; " << describe(golden.spec) << "; from row "
+       << golden.first_row << "\n";
+  for (std::uint32_t number = 0; number < 2; ++number) {
+    const auto plan = Plan::create(golden.spec);
+    EXPECT_TRUE(plan.ok()) << golden.name << ": " << plan.status().message();
+    const auto epoch = plan.value()->epoch(number, golden.changes);
+    std::vector<RowUse> rows(std::min(golden.rows, epoch->rows() - golden.first_row));
+    epoch->read(golden.first_row, rows);
+    text << "epoch " << number << " of " << epoch->rows() << " rows\n";
+    for (const RowUse& row : rows) {
+      if (row.valid) text << row.record << ' ';
+      text << (row.valid ? "" : "- ") << row.use << '/' << row.uses << '\n';
+    }
+  }
+  return text.str();
+}
+
+TEST(Golden, OrdersAreThoseOfTheFilesInGit) {
+  const bool update = std::getenv("ECHOLINE_UPDATE_GOLDEN") != nullptr;
+  for (const Golden& golden : goldens()) {
+    const std::string path =
+        std::string(ECHOLINE_SOURCE_DIR) + "/tests/plan/golden/" + golden.name + ".txt";
+    const std::string text = text_of(golden);
+    if (update) std::ofstream(path) << text;
+    std::ifstream file(path);
+    std::stringstream kept;
+    kept << file.rdbuf();
+    EXPECT_EQ(kept.str(), text) << golden.name
+                                << ": an order changed. On purpose? See the head of this file.";
+  }
+}
+
+}  // namespace
+}  // namespace echoline::plan
