@@ -3,9 +3,10 @@
 #include <stdio.h>
 
 int main(int argc, char** argv) {
-  echoline_attach_options options = {sizeof options};
+  echoline_attach_options options;
   echoline_loader* loader = NULL;
   int status;
+  echoline_attach_options_init(&options, sizeof options);
   options.stream = "train";
   options.runtime_dir = argc > 1 ? argv[1] : "";
   printf("version %s\n", echoline_version());

@@ -1,0 +1,150 @@
+"""An installed Echoline works for strangers: other projects, other compilers, a clean virtual environment."""
+
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--build-dir", required=True)
+parser.add_argument("--source-dir", required=True, type=pathlib.Path)
+parser.add_argument("--part", required=True)
+options = parser.parse_args()
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def run(*command, **settings):
+    """The command's output; a failure shows all of it."""
+    done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False, **settings)
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(map(str, command))}: exit code {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+class InFolder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+
+class Installation(InFolder):
+    def setUp(self):
+        super().setUp()
+        self.prefix = self.folder / "prefix"
+        run("cmake", "--install", options.build_dir, "--prefix", self.prefix)
+        self.library = next(self.prefix.rglob("libecholine.so")).parent
+        # An installation outside the system's folders is found by a path of the user's.
+        self.environment = {**os.environ, "LD_LIBRARY_PATH": str(self.library),
+                            "PKG_CONFIG_PATH": str(self.library / "pkgconfig")}
+
+    def compilers(self):
+        pairs = [("gcc", "g++"), ("clang", "clang++")]
+        there = [pair for pair in pairs if shutil.which(pair[1])]
+        self.assertTrue(there)
+        return there
+
+    def test_the_programs_start_and_say_their_version(self):
+        for name in ("echolined", "echoline"):
+            self.assertRegex(run(self.prefix / "bin" / name, "--version", env=self.environment),
+                             r"\d+\.\d+\.\d+")
+            self.assertIn("--help", run(self.prefix / "bin" / name, "--help", env=self.environment))
+
+    def test_find_package_builds_the_example_trainer_outside_the_tree(self):
+        for cc, cxx in self.compilers():
+            source, build = self.folder / f"source-{cc}", self.folder / f"build-{cc}"
+            shutil.copytree(options.source_dir / "client" / "examples", source)
+            run("cmake", "-S", source, "-B", build, "-G", "Ninja", f"-DCMAKE_C_COMPILER={cc}",
+                f"-DCMAKE_CXX_COMPILER={cxx}", f"-DCMAKE_PREFIX_PATH={self.prefix}")
+            run("cmake", "--build", build)
+            self.assertIn("usage:", run(build / "train_fashion_mnist", "--help"))
+
+    def test_pkg_config_builds_a_c_program_that_hears_that_no_daemon_is_there(self):
+        flags = run("pkg-config", "--cflags", "--libs", "echoline", env=self.environment).split()
+        for cc, _ in self.compilers():
+            program = self.folder / f"attach-{cc}"
+            run(cc, "-Wall", "-Wextra", "-Werror", "-pedantic", HERE / "attach.c", "-o", program, *flags)
+            said = run(program, self.folder, env=self.environment)
+            self.assertRegex(said, r"version \d+\.\d+\.\d+")
+            self.assertIn(str(self.folder), said)
+
+    def test_the_library_needs_only_the_systems_own_libraries(self):
+        needed = run("ldd", next(self.library.glob("libecholine.so.*")))
+        for name in ("protobuf", "grpc", "curl", "absl"):
+            self.assertNotIn(name, needed)
+
+    def test_nothing_of_the_build_is_installed(self):
+        for path in self.prefix.rglob("*"):
+            if path.is_file() and path.suffix in (".cmake", ".pc", ".h", ".hpp", ".py"):
+                text = path.read_text(encoding="utf-8")
+                self.assertNotIn(str(options.source_dir), text, path)
+
+
+class Wheel(InFolder):
+    STREAM = """
+daemon: {{runtime_dir: {folder}/run, state_dir: {folder}/state, metrics: "off", memory: 256MiB}}
+streams:
+  train:
+    pipeline:
+      - read: {{url: "{folder}/shards/tiny-*.tar", format: webdataset}}
+      - shuffle: {{window: 4}}
+      - decode: {{image: {{key: u8, as: uint8, shape: [2, 3]}}, label: {{key: cls, as: int64}}}}
+      - batch: {{size: 4, last: partial}}
+      - publish: {{slots: 4}}
+"""
+    PROGRAM = """
+import sys, numpy, echoline
+with echoline.serve(sys.argv[1]) as daemon:
+    loader = echoline.Loader("train", runtime_dir=daemon.runtime_dir)
+    ids = []
+    for batch in loader:
+        assert batch["image"].shape[1:] == (2, 3) and not batch["image"].flags.writeable
+        assert (batch["image"][:, 0, 0] == batch["label"]).all()
+        ids += list(map(int, batch.sample_ids))
+        del batch
+    print("ids", sorted(ids), "version", echoline.__version__)
+"""
+
+    def programs(self):
+        build = pathlib.Path(options.build_dir)
+        return {path.name: path for path in build.rglob("echoline*")
+                if path.is_file() and path.name in ("echoline", "echolined") and os.access(path, os.X_OK)}
+
+    def pack(self):
+        images = bytes([0, 0, 8, 3, 0, 0, 0, 10, 0, 0, 0, 2, 0, 0, 0, 3])
+        images += b"".join(bytes([label] * 6) for label in range(10))
+        (self.folder / "images").write_bytes(images)
+        (self.folder / "labels").write_bytes(bytes([0, 0, 8, 1, 0, 0, 0, 10, *range(10)]))
+        run(self.programs()["echoline"], "pack", "--from", "idx", "--output", self.folder / "shards",
+            "--name", "tiny", self.folder / "images", self.folder / "labels")
+
+    def test_the_documented_command_makes_a_wheel_that_works_in_a_clean_environment(self):
+        venv = self.folder / "venv"
+        run(sys.executable, "-m", "venv", venv)
+        try:
+            run(venv / "bin/pip", "--disable-pip-version-check", "install", "--quiet", "numpy")
+        except AssertionError as error:
+            self.skipTest(f"pip cannot reach a package index: {error}")
+        command = next(line.split("`")[1] for line in
+                       (options.source_dir / "README.md").read_text(encoding="utf-8").splitlines()
+                       if "Python wheel:" in line)
+        run("bash", "-c", f"{command} --wheel-dir {self.folder}/dist", cwd=options.source_dir,
+            env={**os.environ, "PATH": f"{venv}/bin:{os.environ['PATH']}"})
+        run(venv / "bin/pip", "--disable-pip-version-check", "install", "--quiet",
+            *(self.folder / "dist").glob("echoline-*.whl"))
+        self.pack()
+        (self.folder / "stream.yaml").write_text(self.STREAM.format(folder=self.folder), encoding="utf-8")
+        environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+        environment["ECHOLINE_DAEMON"] = str(self.programs()["echolined"])
+        said = run(venv / "bin/python", "-c", self.PROGRAM, self.folder / "stream.yaml", cwd=self.folder,
+                   env=environment, timeout=60)
+        self.assertIn(f"ids {list(range(10))}", said)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], options.part], verbosity=1)
