@@ -82,7 +82,7 @@ Error RingView::check_field(const shm::FieldEntry& entry) const {
     if (bytes > header_.total_bytes) return broken("a field's shape");
   }
   if (bytes != entry.row_bytes || entry.row_bytes == 0) return broken("a field's row size");
-  if (static_cast<Wide>(entry.arena_rows) * entry.row_bytes != entry.arena.bytes ||
+  if (static_cast<Wide>(entry.arena_rows) * entry.row_bytes > entry.arena.bytes ||
       entry.arena_rows < header_.batch_rows) {
     return broken("a field's arena rows");
   }
@@ -91,7 +91,7 @@ Error RingView::check_field(const shm::FieldEntry& entry) const {
 
 bool RingView::plausible(const shm::Descriptor& d, std::uint64_t sequence) const {
   return d.sequence == sequence && d.slot < header_.slot_count && d.valid_rows > 0 &&
-         d.valid_rows <= header_.batch_rows && d.row % header_.batch_rows == 0;
+         d.valid_rows <= header_.batch_rows;
 }
 
 }  // namespace echoline::client

@@ -48,9 +48,9 @@ class RingView {
   // Whether what a descriptor says can be: it is read before every use.
   bool plausible(const shm::Descriptor& descriptor, std::uint64_t sequence) const;
 
-  // Rows [arena_row, arena_row + arena_rows) of a fixed field, contiguous.
+  // Rows from arena_row on of a fixed field: up to arena_rows of them are contiguous.
   const std::byte* rows(const Field& field, std::uint64_t arena_row) const {
-    return field.arena + (arena_row % field.arena_rows) * field.row_bytes;
+    return field.arena + shm::arena_position(field.arena_bytes, field.row_bytes, arena_row);
   }
   const std::byte* ragged_values(const Field& field, std::uint32_t slot) const {
     return field.arena + std::uint64_t{slot} * header_.batch_rows * field.row_bytes;

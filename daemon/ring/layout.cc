@@ -6,7 +6,6 @@
 #include <bit>
 #include <cstring>
 #include <limits>
-#include <numeric>
 #include <string_view>
 
 namespace echoline::ring {
@@ -117,8 +116,8 @@ bool place_field(const RingSpec& spec, Sections& sections, shm::FieldEntry& entr
     return sections.append(product(rows, entry.row_bytes), entry.arena) &&
            sections.append(product(offsets, sizeof(std::uint64_t)), entry.offsets);
   }
-  entry.arena_rows = seamless_rows(rows, entry.row_bytes);
-  return sections.append(product(entry.arena_rows, entry.row_bytes), entry.arena);
+  entry.arena_rows = rows;
+  return sections.append(product(rows, entry.row_bytes), entry.arena);
 }
 
 shm::RingHeader header_of(const RingSpec& spec) {
@@ -155,11 +154,6 @@ std::vector<shm::FieldEntry> entries_of(const RingSpec& spec) {
 }
 
 }  // namespace
-
-std::uint64_t seamless_rows(std::uint64_t rows, std::uint64_t row_bytes) {
-  const std::uint64_t step = shm::kPageBytes / std::gcd(std::uint64_t{shm::kPageBytes}, row_bytes);
-  return (rows + step - 1) / step * step;
-}
 
 Result<Layout> compute_layout(const RingSpec& spec) {
   ECHOLINE_TRY(check_counts(spec));

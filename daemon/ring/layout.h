@@ -26,8 +26,4 @@ struct Layout {
 // kInvalidArgument names the field or the number that can't be.
 Result<Layout> compute_layout(const RingSpec& spec);
 
-// The least count >= rows for which count * row_bytes is a multiple of the page: such an arena,
-// mapped twice back to back, has no seam.
-std::uint64_t seamless_rows(std::uint64_t rows, std::uint64_t row_bytes);
-
 }  // namespace echoline::ring

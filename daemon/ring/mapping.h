@@ -23,7 +23,7 @@ class Mapping {
   shm::FieldEntry* fields() const { return at<shm::FieldEntry>(header().fields.offset); }
   shm::Descriptor* descriptors() const { return at<shm::Descriptor>(header().descriptors.offset); }
   shm::WriterPage& writer() const { return *at<shm::WriterPage>(header().writer.offset); }
-  // Row 0 of a field; of a fixed one, 2 * arena_rows rows can be addressed from here.
+  // Row 0 of a field; of a fixed one, the arena's bytes stand here twice.
   std::byte* arena(std::size_t field) const { return arenas_[field]; }
   // Of a ragged field; else null.
   std::uint64_t* offsets(std::size_t field) const { return offsets_[field]; }

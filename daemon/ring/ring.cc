@@ -39,7 +39,7 @@ SharedRing::SharedRing(RingSpec spec, Layout layout, UniqueFd fd, Mapping mappin
 
 std::byte* SharedRing::row(std::size_t field, std::uint64_t arena_row) {
   const shm::FieldEntry& entry = layout_.fields[field];
-  return mapping_.arena(field) + arena_row % entry.arena_rows * entry.row_bytes;
+  return mapping_.arena(field) + shm::arena_position(entry.arena.bytes, entry.row_bytes, arena_row);
 }
 
 std::uint64_t* SharedRing::sample_ids(std::uint64_t arena_row) {

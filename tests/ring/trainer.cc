@@ -57,7 +57,7 @@ const shm::FieldEntry& Trainer::entry(std::size_t field) const {
 
 const std::byte* Trainer::row(std::size_t field, std::uint64_t arena_row) const {
   const shm::FieldEntry& at = entry(field);
-  return arenas_[field] + arena_row % at.arena_rows * at.row_bytes;
+  return arenas_[field] + shm::arena_position(at.arena.bytes, at.row_bytes, arena_row);
 }
 
 std::optional<shm::Descriptor> Trainer::next(std::uint64_t timeout_ns) {

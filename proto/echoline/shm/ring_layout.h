@@ -42,7 +42,7 @@ enum RingFlag : std::uint32_t {
 enum WriterState : std::uint32_t { kWriterRunning = 1, kWriterEnded = 2, kWriterFailed = 3 };
 
 enum FieldKind : std::uint32_t {
-  kFieldFixed = 1,   // arena of arena_rows rows of row_bytes, to be mapped twice back to back
+  kFieldFixed = 1,   // one arena for all slots, to be mapped twice back to back
   kFieldRagged = 2,  // per slot: values of row_bytes * batch_rows at most, and batch_rows + 1 offsets
 };
 
@@ -86,11 +86,18 @@ struct FieldEntry {
   std::uint32_t reserved0;
   std::uint32_t sizes[kFieldRankMax];
   std::uint64_t row_bytes;   // ragged: the most bytes of one row
-  std::uint64_t arena_rows;  // fixed: a row at arena row a stands at (a % arena_rows) * row_bytes
+  std::uint64_t arena_rows;  // fixed: slot_count * batch_rows; for where a row stands, see arena_position
   Section arena;             // ragged: slot_count runs of batch_rows * row_bytes
   Section offsets;           // ragged: slot_count runs of (batch_rows + 1) uint64, in bytes; else 0, 0
   std::uint64_t reserved[4];
 };
+
+// Where in its arena a row of a fixed field stands. Rows follow each other without gaps and wrap at the arena's end, in
+// the middle of a row if need be: the arena is whole pages, and mapped twice back to back, so every run of rows up to
+// the arena's size is contiguous from here.
+constexpr std::uint64_t arena_position(std::uint64_t arena_bytes, std::uint64_t row_bytes, std::uint64_t arena_row) {
+  return arena_row * row_bytes % arena_bytes;
+}
 
 // What is published: one batch of the stream's own grid.
 struct Descriptor {
