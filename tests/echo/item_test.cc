@@ -1,0 +1,132 @@
+// Items hold the cheapest form their remaining uses need, within the account's share.
+#include "echo/item.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "echo/window.h"
+
+namespace echoline::echo {
+namespace {
+
+class CappedAccount : public Account {
+ public:
+  explicit CappedAccount(std::uint64_t cap) : cap_(cap) {}
+  bool try_keep(std::uint64_t bytes) override {
+    if (kept + bytes > cap_) return false;
+    kept += bytes;
+    return true;
+  }
+  void release_kept(std::uint64_t bytes) override { kept -= bytes; }
+  void add_encoded(std::int64_t bytes) override { encoded += bytes; }
+
+  std::uint64_t kept = 0;
+  std::int64_t encoded = 0;
+
+ private:
+  const std::uint64_t cap_;
+};
+
+class CountingWaiter : public Waiter {
+ public:
+  void item_ready() override { ++calls; }
+  int calls = 0;
+};
+
+decode::Sample sample_of(std::size_t bytes) {
+  decode::Sample sample;
+  sample.tensors.resize(1);
+  sample.tensors[0].bytes.resize(bytes);
+  return sample;
+}
+
+TEST(Item, TellsThoseWhoWaitedOnceItsBytesHaveCome) {
+  auto account = std::make_shared<CappedAccount>(1000);
+  auto item = std::make_shared<Item>(account, 0, 5);
+  auto waiter = std::make_shared<CountingWaiter>();
+  EXPECT_TRUE(item->wait(waiter));
+  EXPECT_EQ(waiter->calls, 0);
+  item->arrive(Buffer(10));
+  EXPECT_EQ(waiter->calls, 1);
+  EXPECT_FALSE(item->wait(waiter));
+  EXPECT_EQ(account->encoded, 10);
+}
+
+TEST(Item, AbandonedForgetsWhoWaits) {
+  auto account = std::make_shared<CappedAccount>(1000);
+  auto item = std::make_shared<Item>(account, 0, 5);
+  auto waiter = std::make_shared<CountingWaiter>();
+  EXPECT_TRUE(item->wait(waiter));
+  item->abandon();
+  item->arrive(Buffer(10));
+  EXPECT_EQ(waiter->calls, 0);
+  EXPECT_EQ(waiter.use_count(), 1);
+}
+
+TEST(Item, KeepsTheSampleInPlaceOfItsBytesWhileThereIsRoom) {
+  auto account = std::make_shared<CappedAccount>(100);
+  auto first = std::make_shared<Item>(account, 0, 1);
+  auto second = std::make_shared<Item>(account, 0, 2);
+  first->arrive(Buffer(10));
+  second->arrive(Buffer(10));
+  decode::Sample decoded = sample_of(80);
+  EXPECT_TRUE(first->keep_sample(decoded));
+  EXPECT_TRUE(first->has_sample());
+  EXPECT_FALSE(first->has_encoded());
+  decode::Sample too_much = sample_of(80);
+  EXPECT_FALSE(second->keep_sample(too_much));
+  EXPECT_TRUE(second->has_encoded());
+  EXPECT_EQ(too_much.bytes(), 80U);
+  EXPECT_EQ(account->kept, 80U);
+  EXPECT_EQ(account->encoded, 10);
+  first.reset();
+  second.reset();
+  EXPECT_EQ(account->kept, 0U);
+  EXPECT_EQ(account->encoded, 0);
+}
+
+TEST(Item, ReplacedWaitsForTheBytesOfItsSubstitute) {
+  auto account = std::make_shared<CappedAccount>(100);
+  auto item = std::make_shared<Item>(account, 0, 1);
+  item->arrive(Buffer(10));
+  {
+    std::lock_guard lock(item->mutex);
+    item->replace_by(7);
+    EXPECT_FALSE(item->ready());
+  }
+  EXPECT_EQ(item->record, 7U);
+  EXPECT_EQ(item->planned_record, 1U);
+  EXPECT_EQ(item->attempt, 1U);
+  EXPECT_EQ(account->encoded, 0);
+}
+
+TEST(Window, HoldsARecordFromItsFirstToItsLastUse) {
+  Window window(std::make_shared<CappedAccount>(100));
+  const Window::Touched first = window.touch(0, {.record = 3, .use = 0, .uses = 3});
+  EXPECT_TRUE(first.is_new);
+  EXPECT_EQ(window.size(), 1U);
+  const Window::Touched second = window.touch(0, {.record = 3, .use = 1, .uses = 3});
+  EXPECT_FALSE(second.is_new);
+  EXPECT_EQ(first.item, second.item);
+  EXPECT_EQ(window.touch(0, {.record = 3, .use = 2, .uses = 3}).item, first.item);
+  EXPECT_EQ(window.size(), 0U);
+}
+
+TEST(Window, TakesARecordUpInTheMiddleOfItsUsesAfterAResume) {
+  Window window(std::make_shared<CappedAccount>(100));
+  EXPECT_TRUE(window.touch(2, {.record = 3, .use = 1, .uses = 3}).is_new);
+  EXPECT_FALSE(window.touch(2, {.record = 3, .use = 2, .uses = 3}).is_new);
+  EXPECT_EQ(window.size(), 0U);
+}
+
+TEST(Window, KeepsEpochsApart) {
+  Window window(std::make_shared<CappedAccount>(100));
+  const auto old_epoch = window.touch(0, {.record = 3, .use = 0, .uses = 2});
+  const auto new_epoch = window.touch(1, {.record = 3, .use = 0, .uses = 2});
+  EXPECT_TRUE(new_epoch.is_new);
+  EXPECT_NE(old_epoch.item, new_epoch.item);
+}
+
+}  // namespace
+}  // namespace echoline::echo

@@ -1,0 +1,85 @@
+#include "engine/coalesce.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+namespace echoline::engine {
+namespace {
+
+class NoAccount : public echo::Account {
+ public:
+  bool try_keep(std::uint64_t) override { return true; }
+  void release_kept(std::uint64_t) override {}
+  void add_encoded(std::int64_t) override {}
+};
+
+Order order(std::uint64_t record, std::uint32_t shard, std::uint64_t offset, std::uint64_t bytes) {
+  return {std::make_shared<echo::Item>(std::make_shared<NoAccount>(), 0, record), record,
+          {shard, offset, bytes}};
+}
+
+std::vector<std::uint64_t> records(const std::vector<Order>& orders) {
+  std::vector<std::uint64_t> result;
+  for (const Order& one : orders) result.push_back(one.record);
+  return result;
+}
+
+TEST(OrderBook, PutsNeighboursIntoOneRequest) {
+  OrderBook book;
+  book.add(order(5, 0, 5000, 1000));
+  book.add(order(4, 0, 4000, 1000));
+  book.add(order(9, 1, 6000, 1000));
+  book.add(order(6, 0, 6000, 1000));
+  EXPECT_EQ(records(book.take()), (std::vector<std::uint64_t>{4, 5, 6}));
+  EXPECT_EQ(records(book.take()), (std::vector<std::uint64_t>{9}));
+  EXPECT_TRUE(book.empty());
+}
+
+TEST(OrderBook, LeavesWideGapsUnread) {
+  OrderBook book;
+  book.add(order(0, 0, 0, 1000));
+  book.add(order(1, 0, 1000 + OrderBook::kGapBytes, 1000));
+  book.add(order(2, 0, 2001 + 2 * OrderBook::kGapBytes, 1000));
+  EXPECT_EQ(records(book.take()), (std::vector<std::uint64_t>{0, 1}));
+  EXPECT_EQ(records(book.take()), (std::vector<std::uint64_t>{2}));
+}
+
+TEST(OrderBook, TakesTheOldestFirstAndPutBackOnesBeforeAll) {
+  OrderBook book;
+  book.add(order(1, 1, 0, 10));
+  book.add(order(2, 2, 0, 10));
+  book.put_back(order(3, 3, 0, 10));
+  EXPECT_EQ(records(book.take()), (std::vector<std::uint64_t>{3}));
+  EXPECT_EQ(records(book.take()), (std::vector<std::uint64_t>{1}));
+}
+
+TEST(OrderBook, NeverLosesOrOverlapsOrders) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 200; ++round) {
+    OrderBook book;
+    std::multiset<std::uint64_t> wanted;
+    for (int i = 0; i < 60; ++i) {
+      const std::uint64_t record = random() % 40;  // some twice: two passes want them
+      wanted.insert(record);
+      book.add(order(record, record % 2, record * 30000, 30000));
+    }
+    std::multiset<std::uint64_t> taken;
+    while (!book.empty()) {
+      std::uint64_t end = 0;
+      const std::vector<Order> orders = book.take();
+      for (const Order& one : orders) {
+        EXPECT_EQ(one.extent.shard, orders.front().extent.shard);
+        EXPECT_GE(one.extent.offset, end);
+        end = one.extent.offset + one.extent.bytes;
+        taken.insert(one.record);
+      }
+      EXPECT_LE(end - orders.front().extent.offset, OrderBook::kRequestBytes);
+    }
+    EXPECT_EQ(taken, wanted);
+  }
+}
+
+}  // namespace
+}  // namespace echoline::engine

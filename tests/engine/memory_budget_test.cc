@@ -1,0 +1,34 @@
+#include "engine/memory_budget.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace echoline::engine {
+namespace {
+
+TEST(MemoryBudget, RefusesWithNeedAndHave) {
+  MemoryBudget budget(10 << 20);
+  Result<MemoryBudget::Reservation> first = budget.reserve(6 << 20, "stream a");
+  ASSERT_TRUE(first.ok());
+  const Result<MemoryBudget::Reservation> second = budget.reserve(5 << 20, "stream b");
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.status().code(), Code::kResourceExhausted);
+  EXPECT_THAT(second.status().message(),
+              testing::AllOf(testing::HasSubstr("stream b needs 5.0 MiB"),
+                             testing::HasSubstr("4.0 MiB of 10.0 MiB is free"),
+                             testing::HasSubstr("lacks 1.0 MiB")));
+}
+
+TEST(MemoryBudget, GetsBytesBackWhenAReservationGoes) {
+  MemoryBudget budget(100);
+  {
+    const auto reservation = budget.reserve(100, "all");
+    EXPECT_EQ(budget.reserved_bytes(), 100U);
+  }
+  EXPECT_EQ(budget.reserved_bytes(), 0U);
+  EXPECT_EQ(budget.reserve_up_to(500).bytes(), 100U);
+  EXPECT_EQ(budget.reserved_bytes(), 0U);
+}
+
+}  // namespace
+}  // namespace echoline::engine
