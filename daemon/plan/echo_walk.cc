@@ -13,6 +13,7 @@ EchoWalk::EchoWalk(const EchoOrder& order, std::uint64_t row) : order_(order) {
 }
 
 void EchoWalk::enter(std::uint64_t super_block, std::uint64_t place) {
+  ECHOLINE_CHECK(super_block < order_.shape().super_blocks());
   super_block_ = super_block;
   tracks_.clear();
   std::uint64_t rest = 0;

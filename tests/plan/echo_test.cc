@@ -117,6 +117,19 @@ TEST(Echo, HasNoCorrelationBetweenTheOrdersOfFirstAndSecondUses) {
   EXPECT_LT(same, 60U);  // chance: one in a block of 5,000
 }
 
+TEST(Echo, MixesAnewInEachEpochAlsoInTheOrderOfTheIndex) {
+  PlanSpec spec = fashion(2000);
+  spec.shuffle_window = 0;
+  const auto plan = Plan::create(spec).value();
+  const auto first = read_all(*plan->epoch(0, {}));
+  const auto second = read_all(*plan->epoch(1, {}));
+  std::uint64_t same = 0;
+  for (std::size_t row = 0; row < first.size(); ++row) {
+    same += first[row].record == second[row].record;
+  }
+  EXPECT_LT(same, 120U);  // chance: about one in a block of 5,000, in each of its passes
+}
+
 TEST(Echo, WithAFactorOfOneUsesEachRecordOnce) {
   PlanSpec spec = fashion(1000);
   spec.factor_max = 3000;
