@@ -1,0 +1,133 @@
+// echolined: reads the configuration, starts the engine with its streams, opens door, control and
+// metrics, and drains when told to stop. Wiring only.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "config/load.h"
+#include "config/values.h"
+#include "engine/engine.h"
+#include "serve/control.h"
+#include "serve/door.h"
+#include "serve/folders.h"
+#include "serve/monitoring.h"
+#include "serve/notify.h"
+#include "serve/progress_log.h"
+#include "serve/stop_signal.h"
+#include "serve/version.h"
+
+namespace echoline {
+namespace {
+
+constexpr std::chrono::milliseconds kDrainPatience{5000};
+// Beyond the drain: control calls, metrics and threads get this long to end.
+constexpr std::chrono::milliseconds kStopPatience{9000};
+
+struct Options {
+  std::string config;
+  std::vector<std::string> overrides;
+};
+
+Status create_streams(engine::Engine& engine, const v1::Config& config,
+                      const serve::StopSignal& stop) {
+  const std::map<std::string, v1::Stream> streams(config.streams().begin(), config.streams().end());
+  for (const auto& [name, stream] : streams) {
+    if (stop.requested()) return Status();
+    Status status = engine.create_stream(name, stream, serve::log_progress(name));
+    if (!status.ok()) return std::move(status).with_context("stream '" + name + "'");
+  }
+  return Status();
+}
+
+void log_ready(const engine::Engine& engine, const v1::Daemon& daemon) {
+  const engine::EngineStats stats = engine.stats();
+  for (const engine::StreamStats& stream : stats.streams) {
+    log_info("main", "stream {}: {} records in {} shards, {} batches of {} an epoch, echo {} x {}",
+             stream.name, stream.records, stream.shards, stream.batches_per_epoch,
+             stream.batch_rows, stream.echo_point, config::format_thousandths(stream.factor));
+  }
+  log_info("main", "ready: {} streams, {} of {} reserved, {} workers, door in {}, metrics at {}",
+           stats.streams.size(), config::format_bytes(stats.memory_reserved),
+           config::format_bytes(stats.memory_budget), stats.workers, daemon.runtime_dir(),
+           daemon.metrics());
+}
+
+// From the opened door to the drained engine.
+Status serve_until_stopped(engine::Engine& engine, const v1::Config& config,
+                           serve::StopSignal& stop) {
+  const std::string folder = config.daemon().runtime_dir() + "/";
+  std::atomic<bool> draining = false;
+  std::atomic<serve::Door*> door_seen = nullptr;
+  ECHOLINE_ASSIGN(const auto control, serve::ControlServer::open(folder + "control.sock", engine));
+  std::unique_ptr<serve::HttpServer> monitoring;
+  if (config.daemon().metrics() != "off") {
+    const auto connections = [&door_seen] {
+      const serve::Door* door = door_seen;
+      return door == nullptr ? std::size_t{0} : door->connection_count();
+    };
+    ECHOLINE_ASSIGN(monitoring, serve::open_monitoring(config.daemon().metrics(),
+                                                       {&engine, connections, &draining}));
+  }
+  ECHOLINE_TRY(create_streams(engine, config, stop));
+  // After the streams: a trainer that came earlier would be told that its stream does not exist.
+  ECHOLINE_ASSIGN(const auto door, serve::Door::open(folder + "door.sock", engine));
+  door_seen = door.get();
+  log_ready(engine, config.daemon());
+  serve::notify_supervisor("READY=1");
+  stop.wait();
+  draining = true;
+  serve::notify_supervisor("STOPPING=1");
+  engine.drain(kDrainPatience);
+  monitoring.reset();
+  return Status();
+}
+
+Status run(const Options& options) {
+  ECHOLINE_ASSIGN(const v1::Config config,
+                  config::load_config_file(options.config, options.overrides));
+  const std::string folder = config.daemon().runtime_dir() + "/";
+  ECHOLINE_ASSIGN(const auto runtime_dir, serve::RuntimeDir::open(config.daemon().runtime_dir()));
+  ECHOLINE_TRY(serve::make_state_dir(config.daemon().state_dir()));
+  serve::StopSignal stop(
+      kStopPatience, {folder + "control.sock", folder + "door.sock", folder + "door.sock.lock"});
+  ECHOLINE_ASSIGN(const std::unique_ptr<engine::Engine> engine,
+                  engine::Engine::create(config.daemon()));
+  ECHOLINE_TRY(serve_until_stopped(*engine, config, stop));
+  log_info("main", "stopped");
+  return Status();
+}
+
+int main_with(int argc, char** argv) {
+  CLI::App app("Streams, prepares, echoes and shares training batches with this host's trainers.",
+               "echolined");
+  Options options;
+  app.add_option("--config", options.config, "Configuration file (YAML; see docs/config.md)")
+      ->required();
+  app.add_option("--set", options.overrides, "Override one value, as daemon.workers=4; repeatable")
+      ->allow_extra_args(false);
+  app.set_version_flag("--version", std::string("echolined ") + serve::kVersion);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  // gRPC reports on stderr what comes back as a status anyway.
+  ::setenv("GRPC_VERBOSITY", "NONE", 0);
+  const Status status = run(options);
+  if (status.ok()) return 0;
+  fmt::print(stderr, "echolined: {}\n", status.message());
+  return 1;
+}
+
+}  // namespace
+}  // namespace echoline
+
+int main(int argc, char** argv) { return echoline::main_with(argc, argv); }

@@ -1,0 +1,166 @@
+// Families are made anew at each scrape from one snapshot, so series of what is gone are gone too.
+#include "serve/metrics.h"
+
+#include <fmt/core.h>
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <vector>
+
+#include "base/check.h"
+#include "serve/metric_list.h"
+#include "serve/version.h"
+
+namespace echoline::serve {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+constexpr double kSecondsPerNs = 1e-9;
+
+double seconds(std::uint64_t ns) { return static_cast<double>(ns) * kSecondsPerNs; }
+
+std::vector<std::string> label_names(std::string_view list) {
+  std::vector<std::string> names;
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    names.emplace_back(list.substr(0, comma));
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return names;
+}
+
+// Collects values under the names of the list; a name or a number of labels that is not in it
+// aborts.
+class Families {
+ public:
+  // `labels` in the order of the list.
+  void add(std::string_view name, const std::vector<std::string>& labels, double value) {
+    const auto info = std::find_if(kMetrics.begin(), kMetrics.end(),
+                                   [name](const MetricInfo& one) { return one.name == name; });
+    ECHOLINE_CHECK(info != kMetrics.end());
+    const std::vector<std::string> names = label_names(info->labels);
+    ECHOLINE_CHECK(names.size() == labels.size());
+    ClientMetric metric;
+    for (std::size_t i = 0; i < names.size(); ++i) metric.label.push_back({names[i], labels[i]});
+    const bool counter = info->kind == MetricKind::kCounter;
+    (counter ? metric.counter.value : metric.gauge.value) = value;
+    MetricFamily& family = families_[std::string(name)];
+    family.name = name;
+    family.help = info->help;
+    family.type = counter ? MetricType::Counter : MetricType::Gauge;
+    family.metric.push_back(std::move(metric));
+  }
+
+  void add(std::string_view name, const std::vector<std::string>& labels, std::uint64_t value) {
+    add(name, labels, static_cast<double>(value));
+  }
+
+  std::string text() && {
+    std::vector<MetricFamily> all;
+    for (auto& [name, family] : families_) all.push_back(std::move(family));
+    std::ostringstream out;
+    prometheus::TextSerializer().Serialize(out, all);
+    return std::move(out).str();
+  }
+
+ private:
+  std::map<std::string, MetricFamily> families_;
+};
+
+void add_stages(const engine::StreamStats& stream, Families& families) {
+  constexpr std::string_view kName = "echoline_stage_seconds_total";
+  for (const engine::StageStats& stage : stream.stages) {
+    families.add(kName, {stream.name, stage.stage, "busy"}, seconds(stage.busy_ns));
+    families.add(kName, {stream.name, stage.stage, "starved"}, seconds(stage.starved_ns));
+    families.add(kName, {stream.name, stage.stage, "blocked"}, seconds(stage.blocked_ns));
+  }
+}
+
+void add_consumers(const engine::StreamStats& stream, Families& families) {
+  for (const engine::ConsumerStats& consumer : stream.consumers) {
+    const std::string name = fmt::format("{}/{}", consumer.job, consumer.rank);
+    families.add("echoline_consumer_batches_total", {stream.name, name}, consumer.batches);
+    for (std::size_t cause = 0; cause < consumer.wait_ns.size(); ++cause) {
+      families.add("echoline_consumer_wait_seconds_total",
+                   {stream.name, name, engine::kWaitCauseNames[cause]},
+                   seconds(consumer.wait_ns[cause]));
+    }
+  }
+  families.add("echoline_consumers", {stream.name}, std::uint64_t{stream.consumers.size()});
+}
+
+void add_storage(const engine::StreamStats& stream, Families& families) {
+  const std::string& name = stream.name;
+  const std::string& scheme = stream.source_scheme;
+  constexpr std::string_view kRequests = "echoline_source_requests_total";
+  families.add(kRequests, {name, scheme, "ok"}, stream.source.requests_ok);
+  families.add(kRequests, {name, scheme, "retried"}, stream.source.requests_retried);
+  families.add(kRequests, {name, scheme, "failed"}, stream.source.requests_failed);
+  families.add("echoline_source_bytes_total", {name, scheme}, stream.source.bytes);
+  families.add("echoline_source_requests_in_flight", {name, scheme}, stream.source.in_flight);
+  constexpr std::string_view kCache = "echoline_cache_requests_total";
+  families.add(kCache, {name, "memory", "hit"}, stream.cache_hits);
+  families.add(kCache, {name, "memory", "miss"}, stream.cache_misses);
+}
+
+void add_samples(const engine::StreamStats& stream, Families& families) {
+  const std::string& name = stream.name;
+  families.add("echoline_batches_total", {name}, stream.batches);
+  families.add("echoline_samples_total", {name, "fresh"}, stream.samples_fresh);
+  families.add("echoline_samples_total", {name, "echoed"}, stream.samples_echoed);
+  families.add("echoline_echo_factor", {name}, static_cast<double>(stream.factor) / 1000);
+  for (const auto& [reason, count] : stream.records_bad) {
+    families.add("echoline_records_bad_total", {name, reason}, count);
+  }
+  if (stream.upstream_downstream_ratio > 0) {
+    families.add("echoline_upstream_downstream_ratio", {name}, stream.upstream_downstream_ratio);
+  }
+  if (stream.seconds_to_first_batch > 0) {
+    families.add("echoline_first_batch_seconds", {name}, stream.seconds_to_first_batch);
+  }
+}
+
+void add_stream(const engine::StreamStats& stream, Families& families) {
+  const std::string& name = stream.name;
+  families.add("echoline_stream_ready", {name}, std::uint64_t{stream.state == "ready"});
+  families.add("echoline_stream_records", {name}, stream.records);
+  families.add("echoline_passes", {name}, stream.passes);
+  families.add("echoline_ring_slots", {name, "all", "free"}, stream.slots_free);
+  families.add("echoline_ring_slots", {name, "all", "filling"}, stream.slots_filling);
+  families.add("echoline_ring_slots", {name, "all", "published"}, stream.slots_published);
+  add_samples(stream, families);
+  add_stages(stream, families);
+  add_consumers(stream, families);
+  add_storage(stream, families);
+}
+
+void add_memory(const engine::EngineStats& stats, Families& families) {
+  std::map<std::string, std::uint64_t> by_use = {
+      {"ring", 0}, {"window", 0}, {"read_ahead", 0}, {"cache", 0}};
+  for (const engine::StreamStats& stream : stats.streams) {
+    for (const auto& [use, bytes] : stream.memory_bytes) by_use[use] += bytes;
+  }
+  for (const auto& [use, bytes] : by_use) families.add("echoline_memory_bytes", {use}, bytes);
+  families.add("echoline_memory_budget_bytes", {}, stats.memory_budget);
+  families.add("echoline_memory_reserved_bytes", {}, stats.memory_reserved);
+}
+
+}  // namespace
+
+std::string metrics_text(const engine::EngineStats& stats, std::size_t connections) {
+  Families families;
+  families.add("echoline_build_info", {kVersion}, std::uint64_t{1});
+  families.add("echoline_workers", {}, std::uint64_t{stats.workers});
+  families.add("echoline_door_connections", {}, std::uint64_t{connections});
+  add_memory(stats, families);
+  for (const engine::StreamStats& stream : stats.streams) add_stream(stream, families);
+  return std::move(families).text();
+}
+
+}  // namespace echoline::serve

@@ -1,0 +1,28 @@
+// /metrics, /healthz and /readyz over HTTP.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "engine/engine.h"
+#include "serve/http.h"
+
+namespace echoline::serve {
+
+// What monitoring looks at; everything outlives the server and may be called from any thread.
+struct Monitored {
+  const engine::Engine* engine = nullptr;
+  std::function<std::size_t()> connections;
+  const std::atomic<bool>* draining = nullptr;
+};
+
+// /healthz answers 200 while the process works; /readyz 200 when every stream is ready and the
+// daemon is not draining, else 503 with the reason.
+Result<std::unique_ptr<HttpServer>> open_monitoring(const std::string& address,
+                                                    const Monitored& monitored);
+
+}  // namespace echoline::serve

@@ -1,0 +1,25 @@
+// The first line comes after a pause as well: a short index needs none.
+#include "serve/progress_log.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+namespace echoline::serve {
+namespace {
+
+constexpr std::uint64_t kPauseNs = 2'000'000'000;
+
+}  // namespace
+
+record::ProgressFunction log_progress(const std::string& stream) {
+  return [stream, last_ns = monotonic_ns()](const record::Progress& progress) mutable {
+    const std::uint64_t now_ns = monotonic_ns();
+    if (now_ns - last_ns < kPauseNs) return;
+    last_ns = now_ns;
+    log_info("serve", "stream {}: indexing, {} of {} shards, {} records, {} of {} MB", stream,
+             progress.shards_done, progress.shards, progress.records,
+             progress.bytes_done / 1'000'000, progress.bytes / 1'000'000);
+  };
+}
+
+}  // namespace echoline::serve

@@ -1,0 +1,182 @@
+// The control service over a real socket, as its clients see it.
+#include "serve/control.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+
+#include "base/unique_fd.h"
+#include "config/load.h"
+#include "config/pipeline.h"
+#include "echoline/v1/control.grpc.pb.h"
+#include "serve/memory_engine.h"
+#include "serve/scratch_folder.h"
+
+namespace echoline::serve {
+namespace {
+
+using ::testing::HasSubstr;
+
+v1::Stream small_stream(const std::string& url) {
+  const auto config =
+      config::parse_config("streams: {a: {pipeline: [{read: {url: " + url +
+                               "}}, {decode: {i: {key: jpg, as: rgb}}}, {batch: {size: 2}}]}}",
+                           "t.yaml");
+  return config->streams().at("a");
+}
+
+class Control : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto server = ControlServer::open(path_, engine_);
+    ASSERT_TRUE(server.ok()) << server.status().message();
+    server_ = std::move(server).value();
+    stub_ = v1::Control::NewStub(
+        grpc::CreateChannel("unix:" + path_, grpc::InsecureChannelCredentials()));
+    context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+  }
+
+  grpc::Status create(const std::string& name, const v1::Stream& stream) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+    v1::CreateStreamRequest request;
+    request.set_name(name);
+    *request.mutable_stream() = stream;
+    v1::CreateStreamResponse response;
+    return stub_->CreateStream(&context, request, &response);
+  }
+
+  ScratchFolder folder_;
+  const std::string path_ = folder_.file("control.sock");
+  MemoryEngine engine_;
+  std::unique_ptr<ControlServer> server_;
+  std::unique_ptr<v1::Control::Stub> stub_;
+  grpc::ClientContext context_;
+};
+
+TEST_F(Control, creates_lists_and_deletes_streams) {
+  ASSERT_TRUE(create("train", small_stream("x")).ok());
+  engine_.set_stream(MemoryEngine::full_stats("train"));
+  v1::ListStreamsResponse list;
+  ASSERT_TRUE(stub_->ListStreams(&context_, {}, &list).ok());
+  ASSERT_EQ(list.streams_size(), 1);
+  const v1::StreamStatus& stream = list.streams(0);
+  EXPECT_EQ(stream.name(), "train");
+  EXPECT_EQ(stream.records(), 500U);
+  EXPECT_EQ(stream.fields(0).dtype(), "uint8");
+  EXPECT_EQ(stream.fields(0).shape_size(), 3);
+  EXPECT_EQ(stream.consumers(0).step(), 2U);
+  EXPECT_DOUBLE_EQ(stream.consumers(0).wait_seconds(), 3.5);
+  EXPECT_EQ(stream.memory_bytes(), 1230U);
+  EXPECT_EQ(stream.records_bad().at("corrupt"), 2U);
+  grpc::ClientContext context;
+  v1::DeleteStreamRequest request;
+  request.set_name("train");
+  v1::DeleteStreamResponse response;
+  EXPECT_TRUE(stub_->DeleteStream(&context, request, &response).ok());
+  EXPECT_TRUE(engine_.stats().streams.empty());
+}
+
+TEST_F(Control, completes_and_checks_what_it_is_given) {
+  v1::Stream sparse;
+  sparse.add_pipeline()->mutable_read()->add_url("x");
+  auto& field = (*sparse.add_pipeline()->mutable_decode()->mutable_fields())["i"];
+  field.set_key("jpg");
+  field.set_as("rgb");
+  sparse.add_pipeline()->mutable_batch()->set_size(4);
+  ASSERT_TRUE(create("train", sparse).ok());
+  EXPECT_EQ(config::publish_step(engine_.stream("train")).slots(), 8U);
+  EXPECT_EQ(config::batch_step(engine_.stream("train")).last(), "drop");
+  sparse.mutable_pipeline(2)->mutable_batch()->set_size(0);
+  const grpc::Status refused = create("other", sparse);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(refused.error_message(),
+            "stream 'other': key 'size': 0 is out of range; allowed: 1 to 1048576");
+}
+
+TEST_F(Control, keeps_codes_and_messages_of_the_engine) {
+  EXPECT_EQ(create("train", small_stream("missing")).error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(create("train", small_stream("missing")).error_message(), "missing: no such file");
+  ASSERT_TRUE(create("train", small_stream("x")).ok());
+  EXPECT_EQ(create("train", small_stream("x")).error_code(), grpc::StatusCode::ALREADY_EXISTS);
+}
+
+TEST_F(Control, hands_out_states_and_keys) {
+  ASSERT_TRUE(create("train", small_stream("x")).ok());
+  v1::GetStateRequest state_request;
+  state_request.set_name("train");
+  v1::GetStateResponse state;
+  ASSERT_TRUE(stub_->GetState(&context_, state_request, &state).ok());
+  EXPECT_EQ(state.state_json().at("default"), R"({"epoch":1,"row":64})");
+  grpc::ClientContext context;
+  v1::GetKeysRequest request;
+  request.set_name("train");
+  request.add_sample_ids(7);
+  v1::GetKeysResponse keys;
+  ASSERT_TRUE(stub_->GetKeys(&context, request, &keys).ok());
+  EXPECT_EQ(keys.keys(0), "key7");
+  for (int i = 0; i < 100'001; ++i) request.add_sample_ids(1);
+  grpc::ClientContext too_many;
+  EXPECT_EQ(stub_->GetKeys(&too_many, request, &keys).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(Control, has_a_socket_for_user_and_group_that_goes_with_it) {
+  struct stat found {};
+  ASSERT_EQ(::stat(path_.c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 07777, 0660U);
+  server_.reset();
+  EXPECT_NE(::stat(path_.c_str(), &found), 0);
+}
+
+TEST_F(Control, does_not_take_the_socket_of_a_living_daemon) {
+  const auto second = ControlServer::open(path_, engine_);
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.status().code(), Code::kAlreadyExists);
+  EXPECT_THAT(second.status().message(), HasSubstr("is served by another daemon"));
+  v1::ListStreamsResponse list;
+  EXPECT_TRUE(stub_->ListStreams(&context_, {}, &list).ok());
+}
+
+TEST_F(Control, ends_within_two_seconds_while_clients_are_connected) {
+  v1::ListStreamsResponse list;
+  ASSERT_TRUE(stub_->ListStreams(&context_, {}, &list).ok());
+  const auto start = std::chrono::steady_clock::now();
+  server_.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
+}
+
+TEST(ControlSocket, of_a_dead_daemon_is_taken_over_and_a_file_is_not) {
+  const ScratchFolder folder;
+  MemoryEngine engine;
+  const std::string path = folder.file("control.sock");
+  {
+    const UniqueFd dead(::socket(AF_UNIX, SOCK_STREAM, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strcpy(address.sun_path, path.c_str());
+    ASSERT_EQ(::bind(dead.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  }
+  EXPECT_TRUE(ControlServer::open(path, engine).ok());
+  std::ofstream(path) << "precious";
+  const auto refused = ControlServer::open(path, engine);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.status().message(), HasSubstr("is no socket and is not touched"));
+}
+
+TEST(ControlSocket, with_too_long_a_path_is_refused_with_the_limit) {
+  MemoryEngine engine;
+  const auto refused = ControlServer::open("/tmp/" + std::string(200, 'x'), engine);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.status().message(), HasSubstr("107 are the most"));
+}
+
+}  // namespace
+}  // namespace echoline::serve

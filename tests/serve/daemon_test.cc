@@ -1,0 +1,153 @@
+// The daemon as a process: start, readiness, refusals in one line, stopping in bounded time. Its
+// engine is the one of these tests, everything else is the daemon's own.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "serve/process.h"
+#include "serve/scratch_folder.h"
+
+namespace echoline::serve {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+class Daemon : public ::testing::Test {
+ protected:
+  // Writes a configuration whose stream reads `url`; metrics are off.
+  std::string config(const std::string& url, const std::string& metrics = "\"off\"") {
+    const std::string path = folder_.file("stream.yaml");
+    std::ofstream(path)
+        << "daemon:\n  runtime_dir: " << runtime() << "\n  state_dir: " << folder_.file("state")
+        << "\n  metrics: " << metrics
+        << "\nstreams:\n  train:\n    pipeline:\n      - read: {url: " << url
+        << "}\n      - decode: {i: {key: jpg, as: rgb}}\n      - batch: {size: 2}\n";
+    return path;
+  }
+
+  std::string runtime() const { return folder_.file("run"); }
+
+  std::vector<std::string> command(const std::string& config_path) const {
+    return {ECHOLINED_WIRING, "--config", config_path};
+  }
+
+  // Runs to the end and expects one line on stderr, whatever the log said before it.
+  void expect_refused(const std::vector<std::string>& arguments, const std::string& line) {
+    Process daemon(arguments, "");
+    EXPECT_EQ(daemon.wait(10s), 1);
+    EXPECT_THAT(daemon.output(), HasSubstr("echolined: " + line));
+  }
+
+  ScratchFolder folder_;
+};
+
+TEST_F(Daemon, says_when_it_is_ready_and_drains_on_sigterm) {
+  Process daemon(command(config("x")), folder_.file("notify"));
+  ASSERT_EQ(daemon.notification(10s), "READY=1");
+  EXPECT_TRUE(std::filesystem::exists(runtime() + "/door.sock"));
+  EXPECT_TRUE(std::filesystem::exists(runtime() + "/control.sock"));
+  daemon.signal(SIGTERM);
+  EXPECT_EQ(daemon.notification(10s), "STOPPING=1");
+  EXPECT_EQ(daemon.wait(10s), 0);
+  EXPECT_TRUE(std::filesystem::is_empty(runtime()));
+}
+
+TEST_F(Daemon, makes_its_folders_with_tight_modes) {
+  Process daemon(command(config("x")), folder_.file("notify"));
+  ASSERT_EQ(daemon.notification(10s), "READY=1");
+  struct stat found {};
+  ASSERT_EQ(::stat(runtime().c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0027U, 0U);
+  ASSERT_EQ(::stat(folder_.file("state").c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0027U, 0U);
+}
+
+TEST_F(Daemon, stops_on_a_signal_while_it_is_still_starting) {
+  Process daemon(command(config("slow")), folder_.file("notify"));
+  EXPECT_EQ(daemon.notification(300ms), "");
+  daemon.signal(SIGINT);
+  EXPECT_EQ(daemon.wait(10s), 0);
+  EXPECT_TRUE(std::filesystem::is_empty(runtime()));
+}
+
+TEST_F(Daemon, ends_at_once_on_a_second_signal) {
+  Process daemon(command(config("slow")), folder_.file("notify"));
+  EXPECT_EQ(daemon.notification(300ms), "");
+  daemon.signal(SIGTERM);
+  EXPECT_EQ(daemon.notification(50ms), "");
+  daemon.signal(SIGTERM);
+  EXPECT_EQ(daemon.wait(400ms), 1);
+  EXPECT_TRUE(std::filesystem::is_empty(runtime()));
+}
+
+TEST_F(Daemon, refuses_a_folder_that_another_daemon_works_in) {
+  const std::vector<std::string> arguments = command(config("x"));
+  Process first(arguments, folder_.file("notify"));
+  ASSERT_EQ(first.notification(10s), "READY=1");
+  expect_refused(arguments, runtime() +
+                                " is in use by another daemon; stop it, or set "
+                                "daemon.runtime_dir to another folder\n");
+}
+
+TEST_F(Daemon, starts_over_what_a_killed_one_left) {
+  const std::vector<std::string> arguments = command(config("x"));
+  {
+    Process first(arguments, folder_.file("notify"));
+    ASSERT_EQ(first.notification(10s), "READY=1");
+    first.signal(SIGKILL);
+    first.wait(5s);
+  }
+  EXPECT_TRUE(std::filesystem::exists(runtime() + "/control.sock"));
+  Process second(arguments, folder_.file("notify2"));
+  EXPECT_EQ(second.notification(10s), "READY=1");
+}
+
+TEST_F(Daemon, says_in_one_line_why_a_stream_cannot_be_opened) {
+  expect_refused(command(config("missing")), "stream 'train': missing: no such file\n");
+  EXPECT_TRUE(std::filesystem::is_empty(runtime()));
+}
+
+TEST_F(Daemon, says_in_one_line_that_the_metrics_port_is_taken) {
+  Process first(command(config("x", "127.0.0.1:39464")), folder_.file("notify"));
+  ASSERT_EQ(first.notification(10s), "READY=1");
+  std::vector<std::string> second = command(config("x", "127.0.0.1:39464"));
+  second.insert(second.end(), {"--set", "daemon.runtime_dir=" + folder_.file("run2")});
+  expect_refused(second,
+                 "metrics address 127.0.0.1:39464 is in use; set daemon.metrics to another "
+                 "one, or to off\n");
+}
+
+TEST_F(Daemon, refuses_a_runtime_folder_that_everybody_can_write_to) {
+  std::filesystem::create_directory(runtime());
+  std::filesystem::permissions(runtime(), std::filesystem::perms::all);
+  expect_refused(command(config("x")), runtime() + " can be written to by everybody (mode 777)");
+}
+
+TEST_F(Daemon, tells_mistakes_in_the_configuration_from_wrong_usage) {
+  const std::string path = folder_.file("bad.yaml");
+  std::ofstream(path) << "demon: {}\n";
+  expect_refused({ECHOLINED_WIRING, "--config", path}, path + ":1:1: key 'demon': unknown");
+  Process usage({ECHOLINED_WIRING, "--confg", path}, "");
+  EXPECT_EQ(usage.wait(10s), 2);
+  Process none({ECHOLINED_WIRING}, "");
+  EXPECT_EQ(none.wait(10s), 2);
+  EXPECT_THAT(none.output(), HasSubstr("--config is required"));
+  for (const char* flag : {"--help", "--version"}) {
+    Process asked({ECHOLINED_WIRING, flag}, "");
+    EXPECT_EQ(asked.wait(10s), 0);
+  }
+}
+
+TEST_F(Daemon, takes_values_from_the_command_line) {
+  std::vector<std::string> arguments = command(config("x"));
+  arguments.insert(arguments.end(), {"--set", "daemon.workers=5000"});
+  expect_refused(arguments, "--set daemon.workers=5000: key 'workers': 5000 is out of range");
+}
+
+}  // namespace
+}  // namespace echoline::serve

@@ -1,0 +1,20 @@
+// One HTTP request over a plain socket, as a scraper would send it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace echoline::serve {
+
+struct HttpAnswer {
+  int status = 0;  // 0: no answer
+  std::string head;
+  std::string body;
+};
+
+HttpAnswer http_request(std::uint16_t port, const std::string& method, const std::string& path);
+inline HttpAnswer http_get(std::uint16_t port, const std::string& path) {
+  return http_request(port, "GET", path);
+}
+
+}  // namespace echoline::serve

@@ -1,0 +1,127 @@
+#include "serve/memory_engine.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "config/pipeline.h"
+
+namespace echoline::serve {
+namespace {
+
+Status no_stream(const std::string& name) {
+  return Status(Code::kNotFound, "no stream '" + name + "'");
+}
+
+}  // namespace
+
+void MemoryEngine::attach(std::uint64_t /*connection*/, const shm::AttachRequest& request,
+                          const engine::Peer& /*peer*/, engine::ReplyFunction reply) {
+  reply(no_stream(request.stream));
+}
+
+void MemoryEngine::withdraw(std::uint64_t /*connection*/) {}
+
+void MemoryEngine::set_notify(engine::NotifyFunction /*notify*/) {}
+
+Status MemoryEngine::create_stream(const std::string& name, const v1::Stream& stream,
+                                   const record::ProgressFunction& progress) {
+  const std::string& url = config::read_step(stream).url(0);
+  if (url == "missing") return Status(Code::kNotFound, "missing: no such file");
+  if (url == "slow") std::this_thread::sleep_for(std::chrono::seconds(1));
+  if (progress) progress({});
+  const std::lock_guard lock(mutex_);
+  if (streams_.contains(name)) {
+    return Status(Code::kAlreadyExists, "stream '" + name + "' exists");
+  }
+  streams_[name] = stream;
+  engine::StreamStats stats;
+  stats.name = name;
+  stats.state = "ready";
+  stats.source_scheme = "file";
+  stats_.streams.push_back(stats);
+  return Status();
+}
+
+Status MemoryEngine::delete_stream(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  if (streams_.erase(name) == 0) return no_stream(name);
+  std::erase_if(stats_.streams, [&name](const auto& stream) { return stream.name == name; });
+  return Status();
+}
+
+engine::EngineStats MemoryEngine::stats() const {
+  const std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+Result<std::map<std::string, std::string>> MemoryEngine::states(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  if (!streams_.contains(name)) return no_stream(name);
+  return std::map<std::string, std::string>{{"default", R"({"epoch":1,"row":64})"}};
+}
+
+Result<std::vector<std::string>> MemoryEngine::keys(
+    const std::string& name, const std::vector<std::uint64_t>& samples) const {
+  const std::lock_guard lock(mutex_);
+  if (!streams_.contains(name)) return no_stream(name);
+  std::vector<std::string> keys;
+  for (const std::uint64_t sample : samples) keys.push_back("key" + std::to_string(sample));
+  return keys;
+}
+
+void MemoryEngine::drain(std::chrono::milliseconds /*patience*/) {}
+
+engine::StreamStats MemoryEngine::full_stats(const std::string& name) {
+  engine::StreamStats stats;
+  stats.name = name;
+  stats.state = "ready";
+  stats.echo_point = "sample";
+  stats.source_scheme = "s3";
+  stats.fingerprint = "00112233445566778899aabbccddeeff";
+  stats.fields.push_back({"image", shm::kUint8, true, false, true, {{224, 224, 3}, 3}});
+  stats.records = 500;
+  stats.shards = 5;
+  stats.rows_per_epoch = 1250;
+  stats.batches_per_epoch = 19;
+  stats.batch_rows = 64;
+  stats.factor = 2500;
+  stats.samples_fresh = 40;
+  stats.samples_echoed = 60;
+  stats.batches = 7;
+  stats.records_bad["corrupt"] = 2;
+  stats.stages.push_back({"prep", 1'500'000'000, 2'000'000'000, 3'000'000'000});
+  engine::ConsumerStats consumer;
+  consumer.job = "default";
+  consumer.batch_size = 64;
+  consumer.epoch = 1;
+  consumer.row = 128;
+  consumer.batches = 21;
+  consumer.wait_ns = {1'000'000'000, 2'000'000'000, 0, 0, 500'000'000};
+  stats.consumers.push_back(consumer);
+  stats.upstream_downstream_ratio = 4;
+  stats.seconds_to_first_batch = 0.25;
+  stats.passes = 1;
+  stats.slots_free = 5;
+  stats.slots_filling = 1;
+  stats.slots_published = 2;
+  stats.memory_bytes = {{"ring", 1000}, {"window", 200}, {"read_ahead", 30}};
+  stats.source.requests_ok = 11;
+  stats.source.bytes = 12345;
+  stats.cache_hits = 3;
+  return stats;
+}
+
+void MemoryEngine::set_stream(const engine::StreamStats& stats) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(stats_.streams, [&stats](const auto& one) { return one.name == stats.name; });
+  stats_.streams.push_back(stats);
+}
+
+v1::Stream MemoryEngine::stream(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = streams_.find(name);
+  return found == streams_.end() ? v1::Stream() : found->second;
+}
+
+}  // namespace echoline::serve

@@ -1,0 +1,47 @@
+// An engine that keeps streams in memory and prepares nothing: what serve/ and the daemon's wiring
+// are tried with, without data.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "echoline/v1/config.pb.h"
+#include "engine/engine.h"
+
+namespace echoline::serve {
+
+// Any thread may call any of it.
+class MemoryEngine final : public engine::Engine {
+ public:
+  explicit MemoryEngine(std::uint64_t memory = 1ULL << 30) { stats_.memory_budget = memory; }
+
+  void attach(std::uint64_t connection, const shm::AttachRequest& request, const engine::Peer& peer,
+              engine::ReplyFunction reply) override;
+  void withdraw(std::uint64_t connection) override;
+  void set_notify(engine::NotifyFunction notify) override;
+  // Refuses a stream whose first url is "missing"; takes as long as "slow" says (a second).
+  Status create_stream(const std::string& name, const v1::Stream& stream,
+                       const record::ProgressFunction& progress) override;
+  Status delete_stream(const std::string& name) override;
+  engine::EngineStats stats() const override;
+  Result<std::map<std::string, std::string>> states(const std::string& name) const override;
+  Result<std::vector<std::string>> keys(const std::string& name,
+                                        const std::vector<std::uint64_t>& samples) const override;
+  void drain(std::chrono::milliseconds patience) override;
+
+  // Counters of a stream with a value in every place, for tests of what is shown.
+  static engine::StreamStats full_stats(const std::string& name);
+  void set_stream(const engine::StreamStats& stats);
+  v1::Stream stream(const std::string& name) const;
+
+ private:
+  mutable std::mutex mutex_;
+  engine::EngineStats stats_;
+  std::map<std::string, v1::Stream> streams_;
+};
+
+}  // namespace echoline::serve

@@ -1,0 +1,123 @@
+// /metrics, /healthz and /readyz over a real socket, and the text of the metrics.
+#include "serve/monitoring.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "serve/http_get.h"
+#include "serve/memory_engine.h"
+#include "serve/metric_list.h"
+#include "serve/metrics.h"
+
+namespace echoline::serve {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class Monitoring : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    engine_.set_stream(MemoryEngine::full_stats("train"));
+    auto server =
+        open_monitoring("127.0.0.1:0", {&engine_, [] { return std::size_t{3}; }, &draining_});
+    ASSERT_TRUE(server.ok()) << server.status().message();
+    server_ = std::move(server).value();
+  }
+
+  HttpAnswer get(const std::string& path) { return http_get(server_->port(), path); }
+
+  MemoryEngine engine_;
+  std::atomic<bool> draining_ = false;
+  std::unique_ptr<HttpServer> server_;
+};
+
+TEST_F(Monitoring, serves_the_counters_as_prometheus_text) {
+  const HttpAnswer answer = get("/metrics");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_THAT(answer.head, HasSubstr("Content-Type: text/plain; version=0.0.4"));
+  EXPECT_THAT(answer.body, HasSubstr("# TYPE echoline_samples_total counter"));
+  EXPECT_THAT(answer.body, HasSubstr("echoline_samples_total{stream=\"train\",kind=\"fresh\"} 40"));
+  EXPECT_THAT(
+      answer.body,
+      HasSubstr("echoline_consumer_wait_seconds_total{stream=\"train\",consumer=\"default/0\","
+                "cause=\"prep\"} 2"));
+  EXPECT_THAT(answer.body, HasSubstr("echoline_stage_seconds_total{stream=\"train\",stage=\"prep\","
+                                     "state=\"busy\"} 1.5"));
+  EXPECT_THAT(answer.body, HasSubstr("echoline_echo_factor{stream=\"train\"} 2.5"));
+  EXPECT_THAT(answer.body, HasSubstr("echoline_first_batch_seconds{stream=\"train\"} 0.25"));
+  EXPECT_THAT(answer.body, HasSubstr("echoline_memory_bytes{use=\"ring\"} 1000"));
+  EXPECT_THAT(answer.body, HasSubstr("echoline_door_connections 3"));
+}
+
+TEST_F(Monitoring, drops_the_series_of_a_stream_that_is_gone) {
+  v1::Stream stream;
+  stream.add_pipeline()->mutable_read()->add_url("x");
+  ASSERT_TRUE(engine_.create_stream("other", stream, {}).ok());
+  EXPECT_THAT(get("/metrics").body, HasSubstr("stream=\"other\""));
+  ASSERT_TRUE(engine_.delete_stream("other").ok());
+  EXPECT_THAT(get("/metrics").body, Not(HasSubstr("stream=\"other\"")));
+}
+
+TEST_F(Monitoring, is_healthy_while_it_answers) { EXPECT_EQ(get("/healthz").status, 200); }
+
+TEST_F(Monitoring, is_ready_when_every_stream_is_and_not_while_draining) {
+  EXPECT_EQ(get("/readyz").status, 200);
+  engine::StreamStats opening = MemoryEngine::full_stats("test");
+  opening.state = "opening";
+  engine_.set_stream(opening);
+  EXPECT_EQ(get("/readyz").status, 503);
+  EXPECT_THAT(get("/readyz").body, HasSubstr("stream test is opening"));
+  opening.state = "ready";
+  engine_.set_stream(opening);
+  EXPECT_EQ(get("/readyz").status, 200);
+  draining_ = true;
+  EXPECT_THAT(get("/readyz").body, HasSubstr("draining"));
+}
+
+TEST_F(Monitoring, answers_other_paths_and_methods_with_what_there_is) {
+  EXPECT_EQ(get("/nothing").status, 404);
+  EXPECT_THAT(get("/nothing").body, HasSubstr("/healthz, /metrics, /readyz"));
+  EXPECT_EQ(http_request(server_->port(), "POST", "/metrics").status, 405);
+  EXPECT_EQ(http_request(server_->port(), "HEAD", "/metrics").body, "");
+}
+
+TEST_F(Monitoring, ends_within_a_second_after_a_scrape) {
+  get("/metrics");
+  const auto start = std::chrono::steady_clock::now();
+  server_.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
+}
+
+TEST_F(Monitoring, names_the_address_that_is_in_use_and_the_remedy) {
+  const std::string address = "127.0.0.1:" + std::to_string(server_->port());
+  const auto second = open_monitoring(address, {&engine_, {}, &draining_});
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.status().code(), Code::kAlreadyExists);
+  EXPECT_EQ(
+      second.status().message(),
+      "metrics address " + address + " is in use; set daemon.metrics to another one, or to off");
+}
+
+TEST_F(Monitoring, refuses_an_address_of_another_host) {
+  const auto other = open_monitoring("192.0.2.1:9464", {&engine_, {}, &draining_});
+  ASSERT_FALSE(other.ok());
+  EXPECT_THAT(other.status().message(), HasSubstr("192.0.2.1:9464"));
+}
+
+TEST(MetricList, is_sorted_into_names_with_base_units_and_every_one_is_exported) {
+  engine::EngineStats stats;
+  stats.streams.push_back(MemoryEngine::full_stats("train"));
+  const std::string text = metrics_text(stats, 1);
+  for (const MetricInfo& metric : kMetrics) {
+    const std::string name(metric.name);
+    EXPECT_THAT(text, HasSubstr("# HELP " + name + " "));
+    EXPECT_EQ(metric.kind == MetricKind::kCounter, name.ends_with("_total")) << name;
+    EXPECT_TRUE(metric.help.ends_with('.')) << name;
+  }
+}
+
+}  // namespace
+}  // namespace echoline::serve
