@@ -72,6 +72,9 @@ Result<Mapping> Mapping::map(int fd, const Layout& layout) {
     return errno_status(error.get_native_error(), fmt::format("mapping {} bytes of a ring", bytes));
   }
   mapping.front_ = static_cast<std::byte*>(mapping.regions_[0].get_address());
+  mapping.fields_offset_ = layout.header.fields.offset;
+  mapping.descriptors_offset_ = layout.header.descriptors.offset;
+  mapping.writer_offset_ = layout.header.writer.offset;
   for (std::size_t i = 0; i < layout.fields.size(); ++i) {
     void* second = mapping.regions_[2 * i + 2].get_address();
     mapping.arenas_.push_back(static_cast<std::byte*>(mapping.regions_[2 * i + 1].get_address()));

@@ -19,10 +19,12 @@ class Mapping {
  public:
   static Result<Mapping> map(int fd, const Layout& layout);
 
+  // Places are the daemon's own, never those in shared memory: an unsealed header may be scribbled
+  // over.
   shm::RingHeader& header() const { return *at<shm::RingHeader>(0); }
-  shm::FieldEntry* fields() const { return at<shm::FieldEntry>(header().fields.offset); }
-  shm::Descriptor* descriptors() const { return at<shm::Descriptor>(header().descriptors.offset); }
-  shm::WriterPage& writer() const { return *at<shm::WriterPage>(header().writer.offset); }
+  shm::FieldEntry* fields() const { return at<shm::FieldEntry>(fields_offset_); }
+  shm::Descriptor* descriptors() const { return at<shm::Descriptor>(descriptors_offset_); }
+  shm::WriterPage& writer() const { return *at<shm::WriterPage>(writer_offset_); }
   // Row 0 of a field; of a fixed one, the arena's bytes stand here twice.
   std::byte* arena(std::size_t field) const { return arenas_[field]; }
   // Of a ragged field; else null.
@@ -36,6 +38,9 @@ class Mapping {
 
   std::vector<boost::interprocess::mapped_region> regions_;
   std::byte* front_ = nullptr;
+  std::uint64_t fields_offset_ = 0;
+  std::uint64_t descriptors_offset_ = 0;
+  std::uint64_t writer_offset_ = 0;
   std::vector<std::byte*> arenas_;
   std::vector<std::uint64_t*> offsets_;
 };

@@ -51,9 +51,9 @@ const shm::CursorPage& Cursor::page() const {
   return *static_cast<const shm::CursorPage*>(region_.get_address());
 }
 
-std::uint64_t Cursor::take_claim(std::uint64_t published) {
+std::uint64_t Cursor::take_claim(const std::atomic<std::uint64_t>& published) {
   seen_ = shm::read_released(page());
-  if (seen_ < released_ || seen_ > published) misbehaved_ = true;
+  if (seen_ < released_ || seen_ > published.load(std::memory_order_acquire)) misbehaved_ = true;
   // A reader that lied once isn't believed again: what it holds stays held until it is removed.
   if (!misbehaved_) released_ = seen_;
   return released_;
@@ -71,11 +71,11 @@ ReaderView Cursor::view() const {
   return view;
 }
 
-std::size_t Readers::refresh(std::uint64_t published) {
+std::size_t Readers::refresh() {
   std::size_t slowest = 0;
   std::uint64_t least = 0;
   for (std::size_t i = 0; i < cursors_.size(); ++i) {
-    const std::uint64_t released = cursors_[i]->take_claim(published);
+    const std::uint64_t released = cursors_[i]->take_claim(published_);
     if (i != 0 && released >= least) continue;
     least = released;
     slowest = i;
@@ -84,37 +84,36 @@ std::size_t Readers::refresh(std::uint64_t published) {
   return slowest;
 }
 
-Result<Ring::Reader> Readers::add(std::uint64_t first_sequence,
-                                  const std::atomic<std::uint64_t>& published) {
+Result<Ring::Reader> Readers::add(std::uint64_t first_sequence) {
   // Made before the lock is taken: the writer, who needs it for each batch, isn't held up by the
   // kernel.
   ECHOLINE_ASSIGN(std::shared_ptr<Cursor> cursor, Cursor::create());
   const std::lock_guard lock(mutex_);
   // The choice and the counting are one step: `floor_` can't rise above `first` before the cursor
   // counts.
-  const std::uint64_t end = published.load(std::memory_order_acquire);
-  refresh(end);
+  const std::uint64_t end = published_.load(std::memory_order_acquire);
+  refresh();
   const std::uint64_t first = std::clamp(first_sequence, floor_, end);
   ECHOLINE_TRY(cursor->start(next_id_++, first));
   cursors_.push_back(std::move(cursor));
   return Ring::Reader{cursors_.back()->id(), first, cursors_.back()->fd()};
 }
 
-void Readers::remove(std::uint64_t id, std::uint64_t published) {
+void Readers::remove(std::uint64_t id) {
   const std::lock_guard lock(mutex_);
-  refresh(published);
+  refresh();
   std::erase_if(cursors_, [id](const auto& cursor) { return cursor->id() == id; });
 }
 
-std::uint64_t Readers::released(std::uint64_t published) {
+std::uint64_t Readers::released() {
   const std::lock_guard lock(mutex_);
-  refresh(published);
+  refresh();
   return floor_;
 }
 
-Readers::Slowest Readers::slowest(std::uint64_t published) {
+Readers::Slowest Readers::slowest() {
   const std::lock_guard lock(mutex_);
-  const std::size_t slowest = refresh(published);
+  const std::size_t slowest = refresh();
   if (cursors_.empty()) return {};
   return {cursors_[slowest], cursors_[slowest]->seen()};
 }
@@ -125,9 +124,9 @@ bool Readers::any_waits() const {
                      [](const auto& cursor) { return shm::reader_waits(cursor->page()); });
 }
 
-ReaderView Readers::view(std::uint64_t id, std::uint64_t published) {
+ReaderView Readers::view(std::uint64_t id) {
   const std::lock_guard lock(mutex_);
-  refresh(published);
+  refresh();
   for (const auto& cursor : cursors_)
     if (cursor->id() == id) return cursor->view();
   return {};

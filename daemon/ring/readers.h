@@ -29,8 +29,9 @@ class Cursor {
   int fd() const { return fd_.get(); }
   const shm::CursorPage& page() const;
 
-  // The last claim that could be. Under the lock of Readers.
-  std::uint64_t take_claim(std::uint64_t published);
+  // The last claim that could be. Under the lock of Readers. `published` is loaded after the claim:
+  // a count from before it would make a liar of a quick and honest reader.
+  std::uint64_t take_claim(const std::atomic<std::uint64_t>& published);
   // The claim as it stood at the last look, taken or not.
   std::uint64_t seen() const { return seen_; }
   bool misbehaved() const { return misbehaved_; }
@@ -49,25 +50,28 @@ class Cursor {
 // every reader.
 class Readers {
  public:
-  Result<Ring::Reader> add(std::uint64_t first_sequence,
-                           const std::atomic<std::uint64_t>& published);
-  void remove(std::uint64_t id, std::uint64_t published);
+  // `published` is raised before the readers are told.
+  explicit Readers(const std::atomic<std::uint64_t>& published) : published_(published) {}
+
+  Result<Ring::Reader> add(std::uint64_t first_sequence);
+  void remove(std::uint64_t id);
 
   // The least claim; what it was before, without readers. Never falls.
-  std::uint64_t released(std::uint64_t published);
+  std::uint64_t released();
   // Who holds it down: null without readers.
   struct Slowest {
     std::shared_ptr<Cursor> cursor;
     std::uint64_t seen = 0;
   };
-  Slowest slowest(std::uint64_t published);
+  Slowest slowest();
   bool any_waits() const;
-  ReaderView view(std::uint64_t id, std::uint64_t published);
+  ReaderView view(std::uint64_t id);
 
  private:
   // Takes all claims; the index of the slowest cursor, or of none.
-  std::size_t refresh(std::uint64_t published);
+  std::size_t refresh();
 
+  const std::atomic<std::uint64_t>& published_;
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<Cursor>> cursors_;
   std::uint64_t floor_ = 0;

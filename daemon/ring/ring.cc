@@ -71,13 +71,13 @@ std::uint64_t SharedRing::publish(shm::Descriptor descriptor) {
 }
 
 Result<Ring::Reader> SharedRing::add_reader(std::uint64_t first_sequence) {
-  Result<Reader> reader = readers_.add(first_sequence, published_);
+  Result<Reader> reader = readers_.add(first_sequence);
   announce_change();
   return reader;
 }
 
 void SharedRing::remove_reader(std::uint64_t id) {
-  readers_.remove(id, published());
+  readers_.remove(id);
   announce_change();
 }
 

@@ -30,12 +30,12 @@ class SharedRing final : public Ring {
 
   std::uint64_t publish(shm::Descriptor descriptor) override;
   std::uint64_t published() const override { return published_.load(std::memory_order_acquire); }
-  std::uint64_t released() override { return readers_.released(published()); }
+  std::uint64_t released() override { return readers_.released(); }
   bool wait_released(std::uint64_t count, std::uint64_t deadline_ns) override;
   void interrupt() override;
   Result<Reader> add_reader(std::uint64_t first_sequence) override;
   void remove_reader(std::uint64_t id) override;
-  ReaderView view(std::uint64_t id) const override { return readers_.view(id, published()); }
+  ReaderView view(std::uint64_t id) const override { return readers_.view(id); }
   void end(shm::WriterState state) override;
   int data_fd() const override { return fd_.get(); }
 
@@ -51,7 +51,7 @@ class SharedRing final : public Ring {
   const UniqueFd fd_;
   const Mapping mapping_;
   std::atomic<std::uint64_t> published_{0};
-  mutable Readers readers_;
+  mutable Readers readers_{published_};
 
   std::atomic<bool> interrupted_{false};
   std::atomic<std::uint32_t> changes_{0};

@@ -42,7 +42,7 @@ bool SharedRing::wait_released(std::uint64_t count, std::uint64_t deadline_ns) {
 
 bool SharedRing::sleep_for_release(std::uint32_t changes, std::uint64_t deadline_ns) {
   // Only the slowest reader's release can raise released(): its bell is the one to sleep on.
-  const Readers::Slowest slowest = readers_.slowest(published());
+  const Readers::Slowest slowest = readers_.slowest();
   shm::WriterPage& writer = mapping_.writer();
   const std::uint32_t* word = slowest.cursor ? &slowest.cursor->page().bell : &never_rung_;
   sleeper_changes_.store(changes);

@@ -1,0 +1,102 @@
+// Writer and readers as threads of one process: what ThreadSanitizer can see of them.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "echoline/shm/cursor_steps.h"
+#include "stream_of_rows.h"
+
+namespace echoline::ring {
+namespace {
+
+constexpr std::uint64_t kLongNs = 20'000'000'000;
+
+// A reader that shares the writer's mapping, so that a race on the rows themselves would be seen.
+class InProcessReader {
+ public:
+  InProcessReader(Ring& ring, Trainer& pages) : ring_(ring), pages_(pages) {}
+
+  // Batches seen, in order and whole; stops at the ring's end.
+  std::uint64_t read_all(unsigned seed) {
+    std::mt19937 random(seed);
+    std::uint64_t count = 0;
+    while (const auto descriptor = pages_.next(kLongNs)) {
+      EXPECT_EQ(descriptor->sequence, count);
+      const auto* words =
+          reinterpret_cast<const std::uint64_t*>(ring_.row(0, descriptor->arena_row));
+      for (std::uint64_t i = 0; i < ring_.spec().batch_rows * 16; ++i)
+        EXPECT_EQ(words[i], word_of(descriptor->row + i / 16, i % 16));
+      ++count;
+      if (random() % 4 == 0) std::this_thread::yield();
+      // Sometimes several at once, never more than the ring has.
+      if (random() % 3 != 0 || count % ring_.spec().slot_count == 0) pages_.release();
+    }
+    return count;
+  }
+
+ private:
+  Ring& ring_;
+  Trainer& pages_;
+};
+
+class Threads : public testing::TestWithParam<std::pair<std::uint32_t, int>> {};
+
+TEST_P(Threads, EachReaderSeesEachBatchOnceAndWhole) {
+  const auto [slots, reader_count] = GetParam();
+  const auto ring = make_ring(words_spec(slots, 5));
+  constexpr std::uint64_t kBatches = 3000;
+  std::vector<std::unique_ptr<Trainer>> pages;
+  for (int i = 0; i < reader_count; ++i) {
+    const auto reader = ring->add_reader(0).value();
+    pages.push_back(
+        std::make_unique<Trainer>(ring->data_fd(), reader.cursor_fd, reader.first_sequence));
+  }
+  std::vector<std::thread> threads;
+  for (int i = 0; i < reader_count; ++i)
+    threads.emplace_back([&, i] {
+      InProcessReader reader(*ring, *pages[static_cast<std::size_t>(i)]);
+      EXPECT_EQ(reader.read_all(static_cast<unsigned>(i)), kBatches);
+    });
+  EXPECT_TRUE(write_rows(*ring, 0, kBatches, kLongNs));
+  ring->end(shm::kWriterEnded);
+  for (std::thread& thread : threads) thread.join();
+}
+
+INSTANTIATE_TEST_SUITE_P(SlotsAndReaders, Threads,
+                         testing::Values(std::pair(1U, 1), std::pair(2U, 2), std::pair(4U, 3)));
+
+TEST(Threads, ReadersThatComeAndGoWhileTheRingRunsSeeNoGapAndStopNobody) {
+  const auto ring = make_ring(words_spec(4, 3));
+  std::atomic<bool> done = false;
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < 3; ++i)
+    threads.emplace_back([&, i] {
+      std::mt19937 random(i);
+      while (!done) {
+        const auto reader = ring->add_reader(random() % 2 == 0 ? 0 : ~0ULL).value();
+        {
+          Trainer trainer(ring->data_fd(), reader.cursor_fd, reader.first_sequence);
+          std::uint64_t expected = reader.first_sequence;
+          for (unsigned n = random() % 8; n > 0; --n) {
+            const auto descriptor = trainer.next(50'000'000);
+            if (!descriptor) break;
+            EXPECT_EQ(descriptor->sequence, expected++);
+            EXPECT_TRUE(rows_stand(trainer, *descriptor));
+            if (random() % 8 != 0) trainer.release();
+          }
+        }
+        EXPECT_FALSE(ring->view(reader.id).misbehaved);
+        ring->remove_reader(reader.id);
+      }
+    });
+  EXPECT_TRUE(write_rows(*ring, 0, 1500, kLongNs));
+  done = true;
+  ring->end(shm::kWriterEnded);
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace echoline::ring
