@@ -91,8 +91,8 @@ Result<Ring::Reader> Readers::add(std::uint64_t first_sequence) {
   const std::lock_guard lock(mutex_);
   // The choice and the counting are one step: `floor_` can't rise above `first` before the cursor
   // counts.
-  const std::uint64_t end = published_.load(std::memory_order_acquire);
   refresh();
+  const std::uint64_t end = published_.load(std::memory_order_acquire);
   const std::uint64_t first = std::clamp(first_sequence, floor_, end);
   ECHOLINE_TRY(cursor->start(next_id_++, first));
   cursors_.push_back(std::move(cursor));
