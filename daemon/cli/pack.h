@@ -1,5 +1,5 @@
-// Packs IDX files, class folders and lists of files into WebDataset shards with an index beside each, so
-// that small files become large reads. The same input makes the same bytes.
+// Packs IDX files, class folders and lists of files into WebDataset shards with an index beside
+// each, so that small files become large reads. The same input makes the same bytes.
 #pragma once
 
 #include <cstdint>
@@ -26,15 +26,16 @@ struct PackOptions {
   // A shard is closed before the record that would take it over one of these; 0 is no limit.
   std::uint64_t shard_bytes_max = 256ULL << 20;
   std::uint64_t shard_records_max = 0;
-  // File of class names, one a line ("name", or "0 name"); the line's number is the label. Without it the
-  // sub-folders sorted bytewise are the classes, and the labels of a list are numbers.
+  // File of class names, one a line ("name", or "0 name"); the line's number is the label. Without
+  // it the sub-folders sorted bytewise are the classes, and the labels of a list are numbers.
   std::string classes;
   // IDX of uint8 [height, width] or [height, width, 3] as PNG instead of raw bytes.
   bool png = false;
   // Mix the records first, by `seed`: sub-folders are packed class after class otherwise.
   bool shuffle = false;
   std::uint64_t seed = 0;
-  // Replace shards of this name that are in the way (and take away those left over); refused otherwise.
+  // Replace shards of this name that are in the way (and take away those left over); refused
+  // otherwise.
   bool overwrite = false;
 };
 
@@ -42,10 +43,11 @@ struct PackProgress {
   std::uint64_t records_done = 0, records = 0, shards = 0, bytes = 0;
 };
 
-// Writes the shards and their "NAME-000000.tar.echoline-index" files; each appears complete or not at all.
-// Members of a record: NUMBER.EXT and, where there is a label, NUMBER.cls (decimal). IDX items are raw
-// little-endian elements with their type as extension ("u8", "i16", "f32", ...), or "png"; a file of a folder or
-// list keeps its own, lower-cased. Returns what was written; blocks, single-threaded.
+// Writes the shards and their "NAME-000000.tar.echoline-index" files; each appears complete or not
+// at all. Members of a record: NUMBER.EXT and, where there is a label, NUMBER.cls (decimal). IDX
+// items are raw little-endian elements with their type as extension ("u8", "i16", "f32", ...), or
+// "png"; a file of a folder or list keeps its own, lower-cased. Returns what was written; blocks,
+// single-threaded.
 Result<PackProgress> pack(const PackOptions& options,
                           const std::function<void(const PackProgress&)>& progress = {});
 

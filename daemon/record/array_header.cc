@@ -108,6 +108,14 @@ Result<ArrayHeader> parse_npy_text(std::string_view text, std::uint64_t header_b
   return header;
 }
 
+template <typename T>
+std::string decimal(const std::byte* at) {
+  T value;
+  std::memcpy(&value, at, sizeof(T));
+  if constexpr (sizeof(T) == 1) return fmt::format("{:d}", value);
+  return fmt::format("{}", value);
+}
+
 }  // namespace
 
 std::uint64_t ArrayHeader::elements(std::size_t from) const {
@@ -183,6 +191,23 @@ void copy_little_endian(std::span<const std::byte> from, const ElementType& type
   if (!type.big_endian || type.bytes == 1) return;
   for (std::size_t at = 0; at + type.bytes <= from.size(); at += type.bytes) {
     std::reverse(to + at, to + at + type.bytes);
+  }
+}
+
+std::string element_text(const ElementType& type, const std::byte* at) {
+  if (type.kind == ElementKind::kFloat) {
+    return type.bytes == 4 ? decimal<float>(at) : decimal<double>(at);
+  }
+  const bool with_sign = type.kind == ElementKind::kSigned;
+  switch (type.bytes) {
+    case 1:
+      return with_sign ? decimal<std::int8_t>(at) : decimal<std::uint8_t>(at);
+    case 2:
+      return with_sign ? decimal<std::int16_t>(at) : decimal<std::uint16_t>(at);
+    case 4:
+      return with_sign ? decimal<std::int32_t>(at) : decimal<std::uint32_t>(at);
+    default:
+      return with_sign ? decimal<std::int64_t>(at) : decimal<std::uint64_t>(at);
   }
 }
 

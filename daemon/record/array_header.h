@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -46,5 +47,9 @@ Result<ElementType> element_type(std::string_view name);
 
 // Copies elements, turned into little-endian order.
 void copy_little_endian(std::span<const std::byte> from, const ElementType& type, std::byte* to);
+
+// The element at `at`, already little-endian, as the shortest decimal text that reads back as the
+// same number.
+std::string element_text(const ElementType& type, const std::byte* at);
 
 }  // namespace echoline::record

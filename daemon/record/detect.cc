@@ -22,13 +22,6 @@ std::string hex(std::string_view bytes) {
   return text;
 }
 
-// A listing of files in folders below the address.
-bool is_folder(const Listed& listed) {
-  if (listed.url.find('*') != std::string::npos) return false;
-  return listed.url.ends_with('/') || listed.objects.size() > 1 ||
-         !listed.objects.front().url.ends_with(base_name(listed.url));
-}
-
 }  // namespace
 
 Result<std::string> detect_format(const v1::Read& read, const std::vector<Listed>& listed,
@@ -40,7 +33,7 @@ Result<std::string> detect_format(const v1::Read& read, const std::vector<Listed
   if (is_npy(head)) return std::string("tokens");
   const auto idx = parse_idx_header(head);
   if (idx.ok() && idx->header_bytes + idx->data_bytes() == first.bytes) return std::string("idx");
-  if (is_folder(listed.front())) return std::string("folder");
+  if (listed.front().url.ends_with('/')) return std::string("folder");
   if (read.has_tokens()) return std::string("tokens");
   if (is_gzip(as_text(head))) {
     return Status(

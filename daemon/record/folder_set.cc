@@ -13,6 +13,7 @@
 #include "record/file_index.h"
 #include "record/local_file.h"
 #include "record/tar_member.h"
+#include "source/glob.h"
 
 namespace echoline::record {
 namespace {
@@ -51,18 +52,11 @@ Status FolderDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes
   return {};
 }
 
-// The address that every file of a listing begins with.
+// The address that every file of a listing begins with; empty for a listing of no whole folder.
 std::string root_of(const Listed& listed) {
-  // A source may give addresses in its own spelling: the written one is taken where it fits.
-  std::string root = listed.url;
-  if (!root.ends_with('/')) root += '/';
-  const std::string& first = listed.objects.front().url;
-  if (first.starts_with(root)) return root;
-  const auto path = local_path(root);
-  if (path && first.starts_with(*path)) return *path;
-  if (path && first.starts_with("file:" + *path)) return "file:" + *path;
-  if (path && first.starts_with("file://" + *path)) return "file://" + *path;
-  return "";
+  const std::string root = source::unescape_glob(listed.url);
+  const bool fits = root.ends_with('/') && listed.objects.front().url.starts_with(root);
+  return fits ? root : "";
 }
 
 // The class of a file below the root, or nothing for files that are no records.

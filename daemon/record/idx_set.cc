@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -30,30 +29,6 @@ struct IdxFile {
   ElementType type;
   std::optional<Labels> labels;
 };
-
-template <typename T>
-std::string decimal(const std::byte* at) {
-  T value;
-  std::memcpy(&value, at, sizeof(T));
-  return fmt::format("{}", value);
-}
-
-// Shortest text that reads back as the same number.
-std::string label_text(const ElementType& type, const std::byte* at) {
-  if (type.kind == ElementKind::kFloat) {
-    return type.bytes == 4 ? decimal<float>(at) : decimal<double>(at);
-  }
-  const bool with_sign = type.kind == ElementKind::kSigned;
-  switch (type.bytes) {
-    case 1:
-      return with_sign ? fmt::format("{}", static_cast<int>(static_cast<std::int8_t>(*at)))
-                       : fmt::format("{}", std::to_integer<unsigned>(*at));
-    case 2:
-      return decimal<std::int16_t>(at);
-    default:
-      return decimal<std::int32_t>(at);
-  }
-}
 
 class IdxDataSet final : public DataSet {
  public:
@@ -85,7 +60,7 @@ Status IdxDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes,
   const Labels& labels = *file.labels;
   const std::uint64_t number = record - index_.first_record(place);
   const std::byte* at = labels.bytes.data() + number * labels.bytes_each;
-  const std::string_view text = keep(fields, label_text(labels.type, at));
+  const std::string_view text = keep(fields, element_text(labels.type, at));
   fields.fields.push_back({"label", as_bytes(text)});
   return {};
 }

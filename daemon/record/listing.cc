@@ -4,24 +4,46 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
+#include <system_error>
 #include <utility>
 
 #include "echoline/v1/config.pb.h"
+#include "record/local_file.h"
 #include "record/stored_index.h"
+#include "source/glob.h"
 
 namespace echoline::record {
+
+namespace {
+
+// A folder's name may be written without the slash that lists what is below it.
+std::string tree_address(const v1::Read& read, std::string url) {
+  if (url.ends_with('/') || source::has_glob(url)) return url;
+  const auto path = local_path(url);
+  std::error_code error;
+  const bool folder = path && std::filesystem::is_directory(source::unescape_glob(*path), error);
+  if (folder || read.format() == "folder") url += '/';
+  return url;
+}
+
+// Index files beside the data, and the empty objects that some stores keep for folders.
+bool is_no_data(const source::ObjectInfo& object) {
+  return object.url.ends_with(kShardIndexSuffix) || object.url.ends_with('/');
+}
+
+}  // namespace
 
 Result<std::vector<Listed>> list_all(const v1::Read& read, source::Source& source) {
   std::vector<Listed> all;
   for (const std::string& written : read.url()) {
     ECHOLINE_ASSIGN(const std::vector<std::string> urls, source::expand_braces(written));
-    for (const std::string& url : urls) {
+    for (const std::string& expanded : urls) {
+      const std::string url = tree_address(read, expanded);
       auto objects = source.list(url);
       if (!objects.ok()) return objects.status().with_context("listing " + url);
-      std::erase_if(*objects, [](const source::ObjectInfo& object) {
-        return object.url.ends_with(kShardIndexSuffix);
-      });
+      std::erase_if(*objects, is_no_data);
       if (objects->empty()) {
         return Status(Code::kNotFound, fmt::format("nothing found at {}: check read.url", url));
       }

@@ -60,9 +60,14 @@ std::size_t take_unchanged(const StoredIndex& stored, const std::vector<source::
   return taken;
 }
 
+// The folder of an object as an address: a glob character in a name stands for itself.
 std::string folder_of(const std::string& url) {
-  const std::size_t slash = url.rfind('/');
-  return slash == std::string::npos ? "" : url.substr(0, slash + 1);
+  std::string folder;
+  for (const char c : url.substr(0, url.rfind('/') + 1)) {
+    if (c == '*' || c == '?' || c == '[' || c == '\\') folder += '\\';
+    folder += c;
+  }
+  return folder;
 }
 
 // Index files beside the shards, by address: one listing a folder, however many shards it has.

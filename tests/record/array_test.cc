@@ -1,0 +1,143 @@
+// IDX and token files, and the choice of a format by the first bytes.
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+
+#include <cstring>
+
+#include "record/array_header.h"
+#include "record_fixture.h"
+
+namespace echoline::record {
+namespace {
+
+using testing::HasSubstr;
+
+std::string idx(char type, const std::vector<std::uint32_t>& shape, const std::string& data) {
+  std::string bytes{'\0', '\0', type, static_cast<char>(shape.size())};
+  for (const std::uint32_t size : shape) {
+    for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(size >> shift);
+  }
+  return bytes + data;
+}
+
+class ArrayTest : public RecordTest {
+ protected:
+  Status failure(const std::vector<std::string>& names, const std::string& format = "idx") const {
+    std::vector<std::string> urls;
+    for (const std::string& name : names) urls.push_back(path(name));
+    return open(read_of(urls, format)).set.status();
+  }
+};
+
+TEST_F(ArrayTest, AnIdxImageIsRawAndItsLabelDecimalText) {
+  write("images", idx(8, {3, 2, 2}, "aaaabbbbcccc"));
+  write("labels", idx(8, {3}, {7, 0, static_cast<char>(255)}));
+  const Opened opened = open(read_of({path("images"), path("labels")}));
+  ASSERT_TRUE(opened.set.ok()) << opened.set.status().message();
+  EXPECT_EQ((*opened.set)->format(), "idx");
+  ASSERT_EQ((*opened.set)->index().record_count(), 3U);
+  EXPECT_EQ(opened.cut(1).fields.at("image"), "bbbb");
+  EXPECT_EQ(opened.cut(0).fields.at("label"), "7");
+  EXPECT_EQ(opened.cut(2).fields.at("label"), "255");
+  EXPECT_EQ(opened.cut(2).key, "images:2");
+  const Extent extent = (*opened.set)->index().extent(2);
+  EXPECT_EQ(extent.offset, 16U + 8U);
+  EXPECT_EQ(extent.bytes, 4U);
+  // The labels count as a shard, so that a change of theirs changes the fingerprint.
+  ASSERT_EQ((*opened.set)->index().shards().size(), 2U);
+  EXPECT_EQ((*opened.set)->index().shards()[1].record_count, 0U);
+}
+
+TEST_F(ArrayTest, WideElementsAreTurnedToLittleEndian) {
+  write("images", idx(0x0B, {2, 2}, std::string("\x01\x02\x03\x04\xFF\xFE\x00\x01", 8)));
+  write("labels", idx(0x0C, {2}, std::string("\x00\x00\x01\x00\xFF\xFF\xFF\xFF", 8)));
+  const Opened opened = open(read_of({path("images"), path("labels")}));
+  ASSERT_TRUE(opened.set.ok()) << opened.set.status().message();
+  EXPECT_EQ(opened.cut(0).fields.at("image"), "\x02\x01\x04\x03");
+  EXPECT_EQ(opened.cut(0).fields.at("label"), "256");
+  EXPECT_EQ(opened.cut(1).fields.at("label"), "-1");
+}
+
+TEST_F(ArrayTest, WrongIdxFilesAreErrorsThatNameTheFile) {
+  write("short", idx(8, {3, 2}, "aabbc"));
+  EXPECT_THAT(failure({"short"}).message(), HasSubstr("short has 17 bytes"));
+  write("images", idx(8, {3, 2}, "aabbcc"));
+  write("two", idx(8, {2}, "ab"));
+  EXPECT_THAT(failure({"images", "two"}).message(), HasSubstr("2 labels for 3 items"));
+  write("packed.gz", "\x1F\x8B" + std::string(100, 'x'));
+  EXPECT_EQ(failure({"packed.gz"}).code(), Code::kUnimplemented);
+  EXPECT_THAT(failure({"packed.gz"}).message(), HasSubstr("gunzip"));
+  EXPECT_THAT(failure({"packed.gz"}, "auto").message(), HasSubstr("gunzip"));
+  write("none", idx(8, {0, 2}, ""));
+  EXPECT_EQ(failure({"none"}).code(), Code::kNotFound);
+  write("huge", idx(8, {0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF}, ""));
+  EXPECT_THAT(failure({"huge"}).message(), HasSubstr("impossible"));
+}
+
+TEST_F(ArrayTest, TokensAreCutByLengthAndStride) {
+  std::string data;
+  for (char i = 0; i < 11; ++i) data += std::string{i, '\0'};
+  write("a.bin", data);
+  v1::Read read = read_of({path("a.bin")});
+  read.mutable_tokens()->set_length(4);
+  const Opened whole = open(read);
+  ASSERT_TRUE(whole.set.ok()) << whole.set.status().message();
+  EXPECT_EQ((*whole.set)->index().record_count(), 2U);
+  EXPECT_EQ(whole.cut(1).fields.at("tokens"), std::string("\4\0\5\0\6\0\7\0", 8));
+  read.mutable_tokens()->set_stride(3);
+  const Opened overlapping = open(read);
+  EXPECT_EQ((*overlapping.set)->index().record_count(), 3U);
+  EXPECT_EQ(overlapping.cut(2).fields.at("tokens"), std::string("\6\0\7\0\10\0\11\0", 8));
+  read.mutable_tokens()->set_length(12);
+  EXPECT_EQ(open(read).set.status().code(), Code::kNotFound);
+  read.mutable_tokens()->set_dtype("int32");
+  EXPECT_THAT(open(read).set.status().message(), HasSubstr("no whole number of 4-byte tokens"));
+}
+
+TEST_F(ArrayTest, NumpyFilesSayTheirOwnType) {
+  run_python(R"(
+import numpy, sys
+numpy.save(sys.argv[1] + "/le.npy", numpy.arange(10, dtype="<i4"))
+numpy.save(sys.argv[1] + "/be.npy", numpy.arange(10, dtype=">u2"))
+numpy.save(sys.argv[1] + "/rows.npy", numpy.arange(12, dtype="u1").reshape(3, 4))
+numpy.save(sys.argv[1] + "/fortran.npy", numpy.asfortranarray(numpy.arange(12).reshape(3, 4)))
+numpy.save(sys.argv[1] + "/complex.npy", numpy.zeros(3, dtype="c8"))
+)",
+             {path("")});
+  const auto tokens = [this](const std::string& name) {
+    v1::Read read = read_of({path(name)});
+    read.mutable_tokens()->set_length(5);
+    return open(read);
+  };
+  EXPECT_EQ(tokens("le.npy").cut(1).fields.at("tokens").substr(0, 8),
+            std::string("\5\0\0\0\6\0\0\0", 8));
+  EXPECT_EQ(tokens("be.npy").cut(1).fields.at("tokens").substr(0, 4), std::string("\5\0\6\0", 4));
+  EXPECT_EQ(tokens("rows.npy").cut(1).fields.at("tokens"), "\5\6\7\10\11");
+  EXPECT_EQ(tokens("fortran.npy").set.status().code(), Code::kUnimplemented);
+  EXPECT_EQ(tokens("complex.npy").set.status().code(), Code::kDataLoss);
+}
+
+TEST_F(ArrayTest, AFormatThatNobodyCanTellIsAskedFor) {
+  write("what", "hello world");
+  const Status status = failure({"what"}, "auto");
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("68656c6c6f20776f"));
+  EXPECT_THAT(status.message(), HasSubstr("set read.format"));
+}
+
+TEST_F(ArrayTest, NothingAtAnAddressIsAnErrorThatNamesIt) {
+  EXPECT_THAT(failure({"missing-*.tar"}, "auto").message(), HasSubstr("missing-*.tar"));
+  EXPECT_THAT(failure({"missing.tar"}, "auto").message(), HasSubstr("missing.tar"));
+}
+
+TEST(FieldsTest, FindTakesTheFirstNameThatIsThere) {
+  Fields fields;
+  fields.fields = {{"png", {}}, {"jpg", {}}};
+  EXPECT_EQ(fields.find("jpg;png")->name, "jpg");
+  EXPECT_EQ(fields.find("jpeg;png")->name, "png");
+  EXPECT_EQ(fields.find("cls"), nullptr);
+  EXPECT_EQ(fields.find(""), nullptr);
+}
+
+}  // namespace
+}  // namespace echoline::record

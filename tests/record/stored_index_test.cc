@@ -1,0 +1,191 @@
+// The index is built once, used while it fits, rebuilt where it does not, and found beside the
+// data.
+#include "record/stored_index.h"
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "base/clock.h"
+#include "record/shard_index.h"
+#include "record_fixture.h"
+
+namespace echoline::record {
+namespace {
+
+using testing::HasSubstr;
+
+class StoredIndexTest : public RecordTest {
+ protected:
+  void write_shard(const std::string& name, int records, std::size_t bytes = 100) const {
+    std::string tar;
+    for (int i = 0; i < records; ++i) {
+      tar += tar_member(fmt::format("{}-{}.jpg", name, i), std::string(bytes, 'j'));
+      tar += tar_member(fmt::format("{}-{}.cls", name, i), fmt::format("{}", i));
+    }
+    write(name + ".tar", tar + tar_end());
+  }
+  v1::Read tars() const { return read_of({path("*.tar")}, "webdataset"); }
+  std::string state() const { return path("state"); }
+  std::string stored() const { return stored_index_path(tars(), state()); }
+
+  // Bytes that opening read from the shards and from index files beside them.
+  std::uint64_t bytes_to_open(std::uint64_t expected_records) const {
+    const Opened opened = open(tars(), state());
+    EXPECT_TRUE(opened.set.ok()) << opened.set.status().message();
+    if (!opened.set.ok()) return 0;
+    EXPECT_EQ((*opened.set)->index().record_count(), expected_records);
+    for (const CutRecord& record : opened.cut_all()) EXPECT_EQ(record.fields.size(), 2U);
+    const Opened again = open(tars(), state());
+    return again.source->counters().bytes;
+  }
+};
+
+TEST_F(StoredIndexTest, TheSecondOpeningReadsNothingOfTheShards) {
+  write_shard("a", 3);
+  write_shard("b", 2);
+  const Opened first = open(tars(), state());
+  EXPECT_GT(first.source->counters().bytes, 0U);
+  ASSERT_TRUE(std::filesystem::exists(stored()));
+  const Opened second = open(tars(), state());
+  EXPECT_EQ(second.source->counters().bytes, 0U);
+  EXPECT_EQ((*second.set)->index().record_count(), 5U);
+  EXPECT_EQ(second.cut_all(), first.cut_all());
+}
+
+TEST_F(StoredIndexTest, AChangedShardIsIndexedAgainAndTheOthersAreNot) {
+  write_shard("a", 3, 1 << 16);
+  write_shard("b", 2, 50000);
+  write_shard("c", 2, 1 << 16);
+  ASSERT_TRUE(open(tars(), state()).set.ok());
+  write_shard("b", 4, 100);
+  const Opened opened = open(tars(), state());
+  ASSERT_TRUE(opened.set.ok());
+  EXPECT_EQ(opened.source->counters().bytes, std::filesystem::file_size(path("b.tar")));
+  EXPECT_EQ((*opened.set)->index().record_count(), 9U);
+  EXPECT_EQ((*opened.set)->index().key(3), path("b-0").substr(path("").size()));
+  for (const CutRecord& record : opened.cut_all()) EXPECT_EQ(record.fields.size(), 2U);
+}
+
+TEST_F(StoredIndexTest, AddedAndRemovedShardsAreNoticed) {
+  write_shard("b", 2);
+  EXPECT_EQ(bytes_to_open(2), 0U);
+  write_shard("a", 1);
+  EXPECT_EQ(bytes_to_open(3), 0U);
+  std::filesystem::remove(path("b.tar"));
+  EXPECT_EQ(bytes_to_open(1), 0U);
+}
+
+TEST_F(StoredIndexTest, ACorruptFileIsRebuiltWhereverAByteIsFlipped) {
+  write_shard("a", 3);
+  ASSERT_TRUE(open(tars(), state()).set.ok());
+  const std::string good = read(stored().substr(path("").size()));
+  ASSERT_GT(good.size(), 100U);
+  for (std::size_t at = 0; at < good.size(); at += 7) {
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 0x40);
+    EXPECT_FALSE(decode_index(std::as_bytes(std::span(bad))).ok()) << at;
+  }
+  for (const std::size_t size :
+       {std::size_t{0}, std::size_t{7}, std::size_t{60}, good.size() - 1}) {
+    write(stored().substr(path("").size()), good.substr(0, size));
+    const Opened opened = open(tars(), state());
+    ASSERT_TRUE(opened.set.ok());
+    EXPECT_EQ((*opened.set)->index().record_count(), 3U);
+    EXPECT_EQ(read(stored().substr(path("").size())), good);
+  }
+}
+
+TEST_F(StoredIndexTest, APublishedIndexSavesThePassOverTheShards) {
+  write_shard("a", 3, 5000);
+  write_shard("b", 2, 5000);
+  const Opened built = open(tars());
+  const auto written = publish_index(**built.set);
+  ASSERT_TRUE(written.ok()) << written.status().message();
+  EXPECT_EQ(*written, 2U);
+  const Opened opened = open(tars());
+  EXPECT_EQ(opened.source->counters().bytes,
+            std::filesystem::file_size(path("a.tar.echoline-index")) +
+                std::filesystem::file_size(path("b.tar.echoline-index")));
+  EXPECT_EQ(opened.cut_all(), built.cut_all());
+  // A folder's listing takes the index files for no data.
+  EXPECT_EQ((*open(read_of({path("")})).set)->index().shards().size(), 2U);
+}
+
+TEST_F(StoredIndexTest, APublishedIndexOfAnotherSizeOrDamagedIsNotUsed) {
+  write_shard("a", 3);
+  write_shard("b", 3);
+  ASSERT_TRUE(publish_index(**open(tars()).set).ok());
+  write_shard("a", 30);
+  std::string damaged = read("b.tar.echoline-index");
+  damaged[damaged.size() / 2] ^= 1;
+  write("b.tar.echoline-index", damaged);
+  const Opened opened = open(tars());
+  ASSERT_TRUE(opened.set.ok()) << opened.set.status().message();
+  EXPECT_EQ((*opened.set)->index().record_count(), 33U);
+}
+
+TEST_F(StoredIndexTest, AnIndexOfAnotherShardOfTheSameSizeIsNoticedWhenCutting) {
+  write_shard("a", 3);
+  write_shard("b", 3);
+  ASSERT_TRUE(publish_index(**open(tars()).set).ok());
+  std::filesystem::copy_file(path("b.tar"), path("a.tar"),
+                             std::filesystem::copy_options::overwrite_existing);
+  const CutRecord cut = open(tars()).cut(0);
+  ASSERT_FALSE(cut.status.ok());
+  EXPECT_THAT(cut.status.message(), HasSubstr("the index is another shard's"));
+}
+
+TEST_F(StoredIndexTest, OnlyTarShardsOnThisMachineArePublished) {
+  write("t.bin", std::string(64, '\0'));
+  v1::Read read = read_of({path("t.bin")}, "tokens");
+  read.mutable_tokens()->set_length(4);
+  const Opened tokens = open(read);
+  ASSERT_TRUE(tokens.set.ok());
+  EXPECT_EQ(publish_index(**tokens.set).status().code(), Code::kInvalidArgument);
+}
+
+TEST_F(StoredIndexTest, AMillionRecordsLoadInUnderASecond) {
+  StoredIndex index;
+  constexpr std::uint64_t kShards = 100, kEach = 10'000;
+  for (std::uint64_t s = 0; s < kShards; ++s) {
+    Shard shard;
+    shard.object = {fmt::format("s3://bucket/train-{:06}.tar", s), kEach * 1024, "\"0123abcd\""};
+    shard.first_record = s * kEach;
+    shard.record_count = kEach;
+    index.shards.push_back(shard);
+    for (std::uint64_t i = 0; i < kEach; ++i) {
+      index.records.add(i * 1024, 1024, fmt::format("n{:08}_{:06}", s, i));
+    }
+  }
+  ASSERT_TRUE(write_index_file(path("million.idx"), index).ok());
+  const std::uint64_t start = monotonic_ns();
+  const auto loaded = read_index_file(path("million.idx"));
+  const double seconds = static_cast<double>(monotonic_ns() - start) / 1e9;
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_EQ(loaded->records.size(), kShards * kEach);
+  EXPECT_EQ(loaded->records.key(999'999), "n00000099_009999");
+  EXPECT_EQ(loaded->shards[99].object.url, index.shards[99].object.url);
+  EXPECT_LT(seconds, 1.0);
+  const std::uint64_t held =
+      loaded->records.offset.capacity() * 24 + loaded->records.keys.capacity();
+  EXPECT_LE(held, kShards * kEach * (24 + 16) + 64);
+  RecordProperty("load_ms", static_cast<int>(seconds * 1000));
+}
+
+TEST_F(StoredIndexTest, ProgressEndsWithEverythingDone) {
+  write_shard("a", 3);
+  write_shard("b", 2);
+  Progress last;
+  const Opened opened = open(tars(), "", [&last](const Progress& progress) { last = progress; });
+  ASSERT_TRUE(opened.set.ok());
+  EXPECT_EQ(last.shards_done, 2U);
+  EXPECT_EQ(last.shards, 2U);
+  EXPECT_EQ(last.records, 5U);
+  EXPECT_EQ(last.bytes_done, last.bytes);
+}
+
+}  // namespace
+}  // namespace echoline::record

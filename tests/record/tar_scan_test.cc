@@ -1,0 +1,177 @@
+// What becomes of archives that are cut short, damaged, empty or compressed; and how files group to
+// records.
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+
+#include "record/tar_build.h"
+#include "record/tar_header.h"
+#include "record_fixture.h"
+
+namespace echoline::record {
+namespace {
+
+using testing::HasSubstr;
+
+class TarScanTest : public RecordTest {
+ protected:
+  Opened open_tar(const std::string& content) const {
+    write("a.tar", content);
+    return open(read_of({path("a.tar")}, "webdataset"));
+  }
+  // Keys with the names of their fields, "a:cls,jpg".
+  static std::vector<std::string> summary(const Opened& opened) {
+    std::vector<std::string> lines;
+    for (const CutRecord& record : opened.cut_all()) {
+      std::string line = record.key + ":";
+      for (const auto& [name, bytes] : record.fields) line += name + ",";
+      lines.push_back(record.status.ok() ? line : record.key + ": bad");
+    }
+    return lines;
+  }
+};
+
+TEST_F(TarScanTest, ConsecutiveFilesWithOneKeyAreOneRecord) {
+  const Opened opened = open_tar(tar_member("a.jpg", "1") + tar_member("a.cls", "2") +
+                                 tar_member("b.jpg", "3") + tar_member("a.jpg", "4") + tar_end());
+  EXPECT_THAT(summary(opened), testing::ElementsAre("a:cls,jpg,", "b:jpg,", "a:jpg,"));
+}
+
+TEST_F(TarScanTest, AnExtensionThatComesTwiceStartsTheNextRecord) {
+  const Opened opened = open_tar(tar_member("a.jpg", "1") + tar_member("a.JPG", "2") +
+                                 tar_member("a.cls", "3") + tar_end());
+  EXPECT_THAT(summary(opened), testing::ElementsAre("a:jpg,", "a:cls,jpg,"));
+  EXPECT_EQ(opened.cut(1).fields.at("jpg"), "2");
+}
+
+TEST_F(TarScanTest, FoldersLinksAndFilesWithoutAKeyBelongToNoRecord) {
+  const Opened opened = open_tar(
+      tar_member("d/", "", '5') + tar_member("d/a.jpg", "1") + tar_member("x", "", '5') +
+      tar_member("README", "2") + tar_member("d/a.cls", "3") + tar_member("__meta.json__", "4") +
+      tar_member("d/.a.txt", "5") + tar_member("l.jpg", "", '2') + tar_end());
+  EXPECT_THAT(summary(opened), testing::ElementsAre("d/a:cls,jpg,"));
+}
+
+TEST_F(TarScanTest, AnArchiveWithoutItsEndMarkIsComplete) {
+  const Opened opened = open_tar(tar_member("a.jpg", "1") + tar_member("b.jpg", "2"));
+  EXPECT_THAT(summary(opened), testing::ElementsAre("a:jpg,", "b:jpg,"));
+}
+
+TEST_F(TarScanTest, CutShortAnywhereOnlyTheLastRecordIsBad) {
+  std::string whole;
+  std::vector<std::size_t> ends;  // of the records' last byte, padding not counted
+  for (int i = 0; i < 6; ++i) {
+    whole += tar_member(fmt::format("{:03}.jpg", i), std::string(700 + 300 * i, 'x'));
+    whole += tar_member(fmt::format("{:03}.cls", i), fmt::format("{}", i));
+    ends.push_back(whole.size() - 511);
+  }
+  whole += tar_end();
+  for (std::size_t size = 512; size <= whole.size(); size += 256) {
+    const Opened opened = open_tar(whole.substr(0, size));
+    ASSERT_TRUE(opened.set.ok()) << size << ": " << opened.set.status().message();
+    const auto complete = static_cast<std::size_t>(
+        std::count_if(ends.begin(), ends.end(), [size](std::size_t end) { return end <= size; }));
+    const std::vector<CutRecord> records = opened.cut_all();
+    ASSERT_GE(records.size(), complete) << size;
+    ASSERT_LE(records.size(), complete + 1) << size;
+    for (std::size_t i = 0; i < complete; ++i) {
+      // A header cut in two may be the last record's: it cannot be told, so that one is bad too.
+      const bool last = i + 1 == records.size() && i + 1 == complete && size > ends[i];
+      if (last && !records[i].status.ok()) continue;
+      ASSERT_TRUE(records[i].status.ok()) << size << " " << records[i].status.message();
+      ASSERT_EQ(records[i].fields.size(), 2U) << size;
+      ASSERT_EQ(records[i].fields.at("cls"), fmt::format("{}", i));
+    }
+    if (records.size() == complete) continue;
+    const CutRecord& last = records.back();
+    EXPECT_TRUE(!last.status.ok() || last.fields.size() == 1) << size;
+    if (last.status.ok()) continue;
+    EXPECT_THAT(last.status.message(), HasSubstr("truncated"));
+  }
+}
+
+TEST_F(TarScanTest, GarbageInPlaceOfAHeaderNamesShardAndOffset) {
+  std::string bytes = tar_member("a.jpg", std::string(1000, 'x')) + tar_member("b.jpg", "1");
+  bytes[1536 + 3] ^= 1;
+  const Opened opened = open_tar(bytes);
+  ASSERT_FALSE(opened.set.ok());
+  EXPECT_EQ(opened.set.status().code(), Code::kDataLoss);
+  EXPECT_THAT(opened.set.status().message(), HasSubstr("a.tar"));
+  EXPECT_THAT(opened.set.status().message(), HasSubstr("offset 1536"));
+}
+
+TEST_F(TarScanTest, AFileOfNoBytesIsAnErrorThatNamesIt) {
+  const Opened opened = open_tar("");
+  ASSERT_FALSE(opened.set.ok());
+  EXPECT_THAT(opened.set.status().message(), HasSubstr("a.tar is no tar archive: it has 0 bytes"));
+}
+
+TEST_F(TarScanTest, AnEmptyArchiveAmongOthersHasNoRecords) {
+  write("a.tar", tar_member("a.jpg", "1") + tar_end());
+  write("b.tar", tar_end());
+  write("c.tar", tar_member("c.jpg", "3") + tar_end());
+  const Opened opened = open(read_of({path("{a,b,c}.tar")}));
+  EXPECT_THAT(summary(opened), testing::ElementsAre("a:jpg,", "c:jpg,"));
+  EXPECT_EQ((*opened.set)->index().shards().size(), 3U);
+  EXPECT_EQ((*opened.set)->index().shards()[1].record_count, 0U);
+  EXPECT_EQ((*opened.set)->index().extent(1).shard, 2U);
+}
+
+TEST_F(TarScanTest, CompressedArchivesAreRefusedWithTheWayOut) {
+  for (const std::string_view magic : {"\x1F\x8B", "\x28\xB5\x2F\xFD"}) {
+    const Opened opened = open_tar(std::string(magic) + std::string(2000, 'z'));
+    ASSERT_FALSE(opened.set.ok());
+    EXPECT_EQ(opened.set.status().code(), Code::kUnimplemented);
+    EXPECT_THAT(opened.set.status().message(), HasSubstr("unpack"));
+  }
+}
+
+TEST_F(TarScanTest, SizesAboveEightGibibytesAreReadInBase256) {
+  std::string block = tar_member("big.jpg", "");
+  block.replace(124, 12, std::string("\x80\0\0\0\0\0\0\x03\0\0\0\x01", 12));
+  block.replace(148, 8, "        ");
+  unsigned sum = 0;
+  for (const char c : block) sum += static_cast<unsigned char>(c);
+  block.replace(148, 8, fmt::format("{:06o}", sum) + std::string("\0 ", 2));
+  const auto header = parse_tar_header(std::as_bytes(std::span(block)));
+  ASSERT_TRUE(header.ok());
+  EXPECT_EQ(header->bytes, (std::uint64_t{3} << 32) + 1);
+}
+
+TEST_F(TarScanTest, SparseMembersAreRefused) {
+  const Opened opened = open_tar(tar_member("a.jpg", "1", 'S') + tar_end());
+  ASSERT_FALSE(opened.set.ok());
+  EXPECT_EQ(opened.set.status().code(), Code::kUnimplemented);
+}
+
+TEST_F(TarScanTest, WindowsAndShardsAtOnceDoNotChangeTheIndex) {
+  std::vector<std::string> names;
+  for (int shard = 0; shard < 7; ++shard) {
+    std::string bytes;
+    for (int i = 0; i <= shard * 3; ++i) {
+      const std::string long_name = std::string(200, 'n') + fmt::format("{}-{}.jpg", shard, i);
+      bytes += tar_member("././@LongLink", long_name + '\0', 'L');
+      bytes += tar_member(long_name.substr(0, 99), std::string(37 * i * i, 'x'));
+    }
+    names.push_back(fmt::format("{}.tar", shard));
+    write(names.back(), bytes + tar_end());
+  }
+  const auto read = read_of({path("*.tar")});
+  auto source = source::open_source(read);
+  ASSERT_TRUE(source.ok());
+  const auto shards = (*source)->list(path("*.tar"));
+  ASSERT_TRUE(shards.ok());
+  std::string first;
+  for (const std::uint64_t window : {512U, 513U, 1536U, 5000U, 4U << 20}) {
+    for (const std::uint32_t at_once : {1U, 3U, 16U}) {
+      const auto index = build_tar_index(*shards, std::vector<const RecordTable*>(shards->size()),
+                                         **source, {window, at_once}, {});
+      ASSERT_TRUE(index.ok()) << index.status().message();
+      ASSERT_EQ(index->records.size(), 70U);
+      if (first.empty()) first = encode_index(*index);
+      EXPECT_TRUE(encode_index(*index) == first) << window << " " << at_once;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace echoline::record
