@@ -106,17 +106,21 @@ void Batch::assemble() {
       assemble_fixed(field);
     }
   }
+  if (padded || place_.batch_use != 0) assemble_uses();
   if (!padded) return;
   assemble_fixed(ring.sample_id_field());
-  assemble_fixed(ring.use_field());
-  assemble_fixed(ring.row_flags_field());
-  auto* flags = reinterpret_cast<std::uint32_t*>(own_.back().values.get());
+  auto* flags = reinterpret_cast<std::uint32_t*>(assemble_fixed(ring.row_flags_field()));
   for (std::uint64_t row = valid_rows(); row < rows(); ++row) flags[row] |= shm::kRowPadded;
   attachment_->cursor.release(place_.first_sequence, place_.last_sequence);
   holds_ = false;
 }
 
-void Batch::assemble_fixed(const Field& field) {
+void Batch::assemble_uses() {
+  auto* uses = reinterpret_cast<std::uint32_t*>(assemble_fixed(attachment_->ring->use_field()));
+  for (std::uint32_t row = 0; row < rows(); ++row) uses[row] += place_.batch_use;
+}
+
+std::byte* Batch::assemble_fixed(const Field& field) {
   OwnRows made;
   made.field = &field;
   made.values = std::make_unique_for_overwrite<std::byte[]>(rows() * field.row_bytes);
@@ -126,6 +130,7 @@ void Batch::assemble_fixed(const Field& field) {
                 field.row_bytes);
   }
   own_.push_back(std::move(made));
+  return own_.back().values.get();
 }
 
 void Batch::assemble_ragged(const Field& field) {

@@ -17,6 +17,7 @@ struct Place {
   std::uint64_t first_sequence = 0;  // descriptors [first, last] cover the rows
   std::uint64_t last_sequence = 0;
   std::uint64_t arena_row = 0;    // absolute, of the slice's first row
+  std::uint32_t batch_use = 0;    // added to the rows' uses: under batch echo a slot comes again
   std::uint32_t row_in_slot = 0;  // of that row in its descriptor
 };
 
@@ -61,7 +62,8 @@ class Batch {
   const std::byte* fixed_rows(const Field& field) const;
   bool sound_offsets(const Field& field) const;
   void assemble();
-  void assemble_fixed(const Field& field);
+  void assemble_uses();
+  std::byte* assemble_fixed(const Field& field);
   void assemble_ragged(const Field& field);
   std::uint64_t source_row(std::uint64_t row) const;
 

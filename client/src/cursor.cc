@@ -6,6 +6,15 @@
 #include <cerrno>
 
 namespace echoline::client {
+namespace {
+
+// Differs between living threads; cheaper than asking for an id.
+const void* this_thread() {
+  static thread_local char mark;
+  return &mark;
+}
+
+}  // namespace
 
 Error Cursor::open(int fd, const shm::WriterPage& writer, std::uint32_t descriptor_count,
                    std::uint64_t first_sequence) {
@@ -18,19 +27,23 @@ Error Cursor::open(int fd, const shm::WriterPage& writer, std::uint32_t descript
   if (Error e = mapping_.map(0, fd, 0, shm::kPageBytes, true); !e.ok()) return e;
   page_ = reinterpret_cast<shm::CursorPage*>(mapping_.data());
   writer_ = &writer;
-  holds_.assign(descriptor_count, 0);
+  holds_.assign(descriptor_count, {});
   released_ = front_ = first_sequence;
   return {};
 }
 
 void Cursor::hold(std::uint64_t first, std::uint64_t last) {
   const std::lock_guard lock(mutex_);
-  for (std::uint64_t s = first; s <= last; ++s) ++holds_[s % holds_.size()];
+  for (std::uint64_t s = first; s <= last; ++s) {
+    Hold& hold = holds_[s % holds_.size()];
+    ++hold.batches;
+    hold.taker = this_thread();
+  }
 }
 
 void Cursor::release(std::uint64_t first, std::uint64_t last) {
   const std::lock_guard lock(mutex_);
-  for (std::uint64_t s = first; s <= last; ++s) --holds_[s % holds_.size()];
+  for (std::uint64_t s = first; s <= last; ++s) --holds_[s % holds_.size()].batches;
   release_prefix();
 }
 
@@ -42,15 +55,17 @@ void Cursor::advance(std::uint64_t front) {
 
 void Cursor::release_prefix() {
   std::uint64_t count = released_;
-  while (count < front_ && holds_[count % holds_.size()] == 0) ++count;
+  while (count < front_ && holds_[count % holds_.size()].batches == 0) ++count;
   if (count == released_) return;
   released_ = count;
   shm::release(*writer_, *page_, count);
 }
 
-bool Cursor::trainer_blocks_writer(std::uint64_t published, std::uint32_t live) {
+Cursor::Blocker Cursor::blocker(std::uint64_t published, std::uint32_t live) {
   const std::lock_guard lock(mutex_);
-  return released_ < front_ && published - released_ >= live;
+  if (released_ >= front_ || published - released_ < live) return Blocker::kNone;
+  const bool own = holds_[released_ % holds_.size()].taker == this_thread();
+  return own ? Blocker::kOwn : Blocker::kOtherThread;
 }
 
 void Cursor::begin_wait(std::uint64_t since_ns) {

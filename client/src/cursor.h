@@ -29,22 +29,29 @@ class Cursor {
   // The same after a batch was given out: the trainer's next one begins at that row.
   void give_out(std::uint64_t front, std::uint32_t next_epoch, std::uint64_t next_row);
 
-  // Whether the trainer itself holds so much that the writer can't publish: `live` at most are
-  // published and not released.
-  bool trainer_blocks_writer(std::uint64_t published, std::uint32_t live);
+  // Whether the writer can't publish because of a batch that is out: `live` descriptors at most are
+  // published and not released. kOwn: the calling thread took that batch, so that nobody gives it
+  // back while it waits.
+  enum class Blocker { kNone, kOwn, kOtherThread };
+  Blocker blocker(std::uint64_t published, std::uint32_t live);
 
   // Told to the daemon. One wait at a time is counted, whatever the number of threads.
   void begin_wait(std::uint64_t since_ns);
   void end_wait();
 
  private:
+  struct Hold {
+    std::uint32_t batches = 0;    // that are out
+    const void* taker = nullptr;  // the thread that took the last one
+  };
+
   void release_prefix();
 
   Mapping mapping_;
   shm::CursorPage* page_ = nullptr;
   const shm::WriterPage* writer_ = nullptr;
   std::mutex mutex_;
-  std::vector<std::uint32_t> holds_;  // batches that are out, per descriptor
+  std::vector<Hold> holds_;  // per descriptor
   std::uint64_t released_ = 0;
   std::uint64_t front_ = 0;
   std::uint64_t batches_ = 0;

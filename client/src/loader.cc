@@ -14,6 +14,8 @@ constexpr std::uint64_t kSliceNs = 50'000'000;
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 // A writer that failed sends its reason through the door; if it doesn't, we say so without it.
 constexpr std::uint64_t kReasonNs = 500'000'000;
+// How long another thread may take over a batch before the wait for its slot ends as LEASE_HELD.
+constexpr std::uint64_t kLeaseElsewhereNs = 10'000'000'000;
 
 std::uint64_t deadline_of(std::int64_t timeout_ms, std::uint64_t now_ns) {
   if (timeout_ms < 0) return kNever;
@@ -119,12 +121,14 @@ Error Loader::pump_connector() {
   return {};
 }
 
-Error Loader::daemon_gone() {
+void Loader::daemon_gone() {
   door_.reset();
   if (options_.reattach_ms == 0) {
-    return fail({ECHOLINE_DAEMON_GONE,
-                 "the daemon went away; start it again and resume from a saved state, or attach "
-                 "with a reattach time"});
+    final_ = {
+        ECHOLINE_DAEMON_GONE,
+        "the daemon went away; start it again and resume from a saved state, or attach with a "
+        "reattach time"};
+    return;
   }
   AttachWish wish = options_.wish;
   wish.reattaching = true;
@@ -137,22 +141,39 @@ Error Loader::daemon_gone() {
   wish.plan_version = header.plan_version;
   std::copy(std::begin(header.fingerprint), std::end(header.fingerprint), wish.fingerprint.begin());
   connector_.start(std::move(wish), deadline_of(options_.reattach_ms, shm::futex_clock_ns()), true);
-  return {ECHOLINE_TIMEOUT, "the daemon went away"};
 }
 
-// When nothing is ready: is there still somebody who could publish?
-Error Loader::check_daemon() {
+// A batch that another thread took will come back soon; one that it keeps must not hang this one
+// for ever.
+Error Loader::check_lease() {
+  Error waits = {ECHOLINE_TIMEOUT, "no batch was ready in time"};
+  if (!reader_.blocked_by_other_thread()) {
+    blocked_since_ns_ = 0;
+    return waits;
+  }
+  const std::uint64_t now = shm::futex_clock_ns();
+  if (blocked_since_ns_ == 0) blocked_since_ns_ = now;
+  if (now - blocked_since_ns_ < kLeaseElsewhereNs) return waits;
+  blocked_since_ns_ = 0;
+  return reader_.lease_held();
+}
+
+// When nothing is ready: is there still somebody who could publish? Sets final_, or begins to
+// re-attach.
+void Loader::check_daemon() {
   const bool alive = door_->poll_alive();
-  if (door_->verdict()) return fail(*door_->verdict());
-  if (!alive) return daemon_gone();
-  if (shm::read_state(reader_.attachment()->ring->writer()) == shm::kWriterFailed) {
+  if (door_->verdict()) {
+    final_ = *door_->verdict();
+  } else if (!alive) {
+    daemon_gone();
+  } else if (shm::read_state(reader_.attachment()->ring->writer()) == shm::kWriterFailed) {
     const std::uint64_t now = shm::futex_clock_ns();
     if (failing_since_ns_ == 0) failing_since_ns_ = now;
     if (now - failing_since_ns_ > kReasonNs) {
-      return fail({ECHOLINE_INTERNAL, "the stream failed; the daemon's log says why"});
+      final_ = {ECHOLINE_INTERNAL, "the stream failed; the daemon's log says why"};
     }
   }
-  return {ECHOLINE_TIMEOUT, "no batch was ready in time"};
+  if (!final_.ok()) door_.reset();
 }
 
 Error Loader::step(std::unique_ptr<Batch>* batch) {
@@ -164,8 +185,12 @@ Error Loader::step(std::unique_ptr<Batch>* batch) {
     if (batch == nullptr) return {};
     Error e = reader_.try_next(*batch);
     if (e.code() == ECHOLINE_DATA_LOSS) return fail(e);
-    if (e.code() != ECHOLINE_TIMEOUT) return e;
-    if (Error gone = check_daemon(); door_ != nullptr || !final_.ok()) return gone;
+    if (e.code() == ECHOLINE_TIMEOUT) e = check_lease();
+    if (e.code() != ECHOLINE_TIMEOUT && e.code() != ECHOLINE_LEASE_HELD) return e;
+    // Also before LEASE_HELD: what is held of a dead daemon's ring is in nobody's way.
+    check_daemon();
+    if (!final_.ok()) return final_;
+    if (door_ != nullptr) return e;
   }
 }
 

@@ -44,8 +44,9 @@ class Loader {
   // One look, under the lock: TIMEOUT if the caller is to sleep.
   Error step(std::unique_ptr<Batch>* batch);
   Error pump_connector();
-  Error check_daemon();
-  Error daemon_gone();
+  Error check_lease();
+  void check_daemon();
+  void daemon_gone();
   Error fail(Error error);
   Error check_attached() const;
   template <typename Look>
@@ -59,6 +60,7 @@ class Loader {
   Reader reader_;
   bool attached_once_ = false;
   std::uint64_t failing_since_ns_ = 0;
+  std::uint64_t blocked_since_ns_ = 0;
   Error final_;  // what every further call returns
 };
 

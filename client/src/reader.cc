@@ -88,13 +88,18 @@ Error Reader::early_end(const shm::Descriptor& descriptor) {
   return {};
 }
 
-Error Reader::not_ready() const {
-  if (attachment_->cursor.trainer_blocks_writer(published_, header().descriptors_live)) {
-    return {ECHOLINE_LEASE_HELD,
-            "the trainer itself holds all " + std::to_string(header().descriptors_live) +
-                " published batches, so that no further one can come: copy batches that are kept "
-                "(batch.copy() in Python), release them, or raise publish.slots"};
-  }
+Error Reader::lease_held() const {
+  return {ECHOLINE_LEASE_HELD,
+          "the trainer itself holds what the next batch needs: " +
+              std::to_string(header().descriptors_live) +
+              " batches are published and the oldest is not given back; copy batches that are kept "
+              "(batch.copy() in Python), release them, or raise publish.slots"};
+}
+
+Error Reader::not_ready() {
+  const auto blocker = attachment_->cursor.blocker(published_, header().descriptors_live);
+  if (blocker == Cursor::Blocker::kOwn) return lease_held();
+  blocked_by_other_ = blocker == Cursor::Blocker::kOtherThread;
   return {ECHOLINE_TIMEOUT, "no batch was ready in time"};
 }
 
@@ -146,6 +151,7 @@ Error Reader::locate(Place& place, BatchFacts& facts) {
   const shm::Descriptor& last = ring.descriptor(place.last_sequence);
   if (last_row - last.row >= last.valid_rows) return broken("a batch has fewer rows than planned");
   place.row_in_slot = static_cast<std::uint32_t>(first_row - first.row);
+  place.batch_use = first.batch_use;
   place.arena_row = first.arena_row + place.row_in_slot;
   facts.position = position_;
   facts.step = position_.row / cut_.batch_size;

@@ -37,6 +37,9 @@ class Reader {
   const std::vector<shm::FactorEntry>& changes() const { return changes_; }
   // What try_next saw last: the value to sleep on.
   std::uint64_t seen_published() const { return published_; }
+  // After TIMEOUT: a batch that another thread took keeps the writer from publishing.
+  bool blocked_by_other_thread() const { return blocked_by_other_; }
+  Error lease_held() const;
   // Batches of a whole epoch; none if the factor can change.
   std::optional<std::uint64_t> steps_per_epoch() const;
 
@@ -55,7 +58,7 @@ class Reader {
   // OK: place and facts are filled. CANCELLED: the epoch's end was found, look again.
   Error locate(Place& place, BatchFacts& facts);
   Error check_run(std::uint64_t last_sequence);
-  Error not_ready() const;
+  Error not_ready();
   void step_over(const BatchFacts& facts, std::uint64_t last_sequence);
 
   std::shared_ptr<Attachment> attachment_;
@@ -66,7 +69,8 @@ class Reader {
   std::uint64_t published_ = 0;
   std::optional<std::uint64_t> end_;  // rows of the position's epoch, as a descriptor said
   bool begun_ = false;                // a batch of the position's epoch was given out in this loop
-  bool pending_end_ = false;          // the next call says END_OF_EPOCH
+  bool blocked_by_other_ = false;
+  bool pending_end_ = false;  // the next call says END_OF_EPOCH
 };
 
 }  // namespace echoline::client

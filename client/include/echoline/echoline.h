@@ -199,9 +199,9 @@ ECHOLINE_API int echoline_loader_get_field(echoline_loader* loader, uint32_t ind
 /* ---- batches ---- */
 
 /* The next batch of this rank. OK: *batch is to be released. END_OF_EPOCH, TIMEOUT: see there.
- * LEASE_HELD: at once, when nothing can come before this trainer releases something. While the
- * daemon is away, waits for its return up to reattach_ms. A ready batch takes well under a
- * microsecond and no system call. */
+ * LEASE_HELD: at once, when nothing can come before a batch is released that this very thread took;
+ * after 10 s, when another thread took it. While the daemon is away, waits for its return up to
+ * reattach_ms. A ready batch takes well under a microsecond and no system call. */
 ECHOLINE_API int echoline_next(echoline_loader* loader, int64_t timeout_ms, echoline_batch** batch);
 /* Gives the batch's slot back: no pointer into it may be used from here on. NULL is fine. */
 ECHOLINE_API void echoline_batch_release(echoline_batch* batch);

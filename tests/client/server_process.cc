@@ -1,0 +1,59 @@
+#include "client/server_process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+
+namespace echoline::test {
+
+ServerProcess::ServerProcess(std::vector<std::string> arguments)
+    : arguments_(std::move(arguments)) {
+  char dir[] = "/tmp/echoline-test-XXXXXX";
+  if (mkdtemp(dir) == nullptr) throw std::runtime_error("mkdtemp");
+  dir_ = dir;
+  start_again();
+}
+
+ServerProcess::~ServerProcess() {
+  kill();
+  std::error_code ignored;
+  std::filesystem::remove_all(dir_, ignored);
+}
+
+void ServerProcess::start_again() {
+  int out[2];
+  if (pipe2(out, O_CLOEXEC) != 0) throw std::runtime_error("pipe");
+  std::vector<std::string> words = {ECHOLINE_RING_SERVER, "dir=" + dir_};
+  words.insert(words.end(), arguments_.begin(), arguments_.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  pid_ = fork();
+  if (pid_ == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dup2(out[1], STDOUT_FILENO);
+    execv(argv[0], argv.data());
+    _exit(127);
+  }
+  close(out[1]);
+  char byte = 0;
+  const bool ready = read(out[0], &byte, 1) == 1;
+  close(out[0]);
+  if (!ready) throw std::runtime_error("ring_server did not start");
+}
+
+void ServerProcess::kill() {
+  if (pid_ < 0) return;
+  ::kill(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+}
+
+}  // namespace echoline::test

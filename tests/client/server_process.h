@@ -1,0 +1,31 @@
+// The ring_server of this folder as a process in a folder of its own, to be killed.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace echoline::test {
+
+// Killed and cleaned up at its end.
+class ServerProcess {
+ public:
+  // Arguments as "batch=4"; ready when this returns.
+  explicit ServerProcess(std::vector<std::string> arguments = {});
+  ~ServerProcess();
+  ServerProcess(const ServerProcess&) = delete;
+  ServerProcess& operator=(const ServerProcess&) = delete;
+
+  const std::string& dir() const { return dir_; }
+  pid_t pid() const { return pid_; }
+  void kill();  // SIGKILL, and waits for its end
+  void start_again();
+
+ private:
+  std::string dir_;
+  std::vector<std::string> arguments_;
+  pid_t pid_ = -1;
+};
+
+}  // namespace echoline::test

@@ -1,0 +1,17 @@
+// A state is text from a checkpoint: nothing in it may do more than be refused, and what is taken
+// is written the same.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "state_json.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace echoline::client;
+  State state;
+  if (!parse_state({reinterpret_cast<const char*>(data), size}, state).ok()) return 0;
+  State again;
+  if (!parse_state(write_state(state), again).ok()) std::abort();
+  if (write_state(again) != write_state(state)) std::abort();
+  return 0;
+}
