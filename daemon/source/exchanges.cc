@@ -55,6 +55,17 @@ Verdict transport_verdict(const HttpResult& result) {
   }
 }
 
+Status too_slow(std::uint64_t timeout_ns) {
+  return Status(Code::kDeadlineExceeded,
+                fmt::format("less than {} bytes came in {:.1f} s", kProgressBytes,
+                            static_cast<double>(timeout_ns) / 1e9));
+}
+
+Status given_up(const Status& reason, std::uint32_t attempts) {
+  return Status(reason.code(),
+                fmt::format("{}; given up after attempt {}", reason.message(), attempts));
+}
+
 }  // namespace
 
 // One exchange and its current attempt.
@@ -106,6 +117,7 @@ class Exchanges::Running : public HttpSink {
   const std::uint64_t id_;
   std::unique_ptr<Exchange> exchange_;
   std::uint32_t failures_ = 0;
+  Status last_failure_;
   std::uint64_t due_ns_ = 0;  // of the next attempt, while waiting for it
 
   std::uint64_t give_up_ns(std::uint64_t timeout_ns) const { return progress_ns_ + timeout_ns; }
@@ -152,6 +164,25 @@ void Exchanges::step(std::uint64_t deadline_ns, std::vector<ExchangeResult>& end
   results_.clear();
   transfers_.step(std::min(deadline_ns, next_due_ns()), results_);
   for (const HttpResult& result : results_) settle(result, ended);
+  end_too_slow(monotonic_ns(), ended);
+}
+
+// Attempts that trickle never stall, so they are looked at from here.
+void Exchanges::end_too_slow(std::uint64_t now_ns, std::vector<ExchangeResult>& ended) {
+  if (now_ns < slow_check_ns_) return;
+  slow_check_ns_ = now_ns + limits_.timeout_ns / 8;
+  for (auto at = running_.begin(); at != running_.end();) {
+    const auto next = std::next(at);
+    Running* const running = at->second.get();
+    if (now_ns > running->give_up_ns(limits_.timeout_ns)) {
+      transfers_.cancel(running->id_);
+      std::erase(waiting_, running);
+      Status reason =
+          running->failures_ > 0 ? running->last_failure_ : too_slow(limits_.timeout_ns);
+      finish(at, given_up(reason, running->failures_ + 1), ended);
+    }
+    at = next;
+  }
 }
 
 void Exchanges::settle(const HttpResult& result, std::vector<ExchangeResult>& ended) {
@@ -165,10 +196,9 @@ void Exchanges::settle(const HttpResult& result, std::vector<ExchangeResult>& en
   running.due_ns_ = monotonic_ns() + pause;
   if (running.due_ns_ >= running.give_up_ns(limits_.timeout_ns) ||
       running.failures_ >= limits_.attempts_max) {
-    Status status(verdict.status.code(), fmt::format("{}; given up after attempt {}",
-                                                     verdict.status.message(), running.failures_));
-    return finish(at, std::move(status), ended);
+    return finish(at, given_up(verdict.status, running.failures_), ended);
   }
+  running.last_failure_ = std::move(verdict.status);
   counters_.retried.fetch_add(1, std::memory_order_relaxed);
   waiting_.push_back(&running);
 }

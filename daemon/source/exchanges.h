@@ -59,6 +59,7 @@ class Exchanges {
   void settle(const HttpResult& result, std::vector<ExchangeResult>& ended);
   void finish(RunningMap::iterator at, Status status, std::vector<ExchangeResult>& ended);
   void start_due(std::uint64_t now_ns);
+  void end_too_slow(std::uint64_t now_ns, std::vector<ExchangeResult>& ended);
   std::uint64_t next_due_ns() const;
 
   const ExchangeLimits limits_;
@@ -68,6 +69,7 @@ class Exchanges {
   std::vector<HttpResult> results_;
   std::uint64_t jitter_seed_;
   std::uint32_t jitter_draws_ = 0;
+  std::uint64_t slow_check_ns_ = 0;
   HttpTransfers transfers_;  // last: its transfers point into running_
 };
 

@@ -214,9 +214,10 @@ class HttpTransfers::Loop {
     set(easy, CURLOPT_NOSIGNAL, 1L);
     set(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     set(easy, CURLOPT_CONNECTTIMEOUT_MS, to_ms(options_.stall_ns));
+    // Refused, and not needed, where a handle still has its buffer from before.
     const std::size_t buffer = kBufferBytesAll / options_.connections_max;
-    set(easy, CURLOPT_BUFFERSIZE,
-        static_cast<long>(std::clamp<std::size_t>(buffer, 16 << 10, 512 << 10)));
+    curl_easy_setopt(easy, CURLOPT_BUFFERSIZE,
+                     static_cast<long>(std::clamp<std::size_t>(buffer, 16 << 10, 512 << 10)));
     if (!options_.ca_file.empty()) set(easy, CURLOPT_CAINFO, options_.ca_file.c_str());
     set(easy, CURLOPT_ERRORBUFFER, transfer.error.data());
     set(easy, CURLOPT_HEADERFUNCTION, &on_header);
@@ -253,8 +254,9 @@ class HttpTransfers::Loop {
     HttpResult result{id, transfer.stopped ? HttpEnd::kStopped : end_of(code), {}};
     if (result.end != HttpEnd::kComplete && result.end != HttpEnd::kStopped)
       result.error = transfer.error[0] != 0 ? transfer.error.data() : curl_easy_strerror(code);
+    if (result.end == HttpEnd::kComplete) spare_.push_back(detach(transfer));
     ended.push_back(std::move(result));
-    remove(found);
+    transfers_.erase(found);
   }
 
   // curl counts stalls in whole seconds and below a rate; ours are to the byte and a fraction of a
@@ -277,9 +279,14 @@ class HttpTransfers::Loop {
 
   std::uint64_t check_ns() const { return options_.stall_ns / 8 + 1; }
 
+  // Takes the handle out of the loop; its connection stays for others if the response is complete.
+  Easy detach(Transfer& transfer) {
+    curl_multi_remove_handle(multi_, transfer.easy.get());
+    return std::move(transfer.easy);
+  }
+
   void remove(Transfers::iterator at) {
-    curl_multi_remove_handle(multi_, at->second->easy.get());
-    if (spare_.size() < options_.connections_max) spare_.push_back(std::move(at->second->easy));
+    detach(*at->second);
     transfers_.erase(at);
   }
 

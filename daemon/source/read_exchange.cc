@@ -88,7 +88,10 @@ bool ReadExchange::consume(std::span<const std::byte> bytes) {
 }
 
 Verdict ReadExchange::complete() {
-  if (body_too_long_) return broken("the body is longer than announced");
+  if (body_too_long_) {
+    scatter_.rewind();  // nothing of such an answer is to be believed
+    return broken("the body is longer than announced");
+  }
   if (!scatter_.done())
     return broken(
         fmt::format("the body ended {} bytes too early", scatter_.end() - scatter_.position()));

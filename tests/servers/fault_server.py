@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""A store that fails in the way an object's name asks for: s3://any-bucket/BEHAVIOUR-COUNT-NAME behaves so
+for its first COUNT GETs and well from then on. Every object has the bytes of content() and the ETag
+"v1"; HEAD is always well. Prints {"endpoint", "pid"} when ready; ends with its parent or on SIGTERM."""
+
+import argparse
+import http.server
+import os
+import re
+import socket
+import struct
+import threading
+import time
+
+from starter import announce, end_with_parent, exit_on_sigterm
+
+OBJECT_BYTES = 1 << 20
+
+
+def content():
+    return b"".join(struct.pack("<I", (i * 2654435761) & 0xFFFFFFFF) for i in range(OBJECT_BYTES // 4))
+
+
+CONTENT = content()
+COUNTS = {}
+COUNTS_LOCK = threading.Lock()
+
+
+def error_xml(code, message, extra=""):
+    return f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>{message}</Message>{extra}</Error>"
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def log_message(self, *_):
+        pass
+
+    def do_HEAD(self):
+        self.send_response(200)
+        self.send_header("Content-Length", str(OBJECT_BYTES))
+        self.send_header("ETag", '"v1"')
+        self.end_headers()
+
+    def do_GET(self):
+        if "list-type=2" in self.path:
+            return self.listing()
+        behaviour, count = self.behaviour()
+        with COUNTS_LOCK:
+            COUNTS[self.path] = COUNTS.get(self.path, 0) + 1
+            nth = COUNTS[self.path]
+        if nth > count:
+            behaviour = "ok"
+        getattr(self, "get_" + behaviour)()
+
+    def behaviour(self):
+        match = re.match(r"([a-z0-9]+)-(\d+)-", self.path.rsplit("/", 1)[1])
+        return (match[1], int(match[2])) if match else ("ok", 0)
+
+    def listing(self):
+        bodies = {
+            "loop-bucket": "<ListBucketResult><IsTruncated>true</IsTruncated>"
+                           "<NextContinuationToken>again</NextContinuationToken></ListBucketResult>",
+            "html-bucket": "<html><body>Please log in</body></html>",
+        }
+        self.answer(200, bodies.get(self.path.split("/")[1], error_xml("NoSuchBucket", "none")).encode())
+
+    def wanted(self):
+        match = re.match(r"bytes=(\d+)-(\d+)$", self.headers.get("Range", ""))
+        return (int(match[1]), min(int(match[2]), OBJECT_BYTES - 1)) if match else (0, OBJECT_BYTES - 1)
+
+    def answer(self, status, body, headers=()):
+        self.send_response(status)
+        for name, value in headers:
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def part_headers(self, shift=0, etag="v1", length=None, total=OBJECT_BYTES):
+        first, last = self.wanted()
+        self.send_response(206)
+        self.send_header("ETag", f'"{etag}"')
+        self.send_header("Content-Range", f"bytes {first + shift}-{last + shift}/{total}")
+        self.send_header("Content-Length", str(last - first + 1 if length is None else length))
+        self.end_headers()
+        return CONTENT[first:last + 1]
+
+    def get_ok(self):
+        self.wfile.write(self.part_headers())
+
+    def get_slow503(self):
+        self.answer(503, error_xml("SlowDown", "Please reduce your request rate.").encode())
+
+    def get_busy429(self):
+        self.answer(429, b"", [("Retry-After", "1")])
+
+    def get_error500(self):
+        self.answer(500, b"<html>oops</html>")
+
+    def get_denied(self):
+        self.answer(403, error_xml("AccessDenied", "no " + self.headers.get("Authorization", "")).encode())
+
+    def get_moved(self):
+        self.answer(301, error_xml("PermanentRedirect", "elsewhere").encode(),
+                    [("x-amz-bucket-region", "eu-west-1")])
+
+    def get_short(self):
+        body = self.part_headers()
+        self.wfile.write(body[:len(body) // 2])
+        self.close_connection = True
+
+    def get_reset(self):
+        body = self.part_headers()
+        self.wfile.write(body[:len(body) // 2])
+        self.wfile.flush()
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.connection.close()
+        self.close_connection = True
+
+    def get_stall(self):
+        body = self.part_headers()
+        self.wfile.write(body[:len(body) // 2])
+        self.wfile.flush()
+        time.sleep(20)
+        self.close_connection = True
+
+    def get_silent(self):
+        time.sleep(20)
+        self.close_connection = True
+
+    def get_drip(self):
+        for byte in self.part_headers():
+            self.wfile.write(bytes([byte]))
+            self.wfile.flush()
+            time.sleep(0.05)
+
+    def get_contradict(self):
+        first, last = self.wanted()
+        body = self.part_headers(length=(last - first + 1) // 2)
+        self.wfile.write(body[:len(body) // 2])
+
+    def get_shifted(self):
+        self.wfile.write(self.part_headers(shift=1))
+
+    def get_grown(self):
+        self.wfile.write(self.part_headers(total=OBJECT_BYTES + 1))
+
+    def get_changed(self):
+        self.wfile.write(self.part_headers(etag="v2"))
+
+    def get_whole(self):
+        self.answer(200, CONTENT, [("ETag", '"v1"')])
+
+    def get_chunked(self):
+        first, last = self.wanted()
+        self.send_response(206)
+        self.send_header("Content-Range", f"bytes {first}-{last}/{OBJECT_BYTES}")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for at in range(first, last + 1, 5000):
+            piece = CONTENT[at:min(at + 5000, last + 1)]
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+        self.wfile.write(b"0\r\n\r\n")
+
+    def get_endless(self):
+        first, last = self.wanted()
+        self.send_response(206)
+        self.send_header("Content-Range", f"bytes {first}-{last}/{OBJECT_BYTES}")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for _ in range(1000):
+            self.wfile.write(b"%x\r\n%s\r\n" % (65536, bytes(65536)))
+
+    def get_garbage(self):
+        self.wfile.write(b"\x00\xff\x00\xff not http\r\n\r\n")
+        self.close_connection = True
+
+
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def handle_error(self, *_):
+        pass  # clients that hang up are what this server is for
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.parse_args()
+    end_with_parent()
+    exit_on_sigterm()
+    server = Server(("127.0.0.1", 0), Handler)
+    announce(endpoint=f"http://127.0.0.1:{server.server_port}", pid=os.getpid())
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,183 @@
+// A store that fails in every way it can: never a wrong byte, never a hang, the documented error.
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "servers/server_process.h"
+#include "source/reading.h"
+
+namespace echoline::source {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr std::size_t kObjectBytes = 1 << 20;
+
+std::string object_content() {
+  std::string bytes(kObjectBytes, 0);
+  for (std::uint32_t i = 0; i < kObjectBytes / 4; ++i) {
+    const std::uint32_t word = i * 2654435761U;
+    std::memcpy(&bytes[i * 4], &word, 4);
+  }
+  return bytes;
+}
+
+class FaultTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { server_ = std::make_unique<ServerProcess>("fault_server.py"); }
+  static void TearDownTestSuite() { server_.reset(); }
+
+  void SetUp() override {
+    ASSERT_TRUE(server_->ready()) << "tests/servers/fault_server.py did not start";
+    ::setenv("AWS_ACCESS_KEY_ID", "fault-access-key", 1);
+    ::setenv("AWS_SECRET_ACCESS_KEY", "fault-secret-key", 1);
+    open(2'000'000'000);
+  }
+
+  void open(std::uint64_t timeout_ns) {
+    v1::Read read;
+    read.add_url("s3://bucket/ok");
+    read.set_endpoint(server_->fact("endpoint"));
+    read.set_timeout(timeout_ns);
+    auto opened = open_source(read);
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    source_ = std::move(opened).value();
+  }
+
+  // Reads two segments of an object that behaves so; the bytes are checked if the read is good.
+  Status read(const std::string& behaviour) {
+    static const std::string content = object_content();
+    std::string first(300'000, 0);
+    std::string second(400'000, 0);
+    const ObjectInfo object = {"s3://bucket/" + behaviour + "-" + std::to_string(++reads_),
+                               kObjectBytes, "v1"};
+    source_->submit({1, object, {{1000, bytes_of(first)}, {500'000, bytes_of(second)}}});
+    Status status = wait_for(*source_, 1)[1];
+    if (status.ok()) {
+      EXPECT_TRUE(first == content.substr(1000, first.size())) << behaviour;
+      EXPECT_TRUE(second == content.substr(500'000, second.size())) << behaviour;
+    }
+    return status;
+  }
+
+  std::uint64_t retried() const { return source_->counters().requests_retried; }
+
+  std::unique_ptr<Source> source_;
+  int reads_ = 0;
+  static std::unique_ptr<ServerProcess> server_;
+};
+
+std::unique_ptr<ServerProcess> FaultTest::server_;
+
+TEST_F(FaultTest, failures_that_pass_are_retried_until_the_bytes_are_there) {
+  for (const char* behaviour : {"slow503-3", "error500-1", "short-2", "reset-2", "contradict-1",
+                                "shifted-1", "garbage-1", "endless-1"}) {
+    const std::uint64_t before = retried();
+    const Status status = read(behaviour);
+    EXPECT_TRUE(status.ok()) << behaviour << ": " << status.message();
+    EXPECT_GT(retried(), before) << behaviour;
+  }
+}
+
+TEST_F(FaultTest, a_stall_and_a_silence_are_given_up_and_tried_again) {
+  EXPECT_TRUE(read("stall-1").ok());
+  EXPECT_TRUE(read("silent-1").ok());
+  EXPECT_EQ(retried(), 2U);
+}
+
+TEST_F(FaultTest, a_store_that_says_when_to_come_back_is_obeyed) {
+  const std::uint64_t start = monotonic_ns();
+  EXPECT_TRUE(read("busy429-1").ok());
+  EXPECT_GE(monotonic_ns() - start, kSecondNs);
+}
+
+TEST_F(FaultTest, odd_but_right_answers_are_understood) {
+  for (const char* behaviour : {"whole-9", "chunked-9"}) {
+    const Status status = read(behaviour);
+    EXPECT_TRUE(status.ok()) << behaviour << ": " << status.message();
+  }
+  EXPECT_EQ(retried(), 0U);
+}
+
+TEST_F(FaultTest, what_never_passes_ends_within_the_time_out_with_its_reason) {
+  open(800'000'000);
+  const std::pair<const char*, const char*> cases[] = {
+      {"slow503-999", "503 SlowDown (Please reduce your request rate.)"},
+      {"error500-999", "answered 500"},
+      {"silent-999", "the server stalled"},
+      {"drip-999", "given up after attempt"},
+      {"shifted-999", "the answer is for"},
+      {"garbage-999", "the transfer broke"}};
+  for (const auto& [behaviour, text] : cases) {
+    const std::uint64_t start = monotonic_ns();
+    const Status status = read(behaviour);
+    EXPECT_FALSE(status.ok()) << behaviour;
+    EXPECT_THAT(status.message(), AllOf(HasSubstr(text), HasSubstr(behaviour)));
+    EXPECT_LT(monotonic_ns() - start, 5 * kSecondNs) << behaviour;
+  }
+}
+
+TEST_F(FaultTest, what_cannot_pass_is_final_at_once) {
+  EXPECT_EQ(read("denied-999").code(), Code::kPermissionDenied);
+  EXPECT_EQ(read("changed-999").code(), Code::kFailedPrecondition);
+  EXPECT_EQ(read("grown-999").code(), Code::kFailedPrecondition);
+  const Status moved = read("moved-999");
+  EXPECT_EQ(moved.code(), Code::kInvalidArgument);
+  EXPECT_THAT(moved.message(), HasSubstr("set `region: eu-west-1`"));
+  EXPECT_EQ(retried(), 0U);
+}
+
+TEST_F(FaultTest, a_store_that_repeats_our_keys_does_not_get_them_into_messages) {
+  EXPECT_THAT(read("denied-999").message(),
+              AllOf(HasSubstr("AccessDenied"), Not(HasSubstr("fault-access-key")),
+                    Not(HasSubstr("fault-secret-key"))));
+}
+
+TEST_F(FaultTest, an_endless_listing_is_noticed) {
+  EXPECT_THAT(source_->list("s3://loop-bucket/*").status().message(), HasSubstr("repeats a page"));
+}
+
+TEST_F(FaultTest, a_listing_that_is_none_is_an_error) {
+  open(500'000'000);
+  EXPECT_THAT(source_->list("s3://html-bucket/*").status().message(),
+              HasSubstr("can't be understood"));
+}
+
+TEST_F(FaultTest, good_reads_go_on_beside_failing_ones) {
+  static const std::string content = object_content();
+  const ObjectInfo good = {"s3://bucket/fine", kObjectBytes, "v1"};
+  const ObjectInfo bad = {"s3://bucket/silent-999-beside", kObjectBytes, "v1"};
+  std::string lost(1000, 0);
+  source_->submit({0, bad, {{0, bytes_of(lost)}}});
+  for (std::uint64_t i = 1; i <= 50; ++i) {
+    std::string bytes(1000, 0);
+    source_->submit({i, good, {{i * 1000, bytes_of(bytes)}}});
+    EXPECT_TRUE(wait_for(*source_, 1)[i].ok());
+    EXPECT_EQ(bytes, content.substr(i * 1000, 1000));
+  }
+  EXPECT_EQ(source_->counters().in_flight, 1U);
+  EXPECT_FALSE(wait_for(*source_, 1)[0].ok());
+}
+
+TEST_F(FaultTest, a_source_can_be_destroyed_in_mid_transfer) {
+  std::string bytes(1000, 0);
+  const ObjectInfo object = {"s3://bucket/silent-999-left", kObjectBytes, "v1"};
+  source_->submit({0, object, {{0, bytes_of(bytes)}}});
+  std::vector<ReadResult> done;
+  source_->poll(monotonic_ns() + kSecondNs / 20, done);
+  source_.reset();
+}
+
+TEST_F(FaultTest, wake_ends_a_poll) {
+  std::vector<ReadResult> done;
+  source_->wake();
+  const std::uint64_t start = monotonic_ns();
+  source_->poll(start + 60 * kSecondNs, done);
+  EXPECT_LT(monotonic_ns() - start, 5 * kSecondNs);
+}
+
+}  // namespace
+}  // namespace echoline::source

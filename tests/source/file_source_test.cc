@@ -1,0 +1,211 @@
+// Local files: listing, scattered reads, and files that change.
+#include "source/file_source.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "source/reading.h"
+
+namespace echoline::source {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class FileSourceTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/echoline-files-XXXXXX";
+    root_ = ::mkdtemp(name);
+    source_ = open();
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  std::unique_ptr<Source> open() {
+    v1::Read read;
+    read.add_url(root_ + "/*");
+    auto source = open_source(read);
+    EXPECT_TRUE(source.ok());
+    return std::move(source).value();
+  }
+
+  void write(const std::string& name, const std::string& bytes) {
+    fs::create_directories(fs::path(root_ + "/" + name).parent_path());
+    std::ofstream(root_ + "/" + name, std::ios::binary) << bytes;
+  }
+
+  // Names below the root that an address below the root lists.
+  std::vector<std::string> names(const std::string& pattern) {
+    const auto listed = source_->list(root_ + "/" + pattern);
+    EXPECT_TRUE(listed.ok()) << listed.status().message();
+    std::vector<std::string> result;
+    if (listed.ok())
+      for (const ObjectInfo& info : *listed) result.push_back(info.url.substr(root_.size() + 1));
+    return result;
+  }
+
+  ObjectInfo info(const std::string& name) { return source_->list(root_ + "/" + name)->at(0); }
+
+  std::string root_;
+  std::unique_ptr<Source> source_;
+};
+
+TEST_F(FileSourceTest, patterns_list_files_bytewise_sorted) {
+  for (const char* name : {"b.tar", "a.tar", "B.tar", "c.txt", "sub/d.tar", "sub/deep/e.tar"})
+    write(name, "x");
+  EXPECT_THAT(names("*.tar"), ElementsAre("B.tar", "a.tar", "b.tar"));
+  EXPECT_THAT(names("*/*.tar"), ElementsAre("sub/d.tar"));
+  EXPECT_THAT(names("[ac].*"), ElementsAre("a.tar", "c.txt"));
+  EXPECT_THAT(names("sub/"), ElementsAre("sub/d.tar", "sub/deep/e.tar"));
+  EXPECT_THAT(names("s*/deep/"), ElementsAre("sub/deep/e.tar"));
+  EXPECT_THAT(names("a.tar"), ElementsAre("a.tar"));
+}
+
+TEST_F(FileSourceTest, file_urls_list_file_urls) {
+  write("a.tar", "abc");
+  const auto listed = source_->list("file://" + root_ + "/*");
+  ASSERT_TRUE(listed.ok());
+  EXPECT_EQ(listed->at(0).url, "file://" + root_ + "/a.tar");
+  EXPECT_EQ(listed->at(0).bytes, 3U);
+  std::string bytes(3, 0);
+  EXPECT_TRUE(read_into(*source_, listed->at(0), 0, bytes).ok());
+  EXPECT_EQ(bytes, "abc");
+}
+
+TEST_F(FileSourceTest, a_missing_file_is_named_with_what_to_do) {
+  const Status status = source_->list(root_ + "/none.tar").status();
+  EXPECT_EQ(status.code(), Code::kNotFound);
+  EXPECT_THAT(status.message(), HasSubstr(root_ + "/none.tar"));
+  EXPECT_THAT(status.message(), HasSubstr("check the path"));
+  EXPECT_EQ(source_->list(root_ + "/*.none").status().code(), Code::kNotFound);
+  EXPECT_EQ(source_->list(root_ + "/none/").status().code(), Code::kNotFound);
+}
+
+TEST_F(FileSourceTest, a_folder_without_its_slash_is_explained) {
+  write("sub/a", "x");
+  EXPECT_THAT(source_->list(root_ + "/sub").status().message(), HasSubstr("end it in '/'"));
+}
+
+TEST_F(FileSourceTest, links_are_followed_and_loops_and_dangling_ones_are_errors) {
+  write("data/a", "x");
+  fs::create_symlink(root_ + "/data", root_ + "/link");
+  EXPECT_THAT(names("link/"), ElementsAre("link/a"));
+  fs::create_symlink(root_ + "/nowhere", root_ + "/data/dangling");
+  EXPECT_EQ(source_->list(root_ + "/data/").status().code(), Code::kNotFound);
+  fs::remove(root_ + "/data/dangling");
+  fs::create_symlink("..", root_ + "/data/up");
+  EXPECT_FALSE(source_->list(root_ + "/data/").ok());
+}
+
+TEST_F(FileSourceTest, scattered_segments_get_exactly_their_bytes) {
+  const std::string content = pattern_bytes(10 << 20);
+  write("big", content);
+  std::vector<std::string> parts = {std::string(1, 0), std::string(0, 0), std::string(5 << 20, 0),
+                                    std::string(4 << 20, 0), std::string(100, 0)};
+  const std::vector<std::uint64_t> offsets = {3, 4, 4, 4 + (5 << 20), (10 << 20) - 100};
+  ReadRequest request;
+  request.object = info("big");
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    request.segments.push_back({offsets[i], bytes_of(parts[i])});
+  source_->submit(std::move(request));
+  EXPECT_TRUE(wait_for(*source_, 1)[0].ok());
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    EXPECT_EQ(parts[i], content.substr(offsets[i], parts[i].size())) << i;
+  EXPECT_EQ(source_->counters().requests_ok, 1U);
+  EXPECT_EQ(source_->counters().bytes, 1U + (9 << 20) + 100);
+}
+
+TEST_F(FileSourceTest, hundreds_of_adjacent_segments_are_read) {
+  const std::string content = pattern_bytes(1000 * 10);
+  write("records", content);
+  std::string got(content.size(), 0);
+  ReadRequest request;
+  request.object = info("records");
+  for (std::size_t i = 0; i < 1000; ++i)
+    request.segments.push_back({i * 10, bytes_of(got).subspan(i * 10, 10)});
+  source_->submit(std::move(request));
+  EXPECT_TRUE(wait_for(*source_, 1)[0].ok());
+  EXPECT_EQ(got, content);
+}
+
+TEST_F(FileSourceTest, more_files_than_are_kept_open_are_read) {
+  std::vector<ObjectInfo> infos;
+  for (int i = 0; i < 300; ++i) write("f" + std::to_string(i), std::to_string(i));
+  for (int round = 0; round < 2; ++round)
+    for (int i = 0; i < 300; ++i) {
+      const ObjectInfo object = info("f" + std::to_string(i));
+      std::string bytes(object.bytes, 0);
+      ASSERT_TRUE(read_into(*source_, object, 0, bytes).ok());
+      ASSERT_EQ(bytes, std::to_string(i));
+    }
+}
+
+TEST_F(FileSourceTest, a_file_that_changed_is_a_failed_precondition_that_names_it) {
+  write("a", "before");
+  const ObjectInfo object = info("a");
+  std::string bytes(6, 0);
+  ASSERT_TRUE(read_into(*source_, object, 0, bytes).ok());
+  write("a", "behind");
+  const timespec times[2] = {{1000, 1}, {1000, 1}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, (root_ + "/a").c_str(), times, 0), 0);
+  const Status kept_open = read_into(*source_, object, 0, bytes);
+  EXPECT_EQ(kept_open.code(), Code::kFailedPrecondition);
+  EXPECT_THAT(kept_open.message(), HasSubstr(root_ + "/a"));
+  EXPECT_EQ(read_into(*open(), object, 0, bytes).code(), Code::kFailedPrecondition);
+}
+
+TEST_F(FileSourceTest, a_file_that_went_away_is_not_found) {
+  write("a", "x");
+  const ObjectInfo object = info("a");
+  fs::remove(root_ + "/a");
+  std::string bytes(1, 0);
+  EXPECT_EQ(read_into(*source_, object, 0, bytes).code(), Code::kNotFound);
+  EXPECT_EQ(source_->counters().requests_failed, 1U);
+}
+
+TEST_F(FileSourceTest, a_read_beyond_the_end_is_data_loss) {
+  write("a", "12345");
+  std::string bytes(3, 0);
+  const Status status = read_into(*source_, info("a"), 3, bytes);
+  EXPECT_EQ(status.code(), Code::kDataLoss);
+  EXPECT_THAT(status.message(), HasSubstr("it ends at byte 5"));
+}
+
+TEST_F(FileSourceTest, poll_returns_at_its_deadline_and_when_woken) {
+  std::vector<ReadResult> done;
+  const std::uint64_t start = monotonic_ns();
+  source_->poll(start + kSecondNs / 20, done);
+  EXPECT_GE(monotonic_ns() - start, kSecondNs / 20);
+  std::thread waker([this] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    source_->wake();
+  });
+  source_->poll(monotonic_ns() + 60 * kSecondNs, done);
+  EXPECT_LT(monotonic_ns() - start, 5 * kSecondNs);
+  waker.join();
+  EXPECT_TRUE(done.empty());
+}
+
+TEST_F(FileSourceTest, slots_are_bounded_and_come_back) {
+  write("a", "x");
+  const std::size_t slots = source_->slots_free();
+  std::vector<std::string> bytes(slots, std::string(1, 0));
+  for (std::size_t i = 0; i < slots; ++i) {
+    ReadRequest request{i, info("a"), {{0, bytes_of(bytes[i])}}};
+    source_->submit(std::move(request));
+  }
+  EXPECT_EQ(source_->slots_free(), 0U);
+  EXPECT_EQ(source_->counters().in_flight, slots);
+  wait_for(*source_, slots);
+  EXPECT_EQ(source_->slots_free(), slots);
+  EXPECT_EQ(source_->counters().in_flight, 0U);
+}
+
+}  // namespace
+}  // namespace echoline::source

@@ -1,0 +1,101 @@
+// What open_source refuses, and how it says so.
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+
+#include "source/reading.h"
+
+namespace echoline::source {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class OpenTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* name :
+         {"AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_REGION"})
+      ::unsetenv(name);
+    ::setenv("AWS_ACCESS_KEY_ID", "open-access-key", 1);
+    ::setenv("AWS_SECRET_ACCESS_KEY", "open-secret-key", 1);
+    read_.add_url("s3://bucket/*");
+    read_.set_endpoint("http://127.0.0.1:1");
+  }
+
+  Status status() { return open_source(read_).status(); }
+
+  v1::Read read_;
+};
+
+TEST_F(OpenTest, an_unreachable_endpoint_fails_soon_and_in_one_line) {
+  const std::uint64_t start = monotonic_ns();
+  const Status refused = status();
+  EXPECT_EQ(refused.code(), Code::kUnavailable);
+  EXPECT_THAT(refused.message(), AllOf(HasSubstr("s3://bucket/"), HasSubstr("check the endpoint"),
+                                       Not(HasSubstr("\n"))));
+  EXPECT_LT(monotonic_ns() - start, 10 * kSecondNs);
+}
+
+TEST_F(OpenTest, an_unknown_host_is_named) {
+  read_.set_endpoint("http://no-such-host.invalid:9000");
+  EXPECT_THAT(status().message(), HasSubstr("no-such-host.invalid"));
+}
+
+TEST_F(OpenTest, missing_keys_say_which_variable_to_set) {
+  ::unsetenv("AWS_ACCESS_KEY_ID");
+  EXPECT_EQ(status().code(), Code::kPermissionDenied);
+  EXPECT_THAT(status().message(),
+              AllOf(HasSubstr("set AWS_ACCESS_KEY_ID"), HasSubstr("anonymous")));
+}
+
+TEST_F(OpenTest, schemes_cannot_be_mixed) {
+  read_.add_url("/data/x.tar");
+  EXPECT_THAT(status().message(), HasSubstr("different schemes"));
+}
+
+TEST_F(OpenTest, no_url_is_refused) {
+  read_.clear_url();
+  EXPECT_THAT(status().message(), HasSubstr("read.url is missing"));
+}
+
+TEST_F(OpenTest, endpoints_and_regions_that_cannot_be_are_refused_without_their_passwords) {
+  for (const char* endpoint :
+       {"127.0.0.1:9000", "ftp://host", "http://", "http://user:password@host", "http://host/path",
+        "http://ho st", "http://host?x"}) {
+    read_.set_endpoint(endpoint);
+    EXPECT_EQ(status().code(), Code::kInvalidArgument) << endpoint;
+    EXPECT_THAT(status().message(), Not(HasSubstr("password")));
+  }
+  read_.set_endpoint("http://127.0.0.1:1");
+  read_.set_region("us east");
+  EXPECT_THAT(status().message(), HasSubstr("region \"us east\""));
+}
+
+TEST_F(OpenTest, the_endpoint_may_come_from_the_environment) {
+  read_.clear_endpoint();
+  ::setenv("AWS_ENDPOINT_URL", "http://from-environment.invalid", 1);
+  EXPECT_THAT(status().message(), HasSubstr("from-environment.invalid"));
+  ::unsetenv("AWS_ENDPOINT_URL");
+}
+
+TEST_F(OpenTest, a_throttle_slows_local_files) {
+  char name[] = "/tmp/echoline-open-XXXXXX";
+  const int file = ::mkstemp(name);
+  ASSERT_EQ(::ftruncate(file, 100'000), 0);
+  v1::Read read;
+  read.add_url(name);
+  read.mutable_throttle()->set_rate(1'000'000);
+  auto source = open_source(read);
+  ASSERT_TRUE(source.ok());
+  const ObjectInfo info = (*source)->list(name)->at(0);
+  const std::uint64_t start = monotonic_ns();
+  EXPECT_TRUE(read_range(**source, info, 0, 100'000).ok());
+  EXPECT_GE(monotonic_ns() - start, kSecondNs / 10);
+  ::close(file);
+  ::unlink(name);
+}
+
+}  // namespace
+}  // namespace echoline::source
