@@ -1,0 +1,330 @@
+// The chain as a whole: shapes, errors, where draws come from, what is left alone, no allocations.
+#include "augment/chain.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "augment/draws.h"
+#include "decode/allocations.h"
+#include "echoline/v1/config.pb.h"
+
+namespace echoline::augment {
+namespace {
+
+using decode::FieldType;
+using decode::Sample;
+using decode::Shape;
+using decode::Tensor;
+using ::testing::HasSubstr;
+
+constexpr char kCrop[] = "random_resized_crop { field: 'image' size: [24, 32] }";
+constexpr char kFlip[] = "horizontal_flip { field: 'image' probability: 0.5 }";
+constexpr char kNormalize[] =
+    "normalize { field: 'image' mean: [0.5, 0.5, 0.5] std: [0.2, 0.2, 0.2] }";
+
+v1::Stream stream_of(const std::vector<std::string>& steps) {
+  std::string text;
+  for (const std::string& step : steps) text += "pipeline { " + step + " }\n";
+  v1::Stream stream;
+  if (!google::protobuf::TextFormat::ParseFromString(text, &stream)) ADD_FAILURE() << text;
+  return stream;
+}
+
+FieldType image_type() {
+  FieldType type;
+  type.name = "image";
+  type.image = true;
+  type.shape = {{0, 0, 3}, 3};
+  return type;
+}
+
+FieldType label_type() {
+  FieldType type;
+  type.name = "label";
+  type.dtype = shm::kInt64;
+  type.fixed = true;
+  return type;
+}
+
+FieldType text_type() {
+  FieldType type;
+  type.name = "text";
+  type.ragged = true;
+  type.shape = {{16}, 1};
+  return type;
+}
+
+std::vector<FieldType> types() { return {image_type(), label_type(), text_type()}; }
+
+Tensor tensor(shm::DType dtype, const Shape& shape, std::uint32_t seed = 1) {
+  Tensor made{dtype, shape, {}};
+  made.bytes.resize(shape.elements() * shm::dtype_bytes(dtype));
+  for (std::byte& byte : made.bytes.span()) {
+    seed = seed * 1664525 + 1013904223;
+    byte = static_cast<std::byte>(seed >> 24);
+  }
+  return made;
+}
+
+Sample sample_of(std::uint32_t height, std::uint32_t width, std::uint32_t text_bytes = 5) {
+  Sample sample;
+  sample.tensors.push_back(tensor(shm::kUint8, {{height, width, 3}, 3}));
+  sample.tensors.push_back(tensor(shm::kInt64, {}));
+  sample.tensors.push_back(tensor(shm::kUint8, {{text_bytes}, 1}));
+  return sample;
+}
+
+// A chain with a scratch and rows of its outputs for one sample.
+class Runner {
+ public:
+  explicit Runner(const std::vector<std::string>& steps) {
+    auto compiled = Chain::compile(stream_of(steps), types());
+    EXPECT_TRUE(compiled.ok()) << compiled.status().message();
+    chain_ = std::move(compiled).value();
+    scratch_ = chain_->make_scratch();
+  }
+
+  Chain& chain() { return *chain_; }
+  void make_rows(const Sample& sample) {
+    const auto outputs = chain_->outputs_for(sample);
+    buffers_.resize(outputs.size());
+    rows_.resize(outputs.size());
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      buffers_[i].resize(outputs[i].shape.elements() * shm::dtype_bytes(outputs[i].dtype));
+      rows_[i] = buffers_[i].span();
+    }
+  }
+  Status run(const Sample& sample, const UseKey& key = {}) {
+    return chain_->run(sample, key, *scratch_, rows_, lengths_);
+  }
+  std::string row(std::size_t field) const {
+    return {reinterpret_cast<const char*>(buffers_[field].data()), buffers_[field].size()};
+  }
+  std::string image(const Sample& sample, const UseKey& key = {}) {
+    make_rows(sample);
+    const Status status = run(sample, key);
+    EXPECT_TRUE(status.ok()) << status.message();
+    return row(0);
+  }
+  std::uint64_t length(std::size_t field) const { return lengths_[field]; }
+
+ private:
+  std::unique_ptr<Chain> chain_;
+  std::unique_ptr<Scratch> scratch_;
+  std::vector<Buffer> buffers_;
+  std::vector<std::span<std::byte>> rows_;
+  std::vector<std::uint64_t> lengths_ = std::vector<std::uint64_t>(3, 99);
+};
+
+TEST(Chain, WithoutStepsCopiesAndGivesLengthsOfRaggedFields) {
+  Runner runner({"decode {}", "batch { size: 2 }"});
+  EXPECT_FALSE(runner.chain().outputs()[0].fixed);
+  const Sample sample = sample_of(10, 12, 7);
+  EXPECT_EQ(runner.chain().outputs_for(sample)[0].shape, (Shape{{10, 12, 3}, 3}));
+  const std::string image = runner.image(sample);
+  EXPECT_EQ(std::memcmp(image.data(), sample.tensors[0].bytes.data(), image.size()), 0);
+  EXPECT_EQ(std::memcmp(runner.row(1).data(), sample.tensors[1].bytes.data(), 8), 0);
+  EXPECT_EQ(std::memcmp(runner.row(2).data(), sample.tensors[2].bytes.data(), 7), 0);
+  EXPECT_EQ(runner.length(2), 7U);
+}
+
+TEST(Chain, ShapesAreKnownAsSoonAsAStepFixesThem) {
+  const auto output = [](const std::vector<std::string>& steps) {
+    return Runner(steps).chain().outputs()[0];
+  };
+  EXPECT_FALSE(output({"resize { field: 'image' size: 20 }"}).fixed);
+  EXPECT_EQ(output({kCrop}).shape, (Shape{{24, 32, 3}, 3}));
+  EXPECT_EQ(
+      output({"resize { field: 'image' size: 20 }", "center_crop { field: 'image' size: 16 }"})
+          .shape,
+      (Shape{{16, 16, 3}, 3}));
+  const FieldType normalized = output({kCrop, kNormalize});
+  EXPECT_TRUE(normalized.fixed);
+  EXPECT_EQ(normalized.shape, (Shape{{3, 24, 32}, 3}));
+  EXPECT_EQ(normalized.dtype, shm::kFloat32);
+}
+
+TEST(Chain, OutputsForASampleFollowItsSize) {
+  Runner runner({"resize { field: 'image' size: 20 }"});
+  EXPECT_EQ(runner.chain().outputs_for(sample_of(40, 61))[0].shape, (Shape{{20, 30, 3}, 3}));
+  EXPECT_EQ(runner.chain().outputs_for(sample_of(61, 40))[0].shape, (Shape{{30, 20, 3}, 3}));
+}
+
+TEST(Chain, ASampleOfAnotherShapeIsRefusedAlsoWhenItsBytesAreAsMany) {
+  Runner runner({"decode {}"});
+  runner.make_rows(sample_of(10, 12));
+  runner.chain().fix_outputs(runner.chain().outputs_for(sample_of(10, 12)));
+  EXPECT_TRUE(runner.run(sample_of(10, 12)).ok());
+  for (const Sample& other : {sample_of(12, 10), sample_of(20, 20)}) {
+    const Status status = runner.run(other);
+    EXPECT_EQ(status.code(), Code::kInvalidArgument);
+    EXPECT_THAT(status.message(), HasSubstr("where the stream's is [10, 12, 3]"));
+  }
+  EXPECT_EQ(runner.run(sample_of(10, 12, 17)).code(), Code::kInvalidArgument);
+}
+
+TEST(Chain, StepsThatMakeNoSenseAreRefusedByStepKeyAndWhatIsAllowed) {
+  const std::pair<std::vector<std::string>, const char*> kCases[] = {
+      {{"resize { field: 'img' size: 8 }"},
+       "field \"img\" is not decoded; decoded are: image, label, text"},
+      {{"resize { field: 'label' size: 8 }"}, "field label is no image"},
+      {{"resize { field: 'image' }"}, "size has 0 numbers"},
+      {{"resize { field: 'image' size: [1, 2, 3] }"}, "size has 3 numbers"},
+      {{"resize { field: 'image' size: 0 }"}, "1 to 65535"},
+      {{"resize { field: 'image' size: [60000, 60000] }"}, "at most 100000000"},
+      {{"resize { field: 'image' size: 8 interpolation: 'area' }"},
+       "allowed are bilinear, bicubic"},
+      {{"random_resized_crop { field: 'image' size: 8 scale: [0, 1] }"}, "scale is [0, 1]"},
+      {{"random_resized_crop { field: 'image' size: 8 ratio: [2, 1] }"}, "ratio is [2, 1]"},
+      {{"center_crop { field: 'image' size: 8 }", "random_crop { field: 'image' size: 9 }"},
+       "a crop of 9 x 9 does not fit in 8 x 8"},
+      {{"horizontal_flip { field: 'image' probability: 1.5 }"},
+       "probability is 1.5; 0 to 1 is allowed"},
+      {{"cutout { field: 'image' }"}, "1 to 65535"},
+      {{"color_jitter { field: 'image' hue: 0.6 }"}, "hue is 0.6; 0 to 0.5"},
+      {{"color_jitter { field: 'image' contrast: -1 }"}, "contrast is -1"},
+      {{"normalize { field: 'image' mean: [0.5] std: [0.5] }"}, "3 each are needed"},
+      {{"normalize { field: 'image' mean: [0, 0, 0] std: [1, 1, 0] }"}, "std not 0"},
+      {{"normalize { field: 'image' mean: [0, 0, 0] std: [1, 1, 1] layout: 'nchw' }"}, "chw, hwc"},
+      {{"normalize { field: 'image' mean: [0, 0, 0] std: [1, 1, 1] dtype: 'int8' }"},
+       "float32, float16"},
+      {{kNormalize, kFlip}, "float32 since normalize, which has to be its last step"},
+  };
+  for (const auto& [steps, words] : kCases) {
+    std::vector<std::string> pipeline{"read {}", "decode {}"};
+    pipeline.insert(pipeline.end(), steps.begin(), steps.end());
+    const auto chain = Chain::compile(stream_of(pipeline), types());
+    ASSERT_FALSE(chain.ok()) << words;
+    EXPECT_THAT(chain.status().message(), HasSubstr(words));
+    EXPECT_THAT(chain.status().message(),
+                HasSubstr("pipeline step " + std::to_string(pipeline.size()) + " ("));
+  }
+}
+
+TEST(Chain, ACropThatDoesNotFitIsTheSamplesVerdict) {
+  Runner runner({"random_crop { field: 'image' size: 30 padding: 2 }"});
+  runner.make_rows(sample_of(30, 30));
+  EXPECT_TRUE(runner.run(sample_of(26, 30)).ok());
+  const Status status = runner.run(sample_of(25, 30));
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("30 x 30 does not fit in 25 x 30 pixels with padding 2"));
+}
+
+TEST(Chain, AThinStripIsNotBlownUpBeyondAllMemory) {
+  Runner runner(
+      {"resize { field: 'image' size: 9000 }", "center_crop { field: 'image' size: 4 }"});
+  runner.make_rows(sample_of(1, 100));
+  EXPECT_EQ(runner.run(sample_of(1, 100)).code(), Code::kResourceExhausted);
+}
+
+TEST(Chain, DrawsAreThoseOfTheDocumentedFunctions) {
+  const Sample sample = sample_of(50, 60);
+  for (std::uint64_t id = 0; id < 20; ++id) {
+    const UseKey key{.seed = 5, .sample = id, .epoch = 1, .use = 3};
+    Runner runner({"decode {}", "random_crop { field: 'image' size: [20, 30] }", kFlip});
+    const std::string made = runner.image(sample, key);
+    const Box box = random_crop_box(key, 1, 50, 60, 20, 30);
+    const bool flip = flip_drawn(key, 2, 0.5);
+    const auto* pixels = reinterpret_cast<const char*>(sample.tensors[0].bytes.data());
+    for (std::size_t y = 0; y < 20; ++y) {
+      for (std::size_t x = 0; x < 30; ++x) {
+        const std::size_t from = (box.top + y) * 60 + box.left + (flip ? 29 - x : x);
+        ASSERT_EQ(made.substr((y * 30 + x) * 3, 3), std::string(pixels + from * 3, 3));
+      }
+    }
+  }
+}
+
+TEST(Chain, MovingEchoCacheAndBatchChangesNoPixel) {
+  const Sample sample = sample_of(50, 60);
+  const UseKey key{.seed = 5, .sample = 8, .epoch = 1, .use = 0};
+  Runner first({"read {}", "cache {}", "decode {}", "echo { factor: 2000 window: 8 }", kCrop, kFlip,
+                "batch {}"});
+  Runner second({"read {}", "echo { factor: 2000 window: 8 }", "decode {}", kCrop, kFlip,
+                 "batch {}", "publish {}"});
+  Runner third(
+      {"read {}", "decode {}", kCrop, kFlip, "batch {}", "echo { factor: 2000 window: 8 }"});
+  const std::string made = first.image(sample, key);
+  EXPECT_EQ(second.image(sample, key), made);
+  EXPECT_EQ(third.image(sample, key), made);
+}
+
+TEST(Chain, TheSampleStaysAsItIs) {
+  const Sample sample = sample_of(40, 44);
+  const Sample same = sample_of(40, 44);
+  for (const char* step : {"cutout { field: 'image' size: 9 }",
+                           "color_jitter { field: 'image' brightness: 0.9 hue: 0.3 }",
+                           "horizontal_flip { field: 'image' probability: 1 }"}) {
+    Runner runner({step});
+    runner.image(sample, {.seed = 3});
+    EXPECT_EQ(
+        std::memcmp(sample.tensors[0].bytes.data(), same.tensors[0].bytes.data(), 40 * 44 * 3), 0);
+  }
+}
+
+// What a chain of single steps makes, each with its result as the next one's sample.
+std::string step_by_step(const std::vector<std::string>& steps, Sample sample, const UseKey& key) {
+  std::string image;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    // Steps before keep their place by a step that does nothing.
+    std::vector<std::string> alone(i, "horizontal_flip { field: 'image' probability: 0 }");
+    alone.push_back(steps[i]);
+    Runner runner(alone);
+    image = runner.image(sample, key);
+    sample.tensors[0].shape = runner.chain().outputs_for(sample)[0].shape;
+    sample.tensors[0].bytes.resize(image.size());
+    std::memcpy(sample.tensors[0].bytes.data(), image.data(), image.size());
+  }
+  return image;
+}
+
+TEST(Chain, FusedStepsEqualTheSameStepsOneByOne) {
+  const std::string jitter =
+      "color_jitter { field: 'image' brightness: 0.5 contrast: 0.5 hue: 0.2 }";
+  const std::string cutout = "cutout { field: 'image' size: 9 fill: 7 }";
+  const std::string crop = "random_crop { field: 'image' size: [20, 22] padding: 3 }";
+  const std::string centre = "center_crop { field: 'image' size: [18, 26] }";
+  const std::string resize = "resize { field: 'image' size: [30, 28] }";
+  const std::string sure = "horizontal_flip { field: 'image' probability: 1 }";
+  const std::vector<std::vector<std::string>> kChains = {{kCrop, kFlip, cutout},
+                                                         {kFlip, kCrop, kFlip, jitter},
+                                                         {resize, centre, sure, cutout, jitter},
+                                                         {crop, sure, cutout, resize},
+                                                         {sure, centre, jitter, crop},
+                                                         {cutout, sure, crop, sure, resize, sure},
+                                                         {centre, cutout, centre},
+                                                         {jitter, kCrop, kFlip, kFlip},
+                                                         {resize, sure, resize, centre, cutout}};
+  for (const auto& steps : kChains) {
+    for (std::uint64_t id = 0; id < 6; ++id) {
+      const UseKey key{.seed = 11, .sample = id, .epoch = 0, .use = 0};
+      EXPECT_EQ(Runner(steps).image(sample_of(45, 51), key),
+                step_by_step(steps, sample_of(45, 51), key))
+          << testing::PrintToString(steps);
+    }
+  }
+}
+
+TEST(Chain, TheSteadyStateAllocatesNothing) {
+  Runner runner(
+      {"color_jitter { field: 'image' brightness: 0.4 contrast: 0.4 saturation: 0.4 hue: 0.1 }",
+       "resize { field: 'image' size: 40 }", kCrop, kFlip, "cutout { field: 'image' size: 8 }",
+       kNormalize});
+  const Sample samples[] = {sample_of(50, 60), sample_of(80, 41), sample_of(33, 97)};
+  runner.make_rows(samples[0]);
+  long before = 0;
+  for (std::uint64_t round = 0; round < 60; ++round) {
+    if (round == 30) before = allocation_count;
+    for (const Sample& sample : samples) {
+      // The same uses again: what the largest crop needs has been seen.
+      ASSERT_TRUE(runner.run(sample, {.seed = 1, .sample = round % 30}).ok());
+    }
+  }
+  EXPECT_EQ(allocation_count - before, 0);
+}
+
+}  // namespace
+}  // namespace echoline::augment

@@ -1,0 +1,85 @@
+"""The draws of the random steps, written a second time: Philox4x32-10 counted by sample, use, epoch and step,
+and what torchvision's transforms do with uniform numbers. For reproducing Echoline's crops in Python."""
+import math
+
+
+def philox(key, counter):
+    mask = 0xFFFFFFFF
+    key, counter = list(key), list(counter)
+    for _ in range(10):
+        product0, product1 = 0xD2511F53 * counter[0], 0xCD9E8D57 * counter[2]
+        counter = [(product1 >> 32) ^ counter[1] ^ key[0], product1 & mask,
+                   (product0 >> 32) ^ counter[3] ^ key[1], product0 & mask]
+        key = [(key[0] + 0x9E3779B9) & mask, (key[1] + 0xBB67AE85) & mask]
+    return counter
+
+
+class Draws:
+    """Random numbers of one use of one sample in one step. `step` counts the pipeline's steps from 0,
+    without read, cache, echo, batch and publish."""
+
+    def __init__(self, seed, sample, epoch, use, step):
+        self.key = (seed & 0xFFFFFFFF, seed >> 32)
+        self.counter = [sample & 0xFFFFFFFF, (sample >> 32) << 16 | use, epoch, step << 24]
+        self.words = []
+
+    def word(self):
+        if not self.words:
+            self.words = philox(self.key, self.counter)
+            self.counter[3] += 1
+        return self.words.pop(0)
+
+    def uniform(self, least=0.0, greatest=1.0):
+        high = self.word()
+        share = ((high << 32 | self.word()) >> 11) * 2.0 ** -53
+        return least + (greatest - least) * share
+
+    def below(self, bound):
+        return self.word() * bound >> 32
+
+
+def random_resized_crop(draws, height, width, scale=(0.08, 1.0), ratio=(3 / 4, 4 / 3)):
+    """(top, left, height, width)"""
+    for _ in range(10):
+        area = height * width * draws.uniform(*scale)
+        aspect = math.exp(draws.uniform(math.log(ratio[0]), math.log(ratio[1])))
+        w, h = round(math.sqrt(area * aspect)), round(math.sqrt(area / aspect))
+        if 0 < w <= width and 0 < h <= height:
+            top = draws.below(height - h + 1)
+            return top, draws.below(width - w + 1), h, w
+    w, h = width, height
+    if width / height < ratio[0]:
+        h = min(height, max(1, round(width / ratio[0])))
+    elif width / height > ratio[1]:
+        w = min(width, max(1, round(height * ratio[1])))
+    return (height - h) // 2, (width - w) // 2, h, w
+
+
+def random_crop(draws, height, width, crop_height, crop_width):
+    """(top, left) in the padded picture"""
+    top = draws.below(height - crop_height + 1) if height > crop_height else 0
+    return top, draws.below(width - crop_width + 1) if width > crop_width else 0
+
+
+def horizontal_flip(draws, probability=0.5):
+    return draws.uniform() < probability
+
+
+def cutout(draws, height, width, side):
+    """(top, left, bottom, right)"""
+    top = draws.below(height) - side // 2
+    left = draws.below(width) - side // 2
+    return max(top, 0), max(left, 0), min(top + side, height), min(left + side, width)
+
+
+def color_jitter(draws, brightness=0.0, contrast=0.0, saturation=0.0, hue=0.0):
+    """Names in order of application, with their factors."""
+    names = ["brightness", "contrast", "saturation", "hue"]
+    order = list(names)
+    for i in (3, 2, 1):
+        j = draws.below(i + 1)
+        order[i], order[j] = order[j], order[i]
+    amounts = dict(zip(names, (brightness, contrast, saturation, hue)))
+    factors = {name: draws.uniform(max(0.0, 1 - amounts[name]), 1 + amounts[name]) for name in names[:3]}
+    factors["hue"] = draws.uniform(-hue, hue)
+    return [(name, factors[name]) for name in order if amounts[name] > 0]

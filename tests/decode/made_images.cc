@@ -1,0 +1,113 @@
+#include "decode/made_images.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+// clang-format off
+#include <jpeglib.h>
+#include <png.h>
+// clang-format on
+
+namespace echoline::decode {
+namespace {
+
+// Where the frame header (SOF0 or SOF2) begins.
+std::size_t frame_header(const std::string& jpeg) {
+  for (std::size_t at = 2; at + 4 < jpeg.size();) {
+    const auto marker = static_cast<unsigned char>(jpeg[at + 1]);
+    if (marker == 0xC0 || marker == 0xC2) return at;
+    at += 2 + (static_cast<unsigned char>(jpeg[at + 2]) << 8 |
+               static_cast<unsigned char>(jpeg[at + 3]));
+  }
+  std::abort();
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> made_pixels(std::uint32_t height, std::uint32_t width,
+                                      std::uint32_t channels) {
+  std::vector<std::uint8_t> pixels;
+  std::uint32_t noise = 1;
+  for (std::uint32_t y = 0; y < height; ++y) {
+    for (std::uint32_t x = 0; x < width; ++x) {
+      for (std::uint32_t c = 0; c < channels; ++c) {
+        noise = noise * 1664525 + 1013904223;
+        const std::uint32_t slope = (c == 0 ? x * 200 / width : y * 200 / height) + 20 * c;
+        pixels.push_back(static_cast<std::uint8_t>(slope + (noise >> 28)));
+      }
+    }
+  }
+  return pixels;
+}
+
+std::string made_jpeg(std::uint32_t height, std::uint32_t width, bool progressive) {
+  std::vector<std::uint8_t> pixels = made_pixels(height, width, 3);
+  jpeg_compress_struct info;
+  jpeg_error_mgr errors;
+  info.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&info);
+  unsigned char* made = nullptr;
+  unsigned long bytes = 0;
+  jpeg_mem_dest(&info, &made, &bytes);
+  info.image_height = height;
+  info.image_width = width;
+  info.input_components = 3;
+  info.in_color_space = JCS_RGB;
+  jpeg_set_defaults(&info);
+  if (progressive) jpeg_simple_progression(&info);
+  jpeg_start_compress(&info, TRUE);
+  while (info.next_scanline < height) {
+    JSAMPROW row = pixels.data() + std::size_t{info.next_scanline} * width * 3;
+    jpeg_write_scanlines(&info, &row, 1);
+  }
+  jpeg_finish_compress(&info);
+  jpeg_destroy_compress(&info);
+  std::string file(reinterpret_cast<char*>(made), bytes);
+  std::free(made);
+  return file;
+}
+
+std::string made_png(std::uint32_t height, std::uint32_t width) {
+  const std::vector<std::uint8_t> pixels = made_pixels(height, width, 3);
+  png_image image{};
+  image.version = PNG_IMAGE_VERSION;
+  image.width = width;
+  image.height = height;
+  image.format = PNG_FORMAT_RGB;
+  png_alloc_size_t bytes = 0;
+  if (png_image_write_to_memory(&image, nullptr, &bytes, 0, pixels.data(), 0, nullptr) == 0)
+    std::abort();
+  std::string file(bytes, '\0');
+  png_image_write_to_memory(&image, file.data(), &bytes, 0, pixels.data(), 0, nullptr);
+  return file;
+}
+
+std::string with_size(std::string jpeg, std::uint32_t height, std::uint32_t width) {
+  const std::size_t at = frame_header(jpeg) + 5;
+  jpeg[at] = static_cast<char>(height >> 8);
+  jpeg[at + 1] = static_cast<char>(height);
+  jpeg[at + 2] = static_cast<char>(width >> 8);
+  jpeg[at + 3] = static_cast<char>(width);
+  return jpeg;
+}
+
+std::string with_more_scans(const std::string& jpeg, int count) {
+  const std::size_t begin = jpeg.find("\xFF\xDA");
+  std::size_t end = begin + 2;
+  // Within a scan's data 0xFF is followed by 0.
+  while (jpeg[end] != '\xFF' || jpeg[end + 1] == '\0') ++end;
+  std::string more = jpeg.substr(0, end);
+  for (int i = 0; i < count; ++i) more += jpeg.substr(begin, end - begin);
+  return more + jpeg.substr(end);
+}
+
+std::string with_orientation(const std::string& jpeg, std::uint8_t orientation) {
+  std::string exif("Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0", 24);
+  exif += static_cast<char>(orientation);
+  exif += std::string(7, '\0');
+  std::string segment("\xFF\xE1\0", 3);
+  segment += static_cast<char>(exif.size() + 2);
+  return jpeg.substr(0, 2) + segment + exif + jpeg.substr(2);
+}
+
+}  // namespace echoline::decode

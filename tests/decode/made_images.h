@@ -1,0 +1,32 @@
+// Small pictures encoded in memory, for tests.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace echoline::decode {
+
+// Slopes with a little noise: [height, width, channels].
+std::vector<std::uint8_t> made_pixels(std::uint32_t height, std::uint32_t width,
+                                      std::uint32_t channels);
+
+std::string made_jpeg(std::uint32_t height, std::uint32_t width, bool progressive = false);
+std::string made_png(std::uint32_t height, std::uint32_t width);
+
+// The JPEG with another size in its frame header.
+std::string with_size(std::string jpeg, std::uint32_t height, std::uint32_t width);
+
+// The progressive JPEG with its first scan `count` times more.
+std::string with_more_scans(const std::string& jpeg, int count);
+
+// The JPEG with an EXIF segment of this orientation.
+std::string with_orientation(const std::string& jpeg, std::uint8_t orientation);
+
+inline std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
+
+}  // namespace echoline::decode
