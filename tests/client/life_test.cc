@@ -116,7 +116,7 @@ TEST(Life, ADaemonThatComesBackIsOneLongWaitAndTheNextBatchIsExact) {
       if (life == 0 && i == 6) kept = std::move(*batch);
     }
     server.kill();
-    std::thread starter([&] {
+    std::jthread starter([&] {
       std::this_thread::sleep_for(milliseconds(200));
       server.start_again();
     });

@@ -1,6 +1,6 @@
 // A daemon of the tests' own: the real ring and the real door, and batches made by formula instead
-// of a pipeline. usage: ring_server key=value...   (see Options); ends by signal; says "ready" on
-// stdout.
+// of a pipeline. usage: ring_server key=value...   (see Options); ends by signal or with its stdin;
+// says "ready" on stdout.
 #include <unistd.h>
 
 #include <algorithm>
@@ -261,6 +261,13 @@ int serve(int argc, char** argv) {
     std::fprintf(stderr, "ring_server: %s\n", door.status().message().c_str());
     return 1;
   }
+  // Ends with whoever started it, however that one ends.
+  std::thread([] {
+    char byte = 0;
+    while (read(STDIN_FILENO, &byte, 1) > 0) {
+    }
+    _exit(0);
+  }).detach();
   std::puts("ready");
   std::fflush(stdout);
   server.publish_all();

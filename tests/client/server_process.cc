@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,7 +28,8 @@ ServerProcess::~ServerProcess() {
 
 void ServerProcess::start_again() {
   int out[2];
-  if (pipe2(out, O_CLOEXEC) != 0) throw std::runtime_error("pipe");
+  int in[2];
+  if (pipe2(out, O_CLOEXEC) != 0 || pipe2(in, O_CLOEXEC) != 0) throw std::runtime_error("pipe");
   std::vector<std::string> words = {ECHOLINE_RING_SERVER, "dir=" + dir_};
   words.insert(words.end(), arguments_.begin(), arguments_.end());
   std::vector<char*> argv;
@@ -37,12 +37,14 @@ void ServerProcess::start_again() {
   argv.push_back(nullptr);
   pid_ = fork();
   if (pid_ == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dup2(in[0], STDIN_FILENO);
     dup2(out[1], STDOUT_FILENO);
     execv(argv[0], argv.data());
     _exit(127);
   }
   close(out[1]);
+  close(in[0]);
+  leash_ = in[1];
   char byte = 0;
   const bool ready = read(out[0], &byte, 1) == 1;
   close(out[0]);
@@ -54,6 +56,7 @@ void ServerProcess::kill() {
   ::kill(pid_, SIGKILL);
   waitpid(pid_, nullptr, 0);
   pid_ = -1;
+  close(leash_);
 }
 
 }  // namespace echoline::test

@@ -26,6 +26,7 @@ class ServerProcess {
   std::string dir_;
   std::vector<std::string> arguments_;
   pid_t pid_ = -1;
+  int leash_ = -1;  // the server's stdin: it ends when nobody holds it any more
 };
 
 }  // namespace echoline::test
