@@ -8,7 +8,7 @@
 
 namespace echoline::plan {
 
-BatchEpoch::BatchEpoch(std::shared_ptr<const StreamOrder> stream, std::uint32_t epoch,
+BatchEpoch::BatchEpoch(const std::shared_ptr<const StreamOrder>& stream, std::uint32_t epoch,
                        std::span<const FactorChange> factors)
     : batch_rows_(stream->spec.batch_rows),
       fresh_(stream, epoch, {}),

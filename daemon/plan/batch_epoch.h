@@ -13,7 +13,7 @@ namespace echoline::plan {
 // Immutable, any thread.
 class BatchEpoch : public EpochPlan {
  public:
-  BatchEpoch(std::shared_ptr<const StreamOrder> stream, std::uint32_t epoch,
+  BatchEpoch(const std::shared_ptr<const StreamOrder>& stream, std::uint32_t epoch,
              std::span<const FactorChange> factors);
 
   std::uint64_t rows() const override { return echo_.rows() * batch_rows_; }
