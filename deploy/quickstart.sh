@@ -90,7 +90,7 @@ streams:
   train:
     seed: $seed
     pipeline:
-      - read: {url: "$out/data/train-*.tar", format: webdataset, throttle: {rate: $bytes_per_second}}
+      - read: {url: "$out/data/train-*.tar", format: webdataset, throttle: {rate: $((bytes_per_second / 1000))KB/s}}
       - shuffle: {window: 10000}
       - decode: {image: {key: u8, as: uint8, shape: [28, 28, 1]}, label: {key: cls, as: int64}}
 $echo_step
@@ -128,7 +128,7 @@ train_once() {
     tail -n 5 "$log" >&2
     fail "training ($kind, seed $seed) did not reach the target"
   fi
-  "$echoline" show train --json --runtime-dir "$runtime" >"$out/runs/stream-$kind-$seed.txt"
+  "$echoline" --runtime-dir "$runtime" show train --json >"$out/runs/$kind-$seed.stream"
   stop_daemon
 }
 

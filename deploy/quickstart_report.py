@@ -18,6 +18,7 @@ class Run:
     def __init__(self, summary_path):
         self.kind, self.seed = summary_path.stem.split("-")
         self.summary = json.loads(summary_path.read_text())
+        self.stream = json.loads(summary_path.with_suffix(".stream").read_text())
         with open(summary_path.with_suffix(".csv"), newline="", encoding="utf-8") as file:
             self.looks = [{key: float(value) for key, value in row.items()} for row in csv.DictReader(file)]
 
@@ -37,6 +38,7 @@ def figures(runs):
         "busy_seconds_per_batch": mean(
             runs, lambda s: (s["training_seconds"] - s["wait_seconds"]) / s["batches"]),
         "seconds_per_batch": mean(runs, lambda s: s["training_seconds"] / s["batches"]),
+        "daemons_ratio": statistics.fmean(run.stream["upstream_downstream_ratio"] for run in runs),
     }
 
 
@@ -55,10 +57,11 @@ def print_table(by_kind, target):
     none, echo = by_kind["none"], by_kind["echo"]
     print(f"\nEcho needs {echo['seconds'] / none['seconds']:.2f} of the time and "
           f"{echo['fresh_images'] / none['fresh_images']:.2f} of the fresh images.")
-    print(f"Seen by the trainer without echo: R = "
+    print(f"R without echo, as the trainer sees it: "
           f"{none['seconds_per_batch'] / none['busy_seconds_per_batch']:.2f} "
-          f"(time of a batch {1e3 * none['seconds_per_batch']:.2f} ms, of its training "
-          f"{1e3 * none['busy_seconds_per_batch']:.2f} ms).")
+          f"(a batch every {1e3 * none['seconds_per_batch']:.2f} ms, of which "
+          f"{1e3 * none['busy_seconds_per_batch']:.2f} ms are training); as the daemon measures it: "
+          f"{none['daemons_ratio']:.2f}, with echo {echo['daemons_ratio']:.2f}.")
 
 
 class Plot:
