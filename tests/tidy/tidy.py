@@ -185,14 +185,12 @@ def check_places(tree):
 
 
 def check_headers(tree):
-    """Headers, and sources that have none, begin by saying what they are for; headers are guarded."""
-    files = set(tree.files)
-    for file in tree.code(".cc", ".h", ".hpp"):
+    """Headers begin by saying what they are for, and are guarded."""
+    for file in tree.code(".h", ".hpp"):
         lines = tree.lines(file)
-        speaks = file.with_suffix(".h") not in files or file.suffix != ".cc"
-        if speaks and not (lines and lines[0].startswith(("//", "/*"))):
+        if not lines or not lines[0].startswith(("//", "/*")):
             yield f"{file}:1: does not begin with what the file is for"
-        if file.suffix != ".cc" and file.parts[0] != "proto" and not any(
+        if file.parts[0] != "proto" and not any(
                 line.startswith(("#pragma once", "#ifndef ECHOLINE_")) for line in lines):
             yield f"{file}: has no include guard"
 
