@@ -59,8 +59,7 @@ class EpochPlan {
   virtual std::uint64_t rows() const = 0;
   virtual RowUse at(std::uint64_t row) const = 0;
   // Rows [row, row + out.size()) at the sequential rate; each call finds its place anew, once a
-  // lane, so thousands of rows a call are best. Where the range ends within the epoch it stays
-  // within it.
+  // lane, so thousands of rows a call are best. A range beyond the epoch is a programmer's error.
   virtual void read(std::uint64_t row, std::span<RowUse> out) const = 0;
   // Under batch echo: which fresh batch (in `record`) and which of its uses stands at a step; fresh
   // batch f is rows [f * batch_rows, (f + 1) * batch_rows) of the epoch's records in shuffled
