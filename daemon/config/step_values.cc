@@ -59,7 +59,14 @@ bool is_name(std::string_view name) {
          std::all_of(name.begin(), name.end(), fits);
 }
 
-bool is_image(const v1::DecodeField& field) { return field.as() == "rgb" || field.as() == "gray"; }
+// Channels of an image field: decoded as one, or raw uint8 [height, width, 1 or 3]; 0 for others.
+int image_channels(const v1::DecodeField& field) {
+  if (field.as() == "rgb") return 3;
+  if (field.as() == "gray") return 1;
+  if (field.as() != "uint8" || field.shape_size() != 3) return 0;
+  const auto channels = static_cast<int>(field.shape(2));
+  return channels == 1 || channels == 3 ? channels : 0;
+}
 
 Status check_field(const std::string& name, const v1::DecodeField& field, const Places& places) {
   if (!is_name(name)) {
@@ -70,7 +77,8 @@ Status check_field(const std::string& name, const v1::DecodeField& field, const 
   if (ragged && field.shape_size() > 0) {
     return places.error(field, "shape", "'" + field.as() + "' has no shape; leave it out");
   }
-  if (is_image(field) && field.shape_size() != 0 && field.shape_size() != 2) {
+  const bool decoded_image = field.as() == "rgb" || field.as() == "gray";
+  if (decoded_image && field.shape_size() != 0 && field.shape_size() != 2) {
     return places.error(field, "shape", "an image's shape is [height, width]");
   }
   if (!ragged && field.has_max_bytes() &&
@@ -107,14 +115,15 @@ Status check_named_field(const v1::Decode& decode, const google::protobuf::Messa
                         fmt::format("'{}' does not come out of 'decode'; allowed: {}{}", name,
                                     join_names(names), did_you_mean(name, names)));
   }
-  if (is_image(found->second)) return Status();
+  if (image_channels(found->second) != 0) return Status();
   return places.error(settings, *key,
-                      fmt::format("'{}' is no image but {}; allowed: fields decoded as rgb or gray",
+                      fmt::format("'{}' is no image but {}; allowed: fields decoded as rgb or "
+                                  "gray, or as uint8 of shape [height, width, 1 or 3]",
                                   name, found->second.as()));
 }
 
 Status check_normalize(const v1::Decode& decode, const v1::Normalize& step, const Places& places) {
-  const int channels = decode.fields().at(step.field()).as() == "rgb" ? 3 : 1;
+  const int channels = image_channels(decode.fields().at(step.field()));
   for (const auto& [name, count] :
        {std::pair{"mean", step.mean_size()}, {"std", step.std_size()}}) {
     if (count == 1 || count == channels) continue;

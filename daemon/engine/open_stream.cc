@@ -125,6 +125,13 @@ ring::RingSpec ring_spec(const v1::Stream& stream, const StreamCore& core) {
   return spec;
 }
 
+// Looking further ahead than two epochs only holds memory.
+std::uint64_t read_ahead_bytes(const v1::Read& read, const record::Index& index) {
+  const std::uint64_t epoch_bytes =
+      index.record_bytes_total() + index.record_count() * kAheadOverheadBytes;
+  return std::min<std::uint64_t>(read.read_ahead(), 2 * epoch_bytes);
+}
+
 // What one pass keeps for echoing, at least (encoded) and at best (in the form that is re-used).
 void set_window_bytes(StreamCore& core, std::uint64_t decoded_bytes) {
   const plan::PlanSpec& plan = core.plan->spec();
@@ -173,7 +180,6 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
   core->scheme = scheme_of(read.url(0));
   core->pool = &pool;
   core->slots = config::publish_step(stream).slots();
-  core->read_ahead_bytes = read.read_ahead();
   core->fail = fail;
   ECHOLINE_ASSIGN(std::unique_ptr<source::Source> source, source::open_source(read));
   ECHOLINE_ASSIGN(core->data_set, record::open_data_set(read, *source, state_dir, progress));
@@ -199,6 +205,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
     ECHOLINE_ASSIGN(opened.cache, budget.reserve(bytes, "the cache of stream " + name));
     core->cache = std::make_unique<cache::MemoryCache>(cache->memory(), index.record_bytes_total());
   }
+  core->read_ahead_bytes = read_ahead_bytes(read, index);
   core->ring_spec = ring_spec(stream, *core);
   set_window_bytes(*core, decoded_bytes);
   core->fetcher = std::make_unique<Fetcher>(

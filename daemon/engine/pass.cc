@@ -10,8 +10,6 @@ namespace echoline::engine {
 namespace {
 
 constexpr std::uint64_t kSleepNs = 100'000'000;
-// What a row that is looked ahead costs beside its bytes: item, order, place in the window.
-constexpr std::uint64_t kRowOverheadBytes = 256;
 // Bytes of encoded records that make a chunk worth a task: a few hundred microseconds of decoding.
 constexpr std::uint64_t kChunkBytes = 64 << 10;
 constexpr std::uint64_t kChunkRowsMax = 64;
@@ -136,7 +134,7 @@ Pass::Planned Pass::plan_step(std::vector<Order>& orders) {
     filling.rows.push_back({std::move(touched.item), use.use, use.use + 1 < use.uses});
     descriptor.fresh_rows += planned_use.fresh() ? 1 : 0;
   }
-  filling.ahead_bytes += step.rows * kRowOverheadBytes;
+  filling.ahead_bytes += step.rows * kAheadOverheadBytes;
   ahead_bytes_.fetch_add(filling.ahead_bytes, std::memory_order_relaxed);
   return planned;
 }

@@ -20,6 +20,9 @@
 
 namespace echoline::engine {
 
+// What a row that is looked ahead costs beside its bytes: item, order, place in the window.
+inline constexpr std::uint64_t kAheadOverheadBytes = 256;
+
 // Sums over all passes, ever. Nanoseconds are of worker threads.
 struct StreamCounters {
   std::atomic<std::uint64_t> samples_fresh{0};

@@ -126,7 +126,7 @@ const std::vector<Mistake> kMistakes = {
     {"field_without_pixels",
      with_steps(std::string(kDecode) + "      - horizontal_flip: {field: label}\n"),
      "t.yaml:6:34: key 'field': 'label' is no image but int64; allowed: fields decoded as rgb or "
-     "gray"},
+     "gray, or as uint8 of shape [height, width, 1 or 3]"},
     {"channels",
      with_steps(std::string(kDecode) +
                 "      - normalize: {field: image, mean: [0.5, 0.5], std: [1]}\n"),
