@@ -34,6 +34,7 @@ struct AttachWish {
   Fingerprint fingerprint{};
   std::uint32_t plan_version = 0;
   bool reattaching = false;
+  bool overlap = false;  // ECHOLINE_ATTACH_OVERLAP
 };
 
 struct Grant {

@@ -13,16 +13,14 @@ std::unique_ptr<Batch> Batch::make(std::shared_ptr<Attachment> attachment, const
   made->place_ = place;
   made->facts_ = facts;
   made->generation_ = fork_generation();
-  made->attachment_->cursor.hold(place.first_sequence, place.last_sequence);
+  made->attachment_->enter(*made);
   made->holds_ = true;
   made->assemble();
   return made;
 }
 
 Batch::~Batch() {
-  if (attachment_ != nullptr && holds_) {
-    attachment_->cursor.release(place_.first_sequence, place_.last_sequence);
-  }
+  if (holds_) attachment_->leave(*this);
 }
 
 const Batch::OwnRows* Batch::own(const Field& field) const {
@@ -34,19 +32,19 @@ const Batch::OwnRows* Batch::own(const Field& field) const {
 
 const std::byte* Batch::fixed_rows(const Field& field) const {
   if (const OwnRows* rows = own(field)) return rows->values.get();
-  return attachment_->ring->rows(field, place_.arena_row);
+  return attachment_->ring().rows(field, place_.arena_row);
 }
 
 const std::uint64_t* Batch::sample_ids() const {
-  return reinterpret_cast<const std::uint64_t*>(fixed_rows(attachment_->ring->sample_id_field()));
+  return reinterpret_cast<const std::uint64_t*>(fixed_rows(attachment_->ring().sample_id_field()));
 }
 
 const std::uint32_t* Batch::uses() const {
-  return reinterpret_cast<const std::uint32_t*>(fixed_rows(attachment_->ring->use_field()));
+  return reinterpret_cast<const std::uint32_t*>(fixed_rows(attachment_->ring().use_field()));
 }
 
 const std::uint32_t* Batch::row_flags() const {
-  return reinterpret_cast<const std::uint32_t*>(fixed_rows(attachment_->ring->row_flags_field()));
+  return reinterpret_cast<const std::uint32_t*>(fixed_rows(attachment_->ring().row_flags_field()));
 }
 
 std::uint32_t Batch::fresh_rows() const {
@@ -55,7 +53,7 @@ std::uint32_t Batch::fresh_rows() const {
 }
 
 void Batch::tensor(const Field& field, echoline_tensor& tensor) const {
-  const RingView& ring = *attachment_->ring;
+  const RingView& ring = attachment_->ring();
   tensor.name = field.name.c_str();
   tensor.dtype = field.dtype;
   tensor.row_bytes = field.row_bytes;
@@ -71,9 +69,8 @@ void Batch::tensor(const Field& field, echoline_tensor& tensor) const {
     tensor.data = rows->values.get();
     tensor.offsets = rows->offsets.data();
   } else {
-    const std::uint32_t slot = ring.descriptor(place_.first_sequence).slot;
-    tensor.data = ring.ragged_values(field, slot);
-    tensor.offsets = ring.ragged_offsets(field, slot) + place_.row_in_slot;
+    tensor.data = ring.ragged_values(field, place_.slot);
+    tensor.offsets = ring.ragged_offsets(field, place_.slot) + place_.row_in_slot;
   }
   tensor.bytes = tensor.offsets[rows()] - tensor.offsets[0];
 }
@@ -84,18 +81,36 @@ std::uint64_t Batch::source_row(std::uint64_t row) const {
   return valid == 0 ? 0 : row % valid;
 }
 
+Error Batch::freeze(const RingView& ring) const {
+  const auto keep = [&](const Field& field) -> Error {
+    if (own(field) != nullptr) return {};
+    if (!field.ragged) return ring.freeze(fixed_rows(field), rows() * field.row_bytes);
+    const std::uint64_t* offsets = ring.ragged_offsets(field, place_.slot) + place_.row_in_slot;
+    if (Error e = ring.freeze(ring.ragged_values(field, place_.slot), offsets[rows()]); !e.ok()) {
+      return e;
+    }
+    return ring.freeze(offsets, (rows() + 1) * sizeof(std::uint64_t));
+  };
+  for (const Field& field : ring.fields()) {
+    if (Error e = keep(field); !e.ok()) return e;
+  }
+  for (const Field* field : {&ring.sample_id_field(), &ring.use_field(), &ring.row_flags_field()}) {
+    if (Error e = keep(*field); !e.ok()) return e;
+  }
+  return {};
+}
+
 // Whether the daemon's offsets of the rows rise and stay in the slot: only then are they handed out
 // as they are.
 bool Batch::sound_offsets(const Field& field) const {
-  const RingView& ring = *attachment_->ring;
-  const std::uint64_t* offsets =
-      ring.ragged_offsets(field, ring.descriptor(place_.first_sequence).slot) + place_.row_in_slot;
+  const RingView& ring = attachment_->ring();
+  const std::uint64_t* offsets = ring.ragged_offsets(field, place_.slot) + place_.row_in_slot;
   return std::is_sorted(offsets, offsets + rows() + 1) &&
          offsets[rows()] <= ring.header().batch_rows * field.row_bytes;
 }
 
 void Batch::assemble() {
-  const RingView& ring = *attachment_->ring;
+  const RingView& ring = attachment_->ring();
   const bool padded = facts_.slice.padded();
   const bool several = place_.first_sequence != place_.last_sequence;
   for (const Field& field : ring.fields()) {
@@ -111,12 +126,12 @@ void Batch::assemble() {
   assemble_fixed(ring.sample_id_field());
   auto* flags = reinterpret_cast<std::uint32_t*>(assemble_fixed(ring.row_flags_field()));
   for (std::uint64_t row = valid_rows(); row < rows(); ++row) flags[row] |= shm::kRowPadded;
-  attachment_->cursor.release(place_.first_sequence, place_.last_sequence);
+  attachment_->leave(*this);
   holds_ = false;
 }
 
 void Batch::assemble_uses() {
-  auto* uses = reinterpret_cast<std::uint32_t*>(assemble_fixed(attachment_->ring->use_field()));
+  auto* uses = reinterpret_cast<std::uint32_t*>(assemble_fixed(attachment_->ring().use_field()));
   for (std::uint32_t row = 0; row < rows(); ++row) uses[row] += place_.batch_use;
 }
 
@@ -124,7 +139,7 @@ std::byte* Batch::assemble_fixed(const Field& field) {
   OwnRows made;
   made.field = &field;
   made.values = std::make_unique_for_overwrite<std::byte[]>(rows() * field.row_bytes);
-  const std::byte* from = attachment_->ring->rows(field, place_.arena_row);
+  const std::byte* from = attachment_->ring().rows(field, place_.arena_row);
   for (std::uint64_t row = 0; row < rows(); ++row) {
     std::memcpy(made.values.get() + row * field.row_bytes, from + source_row(row) * field.row_bytes,
                 field.row_bytes);
@@ -134,7 +149,7 @@ std::byte* Batch::assemble_fixed(const Field& field) {
 }
 
 void Batch::assemble_ragged(const Field& field) {
-  const RingView& ring = *attachment_->ring;
+  const RingView& ring = attachment_->ring();
   const std::uint32_t batch_rows = ring.header().batch_rows;
   const std::uint64_t run_bytes = batch_rows * field.row_bytes;
   // Where a row's bytes stand, never beyond its slot whatever the offsets say.

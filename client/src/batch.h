@@ -17,6 +17,7 @@ struct Place {
   std::uint64_t first_sequence = 0;  // descriptors [first, last] cover the rows
   std::uint64_t last_sequence = 0;
   std::uint64_t arena_row = 0;    // absolute, of the slice's first row
+  std::uint32_t slot = 0;         // of the first descriptor, for ragged fields
   std::uint32_t batch_use = 0;    // added to the rows' uses: under batch echo a slot comes again
   std::uint32_t row_in_slot = 0;  // of that row in its descriptor
 };
@@ -28,8 +29,9 @@ struct BatchFacts {
   bool last = false;
 };
 
-// Immutable after construction: any thread may read it. Zero copies, but for batches that are
-// filled up and ragged fields across slots, which are assembled in `own_`.
+// Any thread may read it. It doesn't change after construction, but for being frozen by its
+// attachment. Zero copies, but for batches that are filled up and ragged fields across slots, which
+// are assembled in `own_`.
 class Batch {
  public:
   // Takes the hold on the place's descriptors. Throws only std::bad_alloc, with nothing held.
@@ -52,6 +54,7 @@ class Batch {
   void tensor(const Field& field, echoline_tensor& tensor) const;
 
  private:
+  friend class Attachment;
   struct OwnRows {
     const Field* field = nullptr;
     std::unique_ptr<std::byte[]> values;
@@ -60,6 +63,7 @@ class Batch {
 
   const OwnRows* own(const Field& field) const;
   const std::byte* fixed_rows(const Field& field) const;
+  Error freeze(const RingView& ring) const;
   bool sound_offsets(const Field& field) const;
   void assemble();
   void assemble_uses();
@@ -72,6 +76,9 @@ class Batch {
   BatchFacts facts_;
   std::uint32_t generation_ = 0;
   bool holds_ = false;
+  bool frozen_ = false;  // the rest: under the attachment's lock
+  Batch* next_ = nullptr;
+  Batch* previous_ = nullptr;
   bool copied_ = false;
   std::vector<OwnRows> own_;
 };

@@ -58,7 +58,7 @@ int echoline_batch_get_info(const echoline_batch* batch, echoline_batch_info* in
 int echoline_batch_get_tensor(const echoline_batch* batch, uint32_t index,
                               echoline_tensor* tensor) {
   return with(batch, tensor, [&](const Batch& b, echoline_tensor& made) -> Error {
-    const auto& fields = b.attachment().ring->fields();
+    const auto& fields = b.attachment().ring().fields();
     if (index >= fields.size()) {
       return {ECHOLINE_NOT_FOUND, "the stream has " + std::to_string(fields.size()) +
                                       " fields, no number " + std::to_string(index)};
@@ -72,10 +72,10 @@ int echoline_batch_find_tensor(const echoline_batch* batch, const char* name,
                                echoline_tensor* tensor) {
   return with(batch, tensor, [&](const Batch& b, echoline_tensor& made) -> Error {
     std::string known;
-    for (const Field& field : b.attachment().ring->fields()) {
+    for (const Field& field : b.attachment().ring().fields()) {
       if (name != nullptr && field.name == name) return b.tensor(field, made), Error();
     }
-    for (const Field& field : b.attachment().ring->fields()) known += " " + field.name;
+    for (const Field& field : b.attachment().ring().fields()) known += " " + field.name;
     return {ECHOLINE_NOT_FOUND, "the stream has no field '" +
                                     std::string(name == nullptr ? "" : name) + "', but:" + known};
   });

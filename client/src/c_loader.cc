@@ -71,6 +71,7 @@ Error read_options(const echoline_attach_options* given, LoaderOptions& options,
   options.runtime_dir = find_runtime_dir(o.runtime_dir == nullptr ? "" : o.runtime_dir);
   options.attach_ms = o.attach_ms == 0 ? kAttachMs : o.attach_ms;
   options.reattach_ms = o.reattach_ms;
+  wish.overlap = (o.flags & ECHOLINE_ATTACH_OVERLAP) != 0;
   async = (o.flags & ECHOLINE_ATTACH_ASYNC) != 0;
   return {};
 }

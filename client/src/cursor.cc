@@ -16,8 +16,7 @@ const void* this_thread() {
 
 }  // namespace
 
-Error Cursor::open(int fd, const shm::WriterPage& writer, std::uint32_t descriptor_count,
-                   std::uint64_t first_sequence) {
+Error Cursor::open(int fd, std::uint32_t descriptor_count, std::uint64_t first_sequence) {
   struct stat status {};
   if (fstat(fd, &status) != 0) return errno_error(errno, "can't look at the cursor's memory");
   if (status.st_size < static_cast<off_t>(sizeof(shm::CursorPage))) {
@@ -26,7 +25,6 @@ Error Cursor::open(int fd, const shm::WriterPage& writer, std::uint32_t descript
   if (Error e = mapping_.reserve(shm::kPageBytes); !e.ok()) return e;
   if (Error e = mapping_.map(0, fd, 0, shm::kPageBytes, true); !e.ok()) return e;
   page_ = reinterpret_cast<shm::CursorPage*>(mapping_.data());
-  writer_ = &writer;
   holds_.assign(descriptor_count, {});
   released_ = front_ = first_sequence;
   return {};
@@ -41,24 +39,24 @@ void Cursor::hold(std::uint64_t first, std::uint64_t last) {
   }
 }
 
-void Cursor::release(std::uint64_t first, std::uint64_t last) {
+void Cursor::release(const shm::WriterPage& writer, std::uint64_t first, std::uint64_t last) {
   const std::lock_guard lock(mutex_);
   for (std::uint64_t s = first; s <= last; ++s) --holds_[s % holds_.size()].batches;
-  release_prefix();
+  release_prefix(writer);
 }
 
-void Cursor::advance(std::uint64_t front) {
+void Cursor::advance(const shm::WriterPage& writer, std::uint64_t front) {
   const std::lock_guard lock(mutex_);
   front_ = std::max(front_, front);
-  release_prefix();
+  release_prefix(writer);
 }
 
-void Cursor::release_prefix() {
+void Cursor::release_prefix(const shm::WriterPage& writer) {
   std::uint64_t count = released_;
   while (count < front_ && holds_[count % holds_.size()].batches == 0) ++count;
   if (count == released_) return;
   released_ = count;
-  shm::release(*writer_, *page_, count);
+  shm::release(writer, *page_, count);
 }
 
 Cursor::Blocker Cursor::blocker(std::uint64_t published, std::uint32_t live) {
@@ -78,11 +76,12 @@ void Cursor::end_wait() {
   if (--waiters_ == 0) shm::end_wait(*page_, shm::futex_clock_ns());
 }
 
-void Cursor::give_out(std::uint64_t front, std::uint32_t next_epoch, std::uint64_t next_row) {
+void Cursor::give_out(const shm::WriterPage& writer, std::uint64_t front, std::uint32_t next_epoch,
+                      std::uint64_t next_row) {
   const std::lock_guard lock(mutex_);
   front_ = std::max(front_, front);
   shm::write_progress(*page_, ++batches_, next_epoch, next_row);
-  release_prefix();
+  release_prefix(writer);
 }
 
 }  // namespace echoline::client

@@ -18,16 +18,16 @@ namespace echoline::client {
 class Cursor {
  public:
   // `fd` is the memfd of one CursorPage, mapped writable; it may be closed afterwards.
-  Error open(int fd, const shm::WriterPage& writer, std::uint32_t descriptor_count,
-             std::uint64_t first_sequence);
+  Error open(int fd, std::uint32_t descriptor_count, std::uint64_t first_sequence);
 
   // A batch over descriptors [first, last] is made, and gone.
   void hold(std::uint64_t first, std::uint64_t last);
-  void release(std::uint64_t first, std::uint64_t last);
+  void release(const shm::WriterPage& writer, std::uint64_t first, std::uint64_t last);
   // Nothing below `front` is needed for a batch to come.
-  void advance(std::uint64_t front);
+  void advance(const shm::WriterPage& writer, std::uint64_t front);
   // The same after a batch was given out: the trainer's next one begins at that row.
-  void give_out(std::uint64_t front, std::uint32_t next_epoch, std::uint64_t next_row);
+  void give_out(const shm::WriterPage& writer, std::uint64_t front, std::uint32_t next_epoch,
+                std::uint64_t next_row);
 
   // Whether the writer can't publish because of a batch that is out: `live` descriptors at most are
   // published and not released. kOwn: the calling thread took that batch, so that nobody gives it
@@ -45,11 +45,10 @@ class Cursor {
     const void* taker = nullptr;  // the thread that took the last one
   };
 
-  void release_prefix();
+  void release_prefix(const shm::WriterPage& writer);
 
   Mapping mapping_;
   shm::CursorPage* page_ = nullptr;
-  const shm::WriterPage* writer_ = nullptr;
   std::mutex mutex_;
   std::vector<Hold> holds_;  // per descriptor
   std::uint64_t released_ = 0;

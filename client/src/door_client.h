@@ -35,7 +35,7 @@ class DoorClient {
  private:
   void take_notice(const shm::Notice& notice);
 
-  GuardedSocket socket_;
+  GuardedFd socket_;
   std::optional<Error> verdict_;
   bool draining_ = false;
   bool gone_ = false;

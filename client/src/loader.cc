@@ -36,7 +36,7 @@ class Loader::Wait {
     if (attachment == attachment_) return;
     leave();
     attachment_ = attachment;
-    if (attachment_ != nullptr) attachment_->cursor.begin_wait(since_ns_);
+    if (attachment_ != nullptr) attachment_->cursor().begin_wait(since_ns_);
   }
 
   // Sleeps until something may have changed, a slice at most.
@@ -45,9 +45,9 @@ class Loader::Wait {
     until_ns = std::min(until_ns, now + kSliceNs);
     if (until_ns <= now) return;
     const bool running = attachment_ != nullptr &&
-                         shm::read_state(attachment_->ring->writer()) == shm::kWriterRunning;
+                         shm::read_state(attachment_->ring().writer()) == shm::kWriterRunning;
     if (running) {
-      shm::sleep_for_publish(attachment_->ring->writer(), seen, until_ns);
+      shm::sleep_for_publish(attachment_->ring().writer(), seen, until_ns);
     } else if (door != nullptr) {
       door->wait(static_cast<int>((until_ns - now) / 1'000'000U + 1));
     } else {
@@ -57,7 +57,7 @@ class Loader::Wait {
 
  private:
   void leave() {
-    if (attachment_ != nullptr) attachment_->cursor.end_wait();
+    if (attachment_ != nullptr) attachment_->cursor().end_wait();
     attachment_.reset();
   }
 
@@ -72,8 +72,20 @@ Loader::Loader(LoaderOptions options)
   connector_.start(options_.wish, deadline_of(options_.attach_ms, shm::futex_clock_ns()), false);
 }
 
-Error Loader::fail(Error error) {
+Loader::~Loader() { close_door(); }
+
+// Slots are the daemon's again once the door is closed: what the trainer keeps is copied aside
+// before. Where there's no memory for that, the door stays open instead, until the process ends.
+void Loader::close_door() {
+  const auto& attachment = reader_.attachment();
+  if (attachment != nullptr && door_ != nullptr && !attachment->freeze().ok()) {
+    new std::shared_ptr<DoorClient>(door_);
+  }
   door_.reset();
+}
+
+Error Loader::fail(Error error) {
+  close_door();
   final_ = error;
   return error;
 }
@@ -136,7 +148,7 @@ void Loader::daemon_gone() {
   wish.position = reader_.position();
   wish.changes = reader_.changes();
   wish.batch_size = static_cast<std::uint32_t>(reader_.cut().batch_size);
-  const shm::RingHeader& header = reader_.attachment()->ring->header();
+  const shm::RingHeader& header = reader_.attachment()->ring().header();
   wish.has_fingerprint = true;
   wish.plan_version = header.plan_version;
   std::copy(std::begin(header.fingerprint), std::end(header.fingerprint), wish.fingerprint.begin());
@@ -166,14 +178,14 @@ void Loader::check_daemon() {
     final_ = *door_->verdict();
   } else if (!alive) {
     daemon_gone();
-  } else if (shm::read_state(reader_.attachment()->ring->writer()) == shm::kWriterFailed) {
+  } else if (shm::read_state(reader_.attachment()->ring().writer()) == shm::kWriterFailed) {
     const std::uint64_t now = shm::futex_clock_ns();
     if (failing_since_ns_ == 0) failing_since_ns_ = now;
     if (now - failing_since_ns_ > kReasonNs) {
       final_ = {ECHOLINE_INTERNAL, "the stream failed; the daemon's log says why"};
     }
   }
-  if (!final_.ok()) door_.reset();
+  if (!final_.ok()) close_door();
 }
 
 Error Loader::step(std::unique_ptr<Batch>* batch) {
@@ -186,6 +198,10 @@ Error Loader::step(std::unique_ptr<Batch>* batch) {
     Error e = reader_.try_next(*batch);
     if (e.code() == ECHOLINE_DATA_LOSS) return fail(e);
     if (e.code() == ECHOLINE_TIMEOUT) e = check_lease();
+    if (e.code() == ECHOLINE_LEASE_HELD && reader_.jumped()) {
+      if (Error kept = reader_.leave_kept_behind(); !kept.ok()) return kept;
+      continue;
+    }
     if (e.code() != ECHOLINE_TIMEOUT && e.code() != ECHOLINE_LEASE_HELD) return e;
     // Also before LEASE_HELD: what is held of a dead daemon's ring is in nobody's way.
     check_daemon();

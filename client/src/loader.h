@@ -24,6 +24,7 @@ struct LoaderOptions {
 class Loader {
  public:
   explicit Loader(LoaderOptions options);
+  ~Loader();
 
   std::uint32_t generation() const { return generation_; }
   // TIMEOUT until attached; then OK at once.
@@ -47,6 +48,7 @@ class Loader {
   Error check_lease();
   void check_daemon();
   void daemon_gone();
+  void close_door();
   Error fail(Error error);
   Error check_attached() const;
   template <typename Look>

@@ -9,7 +9,7 @@ namespace echoline::client {
 Error Loader::state(State& state) {
   const std::lock_guard lock(mutex_);
   if (Error e = check_attached(); !e.ok()) return e;
-  const shm::RingHeader& header = reader_.attachment()->ring->header();
+  const shm::RingHeader& header = reader_.attachment()->ring().header();
   state.plan_version = header.plan_version;
   std::copy(std::begin(header.fingerprint), std::end(header.fingerprint),
             state.fingerprint.begin());
@@ -23,7 +23,7 @@ Error Loader::state(State& state) {
 Error Loader::info(echoline_loader_info& info) {
   const std::lock_guard lock(mutex_);
   if (Error e = check_attached(); !e.ok()) return e;
-  const shm::RingHeader& header = reader_.attachment()->ring->header();
+  const shm::RingHeader& header = reader_.attachment()->ring().header();
   info.rows_per_epoch = header.rows_per_epoch;
   info.records_per_epoch = header.records_per_epoch;
   info.steps_per_epoch = reader_.steps_per_epoch().value_or(0);
@@ -35,7 +35,7 @@ Error Loader::info(echoline_loader_info& info) {
   info.world_size = reader_.cut().world_size;
   info.stream_batch_size = header.batch_rows;
   info.last = header.last_batch;
-  info.field_count = static_cast<std::uint32_t>(reader_.attachment()->ring->fields().size());
+  info.field_count = static_cast<std::uint32_t>(reader_.attachment()->ring().fields().size());
   info.factor = header.factor;
   info.plan_version = header.plan_version;
   if ((header.flags & shm::kRingVariable) != 0) info.flags |= ECHOLINE_STREAM_VARIABLE;
@@ -64,7 +64,7 @@ Error Loader::steps_per_epoch(std::uint64_t& steps) {
 Error Loader::field(std::uint32_t index, echoline_field& field) {
   const std::lock_guard lock(mutex_);
   if (Error e = check_attached(); !e.ok()) return e;
-  const auto& fields = reader_.attachment()->ring->fields();
+  const auto& fields = reader_.attachment()->ring().fields();
   if (index >= fields.size()) {
     return {ECHOLINE_NOT_FOUND, "the stream has " + std::to_string(fields.size()) +
                                     " fields, no number " + std::to_string(index)};

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 namespace echoline::client {
@@ -22,11 +23,11 @@ void Fd::reset() {
   if (fd_ >= 0) close(release());
 }
 
-GuardedSocket::~GuardedSocket() {
+GuardedFd::~GuardedFd() {
   if (fd_ >= 0) close(fd_);
 }
 
-void GuardedSocket::abandon_in_child() noexcept {
+void GuardedFd::abandon_in_child() noexcept {
   if (fd_ >= 0) close(fd_);
   fd_ = -1;
 }
@@ -49,6 +50,25 @@ Error Mapping::map(std::size_t place, int fd, std::uint64_t offset, std::size_t 
   void* range = mmap(data_ + place, bytes, protection, MAP_SHARED | MAP_FIXED, fd,
                      static_cast<off_t>(offset));
   if (range == MAP_FAILED) return errno_error(errno, "can't map the ring's memory");
+  return {};
+}
+
+Error Mapping::freeze(const std::byte* begin, std::size_t bytes) {
+  constexpr std::size_t kPage = 4096;
+  const std::size_t first = static_cast<std::size_t>(begin - data_) / kPage * kPage;
+  const std::size_t last = (static_cast<std::size_t>(begin - data_) + bytes + kPage - 1) / kPage;
+  const std::size_t size = last * kPage - first;
+  if (bytes == 0) return {};
+  void* copy = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  if (copy == MAP_FAILED) return errno_error(errno, "can't keep a batch that is still held");
+  std::memcpy(copy, data_ + first, size);
+  if (mprotect(copy, size, PROT_READ) != 0 ||
+      mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, data_ + first) == MAP_FAILED) {
+    const int number = errno;
+    munmap(copy, size);
+    return errno_error(number, "can't keep a batch that is still held");
+  }
   return {};
 }
 

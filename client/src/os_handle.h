@@ -26,11 +26,12 @@ class Fd {
   int fd_ = -1;
 };
 
-// The door's socket. A forked child closes its copy, so that the parent's death is still seen.
-class GuardedSocket final : public ForkSensitive {
+// A descriptor that lasts: the door's socket, the ring's memory. A forked child closes its copy, so
+// that the parent's death is still seen and its memory goes.
+class GuardedFd final : public ForkSensitive {
  public:
-  explicit GuardedSocket(int fd) : fd_(fd) {}
-  ~GuardedSocket();
+  explicit GuardedFd(int fd) : fd_(fd) {}
+  ~GuardedFd();
   int get() const { return fd_; }
 
  private:
@@ -38,7 +39,7 @@ class GuardedSocket final : public ForkSensitive {
   int fd_;
 };
 
-// A range of addresses with parts of memfds mapped into it. Immutable once filled. In a forked
+// A range of addresses with parts of memfds mapped into it. In a forked
 // child the range stays reserved without access: a touch faults, it never reads other memory.
 class Mapping final : public ForkSensitive {
  public:
@@ -48,6 +49,10 @@ class Mapping final : public ForkSensitive {
   Error reserve(std::size_t bytes);
   // Maps [offset, offset + bytes) of the memfd at `place` of the range; multiples of a page.
   Error map(std::size_t place, int fd, std::uint64_t offset, std::size_t bytes, bool writable);
+
+  // Puts private memory with the same bytes in the place of the pages of [begin, begin + bytes):
+  // who looks at them sees no change, whatever becomes of the memfd.
+  Error freeze(const std::byte* begin, std::size_t bytes);
 
   std::byte* data() const { return data_; }
   std::size_t size() const { return bytes_; }

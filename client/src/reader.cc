@@ -54,7 +54,7 @@ void Reader::note_end(const shm::Descriptor& descriptor) {
 // Moves over descriptors of epochs and rows that lie behind.
 Error Reader::skip_passed() {
   const std::uint64_t before = front_;
-  const RingView& ring = *attachment_->ring;
+  const RingView& ring = attachment_->ring();
   Error error;
   for (; front_ < published_; ++front_) {
     const shm::Descriptor& d = ring.descriptor(front_);
@@ -70,7 +70,7 @@ Error Reader::skip_passed() {
     note_end(d);
     if (d.row + header().batch_rows > first_row_needed()) break;
   }
-  if (front_ != before) attachment_->cursor.advance(front_);
+  if (front_ != before) attachment_->cursor().advance(ring.writer(), front_);
   return error;
 }
 
@@ -97,7 +97,7 @@ Error Reader::lease_held() const {
 }
 
 Error Reader::not_ready() {
-  const auto blocker = attachment_->cursor.blocker(published_, header().descriptors_live);
+  const auto blocker = attachment_->cursor().blocker(published_, header().descriptors_live);
   if (blocker == Cursor::Blocker::kOwn) return lease_held();
   blocked_by_other_ = blocker == Cursor::Blocker::kOtherThread;
   return {ECHOLINE_TIMEOUT, "no batch was ready in time"};
@@ -106,7 +106,7 @@ Error Reader::not_ready() {
 // Descriptors after front_ up to last_sequence must follow each other in the same epoch and in the
 // arena.
 Error Reader::check_run(std::uint64_t last_sequence) {
-  const RingView& ring = *attachment_->ring;
+  const RingView& ring = attachment_->ring();
   const bool had_end = end_.has_value();
   for (std::uint64_t s = front_ + 1; s <= std::min(last_sequence, published_ - 1); ++s) {
     const shm::Descriptor& before = ring.descriptor(s - 1);
@@ -124,7 +124,7 @@ Error Reader::check_run(std::uint64_t last_sequence) {
 
 Error Reader::locate(Place& place, BatchFacts& facts) {
   if (front_ == published_) return not_ready();
-  const RingView& ring = *attachment_->ring;
+  const RingView& ring = attachment_->ring();
   const shm::Descriptor& front = ring.descriptor(front_);
   const std::uint64_t stride = header().batch_rows;
   const auto rows = epoch_rows();
@@ -151,6 +151,7 @@ Error Reader::locate(Place& place, BatchFacts& facts) {
   const shm::Descriptor& last = ring.descriptor(place.last_sequence);
   if (last_row - last.row >= last.valid_rows) return broken("a batch has fewer rows than planned");
   place.row_in_slot = static_cast<std::uint32_t>(first_row - first.row);
+  place.slot = first.slot;
   place.batch_use = first.batch_use;
   place.arena_row = first.arena_row + place.row_in_slot;
   facts.position = position_;
@@ -162,7 +163,8 @@ Error Reader::locate(Place& place, BatchFacts& facts) {
 }
 
 void Reader::step_over(const BatchFacts& facts, std::uint64_t last_sequence) {
-  const std::uint64_t front_row = attachment_->ring->descriptor(front_).row;
+  const std::uint64_t front_row = attachment_->ring().descriptor(front_).row;
+  jumped_ = false;
   if (facts.last) {
     enter_next_epoch();
     pending_end_ = true;
@@ -173,7 +175,16 @@ void Reader::step_over(const BatchFacts& facts, std::uint64_t last_sequence) {
     const std::uint64_t ahead = (first_row_needed() - front_row) / header().batch_rows;
     front_ = std::min(front_ + ahead, published_);
   }
-  attachment_->cursor.give_out(front_, position_.epoch, position_.row);
+  attachment_->cursor().give_out(attachment_->ring().writer(), front_, position_.epoch,
+                                 position_.row);
+}
+
+Error Reader::leave_kept_behind() {
+  if (Error e = attachment_->freeze(); !e.ok()) return e;
+  std::shared_ptr<Attachment> anew;
+  if (Error e = Attachment::open_again(*attachment_, anew); !e.ok()) return e;
+  attachment_ = std::move(anew);
+  return {};
 }
 
 Error Reader::try_next(std::unique_ptr<Batch>& batch) {
@@ -181,7 +192,7 @@ Error Reader::try_next(std::unique_ptr<Batch>& batch) {
     pending_end_ = false;
     return {ECHOLINE_END_OF_EPOCH, "the epoch has ended"};
   }
-  published_ = shm::read_published(attachment_->ring->writer());
+  published_ = shm::read_published(attachment_->ring().writer());
   for (;;) {
     if (!epoch_is_over()) {
       if (Error e = skip_passed(); !e.ok()) return e;

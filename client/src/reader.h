@@ -40,11 +40,16 @@ class Reader {
   // After TIMEOUT: a batch that another thread took keeps the writer from publishing.
   bool blocked_by_other_thread() const { return blocked_by_other_; }
   Error lease_held() const;
+  // Whether the position was moved on since the last batch. Then a batch that is still held, as by
+  // the variable of a loop that was left by `break`, is no mistake of the trainer's: it is copied
+  // aside.
+  bool jumped() const { return jumped_; }
+  Error leave_kept_behind();
   // Batches of a whole epoch; none if the factor can change.
   std::optional<std::uint64_t> steps_per_epoch() const;
 
  private:
-  const shm::RingHeader& header() const { return attachment_->ring->header(); }
+  const shm::RingHeader& header() const { return attachment_->ring().header(); }
   bool has(shm::RingFlag flag) const { return (header().flags & flag) != 0; }
   Error check_fit() const;
   Error adopt(std::shared_ptr<Attachment> attachment);
@@ -70,6 +75,8 @@ class Reader {
   std::optional<std::uint64_t> end_;  // rows of the position's epoch, as a descriptor said
   bool begun_ = false;                // a batch of the position's epoch was given out in this loop
   bool blocked_by_other_ = false;
+  bool jumped_ = false;
+  bool overlap_ = false;      // the trainer gives a batch back only after it has the next
   bool pending_end_ = false;  // the next call says END_OF_EPOCH
 };
 

@@ -9,9 +9,11 @@
 namespace echoline::client {
 namespace {
 
-// Most descriptors that a run of `rows` can touch, if it starts at offsets `start` modulo `rows`.
-std::uint64_t descriptors_spanned(std::uint64_t rows, std::uint64_t start, std::uint64_t stride) {
-  const std::uint64_t grid = std::gcd(rows, stride);
+// Most descriptors that a run of `rows` can touch, if runs start at `start` plus multiples of
+// `unit`.
+std::uint64_t descriptors_spanned(std::uint64_t rows, std::uint64_t unit, std::uint64_t start,
+                                  std::uint64_t stride) {
+  const std::uint64_t grid = std::gcd(unit, stride);
   const std::uint64_t offset_max = stride - grid + start % grid;
   return (offset_max + rows - 1) / stride + 1;
 }
@@ -31,14 +33,16 @@ Error Reader::check_fit() const {
                                            std::to_string(h.batch_rows)};
   }
   const std::uint64_t rows = cut_.batch_size / cut_.world_size;
-  std::uint64_t arena_rows = attachment_->ring->sample_id_field().arena_rows;
-  for (const Field& field : attachment_->ring->fields()) {
+  std::uint64_t arena_rows = attachment_->ring().sample_id_field().arena_rows;
+  for (const Field& field : attachment_->ring().fields()) {
     if (!field.ragged) arena_rows = std::min(arena_rows, field.arena_rows);
   }
-  const std::uint64_t spanned = descriptors_spanned(rows, position_.row, h.batch_rows);
+  const std::uint64_t spanned = descriptors_spanned(overlap_ ? rows + cut_.batch_size : rows, rows,
+                                                    position_.row, h.batch_rows);
   if (spanned > h.descriptors_live || rows > arena_rows) {
     return {ECHOLINE_RESOURCE_EXHAUSTED,
-            "a batch of " + std::to_string(rows) + " rows a rank needs " + std::to_string(spanned) +
+            std::string(overlap_ ? "a batch and the one before it" : "a batch") + ", " +
+                std::to_string(rows) + " rows a rank, need " + std::to_string(spanned) +
                 " slots of the stream at once, it has " + std::to_string(h.descriptors_live) +
                 "; raise publish.slots or take a smaller batch_size"};
   }
@@ -52,7 +56,7 @@ Error Reader::check_fit() const {
 
 Error Reader::adopt(std::shared_ptr<Attachment> attachment) {
   attachment_ = std::move(attachment);
-  const shm::AttachReply& reply = attachment_->reply;
+  const shm::AttachReply& reply = attachment_->reply();
   front_ = reply.first_sequence;
   published_ = 0;
   end_.reset();
@@ -62,10 +66,12 @@ Error Reader::adopt(std::shared_ptr<Attachment> attachment) {
 }
 
 Error Reader::start(std::shared_ptr<Attachment> attachment, const AttachWish& wish) {
-  const shm::RingHeader& h = attachment->ring->header();
+  const shm::RingHeader& h = attachment->ring().header();
+  overlap_ = wish.overlap;
   cut_.rank = wish.rank;
   cut_.world_size = wish.world_size;
-  cut_.batch_size = attachment->reply.batch_size != 0 ? attachment->reply.batch_size : h.batch_rows;
+  cut_.batch_size =
+      attachment->reply().batch_size != 0 ? attachment->reply().batch_size : h.batch_rows;
   cut_.last = static_cast<shm::LastBatchPolicy>(h.last_batch);
   if (wish.batch_size != 0 && cut_.batch_size != wish.batch_size) {
     return {ECHOLINE_INTERNAL, "the daemon granted another batch size than was asked for"};
@@ -100,11 +106,14 @@ std::optional<std::uint64_t> Reader::steps_per_epoch() const {
 
 void Reader::begin_epoch() {
   pending_end_ = false;
-  if (begun_) enter_next_epoch();
+  if (!begun_) return;
+  enter_next_epoch();
+  jumped_ = true;
 }
 
 Error Reader::skip(std::uint64_t steps) {
   const auto whole = steps_per_epoch();
+  jumped_ = true;
   if (!whole) {
     if (steps > std::numeric_limits<std::uint64_t>::max() / 2 / cut_.batch_size) {
       return {ECHOLINE_INVALID_ARGUMENT, "that many steps can't be skipped"};

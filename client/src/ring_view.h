@@ -26,8 +26,9 @@ struct Field {
   const std::uint64_t* offsets = nullptr;  // ragged: slot_count runs of batch_rows + 1
 };
 
-// Immutable after open(): any thread. The header and the table of fields are copied and checked, so
-// that a daemon of another version or a broken one is refused, never followed out of the mapping.
+// Shows the same after open(), whoever looks: any thread. The header and the table of fields are
+// copied and checked, so that a daemon of another version or a broken one is refused, never
+// followed out of the mapping.
 class RingView {
  public:
   // Maps the memfd; `fd` may be closed afterwards.
@@ -58,6 +59,10 @@ class RingView {
   const std::uint64_t* ragged_offsets(const Field& field, std::uint32_t slot) const {
     return field.offsets + std::uint64_t{slot} * (header_.batch_rows + 1);
   }
+  // Cuts the pages of these bytes off the memfd: they keep what they show.
+  Error freeze(const void* begin, std::size_t bytes) const {
+    return mapping_.freeze(static_cast<const std::byte*>(begin), bytes);
+  }
 
  private:
   Error check_header(std::uint64_t file_bytes) const;
@@ -67,7 +72,7 @@ class RingView {
   bool is_section(const shm::Section& section) const;
 
   shm::RingHeader header_{};
-  Mapping mapping_;
+  mutable Mapping mapping_;
   const shm::Descriptor* descriptors_ = nullptr;
   const shm::WriterPage* writer_ = nullptr;
   std::vector<shm::FieldEntry> entries_;

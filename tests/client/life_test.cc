@@ -69,6 +69,20 @@ TEST(Life, ABatchOutlivesItsLoaderAndTheDaemon) {
   EXPECT_EQ(checked_rows(kept), rows_between(0, 4));
 }
 
+TEST(Life, ABatchOfADetachedLoaderStaysWhileTheRingGoesOn) {
+  ServerProcess server({"slots=4", "rows=400"});
+  Loader other("train", {.job = "other", .runtime_dir = server.dir()});
+  Batch kept;
+  {
+    Loader loader("train", {.runtime_dir = server.dir()});
+    kept = *loader.next();
+  }
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    EXPECT_EQ(checked_rows(*other.next()), rows_between(i * 4, i * 4 + 4));
+  }
+  EXPECT_EQ(checked_rows(kept), rows_between(0, 4));
+}
+
 TEST(Life, WithoutReattachTheDaemonsDeathIsAnErrorWithinASecond) {
   ServerProcess server({"batches_max=2"});
   Loader loader("train", {.reattach = milliseconds(0), .runtime_dir = server.dir()});

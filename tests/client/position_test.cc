@@ -102,6 +102,26 @@ TEST(Position, ABreakAbandonsTheRestOfTheEpoch) {
   }
 }
 
+TEST(Position, ABatchThatABreakLeavesHeldIsCopiedAsideAndNeverChanges) {
+  ServerProcess server({"batch=4", "rows=400", "slots=4", "ragged=1"});
+  Loader loader("train", {.runtime_dir = server.dir()});
+  const auto* arena = loader.fields()[0].arena;
+  Batch kept = *loader.next();
+  Batch other = *loader.next();
+  const auto* pixels = kept.tensor<std::uint8_t>("image").data();
+  loader.begin_epoch();
+  for (std::uint64_t step = 0; step < 20; ++step) {
+    const Batch batch = *loader.next();
+    EXPECT_EQ(batch.epoch(), 1U);
+    EXPECT_EQ(checked_rows(batch), rows_between(step * 4, step * 4 + 4));
+  }
+  EXPECT_NE(loader.fields()[0].arena, arena) << "the ring is mapped anew";
+  EXPECT_EQ(kept.tensor<std::uint8_t>("image").data(), pixels);
+  EXPECT_EQ(checked_rows(kept), rows_between(0, 4));
+  EXPECT_EQ(checked_rows(other), rows_between(4, 8));
+  EXPECT_EQ(other.ragged<std::int32_t>("tokens")[3][1], made_token(7, 1));
+}
+
 TEST(Position, ALoadedStateInMidEpochIsNoBreak) {
   ServerProcess server({"batch=4", "rows=40"});
   std::string state;

@@ -111,7 +111,11 @@ ECHOLINE_API size_t echoline_runtime_dir(char* buffer, size_t capacity);
 
 enum {
   /* echoline_attach returns at once; echoline_attach_wait tells the outcome. */
-  ECHOLINE_ATTACH_ASYNC = 1
+  ECHOLINE_ATTACH_ASYNC = 1,
+  /* The trainer gives a batch back only after it has taken the next one (as a loop does whose
+   * variable still names the batch before): a batch size for which the stream has too few slots is
+   * refused at once. */
+  ECHOLINE_ATTACH_OVERLAP = 2
 };
 
 typedef struct echoline_attach_options {
@@ -140,7 +144,8 @@ ECHOLINE_API int echoline_attach(const echoline_attach_options* options, echolin
 /* After ECHOLINE_ATTACH_ASYNC: OK when attached, TIMEOUT: call again, else the error for good. */
 ECHOLINE_API int echoline_attach_wait(echoline_loader* loader, int64_t timeout_ms);
 /* Ends the attachment and frees the loader; NULL is fine. Batches that are out stay valid until
- * they are released. No other call on this loader may run or follow. */
+ * they are released: what they show is copied aside. No other call on this loader may run or
+ * follow. */
 ECHOLINE_API void echoline_detach(echoline_loader* loader);
 
 /* ---- what is attached ---- */

@@ -1,0 +1,122 @@
+"""A private daemon for notebooks and tests."""
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+from typing import Any, Dict, Mapping, Optional, Union
+
+from ._errors import Error, NotFound
+from ._loader import Loader
+
+_PR_SET_PDEATHSIG = 1
+
+
+def _find_daemon() -> str:
+    chosen = os.environ.get("ECHOLINE_DAEMON")
+    found = chosen or shutil.which("echolined")
+    if not found or not os.access(found, os.X_OK):
+        raise NotFound(f"can't run {chosen!r} of ECHOLINE_DAEMON" if chosen else
+                       "echolined is not on PATH; install it, or name it by ECHOLINE_DAEMON")
+    return found
+
+
+def _end_with_parent() -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+class Daemon:
+    """A running daemon; made by serve(). `runtime_dir` is its folder, `pid` its process, `log()` what it said."""
+
+    def __init__(self, config: Union[str, "os.PathLike[str]"], settings: Mapping[str, Any], timeout: float) -> None:
+        self.runtime_dir = tempfile.mkdtemp(prefix="echoline-")
+        self._log = pathlib.Path(self.runtime_dir) / "daemon.log"
+        command = [_find_daemon(), "--config", os.fspath(config), "--set", f"daemon.runtime_dir={self.runtime_dir}"]
+        for name, value in settings.items():
+            command += ["--set", f"{name}={value}"]
+        # A death signal is bound to the thread that starts the process, so only where that is the main one.
+        leash = _end_with_parent if threading.current_thread() is threading.main_thread() else None
+        try:
+            with open(self._log, "wb") as log:
+                self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                                 preexec_fn=leash)
+            self._await_ready(timeout)
+        except BaseException:
+            self.stop()
+            raise
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def log(self) -> str:
+        """What the daemon wrote to its stderr so far."""
+        return self._log.read_text(encoding="utf-8", errors="replace")
+
+    def _await_ready(self, timeout: float) -> None:
+        deadline = time.monotonic() + timeout
+        while not self._answers():
+            if self._process.poll() is not None:
+                raise Error(f"the daemon ended with exit code {self._process.returncode}:\n{self.log().strip()}")
+            if time.monotonic() > deadline:
+                raise Error(f"the daemon was not ready within {timeout:g} s:\n{self.log().strip()}")
+            time.sleep(0.02)
+
+    def _answers(self) -> bool:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door:
+            try:
+                door.connect(os.path.join(self.runtime_dir, "door.sock"))
+            except OSError:
+                return False
+            return True
+
+    def loader(self, stream: str, **arguments: Any) -> Loader:
+        """A Loader on this daemon."""
+        return Loader(stream, runtime_dir=self.runtime_dir, **arguments)
+
+    def stop(self, patience: float = 10) -> None:
+        """SIGTERM, after `patience` seconds SIGKILL; removes the folder."""
+        process: Optional[subprocess.Popen] = getattr(self, "_process", None)
+        if process is not None and process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(patience)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        shutil.rmtree(self.runtime_dir, ignore_errors=True)
+
+
+class serve:  # noqa: N801  (used like a function)
+    """`with echoline.serve("stream.yaml") as daemon:` runs a daemon of one's own in a folder of its own.
+
+    Finds echolined on PATH or in ECHOLINE_DAEMON. Inside, `echoline.Loader("train")` finds this daemon
+    (ECHOLINE_RUNTIME_DIR is set meanwhile), and so does `daemon.loader("train")`. `settings` are like --set of the
+    daemon: {"daemon.workers": 4}. A daemon that doesn't become ready raises Error with what it wrote.
+    """
+
+    def __init__(self, config: Union[str, "os.PathLike[str]"], settings: Optional[Mapping[str, Any]] = None,
+                 timeout: float = 600) -> None:
+        self._config, self._settings, self._timeout = config, dict(settings or {}), timeout
+        self._before: Dict[str, Optional[str]] = {}
+
+    def __enter__(self) -> Daemon:
+        self._daemon = Daemon(self._config, self._settings, self._timeout)
+        self._before["ECHOLINE_RUNTIME_DIR"] = os.environ.get("ECHOLINE_RUNTIME_DIR")
+        os.environ["ECHOLINE_RUNTIME_DIR"] = self._daemon.runtime_dir
+        return self._daemon
+
+    def __exit__(self, *_: object) -> None:
+        before = self._before["ECHOLINE_RUNTIME_DIR"]
+        if before is None:
+            os.environ.pop("ECHOLINE_RUNTIME_DIR", None)
+        else:
+            os.environ["ECHOLINE_RUNTIME_DIR"] = before
+        self._daemon.stop()

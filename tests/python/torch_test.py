@@ -1,0 +1,55 @@
+"""echoline.torch.Loader on the CPU. Skipped where there is no torch."""
+import unittest
+import warnings
+
+from ring_server import RingServer, images, labels
+
+try:
+    import torch
+    import echoline
+    import echoline.torch
+except ImportError as error:
+    raise unittest.SkipTest(f"no torch: {error}") from error
+
+
+class TorchLoader(unittest.TestCase):
+    def test_batches_are_dicts_of_tensors_on_the_shared_memory(self):
+        with RingServer(last=2, rows=42) as server, warnings.catch_warnings():
+            warnings.simplefilter("error")
+            loader = echoline.torch.Loader("train", runtime_dir=server.dir)
+            self.assertEqual(len(loader), 11)
+            for epoch in range(2):
+                for step, batch in enumerate(loader):
+                    rows = range(4 * step, min(4 * step + 4, 42))
+                    self.assertTrue(torch.equal(batch["image"], torch.from_numpy(images(epoch, rows))))
+                    self.assertTrue(torch.equal(batch["label"], torch.from_numpy(labels(epoch, rows))))
+                    self.assertEqual(batch.uses.tolist(), [row % 3 for row in rows])
+                    self.assertTrue(batch.valid.all())
+
+    def test_a_tensor_holds_its_slot(self):
+        with RingServer(rows=4000) as server:
+            loader = echoline.torch.Loader("train", runtime_dir=server.dir, fields=("label",))
+            kept = [next(iter(loader))[0][1:]]
+            with self.assertRaises(echoline.LeaseHeld):
+                for _ in loader:
+                    pass
+            self.assertEqual(kept[0].tolist(), [1, 2, 3])
+            kept.clear()
+            self.assertEqual(sum(1 for _ in loader), 1000)
+
+    def test_tuples_states_and_clones(self):
+        with RingServer() as server:
+            loader = echoline.torch.Loader("train", runtime_dir=server.dir, fields=("label", "image"))
+            for label, image in loader:
+                label, image = label.clone(), image.float()
+                state = loader.state_dict()
+                break
+            loader.close()
+            loader = echoline.torch.Loader("train", runtime_dir=server.dir, state=state)
+            self.assertEqual(next(iter(loader)).clone()["label"][0], 4)
+            with self.assertRaises(KeyError):
+                echoline.torch.Loader("train", runtime_dir=server.dir, fields=("picture",))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
