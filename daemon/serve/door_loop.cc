@@ -22,6 +22,7 @@ constexpr std::uint64_t kFirstId = 2;
 // Then the others get their turn.
 constexpr int kAcceptsMax = 256;
 constexpr std::uint64_t kPauseNs = 100'000'000;
+constexpr std::uint64_t kPauseTellNs = 10'000'000'000;
 
 std::span<const std::byte> bytes_of(const auto& message) {
   return std::as_bytes(std::span(&message, 1));
@@ -108,8 +109,11 @@ void DoorLoop::accept_all(std::uint64_t now_ns) {
 // Out of descriptors: the listener would stay readable and epoll would spin. It is left alone for a
 // moment.
 void DoorLoop::pause_accepting(int error, std::uint64_t now_ns) {
-  log_warning("door", "{}; trainers wait, {} are connected",
-              errno_status(error, "accepting").message(), connections_.size());
+  if (now_ns >= pause_told_ns_ + kPauseTellNs) {
+    pause_told_ns_ = now_ns;
+    log_warning("door", "{}; trainers wait, {} are connected",
+                errno_status(error, "accepting").message(), connections_.size());
+  }
   paused_until_ns_ = now_ns + kPauseNs;
   const Status paused = watch(address_.listener(), kListenerKey, 0, EPOLL_CTL_MOD);
   if (!paused.ok()) log_error("door", "{}", paused.message());

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "base/status.h"
 #include "base/unique_fd.h"
@@ -57,6 +58,8 @@ class DoorLoop {
   void deliver();
   void deliver_reply(std::uint64_t id, const Reply& reply);
   void deliver_notice(std::uint64_t id, const shm::Notice& notice);
+  // A log line about a trainer; at most a few a second, for a hostile one could fill the log.
+  void complain(const Connection& connection, std::string_view what);
   // Says why and closes; the engine isn't told.
   void refuse(std::uint64_t id, const Status& why);
   void close(std::uint64_t id);
@@ -69,6 +72,9 @@ class DoorLoop {
   std::atomic<std::size_t> count_{0};
   std::uint64_t next_id_;
   std::uint64_t paused_until_ns_ = 0;  // 0: accepting
+  std::uint64_t pause_told_ns_ = 0;
+  std::uint64_t complaints_since_ns_ = 0;
+  std::uint64_t complaints_ = 0;
 };
 
 }  // namespace echoline::serve

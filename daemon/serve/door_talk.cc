@@ -4,11 +4,33 @@
 #include <string>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "serve/door_loop.h"
 #include "serve/door_message.h"
 
 namespace echoline::serve {
+
+namespace {
+
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
+constexpr std::uint64_t kComplaintsMax = 5;
+
+}  // namespace
+
+void DoorLoop::complain(const Connection& connection, std::string_view what) {
+  const std::uint64_t now_ns = monotonic_ns();
+  if (now_ns >= complaints_since_ns_ + kSecondNs) {
+    if (complaints_ > kComplaintsMax)
+      log_warning("door", "{} more lines about trainers were left out",
+                  complaints_ - kComplaintsMax);
+    complaints_since_ns_ = now_ns;
+    complaints_ = 0;
+  }
+  if (++complaints_ <= kComplaintsMax)
+    log_warning("door", "process {} of user {}: {}", connection.peer.pid, connection.peer.uid,
+                what);
+}
 
 void DoorLoop::hear(std::uint64_t id) {
   const auto found = connections_.find(id);
@@ -21,8 +43,7 @@ void DoorLoop::hear(std::uint64_t id) {
   if (received.kind == Received::kGone) return close(id);
   if (connection.standing != Standing::kArrived) {
     // Nothing is to be said after a request: a peer of another kind, or a hostile one.
-    log_warning("door", "process {} of user {} spoke out of turn; detached", connection.peer.pid,
-                connection.peer.uid);
+    complain(connection, "spoke out of turn; detached");
     return close(id);
   }
   if (received.kind == Received::kDescriptors)
@@ -72,7 +93,7 @@ void DoorLoop::deliver_reply(std::uint64_t id, const Reply& reply) {
       reply.grant.ok() ? send_grant(socket, reply.grant.value()) : reply.grant.status();
   found->second.standing = Standing::kAttached;
   if (sent.ok()) return;
-  log_warning("door", "{} (process {})", sent.message(), found->second.peer.pid);
+  complain(found->second, sent.message());
   const shm::AttachReply refusal = make_reply(sent);
   (void)send_bytes(socket, std::as_bytes(std::span(&refusal, 1)));
   close(id);
@@ -84,7 +105,7 @@ void DoorLoop::deliver_notice(std::uint64_t id, const shm::Notice& notice) {
   // A trainer that doesn't read has filled its own socket: it misses the notice, nobody waits for
   // it.
   const Status sent = send_bytes(found->second.socket.get(), std::as_bytes(std::span(&notice, 1)));
-  if (!sent.ok()) log_warning("door", "{} (process {})", sent.message(), found->second.peer.pid);
+  if (!sent.ok()) complain(found->second, "reads no notices");
 }
 
 }  // namespace echoline::serve

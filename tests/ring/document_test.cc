@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdio>
 #include <fstream>
 #include <map>
-#include <regex>
 #include <string>
 #include <utility>
 
@@ -29,18 +29,19 @@ std::map<std::string, Place> places_in_code() {
 // Rows "| offset | bytes | `member` | ..." below a heading "### Struct (N bytes)".
 std::map<std::string, Place> places_in_document(std::map<std::string, std::size_t>& sizes) {
   std::ifstream stream(std::string(ECHOLINE_SOURCE_DIR) + "/docs/ring_format.md");
-  const std::regex heading(R"(### (\w+) \((\d+) bytes\))");
-  const std::regex row(R"(\| *(\d+) *\| *(\d+) *\| *`(\w+)` *\|.*)");
   std::map<std::string, Place> places;
   std::string structure;
   std::string line;
-  std::smatch match;
   while (std::getline(stream, line)) {
-    if (std::regex_match(line, match, heading)) {
-      structure = match[1];
-      sizes[structure] = std::stoul(match[2]);
-    } else if (std::regex_match(line, match, row)) {
-      places[structure + "." + match[3].str()] = {std::stoul(match[1]), std::stoul(match[2])};
+    char name[64];
+    std::size_t first = 0;
+    std::size_t second = 0;
+    if (std::sscanf(line.c_str(), "### %63s (%zu bytes)", name, &first) == 2) {
+      structure = name;
+      sizes[structure] = first;
+    } else if (std::sscanf(line.c_str(), "| %zu | %zu | `%63[a-z0-9_]` |", &first, &second, name) ==
+               3) {
+      places[structure + "." + name] = {first, second};
     }
   }
   return places;

@@ -1,4 +1,5 @@
-// Writer and readers as threads of one process: what ThreadSanitizer can see of them.
+// Writer and readers as threads of one process, each with mappings of its own (to ThreadSanitizer
+// different memory; what it can see of the cursor steps is in steps_threads_test.cc).
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -14,33 +15,20 @@ namespace {
 
 constexpr std::uint64_t kLongNs = 20'000'000'000;
 
-// A reader that shares the writer's mapping, so that a race on the rows themselves would be seen.
-class InProcessReader {
- public:
-  InProcessReader(Ring& ring, Trainer& pages) : ring_(ring), pages_(pages) {}
-
-  // Batches seen, in order and whole; stops at the ring's end.
-  std::uint64_t read_all(unsigned seed) {
-    std::mt19937 random(seed);
-    std::uint64_t count = 0;
-    while (const auto descriptor = pages_.next(kLongNs)) {
-      EXPECT_EQ(descriptor->sequence, count);
-      const auto* words =
-          reinterpret_cast<const std::uint64_t*>(ring_.row(0, descriptor->arena_row));
-      for (std::uint64_t i = 0; i < ring_.spec().batch_rows * 16; ++i)
-        EXPECT_EQ(words[i], word_of(descriptor->row + i / 16, i % 16));
-      ++count;
-      if (random() % 4 == 0) std::this_thread::yield();
-      // Sometimes several at once, never more than the ring has.
-      if (random() % 3 != 0 || count % ring_.spec().slot_count == 0) pages_.release();
-    }
-    return count;
+// Batches seen, in order and whole; stops at the ring's end. Several are held at times, never more
+// than there are.
+std::uint64_t read_all(Trainer& trainer, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uint64_t count = 0;
+  while (const auto descriptor = trainer.next(kLongNs)) {
+    EXPECT_EQ(descriptor->sequence, count);
+    EXPECT_TRUE(rows_stand(trainer, *descriptor));
+    ++count;
+    if (random() % 4 == 0) std::this_thread::yield();
+    if (random() % 3 != 0 || count % trainer.header().slot_count == 0) trainer.release();
   }
-
- private:
-  Ring& ring_;
-  Trainer& pages_;
-};
+  return count;
+}
 
 class Threads : public testing::TestWithParam<std::pair<std::uint32_t, int>> {};
 
@@ -57,8 +45,8 @@ TEST_P(Threads, EachReaderSeesEachBatchOnceAndWhole) {
   std::vector<std::thread> threads;
   for (int i = 0; i < reader_count; ++i)
     threads.emplace_back([&, i] {
-      InProcessReader reader(*ring, *pages[static_cast<std::size_t>(i)]);
-      EXPECT_EQ(reader.read_all(static_cast<unsigned>(i)), kBatches);
+      Trainer& trainer = *pages[static_cast<std::size_t>(i)];
+      EXPECT_EQ(read_all(trainer, static_cast<unsigned>(i)), kBatches);
     });
   EXPECT_TRUE(write_rows(*ring, 0, kBatches, kLongNs));
   ring->end(shm::kWriterEnded);
