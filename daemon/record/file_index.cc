@@ -20,6 +20,18 @@ void FileIndex::add(const source::ObjectInfo& object, std::uint32_t class_id) {
   bytes_total_ += object.bytes;
 }
 
+void FileIndex::shrink() {
+  bytes_.shrink_to_fit();
+  text_end_.shrink_to_fit();
+  class_id_.shrink_to_fit();
+  text_.shrink_to_fit();
+}
+
+std::uint64_t FileIndex::memory_bytes() const {
+  return (bytes_.capacity() + text_end_.capacity()) * sizeof(std::uint64_t) +
+         class_id_.capacity() * sizeof(std::uint32_t) + text_.capacity();
+}
+
 std::string_view FileIndex::text(std::uint64_t record) const {
   const std::uint64_t start = record == 0 ? 0 : text_end_[record - 1];
   return std::string_view(text_).substr(start, text_end_[record] - start);

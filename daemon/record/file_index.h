@@ -18,6 +18,8 @@ class FileIndex final : public Index {
   void add_root(std::string_view url);
   // `url` begins with the last root's.
   void add(const source::ObjectInfo& object, std::uint32_t class_id);
+  // Gives back what growing left over, once the last file is in.
+  void shrink();
 
   std::uint64_t record_count() const override { return bytes_.size(); }
   std::size_t shard_count() const override { return bytes_.size(); }
@@ -29,6 +31,7 @@ class FileIndex final : public Index {
   std::uint64_t record_bytes_total() const override { return bytes_total_; }
 
   std::string_view path(std::uint64_t record) const;
+  std::uint64_t memory_bytes() const;
   std::uint32_t class_id(std::uint64_t record) const { return class_id_[record]; }
 
  private:

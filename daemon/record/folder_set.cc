@@ -151,6 +151,7 @@ Result<std::unique_ptr<DataSet>> open_folder(const v1::Read& read, std::vector<L
   }
   if (left_out > 0)
     log_info("record", "{} files are hidden or in no class folder: left out", left_out);
+  index.shrink();
   if (index.record_count() == 0) {
     return Status(Code::kNotFound,
                   fmt::format("{} holds no class folders with files", read.url(0)));

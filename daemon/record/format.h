@@ -31,6 +31,27 @@ struct Fields {
   const FieldBytes* find(std::string_view keys) const;
 };
 
+// What `cut` makes of a record, by format.
+//
+// webdataset: the files of the record by extension, which is all that follows the first dot of the
+// basename, lower-cased. Consecutive files with one path up to that dot are one record, and that
+// path is its key; an extension that comes twice starts the next record. Folders, links, hidden
+// files, names without a dot and "__meta__" files belong to none. ustar, pax, GNU long names and
+// base-256 sizes are read. A truncated shard's last record stays in the index and is bad when it is
+// cut. A damaged header, or a file too short for one (of no bytes, too), is an error when the index
+// is built; an archive of zero blocks alone has no records. Compressed and sparse archives are
+// kUnimplemented.
+//
+// folder: the file by its extension, which is what follows its last dot, lower-cased ("data"
+// without one); "cls", the class id in decimal; "cls_name". The key is the path below the address.
+// Each file is a shard of its own.
+//
+// idx: "image", the item's raw elements, little-endian; "label" in decimal (`as: int64`) where a
+// file of labels follows in the list. The key is "FILE:NUMBER". The labels are a shard without
+// records.
+//
+// tokens: "tokens", raw and little-endian. The key is "FILE:NUMBER".
+
 // The opened data set of one stream: the index and the way to cut. Any thread may call `cut`.
 class DataSet {
  public:

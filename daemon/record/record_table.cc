@@ -22,4 +22,11 @@ void RecordTable::append(const RecordTable& other, std::size_t first, std::size_
   }
 }
 
+void RecordTable::shrink() {
+  offset.shrink_to_fit();
+  bytes.shrink_to_fit();
+  key_end.shrink_to_fit();
+  keys.shrink_to_fit();
+}
+
 }  // namespace echoline::record

@@ -22,6 +22,8 @@ struct RecordTable {
   std::string_view key(std::size_t record) const;
   // Records [first, first + count) of another table after those of this one.
   void append(const RecordTable& other, std::size_t first, std::size_t count);
+  // Gives back what growing left over, once the last record is in.
+  void shrink();
 };
 
 }  // namespace echoline::record

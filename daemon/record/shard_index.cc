@@ -122,8 +122,9 @@ std::string describe(const v1::Read& read) {
   return text;
 }
 
-Result<StoredIndex> build(const std::vector<source::ObjectInfo>& shards, const KnownTables& known,
-                          source::Source& source, const ProgressFunction& progress) {
+Result<StoredIndex> build(const v1::Read& read, const std::vector<source::ObjectInfo>& shards,
+                          const KnownTables& known, source::Source& source,
+                          const ProgressFunction& progress) {
   std::vector<const RecordTable*> tables(shards.size(), nullptr);
   std::uint64_t missing = 0, bytes = 0;
   for (std::size_t i = 0; i < shards.size(); ++i) {
@@ -138,7 +139,7 @@ Result<StoredIndex> build(const std::vector<source::ObjectInfo>& shards, const K
     log_info("record", "indexing {} of {} shards, {:.1f} MB", missing, shards.size(),
              static_cast<double>(bytes) / 1e6);
   }
-  return build_tar_index(shards, std::move(tables), source, scan_settings(shards), progress);
+  return build_tar_index(shards, std::move(tables), source, scan_settings(read, shards), progress);
 }
 
 }  // namespace
@@ -166,7 +167,8 @@ Result<StoredIndex> load_or_build_index(const v1::Read& read,
   }
   const std::size_t beside = take_beside(shards, source, known);
   if (beside > 0) log_info("record", "using the index files beside {} shards", beside);
-  ECHOLINE_ASSIGN(StoredIndex index, build(shards, known, source, progress));
+  ECHOLINE_ASSIGN(StoredIndex index, build(read, shards, known, source, progress));
+  log_info("record", "{} records in {} shards", index.records.size(), shards.size());
   if (path.empty()) return index;
   if (const Status status = write_index_file(path, index); !status.ok()) {
     log_warning("record", "the index is not stored: {}", status.message());

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "echoline/v1/config.pb.h"
 #include "record/local_file.h"
 #include "record/tar_scan.h"
 
@@ -96,6 +97,7 @@ Result<StoredIndex> TarBuild::run() {
   drain();
   if (!status.ok()) return status;
   report(true);
+  index_.records.shrink();
   return std::move(index_);
 }
 
@@ -211,9 +213,12 @@ void TarBuild::report(bool always) {
 
 }  // namespace
 
-ScanSettings scan_settings(const std::vector<source::ObjectInfo>& shards) {
-  if (!shards.empty() && local_path(shards.front().url)) return {64 << 10, 4};
-  return {4 << 20, 16};
+ScanSettings scan_settings(const v1::Read& read, const std::vector<source::ObjectInfo>& shards) {
+  const bool local = !shards.empty() && local_path(shards.front().url).has_value();
+  if (local && read.throttle().latency() == 0) return {64 << 10, 4};
+  constexpr std::uint64_t kWindowMin = 4 << 20, kWindowMax = 16 << 20, kAtOnce = 16;
+  const std::uint64_t at_once = std::clamp<std::uint64_t>(shards.size(), 1, kAtOnce);
+  return {std::clamp(kAtOnce * kWindowMin / at_once, kWindowMin, kWindowMax), kAtOnce};
 }
 
 Result<StoredIndex> build_tar_index(const std::vector<source::ObjectInfo>& shards,

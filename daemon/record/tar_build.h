@@ -17,8 +17,9 @@ struct ScanSettings {
   std::uint32_t shards_at_once = 16;
 };
 
-// Files are cheap to seek in, stores are not.
-ScanSettings scan_settings(const std::vector<source::ObjectInfo>& shards);
+// Files are cheap to seek in, stores (and what is throttled to imitate one) are not. At most 64 MiB
+// are in flight.
+ScanSettings scan_settings(const v1::Read& read, const std::vector<source::ObjectInfo>& shards);
 
 // Fills in the shards of `index` (objects set, no records yet) that `known` has nothing for, in
 // order. `known[i]` is the table of shard i, or null. Errors name the shard and the offset.

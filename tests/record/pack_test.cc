@@ -40,7 +40,9 @@ class PackTest : public record::RecordTest {
     write_gz("images.gz", images);
     write("labels", labels);
   }
-  Opened packed() const { return record::open(record::read_of({path("out/train-*.tar")}, "webdataset")); }
+  Opened packed() const {
+    return record::open(record::read_of({path("out/train-*.tar")}, "webdataset"));
+  }
 
   PackOptions options_;
 };
