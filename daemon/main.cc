@@ -41,19 +41,13 @@ Status create_streams(engine::Engine& engine, const v1::Config& config,
   const std::map<std::string, v1::Stream> streams(config.streams().begin(), config.streams().end());
   for (const auto& [name, stream] : streams) {
     if (stop.requested()) return Status();
-    Status status = engine.create_stream(name, stream, serve::log_progress(name));
-    if (!status.ok()) return std::move(status).with_context("stream '" + name + "'");
+    ECHOLINE_TRY(engine.create_stream(name, stream, serve::log_progress(name)));
   }
   return Status();
 }
 
 void log_ready(const engine::Engine& engine, const v1::Daemon& daemon) {
   const engine::EngineStats stats = engine.stats();
-  for (const engine::StreamStats& stream : stats.streams) {
-    log_info("main", "stream {}: {} records in {} shards, {} batches of {} an epoch, echo {} x {}",
-             stream.name, stream.records, stream.shards, stream.batches_per_epoch,
-             stream.batch_rows, stream.echo_point, config::format_thousandths(stream.factor));
-  }
   log_info("main", "ready: {} streams, {} of {} reserved, {} workers, door in {}, metrics at {}",
            stats.streams.size(), config::format_bytes(stats.memory_reserved),
            config::format_bytes(stats.memory_budget), stats.workers, daemon.runtime_dir(),

@@ -103,7 +103,8 @@ TEST_F(Control, completes_and_checks_what_it_is_given) {
 
 TEST_F(Control, keeps_codes_and_messages_of_the_engine) {
   EXPECT_EQ(create("train", small_stream("missing")).error_code(), grpc::StatusCode::NOT_FOUND);
-  EXPECT_EQ(create("train", small_stream("missing")).error_message(), "missing: no such file");
+  EXPECT_EQ(create("train", small_stream("missing")).error_message(),
+            "stream 'train': missing: no such file");
   ASSERT_TRUE(create("train", small_stream("x")).ok());
   EXPECT_EQ(create("train", small_stream("x")).error_code(), grpc::StatusCode::ALREADY_EXISTS);
 }

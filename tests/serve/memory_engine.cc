@@ -27,7 +27,9 @@ void MemoryEngine::set_notify(engine::NotifyFunction /*notify*/) {}
 Status MemoryEngine::create_stream(const std::string& name, const v1::Stream& stream,
                                    const record::ProgressFunction& progress) {
   const std::string& url = config::read_step(stream).url(0);
-  if (url == "missing") return Status(Code::kNotFound, "missing: no such file");
+  if (url == "missing") {
+    return Status(Code::kNotFound, "stream '" + name + "': missing: no such file");
+  }
   if (url == "slow") std::this_thread::sleep_for(std::chrono::seconds(1));
   if (progress) progress({});
   const std::lock_guard lock(mutex_);

@@ -1,0 +1,70 @@
+// The commands of `echoline`: what each takes, and the function that runs it. Results go to stdout,
+// errors come back and are printed by main. Called by the main thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "cli/pack.h"
+
+namespace echoline::cli {
+
+struct CheckOptions {
+  std::string file;
+  std::vector<std::string> overrides;
+  bool json = false;
+};
+// Validates a configuration and prints what each stream comes to: memory, echo point, epoch length.
+Status check(const CheckOptions& options);
+
+struct IndexOptions {
+  std::string target;  // a configuration file or an address
+  std::vector<std::string> overrides;
+  std::string format = "auto";  // of an address
+  std::string endpoint;
+  std::string region;
+  std::string state_dir;
+  bool publish = false;
+  bool json = false;
+};
+Status build_index(const IndexOptions& options);
+
+// Where the daemon is: its runtime folder, or "" for ECHOLINE_RUNTIME_DIR and then the default.
+struct DaemonOptions {
+  std::string runtime_dir;
+};
+
+Status list_streams(const DaemonOptions& daemon, bool json);
+Status show_stream(const DaemonOptions& daemon, const std::string& stream, bool json);
+Status print_state(const DaemonOptions& daemon, const std::string& stream);
+Status create_streams(const DaemonOptions& daemon, const std::string& file,
+                      const std::vector<std::string>& overrides);
+Status delete_stream(const DaemonOptions& daemon, const std::string& stream);
+
+struct ReadOptions {
+  std::string stream;
+  std::string job = "default";
+  std::uint32_t rank = 0;
+  std::uint32_t world_size = 1;
+  std::uint32_t batch_size = 0;
+  std::string join = "start";
+  std::string reattach = "60s";
+  std::uint64_t batches = 0;  // 0: by epochs
+  std::uint64_t epochs = 1;
+  bool json = false;
+  bool ids = false;
+  bool keys = false;
+  bool checksum = false;
+  bool row_checksums = false;
+  std::string state_file;
+  std::string save_state_file;
+};
+Status read_stream(const DaemonOptions& daemon, const ReadOptions& options);
+
+// Runs the packing with a progress bar.
+Status run_pack(const PackOptions& options, bool json);
+
+}  // namespace echoline::cli

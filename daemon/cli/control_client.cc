@@ -1,0 +1,120 @@
+// Calls have deadlines; that of creating a stream is long, as it may have to read the whole data
+// set.
+#include "cli/control_client.h"
+
+#include <fmt/core.h>
+#include <grpcpp/grpcpp.h>
+
+#include <cstdlib>
+
+#include "config/paths.h"
+#include "echoline/v1/control.grpc.pb.h"
+
+namespace echoline::cli {
+namespace {
+
+constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::hours kCreatePatience{24};
+
+Code code_of(grpc::StatusCode code) {
+  switch (code) {
+    case grpc::StatusCode::INVALID_ARGUMENT:
+      return Code::kInvalidArgument;
+    case grpc::StatusCode::NOT_FOUND:
+      return Code::kNotFound;
+    case grpc::StatusCode::ALREADY_EXISTS:
+      return Code::kAlreadyExists;
+    case grpc::StatusCode::RESOURCE_EXHAUSTED:
+      return Code::kResourceExhausted;
+    case grpc::StatusCode::UNAVAILABLE:
+      return Code::kUnavailable;
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+      return Code::kDeadlineExceeded;
+    default:
+      return Code::kInternal;
+  }
+}
+
+class GrpcControlClient final : public ControlClient {
+ public:
+  explicit GrpcControlClient(std::string path)
+      : path_(std::move(path)),
+        stub_(v1::Control::NewStub(
+            grpc::CreateChannel("unix:" + path_, grpc::InsecureChannelCredentials()))) {}
+
+  Result<std::vector<v1::StreamStatus>> list() override {
+    v1::ListStreamsResponse response;
+    ECHOLINE_TRY(call(&v1::Control::Stub::ListStreams, v1::ListStreamsRequest(), response));
+    return std::vector<v1::StreamStatus>(response.streams().begin(), response.streams().end());
+  }
+
+  Result<std::map<std::string, std::string>> states(const std::string& stream) override {
+    v1::GetStateRequest request;
+    request.set_name(stream);
+    v1::GetStateResponse response;
+    ECHOLINE_TRY(call(&v1::Control::Stub::GetState, request, response));
+    return std::map<std::string, std::string>(response.state_json().begin(),
+                                              response.state_json().end());
+  }
+
+  Result<std::vector<std::string>> keys(const std::string& stream,
+                                        const std::vector<std::uint64_t>& samples) override {
+    v1::GetKeysRequest request;
+    request.set_name(stream);
+    request.mutable_sample_ids()->Add(samples.begin(), samples.end());
+    v1::GetKeysResponse response;
+    ECHOLINE_TRY(call(&v1::Control::Stub::GetKeys, request, response));
+    return std::vector<std::string>(response.keys().begin(), response.keys().end());
+  }
+
+  Status create(const std::string& name, const v1::Stream& stream) override {
+    v1::CreateStreamRequest request;
+    request.set_name(name);
+    *request.mutable_stream() = stream;
+    v1::CreateStreamResponse response;
+    return call(&v1::Control::Stub::CreateStream, request, response, kCreatePatience);
+  }
+
+  Status remove(const std::string& name) override {
+    v1::DeleteStreamRequest request;
+    request.set_name(name);
+    v1::DeleteStreamResponse response;
+    return call(&v1::Control::Stub::DeleteStream, request, response);
+  }
+
+ private:
+  template <typename Method, typename Request, typename Response>
+  Status call(Method method, const Request& request, Response& response,
+              std::chrono::seconds patience = kPatience) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + patience);
+    const grpc::Status status = (stub_.get()->*method)(&context, request, &response);
+    if (status.ok()) return Status();
+    if (status.error_code() != grpc::StatusCode::UNAVAILABLE) {
+      return Status(code_of(status.error_code()), status.error_message());
+    }
+    return Status(
+        Code::kUnavailable,
+        fmt::format("no daemon answers at {}; start one with 'echolined --config FILE', or "
+                    "name its folder with --runtime-dir or ECHOLINE_RUNTIME_DIR",
+                    path_));
+  }
+
+  const std::string path_;
+  std::unique_ptr<v1::Control::Stub> stub_;
+};
+
+}  // namespace
+
+std::string runtime_dir_of(const std::string& given) {
+  if (!given.empty()) return given;
+  const char* variable = std::getenv("ECHOLINE_RUNTIME_DIR");
+  if (variable != nullptr && *variable != '\0') return variable;
+  return config::default_runtime_dir();
+}
+
+std::unique_ptr<ControlClient> ControlClient::open(const std::string& runtime_dir) {
+  return std::make_unique<GrpcControlClient>(runtime_dir_of(runtime_dir) + "/control.sock");
+}
+
+}  // namespace echoline::cli

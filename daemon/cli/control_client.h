@@ -1,0 +1,33 @@
+// The daemon's control service as functions with Status. One per command; not thread safe.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "echoline/v1/control.pb.h"
+
+namespace echoline::cli {
+
+// `runtime_dir` as it was given, else ECHOLINE_RUNTIME_DIR, else the host's default.
+std::string runtime_dir_of(const std::string& given);
+
+class ControlClient {
+ public:
+  // Does not connect yet; an error names the socket and what to do when nobody answers there.
+  static std::unique_ptr<ControlClient> open(const std::string& runtime_dir);
+  virtual ~ControlClient() = default;
+
+  virtual Result<std::vector<v1::StreamStatus>> list() = 0;
+  virtual Result<std::map<std::string, std::string>> states(const std::string& stream) = 0;
+  virtual Result<std::vector<std::string>> keys(const std::string& stream,
+                                                const std::vector<std::uint64_t>& samples) = 0;
+  // Returns when the stream is ready.
+  virtual Status create(const std::string& name, const v1::Stream& stream) = 0;
+  virtual Status remove(const std::string& name) = 0;
+};
+
+}  // namespace echoline::cli

@@ -1,0 +1,123 @@
+// `echoline index`: the same opening of a data set as the daemon's, with a bar.
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/progress_bar.h"
+#include "config/load.h"
+#include "config/paths.h"
+#include "config/pipeline.h"
+#include "config/values.h"
+#include "record/format.h"
+#include "record/shard_index.h"
+#include "source/source.h"
+
+namespace echoline::cli {
+namespace {
+
+// What is indexed: the `read` steps of a configuration by stream, or one made of an address.
+struct Job {
+  std::map<std::string, v1::Read> reads;
+  std::string state_dir;
+};
+
+bool is_config(const std::string& target) {
+  const std::filesystem::path path(target);
+  return path.extension() == ".yaml" || path.extension() == ".yml";
+}
+
+Result<Job> job_of_config(const IndexOptions& options) {
+  ECHOLINE_ASSIGN(const v1::Config config,
+                  config::load_config_file(options.target, options.overrides));
+  Job job;
+  job.state_dir = config.daemon().state_dir();
+  for (const auto& [name, stream] : config.streams()) job.reads[name] = config::read_step(stream);
+  if (job.reads.empty()) return Status(Code::kNotFound, options.target + ": no streams in it");
+  return job;
+}
+
+// An address goes through the configuration's own checks, as a stream of one.
+Result<Job> job_of_address(const IndexOptions& options) {
+  v1::Stream stream;
+  v1::Read& read = *stream.add_pipeline()->mutable_read();
+  read.add_url(options.target);
+  read.set_format(options.format);
+  if (!options.endpoint.empty()) read.set_endpoint(options.endpoint);
+  if (!options.region.empty()) read.set_region(options.region);
+  auto& field = (*stream.add_pipeline()->mutable_decode()->mutable_fields())["data"];
+  field.set_key("data");
+  field.set_as("bytes");
+  stream.add_pipeline()->mutable_batch()->set_size(1);
+  ECHOLINE_TRY(config::complete_stream("index", stream));
+  Job job;
+  job.reads[options.target] = config::read_step(stream);
+  job.state_dir = config::default_state_dir();
+  return job;
+}
+
+std::string progress_text(const std::string& name, const record::Progress& progress) {
+  const std::string text = fmt::format("{} {}/{} shards, {} records", name, progress.shards_done,
+                                       progress.shards, progress.records);
+  if (progress.bytes == 0) return text;
+  return fmt::format("{} {}, {} of {}", draw_bar(progress.bytes_done, progress.bytes, 30), text,
+                     config::format_bytes(progress.bytes_done),
+                     config::format_bytes(progress.bytes));
+}
+
+struct Indexed {
+  std::uint64_t records = 0, shards = 0, bytes = 0, published = 0;
+  std::string format;
+};
+
+Result<Indexed> index_one(const std::string& name, const v1::Read& read,
+                          const std::string& state_dir, bool publish) {
+  ProgressLine line;
+  ECHOLINE_ASSIGN(const std::unique_ptr<source::Source> source, source::open_source(read));
+  const auto show = [&](const record::Progress& progress) {
+    line.show(progress_text(name, progress));
+  };
+  ECHOLINE_ASSIGN(const std::unique_ptr<record::DataSet> data_set,
+                  record::open_data_set(read, *source, state_dir, show));
+  Indexed indexed;
+  if (publish) {
+    ECHOLINE_ASSIGN(indexed.published, record::publish_index(*data_set));
+  }
+  indexed.records = data_set->index().record_count();
+  indexed.shards = data_set->index().shard_count();
+  indexed.bytes = data_set->index().record_bytes_total();
+  indexed.format = data_set->format();
+  return indexed;
+}
+
+void print_indexed(const std::string& name, const Indexed& indexed, bool json) {
+  if (json) {
+    const nlohmann::ordered_json line = {
+        {"name", name},           {"records", indexed.records}, {"shards", indexed.shards},
+        {"bytes", indexed.bytes}, {"format", indexed.format},   {"published", indexed.published}};
+    fmt::print("{}\n", line.dump());
+    return;
+  }
+  fmt::print("{}: {} records in {} shards, {}, {}", name, indexed.records, indexed.shards,
+             config::format_bytes(indexed.bytes), indexed.format);
+  if (indexed.published > 0) fmt::print("; {} index files beside the data", indexed.published);
+  fmt::print("\n");
+}
+
+}  // namespace
+
+Status build_index(const IndexOptions& options) {
+  ECHOLINE_ASSIGN(Job job,
+                  is_config(options.target) ? job_of_config(options) : job_of_address(options));
+  if (!options.state_dir.empty()) job.state_dir = options.state_dir;
+  for (const auto& [name, read] : job.reads) {
+    Result<Indexed> indexed = index_one(name, read, job.state_dir, options.publish);
+    if (!indexed.ok()) return indexed.status().with_context(name);
+    print_indexed(name, *indexed, options.json);
+  }
+  return Status();
+}
+
+}  // namespace echoline::cli

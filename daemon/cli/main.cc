@@ -1,0 +1,206 @@
+// `echoline`: the command line. Flags and their meanings; the work is in the commands' own files.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "cli/commands.h"
+#include "config/values.h"
+#include "serve/version.h"
+
+namespace echoline::cli {
+namespace {
+
+// Every command's options live here until it runs.
+struct Invocation {
+  DaemonOptions daemon;
+  CheckOptions check;
+  IndexOptions index;
+  ReadOptions read;
+  PackOptions pack;
+  std::string stream;
+  std::string file;
+  std::vector<std::string> overrides;
+  bool json = false;
+  std::function<Status()> run;
+};
+
+CLI::App& add_command(CLI::App& app, Invocation& call, const std::string& name,
+                      const std::string& what, std::function<Status()> run) {
+  CLI::App& command = *app.add_subcommand(name, what);
+  command.set_version_flag("--version", std::string("echoline ") + serve::kVersion);
+  command.callback([&call, run = std::move(run)] { call.run = run; });
+  return command;
+}
+
+void add_overrides(CLI::App& command, std::vector<std::string>& overrides) {
+  command.add_option("--set", overrides, "Override one value, as daemon.workers=4; repeatable")
+      ->allow_extra_args(false);
+}
+
+void add_daemon(CLI::App& command, Invocation& call) {
+  command.add_option("--runtime-dir", call.daemon.runtime_dir,
+                     "The daemon's runtime folder (else ECHOLINE_RUNTIME_DIR, else the default)");
+}
+
+void add_json(CLI::App& command, bool& json) {
+  command.add_flag("--json", json, "Print JSON, for programs");
+}
+
+void add_file_commands(CLI::App& app, Invocation& call) {
+  CLI::App& check_command =
+      add_command(app, call, "check", "Validate a configuration; print memory, echo and epochs",
+                  [&call] { return check(call.check); });
+  check_command.add_option("FILE", call.check.file, "Configuration")->required();
+  add_overrides(check_command, call.check.overrides);
+  add_json(check_command, call.check.json);
+
+  CLI::App& index = add_command(app, call, "index", "Build the index of a data set",
+                                [&call] { return build_index(call.index); });
+  index.add_option("FILE|URL", call.index.target, "Configuration (.yaml, .yml) or address")
+      ->required();
+  index.add_flag("--publish", call.index.publish, "Write index files beside the data too");
+  index.add_option("--format", call.index.format, "Format of an address, as read.format");
+  index.add_option("--endpoint", call.index.endpoint, "S3 server of an address, as read.endpoint");
+  index.add_option("--region", call.index.region, "Region of an address, as read.region");
+  index.add_option("--state-dir", call.index.state_dir, "Where the index is kept");
+  add_overrides(index, call.index.overrides);
+  add_json(index, call.index.json);
+}
+
+void add_stream_commands(CLI::App& app, Invocation& call) {
+  CLI::App& list = add_command(app, call, "list", "List the daemon's streams",
+                               [&call] { return list_streams(call.daemon, call.json); });
+  CLI::App& show = add_command(app, call, "show", "Show one stream", [&call] {
+    return show_stream(call.daemon, call.stream, call.json);
+  });
+  CLI::App& state =
+      add_command(app, call, "state", "Print the state of each job, as its trainer would save it",
+                  [&call] { return print_state(call.daemon, call.stream); });
+  CLI::App& create =
+      add_command(app, call, "create", "Create the streams of a configuration",
+                  [&call] { return create_streams(call.daemon, call.file, call.overrides); });
+  CLI::App& remove = add_command(app, call, "delete", "Delete a stream",
+                                 [&call] { return delete_stream(call.daemon, call.stream); });
+  for (CLI::App* command : {&list, &show, &state}) add_json(*command, call.json);
+  for (CLI::App* command : {&list, &show, &state, &create, &remove}) add_daemon(*command, call);
+  for (CLI::App* command : {&show, &state, &remove}) {
+    command->add_option("STREAM", call.stream, "Name of the stream")->required();
+  }
+  create.add_option("FILE", call.file, "Configuration; its daemon part is not used")->required();
+  add_overrides(create, call.overrides);
+}
+
+// A bad time is wrong usage, not a failure.
+std::string check_duration(const std::string& text) {
+  const auto duration = config::parse_duration_ns(text);
+  return duration.ok() ? "" : duration.status().message();
+}
+
+void add_read_place(CLI::App& read, ReadOptions& options) {
+  read.add_option("STREAM", options.stream, "Name of the stream")->required();
+  read.add_option("--job", options.job, "Name of the job")->capture_default_str();
+  read.add_option("--rank", options.rank, "Rank in the job")->capture_default_str();
+  read.add_option("--world-size", options.world_size, "Ranks of the job")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  read.add_option("--batch-size", options.batch_size, "Global batch; default: the stream's");
+  read.add_option("--join", options.join, "Where to begin without a state")
+      ->check(CLI::IsMember({"start", "current", "next_epoch"}))
+      ->capture_default_str();
+  read.add_option("--reattach", options.reattach, "How long a daemon that went away is waited for")
+      ->check(check_duration)
+      ->capture_default_str();
+  read.add_option("--state", options.state_file, "Begin at this saved state");
+  read.add_option("--save-state", options.save_state_file, "Write the state after the last batch");
+}
+
+void add_read_command(CLI::App& app, Invocation& call) {
+  ReadOptions& options = call.read;
+  CLI::App& read =
+      add_command(app, call, "read", "Read a stream as a trainer would, and measure it",
+                  [&call] { return read_stream(call.daemon, call.read); });
+  add_daemon(read, call);
+  add_read_place(read, options);
+  CLI::Option* batches = read.add_option("--batches", options.batches, "End after so many batches");
+  read.add_option("--epochs", options.epochs, "End after so many epochs")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str()
+      ->excludes(batches);
+  batches->check(CLI::PositiveNumber);
+  read.add_flag("--ids", options.ids, "Print one JSON line a batch: ids and uses of its samples");
+  read.add_flag("--keys", options.keys, "With the samples' keys");
+  read.add_flag("--checksum", options.checksum, "With the XXH3 of each field's bytes");
+  read.add_flag("--row-checksums", options.row_checksums,
+                "With the XXH3 of each row of each field");
+  add_json(read, options.json);
+}
+
+// "256MiB" for an option that is a number of bytes.
+std::string check_bytes(const std::string& text) {
+  const auto bytes = config::parse_bytes(text);
+  return bytes.ok() ? "" : bytes.status().message();
+}
+
+void add_pack_command(CLI::App& app, Invocation& call) {
+  PackOptions& options = call.pack;
+  CLI::App& pack = add_command(
+      app, call, "pack", "Pack folders, IDX files or lists of files into shards with an index",
+      [&call] { return run_pack(call.pack, call.json); });
+  static const std::map<std::string, PackFrom> kinds = {{"auto", PackFrom::kAuto},
+                                                        {"idx", PackFrom::kIdx},
+                                                        {"folder", PackFrom::kFolder},
+                                                        {"list", PackFrom::kList}};
+  pack.add_option("INPUT", options.inputs,
+                  "Class folder, CSV list of path,label, or IDX images and labels")
+      ->required();
+  pack.add_option("--output,-o", options.output_dir, "Folder of the shards")->required();
+  pack.add_option("--from", options.from, "What the input is")
+      ->transform(CLI::CheckedTransformer(kinds));
+  pack.add_option("--name", options.name, "Shards are NAME-000000.tar, ...")->capture_default_str();
+  pack.add_option_function<std::string>(
+          "--shard-size",
+          [&options](const std::string& text) {
+            options.shard_bytes_max = *config::parse_bytes(text);
+          },
+          "Bytes of a shard at most (256MiB)")
+      ->check(check_bytes);
+  pack.add_option("--shard-records", options.shard_records_max, "Records of a shard at most");
+  pack.add_option("--classes", options.classes, "File of class names, one a line");
+  pack.add_flag("--png", options.png, "IDX images as PNG instead of raw bytes");
+  CLI::Option* shuffle = pack.add_flag("--shuffle", options.shuffle, "Mix the records first");
+  pack.add_option("--seed", options.seed, "Seed of the mixing")->needs(shuffle);
+  pack.add_flag("--overwrite", options.overwrite, "Replace shards that are in the way");
+  add_json(pack, call.json);
+}
+
+int main_with(int argc, char** argv) {
+  CLI::App app("Checks, indexes, packs, shows and reads streams of training batches.", "echoline");
+  app.set_version_flag("--version", std::string("echoline ") + serve::kVersion);
+  app.require_subcommand(1);
+  Invocation call;
+  add_file_commands(app, call);
+  add_stream_commands(app, call);
+  add_read_command(app, call);
+  add_pack_command(app, call);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  // gRPC reports on stderr what comes back as a status anyway.
+  ::setenv("GRPC_VERBOSITY", "NONE", 0);
+  const Status status = call.run();
+  if (status.ok() && std::fflush(stdout) == 0) return 0;
+  fmt::print(stderr, "echoline: {}\n", status.ok() ? "cannot write to stdout" : status.message());
+  return 1;
+}
+
+}  // namespace
+}  // namespace echoline::cli
+
+int main(int argc, char** argv) { return echoline::cli::main_with(argc, argv); }

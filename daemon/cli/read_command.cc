@@ -1,0 +1,196 @@
+// `echoline read`: a trainer that only reads, through the same client library as every other.
+#include <fmt/core.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <echoline/echoline.hpp>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include "base/clock.h"
+#include "cli/batch_line.h"
+#include "cli/commands.h"
+#include "cli/control_client.h"
+#include "cli/progress_bar.h"
+#include "cli/read_report.h"
+#include "config/values.h"
+
+namespace echoline::cli {
+namespace {
+
+// Between two looks at whether Ctrl-C was pressed.
+constexpr std::chrono::milliseconds kLook{200};
+
+std::atomic<bool> interrupted = false;
+
+// The first Ctrl-C ends the reading with its report, the second the program.
+void end_on_interrupt() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { interrupted = true; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  ::sigaction(SIGINT, &action, nullptr);
+}
+
+double cpu_seconds() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  if (!file) return errno_status(errno == 0 ? EIO : errno, path).with_context("--state");
+  return text.str();
+}
+
+Status write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text << '\n';
+  file.close();
+  if (file) return Status();
+  return errno_status(errno == 0 ? EIO : errno, path).with_context("--save-state");
+}
+
+Result<LoaderOptions> loader_options(const DaemonOptions& daemon, const ReadOptions& options) {
+  LoaderOptions loader;
+  loader.job = options.job;
+  loader.rank = options.rank;
+  loader.world_size = options.world_size;
+  loader.batch_size = options.batch_size;
+  loader.join = options.join == "current"      ? Join::kCurrent
+                : options.join == "next_epoch" ? Join::kNextEpoch
+                                               : Join::kStart;
+  const Result<std::uint64_t> reattach_ns = config::parse_duration_ns(options.reattach);
+  if (!reattach_ns.ok()) return reattach_ns.status().with_context("--reattach");
+  loader.reattach =
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds(*reattach_ns));
+  loader.runtime_dir = runtime_dir_of(daemon.runtime_dir);
+  if (!options.state_file.empty()) {
+    ECHOLINE_ASSIGN(loader.state, read_file(options.state_file));
+  }
+  return loader;
+}
+
+// Reads batch after batch and counts; lives for one command.
+class Reading {
+ public:
+  Reading(const ReadOptions& options, Loader loader, std::unique_ptr<ControlClient> control)
+      : options_(options), loader_(std::move(loader)), control_(std::move(control)) {
+    for (const echoline_field& field : loader_.fields()) fields_.emplace_back(field.name);
+  }
+
+  Status run() {
+    const std::uint64_t start_ns = monotonic_ns();
+    const double start_cpu = cpu_seconds();
+    Status status;
+    while (status.ok() && !done()) status = step();
+    report_.seconds = static_cast<double>(monotonic_ns() - start_ns) * 1e-9;
+    report_.cpu_seconds = cpu_seconds() - start_cpu;
+    return status;
+  }
+
+  const ReadReport& report() const { return report_; }
+  std::string state() const { return loader_.state(); }
+
+ private:
+  bool done() const {
+    if (interrupted) return true;
+    return options_.batches > 0 ? report_.batches >= options_.batches : epochs_ >= options_.epochs;
+  }
+
+  // One batch, an epoch's end, or another look at Ctrl-C.
+  Status step() {
+    Batch batch;
+    const std::uint64_t asked_ns = monotonic_ns();
+    const int status = loader_.next_within(kLook, batch);
+    waiting_ns_ += monotonic_ns() - asked_ns;
+    if (status == ECHOLINE_TIMEOUT) return Status();
+    if (status == ECHOLINE_END_OF_EPOCH) {
+      ++epochs_;
+      return Status();
+    }
+    report_.next_latency.add(waiting_ns_);
+    report_.wait_ns += std::exchange(waiting_ns_, 0);
+    count(batch);
+    return wants_lines() ? print(batch) : Status();
+  }
+
+  bool wants_lines() const {
+    return options_.ids || options_.keys || options_.checksum || options_.row_checksums;
+  }
+
+  void count(const Batch& batch) {
+    ++report_.batches;
+    report_.samples += batch.valid_rows();
+    report_.fresh += batch.fresh();
+    for (const std::string& field : fields_) report_.bytes += batch.raw(field.c_str()).bytes;
+    line_.show(fmt::format("epoch {} step {}: {} batches, {} samples", batch.epoch(), batch.step(),
+                           report_.batches, report_.samples));
+  }
+
+  Status print(const Batch& batch) {
+    std::vector<std::string> keys;
+    if (options_.keys) {
+      const auto ids = batch.sample_ids();
+      ECHOLINE_ASSIGN(keys, control_->keys(options_.stream, {ids.begin(), ids.end()}));
+    }
+    fmt::print("{}\n", batch_line(batch, fields_, keys,
+                                  {.rank = options_.rank,
+                                   .checksums = options_.checksum,
+                                   .row_checksums = options_.row_checksums}));
+    return Status();
+  }
+
+  const ReadOptions& options_;
+  Loader loader_;
+  const std::unique_ptr<ControlClient> control_;
+  std::vector<std::string> fields_;
+  ProgressLine line_;
+  ReadReport report_;
+  std::uint64_t epochs_ = 0;
+  std::uint64_t waiting_ns_ = 0;
+};
+
+Status read_with(const DaemonOptions& daemon, const ReadOptions& options) {
+  ECHOLINE_ASSIGN(const LoaderOptions loader, loader_options(daemon, options));
+  ReadReport report;
+  {
+    Reading reading(options, Loader(options.stream, loader),
+                    ControlClient::open(daemon.runtime_dir));
+    end_on_interrupt();
+    ECHOLINE_TRY(reading.run());
+    if (!options.save_state_file.empty()) {
+      ECHOLINE_TRY(write_file(options.save_state_file, reading.state()));
+    }
+    report = reading.report();
+  }
+  if (options.json) {
+    fmt::print("{}\n", report.json());
+  } else {
+    // Lines of batches are for programs; the report then goes where it does not mix with them.
+    const bool lines = options.ids || options.keys || options.checksum || options.row_checksums;
+    fmt::print(lines ? stderr : stdout, "{}\n", report.text());
+  }
+  return Status();
+}
+
+}  // namespace
+
+Status read_stream(const DaemonOptions& daemon, const ReadOptions& options) {
+  try {
+    return read_with(daemon, options);
+  } catch (const Error& error) {
+    return Status(Code::kUnavailable, error.what());
+  }
+}
+
+}  // namespace echoline::cli

@@ -1,0 +1,61 @@
+// `echoline list, show, state, create, delete`: one call of the control service each.
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/control_client.h"
+#include "cli/stream_text.h"
+#include "config/load.h"
+
+namespace echoline::cli {
+
+Status list_streams(const DaemonOptions& daemon, bool json) {
+  ECHOLINE_ASSIGN(const auto streams, ControlClient::open(daemon.runtime_dir)->list());
+  fmt::print("{}", json ? streams_json(streams) : streams_table(streams));
+  return Status();
+}
+
+Status show_stream(const DaemonOptions& daemon, const std::string& stream, bool json) {
+  ECHOLINE_ASSIGN(const auto streams, ControlClient::open(daemon.runtime_dir)->list());
+  std::string known;
+  for (const v1::StreamStatus& one : streams) {
+    if (one.name() == stream) {
+      fmt::print("{}", json ? stream_json(one) : stream_text(one));
+      return Status();
+    }
+    known += (known.empty() ? "" : ", ") + one.name();
+  }
+  return Status(Code::kNotFound, fmt::format("no stream '{}'; there are: {}", stream,
+                                             known.empty() ? "none" : known));
+}
+
+Status print_state(const DaemonOptions& daemon, const std::string& stream) {
+  ECHOLINE_ASSIGN(const auto states, ControlClient::open(daemon.runtime_dir)->states(stream));
+  nlohmann::ordered_json document = nlohmann::ordered_json::object();
+  for (const auto& [job, state] : states) {
+    document[job] = nlohmann::ordered_json::parse(state, nullptr, false);
+  }
+  fmt::print("{}\n", document.dump());
+  return Status();
+}
+
+Status create_streams(const DaemonOptions& daemon, const std::string& file,
+                      const std::vector<std::string>& overrides) {
+  ECHOLINE_ASSIGN(const v1::Config config, config::load_config_file(file, overrides));
+  if (config.streams().empty()) return Status(Code::kNotFound, file + ": no streams in it");
+  const std::unique_ptr<ControlClient> client = ControlClient::open(daemon.runtime_dir);
+  for (const auto& [name, stream] : config.streams()) {
+    ECHOLINE_TRY(client->create(name, stream));
+    fmt::print("created {}\n", name);
+  }
+  return Status();
+}
+
+Status delete_stream(const DaemonOptions& daemon, const std::string& stream) {
+  ECHOLINE_TRY(ControlClient::open(daemon.runtime_dir)->remove(stream));
+  fmt::print("deleted {}\n", stream);
+  return Status();
+}
+
+}  // namespace echoline::cli

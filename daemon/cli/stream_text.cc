@@ -1,0 +1,167 @@
+// JSON is written by hand rather than by protobuf, whose 64-bit numbers are strings.
+#include "cli/stream_text.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "config/values.h"
+
+namespace echoline::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string echo_text(const v1::StreamStatus& stream) {
+  if (stream.echo_point().empty() || stream.echo_point() == "none") return "none";
+  return stream.echo_point() + " x " + config::format_thousandths(stream.factor_thousandths());
+}
+
+std::string shape_text(const v1::Field& field) {
+  std::string text;
+  for (const std::int64_t size : field.shape()) {
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", size);
+  }
+  return fmt::format("{} [{}]{}", field.dtype(), text, field.ragged() ? " ragged" : "");
+}
+
+Json field_json(const v1::Field& field) {
+  return {{"name", field.name()},
+          {"dtype", field.dtype()},
+          {"shape", std::vector<std::int64_t>(field.shape().begin(), field.shape().end())},
+          {"ragged", field.ragged()}};
+}
+
+Json consumer_json(const v1::Consumer& consumer) {
+  return {{"job", consumer.job()},
+          {"rank", consumer.rank()},
+          {"world_size", consumer.world_size()},
+          {"batch_size", consumer.batch_size()},
+          {"epoch", consumer.epoch()},
+          {"step", consumer.step()},
+          {"batches", consumer.batches()},
+          {"wait_seconds", consumer.wait_seconds()}};
+}
+
+Json stage_json(const v1::Stage& stage) {
+  return {{"name", stage.name()},
+          {"busy_seconds", stage.busy_seconds()},
+          {"starved_seconds", stage.starved_seconds()},
+          {"blocked_seconds", stage.blocked_seconds()}};
+}
+
+Json counts_json(const v1::StreamStatus& stream) {
+  const std::map<std::string, std::uint64_t> bad(stream.records_bad().begin(),
+                                                 stream.records_bad().end());
+  return {{"samples_fresh", stream.samples_fresh()},
+          {"samples_echoed", stream.samples_echoed()},
+          {"batches", stream.batches()},
+          {"records_bad", bad},
+          {"upstream_downstream_ratio", stream.upstream_downstream_ratio()},
+          {"seconds_to_first_batch", stream.seconds_to_first_batch()}};
+}
+
+Json to_json(const v1::StreamStatus& stream) {
+  Json json = {{"name", stream.name()},
+               {"state", stream.state()},
+               {"records", stream.records()},
+               {"shards", stream.shards()},
+               {"rows_per_epoch", stream.rows_per_epoch()},
+               {"batches_per_epoch", stream.batches_per_epoch()},
+               {"batch_size", stream.batch_size()},
+               {"echo_point", stream.echo_point()},
+               {"echo_factor", stream.factor_thousandths() / 1000.0},
+               {"seed", stream.seed()},
+               {"fingerprint", stream.fingerprint()},
+               {"memory_bytes", stream.memory_bytes()}};
+  if (!stream.error().empty()) json["error"] = stream.error();
+  json.update(counts_json(stream));
+  json["fields"] = Json::array();
+  json["consumers"] = Json::array();
+  json["stages"] = Json::array();
+  for (const v1::Field& field : stream.fields()) json["fields"].push_back(field_json(field));
+  for (const v1::Consumer& one : stream.consumers())
+    json["consumers"].push_back(consumer_json(one));
+  for (const v1::Stage& stage : stream.stages()) json["stages"].push_back(stage_json(stage));
+  return json;
+}
+
+std::string stages_text(const v1::StreamStatus& stream) {
+  std::string text;
+  for (const v1::Stage& stage : stream.stages()) {
+    text += fmt::format("stage        {}: busy {:.2f} s, starved {:.2f} s, blocked {:.2f} s\n",
+                        stage.name(), stage.busy_seconds(), stage.starved_seconds(),
+                        stage.blocked_seconds());
+  }
+  return text;
+}
+
+std::string consumers_text(const v1::StreamStatus& stream) {
+  std::string text;
+  for (const v1::Consumer& one : stream.consumers()) {
+    text += fmt::format(
+        "trainer      {} rank {} of {}: epoch {}, step {}, {} batches, waited {:.2f} s\n",
+        one.job(), one.rank(), one.world_size(), one.epoch(), one.step(), one.batches(),
+        one.wait_seconds());
+  }
+  return text;
+}
+
+std::string counts_text(const v1::StreamStatus& stream) {
+  std::string text = fmt::format("samples      {} fresh, {} echoed, in {} batches\n",
+                                 stream.samples_fresh(), stream.samples_echoed(), stream.batches());
+  if (stream.upstream_downstream_ratio() > 0) {
+    text += fmt::format("R            {:.2f} (time before the echo point over time after it)\n",
+                        stream.upstream_downstream_ratio());
+  }
+  if (stream.seconds_to_first_batch() > 0) {
+    text += fmt::format("first batch  after {:.2f} s\n", stream.seconds_to_first_batch());
+  }
+  for (const auto& [reason, count] : stream.records_bad()) {
+    text += fmt::format("bad records  {}: {}\n", reason, count);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string streams_table(const std::vector<v1::StreamStatus>& streams) {
+  if (streams.empty()) return "no streams\n";
+  std::size_t width = 6;
+  for (const v1::StreamStatus& stream : streams) width = std::max(width, stream.name().size());
+  std::string text = fmt::format("{:<{}}  {:<8}  {:>10}  {:>9}  {:>6}  {:<15}  {:>8}\n", "STREAM",
+                                 width, "STATE", "RECORDS", "BATCHES", "SIZE", "ECHO", "TRAINERS");
+  for (const v1::StreamStatus& stream : streams) {
+    text += fmt::format("{:<{}}  {:<8}  {:>10}  {:>9}  {:>6}  {:<15}  {:>8}\n", stream.name(),
+                        width, stream.state(), stream.records(), stream.batches_per_epoch(),
+                        stream.batch_size(), echo_text(stream), stream.consumers_size());
+  }
+  return text;
+}
+
+std::string streams_json(const std::vector<v1::StreamStatus>& streams) {
+  Json list = Json::array();
+  for (const v1::StreamStatus& stream : streams) list.push_back(to_json(stream));
+  return list.dump() + "\n";
+}
+
+std::string stream_text(const v1::StreamStatus& stream) {
+  std::string text = fmt::format("stream       {}: {}{}{}\n", stream.name(), stream.state(),
+                                 stream.error().empty() ? "" : ": ", stream.error());
+  text += fmt::format("data         {} records in {} shards\n", stream.records(), stream.shards());
+  text += fmt::format("epoch        {} rows, {} batches of {}\n", stream.rows_per_epoch(),
+                      stream.batches_per_epoch(), stream.batch_size());
+  text += fmt::format("echo         {}\n", echo_text(stream));
+  text += fmt::format("memory       {}\n", config::format_bytes(stream.memory_bytes()));
+  text += fmt::format("fingerprint  {}, seed {}\n", stream.fingerprint(), stream.seed());
+  for (const v1::Field& field : stream.fields()) {
+    text += fmt::format("field        {}: {}\n", field.name(), shape_text(field));
+  }
+  return text + counts_text(stream) + stages_text(stream) + consumers_text(stream);
+}
+
+std::string stream_json(const v1::StreamStatus& stream) { return to_json(stream).dump() + "\n"; }
+
+}  // namespace echoline::cli

@@ -1,0 +1,16 @@
+// A stream's status for people and for programs. Pure functions; every text ends with a newline.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "echoline/v1/control.pb.h"
+
+namespace echoline::cli {
+
+std::string streams_table(const std::vector<v1::StreamStatus>& streams);
+std::string streams_json(const std::vector<v1::StreamStatus>& streams);
+std::string stream_text(const v1::StreamStatus& stream);
+std::string stream_json(const v1::StreamStatus& stream);
+
+}  // namespace echoline::cli
