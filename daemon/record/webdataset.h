@@ -24,7 +24,7 @@ Result<std::unique_ptr<DataSet>> open_webdataset(const v1::Read& read,
 // record's.
 Status cut_tar_record(std::string_view key, std::span<const std::byte> bytes, Fields& fields);
 
-// The table of one shard of a data set that open_webdataset made; null for other formats.
+// What open_webdataset makes: beside cutting, it can give its index away for publishing.
 class WebDataset : public DataSet {
  public:
   virtual RecordTable shard_table(std::size_t shard) const = 0;

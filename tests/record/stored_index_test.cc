@@ -175,6 +175,18 @@ TEST_F(StoredIndexTest, AMillionRecordsLoadInUnderASecond) {
   RecordProperty("load_ms", static_cast<int>(seconds * 1000));
 }
 
+TEST_F(StoredIndexTest, WhereRequestsAreSlowTheShardIsReadInOneGo) {
+  write_shard("a", 300);
+  v1::Read read = tars();
+  const Opened local = open(read);
+  EXPECT_GE(local.source->counters().requests_ok, 5U);
+  read.mutable_throttle()->set_latency(1'000'000);
+  const Opened slow = open(read);
+  ASSERT_TRUE(slow.set.ok()) << slow.set.status().message();
+  EXPECT_EQ(slow.source->counters().requests_ok, 1U);
+  EXPECT_EQ((*slow.set)->index().record_count(), 300U);
+}
+
 TEST_F(StoredIndexTest, ProgressEndsWithEverythingDone) {
   write_shard("a", 3);
   write_shard("b", 2);
