@@ -118,55 +118,48 @@ TEST(Ring, AJoinerStartsWithinWhatStands) {
   EXPECT_EQ(ring->add_reader(99).value().first_sequence, 3U);
 }
 
-TEST(Ring, TheWriterWakesWhenTheLastReaderHoldingItBackReleases) {
-  const auto ring = make_ring(small_spec());
-  const auto reader = ring->add_reader(0);
-  ASSERT_TRUE(reader.ok());
-  publish_batch(*ring, 0);
-  std::thread late([&] {
-    Trainer trainer(ring->data_fd(), reader.value().cursor_fd, 0);
-    (void)trainer.next();
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
-    trainer.release();
-  });
-  const std::uint64_t start = monotonic_ns();
-  EXPECT_TRUE(ring->wait_released(1, start + 10 * kSecondNs));
-  // Woken, not found by the look that comes every 100 ms.
-  EXPECT_LT(monotonic_ns() - start, 90'000'000U);
-  late.join();
+// Whether a wait for the first slot, with `other` beside it, is ended by a wake and not by the look
+// that comes every 100 ms: in one of a few rounds, since on a busy machine a thread may be late for
+// reasons of its own.
+template <typename Other>
+bool woken(Other other) {
+  for (int round = 0; round < 8; ++round) {
+    const auto ring = make_ring(small_spec());
+    publish_batch(*ring, 0);
+    const auto reader = ring->add_reader(0).value();
+    std::thread beside([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      other(*ring, reader);
+    });
+    const std::uint64_t start = monotonic_ns();
+    EXPECT_TRUE(ring->wait_released(1, start + 10 * kSecondNs));
+    const std::uint64_t waited = monotonic_ns() - start;
+    beside.join();
+    if (waited < 80'000'000) return true;
+  }
+  return false;
 }
 
+void take_one(Ring& ring, const Ring::Reader& reader) {
+  Trainer trainer(ring.data_fd(), reader.cursor_fd, reader.first_sequence);
+  (void)trainer.next();
+  trainer.release();
+}
+
+TEST(Ring, TheWriterWakesWhenTheLastReaderHoldingItBackReleases) { EXPECT_TRUE(woken(take_one)); }
+
 TEST(Ring, TheRemovalOfTheSlowestReaderWakesTheWriter) {
-  const auto ring = make_ring(small_spec());
-  const auto dead = ring->add_reader(0);
-  ASSERT_TRUE(dead.ok());
-  publish_batch(*ring, 0);
-  const auto other = ring->add_reader(1);
-  ASSERT_TRUE(other.ok());
-  std::thread remover([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    ring->remove_reader(dead.value().id);
-  });
-  const std::uint64_t start = monotonic_ns();
-  EXPECT_TRUE(ring->wait_released(1, start + 10 * kSecondNs));
-  EXPECT_LT(monotonic_ns() - start, 90'000'000U);
-  remover.join();
+  EXPECT_TRUE(woken([](Ring& ring, const Ring::Reader& slowest) {
+    ASSERT_TRUE(ring.add_reader(1).ok());
+    ring.remove_reader(slowest.id);
+  }));
 }
 
 TEST(Ring, AReaderThatJoinsWhileTheWriterSleepsWithoutOneIsHeard) {
-  const auto ring = make_ring(small_spec());
-  publish_batch(*ring, 0);
-  std::thread joiner([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    const auto reader = ring->add_reader(0);
-    Trainer trainer(ring->data_fd(), reader.value().cursor_fd, reader.value().first_sequence);
-    (void)trainer.next();
-    trainer.release();
-  });
-  const std::uint64_t start = monotonic_ns();
-  EXPECT_TRUE(ring->wait_released(1, start + 10 * kSecondNs));
-  EXPECT_LT(monotonic_ns() - start, 90'000'000U);
-  joiner.join();
+  EXPECT_TRUE(woken([](Ring& ring, const Ring::Reader& first) {
+    ring.remove_reader(first.id);
+    take_one(ring, ring.add_reader(0).value());
+  }));
 }
 
 TEST(Ring, AnInterruptEndsTheWaitAndOneBeforeItIsNotLost) {
