@@ -19,8 +19,8 @@ inline constexpr std::size_t kTextBytes = 1024;
 inline constexpr std::size_t kFactorChangesMax = 64;
 
 enum JoinAt : std::uint32_t {
-  kJoinStart = 1,     // epoch 0, row 0
-  kJoinCurrent = 2,   // where the running pass stands
+  kJoinStart = 1,    // epoch 0, row 0
+  kJoinCurrent = 2,  // where the running pass stands
   kJoinNextEpoch = 3,
   kJoinPosition = 4,  // `epoch`, `row` and the changes: a saved state
 };
@@ -58,8 +58,8 @@ struct AttachReply {
   std::uint64_t magic;
   std::uint32_t door_major;
   std::uint32_t door_minor;
-  std::uint32_t code;        // base Code as a number; 0 ok
-  std::uint32_t batch_size;  // granted
+  std::uint32_t code;            // base Code as a number; 0 ok
+  std::uint32_t batch_size;      // granted
   std::uint64_t first_sequence;  // the first descriptor this consumer is to look at
   std::uint64_t row;             // where this consumer starts in `epoch`
   std::uint32_t epoch;

@@ -34,16 +34,17 @@ enum DescriptorFlag : std::uint32_t {
 enum LastBatchPolicy : std::uint32_t { kLastDrop = 1, kLastPartial = 2, kLastPad = 3 };
 
 enum RingFlag : std::uint32_t {
-  kRingSealed = 1,      // no writable mapping is possible
-  kRingBatchEcho = 2,   // a descriptor may name a slot again; only the stream's own batch size
-  kRingVariable = 4,    // the factor can change: rows per epoch are not known ahead
+  kRingSealed = 1,     // no writable mapping is possible
+  kRingBatchEcho = 2,  // a descriptor may name a slot again; only the stream's own batch size
+  kRingVariable = 4,   // the factor can change: rows per epoch are not known ahead
 };
 
 enum WriterState : std::uint32_t { kWriterRunning = 1, kWriterEnded = 2, kWriterFailed = 3 };
 
 enum FieldKind : std::uint32_t {
-  kFieldFixed = 1,   // one arena for all slots, to be mapped twice back to back
-  kFieldRagged = 2,  // per slot: values of row_bytes * batch_rows at most, and batch_rows + 1 offsets
+  kFieldFixed = 1,  // one arena for all slots, to be mapped twice back to back
+  kFieldRagged =
+      2,  // per slot: values of row_bytes * batch_rows at most, and batch_rows + 1 offsets
 };
 
 // Where a part of the memfd stands; both are multiples of kPageBytes.
@@ -72,8 +73,8 @@ struct RingHeader {
   std::uint64_t rows_per_epoch;     // under batch echo: descriptors per epoch times batch_rows
   std::uint64_t records_per_epoch;  // fresh records
   std::uint8_t fingerprint[kFingerprintBytes];
-  std::uint32_t factor;             // thousandths at the start
-  std::uint32_t echo_point;         // plan::EchoPoint
+  std::uint32_t factor;      // thousandths at the start
+  std::uint32_t echo_point;  // plan::EchoPoint
   std::uint64_t seed;
   std::uint64_t reserved[8];
 };
@@ -85,34 +86,38 @@ struct FieldEntry {
   std::uint32_t rank;          // of one row, the batch dimension not counted
   std::uint32_t reserved0;
   std::uint32_t sizes[kFieldRankMax];
-  std::uint64_t row_bytes;   // ragged: the most bytes of one row
-  std::uint64_t arena_rows;  // fixed: slot_count * batch_rows; for where a row stands, see arena_position
-  Section arena;             // ragged: slot_count runs of batch_rows * row_bytes
-  Section offsets;           // ragged: slot_count runs of (batch_rows + 1) uint64, in bytes; else 0, 0
+  std::uint64_t row_bytes;  // ragged: the most bytes of one row
+  std::uint64_t
+      arena_rows;   // fixed: slot_count * batch_rows; for where a row stands, see arena_position
+  Section arena;    // ragged: slot_count runs of batch_rows * row_bytes
+  Section offsets;  // ragged: slot_count runs of (batch_rows + 1) uint64, in bytes; else 0, 0
   std::uint64_t reserved[4];
 };
 
-// Where in its arena a row of a fixed field stands. Rows follow each other without gaps and wrap at the arena's end, in
-// the middle of a row if need be: the arena is whole pages, and mapped twice back to back, so every run of rows up to
-// the arena's size is contiguous from here.
-constexpr std::uint64_t arena_position(std::uint64_t arena_bytes, std::uint64_t row_bytes, std::uint64_t arena_row) {
+// Where in its arena a row of a fixed field stands. Rows follow each other without gaps and wrap at
+// the arena's end, in the middle of a row if need be: the arena is whole pages, and mapped twice
+// back to back, so every run of rows up to the arena's size is contiguous from here.
+constexpr std::uint64_t arena_position(std::uint64_t arena_bytes, std::uint64_t row_bytes,
+                                       std::uint64_t arena_row) {
   return arena_row * row_bytes % arena_bytes;
 }
 
 // What is published: one batch of the stream's own grid.
 struct Descriptor {
-  std::uint64_t sequence;   // counts from 0 over the life of the ring
-  std::uint64_t step;       // row / batch_rows of this epoch
-  std::uint64_t row;        // the epoch's row number of the first row
-  std::uint64_t arena_row;  // where its rows stand: batch_rows rows from here (see FieldEntry)
+  std::uint64_t sequence;      // counts from 0 over the life of the ring
+  std::uint64_t step;          // row / batch_rows of this epoch
+  std::uint64_t row;           // the epoch's row number of the first row
+  std::uint64_t arena_row;     // where its rows stand: batch_rows rows from here (see FieldEntry)
   std::uint64_t published_ns;  // CLOCK_MONOTONIC
   std::uint32_t epoch;
-  std::uint32_t flags;       // DescriptorFlag
-  std::uint32_t slot;        // for ragged fields: which run
-  std::uint32_t valid_rows;  // the first valid_rows rows stand; fewer than batch_rows only at a tail
+  std::uint32_t flags;  // DescriptorFlag
+  std::uint32_t slot;   // for ragged fields: which run
+  std::uint32_t
+      valid_rows;  // the first valid_rows rows stand; fewer than batch_rows only at a tail
   std::uint32_t fresh_rows;  // rows with use 0
   std::uint32_t replaced_rows;
-  std::uint32_t batch_use;   // under batch echo: which use of the slot this is; added to the rows' use words
+  std::uint32_t
+      batch_use;  // under batch echo: which use of the slot this is; added to the rows' use words
   std::uint32_t reserved0;
   std::uint64_t reserved[7];
 };
@@ -120,16 +125,19 @@ struct Descriptor {
 // Written by the daemon alone; one line a word that is watched.
 struct WriterPage {
   alignas(kLineBytes) std::uint64_t published;  // descriptors [0, published) stand
-  alignas(kLineBytes) std::uint32_t bell;       // futex: changes at every publish and change of state; the value means nothing
-  std::uint32_t state;                          // WriterState
-  alignas(kLineBytes) std::uint32_t waiting;    // 1 while the writer sleeps for a release: wake the cursor's bell
+  alignas(kLineBytes) std::uint32_t
+      bell;  // futex: changes at every publish and change of state; the value means nothing
+  std::uint32_t state;  // WriterState
+  alignas(kLineBytes)
+      std::uint32_t waiting;  // 1 while the writer sleeps for a release: wake the cursor's bell
   std::uint32_t reserved0[31];
 };
 
-// One a consumer, in a memfd of its own: written by that consumer alone. Every value is a claim that the daemon checks.
+// One a consumer, in a memfd of its own: written by that consumer alone. Every value is a claim
+// that the daemon checks.
 struct CursorPage {
-  alignas(kLineBytes) std::uint64_t released;     // descriptors [0, released) are done with
-  alignas(kLineBytes) std::uint32_t bell;         // futex: low 32 bits of released
+  alignas(kLineBytes) std::uint64_t released;  // descriptors [0, released) are done with
+  alignas(kLineBytes) std::uint32_t bell;      // futex: low 32 bits of released
   std::uint32_t reserved0;
   alignas(kLineBytes) std::uint64_t waiting_since_ns;  // CLOCK_MONOTONIC; 0 while not waiting
   std::uint64_t wait_ns;                               // ended waits together
