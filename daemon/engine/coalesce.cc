@@ -1,5 +1,6 @@
 #include "engine/coalesce.h"
 
+#include <deque>
 #include <iterator>
 #include <utility>
 
@@ -12,35 +13,35 @@ void OrderBook::insert(std::int64_t number, Order order) {
 
 std::vector<Order> OrderBook::take() {
   const auto oldest = queue_.begin()->second;
-  auto first = oldest;
-  auto last = oldest;
+  std::deque<Map::iterator> run{oldest};
   std::uint64_t begin = oldest->first.offset;
   std::uint64_t finish = end(oldest->second);
   const auto joins = [&](std::uint64_t from, std::uint64_t to, std::uint64_t gap) {
     return gap <= kGapBytes && to - from <= kRequestBytes;
   };
-  // A second order for the same record (another pass) does not join: destinations must not overlap.
-  while (std::next(last) != places_.end()) {
-    const auto next = std::next(last);
-    if (next->first.shard != oldest->first.shard || next->first.offset < finish) break;
+  // A second order for the same record (of the next epoch, or another pass) stays for later:
+  // destinations must not overlap. Look-ahead often spans two epochs, so it must not end the run.
+  for (auto next = std::next(oldest); next != places_.end(); ++next) {
+    if (next->first.shard != oldest->first.shard) break;
+    if (next->first.offset < finish) continue;
     if (!joins(begin, end(next->second), next->first.offset - finish)) break;
     finish = end(next->second);
-    last = next;
+    run.push_back(next);
   }
-  while (first != places_.begin()) {
-    const auto previous = std::prev(first);
-    if (previous->first.shard != oldest->first.shard || end(previous->second) > begin) break;
+  for (auto previous = oldest; previous != places_.begin();) {
+    --previous;
+    if (previous->first.shard != oldest->first.shard) break;
+    if (end(previous->second) > begin) continue;
     if (!joins(previous->first.offset, finish, begin - end(previous->second))) break;
     begin = previous->first.offset;
-    first = previous;
+    run.push_front(previous);
   }
   std::vector<Order> orders;
-  for (auto entry = first; entry != std::next(last);) {
+  orders.reserve(run.size());
+  for (const auto entry : run) {
     queue_.erase(entry->second.number);
     orders.push_back(std::move(entry->second.order));
-    const bool was_last = entry == last;
-    entry = places_.erase(entry);
-    if (was_last) break;
+    places_.erase(entry);
   }
   return orders;
 }

@@ -98,6 +98,10 @@ void Pass::publish_ready() {
 }
 
 void Pass::look_ahead() {
+  // Orders go out in bulk, so that neighbours in a shard meet in the book and share a request; one
+  // by one, as batches leave, almost each would be a request of its own.
+  const std::uint64_t refill_at = core_->read_ahead_bytes / 4 * 3;
+  if (!planned_.empty() && ahead_bytes() > refill_at) return;
   std::vector<Order> orders;
   while (planned_.empty() || ahead_bytes() < core_->read_ahead_bytes) {
     planned_.push_back(plan_step(orders));

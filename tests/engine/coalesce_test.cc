@@ -55,6 +55,19 @@ TEST(OrderBook, TakesTheOldestFirstAndPutBackOnesBeforeAll) {
   EXPECT_EQ(records(book.take()), (std::vector<std::uint64_t>{1}));
 }
 
+TEST(OrderBook, ASecondOrderForEachRecordDoesNotCutRequestsShort) {
+  OrderBook book;
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    for (std::uint64_t record = 0; record < 8; ++record) {
+      book.add(order(record, 0, record * 1000, 1000));
+    }
+  }
+  const std::vector<std::uint64_t> all = {0, 1, 2, 3, 4, 5, 6, 7};
+  EXPECT_EQ(records(book.take()), all);
+  EXPECT_EQ(records(book.take()), all);
+  EXPECT_TRUE(book.empty());
+}
+
 TEST(OrderBook, NeverLosesOrOverlapsOrders) {
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {
