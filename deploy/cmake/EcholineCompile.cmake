@@ -15,6 +15,10 @@ if(ECHOLINE_SANITIZE)
   add_compile_options(-fsanitize=${ECHOLINE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${ECHOLINE_SANITIZE})
 endif()
+if(ECHOLINE_FUZZ)
+  # The rooms are what is to be covered, not the fuzz target's own few lines.
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
 
 # echoline_room(NAME [rooms and libraries it may use, ...]): daemon/NAME as the target echoline_NAME.
 # Rooms are given by their own names; what is not a room is linked as it is. A room sees only the

@@ -22,7 +22,8 @@ function(echoline_test name)
     PROPERTIES LABELS ${name} TIMEOUT 300)
 endfunction()
 
-# echoline_fuzz(NAME SOURCE [libraries...]): a libFuzzer target; ctest runs it briefly.
+# echoline_fuzz(NAME SOURCE [libraries...]): a libFuzzer target; ctest runs it briefly, from the seeds in
+# NAME_corpus next to it if there are any.
 function(echoline_fuzz name source)
   if(NOT ECHOLINE_FUZZ)
     return()
@@ -32,8 +33,12 @@ function(echoline_fuzz name source)
   target_compile_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
   target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
   file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/${name}_corpus)
+  set(seeds ${CMAKE_CURRENT_SOURCE_DIR}/${name}_corpus)
+  if(NOT EXISTS ${seeds})
+    set(seeds)
+  endif()
   add_test(NAME fuzz.${name}
     COMMAND ${name}_fuzz -max_total_time=20 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1
-            ${CMAKE_CURRENT_BINARY_DIR}/${name}_corpus)
+            ${CMAKE_CURRENT_BINARY_DIR}/${name}_corpus ${seeds})
   set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz TIMEOUT 120)
 endfunction()

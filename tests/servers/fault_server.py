@@ -1,14 +1,21 @@
 #!/usr/bin/env python3
 """A store that fails in the way an object's name asks for: s3://any-bucket/BEHAVIOUR-COUNT-NAME behaves so
 for its first COUNT GETs and well from then on. Every object has the bytes of content() and the ETag
-"v1"; HEAD is always well. Prints {"endpoint", "pid"} when ready; ends with its parent or on SIGTERM."""
+"v1"; HEAD is always well. Prints {"endpoint", "pid"} when ready; ends with its parent or on SIGTERM.
+With --tls it speaks TLS under a certificate of its own, whose file is "ca_file"; exit code 77 if there is
+no `openssl` to make one."""
 
 import argparse
 import http.server
 import os
 import re
 import socket
+import shutil
+import ssl
 import struct
+import subprocess
+import sys
+import tempfile
 import threading
 import time
 
@@ -186,14 +193,34 @@ class Server(http.server.ThreadingHTTPServer):
         pass  # clients that hang up are what this server is for
 
 
+def wrap_in_tls(server, folder):
+    """Returns the file of the certificate, made for localhost and a day."""
+    certificate, key = f"{folder}/certificate.pem", f"{folder}/key.pem"
+    if not shutil.which("openssl"):
+        sys.exit(77)
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1",
+                    "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
+                    "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    return certificate
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.parse_args()
+    parser.add_argument("--tls", action="store_true")
+    options = parser.parse_args()
     end_with_parent()
     exit_on_sigterm()
     server = Server(("127.0.0.1", 0), Handler)
-    announce(endpoint=f"http://127.0.0.1:{server.server_port}", pid=os.getpid())
-    server.serve_forever()
+    with tempfile.TemporaryDirectory(prefix="echoline-tls-") as folder:
+        facts = {"endpoint": f"http://127.0.0.1:{server.server_port}", "pid": os.getpid()}
+        if options.tls:
+            facts = {"endpoint": f"https://localhost:{server.server_port}", "pid": os.getpid(),
+                     "ca_file": wrap_in_tls(server, folder)}
+        announce(**facts)
+        server.serve_forever()
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,9 +60,12 @@ class ServerProcess {
 
   // A value of the line, text or number; empty if there is none.
   std::string fact(const std::string& name) const {
-    std::smatch match;
-    const std::regex pattern("\"" + name + "\": \"?([^\",}]*)");
-    return std::regex_search(facts_, match, pattern) ? match[1].str() : "";
+    const std::string key = "\"" + name + "\": ";
+    std::size_t at = facts_.find(key);
+    if (at == std::string::npos) return "";
+    at += key.size();
+    if (facts_[at] == '"') ++at;
+    return facts_.substr(at, facts_.find_first_of("\",}", at) - at);
   }
 
  private:

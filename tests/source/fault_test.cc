@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "servers/server_process.h"
 #include "source/reading.h"
@@ -171,12 +172,38 @@ TEST_F(FaultTest, a_source_can_be_destroyed_in_mid_transfer) {
   source_.reset();
 }
 
-TEST_F(FaultTest, wake_ends_a_poll) {
+TEST_F(FaultTest, wake_ends_a_poll_at_once_or_the_next_one) {
   std::vector<ReadResult> done;
-  source_->wake();
   const std::uint64_t start = monotonic_ns();
+  source_->wake();
+  source_->poll(start + 60 * kSecondNs, done);
+  std::thread waker([this] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    source_->wake();
+  });
   source_->poll(start + 60 * kSecondNs, done);
   EXPECT_LT(monotonic_ns() - start, 5 * kSecondNs);
+  waker.join();
+}
+
+TEST(TlsTest, a_certificate_is_trusted_only_if_its_authority_is_named) {
+  const ServerProcess server("fault_server.py", {"--tls"});
+  if (server.missing()) GTEST_SKIP() << "no openssl to make a certificate with";
+  ASSERT_TRUE(server.ready());
+  ::setenv("AWS_ACCESS_KEY_ID", "fault-access-key", 1);
+  ::setenv("AWS_SECRET_ACCESS_KEY", "fault-secret-key", 1);
+  v1::Read read;
+  read.add_url("s3://bucket/ok");
+  read.set_endpoint(server.fact("endpoint"));
+  const Status refused = open_source(read).status();
+  EXPECT_EQ(refused.code(), Code::kPermissionDenied);
+  EXPECT_THAT(refused.message(), HasSubstr("AWS_CA_BUNDLE"));
+  ::setenv("AWS_CA_BUNDLE", server.fact("ca_file").c_str(), 1);
+  auto source = open_source(read);
+  ::unsetenv("AWS_CA_BUNDLE");
+  ASSERT_TRUE(source.ok()) << source.status().message();
+  const ObjectInfo info = (*source)->list("s3://bucket/ok")->at(0);
+  EXPECT_EQ(read_range(**source, info, 0, kObjectBytes).value().size(), kObjectBytes);
 }
 
 }  // namespace

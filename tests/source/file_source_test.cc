@@ -207,5 +207,28 @@ TEST_F(FileSourceTest, slots_are_bounded_and_come_back) {
   EXPECT_EQ(source_->counters().in_flight, 0U);
 }
 
+TEST_F(FileSourceTest, real_shards_are_read_byte_for_byte) {
+  const char* data = std::getenv("ECHOLINE_TEST_DATA");
+  if (data == nullptr) GTEST_SKIP() << "ECHOLINE_TEST_DATA is not set";
+  const auto urls = expand_braces(std::string(data) + "/imagenet/imagenet-{000000..000004}.tar");
+  const auto shards = source_->list_all(*urls);
+  ASSERT_TRUE(shards.ok()) << shards.status().message();
+  for (const ObjectInfo& shard : *shards) {
+    std::ifstream file(shard.url, std::ios::binary);
+    const std::string content(std::istreambuf_iterator<char>(file), {});
+    ASSERT_EQ(content.size(), shard.bytes);
+    std::string got(shard.bytes, 0);
+    ReadRequest request;
+    request.object = shard;
+    for (std::size_t at = 0; at < got.size(); at += 70'001) {
+      const std::size_t bytes = std::min<std::size_t>(70'001, got.size() - at);
+      request.segments.push_back({at, bytes_of(got).subspan(at, bytes)});
+    }
+    source_->submit(std::move(request));
+    ASSERT_TRUE(wait_for(*source_, 1)[0].ok());
+    ASSERT_TRUE(got == content) << shard.url;
+  }
+}
+
 }  // namespace
 }  // namespace echoline::source
