@@ -128,7 +128,7 @@ train_once() {
     tail -n 5 "$log" >&2
     fail "training ($kind, seed $seed) did not reach the target"
   fi
-  "$echoline" --runtime-dir "$runtime" show train --json >"$out/runs/$kind-$seed.stream"
+  "$echoline" show train --json --runtime-dir "$runtime" >"$out/runs/$kind-$seed.stream"
   stop_daemon
 }
 

@@ -133,7 +133,8 @@ with echoline.serve(sys.argv[1]) as daemon:
         command = next(line.split("`")[1] for line in
                        (options.source_dir / "README.md").read_text(encoding="utf-8").splitlines()
                        if "Python wheel:" in line)
-        run("bash", "-c", f"{command} --wheel-dir {self.folder}/dist", cwd=options.source_dir,
+        self.assertIn(" dist ", command)
+        run("bash", "-c", command.replace(" dist ", f" {self.folder}/dist "), cwd=options.source_dir,
             env={**os.environ, "PATH": f"{venv}/bin:{os.environ['PATH']}"})
         run(venv / "bin/pip", "--disable-pip-version-check", "install", "--quiet",
             *(self.folder / "dist").glob("echoline-*.whl"))
