@@ -14,18 +14,21 @@ constexpr std::chrono::milliseconds kTick{10};
 
 Agenda::Agenda(std::function<void()> tick) : tick_(std::move(tick)), thread_([this] { run(); }) {}
 
-Agenda::~Agenda() {
+Agenda::~Agenda() { stop(); }
+
+void Agenda::stop() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
   }
   changed_.notify_one();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void Agenda::post(std::function<void()> item) {
   {
     std::lock_guard lock(mutex_);
+    if (stopping_) return;
     items_.push_back(std::move(item));
   }
   changed_.notify_one();

@@ -11,12 +11,14 @@
 
 namespace echoline::engine {
 
-// Any thread may post. Destruction runs what has been posted, then ends.
+// Any thread may post.
 class Agenda {
  public:
   explicit Agenda(std::function<void()> tick);
   ~Agenda();
   void post(std::function<void()> item);
+  // Does what has been posted, then ends; later posts are dropped.
+  void stop();
 
  private:
   void run();

@@ -21,18 +21,21 @@ std::string text_of(const char (&field)[shm::kNameBytes]) {
 Result<std::unique_ptr<Engine>> Engine::create(const v1::Daemon& daemon) {
   const std::uint32_t workers =
       daemon.workers() != 0 ? daemon.workers() : std::max(1U, std::thread::hardware_concurrency());
-  return std::unique_ptr<Engine>(
-      std::make_unique<Registry>(daemon.memory(), workers, daemon.state_dir()));
+  return std::unique_ptr<Engine>(std::make_unique<Registry>(
+      daemon.memory(), workers, daemon.state_dir(), daemon.reattach_grace()));
 }
 
-Registry::Registry(std::uint64_t memory_bytes, std::uint32_t workers, std::string state_dir)
+Registry::Registry(std::uint64_t memory_bytes, std::uint32_t workers, std::string state_dir,
+                   std::uint64_t reattach_grace_ns)
     : state_dir_(std::move(state_dir)),
+      reattach_grace_ns_(reattach_grace_ns),
       budget_(memory_bytes),
-      pool_(workers),
-      agenda_(std::make_unique<Agenda>([this] { tick(); })) {}
+      pool_(workers) {
+  agenda_ = std::make_unique<Agenda>([this] { tick(); });
+}
 
 Registry::~Registry() {
-  agenda_.reset();
+  agenda_->stop();
   std::lock_guard lock(mutex_);
   streams_.clear();
 }
@@ -65,7 +68,8 @@ Status Registry::create_stream(const std::string& name, const v1::Stream& stream
   opening_.erase(name);
   if (!opened.ok()) return opened.status().with_context("stream '" + name + "'");
   auto made = std::make_unique<Stream>(std::move(opened).value(), std::move(definition), budget_,
-                                       static_cast<std::uint32_t>(pool_.worker_count()));
+                                       static_cast<std::uint32_t>(pool_.worker_count()),
+                                       monotonic_ns() + reattach_grace_ns_);
   Status warm = made->warm_up();
   if (!warm.ok()) return std::move(warm).with_context("stream '" + name + "'");
   const StreamStats stats = made->stats();
@@ -132,8 +136,11 @@ void Registry::do_attach(std::uint64_t connection, const shm::AttachRequest& req
     return;
   }
   const Result<Stream*> stream = find(text_of(request.stream));
-  reply(stream.ok() ? stream.value()->attach(connection, request, monotonic_ns())
-                    : Result<Attachment>(stream.status()));
+  if (!stream.ok()) {
+    reply(stream.status());
+  } else {
+    stream.value()->attach(connection, request, reply, monotonic_ns());
+  }
 }
 
 void Registry::withdraw(std::uint64_t connection) {

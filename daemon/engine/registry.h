@@ -19,7 +19,8 @@ namespace echoline::engine {
 
 class Registry : public Engine {
  public:
-  Registry(std::uint64_t memory_bytes, std::uint32_t workers, std::string state_dir);
+  Registry(std::uint64_t memory_bytes, std::uint32_t workers, std::string state_dir,
+           std::uint64_t reattach_grace_ns);
   ~Registry() override;
 
   Status create_stream(const std::string& name, const v1::Stream& stream,
@@ -50,6 +51,10 @@ class Registry : public Engine {
   Result<Stream*> find(const std::string& name) const;
 
   const std::string state_dir_;
+  const std::uint64_t reattach_grace_ns_;
+  // Before all that may still post to it while it goes; its thread begins last and is stopped
+  // first.
+  std::unique_ptr<Agenda> agenda_;
   MemoryBudget budget_;
   WorkerPool pool_;
   mutable std::mutex mutex_;
@@ -58,7 +63,6 @@ class Registry : public Engine {
   bool draining_ = false;
   std::mutex notify_mutex_;
   NotifyFunction notify_;
-  std::unique_ptr<Agenda> agenda_;  // last: its thread uses all of the above
 };
 
 }  // namespace echoline::engine

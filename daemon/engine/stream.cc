@@ -38,7 +38,7 @@ Status check_request(const shm::AttachRequest& request, const StreamCore& core,
                               spec.batch_rows, batch_size));
   }
   if (request.has_fingerprint == 0) return {};
-  if (request.plan_version != spec.plan_version) {
+  if (request.plan_version != 0 && request.plan_version != spec.plan_version) {
     return Status(Code::kFailedPrecondition,
                   fmt::format("the state was made under plan version {}, this daemon has {}",
                               request.plan_version, spec.plan_version));
@@ -57,12 +57,13 @@ Status check_request(const shm::AttachRequest& request, const StreamCore& core,
 }  // namespace
 
 Stream::Stream(OpenedStream opened, v1::Stream definition, MemoryBudget& budget,
-               std::uint32_t workers)
+               std::uint32_t workers, std::uint64_t reunion_until_ns)
     : definition_(std::move(definition)),
       budget_(budget),
       core_(std::move(opened.core)),
       cache_(std::move(opened.cache)),
-      stages_(*core_, workers) {}
+      stages_(*core_, workers),
+      reunion_(reunion_until_ns) {}
 
 Stream::~Stream() { stop(shm::kWriterEnded); }
 
@@ -117,8 +118,17 @@ Result<Position> Stream::position_of(const shm::AttachRequest& request,
   }
 }
 
-Result<Attachment> Stream::attach(std::uint64_t connection, const shm::AttachRequest& request,
-                                  std::uint64_t now_ns) {
+void Stream::attach(std::uint64_t connection, const shm::AttachRequest& request,
+                    const ReplyFunction& reply, std::uint64_t now_ns) {
+  if (reunion_.awaits(request, now_ns)) {
+    reunion_.add({connection, request, reply}, now_ns);
+  } else {
+    reply(find_and_join(connection, request, now_ns));
+  }
+}
+
+Result<Attachment> Stream::find_and_join(std::uint64_t connection,
+                                         const shm::AttachRequest& request, std::uint64_t now_ns) {
   if (!failure_.ok()) return failure_;
   Consumer consumer;
   consumer.connection = connection;
@@ -243,6 +253,7 @@ void Stream::release_holds(std::uint64_t now_ns) {
 }
 
 bool Stream::withdraw(std::uint64_t connection) {
+  if (reunion_.forget(connection)) return true;
   const auto consumer = std::find_if(consumers_.begin(), consumers_.end(),
                                      [&](const Consumer& c) { return c.connection == connection; });
   if (consumer == consumers_.end()) return false;
@@ -273,6 +284,9 @@ std::vector<std::uint64_t> Stream::tick(std::uint64_t now_ns) {
     take_off(current);
   }
   stages_.tick(now_ns, view);
+  for (const Reunion::Returning& returning : reunion_.take_due(now_ns)) {
+    returning.reply(find_and_join(returning.connection, returning.request, now_ns));
+  }
   release_holds(now_ns);
   return misbehaved;
 }

@@ -14,6 +14,7 @@
 #include "engine/memory_budget.h"
 #include "engine/open_stream.h"
 #include "engine/pass.h"
+#include "engine/reunion.h"
 #include "engine/stage_clock.h"
 #include "engine/stats.h"
 #include "engine/wait_ledger.h"
@@ -36,14 +37,17 @@ struct Consumer {
 // Called by one thread at a time (the engine guards it).
 class Stream {
  public:
-  Stream(OpenedStream opened, v1::Stream definition, MemoryBudget& budget, std::uint32_t workers);
+  // Trainers of the daemon before are awaited until `reunion_until_ns`.
+  Stream(OpenedStream opened, v1::Stream definition, MemoryBudget& budget, std::uint32_t workers,
+         std::uint64_t reunion_until_ns);
   ~Stream();
 
   // Begins to fill a ring from the first row, so that the first trainer finds batches ready.
   Status warm_up();
 
-  Result<Attachment> attach(std::uint64_t connection, const shm::AttachRequest& request,
-                            std::uint64_t now_ns);
+  // Replies at once, or, to a trainer that comes back after a restart, in one of the next ticks.
+  void attach(std::uint64_t connection, const shm::AttachRequest& request,
+              const ReplyFunction& reply, std::uint64_t now_ns);
   // False if that connection reads another stream.
   bool withdraw(std::uint64_t connection);
   // Charges waits, lets go of ranks that did not come, takes off readers whose claims cannot be;
@@ -78,6 +82,8 @@ class Stream {
     ring::Ring::Reader reader;
   };
 
+  Result<Attachment> find_and_join(std::uint64_t connection, const shm::AttachRequest& request,
+                                   std::uint64_t now_ns);
   Result<Position> position_of(const shm::AttachRequest& request, std::uint32_t batch_size) const;
   Result<Place> find_place(Position position, std::vector<plan::FactorChange> changes, bool tails);
   Result<std::shared_ptr<Pass>> start_pass(Pass::Options options);
@@ -96,6 +102,7 @@ class Stream {
   std::list<Consumer> consumers_;
   std::list<Hold> holds_;
   StageClock stages_;
+  Reunion reunion_;
 };
 
 }  // namespace echoline::engine

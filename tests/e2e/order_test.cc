@@ -1,5 +1,5 @@
-// What trainers see, from stored records to batches: each record as often as planned, the same whatever the
-// number of workers and ranks, and the same across a stop and a resume.
+// What trainers see, from stored records to batches: each record as often as planned, the same
+// whatever the number of workers and ranks, and the same across a stop and a resume.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -12,15 +12,17 @@ namespace echoline::e2e {
 namespace {
 
 const char kDecode[] =
-    "      - decode: {image: {key: u8, as: uint8, shape: [8, 8, 1]}, label: {key: cls, as: int64}}\n";
+    "      - decode: {image: {key: u8, as: uint8, shape: [8, 8, 1]}, label: {key: cls, as: "
+    "int64}}\n";
 const char kAugment[] =
     "      - random_crop: {field: image, size: 8, padding: 2}\n"
     "      - horizontal_flip: {field: image}\n";
 
 std::string pipeline(const std::string& point, const std::string& factor,
                      const std::string& last = "partial") {
-  const std::string echo = "      - echo: {factor: " + factor + ", window: " +
-                           (point == "batch" ? "2" : "40") + ", allow_repeats: true}\n";
+  const std::string echo = "      - echo: {factor: " + factor +
+                           ", window: " + (point == "batch" ? "2" : "40") +
+                           ", allow_repeats: true}\n";
   std::string steps = "      - shuffle: {window: 30}\n";
   if (point == "record") steps += echo;
   steps += kDecode;
@@ -34,9 +36,7 @@ std::string pipeline(const std::string& point, const std::string& factor,
 
 class EchoPoints : public testing::TestWithParam<std::tuple<std::string, std::string>> {
  protected:
-  std::string steps() const {
-    return pipeline(std::get<0>(GetParam()), std::get<1>(GetParam()));
-  }
+  std::string steps() const { return pipeline(std::get<0>(GetParam()), std::get<1>(GetParam())); }
 };
 
 TEST_P(EchoPoints, EachRecordComesAsOftenAsPlannedWithItsOwnLabel) {

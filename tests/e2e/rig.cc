@@ -97,8 +97,8 @@ fs::path Rig::shard_path(std::uint64_t shard) const {
 void Rig::start() {
   auto config = config::parse_config(
       "daemon: {memory: " + options_.memory + ", workers: " + std::to_string(options_.workers) +
-          ", runtime_dir: " + runtime_dir() + ", state_dir: " + (folder_.path() / "state").string() +
-          "}\nstreams: {}\n",
+          ", runtime_dir: " + runtime_dir() +
+          ", state_dir: " + (folder_.path() / "state").string() + "}\nstreams: {}\n",
       "test");
   ASSERT_TRUE(config.ok()) << config.status().message();
   fs::create_directories(folder_.path() / "state");
@@ -117,6 +117,8 @@ void Rig::start() {
 }
 
 void Rig::stop() {
+  // As the daemon does: nothing is written any more when the trainers are let go.
+  if (engine_ != nullptr) engine_->drain(std::chrono::milliseconds(0));
   door_.reset();
   engine_.reset();
 }
@@ -130,8 +132,8 @@ Status Rig::create(const std::string& stream, const std::string& steps,
                    const std::string& stream_keys, const std::string& read_keys) {
   std::string yaml = "streams:\n  " + stream + ":\n    seed: 7\n";
   if (!stream_keys.empty()) yaml += "    " + stream_keys + "\n";
-  yaml += "    pipeline:\n      - read: {url: \"" +
-          (folder_.path() / "shard-*.tar").string() + "\", format: webdataset" + read_keys + "}\n";
+  yaml += "    pipeline:\n      - read: {url: \"" + (folder_.path() / "shard-*.tar").string() +
+          "\", format: webdataset" + read_keys + "}\n";
   yaml += steps;
   auto parsed = config::parse_config(yaml, "test");
   if (!parsed.ok()) return parsed.status();

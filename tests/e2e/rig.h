@@ -1,10 +1,10 @@
-// A whole daemon within the test's process: engine and door on a runtime folder of its own, over small shards
-// that the test makes. Trainers attach to it through the client library as any other process would.
+// A whole daemon within the test's process: engine and door on a runtime folder of its own, over
+// small shards that the test makes. Trainers attach to it through the client library as any other
+// process would.
 #pragma once
 
-#include <echoline/echoline.hpp>
-
 #include <cstdint>
+#include <echoline/echoline.hpp>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -31,7 +31,8 @@ class TemporaryFolder {
 };
 
 // A ustar archive of records "r000000.u8" (pixels) and "r000000.cls" (the record's number).
-// Pixels of record i: [height, width, 1] bytes that differ from place to place and from record to record.
+// Pixels of record i: [height, width, 1] bytes that differ from place to place and from record to
+// record.
 struct ShardFile {
   std::vector<std::vector<std::pair<std::string, std::string>>> records;  // (extension, bytes)
 };

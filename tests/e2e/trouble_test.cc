@@ -1,0 +1,185 @@
+// What trainers see when something goes wrong: bad records, changed shards, a restarted daemon, too
+// little memory.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <thread>
+
+#include "e2e/rig.h"
+
+namespace echoline::e2e {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::string pipeline(const std::string& echo = "") {
+  return "      - shuffle: {window: 30}\n"
+         "      - decode: {image: {key: u8, as: uint8, shape: [8, 8, 1]}, label: {key: cls, as: "
+         "int64}}\n" +
+         echo + "      - batch: {size: 8, last: partial}\n      - publish: {slots: 4}\n";
+}
+
+// Sixty records of which three are bad: no pixels, too few pixels, a label that is no number.
+void write_bad_shard(const Rig& rig) {
+  ShardFile shard = numbered_records(20, 20, 8);
+  shard.records[3].erase(shard.records[3].begin());
+  shard.records[5][0].second.resize(10);
+  shard.records[9][1].second = "cat";
+  write_tar(rig.shard_path(1), shard, 20);
+}
+
+TEST(BadRecords, AreReplacedTheSameOnEveryRun) {
+  std::vector<SeenRow> expected;
+  for (const std::uint32_t workers : {1U, 3U}) {
+    Rig rig({.workers = workers});
+    write_bad_shard(rig);
+    const Status created = rig.create("train", pipeline(), "bad_records: {limit: 10%}");
+    ASSERT_TRUE(created.ok()) << created.message();
+    Loader loader = rig.attach("train");
+    const std::vector<SeenRow> rows = read_epochs(loader, 2);
+    ASSERT_EQ(rows.size(), 2 * rig.record_count()) << "the batch size holds";
+    std::size_t replaced = 0;
+    for (const SeenRow& row : rows) {
+      EXPECT_EQ(row.label, static_cast<std::int64_t>(row.sample));
+      EXPECT_THAT(row.sample, AllOf(testing::Ne(23U), testing::Ne(25U), testing::Ne(29U)));
+      replaced += row.flags == shm::kRowReplaced ? 1 : 0;
+    }
+    EXPECT_EQ(replaced, 2 * 3U);
+    const auto bad = rig.engine().stats().streams.front().records_bad;
+    EXPECT_GE(bad.at("missing"), 2U);
+    EXPECT_GE(bad.at("invalid"), 2U);
+    if (workers == 1) expected = rows;
+    EXPECT_EQ(rows, expected);
+  }
+}
+
+TEST(BadRecords, BeyondTheLimitEndTheStreamWithTheirName) {
+  Rig rig;
+  write_bad_shard(rig);
+  ASSERT_TRUE(rig.create("train", pipeline(), "bad_records: {limit: 1%}").ok());
+  try {
+    Loader loader = rig.attach("train");
+    read_epochs(loader, 1);
+    FAIL() << "three of sixty are more than 1 %";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("bad_records.limit"), HasSubstr("shard-1.tar")));
+  }
+}
+
+TEST(BadRecords, EndTheStreamUnderThePolicyFail) {
+  Rig rig;
+  write_bad_shard(rig);
+  ASSERT_TRUE(rig.create("train", pipeline(), "bad_records: {policy: fail}").ok());
+  EXPECT_THROW(
+      {
+        Loader loader = rig.attach("train");
+        read_epochs(loader, 1);
+      },
+      Error);
+}
+
+TEST(Shards, ThatChangeAfterIndexingAreAnErrorThatNamesThem) {
+  Rig rig;
+  ASSERT_TRUE(rig.create("train", pipeline(), "", ", read_ahead: 64KiB").ok());
+  write_tar(rig.shard_path(2), numbered_records(40, 21, 8), 40);
+  try {
+    Loader loader = rig.attach("train");
+    read_epochs(loader, 6);
+    FAIL() << "shard 2 is another one now";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("shard-2.tar"));
+  }
+}
+
+TEST(Memory, ThatDoesNotFitIsRefusedAtStartWithTheNumbers) {
+  Rig rig({.memory = "1MiB"});
+  const Status status = rig.create(
+      "train",
+      "      - decode: {image: {key: u8, as: uint8, shape: [8, 8, 1]}, label: {key: cls, as: "
+      "int64}}\n"
+      "      - batch: {size: 8}\n      - publish: {slots: 4096}\n");
+  EXPECT_EQ(status.code(), Code::kResourceExhausted);
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("train"), HasSubstr("lacks")));
+}
+
+TEST(Memory, TooSmallForDecodedSamplesChangesNoPixel) {
+  const std::string echo = "      - echo: {factor: 3, window: 40}\n";
+  std::vector<SeenRow> expected;
+  for (const std::string memory : {"64MiB", "1200KiB"}) {
+    Rig rig({.side = 64, .memory = memory});
+    const Status created = rig.create(
+        "train",
+        "      - decode: {image: {key: u8, as: uint8, shape: [64, 64, 1]}, label: {key: "
+        "cls, as: int64}}\n" +
+            echo + "      - random_crop: {field: image, size: 8}\n      - batch: {size: 4}\n",
+        "", ", read_ahead: 64KiB");
+    ASSERT_TRUE(created.ok()) << created.message();
+    Loader loader = rig.attach("train");
+    const std::vector<SeenRow> rows = read_epochs(loader, 2);
+    if (expected.empty()) expected = rows;
+    EXPECT_EQ(rows, expected);
+  }
+}
+
+TEST(Daemon, RestartedIsFoundAgainByItsTrainersAtExactlyTheNextBatch) {
+  Rig rig;
+  ASSERT_TRUE(rig.create("train", pipeline("      - echo: {factor: 2, window: 40}\n")).ok());
+  Loader whole = rig.attach("train", {.job = "whole"});
+  const std::vector<SeenRow> expected = read_batches(whole, 30);
+  whole = rig.attach("train", {.job = "gone"});
+  std::vector<std::vector<SeenRow>> seen(3);
+  std::vector<Loader> loaders;
+  for (std::size_t job = 0; job < seen.size(); ++job) {
+    loaders.push_back(rig.attach("train", {.job = "job" + std::to_string(job)}));
+    seen[job] = read_batches(loaders[job], 1 + job);
+  }
+  rig.stop();
+  std::vector<std::thread> trainers;
+  for (std::size_t job = 0; job < seen.size(); ++job) {
+    trainers.emplace_back([&, job] {
+      try {
+        const std::vector<SeenRow> rest = read_batches(loaders[job], 29 - job);
+        seen[job].insert(seen[job].end(), rest.begin(), rest.end());
+      } catch (const Error& error) {
+        ADD_FAILURE() << "job " << job << ": " << error.what();
+      }
+    });
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  rig.start();
+  for (std::thread& trainer : trainers) trainer.join();
+  for (const std::vector<SeenRow>& rows : seen) EXPECT_EQ(rows, expected);
+}
+
+TEST(Daemon, LostIsAnErrorWithinASecondForATrainerThatDoesNotWait) {
+  Rig rig;
+  ASSERT_TRUE(rig.create("train", pipeline()).ok());
+  Loader loader = rig.attach("train", {.reattach = std::chrono::seconds(0)});
+  read_batches(loader, 1);
+  rig.stop();
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THROW(read_batches(loader, 20), Error);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
+}
+
+TEST(Attaching, RefusesWhatCannotBeAndSaysWhy) {
+  Rig rig;
+  ASSERT_TRUE(rig.create("train", pipeline()).ok());
+  const auto refusal = [&](const std::string& stream, const LoaderOptions& options) {
+    try {
+      rig.attach(stream, options);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("attached");
+  };
+  EXPECT_THAT(refusal("tran", {}), AllOf(HasSubstr("no stream 'tran'"), HasSubstr("train")));
+  EXPECT_THAT(refusal("train", {.rank = 3, .world_size = 3}), HasSubstr("rank 3"));
+  EXPECT_THAT(refusal("train", {.world_size = 3}), HasSubstr("no multiple of world size 3"));
+  EXPECT_THAT(refusal("train", {.expect = std::string(32, 'a')}), HasSubstr("fingerprint"));
+}
+
+}  // namespace
+}  // namespace echoline::e2e
