@@ -132,6 +132,10 @@ void echoline_detach(echoline_loader* loader) {
   delete loader;
 }
 
+int echoline_close(echoline_loader* loader) {
+  return with(loader, [](Loader& l) { return l.close(), Error(); });
+}
+
 int echoline_next(echoline_loader* loader, int64_t timeout_ms, echoline_batch** batch) {
   return with(loader, [&](Loader& l) -> Error {
     if (batch == nullptr) return null_error();

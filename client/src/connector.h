@@ -24,6 +24,7 @@ class Connector {
   bool running() const { return running_; }
   // `persistent`: a daemon that isn't there or not ready is knocked for again until the deadline.
   void start(AttachWish wish, std::uint64_t deadline_ns, bool persistent);
+  void stop() { door_.reset(); }
   // TIMEOUT: not yet, call again; else it is over: OK with `connection` filled, or the error.
   Error pump(std::uint64_t now_ns, Connection& connection);
   // The door that is waited for, if any; to sleep on without the lock.

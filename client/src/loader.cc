@@ -227,6 +227,13 @@ Error Loader::check_attached() const {
                      : final_;
 }
 
+void Loader::close() {
+  const std::lock_guard lock(mutex_);
+  close_door();
+  connector_.stop();
+  if (final_.ok()) final_ = {ECHOLINE_CANCELLED, "the loader was closed"};
+}
+
 Error Loader::begin_epoch() {
   const std::lock_guard lock(mutex_);
   if (Error e = check_attached(); !e.ok()) return e;

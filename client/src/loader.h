@@ -30,6 +30,8 @@ class Loader {
   // TIMEOUT until attached; then OK at once.
   Error await_attached(std::int64_t timeout_ms);
   Error next(std::int64_t timeout_ms, std::unique_ptr<Batch>& batch);
+  // Ends the attachment; calls that wait end with CANCELLED.
+  void close();
   Error begin_epoch();
   Error skip(std::uint64_t steps);
 

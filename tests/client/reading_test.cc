@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -135,6 +136,12 @@ TEST(Reading, UnderDropATailThatIsPublishedOrNotIsLeftOut) {
 struct TailCase {
   std::uint32_t last, rows, world, batch;
 };
+
+void PrintTo(const TailCase& c, std::ostream* out) {
+  constexpr const char* kNames[] = {"", "drop", "partial", "pad"};
+  *out << kNames[c.last] << " of " << c.rows << " rows over " << c.world << " ranks, batch "
+       << c.batch;
+}
 
 class Tails : public testing::TestWithParam<TailCase> {};
 

@@ -267,6 +267,15 @@ class Deaths(unittest.TestCase):
                 loader.next(timeout=0.2)
             self.assertLess(time.monotonic() - begin, 0.6)
 
+    def test_close_ends_a_wait_in_another_thread(self):
+        with RingServer(batches_max=1) as server:
+            loader = echoline.Loader("train", runtime_dir=server.dir)
+            loader.next()
+            threading.Timer(0.2, loader.close).start()
+            with self.assertRaisesRegex(echoline.Error, "closed"):
+                loader.next()
+            self.assertEqual(loader.state_dict()["row"], 4)
+
     def test_ctrl_c_ends_a_wait_within_100_ms(self):
         program = ("import sys, time, echoline\n"
                    "loader = echoline.Loader('train', runtime_dir=sys.argv[1])\n"

@@ -143,6 +143,10 @@ ECHOLINE_API void echoline_attach_options_init(echoline_attach_options* options,
 ECHOLINE_API int echoline_attach(const echoline_attach_options* options, echoline_loader** loader);
 /* After ECHOLINE_ATTACH_ASYNC: OK when attached, TIMEOUT: call again, else the error for good. */
 ECHOLINE_API int echoline_attach_wait(echoline_loader* loader, int64_t timeout_ms);
+/* Ends the attachment: waiting and later calls of echoline_next return ECHOLINE_CANCELLED, the
+ * position and the facts can still be asked for. Batches that are out stay as for echoline_detach.
+ */
+ECHOLINE_API int echoline_close(echoline_loader* loader);
 /* Ends the attachment and frees the loader; NULL is fine. Batches that are out stay valid until
  * they are released: what they show is copied aside. No other call on this loader may run or
  * follow. */

@@ -258,6 +258,9 @@ class Loader {
   void begin_epoch() { detail::check(echoline_begin_epoch(handle_.get())); }
   void skip(std::uint64_t steps) { detail::check(echoline_skip(handle_.get(), steps)); }
 
+  // Ends the attachment: waiting and later calls of next() throw. The state can still be asked for.
+  void close() { detail::check(echoline_close(handle_.get())); }
+
   // Position after the batches that were returned, as JSON for a checkpoint.
   std::string state() const {
     std::string text(512, '\0');

@@ -57,6 +57,7 @@ _FUNCTIONS = {
     "echoline_attach_options_init": (None, [POINTER(AttachOptions), c_size_t]),
     "echoline_attach": (c_int, [POINTER(AttachOptions), POINTER(c_void_p)]),
     "echoline_attach_wait": (c_int, [c_void_p, c_int64]),
+    "echoline_close": (c_int, [c_void_p]),
     "echoline_detach": (None, [c_void_p]),
     "echoline_loader_get_info": (c_int, [c_void_p, POINTER(LoaderInfo)]),
     "echoline_loader_get_field": (c_int, [c_void_p, c_uint32, POINTER(Field)]),

@@ -5,6 +5,7 @@ import ctypes
 import json
 import os
 import re
+import weakref
 from typing import Any, Dict, Iterator, Mapping, Optional, Tuple, Union
 
 from . import _library
@@ -29,6 +30,35 @@ def milliseconds(time: Union[str, int, float]) -> int:
     return round(float(match.group(1)) * _UNITS_MS[match.group(2)])
 
 
+def _default_runtime_dir() -> str:
+    buffer = ctypes.create_string_buffer(4096)
+    lib.echoline_runtime_dir(buffer, len(buffer))
+    return os.fsdecode(buffer.value)
+
+
+class _Handle:
+    """Owns a loader of the C library: it lives as long as any call on it runs."""
+
+    __slots__ = ("pointer",)
+
+    def __init__(self, pointer: int) -> None:
+        self.pointer = pointer
+
+    def __del__(self, _detach=lib.echoline_detach) -> None:
+        _detach(self.pointer)
+
+
+# Loaders of this process, for a private daemon that ends.
+_living: "weakref.WeakSet[Loader]" = weakref.WeakSet()
+
+
+def close_loaders(runtime_dir: str) -> None:
+    """Closes the loaders that were attached in that folder."""
+    for loader in list(_living):
+        if loader.runtime_dir == runtime_dir:
+            loader.close()
+
+
 class Loader:
     """Attaches to a stream of this host's daemon; every `for` over it is one epoch of read-only batches.
 
@@ -39,15 +69,14 @@ class Loader:
     on where `state_dict()` was taken. `expect`: the fingerprint that the stream must have.
 
     A `break` abandons the rest of the epoch, the next `for` begins the next one; all ranks must do the same. Any
-    thread may take batches, each gets different ones; `close()` only when no thread is inside. A forked child must
-    make a loader of its own. Raises Error and its kinds.
+    thread may take batches, each gets different ones. A forked child must make a loader of its own. Raises Error and its kinds.
     """
 
     def __init__(self, stream: str, job: str = "default", rank: int = 0, world_size: int = 1,
                  batch_size: Optional[int] = None, join: str = "start", reattach: Union[str, int, float] = "60s",
                  runtime_dir: Union[str, "os.PathLike[str]", None] = None, *,
                  state: Optional[Mapping[str, Any]] = None, expect: Optional[str] = None) -> None:
-        self._handle: Optional[int] = None
+        self._handle: Optional[_Handle] = None
         if join not in _JOIN:
             raise InvalidArgument(f"join must be one of {', '.join(_JOIN)}, not {join!r}")
         if batch_size is not None and batch_size < 1:
@@ -55,9 +84,10 @@ class Loader:
         if rank < 0 or world_size < 1:
             raise InvalidArgument(f"rank {rank} of world_size {world_size} is not possible")
         self.stream, self.job = stream, job
+        self.runtime_dir = os.fspath(runtime_dir) if runtime_dir is not None else _default_runtime_dir()
         self._options = {"stream": stream.encode(), "job": job.encode(), "rank": rank, "world_size": world_size,
                          "batch_size": batch_size or 0, "join": _JOIN[join], "reattach_ms": milliseconds(reattach),
-                         "runtime_dir": os.fsencode(runtime_dir) if runtime_dir is not None else None,
+                         "runtime_dir": os.fsencode(self.runtime_dir),
                          "expect": expect.encode() if expect else None}
         self._attach(state)
 
@@ -70,16 +100,17 @@ class Loader:
         options.flags = _ASYNC_OVERLAP
         handle = ctypes.c_void_p()
         _library.check(lib.echoline_attach(ctypes.byref(options), ctypes.byref(handle)))
-        self._handle = handle.value
+        self._handle = _Handle(handle.value)
         self._began = False
         try:
-            while (status := lib.echoline_attach_wait(self._handle, _SLICE_MS)) == _library.TIMEOUT:
+            while (status := lib.echoline_attach_wait(handle.value, _SLICE_MS)) == _library.TIMEOUT:
                 pass
             _library.check(status)
             self._fields = self._read_fields()
         except BaseException:
             self.close()
             raise
+        _living.add(self)
 
     @property
     def bfloat16_fields(self) -> Tuple[str, ...]:
@@ -89,8 +120,9 @@ class Loader:
     def _read_fields(self) -> Dict[str, Tuple[int, FieldSpec]]:
         fields = {}
         self._bfloat16: Tuple[str, ...] = ()
+        handle = self._open()
         for index in range(self._info().field_count):
-            field = _library.filled(Field, lib.echoline_loader_get_field, self._open(), index)
+            field = _library.filled(Field, lib.echoline_loader_get_field, handle.pointer, index)
             spec = FieldSpec(field.name.decode(), numpy_dtype(field.dtype), tuple(field.shape[:field.rank]),
                              bool(field.ragged))
             fields[spec.name] = (index, spec)
@@ -98,18 +130,20 @@ class Loader:
                 self._bfloat16 += (spec.name,)
         return fields
 
-    def _open(self) -> int:
+    def _open(self) -> _Handle:
         if self._handle is None:
             raise Error("the loader is closed", 1)
         return self._handle
 
     def _info(self) -> LoaderInfo:
-        return _library.filled(LoaderInfo, lib.echoline_loader_get_info, self._open())
+        handle = self._open()
+        return _library.filled(LoaderInfo, lib.echoline_loader_get_info, handle.pointer)
 
     # ---- batches ----
 
     def __iter__(self) -> Iterator[Batch]:
-        _library.check(lib.echoline_begin_epoch(self._open()))
+        handle = self._open()
+        _library.check(lib.echoline_begin_epoch(handle.pointer))
         return _Epoch(self)
 
     def next(self, timeout: Optional[float] = None) -> Optional[Batch]:
@@ -117,29 +151,27 @@ class Loader:
 
         TimeoutError if none was ready within `timeout` seconds.
         """
-        handle = ctypes.c_void_p()
+        made = ctypes.c_void_p()
+        handle = self._open()
         if timeout is None:
-            status = self._take(handle)
+            while (status := lib.echoline_next(handle.pointer, _SLICE_MS, ctypes.byref(made))) == _library.TIMEOUT:
+                pass
         else:
-            status = self._take_within(handle, timeout)
+            status = self._next_within(handle, made, timeout)
         if status == _library.OK:
             self._began = True
-            return Batch(handle.value, self._fields)
+            return Batch(made.value, self._fields)
         if status == _library.END_OF_EPOCH:
             return None
         if status == _library.TIMEOUT:
             raise TimeoutError(f"no batch of {self.stream} was ready within {timeout} s")
         return _library.raise_status(status)
 
-    def _take(self, handle: ctypes.c_void_p) -> int:
-        while (status := lib.echoline_next(self._open(), _SLICE_MS, ctypes.byref(handle))) == _library.TIMEOUT:
-            pass
-        return status
-
-    def _take_within(self, handle: ctypes.c_void_p, timeout: float) -> int:
+    @staticmethod
+    def _next_within(handle: _Handle, made: ctypes.c_void_p, timeout: float) -> int:
         left = max(0, round(timeout * 1000))
         while True:
-            status = lib.echoline_next(self._open(), min(left, _SLICE_MS), ctypes.byref(handle))
+            status = lib.echoline_next(handle.pointer, min(left, _SLICE_MS), ctypes.byref(made))
             left -= _SLICE_MS
             if status != _library.TIMEOUT or left <= 0:
                 return status
@@ -148,13 +180,15 @@ class Loader:
         """Leaves out that many batches, across epochs."""
         if steps < 0:
             raise InvalidArgument(f"can't skip {steps} steps")
-        _library.check(lib.echoline_skip(self._open(), steps))
+        handle = self._open()
+        _library.check(lib.echoline_skip(handle.pointer, steps))
         self._began = True
 
     def __len__(self) -> int:
         """The exact number of batches of an epoch; TypeError where the echo factor can change."""
         steps = ctypes.c_uint64()
-        status = lib.echoline_steps_per_epoch(self._open(), ctypes.byref(steps))
+        handle = self._open()
+        status = lib.echoline_steps_per_epoch(handle.pointer, ctypes.byref(steps))
         if status == 5:
             raise TypeError(lib.echoline_last_error().decode())
         _library.check(status)
@@ -166,7 +200,8 @@ class Loader:
         """The position after the batches that were returned: small, JSON-able."""
         buffer = ctypes.create_string_buffer(8192)
         length = ctypes.c_size_t()
-        _library.check(lib.echoline_state(self._open(), buffer, len(buffer), ctypes.byref(length)))
+        handle = self._open()
+        _library.check(lib.echoline_state(handle.pointer, buffer, len(buffer), ctypes.byref(length)))
         return json.loads(buffer.raw[:length.value])
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
@@ -175,7 +210,7 @@ class Loader:
         A state of other data, another pipeline or seed is refused; then the loader is closed.
         """
         state = dict(state_dict)
-        if not self._began and self._handle is not None and state == self.state_dict():
+        if not self._began and self in _living and state == self.state_dict():
             return
         self.close()
         self._attach(state)
@@ -222,21 +257,17 @@ class Loader:
     # ---- end ----
 
     def close(self) -> None:
-        """Detaches. Batches that are kept stay valid."""
-        handle, self._handle = self._handle, None
+        """Detaches; a wait in another thread ends with an error. Batches that are kept stay valid."""
+        _living.discard(self)
+        handle = self._handle
         if handle is not None:
-            lib.echoline_detach(handle)
+            lib.echoline_close(handle.pointer)
 
     def __enter__(self) -> "Loader":
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def __del__(self, _detach=lib.echoline_detach) -> None:
-        handle, self._handle = getattr(self, "_handle", None), None
-        if handle is not None:
-            _detach(handle)
 
     def __repr__(self) -> str:
         return f"Loader({self.stream!r}, job={self.job!r}, rank={self.rank}, world_size={self.world_size})"

@@ -14,7 +14,7 @@ import time
 from typing import Any, Dict, Mapping, Optional, Union
 
 from ._errors import Error, NotFound
-from ._loader import Loader
+from ._loader import Loader, close_loaders
 
 _PR_SET_PDEATHSIG = 1
 
@@ -82,7 +82,8 @@ class Daemon:
         return Loader(stream, runtime_dir=self.runtime_dir, **arguments)
 
     def stop(self, patience: float = 10) -> None:
-        """SIGTERM, after `patience` seconds SIGKILL; removes the folder."""
+        """Closes this process's loaders on it; SIGTERM, after `patience` seconds SIGKILL; removes the folder."""
+        close_loaders(self.runtime_dir)
         process: Optional[subprocess.Popen] = getattr(self, "_process", None)
         if process is not None and process.poll() is None:
             process.terminate()
