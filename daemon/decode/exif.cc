@@ -1,6 +1,7 @@
 #include "decode/exif.h"
 
 #include <cstring>
+#include <string_view>
 
 namespace echoline::decode {
 namespace {
@@ -54,6 +55,21 @@ std::optional<std::span<const std::byte>> exif_of_app1(std::span<const std::byte
     return std::nullopt;
   }
   return payload.subspan(sizeof kName);
+}
+
+std::span<const std::byte> exif_of_png(std::span<const std::byte> file) {
+  constexpr std::size_t kSignatureBytes = 8;
+  constexpr std::size_t kAroundBytes = 12;  // length, type and checksum of a chunk
+  std::size_t at = kSignatureBytes;
+  while (at <= file.size() && file.size() - at >= kAroundBytes) {
+    const std::string_view head(reinterpret_cast<const char*>(file.data()) + at, 8);
+    std::uint32_t length = 0;
+    for (std::size_t i = 0; i < 4; ++i) length = length << 8 | static_cast<unsigned char>(head[i]);
+    if (head.substr(4) == "IDAT" || length > file.size() - at - kAroundBytes) break;
+    if (head.substr(4) == "eXIf") return file.subspan(at + 8, length);
+    at += kAroundBytes + length;
+  }
+  return {};
 }
 
 Orientation exif_orientation(std::span<const std::byte> tiff) {

@@ -13,6 +13,10 @@ namespace echoline::decode {
 // The TIFF structure within a JPEG's APP1 segment; none if the segment is no EXIF.
 std::optional<std::span<const std::byte>> exif_of_app1(std::span<const std::byte> payload);
 
+// The TIFF structure of a PNG's eXIf chunk before its pixels; empty if there is none. Read here
+// because libpng 1.6.39 takes as much memory for it as the chunk claims to have.
+std::span<const std::byte> exif_of_png(std::span<const std::byte> file);
+
 // Tag 0x0112 of the first directory; 1 where it is missing or makes no sense.
 Orientation exif_orientation(std::span<const std::byte> tiff);
 

@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::uint64_t kInflateRatioMax = 1032;  // no deflate stream grows by more
 constexpr png_alloc_size_t kChunkBytesMax = 16 << 20;
-constexpr png_byte kExifChunk[] = {'e', 'X', 'I', 'f', 0};
 constexpr int kPassesInterlaced = 7;
 
 class PngReader final : public ImageReader {
@@ -39,7 +38,6 @@ class PngReader final : public ImageReader {
   template <typename Action>
   Status guarded(const Action& action);
   Status check_length(const ImageSize& size, std::size_t file_bytes) const;
-  Orientation orientation();
   void read_start(Colors colors);
   void read_rows(const Region& region, Colors colors, std::uint8_t* out);
   void read_interlaced(const Region& region, Colors colors, std::uint8_t* out);
@@ -84,19 +82,18 @@ Result<ImageHeader> PngReader::open(std::span<const std::byte> file, const Image
   png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, on_error, on_warning);
   info_ = png_ == nullptr ? nullptr : png_create_info_struct(png_);
   if (info_ == nullptr) return Status(Code::kResourceExhausted, "PNG: out of memory");
-  ECHOLINE_TRY(guarded([this, exif] {
+  ECHOLINE_TRY(guarded([this] {
     png_set_read_fn(png_, this, on_read);
     png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
     png_set_chunk_malloc_max(png_, kChunkBytesMax);
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
-    if (exif) png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_AS_DEFAULT, kExifChunk, 1);
     png_read_info(png_, info_);
   }));
   ImageHeader header;
   header.size = {png_get_image_height(png_, info_), png_get_image_width(png_, info_)};
   ECHOLINE_TRY(check_size(header.size, limits, "PNG"));
   ECHOLINE_TRY(check_length(header.size, file.size()));
-  if (exif) header.orientation = orientation();
+  if (exif) header.orientation = exif_orientation(exif_of_png(file));
   return header;
 }
 
@@ -106,13 +103,6 @@ Status PngReader::check_length(const ImageSize& size, std::size_t file_bytes) co
   if (size.pixels() * bits / 8 / kInflateRatioMax <= file_bytes) return {};
   return {Code::kDataLoss, fmt::format("PNG: {} bytes cannot hold the {} x {} pixels of its header",
                                        file_bytes, size.width, size.height)};
-}
-
-Orientation PngReader::orientation() {
-  png_uint_32 bytes = 0;
-  png_bytep tiff = nullptr;
-  if (png_get_eXIf_1(png_, info_, &bytes, &tiff) == 0) return 1;
-  return exif_orientation({reinterpret_cast<const std::byte*>(tiff), bytes});
 }
 
 Status PngReader::read(const Region& region, Colors colors, std::uint8_t* out) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "decode/decode_one.h"
+#include "decode/exif.h"
 #include "decode/image_decoder.h"
 
 namespace echoline::decode {
@@ -91,6 +92,17 @@ TEST(Image, AnEmptyFileAndAStrangeOneSaySo) {
   const Status zeros = image.decode(std::string(100, '\0'), "jpg");
   EXPECT_EQ(zeros.code(), Code::kDataLoss);
   EXPECT_THAT(zeros.message(), HasSubstr("neither JPEG nor PNG"));
+}
+
+TEST(Image, AnExifChunkThatClaimsMoreThanTheFileIsNotBelieved) {
+  constexpr std::size_t kAfterHeader = 33;
+  const std::string png = made_png(8, 8);
+  const std::string claim("\x60\0\0\0eXIfII*\0\x08\0\0\0", 16);
+  const std::string broken = png.substr(0, kAfterHeader) + claim + png.substr(kAfterHeader);
+  EXPECT_TRUE(exif_of_png(bytes_of(broken)).empty());
+  OneField image("key: 'png' as: 'rgb' exif: true");
+  EXPECT_EQ(image.decode(broken, "png").code(), Code::kDataLoss);
+  EXPECT_TRUE(image.decode(png, "png").ok());
 }
 
 TEST(Image, AStatedSizeIsAsserted) {
