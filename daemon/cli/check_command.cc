@@ -2,6 +2,7 @@
 // Nothing is started, no ring is made.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -120,7 +121,10 @@ void print_text(const std::string& file, const v1::Config& config,
                config::format_bytes(memory.read_ahead), config::format_bytes(memory.window),
                config::format_bytes(memory.cache));
   }
-  fmt::print("memory: {} of {} (daemon.memory)\n", config::format_bytes(total_bytes(all)),
+  const bool whole =
+      std::all_of(all.begin(), all.end(), [](const auto& stream) { return stream.second.indexed; });
+  fmt::print("memory: {}{} of {} (daemon.memory)\n", whole ? "" : "known so far ",
+             config::format_bytes(total_bytes(all)),
              config::format_bytes(config.daemon().memory()));
 }
 

@@ -2,12 +2,10 @@
 // set.
 #include "cli/control_client.h"
 
+#include <echoline/echoline.h>
 #include <fmt/core.h>
 #include <grpcpp/grpcpp.h>
 
-#include <cstdlib>
-
-#include "config/paths.h"
 #include "echoline/v1/control.grpc.pb.h"
 
 namespace echoline::cli {
@@ -108,9 +106,10 @@ class GrpcControlClient final : public ControlClient {
 
 std::string runtime_dir_of(const std::string& given) {
   if (!given.empty()) return given;
-  const char* variable = std::getenv("ECHOLINE_RUNTIME_DIR");
-  if (variable != nullptr && *variable != '\0') return variable;
-  return config::default_runtime_dir();
+  // The client library knows where trainers look.
+  std::string folder(echoline_runtime_dir(nullptr, 0), '\0');
+  echoline_runtime_dir(folder.data(), folder.size() + 1);
+  return folder;
 }
 
 std::unique_ptr<ControlClient> ControlClient::open(const std::string& runtime_dir) {

@@ -12,7 +12,7 @@
 
 namespace echoline::cli {
 
-// `runtime_dir` as it was given, else ECHOLINE_RUNTIME_DIR, else the host's default.
+// `given`, else ECHOLINE_RUNTIME_DIR, else the folder where trainers find a daemon.
 std::string runtime_dir_of(const std::string& given);
 
 class ControlClient {

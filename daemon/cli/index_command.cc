@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/log.h"
 #include "cli/commands.h"
 #include "cli/progress_bar.h"
 #include "config/load.h"
@@ -111,6 +112,7 @@ void print_indexed(const std::string& name, const Indexed& indexed, bool json) {
 Status build_index(const IndexOptions& options) {
   ECHOLINE_ASSIGN(Job job,
                   is_config(options.target) ? job_of_config(options) : job_of_address(options));
+  set_log_level(LogLevel::kWarning);
   if (!options.state_dir.empty()) job.state_dir = options.state_dir;
   for (const auto& [name, read] : job.reads) {
     Result<Indexed> indexed = index_one(name, read, job.state_dir, options.publish);

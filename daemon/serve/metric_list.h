@@ -32,11 +32,13 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
      "Connections to the door, attached or about to."},
     {"echoline_echo_factor", MetricKind::kGauge, "stream", "Uses of each item, in the mean."},
     {"echoline_first_batch_seconds", MetricKind::kGauge, "stream",
-     "Time from the first trainer's attaching to the first batch; absent before it."},
+     "Time from the stream's creation to its first batch; absent before it."},
     {"echoline_memory_budget_bytes", MetricKind::kGauge, "",
      "What daemon.memory allows for rings, windows, caches and read-ahead together."},
     {"echoline_memory_bytes", MetricKind::kGauge, "use",
-     "Memory of all streams by use: ring, window, read_ahead, cache."},
+     "Memory of all streams by use: ring, window (decoded samples kept for their next use), "
+     "encoded "
+     "(records read ahead or kept encoded) and cache."},
     {"echoline_memory_reserved_bytes", MetricKind::kGauge, "",
      "Bytes of the budget that streams and passes have reserved."},
     {"echoline_passes", MetricKind::kGauge, "stream",

@@ -142,7 +142,7 @@ void add_stream(const engine::StreamStats& stream, Families& families) {
 
 void add_memory(const engine::EngineStats& stats, Families& families) {
   std::map<std::string, std::uint64_t> by_use = {
-      {"ring", 0}, {"window", 0}, {"read_ahead", 0}, {"cache", 0}};
+      {"ring", 0}, {"window", 0}, {"encoded", 0}, {"cache", 0}};
   for (const engine::StreamStats& stream : stats.streams) {
     for (const auto& [use, bytes] : stream.memory_bytes) by_use[use] += bytes;
   }

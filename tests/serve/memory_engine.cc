@@ -107,7 +107,7 @@ engine::StreamStats MemoryEngine::full_stats(const std::string& name) {
   stats.slots_free = 5;
   stats.slots_filling = 1;
   stats.slots_published = 2;
-  stats.memory_bytes = {{"ring", 1000}, {"window", 200}, {"read_ahead", 30}};
+  stats.memory_bytes = {{"ring", 1000}, {"window", 200}, {"encoded", 30}};
   stats.source.requests_ok = 11;
   stats.source.bytes = 12345;
   stats.cache_hits = 3;

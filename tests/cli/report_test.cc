@@ -1,0 +1,83 @@
+// What the command line prints: reports, bars, tables.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/latency_counts.h"
+#include "cli/progress_bar.h"
+#include "cli/read_report.h"
+#include "cli/stream_text.h"
+
+namespace echoline::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(LatencyCounts, give_quantiles_to_one_percent) {
+  LatencyCounts counts;
+  EXPECT_EQ(counts.quantile_ns(0.5), 0);
+  for (std::uint64_t i = 1; i <= 100'000; ++i) counts.add(i * 100);
+  EXPECT_NEAR(counts.quantile_ns(0.5), 5e6, 5e4);
+  EXPECT_NEAR(counts.quantile_ns(0.99), 9.9e6, 9.9e4);
+  counts.add(~0ULL);
+  counts.add(0);
+  EXPECT_GT(counts.quantile_ns(1), 1e18);
+}
+
+TEST(ReadReport, has_the_promised_keys_in_one_line) {
+  ReadReport report;
+  report.batches = 2;
+  report.samples = 10;
+  report.fresh = 4;
+  report.bytes = 1000;
+  report.seconds = 2;
+  report.wait_ns = 500'000'000;
+  report.cpu_seconds = 0.5;
+  report.next_latency.add(1000);
+  const auto json = nlohmann::ordered_json::parse(report.json());
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : json.items()) keys.push_back(key);
+  EXPECT_THAT(keys, ::testing::ElementsAre("batches", "samples", "fresh", "bytes", "seconds",
+                                           "samples_per_second", "bytes_per_second", "wait_seconds",
+                                           "next_p50_us", "next_p99_us", "cpu_seconds"));
+  EXPECT_EQ(json["samples_per_second"], 5.0);
+  EXPECT_EQ(json["wait_seconds"], 0.5);
+  EXPECT_NEAR(json["next_p50_us"].get<double>(), 1.0, 0.01);
+  EXPECT_EQ(report.json().find('\n'), std::string::npos);
+}
+
+TEST(ReadReport, of_nothing_has_no_division_by_zero) {
+  const auto json = nlohmann::json::parse(ReadReport().json());
+  EXPECT_EQ(json["samples_per_second"], 0.0);
+  EXPECT_EQ(ReadReport().text().find("nan"), std::string::npos);
+}
+
+TEST(Bar, is_as_long_as_asked_and_never_fuller_than_full) {
+  EXPECT_EQ(draw_bar(0, 0, 4), "[----]   0%");
+  EXPECT_EQ(draw_bar(1, 2, 4), "[##--]  50%");
+  EXPECT_EQ(draw_bar(9, 2, 4), "[####] 100%");
+}
+
+TEST(StreamText, has_numbers_as_numbers_in_json) {
+  v1::StreamStatus stream;
+  stream.set_name("train");
+  stream.set_state("ready");
+  stream.set_records(1ULL << 40);
+  stream.set_factor_thousandths(2500);
+  stream.set_echo_point("sample");
+  stream.add_consumers()->set_job("default");
+  (*stream.mutable_records_bad())["corrupt"] = 3;
+  const auto json = nlohmann::json::parse(stream_json(stream));
+  EXPECT_EQ(json["records"], 1ULL << 40);
+  EXPECT_EQ(json["echo_factor"], 2.5);
+  EXPECT_EQ(json["records_bad"]["corrupt"], 3);
+  EXPECT_EQ(json["consumers"][0]["job"], "default");
+  EXPECT_FALSE(json.contains("error"));
+  EXPECT_THAT(stream_text(stream), HasSubstr("echo         sample x 2.5\n"));
+  EXPECT_THAT(streams_table({stream}), HasSubstr("train"));
+  EXPECT_EQ(streams_table({}), "no streams\n");
+}
+
+}  // namespace
+}  // namespace echoline::cli

@@ -1,0 +1,95 @@
+// Exit codes and messages that need no daemon and no data.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "cli/command_run.h"
+#include "cli/control_client.h"
+#include "config/paths.h"
+#include "serve/scratch_folder.h"
+
+namespace echoline::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+TEST(Usage, that_is_wrong_ends_with_2_and_says_so_on_stderr) {
+  const std::vector<std::vector<std::string>> wrong = {
+      {},
+      {"shw"},
+      {"show"},
+      {"read"},
+      {"read", "train", "--join", "never"},
+      {"read", "train", "--batches", "2", "--epochs", "1"},
+      {"read", "train", "--reattach", "10"},
+      {"read", "train", "--world-size", "0"},
+      {"pack", "x"},
+      {"check"},
+      {"list", "--josn"},
+      {"pack", "x", "-o", "y", "--shard-size", "big"}};
+  for (const auto& arguments : wrong) {
+    const CommandResult result = run_command(arguments);
+    EXPECT_EQ(result.status, 2) << ::testing::PrintToString(arguments);
+    EXPECT_NE(result.err, "");
+  }
+}
+
+TEST(Usage, help_and_version_of_every_command_end_with_0) {
+  for (const char* flag : {"--help", "--version"}) {
+    EXPECT_EQ(run_command({flag}).status, 0);
+    for (const char* command :
+         {"check", "index", "list", "show", "state", "create", "delete", "read", "pack"}) {
+      const CommandResult result = run_command({command, flag});
+      EXPECT_EQ(result.status, 0) << command;
+      EXPECT_NE(result.out, "");
+    }
+  }
+  EXPECT_THAT(run_command({"--version"}).out, StartsWith("echoline "));
+}
+
+TEST(Usage, of_a_daemon_that_is_not_there_names_the_socket_and_the_next_step) {
+  const serve::ScratchFolder folder;
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"list"}, {"show", "a"}, {"state", "a"}, {"delete", "a"}}) {
+    std::vector<std::string> arguments = command;
+    arguments.insert(arguments.end(), {"--runtime-dir", folder.path()});
+    const CommandResult result = run_command(arguments);
+    EXPECT_EQ(result.status, 1);
+    EXPECT_THAT(result.err, HasSubstr("no daemon answers at " + folder.file("control.sock")));
+    EXPECT_THAT(result.err, HasSubstr("echolined --config"));
+  }
+  const CommandResult read =
+      run_command({"read", "a", "--reattach", "0", "--runtime-dir", folder.path()});
+  EXPECT_EQ(read.status, 1);
+  EXPECT_THAT(read.err, HasSubstr(folder.path()));
+}
+
+TEST(Usage, of_a_bad_configuration_gives_its_place) {
+  const serve::ScratchFolder folder;
+  const std::string path = folder.file("bad.yaml");
+  std::ofstream(path) << "streams:\n  a:\n    pipline: []\n";
+  const CommandResult result = run_command({"check", path});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.err, StartsWith("echoline: " + path + ":3:5: key 'pipline': unknown"));
+  EXPECT_EQ(result.out, "");
+}
+
+TEST(RuntimeFolder, of_daemon_and_trainers_is_the_same_in_a_session) {
+  const serve::ScratchFolder folder;
+  std::filesystem::create_directory(folder.file("echoline"));
+  std::ofstream(folder.file("echoline/door.sock")) << "";
+  ::setenv("XDG_RUNTIME_DIR", folder.path().c_str(), 1);
+  EXPECT_EQ(runtime_dir_of(""), config::default_runtime_dir());
+  ::setenv("ECHOLINE_RUNTIME_DIR", "/tmp/elsewhere", 1);
+  EXPECT_EQ(runtime_dir_of(""), "/tmp/elsewhere");
+  EXPECT_EQ(runtime_dir_of("/given"), "/given");
+  ::unsetenv("ECHOLINE_RUNTIME_DIR");
+  ::unsetenv("XDG_RUNTIME_DIR");
+}
+
+}  // namespace
+}  // namespace echoline::cli

@@ -1,0 +1,169 @@
+// Tables by reflection; a value that Markdown would take for a column is escaped.
+#include "config/config_page.h"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/descriptor.pb.h>
+
+#include <fstream>
+
+#include "config/names.h"
+#include "config/rules.h"
+#include "echoline/v1/config.pb.h"
+
+namespace echoline::config {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+
+constexpr const char* kHead = R"(# Configuration
+
+A YAML file with two keys: `daemon` and `streams`. An unknown key, a step in an impossible place or a value out of
+range is one line with file, line, column, key, what is allowed, and the nearest known name; nothing starts then.
+`echoline check FILE` tells without starting anything, `--set daemon.workers=4` overrides single values
+(`--set streams.train.pipeline.echo.factor=2` reaches into a step by its name).
+
+Sizes take B, KB, MB, GB, TB and KiB, MiB, GiB, TiB; times us, ms, s, min, h; rates a size and `/s`; shares a number or
+percent. Anchors, aliases and merge keys (`<<`) of YAML work.
+
+This page is made from the comments of `proto/echoline/v1/config.proto`, and a test compares them.
+
+```yaml
+daemon:
+  memory: 4GiB
+streams:
+  train:
+    seed: 7
+    pipeline:
+      - read:    {url: "/data/train-{000000..000004}.tar", format: webdataset}
+      - shuffle: {window: 10000}
+      - decode:  {image: {key: jpg, as: rgb}, label: {key: cls, as: int64}}
+      - echo:    {factor: 2.5, window: 10000}
+      - random_resized_crop: {field: image, size: [224, 224]}
+      - horizontal_flip:     {field: image}
+      - batch:   {size: 256}
+```
+
+Where `echo` stands is the echo point: before `decode` the record, after it the sample, after the augmentations the
+augmented sample, after `batch` the batch. `publish` is added where it is left out.
+)";
+
+class Page {
+ public:
+  explicit Page(const google::protobuf::DescriptorPool& pool) : pool_(pool) {}
+
+  std::string text() {
+    add_message("daemon", *v1::Daemon::descriptor(), 2);
+    add_message("streams: NAME", *v1::Stream::descriptor(), 2);
+    text_ += "\n## Steps of a pipeline\n";
+    const Descriptor& step = *v1::Step::descriptor();
+    for (int i = 0; i < step.field_count(); ++i) {
+      add_message(step.field(i)->name(), *step.field(i)->message_type(), 3);
+    }
+    return kHead + text_;
+  }
+
+ private:
+  template <typename Found>
+  static std::string comment_of(const Found* found) {
+    google::protobuf::SourceLocation location;
+    if (found == nullptr || !found->GetSourceLocation(&location)) return "";
+    std::string text;
+    for (const char c : location.leading_comments) {
+      if (c == '\n') {
+        text += ' ';
+      } else if (!(c == ' ' && (text.empty() || text.back() == ' '))) {
+        text += c;
+      }
+    }
+    while (text.ends_with(' ')) text.pop_back();
+    return text;
+  }
+
+  static std::string escaped(const std::string& text) {
+    std::string result;
+    for (const char c : text) result += c == '|' ? "\\|" : std::string(1, c);
+    return result;
+  }
+
+  static std::string values_text(const FieldDescriptor& field, const FieldRules& rules) {
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      return field.is_repeated() ? "a list of steps, below" : "a mapping, below";
+    }
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_BOOL) return "true, false";
+    std::string text = allowed_values(rules);
+    if (text.empty()) text = kind_of(field, rules);
+    if (field.is_repeated()) text = (rules.single ? "one or a list: " : "a list: ") + text;
+    return text;
+  }
+
+  static std::string kind_of(const FieldDescriptor& field, const FieldRules& rules) {
+    switch (rules.unit) {
+      case v1::BYTES:
+        return "a size";
+      case v1::DURATION:
+        return "a time";
+      case v1::RATE:
+        return "a rate";
+      default:
+        break;
+    }
+    return field.cpp_type() == FieldDescriptor::CPPTYPE_STRING   ? "text"
+           : field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE ? "a number"
+                                                                 : "a whole number";
+  }
+
+  static std::string default_text(const FieldDescriptor& field, const FieldRules& rules) {
+    if (rules.required) return "required";
+    const bool word = field.cpp_type() == FieldDescriptor::CPPTYPE_BOOL;
+    if (word && rules.default_value.empty()) return "`false`";
+    return rules.default_value.empty() ? "" : "`" + rules.default_value + "`";
+  }
+
+  void add_rows(const Descriptor& message) {
+    text_ += "\n| key | values | default | meaning |\n|---|---|---|---|\n";
+    for (int i = 0; i < message.field_count(); ++i) {
+      const FieldDescriptor& field = *message.field(i);
+      const FieldRules rules = rules_of(field);
+      const std::string comment = comment_of(pool_.FindFieldByName(field.full_name()));
+      text_ += "| `" + field.name() + "` | " + values_text(field, rules) + " | " +
+               default_text(field, rules) + " | " + escaped(comment) + " |\n";
+    }
+  }
+
+  // Mappings within a mapping follow it, one level down.
+  void add_message(const std::string& title, const Descriptor& message, int level) {
+    text_ += "\n" + std::string(static_cast<std::size_t>(level), '#') + " `" + title + "`\n";
+    const std::string comment = comment_of(pool_.FindMessageTypeByName(message.full_name()));
+    if (!comment.empty()) text_ += "\n" + comment + "\n";
+    if (const FieldDescriptor* map = inline_map(message)) {
+      return add_rows(*map->message_type()->map_value()->message_type());
+    }
+    add_rows(message);
+    if (const auto later = later_keys(message); !later.empty()) {
+      text_ += "\nNot supported yet: `" + join_names(later) + "`.\n";
+    }
+    for (int i = 0; i < message.field_count(); ++i) {
+      const FieldDescriptor& field = *message.field(i);
+      const bool mapping = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+      if (!mapping || field.message_type() == v1::Step::descriptor()) continue;
+      add_message(title + "." + field.name(), *field.message_type(), level + 1);
+    }
+  }
+
+  const google::protobuf::DescriptorPool& pool_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string config_page(const std::string& schema_file) {
+  std::ifstream file(schema_file, std::ios::binary);
+  google::protobuf::FileDescriptorSet files;
+  if (!files.ParseFromIstream(&file)) return "cannot read " + schema_file;
+  google::protobuf::DescriptorPool pool;
+  for (const auto& one : files.file()) pool.BuildFile(one);
+  return Page(pool).text();
+}
+
+}  // namespace echoline::config

@@ -1,0 +1,12 @@
+// docs/config.md from the schema: structure and rules from the compiled descriptors, comments from
+// the file that protoc wrote with them.
+#pragma once
+
+#include <string>
+
+namespace echoline::config {
+
+// `schema_file` is a serialized FileDescriptorSet with source info.
+std::string config_page(const std::string& schema_file);
+
+}  // namespace echoline::config

@@ -1,0 +1,42 @@
+// docs/config.md says what the schema says. ECHOLINE_UPDATE_DOCS=1 writes it anew.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "config/config_page.h"
+#include "config/load.h"
+
+namespace echoline::config {
+namespace {
+
+std::string read_page(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+TEST(ConfigPage, equals_the_comments_of_the_schema) {
+  const std::string path = ECHOLINE_SOURCE_DIR "/docs/config.md";
+  const std::string page = config_page(ECHOLINE_SCHEMA);
+  if (std::getenv("ECHOLINE_UPDATE_DOCS") != nullptr) std::ofstream(path) << page;
+  EXPECT_EQ(read_page(path), page) << "run config_test with ECHOLINE_UPDATE_DOCS=1";
+}
+
+TEST(ConfigPage, has_an_example_that_is_accepted) {
+  const std::string page = read_page(ECHOLINE_SOURCE_DIR "/docs/config.md");
+  const std::size_t begin = page.find("```yaml\n") + 8;
+  const std::string example = page.substr(begin, page.find("```", begin) - begin);
+  const auto config = parse_config(example, "docs/config.md");
+  EXPECT_TRUE(config.ok()) << config.status().message();
+}
+
+TEST(ConfigPage, leaves_no_key_without_a_meaning) {
+  const std::string page = config_page(ECHOLINE_SCHEMA);
+  EXPECT_EQ(page.find("|  |\n"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace echoline::config
