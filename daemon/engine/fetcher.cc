@@ -135,10 +135,14 @@ void Fetcher::retry_or_fail(Request request, const Status& status) {
     on_failure_(status);
     return;
   }
-  pause_ns_ = std::clamp(pause_ns_ * 2, kPauseFirstNs, kPauseMaxNs);
-  pause_until_ns_ = monotonic_ns() + pause_ns_;
-  log_warning("fetch", "{}; trying again in {} ms, trainers wait (read.on_error: wait)",
-              status.message(), pause_ns_ / 1'000'000);
+  const std::uint64_t now_ns = monotonic_ns();
+  // Requests that were under way together fail together: one pause, one line in the log.
+  if (now_ns >= pause_until_ns_) {
+    pause_ns_ = std::clamp(pause_ns_ * 2, kPauseFirstNs, kPauseMaxNs);
+    pause_until_ns_ = now_ns + pause_ns_;
+    log_warning("fetch", "{}; trying again in {} ms, trainers wait (read.on_error: wait)",
+                status.message(), pause_ns_ / 1'000'000);
+  }
   for (Order& order : request.orders) book_.put_back(std::move(order));
 }
 
