@@ -1,6 +1,6 @@
-"""Trains a small perceptron on an Echoline stream of Fashion-MNIST until the test loss is 0.50.
+"""Trains a small perceptron on an Echoline stream of Fashion-MNIST until the test loss is TARGET (0.50).
 
-usage: train_fashion_mnist.py TEST_IMAGES TEST_LABELS [STREAM]     (IDX files, unpacked; numpy only)
+usage: train_fashion_mnist.py TEST_IMAGES TEST_LABELS [STREAM [TARGET]]     (IDX files, unpacked; numpy only)
 """
 import sys
 import time
@@ -8,7 +8,8 @@ import time
 import echoline
 import numpy as np
 
-LEARNING_RATE, MOMENTUM, TARGET = 0.024, 0.9, 0.50
+STREAM, TARGET = (sys.argv[3:] + ["train", "0.50"][len(sys.argv) - 3:])[:2]
+LEARNING_RATE, MOMENTUM, TARGET = 0.024, 0.9, float(TARGET)
 test_images, test_labels = np.fromfile(sys.argv[1], "u1", offset=16), np.fromfile(sys.argv[2], "u1", offset=8)
 random = np.random.default_rng(1)
 weights = [random.uniform(-1, 1, shape).astype("f4") * np.float32((6 / shape[0]) ** 0.5)
@@ -23,7 +24,7 @@ def forward(images):
     return pixels, hidden, shares / shares.sum(axis=1, keepdims=True)
 
 
-start, images, fresh, loss, loader = time.time(), 0, 0, np.inf, echoline.Loader((sys.argv + ["train"])[3])
+start, images, fresh, loss, loader = time.time(), 0, 0, np.inf, echoline.Loader(STREAM)
 while loss > TARGET:
     for step, batch in enumerate(loader):  # one epoch
         pixels, hidden, error = forward(batch["image"])
