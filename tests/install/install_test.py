@@ -1,12 +1,14 @@
 """An installed Echoline works for strangers: other projects, other compilers, a clean virtual environment."""
 
 import argparse
+import gzip
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 parser = argparse.ArgumentParser()
@@ -86,15 +88,17 @@ class Installation(InFolder):
 
 
 class Wheel(InFolder):
+    """The wheel, built by the README's command, in a virtual environment that has only numpy beside it."""
+
     STREAM = """
-daemon: {{runtime_dir: {folder}/run, state_dir: {folder}/state, metrics: "off", memory: 256MiB}}
+daemon: {{runtime_dir: {folder}/run, state_dir: {folder}/state, metrics: "off", memory: 512MiB}}
 streams:
   train:
     pipeline:
-      - read: {{url: "{folder}/shards/tiny-*.tar", format: webdataset}}
-      - shuffle: {{window: 4}}
-      - decode: {{image: {{key: u8, as: uint8, shape: [2, 3]}}, label: {{key: cls, as: int64}}}}
-      - batch: {{size: 4, last: partial}}
+      - read: {{url: "{folder}/shards/set-*.tar", format: webdataset}}
+      - shuffle: {{window: {window}}}
+      - decode: {{image: {{key: u8, as: uint8, shape: {shape}}}, label: {{key: cls, as: int64}}}}
+      - batch: {{size: {batch}, last: partial}}
       - publish: {{slots: 4}}
 """
     PROGRAM = """
@@ -110,41 +114,74 @@ with echoline.serve(sys.argv[1]) as daemon:
     print("ids", sorted(ids), "version", echoline.__version__)
 """
 
-    def programs(self):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.venv, dist = pathlib.Path(folder.name, "venv"), pathlib.Path(folder.name, "dist")
+        run(sys.executable, "-m", "venv", cls.venv)
+        pip = [cls.venv / "bin/pip", "--disable-pip-version-check", "install", "--quiet"]
+        try:
+            run(*pip, "numpy")
+        except AssertionError as error:
+            raise unittest.SkipTest(f"pip cannot reach a package index: {error}") from error
+        command = next(line.split("`")[1] for line in
+                       (options.source_dir / "README.md").read_text(encoding="utf-8").splitlines()
+                       if "Python wheel:" in line)
+        assert " dist " in command, command
+        run("bash", "-c", command.replace(" dist ", f" {dist} "), cwd=options.source_dir,
+            env={**os.environ, "PATH": f"{cls.venv}/bin:{os.environ['PATH']}"})
+        run(*pip, *dist.glob("echoline-*.whl"))
         build = pathlib.Path(options.build_dir)
-        return {path.name: path for path in build.rglob("echoline*")
-                if path.is_file() and path.name in ("echoline", "echolined") and os.access(path, os.X_OK)}
+        cls.program = {path.name: path for path in build.rglob("echoline*") if path.is_file()
+                       and path.name in ("echoline", "echolined") and os.access(path, os.X_OK)}
+        cls.environment = {key: value for key, value in os.environ.items()
+                           if key not in ("PYTHONPATH", "ECHOLINE_LIBRARY", "ECHOLINE_RUNTIME_DIR")}
+        cls.environment["ECHOLINE_DAEMON"] = str(cls.program["echolined"])
 
-    def pack(self):
+    def make_stream(self, images, labels, **pipeline):
+        """Packs IDX files and writes the configuration of a stream of them."""
+        run(self.program["echoline"], "pack", "--from", "idx", "--output", self.folder / "shards",
+            "--name", "set", images, labels)
+        config = self.folder / "stream.yaml"
+        config.write_text(self.STREAM.format(folder=self.folder, **pipeline), encoding="utf-8")
+        return config
+
+    def test_serve_and_loader_work_in_a_clean_environment(self):
         images = bytes([0, 0, 8, 3, 0, 0, 0, 10, 0, 0, 0, 2, 0, 0, 0, 3])
         images += b"".join(bytes([label] * 6) for label in range(10))
         (self.folder / "images").write_bytes(images)
         (self.folder / "labels").write_bytes(bytes([0, 0, 8, 1, 0, 0, 0, 10, *range(10)]))
-        run(self.programs()["echoline"], "pack", "--from", "idx", "--output", self.folder / "shards",
-            "--name", "tiny", self.folder / "images", self.folder / "labels")
-
-    def test_the_documented_command_makes_a_wheel_that_works_in_a_clean_environment(self):
-        venv = self.folder / "venv"
-        run(sys.executable, "-m", "venv", venv)
-        try:
-            run(venv / "bin/pip", "--disable-pip-version-check", "install", "--quiet", "numpy")
-        except AssertionError as error:
-            self.skipTest(f"pip cannot reach a package index: {error}")
-        command = next(line.split("`")[1] for line in
-                       (options.source_dir / "README.md").read_text(encoding="utf-8").splitlines()
-                       if "Python wheel:" in line)
-        self.assertIn(" dist ", command)
-        run("bash", "-c", command.replace(" dist ", f" {self.folder}/dist "), cwd=options.source_dir,
-            env={**os.environ, "PATH": f"{venv}/bin:{os.environ['PATH']}"})
-        run(venv / "bin/pip", "--disable-pip-version-check", "install", "--quiet",
-            *(self.folder / "dist").glob("echoline-*.whl"))
-        self.pack()
-        (self.folder / "stream.yaml").write_text(self.STREAM.format(folder=self.folder), encoding="utf-8")
-        environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-        environment["ECHOLINE_DAEMON"] = str(self.programs()["echolined"])
-        said = run(venv / "bin/python", "-c", self.PROGRAM, self.folder / "stream.yaml", cwd=self.folder,
-                   env=environment, timeout=60)
+        config = self.make_stream(self.folder / "images", self.folder / "labels", window=4, batch=4,
+                                  shape="[2, 3]")
+        said = run(self.venv / "bin/python", "-c", self.PROGRAM, config, cwd=self.folder,
+                   env=self.environment, timeout=60)
         self.assertIn(f"ids {list(range(10))}", said)
+
+    def test_the_forty_line_trainer_learns_real_images(self):
+        data = pathlib.Path("/usr/share/datasets/fashion-mnist")
+        if not data.is_dir():
+            self.skipTest("the package dataset-fashion-mnist is not installed")
+        config = self.make_stream(data / "train-images-idx3-ubyte.gz", data / "train-labels-idx1-ubyte.gz",
+                                  window=10000, batch=128, shape="[28, 28, 1]")
+        for name in ("images-idx3", "labels-idx1"):
+            with gzip.open(data / f"t10k-{name}-ubyte.gz") as packed:
+                (self.folder / name).write_bytes(packed.read())
+        with subprocess.Popen([self.program["echolined"], "--config", config],
+                              stderr=subprocess.DEVNULL) as daemon:
+            try:
+                door = self.folder / "run" / "door.sock"
+                deadline = time.monotonic() + 30
+                while not door.exists() and time.monotonic() < deadline:
+                    time.sleep(0.02)
+                said = run(self.venv / "bin/python",
+                           options.source_dir / "client/examples/train_fashion_mnist.py",
+                           self.folder / "images-idx3", self.folder / "labels-idx1", "train", "0.60",
+                           cwd=self.folder, timeout=120,
+                           env={**self.environment, "ECHOLINE_RUNTIME_DIR": str(self.folder / "run")})
+            finally:
+                daemon.terminate()
+        self.assertLessEqual(float(said.split()[-1]), 0.60)
 
 
 if __name__ == "__main__":
