@@ -5,7 +5,7 @@ FROM debian:bookworm-slim AS build
 COPY deploy/packages.txt deploy/install-packages.sh /src/deploy/
 RUN /src/deploy/install-packages.sh build
 COPY . /src
-RUN cmake -S /src -B /build -G Ninja -DCMAKE_BUILD_TYPE=Release -DECHOLINE_TESTS=OFF -DECHOLINE_EXAMPLES=OFF \
+RUN cmake -S /src -B /build -G Ninja -DCMAKE_BUILD_TYPE=Release -DECHOLINE_TESTS=OFF \
         -DCMAKE_INSTALL_PREFIX=/usr \
     && cmake --build /build \
     && DESTDIR=/image cmake --install /build --strip

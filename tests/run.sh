@@ -50,8 +50,7 @@ python_environment() {
     fi
     cp "$requirements" "$venv/installed.txt"
   fi
-  export ECHOLINE_PYTHON=$venv/bin/python3
-  export PATH=$venv/bin:$PATH
+  export ECHOLINE_WEED=$venv/bin/weed
 }
 
 # build PRESET [TARGET...]: configures and builds; quiet unless something is to be done.
