@@ -1,6 +1,8 @@
 """A daemon and command line runs of one's own, as processes, for tests that look from outside.
 
 The binaries are named by ECHOLINED and ECHOLINE_CLI. Exit code 77 (ctest: skipped) where something is missing."""
+import concurrent.futures
+import contextlib
 import ctypes
 import json
 import os
@@ -16,6 +18,9 @@ import time
 import urllib.request
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(TESTS / "servers"))
+from s3_client import S3Client
+
 PATIENCE = 120  # seconds; the machine may be very busy
 
 
@@ -176,7 +181,6 @@ def finish(reader):
 
 def all_finished(readers):
     """Output goes to pipes of limited size, so all are emptied at the same time."""
-    import concurrent.futures
     with concurrent.futures.ThreadPoolExecutor(len(readers)) as pool:
         return list(pool.map(finish, readers))
 
@@ -208,13 +212,19 @@ class Server:
 
     def __init__(self, script, *arguments):
         self.process = subprocess.Popen([sys.executable, "-B", str(TESTS / "servers" / script), *map(str, arguments)],
-                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, preexec_fn=None)
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         line = self.process.stdout.readline()
         if not line:
             if self.process.wait() == 77:
                 skip(f"{script} lacks its program")
             raise RuntimeError(f"{script} ended with {self.process.returncode}")
         self.facts = json.loads(line)
+
+    def put(self, bucket, key, body):
+        """An object into the S3 server."""
+        client = S3Client("127.0.0.1", self.facts["port"], self.facts["access_key"], self.facts["secret_key"])
+        with contextlib.closing(client.connection):
+            client.put(bucket, key, body)
 
     def stop(self):
         self.process.terminate()
