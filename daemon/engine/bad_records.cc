@@ -77,7 +77,8 @@ std::map<std::string, std::uint64_t> BadRecords::counts() const {
 
 void BadRecords::name_once(std::uint64_t record, const Status& verdict) {
   if (named_.size() >= kNamedMax || !named_.insert(record).second) return;
-  log_warning("decode", "bad record, replaced: {}", describe(record, verdict));
+  log_warning("decode", "bad record{}: {}", policy_.replace ? ", replaced" : "",
+              describe(record, verdict));
 }
 
 std::string BadRecords::describe(std::uint64_t record, const Status& verdict) const {
