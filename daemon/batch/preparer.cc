@@ -12,6 +12,11 @@ Preparer::Preparer(const record::DataSet& data_set, std::unique_ptr<decode::Deco
       chain_(std::move(chain)),
       echo_point_(echo_point) {}
 
+void Preparer::set_row_types(const std::vector<decode::FieldType>& types) {
+  row_types_ = types;
+  chain_->fix_outputs(types);
+}
+
 Workbench Preparer::make_workbench() const {
   Workbench bench;
   bench.decode_scratch = decoder_->make_scratch();

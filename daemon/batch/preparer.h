@@ -39,8 +39,8 @@ class Preparer {
 
   Workbench make_workbench() const;
   const augment::Chain& chain() const { return *chain_; }
-  // Fixes the types of the rows; before the first prepare.
-  void set_row_types(std::vector<decode::FieldType> types) { row_types_ = std::move(types); }
+  // Fixes the types of the rows; once, before the first prepare.
+  void set_row_types(const std::vector<decode::FieldType>& types);
   const std::vector<decode::FieldType>& row_types() const { return row_types_; }
 
   // Cuts and decodes into the workbench: for looking at a first record.
