@@ -120,7 +120,8 @@ class RefusedByS3(Starts):
     def setUpClass(cls):
         super().setUpClass()
         shard = shards.shard_path(cls.folder, 0)
-        cls.server = Server("s3_server.py", "--dir", cls.folder / "s3", "--bucket", "photos", f"--put={shard}=photos/0.tar")
+        cls.server = Server("s3_server.py", "--dir", cls.folder / "s3", "--bucket", "photos",
+                            f"--put={shard}=photos/0.tar")
         cls.addClassCleanup(cls.server.stop)
 
     def s3_daemon(self, url="s3://photos/0.tar", **keys):
@@ -209,7 +210,7 @@ class AfterKill(unittest.TestCase):
                 time.sleep(chance.random() * 0.1)
                 daemon.stop(9)
                 daemon.start()
-                reader = daemon.reader("--epochs", 50, "--reattach", "0s", "--job", f"killed{turn}")
+                reader = daemon.reader("--epochs", 2000, "--reattach", "0s", "--job", f"killed{turn}")
                 time.sleep(chance.random() * 0.3)
                 daemon.stop(9)
                 begin = time.monotonic()

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import unittest
 import urllib.request
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
@@ -162,8 +163,10 @@ class Daemon:
         return finish(self.reader(*arguments, stream=stream))
 
     def read_as_ranks(self, world_size, *arguments, stream="train"):
-        """Batches of all ranks put together: `world_size` processes at the same time."""
-        readers = [self.reader("--rank", rank, "--world-size", world_size, *arguments, stream=stream)
+        """Batches of all ranks put together: `world_size` processes at the same time. "{rank}" in an argument is the
+        rank's number."""
+        readers = [self.reader("--rank", rank, "--world-size", world_size,
+                               *(str(argument).replace("{rank}", str(rank)) for argument in arguments), stream=stream)
                    for rank in range(world_size)]
         return [joined(parts) for parts in zip(*all_finished(readers), strict=True)]
 
@@ -198,7 +201,8 @@ def joined(parts):
     if len({(part["epoch"], part["step"]) for part in parts}) != 1:
         raise RuntimeError("the ranks are at different steps: "
                            f"{[(part['epoch'], part['step']) for part in parts]}")
-    return {"epoch": parts[0]["epoch"], "step": parts[0]["step"], "rows": [row for part in parts for row in valid(part)],
+    return {"epoch": parts[0]["epoch"], "step": parts[0]["step"],
+            "rows": [row for part in parts for row in valid(part)],
             "fresh": sum(part["fresh"] for part in parts)}
 
 
@@ -208,7 +212,7 @@ def whole(batches):
 
 
 class Server:
-    """A server program of tests/servers, started; `facts` is what it announced."""
+    """A server program of tests/servers, started; `facts` is what it announced. SkipTest where it is missing."""
 
     def __init__(self, script, *arguments):
         self.process = subprocess.Popen([sys.executable, "-B", str(TESTS / "servers" / script), *map(str, arguments)],
@@ -216,7 +220,7 @@ class Server:
         line = self.process.stdout.readline()
         if not line:
             if self.process.wait() == 77:
-                skip(f"{script} lacks its program")
+                raise unittest.SkipTest(f"{script} lacks its program")
             raise RuntimeError(f"{script} ended with {self.process.returncode}")
         self.facts = json.loads(line)
 
