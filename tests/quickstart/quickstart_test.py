@@ -23,11 +23,11 @@ class QuickStart(unittest.TestCase):
         cls.temporary = pathlib.Path(cls.folder.name, "tmp")
         cls.temporary.mkdir()
         cls.out = pathlib.Path(cls.folder.name, "out")
-        cls.run = subprocess.run(
+        cls.finished = subprocess.run(
             [options.script, "--quick", "--build-dir", options.build_dir, "--output", str(cls.out)],
             env={**os.environ, "TMPDIR": str(cls.temporary)}, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=280, check=False)
-        print(cls.run.stdout)
+        print(cls.finished.stdout)
 
     @classmethod
     def tearDownClass(cls):
@@ -37,9 +37,9 @@ class QuickStart(unittest.TestCase):
         return json.loads((self.out / "runs" / f"{kind}-1.json").read_text(encoding="utf-8"))
 
     def test_it_succeeds_and_prints_the_table(self):
-        self.assertEqual(0, self.run.returncode)
+        self.assertEqual(0, self.finished.returncode)
         for words in ("no echo", "echo 4, before augmentation", "time to target", "R without echo"):
-            self.assertIn(words, self.run.stdout)
+            self.assertIn(words, self.finished.stdout)
 
     def test_both_trainings_reach_the_target_on_real_images(self):
         for kind in ("none", "echo"):
