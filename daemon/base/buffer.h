@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <utility>
 
 namespace echoline {
 
@@ -11,6 +12,16 @@ class Buffer {
  public:
   Buffer() = default;
   explicit Buffer(std::size_t bytes) { resize(bytes); }
+  Buffer(Buffer&& other) noexcept
+      : data_(std::move(other.data_)),
+        size_(std::exchange(other.size_, 0)),
+        capacity_(std::exchange(other.capacity_, 0)) {}
+  Buffer& operator=(Buffer&& other) noexcept {
+    data_ = std::move(other.data_);
+    size_ = std::exchange(other.size_, 0);
+    capacity_ = std::exchange(other.capacity_, 0);
+    return *this;
+  }
 
   std::byte* data() { return data_.get(); }
   const std::byte* data() const { return data_.get(); }
@@ -19,9 +30,11 @@ class Buffer {
   std::span<std::byte> span() { return {data_.get(), size_}; }
   std::span<const std::byte> span() const { return {data_.get(), size_}; }
 
-  // Keeps the allocation when it is large enough; the content is undefined afterwards.
+  // Keeps the allocation when it is large enough, unless it was for a giant and this is none; the
+  // content is undefined afterwards.
   void resize(std::size_t bytes) {
-    if (bytes > capacity_) {
+    if (bytes > capacity_ || (capacity_ > kGiantBytes && bytes < capacity_ / 4)) {
+      free();  // first, so that never both are held
       data_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
       capacity_ = bytes;
     }
@@ -32,6 +45,8 @@ class Buffer {
   void free() { *this = Buffer(); }
 
  private:
+  static constexpr std::size_t kGiantBytes = std::size_t{16} << 20;
+
   std::unique_ptr<std::byte[]> data_;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;

@@ -1,8 +1,21 @@
 #include "echo/item.h"
 
+#include <cstring>
 #include <utility>
 
 namespace echoline::echo {
+namespace {
+
+// A buffer that was reused for samples of different sizes holds more than this one's bytes, which
+// nobody would have counted: such a sample is copied, and the large buffer stays where it was.
+Buffer take_exact(Buffer& bytes) {
+  if (bytes.capacity() == bytes.size()) return std::move(bytes);
+  Buffer exact(bytes.size());
+  std::memcpy(exact.data(), bytes.data(), bytes.size());
+  return exact;
+}
+
+}  // namespace
 
 Item::~Item() {
   drop_encoded();
@@ -45,7 +58,10 @@ void Item::replace_by(std::uint64_t substitute) {
 
 bool Item::keep_sample(decode::Sample& decoded) {
   if (!keep(decoded.bytes())) return false;
-  sample_ = std::move(decoded);
+  sample_.tensors.clear();
+  for (decode::Tensor& tensor : decoded.tensors) {
+    sample_.tensors.push_back({tensor.dtype, tensor.shape, take_exact(tensor.bytes)});
+  }
   has_sample_ = true;
   drop_encoded();
   return true;
