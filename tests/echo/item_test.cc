@@ -86,6 +86,33 @@ TEST(Item, KeepsTheSampleInPlaceOfItsBytesWhileThereIsRoom) {
   EXPECT_EQ(account->encoded, 0);
 }
 
+TEST(Item, AKeptSampleTakesJustItsBytesThoughTheBufferWasALargeOne) {
+  auto account = std::make_shared<CappedAccount>(1000);
+  auto item = std::make_shared<Item>(account, 0, 1);
+  item->arrive(Buffer(10));
+  decode::Sample reused = sample_of(900);
+  reused.tensors[0].bytes.resize(70);
+  reused.tensors[0].bytes.data()[69] = std::byte{7};
+  ASSERT_TRUE(item->keep_sample(reused));
+  EXPECT_EQ(item->sample().tensors[0].bytes.capacity(), 70U);
+  EXPECT_EQ(item->sample().tensors[0].bytes.data()[69], std::byte{7});
+  EXPECT_EQ(reused.tensors[0].bytes.capacity(), 900U) << "the next sample finds it again";
+}
+
+TEST(Item, ABufferWhoseBytesWereTakenIsEmpty) {
+  Buffer from(100);
+  const Buffer to = std::move(from);
+  EXPECT_EQ(from.capacity(), 0U);
+  from.resize(50);
+  EXPECT_NE(from.data(), nullptr);
+}
+
+TEST(Item, ABufferForAGiantIsGivenBackWithTheNextSmallOne) {
+  Buffer buffer(std::size_t{100} << 20);
+  buffer.resize(1000);
+  EXPECT_EQ(buffer.capacity(), 1000U);
+}
+
 TEST(Item, ReplacedWaitsForTheBytesOfItsSubstitute) {
   auto account = std::make_shared<CappedAccount>(100);
   auto item = std::make_shared<Item>(account, 0, 1);

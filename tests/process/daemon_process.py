@@ -87,7 +87,9 @@ class Daemon:
 
     def start(self, *more):
         """Starts the process and waits until it is ready for trainers."""
-        self.spawn(*more)
+        return self.spawn(*more).await_ready()
+
+    def await_ready(self):
         deadline = time.monotonic() + PATIENCE
         while True:
             readable, _, _ = select.select([self._notify], [], [], 0.1)

@@ -1,0 +1,99 @@
+"""What a process holds, as the kernel counts it, and its highest value while something runs."""
+import os
+import pathlib
+import threading
+import time
+
+MIB = 1 << 20
+
+
+def memory_files(pid):
+    """Bytes of the memory files (memfd) that the process has open, each once: a ring is mapped twice and would be
+    counted twice as resident memory."""
+    files = {}
+    for entry in os.scandir(f"/proc/{pid}/fd"):
+        try:
+            if os.readlink(entry.path).startswith("/memfd:"):
+                facts = os.stat(entry.path)
+                files[facts.st_ino] = facts.st_blocks * 512
+        except FileNotFoundError:
+            continue
+    return sum(files.values())
+
+
+def use(pid):
+    """{what: bytes}: `private` of its own, `files` of mapped programs, `shared` in memory files."""
+    fields = dict(line.split(":", 1) for line in
+                  pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines())
+    return {"private": int(fields["RssAnon"].split()[0]) * 1024, "files": int(fields["RssFile"].split()[0]) * 1024,
+            "shared": memory_files(pid)}
+
+
+def total(found):
+    return sum(found.values())
+
+
+class Highest:
+    """`with Highest(pid) as highest:`; then `highest.use` is that of the moment when the total was greatest."""
+
+    def __init__(self, pid, period=0.004):
+        self.pid, self.period = pid, period
+        self.use = use(pid)
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+
+    def _look(self):
+        while not self._over.is_set():
+            try:
+                self.use = max(self.use, use(self.pid), key=total)
+            except (FileNotFoundError, ProcessLookupError, KeyError):
+                return
+            time.sleep(self.period)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._over.set()
+        self._thread.join()
+
+
+def in_mib(found):
+    parts = ", ".join(f"{name} {size / MIB:.0f}" for name, size in found.items())
+    return f"{total(found) / MIB:.0f} MiB ({parts})"
+
+
+class MemoryGroup:
+    """A group of the version 1 memory controller with a limit; `enter` is for a child before it starts its program.
+    OSError where this user or machine can't make one."""
+
+    def __init__(self, limit_bytes):
+        self.folder = pathlib.Path("/sys/fs/cgroup/memory", f"echoline-test-{os.getpid()}-{time.monotonic_ns()}")
+        if not (self.folder.parent / "memory.limit_in_bytes").exists():
+            raise OSError("no version 1 memory controller is mounted")
+        self.folder.mkdir()
+        self._write("memory.limit_in_bytes", limit_bytes)
+
+    def _write(self, name, value):
+        (self.folder / name).write_text(str(value), encoding="ascii")
+
+    def number(self, name):
+        return int((self.folder / name).read_text(encoding="ascii").split()[0])
+
+    def adopt(self, pid):
+        """The process and what it allocates from now on."""
+        self._write("cgroup.procs", pid)
+
+    def kills(self):
+        """How often the kernel ended a process of the group for its memory."""
+        text = (self.folder / "memory.oom_control").read_text(encoding="ascii")
+        return int(dict(line.split() for line in text.splitlines()).get("oom_kill", 0))
+
+    def remove(self):
+        for _ in range(100):
+            try:
+                self.folder.rmdir()
+                return
+            except OSError:
+                time.sleep(0.05)
