@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "config/pipeline.h"
 #include "engine/fingerprint.h"
 
 namespace echoline::engine {
@@ -69,7 +70,22 @@ Stream::~Stream() { stop(shm::kWriterEnded); }
 
 Status Stream::warm_up() {
   ECHOLINE_ASSIGN(auto pass, start_pass({}));
+  ECHOLINE_TRY(hold_for_named_jobs(pass));
   passes_.push_back(std::move(pass));
+  return {};
+}
+
+Status Stream::hold_for_named_jobs(const std::shared_ptr<Pass>& pass) {
+  for (const std::string& job : config::publish_step(definition_).jobs()) {
+    ECHOLINE_ASSIGN(const ring::Ring::Reader reader, pass->ring().add_reader(0));
+    holds_.push_back({.pass = pass,
+                      .reader = reader.id,
+                      .job = job,
+                      .world_size = 0,
+                      .batch_size = 0,
+                      .ranks = {},
+                      .until_ns = ~std::uint64_t{0}});
+  }
   return {};
 }
 
@@ -208,6 +224,11 @@ bool Stream::has_readers(const Pass& pass) const {
 }
 
 void Stream::note_rank(const Place& place, const Consumer& consumer, std::uint64_t now_ns) {
+  for (Hold& named : holds_) {
+    const bool meant =
+        named.pass == place.pass && named.world_size == 0 && named.job == consumer.job;
+    if (meant) named.ranks.insert(consumer.rank);
+  }
   if (consumer.world_size == 1) return;
   const bool rejoins =
       std::any_of(consumers_.begin(), consumers_.end(), [&](const Consumer& other) {
@@ -237,8 +258,9 @@ void Stream::note_rank(const Place& place, const Consumer& consumer, std::uint64
 
 void Stream::release_holds(std::uint64_t now_ns) {
   holds_.remove_if([&](const Hold& hold) {
-    const bool complete = hold.ranks.size() == hold.world_size;
-    const bool wanted = has_readers(*hold.pass);
+    const bool named = hold.world_size == 0;
+    const bool complete = named ? !hold.ranks.empty() : hold.ranks.size() == hold.world_size;
+    const bool wanted = named || has_readers(*hold.pass);
     if (!complete && wanted && now_ns < hold.until_ns) return false;
     if (!complete && wanted) {
       log_warning("engine",

@@ -67,7 +67,8 @@ class Stream {
   std::map<std::string, std::string> states() const;
 
  private:
-  // Keeps a place in a pass for the ranks of a job that have not attached yet.
+  // Keeps a place in a pass for the ranks of a job that have not attached yet; world size 0: for a
+  // job that is named in publish.jobs, until any of its ranks comes.
   struct Hold {
     std::shared_ptr<Pass> pass;
     std::uint64_t reader = 0;
@@ -90,6 +91,7 @@ class Stream {
   void retire_idle_passes();
   bool has_readers(const Pass& pass) const;
   void note_rank(const Place& place, const Consumer& consumer, std::uint64_t now_ns);
+  Status hold_for_named_jobs(const std::shared_ptr<Pass>& pass);
   void release_holds(std::uint64_t now_ns);
   void take_off(std::list<Consumer>::iterator consumer);
 

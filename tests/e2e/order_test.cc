@@ -173,6 +173,21 @@ TEST(Jobs, ShareOnePreparationOfEachBatch) {
   EXPECT_LE(stats.batches, 3 * 8 + 4U) << "each batch once, and what is ready beyond";
 }
 
+TEST(Jobs, NamedInPublishAreWaitedForByTheFirstPass) {
+  Rig rig;
+  std::string steps = pipeline("none", "1");
+  steps.replace(steps.find("slots: 4"), 8, "slots: 4, jobs: [first, second]");
+  ASSERT_TRUE(rig.create("train", steps).ok());
+  Loader first = rig.attach("train", {.job = "first"});
+  const std::vector<SeenRow> begun = read_batches(first, 4);
+  Batch batch;
+  EXPECT_EQ(first.next_within(std::chrono::milliseconds(200), batch), ECHOLINE_TIMEOUT);
+  Loader second = rig.attach("train", {.job = "second"});
+  EXPECT_EQ(read_batches(second, 4), begun);
+  EXPECT_EQ(first.next_within(std::chrono::seconds(10), batch), ECHOLINE_OK);
+  EXPECT_EQ(rig.engine().stats().streams.front().passes, 1U);
+}
+
 TEST(Jobs, OfAnotherBatchSizeSeeTheSameRows) {
   Rig rig;
   ASSERT_TRUE(rig.create("train", pipeline("sample", "2.5", "drop")).ok());
