@@ -19,12 +19,16 @@ std::vector<Order> OrderBook::take() {
   const auto joins = [&](std::uint64_t from, std::uint64_t to, std::uint64_t gap) {
     return gap <= kGapBytes && to - from <= kRequestBytes;
   };
+  const auto near = [&](const Entry& entry) {
+    return entry.number - oldest->second.number <= reach_;
+  };
   // A second order for the same record (of the next epoch, or another pass) stays for later:
   // destinations must not overlap. Look-ahead often spans two epochs, so it must not end the run.
   for (auto next = std::next(oldest); next != places_.end(); ++next) {
     if (next->first.shard != oldest->first.shard) break;
     if (next->first.offset < finish) continue;
     if (!joins(begin, end(next->second), next->first.offset - finish)) break;
+    if (!near(next->second)) continue;
     finish = end(next->second);
     run.push_back(next);
   }
@@ -33,6 +37,7 @@ std::vector<Order> OrderBook::take() {
     if (previous->first.shard != oldest->first.shard) break;
     if (end(previous->second) > begin) continue;
     if (!joins(previous->first.offset, finish, begin - end(previous->second))) break;
+    if (!near(previous->second)) continue;
     begin = previous->first.offset;
     run.push_front(previous);
   }

@@ -1,6 +1,7 @@
 // Which of the records that are wanted go into one request: neighbours in their shard.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -24,6 +25,13 @@ class OrderBook {
  public:
   static constexpr std::uint64_t kRequestBytes = 1 << 20;
   static constexpr std::uint64_t kGapBytes = 16 << 10;
+  static constexpr std::int64_t kReachMin = 4096;
+
+  // An order joins an older one's request only if it came at most `reach` orders (or kReachMin)
+  // later: what is wanted much later, as in the next epoch, must not delay what is wanted now.
+  explicit OrderBook(std::uint64_t reach)
+      : reach_(static_cast<std::int64_t>(
+            std::clamp<std::uint64_t>(reach, kReachMin, std::uint64_t{1} << 62))) {}
 
   void add(Order order) { insert(next_number_++, std::move(order)); }
   // An order whose request failed: before all others.
@@ -52,6 +60,7 @@ class OrderBook {
     return entry.order.extent.offset + entry.order.extent.bytes;
   }
 
+  const std::int64_t reach_;
   Map places_;
   std::map<std::int64_t, Map::iterator> queue_;  // by number of arrival
   std::int64_t first_number_ = 0;

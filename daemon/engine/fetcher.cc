@@ -29,6 +29,7 @@ Fetcher::Fetcher(std::unique_ptr<source::Source> source, const record::Index& in
       cache_(cache),
       options_(options),
       on_failure_(std::move(on_failure)),
+      book_(options.reach),
       accounted_until_ns_(monotonic_ns()),
       thread_([this] { run(); }) {}
 

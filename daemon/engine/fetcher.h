@@ -30,6 +30,7 @@ class Fetcher {
  public:
   struct Options {
     bool wait_on_error = true;  // go on trying while a store is out of reach, else fail
+    std::uint64_t reach = 0;    // of a request, in orders: the window over which the order is mixed
   };
   // Called from the I/O thread when the stream cannot go on: the data changed, or the store
   // refused.

@@ -58,7 +58,8 @@ plan::PlanSpec plan_spec(const v1::Stream& stream, const record::Index& index) {
 }
 
 // The types of the rows: from the steps, and where those leave a shape open, from the first good
-// record.
+// record. Returns how many bytes a decoded record has in the mean, by that one: records of one
+// kind grow alike, however different their sizes are.
 Result<std::uint64_t> probe(source::Source& source, StreamCore& core) {
   const record::Index& index = core.data_set->index();
   batch::Workbench bench = core.preparer->make_workbench();
@@ -76,7 +77,11 @@ Result<std::uint64_t> probe(source::Source& source, StreamCore& core) {
       continue;
     }
     core.preparer->set_row_types(core.preparer->chain().outputs_for(bench.sample));
-    return bench.sample.bytes();
+    const double growth = static_cast<double>(bench.sample.bytes()) /
+                          static_cast<double>(std::max<std::uint64_t>(1, extent.bytes));
+    const double mean_bytes =
+        static_cast<double>(index.record_bytes_total()) / static_cast<double>(index.record_count());
+    return static_cast<std::uint64_t>(growth * mean_bytes);
   }
   return std::move(last).with_context(
       fmt::format("none of the first {} records can be decoded; the last one",
@@ -208,9 +213,12 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
   core->read_ahead_bytes = read_ahead_bytes(read, index);
   core->ring_spec = ring_spec(stream, *core);
   set_window_bytes(*core, decoded_bytes);
+  const plan::PlanSpec& plan = core->plan->spec();
   core->fetcher = std::make_unique<Fetcher>(
       std::move(source), index, core->cache.get(),
-      Fetcher::Options{.wait_on_error = read.on_error() != "fail"}, std::move(fail));
+      Fetcher::Options{.wait_on_error = read.on_error() != "fail",
+                       .reach = std::max(plan.shuffle_window, plan.echo_window)},
+      std::move(fail));
   opened.core = std::move(core);
   return opened;
 }

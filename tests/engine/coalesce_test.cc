@@ -16,7 +16,8 @@ class NoAccount : public echo::Account {
 };
 
 Order order(std::uint64_t record, std::uint32_t shard, std::uint64_t offset, std::uint64_t bytes) {
-  return {std::make_shared<echo::Item>(std::make_shared<NoAccount>(), 0, record), record,
+  return {std::make_shared<echo::Item>(std::make_shared<NoAccount>(), 0, record),
+          record,
           {shard, offset, bytes}};
 }
 
@@ -27,7 +28,7 @@ std::vector<std::uint64_t> records(const std::vector<Order>& orders) {
 }
 
 TEST(OrderBook, PutsNeighboursIntoOneRequest) {
-  OrderBook book;
+  OrderBook book(0);
   book.add(order(5, 0, 5000, 1000));
   book.add(order(4, 0, 4000, 1000));
   book.add(order(9, 1, 6000, 1000));
@@ -38,7 +39,7 @@ TEST(OrderBook, PutsNeighboursIntoOneRequest) {
 }
 
 TEST(OrderBook, LeavesWideGapsUnread) {
-  OrderBook book;
+  OrderBook book(0);
   book.add(order(0, 0, 0, 1000));
   book.add(order(1, 0, 1000 + OrderBook::kGapBytes, 1000));
   book.add(order(2, 0, 2001 + 2 * OrderBook::kGapBytes, 1000));
@@ -47,7 +48,7 @@ TEST(OrderBook, LeavesWideGapsUnread) {
 }
 
 TEST(OrderBook, TakesTheOldestFirstAndPutBackOnesBeforeAll) {
-  OrderBook book;
+  OrderBook book(0);
   book.add(order(1, 1, 0, 10));
   book.add(order(2, 2, 0, 10));
   book.put_back(order(3, 3, 0, 10));
@@ -56,7 +57,7 @@ TEST(OrderBook, TakesTheOldestFirstAndPutBackOnesBeforeAll) {
 }
 
 TEST(OrderBook, ASecondOrderForEachRecordDoesNotCutRequestsShort) {
-  OrderBook book;
+  OrderBook book(0);
   for (int epoch = 0; epoch < 2; ++epoch) {
     for (std::uint64_t record = 0; record < 8; ++record) {
       book.add(order(record, 0, record * 1000, 1000));
@@ -68,10 +69,24 @@ TEST(OrderBook, ASecondOrderForEachRecordDoesNotCutRequestsShort) {
   EXPECT_TRUE(book.empty());
 }
 
+TEST(OrderBook, WhatIsWantedMuchLaterDoesNotJoin) {
+  OrderBook book(0);
+  book.add(order(0, 0, 0, 1000));
+  for (std::uint64_t i = 0; i < OrderBook::kReachMin; ++i) book.add(order(100 + i, 1, 0, 1000));
+  book.add(order(1, 0, 1000, 1000));
+  EXPECT_EQ(records(book.take()), (std::vector<std::uint64_t>{0}));
+
+  OrderBook wider(OrderBook::kReachMin + 1);
+  wider.add(order(0, 0, 0, 1000));
+  for (std::uint64_t i = 0; i < OrderBook::kReachMin; ++i) wider.add(order(100 + i, 1, 0, 1000));
+  wider.add(order(1, 0, 1000, 1000));
+  EXPECT_EQ(records(wider.take()), (std::vector<std::uint64_t>{0, 1}));
+}
+
 TEST(OrderBook, NeverLosesOrOverlapsOrders) {
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {
-    OrderBook book;
+    OrderBook book(0);
     std::multiset<std::uint64_t> wanted;
     for (int i = 0; i < 60; ++i) {
       const std::uint64_t record = random() % 40;  // some twice: two passes want them
