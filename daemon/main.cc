@@ -71,6 +71,7 @@ Status serve_until_stopped(engine::Engine& engine, const v1::Config& config,
                                                        {&engine, connections, &draining}));
   }
   ECHOLINE_TRY(create_streams(engine, config, stop));
+  if (stop.requested()) return Status();
   // After the streams: a trainer that came earlier would be told that its stream does not exist.
   ECHOLINE_ASSIGN(const auto door, serve::Door::open(folder + "door.sock", engine));
   door_seen = door.get();

@@ -2,6 +2,7 @@
 #include "serve/control.h"
 
 #include <gmock/gmock.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -127,6 +128,32 @@ TEST_F(Control, hands_out_states_and_keys) {
   grpc::ClientContext too_many;
   EXPECT_EQ(stub_->GetKeys(&too_many, request, &keys).error_code(),
             grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+// A call without generated code: the standard services' own are not installed everywhere.
+grpc::ByteBuffer raw_call(const std::string& path, const std::string& method) {
+  grpc::GenericStub stub(grpc::CreateChannel("unix:" + path, grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+  grpc::CompletionQueue queue;
+  const grpc::Slice nothing("");
+  grpc::ByteBuffer answer;
+  grpc::Status status;
+  const auto call = stub.PrepareUnaryCall(&context, method, grpc::ByteBuffer(&nothing, 1), &queue);
+  call->StartCall();
+  call->Finish(&answer, &status, nullptr);
+  void* tag = nullptr;
+  bool ok = false;
+  queue.Next(&tag, &ok);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  return answer;
+}
+
+TEST_F(Control, answers_the_standard_health_check) {
+  grpc::Slice answer;
+  ASSERT_TRUE(raw_call(path_, "/grpc.health.v1.Health/Check").DumpToSingleSlice(&answer).ok());
+  // HealthCheckResponse{status: SERVING}.
+  EXPECT_EQ(std::string(answer.begin(), answer.end()), std::string("\x08\x01"));
 }
 
 TEST_F(Control, has_a_socket_for_user_and_group_that_goes_with_it) {
