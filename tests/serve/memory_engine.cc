@@ -30,7 +30,7 @@ Status MemoryEngine::create_stream(const std::string& name, const v1::Stream& st
   if (url == "missing") {
     return Status(Code::kNotFound, "stream '" + name + "': missing: no such file");
   }
-  if (url == "slow") std::this_thread::sleep_for(std::chrono::seconds(1));
+  if (url == "slow") std::this_thread::sleep_for(std::chrono::seconds(2));
   if (progress) progress({});
   const std::lock_guard lock(mutex_);
   if (streams_.contains(name)) {

@@ -23,7 +23,7 @@ class MemoryEngine final : public engine::Engine {
               engine::ReplyFunction reply) override;
   void withdraw(std::uint64_t connection) override;
   void set_notify(engine::NotifyFunction notify) override;
-  // Refuses a stream whose first url is "missing"; takes as long as "slow" says (a second).
+  // Refuses a stream whose first url is "missing"; takes as long as "slow" says (two seconds).
   Status create_stream(const std::string& name, const v1::Stream& stream,
                        const record::ProgressFunction& progress) override;
   Status delete_stream(const std::string& name) override;
