@@ -1,5 +1,6 @@
 // Example trainer: learns Fashion-MNIST from a stream of an Echoline daemon and tells how long it
 // took, how much fresh data it used and how much of the time it waited.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <echoline/echoline.hpp>
@@ -52,24 +53,28 @@ int train(const Options& options, const LabelledImages& test) {
 }
 
 // The loop of train(), its looks at the test set included, on images that are in memory already:
-// what a loader that is never waited for would give.
+// what a loader that is never waited for would give. The best of several short spells, as others
+// use the machine.
 int measure_rate(const Options& options, const LabelledImages& set) {
-  constexpr double kSeconds = 3;
+  constexpr int kSpells = 8;
+  constexpr int kLooksPerSpell = 2;
   Mlp model(options.seed, kBatchMax);
   const auto size = static_cast<std::size_t>(options.batch_size);
   const std::size_t batches = set.labels.size() / size;
-  std::size_t step = 0;
-  const Stopwatch watch;
-  while (watch.seconds() < kSeconds) {
-    const std::size_t row = step % batches * size;
-    model.train(std::span(set.pixels).subspan(row * Mlp::kInputs, size * Mlp::kInputs),
-                std::span(set.labels).subspan(row, size), static_cast<float>(options.learning_rate),
-                static_cast<float>(options.momentum));
-    if (++step % static_cast<std::size_t>(options.evaluate_every) == 0) {
-      model.evaluate(set.pixels, set.labels);
+  const int steps = kLooksPerSpell * options.evaluate_every;
+  double best = 0;
+  for (int spell = 0; spell < kSpells; ++spell) {
+    const Stopwatch watch;
+    for (int step = 1; step <= steps; ++step) {
+      const std::size_t row = static_cast<std::size_t>(step) % batches * size;
+      model.train(std::span(set.pixels).subspan(row * Mlp::kInputs, size * Mlp::kInputs),
+                  std::span(set.labels).subspan(row, size),
+                  static_cast<float>(options.learning_rate), static_cast<float>(options.momentum));
+      if (step % options.evaluate_every == 0) model.evaluate(set.pixels, set.labels);
     }
+    best = std::max(best, static_cast<double>(steps) * options.batch_size / watch.seconds());
   }
-  std::printf("%.0f\n", static_cast<double>(step * size) / watch.seconds());
+  std::printf("%.0f\n", best);
   return 0;
 }
 
