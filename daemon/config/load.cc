@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "config/complete.h"
+#include "config/document.h"
 #include "config/maps.h"
 #include "config/override.h"
 #include "config/paths.h"

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <google/protobuf/descriptor.h>
 
+#include "config/document.h"
 #include "config/maps.h"
 #include "config/names.h"
 #include "config/pipeline.h"
@@ -77,8 +78,10 @@ class Descent {
       names.push_back(name);
       const bool found = place.ok() ? *place == static_cast<std::uint64_t>(i) : name == parts[at];
       if (!found) continue;
-      if (at + 1 == parts.size()) return needs_more(parts[at]);
       const auto* setting = v1::Step::descriptor()->FindFieldByName(name);
+      if (at + 1 == parts.size()) {
+        return Reader(where_, false, places_).read_field(value, step, *setting);
+      }
       return set(*step.GetReflection()->MutableMessage(&step, setting), parts, at + 1, value);
     }
     return key_error(where_, parts[at],

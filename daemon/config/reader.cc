@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "config/document.h"
 #include "config/maps.h"
 #include "config/names.h"
 #include "config/rules.h"
@@ -21,11 +22,6 @@ using google::protobuf::Message;
 using google::protobuf::Reflection;
 
 constexpr int kMergeDepthMax = 16;
-
-std::string at_mark(const std::string& name, const YAML::Mark& mark) {
-  if (mark.is_null()) return name;
-  return fmt::format("{}:{}:{}", name, mark.line + 1, mark.column + 1);
-}
 
 std::string kind_of(const YAML::Node& node) {
   switch (node.Type()) {
@@ -43,32 +39,6 @@ std::string kind_of(const YAML::Node& node) {
 std::string key_text(const YAML::Node& key) { return key.IsScalar() ? key.Scalar() : kind_of(key); }
 
 }  // namespace
-
-Result<YAML::Node> parse_yaml(std::string_view text, const std::string& name) {
-  if (text.size() > kTextBytesMax) {
-    return Status(Code::kInvalidArgument,
-                  fmt::format("{}: {} bytes are too many for a configuration; allowed: {}", name,
-                              text.size(), kTextBytesMax));
-  }
-  try {
-    std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-    if (documents.empty() || documents[0].IsNull()) {
-      return Status(Code::kInvalidArgument,
-                    name + ":1:1: nothing in it; a configuration has the keys daemon and streams");
-    }
-    if (documents.size() > 1) {
-      return Status(Code::kInvalidArgument,
-                    at_mark(name, documents[1].Mark()) + ": a second document; one is allowed");
-    }
-    return documents[0];
-  } catch (const YAML::Exception& error) {
-    return Status(Code::kInvalidArgument, fmt::format("{}: not readable as YAML: {}",
-                                                      at_mark(name, error.mark), error.msg));
-  } catch (const std::exception& error) {
-    return Status(Code::kInvalidArgument,
-                  fmt::format("{}: not readable as YAML: {}", name, error.what()));
-  }
-}
 
 std::string Reader::where(const YAML::Node& node) const {
   return positions_ ? at_mark(name_, node.Mark()) : name_;

@@ -15,12 +15,8 @@
 
 namespace echoline::config {
 
-// A text is read within these bounds, whatever it contains.
-inline constexpr std::size_t kTextBytesMax = std::size_t{1} << 20;
+// A text is read within this bound, whatever it contains.
 inline constexpr std::size_t kNodeCountMax = 200'000;
-
-// One document; an empty one, several, and broken syntax are errors "NAME:LINE:COL: ...".
-Result<YAML::Node> parse_yaml(std::string_view text, const std::string& name);
 
 // One reader per text; not thread safe. Exceptions of yaml-cpp do not leave it.
 class Reader {

@@ -151,7 +151,8 @@ TEST(Config, takes_overrides_by_dotted_path) {
       kExample,
       {"daemon.workers=4", "streams.train.seed=11", "daemon.metrics=off",
        "streams.train.pipeline.echo.factor=4", "streams.train.pipeline.0.url=[a, b]",
-       "streams.train.pipeline.decode.image.key=png", "streams.train.bad_records={policy: fail}"});
+       "streams.train.pipeline.decode.image.key=png", "streams.train.bad_records={policy: fail}",
+       "streams.train.pipeline.publish={slots: 4}"});
   EXPECT_EQ(config.daemon().workers(), 4U);
   EXPECT_EQ(config.daemon().metrics(), "off");
   const v1::Stream& train = config.streams().at("train");
@@ -160,6 +161,7 @@ TEST(Config, takes_overrides_by_dotted_path) {
   EXPECT_EQ(read_step(train).url_size(), 2);
   EXPECT_EQ(decode_step(train).fields().at("image").key(), "png");
   EXPECT_EQ(train.bad_records().policy(), "fail");
+  EXPECT_EQ(publish_step(train).slots(), 4U);
 }
 
 TEST(Config, takes_folders_from_the_environment_where_none_is_written) {

@@ -1,0 +1,77 @@
+// yaml-cpp's LoadAll makes empty documents without end from some broken texts (found by the
+// fuzzer), so the first document is loaded alone, and whether another begins is asked once.
+#include "config/document.h"
+
+#include <fmt/core.h>
+#include <yaml-cpp/eventhandler.h>
+
+#include <optional>
+#include <sstream>
+
+namespace echoline::config {
+namespace {
+
+// Keeps where a document starts and lets everything else pass.
+class DocumentStart final : public YAML::EventHandler {
+ public:
+  std::optional<YAML::Mark> mark;
+
+  void OnDocumentStart(const YAML::Mark& start) override { mark = start; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
+  void OnAlias(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
+  void OnScalar(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                const std::string& /*value*/) override {}
+  void OnSequenceStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/,
+                       YAML::anchor_t /*anchor*/, YAML::EmitterStyle::value /*style*/) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                  YAML::EmitterStyle::value /*style*/) override {}
+  void OnMapEnd() override {}
+};
+
+std::optional<YAML::Mark> second_document(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  DocumentStart first;
+  DocumentStart second;
+  if (!parser.HandleNextDocument(first) || !parser.HandleNextDocument(second)) return std::nullopt;
+  return second.mark;
+}
+
+Result<YAML::Node> load(const std::string& text, const std::string& name) {
+  YAML::Node document = YAML::Load(text);
+  if (const auto second = second_document(text)) {
+    return Status(Code::kInvalidArgument,
+                  at_mark(name, *second) + ": a second document; one is allowed");
+  }
+  if (document.IsDefined() && !document.IsNull()) return document;
+  return Status(Code::kInvalidArgument,
+                name + ":1:1: nothing in it; a configuration has the keys daemon and streams");
+}
+
+}  // namespace
+
+std::string at_mark(const std::string& name, const YAML::Mark& mark) {
+  if (mark.is_null()) return name;
+  return fmt::format("{}:{}:{}", name, mark.line + 1, mark.column + 1);
+}
+
+Result<YAML::Node> parse_yaml(std::string_view text, const std::string& name) {
+  if (text.size() > kTextBytesMax) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("{}: {} bytes are too many for a configuration; allowed: {}", name,
+                              text.size(), kTextBytesMax));
+  }
+  try {
+    return load(std::string(text), name);
+  } catch (const YAML::Exception& error) {
+    return Status(Code::kInvalidArgument, fmt::format("{}: not readable as YAML: {}",
+                                                      at_mark(name, error.mark), error.msg));
+  } catch (const std::exception& error) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("{}: not readable as YAML: {}", name, error.what()));
+  }
+}
+
+}  // namespace echoline::config
