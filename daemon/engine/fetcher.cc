@@ -34,10 +34,14 @@ Fetcher::Fetcher(std::unique_ptr<source::Source> source, const record::Index& in
       thread_([this] { run(); }) {}
 
 Fetcher::~Fetcher() {
+  stop();
+  source_.reset();  // before the buffers its transfers write to
+}
+
+void Fetcher::stop() {
   stopping_.store(true);
   source_->wake();
-  thread_.join();
-  source_.reset();  // before the buffers its transfers write to
+  if (thread_.joinable()) thread_.join();
 }
 
 void Fetcher::order(std::vector<Order> orders) {

@@ -39,6 +39,8 @@ class Fetcher {
   Fetcher(std::unique_ptr<source::Source> source, const record::Index& index,
           cache::MemoryCache* cache, Options options, FailureFunction on_failure);
   ~Fetcher();
+  // Ends the I/O thread; what is ordered later never comes. Not from that thread itself.
+  void stop();
 
   // Orders whose item nobody else holds any more are dropped.
   void order(std::vector<Order> orders);

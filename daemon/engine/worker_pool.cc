@@ -16,10 +16,12 @@ WorkerPool::WorkerPool(std::size_t worker_count) {
 }
 
 WorkerPool::~WorkerPool() {
+  // Not under the lock: a task may be the last that holds a stream, whose threads push here.
+  std::deque<std::shared_ptr<Task>> dropped;
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
-    tasks_.clear();
+    dropped.swap(tasks_);
   }
   changed_.notify_all();
   for (std::thread& thread : threads_) thread.join();
