@@ -18,7 +18,6 @@ void Chunk::start() {
   // One more than the items that are missing, so that it cannot be pushed before all have been
   // looked at.
   pending_.store(1);
-  counted_as_fetching_ = true;
   filling_->chunks_fetching.fetch_add(1, std::memory_order_relaxed);
   for (std::uint32_t row = begin_; row < end_; ++row) {
     pending_.fetch_add(1);
@@ -28,23 +27,28 @@ void Chunk::start() {
 }
 
 void Chunk::item_ready() {
-  if (pending_.fetch_sub(1) == 1) pass_->core().pool->push(shared_from_this());
+  if (pending_.fetch_sub(1) != 1) return;
+  // From here on it waits for a worker, not for bytes.
+  filling_->chunks_fetching.fetch_sub(1, std::memory_order_relaxed);
+  pass_->core().pool->push(shared_from_this());
 }
 
 bool Chunk::wait_for(echo::Item& item) {
-  counted_as_fetching_ = true;
   filling_->chunks_fetching.fetch_add(1, std::memory_order_relaxed);
   pending_.store(1);
-  if (item.wait(shared_from_this())) return true;
-  pending_.store(0);
-  return false;
+  if (!item.wait(shared_from_this())) {
+    pending_.store(0);
+    filling_->chunks_fetching.fetch_sub(1, std::memory_order_relaxed);
+    return false;
+  }
+  // A pass that ended a moment ago has abandoned the item before this chunk was registered: the two
+  // would hold each other for ever if the bytes never came.
+  if (pass_->stopping()) item.abandon();
+  return true;
 }
 
 void Chunk::run(std::size_t worker) {
   while (next_ < end_) {
-    if (std::exchange(counted_as_fetching_, false)) {
-      filling_->chunks_fetching.fetch_sub(1, std::memory_order_relaxed);
-    }
     switch (pass_->prepare_row(*filling_, next_, worker)) {
       case Pass::Prepared::kDone:
         ++next_;

@@ -54,7 +54,6 @@ class Chunk : public Task, public echo::Waiter, public std::enable_shared_from_t
   const std::uint32_t begin_;
   const std::uint32_t end_;
   std::atomic<std::uint32_t> pending_{0};
-  bool counted_as_fetching_ = false;
 };
 
 }  // namespace echoline::engine

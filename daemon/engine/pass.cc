@@ -13,6 +13,8 @@ constexpr std::uint64_t kSleepNs = 100'000'000;
 // Bytes of encoded records that make a chunk worth a task: a few hundred microseconds of decoding.
 constexpr std::uint64_t kChunkBytes = 64 << 10;
 constexpr std::uint64_t kChunkRowsMax = 64;
+// So many orders at a time, then batches have their turn.
+constexpr std::size_t kOrdersMax = 4096;
 
 bool repeats_batches(const StreamCore& core) {
   return core.plan->spec().echo_point == plan::EchoPoint::kBatch;
@@ -41,9 +43,10 @@ Pass::Pass(std::shared_ptr<StreamCore> core, Options options,
       next_position_(walk_.position()) {}
 
 void Pass::stop(shm::WriterState state) {
+  if (!thread_.joinable()) return;  // the readers keep the state they were told first
   stopping_.store(true);
   wake();
-  if (thread_.joinable()) thread_.join();
+  thread_.join();
   // Workers that are at a row finish it; the others see that the pass has ended.
   while (working_.load() != 0) std::this_thread::yield();
   ring_->end(state);
@@ -52,10 +55,12 @@ void Pass::stop(shm::WriterState state) {
 void Pass::run() {
   name_thread("pass");
   while (!stopping_.load()) {
+    // Read before the slots are looked at: a release after it must not be slept over.
+    const std::uint64_t released = ring_->released();
     publish_ready();
-    look_ahead();
-    if (try_dispatch()) continue;
-    ring_->wait_released(ring_->released() + 1, monotonic_ns() + kSleepNs);
+    const bool looking = look_ahead();
+    if (try_dispatch() || looking) continue;
+    ring_->wait_released(released + 1, monotonic_ns() + kSleepNs);
   }
   // What still waits for bytes must not keep this pass alive.
   for (const auto& filling : fillings_) {
@@ -97,20 +102,20 @@ void Pass::publish_ready() {
   }
 }
 
-void Pass::look_ahead() {
+// True while there is more to look at.
+bool Pass::look_ahead() {
   // Orders go out in bulk, so that neighbours in a shard meet in the book and share a request; one
   // by one, as batches leave, almost each would be a request of its own.
   const std::uint64_t refill_at = core_->read_ahead_bytes / 4 * 3;
-  if (!planned_.empty() && ahead_bytes() > refill_at) return;
+  if (planned_.empty() || ahead_bytes() <= refill_at) refilling_ = true;
+  if (!refilling_) return false;
   std::vector<Order> orders;
-  while (planned_.empty() || ahead_bytes() < core_->read_ahead_bytes) {
+  while (orders.size() < kOrdersMax && refilling_) {
     planned_.push_back(plan_step(orders));
-    if (orders.size() >= 4096) {
-      core_->fetcher->order(std::exchange(orders, {}));
-    }
-    if (stopping_.load()) break;
+    refilling_ = ahead_bytes() < core_->read_ahead_bytes;
   }
   core_->fetcher->order(std::move(orders));
+  return refilling_;
 }
 
 Pass::Planned Pass::plan_step(std::vector<Order>& orders) {
@@ -118,6 +123,8 @@ Pass::Planned Pass::plan_step(std::vector<Order>& orders) {
   const Step& step = planned.step;
   Filling& filling = *planned.filling;
   const bool batch_echo = repeats_batches(*core_);
+  // Its rows are not kept beside their items while the step waits for a slot.
+  const std::vector<plan::RowUse> uses = std::move(planned.step.uses);
   shm::Descriptor& descriptor = filling.descriptor;
   descriptor.epoch = step.start.epoch;
   descriptor.row = step.start.row;
@@ -125,9 +132,14 @@ Pass::Planned Pass::plan_step(std::vector<Order>& orders) {
   descriptor.valid_rows = step.rows;
   descriptor.flags = step.end_of_epoch ? static_cast<std::uint32_t>(shm::kEndOfEpoch) : 0;
   descriptor.batch_use = batch_echo ? step.batch.use : 0;
-  if (step.repeats_earlier) return planned;
+  if (step.repeats_earlier) {
+    // Its rows are in their slot, but it takes room here all the same.
+    filling.ahead_bytes = kAheadOverheadBytes;
+    ahead_bytes_.fetch_add(filling.ahead_bytes, std::memory_order_relaxed);
+    return planned;
+  }
   filling.rows.reserve(step.rows);
-  for (const plan::RowUse& planned_use : step.uses) {
+  for (const plan::RowUse& planned_use : uses) {
     // Under batch echo the slot is kept, not its records.
     const plan::RowUse use = batch_echo ? plan::RowUse{.record = planned_use.record} : planned_use;
     echo::Window::Touched touched = window_.touch(step.start.epoch, use);

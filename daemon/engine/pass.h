@@ -41,13 +41,19 @@ class Pass : public std::enable_shared_from_this<Pass> {
   // `reservations` stand for the memory of ring, read-ahead and window, and go with the pass.
   static Result<std::shared_ptr<Pass>> start(std::shared_ptr<StreamCore> core, Options options,
                                              std::vector<MemoryBudget::Reservation> reservations);
-  // Ends the thread and tells the readers; returns when no worker is at it any more.
+  // Ends the thread and tells the readers; returns when no worker is at it any more. Again:
+  // nothing.
   void stop(shm::WriterState state);
+  // Of a stopped pass that nobody reads: its last tasks may hold it while they lie in the workers'
+  // queue, its memory is wanted at once.
+  void give_back_memory() { reservations_.clear(); }
 
   StreamCore& core() { return *core_; }
   ring::Ring& ring() { return *ring_; }
   bool tails() const { return options_.tails; }
-  const std::vector<plan::FactorChange>& changes() const { return options_.changes; }
+  bool stopping() const { return stopping_.load(); }
+  // The factor list it walks that epoch with.
+  std::vector<plan::FactorChange> changes_of(std::uint32_t epoch) const;
 
   // The descriptor at which a reader that wants `position` has to start, if this pass still has it
   // or comes to it within its slots.
@@ -80,7 +86,7 @@ class Pass : public std::enable_shared_from_this<Pass> {
        std::vector<MemoryBudget::Reservation> reservations, std::unique_ptr<ring::Ring> ring);
   void run();
   void publish_ready();
-  void look_ahead();
+  bool look_ahead();
   Planned plan_step(std::vector<Order>& orders);
   bool try_dispatch();
   std::optional<SlotPool::Slot> claim_slot(const Step& step);
@@ -99,6 +105,7 @@ class Pass : public std::enable_shared_from_this<Pass> {
   StepWalk walk_;
   echo::Window window_;
   std::deque<Planned> planned_;
+  bool refilling_ = false;  // of the read-ahead, until it is full
   std::deque<std::shared_ptr<Filling>> fillings_;
   SlotPool slots_;
   std::uint64_t dispatched_ = 0;  // the sequence of the next batch to be dispatched

@@ -125,6 +125,10 @@ std::optional<std::uint64_t> Pass::sequence_of(Position position) const {
   return std::nullopt;
 }
 
+std::vector<plan::FactorChange> Pass::changes_of(std::uint32_t epoch) const {
+  return epoch == options_.start.epoch ? options_.changes : std::vector<plan::FactorChange>();
+}
+
 Position Pass::next_position() const {
   std::lock_guard lock(marks_mutex_);
   return next_position_;

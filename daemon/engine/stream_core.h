@@ -21,7 +21,7 @@
 namespace echoline::engine {
 
 // What a row that is looked ahead costs beside its bytes: item, order, place in the window.
-inline constexpr std::uint64_t kAheadOverheadBytes = 256;
+inline constexpr std::uint64_t kAheadOverheadBytes = 512;
 
 // Sums over all passes, ever. Nanoseconds are of worker threads.
 struct StreamCounters {
