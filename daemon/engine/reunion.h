@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "engine/attach.h"
@@ -32,6 +33,8 @@ class Reunion {
   // Everybody who waits, smallest position first, once every rank of their jobs is there and nobody
   // came for a moment, or the time is over; else nobody.
   std::vector<Returning> take_due(std::uint64_t now_ns);
+  // Everybody who waits, whether their time has come or not.
+  std::vector<Returning> take_all() { return std::exchange(waiting_, {}); }
 
  private:
   bool complete() const;

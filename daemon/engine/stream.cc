@@ -66,13 +66,21 @@ Stream::Stream(OpenedStream opened, v1::Stream definition, MemoryBudget& budget,
       stages_(*core_, workers),
       reunion_(reunion_until_ns) {}
 
-Stream::~Stream() { stop(shm::kWriterEnded); }
+Stream::~Stream() {
+  stop(shm::kWriterEnded);
+  for (const auto& pass : passes_) pass->give_back_memory();
+  // A worker or the thread of I/O may be the last to let go of the core: by then there must
+  // be nothing to join.
+  core_->fetcher->stop();
+  for (const Reunion::Returning& returning : reunion_.take_all()) {
+    returning.reply(Status(Code::kNotFound, fmt::format("stream '{}' has ended", core_->name)));
+  }
+}
 
 Status Stream::warm_up() {
   ECHOLINE_ASSIGN(auto pass, start_pass({}));
-  ECHOLINE_TRY(hold_for_named_jobs(pass));
-  passes_.push_back(std::move(pass));
-  return {};
+  passes_.push_back(pass);
+  return hold_for_named_jobs(pass);
 }
 
 Status Stream::hold_for_named_jobs(const std::shared_ptr<Pass>& pass) {
@@ -83,6 +91,7 @@ Status Stream::hold_for_named_jobs(const std::shared_ptr<Pass>& pass) {
                       .job = job,
                       .world_size = 0,
                       .batch_size = 0,
+                      .start = {},
                       .ranks = {},
                       .until_ns = ~std::uint64_t{0}});
   }
@@ -111,8 +120,13 @@ Result<std::shared_ptr<Pass>> Stream::start_pass(Pass::Options options) {
   return Pass::start(core_, std::move(options), std::move(reservations));
 }
 
-Result<Position> Stream::position_of(const shm::AttachRequest& request,
-                                     std::uint32_t batch_size) const {
+Position Stream::position_of(const shm::AttachRequest& request, const Consumer& consumer) const {
+  if (request.join == shm::kJoinPosition) return {request.epoch, request.row};
+  if (request.join != shm::kJoinCurrent && request.join != shm::kJoinNextEpoch) return {};
+  // All ranks of a job begin where its first one did.
+  for (const Hold& hold : holds_) {
+    if (hold.is_of(consumer)) return hold.start;
+  }
   Position latest;
   bool running = false;
   for (const auto& pass : passes_) {
@@ -120,18 +134,47 @@ Result<Position> Stream::position_of(const shm::AttachRequest& request,
     latest = std::max(latest, pass->next_position());
     running = true;
   }
-  switch (request.join) {
-    case shm::kJoinCurrent:
-      // Its batches start at multiples of its own batch size.
-      latest.row = (latest.row + batch_size - 1) / batch_size * batch_size;
-      return running ? latest : Position{};
-    case shm::kJoinNextEpoch:
-      return running ? Position{latest.epoch + 1, 0} : Position{};
-    case shm::kJoinPosition:
-      return Position{request.epoch, request.row};
-    default:
-      return Position{};
+  if (!running) return {};
+  if (request.join == shm::kJoinNextEpoch) return {latest.epoch + 1, 0};
+  // Its batches start at multiples of its own batch size, the last one may be short.
+  const std::uint64_t batch_size = consumer.batch_size;
+  const std::uint64_t row = (latest.row + batch_size - 1) / batch_size * batch_size;
+  return row < core_->plan->rows_per_epoch() ? Position{latest.epoch, row}
+                                             : Position{latest.epoch + 1, 0};
+}
+
+Result<std::vector<plan::FactorChange>> Stream::settle_start(const shm::AttachRequest& request,
+                                                             Consumer& consumer) const {
+  Position& start = consumer.start;
+  start = position_of(request, consumer);
+  std::vector<plan::FactorChange> changes;
+  for (std::uint32_t i = 0; i < std::min<std::size_t>(request.change_count, shm::kFactorChangesMax);
+       ++i) {
+    changes.push_back({request.changes[i].block, request.changes[i].factor});
   }
+  ECHOLINE_TRY(core_->plan->check_changes(changes));
+  const std::uint64_t rows = core_->plan->epoch(start.epoch, changes)->rows();
+  if (start.row > rows) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("row {} of an epoch that has {}", start.row, rows));
+  }
+  const std::uint32_t batch_rows = core_->ring_spec.batch_rows;
+  if ((core_->ring_spec.flags & shm::kRingBatchEcho) != 0 && start.row % batch_rows != 0) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("row {}: with batch echo every batch starts at a multiple of {}",
+                              start.row, batch_rows));
+  }
+  if (start.row < rows) return changes;
+  start = {start.epoch + 1, 0};
+  return std::vector<plan::FactorChange>();
+}
+
+// Under `drop` a pass may leave out what does not fill a batch of the stream's own grid; batches of
+// another size, or off the grid, reach into it.
+bool Stream::needs_tails(const Consumer& consumer) const {
+  const ring::RingSpec& spec = core_->ring_spec;
+  return spec.last_batch == shm::kLastDrop &&
+         (consumer.batch_size != spec.batch_rows || consumer.start.row % spec.batch_rows != 0);
 }
 
 void Stream::attach(std::uint64_t connection, const shm::AttachRequest& request,
@@ -153,23 +196,8 @@ Result<Attachment> Stream::find_and_join(std::uint64_t connection,
   consumer.world_size = request.world_size;
   consumer.batch_size = request.batch_size == 0 ? core_->ring_spec.batch_rows : request.batch_size;
   ECHOLINE_TRY(check_request(request, *core_, consumer.batch_size));
-  ECHOLINE_ASSIGN(consumer.start, position_of(request, consumer.batch_size));
-
-  std::vector<plan::FactorChange> changes;
-  for (std::uint32_t i = 0; i < std::min<std::size_t>(request.change_count, shm::kFactorChangesMax);
-       ++i) {
-    changes.push_back({request.changes[i].block, request.changes[i].factor});
-  }
-  ECHOLINE_TRY(core_->plan->check_changes(changes));
-  const std::uint64_t rows = core_->plan->epoch(consumer.start.epoch, changes)->rows();
-  if (consumer.start.row > rows) {
-    return Status(Code::kInvalidArgument,
-                  fmt::format("row {} of an epoch that has {}", consumer.start.row, rows));
-  }
-  if (consumer.start.row == rows) consumer.start = {consumer.start.epoch + 1, 0};
-
-  const bool tails = consumer.batch_size != core_->ring_spec.batch_rows;
-  ECHOLINE_ASSIGN(const Place place, find_place(consumer.start, changes, tails));
+  ECHOLINE_ASSIGN(const std::vector<plan::FactorChange> changes, settle_start(request, consumer));
+  ECHOLINE_ASSIGN(const Place place, find_place(consumer.start, changes, needs_tails(consumer)));
   consumer.pass = place.pass;
   consumer.reader = place.reader.id;
   note_rank(place, consumer, now_ns);
@@ -179,8 +207,8 @@ Result<Attachment> Stream::find_and_join(std::uint64_t connection,
   attachment.reply.first_sequence = place.reader.first_sequence;
   attachment.reply.epoch = consumer.start.epoch;
   attachment.reply.row = consumer.start.row;
-  attachment.reply.change_count = request.change_count;
-  std::copy(std::begin(request.changes), std::end(request.changes), attachment.reply.changes);
+  attachment.reply.change_count = static_cast<std::uint32_t>(changes.size());
+  std::copy_n(std::begin(request.changes), changes.size(), attachment.reply.changes);
   attachment.data_fd = place.pass->ring().data_fd();
   attachment.cursor_fd = place.reader.cursor_fd;
   log_info("engine", "stream {}: job {} rank {}/{} attached at epoch {} row {}", core_->name,
@@ -190,10 +218,12 @@ Result<Attachment> Stream::find_and_join(std::uint64_t connection,
   return attachment;
 }
 
-Result<Stream::Place> Stream::find_place(Position position, std::vector<plan::FactorChange> changes,
+Result<Stream::Place> Stream::find_place(Position position,
+                                         const std::vector<plan::FactorChange>& changes,
                                          bool tails) {
   for (const auto& pass : passes_) {
     if (tails && !pass->tails()) continue;
+    if (pass->changes_of(position.epoch) != changes) continue;
     const auto sequence = pass->sequence_of(position);
     if (!sequence.has_value()) continue;
     ECHOLINE_ASSIGN(const ring::Ring::Reader reader, pass->ring().add_reader(*sequence));
@@ -201,10 +231,9 @@ Result<Stream::Place> Stream::find_place(Position position, std::vector<plan::Fa
     pass->ring().remove_reader(reader.id);
   }
   retire_idle_passes();
-  ECHOLINE_ASSIGN(auto pass, start_pass({.start = position,
-                                         .changes = std::move(changes),
-                                         .tails = tails,
-                                         .window_bytes_max = 0}));
+  ECHOLINE_ASSIGN(
+      auto pass,
+      start_pass({.start = position, .changes = changes, .tails = tails, .window_bytes_max = 0}));
   passes_.push_back(pass);
   ECHOLINE_ASSIGN(const ring::Ring::Reader reader, pass->ring().add_reader(0));
   return Place{std::move(pass), reader};
@@ -214,6 +243,8 @@ void Stream::retire_idle_passes() {
   std::erase_if(passes_, [this](const std::shared_ptr<Pass>& pass) {
     if (has_readers(*pass)) return false;
     pass->stop(shm::kWriterEnded);
+    pass->give_back_memory();
+    holds_.remove_if([&](const Hold& hold) { return hold.pass == pass; });
     return true;
   });
 }
@@ -221,6 +252,13 @@ void Stream::retire_idle_passes() {
 bool Stream::has_readers(const Pass& pass) const {
   return std::any_of(consumers_.begin(), consumers_.end(),
                      [&](const Consumer& consumer) { return consumer.pass.get() == &pass; });
+}
+
+bool Stream::is_wanted(const Hold& hold) const {
+  if (hold.world_size == 0) return true;
+  return std::any_of(consumers_.begin(), consumers_.end(), [&](const Consumer& consumer) {
+    return consumer.pass == hold.pass && hold.is_of(consumer);
+  });
 }
 
 void Stream::note_rank(const Place& place, const Consumer& consumer, std::uint64_t now_ns) {
@@ -236,9 +274,7 @@ void Stream::note_rank(const Place& place, const Consumer& consumer, std::uint64
                other.batch_size == consumer.batch_size;
       });
   const auto hold = std::find_if(holds_.begin(), holds_.end(), [&](const Hold& candidate) {
-    return candidate.pass == place.pass && candidate.job == consumer.job &&
-           candidate.world_size == consumer.world_size &&
-           candidate.batch_size == consumer.batch_size;
+    return candidate.pass == place.pass && candidate.is_of(consumer);
   });
   if (hold != holds_.end()) {
     hold->ranks.insert(consumer.rank);
@@ -252,6 +288,7 @@ void Stream::note_rank(const Place& place, const Consumer& consumer, std::uint64
                     consumer.job,
                     consumer.world_size,
                     consumer.batch_size,
+                    consumer.start,
                     {consumer.rank},
                     now_ns + kRankPatienceNs});
 }
@@ -260,7 +297,7 @@ void Stream::release_holds(std::uint64_t now_ns) {
   holds_.remove_if([&](const Hold& hold) {
     const bool named = hold.world_size == 0;
     const bool complete = named ? !hold.ranks.empty() : hold.ranks.size() == hold.world_size;
-    const bool wanted = named || has_readers(*hold.pass);
+    const bool wanted = is_wanted(hold);
     if (!complete && wanted && now_ns < hold.until_ns) return false;
     if (!complete && wanted) {
       log_warning("engine",

@@ -75,8 +75,14 @@ class Stream {
     std::string job;
     std::uint32_t world_size = 1;
     std::uint32_t batch_size = 0;
+    Position start;
     std::set<std::uint32_t> ranks;  // that have come
     std::uint64_t until_ns = 0;
+
+    bool is_of(const Consumer& consumer) const {
+      return job == consumer.job && world_size == consumer.world_size &&
+             batch_size == consumer.batch_size;
+    }
   };
   struct Place {
     std::shared_ptr<Pass> pass;
@@ -85,11 +91,17 @@ class Stream {
 
   Result<Attachment> find_and_join(std::uint64_t connection, const shm::AttachRequest& request,
                                    std::uint64_t now_ns);
-  Result<Position> position_of(const shm::AttachRequest& request, std::uint32_t batch_size) const;
-  Result<Place> find_place(Position position, std::vector<plan::FactorChange> changes, bool tails);
+  Position position_of(const shm::AttachRequest& request, const Consumer& consumer) const;
+  // Sets consumer.start, and the factor list of that epoch.
+  Result<std::vector<plan::FactorChange>> settle_start(const shm::AttachRequest& request,
+                                                       Consumer& consumer) const;
+  bool needs_tails(const Consumer& consumer) const;
+  Result<Place> find_place(Position position, const std::vector<plan::FactorChange>& changes,
+                           bool tails);
   Result<std::shared_ptr<Pass>> start_pass(Pass::Options options);
   void retire_idle_passes();
   bool has_readers(const Pass& pass) const;
+  bool is_wanted(const Hold& hold) const;
   void note_rank(const Place& place, const Consumer& consumer, std::uint64_t now_ns);
   Status hold_for_named_jobs(const std::shared_ptr<Pass>& pass);
   void release_holds(std::uint64_t now_ns);

@@ -38,6 +38,7 @@ struct PlanSpec {
 struct FactorChange {
   std::uint64_t block = 0;
   std::uint32_t factor = 1000;
+  bool operator==(const FactorChange&) const = default;
 };
 
 // What stands at one row.
