@@ -50,16 +50,20 @@ double StageClock::upstream_downstream_ratio() const {
   const auto first_rows = static_cast<double>(counters.prepare_first_rows.load());
   const auto again_rows = static_cast<double>(counters.prepare_again_rows.load());
   const auto batches = static_cast<double>(counters.batches.load());
-  if (first_rows == 0 || batches == 0 || trained_ns_ == 0) return 0;
+  const auto fetched = static_cast<double>(core_.fetcher->counters().records);
+  if (first_rows == 0 || fetched == 0 || batches == 0 || trained_ns_ == 0) return 0;
   const double batch_rows = core_.plan->spec().batch_rows;
   const double first_ns = static_cast<double>(counters.prepare_first_ns.load()) / first_rows;
   const double again_ns =
       again_rows == 0 ? 0 : static_cast<double>(counters.prepare_again_ns.load()) / again_rows;
-  const double fetch_ns = static_cast<double>(fetch_.busy_ns) / first_rows;
+  const double fetch_ns = static_cast<double>(fetch_.busy_ns) / fetched;
+  // What each use costs: echoed records are decoded anew for every one.
+  const bool decodes_each = core_.plan->spec().echo_point == plan::EchoPoint::kRecord;
+  const double use_ns = decodes_each ? first_ns : again_ns;
   const double above_ns =
-      batch_rows * std::max(fetch_ns, std::max(0.0, first_ns - again_ns) / workers_);
+      batch_rows * std::max(fetch_ns, std::max(0.0, first_ns - use_ns) / workers_);
   const double below_ns =
-      std::max(static_cast<double>(trained_ns_) / batches, batch_rows * again_ns / workers_);
+      std::max(static_cast<double>(trained_ns_) / batches, batch_rows * use_ns / workers_);
   return above_ns / below_ns;
 }
 
