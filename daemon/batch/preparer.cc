@@ -1,6 +1,6 @@
 #include "batch/preparer.h"
 
-#include <cstring>
+#include <algorithm>
 #include <utility>
 
 namespace echoline::batch {
@@ -66,7 +66,7 @@ void Preparer::keep(echo::Item& item, Workbench& bench, const RowTarget& target)
     std::vector<Buffer> rows(row_types_.size());
     for (std::size_t field = 0; field < rows.size(); ++field) {
       rows[field].resize(row_bytes(field, target));
-      std::memcpy(rows[field].data(), target.fields[field].data(), rows[field].size());
+      std::copy_n(target.fields[field].data(), rows[field].size(), rows[field].data());
     }
     item.keep_rows(std::move(rows), {target.ragged_bytes.begin(), target.ragged_bytes.end()});
   }
@@ -75,7 +75,7 @@ void Preparer::keep(echo::Item& item, Workbench& bench, const RowTarget& target)
 void Preparer::copy_rows(const echo::Item& item, const RowTarget& target) const {
   for (std::size_t field = 0; field < row_types_.size(); ++field) {
     const Buffer& row = item.rows()[field];
-    std::memcpy(target.fields[field].data(), row.data(), row.size());
+    std::copy_n(row.data(), row.size(), target.fields[field].data());
     target.ragged_bytes[field] = item.row_lengths()[field];
   }
 }

@@ -1,7 +1,7 @@
 #include "cache/memory_cache.h"
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "base/philox.h"
 
@@ -45,7 +45,7 @@ void MemoryCache::offer(std::uint64_t record, std::span<const std::byte> bytes) 
   const std::uint64_t kept = bytes_.load(std::memory_order_relaxed);
   if (kept + bytes.size() > capacity_bytes_ || records_.contains(record)) return;
   auto copy = std::make_shared<Buffer>(bytes.size());
-  std::memcpy(copy->data(), bytes.data(), bytes.size());
+  std::copy_n(bytes.data(), bytes.size(), copy->data());
   records_.emplace(record, std::move(copy));
   bytes_.store(kept + bytes.size(), std::memory_order_relaxed);
 }

@@ -1,6 +1,6 @@
 #include "echo/item.h"
 
-#include <cstring>
+#include <algorithm>
 #include <utility>
 
 namespace echoline::echo {
@@ -11,7 +11,7 @@ namespace {
 Buffer take_exact(Buffer& bytes) {
   if (bytes.capacity() == bytes.size()) return std::move(bytes);
   Buffer exact(bytes.size());
-  std::memcpy(exact.data(), bytes.data(), bytes.size());
+  std::copy_n(bytes.data(), bytes.size(), exact.data());
   return exact;
 }
 

@@ -1,7 +1,6 @@
 #include "engine/fetcher.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "base/clock.h"
@@ -89,7 +88,7 @@ void Fetcher::take_in() {
       continue;
     }
     Buffer bytes(cached->size());
-    std::memcpy(bytes.data(), cached->data(), cached->size());
+    std::copy_n(cached->data(), cached->size(), bytes.data());
     deliver(order, std::move(bytes));
   }
 }
