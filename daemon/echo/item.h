@@ -31,8 +31,8 @@ class Account {
   virtual void add_encoded(std::int64_t bytes) = 0;
 };
 
-// `mutex` guards everything below it. Lock order: no other lock is taken while it is held, but the
-// waiters'.
+// `mutex` guards everything below it. Lock order: it comes before the locks of the judgement of bad
+// records; waiters are called without it.
 class Item : public std::enable_shared_from_this<Item> {
  public:
   Item(std::shared_ptr<Account> account, std::uint32_t planned_epoch, std::uint64_t planned)

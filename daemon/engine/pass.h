@@ -26,7 +26,8 @@
 
 namespace echoline::engine {
 
-// Created, joined and stopped by the registry's thread; prepare_row and wake are called by workers.
+// Created, joined and stopped by one thread at a time, the one that holds its stream; prepare_row and
+// wake are called by workers, who may also be the last to let go of it.
 // Invariants: 1. batches are published in plan order. 2. A slot is written only after every reader
 // has released what stood there. 3. Encoded bytes wanted and not yet published stay below
 // read_ahead, but for one batch.
