@@ -26,8 +26,8 @@
 
 namespace echoline::engine {
 
-// Created, joined and stopped by one thread at a time, the one that holds its stream; prepare_row and
-// wake are called by workers, who may also be the last to let go of it.
+// Created, joined and stopped by one thread at a time, the one that holds its stream; prepare_row
+// and wake are called by workers, who may also be the last to let go of it.
 // Invariants: 1. batches are published in plan order. 2. A slot is written only after every reader
 // has released what stood there. 3. Encoded bytes wanted and not yet published stay below
 // read_ahead, but for one batch.
@@ -42,8 +42,8 @@ class Pass : public std::enable_shared_from_this<Pass> {
   // `reservations` stand for the memory of ring, read-ahead and window, and go with the pass.
   static Result<std::shared_ptr<Pass>> start(std::shared_ptr<StreamCore> core, Options options,
                                              std::vector<MemoryBudget::Reservation> reservations);
-  // Ends the thread and tells the readers; returns when no worker is at it any more. Again:
-  // nothing.
+  // Ends the thread and tells the readers; returns when no worker is at it any more. Does
+  // nothing the second time.
   void stop(shm::WriterState state);
   // Of a stopped pass that nobody reads: its last tasks may hold it while they lie in the workers'
   // queue, its memory is wanted at once.
