@@ -48,9 +48,12 @@ Result<MemoryBudget::Reservation> MemoryBudget::reserve(std::uint64_t bytes,
   return Reservation(*this, bytes);
 }
 
-MemoryBudget::Reservation MemoryBudget::reserve_up_to(std::uint64_t bytes) {
+MemoryBudget::Reservation MemoryBudget::reserve_up_to(std::uint64_t bytes,
+                                                      std::uint64_t spared) {
   std::lock_guard lock(mutex_);
-  const std::uint64_t granted = std::min(bytes, budget_bytes_ - reserved_bytes_);
+  const std::uint64_t free_bytes = budget_bytes_ - reserved_bytes_;
+  const std::uint64_t granted =
+      bytes <= free_bytes ? bytes : free_bytes - std::min(spared, free_bytes);
   reserved_bytes_ += granted;
   return Reservation(*this, granted);
 }

@@ -108,7 +108,8 @@ Result<std::shared_ptr<Pass>> Stream::start_pass(Pass::Options options) {
   std::vector<MemoryBudget::Reservation> reservations;
   ECHOLINE_ASSIGN(auto needed, budget_.reserve(needed_bytes, what));
   reservations.push_back(std::move(needed));
-  reservations.push_back(budget_.reserve_up_to(core_->window_wish_bytes));
+  // Where not all fits, room stays for a second pass: a resumed job must not be refused for a wish.
+  reservations.push_back(budget_.reserve_up_to(core_->window_wish_bytes, needed_bytes));
   options.window_bytes_max = reservations.back().bytes();
   if (options.window_bytes_max < core_->window_wish_bytes) {
     log_info("engine",

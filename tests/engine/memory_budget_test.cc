@@ -26,7 +26,9 @@ TEST(MemoryBudget, GetsBytesBackWhenAReservationGoes) {
     EXPECT_EQ(budget.reserved_bytes(), 100U);
   }
   EXPECT_EQ(budget.reserved_bytes(), 0U);
-  EXPECT_EQ(budget.reserve_up_to(500).bytes(), 100U);
+  EXPECT_EQ(budget.reserve_up_to(100, 30).bytes(), 100U);
+  EXPECT_EQ(budget.reserve_up_to(500, 30).bytes(), 70U);
+  EXPECT_EQ(budget.reserve_up_to(500, 300).bytes(), 0U);
   EXPECT_EQ(budget.reserved_bytes(), 0U);
 }
 
