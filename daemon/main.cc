@@ -1,6 +1,7 @@
 // echolined: reads the configuration, starts the engine with its streams, opens door, control and
 // metrics, and drains when told to stop. Wiring only.
 #include <fmt/core.h>
+#include <malloc.h>
 
 #include <CLI/CLI.hpp>
 #include <atomic>
@@ -114,6 +115,9 @@ int main_with(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
+  // Large blocks straight from the system and back: in malloc's arenas the holes that photos of
+  // different sizes leave would take about as much again as the budget. Common photos are smaller.
+  ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
   // gRPC reports on stderr what comes back as a status anyway.
   ::setenv("GRPC_VERBOSITY", "NONE", 0);
   const Status status = run(options);

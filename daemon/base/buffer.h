@@ -45,7 +45,7 @@ class Buffer {
   void free() { *this = Buffer(); }
 
  private:
-  static constexpr std::size_t kGiantBytes = std::size_t{16} << 20;
+  static constexpr std::size_t kGiantBytes = std::size_t{64} << 20;
 
   std::unique_ptr<std::byte[]> data_;
   std::size_t size_ = 0;
