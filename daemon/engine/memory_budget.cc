@@ -48,8 +48,7 @@ Result<MemoryBudget::Reservation> MemoryBudget::reserve(std::uint64_t bytes,
   return Reservation(*this, bytes);
 }
 
-MemoryBudget::Reservation MemoryBudget::reserve_up_to(std::uint64_t bytes,
-                                                      std::uint64_t spared) {
+MemoryBudget::Reservation MemoryBudget::reserve_up_to(std::uint64_t bytes, std::uint64_t spared) {
   std::lock_guard lock(mutex_);
   const std::uint64_t free_bytes = budget_bytes_ - reserved_bytes_;
   const std::uint64_t granted =

@@ -38,7 +38,8 @@ class MemoryBudget {
 
   // `what` says what the bytes are for, in the refusal.
   Result<Reservation> reserve(std::uint64_t bytes, const std::string& what);
-  // As much of `bytes` as there is, for what can do with less; all of them, or what leaves `spared` free.
+  // As much of `bytes` as there is, for what can do with less; all of them, or what leaves `spared`
+  // free.
   Reservation reserve_up_to(std::uint64_t bytes, std::uint64_t spared);
 
   std::uint64_t budget_bytes() const { return budget_bytes_; }

@@ -214,8 +214,7 @@ TEST(Chain, ACropThatDoesNotFitIsTheSamplesVerdict) {
 }
 
 TEST(Chain, AThinStripIsNotBlownUpBeyondAllMemory) {
-  Runner runner(
-      {"resize { field: 'image' size: 9000 }", "center_crop { field: 'image' size: 4 }"});
+  Runner runner({"resize { field: 'image' size: 9000 }", "center_crop { field: 'image' size: 4 }"});
   runner.make_rows(sample_of(1, 100));
   EXPECT_EQ(runner.run(sample_of(1, 100)).code(), Code::kResourceExhausted);
 }

@@ -11,7 +11,8 @@ namespace {
 using plan::EchoPoint;
 using plan::LastBatch;
 
-std::unique_ptr<plan::Plan> make_plan(EchoPoint point, LastBatch last, std::uint64_t records = 103) {
+std::unique_ptr<plan::Plan> make_plan(EchoPoint point, LastBatch last,
+                                      std::uint64_t records = 103) {
   plan::PlanSpec spec;
   spec.seed = 7;
   spec.batch_rows = 10;
@@ -71,12 +72,11 @@ TEST_P(EveryPolicy, ResumedGoesOnWithTheSameSteps) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryPolicy,
-                         testing::Combine(testing::Values(EchoPoint::kNone, EchoPoint::kRecord,
-                                                          EchoPoint::kSample, EchoPoint::kAugmented,
-                                                          EchoPoint::kBatch),
-                                          testing::Values(LastBatch::kDrop, LastBatch::kPartial,
-                                                          LastBatch::kPad)));
+INSTANTIATE_TEST_SUITE_P(
+    All, EveryPolicy,
+    testing::Combine(testing::Values(EchoPoint::kNone, EchoPoint::kRecord, EchoPoint::kSample,
+                                     EchoPoint::kAugmented, EchoPoint::kBatch),
+                     testing::Values(LastBatch::kDrop, LastBatch::kPartial, LastBatch::kPad)));
 
 TEST(StepWalk, WalksTheTailUnderDropForJobsOfOtherBatchSizes) {
   const auto plan = make_plan(EchoPoint::kNone, LastBatch::kDrop);
