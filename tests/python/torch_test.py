@@ -29,9 +29,10 @@ class TorchLoader(unittest.TestCase):
     def test_a_tensor_holds_its_slot(self):
         with RingServer(rows=4000) as server:
             loader = echoline.torch.Loader("train", runtime_dir=server.dir, fields=("label",))
-            kept = [next(iter(loader))[0][1:]]
+            batches = iter(loader)
+            kept = [next(batches)[0][1:]]
             with self.assertRaises(echoline.LeaseHeld):
-                for _ in loader:
+                for _ in batches:
                     pass
             self.assertEqual(kept[0].tolist(), [1, 2, 3])
             kept.clear()
@@ -39,6 +40,8 @@ class TorchLoader(unittest.TestCase):
 
     def test_tuples_states_and_clones(self):
         with RingServer() as server:
+            with self.assertRaises(KeyError):
+                echoline.torch.Loader("train", runtime_dir=server.dir, fields=("picture",))
             loader = echoline.torch.Loader("train", runtime_dir=server.dir, fields=("label", "image"))
             for label, image in loader:
                 label, image = label.clone(), image.float()
@@ -47,8 +50,6 @@ class TorchLoader(unittest.TestCase):
             loader.close()
             loader = echoline.torch.Loader("train", runtime_dir=server.dir, state=state)
             self.assertEqual(next(iter(loader)).clone()["label"][0], 4)
-            with self.assertRaises(KeyError):
-                echoline.torch.Loader("train", runtime_dir=server.dir, fields=("picture",))
 
 
 if __name__ == "__main__":
