@@ -159,8 +159,11 @@ void add_pack_command(CLI::App& app, Invocation& call) {
                   "Class folder, CSV list of path,label, or IDX images and labels")
       ->required();
   pack.add_option("--output,-o", options.output_dir, "Folder of the shards")->required();
-  pack.add_option("--from", options.from, "What the input is")
-      ->transform(CLI::CheckedTransformer(kinds));
+  // By word: CLI11's own transformer would print the numbers behind the words.
+  pack.add_option_function<std::string>(
+          "--from", [&options](const std::string& word) { options.from = kinds.at(word); },
+          "What the input is")
+      ->check(CLI::IsMember({"auto", "idx", "folder", "list"}));
   pack.add_option("--name", options.name, "Shards are NAME-000000.tar, ...")->capture_default_str();
   pack.add_option_function<std::string>(
           "--shard-size",
