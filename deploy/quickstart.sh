@@ -15,7 +15,7 @@ usage() {
 usage: deploy/quickstart.sh [--quick] [--build-dir DIR] [--output DIR]
 1. Installs the Debian packages it needs (as root; otherwise it prints the one apt line) and builds Echoline.
 2. Packs the 60,000 images of Fashion-MNIST (a Debian package) into shards.
-3. Measures how many images a second the example trainer can take, and serves the shards from a source
+3. Measures how many images a second the example trainer can take when it never waits, and serves the shards from a source
    throttled to a quarter of that: the trainer would wait three quarters of its time.
 4. Trains until the test loss is 0.50, three seeds without echo and three with every image used four times,
    each use augmented anew. Prints a table and leaves a picture of accuracy over time.
@@ -76,10 +76,10 @@ prepare_data() {
   touch "$out/data/complete"
 }
 
-# The stream of one run on stdout. Bytes a second are images a second times the stored size of an image.
+# The stream of one run on stdout: none (no echo) or echo, from a source of that rate, as in ", throttle: ...".
 write_config() {
-  local kind=$1 seed=$2 bytes_per_second=$3 echo_step=
-  if [[ $kind == echo ]]; then echo_step="      - echo: {factor: 4, window: 10000}"; fi
+  local kind=$1 seed=$2 throttle=$3 echo_step=
+  if [[ $kind != none ]]; then echo_step="      - echo: {factor: 4, window: 10000}"; fi
   cat <<YAML
 daemon:
   runtime_dir: $runtime
@@ -90,7 +90,7 @@ streams:
   train:
     seed: $seed
     pipeline:
-      - read: {url: "$out/data/train-*.tar", format: webdataset, throttle: {rate: $((bytes_per_second / 1000))KB/s}}
+      - read: {url: "$out/data/train-*.tar", format: webdataset$throttle}
       - shuffle: {window: 10000}
       - decode: {image: {key: u8, as: uint8, shape: [28, 28, 1]}, label: {key: cls, as: int64}}
 $echo_step
@@ -103,6 +103,7 @@ YAML
 }
 
 daemon=
+log=
 stop_daemon() {
   if [[ -n $daemon ]]; then
     kill "$daemon" 2>/dev/null || true
@@ -115,20 +116,36 @@ clean_up() {
   rm -rf "$runtime"
 }
 
-# Starts a daemon of its own for one training, so that its start is counted and nothing is read before.
-train_once() {
-  local kind=$1 seed=$2 started log=$out/runs/$1-$2.log
-  write_config "$kind" "$seed" "$bytes_per_second" >"$out/runs/$kind-$seed.yaml"
-  started=$(date +%s.%N)
-  "$echolined" --config "$out/runs/$kind-$seed.yaml" 2>"$log" &
+# A daemon of its own for each training, so that its start is counted and nothing is read before.
+# start_daemon NAME KIND SEED THROTTLE
+start_daemon() {
+  local config=$out/runs/$1.yaml
+  log=$out/runs/$1.log
+  write_config "$2" "$3" "$4" >"$config"
+  "$echolined" --config "$config" 2>"$log" &
   daemon=$!
-  wait_until_ready "$log"
-  if ! "$trainer" "${test_set[@]}" --runtime-dir "$runtime" --target "$target" --seed "$seed" \
-    --clock-from "$started" --json --csv "$out/runs/$kind-$seed.csv" >"$out/runs/$kind-$seed.json"; then
+  wait_until_ready
+}
+
+# Images a second that the trainer takes, its waits not counted, beside a daemon on a source at full speed.
+measure_rate() {
+  start_daemon rate echo 1 ""
+  "$trainer" "${test_set[@]}" --runtime-dir "$runtime" --measure-rate >"$out/runs/rate.txt" ||
+    fail "the trainer's rate could not be measured"
+  stop_daemon
+}
+
+# train_once KIND SEED
+train_once() {
+  local name=$1-$2 started
+  started=$(date +%s.%N)
+  start_daemon "$name" "$1" "$2" ", throttle: {rate: $((bytes_per_second / 1000))KB/s}"
+  if ! "$trainer" "${test_set[@]}" --runtime-dir "$runtime" --target "$target" --seed "$2" \
+    --clock-from "$started" --json --csv "$out/runs/$name.csv" >"$out/runs/$name.json"; then
     tail -n 5 "$log" >&2
-    fail "training ($kind, seed $seed) did not reach the target"
+    fail "training ($1, seed $2) did not reach the target"
   fi
-  "$echoline" show train --json --runtime-dir "$runtime" >"$out/runs/$kind-$seed.stream"
+  "$echoline" show train --json --runtime-dir "$runtime" >"$out/runs/$name.stream"
   stop_daemon
 }
 
@@ -139,7 +156,7 @@ wait_until_ready() {
     kill -0 "$daemon" 2>/dev/null || break
     sleep 0.02
   done
-  cat "$1" >&2
+  cat "$log" >&2
   fail "the daemon did not start"
 }
 
@@ -153,14 +170,15 @@ trap 'exit 130' INT TERM
 
 prepare_data
 test_set=(--test-images "$out/data/test-images" --test-labels "$out/data/test-labels")
-images_per_second=$("$trainer" "${test_set[@]}" --measure-rate)
+rm -rf "$out/runs"
+mkdir -p "$out/runs"
+measure_rate
+images_per_second=$(<"$out/runs/rate.txt")
 stored_bytes=$(cat "$out"/data/train-*.tar | wc -c)
 bytes_per_second=$((images_per_second * stored_bytes / 60000 / 4))
 say "the trainer can take $images_per_second images a second; the source gives a quarter of that," \
   "$((bytes_per_second / 1000000)) MB/s"
 
-rm -rf "$out/runs"
-mkdir -p "$out/runs"
 for seed in "${seeds[@]}"; do
   say "seed $seed, no echo"
   train_once none "$seed"

@@ -31,7 +31,7 @@ Trains a small perceptron on batches from an Echoline daemon until the test loss
   --clock-from T       count time from this Unix time in seconds, to include a daemon's start
   --csv FILE           write seconds, images, fresh images, loss and accuracy of every look
   --json               end with one line of JSON
-  --measure-rate       train a few seconds on the test images in memory and print images a second
+  --measure-rate       train for a few seconds; print images a second of training, waits not counted
   --help               this text
 )";
 

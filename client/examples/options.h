@@ -19,7 +19,6 @@ struct Options {
   std::uint64_t seed = 1;
   int max_epochs = 60;
   int evaluate_every = 150;  // batches
-  int batch_size = 128;      // of --measure-rate; otherwise the stream says it
   bool json = false;
   bool measure_rate = false;
 };

@@ -10,6 +10,8 @@
 namespace example {
 namespace {
 
+constexpr int kLooksOfMeasuring = 8;
+
 // Wall-clock time, as --clock-from gives it.
 std::chrono::duration<double> now() { return std::chrono::system_clock::now().time_since_epoch(); }
 
@@ -41,13 +43,14 @@ void Progress::count_batch(std::uint64_t images, std::uint64_t fresh, double wai
 bool Progress::look(const Score& score) {
   score_ = score;
   last_seconds_ = seconds();
-  reached_ = score.loss <= options_.target;
+  ++looks_;
+  ended_ = options_.measure_rate ? looks_ == kLooksOfMeasuring : score.loss <= options_.target;
   if (csv_.is_open()) {
     csv_ << last_seconds_ << ',' << images_ << ',' << fresh_ << ',' << score.loss << ','
          << score.accuracy << '\n';
   }
   if (on_terminal_) show();
-  return reached_;
+  return ended_;
 }
 
 void Progress::show() const {
@@ -62,20 +65,24 @@ void Progress::finish() const {
   if (on_terminal_) std::fputc('\n', stderr);
   const double training = last_seconds_ - attached_seconds_;
   const double stall_share = training > 0 ? waited_seconds_ / training : 0;
+  if (options_.measure_rate) {
+    std::printf("%.0f\n", static_cast<double>(images_) / (training - waited_seconds_));
+    return;
+  }
   if (options_.json) {
     std::printf(
         "{\"reached\": %s, \"seconds\": %.3f, \"first_batch_seconds\": %.3f, "
         "\"training_seconds\": %.3f, \"wait_seconds\": %.3f, \"stall_share\": %.4f, "
         "\"batches\": %" PRIu64 ", \"images\": %" PRIu64 ", \"fresh_images\": %" PRIu64
         ", \"loss\": %.4f, \"accuracy\": %.4f}\n",
-        reached_ ? "true" : "false", last_seconds_, first_batch_seconds_, training, waited_seconds_,
+        ended_ ? "true" : "false", last_seconds_, first_batch_seconds_, training, waited_seconds_,
         stall_share, batches_, images_, fresh_, score_.loss, score_.accuracy);
     return;
   }
   std::printf("%s test loss %.3f (accuracy %.1f %%) after %.1f s: %" PRIu64 " images, %" PRIu64
               " of them fresh; %.0f %% of the time waiting for data\n",
-              reached_ ? "reached" : "stopped at", score_.loss, 100 * score_.accuracy,
-              last_seconds_, images_, fresh_, 100 * stall_share);
+              ended_ ? "reached" : "stopped at", score_.loss, 100 * score_.accuracy, last_seconds_,
+              images_, fresh_, 100 * stall_share);
 }
 
 }  // namespace example

@@ -18,13 +18,14 @@ class Progress {
   void count_batch(std::uint64_t images, std::uint64_t fresh, double waited_seconds);
 
   // A look at the test set: one line of the CSV file, one progress line on stderr (rewritten in
-  // place on a terminal). True when the target is reached.
+  // place on a terminal). True when the run has come to its end.
   bool look(const Score& score);
 
-  // The summary, as a sentence or as one line of JSON on stdout.
+  // The summary on stdout: a sentence, one line of JSON, or the rate alone.
   void finish() const;
 
-  bool reached() const { return reached_; }
+  // The target was reached, or enough was seen to know the rate.
+  bool ended() const { return ended_; }
 
  private:
   double seconds() const;
@@ -40,7 +41,8 @@ class Progress {
   std::uint64_t images_ = 0;
   std::uint64_t fresh_ = 0;
   Score score_;
-  bool reached_ = false;
+  int looks_ = 0;
+  bool ended_ = false;
   bool on_terminal_;
   std::ofstream csv_;
 };
