@@ -15,8 +15,10 @@ void StageClock::tick(std::uint64_t now_ns, const StageView& view) {
 
 void StageClock::tick_fetch(std::uint64_t passed_ns, const StageView& view) {
   const std::uint64_t busy_ns = core_.fetcher->counters().busy_ns;
+  // A request's time is told when it ends, often over several ticks: what exceeds this one is
+  // counted with the next.
   const std::uint64_t busy = std::min(busy_ns - fetch_busy_seen_ns_, passed_ns);
-  fetch_busy_seen_ns_ = busy_ns;
+  fetch_busy_seen_ns_ += busy;
   fetch_.busy_ns += busy;
   // Nothing stands above the store: what is not busy has been held up by what is below.
   (view.fetch_waits ? fetch_.starved_ns : fetch_.blocked_ns) += passed_ns - busy;
@@ -28,7 +30,7 @@ void StageClock::tick_prep(std::uint64_t passed_ns, const StageView& view) {
                                 counters.prepare_again_ns.load(std::memory_order_relaxed);
   const std::uint64_t all_ns = passed_ns * workers_;
   const std::uint64_t busy = std::min(busy_ns - prep_busy_seen_ns_, all_ns);
-  prep_busy_seen_ns_ = busy_ns;
+  prep_busy_seen_ns_ += busy;
   prep_.busy_ns += busy;
   (view.ring_full ? prep_.blocked_ns : prep_.starved_ns) += all_ns - busy;
 }
