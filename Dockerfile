@@ -18,7 +18,8 @@ RUN /tmp/deploy/install-packages.sh run \
     && install -d -o echoline -g echoline -m 0755 /run/echoline /etc/echoline
 COPY --from=build /image/usr /usr
 USER echoline
-ENV ECHOLINE_RUNTIME_DIR=/run/echoline
+# The default of daemon.runtime_dir, and of every client, is then /run/echoline.
+ENV XDG_RUNTIME_DIR=/run
 VOLUME ["/run/echoline", "/var/lib/echoline"]
 EXPOSE 9464
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s CMD ["echoline", "list"]
