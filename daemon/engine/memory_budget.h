@@ -12,9 +12,6 @@
 
 namespace echoline::engine {
 
-// "308.0 MiB", for messages.
-std::string format_bytes(std::uint64_t bytes);
-
 // Any thread may call any of it.
 class MemoryBudget {
  public:

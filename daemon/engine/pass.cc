@@ -39,6 +39,7 @@ Pass::Pass(std::shared_ptr<StreamCore> core, Options options,
       ring_(std::move(ring)),
       walk_(*core_->plan, options_.start, options_.changes, options_.tails),
       window_(std::make_shared<PassAccount>(core_->counters, options_.window_bytes_max)),
+      replaced_in_slot_(core_->ring_spec.slot_count),
       slots_(core_->ring_spec.slot_count, core_->ring_spec.batch_rows, repeats_batches(*core_)),
       next_position_(walk_.position()) {}
 
@@ -79,7 +80,7 @@ void Pass::publish_ready() {
     fillings_.pop_front();
     finish_ragged(*filling);
     shm::Descriptor descriptor = filling->descriptor;
-    descriptor.replaced_rows = filling->replaced_rows.load(std::memory_order_relaxed);
+    descriptor.replaced_rows = replaced_rows(*filling);
     descriptor.published_ns = monotonic_ns();
     {
       // A joiner sees the descriptor and its place in the order in one step.
@@ -102,8 +103,18 @@ void Pass::publish_ready() {
   }
 }
 
+// A slot that is published again holds what it held.
+std::uint32_t Pass::replaced_rows(const Filling& filling) {
+  std::uint32_t& in_slot = replaced_in_slot_[filling.descriptor.slot];
+  if (!filling.rows.empty()) in_slot = filling.replaced_rows.load(std::memory_order_relaxed);
+  return in_slot;
+}
+
 // True while there is more to look at.
 bool Pass::look_ahead() {
+  // The first batch waits for its own records, not for their neighbours in the shards.
+  const bool begun = ring_->published() > 0;
+  if (!begun && dispatched_ + planned_.size() >= core_->slots) return false;
   // Orders go out in bulk, so that neighbours in a shard meet in the book and share a request; one
   // by one, as batches leave, almost each would be a request of its own.
   const std::uint64_t refill_at = core_->read_ahead_bytes / 4 * 3;
@@ -112,6 +123,7 @@ bool Pass::look_ahead() {
   std::vector<Order> orders;
   while (orders.size() < kOrdersMax && refilling_) {
     planned_.push_back(plan_step(orders));
+    if (!begun && dispatched_ + planned_.size() >= core_->slots) break;
     refilling_ = ahead_bytes() < core_->read_ahead_bytes;
   }
   core_->fetcher->order(std::move(orders));
@@ -156,6 +168,7 @@ Pass::Planned Pass::plan_step(std::vector<Order>& orders) {
 }
 
 bool Pass::try_dispatch() {
+  if (planned_.empty()) return false;
   const std::uint64_t live = dispatched_ - ring_->released();
   const bool full = live >= core_->ring_spec.descriptors_live;
   const auto slot = full ? std::nullopt : claim_slot(planned_.front().step);

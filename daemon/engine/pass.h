@@ -17,11 +17,11 @@
 #include "echo/window.h"
 #include "engine/filling.h"
 #include "engine/memory_budget.h"
-#include "engine/position.h"
 #include "engine/slot_pool.h"
 #include "engine/stats.h"
 #include "engine/step_walk.h"
 #include "engine/stream_core.h"
+#include "plan/position.h"
 #include "ring/ring.h"
 
 namespace echoline::engine {
@@ -34,7 +34,7 @@ namespace echoline::engine {
 class Pass : public std::enable_shared_from_this<Pass> {
  public:
   struct Options {
-    Position start;
+    plan::Position start;
     std::vector<plan::FactorChange> changes;  // of the start's epoch
     bool tails = false;                       // publish under `drop` what does not fill a batch
     std::uint64_t window_bytes_max = 0;       // of decoded and finished data; more stays encoded
@@ -58,9 +58,9 @@ class Pass : public std::enable_shared_from_this<Pass> {
 
   // The descriptor at which a reader that wants `position` has to start, if this pass still has it
   // or comes to it within its slots.
-  std::optional<std::uint64_t> sequence_of(Position position) const;
+  std::optional<std::uint64_t> sequence_of(plan::Position position) const;
   // Where a reader that joins now stands: the next descriptor to be published.
-  Position next_position() const;
+  plan::Position next_position() const;
 
   // What the readers wait for just now, when they wait.
   WaitCause wait_cause() const;
@@ -74,7 +74,7 @@ class Pass : public std::enable_shared_from_this<Pass> {
 
  private:
   struct Mark {
-    Position start;
+    plan::Position start;
     std::uint32_t rows;
     std::uint64_t sequence;
   };
@@ -87,6 +87,7 @@ class Pass : public std::enable_shared_from_this<Pass> {
        std::vector<MemoryBudget::Reservation> reservations, std::unique_ptr<ring::Ring> ring);
   void run();
   void publish_ready();
+  std::uint32_t replaced_rows(const Filling& filling);
   bool look_ahead();
   Planned plan_step(std::vector<Order>& orders);
   bool try_dispatch();
@@ -108,12 +109,13 @@ class Pass : public std::enable_shared_from_this<Pass> {
   std::deque<Planned> planned_;
   bool refilling_ = false;  // of the read-ahead, until it is full
   std::deque<std::shared_ptr<Filling>> fillings_;
+  std::vector<std::uint32_t> replaced_in_slot_;
   SlotPool slots_;
   std::uint64_t dispatched_ = 0;  // the sequence of the next batch to be dispatched
 
   mutable std::mutex marks_mutex_;
   std::deque<Mark> marks_;  // published and perhaps not released
-  Position next_position_;
+  plan::Position next_position_;
   std::shared_ptr<Filling> head_;  // the next to be published, if dispatched
 
   std::mutex bad_mutex_;

@@ -71,6 +71,8 @@ Pass::Prepared Pass::judge(echo::Item& item, std::unique_lock<std::mutex>& lock,
   Status decision;
   {
     std::lock_guard bad_lock(bad_mutex_);
+    // At an epoch's border two of them are at work, never more.
+    std::erase_if(bad_by_epoch_, [&](const auto& bad) { return bad.first + 1 < item.epoch; });
     decision = core_->bad_records->judge(item, verdict, bad_by_epoch_[item.epoch]);
   }
   const std::uint64_t substitute = item.record;
@@ -105,7 +107,7 @@ void Pass::finish_ragged(const Filling& filling) {
   }
 }
 
-std::optional<std::uint64_t> Pass::sequence_of(Position position) const {
+std::optional<std::uint64_t> Pass::sequence_of(plan::Position position) const {
   std::lock_guard lock(marks_mutex_);
   if (position >= next_position_) {
     // Near ahead: a reader may wait for it here, instead of having it prepared twice.
@@ -129,7 +131,7 @@ std::vector<plan::FactorChange> Pass::changes_of(std::uint32_t epoch) const {
   return epoch == options_.start.epoch ? options_.changes : std::vector<plan::FactorChange>();
 }
 
-Position Pass::next_position() const {
+plan::Position Pass::next_position() const {
   std::lock_guard lock(marks_mutex_);
   return next_position_;
 }

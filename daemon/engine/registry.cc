@@ -8,16 +8,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "config/load.h"
+#include "config/values.h"
 
 namespace echoline::engine {
-namespace {
-
-std::string text_of(const char (&field)[shm::kNameBytes]) {
-  return {field, strnlen(field, sizeof field)};
-}
-
-}  // namespace
-
 Result<std::unique_ptr<Engine>> Engine::create(const v1::Daemon& daemon) {
   const std::uint32_t workers =
       daemon.workers() != 0 ? daemon.workers() : std::max(1U, std::thread::hardware_concurrency());
@@ -64,23 +57,30 @@ Status Registry::create_stream(const std::string& name, const v1::Stream& stream
   };
   Result<OpenedStream> opened =
       open_stream(name, definition, state_dir_, pool_, budget_, progress, fail);
+  // A ring may be large: nothing else waits for it.
+  Result<std::unique_ptr<Stream>> made = begin(std::move(opened), std::move(definition));
   std::lock_guard lock(mutex_);
   opening_.erase(name);
-  if (!opened.ok()) return opened.status().with_context("stream '" + name + "'");
-  auto made = std::make_unique<Stream>(std::move(opened).value(), std::move(definition), budget_,
-                                       static_cast<std::uint32_t>(pool_.worker_count()),
-                                       monotonic_ns() + reattach_grace_ns_);
-  Status warm = made->warm_up();
-  if (!warm.ok()) return std::move(warm).with_context("stream '" + name + "'");
-  const StreamStats stats = made->stats();
+  if (!made.ok()) return made.status().with_context("stream '" + name + "'");
+  const StreamStats stats = made.value()->stats();
   log_info("engine",
            "stream {}: {} records in {} shards, {} batches of {} an epoch, echo {} x {}.{:03}, "
            "ring {}",
            name, stats.records, stats.shards, stats.batches_per_epoch, stats.batch_rows,
            stats.echo_point, stats.factor / 1000, stats.factor % 1000,
-           format_bytes(stats.memory_bytes.at("ring")));
-  streams_.emplace(name, std::move(made));
+           config::format_bytes(stats.memory_bytes.at("ring")));
+  streams_.emplace(name, std::move(made).value());
   return {};
+}
+
+Result<std::unique_ptr<Stream>> Registry::begin(Result<OpenedStream> opened,
+                                                v1::Stream definition) {
+  if (!opened.ok()) return opened.status();
+  auto stream = std::make_unique<Stream>(std::move(opened).value(), std::move(definition), budget_,
+                                         static_cast<std::uint32_t>(pool_.worker_count()),
+                                         monotonic_ns() + reattach_grace_ns_);
+  ECHOLINE_TRY(stream->warm_up());
+  return stream;
 }
 
 Status Registry::delete_stream(const std::string& name) {
@@ -135,7 +135,7 @@ void Registry::do_attach(std::uint64_t connection, const shm::AttachRequest& req
     reply(Status(Code::kUnavailable, "the daemon is going down"));
     return;
   }
-  const Result<Stream*> stream = find(text_of(request.stream));
+  const Result<Stream*> stream = find(std::string(shm::text(request.stream)));
   if (!stream.ok()) {
     reply(stream.status());
   } else {

@@ -38,6 +38,7 @@ class Registry : public Engine {
   void set_notify(NotifyFunction notify) override;
 
  private:
+  Result<std::unique_ptr<Stream>> begin(Result<OpenedStream> opened, v1::Stream definition);
   void do_attach(std::uint64_t connection, const shm::AttachRequest& request,
                  const ReplyFunction& reply);
   void do_withdraw(std::uint64_t connection);

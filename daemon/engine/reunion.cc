@@ -1,7 +1,6 @@
 #include "engine/reunion.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <set>
 #include <string>
@@ -35,9 +34,8 @@ bool Reunion::complete() const {
   std::map<std::tuple<std::string, std::uint32_t, std::uint32_t>, std::set<std::uint32_t>> ranks;
   for (const Returning& returning : waiting_) {
     const shm::AttachRequest& request = returning.request;
-    ranks[{std::string(request.job, strnlen(request.job, sizeof request.job)), request.world_size,
-           request.batch_size}]
-        .insert(request.rank);
+    ranks[{std::string(shm::text(request.job)), request.world_size, request.batch_size}].insert(
+        request.rank);
   }
   return std::all_of(ranks.begin(), ranks.end(),
                      [](const auto& job) { return job.second.size() >= std::get<1>(job.first); });

@@ -10,8 +10,8 @@ constexpr std::uint64_t kReadRows = 4096;
 
 }  // namespace
 
-StepWalk::StepWalk(const plan::Plan& plan, Position start, std::vector<plan::FactorChange> changes,
-                   bool tails)
+StepWalk::StepWalk(const plan::Plan& plan, plan::Position start,
+                   std::vector<plan::FactorChange> changes, bool tails)
     : plan_(plan), changes_(std::move(changes)), tails_(tails), position_(start) {
   enter_epoch();
 }

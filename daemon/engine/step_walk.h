@@ -7,14 +7,14 @@
 #include <unordered_set>
 #include <vector>
 
-#include "engine/position.h"
 #include "plan/plan.h"
+#include "plan/position.h"
 
 namespace echoline::engine {
 
 // One batch to be made, or to be published once more.
 struct Step {
-  Position start;
+  plan::Position start;
   std::uint32_t rows = 0;  // valid ones
   bool end_of_epoch = false;
   std::vector<plan::RowUse> uses;  // of the valid rows
@@ -27,11 +27,11 @@ class StepWalk {
  public:
   // `tails`: also under `drop` the rows that do not fill a batch are walked, for jobs of other
   // batch sizes.
-  StepWalk(const plan::Plan& plan, Position start, std::vector<plan::FactorChange> changes,
+  StepWalk(const plan::Plan& plan, plan::Position start, std::vector<plan::FactorChange> changes,
            bool tails);
 
   Step next();
-  Position position() const { return position_; }
+  plan::Position position() const { return position_; }
 
  private:
   void enter_epoch();
@@ -42,7 +42,7 @@ class StepWalk {
   const plan::Plan& plan_;
   std::vector<plan::FactorChange> changes_;  // of the first epoch
   const bool tails_;
-  Position position_;
+  plan::Position position_;
   std::unique_ptr<plan::EpochPlan> epoch_;
   std::uint64_t rows_ = 0;            // of this epoch that are walked
   std::vector<plan::RowUse> buffer_;  // rows of this epoch, read ahead

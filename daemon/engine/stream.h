@@ -5,34 +5,22 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
 #include "engine/attach.h"
+#include "engine/attach_check.h"
+#include "engine/consumer.h"
+#include "engine/holds.h"
 #include "engine/memory_budget.h"
 #include "engine/open_stream.h"
 #include "engine/pass.h"
 #include "engine/reunion.h"
 #include "engine/stage_clock.h"
 #include "engine/stats.h"
-#include "engine/wait_ledger.h"
 
 namespace echoline::engine {
-
-// One trainer process at one rank of one job.
-struct Consumer {
-  std::uint64_t connection = 0;
-  std::string job;
-  std::uint32_t rank = 0;
-  std::uint32_t world_size = 1;
-  std::uint32_t batch_size = 0;
-  Position start;
-  std::shared_ptr<Pass> pass;
-  std::uint64_t reader = 0;
-  WaitLedger waits;
-};
 
 // Called by one thread at a time (the engine guards it).
 class Stream {
@@ -67,23 +55,6 @@ class Stream {
   std::map<std::string, std::string> states() const;
 
  private:
-  // Keeps a place in a pass for the ranks of a job that have not attached yet; world size 0: for a
-  // job that is named in publish.jobs, until any of its ranks comes.
-  struct Hold {
-    std::shared_ptr<Pass> pass;
-    std::uint64_t reader = 0;
-    std::string job;
-    std::uint32_t world_size = 1;
-    std::uint32_t batch_size = 0;
-    Position start;
-    std::set<std::uint32_t> ranks;  // that have come
-    std::uint64_t until_ns = 0;
-
-    bool is_of(const Consumer& consumer) const {
-      return job == consumer.job && world_size == consumer.world_size &&
-             batch_size == consumer.batch_size;
-    }
-  };
   struct Place {
     std::shared_ptr<Pass> pass;
     ring::Ring::Reader reader;
@@ -91,19 +62,15 @@ class Stream {
 
   Result<Attachment> find_and_join(std::uint64_t connection, const shm::AttachRequest& request,
                                    std::uint64_t now_ns);
-  Position position_of(const shm::AttachRequest& request, const Consumer& consumer) const;
-  // Sets consumer.start, and the factor list of that epoch.
-  Result<std::vector<plan::FactorChange>> settle_start(const shm::AttachRequest& request,
-                                                       Consumer& consumer) const;
+  plan::Position position_of(const shm::AttachRequest& request, const Job& job) const;
+  Attachment attachment_of(const Consumer& consumer, const Start& start, const Place& place) const;
   bool needs_tails(const Consumer& consumer) const;
-  Result<Place> find_place(Position position, const std::vector<plan::FactorChange>& changes,
-                           bool tails);
+  Result<Place> find_place(const Start& start, bool tails);
   Result<std::shared_ptr<Pass>> start_pass(Pass::Options options);
   void retire_idle_passes();
   bool has_readers(const Pass& pass) const;
-  bool is_wanted(const Hold& hold) const;
-  void note_rank(const Place& place, const Consumer& consumer, std::uint64_t now_ns);
-  Status hold_for_named_jobs(const std::shared_ptr<Pass>& pass);
+  bool is_reading(const Pass& pass, const Job& job) const;
+  bool has_begun(const Job& job) const;
   void release_holds(std::uint64_t now_ns);
   void take_off(std::list<Consumer>::iterator consumer);
 
@@ -114,7 +81,7 @@ class Stream {
   Status failure_;
   std::vector<std::shared_ptr<Pass>> passes_;
   std::list<Consumer> consumers_;
-  std::list<Hold> holds_;
+  Holds holds_;
   StageClock stages_;
   Reunion reunion_;
 };

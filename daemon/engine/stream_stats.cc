@@ -67,34 +67,42 @@ StreamStats Stream::stats() const {
     stats.slots_free += core_->slots - std::min<std::uint64_t>(core_->slots, published + filling);
   }
   for (const Consumer& consumer : consumers_) {
-    const ring::ReaderView view = consumer.pass->ring().view(consumer.reader);
-    const bool begun = view.batches > 0;
-    stats.consumers.push_back({.job = consumer.job,
+    const plan::Position position = consumer.position();
+    stats.consumers.push_back({.job = consumer.job.name,
                                .rank = consumer.rank,
-                               .world_size = consumer.world_size,
-                               .batch_size = consumer.batch_size,
-                               .epoch = begun ? view.next_epoch : consumer.start.epoch,
-                               .row = begun ? view.next_row : consumer.start.row,
-                               .batches = view.batches,
+                               .world_size = consumer.job.world_size,
+                               .batch_size = consumer.job.batch_size,
+                               .epoch = position.epoch,
+                               .row = position.row,
+                               .batches = consumer.pass->ring().view(consumer.reader).batches,
                                .wait_ns = consumer.waits.by_cause()});
   }
   return stats;
 }
 
+plan::Position Consumer::position() const {
+  const ring::ReaderView view = pass->ring().view(reader);
+  return view.batches > 0 ? plan::Position{view.next_epoch, view.next_row} : start;
+}
+
 std::map<std::string, std::string> Stream::states() const {
   std::map<std::string, std::string> states;
-  for (const ConsumerStats& consumer : stats().consumers) {
+  for (const Consumer& consumer : consumers_) {
     if (consumer.rank != 0) continue;  // all ranks of a job save the same state after the same step
+    const plan::Position position = consumer.position();
     nlohmann::ordered_json state;
     state["version"] = 1;
     state["plan_version"] = core_->ring_spec.plan_version;
     state["fingerprint"] = to_hex(core_->ring_spec.fingerprint);
     state["stream"] = core_->name;
-    state["epoch"] = consumer.epoch;
-    state["row"] = consumer.row;
-    state["batch_size"] = consumer.batch_size;
-    state["changes"] = nlohmann::ordered_json::array();
-    states[consumer.job] = state.dump();
+    state["epoch"] = position.epoch;
+    state["row"] = position.row;
+    state["batch_size"] = consumer.job.batch_size;
+    nlohmann::ordered_json& changes = state["changes"] = nlohmann::ordered_json::array();
+    for (const plan::FactorChange& change : consumer.pass->changes_of(position.epoch)) {
+      changes.push_back({change.block, change.factor});
+    }
+    states[consumer.job.name] = state.dump();
   }
   return states;
 }

@@ -14,9 +14,9 @@ TEST(MemoryBudget, RefusesWithNeedAndHave) {
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.status().code(), Code::kResourceExhausted);
   EXPECT_THAT(second.status().message(),
-              testing::AllOf(testing::HasSubstr("stream b needs 5.0 MiB"),
-                             testing::HasSubstr("4.0 MiB of 10.0 MiB is free"),
-                             testing::HasSubstr("lacks 1.0 MiB")));
+              testing::AllOf(testing::HasSubstr("stream b needs 5MiB"),
+                             testing::HasSubstr("4MiB of 10MiB is free"),
+                             testing::HasSubstr("lacks 1MiB")));
 }
 
 TEST(MemoryBudget, GetsBytesBackWhenAReservationGoes) {

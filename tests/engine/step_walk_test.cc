@@ -39,7 +39,7 @@ TEST_P(EveryPolicy, WalksEachEpochsRowsOnceInOrder) {
     std::uint64_t row = 0;
     while (true) {
       const Step step = walk.next();
-      ASSERT_EQ(step.start, (Position{epoch, row}));
+      ASSERT_EQ(step.start, (plan::Position{epoch, row}));
       for (std::uint32_t i = 0; i < step.rows; ++i) {
         ASSERT_EQ(step.uses[i].record, order->at(row + i).record);
         ASSERT_EQ(step.uses[i].use, order->at(row + i).use);
@@ -84,7 +84,7 @@ TEST(StepWalk, WalksTheTailUnderDropForJobsOfOtherBatchSizes) {
   const Step tail = walk.next();
   EXPECT_EQ(tail.rows, 3U);
   EXPECT_TRUE(tail.end_of_epoch);
-  EXPECT_EQ(walk.next().start, (Position{1, 0}));
+  EXPECT_EQ(walk.next().start, (plan::Position{1, 0}));
 }
 
 TEST(StepWalk, MarksBatchesThatStandInASlotAlready) {

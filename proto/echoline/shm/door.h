@@ -4,7 +4,9 @@
 // stands for the attachment: its closing is the death of the other side. A Notice may follow.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <type_traits>
 
 #include "echoline/shm/ring_layout.h"
@@ -84,5 +86,11 @@ struct Notice {
 static_assert(std::is_trivially_copyable_v<AttachRequest> && sizeof(AttachRequest) == 1368);
 static_assert(std::is_trivially_copyable_v<AttachReply> && sizeof(AttachReply) == 2096);
 static_assert(std::is_trivially_copyable_v<Notice> && sizeof(Notice) == 1040);
+
+// What stands in a field of text: up to its first zero, or all of it.
+template <std::size_t N>
+std::string_view text(const char (&field)[N]) {
+  return std::string_view(field, N).substr(0, std::string_view(field, N).find('\0'));
+}
 
 }  // namespace echoline::shm

@@ -1,0 +1,76 @@
+#include "engine/attach_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/fingerprint.h"
+
+namespace echoline::engine {
+namespace {
+
+bool has_batch_echo(const StreamCore& core) {
+  return core.plan->spec().echo_point == plan::EchoPoint::kBatch;
+}
+
+Status check_state(const shm::AttachRequest& request, const StreamCore& core) {
+  const ring::RingSpec& spec = core.ring_spec;
+  if (request.plan_version != 0 && request.plan_version != spec.plan_version) {
+    return Status(Code::kFailedPrecondition,
+                  fmt::format("the state was made under plan version {}, this daemon has {}",
+                              request.plan_version, spec.plan_version));
+  }
+  if (!std::equal(spec.fingerprint.begin(), spec.fingerprint.end(), request.fingerprint)) {
+    Fingerprint theirs;
+    std::copy(std::begin(request.fingerprint), std::end(request.fingerprint), theirs.begin());
+    return Status(Code::kFailedPrecondition,
+                  fmt::format("the state belongs to another data set, pipeline or seed: its "
+                              "fingerprint is {}, that of stream '{}' is {}",
+                              to_hex(theirs), core.name, to_hex(spec.fingerprint)));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_request(const shm::AttachRequest& request, const Job& job, const StreamCore& core) {
+  if (job.world_size == 0 || request.rank >= job.world_size) {
+    return Status(
+        Code::kInvalidArgument,
+        fmt::format("rank {} of world size {}: ranks count from 0", request.rank, job.world_size));
+  }
+  if (job.batch_size % job.world_size != 0) {
+    return Status(
+        Code::kInvalidArgument,
+        fmt::format("batch size {} (of all ranks together) is no multiple of world size {}",
+                    job.batch_size, job.world_size));
+  }
+  if (has_batch_echo(core) && job.batch_size != core.ring_spec.batch_rows) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("a stream with batch echo has batches of {} only, {} was asked for",
+                              core.ring_spec.batch_rows, job.batch_size));
+  }
+  return request.has_fingerprint == 0 ? Status() : check_state(request, core);
+}
+
+Result<Start> settle_start(const shm::AttachRequest& request, plan::Position position,
+                           const StreamCore& core) {
+  Start start;
+  const std::size_t count = std::min<std::size_t>(request.change_count, shm::kFactorChangesMax);
+  for (std::size_t i = 0; i < count; ++i) {
+    start.changes.push_back({request.changes[i].block, request.changes[i].factor});
+  }
+  ECHOLINE_TRY(core.plan->check_changes(start.changes));
+  const std::uint64_t rows = core.plan->epoch(position.epoch, start.changes)->rows();
+  ECHOLINE_ASSIGN(start.position, plan::normalise(position, rows));
+  if (start.position != position) start.changes.clear();
+  const std::uint32_t batch_rows = core.ring_spec.batch_rows;
+  if (has_batch_echo(core) && start.position.row % batch_rows != 0) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("row {}: with batch echo every batch starts at a multiple of {}",
+                              start.position.row, batch_rows));
+  }
+  return start;
+}
+
+}  // namespace echoline::engine

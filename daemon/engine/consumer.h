@@ -1,0 +1,37 @@
+// Who reads a stream: jobs, and the trainers that are their ranks.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "engine/pass.h"
+#include "engine/wait_ledger.h"
+#include "plan/position.h"
+
+namespace echoline::engine {
+
+// Trainers that split one sequence of batches among them. Those that differ in any of these walk
+// the stream on their own.
+struct Job {
+  std::string name;
+  std::uint32_t world_size = 1;
+  std::uint32_t batch_size = 0;  // of all ranks together
+  bool operator==(const Job&) const = default;
+};
+
+// One trainer process at one rank of one job.
+struct Consumer {
+  std::uint64_t connection = 0;
+  Job job;
+  std::uint32_t rank = 0;
+  plan::Position start;
+  std::shared_ptr<Pass> pass;
+  std::uint64_t reader = 0;
+  WaitLedger waits;
+
+  // The next row it will be given.
+  plan::Position position() const;
+};
+
+}  // namespace echoline::engine

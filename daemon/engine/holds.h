@@ -1,0 +1,65 @@
+// Places kept in a pass for trainers that have not come yet: nothing is overwritten before they had
+// it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "engine/consumer.h"
+
+namespace echoline::engine {
+
+// One thread at a time. Each place is a reader of its ring that never moves.
+class Holds {
+ public:
+  explicit Holds(std::string stream_name) : stream_name_(std::move(stream_name)) {}
+
+  // Until a rank of each of these jobs has come, to whichever pass (publish.jobs).
+  Status await_jobs(const std::shared_ptr<Pass>& pass, const std::vector<std::string>& names);
+
+  // A trainer was given its place. If its job begins with it, the other ranks are awaited there for
+  // a while, from `first_sequence` on.
+  void note_rank(const Consumer& consumer, std::uint64_t first_sequence, bool begins,
+                 std::uint64_t now_ns);
+
+  // Where the other ranks of this job began, while some of them are still awaited.
+  std::optional<plan::Position> start_of(const Job& job) const;
+
+  // Gives places back whose ranks have all come, were waited for long enough, or whose job has left
+  // its pass.
+  using IsReading = std::function<bool(const Pass&, const Job&)>;
+  void release(std::uint64_t now_ns, const IsReading& is_reading);
+  // Of a pass that ends.
+  void forget(const Pass& pass);
+
+ private:
+  struct Hold {
+    std::shared_ptr<Pass> pass;
+    std::uint64_t reader = 0;
+    Job job;
+    plan::Position start;
+    std::set<std::uint32_t> ranks;  // that have come
+    std::uint64_t until_ns = 0;
+  };
+  struct NamedJob {
+    std::shared_ptr<Pass> pass;
+    std::uint64_t reader = 0;
+    std::string name;
+    bool has_come = false;
+  };
+
+  bool is_over(const Hold& hold, std::uint64_t now_ns, const IsReading& is_reading) const;
+
+  const std::string stream_name_;
+  std::list<Hold> holds_;
+  std::list<NamedJob> named_;
+};
+
+}  // namespace echoline::engine
