@@ -76,11 +76,17 @@ void Cursor::end_wait() {
   if (--waiters_ == 0) shm::end_wait(*page_, shm::futex_clock_ns());
 }
 
+void Cursor::move_on(std::uint32_t next_epoch, std::uint64_t next_row) {
+  const std::lock_guard lock(mutex_);
+  shm::write_next(*page_, next_epoch, next_row);
+}
+
 void Cursor::give_out(const shm::WriterPage& writer, std::uint64_t front, std::uint32_t next_epoch,
                       std::uint64_t next_row) {
   const std::lock_guard lock(mutex_);
   front_ = std::max(front_, front);
-  shm::write_progress(*page_, ++batches_, next_epoch, next_row);
+  shm::write_batches(*page_, ++batches_);
+  shm::write_next(*page_, next_epoch, next_row);
   release_prefix(writer);
 }
 

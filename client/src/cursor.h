@@ -28,6 +28,8 @@ class Cursor {
   // The same after a batch was given out: the trainer's next one begins at that row.
   void give_out(const shm::WriterPage& writer, std::uint64_t front, std::uint32_t next_epoch,
                 std::uint64_t next_row);
+  // The trainer's next batch begins at that row, which lies further on than what it was given.
+  void move_on(std::uint32_t next_epoch, std::uint64_t next_row);
 
   // Whether the writer can't publish because of a batch that is out: `live` descriptors at most are
   // published and not released. kOwn: the calling thread took that batch, so that nobody gives it

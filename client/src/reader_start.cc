@@ -108,22 +108,29 @@ void Reader::begin_epoch() {
   pending_end_ = false;
   if (!begun_) return;
   enter_next_epoch();
+  jump();
+}
+
+// The daemon need not prepare what lies between for this trainer.
+void Reader::jump() {
   jumped_ = true;
+  attachment_->cursor().move_on(position_.epoch, position_.row);
 }
 
 Error Reader::skip(std::uint64_t steps) {
   const auto whole = steps_per_epoch();
-  jumped_ = true;
   if (!whole) {
     if (steps > std::numeric_limits<std::uint64_t>::max() / 2 / cut_.batch_size) {
       return {ECHOLINE_INVALID_ARGUMENT, "that many steps can't be skipped"};
     }
     position_.row += steps * cut_.batch_size;
+    jump();
     return {};
   }
   const std::uint64_t left = steps_between(cut_, position_.row, *epoch_rows());
   if (steps < left) {
     position_.row += steps * cut_.batch_size;
+    jump();
     return {};
   }
   const std::uint64_t beyond = steps - left;
@@ -134,6 +141,7 @@ Error Reader::skip(std::uint64_t steps) {
   enter_next_epoch();
   position_.epoch += static_cast<std::uint32_t>(beyond / *whole);
   position_.row = beyond % *whole * cut_.batch_size;
+  jump();
   return {};
 }
 

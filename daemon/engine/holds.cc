@@ -15,7 +15,7 @@ constexpr std::uint64_t kRankPatienceNs = 30'000'000'000;
 
 Status Holds::await_jobs(const std::shared_ptr<Pass>& pass, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    ECHOLINE_ASSIGN(const ring::Ring::Reader reader, pass->ring().add_reader(0));
+    ECHOLINE_ASSIGN(const ring::Ring::Reader reader, pass->ring().add_reader(0, {}));
     named_.push_back({pass, reader.id, name});
   }
   return {};
@@ -33,7 +33,8 @@ void Holds::note_rank(const Consumer& consumer, std::uint64_t first_sequence, bo
     return;
   }
   if (!begins || job.world_size == 1) return;
-  const Result<ring::Ring::Reader> reader = consumer.pass->ring().add_reader(first_sequence);
+  const Result<ring::Ring::Reader> reader =
+      consumer.pass->ring().add_reader(first_sequence, consumer.start);
   if (!reader.ok()) return;
   holds_.push_back(
       {consumer.pass, reader->id, job, consumer.start, {consumer.rank}, now_ns + kRankPatienceNs});

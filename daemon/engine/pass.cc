@@ -59,8 +59,9 @@ void Pass::run() {
     // Read before the slots are looked at: a release after it must not be slept over.
     const std::uint64_t released = ring_->released();
     publish_ready();
-    const bool looking = look_ahead();
-    if (try_dispatch() || looking) continue;
+    const bool passing_over = pass_over();
+    const bool looking = !passing_over && look_ahead();
+    if (!passing_over && (try_dispatch() || looking)) continue;
     ring_->wait_released(released + 1, monotonic_ns() + kSleepNs);
   }
   // What still waits for bytes must not keep this pass alive.
@@ -108,6 +109,31 @@ std::uint32_t Pass::replaced_rows(const Filling& filling) {
   std::uint32_t& in_slot = replaced_in_slot_[filling.descriptor.slot];
   if (!filling.rows.empty()) in_slot = filling.replaced_rows.load(std::memory_order_relaxed);
   return in_slot;
+}
+
+bool Pass::is_passed_over(const Step& step) const {
+  const std::optional<plan::Position> wanted = ring_->next_wanted();
+  return wanted && plan::Position{step.start.epoch, step.start.row + step.rows} <= *wanted;
+}
+
+// What every reader has left behind unread (a loop that ended by `break`, skipped steps) is not
+// prepared. True while batches that were begun before have to be published first.
+bool Pass::pass_over() {
+  // Under batch echo a planned batch may stand in a slot that later ones need.
+  if (repeats_batches(*core_) || planned_.empty()) return false;
+  if (!is_passed_over(planned_.front().step)) return false;
+  if (!fillings_.empty()) return true;
+  std::lock_guard lock(marks_mutex_);  // nobody joins meanwhile
+  while (!planned_.empty() && is_passed_over(planned_.front().step)) {
+    ahead_bytes_.fetch_sub(planned_.front().filling->ahead_bytes, std::memory_order_relaxed);
+    planned_.pop_front();
+  }
+  if (planned_.empty()) {
+    const std::optional<plan::Position> wanted = ring_->next_wanted();
+    if (wanted && walk_.leap_to(*wanted)) window_.clear();
+  }
+  next_position_ = planned_.empty() ? walk_.position() : planned_.front().step.start;
+  return false;
 }
 
 // True while there is more to look at.

@@ -56,9 +56,9 @@ class Pass : public std::enable_shared_from_this<Pass> {
   // The factor list it walks that epoch with.
   std::vector<plan::FactorChange> changes_of(std::uint32_t epoch) const;
 
-  // The descriptor at which a reader that wants `position` has to start, if this pass still has it
-  // or comes to it within its slots.
-  std::optional<std::uint64_t> sequence_of(plan::Position position) const;
+  // A place for a reader that wants `position`, if this pass still has it or comes to it within
+  // its slots.
+  Result<std::optional<ring::Ring::Reader>> join(plan::Position position);
   // Where a reader that joins now stands: the next descriptor to be published.
   plan::Position next_position() const;
 
@@ -86,6 +86,9 @@ class Pass : public std::enable_shared_from_this<Pass> {
   Pass(std::shared_ptr<StreamCore> core, Options options,
        std::vector<MemoryBudget::Reservation> reservations, std::unique_ptr<ring::Ring> ring);
   void run();
+  bool pass_over();
+  bool is_passed_over(const Step& step) const;
+  std::optional<std::uint64_t> sequence_of(plan::Position position) const;
   void publish_ready();
   std::uint32_t replaced_rows(const Filling& filling);
   bool look_ahead();

@@ -107,8 +107,19 @@ void Pass::finish_ragged(const Filling& filling) {
   }
 }
 
-std::optional<std::uint64_t> Pass::sequence_of(plan::Position position) const {
+Result<std::optional<ring::Ring::Reader>> Pass::join(plan::Position position) {
+  // One step for who decides by the readers what is not prepared any more.
   std::lock_guard lock(marks_mutex_);
+  const std::optional<std::uint64_t> sequence = sequence_of(position);
+  if (!sequence.has_value()) return std::optional<ring::Ring::Reader>();
+  ECHOLINE_ASSIGN(const ring::Ring::Reader reader, ring_->add_reader(*sequence, position));
+  if (reader.first_sequence <= *sequence) return std::optional(reader);
+  ring_->remove_reader(reader.id);
+  return std::optional<ring::Ring::Reader>();
+}
+
+// With marks_mutex_ held: the descriptor at which a reader that wants `position` has to start.
+std::optional<std::uint64_t> Pass::sequence_of(plan::Position position) const {
   if (position >= next_position_) {
     // Near ahead: a reader may wait for it here, instead of having it prepared twice.
     const std::uint64_t reach = std::uint64_t{core_->slots} * core_->ring_spec.batch_rows;

@@ -49,6 +49,20 @@ Step StepWalk::next() {
   return step;
 }
 
+bool StepWalk::leap_to(plan::Position position) {
+  const std::uint64_t batch_rows = plan_.spec().batch_rows;
+  const bool same_epoch = position.epoch == position_.epoch;
+  const std::uint64_t grid = same_epoch ? position_.row % batch_rows : 0;
+  const std::uint64_t row = position.row < grid ? 0 : position.row - grid;
+  position.row = row / batch_rows * batch_rows + grid;
+  if (position <= position_) return false;
+  position_ = position;
+  if (!same_epoch) changes_.clear();
+  open_batches_.clear();
+  enter_epoch();
+  return true;
+}
+
 std::vector<plan::RowUse> StepWalk::read_rows(std::uint64_t count) {
   if (buffered_from_ + count > buffer_.size()) {
     // The plan finds its place anew at each read: many rows at a time are cheaper.

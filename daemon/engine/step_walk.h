@@ -31,6 +31,9 @@ class StepWalk {
            bool tails);
 
   Step next();
+  // Goes on with the batch of its own grid that holds `position`, if that lies ahead; true if any
+  // was left out.
+  bool leap_to(plan::Position position);
   plan::Position position() const { return position_; }
 
  private:

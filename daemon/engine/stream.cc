@@ -144,17 +144,14 @@ Result<Stream::Place> Stream::find_place(const Start& start, bool tails) {
   for (const auto& pass : passes_) {
     if (tails && !pass->tails()) continue;
     if (pass->changes_of(start.position.epoch) != start.changes) continue;
-    const auto sequence = pass->sequence_of(start.position);
-    if (!sequence.has_value()) continue;
-    ECHOLINE_ASSIGN(const ring::Ring::Reader reader, pass->ring().add_reader(*sequence));
-    if (reader.first_sequence <= *sequence) return Place{pass, reader};
-    pass->ring().remove_reader(reader.id);
+    ECHOLINE_ASSIGN(const std::optional<ring::Ring::Reader> reader, pass->join(start.position));
+    if (reader.has_value()) return Place{pass, *reader};
   }
   retire_idle_passes();
   ECHOLINE_ASSIGN(auto pass,
                   start_pass({.start = start.position, .changes = start.changes, .tails = tails}));
   passes_.push_back(pass);
-  ECHOLINE_ASSIGN(const ring::Ring::Reader reader, pass->ring().add_reader(0));
+  ECHOLINE_ASSIGN(const ring::Ring::Reader reader, pass->ring().add_reader(0, start.position));
   return Place{std::move(pass), reader};
 }
 

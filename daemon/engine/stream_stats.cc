@@ -80,10 +80,7 @@ StreamStats Stream::stats() const {
   return stats;
 }
 
-plan::Position Consumer::position() const {
-  const ring::ReaderView view = pass->ring().view(reader);
-  return view.batches > 0 ? plan::Position{view.next_epoch, view.next_row} : start;
-}
+plan::Position Consumer::position() const { return pass->ring().view(reader).next; }
 
 std::map<std::string, std::string> Stream::states() const {
   std::map<std::string, std::string> states;

@@ -35,9 +35,11 @@ Result<std::shared_ptr<Cursor>> Cursor::create() {
   return cursor;
 }
 
-Status Cursor::start(std::uint64_t id, std::uint64_t first_sequence) {
+Status Cursor::start(std::uint64_t id, std::uint64_t first_sequence, plan::Position next) {
   shm::CursorPage page{};
   page.released = first_sequence;
+  page.next_epoch = next.epoch;
+  page.next_row = next.row;
   page.bell = static_cast<std::uint32_t>(first_sequence);
   // Written, not mapped: the daemon's mapping of a cursor is read-only.
   if (pwrite(fd(), &page, sizeof page, 0) != static_cast<ssize_t>(sizeof page))
@@ -65,10 +67,14 @@ ReaderView Cursor::view() const {
   view.waiting_since_ns = claim(page().waiting_since_ns);
   view.wait_ns = claim(page().wait_ns);
   view.batches = claim(page().batches);
-  view.next_row = claim(page().next_row);
-  view.next_epoch = claim(page().next_epoch);
+  view.next = next();
   view.misbehaved = misbehaved_;
   return view;
+}
+
+plan::Position Cursor::next() const {
+  const shm::NextPlace place = shm::read_next(page());
+  return {place.epoch, place.row};
 }
 
 std::size_t Readers::refresh() {
@@ -84,7 +90,7 @@ std::size_t Readers::refresh() {
   return slowest;
 }
 
-Result<Ring::Reader> Readers::add(std::uint64_t first_sequence) {
+Result<Ring::Reader> Readers::add(std::uint64_t first_sequence, plan::Position next) {
   // Made before the lock is taken: the writer, who needs it for each batch, isn't held up by the
   // kernel.
   ECHOLINE_ASSIGN(std::shared_ptr<Cursor> cursor, Cursor::create());
@@ -94,7 +100,7 @@ Result<Ring::Reader> Readers::add(std::uint64_t first_sequence) {
   refresh();
   const std::uint64_t end = published_.load(std::memory_order_acquire);
   const std::uint64_t first = std::clamp(first_sequence, floor_, end);
-  ECHOLINE_TRY(cursor->start(next_id_++, first));
+  ECHOLINE_TRY(cursor->start(next_id_++, first, next));
   cursors_.push_back(std::move(cursor));
   return Ring::Reader{cursors_.back()->id(), first, cursors_.back()->fd()};
 }
@@ -122,6 +128,16 @@ bool Readers::any_waits() const {
   const std::lock_guard lock(mutex_);
   return std::any_of(cursors_.begin(), cursors_.end(),
                      [](const auto& cursor) { return shm::reader_waits(cursor->page()); });
+}
+
+std::optional<plan::Position> Readers::next_wanted() const {
+  const std::lock_guard lock(mutex_);
+  std::optional<plan::Position> least;
+  for (const auto& cursor : cursors_) {
+    const plan::Position next = cursor->next();
+    if (!least || next < *least) least = next;
+  }
+  return least;
 }
 
 ReaderView Readers::view(std::uint64_t id) {

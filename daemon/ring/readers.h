@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "base/status.h"
@@ -23,7 +24,7 @@ class Cursor {
  public:
   static Result<std::shared_ptr<Cursor>> create();
   // Once, before anybody else knows of it.
-  Status start(std::uint64_t id, std::uint64_t first_sequence);
+  Status start(std::uint64_t id, std::uint64_t first_sequence, plan::Position next);
 
   std::uint64_t id() const { return id_; }
   int fd() const { return fd_.get(); }
@@ -36,6 +37,7 @@ class Cursor {
   std::uint64_t seen() const { return seen_; }
   bool misbehaved() const { return misbehaved_; }
   ReaderView view() const;
+  plan::Position next() const;
 
  private:
   std::uint64_t id_ = 0;
@@ -53,7 +55,7 @@ class Readers {
   // `published` is raised before the readers are told.
   explicit Readers(const std::atomic<std::uint64_t>& published) : published_(published) {}
 
-  Result<Ring::Reader> add(std::uint64_t first_sequence);
+  Result<Ring::Reader> add(std::uint64_t first_sequence, plan::Position next);
   void remove(std::uint64_t id);
 
   // The least claim; what it was before, without readers. Never falls.
@@ -65,6 +67,7 @@ class Readers {
   };
   Slowest slowest();
   bool any_waits() const;
+  std::optional<plan::Position> next_wanted() const;
   ReaderView view(std::uint64_t id);
 
  private:

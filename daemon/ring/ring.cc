@@ -70,8 +70,8 @@ std::uint64_t SharedRing::publish(shm::Descriptor descriptor) {
   return sequence;
 }
 
-Result<Ring::Reader> SharedRing::add_reader(std::uint64_t first_sequence) {
-  Result<Reader> reader = readers_.add(first_sequence);
+Result<Ring::Reader> SharedRing::add_reader(std::uint64_t first_sequence, plan::Position next) {
+  Result<Reader> reader = readers_.add(first_sequence, next);
   announce_change();
   return reader;
 }

@@ -15,6 +15,7 @@
 #include "base/unique_fd.h"
 #include "decode/sample.h"
 #include "echoline/shm/ring_layout.h"
+#include "plan/position.h"
 
 namespace echoline::ring {
 
@@ -43,8 +44,7 @@ struct ReaderView {
   std::uint64_t waiting_since_ns = 0;
   std::uint64_t wait_ns = 0;
   std::uint64_t batches = 0;
-  std::uint64_t next_row = 0;
-  std::uint32_t next_epoch = 0;
+  plan::Position next;  // of its next batch
   bool misbehaved = false;
 };
 
@@ -91,9 +91,12 @@ class Ring {
     std::uint64_t first_sequence = 0;
     int cursor_fd = -1;  // owned by the ring; valid until remove_reader
   };
-  virtual Result<Reader> add_reader(std::uint64_t first_sequence) = 0;
+  // It wants nothing that lies before `next` in the order.
+  virtual Result<Reader> add_reader(std::uint64_t first_sequence, plan::Position next = {}) = 0;
   virtual void remove_reader(std::uint64_t id) = 0;
   virtual ReaderView view(std::uint64_t id) const = 0;
+  // What lies before it in the order no reader wants any more; nothing without readers.
+  virtual std::optional<plan::Position> next_wanted() const = 0;
 
   // Tells the readers that nothing more will come.
   virtual void end(shm::WriterState state) = 0;

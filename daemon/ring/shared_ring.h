@@ -33,7 +33,8 @@ class SharedRing final : public Ring {
   std::uint64_t released() override { return readers_.released(); }
   bool wait_released(std::uint64_t count, std::uint64_t deadline_ns) override;
   void interrupt() override;
-  Result<Reader> add_reader(std::uint64_t first_sequence) override;
+  Result<Reader> add_reader(std::uint64_t first_sequence, plan::Position next) override;
+  std::optional<plan::Position> next_wanted() const override { return readers_.next_wanted(); }
   void remove_reader(std::uint64_t id) override;
   ReaderView view(std::uint64_t id) const override { return readers_.view(id); }
   void end(shm::WriterState state) override;

@@ -260,12 +260,12 @@ TEST(Ring, WhatAReaderTellsOfItselfIsShown) {
   const auto ring = make_ring(small_spec());
   const auto reader = ring->add_reader(0);
   Trainer trainer(ring->data_fd(), reader.value().cursor_fd, 0);
-  shm::write_progress(trainer.cursor(), 12, 3, 456);
+  shm::write_batches(trainer.cursor(), 12);
+  shm::write_next(trainer.cursor(), 3, 456);
   EXPECT_FALSE(trainer.next(10'000'000).has_value());
   const ReaderView view = ring->view(reader.value().id);
   EXPECT_EQ(view.batches, 12U);
-  EXPECT_EQ(view.next_epoch, 3U);
-  EXPECT_EQ(view.next_row, 456U);
+  EXPECT_EQ(view.next, (plan::Position{3, 456}));
   EXPECT_GE(view.wait_ns, 9'000'000U);
   EXPECT_EQ(view.waiting_since_ns, 0U);
   EXPECT_FALSE(view.misbehaved);

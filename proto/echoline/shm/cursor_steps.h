@@ -62,6 +62,17 @@ inline std::uint64_t read_released(const CursorPage& cursor) {
   return word(cursor.released).load(std::memory_order_acquire);
 }
 
+// W7. The place of R7 or one before it, where the reader keeps to R7; else a claim that harms its
+// own batches alone.
+struct NextPlace {
+  std::uint32_t epoch;
+  std::uint64_t row;
+};
+inline NextPlace read_next(const CursorPage& cursor) {
+  const std::uint32_t epoch = word(cursor.next_epoch).load(std::memory_order_acquire);
+  return {epoch, word(cursor.next_row).load(std::memory_order_relaxed)};
+}
+
 // ---- a reader's steps
 // --------------------------------------------------------------------------------------------
 
@@ -109,12 +120,17 @@ inline bool writer_waits(const WriterPage& writer) {
   return word(writer.waiting).load(std::memory_order_seq_cst) != 0;
 }
 
-// What the trainer was handed, for `show`; read by the daemon as claims without order.
-inline void write_progress(CursorPage& cursor, std::uint64_t batches, std::uint32_t next_epoch,
-                           std::uint64_t next_row) {
+// How many batches the trainer was handed.
+inline void write_batches(CursorPage& cursor, std::uint64_t batches) {
   word(cursor.batches).store(batches, std::memory_order_relaxed);
-  word(cursor.next_epoch).store(next_epoch, std::memory_order_relaxed);
-  word(cursor.next_row).store(next_row, std::memory_order_relaxed);
+}
+
+// R7. No batch that begins before (epoch, row) is wanted any more. Only ever moves on. The row goes
+// first and is read last (W7), so that whatever the writer reads together, no later place was ever
+// claimed: of (3, 640) to (4, 0) it may see (3, 0), of (3, 0) to (5, 128) it may see (3, 128).
+inline void write_next(CursorPage& cursor, std::uint32_t epoch, std::uint64_t row) {
+  word(cursor.next_row).store(row, std::memory_order_relaxed);
+  word(cursor.next_epoch).store(epoch, std::memory_order_release);
 }
 
 // ---- the steps put together
