@@ -9,6 +9,7 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/usage.h"
 #include "config/values.h"
 #include "serve/version.h"
 
@@ -193,7 +194,9 @@ int main_with(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    if (error.get_exit_code() == 0) return app.exit(error);
+    fmt::print(stderr, "{}", usage_error(app, error, {argv + 1, argv + argc}));
+    return 2;
   }
   // gRPC reports on stderr what comes back as a status anyway.
   ::setenv("GRPC_VERBOSITY", "NONE", 0);

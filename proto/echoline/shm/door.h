@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <type_traits>
 
 #include "echoline/shm/ring_layout.h"
@@ -80,6 +81,14 @@ struct Notice {
   std::uint32_t code;
   char message[kTextBytes];
 };
+
+// What a field of text holds before its first zero, all of it if it has none. The view lives as
+// long as the message.
+template <std::size_t N>
+std::string_view text(const char (&field)[N]) {
+  const std::string_view all(field, N);
+  return all.substr(0, all.find('\0'));
+}
 
 static_assert(std::is_trivially_copyable_v<AttachRequest> && sizeof(AttachRequest) == 1368);
 static_assert(std::is_trivially_copyable_v<AttachReply> && sizeof(AttachReply) == 2096);
