@@ -48,8 +48,7 @@ void take_descriptors(msghdr& message, Grant& grant) {
       int number = -1;
       std::memcpy(&number, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
       Fd fd(number);
-      if (i == 0) grant.data_fd = std::move(fd);
-      if (i == 1) grant.cursor_fd = std::move(fd);
+      if (i < 2) (i == 0 ? grant.data_fd : grant.cursor_fd) = std::move(fd);
     }
   }
 }

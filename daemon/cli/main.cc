@@ -53,10 +53,12 @@ void add_json(CLI::App& command, bool& json) {
 }
 
 void add_file_commands(CLI::App& app, Invocation& call) {
-  CLI::App& check_command =
-      add_command(app, call, "check", "Validate a configuration; print memory, echo and epochs",
-                  [&call] { return check(call.check); });
+  CLI::App& check_command = add_command(
+      app, call, "check", "Validate a configuration and its data; print memory, echo, epochs",
+      [&call] { return check(call.check); });
   check_command.add_option("FILE", call.check.file, "Configuration")->required();
+  check_command.add_flag("--offline", call.check.offline,
+                         "Look at the configuration alone, not at the data it names");
   add_overrides(check_command, call.check.overrides);
   add_json(check_command, call.check.json);
 
