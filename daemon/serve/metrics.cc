@@ -79,14 +79,24 @@ void add_stages(const engine::StreamStats& stream, Families& families) {
   }
 }
 
-void add_consumers(const engine::StreamStats& stream, Families& families) {
+// By "job/rank". Two trainers may attach as one: a series that came twice would spoil the scrape.
+std::map<std::string, engine::ConsumerStats> by_name(const engine::StreamStats& stream) {
+  std::map<std::string, engine::ConsumerStats> sums;
   for (const engine::ConsumerStats& consumer : stream.consumers) {
-    const std::string name = fmt::format("{}/{}", consumer.job, consumer.rank);
-    families.add("echoline_consumer_batches_total", {stream.name, name}, consumer.batches);
-    for (std::size_t cause = 0; cause < consumer.wait_ns.size(); ++cause) {
+    engine::ConsumerStats& sum = sums[fmt::format("{}/{}", consumer.job, consumer.rank)];
+    sum.batches += consumer.batches;
+    for (std::size_t i = 0; i < sum.wait_ns.size(); ++i) sum.wait_ns[i] += consumer.wait_ns[i];
+  }
+  return sums;
+}
+
+void add_consumers(const engine::StreamStats& stream, Families& families) {
+  for (const auto& [name, sum] : by_name(stream)) {
+    families.add("echoline_consumer_batches_total", {stream.name, name}, sum.batches);
+    for (std::size_t cause = 0; cause < sum.wait_ns.size(); ++cause) {
       families.add("echoline_consumer_wait_seconds_total",
                    {stream.name, name, engine::kWaitCauseNames[cause]},
-                   to_seconds(consumer.wait_ns[cause]));
+                   to_seconds(sum.wait_ns[cause]));
     }
   }
   families.add("echoline_consumers", {stream.name}, std::uint64_t{stream.consumers.size()});
