@@ -110,8 +110,8 @@ OpResult make_op(const v1::Cutout& step, std::uint8_t number) {
 
 OpResult make_op(const v1::ColorJitter& step, std::uint8_t number) {
   const std::pair<const char*, double> parts[] = {{"brightness", step.brightness()},
-                                                   {"contrast", step.contrast()},
-                                                   {"saturation", step.saturation()}};
+                                                  {"contrast", step.contrast()},
+                                                  {"saturation", step.saturation()}};
   for (const auto& [name, value] : parts) {
     if (!(value >= 0 && value <= 1000)) return out_of_range(name, value, "0 to 1000");
   }
