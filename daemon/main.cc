@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/quantity.h"
 #include "config/load.h"
 #include "config/values.h"
 #include "engine/engine.h"
@@ -49,10 +50,10 @@ Status create_streams(engine::Engine& engine, const v1::Config& config,
 
 void log_ready(const engine::Engine& engine, const v1::Daemon& daemon) {
   const engine::EngineStats stats = engine.stats();
-  log_info("main", "ready: {} streams, {} of {} reserved, {} workers, door in {}, metrics at {}",
-           stats.streams.size(), config::format_bytes(stats.memory_reserved),
-           config::format_bytes(stats.memory_budget), stats.workers, daemon.runtime_dir(),
-           daemon.metrics());
+  log_info("main", "ready: {}, {} of {} reserved, {}, door in {}, metrics at {}",
+           quantity(stats.streams.size(), "stream"), config::format_bytes(stats.memory_reserved),
+           config::format_bytes(stats.memory_budget), quantity(stats.workers, "worker"),
+           daemon.runtime_dir(), daemon.metrics());
 }
 
 // From the opened door to the drained engine.

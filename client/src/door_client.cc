@@ -11,10 +11,6 @@
 namespace echoline::client {
 namespace {
 
-std::string printable(const char* text, std::size_t bytes) {
-  return std::string(text, strnlen(text, bytes));
-}
-
 echoline_status granted_status(std::uint32_t code) {
   return code <= ECHOLINE_INTERNAL ? static_cast<echoline_status>(code) : ECHOLINE_INTERNAL;
 }
@@ -33,7 +29,7 @@ Error check_answer(const shm::AttachReply& reply, std::size_t bytes) {
                 "; install the client library of the daemon's version"};
   }
   if (reply.code != 0) {
-    std::string text = printable(reply.message, sizeof(reply.message));
+    std::string text(shm::text(reply.message));
     if (text.empty()) text = "the daemon refused to attach";
     return {granted_status(reply.code), std::move(text)};
   }
@@ -52,8 +48,7 @@ void take_descriptors(msghdr& message, Grant& grant) {
       int number = -1;
       std::memcpy(&number, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
       Fd fd(number);
-      if (i == 0) grant.data_fd = std::move(fd);
-      if (i == 1) grant.cursor_fd = std::move(fd);
+      if (i < 2) (i == 0 ? grant.data_fd : grant.cursor_fd) = std::move(fd);
     }
   }
 }
@@ -133,7 +128,7 @@ bool DoorClient::poll_alive() {
 }
 
 void DoorClient::take_notice(const shm::Notice& notice) {
-  std::string text = printable(notice.message, sizeof(notice.message));
+  const std::string text(shm::text(notice.message));
   if (notice.kind == shm::kNoticeDraining) {
     draining_ = true;
     return;

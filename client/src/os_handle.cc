@@ -74,7 +74,9 @@ Error Mapping::freeze(const std::byte* begin, std::size_t bytes) {
 
 void Mapping::abandon_in_child() noexcept {
   if (data_ == nullptr) return;
-  mmap(data_, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  // Where it fails the mapping stays as it was: readable, as fork made it.
+  (void)mmap(data_, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+             0);
 }
 
 }  // namespace echoline::client

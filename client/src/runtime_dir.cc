@@ -32,7 +32,7 @@ std::string find_runtime_dir(const std::string& explicit_dir) {
   if (!session.empty()) session += "/echoline";
   if (!session.empty() && exists(session + "/door.sock")) return session;
   if (exists("/run/echoline/door.sock")) return "/run/echoline";
-  const std::string own = "/tmp/echoline-" + std::to_string(getuid());
+  std::string own = "/tmp/echoline-" + std::to_string(getuid());
   if (is_mine(own) && exists(own + "/door.sock")) return own;
   if (!session.empty()) return session;
   return exists("/run/echoline") ? "/run/echoline" : own;

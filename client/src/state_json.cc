@@ -63,19 +63,51 @@ bool read_member(JsonReader& reader, std::size_t member, State& state, std::uint
   }
 }
 
-bool read_object(JsonReader& reader, State& state, std::uint32_t& version) {
+// ": mistake at byte 17 of its JSON" and the like.
+std::string at_byte(const JsonReader& reader) {
+  return ": mistake at byte " + std::to_string(reader.position()) + " of its JSON";
+}
+
+// Names of members, those of a bit set.
+std::string names_in(unsigned set) {
+  std::string names;
+  for (std::size_t member = 0; member < std::size(kMembers); ++member) {
+    if ((set >> member & 1) == 0) continue;
+    names.append(names.empty() ? "" : ", ").append(kMembers[member]);
+  }
+  return names;
+}
+
+// Reads the value behind the name; what is wrong, or "".
+std::string read_named(JsonReader& reader, const std::string& name, State& state,
+                       std::uint32_t& version, unsigned& seen) {
+  std::size_t member = 0;
+  while (member < std::size(kMembers) && kMembers[member] != name) ++member;
+  if (member == std::size(kMembers)) {
+    return ": it has a key '" + name + "', the keys of a state are " + names_in(kAllMembers);
+  }
+  if ((seen >> member & 1) != 0) return ": it has the key '" + name + "' twice";
+  seen |= 1U << member;
+  if (read_member(reader, member, state, version)) return "";
+  return ": the value of its key '" + name + "' cannot be right" + at_byte(reader);
+}
+
+// What is wrong with the object, or "".
+std::string read_object(JsonReader& reader, State& state, std::uint32_t& version) {
   unsigned seen = 0;
-  if (!reader.take('{')) return false;
-  do {
+  if (!reader.take('{')) return at_byte(reader);
+  bool more = !reader.take('}');
+  while (more) {
     std::string name;
-    if (!reader.string(name) || !reader.take(':')) return false;
-    std::size_t member = 0;
-    while (member < std::size(kMembers) && kMembers[member] != name) ++member;
-    if (member == std::size(kMembers) || (seen >> member & 1) != 0) return false;
-    if (!read_member(reader, member, state, version)) return false;
-    seen |= 1U << member;
-  } while (reader.take(','));
-  return reader.take('}') && reader.at_end() && seen == kAllMembers;
+    if (!reader.string(name) || !reader.take(':')) return at_byte(reader);
+    if (std::string wrong = read_named(reader, name, state, version, seen); !wrong.empty()) {
+      return wrong;
+    }
+    more = reader.take(',');
+    if (!more && !reader.take('}')) return at_byte(reader);
+  }
+  if (!reader.at_end()) return at_byte(reader);
+  return seen == kAllMembers ? "" : ": it lacks " + names_in(kAllMembers & ~seen);
 }
 
 }  // namespace
@@ -103,15 +135,15 @@ Error parse_state(std::string_view text, State& state) {
     return {ECHOLINE_INVALID_ARGUMENT, "the state is longer than a state can be"};
   }
   JsonReader reader(text);
-  if (!read_object(reader, made, version)) {
-    return {ECHOLINE_INVALID_ARGUMENT,
-            "the state is not one that Echoline wrote: mistake at byte " +
-                std::to_string(reader.position()) + " of its JSON"};
-  }
-  if (version != kStateVersion) {
+  const std::string wrong = read_object(reader, made, version);
+  // First, for another version may have other keys.
+  if (version != kStateVersion && (wrong.empty() || version != 0)) {
     return {ECHOLINE_VERSION_MISMATCH, "the state has version " + std::to_string(version) +
                                            ", this library reads version " +
                                            std::to_string(kStateVersion)};
+  }
+  if (!wrong.empty()) {
+    return {ECHOLINE_INVALID_ARGUMENT, "the state is not one that Echoline wrote" + wrong};
   }
   state = std::move(made);
   return {};

@@ -109,10 +109,10 @@ OpResult make_op(const v1::Cutout& step, std::uint8_t number) {
 }
 
 OpResult make_op(const v1::ColorJitter& step, std::uint8_t number) {
-  const std::pair<const char*, double> kParts[] = {{"brightness", step.brightness()},
-                                                   {"contrast", step.contrast()},
-                                                   {"saturation", step.saturation()}};
-  for (const auto& [name, value] : kParts) {
+  const std::pair<const char*, double> parts[] = {{"brightness", step.brightness()},
+                                                  {"contrast", step.contrast()},
+                                                  {"saturation", step.saturation()}};
+  for (const auto& [name, value] : parts) {
     if (!(value >= 0 && value <= 1000)) return out_of_range(name, value, "0 to 1000");
   }
   if (!(step.hue() >= 0 && step.hue() <= 0.5)) return out_of_range("hue", step.hue(), "0 to 0.5");

@@ -65,7 +65,7 @@ class Compiler {
     for (const decode::FieldType& input : inputs) fields_.emplace_back().input = input;
   }
 
-  Status add(const v1::Step& step, std::uint8_t number, std::string context) {
+  Status add(const v1::Step& step, std::uint8_t number, const std::string& context) {
     Status status = dispatch(step, number, context);
     return status.ok() ? status : std::move(status).with_context(context);
   }

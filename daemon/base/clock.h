@@ -12,4 +12,6 @@ inline std::uint64_t monotonic_ns() {
                                         .count());
 }
 
+inline double to_seconds(std::uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
 }  // namespace echoline

@@ -15,9 +15,11 @@ namespace echoline::cli {
 struct CheckOptions {
   std::string file;
   std::vector<std::string> overrides;
+  bool offline = false;  // the configuration alone: no storage is opened
   bool json = false;
 };
-// Validates a configuration and prints what each stream comes to: memory, echo point, epoch length.
+// Validates a configuration, looks at the data it names, and prints what each stream comes to:
+// memory, echo point, epoch length.
 Status check(const CheckOptions& options);
 
 struct IndexOptions {

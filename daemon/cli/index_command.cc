@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
+#include "base/quantity.h"
 #include "cli/commands.h"
 #include "cli/progress_bar.h"
 #include "config/load.h"
@@ -60,8 +61,9 @@ Result<Job> job_of_address(const IndexOptions& options) {
 }
 
 std::string progress_text(const std::string& name, const record::Progress& progress) {
-  const std::string text = fmt::format("{} {}/{} shards, {} records", name, progress.shards_done,
-                                       progress.shards, progress.records);
+  const std::string text =
+      fmt::format("{} {}/{}, {}", name, progress.shards_done, quantity(progress.shards, "shard"),
+                  quantity(progress.records, "record"));
   if (progress.bytes == 0) return text;
   return fmt::format("{} {}, {} of {}", draw_bar(progress.bytes_done, progress.bytes, 30), text,
                      config::format_bytes(progress.bytes_done),
@@ -101,9 +103,11 @@ void print_indexed(const std::string& name, const Indexed& indexed, bool json) {
     fmt::print("{}\n", line.dump());
     return;
   }
-  fmt::print("{}: {} records in {} shards, {}, {}", name, indexed.records, indexed.shards,
-             config::format_bytes(indexed.bytes), indexed.format);
-  if (indexed.published > 0) fmt::print("; {} index files beside the data", indexed.published);
+  fmt::print("{}: {} in {}, {}, {}", name, quantity(indexed.records, "record"),
+             quantity(indexed.shards, "shard"), config::format_bytes(indexed.bytes),
+             indexed.format);
+  if (indexed.published > 0)
+    fmt::print("; {} beside the data", quantity(indexed.published, "index file"));
   fmt::print("\n");
 }
 

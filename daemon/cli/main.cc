@@ -9,6 +9,7 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/usage.h"
 #include "config/values.h"
 #include "serve/version.h"
 
@@ -52,10 +53,12 @@ void add_json(CLI::App& command, bool& json) {
 }
 
 void add_file_commands(CLI::App& app, Invocation& call) {
-  CLI::App& check_command =
-      add_command(app, call, "check", "Validate a configuration; print memory, echo and epochs",
-                  [&call] { return check(call.check); });
+  CLI::App& check_command = add_command(
+      app, call, "check", "Validate a configuration and its data; print memory, echo, epochs",
+      [&call] { return check(call.check); });
   check_command.add_option("FILE", call.check.file, "Configuration")->required();
+  check_command.add_flag("--offline", call.check.offline,
+                         "Look at the configuration alone, not at the data it names");
   add_overrides(check_command, call.check.overrides);
   add_json(check_command, call.check.json);
 
@@ -193,7 +196,9 @@ int main_with(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    if (error.get_exit_code() == 0) return app.exit(error);
+    fmt::print(stderr, "{}", usage_error(app, error, {argv + 1, argv + argc}));
+    return 2;
   }
   // gRPC reports on stderr what comes back as a status anyway.
   ::setenv("GRPC_VERBOSITY", "NONE", 0);

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/quantity.h"
 #include "cli/commands.h"
 #include "cli/progress_bar.h"
 #include "config/values.h"
@@ -13,10 +14,10 @@ Status run_pack(const PackOptions& options, bool json) {
   Result<PackProgress> packed = [&options] {
     ProgressLine line;
     return pack(options, [&line](const PackProgress& progress) {
-      line.show(fmt::format("{} {}/{} records, {} shards, {}",
-                            draw_bar(progress.records_done, progress.records, 30),
-                            progress.records_done, progress.records, progress.shards,
-                            config::format_bytes(progress.bytes)));
+      line.show(
+          fmt::format("{} {}/{}, {}, {}", draw_bar(progress.records_done, progress.records, 30),
+                      progress.records_done, quantity(progress.records, "record"),
+                      quantity(progress.shards, "shard"), config::format_bytes(progress.bytes)));
     });
   }();
   if (!packed.ok()) return packed.status();
@@ -28,8 +29,8 @@ Status run_pack(const PackOptions& options, bool json) {
     fmt::print("{}\n", line.dump());
     return Status();
   }
-  fmt::print("{}: {} records in {} shards, {}\n", options.output_dir, packed->records_done,
-             packed->shards, config::format_bytes(packed->bytes));
+  fmt::print("{}: {} in {}, {}\n", options.output_dir, quantity(packed->records_done, "record"),
+             quantity(packed->shards, "shard"), config::format_bytes(packed->bytes));
   return Status();
 }
 

@@ -135,11 +135,6 @@ Result<std::unique_ptr<PackInput>> open_idx(const PackOptions& options) {
     return Status(Code::kInvalidArgument, "IDX inputs are one file of images and one of labels");
   }
   ECHOLINE_ASSIGN(IdxFile images, read_idx(options.inputs[0]));
-  if (options.png && !fits_png(images.header)) {
-    return Status(
-        Code::kInvalidArgument,
-        fmt::format("{} holds no uint8 images: pack it without --png", options.inputs[0]));
-  }
   std::optional<IdxFile> labels;
   if (options.inputs.size() == 2) {
     ECHOLINE_ASSIGN(labels, read_idx(options.inputs[1]));
@@ -148,6 +143,12 @@ Result<std::unique_ptr<PackInput>> open_idx(const PackOptions& options) {
                     fmt::format("{} holds no label for each of the {} images: images come first",
                                 options.inputs[1], images.header.shape[0]));
     }
+  }
+  // Last: labels written before images would be called images that are no PNG.
+  if (options.png && !fits_png(images.header)) {
+    return Status(
+        Code::kInvalidArgument,
+        fmt::format("{} holds no uint8 images: pack it without --png", options.inputs[0]));
   }
   return std::unique_ptr<PackInput>(
       std::make_unique<IdxInput>(std::move(images), std::move(labels), options.png));

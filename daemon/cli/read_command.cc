@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "base/clock.h"
+#include "base/quantity.h"
 #include "cli/batch_line.h"
 #include "cli/commands.h"
 #include "cli/control_client.h"
@@ -93,7 +94,7 @@ class Reading {
     const double start_cpu = cpu_seconds();
     Status status;
     while (status.ok() && !done()) status = step();
-    report_.seconds = static_cast<double>(monotonic_ns() - start_ns) * 1e-9;
+    report_.seconds = to_seconds(monotonic_ns() - start_ns);
     report_.cpu_seconds = cpu_seconds() - start_cpu;
     return status;
   }
@@ -133,8 +134,9 @@ class Reading {
     report_.samples += batch.valid_rows();
     report_.fresh += batch.fresh();
     for (const std::string& field : fields_) report_.bytes += batch.raw(field.c_str()).bytes;
-    line_.show(fmt::format("epoch {} step {}: {} batches, {} samples", batch.epoch(), batch.step(),
-                           report_.batches, report_.samples));
+    line_.show(fmt::format("epoch {} step {}: {}, {}", batch.epoch(), batch.step(),
+                           quantity(report_.batches, "batch"),
+                           quantity(report_.samples, "sample")));
   }
 
   Status print(const Batch& batch) {

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
+#include "base/quantity.h"
 #include "config/values.h"
 
 namespace echoline::cli {
@@ -23,7 +25,7 @@ std::string ReadReport::json() const {
       {"seconds", seconds},
       {"samples_per_second", per(static_cast<double>(samples), seconds)},
       {"bytes_per_second", per(static_cast<double>(bytes), seconds)},
-      {"wait_seconds", static_cast<double>(wait_ns) * 1e-9},
+      {"wait_seconds", to_seconds(wait_ns)},
       {"next_p50_us", next_latency.quantile_ns(0.5) / 1000},
       {"next_p99_us", next_latency.quantile_ns(0.99) / 1000},
       {"cpu_seconds", cpu_seconds}};
@@ -33,12 +35,12 @@ std::string ReadReport::json() const {
 std::string ReadReport::text() const {
   const double gigabytes = static_cast<double>(bytes) / 1e9;
   return fmt::format(
-      "{} batches, {} samples ({} fresh), {} in {:.2f} s: {:.0f} samples/s, {}/s; waited {:.2f} s "
+      "{}, {} ({} fresh), {} in {:.2f} s: {:.0f} samples/s, {}/s; waited {:.2f} s "
       "({:.0f}%), next() {:.1f} us in the middle, {:.1f} us at 99%; {:.2f} CPU s ({:.2f} a GB)",
-      batches, samples, fresh, config::format_bytes(bytes), seconds,
-      per(static_cast<double>(samples), seconds),
+      quantity(batches, "batch"), quantity(samples, "sample"), fresh, config::format_bytes(bytes),
+      seconds, per(static_cast<double>(samples), seconds),
       config::format_bytes(static_cast<std::uint64_t>(per(static_cast<double>(bytes), seconds))),
-      static_cast<double>(wait_ns) * 1e-9, 100 * per(static_cast<double>(wait_ns) * 1e-9, seconds),
+      to_seconds(wait_ns), 100 * per(to_seconds(wait_ns), seconds),
       next_latency.quantile_ns(0.5) / 1000, next_latency.quantile_ns(0.99) / 1000, cpu_seconds,
       per(cpu_seconds, gigabytes));
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/quantity.h"
 #include "config/values.h"
 
 namespace echoline::cli {
@@ -101,17 +102,17 @@ std::string stages_text(const v1::StreamStatus& stream) {
 std::string consumers_text(const v1::StreamStatus& stream) {
   std::string text;
   for (const v1::Consumer& one : stream.consumers()) {
-    text += fmt::format(
-        "trainer      {} rank {} of {}: epoch {}, step {}, {} batches, waited {:.2f} s\n",
-        one.job(), one.rank(), one.world_size(), one.epoch(), one.step(), one.batches(),
-        one.wait_seconds());
+    text += fmt::format("trainer      {} rank {} of {}: epoch {}, step {}, {}, waited {:.2f} s\n",
+                        one.job(), one.rank(), one.world_size(), one.epoch(), one.step(),
+                        quantity(one.batches(), "batch"), one.wait_seconds());
   }
   return text;
 }
 
 std::string counts_text(const v1::StreamStatus& stream) {
-  std::string text = fmt::format("samples      {} fresh, {} echoed, in {} batches\n",
-                                 stream.samples_fresh(), stream.samples_echoed(), stream.batches());
+  std::string text =
+      fmt::format("samples      {} fresh, {} echoed, in {}\n", stream.samples_fresh(),
+                  stream.samples_echoed(), quantity(stream.batches(), "batch"));
   if (stream.upstream_downstream_ratio() > 0) {
     text += fmt::format("R            {:.2f} (time before the echo point over time after it)\n",
                         stream.upstream_downstream_ratio());
@@ -150,9 +151,10 @@ std::string streams_json(const std::vector<v1::StreamStatus>& streams) {
 std::string stream_text(const v1::StreamStatus& stream) {
   std::string text = fmt::format("stream       {}: {}{}{}\n", stream.name(), stream.state(),
                                  stream.error().empty() ? "" : ": ", stream.error());
-  text += fmt::format("data         {} records in {} shards\n", stream.records(), stream.shards());
-  text += fmt::format("epoch        {} rows, {} batches of {}\n", stream.rows_per_epoch(),
-                      stream.batches_per_epoch(), stream.batch_size());
+  text += fmt::format("data         {} in {}\n", quantity(stream.records(), "record"),
+                      quantity(stream.shards(), "shard"));
+  text += fmt::format("epoch        {}, {} of {}\n", quantity(stream.rows_per_epoch(), "row"),
+                      quantity(stream.batches_per_epoch(), "batch"), stream.batch_size());
   text += fmt::format("echo         {}\n", echo_text(stream));
   text += fmt::format("memory       {}\n", config::format_bytes(stream.memory_bytes()));
   text += fmt::format("fingerprint  {}, seed {}\n", stream.fingerprint(), stream.seed());

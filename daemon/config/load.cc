@@ -67,6 +67,26 @@ void fill_folders(v1::Daemon& daemon) {
   if (daemon.state_dir().empty()) daemon.set_state_dir(default_state_dir());
 }
 
+Result<PlacedConfig> parse_placed(std::string_view text, const std::string& name,
+                                  const std::vector<std::string>& overrides) {
+  ECHOLINE_ASSIGN(const YAML::Node root, parse_yaml(text, name));
+  PlacedConfig placed{std::make_unique<v1::Config>(), Places(name)};
+  v1::Config& config = *placed.config;
+  Places& places = placed.places;
+  try {
+    ECHOLINE_TRY(Reader(name, true, places).read_message(root, config));
+    for (const std::string& one : overrides) ECHOLINE_TRY(apply_override(one, config, places));
+  } catch (const YAML::Exception& error) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("{}: not readable as YAML: {}", name, error.msg));
+  }
+  ECHOLINE_TRY(complete(config, places));
+  ECHOLINE_TRY(check_metrics_address(config.daemon(), places));
+  ECHOLINE_TRY(check_streams(config, places));
+  fill_folders(*config.mutable_daemon());
+  return placed;
+}
+
 }  // namespace
 
 Status check_stream_name(std::string_view name) {
@@ -84,27 +104,20 @@ Status check_stream_name(std::string_view name) {
 
 Result<v1::Config> parse_config(std::string_view text, const std::string& name,
                                 const std::vector<std::string>& overrides) {
-  ECHOLINE_ASSIGN(const YAML::Node root, parse_yaml(text, name));
-  v1::Config config;
-  Places places(name);
-  try {
-    ECHOLINE_TRY(Reader(name, true, places).read_message(root, config));
-    for (const std::string& one : overrides) ECHOLINE_TRY(apply_override(one, config, places));
-  } catch (const YAML::Exception& error) {
-    return Status(Code::kInvalidArgument,
-                  fmt::format("{}: not readable as YAML: {}", name, error.msg));
-  }
-  ECHOLINE_TRY(complete(config, places));
-  ECHOLINE_TRY(check_metrics_address(config.daemon(), places));
-  ECHOLINE_TRY(check_streams(config, places));
-  fill_folders(*config.mutable_daemon());
-  return config;
+  ECHOLINE_ASSIGN(const PlacedConfig placed, parse_placed(text, name, overrides));
+  return std::move(*placed.config);
 }
 
 Result<v1::Config> load_config_file(const std::string& path,
                                     const std::vector<std::string>& overrides) {
+  ECHOLINE_ASSIGN(const PlacedConfig placed, load_placed_config_file(path, overrides));
+  return std::move(*placed.config);
+}
+
+Result<PlacedConfig> load_placed_config_file(const std::string& path,
+                                             const std::vector<std::string>& overrides) {
   ECHOLINE_ASSIGN(const std::string text, read_text(path));
-  return parse_config(text, path, overrides);
+  return parse_placed(text, path, overrides);
 }
 
 Status complete_stream(const std::string& name, v1::Stream& stream) {

@@ -2,11 +2,13 @@
 // Pure functions but for reading the file; any thread may call them.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
+#include "config/places.h"
 #include "echoline/v1/config.pb.h"
 
 namespace echoline::config {
@@ -19,6 +21,14 @@ Result<v1::Config> load_config_file(const std::string& path,
 // The same for a text; `name` stands in the errors.
 Result<v1::Config> parse_config(std::string_view text, const std::string& name,
                                 const std::vector<std::string>& overrides = {});
+
+// A configuration and where its values stood, for errors that are found later.
+struct PlacedConfig {
+  std::unique_ptr<v1::Config> config;  // not moved: `places` knows its messages by their addresses
+  Places places;
+};
+Result<PlacedConfig> load_placed_config_file(const std::string& path,
+                                             const std::vector<std::string>& overrides = {});
 
 // Checks a stream that came as a message (over the control socket) and fills in its defaults.
 Status complete_stream(const std::string& name, v1::Stream& stream);

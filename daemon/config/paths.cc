@@ -17,6 +17,7 @@ std::string variable(const char* name) {
 }  // namespace
 
 std::string default_runtime_dir() {
+  if (std::string folder = variable("ECHOLINE_RUNTIME_DIR"); !folder.empty()) return folder;
   if (const std::string folder = variable("XDG_RUNTIME_DIR"); !folder.empty()) {
     return folder + "/echoline";
   }

@@ -6,7 +6,8 @@
 
 namespace echoline::config {
 
-// $XDG_RUNTIME_DIR/echoline; else /run/echoline for root, /tmp/echoline-UID for others.
+// $ECHOLINE_RUNTIME_DIR, as for trainers; else $XDG_RUNTIME_DIR/echoline; else /run/echoline for
+// root, /tmp/echoline-UID for others.
 std::string default_runtime_dir();
 // $STATE_DIRECTORY (systemd); else /var/lib/echoline for root, $XDG_STATE_HOME/echoline or
 // ~/.local/state/echoline for others.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "base/status.h"
 #include "base/unique_fd.h"
@@ -23,6 +24,7 @@ struct Connection {
   engine::Peer peer;
   Standing standing = Standing::kArrived;
   std::uint64_t deadline_ns = 0;  // while kArrived
+  std::string reads = {};         // "stream photos as job default rank 0"; from kAsking on
 };
 
 // Who is at the other end, as the kernel says.

@@ -60,6 +60,8 @@ class DoorLoop {
   void deliver_notice(std::uint64_t id, const shm::Notice& notice);
   // A log line about a trainer; at most a few a second, for a hostile one could fill the log.
   void complain(const Connection& connection, std::string_view what);
+  // Two trainers at one rank of one job are allowed, and mostly a mistake.
+  void tell_of_twin(std::uint64_t id, const Connection& connection);
   // Says why and closes; the engine isn't told.
   void refuse(std::uint64_t id, const Status& why);
   void close(std::uint64_t id);

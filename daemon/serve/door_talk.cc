@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/quantity.h"
 #include "serve/door_loop.h"
 #include "serve/door_message.h"
 
@@ -16,14 +17,19 @@ namespace {
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
 constexpr std::uint64_t kComplaintsMax = 5;
 
+std::string reader_name(const shm::AttachRequest& request) {
+  return fmt::format("stream {} as job {} rank {}", shm::text(request.stream),
+                     shm::text(request.job), request.rank);
+}
+
 }  // namespace
 
 void DoorLoop::complain(const Connection& connection, std::string_view what) {
   const std::uint64_t now_ns = monotonic_ns();
   if (now_ns >= complaints_since_ns_ + kSecondNs) {
     if (complaints_ > kComplaintsMax)
-      log_warning("door", "{} more lines about trainers were left out",
-                  complaints_ - kComplaintsMax);
+      log_warning("door", "{} about trainers left out",
+                  quantity(complaints_ - kComplaintsMax, "more line"));
     complaints_since_ns_ = now_ns;
     complaints_ = 0;
   }
@@ -59,6 +65,7 @@ void DoorLoop::ask(std::uint64_t id, Connection& connection, std::span<const std
                              "user " + std::to_string(connection.peer.uid) + " has " +
                                  std::to_string(kPerUserMax) + " trainers attached; detach some"));
   connection.standing = Standing::kAsking;
+  connection.reads = reader_name(request.value());
   handler_.attach(id, request.value(), connection.peer,
                   [outbox = outbox_, id](Result<engine::Attachment> attachment) {
                     outbox->reply(id, attachment);
@@ -92,11 +99,22 @@ void DoorLoop::deliver_reply(std::uint64_t id, const Reply& reply) {
   const Status sent =
       reply.grant.ok() ? send_grant(socket, reply.grant.value()) : reply.grant.status();
   found->second.standing = Standing::kAttached;
-  if (sent.ok()) return;
+  if (sent.ok()) return tell_of_twin(id, found->second);
   complain(found->second, sent.message());
   const shm::AttachReply refusal = make_reply(sent);
   (void)send_bytes(socket, std::as_bytes(std::span(&refusal, 1)));
   close(id);
+}
+
+void DoorLoop::tell_of_twin(std::uint64_t id, const Connection& connection) {
+  const auto twin = std::find_if(connections_.begin(), connections_.end(), [&](const auto& entry) {
+    return entry.first != id && entry.second.standing == Standing::kAttached &&
+           entry.second.reads == connection.reads;
+  });
+  if (twin == connections_.end()) return;
+  complain(connection, fmt::format("reads {}, as process {} does already: each of them gets every "
+                                   "batch; name another job or rank if that is not meant",
+                                   connection.reads, twin->second.peer.pid));
 }
 
 void DoorLoop::deliver_notice(std::uint64_t id, const shm::Notice& notice) {

@@ -11,60 +11,59 @@ enum class MetricKind { kCounter, kGauge };
 
 struct MetricInfo {
   std::string_view name;
-  MetricKind kind;
   std::string_view labels;  // comma separated
   std::string_view help;
+
+  // By Prometheus' convention the name of a counter says that it is one.
+  constexpr MetricKind kind() const {
+    return name.ends_with("_total") ? MetricKind::kCounter : MetricKind::kGauge;
+  }
 };
 
 inline constexpr auto kMetrics = std::to_array<MetricInfo>({
-    {"echoline_build_info", MetricKind::kGauge, "version",
-     "Always 1; the label names the version."},
-    {"echoline_batches_total", MetricKind::kCounter, "stream", "Batches published."},
-    {"echoline_cache_requests_total", MetricKind::kCounter, "stream,level,outcome",
+    {"echoline_build_info", "version", "Always 1; the label names the version."},
+    {"echoline_batches_total", "stream", "Batches published."},
+    {"echoline_cache_requests_total", "stream,level,outcome",
      "Records looked up in a cache level (memory), by outcome: hit or miss."},
-    {"echoline_consumer_batches_total", MetricKind::kCounter, "stream,consumer",
+    {"echoline_consumer_batches_total", "stream,consumer",
      "Batches released by a trainer; consumer is job/rank."},
-    {"echoline_consumer_wait_seconds_total", MetricKind::kCounter, "stream,consumer,cause",
+    {"echoline_consumer_wait_seconds_total", "stream,consumer,cause",
      "Time a trainer waited for a batch, by who it is charged to: fetch, prep, publish, peer (a "
      "slower job or rank) or daemon."},
-    {"echoline_consumers", MetricKind::kGauge, "stream", "Trainers attached."},
-    {"echoline_door_connections", MetricKind::kGauge, "",
-     "Connections to the door, attached or about to."},
-    {"echoline_echo_factor", MetricKind::kGauge, "stream", "Uses of each item, in the mean."},
-    {"echoline_first_batch_seconds", MetricKind::kGauge, "stream",
+    {"echoline_consumers", "stream", "Trainers attached."},
+    {"echoline_door_connections", "", "Connections to the door, attached or about to."},
+    {"echoline_echo_factor", "stream", "Uses of each item, in the mean."},
+    {"echoline_first_batch_seconds", "stream",
      "Time from the stream's creation to its first batch; absent before it."},
-    {"echoline_memory_budget_bytes", MetricKind::kGauge, "",
+    {"echoline_memory_budget_bytes", "",
      "What daemon.memory allows for rings, windows, caches and read-ahead together."},
-    {"echoline_memory_bytes", MetricKind::kGauge, "use",
+    {"echoline_memory_bytes", "use",
      "Memory of all streams by use: ring, window (decoded samples kept for their next use), "
      "encoded "
      "(records read ahead or kept encoded) and cache."},
-    {"echoline_memory_reserved_bytes", MetricKind::kGauge, "",
+    {"echoline_memory_reserved_bytes", "",
      "Bytes of the budget that streams and passes have reserved."},
-    {"echoline_passes", MetricKind::kGauge, "stream",
-     "Passes: groups of jobs that share each prepared batch."},
-    {"echoline_records_bad_total", MetricKind::kCounter, "stream,reason",
+    {"echoline_passes", "stream", "Passes: groups of jobs that share each prepared batch."},
+    {"echoline_records_bad_total", "stream,reason",
      "Records that could not be decoded and were replaced."},
-    {"echoline_ring_slots", MetricKind::kGauge, "stream,rank,state",
+    {"echoline_ring_slots", "stream,rank,state",
      "Slots of the stream's rings: free, filling or published. One ring serves all ranks, so rank "
      "is \"all\"."},
-    {"echoline_samples_total", MetricKind::kCounter, "stream,kind",
+    {"echoline_samples_total", "stream,kind",
      "Rows published: fresh (first use in its epoch) or echoed."},
-    {"echoline_source_bytes_total", MetricKind::kCounter, "stream,scheme",
-     "Bytes read from storage."},
-    {"echoline_source_requests_in_flight", MetricKind::kGauge, "stream,scheme",
-     "Requests to storage under way."},
-    {"echoline_source_requests_total", MetricKind::kCounter, "stream,scheme,outcome",
+    {"echoline_source_bytes_total", "stream,scheme", "Bytes read from storage."},
+    {"echoline_source_requests_in_flight", "stream,scheme", "Requests to storage under way."},
+    {"echoline_source_requests_total", "stream,scheme,outcome",
      "Requests to storage by outcome: ok, retried or failed."},
-    {"echoline_stage_seconds_total", MetricKind::kCounter, "stream,stage,state",
+    {"echoline_stage_seconds_total", "stream,stage,state",
      "Time of a stage's threads (fetch, prep, publish) by state: busy, starved (no input) or "
      "blocked (no room for output)."},
-    {"echoline_stream_ready", MetricKind::kGauge, "stream", "1 when trainers can attach, else 0."},
-    {"echoline_stream_records", MetricKind::kGauge, "stream", "Records of the data set."},
-    {"echoline_upstream_downstream_ratio", MetricKind::kGauge, "stream",
+    {"echoline_stream_ready", "stream", "1 when trainers can attach, else 0."},
+    {"echoline_stream_records", "stream", "Records of the data set."},
+    {"echoline_upstream_downstream_ratio", "stream",
      "The echoing paper's R: time upstream of the echo point for one batch over time downstream of "
      "it; absent while unknown. Echo helps when it is above 1."},
-    {"echoline_workers", MetricKind::kGauge, "", "CPU worker threads, shared by all streams."},
+    {"echoline_workers", "", "CPU worker threads, shared by all streams."},
 });
 
 }  // namespace echoline::serve

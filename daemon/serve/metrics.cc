@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "serve/metric_list.h"
 #include "serve/version.h"
 
@@ -20,10 +21,6 @@ namespace {
 using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
-
-constexpr double kSecondsPerNs = 1e-9;
-
-double seconds(std::uint64_t ns) { return static_cast<double>(ns) * kSecondsPerNs; }
 
 std::vector<std::string> label_names(std::string_view list) {
   std::vector<std::string> names;
@@ -48,7 +45,7 @@ class Families {
     ECHOLINE_CHECK(names.size() == labels.size());
     ClientMetric metric;
     for (std::size_t i = 0; i < names.size(); ++i) metric.label.push_back({names[i], labels[i]});
-    const bool counter = info->kind == MetricKind::kCounter;
+    const bool counter = info->kind() == MetricKind::kCounter;
     (counter ? metric.counter.value : metric.gauge.value) = value;
     MetricFamily& family = families_[std::string(name)];
     family.name = name;
@@ -76,20 +73,30 @@ class Families {
 void add_stages(const engine::StreamStats& stream, Families& families) {
   constexpr std::string_view kName = "echoline_stage_seconds_total";
   for (const engine::StageStats& stage : stream.stages) {
-    families.add(kName, {stream.name, stage.stage, "busy"}, seconds(stage.busy_ns));
-    families.add(kName, {stream.name, stage.stage, "starved"}, seconds(stage.starved_ns));
-    families.add(kName, {stream.name, stage.stage, "blocked"}, seconds(stage.blocked_ns));
+    families.add(kName, {stream.name, stage.stage, "busy"}, to_seconds(stage.busy_ns));
+    families.add(kName, {stream.name, stage.stage, "starved"}, to_seconds(stage.starved_ns));
+    families.add(kName, {stream.name, stage.stage, "blocked"}, to_seconds(stage.blocked_ns));
   }
 }
 
-void add_consumers(const engine::StreamStats& stream, Families& families) {
+// By "job/rank". Two trainers may attach as one: a series that came twice would spoil the scrape.
+std::map<std::string, engine::ConsumerStats> by_name(const engine::StreamStats& stream) {
+  std::map<std::string, engine::ConsumerStats> sums;
   for (const engine::ConsumerStats& consumer : stream.consumers) {
-    const std::string name = fmt::format("{}/{}", consumer.job, consumer.rank);
-    families.add("echoline_consumer_batches_total", {stream.name, name}, consumer.batches);
-    for (std::size_t cause = 0; cause < consumer.wait_ns.size(); ++cause) {
+    engine::ConsumerStats& sum = sums[fmt::format("{}/{}", consumer.job, consumer.rank)];
+    sum.batches += consumer.batches;
+    for (std::size_t i = 0; i < sum.wait_ns.size(); ++i) sum.wait_ns[i] += consumer.wait_ns[i];
+  }
+  return sums;
+}
+
+void add_consumers(const engine::StreamStats& stream, Families& families) {
+  for (const auto& [name, sum] : by_name(stream)) {
+    families.add("echoline_consumer_batches_total", {stream.name, name}, sum.batches);
+    for (std::size_t cause = 0; cause < sum.wait_ns.size(); ++cause) {
       families.add("echoline_consumer_wait_seconds_total",
                    {stream.name, name, engine::kWaitCauseNames[cause]},
-                   seconds(consumer.wait_ns[cause]));
+                   to_seconds(sum.wait_ns[cause]));
     }
   }
   families.add("echoline_consumers", {stream.name}, std::uint64_t{stream.consumers.size()});

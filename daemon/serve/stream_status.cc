@@ -3,10 +3,10 @@
 
 #include <numeric>
 
+#include "base/clock.h"
+
 namespace echoline::serve {
 namespace {
-
-double seconds(std::uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 void fill_field(const decode::FieldType& type, v1::Field& field) {
   field.set_name(type.name);
@@ -24,14 +24,14 @@ void fill_consumer(const engine::ConsumerStats& stats, v1::Consumer& consumer) {
   consumer.set_step(stats.batch_size == 0 ? 0 : stats.row / stats.batch_size);
   consumer.set_batches(stats.batches);
   consumer.set_wait_seconds(
-      seconds(std::accumulate(stats.wait_ns.begin(), stats.wait_ns.end(), std::uint64_t{0})));
+      to_seconds(std::accumulate(stats.wait_ns.begin(), stats.wait_ns.end(), std::uint64_t{0})));
 }
 
 void fill_stage(const engine::StageStats& stats, v1::Stage& stage) {
   stage.set_name(stats.stage);
-  stage.set_busy_seconds(seconds(stats.busy_ns));
-  stage.set_starved_seconds(seconds(stats.starved_ns));
-  stage.set_blocked_seconds(seconds(stats.blocked_ns));
+  stage.set_busy_seconds(to_seconds(stats.busy_ns));
+  stage.set_starved_seconds(to_seconds(stats.starved_ns));
+  stage.set_blocked_seconds(to_seconds(stats.blocked_ns));
 }
 
 void fill_counts(const engine::StreamStats& stats, v1::StreamStatus& status) {

@@ -13,6 +13,7 @@ namespace echoline::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 TEST(LatencyCounts, give_quantiles_to_one_percent) {
   LatencyCounts counts;
@@ -45,6 +46,13 @@ TEST(ReadReport, has_the_promised_keys_in_one_line) {
   EXPECT_EQ(json["wait_seconds"], 0.5);
   EXPECT_NEAR(json["next_p50_us"].get<double>(), 1.0, 0.01);
   EXPECT_EQ(report.json().find('\n'), std::string::npos);
+}
+
+TEST(ReadReport, of_one_batch_does_not_say_batches) {
+  ReadReport report;
+  report.batches = report.samples = 1;
+  EXPECT_THAT(report.text(), StartsWith("1 batch, 1 sample (0 fresh), "));
+  EXPECT_THAT(ReadReport().text(), StartsWith("0 batches, 0 samples "));
 }
 
 TEST(ReadReport, of_nothing_has_no_division_by_zero) {

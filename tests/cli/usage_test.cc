@@ -15,6 +15,7 @@ namespace echoline::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 TEST(Usage, that_is_wrong_ends_with_2_and_says_so_on_stderr) {
@@ -35,6 +36,26 @@ TEST(Usage, that_is_wrong_ends_with_2_and_says_so_on_stderr) {
     const CommandResult result = run_command(arguments);
     EXPECT_EQ(result.status, 2) << ::testing::PrintToString(arguments);
     EXPECT_NE(result.err, "");
+  }
+}
+
+TEST(Usage, of_a_name_that_is_misspelt_tells_the_nearest_one) {
+  const std::string misspelt = run_command({"shw", "train"}).err;
+  EXPECT_THAT(misspelt,
+              StartsWith("echoline: there is no command 'shw'; commands: check, index, "));
+  EXPECT_THAT(misspelt, HasSubstr("pack; did you mean 'show'?"));
+  EXPECT_THAT(run_command({"foo"}).err, HasSubstr("no command 'foo'; commands: check, index, "));
+  EXPECT_THAT(run_command({"foo"}).err, Not(HasSubstr("did you mean")));
+  EXPECT_THAT(run_command({"--versoin"}).err, HasSubstr("did you mean '--version'?"));
+  EXPECT_THAT(run_command({"list", "--josn"}).err, StartsWith("echoline list: "));
+  EXPECT_THAT(run_command({"list", "--josn"}).err, HasSubstr("did you mean '--json'?"));
+}
+
+TEST(Usage, without_a_command_lists_the_commands) {
+  const CommandResult result = run_command({});
+  EXPECT_THAT(result.err, StartsWith("echoline: which command?"));
+  for (const char* command : {"check", "index", "list", "show", "read", "pack"}) {
+    EXPECT_THAT(result.err, HasSubstr(std::string("\n  ") + command));
   }
 }
 
@@ -86,6 +107,7 @@ TEST(RuntimeFolder, of_daemon_and_trainers_is_the_same_in_a_session) {
   EXPECT_EQ(runtime_dir_of(""), config::default_runtime_dir());
   ::setenv("ECHOLINE_RUNTIME_DIR", "/tmp/elsewhere", 1);
   EXPECT_EQ(runtime_dir_of(""), "/tmp/elsewhere");
+  EXPECT_EQ(config::default_runtime_dir(), "/tmp/elsewhere");
   EXPECT_EQ(runtime_dir_of("/given"), "/given");
   ::unsetenv("ECHOLINE_RUNTIME_DIR");
   ::unsetenv("XDG_RUNTIME_DIR");

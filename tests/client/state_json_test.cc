@@ -100,6 +100,22 @@ TEST(StateJson, AStateOfALaterVersionIsNamed) {
   const Error error = parse_state(with("\"version\":1", "\"version\":2"), read);
   EXPECT_EQ(error.code(), ECHOLINE_VERSION_MISMATCH);
   EXPECT_THAT(error.text(), testing::HasSubstr("version 2"));
+  const Error more = parse_state("{\"version\":2,\"lanes\":[]}", read);
+  EXPECT_THAT(more.text(), testing::HasSubstr("version 2"));
+}
+
+TEST(StateJson, AKeyThatIsMissingStrangeOrWrittenTwiceIsNamed) {
+  const std::pair<std::string, std::string> wrong[] = {
+      {"{}", "lacks version, plan_version, fingerprint"},
+      {with("\"row\":64,", ""), "lacks row"},
+      {"{\"a\":1}", "has a key 'a', the keys of a state are version, plan_version"},
+      {with("\"row\":64", "\"row\":64,\"row\":64"), "has the key 'row' twice"},
+      {with("\"row\":64", "\"row\":\"many\""), "value of its key 'row'"},
+  };
+  for (const auto& [text, said] : wrong) {
+    State read;
+    EXPECT_THAT(parse_state(text, read).text(), testing::HasSubstr(said)) << text;
+  }
 }
 
 TEST(StateJson, AMistakeIsPlacedByItsByte) {

@@ -174,6 +174,17 @@ TEST(Config, takes_folders_from_the_environment_where_none_is_written) {
   EXPECT_EQ(config.daemon().state_dir(), "/tmp/of-a-service");
 }
 
+TEST(Config, puts_the_runtime_folder_of_the_environment_between_its_own_and_the_sessions) {
+  ::setenv("XDG_RUNTIME_DIR", "/tmp/of-a-user", 1);
+  ::setenv("ECHOLINE_RUNTIME_DIR", "/tmp/chosen", 1);
+  const v1::Config silent = parsed("daemon: {workers: 2}\n");
+  const v1::Config written = parsed("daemon: {runtime_dir: /tmp/written}\n");
+  ::unsetenv("ECHOLINE_RUNTIME_DIR");
+  ::unsetenv("XDG_RUNTIME_DIR");
+  EXPECT_EQ(silent.daemon().runtime_dir(), "/tmp/chosen");
+  EXPECT_EQ(written.daemon().runtime_dir(), "/tmp/written");
+}
+
 TEST(StreamMessage, is_checked_and_completed_like_one_from_a_file) {
   v1::Stream stream = parsed(stream_with(kDecode)).streams().at("a");
   EXPECT_TRUE(complete_stream("b", stream).ok());

@@ -66,6 +66,31 @@ TEST_F(OpenDoor, ATrainerGetsItsReplyWithTwoDescriptorsOfItsOwn) {
   EXPECT_EQ(door_->connection_count(), 1U);
 }
 
+TEST_F(OpenDoor, ASecondTrainerAtARankIsServedAndNamedInTheLog) {
+  testing::internal::CaptureStderr();
+  const Knock first = knock();
+  ASSERT_TRUE(first.send(good_request()));
+  EXPECT_EQ(first.hear().descriptors.size(), 2U);
+  shm::AttachRequest neighbour = good_request();
+  neighbour.rank = 1;
+  neighbour.world_size = 2;
+  const Knock other_rank = knock();
+  ASSERT_TRUE(other_rank.send(neighbour));
+  EXPECT_EQ(other_rank.hear().descriptors.size(), 2U);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+
+  testing::internal::CaptureStderr();
+  const Knock second = knock();
+  ASSERT_TRUE(second.send(good_request()));
+  EXPECT_EQ(second.hear().descriptors.size(), 2U);
+  door_.reset();
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find("reads stream photos as job default rank 0, as process " +
+                     std::to_string(getpid()) + " does already"),
+            std::string::npos)
+      << log;
+}
+
 TEST_F(OpenDoor, ARefusalOfTheEngineReachesTheTrainerAndIsNotWithdrawn) {
   engine_.on_attach = [](std::uint64_t, const engine::ReplyFunction& reply) {
     reply(Status(Code::kNotFound, "no stream 'photos'; there are: faces"));

@@ -40,10 +40,10 @@ class Installation(InFolder):
         super().setUp()
         self.prefix = self.folder / "prefix"
         run("cmake", "--install", options.build_dir, "--prefix", self.prefix)
-        self.library = next(self.prefix.rglob("libecholine.so")).parent
+        self.lib_folder = next(self.prefix.rglob("libecholine.so")).parent
         # An installation outside the system's folders is found by a path of the user's.
-        self.environment = {**os.environ, "LD_LIBRARY_PATH": str(self.library),
-                            "PKG_CONFIG_PATH": str(self.library / "pkgconfig")}
+        self.environment = {**os.environ, "LD_LIBRARY_PATH": str(self.lib_folder),
+                            "PKG_CONFIG_PATH": str(self.lib_folder / "pkgconfig")}
 
     def compilers(self):
         pairs = [("gcc", "g++"), ("clang", "clang++")]
@@ -76,7 +76,7 @@ class Installation(InFolder):
             self.assertIn(str(self.folder), said)
 
     def test_the_library_needs_only_the_systems_own_libraries(self):
-        needed = run("ldd", next(self.library.glob("libecholine.so.*")))
+        needed = run("ldd", next(self.lib_folder.glob("libecholine.so.*")))
         for name in ("protobuf", "grpc", "curl", "absl"):
             self.assertNotIn(name, needed)
 

@@ -102,6 +102,17 @@ TEST_F(PackTest, IdxCanBecomePng) {
   EXPECT_THAT(packed().cut(0).fields.at("png"), testing::StartsWith("\x89PNG\r\n"));
 }
 
+TEST_F(PackTest, LabelsBeforeImagesAreCalledSoWithOrWithoutPng) {
+  write_digits();
+  options_.inputs = {path("labels"), path("images.gz")};
+  for (const bool png : {false, true}) {
+    options_.png = png;
+    const auto packed = pack(options_);
+    ASSERT_FALSE(packed.ok());
+    EXPECT_THAT(packed.status().message(), testing::HasSubstr("images come first"));
+  }
+}
+
 TEST_F(PackTest, FoldersKeepFilesAndClassIds) {
   write("d/b/1.JPG", "one");
   write("d/a/2.png", "two");

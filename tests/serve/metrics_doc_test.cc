@@ -47,7 +47,7 @@ std::string page() {
   std::string text = kHead;
   for (const MetricInfo& metric : kMetrics) {
     text += "| `" + std::string(metric.name) + "` | " +
-            (metric.kind == MetricKind::kCounter ? "counter" : "gauge") + " | " +
+            (metric.kind() == MetricKind::kCounter ? "counter" : "gauge") + " | " +
             labels_text(metric.labels) + " | " + std::string(metric.help) + " |\n";
   }
   return text + kTail;

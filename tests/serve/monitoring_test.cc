@@ -61,6 +61,18 @@ TEST_F(Monitoring, drops_the_series_of_a_stream_that_is_gone) {
   EXPECT_THAT(get("/metrics").body, Not(HasSubstr("stream=\"other\"")));
 }
 
+TEST_F(Monitoring, counts_two_trainers_at_one_rank_in_one_series) {
+  engine::StreamStats twins = MemoryEngine::full_stats("twins");
+  twins.consumers.push_back(twins.consumers.front());
+  engine_.set_stream(twins);
+  const std::string text = get("/metrics").body;
+  const std::string series =
+      "echoline_consumer_batches_total{stream=\"twins\",consumer=\"default/0\"} ";
+  EXPECT_THAT(text, HasSubstr(series + "42\n"));
+  EXPECT_EQ(text.find(series), text.rfind(series));
+  EXPECT_THAT(text, HasSubstr("echoline_consumers{stream=\"twins\"} 2"));
+}
+
 TEST_F(Monitoring, is_healthy_while_it_answers) { EXPECT_EQ(get("/healthz").status, 200); }
 
 TEST_F(Monitoring, is_ready_when_every_stream_is_and_not_while_draining) {
@@ -114,7 +126,8 @@ TEST(MetricList, is_sorted_into_names_with_base_units_and_every_one_is_exported)
   for (const MetricInfo& metric : kMetrics) {
     const std::string name(metric.name);
     EXPECT_THAT(text, HasSubstr("# HELP " + name + " "));
-    EXPECT_EQ(metric.kind == MetricKind::kCounter, name.ends_with("_total")) << name;
+    const bool counter = metric.kind() == MetricKind::kCounter;
+    EXPECT_THAT(text, HasSubstr("# TYPE " + name + (counter ? " counter\n" : " gauge\n")));
     EXPECT_TRUE(metric.help.ends_with('.')) << name;
   }
 }

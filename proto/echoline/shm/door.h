@@ -83,14 +83,16 @@ struct Notice {
   char message[kTextBytes];
 };
 
+// What a field of text holds before its first zero, all of it if it has none. The view lives as
+// long as the message.
+template <std::size_t N>
+std::string_view text(const char (&field)[N]) {
+  const std::string_view all(field, N);
+  return all.substr(0, all.find('\0'));
+}
+
 static_assert(std::is_trivially_copyable_v<AttachRequest> && sizeof(AttachRequest) == 1368);
 static_assert(std::is_trivially_copyable_v<AttachReply> && sizeof(AttachReply) == 2096);
 static_assert(std::is_trivially_copyable_v<Notice> && sizeof(Notice) == 1040);
-
-// What stands in a field of text: up to its first zero, or all of it.
-template <std::size_t N>
-std::string_view text(const char (&field)[N]) {
-  return std::string_view(field, N).substr(0, std::string_view(field, N).find('\0'));
-}
 
 }  // namespace echoline::shm

@@ -1,0 +1,87 @@
+#include "cli/checked_text.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/quantity.h"
+#include "config/pipeline.h"
+#include "config/values.h"
+
+namespace echoline::cli {
+namespace {
+
+std::string echo_text(const v1::Stream& stream) {
+  const config::EchoPlace place = config::echo_place(stream);
+  if (place == config::EchoPlace::kNone) return "no echo";
+  return fmt::format("{} echo x {}, window {}", config::to_string(place),
+                     config::format_thousandths(config::echo_factor(stream)),
+                     config::echo_step(stream)->window());
+}
+
+std::string stream_text(const std::string& file, const Checked& checked) {
+  if (!checked.looked) return "  data: not looked at\n";
+  if (!checked.indexed) {
+    return fmt::format(
+        "  data: there; epoch and memory are known when indexed; run 'echoline index {}'\n", file);
+  }
+  const Memory& memory = checked.memory;
+  return fmt::format(
+      "  epoch: {}, {}, {}\n  memory: {} (ring {}, read-ahead {}, echo window {}, cache {})\n",
+      quantity(checked.records, "record"), quantity(checked.rows, "row"),
+      quantity(checked.batches, "batch"), config::format_bytes(memory.total()),
+      config::format_bytes(memory.ring), config::format_bytes(memory.read_ahead),
+      config::format_bytes(memory.window), config::format_bytes(memory.cache));
+}
+
+nlohmann::ordered_json stream_json(const Checked& checked) {
+  nlohmann::ordered_json line = {
+      {"echo_point", std::string(config::to_string(config::echo_place(*checked.stream)))},
+      {"echo_factor", config::echo_factor(*checked.stream) / 1000.0},
+      {"batch_size", config::batch_step(*checked.stream).size()},
+      {"data_seen", checked.looked},
+      {"indexed", checked.indexed}};
+  if (!checked.indexed) return line;
+  line["records"] = checked.records;
+  line["rows_per_epoch"] = checked.rows;
+  line["batches_per_epoch"] = checked.batches;
+  line["memory_bytes"] = {{"ring", checked.memory.ring},
+                          {"read_ahead", checked.memory.read_ahead},
+                          {"window", checked.memory.window},
+                          {"cache", checked.memory.cache}};
+  return line;
+}
+
+}  // namespace
+
+std::uint64_t total_bytes(const CheckedStreams& all) {
+  std::uint64_t bytes = 0;
+  for (const auto& [name, checked] : all) bytes += checked.memory.total();
+  return bytes;
+}
+
+std::string checked_text(const std::string& file, const v1::Daemon& daemon,
+                         const CheckedStreams& all) {
+  std::string text = fmt::format("{}: ok\n", file);
+  for (const auto& [name, checked] : all) {
+    text += fmt::format("stream {}: {}, batches of {}\n", name, echo_text(*checked.stream),
+                        config::batch_step(*checked.stream).size());
+    text += stream_text(file, checked);
+  }
+  const bool whole =
+      std::all_of(all.begin(), all.end(), [](const auto& stream) { return stream.second.indexed; });
+  return text + fmt::format("memory: {}{} of {} (daemon.memory)\n", whole ? "" : "known so far ",
+                            config::format_bytes(total_bytes(all)),
+                            config::format_bytes(daemon.memory()));
+}
+
+std::string checked_json(const v1::Daemon& daemon, const CheckedStreams& all) {
+  nlohmann::ordered_json document = {{"memory_budget_bytes", daemon.memory()},
+                                     {"memory_needed_bytes", total_bytes(all)}};
+  document["streams"] = nlohmann::ordered_json::object();
+  for (const auto& [name, checked] : all) document["streams"][name] = stream_json(checked);
+  return document.dump() + "\n";
+}
+
+}  // namespace echoline::cli

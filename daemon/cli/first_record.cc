@@ -1,0 +1,61 @@
+#include "cli/first_record.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "augment/chain.h"
+#include "config/pipeline.h"
+#include "decode/decoder.h"
+#include "record/listing.h"
+#include "record/tar_scan.h"
+#include "record/webdataset.h"
+
+namespace echoline::cli {
+namespace {
+
+// As many as a daemon tries at its start.
+constexpr std::size_t kRecordsMax = 8;
+constexpr int kWindowsMax = 64;
+constexpr std::uint64_t kWindowBytes = 128 << 10;
+
+// The last record in the table may be one that goes on.
+Result<record::RecordTable> first_records(const source::ObjectInfo& shard, source::Source& source) {
+  record::TarScan scan(shard.bytes);
+  for (int i = 0; i < kWindowsMax && !scan.done() && scan.table().size() < kRecordsMax; ++i) {
+    const std::uint64_t left = shard.bytes - scan.position();
+    const std::uint64_t bytes = std::min(left, std::max(kWindowBytes, scan.needed()));
+    ECHOLINE_ASSIGN(const std::vector<std::byte> window,
+                    record::read_bytes(source, shard, scan.position(), bytes));
+    if (Status taken = scan.take(window); !taken.ok()) {
+      return std::move(taken).with_context(shard.url);
+    }
+  }
+  return scan.take_table();
+}
+
+}  // namespace
+
+Status try_first_record(const v1::Stream& stream, const source::ObjectInfo& shard,
+                        source::Source& source) {
+  ECHOLINE_ASSIGN(const auto decoder, decode::Decoder::compile(config::decode_step(stream)));
+  ECHOLINE_TRY(augment::Chain::compile(stream, decoder->fields()).status());
+  ECHOLINE_ASSIGN(const record::RecordTable records, first_records(shard, source));
+  const std::unique_ptr<decode::Scratch> scratch = decoder->make_scratch();
+  decode::Sample sample;
+  record::Fields fields;
+  Status last;
+  for (std::size_t i = 0; i < std::min(records.size(), kRecordsMax); ++i) {
+    ECHOLINE_ASSIGN(const std::vector<std::byte> bytes,
+                    record::read_bytes(source, shard, records.offset[i], records.bytes[i]));
+    last = record::cut_tar_record(records.key(i), bytes, fields);
+    if (last.ok()) last = decoder->decode(fields, *scratch, sample);
+    if (last.ok()) return last;
+    last = std::move(last).with_context(fmt::format("{} in {}", records.key(i), shard.url));
+  }
+  return last;
+}
+
+}  // namespace echoline::cli

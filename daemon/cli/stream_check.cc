@@ -1,0 +1,100 @@
+#include "cli/stream_check.h"
+
+#include <filesystem>
+#include <string>
+
+#include "cli/first_record.h"
+#include "config/pipeline.h"
+#include "engine/open_stream.h"
+#include "record/detect.h"
+#include "record/listing.h"
+#include "record/local_file.h"
+#include "record/shard_index.h"
+#include "record/stored_index.h"
+#include "ring/ring.h"
+#include "source/source.h"
+
+namespace echoline::cli {
+namespace {
+
+// A store is asked about so many addresses of a stream whose index is not made yet.
+constexpr std::size_t kAddressesMax = 32;
+
+bool beside_first_shard(const v1::Read& read) {
+  const auto urls = source::expand_braces(read.url(0));
+  if (!urls.ok() || urls->empty()) return false;
+  const auto path = record::local_path(urls->front());
+  return path && std::filesystem::exists(*path + std::string(record::kShardIndexSuffix));
+}
+
+// Formats other than tar need no index; of tars it is in the state folder or beside the first
+// shard.
+bool index_is_known(const v1::Read& read, std::string_view format, const std::string& state_dir) {
+  return format != "webdataset" ||
+         std::filesystem::exists(record::stored_index_path(read, state_dir)) ||
+         beside_first_shard(read);
+}
+
+std::uint64_t batches_of(const v1::Stream& stream, std::uint64_t rows) {
+  const v1::Batch& batch = config::batch_step(stream);
+  const std::uint64_t whole = rows / batch.size();
+  return whole + (batch.last() != "drop" && rows % batch.size() != 0 ? 1 : 0);
+}
+
+Status measure(const std::string& name, const v1::Daemon& daemon, Checked& checked) {
+  const auto ignore = [](const Status&) {};
+  engine::MemoryBudget budget(daemon.memory());
+  engine::WorkerPool pool(1);
+  ECHOLINE_ASSIGN(
+      const engine::OpenedStream opened,
+      engine::open_stream(name, *checked.stream, daemon.state_dir(), pool, budget, {}, ignore));
+  const engine::StreamCore& core = *opened.core;
+  checked.indexed = true;
+  checked.records = core.data_set->index().record_count();
+  checked.rows = core.plan->rows_per_epoch();
+  checked.batches = batches_of(*checked.stream, checked.rows);
+  checked.memory.ring = ring::ring_bytes(core.ring_spec);
+  checked.memory.read_ahead = core.read_ahead_bytes;
+  checked.memory.window = core.window_floor_bytes;
+  checked.memory.cache = opened.cache.bytes();
+  return Status();
+}
+
+// The `read` step with no more of its addresses than a check asks for.
+Result<v1::Read> first_addresses(const v1::Read& read) {
+  v1::Read first = read;
+  first.clear_url();
+  for (const std::string& written : read.url()) {
+    ECHOLINE_ASSIGN(const std::vector<std::string> urls, source::expand_braces(written));
+    for (const std::string& url : urls) {
+      const bool local = record::local_path(url).has_value();
+      if (local || static_cast<std::size_t>(first.url_size()) < kAddressesMax) first.add_url(url);
+    }
+  }
+  return first;
+}
+
+}  // namespace
+
+Result<Checked> check_stream(const std::string& name, const v1::Stream& stream,
+                             const v1::Daemon& daemon) {
+  Checked checked;
+  checked.stream = &stream;
+  checked.looked = true;
+  const v1::Read& read = config::read_step(stream);
+  ECHOLINE_ASSIGN(const std::unique_ptr<source::Source> source, source::open_source(read));
+  ECHOLINE_ASSIGN(const v1::Read first, first_addresses(read));
+  ECHOLINE_ASSIGN(const std::vector<record::Listed> listed, record::list_all(first, *source));
+  std::string format = read.format();
+  if (format == "auto") {
+    ECHOLINE_ASSIGN(format, record::detect_format(read, listed, *source));
+  }
+  if (index_is_known(read, format, daemon.state_dir())) {
+    ECHOLINE_TRY(measure(name, daemon, checked));
+  } else {
+    ECHOLINE_TRY(try_first_record(stream, listed.front().objects.front(), *source));
+  }
+  return checked;
+}
+
+}  // namespace echoline::cli

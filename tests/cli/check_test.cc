@@ -1,0 +1,148 @@
+// `echoline check` looks at the data that a configuration names, and says where in the file the
+// mistake is.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "cli/command_run.h"
+#include "cli/digits.h"
+#include "serve/scratch_folder.h"
+
+namespace echoline::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class Check : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    write_digits(folder_.path());
+    const CommandResult packed =
+        run_command({"pack", folder_.file("images-idx3-ubyte"), folder_.file("labels-idx1-ubyte"),
+                     "--output", folder_.file("shards"), "--shard-records", "20"});
+    ASSERT_EQ(packed.status, 0) << packed.err;
+    // As of a data set that was never indexed.
+    for (const char* shard : {"shard-000000", "shard-000001", "shard-000002"}) {
+      ASSERT_TRUE(std::filesystem::remove(folder_.file("shards/") + shard + ".tar.echoline-index"));
+    }
+  }
+
+  // Line 4 is `read`, 5 begins `decode`, 6 the field `image`, 8 is `echo`, 9 `batch`.
+  CommandResult check(std::vector<std::string> changes, std::vector<std::string> flags = {}) const {
+    std::string text = "daemon: {memory: 64MiB, state_dir: " + folder_.file("state") +
+                       "}\n"
+                       "streams:\n  train: {pipeline: [\n"
+                       "      {read: {url: '" +
+                       folder_.file("shards/shard-{000000..000002}.tar") +
+                       "'}},\n"
+                       "      {decode: {\n"
+                       "        image: {key: u8, as: uint8, shape: [8, 8]},\n"
+                       "        label: {key: cls, as: int64}}},\n"
+                       "      {echo: {factor: 2, window: 40}},\n"
+                       "      {batch: {size: 8}}]}\n";
+    for (std::size_t i = 0; i + 1 < changes.size(); i += 2) {
+      text.replace(text.find(changes[i]), changes[i].size(), changes[i + 1]);
+    }
+    std::ofstream(path()) << text;
+    std::vector<std::string> all = {"check", path()};
+    all.insert(all.end(), flags.begin(), flags.end());
+    return run_command(all);
+  }
+
+  std::string path() const { return folder_.file("train.yaml"); }
+  void index() const { ASSERT_EQ(run_command({"index", path()}).status, 0); }
+
+  serve::ScratchFolder folder_;
+};
+
+TEST_F(Check, of_data_without_an_index_says_that_they_are_there) {
+  const CommandResult good = check({});
+  ASSERT_EQ(good.status, 0) << good.err;
+  EXPECT_THAT(good.out, HasSubstr("data: there; epoch and memory are known when indexed"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("state")));
+  index();
+  EXPECT_THAT(check({}).out, HasSubstr("epoch: 60 records, 120 rows, 15 batches\n"));
+}
+
+TEST_F(Check, of_a_shard_that_is_missing_gives_the_place_of_its_address) {
+  const CommandResult missing = check({"000002}", "000003}"});
+  EXPECT_EQ(missing.status, 1);
+  EXPECT_THAT(missing.err, StartsWith("echoline: " + path() + ":4:20: stream 'train': "));
+  EXPECT_THAT(missing.err, HasSubstr("shard-000003.tar: No such file"));
+  EXPECT_EQ(missing.out, "");
+}
+
+TEST_F(Check, of_a_pattern_that_matches_nothing_says_so) {
+  const CommandResult nothing = check({"shard-{000000..000002}", "photo-*"});
+  EXPECT_EQ(nothing.status, 1);
+  EXPECT_THAT(nothing.err, StartsWith("echoline: " + path() + ":4:20: stream 'train': "));
+  EXPECT_THAT(nothing.err, HasSubstr("photo-*.tar: no file matches"));
+}
+
+TEST_F(Check, of_a_key_that_no_record_has_gives_the_place_of_the_field_with_and_without_index) {
+  for (const bool indexed : {false, true}) {
+    if (indexed) {
+      check({});
+      index();
+    }
+    const CommandResult wrong = check({"key: u8", "key: jpg"});
+    EXPECT_EQ(wrong.status, 1);
+    EXPECT_THAT(wrong.err, StartsWith("echoline: " + path() + ":6:9: stream 'train': "));
+    EXPECT_THAT(wrong.err, HasSubstr("it has: u8, cls"));
+  }
+}
+
+TEST_F(Check, of_a_window_that_is_too_small_for_the_data_gives_its_place) {
+  check({});
+  index();
+  const CommandResult small = check({"window: 40", "window: 3"});
+  EXPECT_EQ(small.status, 1);
+  EXPECT_THAT(small.err, StartsWith("echoline: " + path() + ":8:34: stream 'train': echo.window"));
+}
+
+TEST_F(Check, of_a_budget_that_is_too_small_gives_its_place) {
+  check({});
+  index();
+  const CommandResult small =
+      check({"64MiB", "1MiB", "batch: {size: 8}}", "batch: {size: 8}}, {publish: {slots: 4000}}"});
+  EXPECT_EQ(small.status, 1);
+  EXPECT_THAT(small.err, StartsWith("echoline: " + path() + ":1:18: key 'memory': the streams "));
+}
+
+TEST_F(Check, of_a_store_that_nobody_runs_says_so) {
+  ::setenv("AWS_ACCESS_KEY_ID", "somebody", 1);
+  ::setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
+  const CommandResult away = check({folder_.file("shards/shard-{000000..000002}.tar") + "'",
+                                    "s3://photos/a.tar', endpoint: 'http://127.0.0.1:1'"});
+  EXPECT_EQ(away.status, 1);
+  EXPECT_THAT(away.err, StartsWith("echoline: " + path() + ":4:20: stream 'train': "));
+  EXPECT_THAT(away.err, HasSubstr("127.0.0.1"));
+  ::unsetenv("AWS_SECRET_ACCESS_KEY");
+  ::unsetenv("AWS_ACCESS_KEY_ID");
+}
+
+TEST_F(Check, of_a_store_without_credentials_names_the_variable) {
+  ::unsetenv("AWS_ACCESS_KEY_ID");
+  const CommandResult keyless =
+      check({folder_.file("shards/shard-{000000..000002}.tar"), "s3://photos/a.tar"});
+  EXPECT_EQ(keyless.status, 1);
+  EXPECT_THAT(keyless.err, StartsWith("echoline: " + path() + ":4:20: stream 'train': AWS_ACCESS"));
+}
+
+TEST_F(Check, offline_looks_at_the_configuration_alone) {
+  const CommandResult good = check({folder_.file("shards"), "s3://nobody"}, {"--offline"});
+  EXPECT_EQ(good.status, 0) << good.err;
+  EXPECT_THAT(good.out, HasSubstr("data: not looked at"));
+  const CommandResult json =
+      check({folder_.file("shards"), "s3://nobody"}, {"--offline", "--json"});
+  EXPECT_FALSE(nlohmann::json::parse(json.out)["streams"]["train"]["data_seen"]);
+  EXPECT_EQ(check({"size: 8", "sise: 8"}, {"--offline"}).status, 1);
+}
+
+}  // namespace
+}  // namespace echoline::cli
