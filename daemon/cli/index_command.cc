@@ -61,7 +61,7 @@ Result<Job> job_of_address(const IndexOptions& options) {
 }
 
 std::string progress_text(const std::string& name, const record::Progress& progress) {
-  const std::string text =
+  std::string text =
       fmt::format("{} {}/{}, {}", name, progress.shards_done, quantity(progress.shards, "shard"),
                   quantity(progress.records, "record"));
   if (progress.bytes == 0) return text;
