@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/quantity.h"
 #include "config/load.h"
 #include "config/values.h"
 
@@ -64,10 +65,10 @@ Status Registry::create_stream(const std::string& name, const v1::Stream& stream
   if (!made.ok()) return made.status().with_context("stream '" + name + "'");
   const StreamStats stats = made.value()->stats();
   log_info("engine",
-           "stream {}: {} records in {} shards, {} batches of {} an epoch, echo {} x {}.{:03}, "
-           "ring {}",
-           name, stats.records, stats.shards, stats.batches_per_epoch, stats.batch_rows,
-           stats.echo_point, stats.factor / 1000, stats.factor % 1000,
+           "stream {}: {} in {}, {} of {} an epoch, echo {} x {}, ring {}", name,
+           quantity(stats.records, "record"), quantity(stats.shards, "shard"),
+           quantity(stats.batches_per_epoch, "batch"), stats.batch_rows, stats.echo_point,
+           config::format_thousandths(stats.factor),
            config::format_bytes(stats.memory_bytes.at("ring")));
   streams_.emplace(name, std::move(made).value());
   return {};
