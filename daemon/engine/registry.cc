@@ -64,8 +64,7 @@ Status Registry::create_stream(const std::string& name, const v1::Stream& stream
   opening_.erase(name);
   if (!made.ok()) return made.status().with_context("stream '" + name + "'");
   const StreamStats stats = made.value()->stats();
-  log_info("engine",
-           "stream {}: {} in {}, {} of {} an epoch, echo {} x {}, ring {}", name,
+  log_info("engine", "stream {}: {} in {}, {} of {} an epoch, echo {} x {}, ring {}", name,
            quantity(stats.records, "record"), quantity(stats.shards, "shard"),
            quantity(stats.batches_per_epoch, "batch"), stats.batch_rows, stats.echo_point,
            config::format_thousandths(stats.factor),

@@ -13,10 +13,9 @@ TEST(MemoryBudget, RefusesWithNeedAndHave) {
   const Result<MemoryBudget::Reservation> second = budget.reserve(5 << 20, "stream b");
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.status().code(), Code::kResourceExhausted);
-  EXPECT_THAT(second.status().message(),
-              testing::AllOf(testing::HasSubstr("stream b needs 5MiB"),
-                             testing::HasSubstr("4MiB of 10MiB is free"),
-                             testing::HasSubstr("lacks 1MiB")));
+  EXPECT_THAT(second.status().message(), testing::AllOf(testing::HasSubstr("stream b needs 5MiB"),
+                                                        testing::HasSubstr("4MiB of 10MiB is free"),
+                                                        testing::HasSubstr("lacks 1MiB")));
 }
 
 TEST(MemoryBudget, GetsBytesBackWhenAReservationGoes) {
