@@ -39,7 +39,7 @@ class S3Test : public testing::Test {
   }
 
   static Credentials credentials() {
-    return {server_->fact("access_key"), server_->fact("secret_key"), ""};
+    return {server_->fact("access_key"), server_->fact("secret_key"), "", 0};
   }
 
   static void put(const std::string& key, const std::string& bytes) {
