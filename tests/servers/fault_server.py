@@ -109,6 +109,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def get_denied(self):
         self.answer(403, error_xml("AccessDenied", "no " + self.headers.get("Authorization", "")).encode())
 
+    def get_expired(self):
+        self.answer(400, error_xml("ExpiredToken", "The provided token has expired.").encode())
+
+    def get_key2(self):
+        if "Credential=KEY-2/" in self.headers.get("Authorization", ""):
+            self.get_ok()
+        else:
+            self.get_expired()
+
     def get_moved(self):
         self.answer(301, error_xml("PermanentRedirect", "elsewhere").encode(),
                     [("x-amz-bucket-region", "eu-west-1")])
