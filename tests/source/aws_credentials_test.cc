@@ -167,8 +167,7 @@ TEST_F(AwsCredentialsTest, a_refusal_is_final_names_the_service_and_tells_no_sec
   options_.from = "container";
   set_container();
   environment_.set("AWS_CONTAINER_AUTHORIZATION_TOKEN", "wrong-hush");
-  EXPECT_THAT(status().message(),
-              AllOf(HasSubstr("401 (Unauthorized)"), Not(HasSubstr("hush"))));
+  EXPECT_THAT(status().message(), AllOf(HasSubstr("401 (Unauthorized)"), Not(HasSubstr("hush"))));
 }
 
 TEST_F(AwsCredentialsTest, a_service_that_is_not_there_fails_soon_and_says_what_else_to_set) {

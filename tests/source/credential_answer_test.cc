@@ -10,8 +10,9 @@ TEST(CredentialAnswer, times_are_understood_as_services_write_them) {
   EXPECT_EQ(parse_utc("2013-05-24T00:00:00Z"), 1369353600);
   EXPECT_EQ(parse_utc("2013-05-24T00:00:00.123456Z"), 1369353600);
   EXPECT_EQ(parse_utc("2013-05-24T00:00:00+00:00"), 1369353600);
-  for (const char* text : {"", "Z", "2013-05-24", "2013-05-24T00:00:00", "2013-05-24T00:00:00+02:00",
-                           "2013-05-24T00:00:00Zx", "2013-13-24T00:00:00Z", "tomorrow"})
+  for (const char* text :
+       {"", "Z", "2013-05-24", "2013-05-24T00:00:00", "2013-05-24T00:00:00+02:00",
+        "2013-05-24T00:00:00Zx", "2013-13-24T00:00:00Z", "tomorrow"})
     EXPECT_FALSE(parse_utc(text)) << text;
 }
 
@@ -48,7 +49,8 @@ TEST(CredentialAnswer, what_is_not_understood_may_pass_and_is_not_repeated) {
        {"", "null", "[]", "hush", R"({"AccessKeyId": "hush"})", R"({"access_token": "hush"})",
         R"({"access_token": "hush", "expires_in": -1})", R"({"access_token": 5, "expires_in": 5})",
         R"({"access_token": "hush", "expires_in": 1e300})",
-        R"({"AccessKeyId": "a", "SecretAccessKey": "hush", "Expiration": "never"})", "<a>hush</a>"}) {
+        R"({"AccessKeyId": "a", "SecretAccessKey": "hush", "Expiration": "never"})",
+        "<a>hush</a>"}) {
     for (const Status& status : {parse_aws_json(body).status(), parse_aws_sts(body).status(),
                                  parse_oauth(body, 0).status()}) {
       EXPECT_EQ(status.code(), Code::kUnavailable) << body;

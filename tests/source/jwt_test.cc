@@ -51,10 +51,10 @@ TEST(Jwt, a_statement_can_be_verified_with_the_public_key) {
   const std::string signature = from_base64url(jwt->substr(dot + 1));
   EVP_MD_CTX* context = EVP_MD_CTX_new();
   EVP_DigestVerifyInit(context, nullptr, EVP_sha256(), nullptr, key);
-  EXPECT_EQ(EVP_DigestVerify(context, reinterpret_cast<const unsigned char*>(signature.data()),
-                             signature.size(),
-                             reinterpret_cast<const unsigned char*>(jwt->data()), dot),
-            1);
+  EXPECT_EQ(
+      EVP_DigestVerify(context, reinterpret_cast<const unsigned char*>(signature.data()),
+                       signature.size(), reinterpret_cast<const unsigned char*>(jwt->data()), dot),
+      1);
   EVP_MD_CTX_free(context);
   EVP_PKEY_free(key);
 }

@@ -1,5 +1,5 @@
-// The process's environment for the length of a test: none of the variables that stores look at, but
-// those given.
+// The process's environment for the length of a test: none of the variables that stores look at,
+// but those given.
 #pragma once
 
 #include <cstdlib>
@@ -42,8 +42,8 @@ class TestEnvironment {
 
  private:
   static bool is_ours(const std::string& name) {
-    for (const char* start : {"AWS_", "GOOGLE_", "GCE_", "CLOUDSDK_", "STORAGE_EMULATOR_HOST", "HOME",
-                              "SSL_CERT_FILE", "CURL_CA_BUNDLE"})
+    for (const char* start : {"AWS_", "GOOGLE_", "GCE_", "CLOUDSDK_", "STORAGE_EMULATOR_HOST",
+                              "HOME", "SSL_CERT_FILE", "CURL_CA_BUNDLE"})
       if (name.starts_with(start)) return true;
     return name.ends_with("_proxy") || name.ends_with("_PROXY");
   }

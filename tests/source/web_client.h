@@ -30,7 +30,8 @@ inline WebAnswer web_ask(const std::string& method, const std::string& url,
   curl_easy_setopt(easy, CURLOPT_HTTPHEADER, list);
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, &answer.body);
   curl_easy_setopt(
-      easy, CURLOPT_WRITEFUNCTION, +[](char* data, std::size_t size, std::size_t count, void* text) {
+      easy, CURLOPT_WRITEFUNCTION,
+      +[](char* data, std::size_t size, std::size_t count, void* text) {
         static_cast<std::string*>(text)->append(data, size * count);
         return size * count;
       });
