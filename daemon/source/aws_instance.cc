@@ -47,6 +47,9 @@ class InstanceRecipe : public CredentialRecipe {
     return credential_refusal(status, no_role ? "the instance has no role" : "");
   }
 
+  // On a machine of another kind nobody answers at that address.
+  std::uint64_t patience_ns() const override { return 1'000'000'000; }
+
   std::string what() const override {
     return fmt::format("the instance's metadata service at {}{}", endpoint_, hint_);
   }

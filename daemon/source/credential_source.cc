@@ -14,7 +14,6 @@ namespace echoline::source {
 namespace {
 
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
-constexpr std::uint64_t kStallNs = 2 * kSecondNs;
 constexpr std::size_t kAnswerBytesMax = 256 << 10;
 constexpr std::uint32_t kFirstAttemptsMax = 3;
 constexpr std::uint64_t kFailurePauseNs = kSecondNs / 4;
@@ -22,7 +21,7 @@ constexpr std::uint64_t kFailurePauseMaxNs = 30 * kSecondNs;
 constexpr std::time_t kMarginSeconds = 300;
 // How long requests that were signed with replaced credentials may still be refused, and how soon
 // after that a refusal means that new ones don't help.
-constexpr std::uint64_t kSettleNs = 5 * kSecondNs;
+constexpr std::uint64_t kSettleNs = 3 * kSecondNs;
 constexpr std::uint64_t kHopelessNs = 60 * kSecondNs;
 
 void replace_all(std::string& text, const std::string& what) {
@@ -52,8 +51,8 @@ struct CredentialSource::Question : HttpSink {
 CredentialSource::CredentialSource(std::unique_ptr<CredentialRecipe> recipe,
                                    const std::string& ca_file)
     : recipe_(std::move(recipe)),
-      transfers_(std::make_unique<HttpTransfers>(
-          HttpOptions{.connections_max = 1, .stall_ns = kStallNs, .ca_file = ca_file})) {}
+      transfers_(std::make_unique<HttpTransfers>(HttpOptions{
+          .connections_max = 1, .stall_ns = recipe_->patience_ns(), .ca_file = ca_file})) {}
 
 CredentialSource::CredentialSource(Credentials fixed)
     : current_(std::move(fixed)), fetched_count_(1) {}

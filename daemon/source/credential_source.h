@@ -34,6 +34,9 @@ class CredentialRecipe {
   // What any other answer means.
   virtual Status refuse(int status, std::string_view body) const = 0;
 
+  // How long a question waits for a byte of its answer.
+  virtual std::uint64_t patience_ns() const { return 5'000'000'000; }
+
   // "the instance's metadata service at http://...", for messages.
   virtual std::string what() const = 0;
 };

@@ -126,6 +126,9 @@ class MetadataRecipe : public CredentialRecipe {
   Status refuse(int status, std::string_view) const override {
     return credential_refusal(status, status == 404 ? "the machine has no service account" : "");
   }
+  // On a machine of another kind nobody answers at that address.
+  std::uint64_t patience_ns() const override { return 1'000'000'000; }
+
   std::string what() const override {
     return fmt::format("the metadata server at {}{}", host_, hint_);
   }

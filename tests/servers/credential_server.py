@@ -11,7 +11,6 @@ is no `openssl`."""
 import argparse
 import base64
 import datetime
-import http.server
 import json
 import os
 import pathlib
@@ -23,7 +22,7 @@ import threading
 import time
 import urllib.parse
 
-from starter import announce, end_with_parent, exit_on_sigterm
+from starter import Handler, announce, end_with_parent, exit_on_sigterm, local_server
 
 LOCK = threading.Lock()
 STATE = {"issued": 0, "fail": 0}
@@ -74,21 +73,7 @@ def statement_error(assertion, audience):
     return None
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_):
-        pass
-
-    def answer(self, status, body, headers=()):
-        data = body if isinstance(body, bytes) else body.encode()
-        self.send_response(status)
-        for name, value in headers:
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
+class Services(Handler):
     def fails(self):
         with LOCK:
             if STATE["fail"] == 0:
@@ -190,8 +175,7 @@ def main():
     OPTIONS = parser.parse_args()
     end_with_parent()
     exit_on_sigterm()
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
+    server = local_server(Services)
     host = f"127.0.0.1:{server.server_port}"
     with tempfile.TemporaryDirectory(prefix="echoline-credentials-") as folder:
         FOLDER = pathlib.Path(folder)

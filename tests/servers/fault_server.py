@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 
-from starter import announce, end_with_parent, exit_on_sigterm
+from starter import Handler, announce, end_with_parent, exit_on_sigterm
 
 OBJECT_BYTES = 1 << 20
 
@@ -37,13 +37,7 @@ def error_xml(code, message, extra=""):
     return f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>{message}</Message>{extra}</Error>"
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
-    def log_message(self, *_):
-        pass
-
+class Faults(Handler):
     def do_HEAD(self):
         self.send_response(200)
         self.send_header("Content-Length", str(OBJECT_BYTES))
@@ -76,14 +70,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def wanted(self):
         match = re.match(r"bytes=(\d+)-(\d+)$", self.headers.get("Range", ""))
         return (int(match[1]), min(int(match[2]), OBJECT_BYTES - 1)) if match else (0, OBJECT_BYTES - 1)
-
-    def answer(self, status, body, headers=()):
-        self.send_response(status)
-        for name, value in headers:
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
 
     def part_headers(self, shift=0, etag="v1", length=None, total=OBJECT_BYTES):
         first, last = self.wanted()
@@ -222,7 +208,7 @@ def main():
     options = parser.parse_args()
     end_with_parent()
     exit_on_sigterm()
-    server = Server(("127.0.0.1", 0), Handler)
+    server = Server(("127.0.0.1", 0), Faults)
     with tempfile.TemporaryDirectory(prefix="echoline-tls-") as folder:
         facts = {"endpoint": f"http://127.0.0.1:{server.server_port}", "pid": os.getpid()}
         if options.tls:

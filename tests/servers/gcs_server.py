@@ -9,7 +9,6 @@ none."""
 
 import argparse
 import http.client
-import http.server
 import json
 import os
 import pathlib
@@ -21,7 +20,7 @@ import sys
 import time
 import urllib.parse
 
-from starter import announce, end_with_parent, exit_on_sigterm, free_ports
+from starter import Handler, announce, end_with_parent, exit_on_sigterm, free_ports, local_server
 
 STATE = {"least": 1}
 OPTIONS = None
@@ -42,20 +41,7 @@ def find_server():
     sys.exit(77)
 
 
-class Gate(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_):
-        pass
-
-    def answer(self, status, body, headers=()):
-        self.send_response(status)
-        for name, value in headers:
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
+class Gate(Handler):
     def refuse(self, status, message):
         self.answer(status, json.dumps({"error": {"code": status, "message": message}}).encode())
 
@@ -83,7 +69,8 @@ class Gate(http.server.BaseHTTPRequestHandler):
         if not wanted:
             return True
         connection.request("GET", path)
-        return json.loads(connection.getresponse().read()).get("generation") == wanted
+        found = json.loads(connection.getresponse().read())
+        return "error" in found or found.get("generation") == wanted
 
 
 def wait_until_ready(process):
@@ -116,8 +103,7 @@ def main():
                                stderr=subprocess.DEVNULL, preexec_fn=lambda: end_with_parent(signal.SIGKILL))
     try:
         wait_until_ready(process)
-        gate = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Gate)
-        gate.daemon_threads = True
+        gate = local_server(Gate)
         announce(endpoint=f"http://127.0.0.1:{gate.server_port}", direct=f"http://{UPSTREAM}",
                  pid=os.getpid())
         gate.serve_forever()

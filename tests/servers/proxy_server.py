@@ -4,13 +4,12 @@ looked up as 127.0.0.1, which nobody but a proxy would do. GET /count tells how 
 Prints {"endpoint", "pid"} when ready."""
 
 import http.client
-import http.server
 import os
 import select
 import socket
 import urllib.parse
 
-from starter import announce, end_with_parent, exit_on_sigterm
+from starter import Handler, announce, end_with_parent, exit_on_sigterm, local_server
 
 COUNT = 0
 
@@ -20,21 +19,7 @@ def place(netloc):
     return ("127.0.0.1" if host.endswith(".test") else host), int(port or 80)
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_):
-        pass
-
-    def answer(self, status, body, headers=()):
-        self.send_response(status)
-        for name, value in headers:
-            self.send_header(name, value)
-        if not any(name.lower() == "content-length" for name, _ in headers):
-            self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
+class Proxy(Handler):
     def do_GET(self):
         global COUNT
         if self.path == "/count":
@@ -71,8 +56,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 def main():
     end_with_parent()
     exit_on_sigterm()
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
+    server = local_server(Proxy)
     announce(endpoint=f"http://127.0.0.1:{server.server_port}", pid=os.getpid())
     server.serve_forever()
 

@@ -125,7 +125,7 @@ TEST_F(CredentialSourceTest, rejected_ones_are_fetched_anew_but_not_for_ever) {
     EXPECT_TRUE(at(0).status.ok());
   }
   EXPECT_EQ(key(), renewed);
-  std::this_thread::sleep_for(std::chrono::milliseconds(5100));
+  std::this_thread::sleep_for(std::chrono::milliseconds(3100));
   EXPECT_FALSE(source_.reject());
 }
 

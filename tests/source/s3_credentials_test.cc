@@ -117,7 +117,7 @@ TEST_F(ExpiryTest, an_outage_of_the_service_is_waited_out) {
   const ServerProcess brief("credential_server.py", {"--lifetime", "2"});
   const TestEnvironment environment(instance(brief));
   const auto source = open();
-  web_ask("GET", brief.fact("endpoint") + "/fail?count=4");
+  web_ask("GET", brief.fact("endpoint") + "/fail?count=3");
   std::this_thread::sleep_for(std::chrono::milliseconds(2100));
   const Status status = read(*source, "ok-0-d");
   EXPECT_TRUE(status.ok()) << status.message();
