@@ -42,7 +42,7 @@ Result<std::vector<Listed>> list_all(const v1::Read& read, source::Source& sourc
     for (const std::string& expanded : urls) {
       const std::string url = tree_address(read, expanded);
       auto objects = source.list(url);
-      if (!objects.ok()) return objects.status();  // which names the address
+      if (!objects.ok()) return objects.status().with_context("listing " + url);
       std::erase_if(*objects, is_no_data);
       if (objects->empty()) {
         return Status(Code::kNotFound, fmt::format("nothing found at {}: check read.url", url));
