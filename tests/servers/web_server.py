@@ -26,14 +26,14 @@ http {{
   server {{
     listen 127.0.0.1:{port}; listen 127.0.0.1:{tls_port} ssl;
     ssl_certificate {folder}/server.pem; ssl_certificate_key {folder}/server.key;
-    root {folder}/root;
+    root {folder}/files;
     location /moved/ {{ rewrite ^/moved/(.*)$ /$1 redirect; }}
     location /secure/ {{ rewrite ^/secure/(.*)$ https://localhost:{tls_port}/$1 redirect; }}
     location /unsafe/ {{ rewrite ^/unsafe/(.*)$ http://127.0.0.1:{port}/$1 redirect; }}
     location /loop/ {{ rewrite ^/loop/(.*)$ /loop/x$1 redirect; }}
-    location /dated/ {{ alias {folder}/root/; etag off; }}
-    location /bare/ {{ alias {folder}/root/; etag off; if_modified_since off; add_header Last-Modified ""; }}
-    location /whole/ {{ alias {folder}/root/; max_ranges 0; }}
+    location /dated/ {{ alias {folder}/files/; etag off; }}
+    location /bare/ {{ alias {folder}/files/; etag off; if_modified_since off; add_header Last-Modified ""; }}
+    location /whole/ {{ alias {folder}/files/; max_ranges 0; }}
     location /locked/ {{ return 403; }}
   }}
 }}
@@ -76,7 +76,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="echoline-web-") as name:
         folder = pathlib.Path(name)
         folder.chmod(0o755)
-        (folder / "root").mkdir()
+        (folder / "files").mkdir()
         make_certificates(folder)
         port, tls_port = free_ports(2)
         user = "user root;" if os.geteuid() == 0 else ""
@@ -88,7 +88,7 @@ def main():
         try:
             wait_until_ready(process, port)
             announce(endpoint=f"http://127.0.0.1:{port}", secure=f"https://localhost:{tls_port}",
-                     root=f"{name}/root", ca_file=f"{name}/ca.pem", pid=os.getpid())
+                     root=f"{name}/files", ca_file=f"{name}/ca.pem", pid=os.getpid())
             process.wait()
         finally:
             process.kill()
