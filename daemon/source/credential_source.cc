@@ -104,11 +104,10 @@ void CredentialSource::move_on(std::time_t now) {
   if (ended_.empty()) return;
   const HttpResult& result = ended_.front();
   if (result.end != HttpEnd::kComplete) {
-    const std::string_view reason =
-        result.end == HttpEnd::kStopped ? "its answer is unreasonably long" : result.error;
+    const bool untrusted = result.end == HttpEnd::kUntrusted;
     return take(
-        Status(result.end == HttpEnd::kUntrusted ? Code::kPermissionDenied : Code::kUnavailable,
-               std::string(reason)),
+        Status(untrusted ? Code::kPermissionDenied : Code::kUnavailable,
+               result.end == HttpEnd::kStopped ? "its answer is unreasonably long" : result.error),
         now);
   }
   const auto question = std::move(question_);  // the answer may lead to another
