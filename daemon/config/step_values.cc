@@ -7,6 +7,7 @@
 #include <cctype>
 #include <set>
 
+#include "base/scheme.h"
 #include "config/maps.h"
 #include "config/names.h"
 #include "config/pipeline.h"
@@ -16,25 +17,17 @@ namespace {
 
 constexpr std::size_t kFieldNameMax = 63;
 
-// "s3" of "s3://bucket/key"; "file" for a plain path.
-std::string scheme_of(const std::string& url) {
-  const std::size_t colon = url.find("://");
-  if (colon != std::string::npos) return url.substr(0, colon);
-  return "file";
-}
-
 Status check_url(const v1::Read& read, const std::string& url, const Places& places) {
-  constexpr std::string_view kAllowed = "; allowed: a path, file:, s3://";
-  const std::string scheme = scheme_of(url);
-  if (url == "file:" || url == scheme + "://") {
+  if (!scheme_of(url)) {
+    return places.error(read, "url",
+                        fmt::format("'{}://' is unknown; allowed: a path, file:, s3://, gs://, "
+                                    "http://, https://",
+                                    scheme_word(url)));
+  }
+  if (url == "file:" || url.ends_with("://")) {
     return places.error(read, "url", fmt::format("'{}' names nothing", url));
   }
-  if (scheme == "file" || scheme == "s3") return Status();
-  if (scheme == "gs" || scheme == "http" || scheme == "https") {
-    const std::string text = fmt::format("'{}://' is not supported yet{}", scheme, kAllowed);
-    return Status(Code::kUnimplemented, places.error(read, "url", text).message());
-  }
-  return places.error(read, "url", fmt::format("'{}://' is unknown{}", scheme, kAllowed));
+  return Status();
 }
 
 Status check_urls(const v1::Read& read, const Places& places) {

@@ -1,24 +1,22 @@
-// Addresses of stored objects, taken apart and put together again. Names are written as they are:
-// nothing in an address is percent-encoded.
+// Addresses of stored objects, taken apart and put together again. Names in buckets are written as
+// they are, not percent-encoded; those of web servers as in a browser.
 #pragma once
 
 #include <string>
 #include <string_view>
 
+#include "base/scheme.h"
 #include "base/status.h"
 
 namespace echoline::source {
 
-enum class Scheme { kFile, kS3 };
-
-std::string_view to_string(Scheme scheme);
-
-// head + path is the address again: "s3://bucket/" and "key", "file://" and "/folder/name", "" and
-// "folder/name". The path may hold glob characters.
+// head + path is the address again: "s3://bucket/" and "key", "https://host/" and "folder/name",
+// "file://" and "/folder/name", "" and "folder/name". The path may hold glob characters, except on
+// web servers, which can't list.
 struct Address {
   Scheme scheme = Scheme::kFile;
   std::string head;
-  std::string bucket;  // empty for files
+  std::string bucket;  // "https://host:port" for web servers; empty for files
   std::string path;
 
   std::string url() const { return head + path; }
@@ -27,6 +25,9 @@ struct Address {
   // "everything below": a path that ends in '/', or a whole bucket.
   bool is_tree() const { return path.empty() || path.back() == '/'; }
 };
+
+// Letters, digits and what else host[:port] is made of.
+bool is_host(std::string_view text);
 
 Result<Address> parse_address(const std::string& url);
 

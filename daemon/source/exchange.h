@@ -18,11 +18,14 @@ struct Verdict {
   bool retry = false;
 };
 
-// Owned and called by one Exchanges, on its thread; each attempt is request, accept, consume*,
-// complete.
+// Owned and called by one Exchanges, on its thread; each attempt is ready, request, accept,
+// consume*, complete.
 class Exchange {
  public:
   virtual ~Exchange() = default;
+
+  // Whether request() may be called: ok, worth asking again in a moment, or final.
+  virtual Verdict ready(std::time_t) { return {}; }
 
   // The request of the next attempt, signed for the time `now`; goes on where the last one stopped.
   virtual HttpRequest request(std::time_t now) = 0;

@@ -17,6 +17,7 @@ constexpr std::size_t kErrorBodyBytesMax = 64 << 10;
 constexpr std::uint64_t kProgressBytes =
     64 << 10;  // less than this in a time-out is a drip, not progress
 constexpr std::uint64_t kRetryAfterMaxNs = 30'000'000'000;
+constexpr std::uint64_t kReadyCheckNs = 5'000'000;
 
 HttpOptions http_options(const ExchangeLimits& limits) {
   return {limits.connections_max, std::max<std::uint64_t>(limits.timeout_ns / 4, 1),
@@ -38,7 +39,7 @@ Verdict transport_verdict(const HttpResult& result) {
       return {
           Status(Code::kPermissionDenied,
                  fmt::format("the server can't be trusted: {}; name its certificate authority's "
-                             "file in AWS_CA_BUNDLE",
+                             "file in `ca_file`, AWS_CA_BUNDLE or SSL_CERT_FILE",
                              result.error))};
     case HttpEnd::kUnreachable:
       return {Status(Code::kUnavailable,
@@ -155,14 +156,25 @@ void Exchanges::start(std::uint64_t id, std::unique_ptr<Exchange> exchange) {
   begin_attempt(*running_.emplace(id, std::move(running)).first->second);
 }
 
+// An exchange that has to wait for something else (its credentials) has not failed.
 void Exchanges::begin_attempt(Running& running) {
-  transfers_.start(running.id_, running.next_request(), running);
+  const Verdict ready = running.exchange_->ready(std::time(nullptr));
+  if (ready.status.ok()) return transfers_.start(running.id_, running.next_request(), running);
+  running.last_failure_ = ready.status;
+  running.due_ns_ = monotonic_ns() + kReadyCheckNs;
+  (ready.retry ? waiting_ : never_ready_).push_back(&running);
+}
+
+void Exchanges::end_never_ready(std::vector<ExchangeResult>& ended) {
+  for (const Running* running : std::exchange(never_ready_, {}))
+    finish(running_.find(running->id_), running->last_failure_, ended);
 }
 
 void Exchanges::step(std::uint64_t deadline_ns, std::vector<ExchangeResult>& ended) {
   start_due(monotonic_ns());
+  end_never_ready(ended);
   results_.clear();
-  transfers_.step(std::min(deadline_ns, next_due_ns()), results_);
+  transfers_.step(ended.empty() ? std::min(deadline_ns, next_due_ns()) : 0, results_);
   for (const HttpResult& result : results_) settle(result, ended);
   end_too_slow(monotonic_ns(), ended);
 }
@@ -178,7 +190,7 @@ void Exchanges::end_too_slow(std::uint64_t now_ns, std::vector<ExchangeResult>& 
       transfers_.cancel(running->id_);
       std::erase(waiting_, running);
       Status reason =
-          running->failures_ > 0 ? running->last_failure_ : too_slow(limits_.timeout_ns);
+          running->last_failure_.ok() ? too_slow(limits_.timeout_ns) : running->last_failure_;
       finish(at, given_up(reason, running->failures_ + 1), ended);
     }
     at = next;
@@ -214,11 +226,12 @@ void Exchanges::finish(RunningMap::iterator at, Status status, std::vector<Excha
 }
 
 void Exchanges::start_due(std::uint64_t now_ns) {
-  std::erase_if(waiting_, [this, now_ns](Running* running) {
-    if (running->due_ns_ > now_ns) return false;
-    begin_attempt(*running);
-    return true;
-  });
+  const auto later =
+      std::partition(waiting_.begin(), waiting_.end(),
+                     [now_ns](const Running* running) { return running->due_ns_ > now_ns; });
+  const std::vector<Running*> due(later, waiting_.end());
+  waiting_.erase(later, waiting_.end());
+  for (Running* running : due) begin_attempt(*running);
 }
 
 std::uint64_t Exchanges::next_due_ns() const {

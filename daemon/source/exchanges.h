@@ -56,6 +56,7 @@ class Exchanges {
   using RunningMap = std::unordered_map<std::uint64_t, std::unique_ptr<Running>>;
 
   void begin_attempt(Running& running);
+  void end_never_ready(std::vector<ExchangeResult>& ended);
   void settle(const HttpResult& result, std::vector<ExchangeResult>& ended);
   void finish(RunningMap::iterator at, Status status, std::vector<ExchangeResult>& ended);
   void start_due(std::uint64_t now_ns);
@@ -65,7 +66,8 @@ class Exchanges {
   const ExchangeLimits limits_;
   SharedCounters& counters_;
   RunningMap running_;
-  std::vector<Running*> waiting_;  // for their next attempt
+  std::vector<Running*> waiting_;      // for their next attempt
+  std::vector<Running*> never_ready_;  // to be ended
   std::vector<HttpResult> results_;
   std::uint64_t jitter_seed_;
   std::uint32_t jitter_draws_ = 0;

@@ -123,6 +123,19 @@ HttpEnd end_of(CURLcode code) {
   }
 }
 
+void set_body(CURL* easy, const HttpRequest& request) {
+  set(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+  set(easy, CURLOPT_COPYPOSTFIELDS, request.body.c_str());
+  set(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+}
+
+void follow_redirects(CURL* easy, const HttpRequest& request) {
+  set(easy, CURLOPT_FOLLOWLOCATION, 1L);
+  set(easy, CURLOPT_MAXREDIRS, 8L);
+  set(easy, CURLOPT_REDIR_PROTOCOLS_STR,
+      request.url.starts_with("https:") ? "https" : "http,https");
+}
+
 long to_ms(std::uint64_t ns) {
   const std::uint64_t ms = ns / 1'000'000 + (ns % 1'000'000 != 0);
   return static_cast<long>(std::min<std::uint64_t>(ms, std::numeric_limits<int>::max()));
@@ -206,6 +219,9 @@ class HttpTransfers::Loop {
                                                fmt::format("{}: {}", name, value).c_str()));
     set(easy, CURLOPT_URL, request.url.c_str());
     if (request.method == "HEAD") set(easy, CURLOPT_NOBODY, 1L);
+    if (request.method == "POST" || request.method == "PUT") set_body(easy, request);
+    if (request.follows_redirects) follow_redirects(easy, request);
+    if (request.bypasses_proxy) set(easy, CURLOPT_NOPROXY, "*");
     set(easy, CURLOPT_HTTPHEADER, transfer.headers.get());
     set(easy, CURLOPT_PATH_AS_IS, 1L);
     set(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));

@@ -16,9 +16,12 @@
 namespace echoline::source {
 
 struct HttpRequest {
-  std::string method = "GET";  // GET or HEAD
+  std::string method = "GET";  // GET, HEAD, POST or PUT
   std::string url;             // as it goes over the wire, escaped
   std::vector<std::pair<std::string, std::string>> headers;
+  std::string body;                // of POST and PUT
+  bool follows_redirects = false;  // a few; never from https to http
+  bool bypasses_proxy = false;     // for services of this machine
 };
 
 struct HttpResponse {

@@ -1,14 +1,13 @@
 // Pages are bounded in bytes; a store that sends more than a page can be isn't one.
 #include "source/list_exchange.h"
 
-#include <fmt/core.h>
-
-#include "source/content_range.h"
+#include <algorithm>
 
 namespace echoline::source {
 namespace {
 
 constexpr std::size_t kPageBytesMax = 32 << 20;
+constexpr std::size_t kStatBytesMax = 64 << 10;
 
 }  // namespace
 
@@ -37,29 +36,38 @@ Verdict PageExchange::refuse(const HttpResponse& response, std::string_view body
   return store_.refuse(response, body);
 }
 
-std::string PageExchange::what() const {
-  return fmt::format("listing s3://{}/{}", query_.bucket, query_.prefix);
-}
+std::string PageExchange::what() const { return query_.url; }
 
 HttpRequest StatExchange::request(std::time_t now) {
-  return ask_for_words_ ? store_.get(address_, "", 0, 1, now) : store_.head(address_, now);
+  body_.clear();
+  return store_.stat(address_, ask_, now);
 }
 
 Verdict StatExchange::accept(const HttpResponse& response) {
-  const auto range = parse_content_range(response.header("content-range"));
-  const auto bytes = range ? range->total : parse_length(response.header("content-length"));
-  info_ = {address_.url(), bytes.value_or(0), store_.version_of(response)};
-  if (!bytes || info_.version.empty())
-    return {Status(Code::kDataLoss,
-                   "the answer has no length or no version (ETag); is this an "
-                   "object store?"),
-            true};
+  response_ = response;
+  return {};
+}
+
+// What doesn't fit is no answer in words but an object that wasn't asked for whole.
+bool StatExchange::consume(std::span<const std::byte> bytes) {
+  const std::size_t count = std::min(bytes.size(), kStatBytesMax - body_.size());
+  body_.append(reinterpret_cast<const char*>(bytes.data()), count);
+  return count == bytes.size();
+}
+
+Verdict StatExchange::complete() {
+  Result<ListEntry> entry = store_.parse_stat(response_, body_);
+  if (!entry.ok()) return {entry.status(), entry.status().code() == Code::kDataLoss};
+  info_ = {address_.url(), entry->bytes, std::move(entry->version)};
   return {};
 }
 
 Verdict StatExchange::refuse(const HttpResponse& response, std::string_view body) {
   Verdict verdict = store_.refuse(response, body);
-  if (!verdict.retry && !ask_for_words_) verdict.retry = ask_for_words_ = true;
+  if (!verdict.retry && ask_ == Ask::kFirst) {
+    ask_ = Ask::kAgain;
+    verdict.retry = true;
+  }
   return verdict;
 }
 

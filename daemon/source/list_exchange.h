@@ -15,6 +15,7 @@ class PageExchange : public Exchange {
   // The store must outlive it.
   PageExchange(ObjectStore& store, ListQuery query) : store_(store), query_(std::move(query)) {}
 
+  Verdict ready(std::time_t now) override { return store_.ready(now); }
   HttpRequest request(std::time_t now) override;
   Verdict accept(const HttpResponse&) override { return {}; }
   bool consume(std::span<const std::byte> bytes) override;
@@ -39,10 +40,11 @@ class StatExchange : public Exchange {
   // The store must outlive it.
   StatExchange(ObjectStore& store, Address address) : store_(store), address_(std::move(address)) {}
 
+  Verdict ready(std::time_t now) override { return store_.ready(now); }
   HttpRequest request(std::time_t now) override;
   Verdict accept(const HttpResponse& response) override;
-  bool consume(std::span<const std::byte>) override { return false; }
-  Verdict complete() override { return {}; }
+  bool consume(std::span<const std::byte> bytes) override;
+  Verdict complete() override;
   Verdict refuse(const HttpResponse& response, std::string_view body) override;
   std::uint64_t progress() const override { return 0; }
   std::string what() const override { return address_.url(); }
@@ -53,9 +55,9 @@ class StatExchange : public Exchange {
  private:
   ObjectStore& store_;
   const Address address_;
-  // HEAD is one round trip and right for empty objects, but its errors have no words: a GET asks
-  // for them.
-  bool ask_for_words_ = false;
+  Ask ask_ = Ask::kFirst;
+  HttpResponse response_;
+  std::string body_;
   ObjectInfo info_;
 };
 

@@ -36,6 +36,7 @@ Status nothing_there(const Address& address) {
 
 ListQuery query_of(const Address& address) {
   ListQuery query;
+  query.url = address.url();
   query.bucket = address.bucket;
   query.prefix = glob_prefix(address.path);
   // One level is enough when no pattern goes below it.

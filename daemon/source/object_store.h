@@ -1,5 +1,5 @@
-// The words of one kind of object store (S3 now; others of the same shape later): which request
-// asks for what, and what its answers mean. Makes no requests itself.
+// The words of one kind of store (S3, Google Cloud Storage, web servers): which request asks for
+// what, and what its answers mean. Makes no requests itself.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,12 @@
 
 namespace echoline::source {
 
+// How an object's size and version are asked for. Stores that answer HEAD in few words, or refuse
+// the first way, are asked a second one before an error is final.
+enum class Ask { kFirst, kAgain };
+
 struct ListQuery {
+  std::string url;  // what is listed, for messages
   std::string bucket;
   std::string prefix;
   std::string delimiter;     // "/" keeps to one level; empty lists all below
@@ -43,13 +48,22 @@ class ObjectStore {
  public:
   virtual ~ObjectStore() = default;
 
+  // Whether requests can be made now; not while credentials are being fetched (Exchange::ready).
+  virtual Verdict ready(std::time_t) { return {}; }
+
   // Bytes [begin, end) of an object; a set version is asked for. end > begin.
   virtual HttpRequest get(const Address& address, const std::string& version, std::uint64_t begin,
                           std::uint64_t end, std::time_t now) = 0;
-  virtual HttpRequest head(const Address& address, std::time_t now) = 0;
+
+  // Size and version of an object, and what the answer (with the start of its body) says of them;
+  // kDataLoss is worth another attempt.
+  virtual HttpRequest stat(const Address& address, Ask ask, std::time_t now) = 0;
+  virtual Result<ListEntry> parse_stat(const HttpResponse& response,
+                                       std::string_view body) const = 0;
+
   virtual HttpRequest list(const ListQuery& query, std::time_t now) = 0;
 
-  // The version that a response of get or head is of; empty if it doesn't say.
+  // The version that a response of get is of; empty if it doesn't say.
   virtual std::string version_of(const HttpResponse& response) const = 0;
 
   virtual Result<ListPage> parse_list(std::string_view body) const = 0;

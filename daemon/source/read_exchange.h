@@ -14,6 +14,7 @@ class ReadExchange : public Exchange {
   // The store must outlive it.
   ReadExchange(ObjectStore& store, Address address, ReadRequest request);
 
+  Verdict ready(std::time_t now) override { return store_.ready(now); }
   HttpRequest request(std::time_t now) override;
   Verdict accept(const HttpResponse& response) override;
   bool consume(std::span<const std::byte> bytes) override;

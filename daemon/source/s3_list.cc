@@ -4,34 +4,12 @@
 
 #include <charconv>
 
+#include "source/escape.h"
+#include "source/store_answer.h"
 #include "source/xml.h"
 
 namespace echoline::source {
 namespace {
-
-constexpr std::size_t kErrorTextBytesMax = 300;
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-std::string percent_decoded(std::string_view text) {
-  std::string result;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool escape = text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 &&
-                        hex_digit(text[i + 2]) >= 0;
-    if (escape) {
-      result += static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
-      i += 2;
-    } else {
-      result += text[i];
-    }
-  }
-  return result;
-}
 
 // Collects a page as its elements close.
 struct PageReader {
@@ -82,13 +60,6 @@ struct PageReader {
     }
   }
 };
-
-std::string printable(std::string_view text) {
-  std::string result(text.substr(0, kErrorTextBytesMax));
-  for (char& c : result)
-    if (static_cast<unsigned char>(c) < ' ' || c == 127) c = ' ';
-  return result;
-}
 
 }  // namespace
 

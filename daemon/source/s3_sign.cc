@@ -37,22 +37,6 @@ Digest hmac(std::string_view key, std::string_view message) {
   return digest;
 }
 
-bool is_unreserved(char c) {
-  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' ||
-         c == '.' || c == '_' || c == '~';
-}
-
-std::string escaped_query(const NamedValues& query) {
-  NamedValues escaped;
-  for (const auto& [name, value] : query)
-    escaped.emplace_back(uri_escape(name, false), uri_escape(value, false));
-  std::sort(escaped.begin(), escaped.end());
-  std::string text;
-  for (const auto& [name, value] : escaped)
-    text += fmt::format("{}{}={}", text.empty() ? "" : "&", name, value);
-  return text;
-}
-
 std::string lower(std::string_view text) {
   std::string result(text);
   for (char& c : result)
@@ -109,23 +93,6 @@ std::string sha256_hex(std::string_view bytes) {
   return hex(digest);
 }
 
-std::string uri_escape(std::string_view text, bool keep_slash) {
-  std::string escaped;
-  for (const char c : text) {
-    if (is_unreserved(c) || (c == '/' && keep_slash))
-      escaped += c;
-    else
-      escaped += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  }
-  return escaped;
-}
-
-std::string escaped_target(std::string_view path, const NamedValues& query) {
-  std::string target = uri_escape(path, true);
-  if (!query.empty()) target.append("?").append(escaped_query(query));
-  return target;
-}
-
 NamedValues signed_headers(const SignRequest& request, const Credentials& credentials,
                            std::time_t now) {
   NamedValues headers = request.headers;
@@ -134,8 +101,7 @@ NamedValues signed_headers(const SignRequest& request, const Credentials& creden
   const std::string time = fmt::format("{:%Y%m%dT%H%M%SZ}", fmt::gmtime(now));
   headers.emplace_back("x-amz-content-sha256", request.payload_sha256);
   headers.emplace_back("x-amz-date", time);
-  if (!credentials.session_token.empty())
-    headers.emplace_back("x-amz-security-token", credentials.session_token);
+  if (!credentials.token.empty()) headers.emplace_back("x-amz-security-token", credentials.token);
   std::string proof = authorization(request, headers, credentials, time);
   headers.emplace_back("Authorization", std::move(proof));
   return headers;

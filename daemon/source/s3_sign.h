@@ -5,20 +5,11 @@
 #include <ctime>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
+
+#include "source/credentials.h"
+#include "source/escape.h"
 
 namespace echoline::source {
-
-struct Credentials {
-  std::string access_key;
-  std::string secret_key;
-  std::string session_token;  // empty for long-lived keys
-
-  bool anonymous() const { return access_key.empty(); }
-};
-
-using NamedValues = std::vector<std::pair<std::string, std::string>>;
 
 struct SignRequest {
   std::string method = "GET";
@@ -34,12 +25,6 @@ inline constexpr std::string_view kEmptySha256 =
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 std::string sha256_hex(std::string_view bytes);
-
-// RFC 3986: everything but letters, digits, '-', '.', '_', '~' (and '/' if kept) as %XX.
-std::string uri_escape(std::string_view text, bool keep_slash);
-
-// Path and query as they go over the wire: escaped, the query sorted as the signature wants it.
-std::string escaped_target(std::string_view path, const NamedValues& query);
 
 // All headers to send: host, the given ones, x-amz-date, x-amz-content-sha256, the token and the
 // Authorization; without the latter and date for anonymous credentials.

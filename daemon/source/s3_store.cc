@@ -6,17 +6,11 @@
 #include <algorithm>
 #include <array>
 
-#include "source/s3_list.h"
+#include "source/content_range.h"
+#include "source/store_answer.h"
 
 namespace echoline::source {
 namespace {
-
-bool is_host_text(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view(".-_:[]").find(c) != std::string_view::npos;
-  });
-}
 
 bool is_region(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
@@ -31,28 +25,10 @@ bool retry_by_code(std::string_view code) {
   return std::find(kCodes.begin(), kCodes.end(), code) != kCodes.end();
 }
 
-bool retry_by_status(int status) {
-  return status == 408 || status == 425 || status == 429 || (status >= 500 && status != 501);
-}
-
-Code code_of_status(int status) {
-  switch (status) {
-    case 401:
-    case 403:
-      return Code::kPermissionDenied;
-    case 404:
-      return Code::kNotFound;
-    case 412:
-      return Code::kFailedPrecondition;
-    case 416:
-      return Code::kDataLoss;
-    case 429:
-      return Code::kResourceExhausted;
-    case 501:
-      return Code::kUnimplemented;
-    default:
-      return status >= 500 ? Code::kUnavailable : Code::kInvalidArgument;
-  }
+// Of credentials that were good once.
+bool is_expiry(std::string_view code) {
+  return code == "ExpiredToken" || code == "ExpiredTokenException" || code == "InvalidToken" ||
+         code == "TokenRefreshRequired" || code == "RequestExpired";
 }
 
 struct Hint {
@@ -75,49 +51,35 @@ std::string_view hint(int status, std::string_view code, bool anonymous) {
   for (const Hint& known : kHints)
     if (known.code == code) return known.text;
   if (status == 401 || status == 403)
-    return anonymous ? "set `credentials: environment`, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
-                     : "this key may not read it; allow s3:GetObject and s3:ListBucket, or set "
-                       "another in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
+    return anonymous
+               ? "set `credentials: auto` and AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
+                 "another source of credentials"
+               : "this key may not read it; allow s3:GetObject and s3:ListBucket, or set "
+                 "another in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
   if (status == 404) return "check the name, the bucket and the endpoint";
-  if (status == 412) return "it changed since it was indexed; index the data set again";
-  if (status == 416) return "it is shorter than the index says; index the data set again";
-  return {};
-}
-
-void replace_all(std::string& text, const std::string& what) {
-  if (what.empty()) return;
-  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos;)
-    text.replace(at, what.size(), "...");
+  return hint_by_status(status);
 }
 
 }  // namespace
 
 Result<std::unique_ptr<ObjectStore>> S3Store::open(S3Options options) {
-  if (options.endpoint.ends_with('/')) options.endpoint.pop_back();
-  const std::string_view endpoint = options.endpoint;
-  const std::size_t scheme = endpoint.find("://");
-  const bool is_http = endpoint.starts_with("http://") || endpoint.starts_with("https://");
-  if (!endpoint.empty() && (!is_http || !is_host_text(endpoint.substr(scheme + 3))))
-    return Status(Code::kInvalidArgument,
-                  fmt::format("endpoint \"{}\": write it as http://host:port or https://host",
-                              endpoint.substr(endpoint.rfind('@') + 1)));
+  std::optional<Endpoint> endpoint;
+  if (!options.endpoint.empty()) {
+    ECHOLINE_ASSIGN(endpoint, parse_endpoint(options.endpoint));
+  }
   if (!is_region(options.region))
     return Status(Code::kInvalidArgument,
                   fmt::format("region \"{}\": write it as in us-east-1", options.region));
-  return std::unique_ptr<ObjectStore>(new S3Store(std::move(options)));
+  return std::unique_ptr<ObjectStore>(new S3Store(std::move(options), std::move(endpoint)));
 }
 
 S3Store::Place S3Store::place(const std::string& bucket, const std::string& key) const {
-  const bool is_aws = options_.endpoint.empty();
+  const bool is_aws = !endpoint_;
   Place place;
-  place.scheme = "https";
-  place.host = fmt::format("s3.{}.amazonaws.com{}", options_.region,
-                           options_.region.starts_with("cn-") ? ".cn" : "");
-  if (!is_aws) {
-    const std::size_t end = options_.endpoint.find("://");
-    place.scheme = options_.endpoint.substr(0, end);
-    place.host = options_.endpoint.substr(end + 3);
-  }
+  place.scheme = is_aws ? "https" : endpoint_->scheme;
+  place.host = is_aws ? fmt::format("s3.{}.amazonaws.com{}", options_.region,
+                                    options_.region.starts_with("cn-") ? ".cn" : "")
+                      : endpoint_->host;
   // The certificate's wildcard doesn't cover dots in a bucket's name.
   const bool by_default = is_aws && bucket.find('.') == std::string::npos;
   if (options_.addressing == Addressing::kVirtual ||
@@ -143,7 +105,7 @@ HttpRequest S3Store::signed_request(std::string method, const Place& place, Name
   HttpRequest request;
   request.method = std::move(method);
   request.url = place.scheme + "://" + place.host + escaped_target(sign.path, sign.query);
-  request.headers = signed_headers(sign, options_.credentials, now);
+  request.headers = signed_headers(sign, options_.credentials->current(), now);
   return request;
 }
 
@@ -154,8 +116,21 @@ HttpRequest S3Store::get(const Address& address, const std::string& version, std
   return signed_request("GET", place(address.bucket, address.path), {}, std::move(headers), now);
 }
 
-HttpRequest S3Store::head(const Address& address, std::time_t now) {
+// HEAD is one round trip and right for empty objects, but its errors have no words: a GET asks for
+// them.
+HttpRequest S3Store::stat(const Address& address, Ask ask, std::time_t now) {
+  if (ask == Ask::kAgain) return get(address, "", 0, 1, now);
   return signed_request("HEAD", place(address.bucket, address.path), {}, {}, now);
+}
+
+Result<ListEntry> S3Store::parse_stat(const HttpResponse& response, std::string_view) const {
+  const auto range = parse_content_range(response.header("content-range"));
+  const auto bytes = range ? range->total : parse_length(response.header("content-length"));
+  ListEntry entry{{}, bytes.value_or(0), version_of(response)};
+  if (!bytes || entry.version.empty())
+    return Status(Code::kDataLoss,
+                  "the answer has no length or no version (ETag); is this an object store?");
+  return entry;
 }
 
 HttpRequest S3Store::list(const ListQuery& query, std::time_t now) {
@@ -174,34 +149,28 @@ std::string S3Store::version_of(const HttpResponse& response) const {
 Result<ListPage> S3Store::parse_list(std::string_view body) const { return parse_s3_list(body); }
 
 Verdict S3Store::refuse(const HttpResponse& response, std::string_view body) const {
-  const int status = response.status;
   const S3Error error = parse_s3_error(body);
-  std::string text = fmt::format("the store answered {}", status);
+  std::string text = fmt::format("the store answered {}", response.status);
   if (!error.code.empty()) text += fmt::format(" {} ({})", error.code, error.message);
-  if (retry_by_status(status) || retry_by_code(error.code))
-    return {Status(Code::kUnavailable, scrubbed(std::move(text))), true};
-
   std::string region(response.header("x-amz-bucket-region"));
   if (region.empty()) region = error.region;
+  return judge(response.status, error, options_.credentials->scrubbed(std::move(text)), region);
+}
+
+Verdict S3Store::judge(int status, const S3Error& error, std::string text,
+                       std::string_view region) const {
+  if (retry_by_status(status) || retry_by_code(error.code))
+    return {Status(Code::kUnavailable, std::move(text)), true};
   const bool elsewhere = status / 100 == 3 || error.code == "AuthorizationHeaderMalformed" ||
                          error.code == "IllegalLocationConstraintException";
   if (elsewhere && is_region(region) && region != options_.region)
-    return {Status(Code::kInvalidArgument,
-                   scrubbed(fmt::format("{}: the bucket is in another region; set `region: {}`",
-                                        text, region)))};
-  const std::string_view advice = hint(status, error.code, options_.credentials.anonymous());
+    return {
+        Status(Code::kInvalidArgument,
+               fmt::format("{}: the bucket is in another region; set `region: {}`", text, region))};
+  const std::string_view advice = hint(status, error.code, options_.credentials->is_anonymous());
   if (!advice.empty()) text += fmt::format(": {}", advice);
-  const bool is_credential = error.code == "ExpiredToken" || error.code == "InvalidToken";
-  return {Status(is_credential ? Code::kPermissionDenied : code_of_status(status),
-                 scrubbed(std::move(text)))};
-}
-
-// Some servers repeat what they were sent.
-std::string S3Store::scrubbed(std::string text) const {
-  replace_all(text, options_.credentials.secret_key);
-  replace_all(text, options_.credentials.session_token);
-  replace_all(text, options_.credentials.access_key);
-  return text;
+  if (!is_expiry(error.code)) return {Status(code_of_status(status), std::move(text))};
+  return {Status(Code::kPermissionDenied, std::move(text)), options_.credentials->reject()};
 }
 
 }  // namespace echoline::source

@@ -1,9 +1,14 @@
 // Amazon S3 and the servers that speak as it does: addresses, signatures, errors.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 
+#include "source/credential_source.h"
+#include "source/endpoint.h"
 #include "source/object_store.h"
+#include "source/s3_list.h"
 #include "source/s3_sign.h"
 
 namespace echoline::source {
@@ -14,7 +19,7 @@ struct S3Options {
   std::string endpoint;  // http(s)://host[:port]; empty for AWS itself
   std::string region;    // of the buckets; used to sign, and to find AWS
   Addressing addressing = Addressing::kAuto;
-  Credentials credentials;  // anonymous if empty
+  std::shared_ptr<CredentialSource> credentials;
 };
 
 class S3Store : public ObjectStore {
@@ -22,16 +27,19 @@ class S3Store : public ObjectStore {
   // kInvalidArgument if the endpoint or the region can't be one.
   static Result<std::unique_ptr<ObjectStore>> open(S3Options options);
 
+  Verdict ready(std::time_t now) override { return options_.credentials->ready(now); }
   HttpRequest get(const Address& address, const std::string& version, std::uint64_t begin,
                   std::uint64_t end, std::time_t now) override;
-  HttpRequest head(const Address& address, std::time_t now) override;
+  HttpRequest stat(const Address& address, Ask ask, std::time_t now) override;
+  Result<ListEntry> parse_stat(const HttpResponse& response, std::string_view body) const override;
   HttpRequest list(const ListQuery& query, std::time_t now) override;
   std::string version_of(const HttpResponse& response) const override;
   Result<ListPage> parse_list(std::string_view body) const override;
   Verdict refuse(const HttpResponse& response, std::string_view body) const override;
 
  private:
-  explicit S3Store(S3Options options) : options_(std::move(options)) {}
+  S3Store(S3Options options, std::optional<Endpoint> endpoint)
+      : options_(std::move(options)), endpoint_(std::move(endpoint)) {}
 
   // Where a request for a bucket goes: "https", "bucket.host" and "/key", or "host" and
   // "/bucket/key".
@@ -43,9 +51,10 @@ class S3Store : public ObjectStore {
   Place place(const std::string& bucket, const std::string& key) const;
   HttpRequest signed_request(std::string method, const Place& place, NamedValues query,
                              NamedValues headers, std::time_t now) const;
-  std::string scrubbed(std::string text) const;
+  Verdict judge(int status, const S3Error& error, std::string text, std::string_view region) const;
 
-  S3Options options_;
+  const S3Options options_;
+  const std::optional<Endpoint> endpoint_;  // nothing for AWS itself
 };
 
 }  // namespace echoline::source

@@ -181,14 +181,11 @@ const std::vector<Mistake> kMistakes = {
      "t.yaml:5:31: key 'disk': not supported yet; allowed: memory"},
     {"later_publish_key", with_steps(kDecode) + "      - publish: {slots: 4, when_slow: split}\n",
      "t.yaml:7:29: key 'when_slow': not supported yet; allowed: slots, jobs, sealed"},
-    {"later_scheme",
-     "streams: {a: {pipeline: [{read: {url: 'gs://b/x'}}, {decode: {i: {key: jpg, "
-     "as: rgb}}}, {batch: {size: 2}}]}}\n",
-     "t.yaml:1:39: key 'url': 'gs://' is not supported yet; allowed: a path, file:, s3://"},
     {"unknown_scheme",
      "streams: {a: {pipeline: [{read: {url: 'ftp://b/x'}}, {decode: {i: {key: "
      "jpg, as: rgb}}}, {batch: {size: 2}}]}}\n",
-     "t.yaml:1:39: key 'url': 'ftp://' is unknown; allowed: a path, file:, s3://"},
+     "t.yaml:1:39: key 'url': 'ftp://' is unknown; allowed: a path, file:, s3://, "
+     "gs://, http://, https://"},
     {"tokens_without_length",
      "streams: {a: {pipeline: [{read: {url: x, format: tokens}}, {decode: {i: {key: tokens, as: "
      "uint16, shape: [8]}}}, {batch: {size: 2}}]}}\n",

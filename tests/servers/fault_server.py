@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 
-from starter import announce, end_with_parent, exit_on_sigterm
+from starter import Handler, announce, end_with_parent, exit_on_sigterm
 
 OBJECT_BYTES = 1 << 20
 
@@ -37,13 +37,7 @@ def error_xml(code, message, extra=""):
     return f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>{message}</Message>{extra}</Error>"
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
-    def log_message(self, *_):
-        pass
-
+class Faults(Handler):
     def do_HEAD(self):
         self.send_response(200)
         self.send_header("Content-Length", str(OBJECT_BYTES))
@@ -77,14 +71,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
         match = re.match(r"bytes=(\d+)-(\d+)$", self.headers.get("Range", ""))
         return (int(match[1]), min(int(match[2]), OBJECT_BYTES - 1)) if match else (0, OBJECT_BYTES - 1)
 
-    def answer(self, status, body, headers=()):
-        self.send_response(status)
-        for name, value in headers:
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
     def part_headers(self, shift=0, etag="v1", length=None, total=OBJECT_BYTES):
         first, last = self.wanted()
         self.send_response(206)
@@ -108,6 +94,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def get_denied(self):
         self.answer(403, error_xml("AccessDenied", "no " + self.headers.get("Authorization", "")).encode())
+
+    def get_expired(self):
+        self.answer(400, error_xml("ExpiredToken", "The provided token has expired.").encode())
+
+    def get_key2(self):
+        if "Credential=KEY-2/" in self.headers.get("Authorization", ""):
+            self.get_ok()
+        else:
+            self.get_expired()
 
     def get_moved(self):
         self.answer(301, error_xml("PermanentRedirect", "elsewhere").encode(),
@@ -213,7 +208,7 @@ def main():
     options = parser.parse_args()
     end_with_parent()
     exit_on_sigterm()
-    server = Server(("127.0.0.1", 0), Handler)
+    server = Server(("127.0.0.1", 0), Faults)
     with tempfile.TemporaryDirectory(prefix="echoline-tls-") as folder:
         facts = {"endpoint": f"http://127.0.0.1:{server.server_port}", "pid": os.getpid()}
         if options.tls:

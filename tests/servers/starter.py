@@ -1,6 +1,7 @@
-"""What the starters of test servers share: free ports, and a life no longer than the parent's."""
+"""What the test servers share: free ports, a life no longer than the parent's, and answers of HTTP."""
 
 import ctypes
+import http.server
 import json
 import os
 import signal
@@ -35,3 +36,30 @@ def exit_on_sigterm():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     if os.getppid() == 1:
         sys.exit("the parent is gone already")
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Keeps connections and says nothing on the terminal."""
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def log_message(self, *_):
+        pass
+
+    def answer(self, status, body, headers=()):
+        data = body.encode() if isinstance(body, str) else body
+        self.send_response(status)
+        for name, value in headers:
+            self.send_header(name, value)
+        if not any(name.lower() == "content-length" for name, _ in headers):
+            self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+
+def local_server(handler):
+    """On a free port of 127.0.0.1, a thread for each connection."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    server.handle_error = lambda *_: None  # of clients that hang up
+    return server

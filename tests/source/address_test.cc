@@ -40,11 +40,46 @@ TEST(Address, a_bucket_alone_is_everything_in_it) {
 TEST(Address, what_is_no_address_is_refused_with_the_address_in_the_text) {
   for (const char* url :
        {"", "s3://", "s3:///key", "s3://user@host/key", "s3://a/b", "file://host/a",
-        "file:", "gs://bucket/key", "https://host/x", "ftp://host/x"}) {
+        "file:", "gs://a/b", "http://", "https:///x", "http://ho st/x", "ftp://host/x"}) {
     const auto address = parse_address(url);
     ASSERT_FALSE(address.ok()) << url;
     EXPECT_EQ(address.status().code(), Code::kInvalidArgument) << url;
     EXPECT_NE(address.status().message().find(url), std::string::npos) << url;
+  }
+}
+
+TEST(Address, google_buckets_are_cut_as_those_of_s3) {
+  const auto address = parse_address("gs://photos/a/b*.tar");
+  ASSERT_TRUE(address.ok());
+  EXPECT_EQ(address->scheme, Scheme::kGcs);
+  EXPECT_EQ(address->bucket, "photos");
+  EXPECT_EQ(address->url_of("x"), "gs://photos/x");
+}
+
+TEST(Address, a_web_address_is_cut_after_its_host) {
+  const auto address = parse_address("https://host:8443/a%20b/c.tar");
+  ASSERT_TRUE(address.ok());
+  EXPECT_EQ(address->scheme, Scheme::kHttp);
+  EXPECT_EQ(address->bucket, "https://host:8443");
+  EXPECT_EQ(address->path, "a%20b/c.tar");
+  EXPECT_EQ(address->url(), "https://host:8443/a%20b/c.tar");
+}
+
+TEST(Address, a_web_server_is_not_asked_what_it_has) {
+  for (const char* url : {"http://host", "http://host/", "http://host/a/", "http://host/*.tar",
+                          "http://host/[ab].tar", "http://host/a\\b"}) {
+    const auto address = parse_address(url);
+    ASSERT_FALSE(address.ok()) << url;
+    EXPECT_NE(address.status().message().find("brace list"), std::string::npos) << url;
+  }
+}
+
+TEST(Address, secrets_in_a_web_address_are_refused_and_not_repeated) {
+  for (const char* url : {"https://user:hush@host/a", "https://host/a?signature=hush",
+                          "https://host/a#hush", "https://user:hush@host/a?b"}) {
+    const auto address = parse_address(url);
+    ASSERT_FALSE(address.ok()) << url;
+    EXPECT_EQ(address.status().message().find("hush"), std::string::npos) << url;
   }
 }
 

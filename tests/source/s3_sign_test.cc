@@ -82,7 +82,7 @@ TEST(S3Sign, names_are_escaped_strictly) {
 
 TEST(S3Sign, a_session_token_is_sent_and_signed) {
   Credentials credentials = published_key();
-  credentials.session_token = "token/+=";
+  credentials.token = "token/+=";
   const NamedValues headers = signed_headers(example(), credentials, kPublishedTime);
   EXPECT_EQ(header(headers, "x-amz-security-token"), "token/+=");
   EXPECT_THAT(header(headers, "Authorization"), HasSubstr("x-amz-date;x-amz-security-token,"));

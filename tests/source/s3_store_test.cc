@@ -15,7 +15,8 @@ constexpr std::time_t kTime = 1369353600;
 
 std::unique_ptr<ObjectStore> store(S3Options options) {
   if (options.region.empty()) options.region = "us-east-1";
-  options.credentials = {"key-id", "key-secret", "key-token"};
+  options.credentials =
+      std::make_shared<CredentialSource>(Credentials{"key-id", "key-secret", "key-token", 0});
   auto opened = S3Store::open(std::move(options));
   EXPECT_TRUE(opened.ok()) << opened.status().message();
   return std::move(opened).value();

@@ -1,0 +1,19 @@
+// Which of AWS's ways to credentials is taken: the first that is set up, in the order of AWS's own
+// tools.
+#pragma once
+
+#include <memory>
+
+#include "source/credential_options.h"
+#include "source/credential_source.h"
+
+namespace echoline::source {
+
+// Environment, profile, web identity, container, instance; or the one that options.from names.
+// kPermissionDenied says what to set. Nothing is asked of the network yet.
+Result<std::shared_ptr<CredentialSource>> aws_credentials(const CredentialOptions& options);
+
+// The region that the profile is set to; empty if it isn't.
+std::string aws_profile_region(const CredentialOptions& options);
+
+}  // namespace echoline::source

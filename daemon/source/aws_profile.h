@@ -1,0 +1,26 @@
+// The files that AWS's tools share: ~/.aws/credentials and ~/.aws/config.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace echoline::source {
+
+using Settings = std::map<std::string, std::string>;
+
+struct AwsFiles {
+  std::string credentials;  // [name]
+  std::string config;       // [profile name], [default]
+};
+
+// The settings below a [section]; a later line wins over an earlier one.
+Settings parse_settings(std::string_view text, std::string_view section);
+
+// A profile's settings from both files, those of `credentials` first; empty if there is none. A
+// file that isn't there is as an empty one.
+Result<Settings> read_profile(const AwsFiles& files, const std::string& name);
+
+}  // namespace echoline::source

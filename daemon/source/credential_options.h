@@ -1,0 +1,16 @@
+// How a `read` step says where its credentials are.
+#pragma once
+
+#include <string>
+
+namespace echoline::source {
+
+struct CredentialOptions {
+  std::string from = "auto";  // as read.credentials
+  std::string file;           // of AWS's profiles, or Google's key file; empty for the usual places
+  std::string profile;        // AWS's; empty for AWS_PROFILE, else "default"
+  std::string region;         // of AWS's token service
+  std::string ca_file;
+};
+
+}  // namespace echoline::source

@@ -1,0 +1,19 @@
+// What a request proves itself with.
+#pragma once
+
+#include <ctime>
+#include <string>
+
+namespace echoline::source {
+
+// For AWS a key, its secret and, if they are short-lived, a token; for Google a token alone.
+struct Credentials {
+  std::string access_key;
+  std::string secret_key;
+  std::string token;
+  std::time_t expires = 0;  // 0: not known, or never
+
+  bool anonymous() const { return access_key.empty() && token.empty(); }
+};
+
+}  // namespace echoline::source

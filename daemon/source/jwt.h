@@ -1,0 +1,19 @@
+// Signed statements (JWT, RS256) by which a service account proves itself.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace echoline::source {
+
+// RFC 4648's URL alphabet, without padding.
+std::string base64url(std::string_view bytes);
+
+// Header and claims, as JSON, signed with a private key in PEM. kInvalidArgument, without a byte of
+// the key, if it isn't an RSA key.
+Result<std::string> signed_jwt(std::string_view header, std::string_view claims,
+                               const std::string& private_key_pem);
+
+}  // namespace echoline::source

@@ -1,0 +1,83 @@
+// Settings win over the environment's variables, which are those of the stores' own tools.
+#include "source/stores.h"
+
+#include <fmt/core.h>
+
+#include "echoline/v1/config.pb.h"
+#include "source/aws_credentials.h"
+#include "source/environment.h"
+#include "source/gcs_store.h"
+#include "source/google_credentials.h"
+#include "source/http_store.h"
+#include "source/s3_store.h"
+
+namespace echoline::source {
+namespace {
+
+using Opened = Result<std::unique_ptr<ObjectStore>>;
+
+CredentialOptions credential_options(const v1::Read& read, const std::string& ca_file) {
+  CredentialOptions options;
+  if (!read.credentials().empty()) options.from = read.credentials();
+  options.file = read.credentials_file();
+  options.profile = read.profile();
+  options.ca_file = ca_file;
+  return options;
+}
+
+Opened open_s3(const v1::Read& read, CredentialOptions credentials) {
+  S3Options options;
+  options.endpoint = first_set(read.endpoint(), {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"});
+  options.region = first_set(read.region(), {"AWS_REGION", "AWS_DEFAULT_REGION"});
+  if (options.region.empty()) options.region = aws_profile_region(credentials);
+  if (options.region.empty()) options.region = "us-east-1";
+  if (read.addressing() == "path") options.addressing = Addressing::kPath;
+  if (read.addressing() == "virtual") options.addressing = Addressing::kVirtual;
+  credentials.region = options.region;
+  ECHOLINE_ASSIGN(options.credentials, aws_credentials(credentials));
+  return S3Store::open(std::move(options));
+}
+
+// As Google's own libraries: an emulator wants no credentials.
+Opened open_gcs(const v1::Read& read, CredentialOptions credentials) {
+  GcsOptions options;
+  options.endpoint = read.endpoint();
+  const std::string emulator = from_environment("STORAGE_EMULATOR_HOST");
+  if (options.endpoint.empty() && !emulator.empty()) {
+    const bool has_scheme = emulator.find("://") != std::string::npos;
+    options.endpoint = has_scheme ? emulator : "http://" + emulator;
+    if (credentials.from == "auto") credentials.from = "anonymous";
+  }
+  ECHOLINE_ASSIGN(options.credentials, google_credentials(credentials));
+  return GcsStore::open(std::move(options));
+}
+
+Opened open_http(const v1::Read& read, const CredentialOptions& credentials) {
+  for (const auto& [name, is_set] :
+       {std::pair{"endpoint", !read.endpoint().empty()},
+        {"credentials", credentials.from != "auto" && credentials.from != "anonymous"},
+        {"credentials_file", !credentials.file.empty()}})
+    if (is_set)
+      return Status(
+          Code::kInvalidArgument,
+          fmt::format("`{}` is not for http addresses, which are read as anybody could", name));
+  return std::unique_ptr<ObjectStore>(std::make_unique<HttpStore>());
+}
+
+}  // namespace
+
+Result<OpenedStore> open_store(const v1::Read& read, Scheme scheme) {
+  OpenedStore opened;
+  opened.ca_file = first_set(read.ca_file(), {"AWS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"});
+  if (!opened.ca_file.empty()) {
+    if (Status status = read_text_file(opened.ca_file).status(); !status.ok())
+      return std::move(status).with_context("ca_file");
+  }
+  CredentialOptions credentials = credential_options(read, opened.ca_file);
+  ECHOLINE_ASSIGN(opened.store, scheme == Scheme::kS3    ? open_s3(read, std::move(credentials))
+                                : scheme == Scheme::kGcs ? open_gcs(read, std::move(credentials))
+                                                         : open_http(read, credentials));
+  return opened;
+}
+
+}  // namespace echoline::source

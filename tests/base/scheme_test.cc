@@ -1,0 +1,35 @@
+// How an address's kind is told.
+#include "base/scheme.h"
+
+#include <gtest/gtest.h>
+
+namespace echoline {
+namespace {
+
+TEST(Scheme, each_kind_of_address_is_known) {
+  EXPECT_EQ(scheme_of("/data/a.tar"), Scheme::kFile);
+  EXPECT_EQ(scheme_of("a"), Scheme::kFile);
+  EXPECT_EQ(scheme_of("file:/data/a"), Scheme::kFile);
+  EXPECT_EQ(scheme_of("file:///data/a"), Scheme::kFile);
+  EXPECT_EQ(scheme_of("s3://bucket/key"), Scheme::kS3);
+  EXPECT_EQ(scheme_of("gs://bucket/key"), Scheme::kGcs);
+  EXPECT_EQ(scheme_of("http://host/a"), Scheme::kHttp);
+  EXPECT_EQ(scheme_of("https://host/a"), Scheme::kHttp);
+  EXPECT_EQ(scheme_of("ftp://host/a"), std::nullopt);
+}
+
+TEST(Scheme, a_colon_within_a_path_makes_no_scheme) {
+  EXPECT_EQ(scheme_of("folder/s3://a"), Scheme::kFile);
+  EXPECT_EQ(scheme_word("folder/s3://a"), "");
+  EXPECT_EQ(scheme_word("ftp://a"), "ftp");
+}
+
+TEST(Scheme, only_files_are_local) {
+  EXPECT_TRUE(is_local("/data/a"));
+  EXPECT_TRUE(is_local("file:///data/a"));
+  EXPECT_FALSE(is_local("s3://bucket/key"));
+  EXPECT_FALSE(is_local("ftp://host/a"));
+}
+
+}  // namespace
+}  // namespace echoline

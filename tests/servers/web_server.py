@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Starts nginx on free ports of 127.0.0.1, over http and, under a certificate authority of its own, over
+https as localhost. Serves the folder "root": / as it is, /moved/ by a redirect to /, /secure/ by one to
+https, /unsafe/ by one to http, /loop/ by endless ones, /dated/ without ETags, /bare/ without ETag and date,
+/whole/ without ranges, /locked/ never. Prints {"endpoint", "secure", "root", "ca_file", "pid"} when ready.
+Exit code 77 if there is no `nginx` or no `openssl`."""
+
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+from starter import announce, end_with_parent, exit_on_sigterm, free_ports
+
+CONFIGURATION = """
+daemon off; master_process off; pid {folder}/pid; error_log stderr error;
+events {{ worker_connections 512; }}
+http {{
+  access_log off; client_body_temp_path {folder}/t1; proxy_temp_path {folder}/t2; fastcgi_temp_path {folder}/t3;
+  uwsgi_temp_path {folder}/t4; scgi_temp_path {folder}/t5; absolute_redirect off;
+  server {{
+    listen 127.0.0.1:{port}; listen 127.0.0.1:{tls_port} ssl;
+    ssl_certificate {folder}/server.pem; ssl_certificate_key {folder}/server.key;
+    root {folder}/files;
+    location /moved/ {{ rewrite ^/moved/(.*)$ /$1 redirect; }}
+    location /secure/ {{ rewrite ^/secure/(.*)$ https://localhost:{tls_port}/$1 redirect; }}
+    location /unsafe/ {{ rewrite ^/unsafe/(.*)$ http://127.0.0.1:{port}/$1 redirect; }}
+    location /loop/ {{ rewrite ^/loop/(.*)$ /loop/x$1 redirect; }}
+    location /dated/ {{ alias {folder}/files/; etag off; }}
+    location /bare/ {{ alias {folder}/files/; etag off; if_modified_since off; add_header Last-Modified ""; }}
+    location /whole/ {{ alias {folder}/files/; max_ranges 0; }}
+    location /locked/ {{ return 403; }}
+  }}
+}}
+"""
+
+
+def openssl(*words):
+    subprocess.run(["openssl", *words], check=True, capture_output=True)
+
+
+def make_certificates(folder):
+    subject = folder / "subject"
+    subject.write_text("subjectAltName=DNS:localhost\n")
+    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=Echoline test authority",
+            "-keyout", f"{folder}/ca.key", "-out", f"{folder}/ca.pem")
+    openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-keyout", f"{folder}/server.key",
+            "-out", f"{folder}/server.csr")
+    openssl("x509", "-req", "-in", f"{folder}/server.csr", "-CA", f"{folder}/ca.pem", "-CAkey", f"{folder}/ca.key",
+            "-CAcreateserial", "-days", "1", "-extfile", str(subject), "-out", f"{folder}/server.pem")
+
+
+def wait_until_ready(process, port):
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.02)
+    raise SystemExit("nginx did not start")
+
+
+def main():
+    end_with_parent()
+    exit_on_sigterm()
+    nginx = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+    if not nginx or not shutil.which("openssl"):
+        print("nginx and openssl are needed: deploy/install-packages.sh test", file=sys.stderr)
+        sys.exit(77)
+    with tempfile.TemporaryDirectory(prefix="echoline-web-") as name:
+        folder = pathlib.Path(name)
+        folder.chmod(0o755)
+        (folder / "files").mkdir()
+        make_certificates(folder)
+        port, tls_port = free_ports(2)
+        user = "user root;" if os.geteuid() == 0 else ""
+        text = user + CONFIGURATION.format(folder=folder, port=port, tls_port=tls_port)
+        (folder / "nginx.conf").write_text(text)
+        process = subprocess.Popen([nginx, "-e", "stderr", "-p", name, "-c", f"{name}/nginx.conf"],
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   preexec_fn=lambda: end_with_parent(signal.SIGKILL))
+        try:
+            wait_until_ready(process, port)
+            announce(endpoint=f"http://127.0.0.1:{port}", secure=f"https://localhost:{tls_port}",
+                     root=f"{name}/files", ca_file=f"{name}/ca.pem", pid=os.getpid())
+            process.wait()
+        finally:
+            process.kill()
+            process.wait()
+
+
+if __name__ == "__main__":
+    main()

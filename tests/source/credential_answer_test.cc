@@ -1,0 +1,71 @@
+// What services answer, well and badly.
+#include "source/credential_answer.h"
+
+#include <gmock/gmock.h>
+
+namespace echoline::source {
+namespace {
+
+TEST(CredentialAnswer, times_are_understood_as_services_write_them) {
+  EXPECT_EQ(parse_utc("2013-05-24T00:00:00Z"), 1369353600);
+  EXPECT_EQ(parse_utc("2013-05-24T00:00:00.123456Z"), 1369353600);
+  EXPECT_EQ(parse_utc("2013-05-24T00:00:00+00:00"), 1369353600);
+  for (const char* text :
+       {"", "Z", "2013-05-24", "2013-05-24T00:00:00", "2013-05-24T00:00:00+02:00",
+        "2013-05-24T00:00:00Zx", "2013-13-24T00:00:00Z", "tomorrow"})
+    EXPECT_FALSE(parse_utc(text)) << text;
+}
+
+TEST(CredentialAnswer, keys_of_instances_and_containers_are_taken) {
+  const auto keys = parse_aws_json(R"({"AccessKeyId": "a", "SecretAccessKey": "b", "Token": "c",
+                                       "Expiration": "2013-05-24T00:00:00Z", "Code": "Success"})");
+  ASSERT_TRUE(keys.ok());
+  EXPECT_EQ(keys->access_key, "a");
+  EXPECT_EQ(keys->secret_key, "b");
+  EXPECT_EQ(keys->token, "c");
+  EXPECT_EQ(keys->expires, 1369353600);
+}
+
+TEST(CredentialAnswer, a_role_that_was_assumed_is_taken) {
+  const auto keys = parse_aws_sts(
+      "<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials>"
+      "<AccessKeyId>a</AccessKeyId><SecretAccessKey>b&amp;</SecretAccessKey>"
+      "<SessionToken>c</SessionToken><Expiration>2013-05-24T00:00:00Z</Expiration></Credentials>"
+      "</AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>");
+  ASSERT_TRUE(keys.ok());
+  EXPECT_EQ(keys->secret_key, "b&");
+  EXPECT_EQ(keys->expires, 1369353600);
+}
+
+TEST(CredentialAnswer, tokens_end_when_they_say) {
+  const auto token = parse_oauth(R"({"access_token": "t", "expires_in": 3599})", 1000);
+  ASSERT_TRUE(token.ok());
+  EXPECT_EQ(token->token, "t");
+  EXPECT_EQ(token->expires, 4599);
+}
+
+TEST(CredentialAnswer, what_is_not_understood_may_pass_and_is_not_repeated) {
+  for (const char* body :
+       {"", "null", "[]", "hush", R"({"AccessKeyId": "hush"})", R"({"access_token": "hush"})",
+        R"({"access_token": "hush", "expires_in": -1})", R"({"access_token": 5, "expires_in": 5})",
+        R"({"access_token": "hush", "expires_in": 1e300})",
+        R"({"AccessKeyId": "a", "SecretAccessKey": "hush", "Expiration": "never"})",
+        "<a>hush</a>"}) {
+    for (const Status& status : {parse_aws_json(body).status(), parse_aws_sts(body).status(),
+                                 parse_oauth(body, 0).status()}) {
+      EXPECT_EQ(status.code(), Code::kUnavailable) << body;
+      EXPECT_THAT(status.message(), testing::Not(testing::HasSubstr("hush")));
+    }
+  }
+}
+
+TEST(CredentialAnswer, refusals_say_which_may_pass) {
+  EXPECT_EQ(credential_refusal(503, "").code(), Code::kUnavailable);
+  EXPECT_EQ(credential_refusal(429, "").code(), Code::kUnavailable);
+  const Status denied = credential_refusal(400, "invalid_grant\n");
+  EXPECT_EQ(denied.code(), Code::kPermissionDenied);
+  EXPECT_EQ(denied.message(), "it answered 400 (invalid_grant )");
+}
+
+}  // namespace
+}  // namespace echoline::source

@@ -1,0 +1,94 @@
+// Requests to Google itself, and what is made of hostile answers.
+#include "source/gcs_store.h"
+
+#include <gmock/gmock.h>
+
+#include "source/gcs_answer.h"
+
+namespace echoline::source {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+std::unique_ptr<ObjectStore> store(const std::string& token = "") {
+  auto opened =
+      GcsStore::open({"", std::make_shared<CredentialSource>(Credentials{"", "", token, 0})});
+  EXPECT_TRUE(opened.ok()) << opened.status().message();
+  return std::move(opened).value();
+}
+
+std::string header(const HttpRequest& request, std::string_view name) {
+  for (const auto& [key, value] : request.headers)
+    if (key == name) return value;
+  return "";
+}
+
+TEST(GcsStore, a_read_names_range_generation_and_token) {
+  const auto request = store("t")->get(*parse_address("gs://photos/a/b c"), "17", 5, 8, 0);
+  EXPECT_EQ(request.url,
+            "https://storage.googleapis.com/storage/v1/b/photos/o/a%2Fb%20c?"
+            "alt=media&ifGenerationMatch=17");
+  EXPECT_EQ(header(request, "range"), "bytes=5-7");
+  EXPECT_EQ(header(request, "authorization"), "Bearer t");
+  EXPECT_EQ(header(request, "accept-encoding"), "gzip");
+  EXPECT_EQ(header(store()->get(*parse_address("gs://photos/a"), "", 5, 8, 0), "authorization"),
+            "");
+}
+
+TEST(GcsStore, a_listing_escapes_what_it_asks_for) {
+  ListQuery query;
+  query.bucket = "photos";
+  query.prefix = "a b/";
+  query.delimiter = "/";
+  query.continuation = "x+/=";
+  EXPECT_THAT(
+      store()->list(query, 0).url,
+      AllOf(HasSubstr("/storage/v1/b/photos/o?delimiter=%2F&"), HasSubstr("prefix=a%20b%2F"),
+            HasSubstr("pageToken=x%2B%2F%3D"), HasSubstr("maxResults=1000")));
+}
+
+TEST(GcsStore, what_may_pass_is_worth_a_retry_and_messages_hold_no_token) {
+  const auto refused = [](int status, const std::string& body) {
+    HttpResponse response;
+    response.status = status;
+    return store("hush")->refuse(response, body);
+  };
+  for (const int status : {408, 429, 500, 502, 503, 504}) EXPECT_TRUE(refused(status, "").retry);
+  for (const int status : {400, 401, 403, 404, 412, 416}) EXPECT_FALSE(refused(status, "").retry);
+  EXPECT_THAT(refused(403, R"({"error": {"message": "hush may not\n"}})").status.message(),
+              AllOf(HasSubstr("(... may not )"), HasSubstr("Storage Object Viewer")));
+}
+
+TEST(GcsAnswer, only_lists_of_objects_with_size_and_generation_are_taken) {
+  const auto good = parse_gcs_list(
+      R"({"kind": "storage#objects", "nextPageToken": "n", "prefixes": ["a/"],
+          "items": [{"name": "a", "size": "5", "generation": "7"}]})");
+  ASSERT_TRUE(good.ok());
+  EXPECT_EQ(good->next, "n");
+  EXPECT_EQ(good->entries.at(0).bytes, 5U);
+  EXPECT_EQ(good->entries.at(0).version, "7");
+  for (const char* item : {"5", "{}", R"({"name": "a", "size": 5, "generation": "7"})",
+                           R"({"name": "a", "size": "-5", "generation": "7"})",
+                           R"({"name": "a", "size": "5", "generation": "x"})",
+                           R"({"name": "", "size": "5", "generation": "7"})"})
+    EXPECT_EQ(parse_gcs_list(R"({"kind": "storage#objects", "items": [)" + std::string(item) + "]}")
+                  .status()
+                  .code(),
+              Code::kDataLoss)
+        << item;
+  for (const char* body : {"", "{", "[]", "null", "<html>", R"({"items": []})",
+                           R"({"kind": "storage#objects", "items": {}})"})
+    EXPECT_EQ(parse_gcs_list(body).status().code(), Code::kDataLoss) << body;
+  EXPECT_FALSE(parse_gcs_object("[]").ok());
+  EXPECT_EQ(gcs_error_text("[1]"), "");
+  EXPECT_EQ(gcs_error_text(R"({"error": "x"})"), "");
+}
+
+TEST(GcsAnswer, deep_nesting_is_no_trouble) {
+  EXPECT_FALSE(parse_gcs_list(std::string(1 << 20, '[')).ok());
+}
+
+}  // namespace
+}  // namespace echoline::source
