@@ -52,6 +52,9 @@ struct Transfer {
   bool respond() {
     if (!responded) {
       responded = true;
+      curl_off_t seconds = 0;
+      curl_easy_getinfo(easy.get(), CURLINFO_RETRY_AFTER, &seconds);
+      response.retry_after_s = static_cast<std::uint64_t>(std::max<curl_off_t>(seconds, 0));
       stopped = !sink->on_response(response);
     }
     return !stopped;

@@ -46,6 +46,11 @@ class ObjectStore {
   // Bytes [begin, end) of an object; a set version is asked for. end > begin.
   virtual HttpRequest get(const Address& address, const std::string& version, std::uint64_t begin,
                           std::uint64_t end, std::time_t now) = 0;
+  // All bytes of an object of that size (not 0), with the store's checksum of them if it has one.
+  virtual HttpRequest get_whole(const Address& address, const std::string& version,
+                                std::uint64_t bytes, std::time_t now) {
+    return get(address, version, 0, bytes, now);
+  }
   virtual HttpRequest head(const Address& address, std::time_t now) = 0;
   virtual HttpRequest list(const ListQuery& query, std::time_t now) = 0;
 

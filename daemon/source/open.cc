@@ -17,8 +17,9 @@
 namespace echoline::source {
 namespace {
 
-constexpr std::size_t kConcurrency = 32;
+constexpr std::size_t kConcurrency = 128;
 constexpr std::uint64_t kTimeoutNs = 60'000'000'000;
+constexpr std::uint64_t kStallNs = 15'000'000'000;
 
 // The first of the variables that is set and not empty.
 std::string from_environment(std::initializer_list<const char*> names) {
@@ -87,6 +88,12 @@ Result<std::unique_ptr<Source>> open_s3(const v1::Read& read, const std::vector<
   ObjectSourceOptions transfer;
   transfer.concurrency = concurrency;
   transfer.timeout_ns = read.timeout() == 0 ? kTimeoutNs : read.timeout();
+  // Room for some attempts within the time-out.
+  transfer.stall_ns =
+      std::min(read.stall() == 0 ? kStallNs : read.stall(), transfer.timeout_ns / 4);
+  transfer.etag_is_md5 = true;
+  if (read.checksums() == "fast") transfer.checksums = ChecksumPolicy::Level::kFast;
+  if (read.checksums() == "none") transfer.checksums = ChecksumPolicy::Level::kNone;
   transfer.ca_file = from_environment({"AWS_CA_BUNDLE"});
   auto source = std::make_unique<ObjectSource>(std::move(store), std::move(transfer));
   ECHOLINE_TRY(source->probe(urls));
@@ -110,10 +117,7 @@ Result<std::unique_ptr<Source>> open_source(const v1::Read& read) {
   const std::size_t concurrency = read.concurrency() == 0 ? kConcurrency : read.concurrency();
   ECHOLINE_ASSIGN(auto source, scheme == Scheme::kS3 ? open_s3(read, urls, concurrency)
                                                      : FileSource::open(concurrency));
-  const v1::Throttle& throttle = read.throttle();
-  if (throttle.rate() == 0 && throttle.latency() == 0) return source;
-  return std::unique_ptr<Source>(
-      std::make_unique<Throttle>(std::move(source), throttle.rate(), throttle.latency()));
+  return Throttle::over(std::move(source), read.throttle());
 }
 
 Result<std::vector<std::byte>> read_range(Source& source, const ObjectInfo& object,

@@ -24,6 +24,8 @@ class S3Store : public ObjectStore {
 
   HttpRequest get(const Address& address, const std::string& version, std::uint64_t begin,
                   std::uint64_t end, std::time_t now) override;
+  HttpRequest get_whole(const Address& address, const std::string& version, std::uint64_t bytes,
+                        std::time_t now) override;
   HttpRequest head(const Address& address, std::time_t now) override;
   HttpRequest list(const ListQuery& query, std::time_t now) override;
   std::string version_of(const HttpResponse& response) const override;
