@@ -134,6 +134,7 @@ Result<std::vector<ObjectInfo>> ObjectSource::list_all(const std::vector<std::st
   }
   ECHOLINE_ASSIGN(auto stats, stat_many(literals));
   append(std::move(stats));
+  asks_.reset();  // its connections, and its part of the endpoint's limit
   return all;
 }
 
