@@ -75,6 +75,11 @@ Verdict ReadExchange::accept_part(const HttpResponse& response) {
 Verdict ReadExchange::accept_whole(const HttpResponse& response) {
   const auto total = parse_length(response.header("content-length"));
   if (!total) return broken("the answer has neither a range nor a length");
+  // The same version has the same size.
+  if (!object_.version.empty() && store_.version_of(response) == object_.version &&
+      *total != object_.bytes)
+    return broken(
+        fmt::format("the answer's length {} is not the object's {}", *total, object_.bytes));
   if (Verdict verdict = check_size(*total); !verdict.status.ok()) return verdict;
   skip_ = scatter_.position();
   body_left_ = *total;

@@ -91,9 +91,9 @@ def curl(endpoint, facts, data, parallel, folder):
 
 
 def stream_of(endpoint, data, options, read):
-    more = f", {read}" if read else ""
+    more = f", {read}" if read else ""  # what is read ahead is little beside what is measured
     return stream_yaml([
-        f"read: {{url: 's3://{BUCKET}/{data.url}', format: {data.form}, endpoint: '{endpoint}'{more}}}",
+        f"read: {{url: 's3://{BUCKET}/{data.url}', format: {data.form}, endpoint: '{endpoint}', read_ahead: 128MiB{more}}}",
         f"shuffle: {{window: {options.window}}}",
         "decode: {data: {key: bin, as: bytes, max_bytes: 256KiB}}",
         "batch: {size: 64}", "publish: {slots: 4}"])
@@ -103,12 +103,13 @@ def echoline(daemon, epochs):
     """(MB/s, CPU-seconds of the daemon per GB from the store) of one trainer over some epochs."""
     def fetched():
         return sum(daemon.metric_lines("echoline_source_bytes_total").values())
-    size, cpu = fetched(), cpu_seconds(daemon.process.pid)
+    size, cpu, begin = fetched(), cpu_seconds(daemon.process.pid), time.perf_counter()
     done = subprocess.run([binary("ECHOLINE_CLI"), "read", "train", "--runtime-dir", str(daemon.runtime_dir), "--json",
                            "--epochs", str(epochs)], stdout=subprocess.PIPE, check=True)
+    seconds = time.perf_counter() - begin
     size, cpu = fetched() - size, cpu_seconds(daemon.process.pid) - cpu
     report = json.loads(done.stdout.splitlines()[-1])
-    return report["bytes"] / report["seconds"] / 1e6, cpu / size * 1e9
+    return report["bytes"] / seconds / 1e6, cpu / size * 1e9
 
 
 def threads(pid):
