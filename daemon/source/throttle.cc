@@ -43,7 +43,8 @@ std::uint64_t Line::next_latency_ns() {
 
 std::uint64_t Line::arrival_ns(std::uint64_t now_ns, std::uint64_t bytes) {
   // One straggler does not hold up the line: others' bytes come meanwhile.
-  const std::uint64_t shared_ns = carried_ns(now_ns + options_.latency_ns, bytes);
+  const std::uint64_t shared_ns =
+      options_.rate == 0 ? 0 : carried_ns(now_ns + options_.latency_ns, bytes);
   std::uint64_t own_ns = now_ns + next_latency_ns();
   if (options_.connection_rate > 0)
     own_ns += static_cast<std::uint64_t>(static_cast<double>(bytes) /
@@ -53,7 +54,6 @@ std::uint64_t Line::arrival_ns(std::uint64_t now_ns, std::uint64_t bytes) {
 
 std::uint64_t Line::carried_ns(std::uint64_t first_byte_ns, std::uint64_t bytes) {
   const std::uint64_t rate = options_.rate;
-  if (rate == 0) return first_byte_ns;
   if (first_byte_ns > free_ns_) {
     free_ns_ = first_byte_ns;
     remainder_ = 0;

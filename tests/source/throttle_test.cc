@@ -58,9 +58,62 @@ TEST(Line, extreme_rates_do_not_overflow) {
   EXPECT_EQ(Line({.rate = 1}).arrival_ns(0, 1000), 1000 * kSecondNs);
 }
 
+TEST(Line, a_connection_of_its_own_rate_bounds_each_request_and_not_their_sum) {
+  Line line({.latency_ns = 50, .connection_rate = 1000});
+  EXPECT_EQ(line.arrival_ns(0, 1000), kSecondNs + 50);
+  EXPECT_EQ(line.arrival_ns(0, 1000), kSecondNs + 50);
+  Line both({.rate = 1000, .connection_rate = 500});
+  EXPECT_EQ(both.arrival_ns(0, 1000), 2 * kSecondNs) << "its own connection";
+  EXPECT_EQ(both.arrival_ns(0, 1000), 2 * kSecondNs);
+  EXPECT_EQ(both.arrival_ns(0, 1000), 3 * kSecondNs) << "the line they share";
+}
+
+TEST(Line, delays_are_log_normal_around_their_median_and_the_same_in_every_run) {
+  constexpr std::uint64_t kMedian = 30'000'000;
+  constexpr std::uint64_t kP99 = 200'000'000;
+  constexpr int kDraws = 100'000;
+  Line line({.latency_ns = kMedian, .latency_p99_ns = kP99});
+  Line again({.latency_ns = kMedian, .latency_p99_ns = kP99});
+  // A straggler is late; the others are no earlier than the median only where they share a line.
+  Line shared({.rate = UINT64_MAX, .latency_ns = kMedian, .latency_p99_ns = kP99});
+  int below_median = 0;
+  int above_p99 = 0;
+  for (int i = 0; i < kDraws; ++i) {
+    const std::uint64_t delay = line.arrival_ns(0, 1000);
+    EXPECT_EQ(delay, again.arrival_ns(0, 1000));
+    EXPECT_GE(shared.arrival_ns(0, 1000), delay);
+    below_median += delay <= kMedian;
+    above_p99 += delay > kP99;
+  }
+  EXPECT_NEAR(below_median, kDraws / 2, kDraws / 100);
+  EXPECT_NEAR(above_p99, kDraws / 100, kDraws / 500);
+}
+
+TEST(Throttle, a_p99_without_a_median_is_refused) {
+  v1::Throttle options;
+  options.set_latency_p99(5);
+  EXPECT_EQ(Throttle::over(std::make_unique<InstantSource>(), options).status().code(),
+            Code::kInvalidArgument);
+  options.set_latency(6);
+  EXPECT_FALSE(Throttle::over(std::make_unique<InstantSource>(), options).ok());
+  options.set_latency(4);
+  EXPECT_TRUE(Throttle::over(std::make_unique<InstantSource>(), options).ok());
+}
+
+TEST(Throttle, its_times_and_waits_are_counted) {
+  Throttle source(std::make_unique<InstantSource>(), LineOptions{.latency_ns = kSecondNs / 20});
+  std::string bytes(10, 0);
+  source.submit(request_of(3, bytes));
+  EXPECT_TRUE(wait_for(source, 1)[3].ok());
+  const Counters counters = source.counters();
+  EXPECT_GE(counters.latencies.sum_ns, kSecondNs / 20);
+  EXPECT_GE(counters.wait_ns[static_cast<std::size_t>(WaitReason::kImitated)], kSecondNs / 40);
+}
+
 TEST(Throttle, the_mean_rate_is_right_within_two_percent) {
   constexpr std::uint64_t kRate = 40'000'000;
-  Throttle source(std::make_unique<InstantSource>(), LineOptions{.rate = kRate, .latency_ns = 5'000'000});
+  Throttle source(std::make_unique<InstantSource>(),
+                  LineOptions{.rate = kRate, .latency_ns = 5'000'000});
   std::vector<std::string> buffers(8, std::string(137'000, 0));
   std::uint64_t asked = 0;
   std::uint64_t got = 0;
