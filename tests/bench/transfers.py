@@ -91,9 +91,9 @@ def curl(endpoint, facts, data, parallel, folder):
 
 
 def stream_of(endpoint, data, options, read):
-    more = f", {read}" if read else ""  # what is read ahead is little beside what is measured
+    more = f", {read}" if read else ""
     return stream_yaml([
-        f"read: {{url: 's3://{BUCKET}/{data.url}', format: {data.form}, endpoint: '{endpoint}', read_ahead: 128MiB{more}}}",
+        f"read: {{url: 's3://{BUCKET}/{data.url}', format: {data.form}, endpoint: '{endpoint}'{more}}}",
         f"shuffle: {{window: {options.window}}}",
         "decode: {data: {key: bin, as: bytes, max_bytes: 256KiB}}",
         "batch: {size: 64}", "publish: {slots: 4}"])
