@@ -7,6 +7,7 @@
 namespace echoline::engine {
 
 void OrderBook::insert(std::int64_t number, Order order) {
+  bytes_ += order.extent.bytes;
   const Place place{order.extent.shard, order.extent.offset};
   queue_.emplace(number, places_.emplace(place, Entry{number, std::move(order)}));
 }
@@ -16,8 +17,9 @@ std::vector<Order> OrderBook::take() {
   std::deque<Map::iterator> run{oldest};
   std::uint64_t begin = oldest->first.offset;
   std::uint64_t finish = end(oldest->second);
+  const std::uint64_t longest = request_bytes();
   const auto joins = [&](std::uint64_t from, std::uint64_t to, std::uint64_t gap) {
-    return gap <= kGapBytes && to - from <= kRequestBytes;
+    return gap <= kGapBytes && to - from <= longest;
   };
   const auto near = [&](const Entry& entry) {
     return entry.number - oldest->second.number <= reach_;
@@ -45,6 +47,7 @@ std::vector<Order> OrderBook::take() {
   orders.reserve(run.size());
   for (const auto entry : run) {
     queue_.erase(entry->second.number);
+    bytes_ -= entry->second.order.extent.bytes;
     orders.push_back(std::move(entry->second.order));
     places_.erase(entry);
   }

@@ -23,7 +23,11 @@ struct Order {
 // Orders that no request carries yet, first come first. Not thread safe.
 class OrderBook {
  public:
+  // A request is long enough to be worth its round trip, and longer, up to the second bound, where
+  // so much is wanted that kAtOnce requests of that length are left to go on side by side.
   static constexpr std::uint64_t kRequestBytes = 1 << 20;
+  static constexpr std::uint64_t kRequestBytesMax = 4 << 20;
+  static constexpr std::uint64_t kAtOnce = 32;
   static constexpr std::uint64_t kGapBytes = 16 << 10;
   static constexpr std::int64_t kReachMin = 4096;
 
@@ -40,7 +44,7 @@ class OrderBook {
   std::size_t size() const { return queue_.size(); }
 
   // The oldest order and its neighbours on both sides, as long as the gaps between them are small
-  // and the request does not grow past kRequestBytes; ascending, without overlap.
+  // and the request does not grow too long; ascending, without overlap.
   std::vector<Order> take();
 
  private:
@@ -56,6 +60,9 @@ class OrderBook {
   using Map = std::multimap<Place, Entry>;
 
   void insert(std::int64_t number, Order order);
+  std::uint64_t request_bytes() const {
+    return std::clamp(bytes_ / kAtOnce, kRequestBytes, kRequestBytesMax);
+  }
   static std::uint64_t end(const Entry& entry) {
     return entry.order.extent.offset + entry.order.extent.bytes;
   }
@@ -63,6 +70,7 @@ class OrderBook {
   const std::int64_t reach_;
   Map places_;
   std::map<std::int64_t, Map::iterator> queue_;  // by number of arrival
+  std::uint64_t bytes_ = 0;                      // of all orders
   std::int64_t first_number_ = 0;
   std::int64_t next_number_ = 0;
 };

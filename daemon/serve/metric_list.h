@@ -7,7 +7,7 @@
 
 namespace echoline::serve {
 
-enum class MetricKind { kCounter, kGauge };
+enum class MetricKind { kCounter, kGauge, kHistogram };
 
 struct MetricInfo {
   std::string_view name;
@@ -16,7 +16,8 @@ struct MetricInfo {
 
   // By Prometheus' convention the name of a counter says that it is one.
   constexpr MetricKind kind() const {
-    return name.ends_with("_total") ? MetricKind::kCounter : MetricKind::kGauge;
+    if (name.ends_with("_total")) return MetricKind::kCounter;
+    return name.ends_with("_request_seconds") ? MetricKind::kHistogram : MetricKind::kGauge;
   }
 };
 
@@ -52,9 +53,23 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
     {"echoline_samples_total", "stream,kind",
      "Rows published: fresh (first use in its epoch) or echoed."},
     {"echoline_source_bytes_total", "stream,scheme", "Bytes read from storage."},
+    {"echoline_source_checked_total", "stream,scheme",
+     "Objects read whole whose bytes agreed with the store's own checksum."},
+    {"echoline_source_concurrency_limit", "stream,scheme",
+     "Requests that the store is given at once by all streams together: falls while it refuses, "
+     "rises again while it takes them; absent for local files."},
+    {"echoline_source_request_seconds", "stream,scheme",
+     "Time of one good answer of storage, from the request to its last byte; pauses and failed "
+     "attempts before it are not in it."},
     {"echoline_source_requests_in_flight", "stream,scheme", "Requests to storage under way."},
     {"echoline_source_requests_total", "stream,scheme,outcome",
      "Requests to storage by outcome: ok, retried or failed."},
+    {"echoline_source_wait_seconds_total", "stream,scheme,reason",
+     "Time that requests to storage waited, summed over requests, by reason: limit (for room under "
+     "the limit), throttled (429, 503, Retry-After), unreachable, stalled, broken (resets, short "
+     "or "
+     "wrong answers, errors of the server), imitated (read.throttle) or credentials (being "
+     "fetched)."},
     {"echoline_stage_seconds_total", "stream,stage,state",
      "Time of a stage's threads (fetch, prep, publish) by state: busy, starved (no input) or "
      "blocked (no room for output)."},

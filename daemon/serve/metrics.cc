@@ -6,6 +6,7 @@
 #include <prometheus/text_serializer.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <sstream>
 #include <vector>
@@ -32,30 +33,44 @@ std::vector<std::string> label_names(std::string_view list) {
   return names;
 }
 
+MetricType type_of(MetricKind kind) {
+  if (kind == MetricKind::kHistogram) return MetricType::Histogram;
+  return kind == MetricKind::kCounter ? MetricType::Counter : MetricType::Gauge;
+}
+
 // Collects values under the names of the list; a name or a number of labels that is not in it
 // aborts.
 class Families {
  public:
   // `labels` in the order of the list.
   void add(std::string_view name, const std::vector<std::string>& labels, double value) {
-    const auto info = std::find_if(kMetrics.begin(), kMetrics.end(),
-                                   [name](const MetricInfo& one) { return one.name == name; });
-    ECHOLINE_CHECK(info != kMetrics.end());
-    const std::vector<std::string> names = label_names(info->labels);
-    ECHOLINE_CHECK(names.size() == labels.size());
-    ClientMetric metric;
-    for (std::size_t i = 0; i < names.size(); ++i) metric.label.push_back({names[i], labels[i]});
-    const bool counter = info->kind() == MetricKind::kCounter;
+    const MetricInfo& info = info_of(name);
+    ClientMetric metric = labelled(info, labels);
+    const bool counter = info.kind() == MetricKind::kCounter;
+    ECHOLINE_CHECK(info.kind() != MetricKind::kHistogram);
     (counter ? metric.counter.value : metric.gauge.value) = value;
-    MetricFamily& family = families_[std::string(name)];
-    family.name = name;
-    family.help = info->help;
-    family.type = counter ? MetricType::Counter : MetricType::Gauge;
-    family.metric.push_back(std::move(metric));
+    keep(info, std::move(metric));
   }
 
   void add(std::string_view name, const std::vector<std::string>& labels, std::uint64_t value) {
     add(name, labels, static_cast<double>(value));
+  }
+
+  void add(std::string_view name, const std::vector<std::string>& labels,
+           const source::Latencies& latencies) {
+    const MetricInfo& info = info_of(name);
+    ECHOLINE_CHECK(info.kind() == MetricKind::kHistogram);
+    ClientMetric metric = labelled(info, labels);
+    ClientMetric::Histogram& histogram = metric.histogram;
+    for (std::size_t i = 0; i < latencies.counts.size(); ++i) {
+      histogram.sample_count += latencies.counts[i];
+      const bool last = i == source::kLatencyBounds.size();
+      histogram.bucket.push_back(
+          {histogram.sample_count,
+           last ? std::numeric_limits<double>::infinity() : source::kLatencyBounds[i]});
+    }
+    histogram.sample_sum = seconds(latencies.sum_ns);
+    keep(info, std::move(metric));
   }
 
   std::string text() && {
@@ -67,6 +82,29 @@ class Families {
   }
 
  private:
+  static const MetricInfo& info_of(std::string_view name) {
+    const auto info = std::find_if(kMetrics.begin(), kMetrics.end(),
+                                   [name](const MetricInfo& one) { return one.name == name; });
+    ECHOLINE_CHECK(info != kMetrics.end());
+    return *info;
+  }
+
+  static ClientMetric labelled(const MetricInfo& info, const std::vector<std::string>& labels) {
+    const std::vector<std::string> names = label_names(info.labels);
+    ECHOLINE_CHECK(names.size() == labels.size());
+    ClientMetric metric;
+    for (std::size_t i = 0; i < names.size(); ++i) metric.label.push_back({names[i], labels[i]});
+    return metric;
+  }
+
+  void keep(const MetricInfo& info, ClientMetric metric) {
+    MetricFamily& family = families_[std::string(info.name)];
+    family.name = info.name;
+    family.help = info.help;
+    family.type = type_of(info.kind());
+    family.metric.push_back(std::move(metric));
+  }
+
   std::map<std::string, MetricFamily> families_;
 };
 
@@ -111,6 +149,14 @@ void add_storage(const engine::StreamStats& stream, Families& families) {
   families.add(kRequests, {name, scheme, "failed"}, stream.source.requests_failed);
   families.add("echoline_source_bytes_total", {name, scheme}, stream.source.bytes);
   families.add("echoline_source_requests_in_flight", {name, scheme}, stream.source.in_flight);
+  families.add("echoline_source_checked_total", {name, scheme}, stream.source.checked);
+  if (stream.source.limit > 0)
+    families.add("echoline_source_concurrency_limit", {name, scheme}, stream.source.limit);
+  families.add("echoline_source_request_seconds", {name, scheme}, stream.source.latencies);
+  for (std::size_t i = 0; i < stream.source.wait_ns.size(); ++i) {
+    families.add("echoline_source_wait_seconds_total", {name, scheme, source::kWaitReasonNames[i]},
+                 seconds(stream.source.wait_ns[i]));
+  }
   constexpr std::string_view kCache = "echoline_cache_requests_total";
   families.add(kCache, {name, "memory", "hit"}, stream.cache_hits);
   families.add(kCache, {name, "memory", "miss"}, stream.cache_misses);

@@ -1,31 +1,28 @@
-// Exchanges under way: attempts, time-outs and back-off over HttpTransfers.
+// Exchanges under way: attempts, time-outs, back-off and the endpoint's limit over HttpTransfers.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/status.h"
+#include "source/counters.h"
+#include "source/endpoint_limit.h"
 #include "source/exchange.h"
 #include "source/http_transfers.h"
-#include "source/source.h"
 
 namespace echoline::source {
 
-// Counters that the polling thread writes and any thread reads.
-struct SharedCounters {
-  std::atomic<std::uint64_t> ok{0}, retried{0}, failed{0}, bytes{0}, in_flight{0};
-
-  Counters snapshot() const { return {ok, retried, failed, bytes, in_flight}; }
-};
-
 struct ExchangeLimits {
   std::uint64_t timeout_ns = 60'000'000'000;  // without progress, over all attempts
+  std::uint64_t stall_ns = 15'000'000'000;    // without a byte, of one attempt
   std::uint32_t attempts_max = 1'000'000;
   std::size_t connections_max = 32;
+  bool limited = true;  // takes part in the limit that all share at the endpoint
   std::string ca_file;
 };
 
@@ -45,6 +42,9 @@ class Exchanges {
   void start(std::uint64_t id, std::unique_ptr<Exchange> exchange);
   std::size_t size() const { return running_.size(); }
 
+  // Ends an exchange without a result; nothing if it has ended.
+  void cancel(std::uint64_t id);
+
   // Moves attempts on, waiting at most until the deadline (monotonic_ns) for the first event;
   // appends the exchanges that ended, well or not.
   void step(std::uint64_t deadline_ns, std::vector<ExchangeResult>& ended);
@@ -55,24 +55,32 @@ class Exchanges {
   class Running;
   using RunningMap = std::unordered_map<std::uint64_t, std::unique_ptr<Running>>;
 
-  void begin_attempt(Running& running);
+  void begin_attempts();
+  bool is_ready(Running& running);
   void end_never_ready(std::vector<ExchangeResult>& ended);
+  bool begin_attempt(Running& running);
   void settle(const HttpResult& result, std::vector<ExchangeResult>& ended);
+  void pause(Running& running, WaitReason reason, std::uint64_t until_ns);
   void finish(RunningMap::iterator at, Status status, std::vector<ExchangeResult>& ended);
-  void start_due(std::uint64_t now_ns);
+  void drop(Running& running);
+  void queue_due(std::uint64_t now_ns);
+  void end_pauses(std::uint64_t now_ns);
   void end_too_slow(std::uint64_t now_ns, std::vector<ExchangeResult>& ended);
   std::uint64_t next_due_ns() const;
 
   const ExchangeLimits limits_;
   SharedCounters& counters_;
   RunningMap running_;
-  std::vector<Running*> waiting_;      // for their next attempt
+  std::deque<Running*> queue_;         // for an attempt, first come first
+  std::vector<Running*> paused_;       // until their next attempt is due
   std::vector<Running*> never_ready_;  // to be ended
   std::vector<HttpResult> results_;
   std::uint64_t jitter_seed_;
   std::uint32_t jitter_draws_ = 0;
   std::uint64_t slow_check_ns_ = 0;
-  HttpTransfers transfers_;  // last: its transfers point into running_
+  std::uint64_t last_good_ns_;
+  HttpTransfers transfers_;                      // its transfers point into running_
+  std::optional<EndpointLimit::Member> member_;  // of the endpoint of the first request
 };
 
 }  // namespace echoline::source

@@ -81,8 +81,12 @@ class FileSource::FileRead {
   bool done() const { return !opened_.ok() || next_ == segments_.size(); }
   Status last_check() const { return opened_.ok() ? file_->check() : opened_; }
 
+  // The first step, or now.
+  std::uint64_t begin_ns() const { return begin_ns_ == 0 ? monotonic_ns() : begin_ns_; }
+
   // Reads one piece, of as many adjacent segments as it has; done() must be false.
   Result<std::size_t> step() {
+    if (begin_ns_ == 0) begin_ns_ = monotonic_ns();
     std::array<iovec, kVectorsMax> vectors;
     const Segment& first = segments_[next_];
     std::uint64_t end = first.offset;
@@ -130,6 +134,7 @@ class FileSource::FileRead {
   const std::uint64_t tag_;
   std::vector<Segment> segments_;
   std::size_t next_ = 0;
+  std::uint64_t begin_ns_ = 0;
   Status opened_;
   std::shared_ptr<File> file_;
 };
@@ -174,7 +179,7 @@ void FileSource::submit(ReadRequest request) {
   ECHOLINE_CHECK(slots_free() > 0);
   auto file = file_of(request.object);
   reads_.push_back(std::make_unique<FileRead>(std::move(request), std::move(file)));
-  counters_.in_flight.fetch_add(1, std::memory_order_relaxed);
+  SharedCounters::add(counters_.in_flight, 1);
 }
 
 std::size_t FileSource::slots_free() const {
@@ -196,7 +201,7 @@ void FileSource::poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) 
     if (!bytes.ok())
       finish(bytes.status(), done);
     else
-      counters_.bytes.fetch_add(*bytes, std::memory_order_relaxed);
+      SharedCounters::add(counters_.bytes, *bytes);
   } while (done.size() == before && !woken_ && monotonic_ns() < deadline_ns);
   if (woken_.exchange(false)) {
     eventfd_t count = 0;
@@ -205,9 +210,8 @@ void FileSource::poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) 
 }
 
 void FileSource::finish(Status status, std::vector<ReadResult>& done) {
-  auto& count = status.ok() ? counters_.ok : counters_.failed;
-  count.fetch_add(1, std::memory_order_relaxed);
-  counters_.in_flight.fetch_sub(1, std::memory_order_relaxed);
+  counters_.end(status.ok());
+  if (status.ok()) counters_.add_latency(monotonic_ns() - reads_.front()->begin_ns());
   done.push_back({reads_.front()->tag(), std::move(status)});
   reads_.pop_front();
 }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "source/exchanges.h"
+#include "source/counters.h"
 #include "source/source.h"
 
 namespace echoline::source {

@@ -1,4 +1,6 @@
-// libcurl's multi interface: sockets are driven by step() alone, on the caller's thread.
+// libcurl's multi interface, told of each socket that has something: with hundreds of connections,
+// looking at all of them at each event would cost more than the transfers. All of it happens in
+// step(), on the caller's thread.
 #include "source/http_transfers.h"
 
 #include <curl/curl.h>
@@ -6,17 +8,17 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 #include <unordered_map>
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "source/http_head.h"
+#include "source/poll_set.h"
 
 namespace echoline::source {
 namespace {
 
-constexpr std::size_t kHeaderBytesMax = 64 << 10;
 constexpr std::size_t kBufferBytesAll = 16 << 20;
 
 // The options are of several types; a refused one is a bug of ours (a too old library or a bad
@@ -41,8 +43,7 @@ struct Transfer {
   HttpSink* sink = nullptr;
   Easy easy;
   HeaderList headers;
-  HttpResponse response;
-  std::size_t header_bytes = 0;
+  HttpHead head;
   std::uint64_t last_byte_ns = 0;
   bool responded = false;
   bool stopped = false;
@@ -52,46 +53,21 @@ struct Transfer {
   bool respond() {
     if (!responded) {
       responded = true;
-      stopped = !sink->on_response(response);
+      curl_off_t seconds = 0;
+      curl_easy_getinfo(easy.get(), CURLINFO_RETRY_AFTER, &seconds);
+      HttpResponse& response = head.response();
+      response.retry_after_s = static_cast<std::uint64_t>(std::max<curl_off_t>(seconds, 0));
+      stopped = !sink->on_response(head.response());
     }
     return !stopped;
   }
 };
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && static_cast<unsigned char>(text.front()) <= ' ') text.remove_prefix(1);
-  while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
-  return text;
-}
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return result;
-}
-
-// Takes one header line; false if the response is unreasonable.
-bool take_header(Transfer& transfer, std::string_view line) {
-  transfer.last_byte_ns = monotonic_ns();
-  if ((transfer.header_bytes += line.size()) > kHeaderBytesMax) return false;
-  HttpResponse& response = transfer.response;
-  if (line.starts_with("HTTP/")) {  // of a proxy or a 100-continue, then of the answer itself
-    response = {};
-    const std::size_t space = std::min(line.find(' '), line.size());
-    const std::string_view code = trimmed(line.substr(space));
-    std::from_chars(code.data(), code.data() + code.size(), response.status);
-    return true;
-  }
-  const std::size_t colon = line.find(':');
-  if (colon != std::string_view::npos)
-    response.headers.emplace_back(lower(line.substr(0, colon)), trimmed(line.substr(colon + 1)));
-  return true;
-}
-
 std::size_t on_header(char* data, std::size_t size, std::size_t count, void* user) {
   const std::size_t bytes = size * count;
-  return take_header(*static_cast<Transfer*>(user), {data, bytes}) ? bytes : 0;
+  Transfer& transfer = *static_cast<Transfer*>(user);
+  transfer.last_byte_ns = monotonic_ns();
+  return transfer.head.take({data, bytes}) ? bytes : 0;
 }
 
 std::size_t on_body(char* data, std::size_t size, std::size_t count, void* user) {
@@ -143,12 +119,6 @@ long to_ms(std::uint64_t ns) {
 
 }  // namespace
 
-std::string_view HttpResponse::header(std::string_view lower_case_name) const {
-  for (const auto& [name, value] : headers)
-    if (name == lower_case_name) return value;
-  return {};
-}
-
 class HttpTransfers::Loop {
  public:
   explicit Loop(const HttpOptions& options) : options_(options) {
@@ -156,6 +126,10 @@ class HttpTransfers::Loop {
     ECHOLINE_CHECK(global == CURLE_OK);
     multi_ = curl_multi_init();
     ECHOLINE_CHECK(multi_ != nullptr);
+    curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &Loop::on_socket);
+    curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
+    curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &Loop::on_timer);
+    curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
     const auto connections = static_cast<long>(options.connections_max);
     curl_multi_setopt(multi_, CURLMOPT_MAX_TOTAL_CONNECTIONS, connections);
     curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, connections);
@@ -187,15 +161,18 @@ class HttpTransfers::Loop {
 
   void step(std::uint64_t deadline_ns, std::vector<HttpResult>& ended) {
     const std::size_t before = ended.size();
-    perform(ended);
-    if (ended.size() == before) {
-      wait(deadline_ns);
-      perform(ended);
-    }
+    run_timer();
+    take_ended(ended);
+    if (ended.size() > before) deadline_ns = 0;
+    if (!transfers_.empty())
+      deadline_ns = std::min({deadline_ns, timer_ns_, monotonic_ns() + check_ns()});
+    for (const epoll_event& event : sockets_.wait(deadline_ns)) act(event);
+    run_timer();
+    take_ended(ended);
     end_stalled(ended);
   }
 
-  void wake() { curl_multi_wakeup(multi_); }
+  void wake() { sockets_.wake(); }
 
  private:
   using Transfers = std::unordered_map<std::uint64_t, std::unique_ptr<Transfer>>;
@@ -243,17 +220,37 @@ class HttpTransfers::Loop {
     set(easy, CURLOPT_PRIVATE, &transfer);
   }
 
-  void wait(std::uint64_t deadline_ns) {
-    const std::uint64_t now = monotonic_ns();
-    const std::uint64_t until =
-        transfers_.empty() ? deadline_ns : std::min(deadline_ns, now + check_ns());
-    const long ms = until > now ? to_ms(until - now) : 0;
-    curl_multi_poll(multi_, nullptr, 0, static_cast<int>(ms), nullptr);
+  static int on_socket(CURL*, curl_socket_t fd, int what, void* user, void*) {
+    std::uint32_t events = 0;
+    if (what == CURL_POLL_IN || what == CURL_POLL_INOUT) events |= EPOLLIN;
+    if (what == CURL_POLL_OUT || what == CURL_POLL_INOUT) events |= EPOLLOUT;
+    static_cast<Loop*>(user)->sockets_.watch(fd, events);
+    return 0;
   }
 
-  void perform(std::vector<HttpResult>& ended) {
+  static int on_timer(CURLM*, long ms, void* user) {
+    static_cast<Loop*>(user)->timer_ns_ =
+        ms < 0 ? UINT64_MAX : monotonic_ns() + static_cast<std::uint64_t>(ms) * 1'000'000;
+    return 0;
+  }
+
+  void run_timer() {
+    if (timer_ns_ > monotonic_ns()) return;
+    timer_ns_ = UINT64_MAX;
     int running = 0;
-    curl_multi_perform(multi_, &running);
+    curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
+  }
+
+  void act(const epoll_event& event) {
+    int mask = 0;
+    if ((event.events & (EPOLLIN | EPOLLHUP)) != 0) mask |= CURL_CSELECT_IN;
+    if ((event.events & EPOLLOUT) != 0) mask |= CURL_CSELECT_OUT;
+    if ((event.events & EPOLLERR) != 0) mask |= CURL_CSELECT_ERR;
+    int running = 0;
+    curl_multi_socket_action(multi_, event.data.fd, mask, &running);
+  }
+
+  void take_ended(std::vector<HttpResult>& ended) {
     int left = 0;
     while (CURLMsg* message = curl_multi_info_read(multi_, &left)) {
       if (message->msg != CURLMSG_DONE) continue;
@@ -307,6 +304,8 @@ class HttpTransfers::Loop {
   }
 
   HttpOptions options_;
+  PollSet sockets_;
+  std::uint64_t timer_ns_ = UINT64_MAX;  // when libcurl wants to look by itself
   CURLM* multi_ = nullptr;
   Transfers transfers_;
   std::vector<Easy> spare_;

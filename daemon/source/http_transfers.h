@@ -27,6 +27,7 @@ struct HttpRequest {
 struct HttpResponse {
   int status = 0;
   std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
+  std::uint64_t retry_after_s = 0;  // Retry-After, a number or a date; 0 if there is none
 
   // Empty if the header isn't there.
   std::string_view header(std::string_view lower_case_name) const;

@@ -15,8 +15,9 @@
 namespace echoline::source {
 namespace {
 
-constexpr std::uint64_t kProbeTimeoutNs = 8'000'000'000;
 constexpr std::uint32_t kProbeAttemptsMax = 4;
+// One connection carries this in a fraction of a second; more than twice of it is split.
+constexpr std::uint64_t kPartBytes = 8 << 20;
 
 // Runs one exchange to its end; nothing else may be under way in `exchanges`.
 template <typename T>
@@ -49,23 +50,47 @@ ListQuery query_of(const Address& address) {
 
 bool is_literal(const Address& address) { return !address.is_tree() && !has_glob(address.path); }
 
+// The segments of a request cut into runs of about kPartBytes.
+std::vector<std::vector<Segment>> parts_of(const std::vector<Segment>& segments) {
+  const std::uint64_t begin = segments.front().offset;
+  const std::uint64_t end = segments.back().offset + segments.back().destination.size();
+  const std::uint64_t count = std::max<std::uint64_t>((end - begin) / kPartBytes, 1);
+  const std::uint64_t part_bytes = (end - begin) / count + 1;
+  std::vector<std::vector<Segment>> parts(count);
+  for (Segment segment : segments) {
+    while (!segment.destination.empty()) {
+      const std::uint64_t part = (segment.offset - begin) / part_bytes;
+      const std::uint64_t left = begin + (part + 1) * part_bytes - segment.offset;
+      const std::size_t bytes = std::min<std::uint64_t>(left, segment.destination.size());
+      parts[part].push_back({segment.offset, segment.destination.first(bytes)});
+      segment = {segment.offset + bytes, segment.destination.subspan(bytes)};
+    }
+  }
+  std::erase_if(parts, [](const auto& part) { return part.empty(); });
+  return parts;
+}
+
 }  // namespace
 
 ObjectSource::ObjectSource(std::unique_ptr<ObjectStore> store, ObjectSourceOptions options)
-    : store_(std::move(store)),
-      options_(std::move(options)),
-      reads_({.timeout_ns = options_.timeout_ns,
-              .connections_max = options_.concurrency,
-              .ca_file = options_.ca_file},
-             counters_) {}
+    : store_(std::move(store)), options_(std::move(options)), reads_(limits(), counters_) {
+  checksums_.level = options_.checksums;
+  checksums_.etag_is_md5 = options_.etag_is_md5;
+}
+
+ExchangeLimits ObjectSource::limits() const {
+  return {.timeout_ns = options_.timeout_ns,
+          .stall_ns = options_.stall_ns,
+          .connections_max = options_.concurrency,
+          .ca_file = options_.ca_file};
+}
 
 Status ObjectSource::probe(const std::vector<std::string>& urls) {
   SharedCounters unseen;
-  Exchanges exchanges({.timeout_ns = std::min(options_.timeout_ns, kProbeTimeoutNs),
-                       .attempts_max = kProbeAttemptsMax,
-                       .connections_max = 1,
-                       .ca_file = options_.ca_file},
-                      unseen);
+  ExchangeLimits few = limits();
+  few.attempts_max = kProbeAttemptsMax;
+  few.connections_max = 1;
+  Exchanges exchanges(few, unseen);
   std::vector<std::string> asked;
   for (const std::string& url : urls) {
     ECHOLINE_ASSIGN(Address address, parse_address(url));
@@ -89,11 +114,7 @@ Result<std::vector<ObjectInfo>> ObjectSource::list(const std::string& url) {
 }
 
 Result<std::vector<ObjectInfo>> ObjectSource::list_all(const std::vector<std::string>& urls) {
-  if (!asks_)
-    asks_ = std::make_unique<Exchanges>(ExchangeLimits{.timeout_ns = options_.timeout_ns,
-                                                       .connections_max = options_.concurrency,
-                                                       .ca_file = options_.ca_file},
-                                        counters_);
+  if (!asks_) asks_ = std::make_unique<Exchanges>(limits(), counters_);
   std::vector<ObjectInfo> all;
   std::vector<Address> literals;  // in a row, to be asked about together
   const auto append = [&all](std::vector<ObjectInfo> more) {
@@ -114,6 +135,7 @@ Result<std::vector<ObjectInfo>> ObjectSource::list_all(const std::vector<std::st
   }
   ECHOLINE_ASSIGN(auto stats, stat_many(literals));
   append(std::move(stats));
+  asks_.reset();  // its connections, and its part of the endpoint's limit
   return all;
 }
 
@@ -181,10 +203,32 @@ void ObjectSource::submit(ReadRequest request) {
     refused_.push_back({request.tag, address.status()});
     return;
   }
-  const std::uint64_t tag = request.tag;
-  ECHOLINE_CHECK(tags_.emplace(next_id_, tag).second);
-  reads_.start(next_id_++, std::make_unique<ReadExchange>(*store_, std::move(address).value(),
-                                                          std::move(request)));
+  const std::uint64_t number = next_read_++;
+  Read& read = reads_by_number_[number];
+  read.tag = request.tag;
+  for (std::vector<Segment>& part : parts_of(request.segments)) {
+    const std::uint64_t id = next_id_++;
+    read.parts.push_back(id);
+    reads_by_part_[id] = number;
+    reads_.start(id, std::make_unique<ReadExchange>(*store_, *address,
+                                                    ReadRequest{0, request.object, std::move(part)},
+                                                    checksums_, counters_));
+  }
+}
+
+// A failed part ends the others: nothing may write to the destinations once the result is known.
+void ObjectSource::finish_part(ExchangeResult result, std::vector<ReadResult>& done) {
+  const auto part = reads_by_part_.extract(result.id);
+  if (part.empty()) return;
+  const auto at = reads_by_number_.find(part.mapped());
+  std::erase(at->second.parts, result.id);
+  if (result.status.ok() && !at->second.parts.empty()) return;
+  for (const std::uint64_t other : at->second.parts) {
+    reads_.cancel(other);
+    reads_by_part_.erase(other);
+  }
+  done.push_back({at->second.tag, std::move(result.status)});
+  reads_by_number_.erase(at);
 }
 
 std::size_t ObjectSource::slots_free() const {
@@ -199,10 +243,7 @@ void ObjectSource::poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done
   do {
     ended_.clear();
     reads_.step(done.size() > before ? 0 : deadline_ns, ended_);
-    for (ExchangeResult& result : ended_) {
-      const auto tag = tags_.extract(result.id);
-      done.push_back({tag.mapped(), std::move(result.status)});
-    }
+    for (ExchangeResult& result : ended_) finish_part(std::move(result), done);
     woken = woken_.exchange(false);
   } while (done.size() == before && !woken && monotonic_ns() < deadline_ns);
 }

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "source/body_checksum.h"
 #include "source/exchanges.h"
 #include "source/object_store.h"
 #include "source/source.h"
@@ -14,8 +15,11 @@
 namespace echoline::source {
 
 struct ObjectSourceOptions {
-  std::size_t concurrency = 32;
-  std::uint64_t timeout_ns = 60'000'000'000;
+  std::size_t concurrency = 128;
+  std::uint64_t timeout_ns = 60'000'000'000;  // of one request, without progress
+  std::uint64_t stall_ns = 15'000'000'000;    // of one attempt, without a byte
+  ChecksumPolicy::Level checksums = ChecksumPolicy::Level::kAll;
+  bool etag_is_md5 = false;  // as S3 does
   std::string ca_file;
 };
 
@@ -38,19 +42,31 @@ class ObjectSource : public Source {
   Counters counters() const override { return counters_.snapshot(); }
 
  private:
+  // A request and what is still to come of it: long ones are read in several ranges at once.
+  struct Read {
+    std::uint64_t tag = 0;
+    std::vector<std::uint64_t> parts;  // under way, by our ids
+  };
+  using Reads = std::unordered_map<std::uint64_t, Read>;
+
+  ExchangeLimits limits() const;
+  void finish_part(ExchangeResult result, std::vector<ReadResult>& done);
   Result<std::vector<ObjectInfo>> stat_many(const std::vector<Address>& addresses);
   Result<std::vector<ObjectInfo>> list_pattern(const Address& address);
   Result<ListPage> list_page(const ListQuery& query);
 
   const std::unique_ptr<ObjectStore> store_;
   const ObjectSourceOptions options_;
+  ChecksumPolicy checksums_;
   SharedCounters counters_;
   std::atomic<bool> woken_{false};
   Exchanges reads_;
   std::unique_ptr<Exchanges> asks_;  // for listings; made when first needed
   std::uint64_t next_id_ = 0;
-  std::unordered_map<std::uint64_t, std::uint64_t> tags_;  // of the callers, by our ids
-  std::vector<ReadResult> refused_;                        // submitted, but not worth a request
+  std::uint64_t next_read_ = 0;
+  Reads reads_by_number_;
+  std::unordered_map<std::uint64_t, std::uint64_t> reads_by_part_;  // numbers, by our ids
+  std::vector<ReadResult> refused_;  // submitted, but not worth a request
   std::vector<ExchangeResult> ended_;
 };
 

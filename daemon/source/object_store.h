@@ -54,6 +54,11 @@ class ObjectStore {
   // Bytes [begin, end) of an object; a set version is asked for. end > begin.
   virtual HttpRequest get(const Address& address, const std::string& version, std::uint64_t begin,
                           std::uint64_t end, std::time_t now) = 0;
+  // All bytes of an object of that size (not 0), with the store's checksum of them if it has one.
+  virtual HttpRequest get_whole(const Address& address, const std::string& version,
+                                std::uint64_t bytes, std::time_t now) {
+    return get(address, version, 0, bytes, now);
+  }
 
   // Size and version of an object, and what the answer (with the start of its body) says of them;
   // kDataLoss is worth another attempt.

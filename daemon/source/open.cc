@@ -15,8 +15,9 @@
 namespace echoline::source {
 namespace {
 
-constexpr std::size_t kConcurrency = 32;
+constexpr std::size_t kConcurrency = 128;
 constexpr std::uint64_t kTimeoutNs = 60'000'000'000;
+constexpr std::uint64_t kStallNs = 15'000'000'000;
 
 Result<std::vector<std::string>> all_urls(const v1::Read& read) {
   std::vector<std::string> urls;
@@ -49,6 +50,12 @@ Result<std::unique_ptr<Source>> open_objects(const v1::Read& read, Scheme scheme
   ObjectSourceOptions transfer;
   transfer.concurrency = concurrency;
   transfer.timeout_ns = read.timeout() == 0 ? kTimeoutNs : read.timeout();
+  // Room for some attempts within the time-out.
+  transfer.stall_ns =
+      std::min(read.stall() == 0 ? kStallNs : read.stall(), transfer.timeout_ns / 4);
+  transfer.etag_is_md5 = scheme == Scheme::kS3;
+  if (read.checksums() == "fast") transfer.checksums = ChecksumPolicy::Level::kFast;
+  if (read.checksums() == "none") transfer.checksums = ChecksumPolicy::Level::kNone;
   transfer.ca_file = std::move(opened.ca_file);
   auto source = std::make_unique<ObjectSource>(std::move(opened.store), std::move(transfer));
   ECHOLINE_TRY(source->probe(urls));
@@ -73,10 +80,7 @@ Result<std::unique_ptr<Source>> open_source(const v1::Read& read) {
   ECHOLINE_ASSIGN(auto source, scheme == Scheme::kFile
                                    ? FileSource::open(concurrency)
                                    : open_objects(read, scheme, urls, concurrency));
-  const v1::Throttle& throttle = read.throttle();
-  if (throttle.rate() == 0 && throttle.latency() == 0) return source;
-  return std::unique_ptr<Source>(
-      std::make_unique<Throttle>(std::move(source), throttle.rate(), throttle.latency()));
+  return Throttle::over(std::move(source), read.throttle());
 }
 
 Result<std::vector<std::byte>> read_range(Source& source, const ObjectInfo& object,

@@ -1,30 +1,45 @@
-// What is checked, in this order: status, version, range, length; only then is a byte written.
+// What is checked, in this order: status, version, range, length; only then is a byte written. The
+// checksum of a whole object comes last.
 #include "source/read_exchange.h"
 
 #include <fmt/core.h>
 
+#include "base/log.h"
 #include "source/content_range.h"
 
 namespace echoline::source {
 namespace {
 
+constexpr std::uint32_t kMismatchesMax = 4;
+
 Verdict broken(std::string text) { return {Status(Code::kDataLoss, std::move(text)), true}; }
 
 }  // namespace
 
-ReadExchange::ReadExchange(ObjectStore& store, Address address, ReadRequest request)
+ReadExchange::ReadExchange(ObjectStore& store, Address address, ReadRequest request,
+                           ChecksumPolicy& policy, SharedCounters& counters)
     : store_(store),
       address_(std::move(address)),
       object_(std::move(request.object)),
-      scatter_(std::move(request.segments)) {}
+      policy_(policy),
+      counters_(counters),
+      scatter_(std::move(request.segments)),
+      is_whole_(scatter_.begin() == 0 && scatter_.end() == object_.bytes) {}
 
 HttpRequest ReadExchange::request(std::time_t now) {
   // Without a version the rest could be of another object than the start.
-  if (object_.version.empty()) scatter_.rewind();
-  scatter_.skip_gap();
+  if (object_.version.empty()) forget();
   skip_ = body_left_ = 0;
   body_too_long_ = false;
+  if (is_whole_ && scatter_.position() == 0)
+    return store_.get_whole(address_, object_.version, object_.bytes, now);
+  if (!checksum_) scatter_.skip_gap();
   return store_.get(address_, object_.version, scatter_.position(), scatter_.end(), now);
+}
+
+void ReadExchange::forget() {
+  scatter_.rewind();
+  checksum_.reset();
 }
 
 Verdict ReadExchange::accept(const HttpResponse& response) {
@@ -35,7 +50,10 @@ Verdict ReadExchange::accept(const HttpResponse& response) {
                fmt::format("it changed since it was indexed (version {} then, {} now); index the "
                            "data set again",
                            object_.version, version))};
-  return response.status == 206 ? accept_part(response) : accept_whole(response);
+  Verdict verdict = response.status == 206 ? accept_part(response) : accept_whole(response);
+  if (verdict.status.ok() && is_whole_ && scatter_.position() == 0)
+    checksum_ = BodyChecksum::offered(response, policy_);
+  return verdict;
 }
 
 Verdict ReadExchange::accept_part(const HttpResponse& response) {
@@ -57,6 +75,11 @@ Verdict ReadExchange::accept_part(const HttpResponse& response) {
 Verdict ReadExchange::accept_whole(const HttpResponse& response) {
   const auto total = parse_length(response.header("content-length"));
   if (!total) return broken("the answer has neither a range nor a length");
+  // The same version has the same size.
+  if (!object_.version.empty() && store_.version_of(response) == object_.version &&
+      *total != object_.bytes)
+    return broken(
+        fmt::format("the answer's length {} is not the object's {}", *total, object_.bytes));
   if (Verdict verdict = check_size(*total); !verdict.status.ok()) return verdict;
   skip_ = scatter_.position();
   body_left_ = *total;
@@ -83,19 +106,49 @@ bool ReadExchange::consume(std::span<const std::byte> bytes) {
   body_left_ -= bytes.size();
   const std::size_t skipped = std::min<std::uint64_t>(skip_, bytes.size());
   skip_ -= skipped;
+  if (checksum_) checksum_->add(bytes.subspan(skipped));
   scatter_.write(bytes.subspan(skipped));
   return !scatter_.done() || body_left_ == 0;  // a body read to its end keeps the connection
 }
 
 Verdict ReadExchange::complete() {
   if (body_too_long_) {
-    scatter_.rewind();  // nothing of such an answer is to be believed
+    forget();
     return broken("the body is longer than announced");
   }
   if (!scatter_.done())
     return broken(
         fmt::format("the body ended {} bytes too early", scatter_.end() - scatter_.position()));
-  return {};
+  return check_bytes();
+}
+
+Verdict ReadExchange::check_bytes() {
+  if (!checksum_) return {};
+  const bool is_etag = checksum_->kind() == BodyChecksum::Kind::kEtag;
+  const std::string value = checksum_->value();
+  if (checksum_->agrees()) {
+    SharedCounters::add(counters_.checked, 1);
+    if (is_etag) policy_.etag_held = true;
+    return {};
+  }
+  // The same bytes twice are what the store has: its ETags are no MD5, unless one was before.
+  if (is_etag && value == mismatched_ && !policy_.etag_held) {
+    policy_.etag_is_md5 = false;
+    log_warning("source",
+                "{}: its ETag is not the MD5 of its bytes; ETags of this store are taken "
+                "for versions only",
+                object_.url);
+    return {};
+  }
+  mismatched_ = value;
+  const std::string_view name = checksum_->name();
+  forget();
+  Verdict verdict = broken(fmt::format(
+      "its bytes do not agree with the store's {}; if they are right, write it to the store anew, "
+      "or set read.checksums: none",
+      name));
+  verdict.retry = ++mismatches_ < kMismatchesMax;
+  return verdict;
 }
 
 Verdict ReadExchange::refuse(const HttpResponse& response, std::string_view body) {

@@ -30,6 +30,8 @@ class S3Store : public ObjectStore {
   Verdict ready(std::time_t now) override { return options_.credentials->ready(now); }
   HttpRequest get(const Address& address, const std::string& version, std::uint64_t begin,
                   std::uint64_t end, std::time_t now) override;
+  HttpRequest get_whole(const Address& address, const std::string& version, std::uint64_t bytes,
+                        std::time_t now) override;
   HttpRequest stat(const Address& address, Ask ask, std::time_t now) override;
   Result<ListEntry> parse_stat(const HttpResponse& response, std::string_view body) const override;
   HttpRequest list(const ListQuery& query, std::time_t now) override;

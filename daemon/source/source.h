@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "source/counters.h"
 
 namespace echoline::v1 {
 class Read;
@@ -43,14 +44,6 @@ struct ReadRequest {
 struct ReadResult {
   std::uint64_t tag = 0;
   Status status;  // transport failures have been retried within the configured time-outs
-};
-
-struct Counters {
-  std::uint64_t requests_ok = 0;
-  std::uint64_t requests_retried = 0;
-  std::uint64_t requests_failed = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t in_flight = 0;
 };
 
 // Thread rules: one thread at a time calls list, list_all, submit and poll; any thread may call

@@ -83,6 +83,18 @@ TEST(OrderBook, WhatIsWantedMuchLaterDoesNotJoin) {
   EXPECT_EQ(records(wider.take()), (std::vector<std::uint64_t>{0, 1}));
 }
 
+TEST(OrderBook, RequestsGrowWhereMuchIsWantedAndLeaveEnoughToGoOnSideBySide) {
+  constexpr std::uint64_t kBytes = 100'000;
+  const auto longest = [](std::uint64_t count) {
+    OrderBook book(1'000'000);
+    for (std::uint64_t i = 0; i < count; ++i) book.add(order(i, 0, i * kBytes, kBytes));
+    return book.take().size() * kBytes;
+  };
+  EXPECT_EQ(longest(100), OrderBook::kRequestBytes / kBytes * kBytes);
+  EXPECT_EQ(longest(640), 64'000'000 / OrderBook::kAtOnce / kBytes * kBytes);
+  EXPECT_EQ(longest(5000), OrderBook::kRequestBytesMax / kBytes * kBytes);
+}
+
 TEST(OrderBook, NeverLosesOrOverlapsOrders) {
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {

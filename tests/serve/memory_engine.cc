@@ -110,6 +110,10 @@ engine::StreamStats MemoryEngine::full_stats(const std::string& name) {
   stats.memory_bytes = {{"ring", 1000}, {"window", 200}, {"encoded", 30}};
   stats.source.requests_ok = 11;
   stats.source.bytes = 12345;
+  stats.source.limit = 128;
+  stats.source.wait_ns[1] = 2'500'000'000;
+  stats.source.latencies.counts = {0, 4, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  stats.source.latencies.sum_ns = 70'500'000'000;
   stats.cache_hits = 3;
   return stats;
 }

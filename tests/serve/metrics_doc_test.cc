@@ -31,6 +31,9 @@ constexpr const char* kTail = R"(
   than what stands behind it; uses up to that number cost no time.
 * What does echo give now? `rate(echoline_samples_total{kind="fresh"}[1m])` is fresh data,
   `sum without (kind) (rate(echoline_samples_total[1m]))` is what trainers get.
+* Why is storage slow? `echoline_source_request_seconds` is how long the store itself takes.
+  `rate(echoline_source_wait_seconds_total[1m])` by `reason` is how many requests, in the mean, were not even under
+  way, and why; [transfers.md](transfers.md) says what happens then.
 * Is memory at its limit? `echoline_memory_reserved_bytes / echoline_memory_budget_bytes`.
 
 `/healthz` answers 200 while the process works. `/readyz` answers 200 when every stream is ready, and 503 with the
@@ -43,11 +46,15 @@ std::string labels_text(std::string_view labels) {
   return text.empty() ? "" : "`" + text + "`";
 }
 
+std::string kind_text(MetricKind kind) {
+  if (kind == MetricKind::kHistogram) return "histogram";
+  return kind == MetricKind::kCounter ? "counter" : "gauge";
+}
+
 std::string page() {
   std::string text = kHead;
   for (const MetricInfo& metric : kMetrics) {
-    text += "| `" + std::string(metric.name) + "` | " +
-            (metric.kind() == MetricKind::kCounter ? "counter" : "gauge") + " | " +
+    text += "| `" + std::string(metric.name) + "` | " + kind_text(metric.kind()) + " | " +
             labels_text(metric.labels) + " | " + std::string(metric.help) + " |\n";
   }
   return text + kTail;

@@ -16,6 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using namespace std::string_literals;
 
 class Monitoring : public ::testing::Test {
  protected:
@@ -50,6 +51,22 @@ TEST_F(Monitoring, serves_the_counters_as_prometheus_text) {
   EXPECT_THAT(answer.body, HasSubstr("echoline_first_batch_seconds{stream=\"train\"} 0.25"));
   EXPECT_THAT(answer.body, HasSubstr("echoline_memory_bytes{use=\"ring\"} 1000"));
   EXPECT_THAT(answer.body, HasSubstr("echoline_door_connections 3"));
+}
+
+TEST_F(Monitoring, serves_request_times_as_a_histogram_and_waits_by_their_reason) {
+  const std::string text = get("/metrics").body;
+  const std::string of = "{stream=\"train\",scheme=\"s3\"";
+  for (const std::string& line :
+       {"# TYPE echoline_source_request_seconds histogram"s,
+        "echoline_source_request_seconds_bucket" + of + ",le=\"0.0025\"} 4\n",
+        "echoline_source_request_seconds_bucket" + of + ",le=\"0.01\"} 10\n",
+        "echoline_source_request_seconds_bucket" + of + ",le=\"60\"} 10\n",
+        "echoline_source_request_seconds_bucket" + of + ",le=\"+Inf\"} 11\n",
+        "echoline_source_request_seconds_count" + of + "} 11\n",
+        "echoline_source_request_seconds_sum" + of + "} 70.5\n",
+        "echoline_source_wait_seconds_total" + of + ",reason=\"throttled\"} 2.5\n",
+        "echoline_source_concurrency_limit" + of + "} 128\n"})
+    EXPECT_THAT(text, HasSubstr(line));
 }
 
 TEST_F(Monitoring, drops_the_series_of_a_stream_that_is_gone) {

@@ -38,29 +38,82 @@ ReadRequest request_of(std::uint64_t tag, std::string& bytes) {
 }
 
 TEST(Line, many_small_requests_lose_nothing_to_rounding) {
-  Line line(3, 0);
+  Line line({.rate = 3});
   std::uint64_t last = 0;
   for (int i = 0; i < 300; ++i) last = line.arrival_ns(0, 1);
   EXPECT_EQ(last, 100 * kSecondNs);
 }
 
 TEST(Line, requests_share_the_rate_and_not_the_latency) {
-  Line line(1000, 50);
+  Line line({.rate = 1000, .latency_ns = 50});
   EXPECT_EQ(line.arrival_ns(0, 1000), kSecondNs + 50);
   EXPECT_EQ(line.arrival_ns(0, 1000), 2 * kSecondNs + 50);
   EXPECT_EQ(line.arrival_ns(10 * kSecondNs, 1000), 11 * kSecondNs + 50);
 }
 
 TEST(Line, extreme_rates_do_not_overflow) {
-  EXPECT_EQ(Line(UINT64_MAX, 7).arrival_ns(1, 1 << 30), 8U);
-  Line fast(100'000'000'000, 0);
+  EXPECT_EQ(Line({.rate = UINT64_MAX, .latency_ns = 7}).arrival_ns(1, 1 << 30), 8U);
+  Line fast({.rate = 100'000'000'000});
   EXPECT_NEAR(static_cast<double>(fast.arrival_ns(0, 99'999'999'999)), 1e9, 100);
-  EXPECT_EQ(Line(1, 0).arrival_ns(0, 1000), 1000 * kSecondNs);
+  EXPECT_EQ(Line({.rate = 1}).arrival_ns(0, 1000), 1000 * kSecondNs);
+}
+
+TEST(Line, a_connection_of_its_own_rate_bounds_each_request_and_not_their_sum) {
+  Line line({.latency_ns = 50, .connection_rate = 1000});
+  EXPECT_EQ(line.arrival_ns(0, 1000), kSecondNs + 50);
+  EXPECT_EQ(line.arrival_ns(0, 1000), kSecondNs + 50);
+  Line both({.rate = 1000, .connection_rate = 500});
+  EXPECT_EQ(both.arrival_ns(0, 1000), 2 * kSecondNs) << "its own connection";
+  EXPECT_EQ(both.arrival_ns(0, 1000), 2 * kSecondNs);
+  EXPECT_EQ(both.arrival_ns(0, 1000), 3 * kSecondNs) << "the line they share";
+}
+
+TEST(Line, delays_are_log_normal_around_their_median_and_the_same_in_every_run) {
+  constexpr std::uint64_t kMedian = 30'000'000;
+  constexpr std::uint64_t kP99 = 200'000'000;
+  constexpr int kDraws = 100'000;
+  Line line({.latency_ns = kMedian, .latency_p99_ns = kP99});
+  Line again({.latency_ns = kMedian, .latency_p99_ns = kP99});
+  // A straggler is late; the others are no earlier than the median only where they share a line.
+  Line shared({.rate = UINT64_MAX, .latency_ns = kMedian, .latency_p99_ns = kP99});
+  int below_median = 0;
+  int above_p99 = 0;
+  for (int i = 0; i < kDraws; ++i) {
+    const std::uint64_t delay = line.arrival_ns(0, 1000);
+    EXPECT_EQ(delay, again.arrival_ns(0, 1000));
+    EXPECT_GE(shared.arrival_ns(0, 1000), delay);
+    below_median += delay <= kMedian;
+    above_p99 += delay > kP99;
+  }
+  EXPECT_NEAR(below_median, kDraws / 2, kDraws / 100);
+  EXPECT_NEAR(above_p99, kDraws / 100, kDraws / 500);
+}
+
+TEST(Throttle, a_p99_without_a_median_is_refused) {
+  v1::Throttle options;
+  options.set_latency_p99(5);
+  EXPECT_EQ(Throttle::over(std::make_unique<InstantSource>(), options).status().code(),
+            Code::kInvalidArgument);
+  options.set_latency(6);
+  EXPECT_FALSE(Throttle::over(std::make_unique<InstantSource>(), options).ok());
+  options.set_latency(4);
+  EXPECT_TRUE(Throttle::over(std::make_unique<InstantSource>(), options).ok());
+}
+
+TEST(Throttle, its_times_and_waits_are_counted) {
+  Throttle source(std::make_unique<InstantSource>(), LineOptions{.latency_ns = kSecondNs / 20});
+  std::string bytes(10, 0);
+  source.submit(request_of(3, bytes));
+  EXPECT_TRUE(wait_for(source, 1)[3].ok());
+  const Counters counters = source.counters();
+  EXPECT_GE(counters.latencies.sum_ns, kSecondNs / 20);
+  EXPECT_GE(counters.wait_ns[static_cast<std::size_t>(WaitReason::kImitated)], kSecondNs / 40);
 }
 
 TEST(Throttle, the_mean_rate_is_right_within_two_percent) {
   constexpr std::uint64_t kRate = 40'000'000;
-  Throttle source(std::make_unique<InstantSource>(), kRate, 5'000'000);
+  Throttle source(std::make_unique<InstantSource>(),
+                  LineOptions{.rate = kRate, .latency_ns = 5'000'000});
   std::vector<std::string> buffers(8, std::string(137'000, 0));
   std::uint64_t asked = 0;
   std::uint64_t got = 0;
@@ -76,7 +129,7 @@ TEST(Throttle, the_mean_rate_is_right_within_two_percent) {
 }
 
 TEST(Throttle, a_result_waits_for_its_latency_and_keeps_its_slot) {
-  Throttle source(std::make_unique<InstantSource>(), 0, kSecondNs / 10);
+  Throttle source(std::make_unique<InstantSource>(), LineOptions{.latency_ns = kSecondNs / 10});
   std::string bytes(10, 0);
   const std::uint64_t start = monotonic_ns();
   source.submit(request_of(3, bytes));
@@ -94,7 +147,7 @@ TEST(Throttle, a_result_waits_for_its_latency_and_keeps_its_slot) {
 }
 
 TEST(Throttle, wake_ends_a_wait_for_a_held_result) {
-  Throttle source(std::make_unique<InstantSource>(), 1, 0);
+  Throttle source(std::make_unique<InstantSource>(), LineOptions{.rate = 1});
   std::string bytes(1000, 0);
   source.submit(request_of(0, bytes));
   std::thread waker([&source] {
