@@ -69,6 +69,13 @@ class FaultMix : public testing::Test {
     source_ = std::move(source).value();
   }
 
+  static std::string put_long() {
+    S3Put put(server_->fact("endpoint"), credentials());
+    std::string content = pattern_bytes(40 << 20, 9);
+    EXPECT_EQ(put.object(kBucket, "long", content), 200);
+    return content;
+  }
+
   static ObjectInfo info_of(Source& source, const std::string& key) {
     return source.list("s3://photos/" + key)->at(0);
   }
@@ -197,9 +204,7 @@ TEST_F(FaultMix, a_store_that_only_refuses_gives_its_error_within_the_time_out) 
 }
 
 TEST_F(FaultMix, a_long_read_comes_in_several_ranges_at_once_and_is_exact) {
-  S3Put put(server_->fact("endpoint"), credentials());
-  const std::string content = pattern_bytes(40 << 20, 9);
-  ASSERT_EQ(put.object(kBucket, "long", content), 200);
+  const std::string content = put_long();
   open({"reset=0.2"});
   const ObjectInfo info = info_of(*source_, "long");
   std::string got(content.size(), 0);
@@ -209,6 +214,7 @@ TEST_F(FaultMix, a_long_read_comes_in_several_ranges_at_once_and_is_exact) {
 }
 
 TEST_F(FaultMix, a_failed_part_of_a_long_read_ends_the_others) {
+  put_long();
   open({"expired=0.3"});
   const ObjectInfo info = {"s3://photos/long", 40 << 20, info_of(*source_, "long").version};
   std::string got(40 << 20, 0);
