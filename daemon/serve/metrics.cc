@@ -69,7 +69,7 @@ class Families {
           {histogram.sample_count,
            last ? std::numeric_limits<double>::infinity() : source::kLatencyBounds[i]});
     }
-    histogram.sample_sum = seconds(latencies.sum_ns);
+    histogram.sample_sum = to_seconds(latencies.sum_ns);
     keep(info, std::move(metric));
   }
 
@@ -155,7 +155,7 @@ void add_storage(const engine::StreamStats& stream, Families& families) {
   families.add("echoline_source_request_seconds", {name, scheme}, stream.source.latencies);
   for (std::size_t i = 0; i < stream.source.wait_ns.size(); ++i) {
     families.add("echoline_source_wait_seconds_total", {name, scheme, source::kWaitReasonNames[i]},
-                 seconds(stream.source.wait_ns[i]));
+                 to_seconds(stream.source.wait_ns[i]));
   }
   constexpr std::string_view kCache = "echoline_cache_requests_total";
   families.add(kCache, {name, "memory", "hit"}, stream.cache_hits);
