@@ -36,19 +36,6 @@ struct Checked {
   Memory memory;
 };
 
-// Formats other than tar need no index; of tars it is in the state folder or beside the first
-// shard.
-bool index_is_known(const v1::Read& read, const std::string& state_dir) {
-  if (read.format() != "webdataset" && read.format() != "auto") return true;
-  if (std::filesystem::exists(record::stored_index_path(read, state_dir))) return true;
-  const auto urls = source::expand_braces(read.url(0));
-  if (!urls.ok() || urls->empty()) return false;
-  std::string path = urls->front();
-  if (path.starts_with("file://")) path.erase(0, 7);
-  if (path.starts_with("file:")) path.erase(0, 5);
-  return std::filesystem::exists(path + std::string(record::kShardIndexSuffix));
-}
-
 std::uint64_t batches_of(const v1::Stream& stream, std::uint64_t rows) {
   const v1::Batch& batch = config::batch_step(stream);
   const std::uint64_t whole = rows / batch.size();
@@ -79,7 +66,7 @@ Result<std::map<std::string, Checked>> check_streams(const v1::Config& config) {
   for (const auto& [name, stream] : config.streams()) {
     Checked checked;
     checked.stream = &stream;
-    if (index_is_known(config::read_step(stream), config.daemon().state_dir())) {
+    if (record::index_is_known(config::read_step(stream), config.daemon().state_dir())) {
       engine::MemoryBudget budget(config.daemon().memory());
       Status measured = measure(name, config.daemon(), budget, checked);
       if (!measured.ok()) return std::move(measured).with_context("stream '" + name + "'");

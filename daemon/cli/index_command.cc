@@ -12,8 +12,8 @@
 #include "config/paths.h"
 #include "config/pipeline.h"
 #include "config/values.h"
+#include "record/beside.h"
 #include "record/format.h"
-#include "record/shard_index.h"
 #include "source/source.h"
 
 namespace echoline::cli {

@@ -5,6 +5,7 @@
 #include "record/folder_set.h"
 #include "record/format.h"
 #include "record/listing.h"
+#include "record/tfrecord.h"
 #include "record/webdataset.h"
 
 namespace echoline::record {
@@ -31,9 +32,11 @@ Result<std::unique_ptr<DataSet>> open_data_set(const v1::Read& read, source::Sou
   }
   Result<std::unique_ptr<DataSet>> set =
       Status(Code::kInvalidArgument,
-             "read.format '" + format + "' is not known: webdataset, folder, idx, tokens");
+             "read.format '" + format + "' is not known: " + std::string(kFormatNames));
   if (format == "webdataset") {
     set = open_webdataset(read, flatten(std::move(listed)), source, state_dir, progress);
+  } else if (format == "tfrecord") {
+    set = open_tfrecord(read, flatten(std::move(listed)), source, state_dir, progress);
   } else if (format == "folder") {
     set = open_folder(read, std::move(listed), source);
   } else if (format == "idx") {

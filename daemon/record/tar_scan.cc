@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "record/packing.h"
 #include "record/tar_header.h"
 
 namespace echoline::record {
 
 Status TarScan::take(std::span<const std::byte> window) {
+  if (position_ == 0) ECHOLINE_TRY(refuse_packed(window));
   const std::uint64_t start = position_;
   const bool to_end = start + window.size() >= shard_bytes_;
   while (!done_) {
@@ -20,7 +22,7 @@ Status TarScan::take(std::span<const std::byte> window) {
       return {};
     }
     auto parsed = parse_tar_member(window.subspan(at));
-    if (!parsed.ok()) return parsed.status().with_context(fmt::format("offset {}", position_));
+    if (!parsed.ok()) return damaged(parsed.status());
     if (parsed->step == TarStep::kNeedMore) {
       if (to_end) {
         finish_truncated();
@@ -37,6 +39,17 @@ Status TarScan::take(std::span<const std::byte> window) {
     take_member(parsed->member);
   }
   return {};
+}
+
+// What the status of a header says, with the place and the way out.
+Status TarScan::damaged(Status status) const {
+  if (status.code() != Code::kDataLoss) {
+    return std::move(status).with_context(fmt::format("offset {}", position_));
+  }
+  return Status(Code::kDataLoss,
+                fmt::format("offset {}: {}; the archive is damaged or no tar: write it again, or "
+                            "remove it from read.url",
+                            position_, status.message()));
 }
 
 void TarScan::take_member(const TarMember& member) {

@@ -1,11 +1,8 @@
 // Each shard in work has one window in flight; when it lands, the scan takes it and names the next
 // one.
-#include "record/tar_build.h"
-
-#include <fmt/core.h>
+#include "record/index_build.h"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,7 +12,6 @@
 #include "base/log.h"
 #include "echoline/v1/config.pb.h"
 #include "record/local_file.h"
-#include "record/tar_scan.h"
 
 namespace echoline::record {
 namespace {
@@ -23,33 +19,21 @@ namespace {
 constexpr std::uint64_t kPollNs = 1'000'000'000;
 constexpr std::uint64_t kProgressEveryNs = 100'000'000;
 
-// Names the archive's packing when it is one that has no records to address.
-const char* compression(std::span<const std::byte> head) {
-  const auto starts = [&head](std::initializer_list<unsigned char> magic) {
-    return head.size() >= magic.size() &&
-           std::equal(magic.begin(), magic.end(), head.begin(),
-                      [](unsigned char a, std::byte b) { return std::byte{a} == b; });
-  };
-  if (starts({0x1F, 0x8B})) return "gzip";
-  if (starts({0x28, 0xB5, 0x2F, 0xFD})) return "zstd";
-  if (starts({0xFD, '7', 'z', 'X', 'Z'})) return "xz";
-  if (starts({'B', 'Z', 'h'})) return "bzip2";
-  return nullptr;
-}
-
 // One shard on its way. The buffer is the destination of its request in flight.
 struct Work {
   std::size_t shard = 0;
-  TarScan scan;
+  std::unique_ptr<ShardScan> scan;
   std::vector<std::byte> buffer;
 };
 
-class TarBuild {
+class IndexBuild {
  public:
-  TarBuild(const std::vector<source::ObjectInfo>& shards, std::vector<const RecordTable*> known,
-           source::Source& source, const ScanSettings& settings, const ProgressFunction& progress)
+  IndexBuild(const std::vector<source::ObjectInfo>& shards, std::vector<const RecordTable*> known,
+             const ScannedFormat& format, source::Source& source, const ScanSettings& settings,
+             const ProgressFunction& progress)
       : shards_(shards),
         known_(std::move(known)),
+        format_(format),
         source_(source),
         settings_(settings),
         progress_(progress),
@@ -64,6 +48,7 @@ class TarBuild {
   bool start_more();
   void submit(std::size_t place);
   Status take(std::size_t place);
+  void go_on(std::size_t place);
   void finish(std::size_t shard, RecordTable table);
   void gather();
   Status poll();
@@ -72,6 +57,7 @@ class TarBuild {
 
   const std::vector<source::ObjectInfo>& shards_;
   std::vector<const RecordTable*> known_;
+  const ScannedFormat& format_;
   source::Source& source_;
   const ScanSettings settings_;
   const ProgressFunction& progress_;
@@ -85,7 +71,7 @@ class TarBuild {
   std::uint64_t reported_ns_ = 0;
 };
 
-Result<StoredIndex> TarBuild::run() {
+Result<StoredIndex> IndexBuild::run() {
   Status status;
   while (status.ok()) {
     const bool more = start_more();
@@ -102,7 +88,7 @@ Result<StoredIndex> TarBuild::run() {
 }
 
 // Starts shards while there is room; true while shards are left.
-bool TarBuild::start_more() {
+bool IndexBuild::start_more() {
   while (next_shard_ < shards_.size() && in_flight_ < settings_.shards_at_once) {
     const std::size_t shard = next_shard_;
     if (known_[shard] != nullptr) {
@@ -115,23 +101,23 @@ bool TarBuild::start_more() {
     std::size_t place = 0;
     while (place < works_.size() && works_[place]) ++place;
     if (place == works_.size()) works_.emplace_back();
-    works_[place] = std::make_unique<Work>(Work{shard, TarScan(shards_[shard].bytes), {}});
+    works_[place] = std::make_unique<Work>(Work{shard, format_.make_scan(shards_[shard]), {}});
     ++next_shard_;
-    submit(place);
+    go_on(place);
   }
   return next_shard_ < shards_.size();
 }
 
-void TarBuild::submit(std::size_t place) {
+void IndexBuild::submit(std::size_t place) {
   Work& work = *works_[place];
   const source::ObjectInfo& object = shards_[work.shard];
-  const std::uint64_t left = object.bytes - work.scan.position();
-  work.buffer.resize(std::min(left, std::max(settings_.window_bytes, work.scan.needed())));
-  source_.submit({place, object, {{work.scan.position(), work.buffer}}});
+  const std::uint64_t left = object.bytes - work.scan->position();
+  work.buffer.resize(std::min(left, std::max(settings_.window_bytes, work.scan->needed())));
+  source_.submit({place, object, {{work.scan->position(), work.buffer}}});
   ++in_flight_;
 }
 
-Status TarBuild::poll() {
+Status IndexBuild::poll() {
   std::vector<source::ReadResult> done;
   source_.poll(monotonic_ns() + kPollNs, done);
   Status first;
@@ -146,45 +132,43 @@ Status TarBuild::poll() {
   return first;
 }
 
-Status TarBuild::take(std::size_t place) {
+Status IndexBuild::take(std::size_t place) {
   Work& work = *works_[place];
-  const std::uint64_t before = work.scan.position();
-  if (before == 0) {
-    if (const char* packing = compression(work.buffer)) {
-      return Status(
-          Code::kUnimplemented,
-          fmt::format("the archive is compressed ({}), which cannot be streamed yet: unpack it to "
-                      "a plain .tar, or write plain shards with 'echoline pack'",
-                      packing));
-    }
-  }
-  ECHOLINE_TRY(work.scan.take(work.buffer));
-  seen_.bytes_done += work.scan.position() - before;
-  if (!work.scan.done()) {
-    submit(place);
-    return {};
-  }
-  const source::ObjectInfo& object = shards_[work.shard];
-  seen_.bytes_done += object.bytes - work.scan.position();
-  if (work.scan.truncated()) {
-    log_warning("record", "{} is truncated: {} records, the last of which is incomplete",
-                object.url, work.scan.table().size());
-  } else if (work.scan.table().size() == 0) {
-    log_warning("record", "{} holds no records", object.url);
-  }
-  finish(work.shard, work.scan.take_table());
-  works_[place].reset();
+  const std::uint64_t before = work.scan->position();
+  ECHOLINE_TRY(work.scan->take(work.buffer));
+  seen_.bytes_done += work.scan->position() - before;
+  go_on(place);
   return {};
 }
 
-void TarBuild::finish(std::size_t shard, RecordTable table) {
+// Reads the next window, or takes the records of a shard that is done.
+void IndexBuild::go_on(std::size_t place) {
+  Work& work = *works_[place];
+  if (!work.scan->done()) {
+    submit(place);
+    return;
+  }
+  const source::ObjectInfo& object = shards_[work.shard];
+  seen_.bytes_done += object.bytes - work.scan->position();
+  RecordTable table = work.scan->take_table();
+  if (work.scan->truncated()) {
+    log_warning("record", "{} is truncated: {} records, the last of which is incomplete",
+                object.url, table.size());
+  } else if (table.size() == 0) {
+    log_warning("record", "{} holds no records", object.url);
+  }
+  finish(work.shard, std::move(table));
+  works_[place].reset();
+}
+
+void IndexBuild::finish(std::size_t shard, RecordTable table) {
   ++seen_.shards_done;
   seen_.records += table.size();
   tables_[shard] = std::move(table);
 }
 
 // Moves tables whose turn it is into the index.
-void TarBuild::gather() {
+void IndexBuild::gather() {
   while (index_.shards.size() < shards_.size() && tables_[index_.shards.size()]) {
     const std::size_t place = index_.shards.size();
     const RecordTable table = std::move(*tables_[place]);
@@ -195,7 +179,7 @@ void TarBuild::gather() {
 }
 
 // Buffers must not go away under a transfer.
-void TarBuild::drain() {
+void IndexBuild::drain() {
   std::vector<source::ReadResult> done;
   while (in_flight_ > 0) {
     done.clear();
@@ -204,7 +188,7 @@ void TarBuild::drain() {
   }
 }
 
-void TarBuild::report(bool always) {
+void IndexBuild::report(bool always) {
   const std::uint64_t now = monotonic_ns();
   if (!progress_ || (!always && now - reported_ns_ < kProgressEveryNs)) return;
   reported_ns_ = now;
@@ -213,7 +197,9 @@ void TarBuild::report(bool always) {
 
 }  // namespace
 
-ScanSettings scan_settings(const v1::Read& read, const std::vector<source::ObjectInfo>& shards) {
+ScanSettings scan_settings(const v1::Read& read, const std::vector<source::ObjectInfo>& shards,
+                           const ScannedFormat& format) {
+  if (format.table_at_start) return {0, 32};
   const bool local = !shards.empty() && local_path(shards.front().url).has_value();
   if (local && read.throttle().latency() == 0) return {64 << 10, 4};
   constexpr std::uint64_t kWindowMin = 4 << 20, kWindowMax = 16 << 20, kAtOnce = 16;
@@ -221,19 +207,11 @@ ScanSettings scan_settings(const v1::Read& read, const std::vector<source::Objec
   return {std::clamp(kAtOnce * kWindowMin / at_once, kWindowMin, kWindowMax), kAtOnce};
 }
 
-Result<StoredIndex> build_tar_index(const std::vector<source::ObjectInfo>& shards,
-                                    std::vector<const RecordTable*> known, source::Source& source,
-                                    const ScanSettings& settings,
-                                    const ProgressFunction& progress) {
-  for (const source::ObjectInfo& shard : shards) {
-    if (shard.bytes < 512) {
-      return Status(Code::kDataLoss,
-                    fmt::format("{} is no tar archive: it has {} bytes; remove it from "
-                                "read.url or write it again",
-                                shard.url, shard.bytes));
-    }
-  }
-  return TarBuild(shards, std::move(known), source, settings, progress).run();
+Result<StoredIndex> build_index(const std::vector<source::ObjectInfo>& shards,
+                                std::vector<const RecordTable*> known, const ScannedFormat& format,
+                                source::Source& source, const ScanSettings& settings,
+                                const ProgressFunction& progress) {
+  return IndexBuild(shards, std::move(known), format, source, settings, progress).run();
 }
 
 }  // namespace echoline::record
