@@ -8,6 +8,8 @@
 
 #include "echoline/v1/config.pb.h"
 #include "record/array_header.h"
+#include "record/mds_index.h"
+#include "record/mds_set.h"
 #include "record/packing.h"
 #include "record/tar_header.h"
 #include "record/tfrecord.h"
@@ -31,6 +33,11 @@ std::string hex(std::string_view bytes) {
 
 Result<std::string> detect_format(const v1::Read& read, const std::vector<Listed>& listed,
                                   source::Source& source) {
+  if (const auto index = find_mds_index(listed.front())) {
+    ECHOLINE_ASSIGN(const std::vector<std::byte> text,
+                    read_bytes(source, *index, 0, std::min(index->bytes, kMdsIndexBytesMax)));
+    if (is_mds_index(as_text(text))) return std::string("mds");
+  }
   const source::ObjectInfo& first = listed.front().objects.front();
   ECHOLINE_ASSIGN(const std::vector<std::byte> head,
                   read_bytes(source, first, 0, std::min(first.bytes, kArrayHeadBytes)));

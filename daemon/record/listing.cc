@@ -25,7 +25,9 @@ std::string tree_address(const v1::Read& read, std::string url) {
   const auto path = local_path(url);
   std::error_code error;
   const bool folder = path && std::filesystem::is_directory(source::unescape_glob(*path), error);
-  if (folder || read.format() == "folder") url += '/';
+  const bool wants_folder =
+      read.format() == "folder" || (read.format() == "mds" && !url.ends_with(".json"));
+  if (folder || wants_folder) url += '/';
   return url;
 }
 

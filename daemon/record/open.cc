@@ -5,6 +5,7 @@
 #include "record/folder_set.h"
 #include "record/format.h"
 #include "record/listing.h"
+#include "record/mds_set.h"
 #include "record/tfrecord.h"
 #include "record/webdataset.h"
 
@@ -37,6 +38,8 @@ Result<std::unique_ptr<DataSet>> open_data_set(const v1::Read& read, source::Sou
     set = open_webdataset(read, flatten(std::move(listed)), source, state_dir, progress);
   } else if (format == "tfrecord") {
     set = open_tfrecord(read, flatten(std::move(listed)), source, state_dir, progress);
+  } else if (format == "mds") {
+    set = open_mds(read, listed, source, state_dir, progress);
   } else if (format == "folder") {
     set = open_folder(read, std::move(listed), source);
   } else if (format == "idx") {
