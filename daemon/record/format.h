@@ -42,6 +42,14 @@ struct Fields {
 // is built; an archive of zero blocks alone has no records. Compressed and sparse archives are
 // kUnimplemented.
 //
+// tfrecord: the features of a tf.train.Example (tf_example.h). The key is "FILE:NUMBER". Both
+// checksums of the record are checked.
+//
+// mds: the columns of a sample (mds_sample.h). The key is "FILE:NUMBER".
+//
+// files: the file by its extension; the other columns of its list by their names, "label" as
+// "cls". The key is the path in the list. Each file is a shard of its own.
+//
 // folder: the file by its extension, which is what follows its last dot, lower-cased ("data"
 // without one); "cls", the class id in decimal; "cls_name". The key is the path below the address.
 // Each file is a shard of its own.

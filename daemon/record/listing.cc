@@ -119,6 +119,17 @@ Result<std::vector<std::byte>> read_bytes(source::Source& source, const source::
   return all;
 }
 
+Result<std::string> read_text(const std::string& url, source::Source& source) {
+  if (const auto path = local_path(url)) return read_file(*path);
+  ECHOLINE_ASSIGN(const std::vector<source::ObjectInfo> objects, source.list(url));
+  if (objects.size() != 1) {
+    return Status(Code::kNotFound, fmt::format("{} objects at {}", objects.size(), url));
+  }
+  ECHOLINE_ASSIGN(const std::vector<std::byte> bytes,
+                  read_bytes(source, objects[0], 0, objects[0].bytes));
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
 std::string_view base_name(std::string_view url) {
   while (url.ends_with('/')) url.remove_suffix(1);
   const std::size_t slash = url.rfind('/');

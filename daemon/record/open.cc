@@ -2,6 +2,7 @@
 #include "echoline/v1/config.pb.h"
 #include "record/array_sets.h"
 #include "record/detect.h"
+#include "record/files_set.h"
 #include "record/folder_set.h"
 #include "record/format.h"
 #include "record/listing.h"
@@ -42,6 +43,8 @@ Result<std::unique_ptr<DataSet>> open_data_set(const v1::Read& read, source::Sou
     set = open_mds(read, listed, source, state_dir, progress);
   } else if (format == "folder") {
     set = open_folder(read, std::move(listed), source);
+  } else if (format == "files") {
+    set = open_files(read, flatten(std::move(listed)), source, progress);
   } else if (format == "idx") {
     set = open_idx(flatten(std::move(listed)), source);
   } else if (format == "tokens") {

@@ -2,6 +2,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
 #include <utility>
 
 #include "echoline/v1/config.pb.h"
@@ -49,10 +52,29 @@ struct TokenFile {
   std::uint64_t count = 0;
 };
 
+// The header that llm.c and its descendants write: 256 int32, of which a magic number (which says
+// the tokens' size), a version and the count of tokens. Only a count that fits the file is
+// believed.
+std::optional<TokenFile> numbered_header(std::span<const std::byte> head, std::uint64_t bytes) {
+  constexpr std::uint64_t kHeaderBytes = 256 * 4;
+  constexpr std::uint32_t kGpt2Magic = 20240520, kLlama3Magic = 20240801;
+  if (head.size() < kHeaderBytes) return std::nullopt;
+  std::array<std::uint32_t, 3> words{};
+  std::memcpy(words.data(), head.data(), sizeof(words));
+  const auto& [magic, version, count] = words;
+  if (magic != kGpt2Magic && magic != kLlama3Magic) return std::nullopt;
+  TokenFile file{{ElementKind::kUnsigned, magic == kGpt2Magic ? 2U : 4U}, kHeaderBytes, count};
+  if (version == 0 || kHeaderBytes + count * std::uint64_t{file.type.bytes} != bytes) {
+    return std::nullopt;
+  }
+  return file;
+}
+
 Result<TokenFile> look(const source::ObjectInfo& object, const ElementType& configured,
                        source::Source& source) {
   ECHOLINE_ASSIGN(const std::vector<std::byte> head,
                   read_bytes(source, object, 0, std::min(object.bytes, kArrayHeadBytes)));
+  if (const auto file = numbered_header(head, object.bytes)) return *file;
   if (!is_npy(head)) {
     if (object.bytes % configured.bytes != 0) {
       return Status(

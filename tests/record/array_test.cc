@@ -94,6 +94,28 @@ TEST_F(ArrayTest, TokensAreCutByLengthAndStride) {
   EXPECT_THAT(open(read).set.status().message(), HasSubstr("no whole number of 4-byte tokens"));
 }
 
+TEST_F(ArrayTest, ABinFileWithALlmcHeaderSaysItsOwnTypeAndCount) {
+  const auto with_header = [this](std::uint32_t magic, std::uint32_t count,
+                                  const std::string& data) {
+    std::vector<std::uint32_t> words(256);
+    words[0] = magic;
+    words[1] = 1;
+    words[2] = count;
+    write("a.bin", std::string(reinterpret_cast<const char*>(words.data()), 1024) + data);
+    v1::Read read = read_of({path("a.bin")});
+    read.mutable_tokens()->set_length(2);
+    return open(read);
+  };
+  const std::string data("\1\0\2\0\3\0\4\0", 8);
+  const Opened narrow = with_header(20240520, 4, data);
+  ASSERT_TRUE(narrow.set.ok()) << narrow.set.status().message();
+  ASSERT_EQ((*narrow.set)->index().record_count(), 2U);
+  EXPECT_EQ(narrow.cut(1).fields.at("tokens"), data.substr(4));
+  EXPECT_EQ(with_header(20240801, 2, data).cut(0).fields.at("tokens"), data);
+  // A count that does not fit is no header: the file is taken for bare tokens.
+  EXPECT_EQ((*with_header(20240520, 5, data).set)->index().record_count(), (512U + 4) / 2);
+}
+
 TEST_F(ArrayTest, NumpyFilesSayTheirOwnType) {
   run_python(R"(
 import numpy, sys
