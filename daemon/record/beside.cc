@@ -33,8 +33,8 @@ std::map<std::string, source::ObjectInfo> list_beside(const std::vector<source::
   return found;
 }
 
-std::optional<RecordTable> read_beside(const source::ObjectInfo& file,
-                                       const source::ObjectInfo& shard, source::Source& source) {
+std::optional<ShardTable> read_beside(const source::ObjectInfo& file,
+                                      const source::ObjectInfo& shard, source::Source& source) {
   const auto bytes = read_bytes(source, file, 0, file.bytes);
   Result<StoredIndex> index = bytes.ok() ? decode_index(*bytes) : bytes.status();
   if (!index.ok()) {
@@ -46,7 +46,7 @@ std::optional<RecordTable> read_beside(const source::ObjectInfo& file,
                 file.url);
     return std::nullopt;
   }
-  return std::move(index->records);
+  return ShardTable{std::move(index->records), index->shards[0].unpacked_bytes};
 }
 
 }  // namespace
@@ -84,7 +84,8 @@ Result<std::uint64_t> publish_index(const DataSet& data_set) {
                       "copy of the shards with --publish and upload the {} files with them",
                       shard.object.url, kShardIndexSuffix));
     }
-    ECHOLINE_TRY(write_shard_index(*path, shard.object.bytes, set->table_of(written)));
+    ECHOLINE_TRY(
+        write_shard_index(*path, shard.object.bytes, set->table_of(written), shard.unpacked_bytes));
     ++written;
   }
   return written;

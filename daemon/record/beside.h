@@ -2,18 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "base/status.h"
 #include "record/format.h"
-#include "record/record_table.h"
+#include "record/index_build.h"
 #include "source/source.h"
 
 namespace echoline::record {
-
-// Tables of single shards, by their place; empty where nothing fits.
-using KnownTables = std::vector<std::optional<RecordTable>>;
 
 // Fills in the tables of shards that have none yet and an index file beside them that was made for
 // a shard of their size; any other file is passed over with a log line. Returns their number.

@@ -13,6 +13,7 @@
 #include "record/packing.h"
 #include "record/tar_header.h"
 #include "record/tfrecord.h"
+#include "record/unpacker.h"
 
 namespace echoline::record {
 namespace {
@@ -27,6 +28,24 @@ std::string hex(std::string_view bytes) {
   std::string text;
   for (const char c : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
   return text;
+}
+
+// Holds the largest block that zstd and gzip unpack at a time.
+constexpr std::uint64_t kPackedHeadBytes = 256 << 10;
+
+// Of the formats that are read compressed. A record's size says nothing here: the file's is
+// unknown.
+Result<std::string> detect_packed(std::span<const std::byte> head) {
+  auto unpacker = Unpacker::make(head);
+  if (!unpacker.ok()) return unpacker.status();
+  std::vector<std::byte> start(kTarBlock);
+  ECHOLINE_ASSIGN(const std::size_t bytes, (*unpacker)->unpack(head, start));
+  start.resize(bytes);
+  if (parse_tar_header(start).ok()) return std::string("webdataset");
+  if (tf_record_bytes(start)) return std::string("tfrecord");
+  return Status(Code::kUnimplemented,
+                "the file is compressed, and only tar and TFRecord files are read so: unpack it, "
+                "or write shards with 'echoline pack'");
 }
 
 }  // namespace
@@ -48,8 +67,12 @@ Result<std::string> detect_format(const v1::Read& read, const std::vector<Listed
   if (idx.ok() && idx->header_bytes + idx->data_bytes() == first.bytes) return std::string("idx");
   if (listed.front().url.ends_with('/')) return std::string("folder");
   if (read.has_tokens()) return std::string("tokens");
-  if (Status packed = refuse_packed(head); !packed.ok()) {
-    return std::move(packed).with_context(first.url);
+  if (!packing_of(head).empty()) {
+    ECHOLINE_ASSIGN(const std::vector<std::byte> start,
+                    read_bytes(source, first, 0, std::min(first.bytes, kPackedHeadBytes)));
+    Result<std::string> packed = detect_packed(start);
+    if (!packed.ok()) return std::move(packed).status().with_context(first.url);
+    return packed;
   }
   const std::string_view start = as_text(head).substr(0, 8);
   return Status(

@@ -28,7 +28,7 @@ struct Work {
 
 class IndexBuild {
  public:
-  IndexBuild(const std::vector<source::ObjectInfo>& shards, std::vector<const RecordTable*> known,
+  IndexBuild(const std::vector<source::ObjectInfo>& shards, KnownTables known,
              const ScannedFormat& format, source::Source& source, const ScanSettings& settings,
              const ProgressFunction& progress)
       : shards_(shards),
@@ -36,8 +36,7 @@ class IndexBuild {
         format_(format),
         source_(source),
         settings_(settings),
-        progress_(progress),
-        tables_(shards.size()) {
+        progress_(progress) {
     seen_.shards = shards.size();
     for (const auto& shard : shards) seen_.bytes += shard.bytes;
   }
@@ -49,21 +48,20 @@ class IndexBuild {
   void submit(std::size_t place);
   Status take(std::size_t place);
   void go_on(std::size_t place);
-  void finish(std::size_t shard, RecordTable table);
+  void count(const ShardTable& table);
   void gather();
   Status poll();
   void drain();
   void report(bool always);
 
   const std::vector<source::ObjectInfo>& shards_;
-  std::vector<const RecordTable*> known_;
+  KnownTables known_;  // and done, but not yet their turn
   const ScannedFormat& format_;
   source::Source& source_;
   const ScanSettings settings_;
   const ProgressFunction& progress_;
 
-  std::vector<std::optional<RecordTable>> tables_;  // done, but not yet their turn
-  std::vector<std::unique_ptr<Work>> works_;        // by place, which is the request's tag
+  std::vector<std::unique_ptr<Work>> works_;  // by place, which is the request's tag
   std::size_t in_flight_ = 0;
   std::size_t next_shard_ = 0;  // to start
   StoredIndex index_;           // holds shards [0, index_.shards.size())
@@ -91,9 +89,9 @@ Result<StoredIndex> IndexBuild::run() {
 bool IndexBuild::start_more() {
   while (next_shard_ < shards_.size() && in_flight_ < settings_.shards_at_once) {
     const std::size_t shard = next_shard_;
-    if (known_[shard] != nullptr) {
+    if (known_[shard]) {
       seen_.bytes_done += shards_[shard].bytes;
-      finish(shard, *known_[shard]);
+      count(*known_[shard]);
       ++next_shard_;
       continue;
     }
@@ -150,31 +148,32 @@ void IndexBuild::go_on(std::size_t place) {
   }
   const source::ObjectInfo& object = shards_[work.shard];
   seen_.bytes_done += object.bytes - work.scan->position();
-  RecordTable table = work.scan->take_table();
+  ShardTable table{work.scan->take_table(), work.scan->unpacked_bytes()};
   if (work.scan->truncated()) {
     log_warning("record", "{} is truncated: {} records, the last of which is incomplete",
-                object.url, table.size());
-  } else if (table.size() == 0) {
+                object.url, table.records.size());
+  } else if (table.records.size() == 0) {
     log_warning("record", "{} holds no records", object.url);
   }
-  finish(work.shard, std::move(table));
+  count(table);
+  known_[work.shard] = std::move(table);
   works_[place].reset();
 }
 
-void IndexBuild::finish(std::size_t shard, RecordTable table) {
+void IndexBuild::count(const ShardTable& table) {
   ++seen_.shards_done;
-  seen_.records += table.size();
-  tables_[shard] = std::move(table);
+  seen_.records += table.records.size();
 }
 
-// Moves tables whose turn it is into the index.
+// Moves tables whose turn it is into the index; those of shards before next_shard_ are done.
 void IndexBuild::gather() {
-  while (index_.shards.size() < shards_.size() && tables_[index_.shards.size()]) {
+  while (index_.shards.size() < next_shard_ && known_[index_.shards.size()]) {
     const std::size_t place = index_.shards.size();
-    const RecordTable table = std::move(*tables_[place]);
-    tables_[place].reset();
-    index_.shards.push_back({shards_[place], index_.records.size(), table.size()});
-    index_.records.append(table, 0, table.size());
+    const ShardTable table = std::move(*known_[place]);
+    known_[place].reset();
+    index_.shards.push_back(
+        {shards_[place], index_.records.size(), table.records.size(), table.unpacked_bytes});
+    index_.records.append(table.records, 0, table.records.size());
   }
 }
 
@@ -207,10 +206,9 @@ ScanSettings scan_settings(const v1::Read& read, const std::vector<source::Objec
   return {std::clamp(kAtOnce * kWindowMin / at_once, kWindowMin, kWindowMax), kAtOnce};
 }
 
-Result<StoredIndex> build_index(const std::vector<source::ObjectInfo>& shards,
-                                std::vector<const RecordTable*> known, const ScannedFormat& format,
-                                source::Source& source, const ScanSettings& settings,
-                                const ProgressFunction& progress) {
+Result<StoredIndex> build_index(const std::vector<source::ObjectInfo>& shards, KnownTables known,
+                                const ScannedFormat& format, source::Source& source,
+                                const ScanSettings& settings, const ProgressFunction& progress) {
   return IndexBuild(shards, std::move(known), format, source, settings, progress).run();
 }
 

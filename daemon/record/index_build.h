@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/status.h"
@@ -11,6 +12,15 @@
 #include "source/source.h"
 
 namespace echoline::record {
+
+// The part of an index that is one shard's.
+struct ShardTable {
+  RecordTable records;
+  std::uint64_t unpacked_bytes = 0;  // as Shard has it
+};
+
+// By the place of the shard; empty where nothing is known.
+using KnownTables = std::vector<std::optional<ShardTable>>;
 
 // How shards are passed over. Small windows skip from header to header; large ones read everything
 // once, which is faster where each request costs a round trip.
@@ -24,11 +34,9 @@ struct ScanSettings {
 ScanSettings scan_settings(const v1::Read& read, const std::vector<source::ObjectInfo>& shards,
                            const ScannedFormat& format);
 
-// Scans the shards that `known` has nothing for, in order. `known[i]` is the table of shard i, or
-// null. Errors name the shard and the offset.
-Result<StoredIndex> build_index(const std::vector<source::ObjectInfo>& shards,
-                                std::vector<const RecordTable*> known, const ScannedFormat& format,
-                                source::Source& source, const ScanSettings& settings,
-                                const ProgressFunction& progress);
+// Scans the shards that `known` has nothing for, in order. Errors name the shard and the offset.
+Result<StoredIndex> build_index(const std::vector<source::ObjectInfo>& shards, KnownTables known,
+                                const ScannedFormat& format, source::Source& source,
+                                const ScanSettings& settings, const ProgressFunction& progress);
 
 }  // namespace echoline::record

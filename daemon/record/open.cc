@@ -1,4 +1,6 @@
 // Opening a data set: list, find out the format, hand over.
+#include <filesystem>
+
 #include "echoline/v1/config.pb.h"
 #include "record/array_sets.h"
 #include "record/detect.h"
@@ -7,6 +9,7 @@
 #include "record/format.h"
 #include "record/listing.h"
 #include "record/mds_set.h"
+#include "record/table_index.h"
 #include "record/tfrecord.h"
 #include "record/webdataset.h"
 
@@ -20,6 +23,17 @@ void report_done(const DataSet& set, const ProgressFunction& progress) {
   done.records = set.index().record_count();
   done.bytes = done.bytes_done = set.index().record_bytes_total();
   progress(done);
+}
+
+// What compressed shards are unpacked to: the state folder's disk, or that for temporary files.
+UnpackingOptions unpacking(const v1::Read& read, const std::string& state_dir) {
+  constexpr std::uint64_t kBytesMax = std::uint64_t{16} << 30;
+  UnpackingOptions options;
+  std::error_code error;
+  options.folder = state_dir.empty() ? std::filesystem::temp_directory_path(error).string()
+                                     : state_dir + "/unpacked";
+  options.bytes_max = read.unpack() == 0 ? kBytesMax : read.unpack();
+  return options;
 }
 
 }  // namespace
@@ -50,7 +64,11 @@ Result<std::unique_ptr<DataSet>> open_data_set(const v1::Read& read, source::Sou
   } else if (format == "tokens") {
     set = open_tokens(read, flatten(std::move(listed)), source);
   }
-  if (set.ok()) report_done(**set, progress);
+  if (!set.ok()) return set;
+  if (auto* table = dynamic_cast<TableDataSet*>(set->get())) {
+    table->set_unpacking(unpacking(read, state_dir));
+  }
+  report_done(**set, progress);
   return set;
 }
 

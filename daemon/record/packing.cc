@@ -20,8 +20,8 @@ Status refuse_packed(std::span<const std::byte> head) {
   const std::string_view packing = packing_of(head);
   if (packing.empty()) return {};
   return Status(Code::kUnimplemented,
-                fmt::format("the file is compressed ({}), which cannot be streamed yet: unpack it, "
-                            "or write plain shards with 'echoline pack'",
+                fmt::format("the file is compressed ({}), which is not read here: unpack it, or "
+                            "write shards with 'echoline pack'",
                             packing));
 }
 

@@ -50,7 +50,9 @@ std::size_t take_unchanged(const StoredIndex& stored, const std::vector<source::
     const Shard& shard = *found->second;
     if (shard.object.bytes != shards[i].bytes || shard.object.version != shards[i].version)
       continue;
-    known[i].emplace().append(stored.records, shard.first_record, shard.record_count);
+    ShardTable& table = known[i].emplace();
+    table.records.append(stored.records, shard.first_record, shard.record_count);
+    table.unpacked_bytes = shard.unpacked_bytes;
     ++taken;
   }
   return taken;
@@ -64,15 +66,11 @@ std::string describe(const v1::Read& read, std::string_view format) {
 }
 
 Result<StoredIndex> build(const v1::Read& read, const std::vector<source::ObjectInfo>& shards,
-                          const KnownTables& known, const ScannedFormat& format,
-                          source::Source& source, const ProgressFunction& progress) {
-  std::vector<const RecordTable*> tables(shards.size(), nullptr);
+                          KnownTables known, const ScannedFormat& format, source::Source& source,
+                          const ProgressFunction& progress) {
   std::uint64_t missing = 0, bytes = 0;
   for (std::size_t i = 0; i < shards.size(); ++i) {
-    if (known[i]) {
-      tables[i] = &*known[i];
-      continue;
-    }
+    if (known[i]) continue;
     ++missing;
     bytes += shards[i].bytes;
   }
@@ -80,7 +78,7 @@ Result<StoredIndex> build(const v1::Read& read, const std::vector<source::Object
     log_info("record", "indexing {} of {} shards, {:.1f} MB", missing, shards.size(),
              static_cast<double>(bytes) / 1e6);
   }
-  return build_index(shards, std::move(tables), format, source, scan_settings(read, shards, format),
+  return build_index(shards, std::move(known), format, source, scan_settings(read, shards, format),
                      progress);
 }
 
@@ -125,7 +123,8 @@ Result<StoredIndex> load_or_build_index(const v1::Read& read,
   }
   const std::size_t beside = take_beside(shards, source, known);
   if (beside > 0) log_info("record", "using the index files beside {} shards", beside);
-  ECHOLINE_ASSIGN(StoredIndex index, build(read, shards, known, format, source, progress));
+  ECHOLINE_ASSIGN(StoredIndex index,
+                  build(read, shards, std::move(known), format, source, progress));
   log_info("record", "{} records in {} shards", index.records.size(), shards.size());
   if (path.empty()) return index;
   if (const Status status = write_index_file(path, index); !status.ok()) {

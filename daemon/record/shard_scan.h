@@ -29,6 +29,11 @@ class ShardScan {
   // cut.
   virtual RecordTable take_table() = 0;
   virtual bool truncated() const = 0;
+  // Of a shard whose bytes come from unpacking: how many there are in all, once that is known. What
+  // has been taken stays; records beyond the end are cut to it.
+  virtual void end_at(std::uint64_t) {}
+  // After done(): the bytes that a packed shard has unpacked; 0 for a plain one.
+  virtual std::uint64_t unpacked_bytes() const { return 0; }
 };
 
 // What the index of a format is built with. `name` stands in the stored index's name, so that two

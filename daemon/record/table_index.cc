@@ -38,6 +38,18 @@ std::string TableIndex::key(std::uint64_t record) const {
   return fmt::format("{}:{}", base_name(shard.object.url), record - shard.first_record);
 }
 
+TableDataSet::TableDataSet(StoredIndex stored) : index_(std::move(stored)) {
+  for (const Shard& shard : index_.stored().shards) {
+    if (shard.unpacked_bytes > 0) packed_[shard.object.url] = shard.unpacked_bytes;
+  }
+}
+
+std::unique_ptr<source::Source> TableDataSet::reading(
+    std::unique_ptr<source::Source> source) const {
+  if (packed_.empty()) return source;
+  return std::make_unique<UnpackingSource>(std::move(source), packed_, unpacking_);
+}
+
 RecordTable TableDataSet::table_of(std::size_t shard) const {
   const StoredIndex& stored = index_.stored();
   RecordTable table;

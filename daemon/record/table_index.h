@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "record/format.h"
 #include "record/stored_index.h"
+#include "record/unpacking_source.h"
 
 namespace echoline::record {
 
@@ -36,8 +39,12 @@ class TableIndex final : public Index {
 // A format adds its way to cut.
 class TableDataSet : public DataSet {
  public:
-  explicit TableDataSet(StoredIndex stored) : index_(std::move(stored)) {}
+  explicit TableDataSet(StoredIndex stored);
   const Index& index() const final { return index_; }
+  bool random_access() const override { return packed_.empty(); }
+  std::unique_ptr<source::Source> reading(std::unique_ptr<source::Source> source) const override;
+  // Where compressed shards are unpacked to while they are read; before `reading`.
+  void set_unpacking(UnpackingOptions options) { unpacking_ = std::move(options); }
   // The part of one shard, for publishing.
   RecordTable table_of(std::size_t shard) const;
 
@@ -46,6 +53,8 @@ class TableDataSet : public DataSet {
 
  private:
   const TableIndex index_;
+  PackedObjects packed_;
+  UnpackingOptions unpacking_;
 };
 
 }  // namespace echoline::record

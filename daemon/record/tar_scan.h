@@ -27,10 +27,12 @@ class TarScan final : public ShardScan {
   Status take(std::span<const std::byte> window) override;
   RecordTable take_table() override { return std::move(table_); }
   bool truncated() const override { return truncated_; }
+  void end_at(std::uint64_t bytes) override;
 
   const RecordTable& table() const { return table_; }
 
  private:
+  Status check_start(std::span<const std::byte> window) const;
   Status damaged(Status status) const;
   void take_member(const TarMember& member);
   void start_record(const SampleName& name);
@@ -48,6 +50,7 @@ class TarScan final : public ShardScan {
   bool open_ = false;
   std::uint64_t record_start_ = 0;
   std::uint64_t record_end_ = 0;
+  std::uint64_t data_end_ = 0;  // of the last member, without padding
   std::string key_;
   std::vector<std::string> extensions_;
 };

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/crc32c.h"
+#include "record/packed_scan.h"
 #include "record/packing.h"
 #include "record/shard_index.h"
 #include "record/table_index.h"
@@ -38,12 +39,13 @@ class TfRecordScan final : public ShardScan {
   }
   RecordTable take_table() override { return std::move(table_); }
   bool truncated() const override { return truncated_; }
+  void end_at(std::uint64_t bytes) override;
   Status take(std::span<const std::byte> window) override;
 
  private:
   void add_rest();
 
-  const std::uint64_t shard_bytes_;
+  std::uint64_t shard_bytes_;
   std::uint64_t position_ = 0;
   bool truncated_ = false;
   RecordTable table_;
@@ -75,6 +77,14 @@ Status TfRecordScan::take(std::span<const std::byte> window) {
     position_ += *bytes + kTfFrameBytes;
   }
   return {};
+}
+
+void TfRecordScan::end_at(std::uint64_t bytes) {
+  shard_bytes_ = bytes;
+  if (position_ <= bytes) return;
+  table_.bytes.back() = bytes - table_.offset.back();
+  position_ = bytes;
+  truncated_ = true;
 }
 
 // The record that the shard ends in.
@@ -121,7 +131,8 @@ ScannedFormat tfrecord_format() {
   ScannedFormat format;
   format.name = "tfrecord";
   format.make_scan = [](const source::ObjectInfo& shard) {
-    return std::make_unique<TfRecordScan>(shard.bytes);
+    return make_packable_scan(
+        shard.bytes, [](std::uint64_t bytes) { return std::make_unique<TfRecordScan>(bytes); });
   };
   return format;
 }

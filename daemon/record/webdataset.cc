@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "record/fields.h"
+#include "record/packed_scan.h"
 #include "record/shard_index.h"
 #include "record/table_index.h"
 #include "record/tar_header.h"
@@ -36,7 +37,8 @@ ScannedFormat tar_format() {
   ScannedFormat format;
   format.name = "webdataset";
   format.make_scan = [](const source::ObjectInfo& shard) {
-    return std::make_unique<TarScan>(shard.bytes);
+    return make_packable_scan(shard.bytes,
+                              [](std::uint64_t bytes) { return std::make_unique<TarScan>(bytes); });
   };
   return format;
 }
@@ -80,11 +82,10 @@ Result<std::unique_ptr<DataSet>> open_webdataset(const v1::Read& read,
                                                  const std::string& state_dir,
                                                  const ProgressFunction& progress) {
   for (const source::ObjectInfo& shard : shards) {
-    if (shard.bytes >= kTarBlock) continue;
-    return Status(Code::kDataLoss,
-                  fmt::format("{} is no tar archive: it has {} bytes; remove it from "
-                              "read.url or write it again",
-                              shard.url, shard.bytes));
+    if (shard.bytes > 0) continue;
+    return Status(Code::kDataLoss, shard.url +
+                                       " is no tar archive: it has 0 bytes; remove it from "
+                                       "read.url or write it again");
   }
   ECHOLINE_ASSIGN(StoredIndex stored,
                   load_or_build_index(read, shards, tar_format(), source, state_dir, progress));

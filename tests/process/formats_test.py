@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The same photos in every format give a trainer the same pixels and labels, through the whole daemon."""
+import gzip
 import json
 import pathlib
 import struct
@@ -76,6 +77,17 @@ class Formats(unittest.TestCase):
             rows = self.rows(f"{self.folder}/{name}", "files", "jpg", "cls")
             # A file is a shard of its own: the order differs, the samples do not.
             self.assertEqual(sorted(rows), sorted(self.expected))
+
+    def test_packed_tars(self):
+        (self.folder / "packed").mkdir()
+        for shard in range(2):
+            plain = (self.folder / "tars" / f"{shard}.tar").read_bytes()
+            (self.folder / "packed" / f"{shard}.tar.gz").write_bytes(gzip.compress(plain, 1))
+        self.assertEqual(self.rows(f"{self.folder}/packed/*.tar.gz", "auto", "jpg", "cls"), self.expected)
+        steps = [f"read: {{url: '{self.folder}/packed/*.tar.gz'}}", "shuffle: {window: all}", *decode("jpg", "cls")]
+        status, log = Daemon(stream_yaml(steps)).run_to_its_end()
+        self.assertNotEqual(status, 0)
+        self.assertIn("the shards are compressed", log)
 
     def test_the_command_line_indexes_and_publishes_what_other_hosts_use(self):
         shard_writers.write_tfrecord(self.folder / "one.tfrecord", [{"x": b"1"}, {"x": b"2"}])
