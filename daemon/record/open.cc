@@ -8,6 +8,7 @@
 #include "record/folder_set.h"
 #include "record/format.h"
 #include "record/listing.h"
+#include "record/shard_list.h"
 #include "record/mds_set.h"
 #include "record/table_index.h"
 #include "record/tfrecord.h"
@@ -43,6 +44,9 @@ Result<std::unique_ptr<DataSet>> open_data_set(const v1::Read& read, source::Sou
                                                const ProgressFunction& progress) {
   ECHOLINE_ASSIGN(std::vector<Listed> listed, list_all(read, source));
   std::string format = read.format();
+  if (format.empty() || format == "auto" || format == "webdataset") {
+    ECHOLINE_TRY(expand_shard_lists(source, listed));
+  }
   if (format.empty() || format == "auto") {
     ECHOLINE_ASSIGN(format, detect_format(read, listed, source));
   }
