@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "base/clock.h"
 #include "record/array_header.h"
 #include "record_fixture.h"
 
@@ -117,6 +118,24 @@ TEST_F(ArrayTest, ABinFileWithALlmcHeaderSaysItsOwnTypeAndCount) {
   EXPECT_EQ(with_header(20240801, 2, data).cut(0).fields.at("tokens"), data);
   // A count that does not fit is no header: the file is taken for bare tokens.
   EXPECT_EQ((*with_header(20240520, 5, data).set)->index().record_count(), (512U + 4) / 2);
+}
+
+TEST_F(ArrayTest, ManyTokenFilesAreOpenedTogether) {
+  for (int i = 0; i < 600; ++i)
+    write(fmt::format("t/{:04d}.bin", i), std::string(4, static_cast<char>(i)));
+  write("t/empty.bin", "");
+  v1::Read read = read_of({path("t/*.bin")}, "tokens");
+  read.mutable_tokens()->set_length(2);
+  read.mutable_throttle()->set_latency(20'000'000);
+  read.set_concurrency(32);
+  const std::uint64_t start = monotonic_ns();
+  const Opened set = open(read);
+  ASSERT_TRUE(set.set.ok()) << set.set.status().message();
+  EXPECT_LT(monotonic_ns() - start, 600 * 20'000'000ULL / 4);
+  ASSERT_EQ((*set.set)->index().record_count(), 600U);
+  EXPECT_EQ(set.cut(300).fields.at("tokens"), std::string(4, static_cast<char>(300 % 256)));
+  write("t/0400.bin", "abc");
+  EXPECT_THAT(open(read).set.status().message(), HasSubstr("0400.bin has 3 bytes"));
 }
 
 TEST_F(ArrayTest, NumpyFilesSayTheirOwnType) {
