@@ -10,6 +10,7 @@
 #include "config/pipeline.h"
 #include "decode/decoder.h"
 #include "record/listing.h"
+#include "record/packing.h"
 #include "record/tar_scan.h"
 #include "record/webdataset.h"
 
@@ -19,6 +20,7 @@ namespace {
 // As many as a daemon tries at its start.
 constexpr std::size_t kRecordsMax = 8;
 constexpr int kWindowsMax = 64;
+constexpr std::uint64_t kHeadBytes = 8;
 constexpr std::uint64_t kWindowBytes = 128 << 10;
 
 // The last record in the table may be one that goes on.
@@ -42,6 +44,9 @@ Status try_first_record(const v1::Stream& stream, const source::ObjectInfo& shar
                         source::Source& source) {
   ECHOLINE_ASSIGN(const auto decoder, decode::Decoder::compile(config::decode_step(stream)));
   ECHOLINE_TRY(augment::Chain::compile(stream, decoder->fields()).status());
+  ECHOLINE_ASSIGN(const std::vector<std::byte> head,
+                  record::read_bytes(source, shard, 0, std::min(shard.bytes, kHeadBytes)));
+  if (!record::packing_of(head).empty()) return {};  // to be unpacked first
   ECHOLINE_ASSIGN(const record::RecordTable records, first_records(shard, source));
   const std::unique_ptr<decode::Scratch> scratch = decoder->make_scratch();
   decode::Sample sample;

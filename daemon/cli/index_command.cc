@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/quantity.h"
 #include "cli/commands.h"
@@ -13,8 +14,8 @@
 #include "config/paths.h"
 #include "config/pipeline.h"
 #include "config/values.h"
+#include "record/beside.h"
 #include "record/format.h"
-#include "record/shard_index.h"
 #include "source/source.h"
 
 namespace echoline::cli {
@@ -60,14 +61,26 @@ Result<Job> job_of_address(const IndexOptions& options) {
   return job;
 }
 
-std::string progress_text(const std::string& name, const record::Progress& progress) {
-  std::string text =
+// ", about 3 min left", by what has been done since the start; nothing in the first second.
+std::string time_left(const record::Progress& progress, std::uint64_t elapsed_ns) {
+  if (elapsed_ns < 1'000'000'000 || progress.bytes_done == 0) return {};
+  const double share =
+      static_cast<double>(progress.bytes_done) / static_cast<double>(progress.bytes);
+  const double seconds = static_cast<double>(elapsed_ns) / 1e9 * (1 - share) / share;
+  if (seconds < 90) return fmt::format(", about {:.0f} s left", seconds);
+  if (seconds < 5400) return fmt::format(", about {:.0f} min left", seconds / 60);
+  return fmt::format(", about {:.1f} h left", seconds / 3600);
+}
+
+std::string progress_text(const std::string& name, const record::Progress& progress,
+                          std::uint64_t elapsed_ns) {
+  const std::string text =
       fmt::format("{} {}/{}, {}", name, progress.shards_done, quantity(progress.shards, "shard"),
                   quantity(progress.records, "record"));
   if (progress.bytes == 0) return text;
-  return fmt::format("{} {}, {} of {}", draw_bar(progress.bytes_done, progress.bytes, 30), text,
+  return fmt::format("{} {}, {} of {}{}", draw_bar(progress.bytes_done, progress.bytes, 30), text,
                      config::format_bytes(progress.bytes_done),
-                     config::format_bytes(progress.bytes));
+                     config::format_bytes(progress.bytes), time_left(progress, elapsed_ns));
 }
 
 struct Indexed {
@@ -79,8 +92,9 @@ Result<Indexed> index_one(const std::string& name, const v1::Read& read,
                           const std::string& state_dir, bool publish) {
   ProgressLine line;
   ECHOLINE_ASSIGN(const std::unique_ptr<source::Source> source, source::open_source(read));
+  const std::uint64_t start_ns = monotonic_ns();
   const auto show = [&](const record::Progress& progress) {
-    line.show(progress_text(name, progress));
+    line.show(progress_text(name, progress, monotonic_ns() - start_ns));
   };
   ECHOLINE_ASSIGN(const std::unique_ptr<record::DataSet> data_set,
                   record::open_data_set(read, *source, state_dir, show));

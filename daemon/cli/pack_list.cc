@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "record/class_names.h"
+#include "record/csv.h"
 #include "record/local_file.h"
 #include "record/tar_member.h"
 
@@ -90,23 +91,7 @@ Result<std::vector<Entry>> parse_list(std::string_view text, const std::string& 
 }  // namespace
 
 Result<std::vector<std::string>> parse_csv_line(std::string_view line) {
-  std::vector<std::string> fields(1);
-  bool quoted = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (quoted && c == '"' && i + 1 < line.size() && line[i + 1] == '"') {
-      fields.back() += '"';
-      ++i;
-    } else if (c == '"' && (quoted || fields.back().empty())) {
-      quoted = !quoted;
-    } else if (c == ',' && !quoted) {
-      fields.emplace_back();
-    } else {
-      fields.back() += c;
-    }
-  }
-  if (quoted) return Status(Code::kInvalidArgument, "a quote is not closed");
-  return fields;
+  return record::take_csv_row(line);
 }
 
 Result<std::unique_ptr<PackInput>> open_list(const PackOptions& options) {

@@ -1,6 +1,5 @@
 #include "cli/stream_check.h"
 
-#include <filesystem>
 #include <string>
 
 #include "cli/first_record.h"
@@ -10,7 +9,6 @@
 #include "record/listing.h"
 #include "record/local_file.h"
 #include "record/shard_index.h"
-#include "record/stored_index.h"
 #include "ring/ring.h"
 #include "source/source.h"
 
@@ -19,21 +17,6 @@ namespace {
 
 // A store is asked about so many addresses of a stream whose index is not made yet.
 constexpr std::size_t kAddressesMax = 32;
-
-bool beside_first_shard(const v1::Read& read) {
-  const auto urls = source::expand_braces(read.url(0));
-  if (!urls.ok() || urls->empty()) return false;
-  const auto path = record::local_path(urls->front());
-  return path && std::filesystem::exists(*path + std::string(record::kShardIndexSuffix));
-}
-
-// Formats other than tar need no index; of tars it is in the state folder or beside the first
-// shard.
-bool index_is_known(const v1::Read& read, std::string_view format, const std::string& state_dir) {
-  return format != "webdataset" ||
-         std::filesystem::exists(record::stored_index_path(read, state_dir)) ||
-         beside_first_shard(read);
-}
 
 std::uint64_t batches_of(const v1::Stream& stream, std::uint64_t rows) {
   const v1::Batch& batch = config::batch_step(stream);
@@ -85,13 +68,13 @@ Result<Checked> check_stream(const std::string& name, const v1::Stream& stream,
   ECHOLINE_ASSIGN(const std::unique_ptr<source::Source> source, source::open_source(read));
   ECHOLINE_ASSIGN(const v1::Read first, first_addresses(read));
   ECHOLINE_ASSIGN(const std::vector<record::Listed> listed, record::list_all(first, *source));
-  std::string format = read.format();
-  if (format == "auto") {
-    ECHOLINE_ASSIGN(format, record::detect_format(read, listed, *source));
+  v1::Read known = read;
+  if (read.format() == "auto") {
+    ECHOLINE_ASSIGN(*known.mutable_format(), record::detect_format(read, listed, *source));
   }
-  if (index_is_known(read, format, daemon.state_dir())) {
+  if (record::index_is_known(known, daemon.state_dir())) {
     ECHOLINE_TRY(measure(name, daemon, checked));
-  } else {
+  } else if (known.format() == "webdataset") {
     ECHOLINE_TRY(try_first_record(stream, listed.front().objects.front(), *source));
   }
   return checked;

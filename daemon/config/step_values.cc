@@ -145,9 +145,11 @@ Status check_read(const v1::Read& read, const Places& places) {
   if (read.has_tokens() && read.format() != "tokens") {
     return places.error(read, "tokens", "is for format tokens; the format is " + read.format());
   }
-  const bool folder = read.format() == "folder" || read.format() == "auto";
-  if (!read.classes().empty() && !folder) {
-    return places.error(read, "classes", "is for format folder; the format is " + read.format());
+  const bool named =
+      read.format() == "folder" || read.format() == "files" || read.format() == "auto";
+  if (!read.classes().empty() && !named) {
+    return places.error(read, "classes",
+                        "is for formats folder and files; the format is " + read.format());
   }
   return Status();
 }

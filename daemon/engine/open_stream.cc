@@ -165,6 +165,15 @@ Status check_epoch(const StreamCore& core) {
   return {};
 }
 
+Status check_window(const StreamCore& core) {
+  if (core.plan->spec().shuffle_window != plan::kWindowAll || core.data_set->random_access()) {
+    return {};
+  }
+  return Status(Code::kInvalidArgument,
+                "shuffle.window: all reads records in any order, and the shards are compressed: "
+                "give a number of records, or unpack the shards");
+}
+
 std::string scheme_of(const std::string& url) {
   const std::size_t colon = url.find("://");
   return colon == std::string::npos ? "file" : url.substr(0, colon);
@@ -188,9 +197,11 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
   core->fail = fail;
   ECHOLINE_ASSIGN(std::unique_ptr<source::Source> source, source::open_source(read));
   ECHOLINE_ASSIGN(core->data_set, record::open_data_set(read, *source, state_dir, progress));
+  source = core->data_set->reading(std::move(source));
   const record::Index& index = core->data_set->index();
   if (index.record_count() == 0) return Status(Code::kNotFound, "read.url: no records in it");
   ECHOLINE_ASSIGN(core->plan, plan::Plan::create(plan_spec(stream, index)));
+  ECHOLINE_TRY(check_window(*core));
   ECHOLINE_TRY(check_epoch(*core));
   ECHOLINE_ASSIGN(auto decoder, decode::Decoder::compile(config::decode_step(stream)));
   ECHOLINE_ASSIGN(auto chain, augment::Chain::compile(stream, decoder->fields()));

@@ -172,10 +172,13 @@ Result<ElementType> element_type(std::string_view name) {
     type.kind = ElementKind::kFloat;
     rest.remove_prefix(5);
   }
-  if (rest == "8")
+  const bool integer = rest.size() < name.size() && type.kind != ElementKind::kFloat;
+  if (rest == "8" && integer)
     type.bytes = 1;
-  else if (rest == "16")
+  else if (rest == "16" && integer)
     type.bytes = 2;
+  else if (rest.size() == name.size())
+    return Status(Code::kInvalidArgument, fmt::format("'{}' is no element type", name));
   else if (rest == "32")
     type.bytes = 4;
   else if (rest == "64")

@@ -16,7 +16,7 @@ Result<std::unique_ptr<DataSet>> open_idx(std::vector<source::ObjectInfo> object
 
 // Raw tokens of read.tokens.dtype, or .npy files that say their own type, cut by read.tokens.
 Result<std::unique_ptr<DataSet>> open_tokens(const v1::Read& read,
-                                             std::vector<source::ObjectInfo> objects,
+                                             const std::vector<source::ObjectInfo>& objects,
                                              source::Source& source);
 
 }  // namespace echoline::record

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "record/listing.h"
+
 namespace echoline::record {
 namespace {
 
@@ -71,6 +73,14 @@ std::optional<std::uint32_t> ClassNames::id(std::string_view name) const {
   const auto found = ids_.find(name);
   if (found == ids_.end()) return std::nullopt;
   return found->second;
+}
+
+Result<ClassNames> read_classes(const std::string& url, source::Source& source) {
+  auto text = read_text(url, source);
+  if (!text.ok()) return std::move(text).status().with_context("read.classes " + url);
+  auto classes = ClassNames::from_text(*text);
+  if (!classes.ok()) return std::move(classes).status().with_context("read.classes " + url);
+  return classes;
 }
 
 }  // namespace echoline::record

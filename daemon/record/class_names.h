@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "source/source.h"
 
 namespace echoline::record {
 
@@ -32,5 +33,8 @@ class ClassNames {
   std::vector<std::string> names_;
   std::map<std::string, std::uint32_t, std::less<>> ids_;
 };
+
+// The names in the file that read.classes names; its name stands in the errors.
+Result<ClassNames> read_classes(const std::string& url, source::Source& source);
 
 }  // namespace echoline::record

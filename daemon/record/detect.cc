@@ -4,17 +4,25 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "echoline/v1/config.pb.h"
 #include "record/array_header.h"
-#include "record/local_file.h"
+#include "record/mds_index.h"
+#include "record/mds_set.h"
+#include "record/packing.h"
 #include "record/tar_header.h"
+#include "record/tfrecord.h"
+#include "record/unpacker.h"
 
 namespace echoline::record {
 namespace {
 
-// Compressed files are left to the formats, which say what to do about them.
-bool is_gzip(std::string_view head) { return head.starts_with("\x1F\x8B"); }
+// A header whose checksum holds, of a record that fits the file.
+bool is_tfrecord(std::span<const std::byte> head, std::uint64_t file_bytes) {
+  const auto bytes = tf_record_bytes(head);
+  return bytes && file_bytes >= kTfFrameBytes && *bytes <= file_bytes - kTfFrameBytes;
+}
 
 std::string hex(std::string_view bytes) {
   std::string text;
@@ -22,32 +30,55 @@ std::string hex(std::string_view bytes) {
   return text;
 }
 
+// Holds the largest block that zstd and gzip unpack at a time.
+constexpr std::uint64_t kPackedHeadBytes = 256 << 10;
+
+// Of the formats that are read compressed. A record's size says nothing here: the file's is
+// unknown.
+Result<std::string> detect_packed(std::span<const std::byte> head) {
+  auto unpacker = Unpacker::make(head);
+  if (!unpacker.ok()) return unpacker.status();
+  std::vector<std::byte> start(kTarBlock);
+  ECHOLINE_ASSIGN(const std::size_t bytes, (*unpacker)->unpack(head, start));
+  start.resize(bytes);
+  if (parse_tar_header(start).ok()) return std::string("webdataset");
+  if (tf_record_bytes(start)) return std::string("tfrecord");
+  return Status(Code::kUnimplemented,
+                "the file is compressed, and only tar and TFRecord files are read so: unpack it, "
+                "or write shards with 'echoline pack'");
+}
+
 }  // namespace
 
 Result<std::string> detect_format(const v1::Read& read, const std::vector<Listed>& listed,
                                   source::Source& source) {
+  if (const auto index = find_mds_index(listed.front())) {
+    ECHOLINE_ASSIGN(const std::vector<std::byte> text,
+                    read_bytes(source, *index, 0, std::min(index->bytes, kMdsIndexBytesMax)));
+    if (is_mds_index(as_text(text))) return std::string("mds");
+  }
   const source::ObjectInfo& first = listed.front().objects.front();
   ECHOLINE_ASSIGN(const std::vector<std::byte> head,
                   read_bytes(source, first, 0, std::min(first.bytes, kArrayHeadBytes)));
   if (head.size() >= kTarBlock && parse_tar_header(head).ok()) return std::string("webdataset");
+  if (is_tfrecord(head, first.bytes)) return std::string("tfrecord");
   if (is_npy(head)) return std::string("tokens");
   const auto idx = parse_idx_header(head);
   if (idx.ok() && idx->header_bytes + idx->data_bytes() == first.bytes) return std::string("idx");
   if (listed.front().url.ends_with('/')) return std::string("folder");
   if (read.has_tokens()) return std::string("tokens");
-  if (is_gzip(as_text(head))) {
-    return Status(
-        Code::kUnimplemented,
-        fmt::format("{} is compressed, which cannot be streamed yet: unpack it with gunzip, or "
-                    "make shards of it with 'echoline pack'",
-                    first.url));
+  if (!packing_of(head).empty()) {
+    ECHOLINE_ASSIGN(const std::vector<std::byte> start,
+                    read_bytes(source, first, 0, std::min(first.bytes, kPackedHeadBytes)));
+    Result<std::string> packed = detect_packed(start);
+    if (!packed.ok()) return std::move(packed).status().with_context(first.url);
+    return packed;
   }
   const std::string_view start = as_text(head).substr(0, 8);
   return Status(
       Code::kInvalidArgument,
-      fmt::format("cannot tell the format of {} ({} bytes, which begin {}): set read.format to "
-                  "webdataset, folder, idx or tokens",
-                  first.url, first.bytes, hex(start)));
+      fmt::format("cannot tell the format of {} ({} bytes, which begin {}): set read.format to {}",
+                  first.url, first.bytes, hex(start), kFormatNames));
 }
 
 }  // namespace echoline::record

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -9,7 +10,11 @@
 
 namespace echoline::record {
 
-// "webdataset", "folder", "idx" or "tokens"; kInvalidArgument, with what was seen, where none is
+// All that read.format may say, for errors.
+inline constexpr std::string_view kFormatNames =
+    "webdataset, tfrecord, mds, folder, files, idx or tokens";
+
+// One of them; kInvalidArgument, with what was seen, where none is
 // sure.
 Result<std::string> detect_format(const v1::Read& read, const std::vector<Listed>& listed,
                                   source::Source& source);

@@ -5,6 +5,13 @@
 
 namespace echoline::record {
 
+std::string_view file_extension(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string_view base = slash == std::string_view::npos ? path : path.substr(slash + 1);
+  const std::size_t dot = base.rfind('.');
+  return dot == std::string_view::npos || dot + 1 == base.size() ? "data" : base.substr(dot + 1);
+}
+
 void FileIndex::add_root(std::string_view url) {
   roots_.push_back({std::string(url), bytes_.size()});
 }

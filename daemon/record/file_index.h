@@ -10,6 +10,9 @@
 
 namespace echoline::record {
 
+// What follows the last dot of a file's name; "data" where there is none.
+std::string_view file_extension(std::string_view path);
+
 // Filled by one thread, then immutable and read by any. An address is its root's and what follows
 // it.
 class FileIndex final : public Index {

@@ -11,7 +11,6 @@
 #include "echoline/v1/config.pb.h"
 #include "record/fields.h"
 #include "record/file_index.h"
-#include "record/local_file.h"
 #include "record/tar_member.h"
 #include "source/glob.h"
 
@@ -31,20 +30,12 @@ class FolderDataSet final : public DataSet {
   const ClassNames classes_;
 };
 
-// What follows the last dot of the file's name; "data" where there is none.
-std::string_view extension_of(std::string_view path) {
-  const std::size_t slash = path.rfind('/');
-  const std::string_view base = slash == std::string_view::npos ? path : path.substr(slash + 1);
-  const std::size_t dot = base.rfind('.');
-  return dot == std::string_view::npos || dot + 1 == base.size() ? "data" : base.substr(dot + 1);
-}
-
 Status FolderDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes,
                           Fields& fields) const {
   clear_fields(fields);
   if (bytes.empty()) return Status(Code::kDataLoss, "the file is empty");
   const std::uint32_t id = index_.class_id(record);
-  const std::string_view extension = keep(fields, lower_ascii(extension_of(index_.path(record))));
+  const std::string_view extension = keep(fields, lower_ascii(file_extension(index_.path(record))));
   fields.fields.push_back({extension, bytes});
   const std::string_view number = keep(fields, fmt::format("{}", id));
   fields.fields.push_back({"cls", as_bytes(number)});
@@ -66,22 +57,6 @@ std::optional<std::string_view> class_of(std::string_view path) {
   const std::size_t base = path.rfind('/') + 1;
   if (base == path.size() || path[base] == '.') return std::nullopt;
   return path.substr(0, slash);
-}
-
-Result<ClassNames> read_classes(const std::string& url, source::Source& source) {
-  std::string text;
-  if (const auto path = local_path(url)) {
-    ECHOLINE_ASSIGN(text, read_file(*path));
-  } else {
-    ECHOLINE_ASSIGN(const std::vector<source::ObjectInfo> objects, source.list(url));
-    if (objects.size() != 1) {
-      return Status(Code::kNotFound, fmt::format("{} objects at {}", objects.size(), url));
-    }
-    ECHOLINE_ASSIGN(const std::vector<std::byte> bytes,
-                    read_bytes(source, objects[0], 0, objects[0].bytes));
-    text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  }
-  return ClassNames::from_text(text);
 }
 
 // A listing with its root found: the classes of its files are known by their paths.
@@ -126,9 +101,7 @@ Result<std::unique_ptr<DataSet>> open_folder(const v1::Read& read, std::vector<L
   if (read.classes().empty()) {
     classes = classes_found(folders);
   } else {
-    auto from_file = read_classes(read.classes(), source);
-    if (!from_file.ok()) return from_file.status().with_context("read.classes " + read.classes());
-    classes = std::move(*from_file);
+    ECHOLINE_ASSIGN(classes, read_classes(read.classes(), source));
   }
   FileIndex index;
   std::uint64_t left_out = 0;

@@ -39,8 +39,16 @@ struct Fields {
 // files, names without a dot and "__meta__" files belong to none. ustar, pax, GNU long names and
 // base-256 sizes are read. A truncated shard's last record stays in the index and is bad when it is
 // cut. A damaged header, or a file too short for one (of no bytes, too), is an error when the index
-// is built; an archive of zero blocks alone has no records. Compressed and sparse archives are
-// kUnimplemented.
+// is built; an archive of zero blocks alone has no records. Sparse archives are kUnimplemented.
+// tar and tfrecord shards may be gzip or zstd files; a truncated one is an error.
+//
+// tfrecord: the features of a tf.train.Example (tf_example.h). The key is "FILE:NUMBER". Both
+// checksums of the record are checked.
+//
+// mds: the columns of a sample (mds_sample.h). The key is "FILE:NUMBER".
+//
+// files: the file by its extension; the other columns of its list by their names, "label" as
+// "cls". The key is the path in the list. Each file is a shard of its own.
 //
 // folder: the file by its extension, which is what follows its last dot, lower-cased ("data"
 // without one); "cls", the class id in decimal; "cls_name". The key is the path below the address.
@@ -61,6 +69,14 @@ class DataSet {
   // A failure here is a verdict on verified bytes: the record is bad (RULES 23).
   virtual Status cut(std::uint64_t record, std::span<const std::byte> bytes,
                      Fields& fields) const = 0;
+
+  // Compressed shards cannot be read out of order without unpacking them: false refuses an order
+  // over all records (RULES 24).
+  virtual bool random_access() const { return true; }
+  // The source through which extents are read: of compressed shards they count unpacked bytes.
+  virtual std::unique_ptr<source::Source> reading(std::unique_ptr<source::Source> source) const {
+    return source;
+  }
 };
 
 // Lists the shards, loads the index from `state_dir` (or from beside the data) when it still fits

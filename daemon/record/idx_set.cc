@@ -9,7 +9,7 @@
 #include "record/array_sets.h"
 #include "record/fields.h"
 #include "record/listing.h"
-#include "record/tar_header.h"
+#include "record/packing.h"
 #include "record/uniform_index.h"
 
 namespace echoline::record {
@@ -68,12 +68,8 @@ Status IdxDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes,
 Result<ArrayHeader> read_header(const source::ObjectInfo& object, source::Source& source) {
   ECHOLINE_ASSIGN(const std::vector<std::byte> head,
                   read_bytes(source, object, 0, std::min(object.bytes, kArrayHeadBytes)));
-  if (as_text(head).starts_with("\x1F\x8B")) {
-    return Status(
-        Code::kUnimplemented,
-        fmt::format("{} is compressed, which cannot be read in pieces: unpack it with gunzip, or "
-                    "make shards of it with 'echoline pack'",
-                    object.url));
+  if (Status packed = refuse_packed(head); !packed.ok()) {
+    return std::move(packed).with_context(object.url);
   }
   auto header = parse_idx_header(head);
   if (!header.ok()) return header.status().with_context(object.url);

@@ -27,6 +27,10 @@ struct Shard {
   source::ObjectInfo object;
   std::uint64_t first_record = 0;
   std::uint64_t record_count = 0;
+  // Of a compressed object: the size of what it holds, which is what extents count in. 0: plain.
+  std::uint64_t unpacked_bytes = 0;
+
+  std::uint64_t extents_end() const { return unpacked_bytes == 0 ? object.bytes : unpacked_bytes; }
 };
 
 class Index;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -24,7 +25,9 @@ std::string tree_address(const v1::Read& read, std::string url) {
   const auto path = local_path(url);
   std::error_code error;
   const bool folder = path && std::filesystem::is_directory(source::unescape_glob(*path), error);
-  if (folder || read.format() == "folder") url += '/';
+  const bool wants_folder =
+      read.format() == "folder" || (read.format() == "mds" && !url.ends_with(".json"));
+  if (folder || wants_folder) url += '/';
   return url;
 }
 
@@ -33,25 +36,60 @@ bool is_no_data(const source::ObjectInfo& object) {
   return object.url.ends_with(kShardIndexSuffix) || object.url.ends_with('/');
 }
 
+// An address of exactly one object.
+bool is_single(const std::string& url) { return !url.ends_with('/') && !source::has_glob(url); }
+
+// Addresses of single objects in a row, which are asked about together, or any one address.
+Status append_lists(std::span<const std::string> urls, source::Source& source,
+                    std::vector<Listed>& all) {
+  auto objects = source.list_all({urls.begin(), urls.end()});
+  const std::string& first = urls.front();
+  if (!objects.ok()) {
+    const std::string what =
+        urls.size() == 1 ? first : fmt::format("{} and {} more", first, urls.size() - 1);
+    return std::move(objects).status().with_context("listing " + what);
+  }
+  if (urls.size() > 1) {  // one object each, or the source has failed
+    for (std::size_t i = 0; i < urls.size(); ++i) {
+      all.push_back({urls[i], {std::move((*objects)[i])}});
+    }
+    return {};
+  }
+  std::erase_if(*objects, is_no_data);
+  if (objects->empty()) {
+    return Status(Code::kNotFound, fmt::format("nothing found at {}: check read.url", first));
+  }
+  all.push_back({first, std::move(*objects)});
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<Listed>> list_all(const v1::Read& read, source::Source& source) {
-  std::vector<Listed> all;
+  std::vector<std::string> urls;
   for (const std::string& written : read.url()) {
-    ECHOLINE_ASSIGN(const std::vector<std::string> urls, source::expand_braces(written));
-    for (const std::string& expanded : urls) {
-      const std::string url = tree_address(read, expanded);
-      auto objects = source.list(url);
-      if (!objects.ok()) return objects.status().with_context("listing " + url);
-      std::erase_if(*objects, is_no_data);
-      if (objects->empty()) {
-        return Status(Code::kNotFound, fmt::format("nothing found at {}: check read.url", url));
-      }
-      all.push_back({url, std::move(*objects)});
-    }
+    ECHOLINE_ASSIGN(const std::vector<std::string> expanded, source::expand_braces(written));
+    for (const std::string& url : expanded) urls.push_back(tree_address(read, url));
   }
-  if (all.empty()) return Status(Code::kInvalidArgument, "read.url names no address");
+  if (urls.empty()) return Status(Code::kInvalidArgument, "read.url names no address");
+  std::vector<Listed> all;
+  for (std::size_t first = 0; first < urls.size();) {
+    std::size_t end = first;
+    while (end < urls.size() && is_single(urls[end])) ++end;
+    end = std::max(end, first + 1);
+    ECHOLINE_TRY(append_lists(std::span(urls).subspan(first, end - first), source, all));
+    first = end;
+  }
   return all;
+}
+
+std::string escape_glob(std::string_view name) {
+  std::string escaped;
+  for (const char c : name) {
+    if (c == '*' || c == '?' || c == '[' || c == '\\') escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
 }
 
 std::vector<source::ObjectInfo> flatten(std::vector<Listed> listed) {
@@ -79,6 +117,17 @@ Result<std::vector<std::byte>> read_bytes(source::Source& source, const source::
     all.insert(all.end(), piece.begin(), piece.end());
   }
   return all;
+}
+
+Result<std::string> read_text(const std::string& url, source::Source& source) {
+  if (const auto path = local_path(url)) return read_file(*path);
+  ECHOLINE_ASSIGN(const std::vector<source::ObjectInfo> objects, source.list(url));
+  if (objects.size() != 1) {
+    return Status(Code::kNotFound, fmt::format("{} objects at {}", objects.size(), url));
+  }
+  ECHOLINE_ASSIGN(const std::vector<std::byte> bytes,
+                  read_bytes(source, objects[0], 0, objects[0].bytes));
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
 std::string_view base_name(std::string_view url) {

@@ -29,6 +29,12 @@ std::vector<source::ObjectInfo> flatten(std::vector<Listed> listed);
 Result<std::vector<std::byte>> read_bytes(source::Source& source, const source::ObjectInfo& object,
                                           std::uint64_t offset, std::uint64_t bytes);
 
+// A whole small object as text: a file of this machine, or whatever the source finds there.
+Result<std::string> read_text(const std::string& url, source::Source& source);
+
+// A name as an address that stands for itself alone, whatever glob characters are in it.
+std::string escape_glob(std::string_view name);
+
 std::string_view base_name(std::string_view url);
 
 }  // namespace echoline::record

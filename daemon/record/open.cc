@@ -1,10 +1,17 @@
 // Opening a data set: list, find out the format, hand over.
+#include <filesystem>
+
 #include "echoline/v1/config.pb.h"
 #include "record/array_sets.h"
 #include "record/detect.h"
+#include "record/files_set.h"
 #include "record/folder_set.h"
 #include "record/format.h"
 #include "record/listing.h"
+#include "record/mds_set.h"
+#include "record/shard_list.h"
+#include "record/table_index.h"
+#include "record/tfrecord.h"
 #include "record/webdataset.h"
 
 namespace echoline::record {
@@ -19,6 +26,17 @@ void report_done(const DataSet& set, const ProgressFunction& progress) {
   progress(done);
 }
 
+// What compressed shards are unpacked to: the state folder's disk, or that for temporary files.
+UnpackingOptions unpacking(const v1::Read& read, const std::string& state_dir) {
+  constexpr std::uint64_t kBytesMax = std::uint64_t{16} << 30;
+  UnpackingOptions options;
+  std::error_code error;
+  options.folder = state_dir.empty() ? std::filesystem::temp_directory_path(error).string()
+                                     : state_dir + "/unpacked";
+  options.bytes_max = read.unpack() == 0 ? kBytesMax : read.unpack();
+  return options;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<DataSet>> open_data_set(const v1::Read& read, source::Source& source,
@@ -26,22 +44,35 @@ Result<std::unique_ptr<DataSet>> open_data_set(const v1::Read& read, source::Sou
                                                const ProgressFunction& progress) {
   ECHOLINE_ASSIGN(std::vector<Listed> listed, list_all(read, source));
   std::string format = read.format();
+  if (format.empty() || format == "auto" || format == "webdataset") {
+    ECHOLINE_TRY(expand_shard_lists(source, listed));
+  }
   if (format.empty() || format == "auto") {
     ECHOLINE_ASSIGN(format, detect_format(read, listed, source));
   }
   Result<std::unique_ptr<DataSet>> set =
       Status(Code::kInvalidArgument,
-             "read.format '" + format + "' is not known: webdataset, folder, idx, tokens");
+             "read.format '" + format + "' is not known: " + std::string(kFormatNames));
   if (format == "webdataset") {
     set = open_webdataset(read, flatten(std::move(listed)), source, state_dir, progress);
+  } else if (format == "tfrecord") {
+    set = open_tfrecord(read, flatten(std::move(listed)), source, state_dir, progress);
+  } else if (format == "mds") {
+    set = open_mds(read, listed, source, state_dir, progress);
   } else if (format == "folder") {
     set = open_folder(read, std::move(listed), source);
+  } else if (format == "files") {
+    set = open_files(read, flatten(std::move(listed)), source, progress);
   } else if (format == "idx") {
     set = open_idx(flatten(std::move(listed)), source);
   } else if (format == "tokens") {
     set = open_tokens(read, flatten(std::move(listed)), source);
   }
-  if (set.ok()) report_done(**set, progress);
+  if (!set.ok()) return set;
+  if (auto* table = dynamic_cast<TableDataSet*>(set->get())) {
+    table->set_unpacking(unpacking(read, state_dir));
+  }
+  report_done(**set, progress);
   return set;
 }
 

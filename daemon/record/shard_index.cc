@@ -6,23 +6,19 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <map>
+#include <filesystem>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "base/log.h"
 #include "echoline/v1/config.pb.h"
-#include "record/listing.h"
+#include "record/beside.h"
+#include "record/index_build.h"
 #include "record/local_file.h"
-#include "record/tar_build.h"
-#include "record/webdataset.h"
 
 namespace echoline::record {
 namespace {
-
-// Tables of single shards, by their place; empty where nothing fits.
-using KnownTables = std::vector<std::optional<RecordTable>>;
 
 // A missing file is the normal first start; anything else is worth a line.
 std::optional<StoredIndex> load_stored(const std::string& path) {
@@ -54,84 +50,27 @@ std::size_t take_unchanged(const StoredIndex& stored, const std::vector<source::
     const Shard& shard = *found->second;
     if (shard.object.bytes != shards[i].bytes || shard.object.version != shards[i].version)
       continue;
-    known[i].emplace().append(stored.records, shard.first_record, shard.record_count);
+    ShardTable& table = known[i].emplace();
+    table.records.append(stored.records, shard.first_record, shard.record_count);
+    table.unpacked_bytes = shard.unpacked_bytes;
     ++taken;
   }
   return taken;
 }
 
-// The folder of an object as an address: a glob character in a name stands for itself.
-std::string folder_of(const std::string& url) {
-  std::string folder;
-  for (const char c : url.substr(0, url.rfind('/') + 1)) {
-    if (c == '*' || c == '?' || c == '[' || c == '\\') folder += '\\';
-    folder += c;
-  }
-  return folder;
-}
-
-// Index files beside the shards, by address: one listing a folder, however many shards it has.
-std::map<std::string, source::ObjectInfo> list_beside(const std::vector<source::ObjectInfo>& shards,
-                                                      source::Source& source) {
-  std::map<std::string, source::ObjectInfo> found;
-  std::map<std::string, bool> folders;
-  for (const auto& shard : shards) folders.emplace(folder_of(shard.url), true);
-  for (const auto& [folder, unused] : folders) {
-    auto objects = source.list(fmt::format("{}*{}", folder, kShardIndexSuffix));
-    if (!objects.ok()) continue;  // none there, or a store that cannot list
-    for (source::ObjectInfo& object : *objects) found.emplace(object.url, object);
-  }
-  return found;
-}
-
-std::optional<RecordTable> read_beside(const source::ObjectInfo& file,
-                                       const source::ObjectInfo& shard, source::Source& source) {
-  const auto bytes = read_bytes(source, file, 0, file.bytes);
-  Result<StoredIndex> index = bytes.ok() ? decode_index(*bytes) : bytes.status();
-  if (!index.ok()) {
-    log_warning("record", "{}: {}; reading the shard instead", file.url, index.status().message());
-    return std::nullopt;
-  }
-  if (index->shards.size() != 1 || index->shards[0].object.bytes != shard.bytes) {
-    log_warning("record", "{} was made for another version of the shard; reading the shard instead",
-                file.url);
-    return std::nullopt;
-  }
-  return std::move(index->records);
-}
-
-std::size_t take_beside(const std::vector<source::ObjectInfo>& shards, source::Source& source,
-                        KnownTables& known) {
-  const auto files = list_beside(shards, source);
-  if (files.empty()) return 0;
-  std::size_t taken = 0;
-  for (std::size_t i = 0; i < shards.size(); ++i) {
-    if (known[i]) continue;
-    const auto file = files.find(shards[i].url + std::string(kShardIndexSuffix));
-    if (file == files.end()) continue;
-    known[i] = read_beside(file->second, shards[i], source);
-    if (known[i]) ++taken;
-  }
-  return taken;
-}
-
 // Addresses are hashed with their lengths: ["ab", "c"] and ["a", "bc"] are two data sets.
-std::string describe(const v1::Read& read) {
-  std::string text = fmt::format("webdataset 1;{};", read.endpoint());
+std::string describe(const v1::Read& read, std::string_view format) {
+  std::string text = fmt::format("{} 1;{};", format, read.endpoint());
   for (const std::string& url : read.url()) text += fmt::format("{}:{};", url.size(), url);
   return text;
 }
 
 Result<StoredIndex> build(const v1::Read& read, const std::vector<source::ObjectInfo>& shards,
-                          const KnownTables& known, source::Source& source,
+                          KnownTables known, const ScannedFormat& format, source::Source& source,
                           const ProgressFunction& progress) {
-  std::vector<const RecordTable*> tables(shards.size(), nullptr);
   std::uint64_t missing = 0, bytes = 0;
   for (std::size_t i = 0; i < shards.size(); ++i) {
-    if (known[i]) {
-      tables[i] = &*known[i];
-      continue;
-    }
+    if (known[i]) continue;
     ++missing;
     bytes += shards[i].bytes;
   }
@@ -139,22 +78,39 @@ Result<StoredIndex> build(const v1::Read& read, const std::vector<source::Object
     log_info("record", "indexing {} of {} shards, {:.1f} MB", missing, shards.size(),
              static_cast<double>(bytes) / 1e6);
   }
-  return build_tar_index(shards, std::move(tables), source, scan_settings(read, shards), progress);
+  return build_index(shards, std::move(known), format, source, scan_settings(read, shards, format),
+                     progress);
 }
 
 }  // namespace
 
-std::string stored_index_path(const v1::Read& read, const std::string& state_dir) {
-  const std::string text = describe(read);
+std::string stored_index_path(const v1::Read& read, std::string_view format,
+                              const std::string& state_dir) {
+  const std::string text = describe(read, format);
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
   return fmt::format("{}/indexes/{:016x}{:016x}.idx", state_dir, hash.high64, hash.low64);
 }
 
+bool index_is_known(const v1::Read& read, const std::string& state_dir) {
+  bool scanned = false;
+  for (const std::string_view format : {"webdataset", "tfrecord"}) {
+    if (read.format() != format && read.format() != "auto") continue;
+    scanned = true;
+    if (std::filesystem::exists(stored_index_path(read, format, state_dir))) return true;
+  }
+  if (!scanned) return true;
+  const auto urls = source::expand_braces(read.url(0));
+  if (!urls.ok() || urls->empty()) return false;
+  const auto path = local_path(urls->front());
+  return path && std::filesystem::exists(*path + std::string(kShardIndexSuffix));
+}
+
 Result<StoredIndex> load_or_build_index(const v1::Read& read,
                                         const std::vector<source::ObjectInfo>& shards,
-                                        source::Source& source, const std::string& state_dir,
+                                        const ScannedFormat& format, source::Source& source,
+                                        const std::string& state_dir,
                                         const ProgressFunction& progress) {
-  const std::string path = state_dir.empty() ? "" : stored_index_path(read, state_dir);
+  const std::string path = state_dir.empty() ? "" : stored_index_path(read, format.name, state_dir);
   KnownTables known(shards.size());
   if (!path.empty()) {
     auto stored = load_stored(path);
@@ -167,37 +123,14 @@ Result<StoredIndex> load_or_build_index(const v1::Read& read,
   }
   const std::size_t beside = take_beside(shards, source, known);
   if (beside > 0) log_info("record", "using the index files beside {} shards", beside);
-  ECHOLINE_ASSIGN(StoredIndex index, build(read, shards, known, source, progress));
+  ECHOLINE_ASSIGN(StoredIndex index,
+                  build(read, shards, std::move(known), format, source, progress));
   log_info("record", "{} records in {} shards", index.records.size(), shards.size());
   if (path.empty()) return index;
   if (const Status status = write_index_file(path, index); !status.ok()) {
     log_warning("record", "the index is not stored: {}", status.message());
   }
   return index;
-}
-
-Result<std::uint64_t> publish_index(const DataSet& data_set) {
-  const auto* tars = dynamic_cast<const WebDataset*>(&data_set);
-  if (tars == nullptr) {
-    return Status(Code::kInvalidArgument,
-                  fmt::format("format {} needs no index file: it is read from "
-                              "the data itself",
-                              data_set.format()));
-  }
-  std::uint64_t written = 0;
-  for (const Shard& shard : data_set.index().shards()) {
-    const auto path = local_path(shard.object.url);
-    if (!path) {
-      return Status(
-          Code::kUnimplemented,
-          fmt::format("an index can be published beside local files only, not at {}: index a local "
-                      "copy of the shards with --publish and upload the {} files with them",
-                      shard.object.url, kShardIndexSuffix));
-    }
-    ECHOLINE_TRY(write_shard_index(*path, shard.object.bytes, tars->shard_table(written)));
-    ++written;
-  }
-  return written;
 }
 
 }  // namespace echoline::record

@@ -18,7 +18,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr std::array<char, 8> kMagic = {'E', 'C', 'H', 'O', 'I', 'D', 'X', '\n'};
-constexpr std::uint32_t kLayout = 1;
+constexpr std::uint32_t kLayout = 2;
 
 struct FileHeader {
   std::array<char, 8> magic = kMagic;
@@ -35,6 +35,7 @@ struct ShardRow {
   std::uint64_t record_count = 0;
   std::uint64_t url_bytes = 0;
   std::uint64_t version_bytes = 0;
+  std::uint64_t unpacked_bytes = 0;
 };
 
 template <typename T>
@@ -106,6 +107,7 @@ Status take_shards(const FileHeader& header, Cursor& cursor, std::vector<Shard>&
     shard.object.bytes = row.bytes;
     shard.first_record = records;
     shard.record_count = row.record_count;
+    shard.unpacked_bytes = row.unpacked_bytes;
     records += row.record_count;
     shards.push_back(std::move(shard));
   }
@@ -121,7 +123,8 @@ Status check_records(const StoredIndex& index) {
       const std::uint64_t record = shard.first_record + i;
       const std::uint64_t offset = index.records.offset[record],
                           bytes = index.records.bytes[record];
-      if (offset < end || offset > shard.object.bytes || bytes > shard.object.bytes - offset) {
+      const std::uint64_t all = shard.extents_end();
+      if (offset < end || offset > all || bytes > all - offset) {
         return corrupt("record outside its shard");
       }
       end = offset + bytes;
@@ -146,7 +149,7 @@ std::string encode_index(const StoredIndex& index) {
   std::string rows, text, out;
   for (const Shard& shard : index.shards) {
     put(rows, ShardRow{shard.object.bytes, shard.record_count, shard.object.url.size(),
-                       shard.object.version.size()});
+                       shard.object.version.size(), shard.unpacked_bytes});
     text += shard.object.url + shard.object.version;
   }
   header.text_bytes = text.size();
@@ -194,8 +197,9 @@ Result<StoredIndex> read_index_file(const std::string& path) {
 }
 
 Status write_shard_index(const std::string& shard_path, std::uint64_t shard_bytes,
-                         const RecordTable& records) {
+                         const RecordTable& records, std::uint64_t unpacked_bytes) {
   Shard shard;
+  shard.unpacked_bytes = unpacked_bytes;
   shard.object.url = std::filesystem::path(shard_path).filename();
   shard.object.bytes = shard_bytes;
   shard.record_count = records.size();

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "record/packing.h"
 #include "record/tar_header.h"
 
 namespace echoline::record {
 
 Status TarScan::take(std::span<const std::byte> window) {
+  if (position_ == 0) ECHOLINE_TRY(check_start(window));
   const std::uint64_t start = position_;
   const bool to_end = start + window.size() >= shard_bytes_;
   while (!done_) {
@@ -20,7 +22,7 @@ Status TarScan::take(std::span<const std::byte> window) {
       return {};
     }
     auto parsed = parse_tar_member(window.subspan(at));
-    if (!parsed.ok()) return parsed.status().with_context(fmt::format("offset {}", position_));
+    if (!parsed.ok()) return damaged(parsed.status());
     if (parsed->step == TarStep::kNeedMore) {
       if (to_end) {
         finish_truncated();
@@ -39,6 +41,35 @@ Status TarScan::take(std::span<const std::byte> window) {
   return {};
 }
 
+Status TarScan::check_start(std::span<const std::byte> window) const {
+  ECHOLINE_TRY(refuse_packed(window));
+  if (shard_bytes_ >= kTarBlock) return {};
+  return Status(Code::kDataLoss, fmt::format("no tar archive: it has {} bytes; remove it from "
+                                             "read.url or write it again",
+                                             shard_bytes_));
+}
+
+void TarScan::end_at(std::uint64_t bytes) {
+  shard_bytes_ = bytes;
+  if (done_ || position_ < bytes) return;
+  record_end_ = std::min(record_end_, bytes);
+  close_record();
+  position_ = bytes;
+  truncated_ = data_end_ > bytes;
+  done_ = true;
+}
+
+// What the status of a header says, with the place and the way out.
+Status TarScan::damaged(Status status) const {
+  if (status.code() != Code::kDataLoss) {
+    return std::move(status).with_context(fmt::format("offset {}", position_));
+  }
+  return Status(Code::kDataLoss,
+                fmt::format("offset {}: {}; the archive is damaged or no tar: write it again, or "
+                            "remove it from read.url",
+                            position_, status.message()));
+}
+
 void TarScan::take_member(const TarMember& member) {
   const auto name = sample_name(member);
   if (name) {
@@ -49,12 +80,12 @@ void TarScan::take_member(const TarMember& member) {
     extensions_.push_back(std::move(extension));
     record_end_ = std::min(position_ + member.total_bytes(), shard_bytes_);
   }
-  const bool short_data = shard_bytes_ - position_ < member.header_bytes + member.data_bytes;
+  data_end_ = position_ + member.header_bytes + member.data_bytes;
   position_ = std::min(position_ + member.total_bytes(), shard_bytes_);
   if (position_ < shard_bytes_) return;
   // Without the zero blocks that end an archive: some writers leave them out.
   close_record();
-  truncated_ = short_data;
+  truncated_ = data_end_ > shard_bytes_;
   done_ = true;
 }
 

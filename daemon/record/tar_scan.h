@@ -10,31 +10,30 @@
 #include <vector>
 
 #include "base/status.h"
-#include "record/record_table.h"
+#include "record/shard_scan.h"
 #include "record/tar_member.h"
 
 namespace echoline::record {
 
 // Consecutive files with one key are one record; an extension that comes a second time starts the
-// next. Single-threaded; owns its table until it is taken.
-class TarScan {
+// next.
+class TarScan final : public ShardScan {
  public:
   explicit TarScan(std::uint64_t shard_bytes) : shard_bytes_(shard_bytes) {}
 
-  bool done() const { return done_; }
-  // Where the next window must start, and how long it must be at least.
-  std::uint64_t position() const { return position_; }
-  std::uint64_t needed() const { return needed_; }
+  bool done() const override { return done_; }
+  std::uint64_t position() const override { return position_; }
+  std::uint64_t needed() const override { return needed_; }
+  Status take(std::span<const std::byte> window) override;
+  RecordTable take_table() override { return std::move(table_); }
+  bool truncated() const override { return truncated_; }
+  void end_at(std::uint64_t bytes) override;
 
-  // Takes the shard's bytes from position() on. Errors name the offset.
-  Status take(std::span<const std::byte> window);
-
-  // After done(). A truncated shard's last record is in the table, and is found bad when it is cut.
   const RecordTable& table() const { return table_; }
-  RecordTable take_table() { return std::move(table_); }
-  bool truncated() const { return truncated_; }
 
  private:
+  Status check_start(std::span<const std::byte> window) const;
+  Status damaged(Status status) const;
   void take_member(const TarMember& member);
   void start_record(const SampleName& name);
   void close_record();
@@ -51,6 +50,7 @@ class TarScan {
   bool open_ = false;
   std::uint64_t record_start_ = 0;
   std::uint64_t record_end_ = 0;
+  std::uint64_t data_end_ = 0;  // of the last member, without padding
   std::string key_;
   std::vector<std::string> extensions_;
 };

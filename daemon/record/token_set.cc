@@ -2,13 +2,16 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
 #include <utility>
 
 #include "echoline/v1/config.pb.h"
 #include "record/array_header.h"
 #include "record/array_sets.h"
 #include "record/fields.h"
-#include "record/listing.h"
+#include "record/heads.h"
 #include "record/uniform_index.h"
 
 namespace echoline::record {
@@ -49,10 +52,27 @@ struct TokenFile {
   std::uint64_t count = 0;
 };
 
+// The header that llm.c and its descendants write: 256 int32, of which a magic number (which says
+// the tokens' size), a version and the count of tokens. Only a count that fits the file is
+// believed.
+std::optional<TokenFile> numbered_header(std::span<const std::byte> head, std::uint64_t bytes) {
+  constexpr std::uint64_t kHeaderBytes = 256 * 4;
+  constexpr std::uint32_t kGpt2Magic = 20240520, kLlama3Magic = 20240801;
+  if (head.size() < kHeaderBytes) return std::nullopt;
+  std::array<std::uint32_t, 3> words{};
+  std::memcpy(words.data(), head.data(), sizeof(words));
+  const auto& [magic, version, count] = words;
+  if (magic != kGpt2Magic && magic != kLlama3Magic) return std::nullopt;
+  TokenFile file{{ElementKind::kUnsigned, magic == kGpt2Magic ? 2U : 4U}, kHeaderBytes, count};
+  if (version == 0 || kHeaderBytes + count * std::uint64_t{file.type.bytes} != bytes) {
+    return std::nullopt;
+  }
+  return file;
+}
+
 Result<TokenFile> look(const source::ObjectInfo& object, const ElementType& configured,
-                       source::Source& source) {
-  ECHOLINE_ASSIGN(const std::vector<std::byte> head,
-                  read_bytes(source, object, 0, std::min(object.bytes, kArrayHeadBytes)));
+                       std::span<const std::byte> head) {
+  if (const auto file = numbered_header(head, object.bytes)) return *file;
   if (!is_npy(head)) {
     if (object.bytes % configured.bytes != 0) {
       return Status(
@@ -77,7 +97,7 @@ Result<TokenFile> look(const source::ObjectInfo& object, const ElementType& conf
 }  // namespace
 
 Result<std::unique_ptr<DataSet>> open_tokens(const v1::Read& read,
-                                             std::vector<source::ObjectInfo> objects,
+                                             const std::vector<source::ObjectInfo>& objects,
                                              source::Source& source) {
   const std::uint64_t length = read.tokens().length();
   if (length == 0 || length > std::uint64_t{1} << 40) {
@@ -89,17 +109,19 @@ Result<std::unique_ptr<DataSet>> open_tokens(const v1::Read& read,
   ECHOLINE_ASSIGN(const ElementType configured, element_type(dtype.empty() ? "uint16" : dtype));
   std::vector<UniformShard> shards;
   std::vector<ElementType> types;
-  for (source::ObjectInfo& object : objects) {
-    ECHOLINE_ASSIGN(const TokenFile file, look(object, configured, source));
+  const auto add = [&](std::size_t place, std::span<const std::byte> head) -> Status {
+    ECHOLINE_ASSIGN(const TokenFile file, look(objects[place], configured, head));
     UniformShard shard;
-    shard.object = std::move(object);
+    shard.object = objects[place];
     shard.record_count = file.count < length ? 0 : (file.count - length) / stride + 1;
     shard.first_byte = file.first_byte;
     shard.record_bytes = length * file.type.bytes;
     shard.stride_bytes = stride * file.type.bytes;
     shards.push_back(std::move(shard));
     types.push_back(file.type);
-  }
+    return {};
+  };
+  ECHOLINE_TRY(each_head(objects, kArrayHeadBytes, source, add));
   auto set = std::make_unique<TokenDataSet>(std::move(shards), std::move(types));
   if (set->index().record_count() == 0) {
     return Status(Code::kNotFound,

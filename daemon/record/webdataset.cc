@@ -1,5 +1,4 @@
-// The tar data set: its index is the stored form itself; a record's headers are parsed again when
-// it is cut.
+// A record's headers are parsed again when it is cut.
 #include "record/webdataset.h"
 
 #include <fmt/core.h>
@@ -8,66 +7,24 @@
 #include <utility>
 
 #include "record/fields.h"
+#include "record/packed_scan.h"
 #include "record/shard_index.h"
+#include "record/table_index.h"
 #include "record/tar_header.h"
 #include "record/tar_member.h"
+#include "record/tar_scan.h"
 
 namespace echoline::record {
 namespace {
 
-class TarIndex final : public Index {
+class TarDataSet final : public TableDataSet {
  public:
-  explicit TarIndex(StoredIndex stored) : stored_(std::move(stored)) {
-    for (const std::uint64_t bytes : stored_.records.bytes) {
-      bytes_max_ = std::max(bytes_max_, bytes);
-      bytes_total_ += bytes;
-    }
-  }
-  std::uint64_t record_count() const override { return stored_.records.size(); }
-  std::size_t shard_count() const override { return stored_.shards.size(); }
-  Shard shard(std::size_t place) const override { return stored_.shards[place]; }
-  Extent extent(std::uint64_t record) const override;
-  std::string key(std::uint64_t record) const override { return std::string(key_view(record)); }
-  std::uint64_t record_bytes_max() const override { return bytes_max_; }
-  std::uint64_t record_bytes_total() const override { return bytes_total_; }
-
-  std::string_view key_view(std::uint64_t record) const { return stored_.records.key(record); }
-  const StoredIndex& stored() const { return stored_; }
-
- private:
-  const StoredIndex stored_;
-  std::uint64_t bytes_max_ = 0;
-  std::uint64_t bytes_total_ = 0;
-};
-
-Extent TarIndex::extent(std::uint64_t record) const {
-  // The last shard that starts at or before the record; shards without records start where the next
-  // does.
-  const auto after = std::upper_bound(
-      stored_.shards.begin(), stored_.shards.end(), record,
-      [](std::uint64_t wanted, const Shard& shard) { return wanted < shard.first_record; });
-  const auto shard = static_cast<std::uint32_t>(after - stored_.shards.begin() - 1);
-  return {shard, stored_.records.offset[record], stored_.records.bytes[record]};
-}
-
-class TarDataSet final : public WebDataset {
- public:
-  explicit TarDataSet(StoredIndex stored) : index_(std::move(stored)) {}
-  const Index& index() const override { return index_; }
+  using TableDataSet::TableDataSet;
   std::string_view format() const override { return "webdataset"; }
   Status cut(std::uint64_t record, std::span<const std::byte> bytes,
              Fields& fields) const override {
-    return cut_tar_record(index_.key_view(record), bytes, fields);
+    return cut_tar_record(table().stored_key(record), bytes, fields);
   }
-  RecordTable shard_table(std::size_t shard) const override {
-    const Shard& wanted = index_.stored().shards[shard];
-    RecordTable table;
-    table.append(index_.stored().records, wanted.first_record, wanted.record_count);
-    return table;
-  }
-
- private:
-  const TarIndex index_;
 };
 
 bool is_lower(std::string_view text) {
@@ -75,6 +32,16 @@ bool is_lower(std::string_view text) {
 }
 
 }  // namespace
+
+ScannedFormat tar_format() {
+  ScannedFormat format;
+  format.name = "webdataset";
+  format.make_scan = [](const source::ObjectInfo& shard) {
+    return make_packable_scan(shard.bytes,
+                              [](std::uint64_t bytes) { return std::make_unique<TarScan>(bytes); });
+  };
+  return format;
+}
 
 Status cut_tar_record(std::string_view key, std::span<const std::byte> bytes, Fields& fields) {
   clear_fields(fields);
@@ -114,8 +81,14 @@ Result<std::unique_ptr<DataSet>> open_webdataset(const v1::Read& read,
                                                  source::Source& source,
                                                  const std::string& state_dir,
                                                  const ProgressFunction& progress) {
+  for (const source::ObjectInfo& shard : shards) {
+    if (shard.bytes > 0) continue;
+    return Status(Code::kDataLoss, shard.url +
+                                       " is no tar archive: it has 0 bytes; remove it from "
+                                       "read.url or write it again");
+  }
   ECHOLINE_ASSIGN(StoredIndex stored,
-                  load_or_build_index(read, shards, source, state_dir, progress));
+                  load_or_build_index(read, shards, tar_format(), source, state_dir, progress));
   if (stored.records.size() == 0) {
     return Status(Code::kNotFound, fmt::format("no records in {} tar shards, the first is {}",
                                                shards.size(), shards.front().url));

@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 #include "record/format.h"
-#include "record/stored_index.h"
+#include "record/shard_scan.h"
 
 namespace echoline::record {
 
@@ -20,14 +20,10 @@ Result<std::unique_ptr<DataSet>> open_webdataset(const v1::Read& read,
                                                  const std::string& state_dir,
                                                  const ProgressFunction& progress);
 
+ScannedFormat tar_format();
+
 // Cuts the bytes of one record, headers included: every file of it is a field. `key` is the
 // record's.
 Status cut_tar_record(std::string_view key, std::span<const std::byte> bytes, Fields& fields);
-
-// What open_webdataset makes: beside cutting, it can give its index away for publishing.
-class WebDataset : public DataSet {
- public:
-  virtual RecordTable shard_table(std::size_t shard) const = 0;
-};
 
 }  // namespace echoline::record

@@ -173,9 +173,6 @@ const std::vector<Mistake> kMistakes = {
      "streams:\n  a:\n    lanes: 3\n    pipeline:\n      - read: {url: x}\n" +
          std::string(kDecode) + "      - batch: {size: 8}\n",
      "t.yaml:3:12: key 'lanes': 3 does not divide the batch size 8"},
-    {"later_format", "streams:\n  a:\n    pipeline:\n      - read: {url: x, format: tfrecord}\n",
-     "t.yaml:4:32: key 'format': 'tfrecord' is not supported yet; allowed: auto, webdataset, "
-     "folder, idx, tokens"},
     {"later_cache_key",
      with_steps("      - cache: {memory: 1GiB, disk: {path: /nvme, size: 200GiB}}\n"),
      "t.yaml:5:31: key 'disk': not supported yet; allowed: memory"},

@@ -26,7 +26,7 @@ std::string make_file(std::string_view data) {
   std::string file = echoline::record::encode_index({}).substr(0, 16);  // magic and layout
   for (const std::uint64_t count : {shards, records, text, keys}) put(file, count);
   std::string body(data.substr(4));
-  body.resize(shards * 32 + text + records * 24 + keys, '\0');
+  body.resize(shards * 40 + text + records * 24 + keys, '\0');
   file += body;
   put(file, XXH3_64bits(file.data(), file.size()));
   return file;

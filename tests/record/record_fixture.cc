@@ -59,6 +59,7 @@ Opened open(const v1::Read& read, const std::string& state_dir, const ProgressFu
   }
   opened.source = std::move(*source);
   opened.set = open_data_set(read, *opened.source, state_dir, progress);
+  if (opened.set.ok()) opened.source = (*opened.set)->reading(std::move(opened.source));
   return opened;
 }
 

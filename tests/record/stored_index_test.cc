@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/clock.h"
+#include "record/beside.h"
 #include "record/shard_index.h"
 #include "record_fixture.h"
 
@@ -29,7 +30,7 @@ class StoredIndexTest : public RecordTest {
   }
   v1::Read tars() const { return read_of({path("*.tar")}, "webdataset"); }
   std::string state() const { return path("state"); }
-  std::string stored() const { return stored_index_path(tars(), state()); }
+  std::string stored() const { return stored_index_path(tars(), "webdataset", state()); }
 
   // Bytes that opening read from the shards and from index files beside them.
   std::uint64_t bytes_to_open(std::uint64_t expected_records) const {

@@ -3,8 +3,9 @@
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 
-#include "record/tar_build.h"
+#include "record/index_build.h"
 #include "record/tar_header.h"
+#include "record/webdataset.h"
 #include "record_fixture.h"
 
 namespace echoline::record {
@@ -117,7 +118,9 @@ TEST_F(TarScanTest, AnEmptyArchiveAmongOthersHasNoRecords) {
 }
 
 TEST_F(TarScanTest, CompressedArchivesAreRefusedWithTheWayOut) {
-  for (const std::string_view magic : {"\x1F\x8B", "\x28\xB5\x2F\xFD"}) {
+  for (const std::string_view magic : {"BZh9",
+                                       "\xFD"
+                                       "7zXZ"}) {
     const Opened opened = open_tar(std::string(magic) + std::string(2000, 'z'));
     ASSERT_FALSE(opened.set.ok());
     EXPECT_EQ(opened.set.status().code(), Code::kUnimplemented);
@@ -135,6 +138,16 @@ TEST_F(TarScanTest, SizesAboveEightGibibytesAreReadInBase256) {
   const auto header = parse_tar_header(std::as_bytes(std::span(block)));
   ASSERT_TRUE(header.ok());
   EXPECT_EQ(header->bytes, (std::uint64_t{3} << 32) + 1);
+}
+
+TEST_F(TarScanTest, ADamagedHeaderSaysWhereItIsAndWhatToDo) {
+  std::string bytes = tar_member("a.jpg", "1") + tar_member("b.jpg", "2") + tar_end();
+  bytes[1024 + 3] ^= 1;
+  const Opened opened = open_tar(bytes);
+  ASSERT_FALSE(opened.set.ok());
+  EXPECT_EQ(opened.set.status().code(), Code::kDataLoss);
+  EXPECT_THAT(opened.set.status().message(), HasSubstr("a.tar: offset 1024"));
+  EXPECT_THAT(opened.set.status().message(), HasSubstr("write it again, or remove it"));
 }
 
 TEST_F(TarScanTest, SparseMembersAreRefused) {
@@ -163,8 +176,8 @@ TEST_F(TarScanTest, WindowsAndShardsAtOnceDoNotChangeTheIndex) {
   std::string first;
   for (const std::uint64_t window : {512U, 513U, 1536U, 5000U, 4U << 20}) {
     for (const std::uint32_t at_once : {1U, 3U, 16U}) {
-      const auto index = build_tar_index(*shards, std::vector<const RecordTable*>(shards->size()),
-                                         **source, {window, at_once}, {});
+      const auto index = build_index(*shards, KnownTables(shards->size()), tar_format(), **source,
+                                     {window, at_once}, {});
       ASSERT_TRUE(index.ok()) << index.status().message();
       ASSERT_EQ(index->records.size(), 70U);
       if (first.empty()) first = encode_index(*index);

@@ -1,0 +1,24 @@
+// Index files that lie next to the shards, made by one host and used by the others.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/status.h"
+#include "record/format.h"
+#include "record/index_build.h"
+#include "source/source.h"
+
+namespace echoline::record {
+
+// Fills in the tables of shards that have none yet and an index file beside them that was made for
+// a shard of their size; any other file is passed over with a log line. Returns their number.
+std::size_t take_beside(const std::vector<source::ObjectInfo>& shards, source::Source& source,
+                        KnownTables& known);
+
+// Writes an index file beside each shard, for hosts and later runs without a state folder. Shards
+// must be files: kUnimplemented says so for stores. Formats that need no index are
+// kInvalidArgument. Returns the number written.
+Result<std::uint64_t> publish_index(const DataSet& data_set);
+
+}  // namespace echoline::record

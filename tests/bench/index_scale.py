@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Time and memory of the index of many records: built, and loaded again, by `echoline index`. Prints a Markdown table;
+judges nothing.
+
+    ECHOLINE_CLI=... index_scale.py [--records N] [--folder FOLDER] [--formats webdataset,tfrecord,...]
+
+Times are those of whole processes, listing included, with the shards in the page cache. Packed shards are passed over
+as a whole when they are indexed first."""
+import argparse
+import gzip
+import json
+import multiprocessing
+import os
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(TESTS / "process"), str(TESTS / "record")]
+
+import shard_writers  # noqa: E402
+from daemon_process import binary  # noqa: E402
+
+SHARDS = 100
+
+
+def tar_member(name, data):
+    header = bytearray(512)
+    header[:len(name)] = name
+    header[100:108] = b"0000644\0"
+    header[124:136] = b"%011o\0" % len(data)
+    header[148:156] = b" " * 8
+    header[156] = ord("0")
+    header[257:265] = b"ustar\00000"
+    header[148:156] = b"%06o\0 " % sum(header)
+    return bytes(header) + data + bytes(-len(data) % 512)
+
+
+def write_tars(folder, records, pack=None):
+    for shard in range(SHARDS):
+        content = b"".join(tar_member(b"n%04d/%08d.jpg" % (shard, record), b"x" * 100)
+                           for record in range(records // SHARDS)) + bytes(1024)
+        name = f"{shard:04d}.tar" + (".gz" if pack else "")
+        (folder / name).write_bytes(pack(content) if pack else content)
+
+
+def write_tfrecords(folder, records):
+    frame = shard_writers.frame(shard_writers.example({"x": b"x" * 20, "label": 1}))
+    for shard in range(SHARDS):
+        (folder / f"{shard:04d}.tfrecord").write_bytes(frame * (records // SHARDS))
+
+
+def write_mds(folder, records):
+    shard_writers.write_mds(folder, {"x": "int"}, [{"x": struct.pack("<q", i)} for i in range(records)],
+                            records // SHARDS)
+
+
+def write_files(folder, records):
+    for number in range(records):
+        if number % 1000 == 0:
+            (folder / f"class{number // 1000:04d}").mkdir()
+        os.close(os.open(folder / f"class{number // 1000:04d}/{number:08d}.jpg", os.O_CREAT | os.O_WRONLY))
+
+
+FORMATS = {
+    "webdataset": (write_tars, "*.tar"),
+    "packed": (lambda folder, records: write_tars(folder, records, lambda data: gzip.compress(data, 1)), "*.tar.gz"),
+    "tfrecord": (write_tfrecords, "*.tfrecord"),
+    "mds": (write_mds, ""),
+    "folder": (write_files, ""),
+}
+
+
+def index(address, state):
+    """(seconds, peak MB, what was printed) of one `echoline index`."""
+    start = time.monotonic()
+    process = subprocess.Popen([binary("ECHOLINE_CLI"), "index", address, "--json", "--state-dir", state],
+                               stdout=subprocess.PIPE)
+    output = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        sys.exit(f"echoline index ended with {process.returncode}")
+    return time.monotonic() - start, usage.ru_maxrss / 1024, json.loads(output)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--records", type=int, default=1_000_000)
+    parser.add_argument("--folder", default=None, help="where the data is made, and removed again")
+    parser.add_argument("--formats", default=",".join(FORMATS))
+    options = parser.parse_args()
+    print("| format | records | shards | built in | memory | loaded in | memory |\n|---|---|---|---|---|---|---|")
+    for name in options.formats.split(","):
+        write, pattern = FORMATS[name]
+        with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+            data = pathlib.Path(folder, "data")
+            data.mkdir()
+            # In a process of its own: a child's peak counts from its parent's size on.
+            writer = multiprocessing.Process(target=write, args=(data, options.records))
+            writer.start()
+            writer.join()
+            if writer.exitcode != 0:
+                sys.exit(f"the data of {name} could not be made")
+            address = f"{data}/{pattern}"
+            built, built_mb, facts = index(address, f"{folder}/state")
+            loaded, loaded_mb, _ = index(address, f"{folder}/state")
+        print(f"| {name} | {facts['records']:,} | {facts['shards']:,} | {built:.2f} s | {built_mb:.0f} MB "
+              f"| {loaded:.2f} s | {loaded_mb:.0f} MB |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
