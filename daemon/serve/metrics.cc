@@ -104,9 +104,23 @@ void add_storage(const engine::StreamStats& stream, Families& families) {
   families.add(kRequests, {name, scheme, "failed"}, stream.source.requests_failed);
   families.add("echoline_source_bytes_total", {name, scheme}, stream.source.bytes);
   families.add("echoline_source_requests_in_flight", {name, scheme}, stream.source.in_flight);
-  constexpr std::string_view kCache = "echoline_cache_requests_total";
-  families.add(kCache, {name, "memory", "hit"}, stream.cache_hits);
-  families.add(kCache, {name, "memory", "miss"}, stream.cache_misses);
+}
+
+void add_caches(const engine::StreamStats& stream, Families& families) {
+  constexpr std::string_view kRequests = "echoline_cache_requests_total";
+  const std::string& name = stream.name;
+  for (const cache::LevelStats& one : stream.caches) {
+    families.add(kRequests, {name, one.level, "hit"}, one.hits);
+    families.add(kRequests, {name, one.level, "miss"}, one.misses);
+    families.add("echoline_cache_hit_bytes_total", {name, one.level}, one.hit_bytes);
+    families.add("echoline_cache_saved_seconds_total", {name, one.level}, seconds(one.saved_ns));
+    if (one.level != "fleet") {
+      families.add("echoline_cache_bytes", {name, one.level}, one.held_bytes);
+    }
+    for (const auto& [reason, count] : one.failures) {
+      families.add("echoline_cache_failures_total", {name, one.level, reason}, count);
+    }
+  }
 }
 
 void add_samples(const engine::StreamStats& stream, Families& families) {
@@ -138,6 +152,7 @@ void add_stream(const engine::StreamStats& stream, Families& families) {
   add_stages(stream, families);
   add_consumers(stream, families);
   add_storage(stream, families);
+  add_caches(stream, families);
 }
 
 void add_memory(const engine::EngineStats& stats, Families& families) {

@@ -176,9 +176,19 @@ const std::vector<Mistake> kMistakes = {
     {"later_format", "streams:\n  a:\n    pipeline:\n      - read: {url: x, format: tfrecord}\n",
      "t.yaml:4:32: key 'format': 'tfrecord' is not supported yet; allowed: auto, webdataset, "
      "folder, idx, tokens"},
-    {"later_cache_key",
-     with_steps("      - cache: {memory: 1GiB, disk: {path: /nvme, size: 200GiB}}\n"),
-     "t.yaml:5:31: key 'disk': not supported yet; allowed: memory"},
+    {"cache_without_a_level",
+     "streams:\n  a:\n    pipeline:\n      - read: {url: x}\n      - cache: {}\n" +
+         std::string(kDecode) + "      - batch: {size: 8}\n",
+     "t.yaml:5:9: key 'memory': missing; a cache needs 'memory', 'disk' or 'fleet'"},
+    {"cache_with_a_wrong_server",
+     "streams:\n  a:\n    pipeline:\n      - read: {url: x}\n      - cache: {fleet: [there]}\n" +
+         std::string(kDecode) + "      - batch: {size: 8}\n",
+     "t.yaml:5:17: key 'fleet': 'there' is no address; allowed: host:port"},
+    {"cache_of_samples_on_disk",
+     "streams:\n  a:\n    pipeline:\n      - read: {url: x}\n" + std::string(kDecode) +
+         "      - cache: {memory: 1MB, disk: {path: /d, size: 1GiB}}\n      - batch: {size: 8}\n",
+     "t.yaml:6:30: key 'disk': keeps encoded records; put this cache directly after 'read', or keep "
+     "decoded samples in 'memory' alone"},
     {"later_publish_key", with_steps(kDecode) + "      - publish: {slots: 4, when_slow: split}\n",
      "t.yaml:7:29: key 'when_slow': not supported yet; allowed: slots, jobs, sealed"},
     {"later_scheme",
