@@ -41,11 +41,11 @@ class DiskCache {
   struct Options {
     std::string path;
     std::uint64_t cap_bytes = 0;
-    std::string set;                     // of 32 hex digits: which data set
-    std::uint64_t wanted_bytes = 0;      // that this stream would like to keep
+    std::string set;                      // of 32 hex digits: which data set
+    std::uint64_t wanted_bytes = 0;       // that this stream would like to keep
     std::uint64_t pending_bytes_max = 0;  // offered and not yet written
     // Whether a place is still one of the data set's; asked only where the cap is short.
-    std::function<bool(const Place&)> is_current;
+    std::function<bool(const Place&)> is_current{};
   };
   static Result<std::unique_ptr<DiskCache>> open(Options options);
 
@@ -80,7 +80,7 @@ class DiskCache {
   void give_up(const std::vector<DiskEntry>& entries, std::uint64_t used_before, int error);
   void settle(const std::vector<Pending>& batch);
   void forget(const RecordKey& key, std::uint64_t checksum);
-  void punch(const std::vector<DiskValue>& holes);
+  void punch(std::vector<DiskValue> holes);
   void rest(std::uint64_t ns);
 
   const Options options_;

@@ -36,11 +36,11 @@ void DiskCache::recover() {
 // Nobody else has the files open: the count of bytes is taken from the disk, and what the data set
 // no longer has is given back where room may become short.
 void DiskCache::reclaim() {
-  const std::uint64_t most = space_.used_by_others() + log_.log_bytes() + log_.live_bytes() +
-                             options_.wanted_bytes;
+  const std::uint64_t most =
+      space_.used_by_others() + log_.log_bytes() + log_.live_bytes() + options_.wanted_bytes;
   if (most > options_.cap_bytes && log_.count() > 0 && options_.is_current) {
     std::vector<DiskValue> dropped;
-    if (log_.rewrite(options_.is_current, dropped)) punch(dropped);
+    if (log_.rewrite(options_.is_current, dropped)) punch(std::move(dropped));
   }
   if (::ftruncate(data_.get(), static_cast<off_t>(log_.data_end())) != 0) return;
   struct stat about {};
@@ -104,7 +104,7 @@ bool DiskCache::catch_up(std::vector<Pending>& batch) {
       return false;
     });
   }
-  punch(dead);
+  punch(std::move(dead));
   return true;
 }
 
@@ -174,16 +174,23 @@ void DiskCache::settle(const std::vector<Pending>& batch) {
   pending_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
 }
 
-// Gives the place of dead values back to the disk. Where that is not possible they go on counting.
-void DiskCache::punch(const std::vector<DiskValue>& holes) {
-  std::uint64_t bytes = 0;
-  for (const DiskValue& hole : holes) {
+// Gives the places of dead values back to the disk, neighbours together: only whole pages are freed.
+// Where that is not possible they go on counting.
+void DiskCache::punch(std::vector<DiskValue> holes) {
+  std::sort(holes.begin(), holes.end(), [](const DiskValue& one, const DiskValue& other) {
+    return one.offset < other.offset;
+  });
+  std::uint64_t freed = 0;
+  for (std::size_t i = 0; i < holes.size();) {
+    const std::uint64_t begin = holes[i].offset;
+    std::uint64_t end = begin;
+    for (; i < holes.size() && holes[i].offset == end; ++i) end += holes[i].bytes;
     if (::fallocate(data_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                    static_cast<off_t>(hole.offset), static_cast<off_t>(hole.bytes)) == 0) {
-      bytes += hole.bytes;
+                    static_cast<off_t>(begin), static_cast<off_t>(end - begin)) == 0) {
+      freed += end - begin;
     }
   }
-  if (bytes > 0) log_.set_used_bytes(log_.used_bytes() - std::min(bytes, log_.used_bytes()));
+  if (freed > 0) log_.set_used_bytes(log_.used_bytes() - std::min(freed, log_.used_bytes()));
 }
 
 void DiskCache::rest(std::uint64_t ns) {

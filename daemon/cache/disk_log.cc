@@ -81,9 +81,7 @@ bool DiskLog::read_tail() {
   return size == position_ || cut_off();
 }
 
-bool DiskLog::cut_off() {
-  return ::ftruncate(file_.get(), static_cast<off_t>(position_)) == 0;
-}
+bool DiskLog::cut_off() { return ::ftruncate(file_.get(), static_cast<off_t>(position_)) == 0; }
 
 void DiskLog::take(const DiskEntry& entry) {
   const auto [found, added] = values_.try_emplace(entry.place);

@@ -23,7 +23,8 @@ class DiskSpace {
   std::uint64_t cap_bytes() const { return cap_bytes_; }
   int lock_fd() const { return lock_.get(); }
 
-  // With the lock held: ----------------------------------------------------------------------------
+  // With the lock held:
+  // ----------------------------------------------------------------------------
 
   // True if no other daemon or stream uses this data set's folder.
   bool alone() const;

@@ -92,11 +92,11 @@ bool FleetCache::check(FleetLane& lane, std::size_t server, FleetLane::Outcome o
   failures_.error.fetch_add(1, std::memory_order_relaxed);
   lane.hang_up(server);
   const std::uint64_t now_ns = monotonic_ns();
-  const std::uint64_t before =
-      health_[server].down_until_ns.exchange(now_ns + options_.retry_ns);
+  const std::uint64_t before = health_[server].down_until_ns.exchange(now_ns + options_.retry_ns);
   // Once a death, not once a retry.
   if (before + 2 * options_.retry_ns < now_ns) {
-    log_warning("cache", "memcached server {}:{} does not answer; what it keeps is a miss meanwhile",
+    log_warning("cache",
+                "memcached server {}:{} does not answer; what it keeps is a miss meanwhile",
                 servers_[server].host, servers_[server].port);
   }
   return false;
@@ -175,8 +175,8 @@ void FleetCache::claim(std::span<FleetQuery*> queries) {
   ask_all(*lane, keys, [&](std::string_view key, std::span<const std::byte> holder) {
     const auto found = wanted.find(std::string(key));
     if (found == wanted.end()) return;
-    found->second->claimed = holder.size() == word.size() &&
-                             std::memcmp(holder.data(), word.data(), word.size()) == 0;
+    found->second->claimed =
+        holder.size() == word.size() && std::memcmp(holder.data(), word.data(), word.size()) == 0;
   });
 }
 

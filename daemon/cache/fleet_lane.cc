@@ -92,8 +92,8 @@ Outcome FleetLane::set(std::size_t server, const std::string& key, std::span<con
                                static_cast<time_t>(seconds), 0));
 }
 
-Outcome FleetLane::add_unanswered(std::size_t server, const std::string& key,
-                                  std::string_view word, std::uint32_t seconds) {
+Outcome FleetLane::add_unanswered(std::size_t server, const std::string& key, std::string_view word,
+                                  std::uint32_t seconds) {
   memcached_st* handle = servers_[server].get();
   memcached_behavior_set(handle, MEMCACHED_BEHAVIOR_NOREPLY, 1);
   const memcached_return_t code = memcached_add(handle, key.data(), key.size(), word.data(),

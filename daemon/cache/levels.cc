@@ -53,13 +53,13 @@ Status Levels::open_disk() {
     }
     return places->contains(place);
   };
-  Result<std::unique_ptr<DiskCache>> disk = DiskCache::open(
-      {.path = options_.disk_path,
-       .cap_bytes = options_.disk_bytes,
-       .set = options_.disk_set,
-       .wanted_bytes = std::min(options_.disk_bytes, options_.data.bytes),
-       .pending_bytes_max = options_.pending_bytes_max,
-       .is_current = is_current});
+  Result<std::unique_ptr<DiskCache>> disk =
+      DiskCache::open({.path = options_.disk_path,
+                       .cap_bytes = options_.disk_bytes,
+                       .set = options_.disk_set,
+                       .wanted_bytes = std::min(options_.disk_bytes, options_.data.bytes),
+                       .pending_bytes_max = options_.pending_bytes_max,
+                       .is_current = is_current});
   places->clear();
   if (disk.ok()) {
     disk_ = std::move(disk).value();
@@ -143,8 +143,8 @@ void Levels::count_hit(Level level, std::uint64_t bytes, std::uint64_t spent_ns)
   LevelCounters& own = counters(level);
   own.hits.fetch_add(1, std::memory_order_relaxed);
   own.hit_bytes.fetch_add(bytes, std::memory_order_relaxed);
-  const auto store_ns = static_cast<std::uint64_t>(static_cast<double>(bytes) *
-                                                   store_ns_per_byte_.load());
+  const auto store_ns =
+      static_cast<std::uint64_t>(static_cast<double>(bytes) * store_ns_per_byte_.load());
   if (store_ns > spent_ns) {
     own.saved_ns.fetch_add(store_ns - spent_ns, std::memory_order_relaxed);
   }

@@ -77,8 +77,7 @@ void CacheThreads::run_lookups() {
   }
 }
 
-void CacheThreads::deliver(Order& order, Buffer bytes, cache::Level level,
-                           std::uint64_t spent_ns) {
+void CacheThreads::deliver(Order& order, Buffer bytes, cache::Level level, std::uint64_t spent_ns) {
   levels_.count_hit(level, bytes.size(), spent_ns);
   levels_.keep(order.record, bytes.span(), level);
   hooks_.deliver(order, std::move(bytes));
@@ -158,9 +157,8 @@ void CacheThreads::run_fills() {
   while (true) {
     {
       std::unique_lock lock(mutex_);
-      fill_work_.wait_for(lock, kLookEvery, [this] {
-        return stopping_ || !fills_.empty() || levels_.has_pending();
-      });
+      fill_work_.wait_for(lock, kLookEvery,
+                          [this] { return stopping_ || !fills_.empty() || levels_.has_pending(); });
       if (stopping_) break;
     }
     fill_one();

@@ -42,7 +42,8 @@ class Fetcher {
     bool wait_on_error = true;  // go on trying while a store is out of reach, else fail
     std::uint64_t reach = 0;    // of a request, in orders: the window over which the order is mixed
   };
-  // What is kept from epoch to epoch; null where the stream has no such cache. Outlives the fetcher.
+  // What is kept from epoch to epoch; null where the stream has no such cache. Outlives the
+  // fetcher.
   struct Caches {
     cache::Levels* levels = nullptr;        // encoded records
     batch::SampleCache* samples = nullptr;  // decoded ones, which need no bytes
@@ -106,9 +107,9 @@ class Fetcher {
 
   // Of the I/O thread:
   OrderBook book_;
-  std::deque<std::vector<Order>> ready_;  // runs for the store, waiting for a place there
-  std::size_t asked_ = 0;                 // runs that the fleet is asked for
-  std::vector<Order> disk_run_;           // for the cache's threads
+  std::deque<std::vector<Order>> ready_;        // runs for the store, waiting for a place there
+  std::size_t asked_ = 0;                       // runs that the fleet is asked for
+  std::vector<Order> disk_run_;                 // for the cache's threads
   std::multimap<std::uint64_t, Order> asleep_;  // another host fetches it; by when to ask again
   // Records that are to be kept and on their way, with those who ordered them meanwhile.
   std::unordered_map<std::uint64_t, std::vector<Order>> under_way_;

@@ -63,8 +63,9 @@ std::function<cache::RecordKey(std::uint64_t)> key_function(const v1::Read& read
 // Of `records`, those whose bytes fit into `capacity`, at `overhead` each.
 std::uint64_t overhead_bytes(const cache::DataSetSize& data, std::uint64_t capacity,
                              std::uint64_t overhead) {
-  const double share = std::min(1.0, static_cast<double>(capacity) /
-                                         static_cast<double>(std::max<std::uint64_t>(1, data.bytes)));
+  const double share =
+      std::min(1.0, static_cast<double>(capacity) /
+                        static_cast<double>(std::max<std::uint64_t>(1, data.bytes)));
   return static_cast<std::uint64_t>(share * static_cast<double>(data.records * overhead));
 }
 

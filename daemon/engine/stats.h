@@ -63,7 +63,7 @@ struct StreamStats {
   std::uint64_t slots_free = 0, slots_filling = 0, slots_published = 0;
   std::map<std::string, std::uint64_t> memory_bytes;  // by use: ring, window, read_ahead, cache
   source::Counters source;
-  std::string source_scheme;  // file, s3
+  std::string source_scheme;              // file, s3
   std::vector<cache::LevelStats> caches;  // by level, of those there are
 };
 

@@ -23,13 +23,16 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
     {"echoline_cache_bytes", MetricKind::kGauge, "stream,level",
      "Bytes that a cache level (memory, disk) holds."},
     {"echoline_cache_failures_total", MetricKind::kCounter, "stream,level,reason",
-     "What a cache level could not do, by reason: corrupt (a value failed its check and counts as a "
-     "miss), full (no room for a value), dropped (the disk is slower than the values come), error (a "
+     "What a cache level could not do, by reason: corrupt (a value failed its check and counts as "
+     "a "
+     "miss), full (no room for a value), dropped (the disk is slower than the values come), error "
+     "(a "
      "read, a write or a server failed). Training goes on."},
     {"echoline_cache_hit_bytes_total", MetricKind::kCounter, "stream,level",
      "Bytes that a cache level (memory, disk, fleet) has delivered."},
     {"echoline_cache_requests_total", MetricKind::kCounter, "stream,level,outcome",
-     "Records looked up in a cache level (memory, disk, fleet), by outcome: hit or miss. A level is "
+     "Records looked up in a cache level (memory, disk, fleet), by outcome: hit or miss. A level "
+     "is "
      "asked when those before it missed."},
     {"echoline_cache_saved_seconds_total", MetricKind::kCounter, "stream,level",
      "Time that the store would have taken for a level's hits, at the rate it has shown, less the "

@@ -1,4 +1,5 @@
-// Which records a level keeps: as many bytes as it has, spread evenly, disjoint from level to level.
+// Which records a level keeps: as many bytes as it has, spread evenly, disjoint from level to
+// level.
 #include "cache/admission.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +25,9 @@ std::uint64_t bytes_where(const MadeDataSet& data, const std::function<bool(std:
 class DataSets
     : public testing::TestWithParam<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>> {
  protected:
-  MadeDataSet data() const { return std::apply([](auto... args) { return MadeDataSet(args...); }, GetParam()); }
+  MadeDataSet data() const {
+    return std::apply([](auto... args) { return MadeDataSet(args...); }, GetParam());
+  }
 };
 
 TEST_P(DataSets, ALevelKeepsItsCapacityToWithinOneRecord) {

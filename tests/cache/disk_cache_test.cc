@@ -25,7 +25,7 @@ class DiskCaches : public testing::Test {
   std::unique_ptr<DiskCache> open(std::uint64_t cap = 1 << 30, const std::string& set = "a",
                                   std::uint64_t wanted = 0,
                                   std::function<bool(const Place&)> is_current = {}) const {
-    auto cache = DiskCache::open({.path = folder_.path() / "cache",
+    auto cache = DiskCache::open({.path = folder_.file("cache"),
                                   .cap_bytes = cap,
                                   .set = set,
                                   .wanted_bytes = wanted,
@@ -54,11 +54,11 @@ class DiskCaches : public testing::Test {
     return hits;
   }
   fs::path file(const std::string& name, const std::string& set = "a") const {
-    return folder_.path() / "cache" / ("set-" + set) / name;
+    return fs::path(folder_.path()) / "cache" / ("set-" + set) / name;
   }
   std::uint64_t bytes_on_disk() const {
     std::uint64_t bytes = 0;
-    for (const auto& entry : fs::recursive_directory_iterator(folder_.path() / "cache")) {
+    for (const auto& entry : fs::recursive_directory_iterator(fs::path(folder_.path()) / "cache")) {
       struct stat about {};
       if (entry.is_regular_file() && ::stat(entry.path().c_str(), &about) == 0) {
         bytes += static_cast<std::uint64_t>(about.st_blocks) * 512;
@@ -124,7 +124,7 @@ TEST_F(DiskCaches, ADamagedLogCostsWhatStandsBehindTheDamageAndNothingElse) {
 
 TEST_F(DiskCaches, FilesCutAnywhereAreRecovered) {
   for (const std::uint64_t part : {0, 1, 5, 9, 10}) {
-    fs::remove_all(folder_.path() / "cache");
+    fs::remove_all(fs::path(folder_.path()) / "cache");
     write(*open(), 0, 10);
     fs::resize_file(file("data"), fs::file_size(file("data")) * part / 10);
     fs::resize_file(file("log"), fs::file_size(file("log")) * (10 - part / 2) / 10);
@@ -199,7 +199,8 @@ TEST_F(DiskCaches, TwoDaemonsWriteEachRecordOnce) {
 
 TEST_F(DiskCaches, AStoppedDaemonThatHoldsTheLockStopsNobody) {
   const auto cache = open();
-  const UniqueFd lock_file = std::move(open_file(folder_.path() / "cache" / "lock")).value();
+  const UniqueFd lock_file =
+      std::move(open_file(fs::path(folder_.path()) / "cache" / "lock")).value();
   const FileLock lock(lock_file.get(), 0);
   ASSERT_TRUE(lock.held());
   cache->offer(made_key(1), shared_record(1, kBytes));
