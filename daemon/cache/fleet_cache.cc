@@ -166,7 +166,8 @@ void FleetCache::claim(std::span<FleetQuery*> queries) {
   for (FleetQuery* query : queries) {
     query->claimed = true;  // unless another holds it
     std::string key = fleet_claim(query->key);
-    const std::size_t server = (*lane).server_of(key);
+    // Where the value itself goes: where that cannot be, nobody waits for it.
+    const std::size_t server = (*lane).server_of(fleet_item(query->key, 0));
     if (!usable(server)) continue;
     if (!check(*lane, server, (*lane).add_unanswered(server, key, word, kClaimSeconds))) continue;
     wanted.emplace(key, query);
@@ -182,19 +183,27 @@ void FleetCache::claim(std::span<FleetQuery*> queries) {
 
 bool FleetCache::put(const RecordKey& key, std::span<const std::byte> value) {
   Borrowed lane(*this);
+  if (put_parts(*lane, key, value)) return true;
+  const std::size_t server = (*lane).server_of(fleet_item(key, 0));
+  if (usable(server)) check(*lane, server, (*lane).remove(server, fleet_claim(key)));
+  return false;
+}
+
+bool FleetCache::put_parts(FleetLane& lane, const RecordKey& key,
+                           std::span<const std::byte> value) {
   std::vector<std::byte> item;
   for (std::uint32_t part = 0; part < fleet_parts(value.size()); ++part) {
     const std::string name = fleet_item(key, part);
-    const std::size_t server = (*lane).server_of(name);
+    const std::size_t server = lane.server_of(name);
     if (!usable(server)) return false;
     const std::span<const std::byte> bytes = fleet_part(value, part);
     const FleetHead head = fleet_head(key, value.size(), part, bytes);
     item.resize(sizeof head + bytes.size());
     std::memcpy(item.data(), &head, sizeof head);
     std::copy(bytes.begin(), bytes.end(), item.begin() + sizeof head);
-    const FleetLane::Outcome outcome = (*lane).set(server, name, item, kValueSeconds);
+    const FleetLane::Outcome outcome = lane.set(server, name, item, kValueSeconds);
     if (outcome == FleetLane::Outcome::kRefused) failures_.full.fetch_add(1);
-    if (!check(*lane, server, outcome)) return false;
+    if (!check(lane, server, outcome)) return false;
   }
   return true;
 }

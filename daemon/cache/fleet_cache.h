@@ -54,7 +54,7 @@ class FleetCache {
   void get(std::span<FleetQuery> queries);
   // For what was missed: decides which host fetches it. A claim is good for kClaimSeconds.
   void claim(std::span<FleetQuery*> queries);
-  // Stores a value for all. False: it could not be stored.
+  // Stores a value for all. False: it could not be stored, and whoever waits for it may claim it.
   bool put(const RecordKey& key, std::span<const std::byte> value);
 
   const FleetFailures& failures() const { return failures_; }
@@ -74,6 +74,7 @@ class FleetCache {
   std::unique_ptr<FleetLane> take_lane();
   bool usable(std::size_t server) const;
   bool check(FleetLane& lane, std::size_t server, FleetLane::Outcome outcome);
+  bool put_parts(FleetLane& lane, const RecordKey& key, std::span<const std::byte> value);
   void ask_all(FleetLane& lane, const std::vector<std::vector<std::string>>& keys,
                const FleetLane::ItemFunction& take);
 

@@ -102,6 +102,10 @@ Outcome FleetLane::add_unanswered(std::size_t server, const std::string& key, st
   return outcome(code);
 }
 
+Outcome FleetLane::remove(std::size_t server, const std::string& key) {
+  return outcome(memcached_delete(servers_[server].get(), key.data(), key.size(), 0));
+}
+
 std::optional<std::uint64_t> FleetLane::limit_bytes(std::size_t server) {
   memcached_return_t code = MEMCACHED_SUCCESS;
   memcached_stat_st* stat = memcached_stat(servers_[server].get(), nullptr, &code);

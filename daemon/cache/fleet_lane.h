@@ -40,6 +40,7 @@ class FleetLane {
   // Puts `word` where nothing is; does not wait for an answer.
   Outcome add_unanswered(std::size_t server, const std::string& key, std::string_view word,
                          std::uint32_t seconds);
+  Outcome remove(std::size_t server, const std::string& key);
   // What the server may keep.
   std::optional<std::uint64_t> limit_bytes(std::size_t server);
   // After kFailed: the next call connects anew.

@@ -2,6 +2,7 @@
 """Three daemons, as three hosts of one job, over three memcached servers: they read the data set from the store about
 once in all, and a server that dies, hangs or was never there costs its share and nothing else."""
 import concurrent.futures
+import shutil
 import sys
 import tempfile
 import time
@@ -22,7 +23,11 @@ class FleetOfHosts(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.records = Records(folder.name)
+        # The index is made once and given to all hosts: making it reads from the store, too.
+        cls.state = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.state.cleanup)
         with CachedDaemon(cls.records.stream("")) as daemon:
+            shutil.copytree(daemon.state_dir, cls.state.name, dirs_exist_ok=True)
             cls.expected = rows_of(daemon.read("--epochs", 2, "--row-checksums"))
 
     def setUp(self):
@@ -35,9 +40,11 @@ class FleetOfHosts(unittest.TestCase):
 
     def hosts(self, cache, more_read=""):
         stream = self.records.stream(cache, more_read=more_read)
-        daemons = [CachedDaemon(stream).start() for _ in range(HOSTS)]
+        daemons = [CachedDaemon(stream) for _ in range(HOSTS)]
         for daemon in daemons:
             self.addCleanup(daemon.__exit__)
+            shutil.copytree(self.state.name, daemon.state_dir)
+            daemon.start()
         return daemons
 
     def read_all(self, daemons):
