@@ -174,12 +174,11 @@ void DiskCache::settle(const std::vector<Pending>& batch) {
   pending_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
 }
 
-// Gives the places of dead values back to the disk, neighbours together: only whole pages are freed.
-// Where that is not possible they go on counting.
+// Gives the places of dead values back to the disk, neighbours together: only whole pages are
+// freed. Where that is not possible they go on counting.
 void DiskCache::punch(std::vector<DiskValue> holes) {
-  std::sort(holes.begin(), holes.end(), [](const DiskValue& one, const DiskValue& other) {
-    return one.offset < other.offset;
-  });
+  std::sort(holes.begin(), holes.end(),
+            [](const DiskValue& one, const DiskValue& other) { return one.offset < other.offset; });
   std::uint64_t freed = 0;
   for (std::size_t i = 0; i < holes.size();) {
     const std::uint64_t begin = holes[i].offset;

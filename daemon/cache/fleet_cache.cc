@@ -18,6 +18,7 @@ namespace {
 // Of what a server may use, the share that records get: the rest is keys, heads and the rounding up
 // to its item sizes.
 constexpr double kUsableShare = 0.85;
+constexpr std::uint32_t kDoublingsMax = 4;
 
 Result<FleetServer> parse_server(const std::string& text) {
   const std::size_t colon = text.rfind(':');
@@ -88,13 +89,19 @@ bool FleetCache::usable(std::size_t server) const {
 }
 
 bool FleetCache::check(FleetLane& lane, std::size_t server, FleetLane::Outcome outcome) {
-  if (outcome != FleetLane::Outcome::kFailed) return outcome == FleetLane::Outcome::kDone;
+  Health& health = health_[server];
+  if (outcome != FleetLane::Outcome::kFailed) {
+    health.strikes.store(0, std::memory_order_relaxed);
+    return outcome == FleetLane::Outcome::kDone;
+  }
   failures_.error.fetch_add(1, std::memory_order_relaxed);
   lane.hang_up(server);
-  const std::uint64_t now_ns = monotonic_ns();
-  const std::uint64_t before = health_[server].down_until_ns.exchange(now_ns + options_.retry_ns);
-  // Once a death, not once a retry.
-  if (before + 2 * options_.retry_ns < now_ns) {
+  // Threads that fail together are one strike.
+  if (!usable(server)) return false;
+  const std::uint32_t strikes = health.strikes.fetch_add(1, std::memory_order_relaxed);
+  health.down_until_ns.store(monotonic_ns() +
+                             (options_.retry_ns << std::min(strikes, kDoublingsMax)));
+  if (strikes == 0) {
     log_warning("cache",
                 "memcached server {}:{} does not answer; what it keeps is a miss meanwhile",
                 servers_[server].host, servers_[server].port);

@@ -40,8 +40,9 @@ class FleetCache {
  public:
   struct Options {
     std::vector<std::string> servers;  // "host:port", in any order, the same names on all hosts
-    std::uint32_t timeout_ms = 250;
-    std::uint64_t retry_ns = 2'000'000'000;  // after which a dead server is tried again
+    std::uint32_t timeout_ms = 1000;
+    // After which a dead server is tried again; doubles up to sixteen times that.
+    std::uint64_t retry_ns = 2'000'000'000;
   };
   // The servers need not be there.
   static Result<std::unique_ptr<FleetCache>> open(Options options);
@@ -67,6 +68,7 @@ class FleetCache {
  private:
   struct Health {
     std::atomic<std::uint64_t> down_until_ns{0};
+    std::atomic<std::uint32_t> strikes{0};  // since it last answered
   };
   class Borrowed;
 

@@ -183,7 +183,7 @@ const std::vector<Mistake> kMistakes = {
     {"cache_with_a_wrong_server",
      "streams:\n  a:\n    pipeline:\n      - read: {url: x}\n      - cache: {fleet: [there]}\n" +
          std::string(kDecode) + "      - batch: {size: 8}\n",
-     "t.yaml:5:17: key 'fleet': 'there' is no address; allowed: host:port"},
+     "t.yaml:5:24: key 'fleet': 'there' is no address; allowed: host:port"},
     {"cache_of_samples_on_disk",
      "streams:\n  a:\n    pipeline:\n      - read: {url: x}\n" + std::string(kDecode) +
          "      - cache: {memory: 1MB, disk: {path: /d, size: 1GiB}}\n      - batch: {size: 8}\n",

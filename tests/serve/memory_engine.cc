@@ -110,7 +110,7 @@ engine::StreamStats MemoryEngine::full_stats(const std::string& name) {
   stats.memory_bytes = {{"ring", 1000}, {"window", 200}, {"encoded", 30}};
   stats.source.requests_ok = 11;
   stats.source.bytes = 12345;
-  stats.caches = {{.level = "memory", .hits = 3}};
+  stats.caches = {{.level = "memory", .hits = 3, .failures = {{"full", 1}}}};
   return stats;
 }
 
