@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <random>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "cache/fleet_address.h"
 #include "cache/fleet_format.h"
 
 namespace echoline::cache {
@@ -19,19 +19,6 @@ namespace {
 // to its item sizes.
 constexpr double kUsableShare = 0.85;
 constexpr std::uint32_t kDoublingsMax = 4;
-
-Result<FleetServer> parse_server(const std::string& text) {
-  const std::size_t colon = text.rfind(':');
-  FleetServer server;
-  if (colon != std::string::npos && colon > 0) {
-    server.host = text.substr(0, colon);
-    const char* end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, server.port);
-    if (error == std::errc() && rest == end && server.port > 0) return server;
-  }
-  return Status(Code::kInvalidArgument,
-                fmt::format("cache.fleet: '{}' is no address; allowed: host:port", text));
-}
 
 std::uint64_t random_word() {
   std::random_device device;
@@ -66,7 +53,7 @@ FleetCache::FleetCache(Options options, std::vector<FleetServer> servers)
 Result<std::unique_ptr<FleetCache>> FleetCache::open(Options options) {
   std::vector<FleetServer> servers;
   for (const std::string& text : options.servers) {
-    ECHOLINE_ASSIGN(FleetServer server, parse_server(text));
+    ECHOLINE_ASSIGN(FleetServer server, parse_fleet_server(text));
     servers.push_back(std::move(server));
   }
   return std::unique_ptr<FleetCache>(new FleetCache(std::move(options), std::move(servers)));

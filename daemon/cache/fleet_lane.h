@@ -11,14 +11,11 @@
 #include <string_view>
 #include <vector>
 
+#include "cache/fleet_address.h"
+
 struct memcached_st;
 
 namespace echoline::cache {
-
-struct FleetServer {
-  std::string host;
-  std::uint16_t port = 0;
-};
 
 // One thread at a time. Each call waits for one server, in bounded time.
 class FleetLane {

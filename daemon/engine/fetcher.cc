@@ -10,8 +10,6 @@
 namespace echoline::engine {
 namespace {
 
-constexpr std::uint64_t kPollNs = 100'000'000;
-constexpr std::uint64_t kFullPollNs = 2'000'000;  // while the fleet is filled too slowly
 constexpr std::uint64_t kPauseFirstNs = 100'000'000;
 constexpr std::uint64_t kPauseMaxNs = 5'000'000'000;
 
@@ -100,13 +98,17 @@ void Fetcher::take_in() {
 }
 
 void Fetcher::pump(std::uint64_t now_ns) {
-  if (failed_ || now_ns < pause_until_ns_) return;
-  const bool room = cache_threads_ == nullptr || cache_threads_->has_room_for_fills();
+  if (failed_) return;
+  // While the store is out of reach, the fleet may still have what is wanted.
+  const bool paused = now_ns < pause_until_ns_;
+  const bool fleet = caches_.levels != nullptr && caches_.levels->has_fleet();
+  const bool room =
+      (!paused || fleet) && (cache_threads_ == nullptr || cache_threads_->has_room_for_fills());
   // A run that the fleet is asked for has a place at the store from the beginning.
   while (room && !book_.empty() && source_->slots_free() > ready_.size() + asked_) {
     route(book_.take());
   }
-  while (!ready_.empty() && source_->slots_free() > 0) {
+  while (!paused && !ready_.empty() && source_->slots_free() > 0) {
     submit(std::move(ready_.front()));
     ready_.pop_front();
   }
@@ -174,34 +176,6 @@ void Fetcher::retry_or_fail(Request request, const Status& status) {
     book_.put_back(std::move(order));
     release(record);
   }
-}
-
-void Fetcher::account_time(std::uint64_t now_ns) {
-  const std::uint64_t passed = now_ns - accounted_until_ns_;
-  accounted_until_ns_ = now_ns;
-  if (!requests_.empty()) store_ns_ += passed;
-  const bool at_cache = book_.empty() && waiting_.load(std::memory_order_relaxed) > 0;
-  if (!requests_.empty() || at_cache) {
-    busy_ns_.fetch_add(passed, std::memory_order_relaxed);
-  } else if (book_.empty()) {
-    idle_ns_.fetch_add(passed, std::memory_order_relaxed);
-  }
-}
-
-std::uint64_t Fetcher::next_deadline(std::uint64_t now_ns) const {
-  std::uint64_t deadline = now_ns + kPollNs;
-  if (pause_until_ns_ > now_ns) deadline = std::min(deadline, pause_until_ns_);
-  if (!asleep_.empty()) deadline = std::min(deadline, asleep_.begin()->first);
-  const bool full = cache_threads_ != nullptr && !cache_threads_->has_room_for_fills();
-  return full ? std::min(deadline, now_ns + kFullPollNs) : deadline;
-}
-
-FetchCounters Fetcher::counters() const {
-  return {.records = records_.load(std::memory_order_relaxed),
-          .bytes = bytes_.load(std::memory_order_relaxed),
-          .busy_ns = busy_ns_.load(std::memory_order_relaxed),
-          .idle_ns = idle_ns_.load(std::memory_order_relaxed),
-          .waiting = waiting_.load(std::memory_order_relaxed)};
 }
 
 }  // namespace echoline::engine

@@ -72,6 +72,8 @@ class Fetcher {
   void run();
   void take_in();
   void deliver(Order& order, Buffer bytes);
+
+  // In fetcher_clock.cc:
   void account_time(std::uint64_t now_ns);
   std::uint64_t next_deadline(std::uint64_t now_ns) const;
 
