@@ -4,20 +4,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 #include "cache/disk_file.h"
+#include "cache/random_word.h"
 
 namespace echoline::cache {
 namespace {
 
 constexpr std::size_t kEntriesAtOnce = 16384;
-
-std::uint64_t random_word() {
-  std::random_device device;
-  return static_cast<std::uint64_t>(device()) << 32 | device();
-}
 
 }  // namespace
 

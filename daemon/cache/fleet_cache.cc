@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cstring>
-#include <random>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "cache/fleet_address.h"
 #include "cache/fleet_format.h"
+#include "cache/random_word.h"
 
 namespace echoline::cache {
 namespace {
@@ -19,11 +19,6 @@ namespace {
 // to its item sizes.
 constexpr double kUsableShare = 0.85;
 constexpr std::uint32_t kDoublingsMax = 4;
-
-std::uint64_t random_word() {
-  std::random_device device;
-  return static_cast<std::uint64_t>(device()) << 32 | device();
-}
 
 }  // namespace
 

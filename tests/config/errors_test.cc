@@ -187,7 +187,8 @@ const std::vector<Mistake> kMistakes = {
     {"cache_of_samples_on_disk",
      "streams:\n  a:\n    pipeline:\n      - read: {url: x}\n" + std::string(kDecode) +
          "      - cache: {memory: 1MB, disk: {path: /d, size: 1GiB}}\n      - batch: {size: 8}\n",
-     "t.yaml:6:30: key 'disk': keeps encoded records; put this cache directly after 'read', or keep "
+     "t.yaml:6:30: key 'disk': keeps encoded records; put this cache directly after 'read', or "
+     "keep "
      "decoded samples in 'memory' alone"},
     {"later_publish_key", with_steps(kDecode) + "      - publish: {slots: 4, when_slow: split}\n",
      "t.yaml:7:29: key 'when_slow': not supported yet; allowed: slots, jobs, sealed"},
