@@ -28,9 +28,6 @@ void DiskCache::recover() {
   const FileLock lock(space_.lock_fd(), kLockTimeoutNs);
   if (!lock.held() || !log_.refresh()) return;  // the next flush tries again
   if (space_.alone()) reclaim();
-  const std::uint64_t log_bytes =
-      log_.log_bytes() + options_.wanted_bytes / kBlockBytes;  // room for entries to come
-  space_.make_room(std::min(options_.cap_bytes, options_.wanted_bytes + log_bytes));
 }
 
 // Nobody else has the files open: the count of bytes is taken from the disk, and what the data set
@@ -111,6 +108,9 @@ bool DiskCache::catch_up(std::vector<Pending>& batch) {
 // The entries of as many values as the cap has room for.
 std::vector<DiskEntry> DiskCache::entries_for(const std::vector<Pending>& batch) {
   std::vector<DiskEntry> entries;
+  std::uint64_t wanted = log_.used_bytes();
+  for (const Pending& pending : batch) wanted += pending.value->size() + kEntryBytes;
+  space_.make_room(wanted);
   std::uint64_t used = space_.used_by_others() + log_.used_bytes();
   std::uint64_t offset = log_.data_end();
   for (const Pending& pending : batch) {
