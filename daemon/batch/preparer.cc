@@ -43,9 +43,16 @@ Status Preparer::prepare(echo::Item& item, std::unique_lock<std::mutex>& lock, c
     if (!status.ok()) lock.lock();
     return status;
   }
-  ECHOLINE_TRY(decode(item.record, item.encoded().span(), bench));
+  ECHOLINE_TRY(find_or_decode(item, bench));
   ECHOLINE_TRY(run_chain(bench.sample, key, bench, target));
   if (used_again) keep(item, bench, target);
+  return {};
+}
+
+Status Preparer::find_or_decode(const echo::Item& item, Workbench& bench) const {
+  if (samples_ != nullptr && samples_->find(item.record, bench.sample)) return {};
+  ECHOLINE_TRY(decode(item.record, item.encoded().span(), bench));
+  if (samples_ != nullptr) samples_->offer(item.record, bench.sample);
   return {};
 }
 

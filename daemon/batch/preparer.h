@@ -10,6 +10,7 @@
 #include "augment/chain.h"
 #include "base/sample_random.h"
 #include "base/status.h"
+#include "batch/sample_cache.h"
 #include "decode/decoder.h"
 #include "echo/item.h"
 #include "plan/plan.h"
@@ -43,6 +44,10 @@ class Preparer {
   void set_row_types(const std::vector<decode::FieldType>& types);
   const std::vector<decode::FieldType>& row_types() const { return row_types_; }
 
+  // Where decoded samples are kept from epoch to epoch; once, before the first prepare. Outlives
+  // this.
+  void set_sample_cache(SampleCache* samples) { samples_ = samples; }
+
   // Cuts and decodes into the workbench: for looking at a first record.
   Status decode(std::uint64_t record, std::span<const std::byte> bytes, Workbench& bench) const;
 
@@ -54,6 +59,7 @@ class Preparer {
                  bool used_again, Workbench& bench, const RowTarget& target) const;
 
  private:
+  Status find_or_decode(const echo::Item& item, Workbench& bench) const;
   Status run_chain(const decode::Sample& sample, const UseKey& key, Workbench& bench,
                    const RowTarget& target) const;
   void keep(echo::Item& item, Workbench& bench, const RowTarget& target) const;
@@ -64,6 +70,7 @@ class Preparer {
   const std::unique_ptr<decode::Decoder> decoder_;
   const std::unique_ptr<augment::Chain> chain_;
   const plan::EchoPoint echo_point_;
+  SampleCache* samples_ = nullptr;
   std::vector<decode::FieldType> row_types_;
 };
 

@@ -1,6 +1,4 @@
-// Encoded records kept in the daemon's memory from epoch to epoch. It never evicts: which records
-// are kept is decided by a hash of the record, so that hits are spread evenly over the epoch (MinIO
-// cache of CoorDL, Mohan et al., PVLDB 2021).
+// Values kept in the daemon's memory from epoch to epoch: encoded records, or decoded samples.
 #pragma once
 
 #include <atomic>
@@ -15,31 +13,29 @@
 
 namespace echoline::cache {
 
-// Any thread may call any of it.
+// Never evicts: what is offered is kept while there is room; who may be offered is Admission's
+// matter. Any thread may call any of it.
 class MemoryCache {
  public:
-  // Keeps capacity / total of a data set of `total_bytes`, chosen by hash.
-  MemoryCache(std::uint64_t capacity_bytes, std::uint64_t total_bytes);
+  // What a value costs beside its bytes, for the memory budget.
+  static constexpr std::uint64_t kOverheadBytes = 144;
 
-  // The record's bytes, or null: they stay valid while the pointer lives.
-  std::shared_ptr<const Buffer> find(std::uint64_t record);
-  // Copies the bytes in if this record is one of those to keep and there is room.
+  explicit MemoryCache(std::uint64_t capacity_bytes) : capacity_bytes_(capacity_bytes) {}
+
+  // The record's value, or null; it stays valid while the pointer lives.
+  std::shared_ptr<const Buffer> find(std::uint64_t record) const;
+  bool holds(std::uint64_t record) const { return find(record) != nullptr; }
+  // Copies the bytes in if there is room.
   void offer(std::uint64_t record, std::span<const std::byte> bytes);
+  void offer(std::uint64_t record, std::shared_ptr<const Buffer> value);
 
   std::uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
-  std::uint64_t hits() const { return hits_.load(std::memory_order_relaxed); }
-  std::uint64_t misses() const { return misses_.load(std::memory_order_relaxed); }
 
  private:
-  bool admits(std::uint64_t record) const;
-
   const std::uint64_t capacity_bytes_;
-  const std::uint64_t admit_below_;  // share of 2^64
-  std::mutex mutex_;
-  std::unordered_map<std::uint64_t, std::shared_ptr<const Buffer>> records_;
+  mutable std::mutex mutex_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<const Buffer>> values_;
   std::atomic<std::uint64_t> bytes_{0};
-  std::atomic<std::uint64_t> hits_{0};
-  std::atomic<std::uint64_t> misses_{0};
 };
 
 }  // namespace echoline::cache

@@ -56,6 +56,15 @@ const v1::Cache* cache_step(const v1::Stream& stream) {
   return step == nullptr ? nullptr : &step->cache();
 }
 
+bool caches_decoded(const v1::Stream& stream) {
+  bool decoded = false;
+  for (const v1::Step& step : stream.pipeline()) {
+    if (step.step_case() == v1::Step::kCache) return decoded;
+    decoded = decoded || step.step_case() == v1::Step::kDecode;
+  }
+  return false;
+}
+
 const v1::Shuffle* shuffle_step(const v1::Stream& stream) {
   const v1::Step* step = find_step(stream, v1::Step::kShuffle);
   return step == nullptr ? nullptr : &step->shuffle();

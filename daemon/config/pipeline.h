@@ -18,6 +18,8 @@ const v1::Publish& publish_step(const v1::Stream& stream);
 
 // Null when the stream has none.
 const v1::Cache* cache_step(const v1::Stream& stream);
+// True where the cache step stands after decode and keeps its samples.
+bool caches_decoded(const v1::Stream& stream);
 const v1::Shuffle* shuffle_step(const v1::Stream& stream);
 const v1::Echo* echo_step(const v1::Stream& stream);
 

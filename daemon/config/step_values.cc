@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <set>
 
 #include "base/scheme.h"
@@ -41,6 +42,15 @@ Status check_urls(const v1::Read& read, const Places& places) {
     }
   }
   return Status();
+}
+
+bool is_host_and_port(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos || colon == 0) return false;
+  std::uint16_t port = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, port);
+  return error == std::errc() && rest == end && port > 0;
 }
 
 bool is_name(std::string_view name) {
@@ -161,6 +171,26 @@ Status check_decode(const v1::Decode& decode, const Places& places) {
   }
   for (const std::string& name : field_names(decode)) {
     ECHOLINE_TRY(check_field(name, decode.fields().at(name), places));
+  }
+  return Status();
+}
+
+Status check_cache(const v1::Stream& stream, const Places& places) {
+  const v1::Cache* cache = cache_step(stream);
+  if (cache == nullptr) return Status();
+  if (!cache->has_memory() && !cache->has_disk() && cache->fleet_size() == 0) {
+    return places.error(*cache, "memory", "missing; a cache needs 'memory', 'disk' or 'fleet'");
+  }
+  if (caches_decoded(stream) && (cache->has_disk() || cache->fleet_size() > 0)) {
+    return places.error(*cache, cache->has_disk() ? "disk" : "fleet",
+                        "keeps encoded records; put this cache directly after 'read', or keep "
+                        "decoded samples in 'memory' alone");
+  }
+  for (const std::string& server : cache->fleet()) {
+    if (!is_host_and_port(server)) {
+      return places.error(*cache, "fleet",
+                          fmt::format("'{}' is no address; allowed: host:port", server));
+    }
   }
   return Status();
 }

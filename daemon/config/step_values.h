@@ -12,6 +12,8 @@ namespace echoline::config {
 Status check_read(const v1::Read& read, const Places& places);
 // At least one field, names that can be attributes, shapes that fit the type.
 Status check_decode(const v1::Decode& decode, const Places& places);
+// At least one level; after decode only memory. Addresses of servers.
+Status check_cache(const v1::Stream& stream, const Places& places);
 // The fields they name come out of `decode`; lists of one length.
 Status check_augmentations(const v1::Stream& stream, const Places& places);
 

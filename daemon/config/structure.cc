@@ -22,13 +22,14 @@ struct Slot {
 constexpr int kShuffleRank = 2;
 constexpr int kAugmentRank = 4;
 constexpr int kEchoRank = -1;
+constexpr int kCacheRank = -2;
 
 Slot slot_of(StepCase step) {
   switch (step) {
     case v1::Step::kRead:
       return {0, true, "first"};
     case v1::Step::kCache:
-      return {1, true, "directly after 'read'"};
+      return {kCacheRank, true, "directly after 'read' or directly after 'decode'"};
     case v1::Step::kShuffle:
       return {kShuffleRank, true, "between 'read' and 'decode', before any 'echo'"};
     case v1::Step::kDecode:
@@ -82,7 +83,9 @@ class OrderCheck {
     if (before_ == nullptr && kind != v1::Step::kRead) {
       return error(step, "stands first; a pipeline begins with 'read'");
     }
-    const Status status = kind == v1::Step::kEcho ? pass_echo(step) : pass_ranked(step, slot);
+    const Status status = kind == v1::Step::kEcho    ? pass_echo(step)
+                          : kind == v1::Step::kCache ? pass_cache(step)
+                                                     : pass_ranked(step, slot);
     before_ = &step;
     return status;
   }
@@ -91,6 +94,11 @@ class OrderCheck {
     if (rank_ == slot_of(v1::Step::kPublish).rank) return misplaced(step);
     echo_rank_ = rank_;
     return Status();
+  }
+
+  Status pass_cache(const v1::Step& step) {
+    const StepCase before = before_->step_case();
+    return before == v1::Step::kRead || before == v1::Step::kDecode ? Status() : misplaced(step);
   }
 
   Status pass_ranked(const v1::Step& step, const Slot& slot) {
@@ -140,6 +148,7 @@ Status check_structure(v1::Stream& stream, const Places& places) {
   }
   ECHOLINE_TRY(check_read(read_step(stream), places));
   ECHOLINE_TRY(check_decode(decode_step(stream), places));
+  ECHOLINE_TRY(check_cache(stream, places));
   ECHOLINE_TRY(check_augmentations(stream, places));
   ECHOLINE_TRY(check_echo(stream, places));
   return check_lanes(stream, places);

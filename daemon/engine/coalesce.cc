@@ -12,35 +12,42 @@ void OrderBook::insert(std::int64_t number, Order order) {
   queue_.emplace(number, places_.emplace(place, Entry{number, std::move(order)}));
 }
 
+// Whether the record, before or behind the span, may come with its request.
+bool OrderBook::joins(const Span& span, const record::Extent& next, Span& joined) const {
+  const std::uint64_t end = next.offset + next.bytes;
+  const std::uint64_t gap = next.offset >= span.end ? next.offset - span.end : span.begin - end;
+  joined = {std::min(span.begin, next.offset), std::max(span.end, end), span.longest,
+            span.gaps + gap};
+  const std::uint64_t bytes = joined.end - joined.begin;
+  if (gap > kGapBytes || bytes > span.longest) return false;
+  return !thrifty_ || gap == 0 || joined.gaps * kThriftyShare <= bytes;
+}
+
 std::vector<Order> OrderBook::take() {
   const auto oldest = queue_.begin()->second;
   std::deque<Map::iterator> run{oldest};
-  std::uint64_t begin = oldest->first.offset;
-  std::uint64_t finish = end(oldest->second);
-  const std::uint64_t longest = request_bytes();
-  const auto joins = [&](std::uint64_t from, std::uint64_t to, std::uint64_t gap) {
-    return gap <= kGapBytes && to - from <= longest;
-  };
+  Span span{oldest->first.offset, end(oldest->second), request_bytes()};
   const auto near = [&](const Entry& entry) {
     return entry.number - oldest->second.number <= reach_;
   };
+  Span joined;
   // A second order for the same record (of the next epoch, or another pass) stays for later:
   // destinations must not overlap. Look-ahead often spans two epochs, so it must not end the run.
   for (auto next = std::next(oldest); next != places_.end(); ++next) {
     if (next->first.shard != oldest->first.shard) break;
-    if (next->first.offset < finish) continue;
-    if (!joins(begin, end(next->second), next->first.offset - finish)) break;
+    if (next->first.offset < span.end) continue;
+    if (!joins(span, next->second.order.extent, joined)) break;
     if (!near(next->second)) continue;
-    finish = end(next->second);
+    span = joined;
     run.push_back(next);
   }
   for (auto previous = oldest; previous != places_.begin();) {
     --previous;
     if (previous->first.shard != oldest->first.shard) break;
-    if (end(previous->second) > begin) continue;
-    if (!joins(previous->first.offset, finish, begin - end(previous->second))) break;
+    if (end(previous->second) > span.begin) continue;
+    if (!joins(span, previous->second.order.extent, joined)) break;
     if (!near(previous->second)) continue;
-    begin = previous->first.offset;
+    span = joined;
     run.push_front(previous);
   }
   std::vector<Order> orders;
@@ -52,6 +59,23 @@ std::vector<Order> OrderBook::take() {
     places_.erase(entry);
   }
   return orders;
+}
+
+std::vector<std::vector<Order>> OrderBook::cut(std::vector<Order> run) const {
+  std::vector<std::vector<Order>> runs;
+  Span span{};
+  for (Order& order : run) {
+    const record::Extent& extent = order.extent;
+    Span joined;
+    if (!runs.empty() && joins(span, extent, joined)) {
+      span = joined;
+    } else {
+      span = {extent.offset, extent.offset + extent.bytes, kRequestBytesMax};
+      runs.emplace_back();
+    }
+    runs.back().push_back(std::move(order));
+  }
+  return runs;
 }
 
 }  // namespace echoline::engine

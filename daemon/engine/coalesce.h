@@ -18,6 +18,11 @@ struct Order {
   std::shared_ptr<echo::Item> item;
   std::uint64_t record = 0;
   record::Extent extent;
+  // Of the cache's business:
+  bool counted = false;          // as a miss
+  bool past_cache = false;       // to be read from the store: nobody else does, or none in time
+  std::uint64_t waits = 0;       // for another host that fetches it
+  std::uint64_t give_up_ns = 0;  // when waiting ends; 0: has not begun
 };
 
 // Orders that no request carries yet, first come first. Not thread safe.
@@ -30,12 +35,15 @@ class OrderBook {
   static constexpr std::uint64_t kAtOnce = 32;
   static constexpr std::uint64_t kGapBytes = 16 << 10;
   static constexpr std::int64_t kReachMin = 4096;
+  static constexpr std::uint64_t kThriftyShare = 64;  // one byte in so many may be of a gap
 
   // An order joins an older one's request only if it came at most `reach` orders (or kReachMin)
   // later: what is wanted much later, as in the next epoch, must not delay what is wanted now.
-  explicit OrderBook(std::uint64_t reach)
+  // `thrifty`: what stands in the gaps is in a cache, so that little of it may be read again.
+  explicit OrderBook(std::uint64_t reach, bool thrifty = false)
       : reach_(static_cast<std::int64_t>(
-            std::clamp<std::uint64_t>(reach, kReachMin, std::uint64_t{1} << 62))) {}
+            std::clamp<std::uint64_t>(reach, kReachMin, std::uint64_t{1} << 62))),
+        thrifty_(thrifty) {}
 
   void add(Order order) { insert(next_number_++, std::move(order)); }
   // An order whose request failed: before all others.
@@ -46,6 +54,8 @@ class OrderBook {
   // The oldest order and its neighbours on both sides, as long as the gaps between them are small
   // and the request does not grow too long; ascending, without overlap.
   std::vector<Order> take();
+  // Cuts such a run, of which some orders were taken out, where its gaps have become too large.
+  std::vector<std::vector<Order>> cut(std::vector<Order> run) const;
 
  private:
   struct Place {
@@ -67,7 +77,17 @@ class OrderBook {
     return entry.order.extent.offset + entry.order.extent.bytes;
   }
 
+  // How a request grows.
+  struct Span {
+    std::uint64_t begin;
+    std::uint64_t end;
+    std::uint64_t longest;  // that the request may become
+    std::uint64_t gaps = 0;
+  };
+  bool joins(const Span& span, const record::Extent& next, Span& joined) const;
+
   const std::int64_t reach_;
+  const bool thrifty_;
   Map places_;
   std::map<std::int64_t, Map::iterator> queue_;  // by number of arrival
   std::uint64_t bytes_ = 0;                      // of all orders

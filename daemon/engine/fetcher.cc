@@ -10,7 +10,6 @@
 namespace echoline::engine {
 namespace {
 
-constexpr std::uint64_t kPollNs = 100'000'000;
 constexpr std::uint64_t kPauseFirstNs = 100'000'000;
 constexpr std::uint64_t kPauseMaxNs = 5'000'000'000;
 
@@ -21,16 +20,24 @@ bool may_pass(Code code) {
 
 }  // namespace
 
-Fetcher::Fetcher(std::unique_ptr<source::Source> source, const record::Index& index,
-                 cache::MemoryCache* cache, Options options, FailureFunction on_failure)
+Fetcher::Fetcher(std::unique_ptr<source::Source> source, const record::Index& index, Caches caches,
+                 Options options, FailureFunction on_failure)
     : source_(std::move(source)),
       index_(index),
-      cache_(cache),
+      caches_(caches),
       options_(options),
       on_failure_(std::move(on_failure)),
-      book_(options.reach),
-      accounted_until_ns_(monotonic_ns()),
-      thread_([this] { run(); }) {}
+      book_(options.reach, caches.levels != nullptr),
+      accounted_until_ns_(monotonic_ns()) {
+  if (caches_.levels != nullptr && (caches_.levels->has_disk() || caches_.levels->has_fleet())) {
+    cache_threads_ = std::make_unique<CacheThreads>(
+        *caches_.levels,
+        CacheThreads::Hooks{
+            .deliver = [this](Order& order, Buffer bytes) { deliver(order, std::move(bytes)); },
+            .answer = [this](CacheAnswer answer) { answered(std::move(answer)); }});
+  }
+  thread_ = std::thread([this] { run(); });
+}
 
 Fetcher::~Fetcher() {
   stop();
@@ -41,6 +48,7 @@ void Fetcher::stop() {
   stopping_.store(true);
   source_->wake();
   if (thread_.joinable()) thread_.join();
+  if (cache_threads_ != nullptr) cache_threads_->stop();
 }
 
 void Fetcher::order(std::vector<Order> orders) {
@@ -64,9 +72,8 @@ void Fetcher::run() {
     take_in();
     const std::uint64_t now_ns = monotonic_ns();
     account_time(now_ns);
-    while (!failed_ && now_ns >= pause_until_ns_ && !book_.empty() && source_->slots_free() > 0) {
-      submit(book_.take());
-    }
+    ask_again(now_ns);
+    pump(now_ns);
     done.clear();
     source_->poll(next_deadline(now_ns), done);
     account_time(monotonic_ns());
@@ -76,27 +83,42 @@ void Fetcher::run() {
 
 void Fetcher::take_in() {
   std::vector<Order> orders;
+  std::vector<CacheAnswer> answers;
   {
     std::lock_guard lock(mutex_);
     orders.swap(incoming_);
+    answers.swap(answers_);
   }
+  for (CacheAnswer& answer : answers) take_answer(std::move(answer));
   for (Order& order : orders) {
     order.extent = index_.extent(order.record);
-    const auto cached = cache_ == nullptr ? nullptr : cache_->find(order.record);
-    if (cached == nullptr) {
-      book_.add(std::move(order));
-      continue;
-    }
-    Buffer bytes(cached->size());
-    std::copy_n(cached->data(), cached->size(), bytes.data());
-    deliver(order, std::move(bytes));
+    if (!serve(order)) book_.add(std::move(order));
+  }
+  read_disk();
+}
+
+void Fetcher::pump(std::uint64_t now_ns) {
+  if (failed_) return;
+  // While the store is out of reach, the fleet may still have what is wanted.
+  const bool paused = now_ns < pause_until_ns_;
+  const bool fleet = caches_.levels != nullptr && caches_.levels->has_fleet();
+  const bool room =
+      (!paused || fleet) && (cache_threads_ == nullptr || cache_threads_->has_room_for_fills());
+  // A run that the fleet is asked for has a place at the store from the beginning.
+  while (room && !book_.empty() && source_->slots_free() > ready_.size() + asked_) {
+    route(book_.take());
+  }
+  while (!paused && !ready_.empty() && source_->slots_free() > 0) {
+    submit(std::move(ready_.front()));
+    ready_.pop_front();
   }
 }
 
 void Fetcher::submit(std::vector<Order> orders) {
-  const auto unwanted =
-      std::erase_if(orders, [](const Order& order) { return order.item.use_count() == 1; });
-  waiting_.fetch_sub(unwanted, std::memory_order_relaxed);
+  for (const Order& order : orders) {
+    if (order.item.use_count() == 1) release(order.record);
+  }
+  drop_unwanted(orders);
   if (orders.empty()) return;
   source::ReadRequest request;
   request.tag = next_tag_++;
@@ -121,9 +143,11 @@ void Fetcher::finish(source::ReadResult result) {
   }
   pause_ns_ = 0;
   for (std::size_t i = 0; i < request.orders.size(); ++i) {
-    if (cache_ != nullptr) cache_->offer(request.orders[i].record, request.buffers[i].span());
+    store_bytes_ += request.buffers[i].size();
+    keep(request.orders[i], request.buffers[i]);
     deliver(request.orders[i], std::move(request.buffers[i]));
   }
+  for (const Order& order : request.orders) release(order.record);
 }
 
 void Fetcher::deliver(Order& order, Buffer bytes) {
@@ -147,30 +171,11 @@ void Fetcher::retry_or_fail(Request request, const Status& status) {
     log_warning("fetch", "{}; trying again in {} ms, trainers wait (read.on_error: wait)",
                 status.message(), pause_ns_ / 1'000'000);
   }
-  for (Order& order : request.orders) book_.put_back(std::move(order));
-}
-
-void Fetcher::account_time(std::uint64_t now_ns) {
-  const std::uint64_t passed = now_ns - accounted_until_ns_;
-  accounted_until_ns_ = now_ns;
-  if (!requests_.empty()) {
-    busy_ns_.fetch_add(passed, std::memory_order_relaxed);
-  } else if (book_.empty()) {
-    idle_ns_.fetch_add(passed, std::memory_order_relaxed);
+  for (Order& order : request.orders) {
+    const std::uint64_t record = order.record;
+    book_.put_back(std::move(order));
+    release(record);
   }
-}
-
-std::uint64_t Fetcher::next_deadline(std::uint64_t now_ns) const {
-  const std::uint64_t deadline = now_ns + kPollNs;
-  return pause_until_ns_ > now_ns ? std::min(deadline, pause_until_ns_) : deadline;
-}
-
-FetchCounters Fetcher::counters() const {
-  return {.records = records_.load(std::memory_order_relaxed),
-          .bytes = bytes_.load(std::memory_order_relaxed),
-          .busy_ns = busy_ns_.load(std::memory_order_relaxed),
-          .idle_ns = idle_ns_.load(std::memory_order_relaxed),
-          .waiting = waiting_.load(std::memory_order_relaxed)};
 }
 
 }  // namespace echoline::engine

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "config/pipeline.h"
 #include "engine/fingerprint.h"
+#include "engine/open_cache.h"
 
 namespace echoline::engine {
 namespace {
@@ -215,18 +216,13 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
       index, BadRecords::Policy{.replace = stream.bad_records().policy() != "fail",
                                 .limit = stream.bad_records().limit(),
                                 .seed = stream.seed()});
-  if (const v1::Cache* cache = config::cache_step(stream)) {
-    const std::uint64_t bytes =
-        std::min<std::uint64_t>(cache->memory(), index.record_bytes_total());
-    ECHOLINE_ASSIGN(opened.cache, budget.reserve(bytes, "the cache of stream " + name));
-    core->cache = std::make_unique<cache::MemoryCache>(cache->memory(), index.record_bytes_total());
-  }
+  ECHOLINE_ASSIGN(opened.cache, open_cache(stream, decoded_bytes, budget, *core));
   core->read_ahead_bytes = read_ahead_bytes(read, index);
   core->ring_spec = ring_spec(stream, *core);
   set_window_bytes(*core, decoded_bytes);
   const plan::PlanSpec& plan = core->plan->spec();
   core->fetcher = std::make_unique<Fetcher>(
-      std::move(source), index, core->cache.get(),
+      std::move(source), index, Fetcher::Caches{core->cache.get(), core->samples.get()},
       Fetcher::Options{.wait_on_error = read.on_error() != "fail",
                        .reach = std::max(plan.shuffle_window, plan.echo_window)},
       std::move(fail));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cache/level_stats.h"
 #include "decode/sample.h"
 #include "source/source.h"
 
@@ -62,8 +63,8 @@ struct StreamStats {
   std::uint64_t slots_free = 0, slots_filling = 0, slots_published = 0;
   std::map<std::string, std::uint64_t> memory_bytes;  // by use: ring, window, read_ahead, cache
   source::Counters source;
-  std::string source_scheme;  // file, s3
-  std::uint64_t cache_hits = 0, cache_misses = 0;
+  std::string source_scheme;              // file, s3
+  std::vector<cache::LevelStats> caches;  // by level, of those there are
 };
 
 struct EngineStats {

@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "batch/preparer.h"
-#include "cache/memory_cache.h"
+#include "batch/sample_cache.h"
+#include "cache/levels.h"
 #include "engine/bad_records.h"
 #include "engine/fetcher.h"
 #include "engine/worker_pool.h"
@@ -53,7 +54,8 @@ struct StreamCore {
   std::unique_ptr<plan::Plan> plan;
   std::unique_ptr<batch::Preparer> preparer;
   std::unique_ptr<BadRecords> bad_records;
-  std::unique_ptr<cache::MemoryCache> cache;  // null without a cache step
+  std::unique_ptr<cache::Levels> cache;         // null without a cache step after read
+  std::unique_ptr<batch::SampleCache> samples;  // null without a cache step after decode
   std::unique_ptr<Fetcher> fetcher;
   WorkerPool* pool = nullptr;
   std::vector<WorkerSeat> seats;  // by worker

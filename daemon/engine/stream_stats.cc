@@ -6,6 +6,7 @@
 
 #include "config/pipeline.h"
 #include "engine/fingerprint.h"
+#include "engine/open_cache.h"
 #include "engine/stream.h"
 
 namespace echoline::engine {
@@ -40,10 +41,8 @@ void add_counters(const StreamCore& core, StreamStats& stats) {
   stats.memory_bytes["window"] = counters.window_bytes.load();
   stats.memory_bytes["encoded"] = counters.encoded_bytes.load();
   stats.source = core.fetcher->source_counters();
-  if (core.cache == nullptr) return;
-  stats.memory_bytes["cache"] = core.cache->bytes();
-  stats.cache_hits = core.cache->hits();
-  stats.cache_misses = core.cache->misses();
+  stats.memory_bytes["cache"] = cache_memory_bytes(core);
+  stats.caches = cache_stats(core);
 }
 
 }  // namespace

@@ -22,10 +22,26 @@ struct MetricInfo {
 };
 
 inline constexpr auto kMetrics = std::to_array<MetricInfo>({
-    {"echoline_build_info", "version", "Always 1; the label names the version."},
+    {"echoline_build_info", "version",
+     "Always 1; the label names the version."},
     {"echoline_batches_total", "stream", "Batches published."},
+    {"echoline_cache_bytes", "stream,level",
+     "Bytes that a cache level (memory, disk) holds."},
+    {"echoline_cache_failures_total", "stream,level,reason",
+     "What a cache level could not do, by reason: corrupt (a value failed its check and counts as "
+     "a "
+     "miss), full (no room for a value), dropped (the disk is slower than the values come), error "
+     "(a "
+     "read, a write or a server failed). Training goes on."},
+    {"echoline_cache_hit_bytes_total", "stream,level",
+     "Bytes that a cache level (memory, disk, fleet) has delivered."},
     {"echoline_cache_requests_total", "stream,level,outcome",
-     "Records looked up in a cache level (memory), by outcome: hit or miss."},
+     "Records looked up in a cache level (memory, disk, fleet), by outcome: hit or miss. A level "
+     "is "
+     "asked when those before it missed."},
+    {"echoline_cache_saved_seconds_total", "stream,level",
+     "Time that the store would have taken for a level's hits, at the rate it has shown, less the "
+     "time of the hits themselves."},
     {"echoline_consumer_batches_total", "stream,consumer",
      "Batches released by a trainer; consumer is job/rank."},
     {"echoline_consumer_wait_seconds_total", "stream,consumer,cause",

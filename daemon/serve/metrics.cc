@@ -157,9 +157,23 @@ void add_storage(const engine::StreamStats& stream, Families& families) {
     families.add("echoline_source_wait_seconds_total", {name, scheme, source::kWaitReasonNames[i]},
                  to_seconds(stream.source.wait_ns[i]));
   }
-  constexpr std::string_view kCache = "echoline_cache_requests_total";
-  families.add(kCache, {name, "memory", "hit"}, stream.cache_hits);
-  families.add(kCache, {name, "memory", "miss"}, stream.cache_misses);
+}
+
+void add_caches(const engine::StreamStats& stream, Families& families) {
+  constexpr std::string_view kRequests = "echoline_cache_requests_total";
+  const std::string& name = stream.name;
+  for (const cache::LevelStats& one : stream.caches) {
+    families.add(kRequests, {name, one.level, "hit"}, one.hits);
+    families.add(kRequests, {name, one.level, "miss"}, one.misses);
+    families.add("echoline_cache_hit_bytes_total", {name, one.level}, one.hit_bytes);
+    families.add("echoline_cache_saved_seconds_total", {name, one.level}, to_seconds(one.saved_ns));
+    if (one.level != "fleet") {
+      families.add("echoline_cache_bytes", {name, one.level}, one.held_bytes);
+    }
+    for (const auto& [reason, count] : one.failures) {
+      families.add("echoline_cache_failures_total", {name, one.level, reason}, count);
+    }
+  }
 }
 
 void add_samples(const engine::StreamStats& stream, Families& families) {
@@ -191,6 +205,7 @@ void add_stream(const engine::StreamStats& stream, Families& families) {
   add_stages(stream, families);
   add_consumers(stream, families);
   add_storage(stream, families);
+  add_caches(stream, families);
 }
 
 void add_memory(const engine::EngineStats& stats, Families& families) {

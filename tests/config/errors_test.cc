@@ -173,9 +173,20 @@ const std::vector<Mistake> kMistakes = {
      "streams:\n  a:\n    lanes: 3\n    pipeline:\n      - read: {url: x}\n" +
          std::string(kDecode) + "      - batch: {size: 8}\n",
      "t.yaml:3:12: key 'lanes': 3 does not divide the batch size 8"},
-    {"later_cache_key",
-     with_steps("      - cache: {memory: 1GiB, disk: {path: /nvme, size: 200GiB}}\n"),
-     "t.yaml:5:31: key 'disk': not supported yet; allowed: memory"},
+    {"cache_without_a_level",
+     "streams:\n  a:\n    pipeline:\n      - read: {url: x}\n      - cache: {}\n" +
+         std::string(kDecode) + "      - batch: {size: 8}\n",
+     "t.yaml:5:9: key 'memory': missing; a cache needs 'memory', 'disk' or 'fleet'"},
+    {"cache_with_a_wrong_server",
+     "streams:\n  a:\n    pipeline:\n      - read: {url: x}\n      - cache: {fleet: [there]}\n" +
+         std::string(kDecode) + "      - batch: {size: 8}\n",
+     "t.yaml:5:24: key 'fleet': 'there' is no address; allowed: host:port"},
+    {"cache_of_samples_on_disk",
+     "streams:\n  a:\n    pipeline:\n      - read: {url: x}\n" + std::string(kDecode) +
+         "      - cache: {memory: 1MB, disk: {path: /d, size: 1GiB}}\n      - batch: {size: 8}\n",
+     "t.yaml:6:30: key 'disk': keeps encoded records; put this cache directly after 'read', or "
+     "keep "
+     "decoded samples in 'memory' alone"},
     {"later_publish_key", with_steps(kDecode) + "      - publish: {slots: 4, when_slow: split}\n",
      "t.yaml:7:29: key 'when_slow': not supported yet; allowed: slots, jobs, sealed"},
     {"unknown_scheme",

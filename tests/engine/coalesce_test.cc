@@ -38,6 +38,38 @@ TEST(OrderBook, PutsNeighboursIntoOneRequest) {
   EXPECT_TRUE(book.empty());
 }
 
+TEST(OrderBook, ReadsHardlyAnythingAgainThatACacheHas) {
+  constexpr std::uint64_t kBytes = 4000;
+  OrderBook book(1 << 20, true);
+  std::mt19937 random(3);
+  std::uint64_t wanted = 0;
+  for (std::uint64_t record = 0; record < 5000; ++record) {
+    if (random() % 100 < 35) continue;  // cached
+    book.add(order(record, 0, record * kBytes, kBytes));
+    wanted += kBytes;
+  }
+  std::uint64_t read = 0;
+  while (!book.empty()) {
+    const std::vector<Order> run = book.take();
+    read += run.back().extent.offset + kBytes - run.front().extent.offset;
+  }
+  EXPECT_LE(static_cast<double>(read), 1.02 * static_cast<double>(wanted));
+}
+
+TEST(OrderBook, CutsARunWhereWhatWasTakenOutLeftAGap) {
+  OrderBook book(1 << 20, true);
+  for (std::uint64_t record = 0; record < 10; ++record) {
+    book.add(order(record, 0, record * 4000, 4000));
+  }
+  std::vector<Order> run = book.take();
+  ASSERT_EQ(run.size(), 10U);
+  run.erase(run.begin() + 4);
+  const std::vector<std::vector<Order>> runs = book.cut(std::move(run));
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_EQ(records(runs[0]), (std::vector<std::uint64_t>{0, 1, 2, 3}));
+  EXPECT_EQ(records(runs[1]), (std::vector<std::uint64_t>{5, 6, 7, 8, 9}));
+}
+
 TEST(OrderBook, LeavesWideGapsUnread) {
   OrderBook book(0);
   book.add(order(0, 0, 0, 1000));

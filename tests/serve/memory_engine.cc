@@ -114,7 +114,7 @@ engine::StreamStats MemoryEngine::full_stats(const std::string& name) {
   stats.source.wait_ns[1] = 2'500'000'000;
   stats.source.latencies.counts = {0, 4, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
   stats.source.latencies.sum_ns = 70'500'000'000;
-  stats.cache_hits = 3;
+  stats.caches = {{.level = "memory", .hits = 3, .failures = {{"full", 1}}}};
   return stats;
 }
 

@@ -1,0 +1,15 @@
+#include "cache/disk_format.h"
+
+#include <xxhash.h>
+
+namespace echoline::cache {
+
+std::uint64_t check_of(const DiskHeader& header) {
+  return XXH3_64bits(&header, offsetof(DiskHeader, check));
+}
+
+std::uint64_t check_of(const DiskEntry& entry, std::uint64_t generation) {
+  return XXH3_64bits_withSeed(&entry, offsetof(DiskEntry, check), generation);
+}
+
+}  // namespace echoline::cache

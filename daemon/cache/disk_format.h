@@ -1,0 +1,51 @@
+// The bytes of a disk cache's log: a header, then one entry for each value, appended only.
+// docs/caching.md tells how they are written and recovered.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "cache/record_key.h"
+
+namespace echoline::cache {
+
+inline constexpr std::uint64_t kDiskMagic = 0x3130454843414345;  // "ECACHE01"
+
+// At the start of the log. `used_bytes` changes in place; the check covers what does not.
+struct DiskHeader {
+  std::uint64_t magic = kDiskMagic;
+  std::uint64_t generation = 0;  // random: another one means that everything was thrown away
+  std::uint64_t check = 0;       // of magic and generation
+  std::uint64_t used_bytes = 0;  // of log and data, counted before they are written
+  std::uint64_t reserved[4] = {};
+};
+
+// One value. Of two with one place the later counts.
+struct DiskEntry {
+  Place place;
+  std::uint64_t version = 0;
+  std::uint64_t offset = 0;  // in the data file
+  std::uint64_t bytes = 0;
+  std::uint64_t checksum = 0;  // of key and value
+  std::uint64_t reserved = 0;
+  std::uint64_t check = 0;  // of all before it, with the generation
+
+  std::uint64_t end() const { return offset + bytes; }
+};
+
+inline constexpr std::uint64_t kHeaderBytes = sizeof(DiskHeader);
+inline constexpr std::uint64_t kEntryBytes = sizeof(DiskEntry);
+static_assert(kHeaderBytes == 64 && std::has_unique_object_representations_v<DiskHeader>);
+static_assert(kEntryBytes == 64 && std::has_unique_object_representations_v<DiskEntry>);
+
+std::uint64_t check_of(const DiskHeader& header);
+std::uint64_t check_of(const DiskEntry& entry, std::uint64_t generation);
+inline bool valid(const DiskHeader& header) {
+  return header.magic == kDiskMagic && header.check == check_of(header);
+}
+inline bool valid(const DiskEntry& entry, std::uint64_t generation) {
+  return entry.check == check_of(entry, generation);
+}
+
+}  // namespace echoline::cache

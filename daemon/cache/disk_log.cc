@@ -1,0 +1,147 @@
+#include "cache/disk_log.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cache/disk_file.h"
+#include "cache/random_word.h"
+
+namespace echoline::cache {
+namespace {
+
+constexpr std::size_t kEntriesAtOnce = 16384;
+
+}  // namespace
+
+Result<DiskLog> DiskLog::open(const std::string& path) {
+  DiskLog log(path);
+  ECHOLINE_ASSIGN(log.file_, open_file(path));
+  return log;
+}
+
+bool DiskLog::refresh() {
+  DiskHeader header;
+  if (!read_at(file_.get(), 0, bytes_of(header)) || !valid(header)) {
+    if (!begin_anew()) return false;
+    header = header_;
+  }
+  if (header.generation != header_.generation) forget_all();
+  header_ = header;
+  return read_tail();
+}
+
+bool DiskLog::grown() const {
+  struct stat about {};
+  return ::fstat(file_.get(), &about) == 0 &&
+         static_cast<std::uint64_t>(about.st_size) != position_;
+}
+
+bool DiskLog::begin_anew() {
+  DiskHeader header;
+  header.generation = random_word();
+  header.used_bytes = kHeaderBytes;
+  header.check = check_of(header);
+  if (::ftruncate(file_.get(), 0) != 0) return false;
+  if (!write_at(file_.get(), 0, bytes_of(std::as_const(header)))) return false;
+  forget_all();
+  header_ = header;
+  return true;
+}
+
+void DiskLog::forget_all() {
+  values_.clear();
+  position_ = kHeaderBytes;
+  live_bytes_ = 0;
+  data_end_ = 0;
+}
+
+bool DiskLog::read_tail() {
+  struct stat about {};
+  if (::fstat(file_.get(), &about) != 0) return false;
+  const auto size = static_cast<std::uint64_t>(about.st_size);
+  if (values_.empty()) values_.reserve((size - std::min(size, position_)) / kEntryBytes);
+  std::vector<DiskEntry> entries;
+  while (size - position_ >= kEntryBytes && size >= position_) {
+    entries.resize(std::min<std::uint64_t>(kEntriesAtOnce, (size - position_) / kEntryBytes));
+    if (!read_at(file_.get(), position_, std::as_writable_bytes(std::span(entries)))) return false;
+    for (const DiskEntry& entry : entries) {
+      if (!valid(entry, header_.generation)) return cut_off();
+      take(entry);
+      position_ += kEntryBytes;
+    }
+  }
+  return size == position_ || cut_off();
+}
+
+bool DiskLog::cut_off() { return ::ftruncate(file_.get(), static_cast<off_t>(position_)) == 0; }
+
+void DiskLog::take(const DiskEntry& entry) {
+  const auto [found, added] = values_.try_emplace(entry.place);
+  if (!added) live_bytes_ -= found->second.bytes;
+  found->second = {entry.version, entry.offset, entry.bytes, entry.checksum};
+  live_bytes_ += entry.bytes;
+  data_end_ = std::max(data_end_, entry.end());
+}
+
+bool DiskLog::append(std::span<DiskEntry> entries) {
+  for (DiskEntry& entry : entries) entry.check = check_of(entry, header_.generation);
+  if (!write_at(file_.get(), position_, std::as_bytes(entries))) {
+    cut_off();
+    return false;
+  }
+  for (const DiskEntry& entry : entries) take(entry);
+  position_ += entries.size_bytes();
+  return true;
+}
+
+bool DiskLog::set_used_bytes(std::uint64_t bytes) {
+  if (!write_at(file_.get(), offsetof(DiskHeader, used_bytes), bytes_of(std::as_const(bytes)))) {
+    return false;
+  }
+  header_.used_bytes = bytes;
+  return true;
+}
+
+const DiskValue* DiskLog::find(const Place& place) const {
+  const auto found = values_.find(place);
+  return found == values_.end() ? nullptr : &found->second;
+}
+
+std::optional<DiskValue> DiskLog::erase(const Place& place, std::uint64_t checksum) {
+  const auto found = values_.find(place);
+  if (found == values_.end() || found->second.checksum != checksum) return std::nullopt;
+  const DiskValue value = found->second;
+  live_bytes_ -= value.bytes;
+  values_.erase(found);
+  return value;
+}
+
+bool DiskLog::rewrite(const std::function<bool(const Place&)>& keep,
+                      std::vector<DiskValue>& dropped) {
+  const std::string path = path_ + ".new";
+  ::unlink(path.c_str());
+  Result<DiskLog> opened = open(path);
+  if (!opened.ok() || !opened->begin_anew()) return false;
+  DiskLog& next = *opened;
+  std::vector<DiskEntry> kept;
+  for (const auto& [place, value] : values_) {
+    if (!keep(place)) {
+      dropped.push_back(value);
+      continue;
+    }
+    kept.push_back({.place = place,
+                    .version = value.version,
+                    .offset = value.offset,
+                    .bytes = value.bytes,
+                    .checksum = value.checksum});
+  }
+  if (!next.append(kept) || ::rename(path.c_str(), path_.c_str()) != 0) return false;
+  next.path_ = path_;
+  *this = std::move(next);
+  return true;
+}
+
+}  // namespace echoline::cache

@@ -1,0 +1,200 @@
+#include "cache/fleet_cache.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cache/fleet_address.h"
+#include "cache/fleet_format.h"
+#include "cache/random_word.h"
+
+namespace echoline::cache {
+namespace {
+
+// Of what a server may use, the share that records get: the rest is keys, heads and the rounding up
+// to its item sizes.
+constexpr double kUsableShare = 0.85;
+constexpr std::uint32_t kDoublingsMax = 4;
+
+}  // namespace
+
+// A lane that goes back when its user is done.
+class FleetCache::Borrowed {
+ public:
+  explicit Borrowed(FleetCache& cache) : cache_(cache), lane_(cache.take_lane()) {}
+  ~Borrowed() {
+    std::lock_guard lock(cache_.mutex_);
+    cache_.lanes_.push_back(std::move(lane_));
+  }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+  FleetLane& operator*() { return *lane_; }
+
+ private:
+  FleetCache& cache_;
+  std::unique_ptr<FleetLane> lane_;
+};
+
+FleetCache::FleetCache(Options options, std::vector<FleetServer> servers)
+    : options_(std::move(options)),
+      servers_(std::move(servers)),
+      health_(servers_.size()),
+      name_(random_word()) {}
+
+Result<std::unique_ptr<FleetCache>> FleetCache::open(Options options) {
+  std::vector<FleetServer> servers;
+  for (const std::string& text : options.servers) {
+    ECHOLINE_ASSIGN(FleetServer server, parse_fleet_server(text));
+    servers.push_back(std::move(server));
+  }
+  return std::unique_ptr<FleetCache>(new FleetCache(std::move(options), std::move(servers)));
+}
+
+std::unique_ptr<FleetLane> FleetCache::take_lane() {
+  {
+    std::lock_guard lock(mutex_);
+    if (!lanes_.empty()) {
+      std::unique_ptr<FleetLane> lane = std::move(lanes_.back());
+      lanes_.pop_back();
+      return lane;
+    }
+  }
+  return std::make_unique<FleetLane>(servers_, options_.timeout_ms);
+}
+
+bool FleetCache::usable(std::size_t server) const {
+  return monotonic_ns() >= health_[server].down_until_ns.load(std::memory_order_relaxed);
+}
+
+bool FleetCache::check(FleetLane& lane, std::size_t server, FleetLane::Outcome outcome) {
+  Health& health = health_[server];
+  if (outcome != FleetLane::Outcome::kFailed) {
+    health.strikes.store(0, std::memory_order_relaxed);
+    return outcome == FleetLane::Outcome::kDone;
+  }
+  failures_.error.fetch_add(1, std::memory_order_relaxed);
+  lane.hang_up(server);
+  // Threads that fail together are one strike.
+  if (!usable(server)) return false;
+  const std::uint32_t strikes = health.strikes.fetch_add(1, std::memory_order_relaxed);
+  health.down_until_ns.store(monotonic_ns() +
+                             (options_.retry_ns << std::min(strikes, kDoublingsMax)));
+  if (strikes == 0) {
+    log_warning("cache",
+                "memcached server {}:{} does not answer; what it keeps is a miss meanwhile",
+                servers_[server].host, servers_[server].port);
+  }
+  return false;
+}
+
+std::uint64_t FleetCache::capacity_bytes() {
+  Borrowed lane(*this);
+  std::uint64_t sum = 0;
+  std::uint64_t answers = 0;
+  for (std::size_t server = 0; server < servers_.size(); ++server) {
+    const auto limit = (*lane).limit_bytes(server);
+    check(*lane, server, limit ? FleetLane::Outcome::kDone : FleetLane::Outcome::kFailed);
+    sum += limit.value_or(0);
+    answers += limit ? 1 : 0;
+  }
+  if (answers == 0) return 0;
+  const double mean = static_cast<double>(sum) / static_cast<double>(answers);
+  return static_cast<std::uint64_t>(mean * static_cast<double>(servers_.size()) * kUsableShare);
+}
+
+// `keys` by server.
+void FleetCache::ask_all(FleetLane& lane, const std::vector<std::vector<std::string>>& keys,
+                         const FleetLane::ItemFunction& take) {
+  std::vector<std::size_t> asked;
+  for (std::size_t server = 0; server < keys.size(); ++server) {
+    if (keys[server].empty() || !usable(server)) continue;
+    if (check(lane, server, lane.ask(server, keys[server]))) asked.push_back(server);
+  }
+  for (const std::size_t server : asked) check(lane, server, lane.fetch(server, take));
+}
+
+void FleetCache::get(std::span<FleetQuery> queries) {
+  Borrowed lane(*this);
+  struct Part {
+    std::size_t query;
+    std::uint32_t part;
+  };
+  std::unordered_map<std::string, Part> wanted;
+  std::vector<std::vector<std::string>> keys(servers_.size());
+  std::vector<std::uint32_t> missing(queries.size());
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    missing[i] = fleet_parts(queries[i].destination.size());
+    for (std::uint32_t part = 0; part < missing[i]; ++part) {
+      std::string item = fleet_item(queries[i].key, part);
+      if (!wanted.emplace(item, Part{i, part}).second) continue;
+      keys[(*lane).server_of(item)].push_back(std::move(item));
+    }
+  }
+  ask_all(*lane, keys, [&](std::string_view key, std::span<const std::byte> item) {
+    const auto found = wanted.find(std::string(key));
+    if (found == wanted.end()) return;
+    const auto [query, part] = found->second;
+    const FleetVerdict verdict =
+        take_fleet_part(queries[query].key, part, item, queries[query].destination);
+    if (verdict == FleetVerdict::kCorrupt) failures_.corrupt.fetch_add(1);
+    if (verdict == FleetVerdict::kGood) --missing[query];
+    wanted.erase(found);  // a second answer for it counts no part twice
+  });
+  for (std::size_t i = 0; i < queries.size(); ++i) queries[i].hit = missing[i] == 0;
+}
+
+void FleetCache::claim(std::span<FleetQuery*> queries) {
+  Borrowed lane(*this);
+  const std::string word = fmt::format("{:016x}.{}", name_, claims_.fetch_add(1));
+  std::unordered_map<std::string, FleetQuery*> wanted;
+  std::vector<std::vector<std::string>> keys(servers_.size());
+  for (FleetQuery* query : queries) {
+    query->claimed = true;  // unless another holds it
+    std::string key = fleet_claim(query->key);
+    // Where the value itself goes: where that cannot be, nobody waits for it.
+    const std::size_t server = (*lane).server_of(fleet_item(query->key, 0));
+    if (!usable(server)) continue;
+    if (!check(*lane, server, (*lane).add_unanswered(server, key, word, kClaimSeconds))) continue;
+    wanted.emplace(key, query);
+    keys[server].push_back(std::move(key));
+  }
+  ask_all(*lane, keys, [&](std::string_view key, std::span<const std::byte> holder) {
+    const auto found = wanted.find(std::string(key));
+    if (found == wanted.end()) return;
+    found->second->claimed =
+        holder.size() == word.size() && std::memcmp(holder.data(), word.data(), word.size()) == 0;
+  });
+}
+
+bool FleetCache::put(const RecordKey& key, std::span<const std::byte> value) {
+  Borrowed lane(*this);
+  if (put_parts(*lane, key, value)) return true;
+  const std::size_t server = (*lane).server_of(fleet_item(key, 0));
+  if (usable(server)) check(*lane, server, (*lane).remove(server, fleet_claim(key)));
+  return false;
+}
+
+bool FleetCache::put_parts(FleetLane& lane, const RecordKey& key,
+                           std::span<const std::byte> value) {
+  std::vector<std::byte> item;
+  for (std::uint32_t part = 0; part < fleet_parts(value.size()); ++part) {
+    const std::string name = fleet_item(key, part);
+    const std::size_t server = lane.server_of(name);
+    if (!usable(server)) return false;
+    const std::span<const std::byte> bytes = fleet_part(value, part);
+    const FleetHead head = fleet_head(key, value.size(), part, bytes);
+    item.resize(sizeof head + bytes.size());
+    std::memcpy(item.data(), &head, sizeof head);
+    std::copy(bytes.begin(), bytes.end(), item.begin() + sizeof head);
+    const FleetLane::Outcome outcome = lane.set(server, name, item, kValueSeconds);
+    if (outcome == FleetLane::Outcome::kRefused) failures_.full.fetch_add(1);
+    if (!check(lane, server, outcome)) return false;
+  }
+  return true;
+}
+
+}  // namespace echoline::cache

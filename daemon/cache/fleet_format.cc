@@ -1,0 +1,48 @@
+#include "cache/fleet_format.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace echoline::cache {
+
+std::string fleet_item(const RecordKey& key, std::uint32_t part) {
+  return fmt::format("el1:{:016x}{:016x}.{}", key.place.high, key.place.low, part);
+}
+
+std::string fleet_claim(const RecordKey& key) {
+  return fmt::format("el1c:{:016x}{:016x}.{:016x}", key.place.high, key.place.low, key.version);
+}
+
+FleetHead fleet_head(const RecordKey& key, std::uint64_t value_bytes, std::uint32_t part,
+                     std::span<const std::byte> part_bytes) {
+  FleetHead head;
+  head.part = part;
+  head.version = key.version;
+  head.bytes = value_bytes;
+  RecordKey of_part = key;
+  of_part.place.low += part;
+  head.checksum = checksum(of_part, part_bytes);
+  return head;
+}
+
+FleetVerdict take_fleet_part(const RecordKey& key, std::uint32_t part,
+                             std::span<const std::byte> item, std::span<std::byte> destination) {
+  FleetHead head;
+  if (item.size() < sizeof head) return FleetVerdict::kCorrupt;
+  std::memcpy(&head, item.data(), sizeof head);
+  if (head.magic != kFleetMagic) return FleetVerdict::kCorrupt;
+  if (head.version != key.version || head.bytes != destination.size()) {
+    return FleetVerdict::kOtherVersion;
+  }
+  const std::span<const std::byte> bytes = item.subspan(sizeof head);
+  const std::span<std::byte> place = fleet_part(destination, part);
+  if (bytes.size() != place.size()) return FleetVerdict::kCorrupt;
+  std::copy(bytes.begin(), bytes.end(), place.begin());
+  const FleetHead expected = fleet_head(key, destination.size(), part, place);
+  return std::memcmp(&expected, &head, sizeof head) == 0 ? FleetVerdict::kGood
+                                                         : FleetVerdict::kCorrupt;
+}
+
+}  // namespace echoline::cache

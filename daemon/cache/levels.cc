@@ -1,0 +1,190 @@
+#include "cache/levels.h"
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+#include "base/log.h"
+
+namespace echoline::cache {
+namespace {
+
+// So much of `capacity` is left for the records' own bytes when each costs `overhead` more.
+std::uint64_t net(std::uint64_t capacity, std::uint64_t overhead, const DataSetSize& data) {
+  const double gross = static_cast<double>(data.bytes) +
+                       static_cast<double>(data.records) * static_cast<double>(overhead);
+  if (static_cast<double>(capacity) >= gross) return data.bytes;
+  return static_cast<std::uint64_t>(static_cast<double>(capacity) *
+                                    static_cast<double>(data.bytes) / gross);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Levels>> Levels::open(Options options) {
+  std::unique_ptr<Levels> levels(new Levels(std::move(options)));
+  const Options& own = levels->options_;
+  Capacities capacities;
+  capacities.memory = own.memory_bytes;
+  if (own.memory_bytes > 0) levels->memory_ = std::make_unique<MemoryCache>(own.memory_bytes);
+  if (own.disk_bytes > 0) {
+    // The header of the log is a part of the cap, too.
+    const std::uint64_t cap = own.disk_bytes - std::min(own.disk_bytes, kHeaderBytes);
+    capacities.disk = net(cap, kEntryBytes, own.data);
+    ECHOLINE_TRY(levels->open_disk());
+  }
+  if (!own.fleet.empty()) {
+    ECHOLINE_ASSIGN(levels->fleet_, FleetCache::open({.servers = own.fleet}));
+    const std::uint64_t capacity = levels->fleet_->capacity_bytes();
+    // Servers that are not there yet are taken to be large enough.
+    capacities.fleet = capacity == 0 ? own.data.bytes : net(capacity, 128, own.data);
+  }
+  levels->admission_ = std::make_unique<Admission>(own.data, capacities);
+  return levels;
+}
+
+Status Levels::open_disk() {
+  // Made only where it is asked for, and gone when the disk is open.
+  const auto places = std::make_shared<std::unordered_set<Place, PlaceHash>>();
+  const auto is_current = [this, places](const Place& place) {
+    if (places->empty()) {
+      for (std::uint64_t record = 0; record < options_.data.records; ++record) {
+        places->insert(options_.key_of(record).place);
+      }
+    }
+    return places->contains(place);
+  };
+  Result<std::unique_ptr<DiskCache>> disk =
+      DiskCache::open({.path = options_.disk_path,
+                       .cap_bytes = options_.disk_bytes,
+                       .set = options_.disk_set,
+                       .wanted_bytes = std::min(options_.disk_bytes, options_.data.bytes),
+                       .pending_bytes_max = options_.pending_bytes_max,
+                       .is_current = is_current});
+  places->clear();
+  if (disk.ok()) {
+    disk_ = std::move(disk).value();
+    return {};
+  }
+  const Code code = disk.status().code();
+  if (code != Code::kResourceExhausted && code != Code::kUnavailable) {
+    return disk.status().with_context("cache.disk");
+  }
+  log_warning("cache", "going on without a disk cache: {}", disk.status().message());
+  return {};
+}
+
+bool Levels::keeps(std::uint64_t record) const {
+  return (memory_ != nullptr && admission_->in_memory(record)) ||
+         (disk_ != nullptr && admission_->on_disk(record));
+}
+
+std::shared_ptr<const Buffer> Levels::find_in_memory(std::uint64_t record) const {
+  return memory_ == nullptr ? nullptr : memory_->find(record);
+}
+
+bool Levels::holds_on_disk(std::uint64_t record, std::uint64_t bytes) const {
+  return disk_ != nullptr && disk_->holds(options_.key_of(record), bytes);
+}
+
+bool Levels::read_from_disk(std::uint64_t record, std::span<std::byte> destination) {
+  return disk_->read(options_.key_of(record), destination) == DiskCache::Read::kHit;
+}
+
+bool Levels::belongs_to_fleet(std::uint64_t record) const {
+  return fleet_ != nullptr && admission_->in_fleet(record);
+}
+
+FleetQuery Levels::fleet_query(std::uint64_t record, std::span<std::byte> destination) const {
+  return {.key = options_.key_of(record), .destination = destination};
+}
+
+std::shared_ptr<const Buffer> Levels::keep(std::uint64_t record, std::span<const std::byte> bytes,
+                                           std::optional<Level> from) {
+  const bool to_memory = memory_ != nullptr && admission_->in_memory(record);
+  const bool to_disk = disk_ != nullptr && from != Level::kDisk && admission_->on_disk(record);
+  const bool to_fleet = !from.has_value() && belongs_to_fleet(record);
+  if (!to_memory && !to_disk && !to_fleet) return nullptr;
+  const auto copy = std::make_shared<Buffer>(bytes.size());
+  std::copy(bytes.begin(), bytes.end(), copy->data());
+  if (to_memory) memory_->offer(record, copy);
+  if (to_disk) disk_->offer(options_.key_of(record), copy);
+  return to_fleet ? copy : nullptr;
+}
+
+void Levels::put_into_fleet(std::uint64_t record, std::span<const std::byte> bytes) {
+  fleet_->put(options_.key_of(record), bytes);
+}
+
+void Levels::work_on_disk() {
+  if (disk_ == nullptr) return;
+  if (disk_->has_pending()) {
+    disk_->flush();
+  } else {
+    disk_->refresh();
+  }
+}
+
+bool Levels::has(Level level) const {
+  switch (level) {
+    case Level::kMemory:
+      return memory_ != nullptr;
+    case Level::kDisk:
+      return disk_ != nullptr;
+    case Level::kFleet:
+      return fleet_ != nullptr;
+  }
+  return false;
+}
+
+void Levels::count_hit(Level level, std::uint64_t bytes, std::uint64_t spent_ns) {
+  for (std::size_t before = 0; before < static_cast<std::size_t>(level); ++before) {
+    counters_[before].misses.fetch_add(1, std::memory_order_relaxed);
+  }
+  LevelCounters& own = counters(level);
+  own.hits.fetch_add(1, std::memory_order_relaxed);
+  own.hit_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  const auto store_ns =
+      static_cast<std::uint64_t>(static_cast<double>(bytes) * store_ns_per_byte_.load());
+  if (store_ns > spent_ns) {
+    own.saved_ns.fetch_add(store_ns - spent_ns, std::memory_order_relaxed);
+  }
+}
+
+void Levels::count_miss() {
+  for (LevelCounters& level : counters_) level.misses.fetch_add(1, std::memory_order_relaxed);
+}
+
+LevelStats Levels::stats_of(Level level) const {
+  const LevelCounters& own = counters_[static_cast<std::size_t>(level)];
+  LevelStats stats;
+  stats.level = kLevelNames[static_cast<std::size_t>(level)];
+  stats.hits = own.hits.load(std::memory_order_relaxed);
+  stats.misses = own.misses.load(std::memory_order_relaxed);
+  stats.hit_bytes = own.hit_bytes.load(std::memory_order_relaxed);
+  stats.saved_ns = own.saved_ns.load(std::memory_order_relaxed);
+  if (level == Level::kMemory) stats.held_bytes = memory_->bytes();
+  if (level == Level::kDisk) {
+    const DiskFailures& failures = disk_->failures();
+    stats.held_bytes = disk_->bytes();
+    stats.failures = {{"corrupt", failures.corrupt.load()},
+                      {"full", failures.full.load()},
+                      {"dropped", failures.dropped.load()},
+                      {"error", failures.error.load()}};
+  } else if (level == Level::kFleet) {
+    const FleetFailures& failures = fleet_->failures();
+    stats.failures = {{"corrupt", failures.corrupt.load()},
+                      {"full", failures.full.load()},
+                      {"error", failures.error.load()}};
+  }
+  return stats;
+}
+
+std::vector<LevelStats> Levels::stats() const {
+  std::vector<LevelStats> all;
+  for (const Level level : {Level::kMemory, Level::kDisk, Level::kFleet}) {
+    if (has(level)) all.push_back(stats_of(level));
+  }
+  return all;
+}
+
+}  // namespace echoline::cache

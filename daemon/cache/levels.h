@@ -1,0 +1,100 @@
+// The cache of one stream: its levels, which record goes to which, and what they are worth.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/status.h"
+#include "cache/admission.h"
+#include "cache/disk_cache.h"
+#include "cache/fleet_cache.h"
+#include "cache/level_stats.h"
+#include "cache/memory_cache.h"
+
+namespace echoline::cache {
+
+enum class Level : std::uint8_t { kMemory, kDisk, kFleet };
+inline constexpr std::array<const char*, 3> kLevelNames = {"memory", "disk", "fleet"};
+
+// Counters of one level. A record counts once: as a hit of the level that had it and a miss of
+// those before it, or as a miss of all.
+struct LevelCounters {
+  std::atomic<std::uint64_t> hits{0};
+  std::atomic<std::uint64_t> misses{0};
+  std::atomic<std::uint64_t> hit_bytes{0};
+  std::atomic<std::uint64_t> saved_ns{0};
+};
+
+// Any thread may call any of it; what blocks says so.
+class Levels {
+ public:
+  struct Options {
+    DataSetSize data;
+    std::uint64_t memory_bytes = 0;  // 0: no such level
+    std::string disk_path;
+    std::uint64_t disk_bytes = 0;
+    std::string disk_set;
+    std::vector<std::string> fleet;
+    std::uint64_t pending_bytes_max = 32 << 20;
+    std::function<RecordKey(std::uint64_t)> key_of;  // any thread; not asked for memory alone
+  };
+  // Blocks on disk and servers. A full disk and dead servers are no errors.
+  static Result<std::unique_ptr<Levels>> open(Options options);
+
+  bool has_disk() const { return disk_ != nullptr; }
+  bool has_fleet() const { return fleet_ != nullptr; }
+  // Whether one of the levels of this host keeps the record, once it has come.
+  bool keeps(std::uint64_t record) const;
+
+  std::shared_ptr<const Buffer> find_in_memory(std::uint64_t record) const;
+  bool holds_on_disk(std::uint64_t record, std::uint64_t bytes) const;
+  // Blocks.
+  bool read_from_disk(std::uint64_t record, std::span<std::byte> destination);
+  bool belongs_to_fleet(std::uint64_t record) const;
+  FleetQuery fleet_query(std::uint64_t record, std::span<std::byte> destination) const;
+  FleetCache& fleet() { return *fleet_; }
+
+  // The record has come from the given level, or from the store: hands a copy to the levels that
+  // keep it. Returns it where it is to be put into the fleet, by `put_into_fleet`.
+  std::shared_ptr<const Buffer> keep(std::uint64_t record, std::span<const std::byte> bytes,
+                                     std::optional<Level> from);
+  // Blocks.
+  void put_into_fleet(std::uint64_t record, std::span<const std::byte> bytes);
+  bool has_pending() const { return disk_ != nullptr && disk_->has_pending(); }
+  // Writes what is pending to the disk and looks what others wrote. Blocks.
+  void work_on_disk();
+
+  void count_hit(Level level, std::uint64_t bytes, std::uint64_t spent_ns);
+  void count_miss();  // of all levels
+  // What a byte from the store costs in time, as measured so far; 0 while unknown.
+  void set_store_cost(double ns_per_byte) { store_ns_per_byte_.store(ns_per_byte); }
+
+  std::uint64_t memory_bytes() const { return memory_ == nullptr ? 0 : memory_->bytes(); }
+  std::vector<LevelStats> stats() const;
+
+ private:
+  explicit Levels(Options options) : options_(std::move(options)) {}
+  Status open_disk();
+  bool has(Level level) const;
+  LevelCounters& counters(Level level) { return counters_[static_cast<std::size_t>(level)]; }
+  LevelStats stats_of(Level level) const;
+
+  const Options options_;
+  std::unique_ptr<Admission> admission_;
+  std::unique_ptr<MemoryCache> memory_;
+  std::unique_ptr<DiskCache> disk_;
+  std::unique_ptr<FleetCache> fleet_;
+  std::array<LevelCounters, 3> counters_;
+  std::atomic<double> store_ns_per_byte_{0};
+};
+
+}  // namespace echoline::cache

@@ -1,0 +1,86 @@
+// The threads that wait for disk and fleet, so that the fetcher's own, which polls the store, never
+// does.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/buffer.h"
+#include "cache/levels.h"
+#include "engine/coalesce.h"
+
+namespace echoline::engine {
+
+// What became of orders that were looked up.
+struct CacheAnswer {
+  bool of_fleet = false;
+  std::vector<Order> to_store;           // to be fetched by this daemon
+  std::vector<Order> waiting;            // another host fetches it: to be asked again
+  std::vector<Order> again;              // was not there after all
+  std::vector<std::uint64_t> delivered;  // records that were
+};
+
+// Any thread may call any of it. Work is bounded by the read-ahead, fills by kFillBytesMax.
+class CacheThreads {
+ public:
+  static constexpr std::uint64_t kFillBytesMax = 32 << 20;
+
+  // Both are called from these threads.
+  struct Hooks {
+    std::function<void(Order&, Buffer)> deliver;
+    std::function<void(CacheAnswer)> answer;
+  };
+  CacheThreads(cache::Levels& levels, Hooks hooks);
+  ~CacheThreads() { stop(); }
+  // What is still to be written to the disk is, for a second or two; other work is dropped.
+  void stop();
+
+  void read_disk(std::vector<Order> orders);
+  void ask_fleet(std::vector<Order> orders);
+  void fill_fleet(std::uint64_t record, std::shared_ptr<const Buffer> value);
+  // There is something to be written to the disk.
+  void wake_fills() { fill_work_.notify_one(); }
+  // While there is none, nothing more should be fetched for the fleet.
+  bool has_room_for_fills() const {
+    return fill_bytes_.load(std::memory_order_relaxed) < kFillBytesMax;
+  }
+
+ private:
+  struct Job {
+    bool of_fleet;
+    std::vector<Order> orders;
+  };
+  using Fill = std::pair<std::uint64_t, std::shared_ptr<const Buffer>>;
+
+  void push(Job job);
+  void run_lookups();
+  void run_fills();
+  void read_from_disk(std::vector<Order> orders);
+  void look_in_fleet(std::vector<Order> orders);
+  void sort_misses(std::vector<Order*>& missed, std::vector<cache::FleetQuery*>& queries,
+                   CacheAnswer& answer);
+  void deliver(Order& order, Buffer bytes, cache::Level level, std::uint64_t spent_ns);
+  bool fill_one();
+  void write_the_rest();
+
+  cache::Levels& levels_;
+  const Hooks hooks_;
+  std::mutex mutex_;
+  std::condition_variable work_;
+  std::condition_variable fill_work_;
+  std::deque<Job> jobs_;
+  std::deque<Fill> fills_;
+  std::atomic<std::uint64_t> fill_bytes_{0};
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace echoline::engine

@@ -1,0 +1,23 @@
+// Opens the cache that a stream's definition asks for, and tells about it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/status.h"
+#include "cache/level_stats.h"
+#include "echoline/v1/config.pb.h"
+#include "engine/memory_budget.h"
+#include "engine/stream_core.h"
+
+namespace echoline::engine {
+
+// Sets `core.cache` or `core.samples`, and the preparer's use of it; the reservation is of all the
+// memory it may take. `decoded_bytes`: of a record, in the mean.
+Result<MemoryBudget::Reservation> open_cache(const v1::Stream& stream, std::uint64_t decoded_bytes,
+                                             MemoryBudget& budget, StreamCore& core);
+
+std::uint64_t cache_memory_bytes(const StreamCore& core);
+std::vector<cache::LevelStats> cache_stats(const StreamCore& core);
+
+}  // namespace echoline::engine
