@@ -5,6 +5,7 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <xxhash.h>
 
+#include "base/scheme.h"
 #include "plan/plan.h"
 
 namespace echoline::engine {
@@ -38,10 +39,6 @@ v1::Stream essence(const v1::Stream& stream) {
   return kept;
 }
 
-bool is_local(const std::string& url) {
-  return url.find("://") == std::string::npos || url.starts_with("file:");
-}
-
 std::string object_line(const record::Shard& shard) {
   const source::ObjectInfo& object = shard.object;
   if (is_local(object.url)) {
@@ -54,10 +51,11 @@ std::string object_line(const record::Shard& shard) {
 
 }  // namespace
 
-Fingerprint fingerprint(const v1::Stream& stream, const record::Index& index) {
+Fingerprint fingerprint(const v1::Stream& stream, const record::DataSet& data_set) {
   std::string text = fmt::format("plan {}\n", plan::kPlanVersion);
   text += deterministic_bytes(essence(stream));
-  for (const record::Shard& shard : index.shards()) text += object_line(shard);
+  text += fmt::format("{}\n{}", data_set.format(), data_set.values_beside());
+  for (const record::Shard& shard : data_set.index().shards()) text += object_line(shard);
   XXH128_canonical_t canonical;
   XXH128_canonicalFromHash(&canonical, XXH3_128bits(text.data(), text.size()));
   Fingerprint result;

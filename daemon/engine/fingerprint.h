@@ -7,7 +7,7 @@
 
 #include "echoline/shm/ring_layout.h"
 #include "echoline/v1/config.pb.h"
-#include "record/index.h"
+#include "record/format.h"
 
 namespace echoline::engine {
 
@@ -17,7 +17,7 @@ using Fingerprint = std::array<std::uint8_t, shm::kFingerprintBytes>;
 // order or values, and the plan's version. Workers, slots, caches, throttles and endpoints are not
 // in it; nor are folder and times of local files, so that a copy on another host has the same
 // fingerprint.
-Fingerprint fingerprint(const v1::Stream& stream, const record::Index& index);
+Fingerprint fingerprint(const v1::Stream& stream, const record::DataSet& data_set);
 
 std::string to_hex(const Fingerprint& fingerprint);
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/scheme.h"
 #include "config/pipeline.h"
 #include "engine/fingerprint.h"
 #include "engine/open_cache.h"
@@ -124,7 +125,7 @@ ring::RingSpec ring_spec(const v1::Stream& stream, const StreamCore& core) {
   spec.plan_version = plan::kPlanVersion;
   spec.rows_per_epoch = core.plan->rows_per_epoch();
   spec.records_per_epoch = core.plan->record_count();
-  spec.fingerprint = fingerprint(stream, core.data_set->index());
+  spec.fingerprint = fingerprint(stream, *core.data_set);
   spec.factor = plan.factor;
   spec.echo_point = static_cast<std::uint32_t>(plan.echo_point);
   spec.seed = plan.seed;
@@ -175,11 +176,6 @@ Status check_window(const StreamCore& core) {
                 "give a number of records, or unpack the shards");
 }
 
-std::string scheme_of(const std::string& url) {
-  const std::size_t colon = url.find("://");
-  return colon == std::string::npos ? "file" : url.substr(0, colon);
-}
-
 }  // namespace
 
 Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stream,
@@ -192,7 +188,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
   core->name = name;
   core->seed = stream.seed();
   core->created_ns = monotonic_ns();
-  core->scheme = scheme_of(read.url(0));
+  core->scheme = to_string(scheme_of(read.url(0)).value_or(Scheme::kFile));
   core->pool = &pool;
   core->slots = config::publish_step(stream).slots();
   core->fail = fail;

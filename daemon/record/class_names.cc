@@ -36,6 +36,12 @@ bool is_numbered(const std::vector<std::string_view>& lines) {
 
 }  // namespace
 
+std::string ClassNames::text() const {
+  std::string text;
+  for (const std::string& name : names_) text.append(name).push_back('\n');
+  return text;
+}
+
 Status ClassNames::add(std::string_view name) {
   const auto id = static_cast<std::uint32_t>(names_.size());
   if (!ids_.emplace(name, id).second) {

@@ -26,6 +26,8 @@ class ClassNames {
   std::optional<std::uint32_t> id(std::string_view name) const;
   const std::string& name(std::uint32_t id) const { return names_[id]; }
   std::size_t size() const { return names_.size(); }
+  // One a line.
+  std::string text() const;
 
  private:
   Status add(std::string_view name);

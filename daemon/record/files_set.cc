@@ -27,6 +27,7 @@ class FilesDataSet final : public DataSet {
   const Index& index() const override { return index_; }
   std::string_view format() const override { return "files"; }
   Status cut(std::uint64_t record, std::span<const std::byte> bytes, Fields& fields) const override;
+  std::string values_beside() const override;
 
  private:
   const FileIndex index_;
@@ -53,6 +54,17 @@ Status FilesDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes,
     }
   }
   return {};
+}
+
+std::string FilesDataSet::values_beside() const {
+  std::string text = classes_.text();
+  for (std::size_t column = 0; column < table_.columns().size(); ++column) {
+    text.append(table_.columns()[column]).push_back('\n');
+    for (std::uint64_t row = 0; row < table_.rows(); ++row) {
+      text.append(table_.value(row, column)).push_back('\n');
+    }
+  }
+  return text;
 }
 
 // What is filled list by list.

@@ -24,6 +24,7 @@ class FolderDataSet final : public DataSet {
   const Index& index() const override { return index_; }
   std::string_view format() const override { return "folder"; }
   Status cut(std::uint64_t record, std::span<const std::byte> bytes, Fields& fields) const override;
+  std::string values_beside() const override;
 
  private:
   const FileIndex index_;
@@ -41,6 +42,15 @@ Status FolderDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes
   fields.fields.push_back({"cls", as_bytes(number)});
   fields.fields.push_back({"cls_name", as_bytes(classes_.name(id))});
   return {};
+}
+
+// Which class each file is of, too: the fingerprint knows local files by their names alone.
+std::string FolderDataSet::values_beside() const {
+  std::string text = classes_.text();
+  for (std::uint64_t record = 0; record < index_.record_count(); ++record) {
+    text += fmt::format("{}\n", index_.class_id(record));
+  }
+  return text;
 }
 
 // The address that every file of a listing begins with; empty for a listing of no whole folder.

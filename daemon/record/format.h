@@ -70,6 +70,10 @@ class DataSet {
   virtual Status cut(std::uint64_t record, std::span<const std::byte> bytes,
                      Fields& fields) const = 0;
 
+  // What decides values beside the bytes of the objects: classes, the columns of a list. The same
+  // text for the same values.
+  virtual std::string values_beside() const { return {}; }
+
   // Compressed shards cannot be read out of order without unpacking them: false refuses an order
   // over all records (RULES 24).
   virtual bool random_access() const { return true; }

@@ -44,11 +44,7 @@ Status append_lists(std::span<const std::string> urls, source::Source& source,
                     std::vector<Listed>& all) {
   auto objects = source.list_all({urls.begin(), urls.end()});
   const std::string& first = urls.front();
-  if (!objects.ok()) {
-    const std::string what =
-        urls.size() == 1 ? first : fmt::format("{} and {} more", first, urls.size() - 1);
-    return std::move(objects).status().with_context("listing " + what);
-  }
+  if (!objects.ok()) return objects.status();
   if (urls.size() > 1) {  // one object each, or the source has failed
     for (std::size_t i = 0; i < urls.size(); ++i) {
       all.push_back({urls[i], {std::move((*objects)[i])}});

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/crc32c.h"
+#include "base/crc.h"
 #include "record/packed_scan.h"
 #include "record/packing.h"
 #include "record/shard_index.h"
@@ -108,7 +108,7 @@ class TfRecordDataSet final : public TableDataSet {
 
 std::optional<std::uint64_t> tf_record_bytes(std::span<const std::byte> header) {
   if (header.size() < kTfHeaderBytes) return std::nullopt;
-  if (masked(crc32c(header.first(8))) != load<std::uint32_t>(header, 8)) return std::nullopt;
+  if (masked(crc32c(0, header.first(8))) != load<std::uint32_t>(header, 8)) return std::nullopt;
   return load<std::uint64_t>(header, 0);
 }
 
@@ -121,7 +121,7 @@ Result<std::span<const std::byte>> tf_record_data(std::span<const std::byte> fra
     return Status(Code::kDataLoss, "truncated: the file ends within the record");
   }
   const auto data = frame.subspan(kTfHeaderBytes, *bytes);
-  if (masked(crc32c(data)) != load<std::uint32_t>(frame, kTfHeaderBytes + *bytes)) {
+  if (masked(crc32c(0, data)) != load<std::uint32_t>(frame, kTfHeaderBytes + *bytes)) {
     return Status(Code::kDataLoss, "the checksum of the record's data differs");
   }
   return data;

@@ -22,11 +22,9 @@ struct MetricInfo {
 };
 
 inline constexpr auto kMetrics = std::to_array<MetricInfo>({
-    {"echoline_build_info", "version",
-     "Always 1; the label names the version."},
+    {"echoline_build_info", "version", "Always 1; the label names the version."},
     {"echoline_batches_total", "stream", "Batches published."},
-    {"echoline_cache_bytes", "stream,level",
-     "Bytes that a cache level (memory, disk) holds."},
+    {"echoline_cache_bytes", "stream,level", "Bytes that a cache level (memory, disk) holds."},
     {"echoline_cache_failures_total", "stream,level,reason",
      "What a cache level could not do, by reason: corrupt (a value failed its check and counts as "
      "a "

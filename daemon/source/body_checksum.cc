@@ -8,7 +8,7 @@
 #include <cctype>
 
 #include "base/check.h"
-#include "source/crc.h"
+#include "base/crc.h"
 
 namespace echoline::source {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <numeric>
 
+#include "base/crc.h"
 #include "source/body_checksum.h"
-#include "source/crc.h"
 #include "source/reading.h"
 
 namespace echoline::source {

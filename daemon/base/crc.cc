@@ -1,11 +1,11 @@
 // Eight bytes a step through eight tables; CRC32C by the processor's own instruction where it has
 // one.
-#include "source/crc.h"
+#include "base/crc.h"
 
 #include <array>
 #include <cstring>
 
-namespace echoline::source {
+namespace echoline {
 namespace {
 
 // Polynomials with their bits in reverse.
@@ -80,4 +80,4 @@ std::uint64_t crc64nvme(std::uint64_t crc, std::span<const std::byte> bytes) {
   return by_tables<std::uint64_t, kCrc64Nvme>(crc, bytes);
 }
 
-}  // namespace echoline::source
+}  // namespace echoline

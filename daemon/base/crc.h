@@ -1,15 +1,15 @@
-// The cyclic redundancy checks that object stores offer. Running values: start with 0, go on with
-// what came back.
+// The cyclic redundancy checks of object stores and TFRecord files. Running values: start with 0,
+// go on with what came back.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-namespace echoline::source {
+namespace echoline {
 
 std::uint32_t crc32(std::uint32_t crc, std::span<const std::byte> bytes);   // as in zip and PNG
 std::uint32_t crc32c(std::uint32_t crc, std::span<const std::byte> bytes);  // Castagnoli
 std::uint64_t crc64nvme(std::uint64_t crc, std::span<const std::byte> bytes);
 
-}  // namespace echoline::source
+}  // namespace echoline
