@@ -143,8 +143,10 @@ TEST(MetricList, is_sorted_into_names_with_base_units_and_every_one_is_exported)
   for (const MetricInfo& metric : kMetrics) {
     const std::string name(metric.name);
     EXPECT_THAT(text, HasSubstr("# HELP " + name + " "));
-    const bool counter = metric.kind() == MetricKind::kCounter;
-    EXPECT_THAT(text, HasSubstr("# TYPE " + name + (counter ? " counter\n" : " gauge\n")));
+    const char* kind = metric.kind() == MetricKind::kCounter     ? "counter"
+                       : metric.kind() == MetricKind::kHistogram ? "histogram"
+                                                                 : "gauge";
+    EXPECT_THAT(text, HasSubstr("# TYPE " + name + " " + kind + "\n"));
     EXPECT_TRUE(metric.help.ends_with('.')) << name;
   }
 }
