@@ -2,6 +2,8 @@
 // prepared for them, and what follows is what they would have got anyway.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -97,6 +99,22 @@ TEST_P(Leaving, AJoinerFindsItsPlaceWhileOthersLeapAhead) {
     loader.skip(19);
     EXPECT_EQ(read_batches(joiner, 3), expected(0, 3));
   }
+}
+
+TEST_P(Leaving, AJoinerAtARowBeforeTheLeapMissesNothing) {
+  Loader loader = rig_.attach("train");
+  EXPECT_EQ(read_batches(loader, 1), expected(0, 1));
+  std::optional<Batch> held = loader.next();  // so that the ring still has what follows it
+  const std::string state = loader.state();
+  loader.skip(100);
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // the pass leaps
+  Loader joiner = rig_.attach("train", {.job = "joiner", .state = state});
+  held.reset();
+  std::vector<SeenRow> rows;
+  std::thread goes_on([&] { rows = read_batches(loader, 5); });
+  EXPECT_EQ(read_batches(joiner, 105), expected(2 * kBatch, 105));
+  goes_on.join();
+  EXPECT_EQ(rows, expected(102 * kBatch, 5));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Leaving,
