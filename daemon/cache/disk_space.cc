@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -18,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kSetPrefix = "set-";
+constexpr const char* kUsers = "users";
 constexpr std::uint64_t kOpenTimeoutNs = 5'000'000'000;
 
 struct OtherSet {
@@ -39,17 +41,28 @@ std::vector<OtherSet> other_sets(const std::string& path, const std::string& own
   for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
     const std::string name = entry.path().filename();
     if (!name.starts_with(kSetPrefix) || entry.path() == own) continue;
-    OtherSet set{entry.path(), used_bytes(entry.path()), {}};
+    // Whoever names a folder of photos as the path of a cache may have a "set-1" in it.
     struct stat about {};
-    if (::stat((entry.path() / "users").c_str(), &about) == 0) set.last_use = about.st_mtim;
-    sets.push_back(std::move(set));
+    if (::lstat((entry.path() / kUsers).c_str(), &about) != 0 || !S_ISREG(about.st_mode)) continue;
+    sets.push_back({entry.path(), used_bytes(entry.path()), about.st_mtim});
   }
   return sets;
 }
 
+// What cannot be opened is somebody's.
 bool in_use(const fs::path& folder) {
-  const UniqueFd users(::open((folder / "users").c_str(), O_RDWR | O_CLOEXEC));
-  return users && ::flock(users.get(), LOCK_EX | LOCK_NB) != 0;
+  const UniqueFd users(::open((folder / kUsers).c_str(), O_RDWR | O_CLOEXEC));
+  return !users || ::flock(users.get(), LOCK_EX | LOCK_NB) != 0;
+}
+
+// Files by their names, never a tree: what else somebody keeps there is not ours to remove. The
+// one by which the folder is known goes last, so that a removal cut short is taken up again.
+bool remove_set(const fs::path& folder) {
+  for (const char* name : {"data", "log", "log.new", kUsers}) {
+    if (::unlink((folder / name).c_str()) != 0 && errno != ENOENT) return false;
+  }
+  ::rmdir(folder.c_str());
+  return true;
 }
 
 }  // namespace
@@ -70,7 +83,7 @@ Result<DiskSpace> DiskSpace::open(const std::string& path, const std::string& se
   }
   fs::create_directories(space.folder_, error);
   if (error) return errno_status(error.value(), "making the folder " + space.folder_);
-  ECHOLINE_ASSIGN(space.users_, open_file(fs::path(space.folder_) / "users"));
+  ECHOLINE_ASSIGN(space.users_, open_file(fs::path(space.folder_) / kUsers));
   ::flock(space.users_.get(), LOCK_SH | LOCK_NB);  // exclusive only under the lock we hold
   ::futimens(space.users_.get(), nullptr);         // last use
   return space;
@@ -99,9 +112,7 @@ void DiskSpace::make_room(std::uint64_t bytes) const {
   for (const OtherSet& set : sets) {
     if (used + bytes <= cap_bytes_) return;
     if (in_use(set.folder)) continue;
-    std::error_code error;
-    fs::remove_all(set.folder, error);
-    if (error) continue;
+    if (!remove_set(set.folder)) continue;
     used -= set.bytes;
     log_info("cache", "{}: removed, {} bytes of a data set that no stream uses",
              set.folder.string(), set.bytes);

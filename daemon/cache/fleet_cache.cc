@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -43,7 +44,25 @@ FleetCache::FleetCache(Options options, std::vector<FleetServer> servers)
     : options_(std::move(options)),
       servers_(std::move(servers)),
       health_(servers_.size()),
-      name_(random_word()) {}
+      name_(random_word()),
+      watch_([this] { watch(); }) {}
+
+FleetCache::~FleetCache() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  end_.notify_one();
+  watch_.join();
+}
+
+void FleetCache::watch() {
+  const auto interval = std::chrono::milliseconds(std::max(1U, options_.timeout_ms / 4));
+  std::unique_lock lock(mutex_);
+  while (!end_.wait_for(lock, interval, [this] { return ending_; })) {
+    for (FleetLane* lane : all_lanes_) lane->cut_overdue(monotonic_ns());
+  }
+}
 
 Result<std::unique_ptr<FleetCache>> FleetCache::open(Options options) {
   std::vector<FleetServer> servers;
@@ -63,7 +82,10 @@ std::unique_ptr<FleetLane> FleetCache::take_lane() {
       return lane;
     }
   }
-  return std::make_unique<FleetLane>(servers_, options_.timeout_ms);
+  auto lane = std::make_unique<FleetLane>(servers_, options_.timeout_ms);
+  std::lock_guard lock(mutex_);
+  all_lanes_.push_back(lane.get());
+  return lane;
 }
 
 bool FleetCache::usable(std::size_t server) const {

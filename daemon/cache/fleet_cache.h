@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -46,6 +48,9 @@ class FleetCache {
   };
   // The servers need not be there.
   static Result<std::unique_ptr<FleetCache>> open(Options options);
+  ~FleetCache();
+  FleetCache(const FleetCache&) = delete;
+  FleetCache& operator=(const FleetCache&) = delete;
 
   // What the servers can keep of records, by their own words; those that do not answer count as
   // the others do. 0 if none answers.
@@ -73,6 +78,7 @@ class FleetCache {
   class Borrowed;
 
   FleetCache(Options options, std::vector<FleetServer> servers);
+  void watch();
   std::unique_ptr<FleetLane> take_lane();
   bool usable(std::size_t server) const;
   bool check(FleetLane& lane, std::size_t server, FleetLane::Outcome outcome);
@@ -85,9 +91,13 @@ class FleetCache {
   std::vector<Health> health_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<FleetLane>> lanes_;  // that no thread uses now
-  const std::uint64_t name_;                       // of this daemon, in claims
+  std::vector<FleetLane*> all_lanes_;
+  bool ending_ = false;
+  std::condition_variable end_;
+  const std::uint64_t name_;  // of this daemon, in claims
   std::atomic<std::uint64_t> claims_{0};
   FleetFailures failures_;
+  std::thread watch_;  // ends calls that take too long
 };
 
 }  // namespace echoline::cache

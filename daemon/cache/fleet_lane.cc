@@ -3,11 +3,15 @@
 #include <libmemcached/memcached.h>
 
 #include "base/check.h"
+#include "base/clock.h"
 
 namespace echoline::cache {
 namespace {
 
 using Outcome = FleetLane::Outcome;
+
+// A call for many large items may take longer than a single wait.
+constexpr std::uint64_t kWaitsPerCall = 5;
 
 Outcome outcome(memcached_return_t code) {
   switch (code) {
@@ -31,6 +35,7 @@ Outcome outcome(memcached_return_t code) {
 memcached_st* make(const std::vector<FleetServer>& servers, std::uint32_t timeout_ms) {
   memcached_st* handle = memcached_create(nullptr);
   ECHOLINE_CHECK(handle != nullptr);
+  limit_allocations(handle);
   const std::uint64_t timeout_us = std::uint64_t{timeout_ms} * 1000;
   memcached_behavior_set(handle, MEMCACHED_BEHAVIOR_KETAMA_WEIGHTED, 1);
   memcached_behavior_set(handle, MEMCACHED_BEHAVIOR_NO_BLOCK, 1);
@@ -50,10 +55,29 @@ memcached_st* make(const std::vector<FleetServer>& servers, std::uint32_t timeou
 
 }  // namespace
 
-void FleetLane::Free::operator()(memcached_st* handle) const { memcached_free(handle); }
+// While it lives its server is waited for.
+class FleetLane::Timed {
+ public:
+  Timed(FleetLane& lane, const Handle& handle) : call_(lane.call_) {
+    call_.begin(handle.get(), monotonic_ns() + lane.call_ns_max_);
+  }
+  ~Timed() { call_.end(); }
+  Timed(const Timed&) = delete;
+  Timed& operator=(const Timed&) = delete;
+
+ private:
+  FleetCall& call_;
+};
+
+// A polite farewell would read what the server still sends, and that may be without end.
+void FleetLane::Free::operator()(memcached_st* handle) const {
+  cut_connection(handle);
+  memcached_free(handle);
+}
 
 FleetLane::FleetLane(const std::vector<FleetServer>& servers, std::uint32_t timeout_ms)
-    : router_(make(servers, timeout_ms)) {
+    : call_ns_max_(std::uint64_t{timeout_ms} * kWaitsPerCall * 1'000'000),
+      router_(make(servers, timeout_ms)) {
   for (const FleetServer& server : servers) servers_.emplace_back(make({server}, timeout_ms));
 }
 
@@ -62,6 +86,7 @@ std::size_t FleetLane::server_of(const std::string& key) const {
 }
 
 Outcome FleetLane::ask(std::size_t server, std::span<const std::string> keys) {
+  const Timed timed(*this, servers_[server]);
   std::vector<const char*> names;
   std::vector<std::size_t> lengths;
   for (const std::string& key : keys) {
@@ -73,6 +98,7 @@ Outcome FleetLane::ask(std::size_t server, std::span<const std::string> keys) {
 }
 
 Outcome FleetLane::fetch(std::size_t server, const ItemFunction& take) {
+  const Timed timed(*this, servers_[server]);
   memcached_result_st result;
   memcached_result_create(servers_[server].get(), &result);
   memcached_return_t code = MEMCACHED_SUCCESS;
@@ -87,6 +113,7 @@ Outcome FleetLane::fetch(std::size_t server, const ItemFunction& take) {
 
 Outcome FleetLane::set(std::size_t server, const std::string& key, std::span<const std::byte> item,
                        std::uint32_t seconds) {
+  const Timed timed(*this, servers_[server]);
   return outcome(memcached_set(servers_[server].get(), key.data(), key.size(),
                                reinterpret_cast<const char*>(item.data()), item.size(),
                                static_cast<time_t>(seconds), 0));
@@ -94,6 +121,7 @@ Outcome FleetLane::set(std::size_t server, const std::string& key, std::span<con
 
 Outcome FleetLane::add_unanswered(std::size_t server, const std::string& key, std::string_view word,
                                   std::uint32_t seconds) {
+  const Timed timed(*this, servers_[server]);
   memcached_st* handle = servers_[server].get();
   memcached_behavior_set(handle, MEMCACHED_BEHAVIOR_NOREPLY, 1);
   const memcached_return_t code = memcached_add(handle, key.data(), key.size(), word.data(),
@@ -103,10 +131,12 @@ Outcome FleetLane::add_unanswered(std::size_t server, const std::string& key, st
 }
 
 Outcome FleetLane::remove(std::size_t server, const std::string& key) {
+  const Timed timed(*this, servers_[server]);
   return outcome(memcached_delete(servers_[server].get(), key.data(), key.size(), 0));
 }
 
 std::optional<std::uint64_t> FleetLane::limit_bytes(std::size_t server) {
+  const Timed timed(*this, servers_[server]);
   memcached_return_t code = MEMCACHED_SUCCESS;
   memcached_stat_st* stat = memcached_stat(servers_[server].get(), nullptr, &code);
   if (stat == nullptr) return std::nullopt;
@@ -116,6 +146,9 @@ std::optional<std::uint64_t> FleetLane::limit_bytes(std::size_t server) {
   return limit;
 }
 
-void FleetLane::hang_up(std::size_t server) { memcached_quit(servers_[server].get()); }
+void FleetLane::hang_up(std::size_t server) {
+  cut_connection(servers_[server].get());
+  memcached_quit(servers_[server].get());
+}
 
 }  // namespace echoline::cache

@@ -12,12 +12,14 @@
 #include <vector>
 
 #include "cache/fleet_address.h"
+#include "cache/fleet_call.h"
 
 struct memcached_st;
 
 namespace echoline::cache {
 
-// One thread at a time. Each call waits for one server, in bounded time.
+// One thread at a time, but for `cut_overdue`, which some thread has to call now and then: it is
+// what bounds the time of each call, which waits for one server.
 class FleetLane {
  public:
   FleetLane(const std::vector<FleetServer>& servers, std::uint32_t timeout_ms);
@@ -40,6 +42,8 @@ class FleetLane {
   Outcome remove(std::size_t server, const std::string& key);
   // What the server may keep.
   std::optional<std::uint64_t> limit_bytes(std::size_t server);
+  // Ends the call under way, if it has taken too long. Any thread.
+  void cut_overdue(std::uint64_t now_ns) { call_.cut_overdue(now_ns); }
   // After kFailed: the next call connects anew.
   void hang_up(std::size_t server);
 
@@ -49,6 +53,9 @@ class FleetLane {
   };
   using Handle = std::unique_ptr<memcached_st, Free>;
 
+  class Timed;
+  const std::uint64_t call_ns_max_;
+  FleetCall call_;
   // Ours are made one by one, so that a dead server costs its own keys and nothing else.
   Handle router_;
   std::vector<Handle> servers_;

@@ -132,11 +132,15 @@ ring::RingSpec ring_spec(const v1::Stream& stream, const StreamCore& core) {
   return spec;
 }
 
-// Looking further ahead than two epochs only holds memory.
-std::uint64_t read_ahead_bytes(const v1::Read& read, const record::Index& index) {
+// Looking further ahead than two epochs only holds memory; the records of one batch are in memory
+// together, however little is to be read ahead.
+std::uint64_t read_ahead_bytes(const v1::Read& read, const record::Index& index,
+                               std::uint64_t batch_rows) {
   const std::uint64_t epoch_bytes =
       index.record_bytes_total() + index.record_count() * kAheadOverheadBytes;
-  return std::min<std::uint64_t>(read.read_ahead(), 2 * epoch_bytes);
+  const std::uint64_t batch_bytes =
+      epoch_bytes / std::max<std::uint64_t>(1, index.record_count()) * batch_rows;
+  return std::min(std::max<std::uint64_t>(read.read_ahead(), batch_bytes), 2 * epoch_bytes);
 }
 
 // What one pass keeps for echoing, at least (encoded) and at best (in the form that is re-used).
@@ -213,8 +217,8 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
                                 .limit = stream.bad_records().limit(),
                                 .seed = stream.seed()});
   ECHOLINE_ASSIGN(opened.cache, open_cache(stream, decoded_bytes, budget, *core));
-  core->read_ahead_bytes = read_ahead_bytes(read, index);
   core->ring_spec = ring_spec(stream, *core);
+  core->read_ahead_bytes = read_ahead_bytes(read, index, core->ring_spec.batch_rows);
   set_window_bytes(*core, decoded_bytes);
   const plan::PlanSpec& plan = core->plan->spec();
   core->fetcher = std::make_unique<Fetcher>(

@@ -133,6 +133,8 @@ bool Pass::pass_over() {
     if (wanted && walk_.leap_to(*wanted)) window_.clear();
   }
   next_position_ = planned_.empty() ? walk_.position() : planned_.front().step.start;
+  // Who started at what was published before would find no row after it.
+  marks_.clear();
   return false;
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
 #include <limits>
@@ -78,9 +79,25 @@ Status GzipUnpacker::step(std::span<const std::byte>& in, std::span<std::byte>& 
   return {};
 }
 
+// The window that every reader of zstd is to have room for, and all that levels up to 19 ask for.
+// Larger ones, 128 MiB and more for each shard in work, would stand in no budget.
+constexpr int kZstdWindowBits = 23;
+
+Status zstd_failure(std::size_t result) {
+  if (ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge) {
+    return Status(Code::kUnimplemented,
+                  fmt::format("the zstd file needs a window of more than {} MiB: compress it again "
+                              "without --long, at level 19 at most",
+                              1 << (kZstdWindowBits - 20)));
+  }
+  return damaged(ZSTD_getErrorName(result));
+}
+
 class ZstdUnpacker final : public Unpacker {
  public:
-  ZstdUnpacker() : stream_(ZSTD_createDStream()) {}
+  ZstdUnpacker() : stream_(ZSTD_createDStream()) {
+    if (open()) ZSTD_DCtx_setParameter(stream_, ZSTD_d_windowLogMax, kZstdWindowBits);
+  }
   ZstdUnpacker(const ZstdUnpacker&) = delete;
   ZstdUnpacker& operator=(const ZstdUnpacker&) = delete;
   ~ZstdUnpacker() override { ZSTD_freeDStream(stream_); }
@@ -99,7 +116,7 @@ Result<std::size_t> ZstdUnpacker::unpack(std::span<const std::byte>& in, std::sp
   while (to.pos < to.size && !(from.pos == from.size && between_)) {
     const std::size_t from_before = from.pos, to_before = to.pos;
     const std::size_t result = ZSTD_decompressStream(stream_, &to, &from);
-    if (ZSTD_isError(result) != 0) return damaged(ZSTD_getErrorName(result));
+    if (ZSTD_isError(result) != 0) return zstd_failure(result);
     between_ = result == 0;
     if (from.pos == from_before && to.pos == to_before) break;
   }

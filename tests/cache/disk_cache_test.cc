@@ -161,6 +161,22 @@ TEST_F(DiskCaches, ADataSetThatNobodyUsesMakesRoom) {
   EXPECT_EQ(hits(*cache, 0, 30), 30U);
 }
 
+TEST_F(DiskCaches, AFolderThatIsNoDataSetOfTheCacheIsNeverRemoved) {
+  const auto write_file = [this](const std::string& name, const std::string& set) {
+    fs::create_directories(file("", set));
+    std::ofstream(file(name, set)) << "irreplaceable";
+  };
+  write_file("photo.jpg", "of-photos");  // somebody's own
+  write(*open(1 << 20, "old"), 0, 60);
+  write_file("notes.txt", "old");  // somebody's, in a folder of ours
+  const auto cache = open(1 << 20, "new");
+  write(*cache, 100, 90);
+  EXPECT_EQ(hits(*cache, 100, 90), 90U);
+  EXPECT_FALSE(fs::exists(file("data", "old")));
+  EXPECT_TRUE(fs::exists(file("photo.jpg", "of-photos")));
+  EXPECT_TRUE(fs::exists(file("notes.txt", "old")));
+}
+
 TEST_F(DiskCaches, ADataSetInUseStaysHoweverShortTheRoom) {
   constexpr std::uint64_t kCap = 40 * (kBytes + kEntryBytes);
   const auto used = open(kCap, "old");

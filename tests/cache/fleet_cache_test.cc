@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 #include <libmemcached/memcached.h>
+#include <sys/resource.h>
 
 #include <array>
 #include <chrono>
 #include <thread>
 
+#include "cache/endless_memcached.h"
 #include "cache/fleet_format.h"
 #include "cache/made_records.h"
 #include "cache/memcached.h"
@@ -200,6 +202,34 @@ TEST_F(Fleet, AValueThatIsNotWhatWasStoredIsAMissAndCounted) {
   EXPECT_EQ(hits(*cache), kRecords / 2);
   EXPECT_EQ(cache->failures().corrupt.load(), kRecords / 2);
 }
+
+class EndlessServers : public testing::TestWithParam<EndlessMemcached::Answer> {};
+
+TEST_P(EndlessServers, AreAMissInBoundedTimeAndMemory) {
+  const EndlessMemcached server(GetParam());
+  auto cache =
+      FleetCache::open({.servers = {server.address()}, .timeout_ms = 200, .retry_ns = 1'000'000});
+  ASSERT_TRUE(cache.ok());
+  Buffer buffer(5000);
+  std::vector<FleetQuery> queries = {{made_key(1), buffer.span()}};
+  const auto begin = Clock::now();
+  (*cache)->get(queries);
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(4));
+  EXPECT_FALSE(queries[0].hit);
+  EXPECT_EQ((*cache)->capacity_bytes(), 0U);
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(8));
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  EXPECT_LT(usage.ru_maxrss, 1 << 20) << "KiB";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, EndlessServers,
+    testing::Values(
+        EndlessMemcached::Answer{"VALUE KEY 0 900000\r\n", "x", std::chrono::milliseconds(50)},
+        EndlessMemcached::Answer{"VALUE KEY 0 4000000000\r\n", std::string(65536, 'x'), {}},
+        EndlessMemcached::Answer{"", "VALUE other 0 1\r\nx\r\n", std::chrono::milliseconds(5)},
+        EndlessMemcached::Answer{"", "STAT pid 1\r\n", {}}));
 
 TEST(FleetAddress, ThatIsNoneIsRefusedWithWhatIsAllowed) {
   for (const char* address : {"", "host", ":1", "host:", "host:0", "host:70000", "host:1x"}) {

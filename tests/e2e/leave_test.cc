@@ -2,6 +2,10 @@
 // prepared for them, and what follows is what they would have got anyway.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -97,6 +101,58 @@ TEST_P(Leaving, AJoinerFindsItsPlaceWhileOthersLeapAhead) {
     loader.skip(19);
     EXPECT_EQ(read_batches(joiner, 3), expected(0, 3));
   }
+}
+
+TEST_P(Leaving, AJoinerAtARowBeforeTheLeapMissesNothing) {
+  Loader loader = rig_.attach("train");
+  EXPECT_EQ(read_batches(loader, 1), expected(0, 1));
+  std::optional<Batch> held = loader.next();  // so that the ring still has what follows it
+  const std::string state = loader.state();
+  loader.skip(100);
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // the pass leaps
+  Loader joiner = rig_.attach("train", {.job = "joiner", .state = state});
+  held.reset();
+  std::vector<SeenRow> rows;
+  std::thread goes_on([&] { rows = read_batches(loader, 5); });
+  EXPECT_EQ(read_batches(joiner, 105), expected(2 * kBatch, 105));
+  goes_on.join();
+  EXPECT_EQ(rows, expected(102 * kBatch, 5));
+}
+
+// Several jobs of one stream skip, break, go away and come back with their states, each by its own
+// draws: what each row is, is given by its place alone.
+TEST_P(Leaving, JobsThatLeapAtRandomAllGetTheirRows) {
+  const auto trainer = [this](unsigned seed) {
+    std::mt19937 draw(seed);
+    std::string state;
+    std::uint64_t row = 0;  // of two epochs
+    LoaderOptions options{.job = "job" + std::to_string(seed)};
+    for (int round = 0; round < 12 && row + 40 * kBatch < reference_.size(); ++round) {
+      options.state = state;
+      Loader loader = rig_.attach("train", options);
+      for (int move = 0; move < 6 && row + 40 * kBatch < reference_.size(); ++move) {
+        const std::uint64_t left = (epoch_rows_ - row % epoch_rows_) / kBatch;
+        const std::uint64_t batches = std::min<std::uint64_t>(left, draw() % 4);
+        ASSERT_EQ(read_batches(loader, batches), expected(row, batches)) << seed << " at " << row;
+        row += batches * kBatch;
+        if (row % epoch_rows_ == 0) continue;
+        const unsigned kind = draw() % 8;
+        if (kind == 0 && row < epoch_rows_) {
+          loader.begin_epoch();
+          row = epoch_rows_;
+        } else if (kind < 4) {
+          const std::uint64_t steps =
+              std::min<std::uint64_t>((epoch_rows_ - row % epoch_rows_) / kBatch - 1, draw() % 30);
+          loader.skip(steps);
+          row += steps * kBatch;
+        }
+      }
+      state = loader.state();
+    }
+  };
+  std::vector<std::thread> trainers;
+  for (unsigned seed = 1; seed <= 4; ++seed) trainers.emplace_back(trainer, seed);
+  for (std::thread& thread : trainers) thread.join();
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Leaving,

@@ -104,6 +104,18 @@ TEST(Memory, ThatDoesNotFitIsRefusedAtStartWithTheNumbers) {
   EXPECT_THAT(status.message(), AllOf(HasSubstr("train"), HasSubstr("lacks")));
 }
 
+TEST(Memory, ThatDoesNotHoldTheRecordsOfOneBatchIsRefusedHoweverLittleIsReadAhead) {
+  Rig rig({.shards = 1, .records_per_shard = 20, .side = 512, .memory = "3MiB"});
+  const auto steps = [](int rows) {
+    return "      - decode: {label: {key: cls, as: int64}}\n      - batch: {size: " +
+           std::to_string(rows) + ", last: partial}\n";
+  };
+  const Status created = rig.create("train", steps(16), "", ", read_ahead: 64KiB");
+  EXPECT_EQ(created.code(), Code::kResourceExhausted);
+  EXPECT_THAT(created.message(), AllOf(HasSubstr("train"), HasSubstr("read-ahead 4")));
+  EXPECT_TRUE(rig.create("small", steps(8), "", ", read_ahead: 64KiB").ok());
+}
+
 TEST(Memory, TooSmallForDecodedSamplesChangesNoPixel) {
   const std::string echo = "      - echo: {factor: 3, window: 40}\n";
   std::vector<SeenRow> expected;

@@ -24,6 +24,20 @@ std::string zstd(const std::string& plain) {
   return packed;
 }
 
+// As a stream of unknown length, with a window of 2^bits bytes.
+std::string zstd_with_window(const std::string& plain, int bits) {
+  ZSTD_CCtx* const context = ZSTD_createCCtx();
+  ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, bits);
+  std::string packed(ZSTD_compressBound(plain.size()), '\0');
+  ZSTD_inBuffer in{plain.data(), plain.size(), 0};
+  ZSTD_outBuffer out{packed.data(), packed.size(), 0};
+  ZSTD_compressStream2(context, &out, &in, ZSTD_e_flush);  // the length is not told at the start
+  EXPECT_EQ(ZSTD_compressStream2(context, &out, &in, ZSTD_e_end), 0U);
+  ZSTD_freeCCtx(context);
+  packed.resize(out.pos);
+  return packed;
+}
+
 class PackedTest : public RecordTest {
  protected:
   std::string gzip(const std::string& plain) const {
@@ -148,6 +162,18 @@ TEST_F(PackedTest, DamageAndTruncationAreErrorsThatNameTheFile) {
               HasSubstr("no tar archive"));
   write("a.tar.gz", gzip(std::string(2000, 'h')));
   EXPECT_EQ(opened("a.tar.gz").set.status().code(), Code::kUnimplemented);
+}
+
+TEST_F(PackedTest, AZstdWindowThatNoBudgetKnowsOfIsRefused) {
+  const std::string tar = make_tar(30, 60'000, 1);
+  write("usual.tar.zst", zstd_with_window(tar, 23));
+  write("wide.tar.zst", zstd_with_window(tar, 24));
+  EXPECT_TRUE(opened("usual.tar.zst").set.ok());
+  const Opened wide = opened("wide.tar.zst");
+  ASSERT_FALSE(wide.set.ok());
+  EXPECT_EQ(wide.set.status().code(), Code::kUnimplemented);
+  EXPECT_THAT(wide.set.status().message(),
+              AllOf(HasSubstr("wide.tar.zst"), HasSubstr("window of more than 8 MiB")));
 }
 
 TEST_F(PackedTest, AnObjectThatChangedAfterItWasIndexedIsAnError) {
