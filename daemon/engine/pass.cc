@@ -113,7 +113,8 @@ std::uint32_t Pass::replaced_rows(const Filling& filling) {
 
 bool Pass::is_passed_over(const Step& step) const {
   const std::optional<plan::Position> wanted = ring_->next_wanted();
-  return wanted && plan::Position{step.start.epoch, step.start.row + step.rows} <= *wanted;
+  if (!wanted || wanted->epoch >= plan::kEpochsMax) return false;
+  return plan::Position{step.start.epoch, step.start.row + step.rows} <= *wanted;
 }
 
 // What every reader has left behind unread (a loop that ended by `break`, skipped steps) is not

@@ -13,6 +13,7 @@ TEST(Position, AtTheEndOfAnEpochIsTheBeginningOfTheNext) {
   const auto beyond = normalise({.epoch = 3, .row = 101}, 100);
   ASSERT_FALSE(beyond.ok());
   EXPECT_EQ(beyond.status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(normalise({.epoch = kEpochsMax}, 100).status().code(), Code::kInvalidArgument);
 }
 
 }  // namespace
