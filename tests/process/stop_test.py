@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """What a daemon with a trainer that takes nothing does when it is told to stop, once and twice."""
+import json
 import os
 import pathlib
 import signal
@@ -36,6 +37,17 @@ class Stop(unittest.TestCase):
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.01)
         os.kill(self.trainer.pid, signal.SIGSTOP)
+        self.await_full_ring(deadline)
+
+    def await_full_ring(self, deadline):
+        """Until nothing more is published: then there is something to wait for."""
+        before, batches = -1, 0
+        while before != batches:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.2)
+            listed = subprocess.run([binary("ECHOLINE_CLI"), "list", "--json", "--runtime-dir",
+                                     str(self.daemon.runtime_dir)], check=True, capture_output=True)
+            before, batches = batches, json.loads(listed.stdout)[0]["batches"]
 
     def end_trainer(self):
         self.trainer.kill()
