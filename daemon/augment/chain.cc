@@ -86,8 +86,8 @@ Status CompiledChain::check_shape(std::size_t field, const decode::Shape& shape,
   if (type.fixed && shape != type.shape) {
     return {
         Code::kInvalidArgument,
-        fmt::format("field {} has the shape [{}] where the stream's is [{}]; a resize or a crop "
-                    "makes all alike",
+        fmt::format("field {} has the shape [{}] where the stream's is [{}]; a crop, or a resize "
+                    "to [height, width], makes all alike",
                     type.name, fmt::join(shape.span(), ", "), fmt::join(type.shape.span(), ", "))};
   }
   const std::uint64_t bytes = shape.elements() * shm::dtype_bytes(type.dtype);

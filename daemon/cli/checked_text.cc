@@ -27,12 +27,18 @@ std::string stream_text(const std::string& file, const Checked& checked) {
         "  data: there; epoch and memory are known when indexed; run 'echoline index {}'\n", file);
   }
   const Memory& memory = checked.memory;
+  const std::string decoded = memory.decoded == 0
+                                  ? ""
+                                  : fmt::format(
+                                        "  besides, as far as there is room: {} to keep the echo "
+                                        "window's samples ready for use\n",
+                                        config::format_bytes(memory.decoded));
   return fmt::format(
-      "  epoch: {}, {}, {}\n  memory: {} (ring {}, read-ahead {}, echo window {}, cache {})\n",
+      "  epoch: {}, {}, {}\n  memory: {} (ring {}, read-ahead {}, echo window {}, cache {})\n{}",
       quantity(checked.records, "record"), quantity(checked.rows, "row"),
       quantity(checked.batches, "batch"), config::format_bytes(memory.total()),
       config::format_bytes(memory.ring), config::format_bytes(memory.read_ahead),
-      config::format_bytes(memory.window), config::format_bytes(memory.cache));
+      config::format_bytes(memory.window), config::format_bytes(memory.cache), decoded);
 }
 
 nlohmann::ordered_json stream_json(const Checked& checked) {
@@ -49,6 +55,7 @@ nlohmann::ordered_json stream_json(const Checked& checked) {
   line["memory_bytes"] = {{"ring", checked.memory.ring},
                           {"read_ahead", checked.memory.read_ahead},
                           {"window", checked.memory.window},
+                          {"window_decoded", checked.memory.decoded},
                           {"cache", checked.memory.cache}};
   return line;
 }

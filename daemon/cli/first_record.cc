@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "augment/chain.h"
+#include "augment/row_shapes.h"
 #include "config/pipeline.h"
 #include "decode/decoder.h"
 #include "record/listing.h"
@@ -43,7 +44,8 @@ Result<record::RecordTable> first_records(const source::ObjectInfo& shard, sourc
 Status try_first_record(const v1::Stream& stream, const source::ObjectInfo& shard,
                         source::Source& source) {
   ECHOLINE_ASSIGN(const auto decoder, decode::Decoder::compile(config::decode_step(stream)));
-  ECHOLINE_TRY(augment::Chain::compile(stream, decoder->fields()).status());
+  ECHOLINE_ASSIGN(const auto chain, augment::Chain::compile(stream, decoder->fields()));
+  augment::RowShapes shapes(*chain);
   ECHOLINE_ASSIGN(const std::vector<std::byte> head,
                   record::read_bytes(source, shard, 0, std::min(shard.bytes, kHeadBytes)));
   if (!record::packing_of(head).empty()) return {};  // to be unpacked first
@@ -52,15 +54,15 @@ Status try_first_record(const v1::Stream& stream, const source::ObjectInfo& shar
   decode::Sample sample;
   record::Fields fields;
   Status last;
-  for (std::size_t i = 0; i < std::min(records.size(), kRecordsMax); ++i) {
+  for (std::size_t i = 0; i < std::min(records.size(), kRecordsMax) && !shapes.settled(); ++i) {
     ECHOLINE_ASSIGN(const std::vector<std::byte> bytes,
                     record::read_bytes(source, shard, records.offset[i], records.bytes[i]));
     last = record::cut_tar_record(records.key(i), bytes, fields);
     if (last.ok()) last = decoder->decode(fields, *scratch, sample);
-    if (last.ok()) return last;
+    if (last.ok()) ECHOLINE_TRY(shapes.take(sample));
     last = std::move(last).with_context(fmt::format("{} in {}", records.key(i), shard.url));
   }
-  return last;
+  return shapes.types() ? Status() : last;
 }
 
 }  // namespace echoline::cli

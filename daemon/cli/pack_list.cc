@@ -65,11 +65,16 @@ Result<Entry> parse_entry(std::string_view line, const std::filesystem::path& fo
                           const record::ClassNames& classes) {
   ECHOLINE_ASSIGN(const std::vector<std::string> fields, parse_csv_line(line));
   if (fields.size() != 2 || fields[0].empty()) {
-    return Status(Code::kInvalidArgument, "a line is 'path,label'");
+    return Status(Code::kInvalidArgument,
+                  "a line is 'path,label'; a list with more columns can be read as it is "
+                  "(format: files)");
   }
   ECHOLINE_ASSIGN(const std::string label, label_number(fields[1], classes));
   return Entry{(folder / fields[0]).string(), label};
 }
+
+// As lists of format files begin; the names there are "path" or "file_name".
+bool is_header(std::string_view line) { return line == "path,label" || line == "file_name,label"; }
 
 Result<std::vector<Entry>> parse_list(std::string_view text, const std::string& csv,
                                       const record::ClassNames& classes) {
@@ -80,7 +85,7 @@ Result<std::vector<Entry>> parse_list(std::string_view text, const std::string& 
     std::string_view line = text.substr(0, end);
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
     if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.empty() || (number == 1 && line == "path,label")) continue;
+    if (line.empty() || (number == 1 && is_header(line))) continue;
     auto entry = parse_entry(line, folder, classes);
     if (!entry.ok()) return entry.status().with_context(fmt::format("{}:{}", csv, number));
     entries.push_back(std::move(*entry));

@@ -39,6 +39,7 @@ Status measure(const std::string& name, const v1::Daemon& daemon, Checked& check
   checked.memory.ring = ring::ring_bytes(core.ring_spec);
   checked.memory.read_ahead = core.read_ahead_bytes;
   checked.memory.window = core.window_floor_bytes;
+  checked.memory.decoded = core.window_wish_bytes;
   checked.memory.cache = opened.cache.bytes();
   return Status();
 }

@@ -9,9 +9,10 @@
 
 namespace echoline::cli {
 
-// Bytes of one stream with one pass, by use; the window is what it needs at least.
+// Bytes of one stream with one pass, by use; the window is what it needs at least, and what its
+// samples take besides if they are to be kept decoded, which a daemon does as far as there is room.
 struct Memory {
-  std::uint64_t ring = 0, read_ahead = 0, window = 0, cache = 0;
+  std::uint64_t ring = 0, read_ahead = 0, window = 0, cache = 0, decoded = 0;
   std::uint64_t total() const { return ring + read_ahead + window + cache; }
 };
 

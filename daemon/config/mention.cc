@@ -1,6 +1,7 @@
 // The texts of all rooms name keys by their step, which is what is looked for.
 #include "config/mention.h"
 
+#include <fmt/core.h>
 #include <google/protobuf/descriptor.h>
 
 #include <cctype>
@@ -38,12 +39,14 @@ class FirstMention {
     where_ = place->where;
   }
 
-  // "echo: ..." and "echo.window".
-  void consider_step(const v1::Step& step) {
+  // "echo: ...", "echo.window" and, of steps that may stand there twice, "pipeline step 6
+  // (resize)".
+  void consider_step(const v1::Step& step, int number) {
     const std::string name(step_name(step.step_case()));
     const auto* field = step.GetDescriptor()->FindFieldByName(name);
     const Message& settings = step.GetReflection()->GetMessage(step, field);
     consider(name + ": ", settings, 0);
+    consider(fmt::format("pipeline step {} ({})", number, name), settings, 0);
     for (int i = 0; i < settings.GetDescriptor()->field_count(); ++i) {
       const auto* key = settings.GetDescriptor()->field(i);
       consider(name + "." + std::string(key->name()), settings, key->number());
@@ -63,7 +66,9 @@ class FirstMention {
 
 std::string place_of_error(const v1::Stream& stream, const Places& places, std::string_view text) {
   FirstMention mention(places, text);
-  for (const v1::Step& step : stream.pipeline()) mention.consider_step(step);
+  for (int i = 0; i < stream.pipeline_size(); ++i) {
+    mention.consider_step(stream.pipeline(i), i + 1);
+  }
   for (const auto& [name, field] : decode_step(stream).fields()) {
     mention.consider("field " + name + " ", field, 0);
   }

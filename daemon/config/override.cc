@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 #include <google/protobuf/descriptor.h>
 
+#include <algorithm>
+
 #include "config/document.h"
 #include "config/maps.h"
 #include "config/names.h"
@@ -43,6 +45,7 @@ class Descent {
     if (field == nullptr) return unknown(part, *message.GetDescriptor());
     if (last) return Reader(where_, false, places_).read_field(value, message, *field);
     if (field->is_map()) {
+      ECHOLINE_TRY(stream_is_there(message, parts[at + 1]));
       if (at + 2 == parts.size()) return needs_more(parts[at + 1]);
       return set(map_value(message, parts[at + 1]), parts, at + 2, value);
     }
@@ -54,6 +57,18 @@ class Descent {
   }
 
  private:
+  // A value of a new stream would make one without a pipeline: the name is misspelt.
+  Status stream_is_there(Message& config, const std::string& name) const {
+    std::vector<std::string> names;
+    ECHOLINE_TRY(for_each_map_value(config, [&](const std::string& key, Message&) {
+      names.push_back(key);
+      return Status();
+    }));
+    if (std::find(names.begin(), names.end(), name) != names.end()) return {};
+    return key_error(where_, name,
+                     "no such stream; there are: " + join_names(names) + did_you_mean(name, names));
+  }
+
   Status needs_more(const std::string& part) const {
     return key_error(where_, part, "is a mapping; name one of its keys");
   }

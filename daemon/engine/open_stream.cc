@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "augment/row_shapes.h"
 #include "base/clock.h"
 #include "base/scheme.h"
 #include "config/pipeline.h"
@@ -59,35 +60,51 @@ plan::PlanSpec plan_spec(const v1::Stream& stream, const record::Index& index) {
   return spec;
 }
 
+// How many bytes a decoded record has in the mean, by one of them: records of one kind grow alike,
+// however different their sizes are.
+std::uint64_t decoded_bytes(const record::Index& index, std::uint64_t encoded,
+                            std::uint64_t decoded) {
+  const double growth =
+      static_cast<double>(decoded) / static_cast<double>(std::max<std::uint64_t>(1, encoded));
+  const double mean_bytes =
+      static_cast<double>(index.record_bytes_total()) / static_cast<double>(index.record_count());
+  return static_cast<std::uint64_t>(growth * mean_bytes);
+}
+
+Status probe_record(source::Source& source, const StreamCore& core, std::uint64_t record,
+                    batch::Workbench& bench) {
+  const record::Index& index = core.data_set->index();
+  const record::Extent extent = index.extent(record);
+  const source::ObjectInfo& object = index.shards()[extent.shard].object;
+  ECHOLINE_ASSIGN(const std::vector<std::byte> bytes,
+                  source::read_range(source, object, extent.offset, extent.bytes));
+  return core.preparer->decode(record, bytes, bench)
+      .with_context(fmt::format("sample {} (key {}) in {}", record, index.key(record), object.url));
+}
+
 // The types of the rows: from the steps, and where those leave a shape open, from the first good
-// record. Returns how many bytes a decoded record has in the mean, by that one: records of one
-// kind grow alike, however different their sizes are.
+// record, which a few more must then agree with. Returns how many bytes a decoded record has.
 Result<std::uint64_t> probe(source::Source& source, StreamCore& core) {
   const record::Index& index = core.data_set->index();
+  const std::uint64_t tried = std::min(index.record_count(), kProbesMax);
   batch::Workbench bench = core.preparer->make_workbench();
+  augment::RowShapes shapes(core.preparer->chain());
+  std::uint64_t bytes = 0;
   Status last;
-  for (std::uint64_t record = 0; record < std::min(index.record_count(), kProbesMax); ++record) {
-    const record::Extent extent = index.extent(record);
-    ECHOLINE_ASSIGN(const std::vector<std::byte> bytes,
-                    source::read_range(source, index.shards()[extent.shard].object, extent.offset,
-                                       extent.bytes));
-    last = core.preparer->decode(record, bytes, bench);
-    if (!last.ok()) {
-      last = std::move(last).with_context(fmt::format("sample {} (key {}) in {}", record,
-                                                      index.key(record),
-                                                      index.shards()[extent.shard].object.url));
-      continue;
+  for (std::uint64_t record = 0; record < tried && !shapes.settled(); ++record) {
+    last = probe_record(source, core, record, bench);
+    if (!last.ok()) continue;
+    if (!shapes.types()) {
+      bytes = decoded_bytes(index, index.extent(record).bytes, bench.sample.bytes());
     }
-    core.preparer->set_row_types(core.preparer->chain().outputs_for(bench.sample));
-    const double growth = static_cast<double>(bench.sample.bytes()) /
-                          static_cast<double>(std::max<std::uint64_t>(1, extent.bytes));
-    const double mean_bytes =
-        static_cast<double>(index.record_bytes_total()) / static_cast<double>(index.record_count());
-    return static_cast<std::uint64_t>(growth * mean_bytes);
+    ECHOLINE_TRY(shapes.take(bench.sample));
   }
-  return std::move(last).with_context(
-      fmt::format("none of the first {} records can be decoded; the last one",
-                  std::min(index.record_count(), kProbesMax)));
+  if (!shapes.types()) {
+    return std::move(last).with_context(
+        fmt::format("none of the first {} records can be decoded; the last one", tried));
+  }
+  core.preparer->set_row_types(*shapes.types());
+  return bytes;
 }
 
 std::uint64_t row_bytes(const std::vector<decode::FieldType>& types) {

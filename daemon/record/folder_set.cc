@@ -137,7 +137,10 @@ Result<std::unique_ptr<DataSet>> open_folder(const v1::Read& read, std::vector<L
   index.shrink();
   if (index.record_count() == 0) {
     return Status(Code::kNotFound,
-                  fmt::format("{} holds no class folders with files", read.url(0)));
+                  fmt::format("{} holds no class folders with files: format folder wants "
+                              "FOLDER/CLASS/FILE; of shards give FOLDER/*.tar, of files without "
+                              "classes a list of them (format: files)",
+                              read.url(0)));
   }
   return std::unique_ptr<DataSet>(
       std::make_unique<FolderDataSet>(std::move(index), std::move(classes)));

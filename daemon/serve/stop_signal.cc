@@ -13,6 +13,10 @@
 namespace echoline::serve {
 namespace {
 
+// One wish to stop often comes as two signals: to the process and to its group, as `timeout` sends
+// them, or from the terminal and from the script that passes it on.
+constexpr std::chrono::milliseconds kSameWish{500};
+
 sigset_t stop_signals() {
   sigset_t set;
   sigemptyset(&set);
@@ -66,7 +70,11 @@ void StopSignal::listen() {
     requested_ = true;
   }
   changed_.notify_all();
-  const int second = wait_for_signal(std::chrono::steady_clock::now() + patience_);
+  const auto asked = std::chrono::steady_clock::now();
+  int second = 0;
+  do {
+    second = wait_for_signal(asked + patience_);
+  } while (second != 0 && !ending_ && std::chrono::steady_clock::now() < asked + kSameWish);
   if (!ending_) give_up(second == 0 ? 0 : 1);
 }
 

@@ -1,5 +1,5 @@
 // SIGTERM and SIGINT: the first asks the daemon to stop, the second (or a deadline) ends it at
-// once.
+// once. What comes within half a second of the first counts as the same wish.
 #pragma once
 
 #include <atomic>

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "augment/draws.h"
+#include "augment/row_shapes.h"
 #include "decode/allocations.h"
 #include "echoline/v1/config.pb.h"
 
@@ -151,6 +152,29 @@ TEST(Chain, OutputsForASampleFollowItsSize) {
   Runner runner({"resize { field: 'image' size: 20 }"});
   EXPECT_EQ(runner.chain().outputs_for(sample_of(40, 61))[0].shape, (Shape{{20, 30, 3}, 3}));
   EXPECT_EQ(runner.chain().outputs_for(sample_of(61, 40))[0].shape, (Shape{{30, 20, 3}, 3}));
+}
+
+TEST(RowShapes, OfTwoOddRecordsAreRefusedAndOneIsLeftToBadRecords) {
+  Runner runner({"resize { field: 'image' size: 20 }"});
+  RowShapes shapes(runner.chain());
+  EXPECT_FALSE(shapes.settled());
+  ASSERT_TRUE(shapes.take(sample_of(40, 61)).ok());
+  ASSERT_TRUE(shapes.take(sample_of(61, 40)).ok());
+  ASSERT_TRUE(shapes.take(sample_of(80, 122)).ok());
+  EXPECT_EQ((*shapes.types())[0].shape, (Shape{{20, 30, 3}, 3}));
+  EXPECT_FALSE(shapes.settled());
+  const Status refused = shapes.take(sample_of(40, 40));
+  EXPECT_EQ(refused.code(), Code::kInvalidArgument);
+  EXPECT_THAT(refused.message(), HasSubstr("field image has rows of different shapes, [20, 30, 3] "
+                                           "and [20, 20, 3]"));
+  EXPECT_THAT(refused.message(), HasSubstr("resize: {field: image, size: [height, width]}"));
+}
+
+TEST(RowShapes, ThatTheStepsFixAreSettledByTheFirstRecord) {
+  Runner runner({"resize { field: 'image' size: 20 }", "center_crop { field: 'image' size: 16 }"});
+  RowShapes shapes(runner.chain());
+  ASSERT_TRUE(shapes.take(sample_of(40, 61)).ok());
+  EXPECT_TRUE(shapes.settled());
 }
 
 TEST(Chain, ASampleOfAnotherShapeIsRefusedAlsoWhenItsBytesAreAsMany) {

@@ -185,6 +185,7 @@ TEST_F(DaemonCommands, check_knows_the_epoch_of_indexed_data_and_the_memory) {
   EXPECT_EQ(stream["echo_point"], "sample");
   EXPECT_EQ(stream["batches_per_epoch"], 15);
   EXPECT_GE(stream["memory_bytes"]["ring"], 8 * 8 * 64);
+  EXPECT_GT(stream["memory_bytes"]["window_decoded"], 0);
   const CommandResult small =
       run_command({"check", folder_->file("train.yaml"), "--set", "daemon.memory=1MiB", "--set",
                    "streams.train.pipeline.publish.slots=4000"});

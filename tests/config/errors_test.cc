@@ -213,6 +213,9 @@ TEST(ConfigOverrides, names_the_flag_instead_of_a_place_in_the_file) {
             "state_dir, memory, workers, reattach_grace; did you mean 'workers'?");
   EXPECT_EQ(error_of("daemon: {workers: 2}\n", {"daemon.workers"}),
             "--set daemon.workers: wanted: key.key=value, as in daemon.workers=4");
+  EXPECT_EQ(error_of("streams: {train: {}, test: {}}\n", {"streams.trian.seed=3"}),
+            "--set streams.trian.seed=3: key 'trian': no such stream; there are: test, train; did "
+            "you mean 'train'?");
 }
 
 TEST(ConfigFile, that_is_missing_or_a_folder_is_named) {

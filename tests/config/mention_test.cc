@@ -57,6 +57,12 @@ TEST_F(Mention, of_a_step_or_field_alone_is_found) {
   EXPECT_EQ(place("set echo.allow_repeats: true"), ":8:9");
 }
 
+TEST_F(Mention, of_a_step_by_its_number_is_found) {
+  EXPECT_EQ(place("pipeline step 3 (echo): wrong"), ":8:9");
+  EXPECT_EQ(place("pipeline step 5 (resize): wrong"), ":10:9");
+  EXPECT_EQ(place("pipeline step 4 (echo): wrong"), ":4:21");
+}
+
 TEST_F(Mention, of_an_overridden_value_is_the_override) {
   EXPECT_EQ(place("set batch.last to partial"), "--set streams.train.pipeline.batch.last=pad");
 }

@@ -136,6 +136,17 @@ TEST_F(PackTest, ListsNameFilesAndLabels) {
   EXPECT_EQ(packed().cut(1).fields.at("cls"), "-1");
 }
 
+TEST_F(PackTest, AListMayBeginWithEitherHeader) {
+  write("a.txt", "a");
+  for (const char* header : {"path,label", "file_name,label"}) {
+    write("list.csv", fmt::format("{}\na.txt,1\n", header));
+    options_.inputs = {path("list.csv")};
+    options_.overwrite = true;
+    ASSERT_TRUE(pack(options_).ok()) << header;
+    EXPECT_EQ((*packed().set)->index().record_count(), 1U);
+  }
+}
+
 TEST_F(PackTest, AListWithAMistakeNamesTheLine) {
   write("a.txt", "a");
   write("list.csv", "a.txt,1\na.txt,dog\n");
@@ -143,6 +154,8 @@ TEST_F(PackTest, AListWithAMistakeNamesTheLine) {
   EXPECT_THAT(pack(options_).status().message(), HasSubstr("list.csv:2: label 'dog'"));
   write("list.csv", "a.txt,1\nmissing.txt,2\n");
   EXPECT_THAT(pack(options_).status().message(), HasSubstr("missing.txt"));
+  write("list.csv", "path,label,caption\na.txt,1,a word\n");
+  EXPECT_THAT(pack(options_).status().message(), HasSubstr("can be read as it is (format: files)"));
   // Nothing half-written is left behind.
   EXPECT_TRUE(std::filesystem::is_empty(path("out")));
 }

@@ -1,0 +1,49 @@
+#include "augment/row_shapes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+
+namespace echoline::augment {
+namespace {
+
+constexpr int kOddMax = 1;
+
+bool same(const decode::FieldType& a, const decode::FieldType& b) {
+  return a.ragged || !a.fixed || !b.fixed || a.shape == b.shape;
+}
+
+Status different(const decode::FieldType& first, const decode::FieldType& other) {
+  return {Code::kInvalidArgument,
+          fmt::format("field {} has rows of different shapes, [{}] and [{}], where those of a "
+                      "batch must be alike: add a crop, or resize: {{field: {}, size: [height, "
+                      "width]}}; a single size keeps the ratio",
+                      first.name, fmt::join(first.shape.span(), ", "),
+                      fmt::join(other.shape.span(), ", "), first.name)};
+}
+
+}  // namespace
+
+Status RowShapes::take(const decode::Sample& sample) {
+  const std::vector<decode::FieldType> found = chain_.outputs_for(sample);
+  if (!types_) {
+    types_ = found;
+    return {};
+  }
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (same((*types_)[i], found[i])) continue;
+    if (++odd_ > kOddMax) return different((*types_)[i], found[i]);
+    break;
+  }
+  return {};
+}
+
+bool RowShapes::settled() const {
+  const auto& outputs = chain_.outputs();
+  return types_ && std::all_of(outputs.begin(), outputs.end(), [](const decode::FieldType& type) {
+           return type.ragged || type.fixed;
+         });
+}
+
+}  // namespace echoline::augment
