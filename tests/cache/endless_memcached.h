@@ -20,6 +20,7 @@ namespace echoline::cache {
 class EndlessMemcached {
  public:
   struct Answer {
+    std::string name;  // of the test case
     std::string first;
     std::string rest;
     std::chrono::milliseconds pause;
@@ -32,15 +33,15 @@ class EndlessMemcached {
     ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
     port_ = ntohs(address.sin_port);
     ::listen(listener_, 16);
-    threads_.emplace_back([this] { accept_all(); });
+    accepts_ = std::thread([this] { accept_all(); });
   }
   EndlessMemcached(const EndlessMemcached&) = delete;
   EndlessMemcached& operator=(const EndlessMemcached&) = delete;
   ~EndlessMemcached() {
     ending_ = true;
     ::shutdown(listener_, SHUT_RDWR);
-    threads_.front().join();  // before the others: it adds to them
-    for (std::size_t i = 1; i < threads_.size(); ++i) threads_[i].join();
+    accepts_.join();  // before the others: it adds to them
+    for (std::thread& serves : threads_) serves.join();
     ::close(listener_);
   }
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
@@ -77,7 +78,8 @@ class EndlessMemcached {
   std::atomic<bool> ending_{false};
   int listener_ = -1;
   std::uint16_t port_ = 0;
-  std::vector<std::thread> threads_;  // the first one accepts
+  std::thread accepts_;
+  std::vector<std::thread> threads_;  // one for each connection
 };
 
 }  // namespace echoline::cache

@@ -225,11 +225,14 @@ TEST_P(EndlessServers, AreAMissInBoundedTimeAndMemory) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, EndlessServers,
-    testing::Values(
-        EndlessMemcached::Answer{"VALUE KEY 0 900000\r\n", "x", std::chrono::milliseconds(50)},
-        EndlessMemcached::Answer{"VALUE KEY 0 4000000000\r\n", std::string(65536, 'x'), {}},
-        EndlessMemcached::Answer{"", "VALUE other 0 1\r\nx\r\n", std::chrono::milliseconds(5)},
-        EndlessMemcached::Answer{"", "STAT pid 1\r\n", {}}));
+    testing::Values(EndlessMemcached::Answer{"drips", "VALUE KEY 0 900000\r\n", "x",
+                                             std::chrono::milliseconds(50)},
+                    EndlessMemcached::Answer{
+                        "too_long", "VALUE KEY 0 4000000000\r\n", std::string(65536, 'x'), {}},
+                    EndlessMemcached::Answer{"of_others", "", "VALUE other 0 1\r\nx\r\n",
+                                             std::chrono::milliseconds(5)},
+                    EndlessMemcached::Answer{"of_figures", "", "STAT pid 1\r\n", {}}),
+    [](const auto& each) { return each.param.name; });
 
 TEST(FleetAddress, ThatIsNoneIsRefusedWithWhatIsAllowed) {
   for (const char* address : {"", "host", ":1", "host:", "host:0", "host:70000", "host:1x"}) {
