@@ -9,7 +9,6 @@ namespace echoline {
 namespace {
 
 // Polynomials with their bits in reverse.
-constexpr std::uint32_t kCrc32 = 0xEDB88320;
 constexpr std::uint32_t kCrc32c = 0x82F63B78;
 constexpr std::uint64_t kCrc64Nvme = 0x9A6C9329AC4BC9B5;
 
@@ -63,10 +62,6 @@ __attribute__((target("sse4.2"))) std::uint32_t crc32c_by_instruction(
 #endif
 
 }  // namespace
-
-std::uint32_t crc32(std::uint32_t crc, std::span<const std::byte> bytes) {
-  return by_tables<std::uint32_t, kCrc32>(crc, bytes);
-}
 
 std::uint32_t crc32c(std::uint32_t crc, std::span<const std::byte> bytes) {
 #if defined(__x86_64__)

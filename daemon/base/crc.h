@@ -1,5 +1,5 @@
-// The cyclic redundancy checks of object stores and TFRecord files. Running values: start with 0,
-// go on with what came back.
+// Cyclic redundancy checks of object stores and TFRecord files that zlib does not have. Running
+// values: start with 0, go on with what came back.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,6 @@
 
 namespace echoline {
 
-std::uint32_t crc32(std::uint32_t crc, std::span<const std::byte> bytes);   // as in zip and PNG
 std::uint32_t crc32c(std::uint32_t crc, std::span<const std::byte> bytes);  // Castagnoli
 std::uint64_t crc64nvme(std::uint64_t crc, std::span<const std::byte> bytes);
 

@@ -31,7 +31,7 @@ struct Consumer {
   WaitLedger waits;
 
   // The next row it will be given.
-  plan::Position position() const;
+  plan::Position position() const { return pass->ring().view(reader).next; }
 };
 
 }  // namespace echoline::engine

@@ -79,8 +79,6 @@ StreamStats Stream::stats() const {
   return stats;
 }
 
-plan::Position Consumer::position() const { return pass->ring().view(reader).next; }
-
 std::map<std::string, std::string> Stream::states() const {
   std::map<std::string, std::string> states;
   for (const Consumer& consumer : consumers_) {

@@ -1,11 +1,12 @@
 // Checksums of parts ("-N") and under encryption say nothing about the bytes that are read.
 #include "source/body_checksum.h"
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "base/check.h"
 #include "base/crc.h"
@@ -25,31 +26,22 @@ std::size_t length_of(Kind kind) {
 
 // The bytes of base64; empty if it is none.
 std::string from_base64(std::string_view text) {
-  std::string bytes;
-  std::uint32_t bits = 0;
-  int count = 0;
-  while (text.ends_with('=')) text.remove_suffix(1);
-  for (const char c : text) {
-    constexpr std::string_view kDigits =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const std::size_t digit = kDigits.find(c);
-    if (digit == std::string_view::npos) return {};
-    bits = bits << 6 | static_cast<std::uint32_t>(digit);
-    if ((count += 6) >= 8) bytes.push_back(static_cast<char>(bits >> (count -= 8)));
-  }
+  std::string bytes(text.size() / 4 * 3, 0);
+  const int count = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
+                                    reinterpret_cast<const unsigned char*>(text.data()),
+                                    static_cast<int>(text.size()));
+  const int padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
+  bytes.resize(static_cast<std::size_t>(std::max(0, count - padding)));
   return bytes;
 }
 
-std::string from_hex(std::string_view text) {
-  std::string bytes;
-  for (std::size_t i = 0; i + 1 < text.size(); i += 2) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    const auto high = kDigits.find(static_cast<char>(std::tolower(text[i])));
-    const auto low = kDigits.find(static_cast<char>(std::tolower(text[i + 1])));
-    if (high == std::string_view::npos || low == std::string_view::npos) return {};
-    bytes.push_back(static_cast<char>(high << 4 | low));
-  }
-  return bytes;
+// The bytes of hexadecimal digits; empty if there are others.
+std::string from_hex(const std::string& text) {
+  std::string bytes(text.size() / 2, 0);
+  std::size_t count = 0;
+  const int known = OPENSSL_hexstr2buf_ex(reinterpret_cast<unsigned char*>(bytes.data()),
+                                          bytes.size(), &count, text.c_str(), '\0');
+  return known == 1 ? bytes : std::string();
 }
 
 // "crc32c=...,md5=..." of one of Google's headers.
@@ -72,7 +64,7 @@ std::string etag_md5(const HttpResponse& response) {
   if (!response.header("x-amz-server-side-encryption-customer-algorithm").empty()) return {};
   std::string_view tag = response.header("etag");
   if (tag.size() != 34 || tag.front() != '"' || tag.back() != '"') return {};
-  return from_hex(tag.substr(1, 32));
+  return from_hex(std::string(tag.substr(1, 32)));
 }
 
 std::string big_endian(std::uint64_t value, std::size_t bytes) {
@@ -127,7 +119,8 @@ void BodyChecksum::add(std::span<const std::byte> bytes) {
       crc_ = crc32c(static_cast<std::uint32_t>(crc_), bytes);
       break;
     case Kind::kCrc32:
-      crc_ = crc32(static_cast<std::uint32_t>(crc_), bytes);
+      crc_ = crc32_z(static_cast<std::uint32_t>(crc_), reinterpret_cast<const Bytef*>(bytes.data()),
+                     bytes.size());
       break;
     case Kind::kCrc64Nvme:
       crc_ = crc64nvme(crc_, bytes);

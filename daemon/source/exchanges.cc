@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "source/attempt.h"
 #include "source/backoff.h"
+#include "source/endpoint.h"
 
 namespace echoline::source {
 namespace {
@@ -33,12 +34,6 @@ Status too_slow(std::uint64_t timeout_ns) {
 Status given_up(const Status& reason, std::uint32_t attempts) {
   return Status(reason.code(),
                 fmt::format("{}; given up after attempt {}", reason.message(), attempts));
-}
-
-// "https://host:port" of an address.
-std::string origin(const std::string& url) {
-  const std::size_t scheme = url.find("://");
-  return url.substr(0, url.find_first_of("/?", scheme == std::string::npos ? 0 : scheme + 3));
 }
 
 }  // namespace
@@ -134,8 +129,9 @@ bool Exchanges::begin_attempt(Running& running) {
   if (member_ && !member_->begin()) return false;
   const HttpRequest request = running.exchange_->request(std::time(nullptr));
   if (!member_ && limits_.limited) {
-    member_.emplace(EndpointLimit::of(origin(request.url)), limits_.connections_max,
-                    [this] { transfers_.wake(); });
+    const Result<Endpoint> endpoint = endpoint_of_url(request.url);
+    member_.emplace(EndpointLimit::of(endpoint.ok() ? endpoint->url() : request.url),
+                    limits_.connections_max, [this] { transfers_.wake(); });
     if (!member_->begin()) return false;
   }
   transfers_.start(running.id_, request, running.begin(counters_));

@@ -5,6 +5,7 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 
+#include <algorithm>
 #include <memory>
 
 namespace echoline::source {
@@ -50,16 +51,13 @@ std::string rs256(EVP_PKEY* key, std::string_view text) {
 }  // namespace
 
 std::string base64url(std::string_view bytes) {
-  constexpr std::string_view kLetters =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-  std::string text;
-  std::uint32_t bits = 0;
-  int count = 0;
-  for (const char byte : bytes) {
-    bits = bits << 8 | static_cast<unsigned char>(byte);
-    for (count += 8; count >= 6; count -= 6) text += kLetters[bits >> (count - 6) & 63];
-  }
-  if (count > 0) text += kLetters[bits << (6 - count) & 63];
+  std::string text((bytes.size() + 2) / 3 * 4 + 1, 0);  // OpenSSL adds a zero
+  EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                  reinterpret_cast<const unsigned char*>(bytes.data()),
+                  static_cast<int>(bytes.size()));
+  text.resize(text.find_first_of(std::string_view("=\0", 2)));
+  std::replace(text.begin(), text.end(), '+', '-');
+  std::replace(text.begin(), text.end(), '/', '_');
   return text;
 }
 

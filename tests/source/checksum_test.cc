@@ -24,7 +24,6 @@ HttpResponse response(std::vector<std::pair<std::string, std::string>> headers) 
 constexpr std::string_view kDigits = "123456789";
 
 TEST(Crc, known_values_come_out) {
-  EXPECT_EQ(crc32(0, bytes_of(kDigits)), 0xCBF43926U);
   EXPECT_EQ(crc32c(0, bytes_of(kDigits)), 0xE3069283U);
   EXPECT_EQ(crc64nvme(0, bytes_of(kDigits)), 0xAE8B14860A799888U);
   EXPECT_EQ(crc32c(0, {}), 0U);
@@ -35,7 +34,6 @@ TEST(Crc, pieces_give_what_the_whole_gives) {
   for (const std::size_t cut : {0U, 1U, 7U, 8U, 9U, 4096U, 9999U, 10'000U}) {
     const std::string_view first = std::string_view(text).substr(0, cut);
     const std::string_view rest = std::string_view(text).substr(cut);
-    EXPECT_EQ(crc32(crc32(0, bytes_of(first)), bytes_of(rest)), crc32(0, bytes_of(text)));
     EXPECT_EQ(crc32c(crc32c(0, bytes_of(first)), bytes_of(rest)), crc32c(0, bytes_of(text)));
     EXPECT_EQ(crc64nvme(crc64nvme(0, bytes_of(first)), bytes_of(rest)),
               crc64nvme(0, bytes_of(text)));
