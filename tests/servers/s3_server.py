@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Starts a real S3 server on free ports of 127.0.0.1, makes buckets, puts files, and prints one line of
-JSON when it is ready: {"endpoint", "pid", "server_pid", "port", "access_key", "secret_key"}. Ends with
-its parent or on SIGTERM. The server is SeaweedFS (`weed`): from $ECHOLINE_WEED, else from PATH, else
+JSON when it is ready: {"endpoint", "pid", "server_pid", "port", "access_key", "secret_key", "reader_key"}.
+The last is another access key, with the same secret, that may list and read. Ends with its parent or on
+SIGTERM; leaves nothing behind but a --dir. The server is SeaweedFS (`weed`): from $ECHOLINE_WEED, else from PATH, else
 next to this Python. Exit code 77 if there is none."""
 
 import argparse
@@ -31,6 +32,10 @@ def arguments():
     return parser.parse_args()
 
 
+READER_KEY = "echoline-test-reader"
+PARTS = ("master", "volume", "filer", "admin", "s3")  # of the server; each has a port for the others
+
+
 def find_weed():
     candidates = [os.environ.get("ECHOLINE_WEED"), shutil.which("weed"),
                   str(pathlib.Path(sys.executable).parent / "weed")]
@@ -42,25 +47,39 @@ def find_weed():
     sys.exit(77)
 
 
-def command(weed, folder, port, options):
+def inner_ports():
+    """Those beside S3's own, by the server's names for them."""
+    names = [f"{part}.port" for part in PARTS[:-1]] + [f"{part}.port.grpc" for part in PARTS]
+    return dict(zip(names, free_ports(len(names))))
+
+
+def remove_sockets(ports):
+    """The server makes some in a fixed folder, whatever it is told, and leaves them there."""
+    for part in PARTS:
+        pathlib.Path(f"/tmp/seaweedfs-{part}-grpc-{ports[f'{part}.port.grpc']}.sock").unlink(missing_ok=True)
+
+
+def command(weed, folder, port, ports, options):
     identities = folder / "identities.json"
-    identities.write_text(json.dumps({"identities": [{
-        "name": "test", "actions": ["Admin", "Read", "Write", "List", "Tagging"],
-        "credentials": [{"accessKey": options.access_key, "secretKey": options.secret_key}]}]}))
-    names = ["master.port", "volume.port", "filer.port", "admin.port", "master.port.grpc",
-             "volume.port.grpc", "filer.port.grpc", "admin.port.grpc", "s3.port.grpc"]
-    ports = [f"-{name}={free}" for name, free in zip(names, free_ports(len(names)))]
+    identities.write_text(json.dumps({"identities": [
+        {"name": name, "actions": actions, "credentials": [{"accessKey": key, "secretKey": options.secret_key}]}
+        for name, key, actions in [
+            ("test", options.access_key, ["Admin", "Read", "Write", "List", "Tagging"]),
+            ("reader", READER_KEY, ["Read", "List"])]]}))
     return [weed, "mini", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", f"-dir={folder}",
             "-master.telemetry=false", "-master.volumeSizeLimitMB=256", "-volume.max=16", "-s3",
             f"-s3.port={port}", f"-s3.config={identities}", "-s3.domainName=localhost",
             f"-s3.localSocket={folder}/s3.sock", f"-filer.localSocket={folder}/filer.sock",
-            "-s3.port.iceberg=0", "-s3.port.lance=0", "-webdav=false", "-admin.ui=false", *ports]
+            "-s3.port.iceberg=0", "-s3.port.lance=0", "-webdav=false", "-admin.ui=false",
+            *(f"-{name}={number}" for name, number in ports.items())]
 
 
-def start(weed, folder, port, options):
-    environment = os.environ | {"WEED_MASTER_VOLUME_GROWTH_COPY_1": "1"}
+def start(weed, folder, port, ports, options):
+    scratch = folder / "tmp"  # for its logs
+    scratch.mkdir(exist_ok=True)
+    environment = os.environ | {"WEED_MASTER_VOLUME_GROWTH_COPY_1": "1", "TMPDIR": str(scratch)}
     log = open(folder / "weed.log", "ab")
-    return subprocess.Popen(command(weed, folder, port, options), cwd=folder, env=environment,
+    return subprocess.Popen(command(weed, folder, port, ports, options), cwd=folder, env=environment,
                             stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                             preexec_fn=lambda: end_with_parent(signal.SIGKILL))
 
@@ -92,15 +111,17 @@ def main():
     folder = pathlib.Path(options.dir or tempfile.mkdtemp(prefix="echoline-s3-")).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     port = options.port or free_ports(1)[0]
-    server = start(weed, folder, port, options)
+    ports = inner_ports()
+    server = start(weed, folder, port, ports, options)
     try:
         prepare(server, port, options, time.monotonic() + 60)
         announce(endpoint=f"http://127.0.0.1:{port}", pid=os.getpid(), server_pid=server.pid,
-                 port=port, access_key=options.access_key, secret_key=options.secret_key)
+                 port=port, access_key=options.access_key, secret_key=options.secret_key, reader_key=READER_KEY)
         sys.exit(server.wait())
     finally:
         server.kill()
         server.wait()
+        remove_sockets(ports)
         if not options.dir:
             shutil.rmtree(folder, ignore_errors=True)
 

@@ -57,9 +57,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(data)
 
 
+class ManyConnections(http.server.ThreadingHTTPServer):
+    # Where dozens come at once, those that find no room try again after a second, two, four, eight.
+    request_queue_size = 512
+    daemon_threads = True
+
+
 def local_server(handler):
     """On a free port of 127.0.0.1, a thread for each connection."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
+    server = ManyConnections(("127.0.0.1", 0), handler)
     server.handle_error = lambda *_: None  # of clients that hang up
     return server
