@@ -91,7 +91,9 @@ struct Indexed {
 Result<Indexed> index_one(const std::string& name, const v1::Read& read,
                           const std::string& state_dir, bool publish) {
   ProgressLine line;
-  ECHOLINE_ASSIGN(const std::unique_ptr<source::Source> source, source::open_source(read));
+  ECHOLINE_ASSIGN(
+      const std::unique_ptr<source::Source> source,
+      source::open_source(read, publish ? source::Access::kWrite : source::Access::kRead));
   const std::uint64_t start_ns = monotonic_ns();
   const auto show = [&](const record::Progress& progress) {
     line.show(progress_text(name, progress, monotonic_ns() - start_ns));
@@ -100,7 +102,7 @@ Result<Indexed> index_one(const std::string& name, const v1::Read& read,
                   record::open_data_set(read, *source, state_dir, show));
   Indexed indexed;
   if (publish) {
-    ECHOLINE_ASSIGN(indexed.published, record::publish_index(*data_set));
+    ECHOLINE_ASSIGN(indexed.published, record::publish_index(*data_set, *source));
   }
   indexed.records = data_set->index().record_count();
   indexed.shards = data_set->index().shard_count();

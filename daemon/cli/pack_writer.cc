@@ -12,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/atomic_file.h"
 #include "record/stored_index.h"
 
 namespace echoline::cli {
@@ -126,7 +127,7 @@ Status ShardWriter::close() {
   }
   temporary_.clear();
   fd_.reset();
-  return record::write_shard_index(path_, bytes_, table_);
+  return write_file_atomically(index, record::encode_shard_index(path_, bytes_, table_));
 }
 
 Status ShardWriter::pad(std::uint64_t multiple) {

@@ -16,9 +16,9 @@ namespace echoline::record {
 std::size_t take_beside(const std::vector<source::ObjectInfo>& shards, source::Source& source,
                         KnownTables& known);
 
-// Writes an index file beside each shard, for hosts and later runs without a state folder. Shards
-// must be files: kUnimplemented says so for stores. Formats that need no index are
+// Writes an index file beside each shard, for hosts and later runs without a state folder; the
+// source is that of the data set, opened for writing. Formats that need no index are
 // kInvalidArgument. Returns the number written.
-Result<std::uint64_t> publish_index(const DataSet& data_set);
+Result<std::uint64_t> publish_index(const DataSet& data_set, source::Source& source);
 
 }  // namespace echoline::record

@@ -14,7 +14,4 @@ std::optional<std::string> local_path(std::string_view url);
 
 Result<std::string> read_file(const std::string& path);
 
-// The file has its old content or the new one, also after a crash. Makes missing folders.
-Status write_file_atomically(const std::string& path, std::string_view content);
-
 }  // namespace echoline::record

@@ -8,8 +8,9 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <filesystem>
 
+#include "base/atomic_file.h"
+#include "record/listing.h"
 #include "record/local_file.h"
 
 namespace echoline::record {
@@ -196,14 +197,14 @@ Result<StoredIndex> read_index_file(const std::string& path) {
   return index;
 }
 
-Status write_shard_index(const std::string& shard_path, std::uint64_t shard_bytes,
-                         const RecordTable& records, std::uint64_t unpacked_bytes) {
+std::string encode_shard_index(std::string_view shard_url, std::uint64_t shard_bytes,
+                               const RecordTable& records, std::uint64_t unpacked_bytes) {
   Shard shard;
   shard.unpacked_bytes = unpacked_bytes;
-  shard.object.url = std::filesystem::path(shard_path).filename();
+  shard.object.url = base_name(shard_url);
   shard.object.bytes = shard_bytes;
   shard.record_count = records.size();
-  return write_index_file(shard_path + std::string(kShardIndexSuffix), {{shard}, records});
+  return encode_index({{shard}, records});
 }
 
 }  // namespace echoline::record

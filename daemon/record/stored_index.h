@@ -35,9 +35,9 @@ Result<StoredIndex> decode_index(std::span<const std::byte> bytes);
 Status write_index_file(const std::string& path, const StoredIndex& index);
 Result<StoredIndex> read_index_file(const std::string& path);
 
-// The index file of one shard that lies (or will lie) at `shard_path` on this machine. Its size in
-// bytes is how a reader notices that index and shard don't belong together.
-Status write_shard_index(const std::string& shard_path, std::uint64_t shard_bytes,
-                         const RecordTable& records, std::uint64_t unpacked_bytes = 0);
+// The index file of one shard, to lie beside it. The shard's size in bytes is how a reader notices
+// that index and shard don't belong together.
+std::string encode_shard_index(std::string_view shard_url, std::uint64_t shard_bytes,
+                               const RecordTable& records, std::uint64_t unpacked_bytes = 0);
 
 }  // namespace echoline::record

@@ -39,6 +39,10 @@ Result<std::vector<source::ObjectInfo>> UnpackingSource::list_all(
   return inner_->list_all(urls);
 }
 
+Status UnpackingSource::put(const std::string& url, const std::string& bytes) {
+  return inner_->put(url, bytes);
+}
+
 void UnpackingSource::submit(source::ReadRequest request) {
   in_flight_.fetch_add(1, std::memory_order_relaxed);
   waiting_.push_back(std::move(request));

@@ -34,6 +34,7 @@ class UnpackingSource final : public source::Source {
 
   Result<std::vector<source::ObjectInfo>> list(const std::string& url) override;
   Result<std::vector<source::ObjectInfo>> list_all(const std::vector<std::string>& urls) override;
+  Status put(const std::string& url, const std::string& bytes) override;
   void submit(source::ReadRequest request) override;
   std::size_t slots_free() const override { return slots_ - waiting_.size() - passing_; }
   void poll(std::uint64_t deadline_ns, std::vector<source::ReadResult>& done) override;

@@ -3,9 +3,13 @@
 
 #include <string>
 
+#include "source/access.h"
+
 namespace echoline::source {
 
 struct CredentialOptions {
+  Access access =
+      Access::kRead;          // what Google's tokens are asked for; AWS's keys know no such thing
   std::string from = "auto";  // as read.credentials
   std::string file;           // of AWS's profiles, or Google's key file; empty for the usual places
   std::string profile;        // AWS's; empty for AWS_PROFILE, else "default"

@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 
+#include "base/atomic_file.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "source/address.h"
@@ -153,6 +154,11 @@ FileSource::~FileSource() = default;
 Result<std::vector<ObjectInfo>> FileSource::list(const std::string& url) {
   ECHOLINE_ASSIGN(const Address address, parse_address(url));
   return list_files(address);
+}
+
+Status FileSource::put(const std::string& url, const std::string& bytes) {
+  ECHOLINE_ASSIGN(const Address address, parse_address(url));
+  return write_file_atomically(address.path, bytes);
 }
 
 Result<std::shared_ptr<FileSource::File>> FileSource::file_of(const ObjectInfo& object) {

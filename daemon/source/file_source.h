@@ -23,6 +23,7 @@ class FileSource : public Source {
   ~FileSource() override;
 
   Result<std::vector<ObjectInfo>> list(const std::string& url) override;
+  Status put(const std::string& url, const std::string& bytes) override;
   void submit(ReadRequest request) override;
   std::size_t slots_free() const override;
   void poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) override;

@@ -18,10 +18,14 @@ std::string object_path(const Address& address) {
                      uri_escape(address.path, false));
 }
 
-std::string_view hint(int status, bool anonymous) {
+std::string_view hint(int status, bool anonymous, Access wanted) {
   if (status == 401)
     return anonymous ? "the bucket is not public; set `credentials: auto`"
                      : "the token is not accepted; check the key file or the service account";
+  if (status == 403 && !anonymous && wanted == Access::kWrite)
+    return "this account may not write it; give it the role Storage Object User, and to a "
+           "machine's "
+           "account the access scope devstorage.read_write";
   if (status == 403)
     return anonymous ? "the bucket is not public; set `credentials: auto`"
                      : "this account may not read it; give it the role Storage Object Viewer";
@@ -79,19 +83,29 @@ HttpRequest GcsStore::list(const ListQuery& query, std::time_t) {
       fmt::format("/storage/v1/b/{}/o?{}", uri_escape(query.bucket, false), escaped_query(words)));
 }
 
+HttpRequest GcsStore::put(const Address& address, const std::string& bytes, std::time_t) {
+  HttpRequest write =
+      request(fmt::format("/upload/storage/v1/b/{}/o?{}", uri_escape(address.bucket, false),
+                          escaped_query({{"name", address.path}, {"uploadType", "media"}})));
+  write.method = "POST";
+  write.headers.emplace_back("content-type", "application/octet-stream");
+  write.body = bytes;
+  return write;
+}
+
 std::string GcsStore::version_of(const HttpResponse& response) const {
   return std::string(response.header("x-goog-generation"));
 }
 
 Result<ListPage> GcsStore::parse_list(std::string_view body) const { return parse_gcs_list(body); }
 
-Verdict GcsStore::refuse(const HttpResponse& response, std::string_view body) const {
+Verdict GcsStore::refuse(const HttpResponse& response, std::string_view body, Access wanted) const {
   const int status = response.status;
   std::string text = fmt::format("the store answered {}", status);
   if (const std::string words = gcs_error_text(body); !words.empty())
     text += fmt::format(" ({})", options_.credentials->scrubbed(words));
   if (retry_by_status(status)) return {Status(Code::kUnavailable, std::move(text)), true};
-  const std::string_view advice = hint(status, options_.credentials->is_anonymous());
+  const std::string_view advice = hint(status, options_.credentials->is_anonymous(), wanted);
   if (!advice.empty()) text += fmt::format(": {}", advice);
   return {Status(code_of_status(status), std::move(text)),
           status == 401 && options_.credentials->reject()};

@@ -15,11 +15,16 @@ constexpr std::string_view kSetWhat =
     "set GOOGLE_APPLICATION_CREDENTIALS to a key file, or log in with `gcloud auth "
     "application-default login`, or set `credentials: anonymous` for a public bucket";
 
+// Tokens for writing are shared by themselves.
+std::string name_of(const char* kind, const CredentialOptions& options) {
+  return fmt::format("google {} {}", kind, options.access == Access::kWrite ? "rw" : "ro");
+}
+
 Found key_file(const std::string& path, const CredentialOptions& options) {
-  ECHOLINE_ASSIGN(auto recipe, key_file_recipe(path));
-  return shared_credentials(fmt::format("google file {} {}", path, options.ca_file), [&] {
-    return std::make_shared<CredentialSource>(std::move(recipe), options.ca_file);
-  });
+  ECHOLINE_ASSIGN(auto recipe, key_file_recipe(path, options.access));
+  const std::string name = fmt::format("{} {} {}", name_of("file", options), path, options.ca_file);
+  return shared_credentials(
+      name, [&] { return std::make_shared<CredentialSource>(std::move(recipe), options.ca_file); });
 }
 
 Found named_file(const CredentialOptions& options) {
@@ -40,8 +45,10 @@ Found metadata(const CredentialOptions& options) {
   if (host.empty()) host = "metadata.google.internal";
   const std::string hint =
       options.from == "auto" ? fmt::format(" (no others are set up: {})", kSetWhat) : "";
-  return shared_credentials("google metadata " + host + options.from, [&] {
-    return std::make_shared<CredentialSource>(metadata_recipe(host, hint), options.ca_file);
+  const std::string name = fmt::format("{} {}{}", name_of("metadata", options), host, options.from);
+  return shared_credentials(name, [&] {
+    return std::make_shared<CredentialSource>(metadata_recipe(host, hint, options.access),
+                                              options.ca_file);
   });
 }
 

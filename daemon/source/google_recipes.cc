@@ -1,4 +1,4 @@
-// OAuth 2.0 for reading; the scope is all that is ever asked for.
+// OAuth 2.0: a token is asked for reading only, unless something is to be written.
 #include "source/google_recipes.h"
 
 #include <fmt/core.h>
@@ -14,8 +14,12 @@
 namespace echoline::source {
 namespace {
 
-constexpr const char* kScope = "https://www.googleapis.com/auth/devstorage.read_only";
 constexpr const char* kTokenUrl = "https://oauth2.googleapis.com/token";
+
+std::string scope_of(Access access) {
+  return fmt::format("https://www.googleapis.com/auth/devstorage.{}",
+                     access == Access::kWrite ? "read_write" : "read_only");
+}
 
 struct KeyFile {
   std::string type;
@@ -43,11 +47,12 @@ Result<KeyFile> read_key_file(const std::string& path) {
 }
 
 // The statement a service account signs, by which it is given a token for an hour.
-Result<std::string> assertion(const KeyFile& file, const std::string& url, std::time_t now) {
+Result<std::string> assertion(const KeyFile& file, const std::string& url, Access access,
+                              std::time_t now) {
   const nlohmann::json header = {
       {"alg", "RS256"}, {"typ", "JWT"}, {"kid", file.text("private_key_id")}};
   const nlohmann::json claims = {{"iss", file.text("client_email")},
-                                 {"scope", kScope},
+                                 {"scope", scope_of(access)},
                                  {"aud", url},
                                  {"iat", now},
                                  {"exp", now + 3600}};
@@ -57,20 +62,21 @@ Result<std::string> assertion(const KeyFile& file, const std::string& url, std::
   return signed_jwt(bytes(header), bytes(claims), file.text("private_key"));
 }
 
-Result<NamedValues> token_form(const KeyFile& file, const std::string& url, std::time_t now) {
+Result<NamedValues> token_form(const KeyFile& file, const std::string& url, Access access,
+                               std::time_t now) {
   if (file.type == "authorized_user")
     return NamedValues{{"grant_type", "refresh_token"},
                        {"client_id", file.text("client_id")},
                        {"client_secret", file.text("client_secret")},
                        {"refresh_token", file.text("refresh_token")}};
-  ECHOLINE_ASSIGN(std::string proof, assertion(file, url, now));
+  ECHOLINE_ASSIGN(std::string proof, assertion(file, url, access, now));
   return NamedValues{{"grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"},
                      {"assertion", std::move(proof)}};
 }
 
 class KeyFileRecipe : public CredentialRecipe {
  public:
-  explicit KeyFileRecipe(std::string path) : path_(std::move(path)) {}
+  KeyFileRecipe(std::string path, Access access) : path_(std::move(path)), access_(access) {}
 
   Result<CredentialStep> start(std::time_t now) override {
     ECHOLINE_ASSIGN(const KeyFile file, read_key_file(path_));
@@ -79,7 +85,7 @@ class KeyFileRecipe : public CredentialRecipe {
     ECHOLINE_ASSIGN(const Endpoint endpoint, endpoint_of_url(url));
     if (endpoint.is_overheard())
       return Status(Code::kPermissionDenied, "its token_uri could be overheard; use https");
-    ECHOLINE_ASSIGN(const NamedValues form, token_form(file, url, now));
+    ECHOLINE_ASSIGN(const NamedValues form, token_form(file, url, access_, now));
     HttpRequest request;
     request.method = "POST";
     request.url = std::move(url);
@@ -99,18 +105,19 @@ class KeyFileRecipe : public CredentialRecipe {
 
  private:
   const std::string path_;
+  const Access access_;
 };
 
 class MetadataRecipe : public CredentialRecipe {
  public:
-  MetadataRecipe(std::string host, std::string hint)
-      : host_(std::move(host)), hint_(std::move(hint)) {}
+  MetadataRecipe(std::string host, std::string hint, Access access)
+      : host_(std::move(host)), hint_(std::move(hint)), access_(access) {}
 
   Result<CredentialStep> start(std::time_t) override {
     HttpRequest request;
     request.url = "http://" + host_ +
                   escaped_target("/computeMetadata/v1/instance/service-accounts/default/token",
-                                 {{"scopes", kScope}});
+                                 {{"scopes", scope_of(access_)}});
     request.headers = {{"metadata-flavor", "Google"}};
     request.bypasses_proxy = true;
     return CredentialStep(std::move(request));
@@ -136,17 +143,19 @@ class MetadataRecipe : public CredentialRecipe {
  private:
   const std::string host_;
   const std::string hint_;
+  const Access access_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<CredentialRecipe>> key_file_recipe(const std::string& path) {
+Result<std::unique_ptr<CredentialRecipe>> key_file_recipe(const std::string& path, Access access) {
   ECHOLINE_TRY(read_key_file(path).status());
-  return std::unique_ptr<CredentialRecipe>(std::make_unique<KeyFileRecipe>(path));
+  return std::unique_ptr<CredentialRecipe>(std::make_unique<KeyFileRecipe>(path, access));
 }
 
-std::unique_ptr<CredentialRecipe> metadata_recipe(std::string host, std::string hint) {
-  return std::make_unique<MetadataRecipe>(std::move(host), std::move(hint));
+std::unique_ptr<CredentialRecipe> metadata_recipe(std::string host, std::string hint,
+                                                  Access access) {
+  return std::make_unique<MetadataRecipe>(std::move(host), std::move(hint), access);
 }
 
 }  // namespace echoline::source

@@ -76,6 +76,12 @@ HttpRequest HttpStore::list(const ListQuery&, std::time_t) {
   return {};
 }
 
+// open_source writes to no web server.
+HttpRequest HttpStore::put(const Address&, const std::string&, std::time_t) {
+  ECHOLINE_CHECK(false);
+  return {};
+}
+
 Result<ListPage> HttpStore::parse_list(std::string_view) const {
   return Status(Code::kUnimplemented, "web servers can't list");
 }
@@ -85,7 +91,7 @@ std::string HttpStore::version_of(const HttpResponse& response) const {
   return std::string(tag.empty() ? response.header("last-modified") : tag);
 }
 
-Verdict HttpStore::refuse(const HttpResponse& response, std::string_view) const {
+Verdict HttpStore::refuse(const HttpResponse& response, std::string_view, Access) const {
   const int status = response.status;
   std::string text = fmt::format("the server answered {}", status);
   if (retry_by_status(status)) return {Status(Code::kUnavailable, std::move(text)), true};

@@ -15,9 +15,10 @@ class HttpStore : public ObjectStore {
   HttpRequest stat(const Address& address, Ask ask, std::time_t now) override;
   Result<ListEntry> parse_stat(const HttpResponse& response, std::string_view body) const override;
   HttpRequest list(const ListQuery& query, std::time_t now) override;
+  HttpRequest put(const Address& address, const std::string& bytes, std::time_t now) override;
   std::string version_of(const HttpResponse& response) const override;
   Result<ListPage> parse_list(std::string_view body) const override;
-  Verdict refuse(const HttpResponse& response, std::string_view body) const override;
+  Verdict refuse(const HttpResponse& response, std::string_view body, Access wanted) const override;
 };
 
 }  // namespace echoline::source

@@ -45,6 +45,7 @@ struct Transfer {
   HeaderList headers;
   HttpHead head;
   std::uint64_t last_byte_ns = 0;
+  curl_off_t sent = 0;  // of the body
   bool responded = false;
   bool stopped = false;
   std::array<char, CURL_ERROR_SIZE> error{};
@@ -79,6 +80,14 @@ std::size_t on_body(char* data, std::size_t size, std::size_t count, void* user)
   return transfer.stopped ? bytes + 1 : bytes;  // any other count ends the transfer
 }
 
+// Bytes that went out are signs of life as well.
+int on_progress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t sent) {
+  Transfer& transfer = *static_cast<Transfer*>(user);
+  if (sent != transfer.sent) transfer.last_byte_ns = monotonic_ns();
+  transfer.sent = sent;
+  return 0;
+}
+
 HttpEnd end_of(CURLcode code) {
   switch (code) {
     case CURLE_OK:
@@ -99,10 +108,13 @@ HttpEnd end_of(CURLcode code) {
   }
 }
 
-void set_body(CURL* easy, const HttpRequest& request) {
+void set_body(CURL* easy, const HttpRequest& request, Transfer& transfer) {
   set(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
   set(easy, CURLOPT_COPYPOSTFIELDS, request.body.c_str());
   set(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+  set(easy, CURLOPT_NOPROGRESS, 0L);
+  set(easy, CURLOPT_XFERINFOFUNCTION, &on_progress);
+  set(easy, CURLOPT_XFERINFODATA, &transfer);
 }
 
 void follow_redirects(CURL* easy, const HttpRequest& request) {
@@ -196,7 +208,7 @@ class HttpTransfers::Loop {
                                                fmt::format("{}: {}", name, value).c_str()));
     set(easy, CURLOPT_URL, request.url.c_str());
     if (request.method == "HEAD") set(easy, CURLOPT_NOBODY, 1L);
-    if (request.method == "POST" || request.method == "PUT") set_body(easy, request);
+    if (request.method == "POST" || request.method == "PUT") set_body(easy, request, transfer);
     if (request.follows_redirects) follow_redirects(easy, request);
     if (request.bypasses_proxy) set(easy, CURLOPT_NOPROXY, "*");
     set(easy, CURLOPT_HTTPHEADER, transfer.headers.get());

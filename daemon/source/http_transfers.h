@@ -58,7 +58,7 @@ struct HttpResult {
 
 struct HttpOptions {
   std::size_t connections_max = 32;
-  std::uint64_t stall_ns = 15'000'000'000;  // without a byte, connecting included
+  std::uint64_t stall_ns = 15'000'000'000;  // without a byte either way, connecting included
   std::string ca_file;                      // empty: the system's
 };
 

@@ -33,7 +33,7 @@ Verdict PageExchange::complete() {
 }
 
 Verdict PageExchange::refuse(const HttpResponse& response, std::string_view body) {
-  return store_.refuse(response, body);
+  return store_.refuse(response, body, Access::kRead);
 }
 
 std::string PageExchange::what() const { return query_.url; }
@@ -63,7 +63,7 @@ Verdict StatExchange::complete() {
 }
 
 Verdict StatExchange::refuse(const HttpResponse& response, std::string_view body) {
-  Verdict verdict = store_.refuse(response, body);
+  Verdict verdict = store_.refuse(response, body, Access::kRead);
   if (!verdict.retry && ask_ == Ask::kFirst) {
     ask_ = Ask::kAgain;
     verdict.retry = true;

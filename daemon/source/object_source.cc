@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "source/glob.h"
 #include "source/list_exchange.h"
+#include "source/put_exchange.h"
 #include "source/read_exchange.h"
 
 namespace echoline::source {
@@ -85,6 +86,11 @@ ExchangeLimits ObjectSource::limits() const {
           .ca_file = options_.ca_file};
 }
 
+Exchanges& ObjectSource::asks() {
+  if (!asks_) asks_ = std::make_unique<Exchanges>(limits(), counters_);
+  return *asks_;
+}
+
 Status ObjectSource::probe(const std::vector<std::string>& urls) {
   SharedCounters unseen;
   ExchangeLimits few = limits();
@@ -114,7 +120,6 @@ Result<std::vector<ObjectInfo>> ObjectSource::list(const std::string& url) {
 }
 
 Result<std::vector<ObjectInfo>> ObjectSource::list_all(const std::vector<std::string>& urls) {
-  if (!asks_) asks_ = std::make_unique<Exchanges>(limits(), counters_);
   std::vector<ObjectInfo> all;
   std::vector<Address> literals;  // in a row, to be asked about together
   const auto append = [&all](std::vector<ObjectInfo> more) {
@@ -144,13 +149,13 @@ Result<std::vector<ObjectInfo>> ObjectSource::stat_many(const std::vector<Addres
   std::vector<ExchangeResult> ended;
   std::size_t started = 0;
   Status failure;
-  while (asks_->size() > 0 || (started < addresses.size() && failure.ok())) {
-    while (failure.ok() && started < addresses.size() && asks_->size() < options_.concurrency) {
-      asks_->start(started, std::make_unique<StatExchange>(*store_, addresses[started]));
+  while (asks().size() > 0 || (started < addresses.size() && failure.ok())) {
+    while (failure.ok() && started < addresses.size() && asks().size() < options_.concurrency) {
+      asks().start(started, std::make_unique<StatExchange>(*store_, addresses[started]));
       ++started;
     }
     ended.clear();
-    asks_->step(UINT64_MAX, ended);
+    asks().step(UINT64_MAX, ended);
     for (ExchangeResult& result : ended) {
       if (result.status.ok())
         infos[result.id] = static_cast<StatExchange&>(*result.exchange).take_info();
@@ -163,7 +168,7 @@ Result<std::vector<ObjectInfo>> ObjectSource::stat_many(const std::vector<Addres
 }
 
 Result<ListPage> ObjectSource::list_page(const ListQuery& query) {
-  ECHOLINE_ASSIGN(auto exchange, run(*asks_, std::make_unique<PageExchange>(*store_, query)));
+  ECHOLINE_ASSIGN(auto exchange, run(asks(), std::make_unique<PageExchange>(*store_, query)));
   return exchange->take_page();
 }
 
@@ -191,6 +196,11 @@ Result<std::vector<ObjectInfo>> ObjectSource::list_pattern(const Address& addres
   std::sort(infos.begin(), infos.end(),
             [](const ObjectInfo& a, const ObjectInfo& b) { return a.url < b.url; });
   return infos;
+}
+
+Status ObjectSource::put(const std::string& url, const std::string& bytes) {
+  ECHOLINE_ASSIGN(Address address, parse_address(url));
+  return run(asks(), std::make_unique<PutExchange>(*store_, std::move(address), bytes)).status();
 }
 
 void ObjectSource::submit(ReadRequest request) {

@@ -23,8 +23,8 @@ struct ObjectSourceOptions {
   std::string ca_file;
 };
 
-// Threads as Source says. Listings have connections of their own, so a list between polls disturbs
-// no read.
+// Threads as Source says. Listings and writes have connections of their own, so that one between
+// polls disturbs no read.
 class ObjectSource : public Source {
  public:
   ObjectSource(std::unique_ptr<ObjectStore> store, ObjectSourceOptions options);
@@ -35,6 +35,7 @@ class ObjectSource : public Source {
 
   Result<std::vector<ObjectInfo>> list(const std::string& url) override;
   Result<std::vector<ObjectInfo>> list_all(const std::vector<std::string>& urls) override;
+  Status put(const std::string& url, const std::string& bytes) override;
   void submit(ReadRequest request) override;
   std::size_t slots_free() const override;
   void poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) override;
@@ -50,6 +51,7 @@ class ObjectSource : public Source {
   using Reads = std::unordered_map<std::uint64_t, Read>;
 
   ExchangeLimits limits() const;
+  Exchanges& asks();
   void finish_part(ExchangeResult result, std::vector<ReadResult>& done);
   Result<std::vector<ObjectInfo>> stat_many(const std::vector<Address>& addresses);
   Result<std::vector<ObjectInfo>> list_pattern(const Address& address);
@@ -61,7 +63,7 @@ class ObjectSource : public Source {
   SharedCounters counters_;
   std::atomic<bool> woken_{false};
   Exchanges reads_;
-  std::unique_ptr<Exchanges> asks_;  // for listings; made when first needed
+  std::unique_ptr<Exchanges> asks_;  // for listings and writes; made when needed
   std::uint64_t next_id_ = 0;
   std::uint64_t next_read_ = 0;
   Reads reads_by_number_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "source/access.h"
 #include "source/address.h"
 #include "source/exchange.h"
 #include "source/http_transfers.h"
@@ -68,13 +69,17 @@ class ObjectStore {
 
   virtual HttpRequest list(const ListQuery& query, std::time_t now) = 0;
 
+  // Writes an object whole; any 2xx answer says that it is there.
+  virtual HttpRequest put(const Address& address, const std::string& bytes, std::time_t now) = 0;
+
   // The version that a response of get is of; empty if it doesn't say.
   virtual std::string version_of(const HttpResponse& response) const = 0;
 
   virtual Result<ListPage> parse_list(std::string_view body) const = 0;
 
   // What an answer other than 2xx means, and what to do about it.
-  virtual Verdict refuse(const HttpResponse& response, std::string_view body) const = 0;
+  virtual Verdict refuse(const HttpResponse& response, std::string_view body,
+                         Access wanted) const = 0;
 };
 
 }  // namespace echoline::source

@@ -43,10 +43,10 @@ Result<Scheme> common_scheme(const std::vector<std::string>& urls) {
   return first.scheme;
 }
 
-Result<std::unique_ptr<Source>> open_objects(const v1::Read& read, Scheme scheme,
+Result<std::unique_ptr<Source>> open_objects(const v1::Read& read, Scheme scheme, Access access,
                                              const std::vector<std::string>& urls,
                                              std::size_t concurrency) {
-  ECHOLINE_ASSIGN(OpenedStore opened, open_store(read, scheme));
+  ECHOLINE_ASSIGN(OpenedStore opened, open_store(read, scheme, access));
   ObjectSourceOptions transfer;
   transfer.concurrency = concurrency;
   transfer.timeout_ns = read.timeout() == 0 ? kTimeoutNs : read.timeout();
@@ -73,13 +73,13 @@ Result<std::vector<ObjectInfo>> Source::list_all(const std::vector<std::string>&
   return all;
 }
 
-Result<std::unique_ptr<Source>> open_source(const v1::Read& read) {
+Result<std::unique_ptr<Source>> open_source(const v1::Read& read, Access access) {
   ECHOLINE_ASSIGN(const std::vector<std::string> urls, all_urls(read));
   ECHOLINE_ASSIGN(const Scheme scheme, common_scheme(urls));
   const std::size_t concurrency = read.concurrency() == 0 ? kConcurrency : read.concurrency();
   ECHOLINE_ASSIGN(auto source, scheme == Scheme::kFile
                                    ? FileSource::open(concurrency)
-                                   : open_objects(read, scheme, urls, concurrency));
+                                   : open_objects(read, scheme, access, urls, concurrency));
   return Throttle::over(std::move(source), read.throttle());
 }
 

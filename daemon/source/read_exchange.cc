@@ -152,7 +152,7 @@ Verdict ReadExchange::check_bytes() {
 }
 
 Verdict ReadExchange::refuse(const HttpResponse& response, std::string_view body) {
-  return store_.refuse(response, body);
+  return store_.refuse(response, body, Access::kRead);
 }
 
 }  // namespace echoline::source

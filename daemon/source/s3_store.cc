@@ -47,10 +47,14 @@ constexpr Hint kHints[] = {
     {"NoSuchKey", "check the name"},
 };
 
-std::string_view hint(int status, std::string_view code, bool anonymous) {
+std::string_view hint(int status, std::string_view code, bool anonymous, Access wanted) {
   for (const Hint& known : kHints)
     if (known.code == code) return known.text;
-  if (status == 401 || status == 403)
+  const bool refused = status == 401 || status == 403;
+  if (refused && !anonymous && wanted == Access::kWrite)
+    return "this key may not write it; allow s3:PutObject, or set another in AWS_ACCESS_KEY_ID and "
+           "AWS_SECRET_ACCESS_KEY";
+  if (refused)
     return anonymous
                ? "set `credentials: auto` and AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
                  "another source of credentials"
@@ -93,19 +97,20 @@ S3Store::Place S3Store::place(const std::string& bucket, const std::string& key)
 }
 
 HttpRequest S3Store::signed_request(std::string method, const Place& place, NamedValues query,
-                                    NamedValues headers, std::time_t now) const {
+                                    NamedValues headers, std::time_t now, std::string body) const {
   SignRequest sign;
   sign.method = method;
   sign.host = place.host;
   sign.path = place.path;
   sign.query = std::move(query);
   sign.headers = std::move(headers);
-  sign.payload_sha256 = kEmptySha256;
+  sign.payload_sha256 = body.empty() ? std::string(kEmptySha256) : sha256_hex(body);
   sign.region = options_.region;
   HttpRequest request;
   request.method = std::move(method);
   request.url = place.scheme + "://" + place.host + escaped_target(sign.path, sign.query);
   request.headers = signed_headers(sign, options_.credentials->current(), now);
+  request.body = std::move(body);
   return request;
 }
 
@@ -150,23 +155,29 @@ HttpRequest S3Store::list(const ListQuery& query, std::time_t now) {
   return signed_request("GET", place(query.bucket, ""), std::move(words), {}, now);
 }
 
+HttpRequest S3Store::put(const Address& address, const std::string& bytes, std::time_t now) {
+  return signed_request("PUT", place(address.bucket, address.path), {},
+                        {{"content-type", "application/octet-stream"}}, now, bytes);
+}
+
 std::string S3Store::version_of(const HttpResponse& response) const {
   return std::string(unquoted_etag(response.header("etag")));
 }
 
 Result<ListPage> S3Store::parse_list(std::string_view body) const { return parse_s3_list(body); }
 
-Verdict S3Store::refuse(const HttpResponse& response, std::string_view body) const {
+Verdict S3Store::refuse(const HttpResponse& response, std::string_view body, Access wanted) const {
   const S3Error error = parse_s3_error(body);
   std::string text = fmt::format("the store answered {}", response.status);
   if (!error.code.empty()) text += fmt::format(" {} ({})", error.code, error.message);
   std::string region(response.header("x-amz-bucket-region"));
   if (region.empty()) region = error.region;
-  return judge(response.status, error, options_.credentials->scrubbed(std::move(text)), region);
+  return judge(response.status, error, options_.credentials->scrubbed(std::move(text)), region,
+               wanted);
 }
 
-Verdict S3Store::judge(int status, const S3Error& error, std::string text,
-                       std::string_view region) const {
+Verdict S3Store::judge(int status, const S3Error& error, std::string text, std::string_view region,
+                       Access wanted) const {
   if (retry_by_status(status) || retry_by_code(error.code))
     return {Status(Code::kUnavailable, std::move(text)), true};
   const bool elsewhere = status / 100 == 3 || error.code == "AuthorizationHeaderMalformed" ||
@@ -175,7 +186,8 @@ Verdict S3Store::judge(int status, const S3Error& error, std::string text,
     return {
         Status(Code::kInvalidArgument,
                fmt::format("{}: the bucket is in another region; set `region: {}`", text, region))};
-  const std::string_view advice = hint(status, error.code, options_.credentials->is_anonymous());
+  const std::string_view advice =
+      hint(status, error.code, options_.credentials->is_anonymous(), wanted);
   if (!advice.empty()) text += fmt::format(": {}", advice);
   if (!is_expiry(error.code)) return {Status(code_of_status(status), std::move(text))};
   return {Status(Code::kPermissionDenied, std::move(text)), options_.credentials->reject()};

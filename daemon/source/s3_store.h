@@ -35,9 +35,10 @@ class S3Store : public ObjectStore {
   HttpRequest stat(const Address& address, Ask ask, std::time_t now) override;
   Result<ListEntry> parse_stat(const HttpResponse& response, std::string_view body) const override;
   HttpRequest list(const ListQuery& query, std::time_t now) override;
+  HttpRequest put(const Address& address, const std::string& bytes, std::time_t now) override;
   std::string version_of(const HttpResponse& response) const override;
   Result<ListPage> parse_list(std::string_view body) const override;
-  Verdict refuse(const HttpResponse& response, std::string_view body) const override;
+  Verdict refuse(const HttpResponse& response, std::string_view body, Access wanted) const override;
 
  private:
   S3Store(S3Options options, std::optional<Endpoint> endpoint)
@@ -52,8 +53,9 @@ class S3Store : public ObjectStore {
   };
   Place place(const std::string& bucket, const std::string& key) const;
   HttpRequest signed_request(std::string method, const Place& place, NamedValues query,
-                             NamedValues headers, std::time_t now) const;
-  Verdict judge(int status, const S3Error& error, std::string text, std::string_view region) const;
+                             NamedValues headers, std::time_t now, std::string body = {}) const;
+  Verdict judge(int status, const S3Error& error, std::string text, std::string_view region,
+                Access wanted) const;
 
   const S3Options options_;
   const std::optional<Endpoint> endpoint_;  // nothing for AWS itself

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "source/access.h"
 #include "source/counters.h"
 
 namespace echoline::v1 {
@@ -46,8 +47,8 @@ struct ReadResult {
   Status status;  // transport failures have been retried within the configured time-outs
 };
 
-// Thread rules: one thread at a time calls list, list_all, submit and poll; any thread may call
-// wake and counters.
+// Thread rules: one thread at a time calls list, list_all, put, submit and poll; any thread may
+// call wake and counters.
 class Source {
  public:
   virtual ~Source() = default;
@@ -58,6 +59,10 @@ class Source {
 
   // The lists of several addresses, one after the other; a store is asked about many at a time.
   virtual Result<std::vector<ObjectInfo>> list_all(const std::vector<std::string>& urls);
+
+  // Writes a small object, whole: readers find the old one or the new one. Only of a source that
+  // was opened for writing; a missing permission is kPermissionDenied and named. Blocks.
+  virtual Status put(const std::string& url, const std::string& bytes) = 0;
 
   // Starts a transfer; at most `slots_free()` may be submitted before the next poll. The
   // destinations must live until its result has been polled or the source is destroyed.
@@ -73,8 +78,9 @@ class Source {
 };
 
 // The source for the scheme of these addresses (all of one scheme), behind `throttle` if one is
-// set. Credentials and reachability are checked: a wrong key or a missing bucket fails here.
-Result<std::unique_ptr<Source>> open_source(const v1::Read& read);
+// set. Credentials and reachability are checked: a wrong key or a missing bucket fails here. To
+// write to web servers is kUnimplemented.
+Result<std::unique_ptr<Source>> open_source(const v1::Read& read, Access access = Access::kRead);
 
 // Every address a brace list stands for, in the order written: a{1..3}, a{x,y}, nested and
 // repeated.

@@ -16,8 +16,10 @@ namespace {
 
 using Opened = Result<std::unique_ptr<ObjectStore>>;
 
-CredentialOptions credential_options(const v1::Read& read, const std::string& ca_file) {
+CredentialOptions credential_options(const v1::Read& read, Access access,
+                                     const std::string& ca_file) {
   CredentialOptions options;
+  options.access = access;
   if (!read.credentials().empty()) options.from = read.credentials();
   options.file = read.credentials_file();
   options.profile = read.profile();
@@ -53,6 +55,11 @@ Opened open_gcs(const v1::Read& read, CredentialOptions credentials) {
 }
 
 Opened open_http(const v1::Read& read, const CredentialOptions& credentials) {
+  if (credentials.access == Access::kWrite)
+    return Status(Code::kUnimplemented,
+                  fmt::format("{}: nothing can be written to a web server; write to the files or "
+                              "the bucket that it serves",
+                              read.url(0)));
   for (const auto& [name, is_set] :
        {std::pair{"endpoint", !read.endpoint().empty()},
         {"credentials", credentials.from != "auto" && credentials.from != "anonymous"},
@@ -66,14 +73,14 @@ Opened open_http(const v1::Read& read, const CredentialOptions& credentials) {
 
 }  // namespace
 
-Result<OpenedStore> open_store(const v1::Read& read, Scheme scheme) {
+Result<OpenedStore> open_store(const v1::Read& read, Scheme scheme, Access access) {
   OpenedStore opened;
   opened.ca_file = first_set(read.ca_file(), {"AWS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"});
   if (!opened.ca_file.empty()) {
     if (Status status = read_text_file(opened.ca_file).status(); !status.ok())
       return std::move(status).with_context("ca_file");
   }
-  CredentialOptions credentials = credential_options(read, opened.ca_file);
+  CredentialOptions credentials = credential_options(read, access, opened.ca_file);
   ECHOLINE_ASSIGN(opened.store, scheme == Scheme::kS3    ? open_s3(read, std::move(credentials))
                                 : scheme == Scheme::kGcs ? open_gcs(read, std::move(credentials))
                                                          : open_http(read, credentials));

@@ -6,6 +6,7 @@
 
 #include "base/scheme.h"
 #include "base/status.h"
+#include "source/access.h"
 #include "source/object_store.h"
 
 namespace echoline::v1 {
@@ -19,7 +20,7 @@ struct OpenedStore {
   std::string ca_file;  // trusted authorities; empty for the system's
 };
 
-// Not for files. Asks nothing of the network.
-Result<OpenedStore> open_store(const v1::Read& read, Scheme scheme);
+// Not for files. Asks nothing of the network. kUnimplemented for writing to web servers.
+Result<OpenedStore> open_store(const v1::Read& read, Scheme scheme, Access access);
 
 }  // namespace echoline::source

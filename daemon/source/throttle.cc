@@ -90,6 +90,10 @@ Result<std::vector<ObjectInfo>> Throttle::list_all(const std::vector<std::string
   return inner_->list_all(urls);
 }
 
+Status Throttle::put(const std::string& url, const std::string& bytes) {
+  return inner_->put(url, bytes);
+}
+
 void Throttle::submit(ReadRequest request) {
   ECHOLINE_CHECK(slots_free() > 0);
   std::uint64_t bytes = 0;

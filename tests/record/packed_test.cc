@@ -187,7 +187,7 @@ TEST_F(PackedTest, AnObjectThatChangedAfterItWasIndexedIsAnError) {
 TEST_F(PackedTest, APublishedIndexSavesThePass) {
   write("a.tar.zst", zstd(make_tar(20, 60'000, 1)));
   const Opened first = open(read_of({path("a.tar.zst")}));
-  ASSERT_TRUE(publish_index(**first.set).ok());
+  ASSERT_TRUE(first.publish().ok());
   const Opened second = open(read_of({path("a.tar.zst")}, "webdataset"));
   EXPECT_LT(second.source->counters().bytes, 4096U);
   EXPECT_TRUE(second.cut_all() == first.cut_all());

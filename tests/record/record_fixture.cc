@@ -12,6 +12,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "record/beside.h"
+
 namespace echoline::record {
 
 CutRecord Opened::cut(std::uint64_t record) const {
@@ -40,6 +42,8 @@ std::vector<CutRecord> Opened::cut_all() const {
   for (std::uint64_t i = 0; i < (*set)->index().record_count(); ++i) all.push_back(cut(i));
   return all;
 }
+
+Result<std::uint64_t> Opened::publish() const { return publish_index(**set, *source); }
 
 v1::Read read_of(std::vector<std::string> urls, const std::string& format) {
   v1::Read read;

@@ -35,6 +35,8 @@ struct Opened {
 
   CutRecord cut(std::uint64_t record) const;
   std::vector<CutRecord> cut_all() const;
+  // Writes the index beside the data; the number of files.
+  Result<std::uint64_t> publish() const;
 };
 
 v1::Read read_of(std::vector<std::string> urls, const std::string& format = "auto");

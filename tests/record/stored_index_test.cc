@@ -103,7 +103,7 @@ TEST_F(StoredIndexTest, APublishedIndexSavesThePassOverTheShards) {
   write_shard("a", 3, 5000);
   write_shard("b", 2, 5000);
   const Opened built = open(tars());
-  const auto written = publish_index(**built.set);
+  const auto written = built.publish();
   ASSERT_TRUE(written.ok()) << written.status().message();
   EXPECT_EQ(*written, 2U);
   const Opened opened = open(tars());
@@ -118,7 +118,7 @@ TEST_F(StoredIndexTest, APublishedIndexSavesThePassOverTheShards) {
 TEST_F(StoredIndexTest, APublishedIndexOfAnotherSizeOrDamagedIsNotUsed) {
   write_shard("a", 3);
   write_shard("b", 3);
-  ASSERT_TRUE(publish_index(**open(tars()).set).ok());
+  ASSERT_TRUE(open(tars()).publish().ok());
   write_shard("a", 30);
   std::string damaged = read("b.tar.echoline-index");
   damaged[damaged.size() / 2] ^= 1;
@@ -131,7 +131,7 @@ TEST_F(StoredIndexTest, APublishedIndexOfAnotherSizeOrDamagedIsNotUsed) {
 TEST_F(StoredIndexTest, AnIndexOfAnotherShardOfTheSameSizeIsNoticedWhenCutting) {
   write_shard("a", 3);
   write_shard("b", 3);
-  ASSERT_TRUE(publish_index(**open(tars()).set).ok());
+  ASSERT_TRUE(open(tars()).publish().ok());
   std::filesystem::copy_file(path("b.tar"), path("a.tar"),
                              std::filesystem::copy_options::overwrite_existing);
   const CutRecord cut = open(tars()).cut(0);
@@ -139,13 +139,13 @@ TEST_F(StoredIndexTest, AnIndexOfAnotherShardOfTheSameSizeIsNoticedWhenCutting) 
   EXPECT_THAT(cut.status.message(), HasSubstr("the index is another shard's"));
 }
 
-TEST_F(StoredIndexTest, OnlyTarShardsOnThisMachineArePublished) {
+TEST_F(StoredIndexTest, FormatsWithoutAnIndexHaveNothingToPublish) {
   write("t.bin", std::string(64, '\0'));
   v1::Read read = read_of({path("t.bin")}, "tokens");
   read.mutable_tokens()->set_length(4);
   const Opened tokens = open(read);
   ASSERT_TRUE(tokens.set.ok());
-  EXPECT_EQ(publish_index(**tokens.set).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(tokens.publish().status().code(), Code::kInvalidArgument);
 }
 
 TEST_F(StoredIndexTest, AMillionRecordsLoadInUnderASecond) {

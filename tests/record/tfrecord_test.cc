@@ -109,7 +109,7 @@ TEST_F(TfRecordTest, OnlyHeadersAreReadAndOnlyOnce) {
   const Opened second = opened("a.tfrecord", path("state"));
   EXPECT_LE(second.source->counters().bytes, 4096U);  // the format is told by the first bytes
   EXPECT_EQ(second.cut_all(), first.cut_all());
-  ASSERT_TRUE(publish_index(**first.set).ok());
+  ASSERT_TRUE(first.publish().ok());
   const Opened beside = opened("a.tfrecord");
   EXPECT_LT(beside.source->counters().bytes, 8192U);
   EXPECT_EQ(beside.cut_all(), first.cut_all());

@@ -155,6 +155,23 @@ TEST_P(BucketTest, a_missing_bucket_fails_at_open) {
   }
 }
 
+TEST_P(BucketTest, what_is_put_is_read_again_and_replaced_as_a_whole) {
+  bucket_->put("written/other", "x");
+  const auto source = Bucket::open_read(bucket_->read_step("written/*"), Access::kWrite);
+  // More than a megabyte is sent only when the store has said that it wants it.
+  for (const std::size_t size : {std::size_t{3 << 20}, std::size_t{1000}, std::size_t{0}}) {
+    const std::string content = pattern_bytes(size);
+    const Status status = source->put(bucket_->root() + "written/a b+c", content);
+    ASSERT_TRUE(status.ok()) << status.message();
+    const ObjectInfo info = bucket_->info(*source, "written/a b+c");
+    ASSERT_EQ(info.bytes, size);
+    std::string got(size, 0);
+    EXPECT_TRUE(read_into(*source, info, 0, got).ok());
+    EXPECT_TRUE(got == content);
+  }
+  EXPECT_THAT(bucket_->keys(*source, "written/"), ElementsAre("written/a b+c", "written/other"));
+}
+
 TEST_P(BucketTest, many_small_reads_go_on_at_once) {
   const std::string content = pattern_bytes(256 << 10);
   bucket_->put("small", content);

@@ -38,8 +38,8 @@ class Bucket {
   std::unique_ptr<Source> open(const std::string& path = "*") const {
     return open_read(read_step(path));
   }
-  static std::unique_ptr<Source> open_read(const v1::Read& read) {
-    auto source = open_source(read);
+  static std::unique_ptr<Source> open_read(const v1::Read& read, Access access = Access::kRead) {
+    auto source = open_source(read, access);
     EXPECT_TRUE(source.ok()) << source.status().message();
     return source.ok() ? std::move(source).value() : nullptr;
   }
@@ -82,6 +82,7 @@ class S3Bucket : public Bucket {
   Credentials credentials() const {
     return {server_.fact("access_key"), server_.fact("secret_key"), "", 0};
   }
+  std::string reader_key() const { return server_.fact("reader_key"); }
   std::string port() const { return server_.fact("port"); }
 
  private:

@@ -56,6 +56,20 @@ class FileSourceTest : public testing::Test {
   std::unique_ptr<Source> source_;
 };
 
+TEST_F(FileSourceTest, what_is_put_replaces_the_file_as_a_whole) {
+  write("a b*.tar", "before");
+  for (const std::string& content : {pattern_bytes(100'000), std::string("after")}) {
+    const Status status = source_->put("file://" + root_ + "/a b*.tar", content);
+    ASSERT_TRUE(status.ok()) << status.message();
+    std::string got(content.size(), 0);
+    EXPECT_TRUE(read_into(*source_, info("a b\\*.tar"), 0, got).ok());
+    EXPECT_EQ(got, content);
+  }
+  EXPECT_THAT(names("*"), ElementsAre("a b*.tar"));
+  const Status status = source_->put(root_ + "/a b*.tar/below", "x");
+  EXPECT_THAT(status.message(), HasSubstr("/a b*.tar/below"));
+}
+
 TEST_F(FileSourceTest, patterns_list_files_bytewise_sorted) {
   for (const char* name : {"b.tar", "a.tar", "B.tar", "c.txt", "sub/d.tar", "sub/deep/e.tar"})
     write(name, "x");

@@ -37,6 +37,16 @@ TEST(GcsStore, a_read_names_range_generation_and_token) {
             "");
 }
 
+TEST(GcsStore, a_write_is_an_upload_that_names_the_object) {
+  const auto request = store("t")->put(*parse_address("gs://photos/a/b c"), "content", 0);
+  EXPECT_EQ(request.method, "POST");
+  EXPECT_EQ(request.url,
+            "https://storage.googleapis.com/upload/storage/v1/b/photos/o?"
+            "name=a%2Fb%20c&uploadType=media");
+  EXPECT_EQ(header(request, "authorization"), "Bearer t");
+  EXPECT_EQ(request.body, "content");
+}
+
 TEST(GcsStore, a_listing_escapes_what_it_asks_for) {
   ListQuery query;
   query.bucket = "photos";
@@ -53,7 +63,7 @@ TEST(GcsStore, what_may_pass_is_worth_a_retry_and_messages_hold_no_token) {
   const auto refused = [](int status, const std::string& body) {
     HttpResponse response;
     response.status = status;
-    return store("hush")->refuse(response, body);
+    return store("hush")->refuse(response, body, Access::kRead);
   };
   for (const int status : {408, 429, 500, 502, 503, 504}) EXPECT_TRUE(refused(status, "").retry);
   for (const int status : {400, 401, 403, 404, 412, 416}) EXPECT_FALSE(refused(status, "").retry);

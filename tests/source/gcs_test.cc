@@ -81,6 +81,24 @@ TEST_F(GcsTest, anonymous_requests_are_refused_with_what_to_set) {
   EXPECT_THAT(status.message(), HasSubstr("set `credentials: auto`"));
 }
 
+TEST_F(GcsTest, a_write_into_a_missing_bucket_is_an_error_that_names_it) {
+  bucket_->put("other", "x");
+  const auto source = Bucket::open_read(bucket_->read_step("other"), Access::kWrite);
+  const Status status = source->put("gs://no-such-bucket/a", "content");
+  EXPECT_EQ(status.code(), Code::kNotFound) << status.message();
+  EXPECT_THAT(status.message(), HasSubstr("writing gs://no-such-bucket/a"));
+}
+
+TEST_F(GcsTest, a_token_for_reading_does_not_write_and_says_what_it_lacks) {
+  bucket_->put("kept", "as it was");
+  const auto source = bucket_->open("kept");
+  const Status status = source->put("gs://photos/kept", "something else");
+  EXPECT_EQ(status.code(), Code::kPermissionDenied) << status.message();
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("writing gs://photos/kept"),
+                                      HasSubstr("Storage Object User"), Not(HasSubstr("ya29"))));
+  EXPECT_EQ(bucket_->info(*source, "kept").bytes, 9U);
+}
+
 TEST_F(GcsTest, tokens_are_not_sent_where_they_could_be_overheard) {
   v1::Read read = bucket_->read_step("*");
   read.set_endpoint("http://elsewhere.example");

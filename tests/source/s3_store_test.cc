@@ -63,6 +63,14 @@ TEST(S3Store, a_range_and_the_pinned_version_are_asked_for) {
   EXPECT_EQ(header(request, "x-amz-security-token"), "key-token");
 }
 
+TEST(S3Store, a_write_is_signed_with_the_digest_of_its_bytes) {
+  const HttpRequest request = store({})->put(*parse_address("s3://photos/a"), "content", kTime);
+  EXPECT_EQ(request.method, "PUT");
+  EXPECT_EQ(request.body, "content");
+  EXPECT_EQ(header(request, "x-amz-content-sha256"), sha256_hex("content"));
+  EXPECT_THAT(header(request, "Authorization"), HasSubstr("content-type"));
+}
+
 TEST(S3Store, a_listing_escapes_what_it_asks_for) {
   ListQuery query;
   query.bucket = "photos";
@@ -75,11 +83,12 @@ TEST(S3Store, a_listing_escapes_what_it_asks_for) {
                "max-keys=1000&prefix=a%20b%2F"));
 }
 
-Verdict refused(int status, const std::string& body, std::string region = "") {
+Verdict refused(int status, const std::string& body, std::string region = "",
+                Access wanted = Access::kRead) {
   HttpResponse response;
   response.status = status;
   if (!region.empty()) response.headers.emplace_back("x-amz-bucket-region", region);
-  return store({})->refuse(response, body);
+  return store({})->refuse(response, body, wanted);
 }
 
 std::string error(const std::string& code, const std::string& message = "m",
@@ -104,6 +113,7 @@ TEST(S3Store, errors_say_what_to_do) {
   EXPECT_THAT(text(refused(400, error("ExpiredToken"))), HasSubstr("renew AWS_SESSION_TOKEN"));
   EXPECT_THAT(text(refused(404, error("NoSuchBucket"))), HasSubstr("check the bucket's name"));
   EXPECT_THAT(text(refused(403, "<html>")), HasSubstr("s3:GetObject"));
+  EXPECT_THAT(text(refused(403, "<html>", "", Access::kWrite)), HasSubstr("s3:PutObject"));
 }
 
 TEST(S3Store, a_bucket_of_another_region_names_it) {

@@ -84,6 +84,17 @@ TEST_F(S3Test, buckets_can_be_addressed_as_hosts) {
   EXPECT_EQ(bytes, "hello");
 }
 
+TEST_F(S3Test, a_key_that_may_only_read_is_told_what_it_lacks_when_it_writes) {
+  bucket_->put("kept", "as it was");
+  const TestEnvironment environment(keys("AWS_ACCESS_KEY_ID", bucket_->reader_key().c_str()));
+  const auto source = Bucket::open_read(bucket_->read_step("kept"), Access::kWrite);
+  const Status status = source->put("s3://photos/kept", "something else");
+  EXPECT_EQ(status.code(), Code::kPermissionDenied) << status.message();
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("writing s3://photos/kept"),
+                                      HasSubstr("this key may not write it; allow s3:PutObject")));
+  EXPECT_EQ(bucket_->info(*source, "kept").bytes, 9U);
+}
+
 TEST_F(S3Test, a_server_killed_in_mid_transfer_and_restarted_loses_no_byte) {
   namespace fs = std::filesystem;
   char name[] = "/tmp/echoline-s3-XXXXXX";

@@ -16,6 +16,7 @@ class InstantSource : public Source {
   Result<std::vector<ObjectInfo>> list(const std::string&) override {
     return std::vector<ObjectInfo>();
   }
+  Status put(const std::string&, const std::string&) override { return {}; }
   void submit(ReadRequest request) override { tags_.push_back(request.tag); }
   std::size_t slots_free() const override { return 8 - tags_.size(); }
   void poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) override {

@@ -139,6 +139,12 @@ TEST_F(WebTest, a_server_that_would_give_wrong_or_slow_answers_is_refused) {
   EXPECT_THAT(locked.message(), HasSubstr("without credentials"));
 }
 
+TEST_F(WebTest, nothing_is_written_to_a_web_server) {
+  const Status status = open_source(read_step(url("/shard.tar")), Access::kWrite).status();
+  EXPECT_EQ(status.code(), Code::kUnimplemented);
+  EXPECT_THAT(status.message(), HasSubstr("/shard.tar: nothing can be written to a web server"));
+}
+
 TEST_F(WebTest, settings_of_other_stores_are_refused) {
   v1::Read read = read_step(url("/shard.tar"));
   read.set_endpoint("http://127.0.0.1:1");

@@ -1,0 +1,50 @@
+// Plain system calls: errors keep their errno, which streams would lose.
+#include "base/atomic_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/unique_fd.h"
+
+namespace echoline {
+namespace {
+
+Status write_all(int fd, std::string_view content, const std::string& path) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno_status(errno, "cannot write " + path);
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+  if (::fsync(fd) != 0) return errno_status(errno, "cannot flush " + path);
+  return {};
+}
+
+}  // namespace
+
+Status write_file_atomically(const std::string& path, std::string_view content) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (error) return errno_status(error.value(), "cannot make the folder of " + path);
+  std::string temporary = path + ".XXXXXX";  // a name of its own: streams may store the same index
+  UniqueFd fd(::mkostemp(temporary.data(), O_CLOEXEC));
+  if (!fd) return errno_status(errno, "cannot make " + temporary);
+  Status status = write_all(fd.get(), content, temporary);
+  if (status.ok() && ::fchmod(fd.get(), 0644) != 0) {
+    status = errno_status(errno, "cannot set the mode of " + temporary);
+  }
+  fd.reset();
+  if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) {
+    status = errno_status(errno, "cannot rename " + temporary);
+  }
+  if (!status.ok()) ::unlink(temporary.c_str());
+  return status;
+}
+
+}  // namespace echoline
