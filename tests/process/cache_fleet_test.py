@@ -8,8 +8,8 @@ import tempfile
 import time
 import unittest
 
-from cache_run import CachedDaemon, Records, rows_of
-from daemon_process import TESTS
+from cache_run import CachedDaemon, Records, S3Records, rows_of
+from daemon_process import TESTS, run_index
 
 sys.path.insert(0, str(TESTS / "servers"))
 from memcached_server import Memcached  # noqa: E402
@@ -107,6 +107,28 @@ class FleetOfHosts(unittest.TestCase):
         self.assertEqual(rows_of(daemon.read("--epochs", 2, "--row-checksums")), self.expected)
         self.assertLess(time.monotonic() - begin, 60)
         self.assertGreater(daemon.failures("fleet", "error"), 0)
+
+
+class FreshHosts(unittest.TestCase):
+    def test_with_a_published_index_they_read_the_data_about_once_their_starts_included(self):
+        records = Records(self.enterContext(tempfile.TemporaryDirectory()))
+        store = S3Records(records)
+        self.addCleanup(store.server.stop)
+        servers = [self.enterContext(Memcached(megabytes=128)) for _ in range(3)]
+        published = run_index(store.address, "--endpoint", store.endpoint, "--publish", environment=store.writer)
+        self.assertEqual(published.returncode, 0, published.stderr)
+        stream = records.stream("{fleet: [" + ", ".join(f"'{server.address}'" for server in servers) + "]}",
+                                more_read=f", endpoint: '{store.endpoint}'", address=store.address)
+        daemons = [self.enterContext(CachedDaemon(stream, environment=store.reader)) for _ in range(HOSTS)]
+        starts = sum(daemon.store_bytes() for daemon in daemons) / records.bytes
+        with concurrent.futures.ThreadPoolExecutor(HOSTS) as pool:
+            first, *others = pool.map(lambda daemon: rows_of(daemon.read("--epochs", 2, "--row-checksums")), daemons)
+        for rows in others:
+            self.assertEqual(rows, first)
+        read = sum(daemon.store_bytes() for daemon in daemons) / records.bytes
+        print(f"{HOSTS} fresh hosts over S3: {read:.3f} times the data set from the store in two epochs, "
+              f"{starts:.3f} of it before the first", flush=True)
+        self.assertLessEqual(read, 1.1)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import random
 import time
 
 import line_photos
-from daemon_process import PATIENCE, Daemon, free_port, stream_yaml
+from daemon_process import PATIENCE, Daemon, Server, free_port, stream_yaml
 
 BATCH = 16
 SLOTS = 4
@@ -30,8 +30,10 @@ class Records:
         # Of the records, without the end of each archive.
         self.bytes = sum(path.stat().st_size for path in self.paths)
 
-    def stream(self, cache, after_decode="", read_ahead="1MiB", more_read="", name="train"):
-        steps = [f"read: {{url: '{self.folder}/records-*.tar', format: webdataset, read_ahead: {read_ahead}{more_read}}}",
+    def stream(self, cache, after_decode="", read_ahead="1MiB", more_read="", name="train", address=None):
+        """`address`: where copies of the shards are."""
+        address = address or f"{self.folder}/records-*.tar"
+        steps = [f"read: {{url: '{address}', format: webdataset, read_ahead: {read_ahead}{more_read}}}",
                  f"cache: {cache}" if cache else "",
                  "shuffle: {window: 500}",
                  "decode: {image: {key: u8, as: uint8, shape: [8, 8, 1]}, label: {key: cls, as: int64}}",
@@ -39,6 +41,18 @@ class Records:
                  "random_crop: {field: image, size: 8, padding: 2}",
                  f"batch: {{size: {BATCH}, last: partial}}", f"publish: {{slots: {SLOTS}}}"]
         return stream_yaml([step for step in steps if step], name=name)
+
+
+class S3Records:
+    """An S3 server that holds copies of the shards."""
+
+    def __init__(self, records):
+        self.server = Server("s3_server.py", "--bucket", "photos",
+                             *(f"--put={path}=photos/set/{path.name}" for path in records.paths))
+        self.address, self.endpoint = "s3://photos/set/records-*.tar", self.server.facts["endpoint"]
+        self.writer, self.reader = (
+            {"AWS_ACCESS_KEY_ID": self.server.facts[key], "AWS_SECRET_ACCESS_KEY": self.server.facts["secret_key"]}
+            for key in ("access_key", "reader_key"))
 
 
 class CachedDaemon(Daemon):

@@ -173,6 +173,14 @@ class Daemon:
         return [joined(parts) for parts in zip(*all_finished(readers), strict=True)]
 
 
+def run_index(address, *arguments, environment=None):
+    """A finished `echoline index ADDRESS` that keeps nothing in a state folder."""
+    with tempfile.TemporaryDirectory() as state:
+        return subprocess.run([binary("ECHOLINE_CLI"), "index", address, "--json", "--state-dir", state, *arguments],
+                              env={**os.environ, **(environment or {})}, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True)
+
+
 def lines_of(output, errors, status):
     if status != 0:
         raise RuntimeError(f"echoline read ended with {status}: {errors.decode()}")
