@@ -74,10 +74,10 @@ FORMATS = {
 }
 
 
-def index(address, state):
+def index(address, state, *more):
     """(seconds, peak MB, what was printed) of one `echoline index`."""
     start = time.monotonic()
-    process = subprocess.Popen([binary("ECHOLINE_CLI"), "index", address, "--json", "--state-dir", state],
+    process = subprocess.Popen([binary("ECHOLINE_CLI"), "index", address, "--json", "--state-dir", state, *more],
                                stdout=subprocess.PIPE)
     output = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
