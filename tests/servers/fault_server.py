@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """A store that fails in the way an object's name asks for: s3://any-bucket/BEHAVIOUR-COUNT-NAME behaves so
-for its first COUNT GETs and well from then on. Every object has the bytes of content() and the ETag
+for its first COUNT requests and well from then on, when read and when written. Every object has the bytes of content() and the ETag
 "v1"; HEAD is always well. Prints {"endpoint", "pid"} when ready; ends with its parent or on SIGTERM.
 With --tls it speaks TLS under a certificate of its own, whose file is "ca_file"; exit code 77 if there is
 no `openssl` to make one."""
 
 import argparse
+import hashlib
 import http.server
 import os
 import re
@@ -47,17 +48,38 @@ class Faults(Handler):
     def do_GET(self):
         if "list-type=2" in self.path:
             return self.listing()
-        behaviour, count = self.behaviour()
-        with COUNTS_LOCK:
-            COUNTS[self.path] = COUNTS.get(self.path, 0) + 1
-            nth = COUNTS[self.path]
-        if nth > count:
-            behaviour = "ok"
-        getattr(self, "get_" + behaviour)()
+        getattr(self, "get_" + self.behaviour())()
+
+    def do_PUT(self):
+        getattr(self, "put_" + self.behaviour())(int(self.headers["Content-Length"]))
 
     def behaviour(self):
+        """Of this request."""
         match = re.match(r"([a-z0-9]+)-(\d+)-", self.path.rsplit("/", 1)[1])
-        return (match[1], int(match[2])) if match else ("ok", 0)
+        with COUNTS_LOCK:
+            COUNTS[self.path] = COUNTS.get(self.path, 0) + 1
+            return match[1] if match and COUNTS[self.path] <= int(match[2]) else "ok"
+
+    def put_ok(self, count):
+        digest = hashlib.sha256(self.rfile.read(count)).hexdigest()
+        good = digest == self.headers["x-amz-content-sha256"]
+        self.answer(200 if good else 400, "" if good else error_xml("XAmzContentSHA256Mismatch", digest))
+
+    def put_slow503(self, count):
+        self.rfile.read(count)
+        self.get_slow503()
+
+    def put_reset(self, count):
+        self.rfile.read(count // 2)
+        self.reset()
+
+    def put_sip(self, count):
+        """Takes 5 MB a second."""
+        for _ in range(count // 250_000):
+            self.rfile.read(250_000)
+            time.sleep(0.05)
+        self.rfile.read(count % 250_000)
+        self.answer(200, b"")
 
     def listing(self):
         bodies = {
@@ -117,6 +139,9 @@ class Faults(Handler):
         body = self.part_headers()
         self.wfile.write(body[:len(body) // 2])
         self.wfile.flush()
+        self.reset()
+
+    def reset(self):
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.connection.close()
         self.close_connection = True

@@ -95,6 +95,25 @@ TEST_F(FaultTest, a_store_that_says_when_to_come_back_is_obeyed) {
   EXPECT_GE(monotonic_ns() - start, kSecondNs);
 }
 
+TEST_F(FaultTest, a_write_that_fails_is_made_again_from_its_start) {
+  const std::string content = pattern_bytes(3 << 20);
+  for (const char* name : {"slow503-2-put", "reset-1-put"}) {
+    const std::uint64_t before = retried();
+    const Status status = source_->put(std::string("s3://bucket/") + name, content);
+    EXPECT_TRUE(status.ok()) << name << ": " << status.message();
+    EXPECT_GT(retried(), before) << name;
+  }
+}
+
+TEST_F(FaultTest, a_long_write_is_no_stall_while_bytes_go_out) {
+  open(8 * kSecondNs);  // a stall is a quarter of that
+  const std::uint64_t start = monotonic_ns();
+  const Status status = source_->put("s3://bucket/sip-9-put", pattern_bytes(16 << 20));
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_GT(monotonic_ns() - start, 2 * kSecondNs);
+  EXPECT_EQ(retried(), 0U);
+}
+
 TEST_F(FaultTest, odd_but_right_answers_are_understood) {
   for (const char* behaviour : {"whole-9", "chunked-9"}) {
     const Status status = read(behaviour);
