@@ -16,7 +16,9 @@ class InstantSource : public Source {
   Result<std::vector<ObjectInfo>> list(const std::string&) override {
     return std::vector<ObjectInfo>();
   }
-  Status put(const std::string&, const std::string&) override { return {}; }
+  Status put(const std::string& url, const std::string& bytes) override {
+    return Status(Code::kPermissionDenied, url + ": " + bytes);
+  }
   void submit(ReadRequest request) override { tags_.push_back(request.tag); }
   std::size_t slots_free() const override { return 8 - tags_.size(); }
   void poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) override {
@@ -99,6 +101,11 @@ TEST(Throttle, a_p99_without_a_median_is_refused) {
   EXPECT_FALSE(Throttle::over(std::make_unique<InstantSource>(), options).ok());
   options.set_latency(4);
   EXPECT_TRUE(Throttle::over(std::make_unique<InstantSource>(), options).ok());
+}
+
+TEST(Throttle, a_write_is_the_stores_own) {
+  Throttle source(std::make_unique<InstantSource>(), LineOptions{.latency_ns = kSecondNs / 20});
+  EXPECT_EQ(source.put("s3://bucket/a", "bytes").message(), "s3://bucket/a: bytes");
 }
 
 TEST(Throttle, its_times_and_waits_are_counted) {
