@@ -72,6 +72,9 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
     {"echoline_source_concurrency_limit", "stream,scheme",
      "Requests that the store is given at once by all streams together: falls while it refuses, "
      "rises again while it takes them; absent for local files."},
+    {"echoline_source_hedged_total", "stream,scheme,outcome",
+     "Second requests for answers that were late, by outcome: won (its answer came first) or "
+     "lost."},
     {"echoline_source_request_seconds", "stream,scheme",
      "Time of one good answer of storage, from the request to its last byte; pauses and failed "
      "attempts before it are not in it."},

@@ -150,6 +150,8 @@ void add_storage(const engine::StreamStats& stream, Families& families) {
   families.add("echoline_source_bytes_total", {name, scheme}, stream.source.bytes);
   families.add("echoline_source_requests_in_flight", {name, scheme}, stream.source.in_flight);
   families.add("echoline_source_checked_total", {name, scheme}, stream.source.checked);
+  families.add("echoline_source_hedged_total", {name, scheme, "won"}, stream.source.hedges_won);
+  families.add("echoline_source_hedged_total", {name, scheme, "lost"}, stream.source.hedges_lost);
   if (stream.source.limit > 0)
     families.add("echoline_source_concurrency_limit", {name, scheme}, stream.source.limit);
   families.add("echoline_source_request_seconds", {name, scheme}, stream.source.latencies);

@@ -24,6 +24,8 @@ class AdaptiveLimit {
   }
 
   std::size_t limit() const { return static_cast<std::size_t>(std::max(limit_, 1.0)); }
+  // Refusals are not forgotten yet.
+  bool is_reduced() const { return limit_ < cap_; }
 
   void good(std::uint64_t now_ns) {
     ++good_;

@@ -43,12 +43,15 @@ bool has_ended(const HttpResult& result) {
 
 }  // namespace
 
-Attempt::Attempt(Exchange& exchange, SharedCounters& counters)
-    : exchange_(exchange), counters_(counters), begin_ns_(monotonic_ns()) {}
+Attempt::Attempt(Exchange& exchange, const Attempt*& answered, SharedCounters& counters)
+    : exchange_(exchange), answered_(answered), counters_(counters), begin_ns_(monotonic_ns()) {}
 
 bool Attempt::on_response(const HttpResponse& response) {
   response_ = response;
   if (!is_success()) return true;
+  if (answered_ != nullptr) return false;
+  answered_ = this;
+  answer_ns_ = monotonic_ns();
   accepted_ = exchange_.accept(response);
   return accepted_.status.ok();
 }

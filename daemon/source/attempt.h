@@ -12,10 +12,12 @@
 
 namespace echoline::source {
 
-// Of the polling thread. The exchange, the counters must outlive it.
+// Of the polling thread. The exchange, the counters and `answered` must outlive it. Two attempts at
+// one exchange may be under way at once: `answered`, which they share, is the one whose good answer
+// came first. The exchange sees nothing of the other, which ends when its own answer comes.
 class Attempt : public HttpSink {
  public:
-  Attempt(Exchange& exchange, SharedCounters& counters);
+  Attempt(Exchange& exchange, const Attempt*& answered, SharedCounters& counters);
 
   bool on_response(const HttpResponse& response) override;
   bool on_body(std::span<const std::byte> bytes) override;
@@ -30,14 +32,18 @@ class Attempt : public HttpSink {
   // What the store said about when to come back; 0 if nothing.
   std::uint64_t retry_after_ns() const;
   std::uint64_t begin_ns() const { return begin_ns_; }
+  // From its request to its good answer, once there is one.
+  std::uint64_t waited_ns() const { return answer_ns_ - begin_ns_; }
 
  private:
   bool is_success() const { return response_.status / 100 == 2; }
   bool is_throttled() const { return response_.status == 429 || response_.status == 503; }
 
   Exchange& exchange_;
+  const Attempt*& answered_;
   SharedCounters& counters_;
   const std::uint64_t begin_ns_;
+  std::uint64_t answer_ns_ = 0;
   HttpResponse response_;
   Verdict accepted_;
   std::string error_body_;

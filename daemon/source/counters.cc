@@ -26,6 +26,8 @@ Counters SharedCounters::snapshot() const {
   counters.in_flight = load(in_flight);
   counters.limit = load(limit);
   counters.checked = load(checked);
+  counters.hedges_won = load(hedges_won);
+  counters.hedges_lost = load(hedges_lost);
   std::transform(wait_ns_.begin(), wait_ns_.end(), counters.wait_ns.begin(), load);
   std::transform(latency_counts_.begin(), latency_counts_.end(), counters.latencies.counts.begin(),
                  load);

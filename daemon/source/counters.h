@@ -38,8 +38,10 @@ struct Counters {
   std::uint64_t requests_failed = 0;
   std::uint64_t bytes = 0;
   std::uint64_t in_flight = 0;
-  std::uint64_t limit = 0;    // requests that the endpoint is given at once by all; 0: no limit
-  std::uint64_t checked = 0;  // whole objects whose bytes agreed with the store's checksum
+  std::uint64_t limit = 0;        // requests that the endpoint is given at once by all; 0: no limit
+  std::uint64_t checked = 0;      // whole objects whose bytes agreed with the store's checksum
+  std::uint64_t hedges_won = 0;   // second requests that were answered before the first
+  std::uint64_t hedges_lost = 0;  // all other second requests
   std::array<std::uint64_t, kWaitReasonNames.size()> wait_ns{};  // by WaitReason, over all requests
   Latencies latencies;
 };
@@ -48,7 +50,8 @@ struct Counters {
 class SharedCounters {
  public:
   using Count = std::atomic<std::uint64_t>;
-  Count ok{0}, retried{0}, failed{0}, bytes{0}, in_flight{0}, limit{0}, checked{0};
+  Count ok{0}, retried{0}, failed{0}, bytes{0}, in_flight{0}, limit{0}, checked{0}, hedges_won{0},
+      hedges_lost{0};
 
   static void add(Count& count, std::uint64_t more) {
     count.fetch_add(more, std::memory_order_relaxed);

@@ -22,6 +22,11 @@ std::size_t EndpointLimit::limit() const {
   return limit_.limit();
 }
 
+bool EndpointLimit::is_reduced() const {
+  const std::lock_guard lock(mutex_);
+  return limit_.is_reduced();
+}
+
 void EndpointLimit::join(Member& member) {
   const std::lock_guard lock(mutex_);
   cap_ += member.cap_;

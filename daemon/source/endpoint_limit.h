@@ -25,6 +25,7 @@ class EndpointLimit {
 
   class Member;
   std::size_t limit() const;
+  bool is_reduced() const;  // the store asked for less a short while ago
 
  private:
   bool begin(Member& member);
@@ -56,6 +57,7 @@ class EndpointLimit::Member {
   // Nothing waits for room any more.
   void withdraw();
   std::size_t limit() const { return limit_->limit(); }
+  bool is_reduced() const { return limit_->is_reduced(); }
 
  private:
   friend class EndpointLimit;

@@ -19,7 +19,8 @@ struct Verdict {
 };
 
 // Owned and called by one Exchanges, on its thread; each attempt is ready, request, accept,
-// consume*, complete.
+// consume*, complete. Before accept, ready and request may come a second time and ask for the same;
+// what follows is of one of the two answers.
 class Exchange {
  public:
   virtual ~Exchange() = default;

@@ -8,18 +8,21 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "source/attempt.h"
 #include "source/backoff.h"
 #include "source/endpoint.h"
 
 namespace echoline::source {
 namespace {
 
-// Less than this in a time-out is a drip, not progress.
-constexpr std::uint64_t kProgressBytes = 64 << 10;
 // A good answer after this long without any means that the store is back.
 constexpr std::uint64_t kOutageNs = 1'000'000'000;
 constexpr std::uint64_t kReadyCheckNs = 5'000'000;
+constexpr std::uint64_t kHedgeCheckNs = 10'000'000;
+
+// Two transfers may be under way for one exchange.
+std::uint64_t transfer_id(const Running& running, Place place) {
+  return running.id_ << 1 | static_cast<std::uint64_t>(place);
+}
 
 HttpOptions http_options(const ExchangeLimits& limits) {
   return {limits.connections_max, std::max<std::uint64_t>(limits.stall_ns, 1), limits.ca_file};
@@ -38,55 +41,12 @@ Status given_up(const Status& reason, std::uint32_t attempts) {
 
 }  // namespace
 
-// One exchange and its current attempt.
-class Exchanges::Running {
- public:
-  Running(std::uint64_t id, std::unique_ptr<Exchange> exchange)
-      : id_(id),
-        exchange_(std::move(exchange)),
-        waits_since_ns_(monotonic_ns()),
-        progress_ns_(waits_since_ns_) {}
-
-  HttpSink& begin(SharedCounters& counters) {
-    const std::uint64_t now = monotonic_ns();
-    counters.add_wait(WaitReason::kLimit, now - waits_since_ns_);
-    progress_ns_ += now - waits_since_ns_;
-    if (failures_ == 0) progress_ns_ = now;
-    return attempt_.emplace(*exchange_, counters);
-  }
-
-  // What this attempt brought counts as progress if it was more than a drip.
-  void note_progress() {
-    const std::uint64_t progress = exchange_->progress();
-    if (progress < progress_bytes_ + kProgressBytes) return;
-    progress_bytes_ = progress;
-    progress_ns_ = monotonic_ns();
-    failures_ = 0;
-  }
-
-  std::uint64_t give_up_ns(std::uint64_t timeout_ns) const { return progress_ns_ + timeout_ns; }
-
-  const std::uint64_t id_;
-  std::unique_ptr<Exchange> exchange_;
-  std::optional<Attempt> attempt_;  // while it is under way
-  std::uint32_t failures_ = 0;
-  Status last_failure_;
-  std::uint64_t waits_since_ns_;  // for room
-  std::uint64_t pause_begin_ns_ = 0;
-  std::uint64_t due_ns_ = 0;
-  bool due_is_told_ = false;  // the store said when
-  WaitReason pause_reason_ = WaitReason::kBroken;
-
- private:
-  std::uint64_t progress_bytes_ = 0;
-  std::uint64_t progress_ns_;
-};
-
 Exchanges::Exchanges(ExchangeLimits limits, SharedCounters& counters)
     : limits_(std::move(limits)),
       counters_(counters),
       jitter_seed_(monotonic_ns()),
       last_good_ns_(monotonic_ns()),
+      hedge_check_ns_(limits_.hedged ? 0 : UINT64_MAX),
       transfers_(http_options(limits_)) {}
 
 Exchanges::~Exchanges() = default;
@@ -134,7 +94,44 @@ bool Exchanges::begin_attempt(Running& running) {
                     limits_.connections_max, [this] { transfers_.wake(); });
     if (!member_->begin()) return false;
   }
-  transfers_.start(running.id_, request, running.begin(counters_));
+  hedging_.asked();
+  transfers_.start(transfer_id(running, Place::kFirst), request, running.begin(counters_));
+  return true;
+}
+
+void Exchanges::hedge_late(std::uint64_t now_ns) {
+  if (now_ns < hedge_check_ns_) return;
+  hedge_check_ns_ = now_ns + kHedgeCheckNs;
+  const std::optional<std::uint64_t> late_ns = hedging_.late_ns();
+  if (!late_ns) return;
+  Running* latest = nullptr;
+  do {
+    latest = nullptr;
+    for (auto& [id, running] : running_)
+      if (running->silent_ns(now_ns) > (latest ? latest->silent_ns(now_ns) : *late_ns))
+        latest = running.get();
+  } while (latest != nullptr && hedge(*latest));
+}
+
+// A place that would otherwise be idle: second requests take none from first ones.
+bool Exchanges::has_room_for_hedge() const {
+  return hedging_.may_ask_again() && queue_.empty() &&
+         running_.size() + hedges_under_way_ < limits_.connections_max && member_ &&
+         !member_->is_reduced();
+}
+
+// False if there is no room now.
+bool Exchanges::hedge(Running& running) {
+  const std::time_t now = std::time(nullptr);
+  if (!has_room_for_hedge() || !running.exchange_->ready(now).status.ok()) return false;
+  if (!member_->begin()) {
+    member_->withdraw();
+    return false;
+  }
+  hedging_.asked_again();
+  ++hedges_under_way_;
+  transfers_.start(transfer_id(running, Place::kSecond), running.exchange_->request(now),
+                   running.begin_second(counters_));
   return true;
 }
 
@@ -142,6 +139,7 @@ void Exchanges::step(std::uint64_t deadline_ns, std::vector<ExchangeResult>& end
   queue_due(monotonic_ns());
   begin_attempts();
   end_never_ready(ended);
+  hedge_late(monotonic_ns());
   results_.clear();
   transfers_.step(ended.empty() ? std::min(deadline_ns, next_due_ns()) : 0, results_);
   for (const HttpResult& result : results_) settle(result, ended);
@@ -156,8 +154,8 @@ void Exchanges::end_too_slow(std::uint64_t now_ns, std::vector<ExchangeResult>& 
   for (auto at = running_.begin(); at != running_.end();) {
     const auto next = std::next(at);
     Running& running = *at->second;
-    if (running.attempt_) running.note_progress();
-    const bool is_slow = running.attempt_ || running.due_ns_ > 0;
+    if (running.is_under_way()) running.note_progress();
+    const bool is_slow = running.is_under_way() || running.due_ns_ > 0;
     if (is_slow && now_ns > running.give_up_ns(limits_.timeout_ns)) {
       drop(running);
       Status reason =
@@ -169,22 +167,24 @@ void Exchanges::end_too_slow(std::uint64_t now_ns, std::vector<ExchangeResult>& 
 }
 
 void Exchanges::settle(const HttpResult& result, std::vector<ExchangeResult>& ended) {
-  const auto at = running_.find(result.id);
+  const auto at = running_.find(result.id >> 1);
+  const auto place = static_cast<Place>(result.id & 1);
+  // It may have ended together with the other attempt, a moment ago.
+  if (at == running_.end() || !at->second->attempt(place)) return;
   Running& running = *at->second;
-  Attempt& attempt = *running.attempt_;
-  Verdict verdict = attempt.judge(result);
-  const std::uint64_t now = monotonic_ns();
+  Attempt& attempt = *running.attempt(place);
   const AttemptEnd end = attempt.end(result);
-  if (member_) member_->end(end, now);
-  if (end == AttemptEnd::kGood) {
-    if (now > last_good_ns_ + kOutageNs) end_pauses(now);
-    last_good_ns_ = now;
-  }
-  running.note_progress();
+  // The other attempt goes on, so this one decides nothing.
+  if (running.attempt(other(place)) && !running.has_answer(place))
+    return end_attempt(running, place, end);
+  Verdict verdict = attempt.judge(result);
   const WaitReason reason = attempt.reason(result);
   const std::uint64_t told_ns = attempt.retry_after_ns();
-  running.attempt_.reset();
+  end_attempt(running, place, end);
+  drop_attempt(running, other(place));
+  running.note_progress();
   if (verdict.status.ok() || !verdict.retry) return finish(at, std::move(verdict.status), ended);
+  const std::uint64_t now = monotonic_ns();
   ++running.failures_;
   const std::uint64_t until =
       now + std::max(backoff_ns(running.failures_, jitter_seed_, ++jitter_draws_), told_ns);
@@ -219,12 +219,32 @@ void Exchanges::cancel(std::uint64_t id) {
   running_.erase(at);
 }
 
+void Exchanges::end_attempt(Running& running, Place place, AttemptEnd how) {
+  const std::uint64_t now = monotonic_ns();
+  if (member_) member_->end(how, now);
+  if (how == AttemptEnd::kGood) {
+    if (now > last_good_ns_ + kOutageNs) end_pauses(now);
+    last_good_ns_ = now;
+  }
+  const bool won = running.has_answer(place);
+  if (won) hedging_.answered(running.attempt(place)->waited_ns());
+  if (place == Place::kSecond) {
+    --hedges_under_way_;
+    SharedCounters::add(won ? counters_.hedges_won : counters_.hedges_lost, 1);
+  }
+  running.attempt(place).reset();
+}
+
+void Exchanges::drop_attempt(Running& running, Place place) {
+  if (!running.attempt(place)) return;
+  transfers_.cancel(transfer_id(running, place));
+  end_attempt(running, place, AttemptEnd::kOther);
+}
+
 // Ends what is under way for it.
 void Exchanges::drop(Running& running) {
-  if (running.attempt_) {
-    transfers_.cancel(running.id_);
-    if (member_) member_->end(AttemptEnd::kOther, monotonic_ns());
-  }
+  drop_attempt(running, Place::kFirst);
+  drop_attempt(running, Place::kSecond);
   std::erase(paused_, &running);
   std::erase(queue_, &running);
   std::erase(never_ready_, &running);
@@ -251,7 +271,7 @@ void Exchanges::end_pauses(std::uint64_t now_ns) {
 std::uint64_t Exchanges::next_due_ns() const {
   std::uint64_t due = UINT64_MAX;
   for (const Running* running : paused_) due = std::min(due, running->due_ns_);
-  return due;
+  return running_.empty() ? due : std::min(due, hedge_check_ns_);
 }
 
 }  // namespace echoline::source

@@ -13,7 +13,9 @@
 #include "source/counters.h"
 #include "source/endpoint_limit.h"
 #include "source/exchange.h"
+#include "source/hedging.h"
 #include "source/http_transfers.h"
+#include "source/running.h"
 
 namespace echoline::source {
 
@@ -23,6 +25,7 @@ struct ExchangeLimits {
   std::uint32_t attempts_max = 1'000'000;
   std::size_t connections_max = 32;
   bool limited = true;  // takes part in the limit that all share at the endpoint
+  bool hedged = false;  // who is late is asked for a second time, where there is room
   std::string ca_file;
 };
 
@@ -52,16 +55,20 @@ class Exchanges {
   void wake() { transfers_.wake(); }
 
  private:
-  class Running;
   using RunningMap = std::unordered_map<std::uint64_t, std::unique_ptr<Running>>;
 
   void begin_attempts();
   bool is_ready(Running& running);
   void end_never_ready(std::vector<ExchangeResult>& ended);
   bool begin_attempt(Running& running);
+  void hedge_late(std::uint64_t now_ns);
+  bool has_room_for_hedge() const;
+  bool hedge(Running& running);
   void settle(const HttpResult& result, std::vector<ExchangeResult>& ended);
   void pause(Running& running, WaitReason reason, std::uint64_t until_ns);
   void finish(RunningMap::iterator at, Status status, std::vector<ExchangeResult>& ended);
+  void end_attempt(Running& running, Place place, AttemptEnd how);
+  void drop_attempt(Running& running, Place place);
   void drop(Running& running);
   void queue_due(std::uint64_t now_ns);
   void end_pauses(std::uint64_t now_ns);
@@ -79,6 +86,9 @@ class Exchanges {
   std::uint32_t jitter_draws_ = 0;
   std::uint64_t slow_check_ns_ = 0;
   std::uint64_t last_good_ns_;
+  Hedging hedging_;
+  std::size_t hedges_under_way_ = 0;
+  std::uint64_t hedge_check_ns_;
   HttpTransfers transfers_;                      // its transfers point into running_
   std::optional<EndpointLimit::Member> member_;  // of the endpoint of the first request
 };

@@ -83,6 +83,7 @@ ExchangeLimits ObjectSource::limits() const {
   return {.timeout_ns = options_.timeout_ns,
           .stall_ns = options_.stall_ns,
           .connections_max = options_.concurrency,
+          .hedged = options_.hedged,
           .ca_file = options_.ca_file};
 }
 

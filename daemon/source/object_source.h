@@ -20,6 +20,7 @@ struct ObjectSourceOptions {
   std::uint64_t stall_ns = 15'000'000'000;    // of one attempt, without a byte
   ChecksumPolicy::Level checksums = ChecksumPolicy::Level::kAll;
   bool etag_is_md5 = false;  // as S3 does
+  bool hedged = true;        // requests that are late are made a second time
   std::string ca_file;
 };
 

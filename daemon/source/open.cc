@@ -56,6 +56,7 @@ Result<std::unique_ptr<Source>> open_objects(const v1::Read& read, Scheme scheme
   transfer.etag_is_md5 = scheme == Scheme::kS3;
   if (read.checksums() == "fast") transfer.checksums = ChecksumPolicy::Level::kFast;
   if (read.checksums() == "none") transfer.checksums = ChecksumPolicy::Level::kNone;
+  transfer.hedged = read.hedge() != "off";
   transfer.ca_file = std::move(opened.ca_file);
   auto source = std::make_unique<ObjectSource>(std::move(opened.store), std::move(transfer));
   ECHOLINE_TRY(source->probe(urls));

@@ -2,9 +2,10 @@
 // connection has a rate of its own. Bytes pass from socket to socket within the kernel, so that it
 // costs the benchmark little.
 //
-//     shaper HOST PORT LATENCY_MS BYTES_PER_S    (0: no limit)
+//     shaper HOST PORT LATENCY_MS BYTES_PER_S [SHARE:MS]...    (0: no limit)
 //
-// Prints its port; ends with its parent.
+// Each SHARE of the answers has its own latency, drawn by chance. Prints its port; ends with its
+// parent.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -17,8 +18,10 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <memory>
+#include <random>
 #include <unordered_map>
 #include <vector>
 
@@ -32,11 +35,19 @@ using echoline::UniqueFd;
 
 constexpr std::size_t kBurstBytes = 256 << 10;  // what goes through at once
 
+struct Tail {
+  double share = 0;
+  std::uint64_t latency_ns = 0;
+};
+
 struct Shape {
   sockaddr_in server{};
   std::uint64_t latency_ns = 0;
   double rate = 0;
+  std::vector<Tail> tails;
 };
+
+std::uint64_t to_ns(const char* ms) { return static_cast<std::uint64_t>(std::atof(ms) * 1e6); }
 
 // A client's connection and the one made for it.
 struct Pair {
@@ -140,8 +151,17 @@ class Shaper {
       if (got < 0) return errno == EAGAIN;
       if (got == 0 || ::write(pair.server.get(), bytes, static_cast<std::size_t>(got)) != got)
         return false;
-      pair.not_before_ns = std::max(pair.not_before_ns, monotonic_ns() + shape_.latency_ns);
+      pair.not_before_ns = std::max(pair.not_before_ns, monotonic_ns() + draw_latency_ns());
     }
+  }
+
+  std::uint64_t draw_latency_ns() {
+    double chance = std::uniform_real_distribution<double>()(random_);
+    for (const Tail& tail : shape_.tails) {
+      if (chance < tail.share) return tail.latency_ns;
+      chance -= tail.share;
+    }
+    return shape_.latency_ns;
   }
 
   bool answers(const std::shared_ptr<Pair>& shared) {
@@ -174,6 +194,7 @@ class Shaper {
   }
 
   const Shape shape_;
+  std::mt19937_64 random_;
   const UniqueFd epoll_;
   UniqueFd listener_;
   std::unordered_map<int, std::shared_ptr<Pair>> pairs_;
@@ -183,8 +204,8 @@ class Shaper {
 }  // namespace
 
 int main(int count, char** words) {
-  if (count != 5) {
-    std::fputs("usage: shaper HOST PORT LATENCY_MS BYTES_PER_S\n", stderr);
+  if (count < 5) {
+    std::fputs("usage: shaper HOST PORT LATENCY_MS BYTES_PER_S [SHARE:MS]...\n", stderr);
     return 2;
   }
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -193,8 +214,11 @@ int main(int count, char** words) {
   shape.server.sin_family = AF_INET;
   shape.server.sin_port = htons(static_cast<std::uint16_t>(std::atoi(words[2])));
   ::inet_pton(AF_INET, words[1], &shape.server.sin_addr);
-  shape.latency_ns = static_cast<std::uint64_t>(std::atof(words[3]) * 1e6);
+  shape.latency_ns = to_ns(words[3]);
   shape.rate = std::atof(words[4]);
+  for (int i = 5; i < count; ++i)
+    if (const char* colon = std::strchr(words[i], ':'))
+      shape.tails.push_back({std::atof(words[i]), to_ns(colon + 1)});
   Shaper shaper(shape);
   const int port = shaper.listen();
   if (port == 0) return 1;

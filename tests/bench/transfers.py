@@ -65,8 +65,8 @@ def put_singles(server, count, size):
 class Shaped:
     """The proxy, and the address of what is behind it."""
 
-    def __init__(self, program, port, latency_ms, rate):
-        self.process = subprocess.Popen([program, "127.0.0.1", str(port), str(latency_ms), str(rate)],
+    def __init__(self, program, port, latency_ms, rate, tails):
+        self.process = subprocess.Popen([program, "127.0.0.1", str(port), str(latency_ms), str(rate), *tails],
                                         stdout=subprocess.PIPE, text=True)
         self.endpoint = f"http://127.0.0.1:{int(self.process.stdout.readline())}"
 
@@ -151,13 +151,14 @@ def tell(data, rounds, place, read):
     ratios = [found[1 + place][0] / found[0][0] for found in rounds]
     cpu = statistics.median(found[1 + place][1] for found in rounds)
     its = statistics.median(found[0][1] for found in rounds)
-    print(f"{data.name}: ratio {statistics.median(ratios):.2f} (median of {len(ratios)}; {min(ratios):.2f} to "
-          f"{max(ratios):.2f}), CPU-s/GB {cpu:.2f}, curl's {its:.2f}  {read}", flush=True)
+    rate = statistics.median(found[1 + place][0] for found in rounds)
+    print(f"{data.name}: {rate:.0f} MB/s, ratio {statistics.median(ratios):.2f} (median of {len(ratios)}; "
+          f"{min(ratios):.2f} to {max(ratios):.2f}), CPU-s/GB {cpu:.2f}, curl's {its:.2f}  {read}", flush=True)
 
 
 def tell_waits(daemon):
     print(f"  CPU-s by thread {threads(daemon.process.pid)}")
-    for name in ("wait_seconds_total", "requests_total", "request_seconds_sum", "request_seconds_count"):
+    for name in ("hedged_total", "wait_seconds_total", "requests_total", "request_seconds_sum", "request_seconds_count"):
         lines = daemon.metric_lines("echoline_source_" + name).items()
         print(f"  {name} " + ", ".join(f"{labels.split(',')[-1].rstrip('}')} {value:.1f}" for labels, value in lines))
 
@@ -167,6 +168,8 @@ def main():
     parser.add_argument("--shaper", help="the proxy's program; without it the store is near")
     parser.add_argument("--latency", type=float, default=30, help="ms before the first byte of an answer")
     parser.add_argument("--rate", type=float, default=90e6, help="bytes/s of a connection")
+    parser.add_argument("--tail", action="append", default=[], metavar="SHARE:MS",
+                        help="that share of the answers is so late, as 0.01:1000; may be repeated")
     parser.add_argument("--tars", type=int, default=10)
     parser.add_argument("--megabytes", type=int, default=100, help="of one tar")
     parser.add_argument("--singles", type=int, default=4000)
@@ -188,7 +191,7 @@ def main():
             sets.append(put_singles(server, options.singles, 100_000))
         endpoint = server.facts["endpoint"]
         if options.shaper:
-            shaped = Shaped(options.shaper, server.facts["port"], options.latency, options.rate)
+            shaped = Shaped(options.shaper, server.facts["port"], options.latency, options.rate, options.tail)
             stack.callback(shaped.close)
             endpoint = shaped.endpoint
         for data in sets:

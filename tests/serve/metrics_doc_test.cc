@@ -33,7 +33,8 @@ constexpr const char* kTail = R"(
   `sum without (kind) (rate(echoline_samples_total[1m]))` is what trainers get.
 * Why is storage slow? `echoline_source_request_seconds` is how long the store itself takes.
   `rate(echoline_source_wait_seconds_total[1m])` by `reason` is how many requests, in the mean, were not even under
-  way, and why; [transfers.md](transfers.md) says what happens then.
+  way, and why; [transfers.md](transfers.md) says what happens then. Where
+  `rate(echoline_source_hedged_total{outcome="won"}[5m])` is not near zero, single answers come late.
 * Is memory at its limit? `echoline_memory_reserved_bytes / echoline_memory_budget_bytes`.
 
 `/healthz` answers 200 while the process works. `/readyz` answers 200 when every stream is ready, and 503 with the

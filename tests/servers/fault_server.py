@@ -57,8 +57,8 @@ class Faults(Handler):
         """Of this request."""
         match = re.match(r"([a-z0-9]+)-(\d+)-", self.path.rsplit("/", 1)[1])
         with COUNTS_LOCK:
-            COUNTS[self.path] = COUNTS.get(self.path, 0) + 1
-            return match[1] if match and COUNTS[self.path] <= int(match[2]) else "ok"
+            self.nth = COUNTS[self.path] = COUNTS.get(self.path, 0) + 1
+            return match[1] if match and self.nth <= int(match[2]) else "ok"
 
     def put_ok(self, count):
         digest = hashlib.sha256(self.rfile.read(count)).hexdigest()
@@ -156,6 +156,44 @@ class Faults(Handler):
     def get_silent(self):
         time.sleep(20)
         self.close_connection = True
+
+    def get_late(self):
+        """After 3 s, bytes that nobody may take who had others before."""
+        time.sleep(3)
+        self.wfile.write(bytes(len(self.part_headers())))
+
+    def get_overtaken(self):
+        """The first answer comes in the middle of the second's body."""
+        if self.nth == 1:
+            time.sleep(0.6)
+            return self.wfile.write(bytes(len(self.part_headers())))
+        body = self.part_headers()
+        self.wfile.write(body[:len(body) // 2])
+        self.wfile.flush()
+        time.sleep(1)
+        self.wfile.write(body[len(body) // 2:])
+
+    def get_rightlate(self):
+        """The second answer is a refusal, the first one is late but right."""
+        if self.nth > 1:
+            return self.get_slow503()
+        time.sleep(0.6)
+        self.get_ok()
+
+    def get_latebroken(self):
+        """The second answer comes first, and breaks."""
+        {1: self.get_late, 2: self.get_reset}.get(self.nth, self.get_ok)()
+
+    def get_mutelate(self):
+        """The first request gets no answer, the second a late one."""
+        time.sleep(0.5)
+        if self.nth > 1:
+            return self.get_ok()
+        self.close_connection = True
+
+    def get_halfsecond(self):
+        time.sleep(0.5)
+        self.get_ok()
 
     def get_drip(self):
         for byte in self.part_headers():

@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <thread>
 
 #include "servers/server_process.h"
+#include "source/fault_object.h"
 #include "source/reading.h"
 
 namespace echoline::source {
@@ -14,17 +14,6 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
-
-constexpr std::size_t kObjectBytes = 1 << 20;
-
-std::string object_content() {
-  std::string bytes(kObjectBytes, 0);
-  for (std::uint32_t i = 0; i < kObjectBytes / 4; ++i) {
-    const std::uint32_t word = i * 2654435761U;
-    std::memcpy(&bytes[i * 4], &word, 4);
-  }
-  return bytes;
-}
 
 class FaultTest : public testing::Test {
  protected:

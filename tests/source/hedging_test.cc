@@ -1,0 +1,171 @@
+// Second requests for answers that are late: the arithmetic of when, and a store whose answers are
+// late in every way.
+#include "source/hedging.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "servers/server_process.h"
+#include "source/fault_object.h"
+#include "source/reading.h"
+
+namespace echoline::source {
+namespace {
+
+constexpr std::uint64_t kMsNs = 1'000'000;
+
+TEST(Hedging, late_is_twice_what_19_of_20_recent_answers_took) {
+  Hedging hedging;
+  for (std::size_t i = 1; i < Hedging::kAnswersLeast; ++i) hedging.answered(kSecondNs);
+  EXPECT_FALSE(hedging.late_ns()) << "too little is known";
+  for (std::size_t i = 0; i < Hedging::kAnswersMost; ++i)
+    hedging.answered((i < 6 ? 1000 : 80) * kMsNs);
+  EXPECT_EQ(hedging.late_ns(), 160 * kMsNs) << "one in 21 was slow";
+  for (int i = 0; i < 3; ++i) hedging.answered(1000 * kMsNs);
+  for (int i = 0; i < 4; ++i) hedging.answered(900 * kMsNs);
+  EXPECT_EQ(hedging.late_ns(), 1800 * kMsNs) << "one in 18 was slow";
+  for (std::size_t i = 0; i < Hedging::kAnswersMost; ++i) hedging.answered(kMsNs);
+  EXPECT_EQ(hedging.late_ns(), Hedging::kLateLeastNs);
+}
+
+TEST(Hedging, second_requests_are_a_twentieth_of_all_and_few_at_once) {
+  Hedging hedging;
+  std::size_t again = 0;
+  for (std::size_t i = 1; i <= 1000; ++i) {
+    hedging.asked();
+    for (; hedging.may_ask_again(); ++again) hedging.asked_again();
+    EXPECT_EQ(again, i / Hedging::kRequestsForEach);
+  }
+  for (int i = 0; i < 1000; ++i) hedging.asked();
+  for (again = 0; hedging.may_ask_again(); ++again) hedging.asked_again();
+  EXPECT_EQ(again, Hedging::kBurstMost);
+}
+
+class LateStore : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(server_.ready()) << "tests/servers/fault_server.py did not start";
+    ::setenv("AWS_ACCESS_KEY_ID", "fault-access-key", 1);
+    ::setenv("AWS_SECRET_ACCESS_KEY", "fault-secret-key", 1);
+    read_.add_url("s3://bucket/ok");
+    read_.set_endpoint(server_.fact("endpoint"));
+    open();
+  }
+
+  void open() {
+    auto opened = open_source(read_);
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    source_ = std::move(opened).value();
+    for (int i = 0; i < 60; ++i) read("ok-0", 1);  // what is late is learnt
+  }
+
+  // Reads parts of `count` objects that behave so, all at once, and compares their bytes.
+  void read(const std::string& behaviour, std::size_t count) {
+    static const std::string content = object_content();
+    std::vector<std::string> got(count, std::string(kBytes, 0));
+    for (std::size_t i = 0; i < count; ++i) source_->submit(request(behaviour, i, got[i]));
+    for (const auto& [number, status] : wait_for(*source_, count)) {
+      EXPECT_TRUE(status.ok()) << behaviour << ": " << status.message();
+      EXPECT_TRUE(got[number] == content.substr(number * 1000, kBytes)) << behaviour;
+    }
+  }
+
+  ReadRequest request(const std::string& behaviour, std::size_t i, std::string& bytes) {
+    const std::string url = "s3://bucket/" + behaviour + "-" + std::to_string(++objects_);
+    return {i, {url, kObjectBytes, "v1"}, {{i * 1000, bytes_of(bytes)}}};
+  }
+
+  void expect_hedges(std::uint64_t won, std::uint64_t lost) {
+    EXPECT_EQ(source_->counters().hedges_won, won);
+    EXPECT_EQ(source_->counters().hedges_lost, lost);
+  }
+
+  static constexpr std::size_t kBytes = 200'000;
+  const ServerProcess server_{"fault_server.py"};
+  v1::Read read_;
+  std::unique_ptr<Source> source_;
+  std::size_t objects_ = 0;
+};
+
+TEST_F(LateStore, a_late_answer_is_not_waited_for_and_the_read_counts_once) {
+  const Counters before = source_->counters();
+  const std::uint64_t start = monotonic_ns();
+  read("late-1", 1);
+  EXPECT_LT(monotonic_ns() - start, 2 * kSecondNs) << "the first answer takes three seconds";
+  const Counters after = source_->counters();
+  EXPECT_EQ(after.requests_ok, before.requests_ok + 1);
+  EXPECT_EQ(after.bytes, before.bytes + kBytes);
+  EXPECT_EQ(after.requests_retried, 0U);
+  EXPECT_EQ(after.in_flight, 0U);
+  expect_hedges(1, 0);
+}
+
+TEST_F(LateStore, the_loser_writes_nothing_when_its_answer_comes_in_mid_body) {
+  read("overtaken-9", 1);
+  expect_hedges(1, 0);
+}
+
+TEST_F(LateStore, a_second_request_that_fails_does_not_harm_the_first) {
+  read("rightlate-9", 1);
+  EXPECT_EQ(source_->counters().requests_retried, 0U);
+  expect_hedges(0, 1);
+}
+
+TEST_F(LateStore, the_second_request_goes_on_when_the_first_fails) {
+  read("mutelate-9", 1);
+  EXPECT_EQ(source_->counters().requests_retried, 0U);
+  expect_hedges(1, 0);
+}
+
+TEST_F(LateStore, an_answer_that_breaks_ends_both_and_the_rest_is_asked_for) {
+  read("latebroken-9", 1);
+  EXPECT_EQ(source_->counters().requests_retried, 1U);
+  expect_hedges(1, 0);
+}
+
+TEST_F(LateStore, nothing_is_asked_twice_while_the_store_refuses) {
+  read("slow503-3", 40);
+  ASSERT_LT(source_->counters().limit, 128U);
+  read("halfsecond-9", 3);
+  expect_hedges(0, 0);
+}
+
+TEST_F(LateStore, a_store_that_is_slow_as_a_whole_is_asked_little_more) {
+  read("halfsecond-9", 40);
+  read("halfsecond-9", 40);
+  const Counters counters = source_->counters();
+  const std::uint64_t hedges = counters.hedges_won + counters.hedges_lost;
+  EXPECT_GE(hedges, 1U);
+  EXPECT_LE(hedges, counters.requests_ok / Hedging::kRequestsForEach);
+}
+
+TEST_F(LateStore, second_requests_take_no_place_of_first_ones) {
+  read_.set_concurrency(1);
+  open();
+  read("halfsecond-9", 1);
+  expect_hedges(0, 0);
+  read_.set_concurrency(2);
+  open();
+  read("late-1", 1);
+  expect_hedges(1, 0);
+}
+
+TEST_F(LateStore, off_means_never) {
+  read_.set_hedge("off");
+  open();
+  read("halfsecond-9", 1);
+  expect_hedges(0, 0);
+}
+
+TEST_F(LateStore, a_source_can_be_destroyed_with_both_under_way) {
+  std::string bytes(kBytes, 0);
+  source_->submit(request("late-9", 0, bytes));
+  std::vector<ReadResult> done;
+  source_->poll(monotonic_ns() + kSecondNs, done);
+  EXPECT_TRUE(done.empty());
+  source_.reset();
+}
+
+}  // namespace
+}  // namespace echoline::source
