@@ -12,6 +12,7 @@
 #include "engine/agenda.h"
 #include "engine/engine.h"
 #include "engine/memory_budget.h"
+#include "engine/roster.h"
 #include "engine/stream.h"
 #include "engine/worker_pool.h"
 
@@ -19,8 +20,7 @@ namespace echoline::engine {
 
 class Registry : public Engine {
  public:
-  Registry(std::uint64_t memory_bytes, std::uint32_t workers, std::string state_dir,
-           std::uint64_t reattach_grace_ns);
+  explicit Registry(const v1::Daemon& daemon);
   ~Registry() override;
 
   Status create_stream(const std::string& name, const v1::Stream& stream,
@@ -38,11 +38,13 @@ class Registry : public Engine {
   void set_notify(NotifyFunction notify) override;
 
  private:
-  Result<std::unique_ptr<Stream>> begin(Result<OpenedStream> opened, v1::Stream definition);
-  void do_attach(std::uint64_t connection, const shm::AttachRequest& request,
+  Result<std::unique_ptr<Stream>> begin(Result<OpenedStream> opened, v1::Stream definition,
+                                        std::vector<Trainer> expected);
+  void do_attach(std::uint64_t connection, const shm::AttachRequest& request, const Peer& peer,
                  const ReplyFunction& reply);
   void do_withdraw(std::uint64_t connection);
   void tick();
+  void keep_roster();
   // A stream cannot go on: its trainers are told why.
   void fail_stream(const std::string& name, const Status& status);
   void end_stream(Stream& stream, shm::WriterState state, shm::NoticeKind kind,
@@ -62,6 +64,8 @@ class Registry : public Engine {
   std::map<std::string, std::unique_ptr<Stream>> streams_;
   std::set<std::string> opening_;
   bool draining_ = false;
+  Roster roster_;
+  bool roster_changed_ = false;  // by a stream that is gone
   std::mutex notify_mutex_;
   NotifyFunction notify_;
 };
