@@ -1,6 +1,7 @@
 #include "engine/registry.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <thread>
 #include <utility>
@@ -33,10 +34,20 @@ Registry::~Registry() {
 }
 
 Result<Stream*> Registry::find(const std::string& name) const {
-  const auto found = streams_.find(name);
-  if (found != streams_.end()) return found->second.get();
+  return find_for(Peer{.uid = ::geteuid(), .groups = {}}, name);
+}
+
+Result<Stream*> Registry::find_for(const Peer& peer, const std::string& name) const {
   std::string known;
-  for (const auto& [other, stream] : streams_) known += (known.empty() ? "" : ", ") + other;
+  for (const auto& [other, stream] : streams_) {
+    const bool may_use = stream->core().access.admits(peer);
+    if (other == name && may_use) return stream.get();
+    if (other == name) {
+      log_warning("engine", "stream {}: process {} of user {} may not attach (publish.access)",
+                  name, peer.pid, peer.uid);
+    }
+    if (may_use) known += (known.empty() ? "" : ", ") + other;
+  }
   return Status(Code::kNotFound,
                 fmt::format("no stream '{}'; there are: {}", name, known.empty() ? "none" : known));
 }
@@ -48,21 +59,21 @@ Status Registry::create_stream(const std::string& name, const v1::Stream& stream
   std::vector<Trainer> expected;
   {
     std::lock_guard lock(mutex_);
-    if (streams_.contains(name) || !opening_.insert(name).second) {
+    if (streams_.contains(name) || !opening_.try_emplace(name).second) {
       return Status(Code::kAlreadyExists, fmt::format("stream '{}' exists already", name));
     }
     expected = roster_.take_left_behind(name);
   }
-  const auto fail = [this, name](const Status& status) {
+  const auto post_failure = [this, name](const Status& status) {
     agenda_->post([this, name, status] { fail_stream(name, status); });
   };
   Result<OpenedStream> opened =
-      open_stream(name, definition, state_dir_, pool_, budget_, progress, fail);
+      open_stream(name, definition, state_dir_, pool_, budget_, progress, post_failure);
   // A ring may be large: nothing else waits for it.
   Result<std::unique_ptr<Stream>> made =
       begin(std::move(opened), std::move(definition), std::move(expected));
   std::lock_guard lock(mutex_);
-  opening_.erase(name);
+  const Status early = opening_.extract(name).mapped();
   if (!made.ok()) return made.status().with_context("stream '" + name + "'");
   const StreamStats stats = made.value()->stats();
   log_info("engine", "stream {}: {} in {}, {} of {} an epoch, echo {} x {}, ring {}", name,
@@ -70,7 +81,8 @@ Status Registry::create_stream(const std::string& name, const v1::Stream& stream
            quantity(stats.batches_per_epoch, "batch"), stats.batch_rows, stats.echo_point,
            config::format_thousandths(stats.factor),
            config::format_bytes(stats.memory_bytes.at("ring")));
-  streams_.emplace(name, std::move(made).value());
+  Stream& ready = *streams_.emplace(name, std::move(made).value()).first->second;
+  if (!early.ok()) fail(ready, early);
   return {};
 }
 
@@ -101,11 +113,17 @@ Status Registry::delete_stream(const std::string& name) {
 
 void Registry::fail_stream(const std::string& name, const Status& status) {
   std::lock_guard lock(mutex_);
+  const auto opening = opening_.find(name);
+  if (opening != opening_.end()) opening->second = status;
   const auto found = streams_.find(name);
-  if (found == streams_.end() || !found->second->failure().ok()) return;
-  log_error("engine", "stream {} failed: {}", name, status.message());
-  found->second->set_failed(status);
-  end_stream(*found->second, shm::kWriterFailed, shm::kNoticeFailed, status);
+  if (found != streams_.end()) fail(*found->second, status);
+}
+
+void Registry::fail(Stream& stream, const Status& status) {
+  if (!stream.failure().ok()) return;
+  log_error("engine", "stream {} failed: {}", stream.core().name, status.message());
+  stream.set_failed(status);
+  end_stream(stream, shm::kWriterFailed, shm::kNoticeFailed, status);
 }
 
 void Registry::end_stream(Stream& stream, shm::WriterState state, shm::NoticeKind kind,
@@ -139,7 +157,7 @@ void Registry::do_attach(std::uint64_t connection, const shm::AttachRequest& req
     reply(Status(Code::kUnavailable, "the daemon is going down"));
     return;
   }
-  const Result<Stream*> stream = find(std::string(shm::text(request.stream)));
+  const Result<Stream*> stream = find_for(peer, std::string(shm::text(request.stream)));
   if (!stream.ok()) {
     reply(stream.status());
   } else {
@@ -186,7 +204,7 @@ void Registry::keep_roster() {
 EngineStats Registry::stats() const {
   std::lock_guard lock(mutex_);
   EngineStats stats;
-  for (const std::string& name : opening_) {
+  for (const auto& [name, early] : opening_) {
     StreamStats& opening = stats.streams.emplace_back();
     opening.name = name;
     opening.state = "opening";

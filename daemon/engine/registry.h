@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -47,11 +46,14 @@ class Registry : public Engine {
   void keep_roster();
   // A stream cannot go on: its trainers are told why.
   void fail_stream(const std::string& name, const Status& status);
+  void fail(Stream& stream, const Status& status);
   void end_stream(Stream& stream, shm::WriterState state, shm::NoticeKind kind,
                   const Status& status);
   void notify(const std::vector<std::uint64_t>& connections, shm::NoticeKind kind,
               const Status& status);
   Result<Stream*> find(const std::string& name) const;
+  // To a trainer, a stream that it may not use is not there.
+  Result<Stream*> find_for(const Peer& peer, const std::string& name) const;
 
   const std::string state_dir_;
   const std::uint64_t reattach_grace_ns_;
@@ -62,7 +64,8 @@ class Registry : public Engine {
   WorkerPool pool_;
   mutable std::mutex mutex_;
   std::map<std::string, std::unique_ptr<Stream>> streams_;
-  std::set<std::string> opening_;
+  // By name, with the failure of those whose first batch came to one before they were ready.
+  std::map<std::string, Status> opening_;
   bool draining_ = false;
   Roster roster_;
   bool roster_changed_ = false;  // by a stream that is gone
