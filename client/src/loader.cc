@@ -170,8 +170,16 @@ Error Loader::check_lease() {
   return reader_.lease_held();
 }
 
-// When nothing is ready: is there still somebody who could publish? Sets final_, or begins to
-// re-attach.
+// Also while batches are ready: a trainer that falls silent after its daemon died would find that
+// the others have gone on without it.
+bool Loader::look_is_due() {
+  const std::uint64_t now = shm::futex_clock_ns();
+  if (now - looked_ns_ < kSliceNs) return false;
+  looked_ns_ = now;
+  return true;
+}
+
+// Is there still somebody who could publish? Sets final_, or begins to re-attach.
 void Loader::check_daemon() {
   const bool alive = door_->poll_alive();
   if (door_->verdict()) {
@@ -195,6 +203,11 @@ Error Loader::step(std::unique_ptr<Batch>* batch) {
       if (Error e = pump_connector(); !e.ok()) return e;
     }
     if (batch == nullptr) return {};
+    if (look_is_due()) {
+      check_daemon();
+      if (!final_.ok()) return final_;
+      if (door_ == nullptr) continue;
+    }
     Error e = reader_.try_next(*batch);
     if (e.code() == ECHOLINE_DATA_LOSS) return fail(e);
     if (e.code() == ECHOLINE_TIMEOUT) e = check_lease();

@@ -48,6 +48,7 @@ class Loader {
   Error step(std::unique_ptr<Batch>* batch);
   Error pump_connector();
   Error check_lease();
+  bool look_is_due();
   void check_daemon();
   void daemon_gone();
   void close_door();
@@ -63,6 +64,7 @@ class Loader {
   std::shared_ptr<DoorClient> door_;  // none while the daemon is away
   Reader reader_;
   bool attached_once_ = false;
+  std::uint64_t looked_ns_ = 0;  // at the daemon
   std::uint64_t failing_since_ns_ = 0;
   std::uint64_t blocked_since_ns_ = 0;
   Error final_;  // what every further call returns

@@ -51,6 +51,7 @@ class Reader {
  private:
   const shm::RingHeader& header() const { return attachment_->ring().header(); }
   bool has(shm::RingFlag flag) const { return (header().flags & flag) != 0; }
+  std::uint64_t span() const;
   Error check_fit() const;
   Error adopt(std::shared_ptr<Attachment> attachment);
   std::optional<std::uint64_t> epoch_rows() const;

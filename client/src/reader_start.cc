@@ -18,7 +18,35 @@ std::uint64_t descriptors_spanned(std::uint64_t rows, std::uint64_t unit, std::u
   return (offset_max + rows - 1) / stride + 1;
 }
 
+// Descriptors from a rank's part of an epoch's last batch to its part of the next epoch's first:
+// between them stand the rows that `drop` leaves over, and a short descriptor ends the epoch.
+std::uint64_t descriptors_across_border(const Cut& cut, std::uint64_t start,
+                                        std::uint64_t epoch_rows, std::uint64_t stride) {
+  const std::uint64_t steps = steps_between(cut, start, epoch_rows);
+  if (steps == 0) return 0;
+  const std::uint64_t last = start + (steps - 1) * cut.batch_size;
+  const Slice before = slice_of(cut, std::min(cut.batch_size, epoch_rows - last));
+  const Slice after = slice_of(cut, std::min(cut.batch_size, epoch_rows));
+  const std::uint64_t epoch_descriptors = (epoch_rows + stride - 1) / stride;
+  return epoch_descriptors - (last + before.first_row()) / stride +
+         (after.last_row() - 1) / stride + 1;
+}
+
 }  // namespace
+
+// Descriptors that must live at once.
+std::uint64_t Reader::span() const {
+  const std::uint64_t stride = header().batch_rows;
+  const std::uint64_t rows = cut_.batch_size / cut_.world_size;
+  if (!overlap_) return descriptors_spanned(rows, rows, position_.row, stride);
+  const std::uint64_t within =
+      descriptors_spanned(rows + cut_.batch_size, rows, position_.row, stride);
+  const bool on_own_grid = cut_.batch_size == stride && position_.row % stride == 0;
+  if (on_own_grid || has(shm::kRingVariable)) return within;
+  const std::uint64_t epoch_rows = header().rows_per_epoch;
+  return std::max({within, descriptors_across_border(cut_, 0, epoch_rows, stride),
+                   descriptors_across_border(cut_, position_.row, epoch_rows, stride)});
+}
 
 Error Reader::check_fit() const {
   const shm::RingHeader& h = header();
@@ -37,8 +65,7 @@ Error Reader::check_fit() const {
   for (const Field& field : attachment_->ring().fields()) {
     if (!field.ragged) arena_rows = std::min(arena_rows, field.arena_rows);
   }
-  const std::uint64_t spanned = descriptors_spanned(overlap_ ? rows + cut_.batch_size : rows, rows,
-                                                    position_.row, h.batch_rows);
+  const std::uint64_t spanned = span();
   if (spanned > h.descriptors_live || rows > arena_rows) {
     return {ECHOLINE_RESOURCE_EXHAUSTED,
             std::string(overlap_ ? "a batch and the one before it" : "a batch") + ", " +

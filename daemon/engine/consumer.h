@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "engine/attach.h"
 #include "engine/pass.h"
 #include "engine/wait_ledger.h"
 #include "plan/position.h"
@@ -23,6 +24,7 @@ struct Job {
 // One trainer process at one rank of one job.
 struct Consumer {
   std::uint64_t connection = 0;
+  Peer peer;
   Job job;
   std::uint32_t rank = 0;
   plan::Position start;

@@ -1,6 +1,7 @@
 #include "engine/registry.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <thread>
 #include <utility>
@@ -13,18 +14,16 @@
 
 namespace echoline::engine {
 Result<std::unique_ptr<Engine>> Engine::create(const v1::Daemon& daemon) {
-  const std::uint32_t workers =
-      daemon.workers() != 0 ? daemon.workers() : std::max(1U, std::thread::hardware_concurrency());
-  return std::unique_ptr<Engine>(std::make_unique<Registry>(
-      daemon.memory(), workers, daemon.state_dir(), daemon.reattach_grace()));
+  return std::unique_ptr<Engine>(std::make_unique<Registry>(daemon));
 }
 
-Registry::Registry(std::uint64_t memory_bytes, std::uint32_t workers, std::string state_dir,
-                   std::uint64_t reattach_grace_ns)
-    : state_dir_(std::move(state_dir)),
-      reattach_grace_ns_(reattach_grace_ns),
-      budget_(memory_bytes),
-      pool_(workers) {
+Registry::Registry(const v1::Daemon& daemon)
+    : state_dir_(daemon.state_dir()),
+      reattach_grace_ns_(daemon.reattach_grace()),
+      budget_(daemon.memory()),
+      pool_(daemon.workers() != 0 ? daemon.workers()
+                                  : std::max(1U, std::thread::hardware_concurrency())),
+      roster_(daemon.runtime_dir()) {
   agenda_ = std::make_unique<Agenda>([this] { tick(); });
 }
 
@@ -35,10 +34,20 @@ Registry::~Registry() {
 }
 
 Result<Stream*> Registry::find(const std::string& name) const {
-  const auto found = streams_.find(name);
-  if (found != streams_.end()) return found->second.get();
+  return find_for(Peer{.uid = ::geteuid(), .groups = {}}, name);
+}
+
+Result<Stream*> Registry::find_for(const Peer& peer, const std::string& name) const {
   std::string known;
-  for (const auto& [other, stream] : streams_) known += (known.empty() ? "" : ", ") + other;
+  for (const auto& [other, stream] : streams_) {
+    const bool may_use = stream->core().access.admits(peer);
+    if (other == name && may_use) return stream.get();
+    if (other == name) {
+      log_warning("engine", "stream {}: process {} of user {} may not attach (publish.access)",
+                  name, peer.pid, peer.uid);
+    }
+    if (may_use) known += (known.empty() ? "" : ", ") + other;
+  }
   return Status(Code::kNotFound,
                 fmt::format("no stream '{}'; there are: {}", name, known.empty() ? "none" : known));
 }
@@ -47,21 +56,24 @@ Status Registry::create_stream(const std::string& name, const v1::Stream& stream
                                const record::ProgressFunction& progress) {
   v1::Stream definition = stream;
   ECHOLINE_TRY(config::complete_stream(name, definition));
+  std::vector<Trainer> expected;
   {
     std::lock_guard lock(mutex_);
-    if (streams_.contains(name) || !opening_.insert(name).second) {
+    if (streams_.contains(name) || !opening_.try_emplace(name).second) {
       return Status(Code::kAlreadyExists, fmt::format("stream '{}' exists already", name));
     }
+    expected = roster_.take_left_behind(name);
   }
-  const auto fail = [this, name](const Status& status) {
+  const auto post_failure = [this, name](const Status& status) {
     agenda_->post([this, name, status] { fail_stream(name, status); });
   };
   Result<OpenedStream> opened =
-      open_stream(name, definition, state_dir_, pool_, budget_, progress, fail);
+      open_stream(name, definition, state_dir_, pool_, budget_, progress, post_failure);
   // A ring may be large: nothing else waits for it.
-  Result<std::unique_ptr<Stream>> made = begin(std::move(opened), std::move(definition));
+  Result<std::unique_ptr<Stream>> made =
+      begin(std::move(opened), std::move(definition), std::move(expected));
   std::lock_guard lock(mutex_);
-  opening_.erase(name);
+  const Status early = opening_.extract(name).mapped();
   if (!made.ok()) return made.status().with_context("stream '" + name + "'");
   const StreamStats stats = made.value()->stats();
   log_info("engine", "stream {}: {} in {}, {} of {} an epoch, echo {} x {}, ring {}", name,
@@ -69,16 +81,19 @@ Status Registry::create_stream(const std::string& name, const v1::Stream& stream
            quantity(stats.batches_per_epoch, "batch"), stats.batch_rows, stats.echo_point,
            config::format_thousandths(stats.factor),
            config::format_bytes(stats.memory_bytes.at("ring")));
-  streams_.emplace(name, std::move(made).value());
+  Stream& ready = *streams_.emplace(name, std::move(made).value()).first->second;
+  if (!early.ok()) fail(ready, early);
   return {};
 }
 
-Result<std::unique_ptr<Stream>> Registry::begin(Result<OpenedStream> opened,
-                                                v1::Stream definition) {
+Result<std::unique_ptr<Stream>> Registry::begin(Result<OpenedStream> opened, v1::Stream definition,
+                                                std::vector<Trainer> expected) {
   if (!opened.ok()) return opened.status();
-  auto stream = std::make_unique<Stream>(std::move(opened).value(), std::move(definition), budget_,
-                                         static_cast<std::uint32_t>(pool_.worker_count()),
-                                         monotonic_ns() + reattach_grace_ns_);
+  auto stream =
+      std::make_unique<Stream>(std::move(opened).value(), std::move(definition), budget_,
+                               static_cast<std::uint32_t>(pool_.worker_count()),
+
+                               Reunion(std::move(expected), monotonic_ns() + reattach_grace_ns_));
   ECHOLINE_TRY(stream->warm_up());
   return stream;
 }
@@ -89,6 +104,7 @@ Status Registry::delete_stream(const std::string& name) {
     std::lock_guard lock(mutex_);
     ECHOLINE_TRY(find(name).status());
     stream = std::move(streams_.extract(name).mapped());
+    roster_changed_ = true;
   }
   end_stream(*stream, shm::kWriterEnded, shm::kNoticeDetached,
              Status(Code::kNotFound, fmt::format("stream '{}' was deleted", name)));
@@ -97,11 +113,17 @@ Status Registry::delete_stream(const std::string& name) {
 
 void Registry::fail_stream(const std::string& name, const Status& status) {
   std::lock_guard lock(mutex_);
+  const auto opening = opening_.find(name);
+  if (opening != opening_.end()) opening->second = status;
   const auto found = streams_.find(name);
-  if (found == streams_.end() || !found->second->failure().ok()) return;
-  log_error("engine", "stream {} failed: {}", name, status.message());
-  found->second->set_failed(status);
-  end_stream(*found->second, shm::kWriterFailed, shm::kNoticeFailed, status);
+  if (found != streams_.end()) fail(*found->second, status);
+}
+
+void Registry::fail(Stream& stream, const Status& status) {
+  if (!stream.failure().ok()) return;
+  log_error("engine", "stream {} failed: {}", stream.core().name, status.message());
+  stream.set_failed(status);
+  end_stream(stream, shm::kWriterFailed, shm::kNoticeFailed, status);
 }
 
 void Registry::end_stream(Stream& stream, shm::WriterState state, shm::NoticeKind kind,
@@ -121,25 +143,25 @@ void Registry::set_notify(NotifyFunction notify) {
   notify_ = std::move(notify);
 }
 
-void Registry::attach(std::uint64_t connection, const shm::AttachRequest& request, const Peer&,
+void Registry::attach(std::uint64_t connection, const shm::AttachRequest& request, const Peer& peer,
                       ReplyFunction reply) {
-  agenda_->post([this, connection, request, reply = std::move(reply)] {
-    do_attach(connection, request, reply);
+  agenda_->post([this, connection, request, peer, reply = std::move(reply)] {
+    do_attach(connection, request, peer, reply);
   });
 }
 
 void Registry::do_attach(std::uint64_t connection, const shm::AttachRequest& request,
-                         const ReplyFunction& reply) {
+                         const Peer& peer, const ReplyFunction& reply) {
   std::lock_guard lock(mutex_);
   if (draining_) {
     reply(Status(Code::kUnavailable, "the daemon is going down"));
     return;
   }
-  const Result<Stream*> stream = find(std::string(shm::text(request.stream)));
+  const Result<Stream*> stream = find_for(peer, std::string(shm::text(request.stream)));
   if (!stream.ok()) {
     reply(stream.status());
   } else {
-    stream.value()->attach(connection, request, reply, monotonic_ns());
+    stream.value()->attach(connection, request, peer, reply, monotonic_ns());
   }
 }
 
@@ -163,12 +185,26 @@ void Registry::tick() {
     notify(misbehaved, shm::kNoticeDetached,
            Status(Code::kInvalidArgument, "the cursor page held claims that cannot be"));
   }
+  keep_roster();
+}
+
+// Those that leave while the daemon goes down will come to the next one.
+void Registry::keep_roster() {
+  bool changed = std::exchange(roster_changed_, false);
+  for (const auto& [name, stream] : streams_) changed |= stream->trainers_changed();
+  if (!changed || draining_) return;
+  std::vector<Trainer> trainers;
+  for (const auto& [name, stream] : streams_) {
+    const std::vector<Trainer> here = stream->trainers();
+    trainers.insert(trainers.end(), here.begin(), here.end());
+  }
+  roster_.keep(std::move(trainers));
 }
 
 EngineStats Registry::stats() const {
   std::lock_guard lock(mutex_);
   EngineStats stats;
-  for (const std::string& name : opening_) {
+  for (const auto& [name, early] : opening_) {
     StreamStats& opening = stats.streams.emplace_back();
     opening.name = name;
     opening.state = "opening";

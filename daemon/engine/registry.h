@@ -5,13 +5,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "engine/agenda.h"
 #include "engine/engine.h"
 #include "engine/memory_budget.h"
+#include "engine/roster.h"
 #include "engine/stream.h"
 #include "engine/worker_pool.h"
 
@@ -19,8 +19,7 @@ namespace echoline::engine {
 
 class Registry : public Engine {
  public:
-  Registry(std::uint64_t memory_bytes, std::uint32_t workers, std::string state_dir,
-           std::uint64_t reattach_grace_ns);
+  explicit Registry(const v1::Daemon& daemon);
   ~Registry() override;
 
   Status create_stream(const std::string& name, const v1::Stream& stream,
@@ -38,18 +37,23 @@ class Registry : public Engine {
   void set_notify(NotifyFunction notify) override;
 
  private:
-  Result<std::unique_ptr<Stream>> begin(Result<OpenedStream> opened, v1::Stream definition);
-  void do_attach(std::uint64_t connection, const shm::AttachRequest& request,
+  Result<std::unique_ptr<Stream>> begin(Result<OpenedStream> opened, v1::Stream definition,
+                                        std::vector<Trainer> expected);
+  void do_attach(std::uint64_t connection, const shm::AttachRequest& request, const Peer& peer,
                  const ReplyFunction& reply);
   void do_withdraw(std::uint64_t connection);
   void tick();
+  void keep_roster();
   // A stream cannot go on: its trainers are told why.
   void fail_stream(const std::string& name, const Status& status);
+  void fail(Stream& stream, const Status& status);
   void end_stream(Stream& stream, shm::WriterState state, shm::NoticeKind kind,
                   const Status& status);
   void notify(const std::vector<std::uint64_t>& connections, shm::NoticeKind kind,
               const Status& status);
   Result<Stream*> find(const std::string& name) const;
+  // To a trainer, a stream that it may not use is not there.
+  Result<Stream*> find_for(const Peer& peer, const std::string& name) const;
 
   const std::string state_dir_;
   const std::uint64_t reattach_grace_ns_;
@@ -60,8 +64,11 @@ class Registry : public Engine {
   WorkerPool pool_;
   mutable std::mutex mutex_;
   std::map<std::string, std::unique_ptr<Stream>> streams_;
-  std::set<std::string> opening_;
+  // By name, with the failure of those whose first batch came to one before they were ready.
+  std::map<std::string, Status> opening_;
   bool draining_ = false;
+  Roster roster_;
+  bool roster_changed_ = false;  // by a stream that is gone
   std::mutex notify_mutex_;
   NotifyFunction notify_;
 };

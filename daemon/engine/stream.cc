@@ -11,14 +11,14 @@
 
 namespace echoline::engine {
 Stream::Stream(OpenedStream opened, v1::Stream definition, MemoryBudget& budget,
-               std::uint32_t workers, std::uint64_t reunion_until_ns)
+               std::uint32_t workers, Reunion reunion)
     : definition_(std::move(definition)),
       budget_(budget),
       core_(std::move(opened.core)),
       cache_(std::move(opened.cache)),
       holds_(core_->name),
       stages_(*core_, workers),
-      reunion_(reunion_until_ns) {}
+      reunion_(std::move(reunion)) {}
 
 Stream::~Stream() {
   stop(shm::kWriterEnded);
@@ -90,20 +90,22 @@ bool Stream::needs_tails(const Consumer& consumer) const {
          (consumer.job.batch_size != spec.batch_rows || consumer.start.row % spec.batch_rows != 0);
 }
 
-void Stream::attach(std::uint64_t connection, const shm::AttachRequest& request,
+void Stream::attach(std::uint64_t connection, const shm::AttachRequest& request, const Peer& peer,
                     const ReplyFunction& reply, std::uint64_t now_ns) {
   if (reunion_.awaits(request, now_ns)) {
-    reunion_.add({connection, request, reply}, now_ns);
+    reunion_.add({connection, request, peer, reply}, now_ns);
   } else {
-    reply(find_and_join(connection, request, now_ns));
+    reply(find_and_join(connection, request, peer, now_ns));
   }
 }
 
 Result<Attachment> Stream::find_and_join(std::uint64_t connection,
-                                         const shm::AttachRequest& request, std::uint64_t now_ns) {
+                                         const shm::AttachRequest& request, const Peer& peer,
+                                         std::uint64_t now_ns) {
   if (!failure_.ok()) return failure_;
   Consumer consumer;
   consumer.connection = connection;
+  consumer.peer = peer;
   consumer.rank = request.rank;
   consumer.job = {
       .name = std::string(shm::text(request.job)),
@@ -116,11 +118,14 @@ Result<Attachment> Stream::find_and_join(std::uint64_t connection,
   ECHOLINE_ASSIGN(const Place place, find_place(start, needs_tails(consumer)));
   consumer.pass = place.pass;
   consumer.reader = place.reader.id;
-  holds_.note_rank(consumer, place.reader.first_sequence, !has_begun(consumer.job), now_ns);
+  // A job that comes back has nobody to begin with: its other ranks came with it, or died before.
+  const bool begins = request.reattaching == 0 && !has_begun(consumer.job);
+  holds_.note_rank(consumer, place.reader.first_sequence, begins, now_ns);
   log_info("engine", "stream {}: job {} rank {}/{} attached at epoch {} row {}", core_->name,
            consumer.job.name, consumer.rank, consumer.job.world_size, consumer.start.epoch,
            consumer.start.row);
   consumers_.push_back(std::move(consumer));
+  trainers_changed_ = true;
   return attachment_of(consumers_.back(), start, place);
 }
 
@@ -200,6 +205,7 @@ void Stream::take_off(std::list<Consumer>::iterator consumer) {
            consumer->rank, consumer->job.world_size);
   consumer->pass->ring().remove_reader(consumer->reader);
   consumers_.erase(consumer);
+  trainers_changed_ = true;
   release_holds(0);
 }
 
@@ -219,7 +225,7 @@ std::vector<std::uint64_t> Stream::tick(std::uint64_t now_ns) {
   }
   stages_.tick(now_ns, view);
   for (const Reunion::Returning& returning : reunion_.take_due(now_ns)) {
-    returning.reply(find_and_join(returning.connection, returning.request, now_ns));
+    returning.reply(find_and_join(returning.connection, returning.request, returning.peer, now_ns));
   }
   release_holds(now_ns);
   return misbehaved;

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -25,16 +26,15 @@ namespace echoline::engine {
 // Called by one thread at a time (the engine guards it).
 class Stream {
  public:
-  // Trainers of the daemon before are awaited until `reunion_until_ns`.
   Stream(OpenedStream opened, v1::Stream definition, MemoryBudget& budget, std::uint32_t workers,
-         std::uint64_t reunion_until_ns);
+         Reunion reunion);
   ~Stream();
 
   // Begins to fill a ring from the first row, so that the first trainer finds batches ready.
   Status warm_up();
 
   // Replies at once, or, to a trainer that comes back after a restart, in one of the next ticks.
-  void attach(std::uint64_t connection, const shm::AttachRequest& request,
+  void attach(std::uint64_t connection, const shm::AttachRequest& request, const Peer& peer,
               const ReplyFunction& reply, std::uint64_t now_ns);
   // False if that connection reads another stream.
   bool withdraw(std::uint64_t connection);
@@ -53,6 +53,10 @@ class Stream {
   const v1::Stream& definition() const { return definition_; }
   StreamStats stats() const;
   std::map<std::string, std::string> states() const;
+  // Attached, or expected back from the daemon before.
+  std::vector<Trainer> trainers() const;
+  // Whether trainers() says something else than when this was last asked.
+  bool trainers_changed() { return std::exchange(trainers_changed_, false); }
 
  private:
   struct Place {
@@ -61,7 +65,7 @@ class Stream {
   };
 
   Result<Attachment> find_and_join(std::uint64_t connection, const shm::AttachRequest& request,
-                                   std::uint64_t now_ns);
+                                   const Peer& peer, std::uint64_t now_ns);
   plan::Position position_of(const shm::AttachRequest& request, const Job& job) const;
   Attachment attachment_of(const Consumer& consumer, const Start& start, const Place& place) const;
   bool needs_tails(const Consumer& consumer) const;
@@ -84,6 +88,7 @@ class Stream {
   Holds holds_;
   StageClock stages_;
   Reunion reunion_;
+  bool trainers_changed_ = false;
 };
 
 }  // namespace echoline::engine

@@ -12,6 +12,7 @@
 #include "batch/preparer.h"
 #include "batch/sample_cache.h"
 #include "cache/levels.h"
+#include "engine/access.h"
 #include "engine/bad_records.h"
 #include "engine/fetcher.h"
 #include "engine/worker_pool.h"
@@ -49,6 +50,7 @@ struct StreamCore {
   std::string name;
   std::uint64_t seed = 0;
   std::string scheme;  // of the source: file, s3
+  Access access;
   std::uint64_t created_ns = 0;
   std::unique_ptr<record::DataSet> data_set;
   std::unique_ptr<plan::Plan> plan;

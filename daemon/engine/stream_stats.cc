@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/process.h"
 #include "config/pipeline.h"
 #include "engine/fingerprint.h"
 #include "engine/open_cache.h"
@@ -99,6 +100,18 @@ std::map<std::string, std::string> Stream::states() const {
     states[consumer.job.name] = state.dump();
   }
   return states;
+}
+
+std::vector<Trainer> Stream::trainers() const {
+  std::vector<Trainer> trainers = reunion_.expected();
+  for (const Consumer& consumer : consumers_) {
+    trainers.push_back({.stream = core_->name,
+                        .job = consumer.job,
+                        .rank = consumer.rank,
+                        .pid = consumer.peer.pid,
+                        .begin_ticks = process_begin(consumer.peer.pid)});
+  }
+  return trainers;
 }
 
 }  // namespace echoline::engine

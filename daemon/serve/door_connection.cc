@@ -22,6 +22,17 @@ Status send_message(int socket, msghdr& message) {
   return {};
 }
 
+Result<std::vector<gid_t>> groups_of(int socket) {
+  std::vector<gid_t> groups;
+  socklen_t bytes = 0;
+  // The first call tells how much there is.
+  while (getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &bytes) != 0) {
+    if (errno != ERANGE) return errno_status(errno, "asking for the groups of who is at the door");
+    groups.resize(bytes / sizeof(gid_t));
+  }
+  return groups;
+}
+
 }  // namespace
 
 Result<engine::Peer> peer_of(int socket) {
@@ -29,7 +40,8 @@ Result<engine::Peer> peer_of(int socket) {
   socklen_t bytes = sizeof credentials;
   if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &bytes) != 0)
     return errno_status(errno, "asking who is at the door");
-  return engine::Peer{credentials.uid, credentials.gid, credentials.pid};
+  ECHOLINE_ASSIGN(std::vector<gid_t> groups, groups_of(socket));
+  return engine::Peer{credentials.uid, credentials.gid, credentials.pid, std::move(groups)};
 }
 
 Received receive(int socket, std::span<std::byte> buffer) {

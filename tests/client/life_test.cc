@@ -105,15 +105,19 @@ TEST(Life, WithoutReattachTheDaemonsDeathIsAnErrorWithinASecond) {
   EXPECT_THROW(loader.next(), Error);
 }
 
-TEST(Life, WhatWasPublishedBeforeTheDeathIsStillRead) {
-  ServerProcess server({"slots=4", "batches_max=3"});
+TEST(Life, TheDeathIsToldWithinASecondThoughBatchesStandReady) {
+  ServerProcess server({"slots=100", "rows=400"});
   Loader loader("train", {.reattach = milliseconds(0), .runtime_dir = server.dir()});
-  EXPECT_EQ(checked_rows(*loader.next()), rows_between(0, 4));
-  std::this_thread::sleep_for(milliseconds(100));
-  server.kill();
-  EXPECT_EQ(checked_rows(*loader.next()), rows_between(4, 8));
-  EXPECT_EQ(checked_rows(*loader.next()), rows_between(8, 12));
-  EXPECT_THROW(loader.next(), Error);
+  const auto read = [&] {
+    for (std::uint64_t row = 0; row < 400; row += 4) {
+      EXPECT_EQ(checked_rows(*loader.next()), rows_between(row, row + 4));
+      std::this_thread::sleep_for(milliseconds(20));
+      if (row == 8) server.kill();
+    }
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THROW(read(), Error);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
 }
 
 TEST(Life, ADaemonThatComesBackIsOneLongWaitAndTheNextBatchIsExact) {

@@ -188,7 +188,7 @@ const std::vector<Mistake> kMistakes = {
      "keep "
      "decoded samples in 'memory' alone"},
     {"later_publish_key", with_steps(kDecode) + "      - publish: {slots: 4, when_slow: split}\n",
-     "t.yaml:7:29: key 'when_slow': not supported yet; allowed: slots, jobs, sealed"},
+     "t.yaml:7:29: key 'when_slow': not supported yet; allowed: slots, jobs, sealed, access"},
     {"unknown_scheme",
      "streams: {a: {pipeline: [{read: {url: 'ftp://b/x'}}, {decode: {i: {key: "
      "jpg, as: rgb}}}, {batch: {size: 2}}]}}\n",

@@ -80,6 +80,25 @@ TEST(BadRecords, EndTheStreamUnderThePolicyFail) {
       Error);
 }
 
+// The first batch is prepared while the stream is still being made.
+TEST(BadRecords, OfTheFirstBatchEndTheStreamHoweverEarlyTheyAreMet) {
+  Rig rig({.shards = 1});
+  ShardFile shard = numbered_records(0, 20, 8);
+  for (std::size_t record = 1; record < 20; ++record) shard.records[record][1].second = "cat";
+  write_tar(rig.shard_path(0), shard, 0);
+  for (int turn = 0; turn < 40; ++turn) {
+    const std::string name = "train" + std::to_string(turn);
+    ASSERT_TRUE(rig.create(name, pipeline(), "bad_records: {policy: fail}").ok());
+    EXPECT_THROW(
+        {
+          Loader loader = rig.attach(name);
+          Batch batch;
+          loader.next_within(std::chrono::seconds(10), batch);
+        },
+        Error);
+  }
+}
+
 TEST(Shards, ThatChangeAfterIndexingAreAnErrorThatNamesThem) {
   Rig rig;
   ASSERT_TRUE(rig.create("train", pipeline(), "", ", read_ahead: 64KiB").ok());

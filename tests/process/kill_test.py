@@ -4,20 +4,18 @@ twice or left behind.
 
 By default about 20 trainers and 3 daemons are killed; ECHOLINE_KILLS=200,20 takes so many, ECHOLINE_SEED=N the same
 moments again."""
-import json
 import os
 import pathlib
 import random
 import signal
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 import unittest
 
 import line_photos
-from daemon_process import PATIENCE, Daemon, end_with_parent, skip, stream_yaml
+from daemon_process import PATIENCE, Daemon, skip, stream_yaml
+from trainer_process import Trainer
 
 TRAINER_KILLS, DAEMON_KILLS = map(int, os.environ.get("ECHOLINE_KILLS", "20,3").split(","))
 SEED = int(os.environ.get("ECHOLINE_SEED", time.time_ns() % 1_000_000))
@@ -27,53 +25,6 @@ BATCH = 8
 
 if not os.environ.get("ECHOLINE_LIBRARY"):
     skip("ECHOLINE_LIBRARY names no client library")
-
-
-class Trainer:
-    """A kill_trainer.py; its lines go to a file, so that it never waits for this process."""
-
-    def __init__(self, daemon, *arguments):
-        self.lines_file = tempfile.NamedTemporaryFile(dir=daemon.folder, prefix="trainer-", delete=False)
-        script = pathlib.Path(__file__).with_name("kill_trainer.py")
-        self.process = subprocess.Popen([sys.executable, "-B", str(script), str(daemon.runtime_dir),
-                                         *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=self.lines_file,
-                                        preexec_fn=end_with_parent)
-
-    def lines(self):
-        """What it wrote so far; a line that SIGKILL cut is left out."""
-        text = pathlib.Path(self.lines_file.name).read_text(encoding="utf-8")
-        return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
-
-    def batches(self):
-        return [line for line in self.lines() if "epoch" in line]
-
-    def await_batches(self, count, seconds=PATIENCE):
-        return self._await(lambda: len(self.batches()) >= count, f"{count} batches", seconds)
-
-    def _await(self, condition, what, seconds):
-        deadline = time.monotonic() + seconds
-        while not condition():
-            if time.monotonic() > deadline or self.process.poll() is not None:
-                raise AssertionError(f"no {what} in {seconds} s; exit {self.process.poll()}; last lines: "
-                                     f"{self.lines()[-2:]}")
-            time.sleep(0.01)
-        return self
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
-        self.lines_file.close()
-
-    def finish(self):
-        """Ends it in order; its lines."""
-        self.process.terminate()
-        try:
-            self.process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            raise AssertionError(f"a trainer hangs after {self.lines()[-1:]}") from None
-        self.lines_file.close()
-        return self.lines()
 
 
 def proc(pid):
@@ -174,7 +125,7 @@ class Kills(unittest.TestCase):
         if self.random.random() < 0.3:
             time.sleep(self.random.uniform(0.05, 0.35))
         else:
-            victim._await(lambda: any("attached" in line for line in victim.lines()), "attach", PATIENCE)
+            victim.await_attached()
             time.sleep(self.random.uniform(0, 0.15))
         victim.kill()
 

@@ -1,5 +1,7 @@
 """echoline.Loader: epochs, views and their leases, states, deaths, Ctrl-C."""
+import copy
 import gc
+import itertools
 import json
 import pickle
 import signal
@@ -82,6 +84,20 @@ class Epochs(unittest.TestCase):
         with RingServer(last=2, slots=5) as server:
             with self.assertRaisesRegex(echoline.Error, r"publish\.slots"):
                 echoline.Loader("train", batch_size=12, runtime_dir=server.dir)
+
+    def test_what_is_let_in_never_needs_more_slots_at_an_epochs_end(self):
+        refused = []
+        for last, rows, size in itertools.product((1, 2, 3), (37, 39, 41), (3, 5, 7, 9, 11)):
+            with RingServer(batch=8, slots=4, last=last, rows=rows, tail=1) as server:
+                try:
+                    loader = echoline.Loader("train", batch_size=size, runtime_dir=server.dir)
+                except echoline.Error as error:
+                    self.assertRegex(str(error), "slots of the stream at once")
+                    refused.append((last, rows, size))
+                    continue
+                steps = [batch.step for _ in range(3) for batch in loader]
+                self.assertEqual(steps, 3 * list(range(len(loader))), (last, rows, size))
+        self.assertEqual(refused, [(1, 37, 11), (1, 39, 11), (1, 41, 9), (1, 41, 11)])
 
     def test_without_a_known_length_len_raises_a_type_error(self):
         with RingServer(variable=1) as server:
@@ -181,6 +197,15 @@ class Views(unittest.TestCase):
     def test_views_pickle_as_arrays(self):
         batch = self.loader.next()
         np.testing.assert_array_equal(pickle.loads(pickle.dumps(batch["image"])), images(0, range(4)))
+
+    def test_what_belongs_to_this_process_does_not_pickle(self):
+        batch = next(iter(self.loader))
+        for mine in self.loader, batch, self.loader.__iter__():
+            for send in pickle.dumps, copy.deepcopy:
+                with self.assertRaisesRegex(TypeError, "a Loader of its own"):
+                    send(mine)
+        sent = pickle.loads(pickle.dumps(batch.copy()))
+        np.testing.assert_array_equal(sent["image"], batch["image"])
 
 
 class States(unittest.TestCase):

@@ -4,6 +4,7 @@ import argparse
 import ast
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -30,15 +31,18 @@ class Tree:
 
     def __init__(self, root):
         self.root = pathlib.Path(root).resolve()
-        git = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-                             cwd=self.root, capture_output=True, check=False)
-        if git.returncode == 0 and (self.root / ".git").exists():
-            names = [name for name in git.stdout.decode().split("\0") if name]
-        else:
-            names = [str(path.relative_to(self.root)) for path in self.root.rglob("*")
-                     if path.is_file() and not path.relative_to(self.root).parts[0].startswith("build")]
+        names = self._known_to_git() or [
+            str(path.relative_to(self.root)) for path in self.root.rglob("*")
+            if path.is_file() and not path.relative_to(self.root).parts[0].startswith(("build", ".git"))]
         self.files = sorted(pathlib.PurePosixPath(name) for name in set(names)
                             if (self.root / name).is_file())
+
+    def _known_to_git(self):
+        if not (self.root / ".git").exists() or not shutil.which("git"):
+            return []
+        git = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+                             cwd=self.root, capture_output=True, check=False)
+        return [name for name in git.stdout.decode().split("\0") if name]
 
     def code(self, *suffixes):
         return [file for file in self.files if file.suffix in (suffixes or CODE)]

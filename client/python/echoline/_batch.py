@@ -30,16 +30,13 @@ def numpy_dtype(number: int) -> np.dtype:
     return np.dtype(name)
 
 
-class Lease:
+class Lease(_library.Owned):
     """Owns a batch of the C library; given back when the last view of it is gone."""
 
-    __slots__ = ("handle",)
-
-    def __init__(self, handle: int) -> None:
-        self.handle = handle
+    __slots__ = ()
 
     def __del__(self, _release=lib.echoline_batch_release) -> None:
-        _release(self.handle)
+        _release(self.pointer)
 
 
 class _Memory:
@@ -136,7 +133,7 @@ class Batch(Mapping):
             index, spec = self._fields[name]
         except (KeyError, TypeError):
             raise KeyError(f"no field {name!r}; there are: {', '.join(self._fields)}") from None
-        tensor = _library.filled(Tensor, lib.echoline_batch_get_tensor, self._lease.handle, index)
+        tensor = _library.filled(Tensor, lib.echoline_batch_get_tensor, self._lease.pointer, index)
         if not spec.ragged:
             return _view(self._lease, tensor.data, (self.rows, *spec.shape), spec.dtype)
         offsets = np.array(_view(self._lease, tensor.offsets, (self.rows + 1,), np.dtype(np.uint64)), np.int64)
@@ -154,7 +151,7 @@ class Batch(Mapping):
     def _words(self, name: str, function, dtype) -> np.ndarray:
         found = self._arrays.get(name)
         if found is None:
-            found = _view(self._lease, function(self._lease.handle), (self.rows,), np.dtype(dtype))
+            found = _view(self._lease, function(self._lease.pointer), (self.rows,), np.dtype(dtype))
             self._arrays[name] = found
         return found
 

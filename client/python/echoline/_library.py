@@ -89,6 +89,19 @@ def _load() -> ctypes.CDLL:
 lib = _load()
 
 
+class Owned:
+    """An object of the C library, given back with this. Its address means nothing in another process."""
+
+    __slots__ = ("pointer",)
+
+    def __init__(self, pointer: int) -> None:
+        self.pointer = pointer
+
+    def __reduce__(self) -> None:
+        raise TypeError("an Echoline loader or batch can be neither pickled nor deep-copied: each process "
+                        "attaches a Loader of its own, under a job or rank of its own; batch.copy() can be sent")
+
+
 def version() -> str:
     return lib.echoline_version().decode()
 

@@ -36,13 +36,10 @@ def _default_runtime_dir() -> str:
     return os.fsdecode(buffer.value)
 
 
-class _Handle:
+class _Handle(_library.Owned):
     """Owns a loader of the C library: it lives as long as any call on it runs."""
 
-    __slots__ = ("pointer",)
-
-    def __init__(self, pointer: int) -> None:
-        self.pointer = pointer
+    __slots__ = ()
 
     def __del__(self, _detach=lib.echoline_detach) -> None:
         _detach(self.pointer)
@@ -69,7 +66,8 @@ class Loader:
     on where `state_dict()` was taken. `expect`: the fingerprint that the stream must have.
 
     A `break` abandons the rest of the epoch, the next `for` begins the next one; all ranks must do the same. Any
-    thread may take batches, each gets different ones. A forked child must make a loader of its own. Raises Error and its kinds.
+    thread may take batches, each gets different ones. Another process, forked or spawned, makes a loader of its own.
+    Raises Error and its kinds.
     """
 
     def __init__(self, stream: str, job: str = "default", rank: int = 0, world_size: int = 1,

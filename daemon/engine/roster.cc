@@ -1,0 +1,108 @@
+#include "engine/roster.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "base/log.h"
+#include "base/process.h"
+#include "record/local_file.h"
+
+namespace echoline::engine {
+namespace {
+
+nlohmann::json json_of(const Trainer& trainer) {
+  return {{"stream", trainer.stream},
+          {"job", trainer.job.name},
+          {"world_size", trainer.job.world_size},
+          {"batch_size", trainer.job.batch_size},
+          {"rank", trainer.rank},
+          {"pid", trainer.pid},
+          {"begin_ticks", trainer.begin_ticks}};
+}
+
+Trainer trainer_of(const nlohmann::json& json) {
+  return {.stream = json.at("stream"),
+          .job = {.name = json.at("job"),
+                  .world_size = json.at("world_size"),
+                  .batch_size = json.at("batch_size")},
+          .rank = json.at("rank"),
+          .pid = json.at("pid"),
+          .begin_ticks = json.at("begin_ticks")};
+}
+
+// Under a temporary name that stays the same: a daemon that is killed here leaves no heap of them.
+Status replace_file(const std::string& path, const std::string& text) {
+  const std::string temporary = path + ".new";
+  std::ofstream file(temporary, std::ios::trunc | std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) return errno_status(errno, "cannot write " + temporary);
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    return errno_status(errno, "cannot rename " + temporary);
+  }
+  return {};
+}
+
+}  // namespace
+
+bool Trainer::is_alive() const { return pid == 0 || process_begin(pid) == begin_ticks; }
+
+Roster::Roster(const std::string& folder) {
+  if (folder.empty()) return;
+  path_ = folder + "/trainers.json";
+  const Result<std::string> text = record::read_file(path_);
+  if (!text.ok()) {
+    if (text.status().code() != Code::kNotFound)
+      log_warning("engine", "{}", text.status().message());
+    return;
+  }
+  try {
+    const auto list = nlohmann::json::parse(text.value());
+    std::transform(list.begin(), list.end(), std::back_inserter(before_), trainer_of);
+  } catch (const nlohmann::json::exception& error) {
+    log_warning("engine", "{} is passed over: {}", path_, error.what());
+    before_.clear();
+  }
+}
+
+std::vector<Trainer> Roster::take_left_behind(const std::string& stream) {
+  std::vector<Trainer> taken;
+  std::erase_if(before_, [&](const Trainer& trainer) {
+    if (trainer.stream == stream && trainer.is_alive()) taken.push_back(trainer);
+    return trainer.stream == stream;
+  });
+  return taken;
+}
+
+void Roster::keep(std::vector<Trainer> trainers) {
+  now_ = std::move(trainers);
+  write();
+}
+
+void Roster::write() {
+  if (path_.empty()) return;
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto* trainers : {&before_, &now_}) {
+    for (const Trainer& trainer : *trainers) {
+      if (trainer.is_alive()) list.push_back(json_of(trainer));
+    }
+  }
+  if (list.empty()) {
+    ::unlink(path_.c_str());
+    return;
+  }
+  const Status written = replace_file(path_, list.dump());
+  if (!written.ok() && !failed_) {
+    log_warning("engine", "{}; trainers that come back after a restart will not be awaited",
+                written.message());
+  }
+  failed_ = !written.ok();
+}
+
+}  // namespace echoline::engine

@@ -1,0 +1,51 @@
+// Who is attached, kept in a file beside the door: after a crash or an upgrade the next daemon
+// knows whom to expect back, and whom not (docs/semantics.md, RULES 15).
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/consumer.h"
+
+namespace echoline::engine {
+
+struct Trainer {
+  std::string stream;
+  Job job;
+  std::uint32_t rank = 0;
+  pid_t pid = 0;                  // 0: of another container, its life cannot be seen from here
+  std::uint64_t begin_ticks = 0;  // of the process (base/process.h)
+  bool operator==(const Trainer&) const = default;
+
+  bool is_alive() const;
+};
+
+// One thread at a time.
+class Roster {
+ public:
+  // Reads what the daemon before left in this folder; a file that cannot be read is said in the log
+  // and names nobody. No folder: nothing is kept.
+  explicit Roster(const std::string& folder);
+  // Those that went with the daemon's end are not left in the file.
+  ~Roster() { write(); }
+
+  // Those of the daemon before that still live; they are the stream's to expect from now on.
+  std::vector<Trainer> take_left_behind(const std::string& stream);
+
+  // All that the streams say are attached or expected back now; those nobody took stay in the file.
+  // A file that cannot be written is said once.
+  void keep(std::vector<Trainer> trainers);
+
+ private:
+  void write();
+
+  std::string path_;
+  std::vector<Trainer> before_;
+  std::vector<Trainer> now_;
+  bool failed_ = false;
+};
+
+}  // namespace echoline::engine
