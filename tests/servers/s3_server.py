@@ -84,6 +84,10 @@ def start(weed, folder, port, ports, options):
                             preexec_fn=lambda: end_with_parent(signal.SIGKILL))
 
 
+class Ended(Exception):
+    """The server did not come up: one of its ports was taken meanwhile."""
+
+
 def prepare(server, port, options, deadline):
     """Makes buckets and objects, which also shows that all parts of the server are up."""
     while True:
@@ -94,13 +98,38 @@ def prepare(server, port, options, deadline):
             client.put("ready-probe", "ready", b"ready")
             break
         except (OSError, RuntimeError, http.client.HTTPException) as error:
-            if server.poll() is not None or time.monotonic() > deadline:
+            if server.poll() is not None:
+                raise Ended(error) from None
+            if time.monotonic() > deadline:
                 raise SystemExit(f"the S3 server did not start: {error}")
             time.sleep(0.1)
     for pair in options.put:
         name, _, place = pair.partition("=")
         bucket, _, key = place.partition("/")
         client.put(bucket, key, pathlib.Path(name).read_bytes())
+
+
+def end(server, ports):
+    server.kill()
+    server.wait()
+    remove_sockets(ports)
+
+
+def bring_up(weed, folder, options):
+    """(server, port, inner ports) once it is ready. A port that was free can be taken before the server has it."""
+    for attempts_left in (2, 1, 0):
+        port, ports = options.port or free_ports(1)[0], inner_ports()
+        server = start(weed, folder, port, ports, options)
+        try:
+            prepare(server, port, options, time.monotonic() + 60)
+            return server, port, ports
+        except Ended as error:
+            end(server, ports)
+            if attempts_left == 0:
+                raise SystemExit(f"the S3 server did not start: {error}") from None
+        except BaseException:
+            end(server, ports)
+            raise
 
 
 def main():
@@ -110,18 +139,15 @@ def main():
     weed = find_weed()
     folder = pathlib.Path(options.dir or tempfile.mkdtemp(prefix="echoline-s3-")).resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    port = options.port or free_ports(1)[0]
-    ports = inner_ports()
-    server = start(weed, folder, port, ports, options)
     try:
-        prepare(server, port, options, time.monotonic() + 60)
-        announce(endpoint=f"http://127.0.0.1:{port}", pid=os.getpid(), server_pid=server.pid,
-                 port=port, access_key=options.access_key, secret_key=options.secret_key, reader_key=READER_KEY)
-        sys.exit(server.wait())
+        server, port, ports = bring_up(weed, folder, options)
+        try:
+            announce(endpoint=f"http://127.0.0.1:{port}", pid=os.getpid(), server_pid=server.pid,
+                     port=port, access_key=options.access_key, secret_key=options.secret_key, reader_key=READER_KEY)
+            sys.exit(server.wait())
+        finally:
+            end(server, ports)
     finally:
-        server.kill()
-        server.wait()
-        remove_sockets(ports)
         if not options.dir:
             shutil.rmtree(folder, ignore_errors=True)
 

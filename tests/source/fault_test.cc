@@ -112,7 +112,7 @@ TEST_F(FaultTest, odd_but_right_answers_are_understood) {
 }
 
 TEST_F(FaultTest, what_never_passes_ends_within_the_time_out_with_its_reason) {
-  open(800'000'000);
+  open(2 * kSecondNs);
   const std::pair<const char*, const char*> cases[] = {
       {"slow503-999", "503 SlowDown (Please reduce your request rate.)"},
       {"error500-999", "answered 500"},
@@ -125,7 +125,7 @@ TEST_F(FaultTest, what_never_passes_ends_within_the_time_out_with_its_reason) {
     const Status status = read(behaviour);
     EXPECT_FALSE(status.ok()) << behaviour;
     EXPECT_THAT(status.message(), AllOf(HasSubstr(text), HasSubstr(behaviour)));
-    EXPECT_LT(monotonic_ns() - start, 5 * kSecondNs) << behaviour;
+    EXPECT_LT(monotonic_ns() - start, 8 * kSecondNs) << behaviour;
   }
 }
 

@@ -119,14 +119,14 @@ TEST(Throttle, its_times_and_waits_are_counted) {
 }
 
 TEST(Throttle, the_mean_rate_is_right_within_two_percent) {
-  constexpr std::uint64_t kRate = 40'000'000;
+  constexpr std::uint64_t kRate = 8'000'000;  // what is asked for at once keeps it busy for 137 ms
   Throttle source(std::make_unique<InstantSource>(),
                   LineOptions{.rate = kRate, .latency_ns = 5'000'000});
   std::vector<std::string> buffers(8, std::string(137'000, 0));
   std::uint64_t asked = 0;
   std::uint64_t got = 0;
   const std::uint64_t start = monotonic_ns();
-  while (monotonic_ns() - start < 2 * kSecondNs) {
+  while (monotonic_ns() - start < 3 * kSecondNs) {
     for (; source.slots_free() > 0; ++asked) source.submit(request_of(asked, buffers[asked % 8]));
     std::vector<ReadResult> done;
     source.poll(monotonic_ns() + kSecondNs, done);
