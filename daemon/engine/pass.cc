@@ -185,7 +185,8 @@ std::vector<std::uint32_t> Pass::chunk_ends(const Filling& filling) const {
   for (std::uint32_t row = 0; row < rows; ++row) {
     const std::uint64_t fresh_bytes = filling.rows[row].fresh_bytes;
     if (row > begin && (row - begin == rows_max || bytes + fresh_bytes > kChunkBytes)) {
-      ends.push_back(std::exchange(begin, row));
+      ends.push_back(row);
+      begin = row;
       bytes = 0;
     }
     bytes += fresh_bytes;
