@@ -51,7 +51,7 @@ Status Preparer::prepare(echo::Item& item, std::unique_lock<std::mutex>& lock, c
 
 Status Preparer::find_or_decode(const echo::Item& item, Workbench& bench) const {
   if (samples_ != nullptr && samples_->find(item.record, bench.sample)) return {};
-  ECHOLINE_TRY(decode(item.record, item.encoded().span(), bench));
+  ECHOLINE_TRY(decode(item.record, item.encoded(), bench));
   if (samples_ != nullptr) samples_->offer(item.record, bench.sample);
   return {};
 }

@@ -98,17 +98,12 @@ FleetQuery Levels::fleet_query(std::uint64_t record, std::span<std::byte> destin
   return {.key = options_.key_of(record), .destination = destination};
 }
 
-std::shared_ptr<const Buffer> Levels::keep(std::uint64_t record, std::span<const std::byte> bytes,
-                                           std::optional<Level> from) {
-  const bool to_memory = memory_ != nullptr && admission_->in_memory(record);
-  const bool to_disk = disk_ != nullptr && from != Level::kDisk && admission_->on_disk(record);
-  const bool to_fleet = !from.has_value() && belongs_to_fleet(record);
-  if (!to_memory && !to_disk && !to_fleet) return nullptr;
-  const auto copy = std::make_shared<Buffer>(bytes.size());
-  std::copy(bytes.begin(), bytes.end(), copy->data());
-  if (to_memory) memory_->offer(record, copy);
-  if (to_disk) disk_->offer(options_.key_of(record), copy);
-  return to_fleet ? copy : nullptr;
+void Levels::keep(std::uint64_t record, const std::shared_ptr<const Buffer>& bytes,
+                  std::optional<Level> from) {
+  if (memory_ != nullptr && admission_->in_memory(record)) memory_->offer(record, bytes);
+  if (disk_ != nullptr && from != Level::kDisk && admission_->on_disk(record)) {
+    disk_->offer(options_.key_of(record), bytes);
+  }
 }
 
 void Levels::put_into_fleet(std::uint64_t record, std::span<const std::byte> bytes) {

@@ -63,10 +63,10 @@ class Levels {
   FleetQuery fleet_query(std::uint64_t record, std::span<std::byte> destination) const;
   FleetCache& fleet() { return *fleet_; }
 
-  // The record has come from the given level, or from the store: hands a copy to the levels that
-  // keep it. Returns it where it is to be put into the fleet, by `put_into_fleet`.
-  std::shared_ptr<const Buffer> keep(std::uint64_t record, std::span<const std::byte> bytes,
-                                     std::optional<Level> from);
+  // The record has come from the given level, or from the store: hands it to the levels of this
+  // host that keep it. What came from the store and belongs to the fleet is the caller's to put.
+  void keep(std::uint64_t record, const std::shared_ptr<const Buffer>& bytes,
+            std::optional<Level> from);
   // Blocks.
   void put_into_fleet(std::uint64_t record, std::span<const std::byte> bytes);
   bool has_pending() const { return disk_ != nullptr && disk_->has_pending(); }

@@ -37,7 +37,7 @@ Status measure(const std::string& name, const v1::Daemon& daemon, Checked& check
   checked.rows = core.plan->rows_per_epoch();
   checked.batches = batches_of(*checked.stream, checked.rows);
   checked.memory.ring = ring::ring_bytes(core.ring_spec);
-  checked.memory.read_ahead = core.read_ahead_bytes;
+  checked.memory.read_ahead = core.read_ahead.most_bytes;
   checked.memory.window = core.window_floor_bytes;
   checked.memory.decoded = core.window_wish_bytes;
   checked.memory.cache = opened.cache.bytes();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.h"
+
 namespace echoline::echo {
 namespace {
 
@@ -18,17 +20,31 @@ Buffer take_exact(Buffer& bytes) {
 }  // namespace
 
 Item::~Item() {
+  leave_ahead();
   drop_encoded();
   if (kept_bytes_ > 0) account_->release_kept(kept_bytes_);
 }
 
-void Item::arrive(Buffer bytes) {
+void Item::count_ahead(std::uint64_t bytes, std::uint64_t now_ns) {
+  std::lock_guard lock(mutex);
+  ahead_bytes_ = bytes;
+  ordered_ns_ = now_ns;
+  account_->add_ahead(static_cast<std::int64_t>(bytes));
+}
+
+void Item::leave_ahead() {
+  if (ahead_bytes_ > 0) account_->add_ahead(-static_cast<std::int64_t>(ahead_bytes_));
+  ahead_bytes_ = 0;
+}
+
+void Item::arrive(std::shared_ptr<const Buffer> bytes) {
   std::vector<std::shared_ptr<Waiter>> waiters;
   {
     std::lock_guard lock(mutex);
     encoded_ = std::move(bytes);
     has_encoded_ = true;
-    account_->add_encoded(static_cast<std::int64_t>(encoded_.size()));
+    account_->add_encoded(static_cast<std::int64_t>(encoded_->size()));
+    if (ahead_bytes_ > 0) account_->note_arrival(monotonic_ns() - ordered_ns_);
     waiters.swap(waiters_);
   }
   for (const std::shared_ptr<Waiter>& waiter : waiters) waiter->item_ready();
@@ -45,6 +61,11 @@ void Item::abandon() {
   std::vector<std::shared_ptr<Waiter>> waiters;
   std::lock_guard lock(mutex);
   waiters.swap(waiters_);
+}
+
+void Item::used() {
+  leave_ahead();
+  if (--uses_left == 0) drop_encoded();
 }
 
 void Item::replace_by(std::uint64_t substitute) {
@@ -86,8 +107,8 @@ bool Item::keep(std::uint64_t bytes) {
 
 void Item::drop_encoded() {
   if (!has_encoded_) return;
-  account_->add_encoded(-static_cast<std::int64_t>(encoded_.size()));
-  encoded_.free();
+  account_->add_encoded(-static_cast<std::int64_t>(encoded_->size()));
+  encoded_.reset();
   has_encoded_ = false;
 }
 

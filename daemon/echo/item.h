@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "base/buffer.h"
@@ -24,6 +25,10 @@ class Waiter {
 class Account {
  public:
   virtual ~Account() = default;
+  // Bytes that are under way, or here and not yet used for the first time (or, negative, no more).
+  virtual void add_ahead(std::int64_t bytes) = 0;
+  // An item's bytes came so long after they were wanted.
+  virtual void note_arrival(std::uint64_t delay_ns) = 0;
   // Makes room for `bytes` of decoded or finished data; false: keep the encoded form.
   virtual bool try_keep(std::uint64_t bytes) = 0;
   virtual void release_kept(std::uint64_t bytes) = 0;
@@ -44,8 +49,11 @@ class Item : public std::enable_shared_from_this<Item> {
   Item(const Item&) = delete;
   Item& operator=(const Item&) = delete;
 
-  // The bytes have come: whoever waited is told.
-  void arrive(Buffer bytes);
+  // Its bytes are about to be fetched: they count as read ahead until their first use, or until
+  // nobody holds the item any more. `now_ns` as monotonic_ns.
+  void count_ahead(std::uint64_t bytes, std::uint64_t now_ns);
+  // The bytes have come: whoever waited is told. Caches may hold them, too.
+  void arrive(std::shared_ptr<const Buffer> bytes);
   // Registers `waiter` and says true if the bytes are still to come; false if they are there.
   bool wait(const std::shared_ptr<Waiter>& waiter);
   // Forgets who waits: the pass that wanted the item has ended.
@@ -53,6 +61,8 @@ class Item : public std::enable_shared_from_this<Item> {
 
   // With `mutex` held: ----------------------------------------------------------------------------
 
+  // A row was made from the encoded bytes, or never will be; they go with the last one.
+  void used();
   // Another record takes this one's place; its bytes are to come.
   void replace_by(std::uint64_t substitute);
   // Puts the decoded sample (or the finished rows) in the place of the encoded bytes if the account
@@ -60,16 +70,18 @@ class Item : public std::enable_shared_from_this<Item> {
   bool keep_sample(decode::Sample& decoded);
   bool keep_rows(std::vector<Buffer> finished, std::vector<std::uint64_t> lengths);
 
+  std::uint64_t ahead_bytes() const { return ahead_bytes_; }
   bool ready() const { return has_encoded_ || has_sample_ || has_rows_; }
   bool has_encoded() const { return has_encoded_; }
   bool has_sample() const { return has_sample_; }
   bool has_rows() const { return has_rows_; }
-  const Buffer& encoded() const { return encoded_; }
+  std::span<const std::byte> encoded() const { return encoded_->span(); }
   const decode::Sample& sample() const { return sample_; }
   const std::vector<Buffer>& rows() const { return rows_; }
   const std::vector<std::uint64_t>& row_lengths() const { return lengths_; }
 
  private:
+  void leave_ahead();
   void drop_encoded();
   bool keep(std::uint64_t bytes);
 
@@ -81,12 +93,15 @@ class Item : public std::enable_shared_from_this<Item> {
   std::mutex mutex;
   std::uint64_t record;       // the planned one, or its substitute
   std::uint32_t attempt = 0;  // how often it was replaced
+  std::uint32_t uses_left = 1;
 
  private:
   bool has_encoded_ = false;
   bool has_sample_ = false;
   bool has_rows_ = false;
-  Buffer encoded_;
+  std::shared_ptr<const Buffer> encoded_;
+  std::uint64_t ahead_bytes_ = 0;
+  std::uint64_t ordered_ns_ = 0;
   decode::Sample sample_;
   std::vector<Buffer> rows_;
   std::vector<std::uint64_t> lengths_;

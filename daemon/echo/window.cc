@@ -11,6 +11,7 @@ Window::Touched Window::touch(std::uint32_t epoch, const plan::RowUse& use) {
     return touched;
   }
   auto item = std::make_shared<Item>(account_, epoch, use.record);
+  item->uses_left = use.uses - use.use;
   if (!last_use) items_.emplace(Key{epoch, use.record}, item);
   return {std::move(item), true};
 }

@@ -51,11 +51,11 @@ void CacheThreads::push(Job job) {
   work_.notify_one();
 }
 
-void CacheThreads::fill_fleet(std::uint64_t record, std::shared_ptr<const Buffer> value) {
-  fill_bytes_.fetch_add(value->size(), std::memory_order_relaxed);
+void CacheThreads::fill_fleet(std::uint64_t record, std::shared_ptr<const Buffer> value,
+                              ByteShare share) {
   {
     std::lock_guard lock(mutex_);
-    fills_.emplace_back(record, std::move(value));
+    fills_.push_back({record, std::move(value), std::move(share)});
   }
   fill_work_.notify_one();
 }
@@ -77,9 +77,10 @@ void CacheThreads::run_lookups() {
   }
 }
 
-void CacheThreads::deliver(Order& order, Buffer bytes, cache::Level level, std::uint64_t spent_ns) {
-  levels_.count_hit(level, bytes.size(), spent_ns);
-  levels_.keep(order.record, bytes.span(), level);
+void CacheThreads::deliver(Order& order, std::shared_ptr<const Buffer> bytes, cache::Level level,
+                           std::uint64_t spent_ns) {
+  levels_.count_hit(level, bytes->size(), spent_ns);
+  levels_.keep(order.record, bytes, level);
   hooks_.deliver(order, std::move(bytes));
 }
 
@@ -91,8 +92,8 @@ void CacheThreads::read_from_disk(std::vector<Order> orders) {
       continue;
     }
     const std::uint64_t begin_ns = monotonic_ns();
-    Buffer bytes(order.extent.bytes);
-    if (levels_.read_from_disk(order.record, bytes.span())) {
+    auto bytes = std::make_shared<Buffer>(order.extent.bytes);
+    if (levels_.read_from_disk(order.record, bytes->span())) {
       deliver(order, std::move(bytes), cache::Level::kDisk, monotonic_ns() - begin_ns);
     } else {
       answer.again.push_back(std::move(order));
@@ -106,13 +107,13 @@ void CacheThreads::look_in_fleet(std::vector<Order> orders) {
   answer.of_fleet = true;
   const std::uint64_t begin_ns = monotonic_ns();
   std::vector<Order*> asked;
-  std::vector<Buffer> buffers;
+  std::vector<std::shared_ptr<Buffer>> buffers;
   std::vector<cache::FleetQuery> queries;
   for (Order& order : orders) {
     if (order.past_cache || !levels_.belongs_to_fleet(order.record)) continue;
     asked.push_back(&order);
-    Buffer& buffer = buffers.emplace_back(order.extent.bytes);
-    queries.push_back(levels_.fleet_query(order.record, buffer.span()));
+    const auto& buffer = buffers.emplace_back(std::make_shared<Buffer>(order.extent.bytes));
+    queries.push_back(levels_.fleet_query(order.record, buffer->span()));
   }
   levels_.fleet().get(queries);
   const std::uint64_t spent_ns =
@@ -175,8 +176,7 @@ bool CacheThreads::fill_one() {
     fill = std::move(fills_.front());
     fills_.pop_front();
   }
-  levels_.put_into_fleet(fill.first, fill.second->span());
-  fill_bytes_.fetch_sub(fill.second->size(), std::memory_order_relaxed);
+  levels_.put_into_fleet(fill.record, fill.value->span());
   return true;
 }
 

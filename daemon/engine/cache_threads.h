@@ -15,6 +15,7 @@
 
 #include "base/buffer.h"
 #include "cache/levels.h"
+#include "engine/byte_share.h"
 #include "engine/coalesce.h"
 
 namespace echoline::engine {
@@ -28,14 +29,15 @@ struct CacheAnswer {
   std::vector<std::uint64_t> delivered;  // records that were
 };
 
-// Any thread may call any of it. Work is bounded by the read-ahead, fills by kFillBytesMax.
+// Any thread may call any of it. Work is bounded by the read-ahead, fills by kFillBytesMax and the
+// one request that passes it. Outlives the shares it gives.
 class CacheThreads {
  public:
-  static constexpr std::uint64_t kFillBytesMax = 32 << 20;
+  static constexpr std::uint64_t kFillBytesMax = 64 << 20;
 
   // Both are called from these threads.
   struct Hooks {
-    std::function<void(Order&, Buffer)> deliver;
+    std::function<void(Order&, std::shared_ptr<const Buffer>)> deliver;
     std::function<void(CacheAnswer)> answer;
   };
   CacheThreads(cache::Levels& levels, Hooks hooks);
@@ -45,9 +47,11 @@ class CacheThreads {
 
   void read_disk(std::vector<Order> orders);
   void ask_fleet(std::vector<Order> orders);
-  void fill_fleet(std::uint64_t record, std::shared_ptr<const Buffer> value);
+  void fill_fleet(std::uint64_t record, std::shared_ptr<const Buffer> value, ByteShare share);
   // There is something to be written to the disk.
   void wake_fills() { fill_work_.notify_one(); }
+  // A share of the fills, to be taken before the record is fetched: what is under way comes, too.
+  ByteShare take_fill_share(std::uint64_t bytes) { return {fill_bytes_, bytes}; }
   // While there is none, nothing more should be fetched for the fleet.
   bool has_room_for_fills() const {
     return fill_bytes_.load(std::memory_order_relaxed) < kFillBytesMax;
@@ -58,7 +62,11 @@ class CacheThreads {
     bool of_fleet;
     std::vector<Order> orders;
   };
-  using Fill = std::pair<std::uint64_t, std::shared_ptr<const Buffer>>;
+  struct Fill {
+    std::uint64_t record = 0;
+    std::shared_ptr<const Buffer> value;
+    ByteShare share;
+  };
 
   void push(Job job);
   void run_lookups();
@@ -67,7 +75,8 @@ class CacheThreads {
   void look_in_fleet(std::vector<Order> orders);
   void sort_misses(std::vector<Order*>& missed, std::vector<cache::FleetQuery*>& queries,
                    CacheAnswer& answer);
-  void deliver(Order& order, Buffer bytes, cache::Level level, std::uint64_t spent_ns);
+  void deliver(Order& order, std::shared_ptr<const Buffer> bytes, cache::Level level,
+               std::uint64_t spent_ns);
   bool fill_one();
   void write_the_rest();
 
@@ -76,9 +85,9 @@ class CacheThreads {
   std::mutex mutex_;
   std::condition_variable work_;
   std::condition_variable fill_work_;
+  std::atomic<std::uint64_t> fill_bytes_{0};  // before the shares of it
   std::deque<Job> jobs_;
   std::deque<Fill> fills_;
-  std::atomic<std::uint64_t> fill_bytes_{0};
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

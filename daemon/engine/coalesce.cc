@@ -8,6 +8,7 @@ namespace echoline::engine {
 
 void OrderBook::insert(std::int64_t number, Order order) {
   bytes_ += order.extent.bytes;
+  order.fill = {};  // no longer on its way
   const Place place{order.extent.shard, order.extent.offset};
   queue_.emplace(number, places_.emplace(place, Entry{number, std::move(order)}));
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "echo/item.h"
+#include "engine/byte_share.h"
 #include "record/index.h"
 
 namespace echoline::engine {
@@ -23,6 +24,7 @@ struct Order {
   bool past_cache = false;       // to be read from the store: nobody else does, or none in time
   std::uint64_t waits = 0;       // for another host that fetches it
   std::uint64_t give_up_ns = 0;  // when waiting ends; 0: has not begun
+  ByteShare fill{};              // of what is on its way to the fleet
 };
 
 // Orders that no request carries yet, first come first. Not thread safe.

@@ -32,9 +32,11 @@ Fetcher::Fetcher(std::unique_ptr<source::Source> source, const record::Index& in
   if (caches_.levels != nullptr && (caches_.levels->has_disk() || caches_.levels->has_fleet())) {
     cache_threads_ = std::make_unique<CacheThreads>(
         *caches_.levels,
-        CacheThreads::Hooks{
-            .deliver = [this](Order& order, Buffer bytes) { deliver(order, std::move(bytes)); },
-            .answer = [this](CacheAnswer answer) { answered(std::move(answer)); }});
+        CacheThreads::Hooks{.deliver =
+                                [this](Order& order, std::shared_ptr<const Buffer> bytes) {
+                                  deliver(order, std::move(bytes));
+                                },
+                            .answer = [this](CacheAnswer answer) { answered(std::move(answer)); }});
   }
   thread_ = std::thread([this] { run(); });
 }
@@ -99,13 +101,15 @@ void Fetcher::take_in() {
 
 void Fetcher::pump(std::uint64_t now_ns) {
   if (failed_) return;
-  // While the store is out of reach, the fleet may still have what is wanted.
   const bool paused = now_ns < pause_until_ns_;
-  const bool fleet = caches_.levels != nullptr && caches_.levels->has_fleet();
-  const bool room =
-      (!paused || fleet) && (cache_threads_ == nullptr || cache_threads_->has_room_for_fills());
+  // While the store is out of reach, the fleet may still have what is wanted.
+  const bool may_ask = !paused || (caches_.levels != nullptr && caches_.levels->has_fleet());
+  const auto has_room = [this] {
+    return cache_threads_ == nullptr || cache_threads_->has_room_for_fills();
+  };
   // A run that the fleet is asked for has a place at the store from the beginning.
-  while (room && !book_.empty() && source_->slots_free() > ready_.size() + asked_) {
+  while (may_ask && has_room() && !book_.empty() &&
+         source_->slots_free() > ready_.size() + asked_) {
     route(book_.take());
   }
   while (!paused && !ready_.empty() && source_->slots_free() > 0) {
@@ -123,11 +127,11 @@ void Fetcher::submit(std::vector<Order> orders) {
   source::ReadRequest request;
   request.tag = next_tag_++;
   request.object = index_.shards()[orders.front().extent.shard].object;
-  std::vector<Buffer> buffers;
+  std::vector<std::shared_ptr<Buffer>> buffers;
   buffers.reserve(orders.size());
   for (const Order& order : orders) {
-    Buffer& buffer = buffers.emplace_back(order.extent.bytes);
-    request.segments.push_back({order.extent.offset, buffer.span()});
+    const auto& buffer = buffers.emplace_back(std::make_shared<Buffer>(order.extent.bytes));
+    request.segments.push_back({order.extent.offset, buffer->span()});
   }
   const std::uint64_t tag = request.tag;
   requests_.emplace(tag, Request{std::move(orders), std::move(buffers)});
@@ -143,16 +147,16 @@ void Fetcher::finish(source::ReadResult result) {
   }
   pause_ns_ = 0;
   for (std::size_t i = 0; i < request.orders.size(); ++i) {
-    store_bytes_ += request.buffers[i].size();
+    store_bytes_ += request.buffers[i]->size();
     keep(request.orders[i], request.buffers[i]);
     deliver(request.orders[i], std::move(request.buffers[i]));
   }
   for (const Order& order : request.orders) release(order.record);
 }
 
-void Fetcher::deliver(Order& order, Buffer bytes) {
+void Fetcher::deliver(Order& order, std::shared_ptr<const Buffer> bytes) {
   records_.fetch_add(1, std::memory_order_relaxed);
-  bytes_.fetch_add(bytes.size(), std::memory_order_relaxed);
+  bytes_.fetch_add(bytes->size(), std::memory_order_relaxed);
   waiting_.fetch_sub(1, std::memory_order_relaxed);
   order.item->arrive(std::move(bytes));
 }

@@ -66,12 +66,12 @@ class Fetcher {
  private:
   struct Request {
     std::vector<Order> orders;
-    std::vector<Buffer> buffers;
+    std::vector<std::shared_ptr<Buffer>> buffers;
   };
 
   void run();
   void take_in();
-  void deliver(Order& order, Buffer bytes);
+  void deliver(Order& order, std::shared_ptr<const Buffer> bytes);
 
   // In fetcher_clock.cc:
   void account_time(std::uint64_t now_ns);
@@ -93,7 +93,7 @@ class Fetcher {
   void take_answer(CacheAnswer answer);
   void ask_again(std::uint64_t now_ns);
   void answered(CacheAnswer answer);
-  void keep(const Order& order, const Buffer& bytes);
+  void keep(Order& order, const std::shared_ptr<const Buffer>& bytes);
   void drop_unwanted(std::vector<Order>& orders);
 
   std::unique_ptr<source::Source> source_;
@@ -102,6 +102,7 @@ class Fetcher {
   const Options options_;
   const FailureFunction on_failure_;
 
+  std::unique_ptr<CacheThreads> cache_threads_;  // null without disk and fleet
   std::mutex mutex_;
   std::vector<Order> incoming_;
   std::vector<CacheAnswer> answers_;
@@ -129,7 +130,6 @@ class Fetcher {
   std::atomic<std::uint64_t> busy_ns_{0};
   std::atomic<std::uint64_t> idle_ns_{0};
   std::atomic<std::uint64_t> waiting_{0};
-  std::unique_ptr<CacheThreads> cache_threads_;  // null without disk and fleet
   std::thread thread_;
 };
 

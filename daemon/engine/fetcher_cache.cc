@@ -22,16 +22,14 @@ constexpr std::uint64_t kSleepDoublings = 5;
 // True if the order needs nothing more from here.
 bool Fetcher::serve(Order& order) {
   if (caches_.samples != nullptr && caches_.samples->serves(order.record)) {
-    deliver(order, Buffer());  // the worker finds the sample
+    deliver(order, std::make_shared<Buffer>());  // the worker finds the sample
     return true;
   }
   cache::Levels* levels = caches_.levels;
   if (levels == nullptr || order.past_cache) return false;
-  if (const auto kept = levels->find_in_memory(order.record)) {
-    Buffer bytes(kept->size());
-    std::copy_n(kept->data(), kept->size(), bytes.data());
-    levels->count_hit(cache::Level::kMemory, bytes.size(), 0);
-    deliver(order, std::move(bytes));
+  if (auto kept = levels->find_in_memory(order.record)) {
+    levels->count_hit(cache::Level::kMemory, kept->size(), 0);
+    deliver(order, std::move(kept));
     return true;
   }
   if (!levels->has_disk() || !levels->holds_on_disk(order.record, order.extent.bytes)) return false;
@@ -83,8 +81,10 @@ void Fetcher::route(std::vector<Order> run) {
   bool of_fleet = false;
   for (Order& order : run) {
     if (serve(order) || follow(order)) continue;
-    of_fleet = of_fleet || (!order.past_cache && caches_.levels != nullptr &&
-                            caches_.levels->belongs_to_fleet(order.record));
+    if (caches_.levels != nullptr && caches_.levels->belongs_to_fleet(order.record)) {
+      of_fleet = of_fleet || !order.past_cache;
+      order.fill = cache_threads_->take_fill_share(order.extent.bytes);
+    }
     rest.push_back(std::move(order));
   }
   read_disk();
@@ -119,6 +119,7 @@ void Fetcher::take_answer(CacheAnswer answer) {
   for (Order& order : answer.waiting) {
     const std::uint64_t record = order.record;
     const std::uint64_t sleep_ns = kSleepFirstNs << std::min(order.waits, kSleepDoublings);
+    order.fill = {};
     asleep_.emplace(now_ns + sleep_ns, std::move(order));
     release(record);
   }
@@ -137,13 +138,15 @@ void Fetcher::ask_again(std::uint64_t now_ns) {
   for (Order& order : due) book_.put_back(std::move(order));
 }
 
-void Fetcher::keep(const Order& order, const Buffer& bytes) {
+void Fetcher::keep(Order& order, const std::shared_ptr<const Buffer>& bytes) {
   cache::Levels* levels = caches_.levels;
   if (levels == nullptr) return;
   levels->set_store_cost(static_cast<double>(store_ns_) /
                          static_cast<double>(std::max<std::uint64_t>(1, store_bytes_)));
-  auto for_fleet = levels->keep(order.record, bytes.span(), std::nullopt);
-  if (for_fleet != nullptr) cache_threads_->fill_fleet(order.record, std::move(for_fleet));
+  levels->keep(order.record, bytes, std::nullopt);
+  if (levels->belongs_to_fleet(order.record)) {
+    cache_threads_->fill_fleet(order.record, bytes, std::move(order.fill));
+  }
   if (levels->has_pending()) cache_threads_->wake_fills();
 }
 

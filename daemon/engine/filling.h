@@ -18,13 +18,14 @@ struct FillingRow {
   std::shared_ptr<echo::Item> item;
   std::uint32_t use = 0;
   bool used_again = false;
+  std::uint64_t fresh_bytes = 0;  // of its record, if it is first wanted here
 };
 
 struct Filling {
   shm::Descriptor descriptor{};
   std::vector<FillingRow> rows;             // empty for a batch that repeats an earlier one
   std::vector<std::uint64_t> ragged_bytes;  // [row][field]
-  std::uint64_t ahead_bytes = 0;            // of encoded records first wanted here
+  std::int64_t ahead_bytes = 0;             // that it takes beside its records
   std::atomic<std::uint32_t> chunks_left{0};
   std::atomic<std::uint32_t> replaced_rows{0};
   // How many chunks wait for bytes: what a waiting trainer waits for.

@@ -69,18 +69,27 @@ std::uint64_t overhead_bytes(const cache::DataSetSize& data, std::uint64_t capac
   return static_cast<std::uint64_t>(share * static_cast<double>(data.records * overhead));
 }
 
-std::uint64_t pending_bytes(const cache::DataSetSize& data) {
-  return std::min(kPendingBytesMax, data.bytes);
+// One value always has a place, however large it is.
+std::uint64_t pending_bytes(const cache::DataSetSize& data, const record::Index& index) {
+  return std::max(std::min(kPendingBytesMax, data.bytes), index.record_bytes_max());
 }
 
-std::uint64_t memory_needed(const v1::Cache& cache, const cache::DataSetSize& data) {
+// One request may pass the bound.
+std::uint64_t fill_bytes(const cache::DataSetSize& data, const record::Index& index) {
+  return std::min(
+      CacheThreads::kFillBytesMax + std::max(OrderBook::kRequestBytesMax, index.record_bytes_max()),
+      data.bytes);
+}
+
+std::uint64_t memory_needed(const v1::Cache& cache, const cache::DataSetSize& data,
+                            const record::Index& index) {
   std::uint64_t bytes = std::min<std::uint64_t>(cache.memory(), data.bytes);
   bytes += overhead_bytes(data, cache.memory(), cache::MemoryCache::kOverheadBytes);
   if (cache.has_disk()) {
-    bytes += pending_bytes(data) +
+    bytes += pending_bytes(data, index) +
              overhead_bytes(data, cache.disk().size(), cache::DiskCache::kOverheadBytes);
   }
-  if (cache.fleet_size() > 0) bytes += std::min(CacheThreads::kFillBytesMax, data.bytes);
+  if (cache.fleet_size() > 0) bytes += fill_bytes(data, index);
   return bytes;
 }
 
@@ -94,8 +103,9 @@ Result<MemoryBudget::Reservation> open_cache(const v1::Stream& stream, std::uint
   const bool decoded = config::caches_decoded(stream);
   const cache::DataSetSize data =
       decoded ? decoded_size(index, decoded_bytes) : data_set_size(index);
-  ECHOLINE_ASSIGN(MemoryBudget::Reservation memory,
-                  budget.reserve(memory_needed(*cache, data), "the cache of stream " + core.name));
+  ECHOLINE_ASSIGN(
+      MemoryBudget::Reservation memory,
+      budget.reserve(memory_needed(*cache, data, index), "the cache of stream " + core.name));
   if (decoded) {
     core.samples = std::make_unique<batch::SampleCache>(data, cache->memory());
     core.preparer->set_sample_cache(core.samples.get());
@@ -109,7 +119,7 @@ Result<MemoryBudget::Reservation> open_cache(const v1::Stream& stream, std::uint
                                        .disk_bytes = cache->disk().size(),
                                        .disk_set = data_set_name(read),
                                        .fleet = {cache->fleet().begin(), cache->fleet().end()},
-                                       .pending_bytes_max = pending_bytes(data),
+                                       .pending_bytes_max = pending_bytes(data, index),
                                        .key_of = key_function(read, index)}));
   return memory;
 }

@@ -11,6 +11,7 @@
 #include "config/pipeline.h"
 #include "engine/fingerprint.h"
 #include "engine/open_cache.h"
+#include "engine/pass_memory.h"
 
 namespace echoline::engine {
 namespace {
@@ -107,14 +108,6 @@ Result<std::uint64_t> probe(source::Source& source, StreamCore& core) {
   return bytes;
 }
 
-std::uint64_t row_bytes(const std::vector<decode::FieldType>& types) {
-  std::uint64_t bytes = 0;
-  for (const decode::FieldType& type : types) {
-    bytes += type.shape.elements() * shm::dtype_bytes(type.dtype);
-  }
-  return bytes;
-}
-
 ring::RingSpec ring_spec(const v1::Stream& stream, const StreamCore& core) {
   const plan::PlanSpec& plan = core.plan->spec();
   ring::RingSpec spec;
@@ -147,33 +140,6 @@ ring::RingSpec ring_spec(const v1::Stream& stream, const StreamCore& core) {
   spec.echo_point = static_cast<std::uint32_t>(plan.echo_point);
   spec.seed = plan.seed;
   return spec;
-}
-
-// Looking further ahead than two epochs only holds memory; the records of one batch are in memory
-// together, however little is to be read ahead.
-std::uint64_t read_ahead_bytes(const v1::Read& read, const record::Index& index,
-                               std::uint64_t batch_rows) {
-  const std::uint64_t epoch_bytes =
-      index.record_bytes_total() + index.record_count() * kAheadOverheadBytes;
-  const std::uint64_t batch_bytes =
-      epoch_bytes / std::max<std::uint64_t>(1, index.record_count()) * batch_rows;
-  return std::min(std::max<std::uint64_t>(read.read_ahead(), batch_bytes), 2 * epoch_bytes);
-}
-
-// What one pass keeps for echoing, at least (encoded) and at best (in the form that is re-used).
-void set_window_bytes(StreamCore& core, std::uint64_t decoded_bytes) {
-  const plan::PlanSpec& plan = core.plan->spec();
-  const record::Index& index = core.data_set->index();
-  const std::uint64_t items = std::min(core.plan->kept_max(), index.record_count());
-  if (plan.echo_point == plan::EchoPoint::kNone || plan.echo_point == plan::EchoPoint::kBatch) {
-    return;
-  }
-  core.window_floor_bytes = items * (index.record_bytes_total() / index.record_count());
-  if (plan.echo_point == plan::EchoPoint::kSample) {
-    core.window_wish_bytes = items * decoded_bytes;
-  } else if (plan.echo_point == plan::EchoPoint::kAugmented) {
-    core.window_wish_bytes = items * row_bytes(core.preparer->row_types());
-  }
 }
 
 Status check_epoch(const StreamCore& core) {
@@ -237,8 +203,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
                                 .seed = stream.seed()});
   ECHOLINE_ASSIGN(opened.cache, open_cache(stream, decoded_bytes, budget, *core));
   core->ring_spec = ring_spec(stream, *core);
-  core->read_ahead_bytes = read_ahead_bytes(read, index, core->ring_spec.batch_rows);
-  set_window_bytes(*core, decoded_bytes);
+  size_pass(read, decoded_bytes, *core);
   const plan::PlanSpec& plan = core->plan->spec();
   core->fetcher = std::make_unique<Fetcher>(
       std::move(source), index, Fetcher::Caches{core->cache.get(), core->samples.get()},

@@ -10,15 +10,9 @@ namespace echoline::engine {
 namespace {
 
 constexpr std::uint64_t kSleepNs = 100'000'000;
-// Bytes of encoded records that make a chunk worth a task: a few hundred microseconds of decoding.
-constexpr std::uint64_t kChunkBytes = 64 << 10;
+// Nobody is told when read-ahead is given back; what comes from a store takes longer.
+constexpr std::uint64_t kRoomSleepNs = 2'000'000;
 constexpr std::uint64_t kChunkRowsMax = 64;
-// So many orders at a time, then batches have their turn.
-constexpr std::size_t kOrdersMax = 4096;
-
-bool repeats_batches(const StreamCore& core) {
-  return core.plan->spec().echo_point == plan::EchoPoint::kBatch;
-}
 
 }  // namespace
 
@@ -38,9 +32,11 @@ Pass::Pass(std::shared_ptr<StreamCore> core, Options options,
       reservations_(std::move(reservations)),
       ring_(std::move(ring)),
       walk_(*core_->plan, options_.start, options_.changes, options_.tails),
-      window_(std::make_shared<PassAccount>(core_->counters, options_.window_bytes_max)),
+      account_(std::make_shared<PassAccount>(core_->counters, options_.window_bytes_max)),
+      window_(account_),
+      read_ahead_(core_->read_ahead),
       replaced_in_slot_(core_->ring_spec.slot_count),
-      slots_(core_->ring_spec.slot_count, core_->ring_spec.batch_rows, repeats_batches(*core_)),
+      slots_(core_->ring_spec.slot_count, core_->ring_spec.batch_rows, core_->repeats_batches()),
       next_position_(walk_.position()) {}
 
 void Pass::stop(shm::WriterState state) {
@@ -62,7 +58,7 @@ void Pass::run() {
     const bool passing_over = pass_over();
     const bool looking = !passing_over && look_ahead();
     if (!passing_over && (try_dispatch() || looking)) continue;
-    ring_->wait_released(released + 1, monotonic_ns() + kSleepNs);
+    ring_->wait_released(released + 1, monotonic_ns() + (lacks_room_ ? kRoomSleepNs : kSleepNs));
   }
   // What still waits for bytes must not keep this pass alive.
   for (const auto& filling : fillings_) {
@@ -70,6 +66,7 @@ void Pass::run() {
   }
   fillings_.clear();
   planned_.clear();
+  unordered_.clear();
   window_.clear();
   std::lock_guard lock(marks_mutex_);
   head_.reset();
@@ -92,7 +89,7 @@ void Pass::publish_ready() {
       next_position_ = {descriptor.epoch, descriptor.row + descriptor.valid_rows};
       head_ = fillings_.empty() ? nullptr : fillings_.front();
     }
-    ahead_bytes_.fetch_sub(filling->ahead_bytes, std::memory_order_relaxed);
+    account_->add_ahead(-filling->ahead_bytes);
     slots_filling_.store(fillings_.size(), std::memory_order_relaxed);
     StreamCounters& counters = *core_->counters;
     counters.batches.fetch_add(1, std::memory_order_relaxed);
@@ -121,79 +118,23 @@ bool Pass::is_passed_over(const Step& step) const {
 // prepared. True while batches that were begun before have to be published first.
 bool Pass::pass_over() {
   // Under batch echo a planned batch may stand in a slot that later ones need.
-  if (repeats_batches(*core_) || planned_.empty()) return false;
+  if (core_->repeats_batches() || planned_.empty()) return false;
   if (!is_passed_over(planned_.front().step)) return false;
   if (!fillings_.empty()) return true;
   std::lock_guard lock(marks_mutex_);  // nobody joins meanwhile
   while (!planned_.empty() && is_passed_over(planned_.front().step)) {
-    ahead_bytes_.fetch_sub(planned_.front().filling->ahead_bytes, std::memory_order_relaxed);
+    leave_out(*planned_.front().filling);
     planned_.pop_front();
   }
   if (planned_.empty()) {
     const std::optional<plan::Position> wanted = ring_->next_wanted();
     if (wanted && walk_.leap_to(*wanted)) window_.clear();
+    order_for_later();
   }
   next_position_ = planned_.empty() ? walk_.position() : planned_.front().step.start;
   // Who started at what was published before would find no row after it.
   marks_.clear();
   return false;
-}
-
-// True while there is more to look at.
-bool Pass::look_ahead() {
-  // The first batch waits for its own records, not for their neighbours in the shards.
-  const bool begun = ring_->published() > 0;
-  if (!begun && dispatched_ + planned_.size() >= core_->slots) return false;
-  // Orders go out in bulk, so that neighbours in a shard meet in the book and share a request; one
-  // by one, as batches leave, almost each would be a request of its own.
-  const std::uint64_t refill_at = core_->read_ahead_bytes / 4 * 3;
-  if (planned_.empty() || ahead_bytes() <= refill_at) refilling_ = true;
-  if (!refilling_) return false;
-  std::vector<Order> orders;
-  while (orders.size() < kOrdersMax && refilling_) {
-    planned_.push_back(plan_step(orders));
-    if (!begun && dispatched_ + planned_.size() >= core_->slots) break;
-    refilling_ = ahead_bytes() < core_->read_ahead_bytes;
-  }
-  core_->fetcher->order(std::move(orders));
-  return refilling_;
-}
-
-Pass::Planned Pass::plan_step(std::vector<Order>& orders) {
-  Planned planned{walk_.next(), std::make_shared<Filling>()};
-  const Step& step = planned.step;
-  Filling& filling = *planned.filling;
-  const bool batch_echo = repeats_batches(*core_);
-  // Its rows are not kept beside their items while the step waits for a slot.
-  const std::vector<plan::RowUse> uses = std::move(planned.step.uses);
-  shm::Descriptor& descriptor = filling.descriptor;
-  descriptor.epoch = step.start.epoch;
-  descriptor.row = step.start.row;
-  descriptor.step = step.start.row / core_->ring_spec.batch_rows;
-  descriptor.valid_rows = step.rows;
-  descriptor.flags = step.end_of_epoch ? static_cast<std::uint32_t>(shm::kEndOfEpoch) : 0;
-  descriptor.batch_use = batch_echo ? step.batch.use : 0;
-  if (step.repeats_earlier) {
-    // Its rows are in their slot, but it takes room here all the same.
-    filling.ahead_bytes = kAheadOverheadBytes;
-    ahead_bytes_.fetch_add(filling.ahead_bytes, std::memory_order_relaxed);
-    return planned;
-  }
-  filling.rows.reserve(step.rows);
-  for (const plan::RowUse& planned_use : uses) {
-    // Under batch echo the slot is kept, not its records.
-    const plan::RowUse use = batch_echo ? plan::RowUse{.record = planned_use.record} : planned_use;
-    echo::Window::Touched touched = window_.touch(step.start.epoch, use);
-    if (touched.is_new) {
-      filling.ahead_bytes += core_->data_set->index().extent(use.record).bytes;
-      orders.push_back({touched.item, use.record, {}});
-    }
-    filling.rows.push_back({std::move(touched.item), use.use, use.use + 1 < use.uses});
-    descriptor.fresh_rows += planned_use.fresh() ? 1 : 0;
-  }
-  filling.ahead_bytes += step.rows * kAheadOverheadBytes;
-  ahead_bytes_.fetch_add(filling.ahead_bytes, std::memory_order_relaxed);
-  return planned;
 }
 
 bool Pass::try_dispatch() {
@@ -210,7 +151,7 @@ bool Pass::try_dispatch() {
 }
 
 std::optional<SlotPool::Slot> Pass::claim_slot(const Step& step) {
-  if (!repeats_batches(*core_)) return slots_.circular(dispatched_);
+  if (!core_->repeats_batches()) return slots_.circular(dispatched_);
   const bool last_use = step.batch.use + 1 == step.batch.uses;
   return slots_.of_batch(step.start.epoch, step.batch.record, dispatched_, last_use,
                          ring_->released());
@@ -230,18 +171,38 @@ void Pass::dispatch(Planned planned, SlotPool::Slot slot) {
   if (!filling->rows.empty()) start_chunks(filling);
 }
 
+// A chunk waits for all its bytes, so large ones must not wait for each other.
+std::vector<std::uint32_t> Pass::chunk_ends(const Filling& filling) const {
+  const record::Index& index = core_->data_set->index();
+  const std::uint64_t mean_bytes =
+      std::max<std::uint64_t>(1, index.record_bytes_total() / index.record_count());
+  const std::uint64_t rows_max =
+      std::clamp<std::uint64_t>(kChunkBytes / mean_bytes, 1, kChunkRowsMax);
+  const auto rows = static_cast<std::uint32_t>(filling.rows.size());
+  std::vector<std::uint32_t> ends;
+  std::uint32_t begin = 0;
+  std::uint64_t bytes = 0;
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    const std::uint64_t fresh_bytes = filling.rows[row].fresh_bytes;
+    if (row > begin && (row - begin == rows_max || bytes + fresh_bytes > kChunkBytes)) {
+      ends.push_back(row);
+      begin = row;
+      bytes = 0;
+    }
+    bytes += fresh_bytes;
+  }
+  ends.push_back(rows);
+  return ends;
+}
+
 void Pass::start_chunks(const std::shared_ptr<Filling>& filling) {
   const auto rows = static_cast<std::uint32_t>(filling->rows.size());
-  const record::Index& index = core_->data_set->index();
-  const std::uint64_t record_bytes =
-      std::max<std::uint64_t>(1, index.record_bytes_total() / index.record_count());
-  const auto chunk_rows = static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>(kChunkBytes / record_bytes, 1, kChunkRowsMax));
   filling->ragged_bytes.resize(std::size_t{rows} * core_->ring_spec.fields.size());
-  filling->chunks_left.store((rows + chunk_rows - 1) / chunk_rows, std::memory_order_relaxed);
-  for (std::uint32_t begin = 0; begin < rows; begin += chunk_rows) {
-    std::make_shared<Chunk>(shared_from_this(), filling, begin, std::min(begin + chunk_rows, rows))
-        ->start();
+  const std::vector<std::uint32_t> ends = chunk_ends(*filling);
+  filling->chunks_left.store(static_cast<std::uint32_t>(ends.size()), std::memory_order_relaxed);
+  std::uint32_t begin = 0;
+  for (const std::uint32_t end : ends) {
+    std::make_shared<Chunk>(shared_from_this(), filling, std::exchange(begin, end), end)->start();
   }
 }
 

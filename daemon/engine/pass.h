@@ -17,6 +17,8 @@
 #include "echo/window.h"
 #include "engine/filling.h"
 #include "engine/memory_budget.h"
+#include "engine/pass_account.h"
+#include "engine/read_ahead.h"
 #include "engine/slot_pool.h"
 #include "engine/stats.h"
 #include "engine/step_walk.h"
@@ -29,8 +31,8 @@ namespace echoline::engine {
 // Created, joined and stopped by one thread at a time, the one that holds its stream; prepare_row
 // and wake are called by workers, who may also be the last to let go of it.
 // Invariants: 1. batches are published in plan order. 2. A slot is written only after every reader
-// has released what stood there. 3. Encoded bytes wanted and not yet published stay below
-// read_ahead, but for one batch.
+// has released what stood there. 3. Encoded bytes wanted and not yet used for the first time stay
+// below read_ahead; a batch that is larger is ordered piece by piece.
 class Pass : public std::enable_shared_from_this<Pass> {
  public:
   struct Options {
@@ -64,7 +66,12 @@ class Pass : public std::enable_shared_from_this<Pass> {
 
   // What the readers wait for just now, when they wait.
   WaitCause wait_cause() const;
-  std::uint64_t ahead_bytes() const { return ahead_bytes_.load(std::memory_order_relaxed); }
+  // One of them waits for bytes: more are to be ahead.
+  void note_wait_for_bytes();
+  std::uint64_t ahead_bytes() const;
+  std::uint64_t ahead_target_bytes() const {
+    return ahead_target_bytes_.load(std::memory_order_relaxed);
+  }
   std::uint64_t slots_filling() const { return slots_filling_.load(std::memory_order_relaxed); }
   bool ring_full() const { return ring_full_.load(std::memory_order_relaxed); }
 
@@ -91,12 +98,22 @@ class Pass : public std::enable_shared_from_this<Pass> {
   std::optional<std::uint64_t> sequence_of(plan::Position position) const;
   void publish_ready();
   std::uint32_t replaced_rows(const Filling& filling);
+
+  // In pass_ahead.cc:
   bool look_ahead();
-  Planned plan_step(std::vector<Order>& orders);
+  std::uint64_t aim();
+  void take_orders(std::vector<Order>& orders);
+  Planned plan_step();
+  void leave_out(const Filling& filling);
+  void order_for_later();
+
   bool try_dispatch();
   std::optional<SlotPool::Slot> claim_slot(const Step& step);
   void dispatch(Planned planned, SlotPool::Slot slot);
+  std::vector<std::uint32_t> chunk_ends(const Filling& filling) const;
   void start_chunks(const std::shared_ptr<Filling>& filling);
+
+  // In pass_rows.cc:
   Prepared judge(echo::Item& item, std::unique_lock<std::mutex>& lock, const Status& verdict);
   void write_row_words(Filling& filling, std::uint32_t row, std::uint64_t sample, bool replaced);
   void finish_ragged(const Filling& filling);
@@ -108,9 +125,13 @@ class Pass : public std::enable_shared_from_this<Pass> {
 
   // Of the pass's thread:
   StepWalk walk_;
+  const std::shared_ptr<PassAccount> account_;  // shared with the items
   echo::Window window_;
   std::deque<Planned> planned_;
+  std::deque<Order> unordered_;  // of the batch planned last: there was no room yet
+  ReadAhead read_ahead_;
   bool refilling_ = false;  // of the read-ahead, until it is full
+  bool lacks_room_ = false;
   std::deque<std::shared_ptr<Filling>> fillings_;
   std::vector<std::uint32_t> replaced_in_slot_;
   SlotPool slots_;
@@ -126,7 +147,8 @@ class Pass : public std::enable_shared_from_this<Pass> {
 
   std::atomic<bool> stopping_{false};
   std::atomic<std::uint32_t> working_{0};  // workers in prepare_row
-  std::atomic<std::uint64_t> ahead_bytes_{0};
+  std::atomic<std::uint64_t> ahead_target_bytes_{0};
+  std::atomic<bool> waited_for_bytes_{false};
   std::atomic<std::uint64_t> slots_filling_{0};
   std::atomic<bool> ring_full_{false};
   std::thread thread_;

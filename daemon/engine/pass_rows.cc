@@ -62,6 +62,10 @@ Pass::Prepared Pass::prepare_row(Filling& filling, std::uint32_t row, std::size_
       .fetch_add(spent_ns, std::memory_order_relaxed);
   (first ? counters.prepare_first_rows : counters.prepare_again_rows)
       .fetch_add(1, std::memory_order_relaxed);
+  if (first) {
+    account_->count_used(item.ahead_bytes());
+    item.used();
+  }
   write_row_words(filling, row, sample, replaced);
   return Prepared::kDone;
 }
@@ -81,7 +85,9 @@ Pass::Prepared Pass::judge(echo::Item& item, std::unique_lock<std::mutex>& lock,
     core_->fail(decision);
     return Prepared::kStopped;
   }
-  core_->fetcher->order({Order{item.shared_from_this(), substitute, {}}});
+  std::vector<Order> orders;
+  orders.push_back({item.shared_from_this(), substitute, {}});
+  core_->fetcher->order(std::move(orders));
   return Prepared::kBytesMissing;
 }
 

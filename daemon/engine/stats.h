@@ -61,6 +61,7 @@ struct StreamStats {
   double seconds_to_first_batch = 0;     // 0 while unknown
   std::uint64_t passes = 0;
   std::uint64_t slots_free = 0, slots_filling = 0, slots_published = 0;
+  std::uint64_t read_ahead_target_bytes = 0;
   std::map<std::string, std::uint64_t> memory_bytes;  // by use: ring, window, read_ahead, cache
   source::Counters source;
   std::string source_scheme;              // file, s3

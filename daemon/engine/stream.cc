@@ -40,11 +40,11 @@ Status Stream::warm_up() {
 
 Result<std::shared_ptr<Pass>> Stream::start_pass(Pass::Options options) {
   const std::uint64_t needed_bytes =
-      ring::ring_bytes(core_->ring_spec) + core_->read_ahead_bytes + core_->window_floor_bytes;
+      ring::ring_bytes(core_->ring_spec) + core_->read_ahead.most_bytes + core_->window_floor_bytes;
   const std::string what =
       fmt::format("a pass of stream '{}' (ring {}, read-ahead {}, echo window {})", core_->name,
                   config::format_bytes(ring::ring_bytes(core_->ring_spec)),
-                  config::format_bytes(core_->read_ahead_bytes),
+                  config::format_bytes(core_->read_ahead.most_bytes),
                   config::format_bytes(core_->window_floor_bytes));
   std::vector<MemoryBudget::Reservation> reservations;
   ECHOLINE_ASSIGN(auto needed, budget_.reserve(needed_bytes, what));
@@ -216,7 +216,11 @@ std::vector<std::uint64_t> Stream::tick(std::uint64_t now_ns) {
   for (const auto& pass : passes_) view.ring_full |= pass->ring_full();
   for (auto consumer = consumers_.begin(); consumer != consumers_.end();) {
     const ring::ReaderView reader = consumer->pass->ring().view(consumer->reader);
-    consumer->waits.charge(reader, now_ns, consumer->pass->wait_cause());
+    const WaitCause cause = consumer->pass->wait_cause();
+    consumer->waits.charge(reader, now_ns, cause);
+    if (reader.waiting_since_ns != 0 && cause == WaitCause::kFetch) {
+      consumer->pass->note_wait_for_bytes();
+    }
     view.trainer_waits |= reader.waiting_since_ns != 0;
     const auto current = consumer++;
     if (!reader.misbehaved) continue;

@@ -15,6 +15,7 @@
 #include "engine/access.h"
 #include "engine/bad_records.h"
 #include "engine/fetcher.h"
+#include "engine/read_ahead.h"
 #include "engine/worker_pool.h"
 #include "plan/plan.h"
 #include "record/format.h"
@@ -24,6 +25,8 @@ namespace echoline::engine {
 
 // What a row that is looked ahead costs beside its bytes: item, order, place in the window.
 inline constexpr std::uint64_t kAheadOverheadBytes = 512;
+// Bytes of encoded records that make a chunk worth a task: a few hundred microseconds of decoding.
+inline constexpr std::uint64_t kChunkBytes = 64 << 10;
 
 // Sums over all passes, ever. Nanoseconds are of worker threads.
 struct StreamCounters {
@@ -47,6 +50,8 @@ struct WorkerSeat {
 
 // Immutable once the stream is open, but for its counters and parts that guard themselves.
 struct StreamCore {
+  bool repeats_batches() const { return plan->spec().echo_point == plan::EchoPoint::kBatch; }
+
   std::string name;
   std::uint64_t seed = 0;
   std::string scheme;  // of the source: file, s3
@@ -63,7 +68,7 @@ struct StreamCore {
   std::vector<WorkerSeat> seats;  // by worker
   ring::RingSpec ring_spec;
   std::uint32_t slots = 8;
-  std::uint64_t read_ahead_bytes = 0;
+  ReadAhead::Options read_ahead;  // of each pass
   // Of each pass: the encoded form of the echo window, which always fits, and what its re-used form
   // would take.
   std::uint64_t window_floor_bytes = 0;

@@ -60,6 +60,7 @@ StreamStats Stream::stats() const {
   std::uint64_t& ring_bytes = stats.memory_bytes["ring"];
   for (const auto& pass : passes_) {
     ring_bytes += pass->ring().bytes();
+    stats.read_ahead_target_bytes += pass->ahead_target_bytes();
     const std::uint64_t published = pass->ring().published() - pass->ring().released();
     const std::uint64_t filling = pass->slots_filling();
     stats.slots_published += published;

@@ -59,6 +59,9 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
     {"echoline_memory_reserved_bytes", "",
      "Bytes of the budget that streams and passes have reserved."},
     {"echoline_passes", "stream", "Passes: groups of jobs that share each prepared batch."},
+    {"echoline_read_ahead_target_bytes", "stream",
+     "Encoded bytes that the stream's passes aim to have ahead of their use, by the measured rate "
+     "and delay; at most read.read_ahead each."},
     {"echoline_records_bad_total", "stream,reason",
      "Records that could not be decoded and were replaced."},
     {"echoline_ring_slots", "stream,rank,state",

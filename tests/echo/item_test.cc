@@ -13,6 +13,8 @@ namespace {
 class CappedAccount : public Account {
  public:
   explicit CappedAccount(std::uint64_t cap) : cap_(cap) {}
+  void add_ahead(std::int64_t bytes) override { ahead += bytes; }
+  void note_arrival(std::uint64_t) override { ++arrivals; }
   bool try_keep(std::uint64_t bytes) override {
     if (kept + bytes > cap_) return false;
     kept += bytes;
@@ -23,6 +25,8 @@ class CappedAccount : public Account {
 
   std::uint64_t kept = 0;
   std::int64_t encoded = 0;
+  std::int64_t ahead = 0;
+  int arrivals = 0;
 
  private:
   const std::uint64_t cap_;
@@ -47,7 +51,7 @@ TEST(Item, TellsThoseWhoWaitedOnceItsBytesHaveCome) {
   auto waiter = std::make_shared<CountingWaiter>();
   EXPECT_TRUE(item->wait(waiter));
   EXPECT_EQ(waiter->calls, 0);
-  item->arrive(Buffer(10));
+  item->arrive(std::make_shared<Buffer>(10));
   EXPECT_EQ(waiter->calls, 1);
   EXPECT_FALSE(item->wait(waiter));
   EXPECT_EQ(account->encoded, 10);
@@ -59,7 +63,7 @@ TEST(Item, AbandonedForgetsWhoWaits) {
   auto waiter = std::make_shared<CountingWaiter>();
   EXPECT_TRUE(item->wait(waiter));
   item->abandon();
-  item->arrive(Buffer(10));
+  item->arrive(std::make_shared<Buffer>(10));
   EXPECT_EQ(waiter->calls, 0);
   EXPECT_EQ(waiter.use_count(), 1);
 }
@@ -68,8 +72,8 @@ TEST(Item, KeepsTheSampleInPlaceOfItsBytesWhileThereIsRoom) {
   auto account = std::make_shared<CappedAccount>(100);
   auto first = std::make_shared<Item>(account, 0, 1);
   auto second = std::make_shared<Item>(account, 0, 2);
-  first->arrive(Buffer(10));
-  second->arrive(Buffer(10));
+  first->arrive(std::make_shared<Buffer>(10));
+  second->arrive(std::make_shared<Buffer>(10));
   decode::Sample decoded = sample_of(80);
   EXPECT_TRUE(first->keep_sample(decoded));
   EXPECT_TRUE(first->has_sample());
@@ -89,7 +93,7 @@ TEST(Item, KeepsTheSampleInPlaceOfItsBytesWhileThereIsRoom) {
 TEST(Item, AKeptSampleTakesJustItsBytesThoughTheBufferWasALargeOne) {
   auto account = std::make_shared<CappedAccount>(1000);
   auto item = std::make_shared<Item>(account, 0, 1);
-  item->arrive(Buffer(10));
+  item->arrive(std::make_shared<Buffer>(10));
   decode::Sample reused = sample_of(900);
   reused.tensors[0].bytes.resize(70);
   reused.tensors[0].bytes.data()[69] = std::byte{7};
@@ -116,7 +120,7 @@ TEST(Item, ABufferForAGiantIsGivenBackWithTheNextSmallOne) {
 TEST(Item, ReplacedWaitsForTheBytesOfItsSubstitute) {
   auto account = std::make_shared<CappedAccount>(100);
   auto item = std::make_shared<Item>(account, 0, 1);
-  item->arrive(Buffer(10));
+  item->arrive(std::make_shared<Buffer>(10));
   {
     std::lock_guard lock(item->mutex);
     item->replace_by(7);
@@ -126,6 +130,32 @@ TEST(Item, ReplacedWaitsForTheBytesOfItsSubstitute) {
   EXPECT_EQ(item->planned_record, 1U);
   EXPECT_EQ(item->attempt, 1U);
   EXPECT_EQ(account->encoded, 0);
+}
+
+TEST(Item, CountsAsReadAheadUntilItsFirstUse) {
+  auto account = std::make_shared<CappedAccount>(100);
+  auto item = std::make_shared<Item>(account, 0, 1);
+  item->uses_left = 2;
+  item->count_ahead(10, 0);
+  EXPECT_EQ(account->ahead, 10);
+  item->arrive(std::make_shared<Buffer>(10));
+  EXPECT_EQ(account->ahead, 10);
+  EXPECT_EQ(account->arrivals, 1);
+  item->used();
+  EXPECT_EQ(account->ahead, 0);
+  EXPECT_TRUE(item->has_encoded()) << "for its second use";
+  item->used();
+  EXPECT_FALSE(item->has_encoded());
+  EXPECT_EQ(account->ahead, 0);
+  EXPECT_EQ(account->encoded, 0);
+}
+
+TEST(Item, NoLongerCountsWhenNobodyHoldsIt) {
+  auto account = std::make_shared<CappedAccount>(100);
+  auto item = std::make_shared<Item>(account, 0, 1);
+  item->count_ahead(10, 0);
+  item.reset();
+  EXPECT_EQ(account->ahead, 0);
 }
 
 TEST(Window, HoldsARecordFromItsFirstToItsLastUse) {

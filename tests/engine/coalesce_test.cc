@@ -10,6 +10,8 @@ namespace {
 
 class NoAccount : public echo::Account {
  public:
+  void add_ahead(std::int64_t) override {}
+  void note_arrival(std::uint64_t) override {}
   bool try_keep(std::uint64_t) override { return true; }
   void release_kept(std::uint64_t) override {}
   void add_encoded(std::int64_t) override {}

@@ -7,16 +7,20 @@ half as much again for what lies around it: workers decode into buffers of their
 import os
 import pathlib
 import random
+import sys
 import tempfile
 import time
 import unittest
 
 import line_photos
 import memory_use
-from daemon_process import PATIENCE, Daemon, stream_yaml
+from daemon_process import PATIENCE, TESTS, Daemon, stream_yaml
 from line_photos import numpy
 from memory_use import MIB
 from PIL import Image
+
+sys.path.insert(0, str(TESTS / "servers"))
+from memcached_server import Memcached  # noqa: E402
 
 BASE = 48 * MIB
 WORKERS = 2
@@ -156,6 +160,66 @@ class Memory(unittest.TestCase):
         reader.communicate()
         self.assertEqual(reader.returncode, 0)
         return lowest
+
+
+class LargeRecords(unittest.TestCase):
+    """Records of 20 MiB, and of anything up to it, from a store that brings many at once, with every kind of cache: as
+    little memory as the daemon starts with is enough."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        draw = random.Random(11)
+        cls.large = cls.shard("large", [20 * MIB] * 14)
+        cls.mixed = cls.shard("mixed", [int(20_000 * 1000 ** draw.random() ** 1.5) for _ in range(120)])
+
+    @classmethod
+    def shard(cls, name, sizes):
+        """Of ballast, which nobody decodes, beside a small array and a label."""
+        ballast = random.Random(5).randbytes(max(sizes))
+        files = []
+        for place, size in enumerate(sizes):
+            files += [(f"{place:04d}.u8", ballast[place:place + 64]), (f"{place:04d}.cls", str(place).encode()),
+                      (f"{place:04d}.pad", ballast[:size])]
+        path = pathlib.Path(cls.folder.name, f"{name}.tar")
+        line_photos.write_tar(path, files)
+        return path
+
+    def stream(self, url, cache="", read_ahead=60 * MIB, batch=2, echo=""):
+        steps = [f"read: {{url: '{url}', format: webdataset, read_ahead: {read_ahead}B, "
+                 "throttle: {rate: 2GB/s, latency: 200ms}}", f"cache: {cache}" if cache else "", "shuffle: {window: 10}",
+                 echo, "decode: {image: {key: u8, as: uint8, shape: [8, 8, 1]}, label: {key: cls, as: int64}}",
+                 f"batch: {{size: {batch}, last: partial}}", "publish: {slots: 4}"]
+        return stream_yaml([step for step in steps if step])
+
+    def check(self, what, stream, memory, epochs=2):
+        with Daemon(stream, memory=f"{memory}B", workers=WORKERS) as daemon:
+            with memory_use.Highest(daemon.process.pid) as highest:
+                daemon.read("--epochs", epochs)
+            print(f"{what}: {memory_use.in_mib(highest.use)}, allowed {(memory + BASE) / MIB:.0f} MiB", flush=True)
+            self.assertLess(memory_use.total(highest.use), memory + BASE)
+
+    def disk(self):
+        return f"{{disk: {{path: '{tempfile.mkdtemp(dir=self.folder.name)}', size: 1GiB}}}}"
+
+    def test_without_a_cache_also_where_a_batch_is_larger_than_what_may_be_ahead(self):
+        self.check("large", self.stream(self.large), 62 * MIB)
+        self.check("mixed, batches of 16", self.stream(self.mixed, read_ahead=24 * MIB, batch=16), 72 * MIB)
+
+    def test_echoed_as_they_are(self):
+        self.check("mixed, echoed", self.stream(self.mixed, echo="echo: {factor: 2, window: 24}"), 240 * MIB)
+
+    def test_with_a_cache_in_memory(self):
+        self.check("large, memory", self.stream(self.large, "{memory: 120MiB}"), 184 * MIB, epochs=3)
+
+    def test_with_a_cache_on_disk(self):
+        self.check("large, disk", self.stream(self.large, self.disk()), 94 * MIB, epochs=3)
+        self.check("mixed, disk", self.stream(self.mixed, self.disk(), batch=8), 94 * MIB, epochs=3)
+
+    def test_with_a_cache_in_the_fleet(self):
+        with Memcached(megabytes=1024) as server:
+            self.check("large, fleet", self.stream(self.large, f"{{fleet: ['{server.address}']}}"), 146 * MIB, epochs=3)
 
 
 @unittest.skipUnless(os.environ.get("ECHOLINE_LIBRARY"), "ECHOLINE_LIBRARY names no client library")

@@ -1,0 +1,54 @@
+// How many bytes a pass aims to have ahead: what its use takes while the source answers, and no
+// more. The product of bandwidth and delay, both as they are measured.
+#pragma once
+
+#include <cstdint>
+
+namespace echoline::engine {
+
+// The target is rate * max(4 * delay, cover), within [least, most]:
+// * rate: bytes used a second, the most of any second, halved for each half-life it was less since;
+// * delay: from order to arrival, the longest, fading alike. It contains the queue that the
+//   read-ahead itself makes, so it grows, and the target with it, as the source comes to its limit.
+// Whenever a trainer waits for bytes the target doubles, and comes back slowly.
+//
+// Not thread safe. Times are of one monotonic clock.
+class ReadAhead {
+ public:
+  struct Options {
+    std::uint64_t least_bytes = 0;
+    std::uint64_t most_bytes = 0;
+    std::uint64_t cover_ns = 0;     // of use, however fast the source answers
+    std::uint64_t first_bytes = 0;  // the target before anything is measured; it fades, too
+  };
+  explicit ReadAhead(Options options);
+
+  // What was seen since the last call.
+  struct Sight {
+    std::uint64_t now_ns = 0;
+    std::uint64_t used_bytes = 0;  // for the first time, ever
+    std::uint64_t delay_ns = 0;    // the longest of what arrived; 0: nothing did
+    bool waited = false;           // a trainer, for bytes
+  };
+  // Cheap, and to be called at least some times a second.
+  void see(const Sight& sight);
+
+  std::uint64_t target_bytes() const { return target_bytes_; }
+
+ private:
+  void aim();
+  void fade(std::uint64_t now_ns);
+  void measure_rate(const Sight& sight);
+
+  const Options options_;
+  double rate_ = 0;  // bytes per nanosecond
+  double delay_ns_ = 0;
+  double boost_bytes_;  // at first, and after waits
+  std::uint64_t faded_ns_ = 0;
+  std::uint64_t second_began_ns_ = 0;
+  std::uint64_t used_then_ = 0;
+  std::uint64_t grown_ns_ = 0;
+  std::uint64_t target_bytes_ = 0;
+};
+
+}  // namespace echoline::engine
