@@ -50,9 +50,8 @@ class FileSource::File {
     if (const std::string version = file_version(status); version != object_.version)
       return Status(
           Code::kFailedPrecondition,
-          fmt::format("{}: it changed since it was indexed (size and time {} then, {} now); "
-                      "index the data set again",
-                      object_.url, object_.version, version));
+          fmt::format("{}: it changed since it was indexed (size and time {} then, {} now); {}",
+                      object_.url, object_.version, version, kIndexAnew));
     return {};
   }
 

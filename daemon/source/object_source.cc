@@ -121,6 +121,12 @@ Result<std::vector<ObjectInfo>> ObjectSource::list(const std::string& url) {
 }
 
 Result<std::vector<ObjectInfo>> ObjectSource::list_all(const std::vector<std::string>& urls) {
+  auto listed = list_each(urls);
+  asks_.reset();  // its connections, and its part of the endpoint's limit
+  return listed;
+}
+
+Result<std::vector<ObjectInfo>> ObjectSource::list_each(const std::vector<std::string>& urls) {
   std::vector<ObjectInfo> all;
   std::vector<Address> literals;  // in a row, to be asked about together
   const auto append = [&all](std::vector<ObjectInfo> more) {
@@ -141,7 +147,6 @@ Result<std::vector<ObjectInfo>> ObjectSource::list_all(const std::vector<std::st
   }
   ECHOLINE_ASSIGN(auto stats, stat_many(literals));
   append(std::move(stats));
-  asks_.reset();  // its connections, and its part of the endpoint's limit
   return all;
 }
 

@@ -54,6 +54,7 @@ class ObjectSource : public Source {
   ExchangeLimits limits() const;
   Exchanges& asks();
   void finish_part(ExchangeResult result, std::vector<ReadResult>& done);
+  Result<std::vector<ObjectInfo>> list_each(const std::vector<std::string>& urls);
   Result<std::vector<ObjectInfo>> stat_many(const std::vector<Address>& addresses);
   Result<std::vector<ObjectInfo>> list_pattern(const Address& address);
   Result<ListPage> list_page(const ListQuery& query);

@@ -89,14 +89,12 @@ Verdict ReadExchange::accept_whole(const HttpResponse& response) {
 Verdict ReadExchange::check_size(std::uint64_t total) const {
   if (!object_.version.empty() && total != object_.bytes)
     return {Status(Code::kFailedPrecondition,
-                   fmt::format("it changed since it was indexed ({} bytes then, {} now); index the "
-                               "data set again",
-                               object_.bytes, total))};
+                   fmt::format("it changed since it was indexed ({} bytes then, {} now); {}",
+                               object_.bytes, total, kIndexAnew))};
   if (total < scatter_.end())
     return {Status(Code::kDataLoss,
-                   fmt::format("it ends at byte {}, but bytes up to {} were wanted; index the data "
-                               "set again",
-                               total, scatter_.end()))};
+                   fmt::format("it ends at byte {}, but bytes up to {} were wanted; {}", total,
+                               scatter_.end(), kIndexAnew))};
   return {};
 }
 

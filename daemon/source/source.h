@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -27,6 +28,11 @@ struct ObjectInfo {
   std::uint64_t bytes = 0;
   std::string version;
 };
+
+// Ends a message about an object that is not the one that was indexed. A stream does so when it is
+// made.
+inline constexpr std::string_view kIndexAnew =
+    "restart the daemon, or delete and create the stream, to index the data anew";
 
 // Bytes [offset, offset + destination.size()) of the object.
 struct Segment {

@@ -1,6 +1,10 @@
 // 501 is the one server error that stays.
 #include "source/store_answer.h"
 
+#include <fmt/core.h>
+
+#include "source/source.h"
+
 namespace echoline::source {
 namespace {
 
@@ -34,8 +38,12 @@ Code code_of_status(int status) {
 }
 
 std::string_view hint_by_status(int status) {
-  if (status == 412) return "it changed since it was indexed; index the data set again";
-  if (status == 416) return "it is shorter than the index says; index the data set again";
+  static const std::string kChanged =
+      fmt::format("it changed since it was indexed; {}", kIndexAnew);
+  static const std::string kShorter =
+      fmt::format("it is shorter than the index says; {}", kIndexAnew);
+  if (status == 412) return kChanged;
+  if (status == 416) return kShorter;
   return {};
 }
 

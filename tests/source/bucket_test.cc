@@ -119,7 +119,7 @@ TEST_P(BucketTest, a_changed_object_is_a_failed_precondition_that_names_it) {
   const Status status = read_into(*source, info, 0, bytes);
   EXPECT_EQ(status.code(), Code::kFailedPrecondition);
   EXPECT_THAT(status.message(), AllOf(HasSubstr(bucket_->root() + "changing"), HasSubstr("412"),
-                                      HasSubstr("index the data set again")));
+                                      HasSubstr("restart the daemon, or delete and create the stream")));
   EXPECT_EQ(source->counters().requests_retried, 0U);
 }
 
