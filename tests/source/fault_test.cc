@@ -129,6 +129,12 @@ TEST_F(FaultTest, what_never_passes_ends_within_the_time_out_with_its_reason) {
   }
 }
 
+TEST_F(FaultTest, a_listing_that_fails_keeps_no_part_of_the_limit) {
+  EXPECT_FALSE(source_->list("s3://bucket/nothing/*.txt").ok());
+  EXPECT_TRUE(read("ok-0").ok());
+  EXPECT_EQ(source_->counters().limit, 128U);
+}
+
 TEST_F(FaultTest, what_cannot_pass_is_final_at_once) {
   EXPECT_EQ(read("denied-999").code(), Code::kPermissionDenied);
   EXPECT_EQ(read("changed-999").code(), Code::kFailedPrecondition);
