@@ -203,10 +203,10 @@ Error Loader::step(std::unique_ptr<Batch>* batch) {
       if (Error e = pump_connector(); !e.ok()) return e;
     }
     if (batch == nullptr) return {};
-    if (look_is_due()) {
-      check_daemon();
+    if (look_is_due() && !door_->poll_alive() && !door_->verdict()) {
+      daemon_gone();
       if (!final_.ok()) return final_;
-      if (door_ == nullptr) continue;
+      continue;
     }
     Error e = reader_.try_next(*batch);
     if (e.code() == ECHOLINE_DATA_LOSS) return fail(e);

@@ -32,8 +32,11 @@ Status write_file_atomically(const std::string& path, std::string_view content) 
   std::error_code error;
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
   if (error) return errno_status(error.value(), "cannot make the folder of " + path);
-  std::string temporary = path + ".XXXXXX";  // a name of its own: streams may store the same index
-  UniqueFd fd(::mkostemp(temporary.data(), O_CLOEXEC));
+  // A name of its own, as several may write the same file, of the same kind: who lists the folder
+  // meanwhile, or after a crash, must not take it for something else.
+  const std::string kind = std::filesystem::path(path).extension();
+  std::string temporary = path.substr(0, path.size() - kind.size()) + ".XXXXXX" + kind;
+  UniqueFd fd(::mkostemps(temporary.data(), static_cast<int>(kind.size()), O_CLOEXEC));
   if (!fd) return errno_status(errno, "cannot make " + temporary);
   Status status = write_all(fd.get(), content, temporary);
   if (status.ok() && ::fchmod(fd.get(), 0644) != 0) {

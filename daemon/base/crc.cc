@@ -23,9 +23,10 @@ constexpr Tables<T> make_tables(T polynomial) {
     for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? polynomial : 0);
     tables[0][byte] = crc;
   }
-  for (std::uint32_t byte = 0; byte < 256; ++byte)
+  for (std::uint32_t byte = 0; byte < 256; ++byte) {
     for (std::size_t i = 1; i < 8; ++i)
       tables[i][byte] = (tables[i - 1][byte] >> 8) ^ tables[0][tables[i - 1][byte] & 0xFF];
+  }
   return tables;
 }
 

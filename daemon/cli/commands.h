@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,15 @@ struct DaemonOptions {
 
 Status list_streams(const DaemonOptions& daemon, bool json);
 Status show_stream(const DaemonOptions& daemon, const std::string& stream, bool json);
+struct StepOptions {
+  std::optional<std::uint64_t> step;
+  std::uint32_t epoch = 0;
+  std::uint32_t batch_size = 0;  // 0: the stream's
+  bool keys = false;
+};
+// One line of JSON, as `read --ids` prints it.
+Status show_step(const DaemonOptions& daemon, const std::string& stream,
+                 const StepOptions& options);
 Status print_state(const DaemonOptions& daemon, const std::string& stream);
 Status create_streams(const DaemonOptions& daemon, const std::string& file,
                       const std::vector<std::string>& overrides);

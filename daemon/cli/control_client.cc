@@ -65,6 +65,12 @@ class GrpcControlClient final : public ControlClient {
     return std::vector<std::string>(response.keys().begin(), response.keys().end());
   }
 
+  Result<v1::GetStepResponse> step(const v1::GetStepRequest& request) override {
+    v1::GetStepResponse response;
+    ECHOLINE_TRY(call(&v1::Control::Stub::GetStep, request, response));
+    return response;
+  }
+
   Status create(const std::string& name, const v1::Stream& stream) override {
     v1::CreateStreamRequest request;
     request.set_name(name);

@@ -25,6 +25,7 @@ class ControlClient {
   virtual Result<std::map<std::string, std::string>> states(const std::string& stream) = 0;
   virtual Result<std::vector<std::string>> keys(const std::string& stream,
                                                 const std::vector<std::uint64_t>& samples) = 0;
+  virtual Result<v1::GetStepResponse> step(const v1::GetStepRequest& request) = 0;
   // Returns when the stream is ready.
   virtual Status create(const std::string& name, const v1::Stream& stream) = 0;
   virtual Status remove(const std::string& name) = 0;

@@ -23,6 +23,7 @@ struct Invocation {
   IndexOptions index;
   ReadOptions read;
   PackOptions pack;
+  StepOptions step;
   std::string stream;
   std::string file;
   std::vector<std::string> overrides;
@@ -75,12 +76,22 @@ void add_file_commands(CLI::App& app, Invocation& call) {
   add_json(index, call.index.json);
 }
 
+void add_step(CLI::App& show, StepOptions& options) {
+  auto* step = show.add_option("--step", options.step, "Print the samples of that step as JSON");
+  show.add_option("--epoch", options.epoch, "Of that epoch")->needs(step);
+  show.add_option("--batch-size", options.batch_size, "With batches of that size")->needs(step);
+  show.add_flag("--keys", options.keys, "With the keys of the samples")->needs(step);
+}
+
 void add_stream_commands(CLI::App& app, Invocation& call) {
   CLI::App& list = add_command(app, call, "list", "List the daemon's streams",
                                [&call] { return list_streams(call.daemon, call.json); });
-  CLI::App& show = add_command(app, call, "show", "Show one stream", [&call] {
-    return show_stream(call.daemon, call.stream, call.json);
-  });
+  CLI::App& show =
+      add_command(app, call, "show", "Show one stream, or what a step trains on", [&call] {
+        return call.step.step ? show_step(call.daemon, call.stream, call.step)
+                              : show_stream(call.daemon, call.stream, call.json);
+      });
+  add_step(show, call.step);
   CLI::App& state =
       add_command(app, call, "state", "Print the state of each job, as its trainer would save it",
                   [&call] { return print_state(call.daemon, call.stream); });

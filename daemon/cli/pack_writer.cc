@@ -127,7 +127,7 @@ Status ShardWriter::close() {
   }
   temporary_.clear();
   fd_.reset();
-  return write_file_atomically(index, record::encode_shard_index(path_, bytes_, table_));
+  return write_file_atomically(index, record::encode_shard_index({path_, bytes_, {}}, table_));
 }
 
 Status ShardWriter::pad(std::uint64_t multiple) {

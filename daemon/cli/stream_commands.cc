@@ -1,6 +1,7 @@
 // `echoline list, show, state, create, delete`: one call of the control service each.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
@@ -28,6 +29,30 @@ Status show_stream(const DaemonOptions& daemon, const std::string& stream, bool 
   }
   return Status(Code::kNotFound, fmt::format("no stream '{}'; there are: {}", stream,
                                              known.empty() ? "none" : known));
+}
+
+Status show_step(const DaemonOptions& daemon, const std::string& stream,
+                 const StepOptions& options) {
+  const std::unique_ptr<ControlClient> client = ControlClient::open(daemon.runtime_dir);
+  v1::GetStepRequest request;
+  request.set_name(stream);
+  request.set_epoch(options.epoch);
+  request.set_step(*options.step);
+  request.set_batch_size(options.batch_size);
+  ECHOLINE_ASSIGN(const v1::GetStepResponse rows, client->step(request));
+  const std::vector<std::uint64_t> samples(rows.sample_ids().begin(), rows.sample_ids().end());
+  nlohmann::ordered_json line = {
+      {"epoch", options.epoch},
+      {"step", *options.step},
+      {"sample_ids", samples},
+      {"uses", std::vector<std::uint32_t>(rows.uses().begin(), rows.uses().end())},
+      {"fresh", std::count(rows.uses().begin(), rows.uses().end(), 0)}};
+  if (options.keys) {
+    ECHOLINE_ASSIGN(const auto keys, client->keys(stream, samples));
+    line["keys"] = keys;
+  }
+  fmt::print("{}\n", line.dump());
+  return Status();
 }
 
 Status print_state(const DaemonOptions& daemon, const std::string& stream) {

@@ -29,36 +29,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
-// Bytes of the sequence that begins so; 0 for none.
-std::size_t sequence_bytes(unsigned char first) {
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first < 0xE0) return 2;
-  if (first >= 0xE0 && first < 0xF0) return 3;
-  return first >= 0xF0 && first < 0xF5 ? 4 : 0;
-}
-
-// The second byte's range keeps out overlong forms, surrogates and what lies beyond U+10FFFF.
-bool second_fits(unsigned char first, unsigned char second) {
-  const unsigned char low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
-  const unsigned char high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
-  return second >= low && second <= high;
-}
-
 }  // namespace
-
-bool is_utf8(std::string_view text) {
-  const auto at = [&text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  for (std::size_t i = 0; i < text.size();) {
-    const std::size_t bytes = sequence_bytes(at(i));
-    if (bytes == 0 || i + bytes > text.size()) return false;
-    if (bytes > 1 && !second_fits(at(i), at(i + 1))) return false;
-    for (std::size_t j = 2; j < bytes; ++j) {
-      if ((at(i + j) & 0xC0) != 0x80) return false;
-    }
-    i += bytes;
-  }
-  return true;
-}
 
 std::string nearest_name(std::string_view written, const std::vector<std::string>& known) {
   std::string best;

@@ -21,7 +21,4 @@ std::string join_names(const std::vector<std::string>& names);
 // "a|b|c" cut at the bars.
 std::vector<std::string> split_names(std::string_view names);
 
-// Protobuf's strings must be UTF-8.
-bool is_utf8(std::string_view text);
-
 }  // namespace echoline::config

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/utf8.h"
 #include "config/names.h"
 #include "config/values.h"
 

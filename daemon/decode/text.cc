@@ -4,8 +4,8 @@
 #include <cstring>
 #include <limits>
 
+#include "base/utf8.h"
 #include "decode/field.h"
-#include "decode/utf8.h"
 #include "echoline/v1/config.pb.h"
 
 namespace echoline::decode {

@@ -64,8 +64,8 @@ void Item::abandon() {
 }
 
 void Item::used() {
-  leave_ahead();
   if (--uses_left == 0) drop_encoded();
+  leave_ahead();  // last: what takes the room must not come before it is there
 }
 
 void Item::replace_by(std::uint64_t substitute) {

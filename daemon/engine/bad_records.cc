@@ -45,6 +45,10 @@ BadRecords::BadRecords(const record::Index& index, Policy policy)
           std::ceil(policy.limit * static_cast<double>(index.record_count())))) {}
 
 Status BadRecords::judge(echo::Item& item, const Status& verdict, std::uint64_t& bad_in_epoch) {
+  // The record is not the one that was indexed: no fault of its own.
+  if (verdict.code() == Code::kFailedPrecondition) {
+    return Status(verdict.code(), describe(item.record, verdict));
+  }
   {
     std::lock_guard lock(mutex_);
     ++counts_[bad_reason(verdict.code())];

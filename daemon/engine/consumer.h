@@ -25,6 +25,7 @@ struct Job {
 struct Consumer {
   std::uint64_t connection = 0;
   Peer peer;
+  std::uint64_t begin_ticks = 0;  // of its process (base/process.h)
   Job job;
   std::uint32_t rank = 0;
   plan::Position start;

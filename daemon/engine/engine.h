@@ -21,6 +21,11 @@ class Stream;
 
 namespace echoline::engine {
 
+struct SampleUse {
+  std::uint64_t sample = 0;
+  std::uint32_t use = 0;
+};
+
 // Any thread may call any of it.
 class Engine : public AttachHandler {
  public:
@@ -37,6 +42,10 @@ class Engine : public AttachHandler {
   virtual Result<std::map<std::string, std::string>> states(const std::string& name) const = 0;
   virtual Result<std::vector<std::string>> keys(
       const std::string& name, const std::vector<std::uint64_t>& samples) const = 0;
+  // What a step trains on: the valid rows of the batch of all ranks (plan/step_rows.h).
+  virtual Result<std::vector<SampleUse>> step(const std::string& name, std::uint32_t epoch,
+                                              std::uint64_t step,
+                                              std::uint32_t batch_size) const = 0;
 
   // Ends every pass: trainers may finish what is published until the deadline, then are told.
   virtual void drain(std::chrono::milliseconds patience) = 0;

@@ -58,7 +58,8 @@ void Pass::run() {
     const bool passing_over = pass_over();
     const bool looking = !passing_over && look_ahead();
     if (!passing_over && (try_dispatch() || looking)) continue;
-    ring_->wait_released(released + 1, monotonic_ns() + (lacks_room_ ? kRoomSleepNs : kSleepNs));
+    const bool waits_for_room = lacks_room_ && !fillings_.empty();  // which workers make
+    ring_->wait_released(released + 1, monotonic_ns() + (waits_for_room ? kRoomSleepNs : kSleepNs));
   }
   // What still waits for bytes must not keep this pass alive.
   for (const auto& filling : fillings_) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -11,8 +12,15 @@
 #include "base/quantity.h"
 #include "config/load.h"
 #include "config/values.h"
+#include "plan/step_rows.h"
 
 namespace echoline::engine {
+namespace {
+
+constexpr std::uint64_t kTellEveryNs = 1'000'000'000;
+
+}  // namespace
+
 Result<std::unique_ptr<Engine>> Engine::create(const v1::Daemon& daemon) {
   return std::unique_ptr<Engine>(std::make_unique<Registry>(daemon));
 }
@@ -42,14 +50,20 @@ Result<Stream*> Registry::find_for(const Peer& peer, const std::string& name) co
   for (const auto& [other, stream] : streams_) {
     const bool may_use = stream->core().access.admits(peer);
     if (other == name && may_use) return stream.get();
-    if (other == name) {
-      log_warning("engine", "stream {}: process {} of user {} may not attach (publish.access)",
-                  name, peer.pid, peer.uid);
-    }
+    if (other == name) tell_refused(peer, name);
     if (may_use) known += (known.empty() ? "" : ", ") + other;
   }
   return Status(Code::kNotFound,
                 fmt::format("no stream '{}'; there are: {}", name, known.empty() ? "none" : known));
+}
+
+// At most once a second: whoever is refused could fill the disk with it.
+void Registry::tell_refused(const Peer& peer, const std::string& name) const {
+  const std::uint64_t now_ns = monotonic_ns();
+  if (now_ns < refused_told_ns_ + kTellEveryNs) return;
+  refused_told_ns_ = now_ns;
+  log_warning("engine", "stream {}: process {} of user {} may not attach (publish.access)", name,
+              peer.pid, peer.uid);
 }
 
 Status Registry::create_stream(const std::string& name, const v1::Stream& stream,
@@ -62,7 +76,7 @@ Status Registry::create_stream(const std::string& name, const v1::Stream& stream
     if (streams_.contains(name) || !opening_.try_emplace(name).second) {
       return Status(Code::kAlreadyExists, fmt::format("stream '{}' exists already", name));
     }
-    expected = roster_.take_left_behind(name);
+    expected = roster_.left_behind(name);
   }
   const auto post_failure = [this, name](const Status& status) {
     agenda_->post([this, name, status] { fail_stream(name, status); });
@@ -193,12 +207,14 @@ void Registry::keep_roster() {
   bool changed = std::exchange(roster_changed_, false);
   for (const auto& [name, stream] : streams_) changed |= stream->trainers_changed();
   if (!changed || draining_) return;
+  std::set<std::string> names;
   std::vector<Trainer> trainers;
   for (const auto& [name, stream] : streams_) {
+    names.insert(name);
     const std::vector<Trainer> here = stream->trainers();
     trainers.insert(trainers.end(), here.begin(), here.end());
   }
-  roster_.keep(std::move(trainers));
+  roster_.keep(names, std::move(trainers));
 }
 
 EngineStats Registry::stats() const {
@@ -236,6 +252,17 @@ Result<std::vector<std::string>> Registry::keys(const std::string& name,
     keys.push_back(index.key(sample));
   }
   return keys;
+}
+
+Result<std::vector<SampleUse>> Registry::step(const std::string& name, std::uint32_t epoch,
+                                              std::uint64_t step, std::uint32_t batch_size) const {
+  std::lock_guard lock(mutex_);
+  ECHOLINE_ASSIGN(const Stream* stream, find(name));
+  ECHOLINE_ASSIGN(const std::vector<plan::RowUse> rows,
+                  plan::rows_of_step(*stream->core().plan, epoch, step, batch_size));
+  std::vector<SampleUse> uses;
+  for (const plan::RowUse& row : rows) uses.push_back({row.record, row.use});
+  return uses;
 }
 
 void Registry::drain(std::chrono::milliseconds patience) {

@@ -29,6 +29,8 @@ class Registry : public Engine {
   Result<std::map<std::string, std::string>> states(const std::string& name) const override;
   Result<std::vector<std::string>> keys(const std::string& name,
                                         const std::vector<std::uint64_t>& samples) const override;
+  Result<std::vector<SampleUse>> step(const std::string& name, std::uint32_t epoch,
+                                      std::uint64_t step, std::uint32_t batch_size) const override;
   void drain(std::chrono::milliseconds patience) override;
 
   void attach(std::uint64_t connection, const shm::AttachRequest& request, const Peer& peer,
@@ -54,6 +56,7 @@ class Registry : public Engine {
   Result<Stream*> find(const std::string& name) const;
   // To a trainer, a stream that it may not use is not there.
   Result<Stream*> find_for(const Peer& peer, const std::string& name) const;
+  void tell_refused(const Peer& peer, const std::string& name) const;
 
   const std::string state_dir_;
   const std::uint64_t reattach_grace_ns_;
@@ -67,6 +70,7 @@ class Registry : public Engine {
   // By name, with the failure of those whose first batch came to one before they were ready.
   std::map<std::string, Status> opening_;
   bool draining_ = false;
+  mutable std::uint64_t refused_told_ns_ = 0;
   Roster roster_;
   bool roster_changed_ = false;  // by a stream that is gone
   std::mutex notify_mutex_;

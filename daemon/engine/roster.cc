@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -15,6 +16,8 @@
 
 namespace echoline::engine {
 namespace {
+
+constexpr std::uintmax_t kFileBytesMax = 1 << 20;  // a few hundred for each trainer
 
 nlohmann::json json_of(const Trainer& trainer) {
   return {{"stream", trainer.stream},
@@ -51,11 +54,18 @@ Status replace_file(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-bool Trainer::is_alive() const { return pid == 0 || process_begin(pid) == begin_ticks; }
+bool Trainer::is_alive() const {
+  return pid == 0 || (pid > 0 && begin_ticks != 0 && process_begin(pid) == begin_ticks);
+}
 
 Roster::Roster(const std::string& folder) {
   if (folder.empty()) return;
   path_ = folder + "/trainers.json";
+  std::error_code missing;
+  if (std::filesystem::file_size(path_, missing) > kFileBytesMax && !missing) {
+    log_warning("engine", "{} is passed over: it is longer than {} bytes", path_, kFileBytesMax);
+    return;
+  }
   const Result<std::string> text = record::read_file(path_);
   if (!text.ok()) {
     if (text.status().code() != Code::kNotFound)
@@ -71,17 +81,24 @@ Roster::Roster(const std::string& folder) {
   }
 }
 
-std::vector<Trainer> Roster::take_left_behind(const std::string& stream) {
-  std::vector<Trainer> taken;
-  std::erase_if(before_, [&](const Trainer& trainer) {
-    if (trainer.stream == stream && trainer.is_alive()) taken.push_back(trainer);
-    return trainer.stream == stream;
-  });
-  return taken;
+std::vector<Trainer> Roster::left_behind(const std::string& stream) const {
+  std::vector<Trainer> living;
+  std::copy_if(
+      before_.begin(), before_.end(), std::back_inserter(living),
+      [&](const Trainer& trainer) { return trainer.stream == stream && trainer.is_alive(); });
+  return living;
 }
 
-void Roster::keep(std::vector<Trainer> trainers) {
+void Roster::keep(const std::set<std::string>& streams, std::vector<Trainer> trainers) {
+  std::erase_if(before_, [&](const Trainer& trainer) { return streams.contains(trainer.stream); });
   now_ = std::move(trainers);
+  write();
+}
+
+Roster::~Roster() {
+  for (auto* trainers : {&before_, &now_}) {
+    std::erase_if(*trainers, [](const Trainer& trainer) { return !trainer.is_alive(); });
+  }
   write();
 }
 
@@ -89,9 +106,7 @@ void Roster::write() {
   if (path_.empty()) return;
   nlohmann::json list = nlohmann::json::array();
   for (const auto* trainers : {&before_, &now_}) {
-    for (const Trainer& trainer : *trainers) {
-      if (trainer.is_alive()) list.push_back(json_of(trainer));
-    }
+    for (const Trainer& trainer : *trainers) list.push_back(json_of(trainer));
   }
   if (list.empty()) {
     ::unlink(path_.c_str());

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,18 +27,18 @@ struct Trainer {
 // One thread at a time.
 class Roster {
  public:
-  // Reads what the daemon before left in this folder; a file that cannot be read is said in the log
-  // and names nobody. No folder: nothing is kept.
+  // Reads what the daemon before left in this folder; a file that cannot be read, or is longer than
+  // any daemon's, is said in the log and names nobody. No folder: nothing is kept.
   explicit Roster(const std::string& folder);
   // Those that went with the daemon's end are not left in the file.
-  ~Roster() { write(); }
+  ~Roster();
 
-  // Those of the daemon before that still live; they are the stream's to expect from now on.
-  std::vector<Trainer> take_left_behind(const std::string& stream);
+  // Those of the daemon before that still live.
+  std::vector<Trainer> left_behind(const std::string& stream) const;
 
-  // All that the streams say are attached or expected back now; those nobody took stay in the file.
-  // A file that cannot be written is said once.
-  void keep(std::vector<Trainer> trainers);
+  // All that these streams say are attached or expected back now; those of the daemon before stay
+  // in the file as long as their stream is not there. A file that cannot be written is said once.
+  void keep(const std::set<std::string>& streams, std::vector<Trainer> trainers);
 
  private:
   void write();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/process.h"
 #include "config/pipeline.h"
 #include "config/values.h"
 
@@ -106,6 +107,7 @@ Result<Attachment> Stream::find_and_join(std::uint64_t connection,
   Consumer consumer;
   consumer.connection = connection;
   consumer.peer = peer;
+  consumer.begin_ticks = process_begin(peer.pid);
   consumer.rank = request.rank;
   consumer.job = {
       .name = std::string(shm::text(request.job)),

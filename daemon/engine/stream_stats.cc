@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/process.h"
 #include "config/pipeline.h"
 #include "engine/fingerprint.h"
 #include "engine/open_cache.h"
@@ -110,7 +109,7 @@ std::vector<Trainer> Stream::trainers() const {
                         .job = consumer.job,
                         .rank = consumer.rank,
                         .pid = consumer.peer.pid,
-                        .begin_ticks = process_begin(consumer.peer.pid)});
+                        .begin_ticks = consumer.begin_ticks});
   }
   return trainers;
 }

@@ -64,7 +64,7 @@ std::optional<ShardTable> table_of(const Reading& reading, const source::ObjectI
                 index.status().message());
     return std::nullopt;
   }
-  if (index->shards.size() != 1 || index->shards[0].object.bytes != shard.bytes) {
+  if (!is_index_of(*index, shard)) {
     log_warning("record", "{} was made for another version of the shard; reading the shard instead",
                 reading.file.url);
     return std::nullopt;
@@ -122,9 +122,9 @@ Result<std::uint64_t> publish_index(const DataSet& data_set, source::Source& sou
   }
   std::uint64_t written = 0;
   for (const Shard& shard : data_set.index().shards()) {
-    ECHOLINE_TRY(source.put(index_address(shard.object),
-                            encode_shard_index(shard.object.url, shard.object.bytes,
-                                               set->table_of(written), shard.unpacked_bytes)));
+    ECHOLINE_TRY(
+        source.put(index_address(shard.object),
+                   encode_shard_index(shard.object, set->table_of(written), shard.unpacked_bytes)));
     ++written;
   }
   return written;

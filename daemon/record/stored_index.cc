@@ -16,6 +16,8 @@
 namespace echoline::record {
 namespace {
 
+constexpr const char* kVersionMark = "\n";  // in no address
+
 static_assert(std::endian::native == std::endian::little);
 
 constexpr std::array<char, 8> kMagic = {'E', 'C', 'H', 'O', 'I', 'D', 'X', '\n'};
@@ -197,14 +199,22 @@ Result<StoredIndex> read_index_file(const std::string& path) {
   return index;
 }
 
-std::string encode_shard_index(std::string_view shard_url, std::uint64_t shard_bytes,
-                               const RecordTable& records, std::uint64_t unpacked_bytes) {
-  Shard shard;
-  shard.unpacked_bytes = unpacked_bytes;
-  shard.object.url = base_name(shard_url);
-  shard.object.bytes = shard_bytes;
-  shard.record_count = records.size();
-  return encode_index({{shard}, records});
+std::string encode_shard_index(const source::ObjectInfo& shard, const RecordTable& records,
+                               std::uint64_t unpacked_bytes) {
+  Shard kept;
+  kept.unpacked_bytes = unpacked_bytes;
+  kept.object.url = base_name(shard.url);
+  kept.object.bytes = shard.bytes;
+  if (!shard.version.empty()) kept.object.version = shard.url + kVersionMark + shard.version;
+  kept.record_count = records.size();
+  return encode_index({{kept}, records});
+}
+
+bool is_index_of(const StoredIndex& index, const source::ObjectInfo& shard) {
+  if (index.shards.size() != 1 || index.shards[0].object.bytes != shard.bytes) return false;
+  const std::string& kept = index.shards[0].object.version;
+  const std::string here = shard.url + kVersionMark;
+  return shard.version.empty() || !kept.starts_with(here) || kept == here + shard.version;
 }
 
 }  // namespace echoline::record

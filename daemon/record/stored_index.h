@@ -35,9 +35,13 @@ Result<StoredIndex> decode_index(std::span<const std::byte> bytes);
 Status write_index_file(const std::string& path, const StoredIndex& index);
 Result<StoredIndex> read_index_file(const std::string& path);
 
-// The index file of one shard, to lie beside it. The shard's size in bytes is how a reader notices
-// that index and shard don't belong together.
-std::string encode_shard_index(std::string_view shard_url, std::uint64_t shard_bytes,
-                               const RecordTable& records, std::uint64_t unpacked_bytes = 0);
+// The index file of one shard, to lie beside it. Of a shard with a version it holds address and
+// version, so that a reader who finds it beside that very shard notices that the shard is another
+// one now; elsewhere (index and shard were copied) and without a version the size has to do.
+std::string encode_shard_index(const source::ObjectInfo& shard, const RecordTable& records,
+                               std::uint64_t unpacked_bytes = 0);
+
+// Whether an index that encode_shard_index made, read back, is this shard's.
+bool is_index_of(const StoredIndex& index, const source::ObjectInfo& shard);
 
 }  // namespace echoline::record

@@ -13,6 +13,7 @@
 #include "record/tar_header.h"
 #include "record/tar_member.h"
 #include "record/tar_scan.h"
+#include "source/source.h"
 
 namespace echoline::record {
 namespace {
@@ -61,10 +62,11 @@ Status cut_tar_record(std::string_view key, std::span<const std::byte> bytes, Fi
     }
     if (const auto name = sample_name(member)) {
       if (!name->has_key(key)) {
-        return Status(Code::kDataLoss,
-                      fmt::format("the shard has record '{}' where the index has '{}': "
-                                  "the index is another shard's",
-                                  name->key(), key));
+        return Status(Code::kFailedPrecondition,
+                      fmt::format("the shard has record '{}' where the index has '{}', so the "
+                                  "index is another shard's: remove index files that were not "
+                                  "made for it; {}",
+                                  name->key(), key, source::kIndexAnew));
       }
       std::string_view field = name->extension;
       if (!is_lower(field)) field = keep(fields, lower_ascii(field));

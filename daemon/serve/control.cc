@@ -18,7 +18,7 @@
 namespace echoline::serve {
 namespace {
 
-constexpr mode_t kSocketMode = 0660;
+constexpr mode_t kSocketMode = 0600;  // operators are the daemon's user and root
 constexpr auto kShutdownPatience = std::chrono::seconds(1);
 constexpr int kMessageBytesMax = 16 << 20;
 

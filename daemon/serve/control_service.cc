@@ -99,4 +99,17 @@ grpc::Status ControlService::GetKeys(grpc::ServerContext* /*context*/,
   return grpc::Status::OK;
 }
 
+grpc::Status ControlService::GetStep(grpc::ServerContext* /*context*/,
+                                     const v1::GetStepRequest* request,
+                                     v1::GetStepResponse* response) {
+  const auto rows =
+      engine_.step(request->name(), request->epoch(), request->step(), request->batch_size());
+  if (!rows.ok()) return to_grpc(rows.status());
+  for (const engine::SampleUse& row : *rows) {
+    response->add_sample_ids(row.sample);
+    response->add_uses(row.use);
+  }
+  return grpc::Status::OK;
+}
+
 }  // namespace echoline::serve

@@ -22,6 +22,8 @@ class ControlService final : public v1::Control::Service {
                         v1::GetStateResponse* response) override;
   grpc::Status GetKeys(grpc::ServerContext* context, const v1::GetKeysRequest* request,
                        v1::GetKeysResponse* response) override;
+  grpc::Status GetStep(grpc::ServerContext* context, const v1::GetStepRequest* request,
+                       v1::GetStepResponse* response) override;
 
  private:
   engine::Engine& engine_;

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/utf8.h"
+
 namespace echoline::serve {
 namespace {
 
@@ -48,6 +50,7 @@ Status check_name(const char (&name)[shm::kNameBytes], std::string_view what) {
   const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
   if (std::any_of(text.begin(), text.end(), control))
     return invalid(fmt::format("the {} name has control characters", what));
+  if (!is_utf8(text)) return invalid(fmt::format("the {} name is not UTF-8", what));
   return {};
 }
 

@@ -46,6 +46,9 @@ class Exchange {
   // Bytes had so far that a next attempt won't read again: progress, for the time-out.
   virtual std::uint64_t progress() const = 0;
 
+  // Whether a second request for it may be under way beside a late first one.
+  virtual bool may_be_hedged() const { return true; }
+
   // Names what was wanted, for messages: "s3://bucket/key".
   virtual std::string what() const = 0;
 };

@@ -25,6 +25,7 @@ class PutExchange : public Exchange {
     return store_.refuse(response, body, Access::kWrite);
   }
   std::uint64_t progress() const override { return 0; }
+  bool may_be_hedged() const override { return false; }  // the first is still on its way out
   std::string what() const override { return "writing " + address_.url(); }
 
  private:

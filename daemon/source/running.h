@@ -54,7 +54,7 @@ class Running {
   bool has_answer(Place place) { return answered_ != nullptr && answered_ == &*attempt(place); }
   // How long its attempt has waited for an answer; 0 if it has one, or was asked for again.
   std::uint64_t silent_ns(std::uint64_t now_ns) const {
-    if (!attempts_[0] || hedged_ || answered_ != nullptr) return 0;
+    if (!attempts_[0] || hedged_ || answered_ != nullptr || !exchange_->may_be_hedged()) return 0;
     return now_ns - std::min(now_ns, attempts_[0]->begin_ns());
   }
 

@@ -92,6 +92,24 @@ TEST_F(DaemonCommands, list_and_show_tell_the_streams) {
   EXPECT_EQ(unknown.err, "echoline: no stream 'tain'; there are: train\n");
 }
 
+TEST_F(DaemonCommands, show_step_tells_what_read_will_see) {
+  const std::vector<Json> lines = read({"--job", "steps", "--ids", "--keys", "--epochs", "2"});
+  ASSERT_EQ(lines.size(), 30U);
+  for (const std::size_t place : {0U, 7U, 14U, 15U, 29U}) {
+    const Json& seen = lines[place];
+    const Json told =
+        Json::parse(daemon_command({"show", "train", "--keys", "--step", seen["step"].dump(),
+                                    "--epoch", seen["epoch"].dump()})
+                        .out);
+    for (const char* key : {"epoch", "step", "sample_ids", "uses", "fresh", "keys"}) {
+      EXPECT_EQ(told[key], seen[key]) << key << " of step " << seen["step"];
+    }
+  }
+  EXPECT_EQ(daemon_command({"show", "train", "--step", "15"}).err,
+            "echoline: step 15: with batches of 8 an epoch has 15, counted from 0\n");
+  EXPECT_EQ(daemon_command({"show", "train", "--epoch", "1"}).status, 2);
+}
+
 TEST_F(DaemonCommands, read_sees_each_record_as_often_as_the_factor_says) {
   const std::vector<Json> lines = read({"--job", "ids", "--ids", "--json"});
   ASSERT_EQ(lines.size(), 16U);

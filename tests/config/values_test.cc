@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/utf8.h"
 #include "config/names.h"
 
 namespace echoline::config {

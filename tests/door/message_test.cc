@@ -66,6 +66,7 @@ TEST(DoorMessage, WhatCannotBeIsRefusedByName) {
                  "job's name is not zero");
   expect_invalid(refusal([](auto& r) { r.stream[0] = 0; }), "stream's name is empty");
   expect_invalid(refusal([](auto& r) { r.job[0] = '\n'; }), "control characters");
+  expect_invalid(refusal([](auto& r) { r.job[0] = '\xff'; }), "job's name is not UTF-8");
   expect_invalid(refusal([](auto& r) { r.world_size = 0; }), "world size 0");
   expect_invalid(refusal([](auto& r) { r.rank = 1; }), "rank 1 of world size 1");
   expect_invalid(refusal([](auto& r) { r.join = 5; }), "join 5");

@@ -103,33 +103,50 @@ TEST_F(RosterTest, TheNextDaemonKnowsWhoWasThereAndLives) {
   other.stream = "other";
   Trainer before = trainer("ended");
   before.begin_ticks += 1;  // its number is another process's now
-  Roster(folder_).keep({here, before, other});
+  Roster(folder_).keep({}, {here, before, other});
   Roster roster(folder_);
-  EXPECT_EQ(roster.take_left_behind("train"), std::vector{here});
-  EXPECT_TRUE(roster.take_left_behind("train").empty());
-  roster.keep({});
-  EXPECT_EQ(Roster(folder_).take_left_behind("other"), std::vector{other})
-      << "what no stream has taken yet is kept";
+  EXPECT_EQ(roster.left_behind("train"), std::vector{here});
+  roster.keep({"train"}, {});
+  EXPECT_EQ(Roster(folder_).left_behind("other"), std::vector{other})
+      << "of a stream that is not there yet";
+  EXPECT_TRUE(Roster(folder_).left_behind("train").empty());
 }
 
 TEST_F(RosterTest, NobodyLeavesNoFile) {
   {
     Roster roster(folder_);
-    roster.keep({trainer("a")});
+    roster.keep({"train"}, {trainer("a")});
     EXPECT_TRUE(has_file());
-    roster.keep({});
+    roster.keep({"train"}, {});
     EXPECT_FALSE(has_file());
     Trainer dead = trainer("a");
     dead.begin_ticks += 1;
-    roster.keep({dead});
+    roster.keep({"train"}, {dead});
   }
   EXPECT_FALSE(has_file());
+}
+
+TEST_F(RosterTest, ADaemonThatEndsBeforeItsStreamsAreThereLeavesTheFileAsItWas) {
+  const Trainer here = trainer("a");
+  Roster(folder_).keep({"train"}, {here});
+  { const Roster failed_start(folder_); }
+  EXPECT_EQ(Roster(folder_).left_behind("train"), std::vector{here});
+}
+
+TEST_F(RosterTest, AProcessThatCannotBeKnownAgainIsNotAwaited) {
+  Trainer unknown = trainer("a");
+  unknown.begin_ticks = 0;
+  EXPECT_FALSE(unknown.is_alive());
+  unknown.pid = 4'000'000;
+  EXPECT_FALSE(unknown.is_alive());
+  unknown.pid = -7;
+  EXPECT_FALSE(unknown.is_alive());
 }
 
 TEST_F(RosterTest, AFileThatCannotBeReadNamesNobody) {
   for (const char* text : {"", "{", "[1]", R"([{"stream": "train"}])", R"({"a": {"b": 1}})"}) {
     std::ofstream(folder_ + "/trainers.json") << text;
-    EXPECT_TRUE(Roster(folder_).take_left_behind("train").empty()) << text;
+    EXPECT_TRUE(Roster(folder_).left_behind("train").empty()) << text;
   }
 }
 

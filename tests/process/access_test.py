@@ -60,7 +60,7 @@ class AccessTest(unittest.TestCase):
         self.check_refused(self.read("team", ALICE), "team", "alice, anyone")
         self.check_refused(self.read("alice", BOB, groups=[TEAM]), "alice", "anyone, team")
         self.check_refused(self.read("nothing", BOB), "nothing", "anyone")
-        self.assertIn(f"of user {BOB} may not attach (publish.access)", self.daemon.log())
+        self.assertIn(f"of user {ALICE} may not attach (publish.access)", self.daemon.log())
 
     def test_an_unknown_name_is_refused_at_start(self):
         self.daemon.stop()

@@ -159,7 +159,7 @@ TEST_F(Control, answers_the_standard_health_check) {
 TEST_F(Control, has_a_socket_for_user_and_group_that_goes_with_it) {
   struct stat found {};
   ASSERT_EQ(::stat(path_.c_str(), &found), 0);
-  EXPECT_EQ(found.st_mode & 07777, 0660U);
+  EXPECT_EQ(found.st_mode & 07777, 0600U);
   server_.reset();
   EXPECT_NE(::stat(path_.c_str(), &found), 0);
 }

@@ -72,6 +72,14 @@ Result<std::vector<std::string>> MemoryEngine::keys(
   return keys;
 }
 
+Result<std::vector<engine::SampleUse>> MemoryEngine::step(const std::string& name,
+                                                          std::uint32_t epoch, std::uint64_t step,
+                                                          std::uint32_t batch_size) const {
+  const std::lock_guard lock(mutex_);
+  if (!streams_.contains(name)) return no_stream(name);
+  return std::vector<engine::SampleUse>{{step, epoch}, {batch_size, 0}};
+}
+
 void MemoryEngine::drain(std::chrono::milliseconds /*patience*/) {}
 
 engine::StreamStats MemoryEngine::full_stats(const std::string& name) {

@@ -31,6 +31,9 @@ class MemoryEngine final : public engine::Engine {
   Result<std::map<std::string, std::string>> states(const std::string& name) const override;
   Result<std::vector<std::string>> keys(const std::string& name,
                                         const std::vector<std::uint64_t>& samples) const override;
+  Result<std::vector<engine::SampleUse>> step(const std::string& name, std::uint32_t epoch,
+                                              std::uint64_t step,
+                                              std::uint32_t batch_size) const override;
   void drain(std::chrono::milliseconds patience) override;
 
   // Counters of a stream with a value in every place, for tests of what is shown.

@@ -118,8 +118,9 @@ TEST_P(BucketTest, a_changed_object_is_a_failed_precondition_that_names_it) {
   std::string bytes(5, 0);
   const Status status = read_into(*source, info, 0, bytes);
   EXPECT_EQ(status.code(), Code::kFailedPrecondition);
-  EXPECT_THAT(status.message(), AllOf(HasSubstr(bucket_->root() + "changing"), HasSubstr("412"),
-                                      HasSubstr("restart the daemon, or delete and create the stream")));
+  EXPECT_THAT(status.message(),
+              AllOf(HasSubstr(bucket_->root() + "changing"), HasSubstr("412"),
+                    HasSubstr("restart the daemon, or delete and create the stream")));
   EXPECT_EQ(source->counters().requests_retried, 0U);
 }
 

@@ -3,11 +3,16 @@
 
 #include <cstddef>
 #include <span>
+#include <string_view>
 
-namespace echoline::decode {
+namespace echoline {
 
 // Bytes before the first that is not part of a well-formed sequence (RFC 3629: no overlong forms,
 // no surrogates, nothing above U+10FFFF); the size if all are.
 std::size_t valid_utf8_bytes(std::span<const std::byte> text);
 
-}  // namespace echoline::decode
+inline bool is_utf8(std::string_view text) {
+  return valid_utf8_bytes(std::as_bytes(std::span(text))) == text.size();
+}
+
+}  // namespace echoline

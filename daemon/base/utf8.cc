@@ -1,9 +1,9 @@
-#include "decode/utf8.h"
+#include "base/utf8.h"
 
 #include <cstdint>
 #include <cstring>
 
-namespace echoline::decode {
+namespace echoline {
 namespace {
 
 constexpr std::uint64_t kHighBits = 0x8080808080808080;
@@ -58,4 +58,4 @@ std::size_t valid_utf8_bytes(std::span<const std::byte> text) {
   return done;
 }
 
-}  // namespace echoline::decode
+}  // namespace echoline
