@@ -26,13 +26,15 @@ Status check(const CheckOptions& options);
 struct IndexOptions {
   std::string target;  // a configuration file or an address
   std::vector<std::string> overrides;
-  std::string format = "auto";  // of an address
+  std::string format;  // of an address, as the next two
   std::string endpoint;
   std::string region;
   std::string state_dir;
   bool publish = false;
   bool json = false;
 };
+// What is wrong with the call: an option that the target has no use for. Empty if nothing is.
+std::string index_misuse(const IndexOptions& options);
 Status build_index(const IndexOptions& options);
 
 // Where the daemon is: its runtime folder, or "" for ECHOLINE_RUNTIME_DIR and then the default.

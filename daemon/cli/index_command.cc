@@ -4,10 +4,12 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/quantity.h"
+#include "base/scheme.h"
 #include "cli/commands.h"
 #include "cli/progress_bar.h"
 #include "config/load.h"
@@ -42,12 +44,37 @@ Result<Job> job_of_config(const IndexOptions& options) {
   return job;
 }
 
+std::string misuse_of_config(const IndexOptions& options) {
+  for (const auto& [flag, key, value] : {std::tuple{"--format", "format", &options.format},
+                                         {"--endpoint", "endpoint", &options.endpoint},
+                                         {"--region", "region", &options.region}})
+    if (!value->empty())
+      return fmt::format(
+          "{} is for an address; in {} it is read.{}, as --set streams.NAME.pipeline.read.{}={}",
+          flag, options.target, key, key, *value);
+  return {};
+}
+
+std::string misuse_of_address(const IndexOptions& options) {
+  if (!options.overrides.empty())
+    return fmt::format(
+        "--set {} is for a configuration, and {} is an address; write the stream into a FILE.yaml "
+        "and index that",
+        options.overrides.front(), options.target);
+  const auto scheme = scheme_of(options.target);
+  if (!options.endpoint.empty() && scheme != Scheme::kS3 && scheme != Scheme::kGcs)
+    return fmt::format("--endpoint is for s3:// and gs://, not for {}", options.target);
+  if (!options.region.empty() && scheme != Scheme::kS3)
+    return fmt::format("--region is for s3://, not for {}", options.target);
+  return {};
+}
+
 // An address goes through the configuration's own checks, as a stream of one.
 Result<Job> job_of_address(const IndexOptions& options) {
   v1::Stream stream;
   v1::Read& read = *stream.add_pipeline()->mutable_read();
   read.add_url(options.target);
-  read.set_format(options.format);
+  if (!options.format.empty()) read.set_format(options.format);
   if (!options.endpoint.empty()) read.set_endpoint(options.endpoint);
   if (!options.region.empty()) read.set_region(options.region);
   auto& field = (*stream.add_pipeline()->mutable_decode()->mutable_fields())["data"];
@@ -129,6 +156,10 @@ void print_indexed(const std::string& name, const Indexed& indexed, bool json) {
 
 }  // namespace
 
+std::string index_misuse(const IndexOptions& options) {
+  return is_config(options.target) ? misuse_of_config(options) : misuse_of_address(options);
+}
+
 Status build_index(const IndexOptions& options) {
   ECHOLINE_ASSIGN(Job job,
                   is_config(options.target) ? job_of_config(options) : job_of_address(options));
@@ -136,6 +167,8 @@ Status build_index(const IndexOptions& options) {
   if (!options.state_dir.empty()) job.state_dir = options.state_dir;
   for (const auto& [name, read] : job.reads) {
     Result<Indexed> indexed = index_one(name, read, job.state_dir, options.publish);
+    // An address is the call's only one, named where it matters, and may hold a password.
+    if (!indexed.ok() && !is_config(options.target)) return indexed.status();
     if (!indexed.ok()) return indexed.status().with_context(name);
     print_indexed(name, *indexed, options.json);
   }

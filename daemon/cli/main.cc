@@ -65,6 +65,10 @@ void add_file_commands(CLI::App& app, Invocation& call) {
 
   CLI::App& index = add_command(app, call, "index", "Build the index of a data set",
                                 [&call] { return build_index(call.index); });
+  index.parse_complete_callback([&call] {
+    const std::string misuse = index_misuse(call.index);
+    if (!misuse.empty()) throw CLI::ValidationError(misuse);
+  });
   index.add_option("FILE|URL", call.index.target, "Configuration (.yaml, .yml) or address")
       ->required();
   index.add_flag("--publish", call.index.publish, "Write index files beside the data too");

@@ -44,9 +44,11 @@ Status check_urls(const v1::Read& read, const Places& places) {
   return Status();
 }
 
+// A scheme before it, as in memcached://host:port, is none of a host's name.
 bool is_host_and_port(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || colon == 0) return false;
+  if (text.find('/') != std::string_view::npos) return false;
   std::uint16_t port = 0;
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, port);
@@ -185,6 +187,12 @@ Status check_cache(const v1::Stream& stream, const Places& places) {
     return places.error(*cache, cache->has_disk() ? "disk" : "fleet",
                         "keeps encoded records; put this cache directly after 'read', or keep "
                         "decoded samples in 'memory' alone");
+  }
+  if (cache->has_disk() && !cache->disk().path().starts_with('/')) {
+    return places.error(cache->disk(), "path",
+                        fmt::format("'{}' would depend on the folder that the daemon was started "
+                                    "in; write it from the root, as /nvme/echoline",
+                                    cache->disk().path()));
   }
   for (const std::string& server : cache->fleet()) {
     if (!is_host_and_port(server)) {

@@ -1,6 +1,7 @@
 // Numbers written as decimal text: labels, weights, coordinates of one value.
 #include <fmt/format.h>
 
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -13,6 +14,8 @@ namespace echoline::decode {
 namespace {
 
 constexpr std::string_view kBlank = " \t\r\n";
+constexpr std::string_view kNameHint =
+    "; for labels that are names in a list of files, name a file of classes in read.classes";
 
 // Without the blanks around: files of one number usually end with a line feed.
 std::string_view trimmed(std::string_view text) {
@@ -42,7 +45,7 @@ class NumberField final : public Field {
     const auto [stop, error] = std::from_chars(text.data(), end, value);
     if (error == std::errc::result_out_of_range) return refused(bytes, "beyond the range of");
     if (error != std::errc() || stop != end || !finite(value))
-      return refused(bytes, "no number of type");
+      return refused(bytes, "no number of type", is_name(text) ? kNameHint : "");
     out.dtype = dtype_;
     out.shape = {};
     out.bytes.resize(sizeof value);
@@ -56,9 +59,14 @@ class NumberField final : public Field {
     return true;
   }
 
-  Status refused(std::span<const std::byte> bytes, std::string_view reason) const {
+  static bool is_name(std::string_view text) {
+    return std::is_integral_v<T> && std::isalpha(static_cast<unsigned char>(text.front())) != 0;
+  }
+
+  Status refused(std::span<const std::byte> bytes, std::string_view reason,
+                 std::string_view hint = "") const {
     return {Code::kInvalidArgument,
-            fmt::format("{} is {} {}", quoted(bytes), reason, shm::dtype_name(dtype_))};
+            fmt::format("{} is {} {}{}", quoted(bytes), reason, shm::dtype_name(dtype_), hint)};
   }
 
   const shm::DType dtype_;

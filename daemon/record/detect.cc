@@ -30,6 +30,12 @@ std::string hex(std::string_view bytes) {
   return text;
 }
 
+bool is_list_name(std::string_view url) {
+  constexpr std::string_view kEndings[] = {".csv", ".jsonl", ".ndjson", ".txt"};
+  return std::any_of(std::begin(kEndings), std::end(kEndings),
+                     [url](std::string_view ending) { return url.ends_with(ending); });
+}
+
 // Holds the largest block that zstd and gzip unpack at a time.
 constexpr std::uint64_t kPackedHeadBytes = 256 << 10;
 
@@ -73,6 +79,12 @@ Result<std::string> detect_format(const v1::Read& read, const std::vector<Listed
     Result<std::string> packed = detect_packed(start);
     if (!packed.ok()) return std::move(packed).status().with_context(first.url);
     return packed;
+  }
+  if (is_list_name(first.url)) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("cannot tell the format of {}: of a list of files, set read.format "
+                              "to files, of tokens, set read.tokens",
+                              first.url));
   }
   const std::string_view start = as_text(head).substr(0, 8);
   return Status(

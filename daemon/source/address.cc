@@ -59,7 +59,8 @@ Result<Address> parse_http(const std::string& url, std::string_view rest) {
   const std::size_t slash = std::min(rest.find_first_of("/?#"), rest.size());
   const std::string_view host = rest.substr(0, slash);
   if (host.find('@') != std::string_view::npos)
-    return bad_address("https://...@...", "a user or a password can't be part of an address");
+    return bad_address(url.substr(0, url.size() - rest.size()) + "...@...",
+                       "a user or a password can't be part of an address");
   if (mark != std::string_view::npos)
     return bad_address(url.substr(0, url.size() - rest.size() + mark),
                        "a query or a fragment can't be part of an address; a ? in a name is "

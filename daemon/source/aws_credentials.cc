@@ -17,6 +17,9 @@ constexpr std::string_view kSetWhat =
     "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile in ~/.aws/credentials, or "
     "`credentials: anonymous` for a public bucket";
 
+constexpr std::string_view kVariables =
+    "the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN)";
+
 Status missing(std::string text) { return Status(Code::kPermissionDenied, std::move(text)); }
 
 AwsFiles files_of(const CredentialOptions& options) {
@@ -32,6 +35,11 @@ std::string profile_of(const CredentialOptions& options) {
   return name.empty() ? "default" : name;
 }
 
+// By the `read` itself, so that nothing else will do.
+bool is_asked_for(const CredentialOptions& options) {
+  return !options.profile.empty() || !options.file.empty();
+}
+
 Found environment(const CredentialOptions&) {
   Credentials credentials{from_environment("AWS_ACCESS_KEY_ID"),
                           from_environment("AWS_SECRET_ACCESS_KEY"),
@@ -41,7 +49,7 @@ Found environment(const CredentialOptions&) {
     return missing(fmt::format(
         "{} is not set; {}",
         credentials.access_key.empty() ? "AWS_ACCESS_KEY_ID" : "AWS_SECRET_ACCESS_KEY", kSetWhat));
-  return std::make_shared<CredentialSource>(std::move(credentials));
+  return std::make_shared<CredentialSource>(std::move(credentials), std::string(kVariables));
 }
 
 std::string sts_endpoint(const CredentialOptions& options) {
@@ -88,15 +96,30 @@ Found from_settings(const CredentialOptions& options, Settings settings, const A
   return Found(nullptr);
 }
 
+// A file of settings in a message; shells alone put the home folder in the place of a ~.
+std::string described(const std::string& path) {
+  if (file_exists(path)) return path;
+  return fmt::format("{} (no such file{})", path,
+                     path.starts_with('~') ? "; write the home folder out for ~" : "");
+}
+
 Found profile(const CredentialOptions& options) {
   const AwsFiles files = files_of(options);
   const std::string name = profile_of(options);
+  if (!options.file.empty() && !file_exists(options.file))
+    return missing(fmt::format("credentials_file {}", described(options.file)));
   ECHOLINE_ASSIGN(Settings settings, read_profile(files, name));
-  const bool is_named = name != "default" || !options.file.empty();
+  const bool is_named = name != "default" || is_asked_for(options);
   if (settings.empty() && is_named)
+    return missing(fmt::format("there is no profile {} in {} or {}", name,
+                               described(files.credentials), described(files.config)));
+  ECHOLINE_ASSIGN(auto found, from_settings(options, std::move(settings), files, name));
+  if (!found && is_asked_for(options))
     return missing(
-        fmt::format("there is no profile {} in {} or {}", name, files.credentials, files.config));
-  return from_settings(options, std::move(settings), files, name);
+        fmt::format("profile {} holds no credentials; put aws_access_key_id and "
+                    "aws_secret_access_key below [{}] in {}",
+                    name, name, described(files.credentials)));
+  return found;
 }
 
 Found web_identity(const CredentialOptions& options) {
@@ -166,7 +189,7 @@ Found aws_credentials(const CredentialOptions& options) {
   if (options.from == "anonymous") return std::make_shared<CredentialSource>(Credentials());
   const bool is_auto = options.from == "auto";
   // Who names a profile means it, whatever the environment holds.
-  const bool wants_profile = is_auto && (!options.profile.empty() || !options.file.empty());
+  const bool wants_profile = is_auto && is_asked_for(options);
   for (const Way& way : kWays) {
     if (wants_profile ? way.name != "file" : !is_auto && way.name != options.from) continue;
     ECHOLINE_ASSIGN(auto found, way.find(options));
@@ -177,9 +200,9 @@ Found aws_credentials(const CredentialOptions& options) {
                                        options.from, kSetWhat));
 }
 
-std::string aws_profile_region(const CredentialOptions& options) {
+std::string aws_profile_setting(const CredentialOptions& options, const std::string& name) {
   auto settings = read_profile(files_of(options), profile_of(options));
-  return settings.ok() ? (*settings)["region"] : std::string();
+  return settings.ok() ? (*settings)[name] : std::string();
 }
 
 }  // namespace echoline::source

@@ -13,7 +13,7 @@ namespace echoline::source {
 // kPermissionDenied says what to set. Nothing is asked of the network yet.
 Result<std::shared_ptr<CredentialSource>> aws_credentials(const CredentialOptions& options);
 
-// The region that the profile is set to; empty if it isn't.
-std::string aws_profile_region(const CredentialOptions& options);
+// What the profile says of a setting, as "region"; empty if it doesn't.
+std::string aws_profile_setting(const CredentialOptions& options, const std::string& name);
 
 }  // namespace echoline::source

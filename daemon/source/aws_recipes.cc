@@ -18,6 +18,8 @@ class ProfileRecipe : public CredentialRecipe {
 
   Result<CredentialStep> start(std::time_t) override {
     ECHOLINE_ASSIGN(Settings settings, read_profile(files_, name_));
+    ECHOLINE_ASSIGN(const Settings own, read_profile({files_.credentials, ""}, name_));
+    file_ = own.contains("aws_access_key_id") ? files_.credentials : files_.config;
     Credentials credentials{settings["aws_access_key_id"], settings["aws_secret_access_key"],
                             settings["aws_session_token"], 0};
     if (credentials.access_key.empty() || credentials.secret_key.empty())
@@ -31,13 +33,12 @@ class ProfileRecipe : public CredentialRecipe {
   Status refuse(int status, std::string_view) const override {
     return credential_refusal(status, "");
   }
-  std::string what() const override {
-    return fmt::format("profile {} in {}", name_, files_.credentials);
-  }
+  std::string what() const override { return fmt::format("profile {} in {}", name_, file_); }
 
  private:
   const AwsFiles files_;
   const std::string name_;
+  std::string file_ = files_.credentials;  // the one of the two that the key is in
 };
 
 class WebIdentityRecipe : public CredentialRecipe {

@@ -54,8 +54,8 @@ CredentialSource::CredentialSource(std::unique_ptr<CredentialRecipe> recipe,
       transfers_(std::make_unique<HttpTransfers>(HttpOptions{
           .connections_max = 1, .stall_ns = recipe_->patience_ns(), .ca_file = ca_file})) {}
 
-CredentialSource::CredentialSource(Credentials fixed)
-    : current_(std::move(fixed)), fetched_count_(1) {}
+CredentialSource::CredentialSource(Credentials fixed, std::string origin)
+    : fixed_origin_(std::move(origin)), current_(std::move(fixed)), fetched_count_(1) {}
 
 CredentialSource::~CredentialSource() = default;
 
@@ -159,6 +159,11 @@ bool CredentialSource::reject() {
 bool CredentialSource::is_anonymous() const {
   const std::lock_guard lock(mutex_);
   return !recipe_ && current_.anonymous();
+}
+
+std::string CredentialSource::origin() const {
+  const std::lock_guard lock(mutex_);
+  return recipe_ ? recipe_->what() : fixed_origin_;
 }
 
 std::string CredentialSource::scrubbed(std::string text) const {

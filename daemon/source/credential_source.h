@@ -48,8 +48,8 @@ class CredentialSource {
  public:
   // The authority file is for https; empty is the system's.
   CredentialSource(std::unique_ptr<CredentialRecipe> recipe, const std::string& ca_file);
-  // Credentials that are never renewed.
-  explicit CredentialSource(Credentials fixed);
+  // Credentials that are never renewed, and where they are from.
+  explicit CredentialSource(Credentials fixed, std::string origin = {});
   ~CredentialSource();
 
   // Ok if current() can be used; a retry is worth a moment's wait while they are being fetched, or
@@ -62,6 +62,9 @@ class CredentialSource {
   bool reject();
 
   bool is_anonymous() const;
+
+  // "profile photos in /home/me/.aws/credentials", for messages.
+  std::string origin() const;
 
   // Text without any of their secrets, those just replaced included.
   std::string scrubbed(std::string text) const;
@@ -84,6 +87,7 @@ class CredentialSource {
 
   mutable std::mutex mutex_;  // guards everything below
   const std::unique_ptr<CredentialRecipe> recipe_;
+  const std::string fixed_origin_;
   Credentials current_;
   Credentials previous_;
   std::time_t renew_at_ = 0;

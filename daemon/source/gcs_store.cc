@@ -18,18 +18,23 @@ std::string object_path(const Address& address) {
                      uri_escape(address.path, false));
 }
 
+constexpr std::string_view kNotPublic =
+    "the bucket is not public; set `credentials: auto`, or at STORAGE_EMULATOR_HOST, where that is "
+    "anonymous, `credentials: file`";
+
 std::string_view hint(int status, bool anonymous, Access wanted) {
   if (status == 401)
-    return anonymous ? "the bucket is not public; set `credentials: auto`"
+    return anonymous ? kNotPublic
                      : "the token is not accepted; check the key file or the service account";
   if (status == 403 && !anonymous && wanted == Access::kWrite)
     return "this account may not write it; give it the role Storage Object User, and to a "
            "machine's "
            "account the access scope devstorage.read_write";
   if (status == 403)
-    return anonymous ? "the bucket is not public; set `credentials: auto`"
+    return anonymous ? kNotPublic
                      : "this account may not read it; give it the role Storage Object Viewer";
-  if (status == 404) return "check the name, the bucket and the endpoint";
+  if (status == 404)
+    return "check the name, the bucket and the endpoint; of a folder, end the name with /";
   return hint_by_status(status);
 }
 

@@ -33,33 +33,32 @@ bool is_expiry(std::string_view code) {
 
 struct Hint {
   std::string_view code;
-  std::string_view text;
+  std::string_view text;  // {}: where the credentials are from
 };
 
 constexpr Hint kHints[] = {
-    {"InvalidAccessKeyId", "check AWS_ACCESS_KEY_ID"},
-    {"SignatureDoesNotMatch", "check AWS_SECRET_ACCESS_KEY"},
-    {"ExpiredToken", "renew AWS_SESSION_TOKEN and its keys"},
-    {"InvalidToken", "check AWS_SESSION_TOKEN"},
-    {"InvalidClientTokenId", "check AWS_SESSION_TOKEN"},
+    {"InvalidAccessKeyId", "check the access key, which is from {}"},
+    {"SignatureDoesNotMatch", "check the secret key, which is from {}"},
+    {"ExpiredToken", "renew the session token and its keys, which are from {}"},
+    {"InvalidToken", "check the session token, which is from {}"},
+    {"InvalidClientTokenId", "check the session token, which is from {}"},
     {"RequestTimeTooSkewed", "set this machine's clock"},
     {"NoSuchBucket", "check the bucket's name and the endpoint"},
-    {"NoSuchKey", "check the name"},
+    {"NoSuchKey", "check the name; of a folder, end it with /"},
 };
 
 std::string_view hint(int status, std::string_view code, bool anonymous, Access wanted) {
   for (const Hint& known : kHints)
     if (known.code == code) return known.text;
   const bool refused = status == 401 || status == 403;
-  if (refused && !anonymous && wanted == Access::kWrite)
-    return "this key may not write it; allow s3:PutObject, or set another in AWS_ACCESS_KEY_ID and "
-           "AWS_SECRET_ACCESS_KEY";
+  if (refused && anonymous)
+    return "set `credentials: auto` and AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or another "
+           "source of credentials";
   if (refused)
-    return anonymous
-               ? "set `credentials: auto` and AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
-                 "another source of credentials"
-               : "this key may not read it; allow s3:GetObject and s3:ListBucket, or set "
-                 "another in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
+    return wanted == Access::kWrite
+               ? "this key may not write it; allow s3:PutObject, or use another than that from {}"
+               : "this key may not read it; allow s3:GetObject and s3:ListBucket, or use another "
+                 "than that from {}";
   if (status == 404) return "check the name, the bucket and the endpoint";
   return hint_by_status(status);
 }
@@ -188,7 +187,8 @@ Verdict S3Store::judge(int status, const S3Error& error, std::string text, std::
                fmt::format("{}: the bucket is in another region; set `region: {}`", text, region))};
   const std::string_view advice =
       hint(status, error.code, options_.credentials->is_anonymous(), wanted);
-  if (!advice.empty()) text += fmt::format(": {}", advice);
+  if (!advice.empty())
+    text += ": " + fmt::format(fmt::runtime(advice), options_.credentials->origin());
   if (!is_expiry(error.code)) return {Status(code_of_status(status), std::move(text))};
   return {Status(Code::kPermissionDenied, std::move(text)), options_.credentials->reject()};
 }

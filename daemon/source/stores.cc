@@ -30,8 +30,9 @@ CredentialOptions credential_options(const v1::Read& read, Access access,
 Opened open_s3(const v1::Read& read, CredentialOptions credentials) {
   S3Options options;
   options.endpoint = first_set(read.endpoint(), {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"});
+  if (options.endpoint.empty()) options.endpoint = aws_profile_setting(credentials, "endpoint_url");
   options.region = first_set(read.region(), {"AWS_REGION", "AWS_DEFAULT_REGION"});
-  if (options.region.empty()) options.region = aws_profile_region(credentials);
+  if (options.region.empty()) options.region = aws_profile_setting(credentials, "region");
   if (options.region.empty()) options.region = "us-east-1";
   if (read.addressing() == "path") options.addressing = Addressing::kPath;
   if (read.addressing() == "virtual") options.addressing = Addressing::kVirtual;
@@ -40,7 +41,7 @@ Opened open_s3(const v1::Read& read, CredentialOptions credentials) {
   return S3Store::open(std::move(options));
 }
 
-// As Google's own libraries: an emulator wants no credentials.
+// As Google's own libraries: an emulator wants no credentials, unless the `read` names some.
 Opened open_gcs(const v1::Read& read, CredentialOptions credentials) {
   GcsOptions options;
   options.endpoint = read.endpoint();
@@ -48,7 +49,7 @@ Opened open_gcs(const v1::Read& read, CredentialOptions credentials) {
   if (options.endpoint.empty() && !emulator.empty()) {
     const bool has_scheme = emulator.find("://") != std::string::npos;
     options.endpoint = has_scheme ? emulator : "http://" + emulator;
-    if (credentials.from == "auto") credentials.from = "anonymous";
+    if (credentials.from == "auto" && credentials.file.empty()) credentials.from = "anonymous";
   }
   ECHOLINE_ASSIGN(options.credentials, google_credentials(credentials));
   return GcsStore::open(std::move(options));

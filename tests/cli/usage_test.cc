@@ -39,6 +39,30 @@ TEST(Usage, that_is_wrong_ends_with_2_and_says_so_on_stderr) {
   }
 }
 
+TEST(Usage, of_index_with_an_option_that_would_be_ignored_is_refused) {
+  const auto refused = [](const std::vector<std::string>& arguments) {
+    const CommandResult result = run_command(arguments);
+    EXPECT_EQ(result.status, 2) << ::testing::PrintToString(arguments);
+    return result.err;
+  };
+  EXPECT_THAT(refused({"index", "s3://bucket/*.tar", "--set", "read.profile=photos"}),
+              StartsWith("echoline index: --set read.profile=photos is for a configuration, and "
+                         "s3://bucket/*.tar is an address; write"));
+  EXPECT_THAT(refused({"index", "train.yaml", "--endpoint", "http://host"}),
+              HasSubstr("--set streams.NAME.pipeline.read.endpoint=http://host"));
+  EXPECT_THAT(refused({"index", "train.yaml", "--format", "mds"}), HasSubstr("read.format"));
+  EXPECT_THAT(refused({"index", "/data", "--endpoint", "http://host"}),
+              HasSubstr("--endpoint is for s3:// and gs://, not for /data"));
+  EXPECT_THAT(refused({"index", "gs://bucket/a", "--region", "x"}), HasSubstr("for s3://"));
+}
+
+TEST(Usage, of_index_with_an_address_that_cannot_be_says_it_once_and_without_its_password) {
+  EXPECT_THAT(run_command({"index", "http://me:hush@localhost/x"}).err,
+              StartsWith("echoline: address \"http://...@...\": a user"));
+  EXPECT_THAT(run_command({"index", "/no/such/*.tar"}).err,
+              StartsWith("echoline: /no/such/: No such file"));
+}
+
 TEST(Usage, of_a_name_that_is_misspelt_tells_the_nearest_one) {
   const std::string misspelt = run_command({"shw", "train"}).err;
   EXPECT_THAT(misspelt,

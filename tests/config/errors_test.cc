@@ -181,6 +181,17 @@ const std::vector<Mistake> kMistakes = {
      "streams:\n  a:\n    pipeline:\n      - read: {url: x}\n      - cache: {fleet: [there]}\n" +
          std::string(kDecode) + "      - batch: {size: 8}\n",
      "t.yaml:5:24: key 'fleet': 'there' is no address; allowed: host:port"},
+    {"cache_with_a_scheme_before_its_server",
+     "streams:\n  a:\n    pipeline:\n      - read: {url: x}\n"
+     "      - cache: {fleet: [\"memcached://h:11211\"]}\n" +
+         std::string(kDecode) + "      - batch: {size: 8}\n",
+     "t.yaml:5:24: key 'fleet': 'memcached://h:11211' is no address; allowed: host:port"},
+    {"cache_below_an_unknown_folder",
+     "streams:\n  a:\n    pipeline:\n      - read: {url: x}\n"
+     "      - cache: {disk: {path: cache, size: 1GiB}}\n" +
+         std::string(kDecode) + "      - batch: {size: 8}\n",
+     "t.yaml:5:30: key 'path': 'cache' would depend on the folder that the daemon was started in; "
+     "write it from the root, as /nvme/echoline"},
     {"cache_of_samples_on_disk",
      "streams:\n  a:\n    pipeline:\n      - read: {url: x}\n" + std::string(kDecode) +
          "      - cache: {memory: 1MB, disk: {path: /d, size: 1GiB}}\n      - batch: {size: 8}\n",

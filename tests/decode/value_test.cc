@@ -8,6 +8,7 @@ namespace echoline::decode {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(Number, IsReadFromDecimalTextWithBlanksAround) {
   OneField label("key: 'cls' as: 'int64'");
@@ -39,6 +40,14 @@ TEST(Number, BinaryIntegersAreNotGuessed) {
   const Status status = label.decode(std::string("\x05\0\0\0", 4), "cls");
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
   EXPECT_THAT(status.message(), HasSubstr("\\x05\\x00"));
+  EXPECT_THAT(status.message(), Not(HasSubstr("read.classes")));
+}
+
+TEST(Number, OfANameTellsOfTheFileOfClasses) {
+  OneField label("key: 'cls' as: 'int64'");
+  EXPECT_THAT(label.decode("n04310018", "cls").message(),
+              HasSubstr("is no number of type int64; for labels that are names in a list of files, "
+                        "name a file of classes in read.classes"));
 }
 
 TEST(Number, BeyondItsTypeIsRefused) {

@@ -167,6 +167,8 @@ TEST_F(ArrayTest, AFormatThatNobodyCanTellIsAskedFor) {
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
   EXPECT_THAT(status.message(), HasSubstr("68656c6c6f20776f"));
   EXPECT_THAT(status.message(), HasSubstr("set read.format"));
+  write("train.csv", "path,label\na.jpg,cat\n");
+  EXPECT_THAT(failure({"train.csv"}, "auto").message(), HasSubstr("set read.format to files"));
 }
 
 TEST_F(ArrayTest, NothingAtAnAddressIsAnErrorThatNamesIt) {

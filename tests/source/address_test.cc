@@ -83,6 +83,13 @@ TEST(Address, secrets_in_a_web_address_are_refused_and_not_repeated) {
   }
 }
 
+TEST(Address, that_is_refused_for_a_password_keeps_its_scheme) {
+  EXPECT_TRUE(parse_address("http://me:hush@host/a")
+                  .status()
+                  .message()
+                  .starts_with("address \"http://...@...\": a user or a password"));
+}
+
 TEST(Address, a_path_with_a_colon_is_a_path) {
   EXPECT_EQ(parse_address("folder/a://b")->path, "folder/a://b");
   EXPECT_EQ(parse_address("a:b")->path, "a:b");

@@ -26,7 +26,8 @@ class AwsCredentialsTest : public testing::Test {
     std::ofstream(file()) << "[default]\naws_access_key_id=FILE\naws_secret_access_key=hush\n"
                              "[half]\naws_access_key_id=FILE\n[process]\ncredential_process=x\n"
                              "[web]\nrole_arn=arn:of:file\nweb_identity_token_file="
-                          << server_->fact("token_file") << "\nregion=eu-north-1\n";
+                          << server_->fact("token_file")
+                          << "\nregion=eu-north-1\n[empty]\nregion=eu-north-1\n";
   }
   static void TearDownTestSuite() {
     server_.reset();
@@ -110,6 +111,34 @@ TEST_F(AwsCredentialsTest, a_profile_that_is_named_wins_over_the_environment) {
   EXPECT_THAT(status().message(), HasSubstr("credential_process, which echoline does not"));
 }
 
+TEST_F(AwsCredentialsTest, errors_name_the_place_that_the_key_is_from) {
+  const auto origin = [this] {
+    const auto source = aws_credentials(options_);
+    return source.ok() && wait_ready(**source).ok() ? (*source)->origin() : "";
+  };
+  environment_.set("AWS_ACCESS_KEY_ID", "ENVIRONMENT");
+  environment_.set("AWS_SECRET_ACCESS_KEY", "hush");
+  EXPECT_THAT(origin(), HasSubstr("environment (AWS_ACCESS_KEY_ID"));
+  options_.file = file();
+  EXPECT_EQ(origin(), "profile default in " + file());
+  environment_.set("AWS_CONFIG_FILE", file());
+  options_.file = "/dev/null";
+  EXPECT_EQ(origin(), "profile default in " + file());
+}
+
+TEST_F(AwsCredentialsTest, a_file_that_is_not_there_is_told_from_one_without_the_profile) {
+  options_.profile = "photos";
+  environment_.set("AWS_SHARED_CREDENTIALS_FILE", "~/credentials");
+  EXPECT_THAT(status().message(),
+              AllOf(HasSubstr("no profile photos in ~/credentials (no such file; write the home"),
+                    Not(HasSubstr("set AWS_ACCESS_KEY_ID"))));
+  options_.file = folder_ + "/typo";
+  EXPECT_EQ(status().message(), "credentials_file " + folder_ + "/typo (no such file)");
+  options_.file = file();
+  options_.profile = "empty";
+  EXPECT_THAT(status().message(), HasSubstr("profile empty holds no credentials; put aws_access"));
+}
+
 TEST_F(AwsCredentialsTest, each_way_can_be_asked_for_alone) {
   for (const char* from : {"environment", "file", "web_identity", "container", "instance"}) {
     options_.from = from;
@@ -135,7 +164,7 @@ TEST_F(AwsCredentialsTest, a_profile_may_name_a_web_identity_and_a_region) {
   options_.file = file();
   options_.profile = "web";
   EXPECT_THAT(key(), HasSubstr("KEY-"));
-  EXPECT_EQ(aws_profile_region(options_), "eu-north-1");
+  EXPECT_EQ(aws_profile_setting(options_, "region"), "eu-north-1");
 }
 
 TEST_F(AwsCredentialsTest, streams_of_one_host_share_one_set) {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <fstream>
 
 #include "source/reading.h"
 
@@ -78,6 +79,27 @@ TEST_F(OpenTest, the_endpoint_may_come_from_the_environment) {
   ::setenv("AWS_ENDPOINT_URL", "http://from-environment.invalid", 1);
   EXPECT_THAT(status().message(), HasSubstr("from-environment.invalid"));
   ::unsetenv("AWS_ENDPOINT_URL");
+}
+
+TEST_F(OpenTest, the_endpoint_may_come_from_the_profile) {
+  char name[] = "/tmp/echoline-profile-XXXXXX";
+  ::close(::mkstemp(name));
+  std::ofstream(name) << "[photos]\naws_access_key_id=a\naws_secret_access_key=b\n"
+                         "endpoint_url = http://from-profile.invalid\n";
+  read_.clear_endpoint();
+  read_.set_credentials_file(name);
+  read_.set_profile("photos");
+  EXPECT_THAT(status().message(), HasSubstr("from-profile.invalid"));
+  ::unlink(name);
+}
+
+TEST_F(OpenTest, an_emulator_is_shown_the_key_file_that_is_named) {
+  ::setenv("STORAGE_EMULATOR_HOST", "127.0.0.1:1", 1);
+  v1::Read read;
+  read.add_url("gs://bucket/*");
+  read.set_credentials_file("/no/such/key.json");
+  EXPECT_THAT(open_source(read).status().message(), HasSubstr("/no/such/key.json"));
+  ::unsetenv("STORAGE_EMULATOR_HOST");
 }
 
 TEST_F(OpenTest, a_throttle_slows_local_files) {

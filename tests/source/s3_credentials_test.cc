@@ -109,7 +109,7 @@ TEST_F(ExpiryTest, fixed_ones_that_have_expired_are_an_error_at_once) {
   const TestEnvironment environment(
       {{"AWS_ACCESS_KEY_ID", "KEY-1"}, {"AWS_SECRET_ACCESS_KEY", "hush"}});
   const auto source = open();
-  EXPECT_THAT(read(*source, "expired-999-c").message(), HasSubstr("renew AWS_SESSION_TOKEN"));
+  EXPECT_THAT(read(*source, "expired-999-c").message(), HasSubstr("renew the session token"));
   EXPECT_EQ(source->counters().requests_retried, 0U);
 }
 

@@ -15,8 +15,8 @@ constexpr std::time_t kTime = 1369353600;
 
 std::unique_ptr<ObjectStore> store(S3Options options) {
   if (options.region.empty()) options.region = "us-east-1";
-  options.credentials =
-      std::make_shared<CredentialSource>(Credentials{"key-id", "key-secret", "key-token", 0});
+  options.credentials = std::make_shared<CredentialSource>(
+      Credentials{"key-id", "key-secret", "key-token", 0}, "profile photos in FILE");
   auto opened = S3Store::open(std::move(options));
   EXPECT_TRUE(opened.ok()) << opened.status().message();
   return std::move(opened).value();
@@ -107,10 +107,13 @@ TEST(S3Store, what_may_pass_is_worth_a_retry) {
 TEST(S3Store, errors_say_what_to_do) {
   const auto text = [](const Verdict& verdict) { return verdict.status.message(); };
   EXPECT_THAT(text(refused(403, error("SignatureDoesNotMatch"))),
-              HasSubstr("check AWS_SECRET_ACCESS_KEY"));
+              HasSubstr("check the secret key, which is from profile photos in FILE"));
+  EXPECT_THAT(text(refused(403, error("AccessDenied"))),
+              HasSubstr("use another than that from profile photos in FILE"));
+  EXPECT_THAT(text(refused(404, error("NoSuchKey"))), HasSubstr("of a folder, end it with /"));
   EXPECT_THAT(text(refused(403, error("RequestTimeTooSkewed"))),
               HasSubstr("set this machine's clock"));
-  EXPECT_THAT(text(refused(400, error("ExpiredToken"))), HasSubstr("renew AWS_SESSION_TOKEN"));
+  EXPECT_THAT(text(refused(400, error("ExpiredToken"))), HasSubstr("renew the session token"));
   EXPECT_THAT(text(refused(404, error("NoSuchBucket"))), HasSubstr("check the bucket's name"));
   EXPECT_THAT(text(refused(403, "<html>")), HasSubstr("s3:GetObject"));
   EXPECT_THAT(text(refused(403, "<html>", "", Access::kWrite)), HasSubstr("s3:PutObject"));
