@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.h"
+
 namespace echoline::batch {
 
 Preparer::Preparer(const record::DataSet& data_set, std::unique_ptr<decode::Decoder> decoder,
@@ -51,8 +53,9 @@ Status Preparer::prepare(echo::Item& item, std::unique_lock<std::mutex>& lock, c
 
 Status Preparer::find_or_decode(const echo::Item& item, Workbench& bench) const {
   if (samples_ != nullptr && samples_->find(item.record, bench.sample)) return {};
+  const std::uint64_t begin_ns = monotonic_ns();
   ECHOLINE_TRY(decode(item.record, item.encoded(), bench));
-  if (samples_ != nullptr) samples_->offer(item.record, bench.sample);
+  if (samples_ != nullptr) samples_->offer(item.record, bench.sample, monotonic_ns() - begin_ns);
   return {};
 }
 

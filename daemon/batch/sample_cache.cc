@@ -22,11 +22,22 @@ std::byte* put(std::byte* to, const void* from, std::size_t bytes) {
 
 }  // namespace
 
-bool SampleCache::serves(std::uint64_t record) {
+std::uint64_t SampleCache::kept_bytes(const decode::Sample& sample) {
+  return sample.bytes() + sample.tensors.size() * sizeof(TensorHead);
+}
+
+bool SampleCache::serves(std::uint64_t record, std::uint64_t encoded_bytes) {
   const auto kept = samples_.find(record);
   if (kept == nullptr) return false;
   hits_.fetch_add(1, std::memory_order_relaxed);
   hit_bytes_.fetch_add(kept->size(), std::memory_order_relaxed);
+  const double decode_ns_per_byte =
+      static_cast<double>(decode_ns_.load()) /
+      static_cast<double>(std::max<std::uint64_t>(1, decoded_bytes_.load()));
+  saved_ns_.fetch_add(
+      static_cast<std::uint64_t>(static_cast<double>(encoded_bytes) * store_ns_per_byte_.load() +
+                                 static_cast<double>(kept->size()) * decode_ns_per_byte),
+      std::memory_order_relaxed);
   return true;
 }
 
@@ -51,10 +62,12 @@ bool SampleCache::find(std::uint64_t record, decode::Sample& sample) const {
   return true;
 }
 
-void SampleCache::offer(std::uint64_t record, const decode::Sample& sample) {
+void SampleCache::offer(std::uint64_t record, const decode::Sample& sample,
+                        std::uint64_t decode_ns) {
+  decode_ns_.fetch_add(decode_ns, std::memory_order_relaxed);
+  decoded_bytes_.fetch_add(kept_bytes(sample), std::memory_order_relaxed);
   if (!admission_.in_memory(record) || samples_.holds(record)) return;
-  auto value =
-      std::make_shared<Buffer>(sample.bytes() + sample.tensors.size() * sizeof(TensorHead));
+  auto value = std::make_shared<Buffer>(kept_bytes(sample));
   std::byte* at = value->data();
   for (const decode::Tensor& tensor : sample.tensors) {
     const TensorHead head{tensor.shape, tensor.dtype, tensor.bytes.size()};

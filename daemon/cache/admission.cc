@@ -30,11 +30,9 @@ std::uint64_t hash(std::uint64_t low, std::uint64_t high) {
 Admission::Admission(const DataSetSize& data, const Capacities& capacities)
     : data_(data),
       block_bytes_(std::clamp<std::uint64_t>(data.bytes / kBlocksMin, 1, kBlockBytesMax)) {
-  memory_ = range(0, capacities.memory);
-  const std::uint64_t disk_begin = std::min(capacities.memory, data.bytes);
-  disk_ = range(disk_begin, capacities.disk);
-  fleet_ = range(std::min(disk_begin + std::min(capacities.disk, data.bytes), data.bytes),
-                 capacities.fleet);
+  memory_ = range_after({}, capacities.memory);
+  disk_ = range_after(memory_, capacities.disk);
+  fleet_ = range_after(disk_, capacities.fleet);
 }
 
 std::uint64_t Admission::rank(std::uint64_t record) const {
@@ -44,42 +42,37 @@ std::uint64_t Admission::rank(std::uint64_t record) const {
          hash(record, ~std::uint64_t{0}) >> (64 - kRecordBits);
 }
 
-Admission::Range Admission::range(std::uint64_t begin_bytes, std::uint64_t bytes) const {
-  if (bytes == 0) return {};
-  if (bytes >= data_.bytes) return {.all = true};
-  if (begin_bytes >= data_.bytes) begin_bytes = 0;
-  const std::uint64_t begin = rank_after(begin_bytes);
-  const std::uint64_t end_bytes = begin_bytes + bytes;
-  const std::uint64_t end =
-      end_bytes > data_.bytes ? rank_after(end_bytes - data_.bytes) : rank_after(end_bytes);
-  return {.begin = begin, .length = end - begin};
-}
-
-// The first rank that no longer fits when records are taken in the order of their ranks.
-std::uint64_t Admission::rank_after(std::uint64_t bytes) const {
-  if (bytes == 0 || bytes >= data_.bytes) return 0;  // of a circle: its end is its beginning
+// Begins where the one before ends, and ends before the first record that no longer fits when
+// records are taken in the order of their ranks.
+Admission::Range Admission::range_after(const Range& before, const Capacity& capacity) const {
+  const std::uint64_t begin = before.end();
+  if (capacity.bytes == 0) return {.begin = begin};
+  if (capacity.bytes >= data_.bytes + data_.records * capacity.record_overhead) {
+    return {.begin = begin, .all = true};
+  }
   const std::uint64_t stride = (data_.records + kWeighedMax - 1) / kWeighedMax;
+  const auto weight_of = [&](std::uint64_t record) {
+    return (data_.place_of(record).bytes + capacity.record_overhead) * stride;
+  };
   std::vector<std::uint64_t> weight(std::size_t{1} << kBucketBits);
   for (std::uint64_t record = 0; record < data_.records; record += stride) {
-    weight[rank(record) >> (64 - kBucketBits)] += data_.place_of(record).bytes * stride;
+    weight[(rank(record) - begin) >> (64 - kBucketBits)] += weight_of(record);
   }
   std::uint64_t bucket = 0;
   std::uint64_t sum = 0;
-  while (bucket < weight.size() && sum + weight[bucket] <= bytes) sum += weight[bucket++];
-  if (bucket == weight.size()) return ~std::uint64_t{0};
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> last;  // rank, bytes
+  while (bucket < weight.size() && sum + weight[bucket] <= capacity.bytes) sum += weight[bucket++];
+  if (bucket == weight.size()) return {.begin = begin, .all = true};
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> last;  // distance from the begin, weight
   for (std::uint64_t record = 0; record < data_.records; record += stride) {
-    const std::uint64_t place = rank(record);
-    if (place >> (64 - kBucketBits) == bucket) {
-      last.emplace_back(place, data_.place_of(record).bytes * stride);
-    }
+    const std::uint64_t distance = rank(record) - begin;
+    if (distance >> (64 - kBucketBits) == bucket) last.emplace_back(distance, weight_of(record));
   }
   std::sort(last.begin(), last.end());
-  for (const auto& [place, record_bytes] : last) {
-    if (sum + record_bytes > bytes) return place;
+  for (const auto& [distance, record_bytes] : last) {
+    if (sum + record_bytes > capacity.bytes) return {.begin = begin, .length = distance};
     sum += record_bytes;
   }
-  return last.empty() ? bucket << (64 - kBucketBits) : last.back().first + 1;
+  return {.begin = begin, .length = last.back().first + 1};
 }
 
 }  // namespace echoline::cache

@@ -20,10 +20,16 @@ struct DataSetSize {
   std::function<RecordPlace(std::uint64_t)> place_of;  // any thread
 };
 
+// Bytes, of which each record takes its own and so many more.
+struct Capacity {
+  std::uint64_t bytes = 0;
+  std::uint64_t record_overhead = 0;
+};
+
 struct Capacities {
-  std::uint64_t memory = 0;
-  std::uint64_t disk = 0;
-  std::uint64_t fleet = 0;
+  Capacity memory{};
+  Capacity disk{};
+  Capacity fleet{};
 };
 
 // Records stand in a fixed order of hashes. Memory keeps the first of them, as many as fit, disk
@@ -48,11 +54,11 @@ class Admission {
     std::uint64_t length = 0;
     bool all = false;
     bool holds(std::uint64_t rank) const { return all || rank - begin < length; }
+    std::uint64_t end() const { return begin + length; }
   };
 
   std::uint64_t rank(std::uint64_t record) const;
-  Range range(std::uint64_t begin_bytes, std::uint64_t bytes) const;
-  std::uint64_t rank_after(std::uint64_t bytes) const;
+  Range range_after(const Range& before, const Capacity& capacity) const;
 
   DataSetSize data_;
   std::uint64_t block_bytes_;

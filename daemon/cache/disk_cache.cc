@@ -1,4 +1,5 @@
-// The reading side and the queue; what changes the files stands in disk_commit.cc.
+// The reading side and the queue; what changes the files stands in disk_commit.cc and
+// disk_recover.cc.
 #include "cache/disk_cache.h"
 
 #include <algorithm>

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/buffer.h"
@@ -44,8 +45,8 @@ class DiskCache {
     std::string set;                      // of 32 hex digits: which data set
     std::uint64_t wanted_bytes = 0;       // that this stream would like to keep
     std::uint64_t pending_bytes_max = 0;  // offered and not yet written
-    // Whether a place is still one of the data set's; asked only where the cap is short.
-    std::function<bool(const Place&)> is_current{};
+    // Whether a place is still one to be kept; asked only where the cap is short.
+    std::function<bool(const Place&)> is_wanted{};
   };
   static Result<std::unique_ptr<DiskCache>> open(Options options);
 
@@ -73,6 +74,8 @@ class DiskCache {
   DiskCache(Options options, DiskSpace space, DiskLog log, UniqueFd data);
   void recover();
   void reclaim();
+  std::unordered_set<Place, PlaceHash> affordable() const;
+  void warn_of_little_room() const;
   std::vector<Pending> next_batch() const;
   bool catch_up(std::vector<Pending>& batch);
   std::vector<DiskEntry> entries_for(const std::vector<Pending>& batch);

@@ -1,7 +1,6 @@
 // How values get onto the disk: under the lock of the path, the value before its entry, the count
 // of bytes before both. Whatever fails costs the values, never the training.
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,32 +19,8 @@ constexpr std::uint64_t kBatchBytes = 4 << 20;
 constexpr std::size_t kBatchValues = 4096;
 constexpr std::uint64_t kLockTimeoutNs = 1'000'000'000;
 constexpr std::uint64_t kRestNs = 10'000'000'000;
-constexpr std::uint64_t kBlockBytes = 512;  // of st_blocks
 
 }  // namespace
-
-void DiskCache::recover() {
-  const FileLock lock(space_.lock_fd(), kLockTimeoutNs);
-  if (!lock.held() || !log_.refresh()) return;  // the next flush tries again
-  if (space_.alone()) reclaim();
-}
-
-// Nobody else has the files open: the count of bytes is taken from the disk, and what the data set
-// no longer has is given back where room may become short.
-void DiskCache::reclaim() {
-  const std::uint64_t most =
-      space_.used_by_others() + log_.log_bytes() + log_.live_bytes() + options_.wanted_bytes;
-  if (most > options_.cap_bytes && log_.count() > 0 && options_.is_current) {
-    std::vector<DiskValue> dropped;
-    if (log_.rewrite(options_.is_current, dropped)) punch(std::move(dropped));
-  }
-  if (::ftruncate(data_.get(), static_cast<off_t>(log_.data_end())) != 0) return;
-  struct stat about {};
-  if (::fstat(data_.get(), &about) != 0) return;
-  const std::uint64_t on_disk = static_cast<std::uint64_t>(about.st_blocks) * kBlockBytes;
-  log_.set_used_bytes(log_.log_bytes() +
-                      std::min(log_.data_end(), std::max(on_disk, log_.live_bytes())));
-}
 
 void DiskCache::refresh() {
   std::lock_guard commit_lock(commit_mutex_);

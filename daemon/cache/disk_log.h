@@ -48,6 +48,7 @@ class DiskLog {
   // once in the place of the old one. The dropped ones are appended to `dropped`.
   bool rewrite(const std::function<bool(const Place&)>& keep, std::vector<DiskValue>& dropped);
 
+  const std::unordered_map<Place, DiskValue, PlaceHash>& values() const { return values_; }
   std::size_t count() const { return values_.size(); }
   std::uint64_t live_bytes() const { return live_bytes_; }
   std::uint64_t data_end() const { return data_end_; }  // where the next value goes

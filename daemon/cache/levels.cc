@@ -9,14 +9,7 @@
 namespace echoline::cache {
 namespace {
 
-// So much of `capacity` is left for the records' own bytes when each costs `overhead` more.
-std::uint64_t net(std::uint64_t capacity, std::uint64_t overhead, const DataSetSize& data) {
-  const double gross = static_cast<double>(data.bytes) +
-                       static_cast<double>(data.records) * static_cast<double>(overhead);
-  if (static_cast<double>(capacity) >= gross) return data.bytes;
-  return static_cast<std::uint64_t>(static_cast<double>(capacity) *
-                                    static_cast<double>(data.bytes) / gross);
-}
+constexpr std::uint64_t kFleetOverheadBytes = 128;  // of memcached, for a value
 
 }  // namespace
 
@@ -24,31 +17,29 @@ Result<std::unique_ptr<Levels>> Levels::open(Options options) {
   std::unique_ptr<Levels> levels(new Levels(std::move(options)));
   const Options& own = levels->options_;
   Capacities capacities;
-  capacities.memory = own.memory_bytes;
+  capacities.memory.bytes = own.memory_bytes;
   if (own.memory_bytes > 0) levels->memory_ = std::make_unique<MemoryCache>(own.memory_bytes);
-  if (own.disk_bytes > 0) {
-    // The header of the log is a part of the cap, too.
-    const std::uint64_t cap = own.disk_bytes - std::min(own.disk_bytes, kHeaderBytes);
-    capacities.disk = net(cap, kEntryBytes, own.data);
-    ECHOLINE_TRY(levels->open_disk());
-  }
+  // The header of the log is a part of the cap, too.
+  capacities.disk = {own.disk_bytes - std::min(own.disk_bytes, kHeaderBytes), kEntryBytes};
   if (!own.fleet.empty()) {
     ECHOLINE_ASSIGN(levels->fleet_, FleetCache::open({.servers = own.fleet}));
     const std::uint64_t capacity = levels->fleet_->capacity_bytes();
     // Servers that are not there yet are taken to be large enough.
-    capacities.fleet = capacity == 0 ? own.data.bytes : net(capacity, 128, own.data);
+    capacities.fleet =
+        capacity == 0 ? Capacity{own.data.bytes, 0} : Capacity{capacity, kFleetOverheadBytes};
   }
   levels->admission_ = std::make_unique<Admission>(own.data, capacities);
+  if (own.disk_bytes > 0) ECHOLINE_TRY(levels->open_disk());
   return levels;
 }
 
 Status Levels::open_disk() {
   // Made only where it is asked for, and gone when the disk is open.
   const auto places = std::make_shared<std::unordered_set<Place, PlaceHash>>();
-  const auto is_current = [this, places](const Place& place) {
+  const auto is_wanted = [this, places](const Place& place) {
     if (places->empty()) {
       for (std::uint64_t record = 0; record < options_.data.records; ++record) {
-        places->insert(options_.key_of(record).place);
+        if (admission_->on_disk(record)) places->insert(options_.key_of(record).place);
       }
     }
     return places->contains(place);
@@ -59,7 +50,7 @@ Status Levels::open_disk() {
                        .set = options_.disk_set,
                        .wanted_bytes = std::min(options_.disk_bytes, options_.data.bytes),
                        .pending_bytes_max = options_.pending_bytes_max,
-                       .is_current = is_current});
+                       .is_wanted = is_wanted});
   places->clear();
   if (disk.ok()) {
     disk_ = std::move(disk).value();

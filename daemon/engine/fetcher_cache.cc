@@ -21,7 +21,7 @@ constexpr std::uint64_t kSleepDoublings = 5;
 
 // True if the order needs nothing more from here.
 bool Fetcher::serve(Order& order) {
-  if (caches_.samples != nullptr && caches_.samples->serves(order.record)) {
+  if (caches_.samples != nullptr && caches_.samples->serves(order.record, order.extent.bytes)) {
     deliver(order, std::make_shared<Buffer>());  // the worker finds the sample
     return true;
   }
@@ -139,10 +139,12 @@ void Fetcher::ask_again(std::uint64_t now_ns) {
 }
 
 void Fetcher::keep(Order& order, const std::shared_ptr<const Buffer>& bytes) {
+  const double store_ns_per_byte = static_cast<double>(store_ns_) /
+                                   static_cast<double>(std::max<std::uint64_t>(1, store_bytes_));
+  if (caches_.samples != nullptr) caches_.samples->set_store_cost(store_ns_per_byte);
   cache::Levels* levels = caches_.levels;
   if (levels == nullptr) return;
-  levels->set_store_cost(static_cast<double>(store_ns_) /
-                         static_cast<double>(std::max<std::uint64_t>(1, store_bytes_)));
+  levels->set_store_cost(store_ns_per_byte);
   levels->keep(order.record, bytes, std::nullopt);
   if (levels->belongs_to_fleet(order.record)) {
     cache_threads_->fill_fleet(order.record, bytes, std::move(order.fill));

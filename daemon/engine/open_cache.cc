@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "config/pipeline.h"
+#include "engine/probe.h"
 
 namespace echoline::engine {
 namespace {
@@ -23,19 +24,13 @@ cache::DataSetSize data_set_size(const record::Index& index) {
           }};
 }
 
-// Sizes of decoded samples are not known before they are decoded: all are taken to grow alike.
-cache::DataSetSize decoded_size(const record::Index& index, std::uint64_t decoded_bytes) {
-  const std::uint64_t encoded = std::max<std::uint64_t>(1, index.record_bytes_total());
-  const double growth = static_cast<double>(decoded_bytes) *
-                        static_cast<double>(index.record_count()) / static_cast<double>(encoded);
-  const auto grown = [growth](std::uint64_t bytes) {
-    return static_cast<std::uint64_t>(static_cast<double>(bytes) * growth);
-  };
+// The sizes of decoded samples are not known before they are decoded: all count alike.
+cache::DataSetSize decoded_size(const record::Index& index, std::uint64_t sample_bytes) {
   cache::DataSetSize size = data_set_size(index);
-  size.bytes = grown(size.bytes);
-  size.place_of = [grown, encoded_place = size.place_of](std::uint64_t record) {
+  size.bytes = size.records * sample_bytes;
+  size.place_of = [sample_bytes, encoded_place = size.place_of](std::uint64_t record) {
     cache::RecordPlace place = encoded_place(record);
-    place.bytes = grown(place.bytes);
+    place.bytes = sample_bytes;
     return place;
   };
   return size;
@@ -81,9 +76,14 @@ std::uint64_t fill_bytes(const cache::DataSetSize& data, const record::Index& in
       data.bytes);
 }
 
+// What the values in memory may take.
+std::uint64_t value_bytes(const v1::Cache& cache, const cache::DataSetSize& data) {
+  return std::min<std::uint64_t>(cache.memory(), data.bytes);
+}
+
 std::uint64_t memory_needed(const v1::Cache& cache, const cache::DataSetSize& data,
                             const record::Index& index) {
-  std::uint64_t bytes = std::min<std::uint64_t>(cache.memory(), data.bytes);
+  std::uint64_t bytes = value_bytes(cache, data);
   bytes += overhead_bytes(data, cache.memory(), cache::MemoryCache::kOverheadBytes);
   if (cache.has_disk()) {
     bytes += pending_bytes(data, index) +
@@ -95,19 +95,23 @@ std::uint64_t memory_needed(const v1::Cache& cache, const cache::DataSetSize& da
 
 }  // namespace
 
-Result<MemoryBudget::Reservation> open_cache(const v1::Stream& stream, std::uint64_t decoded_bytes,
+Result<MemoryBudget::Reservation> open_cache(const v1::Stream& stream, source::Source& source,
                                              MemoryBudget& budget, StreamCore& core) {
   const v1::Cache* cache = config::cache_step(stream);
   if (cache == nullptr) return MemoryBudget::Reservation();
   const record::Index& index = core.data_set->index();
   const bool decoded = config::caches_decoded(stream);
-  const cache::DataSetSize data =
-      decoded ? decoded_size(index, decoded_bytes) : data_set_size(index);
+  cache::DataSetSize data = data_set_size(index);
+  if (decoded) {
+    ECHOLINE_ASSIGN(const std::uint64_t sample_bytes, probe_kept_bytes(source, core));
+    data = decoded_size(index, sample_bytes);
+  }
   ECHOLINE_ASSIGN(
       MemoryBudget::Reservation memory,
       budget.reserve(memory_needed(*cache, data, index), "the cache of stream " + core.name));
   if (decoded) {
-    core.samples = std::make_unique<batch::SampleCache>(data, cache->memory());
+    // Samples that are larger than those looked at are kept as far as the reservation goes.
+    core.samples = std::make_unique<batch::SampleCache>(data, value_bytes(*cache, data));
     core.preparer->set_sample_cache(core.samples.get());
     return memory;
   }
@@ -137,6 +141,7 @@ std::vector<cache::LevelStats> cache_stats(const StreamCore& core) {
   stats.hits = core.samples->hits();
   stats.misses = core.samples->misses();
   stats.hit_bytes = core.samples->hit_bytes();
+  stats.saved_ns = core.samples->saved_ns();
   stats.held_bytes = core.samples->bytes();
   return {stats};
 }

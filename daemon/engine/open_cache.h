@@ -9,12 +9,13 @@
 #include "echoline/v1/config.pb.h"
 #include "engine/memory_budget.h"
 #include "engine/stream_core.h"
+#include "source/source.h"
 
 namespace echoline::engine {
 
 // Sets `core.cache` or `core.samples`, and the preparer's use of it; the reservation is of all the
-// memory it may take. `decoded_bytes`: of a record, in the mean.
-Result<MemoryBudget::Reservation> open_cache(const v1::Stream& stream, std::uint64_t decoded_bytes,
+// memory it may take. Of samples to be decoded, some are read from `source` for their size.
+Result<MemoryBudget::Reservation> open_cache(const v1::Stream& stream, source::Source& source,
                                              MemoryBudget& budget, StreamCore& core);
 
 std::uint64_t cache_memory_bytes(const StreamCore& core);

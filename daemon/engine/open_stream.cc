@@ -5,18 +5,16 @@
 #include <algorithm>
 #include <utility>
 
-#include "augment/row_shapes.h"
 #include "base/clock.h"
 #include "base/scheme.h"
 #include "config/pipeline.h"
 #include "engine/fingerprint.h"
 #include "engine/open_cache.h"
 #include "engine/pass_memory.h"
+#include "engine/probe.h"
 
 namespace echoline::engine {
 namespace {
-
-constexpr std::uint64_t kProbesMax = 8;
 
 plan::EchoPoint echo_point(const v1::Stream& stream) {
   switch (config::echo_place(stream)) {
@@ -59,53 +57,6 @@ plan::PlanSpec plan_spec(const v1::Stream& stream, const record::Index& index) {
   for (const record::Shard& shard : index.shards())
     spec.shard_records.push_back(shard.record_count);
   return spec;
-}
-
-// How many bytes a decoded record has in the mean, by one of them: records of one kind grow alike,
-// however different their sizes are.
-std::uint64_t decoded_bytes(const record::Index& index, std::uint64_t encoded,
-                            std::uint64_t decoded) {
-  const double growth =
-      static_cast<double>(decoded) / static_cast<double>(std::max<std::uint64_t>(1, encoded));
-  const double mean_bytes =
-      static_cast<double>(index.record_bytes_total()) / static_cast<double>(index.record_count());
-  return static_cast<std::uint64_t>(growth * mean_bytes);
-}
-
-Status probe_record(source::Source& source, const StreamCore& core, std::uint64_t record,
-                    batch::Workbench& bench) {
-  const record::Index& index = core.data_set->index();
-  const record::Extent extent = index.extent(record);
-  const source::ObjectInfo& object = index.shards()[extent.shard].object;
-  ECHOLINE_ASSIGN(const std::vector<std::byte> bytes,
-                  source::read_range(source, object, extent.offset, extent.bytes));
-  return core.preparer->decode(record, bytes, bench)
-      .with_context(fmt::format("sample {} (key {}) in {}", record, index.key(record), object.url));
-}
-
-// The types of the rows: from the steps, and where those leave a shape open, from the first good
-// record, which a few more must then agree with. Returns how many bytes a decoded record has.
-Result<std::uint64_t> probe(source::Source& source, StreamCore& core) {
-  const record::Index& index = core.data_set->index();
-  const std::uint64_t tried = std::min(index.record_count(), kProbesMax);
-  batch::Workbench bench = core.preparer->make_workbench();
-  augment::RowShapes shapes(core.preparer->chain());
-  std::uint64_t bytes = 0;
-  Status last;
-  for (std::uint64_t record = 0; record < tried && !shapes.settled(); ++record) {
-    last = probe_record(source, core, record, bench);
-    if (!last.ok()) continue;
-    if (!shapes.types()) {
-      bytes = decoded_bytes(index, index.extent(record).bytes, bench.sample.bytes());
-    }
-    ECHOLINE_TRY(shapes.take(bench.sample));
-  }
-  if (!shapes.types()) {
-    return std::move(last).with_context(
-        fmt::format("none of the first {} records can be decoded; the last one", tried));
-  }
-  core.preparer->set_row_types(*shapes.types());
-  return bytes;
 }
 
 ring::RingSpec ring_spec(const v1::Stream& stream, const StreamCore& core) {
@@ -193,7 +144,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
   ECHOLINE_ASSIGN(auto chain, augment::Chain::compile(stream, decoder->fields()));
   core->preparer = std::make_unique<batch::Preparer>(
       *core->data_set, std::move(decoder), std::move(chain), core->plan->spec().echo_point);
-  ECHOLINE_ASSIGN(const std::uint64_t decoded_bytes, probe(*source, *core));
+  ECHOLINE_ASSIGN(const std::uint64_t decoded_bytes, probe_types(*source, *core));
   for (std::size_t worker = 0; worker < pool.worker_count(); ++worker) {
     core->seats.push_back({core->preparer->make_workbench(), {}});
   }
@@ -201,7 +152,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
       index, BadRecords::Policy{.replace = stream.bad_records().policy() != "fail",
                                 .limit = stream.bad_records().limit(),
                                 .seed = stream.seed()});
-  ECHOLINE_ASSIGN(opened.cache, open_cache(stream, decoded_bytes, budget, *core));
+  ECHOLINE_ASSIGN(opened.cache, open_cache(stream, *source, budget, *core));
   core->ring_spec = ring_spec(stream, *core);
   size_pass(read, decoded_bytes, *core);
   const plan::PlanSpec& plan = core->plan->spec();

@@ -39,7 +39,8 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
      "asked when those before it missed."},
     {"echoline_cache_saved_seconds_total", "stream,level",
      "Time that the store would have taken for a level's hits, at the rate it has shown, less the "
-     "time of the hits themselves."},
+     "time of the hits themselves. Hits of memory count as no time; those of a cache after decode "
+     "save the workers' decoding, too."},
     {"echoline_consumer_batches_total", "stream,consumer",
      "Batches released by a trainer; consumer is job/rank."},
     {"echoline_consumer_wait_seconds_total", "stream,consumer,cause",

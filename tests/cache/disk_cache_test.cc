@@ -24,13 +24,13 @@ class DiskCaches : public testing::Test {
  protected:
   std::unique_ptr<DiskCache> open(std::uint64_t cap = 1 << 30, const std::string& set = "a",
                                   std::uint64_t wanted = 0,
-                                  std::function<bool(const Place&)> is_current = {}) const {
+                                  std::function<bool(const Place&)> is_wanted = {}) const {
     auto cache = DiskCache::open({.path = folder_.file("cache"),
                                   .cap_bytes = cap,
                                   .set = set,
                                   .wanted_bytes = wanted,
                                   .pending_bytes_max = 64 << 20,
-                                  .is_current = std::move(is_current)});
+                                  .is_wanted = std::move(is_wanted)});
     EXPECT_TRUE(cache.ok()) << cache.status().message();
     return std::move(cache).value();
   }
@@ -188,17 +188,44 @@ TEST_F(DiskCaches, ADataSetInUseStaysHoweverShortTheRoom) {
 TEST_F(DiskCaches, RecordsThatTheDataSetNoLongerHasMakeRoom) {
   constexpr std::uint64_t kCap = 40 * (kBytes + kEntryBytes);
   write(*open(kCap), 0, 39);
-  const auto is_current = [](const Place& place) {
+  const auto is_wanted = [](const Place& place) {
     for (std::uint64_t record = 30; record < 60; ++record) {
       if (place == made_key(record).place) return true;
     }
     return false;
   };
-  const auto cache = open(kCap, "a", 30 * kBytes, is_current);
+  const auto cache = open(kCap, "a", 30 * kBytes, is_wanted);
   EXPECT_EQ(hits(*cache, 0, 60), 9U) << "30 to 38 are still wanted";
   write(*cache, 30, 30);
   EXPECT_EQ(hits(*cache, 30, 30), 30U);
   EXPECT_EQ(hits(*open(kCap), 30, 30), 30U);
+}
+
+TEST_F(DiskCaches, ALoweredCapHoldsFromTheStartOn) {
+  const auto all = [](const Place&) { return true; };
+  write(*open(1 << 30), 0, 300);
+  constexpr std::uint64_t kLowered = 100 * kBytes;
+  const auto cache = open(kLowered, "a", kLowered, all);
+  EXPECT_LE(bytes_on_disk(), kLowered + 3 * 4096) << "log and data end in pages begun";
+  const std::uint64_t kept = hits(*cache, 0, 300);
+  EXPECT_GE(kept, 95U);
+  EXPECT_EQ(hits(*open(kLowered, "a", kLowered, all), 0, 300), kept) << "also after a restart";
+}
+
+TEST_F(DiskCaches, OfRecordsOfWhichFewAreWantedPagesCount) {
+  const auto few = [](const Place& place) { return place.low % 8 == 0; };
+  constexpr std::uint64_t kSmall = 500;
+  {
+    const auto cache = open(1 << 30);
+    for (std::uint64_t record = 0; record < 8000; ++record) {
+      cache->offer(made_key(record), shared_record(record, kSmall));
+    }
+    while (cache->has_pending()) cache->flush();
+  }
+  constexpr std::uint64_t kLowered = 1 << 20;
+  const auto cache = open(kLowered, "a", kLowered, few);
+  EXPECT_LE(bytes_on_disk(), kLowered + (64 << 10)) << "pages that dropped neighbours share";
+  EXPECT_GT(cache->count(), 200U);
 }
 
 TEST_F(DiskCaches, TwoDaemonsWriteEachRecordOnce) {

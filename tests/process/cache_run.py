@@ -1,20 +1,23 @@
 """What the tests of caches share: a data set of records of many sizes, daemons over it, their counters."""
 import hashlib
+import json
 import pathlib
 import random
+import subprocess
 import time
 
 import line_photos
-from daemon_process import PATIENCE, Daemon, Server, free_port, stream_yaml
+from daemon_process import PATIENCE, Daemon, Server, binary, free_port, stream_yaml
 
 BATCH = 16
 SLOTS = 4
 
 
 class Records:
-    """Shards of records with a small array, a label and ballast of 4 to 36 KB that nobody decodes."""
+    """Shards of records with a small array, a label and ballast of 4 to 36 KB that nobody decodes; the first eight may
+    have more of it."""
 
-    def __init__(self, folder, count=2000, shards=4, seed=1):
+    def __init__(self, folder, count=2000, shards=4, seed=1, first_ballast=0):
         draw = random.Random(seed)
         self.folder, self.count = pathlib.Path(folder), count
         self.paths = []
@@ -22,8 +25,9 @@ class Records:
             files = []
             for record in range(shard * count // shards, (shard + 1) * count // shards):
                 pixels = hashlib.sha512(f"{seed} {record}".encode()).digest()
+                ballast = draw.randbytes(draw.randrange(4_000, 36_000)) + bytes(first_ballast if record < 8 else 0)
                 files += [(f"{record:06d}.u8", pixels), (f"{record:06d}.cls", str(record).encode()),
-                          (f"{record:06d}.pad", draw.randbytes(draw.randrange(4_000, 36_000)))]
+                          (f"{record:06d}.pad", ballast)]
             path = self.folder / f"records-{shard:03d}.tar"
             line_photos.write_tar(path, files)
             self.paths.append(path)
@@ -65,6 +69,12 @@ class CachedDaemon(Daemon):
         """The sum of a metric's series that have these labels."""
         wanted = [f'{label}="{value}"' for label, value in labels.items()]
         return sum(value for text, value in self.metric_lines(name).items() if all(part in text for part in wanted))
+
+    def cache_bytes_reserved(self):
+        """As `echoline check` tells."""
+        told = subprocess.run([binary("ECHOLINE_CLI"), "check", str(self.config), "--json"], capture_output=True,
+                              check=True, text=True)
+        return sum(stream["memory_bytes"]["cache"] for stream in json.loads(told.stdout)["streams"].values())
 
     def store_bytes(self):
         return self.total("echoline_source_bytes_total")

@@ -57,6 +57,42 @@ class Caches(unittest.TestCase):
             read = daemon.store_bytes()
             self.check_rows(daemon)
             self.assertLess(daemon.store_bytes() - read, 0.02 * self.records.bytes)
+            self.assertGreater(daemon.total("echoline_cache_saved_seconds_total"), 0)
+
+    def test_decoded_samples_never_take_more_than_is_reserved_whatever_the_first_records_are_like(self):
+        """The first records are a hundred times as large as the others, and decode to the same size."""
+        with tempfile.TemporaryDirectory() as folder:
+            records = Records(folder, count=400, first_ballast=2_000_000)
+            for memory, share in (("1GiB", 1), ("32KB", 0.45)):
+                with self.subTest(memory=memory), CachedDaemon(records.stream("", f"{{memory: {memory}}}")) as daemon:
+                    daemon.read("--epochs", 3)
+                    held = daemon.total("echoline_memory_bytes", use="cache")
+                    self.assertLessEqual(held, daemon.cache_bytes_reserved())
+                    hits = daemon.hits("memory")
+                    daemon.read("--epochs", 2)
+                    self.assertGreaterEqual(daemon.hits("memory") - hits, 2 * share * records.count)
+
+    def test_what_fits_by_plan_is_no_failure(self):
+        """Where one level ends in the middle of a record, the next has room for what it is to keep nevertheless."""
+        with Memcached() as server:
+            for part in (0.23, 0.31, 0.47):
+                cache = self.disk_step(0.2, f", memory: {int(part * self.records.bytes)}, fleet: ['{server.address}']")
+                with self.subTest(memory=part), CachedDaemon(self.records.stream(cache)) as daemon:
+                    daemon.read("--epochs", 4)
+                    self.assertGreater(daemon.hits("disk"), 0)
+                    self.assertEqual(daemon.failures("disk", "full"), 0)
+                shutil.rmtree(self.disk)
+
+    def test_a_lowered_size_holds_from_the_next_start_on(self):
+        with CachedDaemon(self.records.stream(self.disk_step(1.1))) as daemon:
+            daemon.read("--epochs", 2)
+            self.assertGreater(daemon.total("echoline_cache_bytes", level="disk"), 0.9 * self.records.bytes)
+        with CachedDaemon(self.records.stream(self.disk_step(0.4))) as daemon:
+            held = sum(path.stat().st_blocks * 512 for path in self.disk.rglob("*") if path.is_file())
+            self.assertLess(held, 0.41 * self.records.bytes)
+            self.assertGreater(daemon.total("echoline_cache_bytes", level="disk"), 0.2 * self.records.bytes)
+            self.check_rows(daemon)
+            self.assertEqual(daemon.failures("disk", "corrupt"), 0)
 
     def test_a_warm_disk_serves_a_restarted_daemon(self):
         with CachedDaemon(self.records.stream(self.disk_step(1.1))) as daemon:
@@ -128,6 +164,7 @@ class Caches(unittest.TestCase):
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(self.disk)], check=True)
         try:
             with CachedDaemon(self.records.stream(self.disk_step(1))) as daemon:
+                self.assertIn("has room for", daemon.log(), "said at the start")
                 self.check_rows(daemon)
                 self.assertGreater(daemon.failures("disk", "full"), 0)
                 self.assertGreater(daemon.hits("disk"), 0, "what had room is served")
