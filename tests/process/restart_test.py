@@ -26,10 +26,10 @@ class Restarts(unittest.TestCase):
         cls.addClassCleanup(data.cleanup)
         cls.url = line_photos.made_shards(data.name, shards=1, records=80)[0]
 
-    def daemon(self, **options):
+    def daemon(self, publish="", **options):
         steps = [f"read: {{url: '{self.url}', format: webdataset, read_ahead: 64KiB}}",
                  "decode: {image: {key: jpg, as: rgb}}", "resize: {field: image, size: [32, 32]}",
-                 f"batch: {{size: {BATCH}}}", f"publish: {{slots: {SLOTS}}}"]
+                 f"batch: {{size: {BATCH}}}", f"publish: {{slots: {SLOTS}{publish}}}"]
         return Daemon(stream_yaml(steps), grace="20s", **options)
 
     def restart(self, daemon, trainers, before_start=lambda: None):
@@ -69,7 +69,7 @@ class Restarts(unittest.TestCase):
             self.check_complete(stays)
 
     def test_one_in_a_long_step_is_awaited_and_shares_the_pass(self):
-        with self.daemon(metrics=free_port()) as daemon:
+        with self.daemon(publish=", jobs: [quick, long]", metrics=free_port()) as daemon:
             quick = Trainer(daemon, "--job", "quick", "--pace", 0.02)
             long = Trainer(daemon, "--job", "long", "--pace", 1.0)
             waits = self.restart(daemon, [quick, long])

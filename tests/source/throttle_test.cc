@@ -13,6 +13,7 @@ namespace {
 // Ends every read at the next poll.
 class InstantSource : public Source {
  public:
+  explicit InstantSource(std::size_t slots = 8) : slots_(slots) {}
   Result<std::vector<ObjectInfo>> list(const std::string&) override {
     return std::vector<ObjectInfo>();
   }
@@ -20,7 +21,7 @@ class InstantSource : public Source {
     return Status(Code::kPermissionDenied, url + ": " + bytes);
   }
   void submit(ReadRequest request) override { tags_.push_back(request.tag); }
-  std::size_t slots_free() const override { return 8 - tags_.size(); }
+  std::size_t slots_free() const override { return slots_ - tags_.size(); }
   void poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) override {
     for (const std::uint64_t tag : tags_) done.push_back({tag, {}});
     if (tags_.empty() && !woken_.exchange(false))
@@ -32,6 +33,7 @@ class InstantSource : public Source {
   Counters counters() const override { return {}; }
 
  private:
+  const std::size_t slots_;
   std::vector<std::uint64_t> tags_;
   std::atomic<bool> woken_{false};
 };
@@ -119,18 +121,19 @@ TEST(Throttle, its_times_and_waits_are_counted) {
 }
 
 TEST(Throttle, the_mean_rate_is_right_within_two_percent) {
-  constexpr std::uint64_t kRate = 8'000'000;  // what is asked for at once keeps it busy for 137 ms
-  Throttle source(std::make_unique<InstantSource>(),
+  constexpr std::uint64_t kRate = 4'000'000;  // what is asked for at once keeps it busy for 0.5 s
+  constexpr std::uint64_t kBytes = 32'000;
+  Throttle source(std::make_unique<InstantSource>(64),
                   LineOptions{.rate = kRate, .latency_ns = 5'000'000});
-  std::vector<std::string> buffers(8, std::string(137'000, 0));
+  std::vector<std::string> buffers(64, std::string(kBytes, 0));
   std::uint64_t asked = 0;
   std::uint64_t got = 0;
   const std::uint64_t start = monotonic_ns();
   while (monotonic_ns() - start < 3 * kSecondNs) {
-    for (; source.slots_free() > 0; ++asked) source.submit(request_of(asked, buffers[asked % 8]));
+    for (; source.slots_free() > 0; ++asked) source.submit(request_of(asked, buffers[asked % 64]));
     std::vector<ReadResult> done;
     source.poll(monotonic_ns() + kSecondNs, done);
-    got += done.size() * 137'000;
+    got += done.size() * kBytes;
   }
   const double seconds = static_cast<double>(monotonic_ns() - start) / 1e9;
   EXPECT_NEAR(static_cast<double>(got) / seconds / kRate, 1.0, 0.02);

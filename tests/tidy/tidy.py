@@ -33,7 +33,8 @@ class Tree:
         self.root = pathlib.Path(root).resolve()
         names = self._known_to_git() or [
             str(path.relative_to(self.root)) for path in self.root.rglob("*")
-            if path.is_file() and not path.relative_to(self.root).parts[0].startswith(("build", ".git"))]
+            if path.is_file() and not path.relative_to(self.root).parts[0].startswith(("build", ".git"))
+            and path.parent.name != "__pycache__"]
         self.files = sorted(pathlib.PurePosixPath(name) for name in set(names)
                             if (self.root / name).is_file())
 
