@@ -66,6 +66,8 @@ class DiskCache {
   const DiskFailures& failures() const { return failures_; }
 
  private:
+  static constexpr std::uint64_t kLockTimeoutNs = 1'000'000'000;
+
   struct Pending {
     RecordKey key;
     std::shared_ptr<const Buffer> value;

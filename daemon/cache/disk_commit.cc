@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::uint64_t kBatchBytes = 4 << 20;
 constexpr std::size_t kBatchValues = 4096;
-constexpr std::uint64_t kLockTimeoutNs = 1'000'000'000;
 constexpr std::uint64_t kRestNs = 10'000'000'000;
 
 }  // namespace

@@ -14,7 +14,6 @@
 namespace echoline::cache {
 namespace {
 
-constexpr std::uint64_t kLockTimeoutNs = 1'000'000'000;
 constexpr std::uint64_t kBlockBytes = 512;  // of st_blocks
 constexpr std::uint64_t kPageBytes = 4096;  // least that a file system gives back
 

@@ -44,6 +44,7 @@ struct DaemonOptions {
 
 Status list_streams(const DaemonOptions& daemon, bool json);
 Status show_stream(const DaemonOptions& daemon, const std::string& stream, bool json);
+
 struct StepOptions {
   std::optional<std::uint64_t> step;
   std::uint32_t epoch = 0;

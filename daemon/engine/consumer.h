@@ -6,20 +6,12 @@
 #include <string>
 
 #include "engine/attach.h"
+#include "engine/job.h"
 #include "engine/pass.h"
 #include "engine/wait_ledger.h"
 #include "plan/position.h"
 
 namespace echoline::engine {
-
-// Trainers that split one sequence of batches among them. Those that differ in any of these walk
-// the stream on their own.
-struct Job {
-  std::string name;
-  std::uint32_t world_size = 1;
-  std::uint32_t batch_size = 0;  // of all ranks together
-  bool operator==(const Job&) const = default;
-};
 
 // One trainer process at one rank of one job.
 struct Consumer {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/consumer.h"
+#include "engine/job.h"
 
 namespace echoline::engine {
 

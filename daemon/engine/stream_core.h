@@ -12,7 +12,7 @@
 #include "batch/preparer.h"
 #include "batch/sample_cache.h"
 #include "cache/levels.h"
-#include "engine/access.h"
+#include "engine/access_list.h"
 #include "engine/bad_records.h"
 #include "engine/fetcher.h"
 #include "engine/read_ahead.h"
@@ -55,7 +55,7 @@ struct StreamCore {
   std::string name;
   std::uint64_t seed = 0;
   std::string scheme;  // of the source: file, s3
-  Access access;
+  AccessList access;
   std::uint64_t created_ns = 0;
   std::unique_ptr<record::DataSet> data_set;
   std::unique_ptr<plan::Plan> plan;

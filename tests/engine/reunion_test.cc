@@ -143,6 +143,13 @@ TEST_F(RosterTest, AProcessThatCannotBeKnownAgainIsNotAwaited) {
   EXPECT_FALSE(unknown.is_alive());
 }
 
+TEST_F(RosterTest, AFileThatIsLongerThanAnyDaemonsNamesNobody) {
+  Roster(folder_).keep({"train"}, {trainer("a")});
+  EXPECT_EQ(Roster(folder_).left_behind("train").size(), 1U);
+  std::ofstream(folder_ + "/trainers.json", std::ios::app) << std::string(2 << 20, ' ');
+  EXPECT_TRUE(Roster(folder_).left_behind("train").empty());
+}
+
 TEST_F(RosterTest, AFileThatCannotBeReadNamesNobody) {
   for (const char* text : {"", "{", "[1]", R"([{"stream": "train"}])", R"({"a": {"b": 1}})"}) {
     std::ofstream(folder_ + "/trainers.json") << text;

@@ -186,6 +186,16 @@ TEST_F(FaultTest, a_source_can_be_destroyed_in_mid_transfer) {
   source_.reset();
 }
 
+// It is still on its way out: a second one would only take from its rate.
+TEST_F(FaultTest, a_write_that_takes_long_is_not_made_a_second_time) {
+  open(20 * kSecondNs);
+  for (int i = 0; i < 40; ++i) {
+    ASSERT_TRUE(source_->put("s3://bucket/quick-" + std::to_string(i), "bytes").ok());
+  }
+  EXPECT_TRUE(source_->put("s3://bucket/sip-9-alone", pattern_bytes(4 << 20)).ok());
+  EXPECT_EQ(source_->counters().hedges_won + source_->counters().hedges_lost, 0U);
+}
+
 TEST_F(FaultTest, wake_ends_a_poll_at_once_or_the_next_one) {
   std::vector<ReadResult> done;
   const std::uint64_t start = monotonic_ns();

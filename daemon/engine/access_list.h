@@ -12,11 +12,11 @@
 namespace echoline::engine {
 
 // Immutable.
-class Access {
+class AccessList {
  public:
   // Users by name or number, groups as "group:NAME" or "group:NUMBER", resolved on this host now:
   // an unknown name is an error. Nothing named: whoever reaches the door.
-  static Result<Access> parse(const std::vector<std::string>& entries);
+  static Result<AccessList> parse(const std::vector<std::string>& entries);
 
   // Root and the daemon's own user always may: they can read its memory anyhow.
   bool admits(const Peer& peer) const;

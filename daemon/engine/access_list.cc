@@ -1,4 +1,4 @@
-#include "engine/access.h"
+#include "engine/access_list.h"
 
 #include <grp.h>
 #include <pwd.h>
@@ -47,8 +47,8 @@ Result<gid_t> group_of(const std::string& name) {
 
 }  // namespace
 
-Result<Access> Access::parse(const std::vector<std::string>& entries) {
-  Access access;
+Result<AccessList> AccessList::parse(const std::vector<std::string>& entries) {
+  AccessList access;
   access.is_open_ = entries.empty();
   for (const std::string& entry : entries) {
     if (entry.starts_with(kGroup)) {
@@ -62,7 +62,7 @@ Result<Access> Access::parse(const std::vector<std::string>& entries) {
   return access;
 }
 
-bool Access::admits(const Peer& peer) const {
+bool AccessList::admits(const Peer& peer) const {
   if (is_open_ || peer.uid == 0 || peer.uid == ::geteuid()) return true;
   if (std::find(users_.begin(), users_.end(), peer.uid) != users_.end()) return true;
   return std::any_of(groups_.begin(), groups_.end(), [&](gid_t group) {
