@@ -20,13 +20,14 @@ Status check_state(const shm::AttachRequest& request, const StreamCore& core) {
                   fmt::format("the state was made under plan version {}, this daemon has {}",
                               request.plan_version, spec.plan_version));
   }
-  if (!std::equal(spec.fingerprint.begin(), spec.fingerprint.end(), request.fingerprint)) {
-    Fingerprint theirs;
-    std::copy(std::begin(request.fingerprint), std::end(request.fingerprint), theirs.begin());
+  Fingerprint theirs;
+  std::copy(std::begin(request.fingerprint), std::end(request.fingerprint), theirs.begin());
+  if (const std::string what = difference(theirs, spec.fingerprint); !what.empty()) {
     return Status(Code::kFailedPrecondition,
-                  fmt::format("the state belongs to another data set, pipeline or seed: its "
-                              "fingerprint is {}, that of stream '{}' is {}",
-                              to_hex(theirs), core.name, to_hex(spec.fingerprint)));
+                  fmt::format("the state is of {}: its fingerprint is {}, that of stream '{}' is "
+                              "{}; start without the state, or from the data and the settings it "
+                              "was made with",
+                              what, to_hex(theirs), core.name, to_hex(spec.fingerprint)));
   }
   return {};
 }

@@ -5,6 +5,9 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <xxhash.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "base/scheme.h"
 #include "plan/plan.h"
 
@@ -21,10 +24,9 @@ std::string deterministic_bytes(const google::protobuf::Message& message) {
   return bytes;
 }
 
-// The part of a stream's definition that changes order or values.
+// The part of a stream's definition, but for its seed, that changes order or values.
 v1::Stream essence(const v1::Stream& stream) {
   v1::Stream kept;
-  kept.set_seed(stream.seed());
   kept.set_lanes(stream.lanes());
   kept.mutable_bad_records()->set_policy(stream.bad_records().policy());
   for (const v1::Step& step : stream.pipeline()) {
@@ -49,19 +51,46 @@ std::string object_line(const record::Shard& shard) {
                      shard.record_count);
 }
 
+// Where each part stands in a fingerprint.
+struct Part {
+  std::string_view name;
+  std::size_t begin;
+  std::size_t bytes;
+};
+constexpr Part kData{"data set", 0, 6};
+constexpr Part kPipeline{"pipeline", 6, 6};
+constexpr Part kSeed{"seed", 12, 4};
+static_assert(kSeed.begin + kSeed.bytes == shm::kFingerprintBytes);
+
+void write_part(Fingerprint& fingerprint, const Part& part, const std::string& text) {
+  XXH128_canonical_t canonical;
+  XXH128_canonicalFromHash(&canonical, XXH3_128bits(text.data(), text.size()));
+  std::copy_n(std::begin(canonical.digest), part.bytes, fingerprint.begin() + part.begin);
+}
+
 }  // namespace
 
 Fingerprint fingerprint(const v1::Stream& stream, const record::DataSet& data_set) {
-  std::string text = fmt::format("plan {}\n", plan::kPlanVersion);
-  text += deterministic_bytes(essence(stream));
-  text += fmt::format("{}\n{}", data_set.format(), data_set.values_beside());
-  for (const record::Shard& shard : data_set.index().shards()) text += object_line(shard);
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits(text.data(), text.size()));
-  Fingerprint result;
-  static_assert(sizeof canonical.digest == sizeof(Fingerprint));
-  std::copy(std::begin(canonical.digest), std::end(canonical.digest), result.begin());
+  std::string data = fmt::format("{}\n{}", data_set.format(), data_set.values_beside());
+  for (const record::Shard& shard : data_set.index().shards()) data += object_line(shard);
+  Fingerprint result{};
+  write_part(result, kData, data);
+  write_part(result, kPipeline,
+             fmt::format("plan {}\n", plan::kPlanVersion) + deterministic_bytes(essence(stream)));
+  write_part(result, kSeed, fmt::format("{}", stream.seed()));
   return result;
+}
+
+std::string difference(const Fingerprint& one, const Fingerprint& other) {
+  std::string names;
+  for (const Part& part : {kData, kPipeline, kSeed}) {
+    if (std::equal(one.begin() + part.begin, one.begin() + part.begin + part.bytes,
+                   other.begin() + part.begin)) {
+      continue;
+    }
+    names += fmt::format("{}another {}", names.empty() ? "" : " and ", part.name);
+  }
+  return names;
 }
 
 std::string to_hex(const Fingerprint& fingerprint) {

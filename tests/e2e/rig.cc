@@ -130,7 +130,8 @@ void Rig::restart() {
 
 Status Rig::create(const std::string& stream, const std::string& steps,
                    const std::string& stream_keys, const std::string& read_keys) {
-  std::string yaml = "streams:\n  " + stream + ":\n    seed: 7\n";
+  std::string yaml = "streams:\n  " + stream + ":\n";
+  if (!stream_keys.starts_with("seed:")) yaml += "    seed: 7\n";
   if (!stream_keys.empty()) yaml += "    " + stream_keys + "\n";
   yaml += "    pipeline:\n      - read: {url: \"" + (folder_.path() / "shard-*.tar").string() +
           "\", format: webdataset" + read_keys + "}\n";

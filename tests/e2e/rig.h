@@ -52,7 +52,8 @@ class Rig {
   explicit Rig(const RigOptions& options = {});
   ~Rig();
 
-  // `steps` is the pipeline below `read`, as YAML list items.
+  // `steps` is the pipeline below `read`, as YAML list items; the seed is 7 but for other
+  // `stream_keys`.
   Status create(const std::string& stream, const std::string& steps,
                 const std::string& stream_keys = "", const std::string& read_keys = "");
   Loader attach(const std::string& stream, LoaderOptions options = {}) const;

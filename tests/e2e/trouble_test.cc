@@ -219,5 +219,28 @@ TEST(Attaching, RefusesWhatCannotBeAndSaysWhy) {
   EXPECT_THAT(refusal("train", {.expect = std::string(32, 'a')}), HasSubstr("fingerprint"));
 }
 
+TEST(Attaching, NamesWhatDiffersFromTheStreamOfTheState) {
+  Rig rig;
+  ASSERT_TRUE(rig.create("train", pipeline()).ok());
+  const std::string state = rig.attach("train").state();
+  const auto refusal_of = [&](const std::string& steps, const std::string& stream_keys) {
+    EXPECT_TRUE(rig.engine().delete_stream("train").ok());
+    EXPECT_TRUE(rig.create("train", steps, stream_keys).ok());
+    try {
+      rig.attach("train", {.state = state});
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("attached");
+  };
+  EXPECT_EQ(refusal_of(pipeline(), ""), "attached");
+  EXPECT_THAT(refusal_of(pipeline(), "seed: 8"), HasSubstr("the state is of another seed:"));
+  EXPECT_THAT(refusal_of(pipeline("      - echo: {factor: 2, window: 32}\n"), ""),
+              HasSubstr("the state is of another pipeline:"));
+  std::filesystem::remove(rig.shard_path(2));
+  EXPECT_THAT(refusal_of(pipeline(), "seed: 8"),
+              HasSubstr("the state is of another data set and another seed:"));
+}
+
 }  // namespace
 }  // namespace echoline::e2e
