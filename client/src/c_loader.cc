@@ -181,6 +181,18 @@ int echoline_loader_get_field(echoline_loader* loader, uint32_t index, echoline_
   });
 }
 
+int echoline_take_news(echoline_loader* loader, char* buffer, size_t capacity) {
+  return with(loader, [&](Loader& l) -> Error {
+    if (buffer == nullptr || capacity == 0) return null_error();
+    const std::optional<std::string> news = l.take_news();
+    if (!news) return {ECHOLINE_NOT_FOUND, "no news"};
+    const std::size_t length = std::min(news->size(), capacity - 1);
+    std::memcpy(buffer, news->data(), length);
+    buffer[length] = '\0';
+    return {};
+  });
+}
+
 int echoline_state(echoline_loader* loader, char* buffer, size_t capacity, size_t* length) {
   return with(loader, [&](Loader& l) -> Error {
     State state;

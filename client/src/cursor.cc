@@ -76,9 +76,12 @@ void Cursor::end_wait() {
   if (--waiters_ == 0) shm::end_wait(*page_, shm::futex_clock_ns());
 }
 
-void Cursor::move_on(std::uint32_t next_epoch, std::uint64_t next_row) {
+void Cursor::leave_out(const Position& from, const Position& to) {
   const std::lock_guard lock(mutex_);
-  shm::write_next(*page_, next_epoch, next_row);
+  if (from != left_out_end_) left_out_begin_ = from;
+  left_out_end_ = to;
+  shm::write_left_out(*page_, {{left_out_begin_.epoch, left_out_begin_.row}, {to.epoch, to.row}});
+  shm::write_next(*page_, to.epoch, to.row);
 }
 
 void Cursor::give_out(const shm::WriterPage& writer, std::uint64_t front, std::uint32_t next_epoch,

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "attach_request.h"
 #include "echoline/shm/cursor_steps.h"
 #include "error.h"
 #include "os_handle.h"
@@ -28,8 +29,8 @@ class Cursor {
   // The same after a batch was given out: the trainer's next one begins at that row.
   void give_out(const shm::WriterPage& writer, std::uint64_t front, std::uint32_t next_epoch,
                 std::uint64_t next_row);
-  // The trainer's next batch begins at that row, which lies further on than what it was given.
-  void move_on(std::uint32_t next_epoch, std::uint64_t next_row);
+  // No batch between these places is wanted: the trainer's next one begins at `to`.
+  void leave_out(const Position& from, const Position& to);
 
   // Whether the writer can't publish because of a batch that is out: `live` descriptors at most are
   // published and not released. kOwn: the calling thread took that batch, so that nobody gives it
@@ -56,6 +57,8 @@ class Cursor {
   std::uint64_t released_ = 0;
   std::uint64_t front_ = 0;
   std::uint64_t batches_ = 0;
+  Position left_out_begin_;
+  Position left_out_end_;
   std::uint32_t waiters_ = 0;
 };
 

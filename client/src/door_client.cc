@@ -129,11 +129,16 @@ bool DoorClient::poll_alive() {
 
 void DoorClient::take_notice(const shm::Notice& notice) {
   const std::string text(shm::text(notice.message));
-  if (notice.kind == shm::kNoticeDraining) {
-    draining_ = true;
-    return;
+  if (notice.kind == shm::kNoticeMoved) {
+    moved_ = true;
+  } else if (notice.kind == shm::kNoticePeers) {
+    news_.push_back(text);
+  } else if (!verdict_) {
+    take_verdict(notice, text);
   }
-  if (verdict_) return;
+}
+
+void DoorClient::take_verdict(const shm::Notice& notice, const std::string& text) {
   if (notice.kind == shm::kNoticeDetached) {
     verdict_ = Error(ECHOLINE_DETACHED, "the daemon took this trainer off: " + text);
   } else if (notice.kind == shm::kNoticeFailed) {

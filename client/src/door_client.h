@@ -6,6 +6,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "attach_request.h"
 #include "os_handle.h"
@@ -30,15 +32,20 @@ class DoorClient {
   bool poll_alive();
   // The last thing the daemon said, if it took this trainer off or failed.
   const std::optional<Error>& verdict() const { return verdict_; }
-  bool draining() const { return draining_; }
+  // Another ring awaits this trainer: it is to attach again, at its position.
+  bool moved() const { return moved_; }
+  // What it said about other trainers since this was last asked.
+  std::vector<std::string> take_news() { return std::exchange(news_, {}); }
 
  private:
   void take_notice(const shm::Notice& notice);
+  void take_verdict(const shm::Notice& notice, const std::string& text);
 
   GuardedFd socket_;
   std::optional<Error> verdict_;
-  bool draining_ = false;
   bool gone_ = false;
+  bool moved_ = false;
+  std::vector<std::string> news_;
 };
 
 }  // namespace echoline::client

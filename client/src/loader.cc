@@ -16,6 +16,8 @@ constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kReasonNs = 500'000'000;
 // How long another thread may take over a batch before the wait for its slot ends as LEASE_HELD.
 constexpr std::uint64_t kLeaseElsewhereNs = 10'000'000'000;
+// Of those that nobody asks for, the oldest are forgotten.
+constexpr std::size_t kNewsMax = 16;
 
 std::uint64_t deadline_of(std::int64_t timeout_ms, std::uint64_t now_ns) {
   if (timeout_ms < 0) return kNever;
@@ -142,6 +144,18 @@ void Loader::daemon_gone() {
         "reattach time"};
     return;
   }
+  attach_again(options_.reattach_ms, true);
+}
+
+// To a ring of its own job's, as others hold up the one before. What the trainer keeps of that is
+// copied aside.
+void Loader::change_ring() {
+  close_door();
+  attach_again(options_.reattach_ms != 0 ? options_.reattach_ms : options_.attach_ms,
+               options_.reattach_ms != 0);
+}
+
+void Loader::attach_again(std::int64_t patience_ms, bool also_to_another_daemon) {
   AttachWish wish = options_.wish;
   wish.reattaching = true;
   wish.join = shm::kJoinPosition;
@@ -152,7 +166,8 @@ void Loader::daemon_gone() {
   wish.has_fingerprint = true;
   wish.plan_version = header.plan_version;
   std::copy(std::begin(header.fingerprint), std::end(header.fingerprint), wish.fingerprint.begin());
-  connector_.start(std::move(wish), deadline_of(options_.reattach_ms, shm::futex_clock_ns()), true);
+  connector_.start(std::move(wish), deadline_of(patience_ms, shm::futex_clock_ns()),
+                   also_to_another_daemon);
 }
 
 // A batch that another thread took will come back soon; one that it keeps must not hang this one
@@ -179,13 +194,26 @@ bool Loader::look_is_due() {
   return true;
 }
 
+// What the daemon had to say. A verdict waits until all that was published is read; else the door
+// may be gone after this, or final_ be set.
+void Loader::hear_daemon() {
+  const bool alive = door_->poll_alive();
+  for (std::string& news : door_->take_news()) news_.push_back(std::move(news));
+  while (news_.size() > kNewsMax) news_.pop_front();
+  if (door_->verdict()) return;
+  if (!alive) {
+    daemon_gone();
+  } else if (door_->moved()) {
+    change_ring();
+  }
+}
+
 // Is there still somebody who could publish? Sets final_, or begins to re-attach.
 void Loader::check_daemon() {
-  const bool alive = door_->poll_alive();
+  hear_daemon();
+  if (door_ == nullptr) return;
   if (door_->verdict()) {
     final_ = *door_->verdict();
-  } else if (!alive) {
-    daemon_gone();
   } else if (shm::read_state(reader_.attachment()->ring().writer()) == shm::kWriterFailed) {
     const std::uint64_t now = shm::futex_clock_ns();
     if (failing_since_ns_ == 0) failing_since_ns_ = now;
@@ -203,11 +231,9 @@ Error Loader::step(std::unique_ptr<Batch>* batch) {
       if (Error e = pump_connector(); !e.ok()) return e;
     }
     if (batch == nullptr) return {};
-    if (look_is_due() && !door_->poll_alive() && !door_->verdict()) {
-      daemon_gone();
-      if (!final_.ok()) return final_;
-      continue;
-    }
+    if (look_is_due()) hear_daemon();
+    if (!final_.ok()) return final_;
+    if (door_ == nullptr) continue;
     Error e = reader_.try_next(*batch);
     if (e.code() == ECHOLINE_DATA_LOSS) return fail(e);
     if (e.code() == ECHOLINE_TIMEOUT) e = check_lease();
@@ -238,6 +264,14 @@ Error Loader::check_attached() const {
   if (attached_once_) return {};
   return final_.ok() ? Error(ECHOLINE_UNAVAILABLE, "not attached yet; call echoline_attach_wait")
                      : final_;
+}
+
+std::optional<std::string> Loader::take_news() {
+  const std::lock_guard lock(mutex_);
+  if (news_.empty()) return std::nullopt;
+  std::string oldest = std::move(news_.front());
+  news_.pop_front();
+  return oldest;
 }
 
 void Loader::close() {

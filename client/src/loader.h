@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "connector.h"
@@ -34,6 +36,8 @@ class Loader {
   void close();
   Error begin_epoch();
   Error skip(std::uint64_t steps);
+  // What the daemon said about other trainers, oldest first; each is given once.
+  std::optional<std::string> take_news();
 
   // After the first attach, also while the daemon is away.
   Error state(State& state);
@@ -49,8 +53,11 @@ class Loader {
   Error pump_connector();
   Error check_lease();
   bool look_is_due();
+  void hear_daemon();
   void check_daemon();
   void daemon_gone();
+  void change_ring();
+  void attach_again(std::int64_t patience_ms, bool also_to_another_daemon);
   void close_door();
   Error fail(Error error);
   Error check_attached() const;
@@ -64,6 +71,7 @@ class Loader {
   std::shared_ptr<DoorClient> door_;  // none while the daemon is away
   Reader reader_;
   bool attached_once_ = false;
+  std::deque<std::string> news_;
   std::uint64_t looked_ns_ = 0;  // at the daemon
   std::uint64_t failing_since_ns_ = 0;
   std::uint64_t blocked_since_ns_ = 0;

@@ -57,7 +57,7 @@ class Reader {
   std::optional<std::uint64_t> epoch_rows() const;
   bool epoch_is_over() const;
   void enter_next_epoch();
-  void jump();
+  void jump(const Position& from);
   std::uint64_t first_row_needed() const;
   void note_end(const shm::Descriptor& descriptor);
   Error skip_passed();

@@ -134,30 +134,32 @@ std::optional<std::uint64_t> Reader::steps_per_epoch() const {
 void Reader::begin_epoch() {
   pending_end_ = false;
   if (!begun_) return;
+  const Position from = position_;
   enter_next_epoch();
-  jump();
+  jump(from);
 }
 
 // The daemon need not prepare what lies between for this trainer.
-void Reader::jump() {
+void Reader::jump(const Position& from) {
   jumped_ = true;
-  attachment_->cursor().move_on(position_.epoch, position_.row);
+  attachment_->cursor().leave_out(from, position_);
 }
 
 Error Reader::skip(std::uint64_t steps) {
+  const Position from = position_;
   const auto whole = steps_per_epoch();
   if (!whole) {
     if (steps > std::numeric_limits<std::uint64_t>::max() / 2 / cut_.batch_size) {
       return {ECHOLINE_INVALID_ARGUMENT, "that many steps can't be skipped"};
     }
     position_.row += steps * cut_.batch_size;
-    jump();
+    jump(from);
     return {};
   }
   const std::uint64_t left = steps_between(cut_, position_.row, *epoch_rows());
   if (steps < left) {
     position_.row += steps * cut_.batch_size;
-    jump();
+    jump(from);
     return {};
   }
   const std::uint64_t beyond = steps - left;
@@ -168,7 +170,7 @@ Error Reader::skip(std::uint64_t steps) {
   enter_next_epoch();
   position_.epoch += static_cast<std::uint32_t>(beyond / *whole);
   position_.row = beyond % *whole * cut_.batch_size;
-  jump();
+  jump(from);
   return {};
 }
 

@@ -94,6 +94,7 @@ class Reading {
     const double start_cpu = cpu_seconds();
     Status status;
     while (status.ok() && !done()) status = step();
+    print_news();
     report_.seconds = to_seconds(monotonic_ns() - start_ns);
     report_.cpu_seconds = cpu_seconds() - start_cpu;
     return status;
@@ -114,6 +115,7 @@ class Reading {
     const std::uint64_t asked_ns = monotonic_ns();
     const int status = loader_.next_within(kLook, batch);
     waiting_ns_ += monotonic_ns() - asked_ns;
+    if (status != ECHOLINE_OK) print_news();
     if (status == ECHOLINE_TIMEOUT) return Status();
     if (status == ECHOLINE_END_OF_EPOCH) {
       ++epochs_;
@@ -123,6 +125,12 @@ class Reading {
     report_.wait_ns += std::exchange(waiting_ns_, 0);
     count(batch);
     return wants_lines() ? print(batch) : Status();
+  }
+
+  void print_news() {
+    while (const std::optional<std::string> news = loader_.take_news()) {
+      fmt::print(stderr, "echoline: {}\n", *news);
+    }
   }
 
   bool wants_lines() const {

@@ -43,6 +43,7 @@ Json consumer_json(const v1::Consumer& consumer) {
           {"epoch", consumer.epoch()},
           {"step", consumer.step()},
           {"batches", consumer.batches()},
+          {"lag_rows", consumer.lag_rows()},
           {"wait_seconds", consumer.wait_seconds()}};
 }
 
@@ -102,9 +103,11 @@ std::string stages_text(const v1::StreamStatus& stream) {
 std::string consumers_text(const v1::StreamStatus& stream) {
   std::string text;
   for (const v1::Consumer& one : stream.consumers()) {
-    text += fmt::format("trainer      {} rank {} of {}: epoch {}, step {}, {}, waited {:.2f} s\n",
-                        one.job(), one.rank(), one.world_size(), one.epoch(), one.step(),
-                        quantity(one.batches(), "batch"), one.wait_seconds());
+    text +=
+        fmt::format("trainer      {} rank {} of {}: epoch {}, step {}, {}, waited {:.2f} s{}\n",
+                    one.job(), one.rank(), one.world_size(), one.epoch(), one.step(),
+                    quantity(one.batches(), "batch"), one.wait_seconds(),
+                    one.lag_rows() == 0 ? "" : ", behind by " + quantity(one.lag_rows(), "row"));
   }
   return text;
 }

@@ -99,14 +99,9 @@ Result<std::vector<Reader::Entry>> Reader::entries(const YAML::Node& node, int d
 
 Status Reader::unknown_key(const Entry& entry, const Descriptor& message) const {
   const std::string key = key_text(entry.key);
-  const std::vector<std::string> later = later_keys(message);
   const std::vector<std::string> known = known_keys(message);
-  const std::string allowed = "; allowed: " + join_names(known);
-  if (std::find(later.begin(), later.end(), key) != later.end()) {
-    return Status(Code::kUnimplemented,
-                  key_error(where(entry.key), key, "not supported yet" + allowed).message());
-  }
-  return key_error(where(entry.key), key, "unknown" + allowed + did_you_mean(key, known));
+  return key_error(where(entry.key), key,
+                   "unknown; allowed: " + join_names(known) + did_you_mean(key, known));
 }
 
 // Exactly one key of a choice; which ones exist is checked with the keys.

@@ -69,10 +69,6 @@ std::string allowed_values(const FieldRules& rules) {
   return text;
 }
 
-std::vector<std::string> later_keys(const Descriptor& message) {
-  return split_names(message.options().GetExtension(v1::later_keys));
-}
-
 std::vector<std::string> known_keys(const Descriptor& message) {
   std::vector<std::string> names;
   for (int i = 0; i < message.field_count(); ++i) names.push_back(message.field(i)->name());

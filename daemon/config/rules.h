@@ -38,8 +38,6 @@ std::string allowed_values(const FieldRules& rules);
 // A value of this unit as a user would write it.
 std::string format_value(v1::Unit unit, double value);
 
-// Keys that a later version will take in this mapping.
-std::vector<std::string> later_keys(const google::protobuf::Descriptor& message);
 std::vector<std::string> known_keys(const google::protobuf::Descriptor& message);
 // The map that stands for the whole message, or null.
 const google::protobuf::FieldDescriptor* inline_map(const google::protobuf::Descriptor& message);

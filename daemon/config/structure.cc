@@ -138,6 +138,21 @@ Status check_lanes(const v1::Stream& stream, const Places& places) {
                       fmt::format("{} does not divide the batch size {}", stream.lanes(), size));
 }
 
+Status check_lag(const v1::Stream& stream, const Places& places) {
+  const v1::Publish& publish = publish_step(stream);
+  if (!publish.has_lag()) return Status();
+  if (publish.when_slow() == "wait") {
+    return places.error(publish, "lag", "needs 'when_slow: split' or 'when_slow: detach'");
+  }
+  const std::uint32_t size = batch_step(stream).size();
+  const std::uint64_t most = (std::uint64_t{publish.slots()} - 1) * size;
+  if (publish.lag() <= most) return Status();
+  return places.error(publish, "lag",
+                      fmt::format("no job can be {} rows behind with {} slots of {}; allowed: 1 to "
+                                  "{}",
+                                  publish.lag(), publish.slots(), size, most));
+}
+
 }  // namespace
 
 Status check_structure(v1::Stream& stream, const Places& places) {
@@ -151,7 +166,8 @@ Status check_structure(v1::Stream& stream, const Places& places) {
   ECHOLINE_TRY(check_cache(stream, places));
   ECHOLINE_TRY(check_augmentations(stream, places));
   ECHOLINE_TRY(check_echo(stream, places));
-  return check_lanes(stream, places);
+  ECHOLINE_TRY(check_lanes(stream, places));
+  return check_lag(stream, places);
 }
 
 }  // namespace echoline::config

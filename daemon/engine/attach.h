@@ -28,6 +28,13 @@ struct Attachment {
   int cursor_fd = -1;
 };
 
+// Something to be said to the trainer of a connection.
+struct Telling {
+  std::uint64_t connection = 0;
+  shm::NoticeKind kind = shm::kNoticePeers;
+  Status status;
+};
+
 using ReplyFunction = std::function<void(Result<Attachment>)>;
 // Tells the trainer of a connection something, through the door. Callable from any thread.
 using NotifyFunction =

@@ -23,6 +23,7 @@ struct Consumer {
   plan::Position start;
   std::shared_ptr<Pass> pass;
   std::uint64_t reader = 0;
+  bool moving = false;  // it was told to attach again, to another pass
   WaitLedger waits;
 
   // The next row it will be given.

@@ -1,9 +1,12 @@
 #include "engine/holds.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "base/log.h"
+#include "base/process.h"
 
 namespace echoline::engine {
 namespace {
@@ -21,23 +24,53 @@ Status Holds::await_jobs(const std::shared_ptr<Pass>& pass, const std::vector<st
   return {};
 }
 
+Holds::Hold* Holds::find(const Pass& pass, const Job& job) {
+  const auto hold = std::find_if(holds_.begin(), holds_.end(), [&](const Hold& candidate) {
+    return candidate.pass.get() == &pass && candidate.job == job;
+  });
+  return hold == holds_.end() ? nullptr : &*hold;
+}
+
 void Holds::note_rank(const Consumer& consumer, std::uint64_t first_sequence, bool begins,
                       std::uint64_t now_ns) {
   const Job& job = consumer.job;
   for (NamedJob& named : named_) named.has_come |= named.name == job.name;
-  const auto hold = std::find_if(holds_.begin(), holds_.end(), [&](const Hold& candidate) {
-    return candidate.pass == consumer.pass && candidate.job == job;
-  });
-  if (hold != holds_.end()) {
-    hold->ranks.insert(consumer.rank);
+  if (Hold* hold = find(*consumer.pass, job); hold != nullptr) {
+    hold->missing.erase(consumer.rank);
+    hold->anybody_came = true;
     return;
   }
   if (!begins || job.world_size == 1) return;
   const Result<ring::Ring::Reader> reader =
       consumer.pass->ring().add_reader(first_sequence, consumer.start);
   if (!reader.ok()) return;
-  holds_.push_back(
-      {consumer.pass, reader->id, job, consumer.start, {consumer.rank}, now_ns + kRankPatienceNs});
+  Hold& hold = holds_.emplace_back(Hold{.pass = consumer.pass,
+                                        .reader = reader->id,
+                                        .job = job,
+                                        .start = consumer.start,
+                                        .missing = {},
+                                        .anybody_came = true,
+                                        .until_ns = now_ns + kRankPatienceNs});
+  for (std::uint32_t rank = 0; rank < job.world_size; ++rank) {
+    if (rank != consumer.rank) hold.missing.emplace(rank, 0);
+  }
+}
+
+void Holds::await_mover(const std::shared_ptr<Pass>& pass, const Consumer& mover,
+                        std::uint64_t now_ns) {
+  Hold* hold = find(*pass, mover.job);
+  if (hold == nullptr) {
+    const Result<ring::Ring::Reader> reader = pass->ring().add_reader(0, pass->next_position());
+    if (!reader.ok()) return;
+    hold = &holds_.emplace_back(Hold{.pass = pass,
+                                     .reader = reader->id,
+                                     .job = mover.job,
+                                     .start = pass->next_position(),
+                                     .missing = {},
+                                     .anybody_came = false,
+                                     .until_ns = now_ns + kRankPatienceNs});
+  }
+  hold->missing.emplace(mover.rank, mover.peer.pid);
 }
 
 std::optional<plan::Position> Holds::start_of(const Job& job) const {
@@ -46,20 +79,29 @@ std::optional<plan::Position> Holds::start_of(const Job& job) const {
   return hold == holds_.end() ? std::nullopt : std::optional(hold->start);
 }
 
-bool Holds::is_over(const Hold& hold, std::uint64_t now_ns, const IsReading& is_reading) const {
-  if (hold.ranks.size() == hold.job.world_size || !is_reading(*hold.pass, hold.job)) return true;
+bool Holds::is_over(Hold& hold, std::uint64_t now_ns, const IsReading& is_reading,
+                    std::vector<Late>& late) const {
+  std::erase_if(hold.missing, [](const auto& rank) {
+    return rank.second != 0 && process_begin(rank.second) == 0;
+  });
+  if (hold.missing.empty()) return true;
+  if (hold.anybody_came && !is_reading(*hold.pass, hold.job)) return true;
   if (now_ns < hold.until_ns) return false;
-  log_warning("engine",
-              "stream {}: {} of {} ranks of job {} attached within {} s; they go on, the others "
-              "will get a pass of their own",
-              stream_name_, hold.ranks.size(), hold.job.world_size, hold.job.name,
-              kRankPatienceNs / 1'000'000'000);
+  const Job& job = hold.job;
+  const Status status(
+      Code::kDeadlineExceeded,
+      fmt::format("{} of {} ranks of job {} did not attach within {} s; the others go on, the late "
+                  "ones will get a pass of their own",
+                  hold.missing.size(), job.world_size, job.name, kRankPatienceNs / 1'000'000'000));
+  log_warning("engine", "stream {}: {}", stream_name_, status.message());
+  late.push_back({job, status});
   return true;
 }
 
-void Holds::release(std::uint64_t now_ns, const IsReading& is_reading) {
-  holds_.remove_if([&](const Hold& hold) {
-    if (!is_over(hold, now_ns, is_reading)) return false;
+std::vector<Holds::Late> Holds::release(std::uint64_t now_ns, const IsReading& is_reading) {
+  std::vector<Late> late;
+  holds_.remove_if([&](Hold& hold) {
+    if (!is_over(hold, now_ns, is_reading, late)) return false;
     hold.pass->ring().remove_reader(hold.reader);
     return true;
   });
@@ -67,6 +109,20 @@ void Holds::release(std::uint64_t now_ns, const IsReading& is_reading) {
     if (named.has_come) named.pass->ring().remove_reader(named.reader);
     return named.has_come;
   });
+  return late;
+}
+
+std::string Holds::missing_jobs() const {
+  std::string names;
+  for (const NamedJob& named : named_) {
+    if (!named.has_come) names += (names.empty() ? "" : ", ") + named.name;
+  }
+  return names;
+}
+
+bool Holds::awaits(const Pass& pass) const {
+  return std::any_of(holds_.begin(), holds_.end(),
+                     [&](const Hold& hold) { return hold.pass.get() == &pass; });
 }
 
 void Holds::forget(const Pass& pass) {

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -29,13 +29,24 @@ class Holds {
   void note_rank(const Consumer& consumer, std::uint64_t first_sequence, bool begins,
                  std::uint64_t now_ns);
 
+  // A trainer was told to move to `pass`, and is awaited there from its beginning on.
+  void await_mover(const std::shared_ptr<Pass>& pass, const Consumer& mover, std::uint64_t now_ns);
+
   // Where the other ranks of this job began, while some of them are still awaited.
   std::optional<plan::Position> start_of(const Job& job) const;
 
   // Gives places back whose ranks have all come, were waited for long enough, or whose job has left
-  // its pass.
+  // its pass. Jobs whose ranks were not all worth waiting for are returned.
   using IsReading = std::function<bool(const Pass&, const Job&)>;
-  void release(std::uint64_t now_ns, const IsReading& is_reading);
+  struct Late {
+    Job job;
+    Status status;
+  };
+  std::vector<Late> release(std::uint64_t now_ns, const IsReading& is_reading);
+  // Jobs that have not come yet, of those that a pass waits for (publish.jobs).
+  std::string missing_jobs() const;
+  // Whether somebody is on the way to this pass.
+  bool awaits(const Pass& pass) const;
   // Of a pass that ends.
   void forget(const Pass& pass);
 
@@ -45,7 +56,8 @@ class Holds {
     std::uint64_t reader = 0;
     Job job;
     plan::Position start;
-    std::set<std::uint32_t> ranks;  // that have come
+    std::map<std::uint32_t, pid_t> missing;  // ranks, by process where it is known (else 0)
+    bool anybody_came = false;
     std::uint64_t until_ns = 0;
   };
   struct NamedJob {
@@ -55,7 +67,9 @@ class Holds {
     bool has_come = false;
   };
 
-  bool is_over(const Hold& hold, std::uint64_t now_ns, const IsReading& is_reading) const;
+  Hold* find(const Pass& pass, const Job& job);
+  bool is_over(Hold& hold, std::uint64_t now_ns, const IsReading& is_reading,
+               std::vector<Late>& late) const;
 
   const std::string stream_name_;
   std::list<Hold> holds_;

@@ -1,6 +1,7 @@
 // A job, by what makes it one.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 
@@ -12,7 +13,7 @@ struct Job {
   std::string name;
   std::uint32_t world_size = 1;
   std::uint32_t batch_size = 0;  // of all ranks together
-  bool operator==(const Job&) const = default;
+  auto operator<=>(const Job&) const = default;
 };
 
 }  // namespace echoline::engine

@@ -93,6 +93,17 @@ ring::RingSpec ring_spec(const v1::Stream& stream, const StreamCore& core) {
   return spec;
 }
 
+SlowPolicy slow_policy(const v1::Stream& stream) {
+  const v1::Publish& publish = config::publish_step(stream);
+  using enum SlowPolicy::Action;
+  const std::uint64_t half_the_slots =
+      std::uint64_t{publish.slots() / 2} * config::batch_step(stream).size();
+  return {.action = publish.when_slow() == "split"    ? kSplit
+                    : publish.when_slow() == "detach" ? kDetach
+                                                      : kWait,
+          .lag_rows = publish.has_lag() ? publish.lag() : half_the_slots};
+}
+
 Status check_epoch(const StreamCore& core) {
   const plan::PlanSpec& spec = core.plan->spec();
   if (spec.last == plan::LastBatch::kDrop && core.plan->rows_per_epoch() < spec.batch_rows) {
@@ -130,6 +141,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
   core->pool = &pool;
   const v1::Publish& publish = config::publish_step(stream);
   core->slots = publish.slots();
+  core->slow = slow_policy(stream);
   ECHOLINE_ASSIGN(core->access,
                   AccessList::parse({publish.access().begin(), publish.access().end()}));
   core->fail = fail;

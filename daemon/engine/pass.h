@@ -55,6 +55,9 @@ class Pass : public std::enable_shared_from_this<Pass> {
   ring::Ring& ring() { return *ring_; }
   bool tails() const { return options_.tails; }
   bool stopping() const { return stopping_.load(); }
+  // Those that were not held up have left it: no other job joins it any more.
+  bool parted() const { return parted_; }
+  void set_parted() { parted_ = true; }
   // The factor list it walks that epoch with.
   std::vector<plan::FactorChange> changes_of(std::uint32_t epoch) const;
 
@@ -122,6 +125,7 @@ class Pass : public std::enable_shared_from_this<Pass> {
   const Options options_;
   std::vector<MemoryBudget::Reservation> reservations_;
   const std::unique_ptr<ring::Ring> ring_;
+  bool parted_ = false;
 
   // Of the pass's thread:
   StepWalk walk_;

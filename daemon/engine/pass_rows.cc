@@ -129,11 +129,11 @@ std::optional<std::uint64_t> Pass::sequence_of(plan::Position position) const {
   if (position >= next_position_) {
     // Near ahead: a reader may wait for it here, instead of having it prepared twice.
     const std::uint64_t reach = std::uint64_t{core_->slots} * core_->ring_spec.batch_rows;
-    const bool near = position.epoch == next_position_.epoch
-                          ? position.row - next_position_.row <= reach
-                          : position.epoch == next_position_.epoch + 1 && position.row == 0 &&
-                                next_position_.row + reach >= core_->plan->rows_per_epoch();
-    return near ? std::optional(ring_->published()) : std::nullopt;
+    const std::uint64_t epochs = position.epoch - next_position_.epoch;
+    if (epochs > 1) return std::nullopt;
+    const std::uint64_t rows =
+        epochs * core_->plan->rows_per_epoch() + position.row - next_position_.row;
+    return rows <= reach ? std::optional(ring_->published()) : std::nullopt;
   }
   for (const Mark& mark : marks_) {
     if (mark.sequence < ring_->released()) continue;

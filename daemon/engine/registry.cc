@@ -194,10 +194,9 @@ void Registry::tick() {
   std::lock_guard lock(mutex_);
   const std::uint64_t now_ns = monotonic_ns();
   for (const auto& [name, stream] : streams_) {
-    const std::vector<std::uint64_t> misbehaved = stream->tick(now_ns);
-    if (misbehaved.empty()) continue;
-    notify(misbehaved, shm::kNoticeDetached,
-           Status(Code::kInvalidArgument, "the cursor page held claims that cannot be"));
+    for (const Telling& telling : stream->tick(now_ns)) {
+      notify({telling.connection}, telling.kind, telling.status);
+    }
   }
   keep_roster();
 }

@@ -34,7 +34,15 @@ struct ConsumerStats {
   std::uint32_t epoch = 0;  // of the next batch
   std::uint64_t row = 0;    // of the next batch
   std::uint64_t batches = 0;
+  std::uint64_t lag_rows = 0;              // behind the foremost trainer of its pass
   std::array<std::uint64_t, 5> wait_ns{};  // by WaitCause
+};
+
+// What was done about jobs that fell behind.
+struct SlowCounts {
+  std::uint64_t split = 0;
+  std::uint64_t detached = 0;
+  std::uint64_t refused = 0;  // no memory for another pass
 };
 
 struct StreamStats {
@@ -60,6 +68,7 @@ struct StreamStats {
   double upstream_downstream_ratio = 0;  // R of the paper; 0 while unknown
   double seconds_to_first_batch = 0;     // 0 while unknown
   std::uint64_t passes = 0;
+  SlowCounts slow;
   std::uint64_t slots_free = 0, slots_filling = 0, slots_published = 0;
   std::uint64_t read_ahead_target_bytes = 0;
   std::map<std::string, std::uint64_t> memory_bytes;  // by use: ring, window, read_ahead, cache

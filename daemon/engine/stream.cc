@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/process.h"
 #include "config/pipeline.h"
@@ -19,7 +20,9 @@ Stream::Stream(OpenedStream opened, v1::Stream definition, MemoryBudget& budget,
       cache_(std::move(opened.cache)),
       holds_(core_->name),
       stages_(*core_, workers),
-      reunion_(std::move(reunion)) {}
+      reunion_(std::move(reunion)),
+      laggards_(core_->slow),
+      rank_news_(core_->name) {}
 
 Stream::~Stream() {
   stop(shm::kWriterEnded);
@@ -117,7 +120,7 @@ Result<Attachment> Stream::find_and_join(std::uint64_t connection,
   ECHOLINE_ASSIGN(const Start start,
                   settle_start(request, position_of(request, consumer.job), *core_));
   consumer.start = start.position;
-  ECHOLINE_ASSIGN(const Place place, find_place(start, needs_tails(consumer)));
+  ECHOLINE_ASSIGN(const Place place, find_place(start, consumer));
   consumer.pass = place.pass;
   consumer.reader = place.reader.id;
   // A job that comes back has nobody to begin with: its other ranks came with it, or died before.
@@ -126,6 +129,7 @@ Result<Attachment> Stream::find_and_join(std::uint64_t connection,
   log_info("engine", "stream {}: job {} rank {}/{} attached at epoch {} row {}", core_->name,
            consumer.job.name, consumer.rank, consumer.job.world_size, consumer.start.epoch,
            consumer.start.row);
+  tell_newcomer(consumer);
   consumers_.push_back(std::move(consumer));
   trainers_changed_ = true;
   return attachment_of(consumers_.back(), start, place);
@@ -147,14 +151,33 @@ Attachment Stream::attachment_of(const Consumer& consumer, const Start& start,
   return attachment;
 }
 
-Result<Stream::Place> Stream::find_place(const Start& start, bool tails) {
+// Before it is one of the consumers.
+void Stream::tell_newcomer(const Consumer& consumer) {
+  if (const std::string missing = holds_.missing_jobs(); !missing.empty()) {
+    tell(consumer.connection, shm::kNoticePeers,
+         Status(Code::kUnavailable, fmt::format("stream {} begins when these jobs have attached "
+                                                "(publish.jobs): {}",
+                                                core_->name, missing)));
+  }
+  const bool alone = has_begun(consumer.job) && !is_reading(*consumer.pass, consumer.job);
+  if (alone && !consumer.pass->parted()) {
+    tell(consumer.connection, shm::kNoticePeers,
+         Status(Code::kUnavailable,
+                fmt::format("the other ranks of job {} are elsewhere: rank {} has a pass of its "
+                            "own, every batch is prepared once more",
+                            consumer.job.name, consumer.rank)));
+  }
+}
+
+Result<Stream::Place> Stream::find_place(const Start& start, const Consumer& consumer) {
+  const bool tails = needs_tails(consumer);
   for (const auto& pass : passes_) {
-    if (tails && !pass->tails()) continue;
+    if (!may_join(*pass, consumer.job) || (tails && !pass->tails())) continue;
     if (pass->changes_of(start.position.epoch) != start.changes) continue;
     ECHOLINE_ASSIGN(const std::optional<ring::Ring::Reader> reader, pass->join(start.position));
     if (reader.has_value()) return Place{pass, *reader};
   }
-  retire_idle_passes();
+  retire_passes(/*parted_only=*/false);
   ECHOLINE_ASSIGN(auto pass,
                   start_pass({.start = start.position, .changes = start.changes, .tails = tails}));
   passes_.push_back(pass);
@@ -162,12 +185,14 @@ Result<Stream::Place> Stream::find_place(const Start& start, bool tails) {
   return Place{std::move(pass), reader};
 }
 
-void Stream::retire_idle_passes() {
-  std::erase_if(passes_, [this](const std::shared_ptr<Pass>& pass) {
-    if (has_readers(*pass)) return false;
+void Stream::retire_passes(bool parted_only) {
+  std::erase_if(passes_, [&](const std::shared_ptr<Pass>& pass) {
+    if ((parted_only && !pass->parted()) || has_readers(*pass) || holds_.awaits(*pass))
+      return false;
     pass->stop(shm::kWriterEnded);
     pass->give_back_memory();
     holds_.forget(*pass);
+    laggards_.forget(pass.get());
     return true;
   });
 }
@@ -179,8 +204,13 @@ bool Stream::has_readers(const Pass& pass) const {
 
 bool Stream::is_reading(const Pass& pass, const Job& job) const {
   return std::any_of(consumers_.begin(), consumers_.end(), [&](const Consumer& consumer) {
-    return consumer.pass.get() == &pass && consumer.job == job;
+    return consumer.pass.get() == &pass && consumer.job == job && !consumer.moving;
   });
+}
+
+// A pass that others were parted from is for the jobs that stayed.
+bool Stream::may_join(const Pass& pass, const Job& job) const {
+  return !pass.stopping() && (!pass.parted() || is_reading(pass, job));
 }
 
 bool Stream::has_begun(const Job& job) const {
@@ -189,8 +219,9 @@ bool Stream::has_begun(const Job& job) const {
 }
 
 void Stream::release_holds(std::uint64_t now_ns) {
-  holds_.release(now_ns,
-                 [this](const Pass& pass, const Job& job) { return is_reading(pass, job); });
+  const auto late = holds_.release(
+      now_ns, [this](const Pass& pass, const Job& job) { return is_reading(pass, job); });
+  for (const auto& [job, status] : late) tell_job(job, consumers_, status, tellings_);
 }
 
 bool Stream::withdraw(std::uint64_t connection) {
@@ -203,16 +234,28 @@ bool Stream::withdraw(std::uint64_t connection) {
 }
 
 void Stream::take_off(std::list<Consumer>::iterator consumer) {
-  log_info("engine", "stream {}: job {} rank {}/{} left", core_->name, consumer->job.name,
-           consumer->rank, consumer->job.world_size);
+  if (!consumer->moving) rank_news_.note_gone(*consumer, monotonic_ns());
   consumer->pass->ring().remove_reader(consumer->reader);
   consumers_.erase(consumer);
   trainers_changed_ = true;
   release_holds(0);
 }
 
-std::vector<std::uint64_t> Stream::tick(std::uint64_t now_ns) {
-  std::vector<std::uint64_t> misbehaved;
+std::vector<Telling> Stream::tick(std::uint64_t now_ns) {
+  charge_waits(now_ns);
+  for (const Reunion::Returning& returning : reunion_.take_due(now_ns)) {
+    returning.reply(find_and_join(returning.connection, returning.request, returning.peer, now_ns));
+  }
+  release_holds(now_ns);
+  part_from_laggards(now_ns);
+  retire_passes(/*parted_only=*/true);
+  for (Telling& telling : rank_news_.look(consumers_, now_ns)) {
+    tellings_.push_back(std::move(telling));
+  }
+  return std::exchange(tellings_, {});
+}
+
+void Stream::charge_waits(std::uint64_t now_ns) {
   StageView view{.has_trainers = !consumers_.empty()};
   view.fetch_waits = core_->fetcher->counters().waiting > 0;
   for (const auto& pass : passes_) view.ring_full |= pass->ring_full();
@@ -226,15 +269,11 @@ std::vector<std::uint64_t> Stream::tick(std::uint64_t now_ns) {
     view.trainer_waits |= reader.waiting_since_ns != 0;
     const auto current = consumer++;
     if (!reader.misbehaved) continue;
-    misbehaved.push_back(current->connection);
+    tell(current->connection, shm::kNoticeDetached,
+         Status(Code::kInvalidArgument, "the cursor page held claims that cannot be"));
     take_off(current);
   }
   stages_.tick(now_ns, view);
-  for (const Reunion::Returning& returning : reunion_.take_due(now_ns)) {
-    returning.reply(find_and_join(returning.connection, returning.request, returning.peer, now_ns));
-  }
-  release_holds(now_ns);
-  return misbehaved;
 }
 
 std::vector<std::uint64_t> Stream::stop(shm::WriterState state) {

@@ -14,9 +14,11 @@
 #include "engine/attach_check.h"
 #include "engine/consumer.h"
 #include "engine/holds.h"
+#include "engine/laggards.h"
 #include "engine/memory_budget.h"
 #include "engine/open_stream.h"
 #include "engine/pass.h"
+#include "engine/rank_news.h"
 #include "engine/reunion.h"
 #include "engine/stage_clock.h"
 #include "engine/stats.h"
@@ -38,9 +40,9 @@ class Stream {
               const ReplyFunction& reply, std::uint64_t now_ns);
   // False if that connection reads another stream.
   bool withdraw(std::uint64_t connection);
-  // Charges waits, lets go of ranks that did not come, takes off readers whose claims cannot be;
-  // those are returned, for the door to tell them.
-  std::vector<std::uint64_t> tick(std::uint64_t now_ns);
+  // Charges waits, lets go of ranks that did not come, takes off readers whose claims cannot be,
+  // parts jobs from those that fall behind. What trainers are to be told of all this is returned.
+  std::vector<Telling> tick(std::uint64_t now_ns);
 
   // Ends every pass; the connections that were reading are returned.
   std::vector<std::uint64_t> stop(shm::WriterState state);
@@ -69,14 +71,26 @@ class Stream {
   plan::Position position_of(const shm::AttachRequest& request, const Job& job) const;
   Attachment attachment_of(const Consumer& consumer, const Start& start, const Place& place) const;
   bool needs_tails(const Consumer& consumer) const;
-  Result<Place> find_place(const Start& start, bool tails);
+  Result<Place> find_place(const Start& start, const Consumer& consumer);
   Result<std::shared_ptr<Pass>> start_pass(Pass::Options options);
-  void retire_idle_passes();
+  void retire_passes(bool parted_only);
   bool has_readers(const Pass& pass) const;
   bool is_reading(const Pass& pass, const Job& job) const;
+  bool may_join(const Pass& pass, const Job& job) const;
   bool has_begun(const Job& job) const;
   void release_holds(std::uint64_t now_ns);
   void take_off(std::list<Consumer>::iterator consumer);
+  void charge_waits(std::uint64_t now_ns);
+  void tell_newcomer(const Consumer& consumer);
+  void tell(std::uint64_t connection, shm::NoticeKind kind, const Status& status) {
+    tellings_.push_back({connection, kind, status});
+  }
+
+  // In stream_part.cc:
+  void part_from_laggards(std::uint64_t now_ns);
+  void part(const std::shared_ptr<Pass>& pass, const std::vector<Laggards::Laggard>& behind,
+            std::uint64_t now_ns);
+  std::uint64_t absolute_row(plan::Position position) const;
 
   const v1::Stream definition_;
   MemoryBudget& budget_;
@@ -88,6 +102,11 @@ class Stream {
   Holds holds_;
   StageClock stages_;
   Reunion reunion_;
+  Laggards laggards_;
+  SlowCounts slow_counts_;
+  std::uint64_t part_again_ns_ = 0;  // not before: there was no memory for it
+  RankNews rank_news_;
+  std::vector<Telling> tellings_;
   bool trainers_changed_ = false;
 };
 

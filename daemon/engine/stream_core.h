@@ -15,6 +15,7 @@
 #include "engine/access_list.h"
 #include "engine/bad_records.h"
 #include "engine/fetcher.h"
+#include "engine/laggards.h"
 #include "engine/read_ahead.h"
 #include "engine/worker_pool.h"
 #include "plan/plan.h"
@@ -68,6 +69,7 @@ struct StreamCore {
   std::vector<WorkerSeat> seats;  // by worker
   ring::RingSpec ring_spec;
   std::uint32_t slots = 8;
+  SlowPolicy slow;
   ReadAhead::Options read_ahead;  // of each pass
   // Of each pass: the encoded form of the echo window, which always fits, and what its re-used form
   // would take.

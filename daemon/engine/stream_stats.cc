@@ -66,8 +66,16 @@ StreamStats Stream::stats() const {
     stats.slots_filling += filling;
     stats.slots_free += core_->slots - std::min<std::uint64_t>(core_->slots, published + filling);
   }
+  stats.slow = slow_counts_;
+  std::map<const Pass*, std::uint64_t> foremost_row;
+  for (const Consumer& consumer : consumers_) {
+    std::uint64_t& row = foremost_row[consumer.pass.get()];
+    row = std::max(row, absolute_row(consumer.position()));
+  }
   for (const Consumer& consumer : consumers_) {
     const plan::Position position = consumer.position();
+    const std::uint64_t row = absolute_row(position);
+    const std::uint64_t foremost = foremost_row[consumer.pass.get()];
     stats.consumers.push_back({.job = consumer.job.name,
                                .rank = consumer.rank,
                                .world_size = consumer.job.world_size,
@@ -75,6 +83,7 @@ StreamStats Stream::stats() const {
                                .epoch = position.epoch,
                                .row = position.row,
                                .batches = consumer.pass->ring().view(consumer.reader).batches,
+                               .lag_rows = foremost - std::min(row, foremost),
                                .wait_ns = consumer.waits.by_cause()});
   }
   return stats;

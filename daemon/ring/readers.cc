@@ -68,6 +68,9 @@ ReaderView Cursor::view() const {
   view.wait_ns = claim(page().wait_ns);
   view.batches = claim(page().batches);
   view.next = next();
+  const shm::LeftOut out = shm::read_left_out(page());
+  view.left_out_begin = {out.left.epoch, out.left.row};
+  view.left_out_end = {out.landed.epoch, out.landed.row};
   view.misbehaved = misbehaved_;
   return view;
 }

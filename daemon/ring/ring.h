@@ -45,6 +45,9 @@ struct ReaderView {
   std::uint64_t wait_ns = 0;
   std::uint64_t batches = 0;
   plan::Position next;  // of its next batch
+  // What it left out last begins and ends here; the same place while that is nothing.
+  plan::Position left_out_begin;
+  plan::Position left_out_end;
   bool misbehaved = false;
 };
 

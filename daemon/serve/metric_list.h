@@ -43,6 +43,8 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
      "save the workers' decoding, too."},
     {"echoline_consumer_batches_total", "stream,consumer",
      "Batches released by a trainer; consumer is job/rank."},
+    {"echoline_consumer_lag_rows", "stream,consumer",
+     "Rows that a trainer is behind the foremost one of its pass."},
     {"echoline_consumer_wait_seconds_total", "stream,consumer,cause",
      "Time a trainer waited for a batch, by who it is charged to: fetch, prep, publish, peer (a "
      "slower job or rank) or daemon."},
@@ -70,6 +72,9 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
      "is \"all\"."},
     {"echoline_samples_total", "stream,kind",
      "Rows published: fresh (first use in its epoch) or echoed."},
+    {"echoline_slow_jobs_total", "stream,outcome",
+     "What was done about jobs that fell behind (publish.when_slow), by outcome: split, detached, "
+     "or refused (no memory for another pass; the others wait)."},
     {"echoline_source_bytes_total", "stream,scheme",
      "Bytes read from storage, by scheme: file, s3, gs or http (https too)."},
     {"echoline_source_checked_total", "stream,scheme",

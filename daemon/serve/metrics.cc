@@ -123,6 +123,7 @@ std::map<std::string, engine::ConsumerStats> by_name(const engine::StreamStats& 
   for (const engine::ConsumerStats& consumer : stream.consumers) {
     engine::ConsumerStats& sum = sums[fmt::format("{}/{}", consumer.job, consumer.rank)];
     sum.batches += consumer.batches;
+    sum.lag_rows = std::max(sum.lag_rows, consumer.lag_rows);
     for (std::size_t i = 0; i < sum.wait_ns.size(); ++i) sum.wait_ns[i] += consumer.wait_ns[i];
   }
   return sums;
@@ -131,6 +132,7 @@ std::map<std::string, engine::ConsumerStats> by_name(const engine::StreamStats& 
 void add_consumers(const engine::StreamStats& stream, Families& families) {
   for (const auto& [name, sum] : by_name(stream)) {
     families.add("echoline_consumer_batches_total", {stream.name, name}, sum.batches);
+    families.add("echoline_consumer_lag_rows", {stream.name, name}, sum.lag_rows);
     for (std::size_t cause = 0; cause < sum.wait_ns.size(); ++cause) {
       families.add("echoline_consumer_wait_seconds_total",
                    {stream.name, name, engine::kWaitCauseNames[cause]},
@@ -138,6 +140,10 @@ void add_consumers(const engine::StreamStats& stream, Families& families) {
     }
   }
   families.add("echoline_consumers", {stream.name}, std::uint64_t{stream.consumers.size()});
+  constexpr std::string_view kSlow = "echoline_slow_jobs_total";
+  families.add(kSlow, {stream.name, "split"}, stream.slow.split);
+  families.add(kSlow, {stream.name, "detached"}, stream.slow.detached);
+  families.add(kSlow, {stream.name, "refused"}, stream.slow.refused);
 }
 
 void add_storage(const engine::StreamStats& stream, Families& families) {

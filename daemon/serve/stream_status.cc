@@ -23,6 +23,7 @@ void fill_consumer(const engine::ConsumerStats& stats, v1::Consumer& consumer) {
   consumer.set_epoch(stats.epoch);
   consumer.set_step(stats.batch_size == 0 ? 0 : stats.row / stats.batch_size);
   consumer.set_batches(stats.batches);
+  consumer.set_lag_rows(stats.lag_rows);
   consumer.set_wait_seconds(
       to_seconds(std::accumulate(stats.wait_ns.begin(), stats.wait_ns.end(), std::uint64_t{0})));
 }

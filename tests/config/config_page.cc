@@ -140,9 +140,6 @@ class Page {
       return add_rows(*map->message_type()->map_value()->message_type());
     }
     add_rows(message);
-    if (const auto later = later_keys(message); !later.empty()) {
-      text_ += "\nNot supported yet: `" + join_names(later) + "`.\n";
-    }
     for (int i = 0; i < message.field_count(); ++i) {
       const FieldDescriptor& field = *message.field(i);
       const bool mapping = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;

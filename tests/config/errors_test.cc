@@ -198,8 +198,11 @@ const std::vector<Mistake> kMistakes = {
      "t.yaml:6:30: key 'disk': keeps encoded records; put this cache directly after 'read', or "
      "keep "
      "decoded samples in 'memory' alone"},
-    {"later_publish_key", with_steps(kDecode) + "      - publish: {slots: 4, when_slow: split}\n",
-     "t.yaml:7:29: key 'when_slow': not supported yet; allowed: slots, jobs, sealed, access"},
+    {"lag_beyond_the_ring",
+     with_steps(kDecode) + "      - publish: {slots: 4, when_slow: split, lag: 25}\n",
+     "t.yaml:7:52: key 'lag': no job can be 25 rows behind with 4 slots of 8; allowed: 1 to 24"},
+    {"lag_of_those_who_wait", with_steps(kDecode) + "      - publish: {lag: 8}\n",
+     "t.yaml:7:24: key 'lag': needs 'when_slow: split' or 'when_slow: detach'"},
     {"unknown_scheme",
      "streams: {a: {pipeline: [{read: {url: 'ftp://b/x'}}, {decode: {i: {key: "
      "jpg, as: rgb}}}, {batch: {size: 2}}]}}\n",

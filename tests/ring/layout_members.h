@@ -64,7 +64,11 @@
   ROW(CursorPage, batches, 272, 8)            \
   ROW(CursorPage, next_row, 280, 8)           \
   ROW(CursorPage, next_epoch, 288, 4)         \
-  ROW(CursorPage, reserved1, 292, 4)          \
+  ROW(CursorPage, left_epoch, 292, 4)         \
+  ROW(CursorPage, left_row, 296, 8)           \
+  ROW(CursorPage, landed_row, 304, 8)         \
+  ROW(CursorPage, landed_epoch, 312, 4)       \
+  ROW(CursorPage, reserved1, 316, 4)          \
   ROW(AttachRequest, magic, 0, 8)             \
   ROW(AttachRequest, door_major, 8, 4)        \
   ROW(AttachRequest, door_minor, 12, 4)       \

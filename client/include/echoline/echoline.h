@@ -269,6 +269,14 @@ ECHOLINE_API const uint64_t* echoline_batch_sample_ids(const echoline_batch* bat
 ECHOLINE_API const uint32_t* echoline_batch_uses(const echoline_batch* batch);
 ECHOLINE_API const uint32_t* echoline_batch_row_flags(const echoline_batch* batch);
 
+/* ---- other trainers ---- */
+
+/* What the daemon said about other trainers, for people to read: a rank of this job that died, left
+ * in mid-epoch, did not come, or leaves out other batches than this one. The oldest text, each once;
+ * NOT_FOUND if there is none. Cut off to capacity - 1 bytes. News are heard while echoline_next
+ * runs; the last 16 are kept. */
+ECHOLINE_API int echoline_take_news(echoline_loader* loader, char* buffer, size_t capacity);
+
 /* ---- state ---- */
 
 /* Position after the batches that echoline_next returned, as JSON: a loader attached with it goes

@@ -261,6 +261,16 @@ class Loader {
   // Ends the attachment: waiting and later calls of next() throw. The state can still be asked for.
   void close() { detail::check(echoline_close(handle_.get())); }
 
+  // What the daemon said about other trainers, for people to read; see echoline_take_news.
+  std::optional<std::string> take_news() {
+    std::string text(1024, '\0');
+    const int status = echoline_take_news(handle_.get(), text.data(), text.size());
+    if (status == ECHOLINE_NOT_FOUND) return std::nullopt;
+    detail::check(status);
+    text.resize(text.find('\0'));
+    return text;
+  }
+
   // Position after the batches that were returned, as JSON for a checkpoint.
   std::string state() const {
     std::string text(512, '\0');

@@ -133,6 +133,26 @@ inline void write_next(CursorPage& cursor, std::uint32_t epoch, std::uint64_t ro
   word(cursor.next_epoch).store(epoch, std::memory_order_release);
 }
 
+// What a reader left out last (a loop ended by `break`, skipped steps): the batches that begin at
+// `left` or later, and before `landed`. For the daemon to compare the ranks of a job with: it looks
+// twice, a torn reading is no matter.
+struct LeftOut {
+  NextPlace left;
+  NextPlace landed;
+};
+inline void write_left_out(CursorPage& cursor, const LeftOut& out) {
+  word(cursor.left_epoch).store(out.left.epoch, std::memory_order_relaxed);
+  word(cursor.left_row).store(out.left.row, std::memory_order_relaxed);
+  word(cursor.landed_epoch).store(out.landed.epoch, std::memory_order_relaxed);
+  word(cursor.landed_row).store(out.landed.row, std::memory_order_relaxed);
+}
+inline LeftOut read_left_out(const CursorPage& cursor) {
+  return {{word(cursor.left_epoch).load(std::memory_order_relaxed),
+           word(cursor.left_row).load(std::memory_order_relaxed)},
+          {word(cursor.landed_epoch).load(std::memory_order_relaxed),
+           word(cursor.landed_row).load(std::memory_order_relaxed)}};
+}
+
 // ---- the steps put together
 // --------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ namespace echoline::shm {
 
 inline constexpr std::uint64_t kDoorMagic = 0x31524F4F44484345;  // "ECHDOOR1"
 inline constexpr std::uint32_t kDoorMajor = 1;
-inline constexpr std::uint32_t kDoorMinor = 0;
+inline constexpr std::uint32_t kDoorMinor = 1;
 inline constexpr std::size_t kNameBytes = 128;
 inline constexpr std::size_t kTextBytes = 1024;
 inline constexpr std::size_t kFactorChangesMax = 64;
@@ -74,6 +74,8 @@ enum NoticeKind : std::uint32_t {
   kNoticeFailed = 1,    // the stream ended with an error
   kNoticeDetached = 2,  // this consumer was taken off (misbehaved, fell behind, stream deleted)
   kNoticeDraining = 3,  // the daemon is going down in order
+  kNoticeMoved = 4,     // attach again, at the present position: another ring awaits it (door 1.1)
+  kNoticePeers = 5,     // about other trainers, for its user to read (door 1.1)
 };
 
 struct Notice {

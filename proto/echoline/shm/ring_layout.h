@@ -10,7 +10,7 @@ namespace echoline::shm {
 
 inline constexpr std::uint64_t kRingMagic = 0x31474E4952484345;  // "ECHRING1"
 inline constexpr std::uint32_t kLayoutMajor = 1;
-inline constexpr std::uint32_t kLayoutMinor = 0;
+inline constexpr std::uint32_t kLayoutMinor = 1;
 inline constexpr std::size_t kPageBytes = 4096;
 inline constexpr std::size_t kLineBytes = 128;
 inline constexpr std::size_t kFieldRankMax = 6;
@@ -144,6 +144,10 @@ struct CursorPage {
   std::uint64_t batches;                               // handed to the trainer
   std::uint64_t next_row;                              // epoch's row of the next batch, for `show`
   std::uint32_t next_epoch;
+  std::uint32_t left_epoch;  // what was last left out, from here to before landed (layout 1.1)
+  std::uint64_t left_row;
+  std::uint64_t landed_row;
+  std::uint32_t landed_epoch;
   std::uint32_t reserved1;
 };
 

@@ -1,0 +1,46 @@
+// Which jobs of a pass fall behind so far that the others are to be freed of them (RULES 14).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "engine/job.h"
+
+namespace echoline::engine {
+
+// publish.when_slow and publish.lag.
+struct SlowPolicy {
+  enum class Action : std::uint8_t { kWait, kSplit, kDetach };
+  Action action = Action::kWait;
+  std::uint64_t lag_rows = 0;  // behind the foremost job
+};
+
+// Not thread safe.
+class Laggards {
+ public:
+  explicit Laggards(const SlowPolicy& policy) : policy_(policy) {}
+
+  // Where one trainer of a pass stands, in rows since the stream's first one.
+  struct Reading {
+    Job job;
+    std::uint64_t next_row = 0;  // of the next batch that it will be given
+    bool waits = false;          // else it may be at work on the batch before that
+  };
+  struct Laggard {
+    Job job;
+    std::uint64_t rows = 0;  // that another job is done with, and this one was not given
+    bool operator==(const Laggard&) const = default;
+  };
+  // Those behind by the lag or more in every look of the last second; a job is where its last rank
+  // is. All trainers of `pass` are given each time.
+  std::vector<Laggard> look(const void* pass, const std::vector<Reading>& readings,
+                            std::uint64_t now_ns);
+  void forget(const void* pass) { behind_since_ns_.erase(pass); }
+
+ private:
+  const SlowPolicy policy_;
+  std::map<const void*, std::map<Job, std::uint64_t>> behind_since_ns_;
+};
+
+}  // namespace echoline::engine

@@ -1,0 +1,118 @@
+#include "engine/rank_news.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "base/process.h"
+
+namespace echoline::engine {
+namespace {
+
+// A process that dies closes its door before it is gone.
+constexpr std::uint64_t kDyingNs = 200'000'000;
+
+struct Seen {
+  std::uint32_t rank;
+  ring::ReaderView view;
+};
+
+// Two ranks, of which the one takes what the other left out.
+struct Difference {
+  Seen takes;
+  Seen left_out;
+};
+
+std::optional<Difference> difference_in(const std::vector<Seen>& ranks) {
+  for (const Seen& left_out : ranks) {
+    for (const Seen& takes : ranks) {
+      if (left_out.view.left_out_begin < takes.view.next &&
+          takes.view.next < left_out.view.left_out_end) {
+        return Difference{takes, left_out};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::string text(plan::Position position) {
+  return fmt::format("epoch {} row {}", position.epoch, position.row);
+}
+
+}  // namespace
+
+void tell_job(const Job& job, const std::list<Consumer>& consumers, const Status& status,
+              std::vector<Telling>& tellings) {
+  for (const Consumer& consumer : consumers) {
+    if (consumer.job == job) tellings.push_back({consumer.connection, shm::kNoticePeers, status});
+  }
+}
+
+void RankNews::note_gone(const Consumer& consumer, std::uint64_t now_ns) {
+  gone_.push_back({.job = consumer.job,
+                   .rank = consumer.rank,
+                   .peer = consumer.peer,
+                   .begin_ticks = consumer.begin_ticks,
+                   .position = consumer.position(),
+                   .since_ns = now_ns});
+}
+
+std::vector<Telling> RankNews::look(const std::list<Consumer>& consumers, std::uint64_t now_ns) {
+  std::vector<Telling> tellings;
+  gone_.remove_if([&](const Gone& gone) { return tell_gone(gone, consumers, now_ns, tellings); });
+  compare_ranks(consumers, tellings);
+  return tellings;
+}
+
+// False while it cannot be known yet whether it died.
+bool RankNews::tell_gone(const Gone& gone, const std::list<Consumer>& consumers,
+                         std::uint64_t now_ns, std::vector<Telling>& tellings) const {
+  const bool died = gone.begin_ticks != 0 && process_begin(gone.peer.pid) != gone.begin_ticks;
+  if (!died && gone.begin_ticks != 0 && now_ns < gone.since_ns + kDyingNs) return false;
+  const std::string who =
+      fmt::format("job {} rank {}/{}", gone.job.name, gone.rank, gone.job.world_size);
+  log_info("engine", "stream {}: {} {} at {}", stream_name_, who,
+           died ? "is gone with its process" : "left", text(gone.position));
+  // At an epoch's end a trainer may have had all that it wanted.
+  if (gone.position.row == 0 && !died) return true;
+  tell_job(gone.job, consumers,
+           Status(Code::kUnavailable, fmt::format("{} (process {}) {} at {}", who, gone.peer.pid,
+                                                  died ? "died" : "left", text(gone.position))),
+           tellings);
+  return true;
+}
+
+// Seen twice, so that it is no cursor that was read while it moved.
+void RankNews::compare_ranks(const std::list<Consumer>& consumers, std::vector<Telling>& tellings) {
+  std::map<Job, std::vector<Seen>> jobs;
+  for (const Consumer& consumer : consumers) {
+    if (consumer.job.world_size == 1) continue;
+    jobs[consumer.job].push_back({consumer.rank, consumer.pass->ring().view(consumer.reader)});
+  }
+  std::map<Job, plan::Position> found;
+  for (const auto& [job, ranks] : jobs) {
+    const std::optional<Difference> difference = difference_in(ranks);
+    if (!difference) continue;
+    const ring::ReaderView& left_out = difference->left_out.view;
+    const plan::Position begin = left_out.left_out_begin;
+    found.emplace(job, begin);
+    const auto suspected = suspected_.find(job);
+    if (suspected == suspected_.end() || suspected->second != begin) continue;
+    if (const auto said = said_.find(job); said != said_.end() && said->second == begin) continue;
+    said_.insert_or_assign(job, begin);
+    const Status status(
+        Code::kFailedPrecondition,
+        fmt::format("the ranks of job {} differ: rank {} is at {}, in what rank {} left out ({} to "
+                    "{}); all ranks of a job must leave a loop, and skip, at the same batch",
+                    job.name, difference->takes.rank, text(difference->takes.view.next),
+                    difference->left_out.rank, text(begin), text(left_out.left_out_end)));
+    log_warning("engine", "stream {}: {}", stream_name_, status.message());
+    tell_job(job, consumers, status, tellings);
+  }
+  suspected_ = std::move(found);
+  std::erase_if(said_, [&](const auto& entry) { return !jobs.contains(entry.first); });
+}
+
+}  // namespace echoline::engine

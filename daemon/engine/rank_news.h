@@ -1,0 +1,52 @@
+// What the ranks of a job are told of each other: who died or left amid an epoch, and who takes
+// batches that another one left out (RULES 17).
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/attach.h"
+#include "engine/consumer.h"
+
+namespace echoline::engine {
+
+// One thread at a time.
+class RankNews {
+ public:
+  explicit RankNews(std::string stream_name) : stream_name_(std::move(stream_name)) {}
+
+  // It is about to be taken off, for whatever reason.
+  void note_gone(const Consumer& consumer, std::uint64_t now_ns);
+  // What is to be said now, with its lines in the log. Every few hundredths of a second.
+  std::vector<Telling> look(const std::list<Consumer>& consumers, std::uint64_t now_ns);
+
+ private:
+  struct Gone {
+    Job job;
+    std::uint32_t rank = 0;
+    Peer peer;
+    std::uint64_t begin_ticks = 0;
+    plan::Position position;
+    std::uint64_t since_ns = 0;
+  };
+
+  bool tell_gone(const Gone& gone, const std::list<Consumer>& consumers, std::uint64_t now_ns,
+                 std::vector<Telling>& tellings) const;
+  void compare_ranks(const std::list<Consumer>& consumers, std::vector<Telling>& tellings);
+
+  const std::string stream_name_;
+  std::list<Gone> gone_;
+  // By job, where a stretch begins that one rank left out and another takes: found by the last
+  // look, and said.
+  std::map<Job, plan::Position> suspected_;
+  std::map<Job, plan::Position> said_;
+};
+
+// Says something to all ranks of a job that are attached.
+void tell_job(const Job& job, const std::list<Consumer>& consumers, const Status& status,
+              std::vector<Telling>& tellings);
+
+}  // namespace echoline::engine

@@ -1,0 +1,95 @@
+// What becomes of jobs that fall behind the others of their pass (publish.when_slow): the others go
+// on in a pass of their own. Never the slow ones: a trainer that is stopped can neither move nor
+// copy what it looks at, so its ring stays as it is.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "engine/stream.h"
+
+namespace echoline::engine {
+namespace {
+
+constexpr std::uint64_t kRetryNs = 10'000'000'000;
+
+bool is_among(const std::vector<Laggards::Laggard>& laggards, const Job& job) {
+  return std::any_of(laggards.begin(), laggards.end(),
+                     [&](const Laggards::Laggard& laggard) { return laggard.job == job; });
+}
+
+std::string text(const std::vector<Laggards::Laggard>& laggards) {
+  std::string names;
+  for (const Laggards::Laggard& laggard : laggards) {
+    names += fmt::format("{}job {} by {} rows", names.empty() ? "" : ", ", laggard.job.name,
+                         laggard.rows);
+  }
+  return names;
+}
+
+}  // namespace
+
+void Stream::part_from_laggards(std::uint64_t now_ns) {
+  if (core_->slow.action == SlowPolicy::Action::kWait) return;
+  const std::vector<std::shared_ptr<Pass>> passes = passes_;  // parting adds one
+  for (const auto& pass : passes) {
+    std::vector<Laggards::Reading> readings;
+    for (const Consumer& consumer : consumers_) {
+      if (consumer.pass != pass || consumer.moving) continue;
+      const ring::ReaderView view = pass->ring().view(consumer.reader);
+      readings.push_back({consumer.job, absolute_row(view.next), view.waiting_since_ns != 0});
+    }
+    const std::vector<Laggards::Laggard> behind = laggards_.look(pass.get(), readings, now_ns);
+    if (!behind.empty() && now_ns >= part_again_ns_) part(pass, behind, now_ns);
+  }
+}
+
+void Stream::part(const std::shared_ptr<Pass>& pass, const std::vector<Laggards::Laggard>& behind,
+                  std::uint64_t now_ns) {
+  const bool detaches = core_->slow.action == SlowPolicy::Action::kDetach;
+  Pass::Options options{.start = {plan::kEpochsMax, 0}, .changes = {}, .tails = pass->tails()};
+  for (const Consumer& consumer : consumers_) {
+    if (consumer.pass != pass || consumer.moving || is_among(behind, consumer.job)) continue;
+    options.start = std::min(options.start, consumer.position());
+  }
+  options.changes = pass->changes_of(options.start.epoch);
+  const Result<std::shared_ptr<Pass>> made = start_pass(std::move(options));
+  if (!made.ok()) {
+    log_warning("engine",
+                "stream {}: behind are {}; the others wait, for they cannot go on alone: {}",
+                core_->name, text(behind), made.status().message());
+    part_again_ns_ = now_ns + kRetryNs;
+    ++slow_counts_.refused;
+    return;
+  }
+  passes_.push_back(made.value());
+  pass->set_parted();
+  for (Consumer& consumer : consumers_) {
+    if (consumer.pass != pass || consumer.moving) continue;
+    if (!is_among(behind, consumer.job)) {
+      consumer.moving = true;
+      holds_.await_mover(made.value(), consumer, now_ns);
+      tell(consumer.connection, shm::kNoticeMoved,
+           Status(Code::kUnavailable, "behind are " + text(behind)));
+    } else if (detaches) {
+      tell(consumer.connection, shm::kNoticeDetached,
+           Status(
+               Code::kDeadlineExceeded,
+               fmt::format("too far behind the others ({}; publish.lag is {}, when_slow: detach); "
+                           "attach again to go on from the last position in a pass of its own",
+                           text(behind), core_->slow.lag_rows)));
+    }
+  }
+  ++(detaches ? slow_counts_.detached : slow_counts_.split);
+  log_warning("engine", "stream {}: behind are {}; {}, the others go on in another pass",
+              core_->name, text(behind), detaches ? "detached" : "they keep theirs");
+  // What the slow ones look at stays as it is.
+  if (detaches) pass->stop(shm::kWriterEnded);
+}
+
+std::uint64_t Stream::absolute_row(plan::Position position) const {
+  return position.epoch * core_->plan->rows_per_epoch() + position.row;
+}
+
+}  // namespace echoline::engine

@@ -1,0 +1,64 @@
+// Which jobs of a pass count as too far behind.
+#include "engine/laggards.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace echoline::engine {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr int kPass = 0;  // any address will do
+
+Job job(const char* name, std::uint32_t batch_size = 8) { return {name, 1, batch_size}; }
+
+Laggards laggards(std::uint64_t lag_rows) {
+  return Laggards({.action = SlowPolicy::Action::kSplit, .lag_rows = lag_rows});
+}
+
+TEST(Laggards, AJobIsOneAfterASecondBehindWithoutABreak) {
+  Laggards behind = laggards(32);
+  const Laggards::Reading slow{job("slow"), 8, false}, fast{job("fast"), 48, false};
+  EXPECT_THAT(behind.look(&kPass, {slow, fast}, 1 * kSecond), IsEmpty());
+  EXPECT_THAT(behind.look(&kPass, {slow, fast}, 2 * kSecond - 1), IsEmpty());
+  EXPECT_THAT(behind.look(&kPass, {slow, fast}, 2 * kSecond),
+              ElementsAre(Laggards::Laggard{job("slow"), 32}));
+  EXPECT_THAT(behind.look(&kPass, {{job("slow"), 16, false}, fast}, 3 * kSecond), IsEmpty());
+  EXPECT_THAT(behind.look(&kPass, {slow, fast}, 4 * kSecond), IsEmpty()) << "counts anew";
+}
+
+TEST(Laggards, TheBatchThatTheForemostIsAtWorkOnDoesNotCountUntilItWaits) {
+  Laggards behind = laggards(32);
+  const Laggards::Reading slow{job("slow"), 8, false};
+  for (const std::uint64_t now_ns : {1 * kSecond, 3 * kSecond}) {
+    EXPECT_THAT(behind.look(&kPass, {slow, {job("fast"), 40, false}}, now_ns), IsEmpty());
+  }
+  EXPECT_THAT(behind.look(&kPass, {slow, {job("fast"), 40, true}}, 4 * kSecond), IsEmpty());
+  EXPECT_THAT(behind.look(&kPass, {slow, {job("fast"), 40, true}}, 5 * kSecond),
+              ElementsAre(Laggards::Laggard{job("slow"), 32}));
+}
+
+TEST(Laggards, AJobIsWhereItsLastRankIsAndLargeBatchesAreNoLead) {
+  Laggards behind = laggards(16);
+  const Job ranks{"ranks", 2, 8}, large = job("large", 64);
+  for (const std::uint64_t now_ns : {1 * kSecond, 3 * kSecond}) {
+    EXPECT_THAT(
+        behind.look(&kPass, {{ranks, 24, false}, {ranks, 80, false}, {large, 64, false}}, now_ns),
+        IsEmpty())
+        << "the first rank waits for its own second one";
+  }
+}
+
+TEST(Laggards, UnderWaitNobodyIs) {
+  Laggards behind({.action = SlowPolicy::Action::kWait, .lag_rows = 1});
+  for (const std::uint64_t now_ns : {1 * kSecond, 3 * kSecond}) {
+    EXPECT_THAT(behind.look(&kPass, {{job("slow"), 0, false}, {job("fast"), 640, true}}, now_ns),
+                IsEmpty());
+  }
+}
+
+}  // namespace
+}  // namespace echoline::engine
