@@ -37,7 +37,10 @@ Pass::Pass(std::shared_ptr<StreamCore> core, Options options,
       read_ahead_(core_->read_ahead),
       replaced_in_slot_(core_->ring_spec.slot_count),
       slots_(core_->ring_spec.slot_count, core_->ring_spec.batch_rows, core_->repeats_batches()),
-      next_position_(walk_.position()) {}
+      next_position_(walk_.position()) {
+  if (options_.tails) tails_from_ = options_.start.epoch;
+  tails_open_from_ = walk_.tails_open_from();
+}
 
 void Pass::stop(shm::WriterState state) {
   if (!thread_.joinable()) return;  // the readers keep the state they were told first
@@ -130,6 +133,7 @@ bool Pass::pass_over() {
   if (planned_.empty()) {
     const std::optional<plan::Position> wanted = ring_->next_wanted();
     if (wanted && walk_.leap_to(*wanted)) window_.clear();
+    tails_open_from_ = walk_.tails_open_from();
     order_for_later();
   }
   next_position_ = planned_.empty() ? walk_.position() : planned_.front().step.start;

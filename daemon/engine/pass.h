@@ -38,7 +38,7 @@ class Pass : public std::enable_shared_from_this<Pass> {
   struct Options {
     plan::Position start;
     std::vector<plan::FactorChange> changes;  // of the start's epoch
-    bool tails = false;                       // publish under `drop` what does not fill a batch
+    bool tails = false;                       // from the start on
     std::uint64_t window_bytes_max = 0;       // of decoded and finished data; more stays encoded
   };
   // `reservations` stand for the memory of ring, read-ahead and window, and go with the pass.
@@ -53,7 +53,7 @@ class Pass : public std::enable_shared_from_this<Pass> {
 
   StreamCore& core() { return *core_; }
   ring::Ring& ring() { return *ring_; }
-  bool tails() const { return options_.tails; }
+  bool has_tails() const;
   bool stopping() const { return stopping_.load(); }
   // Those that were not held up have left it: no other job joins it any more.
   bool parted() const { return parted_; }
@@ -62,8 +62,8 @@ class Pass : public std::enable_shared_from_this<Pass> {
   std::vector<plan::FactorChange> changes_of(std::uint32_t epoch) const;
 
   // A place for a reader that wants `position`, if this pass still has it or comes to it within
-  // its slots.
-  Result<std::optional<ring::Ring::Reader>> join(plan::Position position);
+  // its slots. `tails`: from there on it wants the rows that `drop` leaves over.
+  Result<std::optional<ring::Ring::Reader>> join(plan::Position position, bool tails);
   // Where a reader that joins now stands: the next descriptor to be published.
   plan::Position next_position() const;
 
@@ -106,6 +106,7 @@ class Pass : public std::enable_shared_from_this<Pass> {
   bool look_ahead();
   std::uint64_t aim();
   void take_orders(std::vector<Order>& orders);
+  Step walk_step();
   Planned plan_step();
   void leave_out(const Filling& filling);
   void order_for_later();
@@ -144,7 +145,9 @@ class Pass : public std::enable_shared_from_this<Pass> {
   mutable std::mutex marks_mutex_;
   std::deque<Mark> marks_;  // published and perhaps not released
   plan::Position next_position_;
-  std::shared_ptr<Filling> head_;  // the next to be published, if dispatched
+  std::optional<std::uint32_t> tails_from_;  // the epoch from which on tails are published
+  std::uint32_t tails_open_from_ = 0;        // from which on they could still be
+  std::shared_ptr<Filling> head_;            // the next to be published, if dispatched
 
   std::mutex bad_mutex_;
   std::map<std::uint32_t, std::uint64_t> bad_by_epoch_;

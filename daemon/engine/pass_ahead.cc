@@ -72,8 +72,16 @@ void Pass::take_orders(std::vector<Order>& orders) {
   }
 }
 
+Step Pass::walk_step() {
+  std::lock_guard lock(marks_mutex_);
+  if (tails_from_.has_value()) walk_.walk_tails();
+  Step step = walk_.next();
+  tails_open_from_ = walk_.tails_open_from();
+  return step;
+}
+
 Pass::Planned Pass::plan_step() {
-  Planned planned{walk_.next(), std::make_shared<Filling>()};
+  Planned planned{walk_step(), std::make_shared<Filling>()};
   const Step& step = planned.step;
   Filling& filling = *planned.filling;
   const bool batch_echo = core_->repeats_batches();

@@ -22,18 +22,23 @@ void StepWalk::enter_epoch() {
     epoch_ = plan_.epoch(position_.epoch, changes_);
     buffer_.clear();
     buffered_from_ = 0;
-    rows_ = epoch_->rows();
-    if (!tails_ && plan_.spec().last == plan::LastBatch::kDrop && rows_ > position_.row) {
-      rows_ = position_.row + rows_left() / batch_rows * batch_rows;
+    end_ = epoch_->rows();
+    if (!tails_ && plan_.spec().last == plan::LastBatch::kDrop && end_ > position_.row) {
+      end_ = position_.row + rows_left() / batch_rows * batch_rows;
     }
-    if (position_.row < rows_) return;
+    if (position_.row < end_) return;
     position_ = {position_.epoch + 1, 0};
     changes_.clear();
   }
 }
 
+void StepWalk::walk_tails() {
+  tails_ = true;
+  if (position_.row < end_) end_ = epoch_->rows();
+}
+
 Step StepWalk::next() {
-  if (position_.row >= rows_) {
+  if (position_.row >= end_) {
     position_ = {position_.epoch + 1, 0};
     changes_.clear();
     enter_epoch();
@@ -45,7 +50,7 @@ Step StepWalk::next() {
   if (plan_.spec().echo_point == plan::EchoPoint::kBatch) read_batch(step);
   step.rows = static_cast<std::uint32_t>(step.uses.size());
   position_.row += std::min<std::uint64_t>(batch_rows, rows_left());
-  step.end_of_epoch = position_.row >= rows_;
+  step.end_of_epoch = position_.row >= end_;
   return step;
 }
 

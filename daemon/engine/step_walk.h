@@ -25,8 +25,7 @@ struct Step {
 // Not thread safe.
 class StepWalk {
  public:
-  // `tails`: also under `drop` the rows that do not fill a batch are walked, for jobs of other
-  // batch sizes.
+  // `tails`: as after walk_tails().
   StepWalk(const plan::Plan& plan, plan::Position start, std::vector<plan::FactorChange> changes,
            bool tails);
 
@@ -36,18 +35,23 @@ class StepWalk {
   bool leap_to(plan::Position position);
   plan::Position position() const { return position_; }
 
+  // From now on the rows that do not fill a batch are walked under `drop` too, for jobs of other
+  // batch sizes: from which epoch on, that is open until the last of its other batches was walked.
+  void walk_tails();
+  std::uint32_t tails_open_from() const { return position_.epoch + (rows_left() == 0 ? 1 : 0); }
+
  private:
   void enter_epoch();
   void read_batch(Step& step);
   std::vector<plan::RowUse> read_rows(std::uint64_t count);
-  std::uint64_t rows_left() const { return rows_ - position_.row; }
+  std::uint64_t rows_left() const { return end_ - position_.row; }
 
   const plan::Plan& plan_;
   std::vector<plan::FactorChange> changes_;  // of the first epoch
-  const bool tails_;
+  bool tails_;
   plan::Position position_;
   std::unique_ptr<plan::EpochPlan> epoch_;
-  std::uint64_t rows_ = 0;            // of this epoch that are walked
+  std::uint64_t end_ = 0;             // of what is walked of this epoch
   std::vector<plan::RowUse> buffer_;  // rows of this epoch, read ahead
   std::uint64_t buffered_from_ = 0;
   std::unordered_set<std::uint64_t> open_batches_;  // with uses to come

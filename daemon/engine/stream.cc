@@ -86,8 +86,8 @@ plan::Position Stream::position_of(const shm::AttachRequest& request, const Job&
                                              : plan::Position{latest.epoch + 1, 0};
 }
 
-// Under `drop` a pass may leave out what does not fill a batch of the stream's own grid; batches of
-// another size, or off the grid, reach into it.
+// Under `drop` a pass leaves out what does not fill a batch of the stream's own grid, unless
+// batches of another size, or off the grid, reach into it.
 bool Stream::needs_tails(const Consumer& consumer) const {
   const ring::RingSpec& spec = core_->ring_spec;
   return spec.last_batch == shm::kLastDrop &&
@@ -172,9 +172,10 @@ void Stream::tell_newcomer(const Consumer& consumer) {
 Result<Stream::Place> Stream::find_place(const Start& start, const Consumer& consumer) {
   const bool tails = needs_tails(consumer);
   for (const auto& pass : passes_) {
-    if (!may_join(*pass, consumer.job) || (tails && !pass->tails())) continue;
+    if (!may_join(*pass, consumer.job)) continue;
     if (pass->changes_of(start.position.epoch) != start.changes) continue;
-    ECHOLINE_ASSIGN(const std::optional<ring::Ring::Reader> reader, pass->join(start.position));
+    ECHOLINE_ASSIGN(const std::optional<ring::Ring::Reader> reader,
+                    pass->join(start.position, tails));
     if (reader.has_value()) return Place{pass, *reader};
   }
   retire_passes(/*parted_only=*/false);

@@ -48,7 +48,7 @@ void Stream::part_from_laggards(std::uint64_t now_ns) {
 void Stream::part(const std::shared_ptr<Pass>& pass, const std::vector<Laggards::Laggard>& behind,
                   std::uint64_t now_ns) {
   const bool detaches = core_->slow.action == SlowPolicy::Action::kDetach;
-  Pass::Options options{.start = {plan::kEpochsMax, 0}, .changes = {}, .tails = pass->tails()};
+  Pass::Options options{.start = {plan::kEpochsMax, 0}, .changes = {}, .tails = pass->has_tails()};
   for (const Consumer& consumer : consumers_) {
     if (consumer.pass != pass || consumer.moving || is_among(behind, consumer.job)) continue;
     options.start = std::min(options.start, consumer.position());

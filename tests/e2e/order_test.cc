@@ -205,5 +205,19 @@ TEST(Jobs, OfAnotherBatchSizeSeeTheSameRows) {
   }
 }
 
+TEST(Jobs, OfAnotherBatchSizeShareAPassUnderDrop) {
+  Rig rig({.shards = 10, .records_per_shard = 101});
+  ASSERT_TRUE(rig.create("train", pipeline("none", "1", "drop"), "", ", read_ahead: 64KiB").ok());
+  Loader own = rig.attach("train", {.job = "own"});
+  Loader other = rig.attach("train", {.job = "other", .batch_size = 12});
+  std::vector<SeenRow> others;
+  std::jthread reading([&] { others = read_epochs(other, 2); });
+  const std::vector<SeenRow> owns = read_epochs(own, 2);
+  EXPECT_EQ(rig.engine().stats().streams.front().passes, 1U);
+  reading.join();
+  EXPECT_EQ(owns.size(), 2 * (1010 / 8 * 8));
+  EXPECT_EQ(others.size(), 2 * (1010 / 12 * 12));
+}
+
 }  // namespace
 }  // namespace echoline::e2e

@@ -87,6 +87,20 @@ TEST(StepWalk, WalksTheTailUnderDropForJobsOfOtherBatchSizes) {
   EXPECT_EQ(walk.next().start, (plan::Position{1, 0}));
 }
 
+TEST(StepWalk, WalksTailsFromTheEpochOnWhoseEndIsStillOpen) {
+  const auto plan = make_plan(EchoPoint::kNone, LastBatch::kDrop);
+  StepWalk walk(*plan, {0, 90}, {}, false);
+  EXPECT_EQ(walk.tails_open_from(), 0U);
+  EXPECT_TRUE(walk.next().end_of_epoch);
+  EXPECT_EQ(walk.tails_open_from(), 1U) << "that batch has been called its last";
+  walk.walk_tails();
+  for (int batch = 0; batch < 10; ++batch) EXPECT_FALSE(walk.next().end_of_epoch);
+  const Step tail = walk.next();
+  EXPECT_EQ(tail.start, (plan::Position{1, 100}));
+  EXPECT_EQ(tail.rows, 3U);
+  EXPECT_TRUE(tail.end_of_epoch);
+}
+
 TEST(StepWalk, MarksBatchesThatStandInASlotAlready) {
   const auto plan = make_plan(EchoPoint::kBatch, LastBatch::kDrop);
   StepWalk walk(*plan, {}, {}, false);
