@@ -7,6 +7,17 @@ import time
 MIB = 1 << 20
 
 
+def held(pid):
+    """(resident KiB, open descriptors, threads) of a process."""
+    fields = _status(pid)
+    return (int(fields["VmRSS"].split()[0]), len(os.listdir(f"/proc/{pid}/fd")), int(fields["Threads"]))
+
+
+def _status(pid):
+    lines = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
+    return dict(line.split(":", 1) for line in lines)
+
+
 def memory_files(pid):
     """Bytes of the memory files (memfd) that the process has open, each once: a ring is mapped twice and would be
     counted twice as resident memory."""
@@ -23,8 +34,7 @@ def memory_files(pid):
 
 def use(pid):
     """{what: bytes}: `private` of its own, `files` of mapped programs, `shared` in memory files."""
-    fields = dict(line.split(":", 1) for line in
-                  pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines())
+    fields = _status(pid)
     return {"private": int(fields["RssAnon"].split()[0]) * 1024, "files": int(fields["RssFile"].split()[0]) * 1024,
             "shared": memory_files(pid)}
 
