@@ -25,9 +25,9 @@ void Holds::note_rank(const Consumer& consumer, std::uint64_t first_sequence, bo
                       std::uint64_t now_ns) {
   const Job& job = consumer.job;
   for (NamedJob& named : named_) named.has_come |= named.name == job.name;
-  const auto hold = std::find_if(holds_.begin(), holds_.end(), [&](const Hold& candidate) {
-    return candidate.pass == consumer.pass && candidate.job == job;
-  });
+  // To whichever pass: a rank whose checkpoint is older reads elsewhere and will not come here.
+  const auto hold = std::find_if(holds_.begin(), holds_.end(),
+                                 [&](const Hold& candidate) { return candidate.job == job; });
   if (hold != holds_.end()) {
     hold->ranks.insert(consumer.rank);
     return;
