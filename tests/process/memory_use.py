@@ -8,9 +8,23 @@ MIB = 1 << 20
 
 
 def held(pid):
-    """(resident KiB, open descriptors, threads) of a process."""
+    """(resident KiB, open descriptors but for connections to stores, threads) of a process."""
     fields = _status(pid)
-    return (int(fields["VmRSS"].split()[0]), len(os.listdir(f"/proc/{pid}/fd")), int(fields["Threads"]))
+    return (int(fields["VmRSS"].split()[0]), len(os.listdir(f"/proc/{pid}/fd")) - _tcp_connections(pid),
+            int(fields["Threads"]))
+
+
+def _tcp_connections(pid):
+    """How many are kept goes with the store's delays, up to read.concurrency."""
+    lines = pathlib.Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]
+    inodes = {f"socket:[{line.split()[9]}]" for line in lines}
+    count = 0
+    for entry in os.scandir(f"/proc/{pid}/fd"):
+        try:
+            count += os.readlink(entry.path) in inodes
+        except FileNotFoundError:
+            continue
+    return count
 
 
 def _status(pid):
