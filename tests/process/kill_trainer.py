@@ -4,6 +4,7 @@ by an error, one for the error. SIGTERM ends it after the batch it is at."""
 import argparse
 import collections
 import json
+import os
 import signal
 import sys
 import time
@@ -34,6 +35,17 @@ def attached(options):
             time.sleep(0.02)
 
 
+def forked(count):
+    """Process numbers of children as those of a DataLoader: forked in mid-training, with all that was open."""
+    children = []
+    for _ in range(count):
+        children.append(os.fork())
+        if children[-1] == 0:
+            time.sleep(120)
+            os._exit(0)
+    return children
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("runtime_dir")
@@ -49,6 +61,7 @@ def main():
     parser.add_argument("--reattach", default="60s")
     parser.add_argument("--pace", type=float, default=0.0, help="seconds of work on each batch")
     parser.add_argument("--keep", type=int, default=0, help="batches that are held back besides the current one")
+    parser.add_argument("--forks", type=int, default=0, help="children that live on, made once all is held")
     parser.add_argument("--stop-after", type=int, default=0, help="sleep for ever once so many batches are held")
     options = parser.parse_args()
     ended = []
@@ -74,6 +87,7 @@ def main():
             tell(**facts(batch, time.monotonic() - begin), **more)
             count += 1
             if options.stop_after and count == options.stop_after:
+                tell(children=forked(options.forks))
                 signal.pause()
             time.sleep(options.pace)
     except echoline.Error as error:
