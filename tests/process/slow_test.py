@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""A trainer that stands still (SIGSTOP), as each policy has it, and one that dies and leaves forked children behind."""
+"""A trainer that stands still (SIGSTOP), as each policy has it, one that dies and leaves forked children behind, and
+ranks that come back far from each other."""
+import json
 import os
 import signal
 import tempfile
@@ -96,6 +98,23 @@ class Slow(unittest.TestCase):
             finally:
                 for child in children:
                     os.kill(child, signal.SIGKILL)  # they must be alive all this time
+
+    def test_ranks_that_come_back_from_different_checkpoints_do_not_wait_for_each_other(self):
+        with self.daemon() as daemon:
+            job = ("--world-size", 2, "--checkpoint")
+            ranks = [Trainer(daemon, *job, "--rank", rank) for rank in (0, 1)]
+            for rank in ranks:
+                rank.await_batches(40)
+            for rank in ranks:
+                rank.kill()
+            states = [rank.batches()[place]["state"] for rank, place in zip(ranks, (29, 9))]
+            again = [Trainer(daemon, *job, "--rank", rank, "--state", json.dumps(state))
+                     for rank, state in enumerate(states)]
+            for rank, trainer in enumerate(again):
+                trainer.await_batches(10 * SLOTS, seconds=15)
+                steps = [(line["epoch"], line["step"]) for line in trainer.finish() if "epoch" in line]
+                place = (30, 10)[rank]
+                self.assertEqual(steps, [divmod(place + step, 10) for step in range(len(steps))])
 
 
 if __name__ == "__main__":
