@@ -4,7 +4,8 @@ job each on the same processors, in turn. Prints; judges nothing.
 
     ECHOLINED=... ECHOLINE_CLI=... [ECHOLINE_TEST_DATA=...] jobs.py [--seconds N] [--rounds N] [--most N]
 
-CPU is the daemon's for a published batch, preparation and hand-off together; rates are photos a second."""
+CPU of a batch is the daemon's for one that it published, preparation and hand-off together. Rates are photos a second,
+and, as other work on the machine leaves them alone, photos for each CPU-second of all daemons and jobs."""
 import argparse
 import contextlib
 import json
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from typing import NamedTuple
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "process"))
 
@@ -50,30 +52,47 @@ def reports(readers):
     return found
 
 
-def rates(found):
-    return [report["samples"] / report["seconds"] for report in found]
+class Seen(NamedTuple):
+    rates: list       # of each job, photos/s
+    efficiency: list  # of each job, photos for each CPU-second of all
+    batch_cpu: float  # CPU-seconds of the daemons for a batch
+
+    @classmethod
+    def of(cls, found, daemon_cpu, published):
+        cpu = daemon_cpu + sum(report["cpu_seconds"] for report in found)
+        return cls([report["samples"] / report["seconds"] for report in found],
+                   [report["samples"] / cpu for report in found], daemon_cpu / published)
+
+    def tell(self, name):
+        print(f"  {name}: {min(self.rates):6.1f} to {max(self.rates):6.1f} photos/s each, {sum(self.rates):7.1f} in all; "
+              f"{sum(self.efficiency):7.1f} for each CPU-second; {self.batch_cpu * 1000:.1f} CPU-ms a batch", flush=True)
+        return self
+
+
+def measure(daemons, jobs, batches):
+    """Each job on its daemon; those repeat where there are fewer daemons than jobs."""
+    def now():
+        each = set(daemons)
+        return (sum(daemon.metric_lines("echoline_batches_total")['{stream="train"}'] for daemon in each),
+                sum(cpu_seconds(daemon.process.pid) for daemon in each))
+
+    time.sleep(1)  # the slots are filled
+    before = now()
+    found = reports([started(daemon, job, batches) for daemon, job in zip(daemons, jobs, strict=True)])
+    time.sleep(1)  # and filled again
+    after = now()
+    return Seen.of(found, after[1] - before[1], after[0] - before[0])
 
 
 def together(paths, count, batches):
-    """(each job's rate, CPU-seconds for a batch) of so many jobs on one daemon."""
-    def now(daemon):
-        return daemon.metric_lines("echoline_batches_total")['{stream="train"}'], cpu_seconds(daemon.process.pid)
-
     with Daemon(stream(paths, names(count)), metrics=free_port()) as daemon:
-        time.sleep(1)  # the slots are filled
-        before = now(daemon)
-        found = reports([started(daemon, job, batches) for job in names(count)])
-        time.sleep(1)  # and filled again
-        after = now(daemon)
-    return rates(found), (after[1] - before[1]) / (after[0] - before[0])
+        return measure([daemon] * count, names(count), batches)
 
 
 def apart(paths, count, batches):
-    """Each job's rate with as many daemons."""
     with contextlib.ExitStack() as running:
-        daemons = [running.enter_context(Daemon(stream(paths, [job]))) for job in names(count)]
-        time.sleep(1)
-        return rates(reports([started(daemon, job, batches) for daemon, job in zip(daemons, names(count))]))
+        daemons = [running.enter_context(Daemon(stream(paths, [job]), metrics=free_port())) for job in names(count)]
+        return measure(daemons, names(count), batches)
 
 
 def main():
@@ -84,8 +103,7 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         paths = line_photos.shards(folder)
-        first, _ = together(paths, 1, 40)
-        batches = max(20, int(first[0] / BATCH * options.seconds))
+        batches = max(20, int(together(paths, 1, 40).rates[0] / BATCH * options.seconds))
         turns = [turn(paths, batches, options.most) for _ in range(options.rounds)]
     for name in turns[0]:
         print(f"{name}: {statistics.median(found[name] for found in turns):.2f} "
@@ -94,18 +112,15 @@ def main():
 
 def turn(paths, batches, most):
     """Each number of jobs once, and the daemons apart; what is compared."""
-    shared = {}
-    for count in range(1, most + 1):
-        shared[count] = together(paths, count, batches)
-        each, cpu = shared[count]
-        print(f"  {count} jobs: {min(each):6.1f} to {max(each):6.1f} photos/s each, {sum(each):7.1f} in all, "
-              f"{cpu * 1000:.1f} CPU-ms a batch", flush=True)
-    alone = apart(paths, most, max(20, 2 * batches // most))
-    print(f"  {most} daemons: {min(alone):6.1f} to {max(alone):6.1f} photos/s each, {sum(alone):7.1f} in all", flush=True)
-    slowest = [min(each) for each, _ in shared.values()]
-    return {f"CPU of a batch, {most} jobs against 1": shared[most][1] / shared[1][1],
-            "slowest job's rate, least of all numbers of jobs against 1 job": min(slowest) / slowest[0],
-            f"rate of {most} jobs in all, on one daemon against {most}": sum(shared[most][0]) / sum(alone)}
+    shared = [together(paths, count, batches).tell(f"{count} jobs") for count in range(1, most + 1)]
+    alone = apart(paths, most, max(20, 2 * batches // most)).tell(f"{most} daemons")
+    one, all_jobs = shared[0], shared[-1]
+    return {f"CPU of a batch, {most} jobs against 1": all_jobs.batch_cpu / one.batch_cpu,
+            "slowest job's rate, least of all numbers of jobs against 1 job":
+                min(min(seen.rates) for seen in shared) / one.rates[0],
+            "this for each CPU-second": min(min(seen.efficiency) for seen in shared) / one.efficiency[0],
+            f"rate of {most} jobs in all, on one daemon against {most}": sum(all_jobs.rates) / sum(alone.rates),
+            "that for each CPU-second": sum(all_jobs.efficiency) / sum(alone.efficiency)}
 
 
 if __name__ == "__main__":
