@@ -19,6 +19,8 @@ apt line), builds in build/, runs every test and ends with ctest's summary. Runn
 
 ECHOLINE_TEST_DATA=DIR lets tests also use the larger real data sets in DIR. What follows -- goes to ctest,
 as in: tests/run.sh -- -R ring
+A storm of 1,000 kills and 500 resumes instead of some tens of each:
+ECHOLINE_STORM=1000 ECHOLINE_RESUMES=500 tests/run.sh -- -V -R 'process.(kill_storm|resume)$'
 TEXT
 }
 

@@ -8,6 +8,11 @@ namespace {
 constexpr std::uint64_t kRetryNs = 50'000'000;
 constexpr std::uint64_t kBusyNs = 2'000'000'000;
 
+// What is so for a moment: a predecessor still holds the place, or a crowd is at the door.
+bool is_busy(const Error& error) {
+  return error.code() == ECHOLINE_ALREADY_EXISTS || error.code() == ECHOLINE_UNAVAILABLE;
+}
+
 }  // namespace
 
 void Connector::start(AttachWish wish, std::uint64_t deadline_ns, bool persistent) {
@@ -49,7 +54,7 @@ bool Connector::may_pass(const Error& error) const {
 
 Error Connector::retry(const Error& error, std::uint64_t now_ns) {
   door_.reset();
-  if (error.code() == ECHOLINE_ALREADY_EXISTS && !persistent_) {
+  if (is_busy(error) && !persistent_) {
     if (busy_until_ns_ == 0) busy_until_ns_ = now_ns + kBusyNs;
     if (now_ns >= busy_until_ns_) return running_ = false, error;
   } else if (!may_pass(error)) {

@@ -41,8 +41,7 @@ class Connector {
   std::shared_ptr<DoorClient> door_;  // knocked at, not answered yet
   std::uint64_t deadline_ns_ = 0;
   std::uint64_t retry_at_ns_ = 0;
-  std::uint64_t busy_until_ns_ =
-      0;  // a place that a detached predecessor still holds is asked for again
+  std::uint64_t busy_until_ns_ = 0;  // what is so for a moment is asked for again until then
   bool persistent_ = false;
   bool running_ = false;
   Error last_refusal_;

@@ -20,6 +20,7 @@ struct Consumer {
   std::uint64_t begin_ticks = 0;  // of its process (base/process.h)
   Job job;
   std::uint32_t rank = 0;
+  std::uint32_t local_ranks = 1;  // of the job, on this host
   plan::Position start;
   std::shared_ptr<Pass> pass;
   std::uint64_t reader = 0;

@@ -24,53 +24,51 @@ Status Holds::await_jobs(const std::shared_ptr<Pass>& pass, const std::vector<st
   return {};
 }
 
-Holds::Hold* Holds::find(const Pass& pass, const Job& job) {
-  const auto hold = std::find_if(holds_.begin(), holds_.end(), [&](const Hold& candidate) {
-    return candidate.pass.get() == &pass && candidate.job == job;
-  });
-  return hold == holds_.end() ? nullptr : &*hold;
-}
-
 void Holds::note_rank(const Consumer& consumer, std::uint64_t first_sequence, bool begins,
                       std::uint64_t now_ns) {
   const Job& job = consumer.job;
   for (NamedJob& named : named_) named.has_come |= named.name == job.name;
-  if (Hold* hold = find(*consumer.pass, job); hold != nullptr) {
-    hold->missing.erase(consumer.rank);
-    hold->anybody_came = true;
-    return;
+  bool awaited = false;
+  // In whichever pass: a rank whose checkpoint is older reads elsewhere and will not come here.
+  for (Hold& hold : holds_) {
+    if (hold.job != job) continue;
+    hold.came.insert(consumer.rank);
+    hold.movers.erase(consumer.rank);
+    awaited = true;
   }
-  if (!begins || job.world_size == 1) return;
+  if (awaited || !begins || consumer.local_ranks == 1) return;
   const Result<ring::Ring::Reader> reader =
       consumer.pass->ring().add_reader(first_sequence, consumer.start);
   if (!reader.ok()) return;
-  Hold& hold = holds_.emplace_back(Hold{.pass = consumer.pass,
-                                        .reader = reader->id,
-                                        .job = job,
-                                        .start = consumer.start,
-                                        .missing = {},
-                                        .anybody_came = true,
-                                        .until_ns = now_ns + kRankPatienceNs});
-  for (std::uint32_t rank = 0; rank < job.world_size; ++rank) {
-    if (rank != consumer.rank) hold.missing.emplace(rank, 0);
-  }
+  holds_.push_back({.pass = consumer.pass,
+                    .reader = reader->id,
+                    .job = job,
+                    .start = consumer.start,
+                    .came = {consumer.rank},
+                    .ranks = consumer.local_ranks,
+                    .movers = {},
+                    .until_ns = now_ns + kRankPatienceNs});
 }
 
 void Holds::await_mover(const std::shared_ptr<Pass>& pass, const Consumer& mover,
                         std::uint64_t now_ns) {
-  Hold* hold = find(*pass, mover.job);
-  if (hold == nullptr) {
-    const Result<ring::Ring::Reader> reader = pass->ring().add_reader(0, pass->next_position());
+  auto hold = std::find_if(holds_.begin(), holds_.end(), [&](const Hold& candidate) {
+    return candidate.pass == pass && candidate.job == mover.job;
+  });
+  if (hold == holds_.end()) {
+    const plan::Position start = pass->next_position();
+    const Result<ring::Ring::Reader> reader = pass->ring().add_reader(0, start);
     if (!reader.ok()) return;
-    hold = &holds_.emplace_back(Hold{.pass = pass,
-                                     .reader = reader->id,
-                                     .job = mover.job,
-                                     .start = pass->next_position(),
-                                     .missing = {},
-                                     .anybody_came = false,
-                                     .until_ns = now_ns + kRankPatienceNs});
+    hold = holds_.insert(holds_.end(), {.pass = pass,
+                                        .reader = reader->id,
+                                        .job = mover.job,
+                                        .start = start,
+                                        .came = {},
+                                        .ranks = 0,
+                                        .movers = {},
+                                        .until_ns = now_ns + kRankPatienceNs});
   }
-  hold->missing.emplace(mover.rank, mover.peer.pid);
+  hold->movers.emplace(mover.rank, mover.peer.pid);
 }
 
 std::optional<plan::Position> Holds::start_of(const Job& job) const {
@@ -81,20 +79,20 @@ std::optional<plan::Position> Holds::start_of(const Job& job) const {
 
 bool Holds::is_over(Hold& hold, std::uint64_t now_ns, const IsReading& is_reading,
                     std::vector<Late>& late) const {
-  std::erase_if(hold.missing, [](const auto& rank) {
-    return rank.second != 0 && process_begin(rank.second) == 0;
+  std::erase_if(hold.movers, [](const auto& mover) {
+    return mover.second != 0 && process_begin(mover.second) == 0;
   });
-  if (hold.missing.empty()) return true;
-  if (hold.anybody_came && !is_reading(*hold.pass, hold.job)) return true;
+  if (hold.movers.empty() && hold.came.size() >= hold.ranks) return true;
+  if (!hold.came.empty() && !is_reading(*hold.pass, hold.job)) return true;
   if (now_ns < hold.until_ns) return false;
-  const Job& job = hold.job;
   const Status status(
       Code::kDeadlineExceeded,
-      fmt::format("{} of {} ranks of job {} did not attach within {} s; the others go on, the late "
-                  "ones will get a pass of their own",
-                  hold.missing.size(), job.world_size, job.name, kRankPatienceNs / 1'000'000'000));
+      fmt::format("{} ranks of job {} attached within {} s, {} are missing; they go on, the others "
+                  "will get a pass of their own (local_world_size says how many this host has)",
+                  hold.came.size(), hold.job.name, kRankPatienceNs / 1'000'000'000,
+                  hold.movers.empty() ? hold.ranks - hold.came.size() : hold.movers.size()));
   log_warning("engine", "stream {}: {}", stream_name_, status.message());
-  late.push_back({job, status});
+  late.push_back({hold.job, status});
   return true;
 }
 

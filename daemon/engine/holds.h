@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,8 +57,9 @@ class Holds {
     std::uint64_t reader = 0;
     Job job;
     plan::Position start;
-    std::map<std::uint32_t, pid_t> missing;  // ranks, by process where it is known (else 0)
-    bool anybody_came = false;
+    std::set<std::uint32_t> came;
+    std::uint32_t ranks = 0;                // awaited in all, those that came among them
+    std::map<std::uint32_t, pid_t> movers;  // that did not come yet
     std::uint64_t until_ns = 0;
   };
   struct NamedJob {
@@ -67,7 +69,6 @@ class Holds {
     bool has_come = false;
   };
 
-  Hold* find(const Pass& pass, const Job& job);
   bool is_over(Hold& hold, std::uint64_t now_ns, const IsReading& is_reading,
                std::vector<Late>& late) const;
 

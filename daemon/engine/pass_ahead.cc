@@ -25,8 +25,10 @@ void Pass::note_wait_for_bytes() {
 
 // True while there is more to look at.
 bool Pass::look_ahead() {
-  // The first batch waits for its own records, not for their neighbours in the shards.
-  const bool begun = ring_->published() > 0;
+  // The first batch waits for its own records, not for their neighbours in the shards. And as long
+  // as nobody reads, only the slots are filled: what is under way cannot be called back, and would
+  // stand before the first batch of a trainer that wants another place.
+  const bool begun = ring_->published() > 0 && ring_->next_wanted().has_value();
   // Orders go out in bulk, so that neighbours in a shard meet in the book and share a request; one
   // by one, as batches leave, almost each would be a request of its own.
   const std::uint64_t target = aim();

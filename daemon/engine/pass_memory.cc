@@ -45,7 +45,7 @@ ReadAhead::Options read_ahead(const v1::Read& read, const StreamCore& core) {
       std::max<std::uint64_t>(plan.batch_rows, std::min(plan.shuffle_window, index.record_count()));
   const bool disk = is_local(read.url(0)) && !read.has_throttle();
   const std::uint64_t most = most_ahead_bytes(read, index, plan.batch_rows, mean_bytes);
-  // A store may have a while before the first trainer comes, and it may be what is too slow.
+  // A store may have a while during the first steps, and it may be what is too slow.
   return {.least_bytes = std::max(kLeastAheadBytes, 4 * together * mean_bytes),
           .most_bytes = most,
           .cover_ns = disk ? kCoverDiskNs : kCoverStoreNs,

@@ -112,6 +112,7 @@ Result<Attachment> Stream::find_and_join(std::uint64_t connection,
   consumer.peer = peer;
   consumer.begin_ticks = process_begin(peer.pid);
   consumer.rank = request.rank;
+  consumer.local_ranks = request.local_ranks == 0 ? request.world_size : request.local_ranks;
   consumer.job = {
       .name = std::string(shm::text(request.job)),
       .world_size = request.world_size,

@@ -75,7 +75,9 @@ Status check_numbers(const shm::AttachRequest& request) {
     return invalid(fmt::format("join {} is unknown", request.join));
   if (request.has_fingerprint > 1 || request.reattaching > 1)
     return invalid("a flag is neither 0 nor 1");
-  if (request.reserved0 != 0) return invalid("reserved bytes are not zero");
+  if (request.local_ranks > request.world_size)
+    return invalid(fmt::format("{} ranks on this host, of {} in all", request.local_ranks,
+                               request.world_size));
   return check_changes(request);
 }
 

@@ -73,7 +73,7 @@ TEST(DoorMessage, WhatCannotBeIsRefusedByName) {
   expect_invalid(refusal([](auto& r) { r.change_count = 65; }), "65 changes");
   expect_invalid(refusal([](auto& r) { r.reattaching = 2; }), "flag");
   expect_invalid(refusal([](auto& r) { r.has_fingerprint = 3; }), "flag");
-  expect_invalid(refusal([](auto& r) { r.reserved0 = 1; }), "reserved");
+  expect_invalid(refusal([](auto& r) { r.local_ranks = r.world_size + 1; }), "on this host");
   expect_invalid(refusal([](auto& r) {
                    r.change_count = 2;
                    r.changes[1].reserved = 1;

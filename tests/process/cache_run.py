@@ -14,10 +14,10 @@ SLOTS = 4
 
 
 class Records:
-    """Shards of records with a small array, a label and ballast of 4 to 36 KB that nobody decodes; the first eight may
-    have more of it."""
+    """Shards of records with a small array, a label and ballast, of 4 to 36 KB where nothing else is said, that nobody
+    decodes; the first eight may have more of it."""
 
-    def __init__(self, folder, count=2000, shards=4, seed=1, first_ballast=0):
+    def __init__(self, folder, count=2000, shards=4, seed=1, ballast=(4_000, 36_000), first_ballast=0):
         draw = random.Random(seed)
         self.folder, self.count = pathlib.Path(folder), count
         self.paths = []
@@ -25,9 +25,9 @@ class Records:
             files = []
             for record in range(shard * count // shards, (shard + 1) * count // shards):
                 pixels = hashlib.sha512(f"{seed} {record}".encode()).digest()
-                ballast = draw.randbytes(draw.randrange(4_000, 36_000)) + bytes(first_ballast if record < 8 else 0)
+                pad = draw.randbytes(draw.randrange(*ballast)) + bytes(first_ballast if record < 8 else 0)
                 files += [(f"{record:06d}.u8", pixels), (f"{record:06d}.cls", str(record).encode()),
-                          (f"{record:06d}.pad", ballast)]
+                          (f"{record:06d}.pad", pad)]
             path = self.folder / f"records-{shard:03d}.tar"
             line_photos.write_tar(path, files)
             self.paths.append(path)

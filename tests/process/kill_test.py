@@ -5,7 +5,6 @@ twice or left behind.
 By default about 20 trainers and 3 daemons are killed; ECHOLINE_KILLS=200,20 takes so many, ECHOLINE_SEED=N the same
 moments again."""
 import os
-import pathlib
 import random
 import signal
 import statistics
@@ -15,6 +14,8 @@ import unittest
 
 import line_photos
 from daemon_process import PATIENCE, Daemon, skip, stream_yaml
+from leftovers import check_nothing_left, shared_memory
+from memory_use import held
 from trainer_process import Trainer
 
 TRAINER_KILLS, DAEMON_KILLS = map(int, os.environ.get("ECHOLINE_KILLS", "20,3").split(","))
@@ -25,18 +26,6 @@ BATCH = 8
 
 if not os.environ.get("ECHOLINE_LIBRARY"):
     skip("ECHOLINE_LIBRARY names no client library")
-
-
-def proc(pid):
-    """(resident KiB, open descriptors, threads) of a process."""
-    status = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
-    fields = dict(line.split(":", 1) for line in status)
-    return (int(fields["VmRSS"].split()[0]), len(os.listdir(f"/proc/{pid}/fd")), int(fields["Threads"]))
-
-
-def shared_memory():
-    """What could be the daemon's there; other programs of the machine come and go."""
-    return {name for name in os.listdir("/dev/shm") if "echoline" in name}
 
 
 class Kills(unittest.TestCase):
@@ -69,11 +58,6 @@ class Kills(unittest.TestCase):
         for place, (one, other) in enumerate(zip(found, expected)):
             self.assertEqual([one[key] for key in keys], [other[key] for key in keys], f"batch {place}")
         self.assertLessEqual(len(found), len(expected))
-
-    def check_nothing_left(self, daemon, before):
-        self.assertEqual(daemon.stop(), 0, daemon.log())
-        self.assertEqual(os.listdir(daemon.runtime_dir) if daemon.runtime_dir.exists() else [], [])
-        self.assertLessEqual(shared_memory(), before)
 
     def tell_waits(self, name, waits):
         print(f"{name}: {len(waits)}, median {statistics.median(waits) * 1000:.0f} ms, "
@@ -111,11 +95,11 @@ class Kills(unittest.TestCase):
             for turn in range(TRAINER_KILLS):
                 self.kill_one(daemon, turn)
                 if turn == TRAINER_KILLS // 4:
-                    early = proc(daemon.process.pid)
-            late = proc(daemon.process.pid)
+                    early = held(daemon.process.pid)
+            late = held(daemon.process.pid)
             lines = [other.finish() for other in others]
             self.check_flat(early, late)
-            self.check_nothing_left(daemon, before)
+            check_nothing_left(self, daemon, before)
         self.check_survivors(lines)
 
     def kill_one(self, daemon, turn):
@@ -185,9 +169,9 @@ class Kills(unittest.TestCase):
             gaps, sizes = [], []
             for _ in range(DAEMON_KILLS):
                 gaps.append(self.kill_and_start(daemon, trainers))
-                sizes.append(proc(daemon.process.pid))
+                sizes.append(held(daemon.process.pid))
             found = [[line for line in trainer.finish() if "epoch" in line] for trainer in trainers]
-            self.check_nothing_left(daemon, before)
+            check_nothing_left(self, daemon, before)
             print(f"daemon after each start: {sizes}", flush=True)
         self.tell_waits("from the daemon's start to every trainer's next batch", gaps)
         expected = [line for line in self.undisturbed(max(map(len, found))) if "epoch" in line]

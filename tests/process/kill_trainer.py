@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""A trainer as a process of its own, for kill_test.py: writes one JSON line for each batch and, where the loop ends
+"""A trainer as a process of its own, for tests that kill: writes one JSON line for each batch and, where the loop ends
 by an error, one for the error. SIGTERM ends it after the batch it is at."""
 import argparse
 import collections
 import json
+import os
 import signal
 import sys
 import time
@@ -19,16 +20,48 @@ def facts(batch, wait):
             "time": time.monotonic()}
 
 
+def attached(options):
+    """A loader; one with --persist tries again while there is no daemon, as what starts trainers does."""
+    deadline = time.monotonic() + options.persist
+    while True:
+        try:
+            return echoline.Loader(options.stream, options.job, options.rank, options.world_size, options.batch_size,
+                                   join=options.join, reattach=options.reattach, runtime_dir=options.runtime_dir,
+                                   state=json.loads(options.state))
+        except echoline.Error as error:
+            refused = isinstance(error, (echoline.InvalidArgument, echoline.FailedPrecondition))
+            if refused or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+
+
+def forked(count):
+    """Process numbers of children as those of a DataLoader: forked in mid-training, with all that was open."""
+    children = []
+    for _ in range(count):
+        children.append(os.fork())
+        if children[-1] == 0:
+            time.sleep(120)
+            os._exit(0)
+    return children
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("runtime_dir")
+    parser.add_argument("--stream", default="train")
     parser.add_argument("--job", default="default")
     parser.add_argument("--rank", type=int, default=0)
     parser.add_argument("--world-size", type=int, default=1)
+    parser.add_argument("--batch-size", type=int)
     parser.add_argument("--join", default="start")
+    parser.add_argument("--state", default="null", help="where to go on, as JSON")
+    parser.add_argument("--checkpoint", action="store_true", help="write the state after each batch")
+    parser.add_argument("--persist", type=float, default=0.0, help="seconds that a missing daemon is tried again")
     parser.add_argument("--reattach", default="60s")
     parser.add_argument("--pace", type=float, default=0.0, help="seconds of work on each batch")
     parser.add_argument("--keep", type=int, default=0, help="batches that are held back besides the current one")
+    parser.add_argument("--forks", type=int, default=0, help="children that live on, made once all is held")
     parser.add_argument("--stop-after", type=int, default=0, help="sleep for ever once so many batches are held")
     options = parser.parse_args()
     ended = []
@@ -41,18 +74,20 @@ def main():
     kept = collections.deque(maxlen=options.keep + 1)
     count = 0
     try:
-        loader = echoline.Loader("train", options.job, options.rank, options.world_size, join=options.join,
-                                 reattach=options.reattach, runtime_dir=options.runtime_dir)
-        tell(attached=time.monotonic())
+        begin = time.monotonic()
+        loader = attached(options)
+        tell(attached=True, wait=round(time.monotonic() - begin, 4), time=time.monotonic())
         while not ended:
             begin = time.monotonic()
             batch = loader.next()
             if batch is None:
                 continue
             kept.append(batch)
-            tell(**facts(batch, time.monotonic() - begin))
+            more = {"state": loader.state_dict()} if options.checkpoint else {}
+            tell(**facts(batch, time.monotonic() - begin), **more)
             count += 1
             if options.stop_after and count == options.stop_after:
+                tell(children=forked(options.forks))
                 signal.pause()
             time.sleep(options.pace)
     except echoline.Error as error:

@@ -7,6 +7,31 @@ import time
 MIB = 1 << 20
 
 
+def held(pid):
+    """(resident KiB, open descriptors but for connections to stores, threads) of a process."""
+    fields = _status(pid)
+    return (int(fields["VmRSS"].split()[0]), len(os.listdir(f"/proc/{pid}/fd")) - _tcp_connections(pid),
+            int(fields["Threads"]))
+
+
+def _tcp_connections(pid):
+    """How many are kept goes with the store's delays, up to read.concurrency."""
+    lines = pathlib.Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]
+    inodes = {f"socket:[{line.split()[9]}]" for line in lines}
+    count = 0
+    for entry in os.scandir(f"/proc/{pid}/fd"):
+        try:
+            count += os.readlink(entry.path) in inodes
+        except FileNotFoundError:
+            continue
+    return count
+
+
+def _status(pid):
+    lines = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
+    return dict(line.split(":", 1) for line in lines)
+
+
 def memory_files(pid):
     """Bytes of the memory files (memfd) that the process has open, each once: a ring is mapped twice and would be
     counted twice as resident memory."""
@@ -23,8 +48,7 @@ def memory_files(pid):
 
 def use(pid):
     """{what: bytes}: `private` of its own, `files` of mapped programs, `shared` in memory files."""
-    fields = dict(line.split(":", 1) for line in
-                  pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines())
+    fields = _status(pid)
     return {"private": int(fields["RssAnon"].split()[0]) * 1024, "files": int(fields["RssFile"].split()[0]) * 1024,
             "shared": memory_files(pid)}
 

@@ -5,40 +5,16 @@ the requests: the same batches again."""
 import contextlib
 import json
 import os
-import pathlib
-import signal
 import tempfile
 import time
 import unittest
 
 import line_photos
 from daemon_process import Daemon, Server, free_port, skip, stream_yaml, whole
+from store_process import Store
 
 AWAY = float(os.environ.get("ECHOLINE_OUTAGE_SECONDS", 6))
-BUCKET = "photos"
 EPOCHS = 3
-
-
-class Store:
-    """An S3 server on a port of its own that can go away and come back with its data."""
-
-    def __init__(self, folder):
-        self.paths = line_photos.shards(folder)
-        self.folder = pathlib.Path(folder, "s3")
-        self.port = free_port()
-        self.start(*(f"--put={path}={BUCKET}/set/{path.name}" for path in self.paths))
-
-    def start(self, *more):
-        self.server = Server("s3_server.py", "--dir", self.folder, "--port", self.port, "--bucket", BUCKET, *more)
-
-    def kill(self):
-        os.kill(self.server.facts["server_pid"], signal.SIGKILL)
-        self.server.stop()
-
-    @property
-    def environment(self):
-        return {"AWS_ACCESS_KEY_ID": self.server.facts["access_key"],
-                "AWS_SECRET_ACCESS_KEY": self.server.facts["secret_key"]}
 
 
 class Outage(unittest.TestCase):
@@ -46,19 +22,17 @@ class Outage(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = cls.enterClassContext(tempfile.TemporaryDirectory())
         try:
-            cls.store = Store(cls.folder)
+            cls.store = Store(cls.folder, line_photos.shards(cls.folder))
         except unittest.SkipTest as why:
             skip(why)
         cls.addClassCleanup(lambda: cls.store.server.stop())
-        with cls.daemon(f"http://127.0.0.1:{cls.store.port}", rate=0) as daemon:
+        with cls.daemon(cls.store.endpoint, rate=0) as daemon:
             cls.expected = whole(daemon.read("--epochs", EPOCHS, "--row-checksums"))
 
     @classmethod
     def daemon(cls, endpoint, rate):
         """`rate` in bytes/s (0: none): slow enough that an epoch lasts."""
-        shards = sorted(path.name for path in cls.store.paths)
-        url = f"s3://{BUCKET}/set/{shards[0].rpartition('-')[0]}-*.tar"
-        steps = [f"read: {{url: '{url}', format: webdataset, endpoint: '{endpoint}', region: us-east-1, "
+        steps = [f"read: {{url: '{cls.store.url}', format: webdataset, endpoint: '{endpoint}', region: us-east-1, "
                  f"read_ahead: 256KiB, throttle: {{rate: {rate}B/s}}}}",
                  "shuffle: {window: 16}", "decode: {image: {key: jpg, as: rgb}, label: {key: cls, as: int64}}",
                  "random_resized_crop: {field: image, size: [64, 64]}", "batch: {size: 8, last: partial}",
@@ -74,7 +48,7 @@ class Outage(unittest.TestCase):
         return EPOCHS * sum(path.stat().st_size for path in self.store.paths) // 5
 
     def test_a_server_that_is_killed_and_comes_back_costs_time_and_nothing_else(self):
-        with self.daemon(f"http://127.0.0.1:{self.store.port}", self.rate()) as daemon:
+        with self.daemon(self.store.endpoint, self.rate()) as daemon:
             reader = daemon.reader("--epochs", EPOCHS, "--row-checksums")
             first = [json.loads(reader.stdout.readline()) for _ in range(len(self.expected) // 3)]
             self.store.kill()

@@ -47,6 +47,10 @@ class Trainer:
         self.process.wait()
         self.lines_file.close()
 
+    def discard(self):
+        """What it wrote, once nobody asks for it any more."""
+        pathlib.Path(self.lines_file.name).unlink()
+
     def finish(self):
         """Ends it in order; its lines."""
         self.process.terminate()

@@ -87,7 +87,7 @@
   ROW(AttachRequest, plan_version, 316, 4)    \
   ROW(AttachRequest, fingerprint, 320, 16)    \
   ROW(AttachRequest, change_count, 336, 4)    \
-  ROW(AttachRequest, reserved0, 340, 4)       \
+  ROW(AttachRequest, local_ranks, 340, 4)     \
   ROW(AttachRequest, changes, 344, 1024)      \
   ROW(AttachReply, magic, 0, 8)               \
   ROW(AttachReply, door_major, 8, 4)          \

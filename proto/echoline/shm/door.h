@@ -52,7 +52,7 @@ struct AttachRequest {
   std::uint32_t plan_version;
   std::uint8_t fingerprint[kFingerprintBytes];
   std::uint32_t change_count;
-  std::uint32_t reserved0;
+  std::uint32_t local_ranks;  // of the job on this host; 0: not known, perhaps all (door 1.1)
   FactorEntry changes[kFactorChangesMax];
 };
 

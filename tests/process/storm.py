@@ -1,0 +1,72 @@
+"""What a storm of kills needs: trainers that are replaced after each kill and go on from what they wrote last, and the
+times at which daemon or store were away, which trainers may wait for."""
+import json
+import threading
+import time
+
+from trainer_process import Trainer
+
+
+class Member:
+    """One rank of one job over all its processes; each begins at the state that the one before wrote last."""
+
+    def __init__(self, daemon, stream, job, rank=0, world_size=1, batch_size=None, pace=0.0):
+        self.daemon, self.stream, self.job, self.rank = daemon, stream, job, rank
+        self.world_size, self.batch_size, self.pace = world_size, batch_size, pace
+        self.name = f"{stream}/{job}/{rank}"
+        self.batches, self.waits = [], []
+        self.start()
+
+    def start(self):
+        size = ["--batch-size", self.batch_size] if self.batch_size else []
+        state = self.batches[-1]["state"] if self.batches else None
+        self.trainer = Trainer(self.daemon, "--stream", self.stream, "--job", self.job, "--rank", self.rank,
+                               "--world-size", self.world_size, *size, "--pace", self.pace, "--checkpoint",
+                               "--persist", 60, "--state", json.dumps(state))
+
+    def kill(self):
+        self.trainer.kill()
+        self.keep(self.trainer.lines())
+
+    def keep(self, lines):
+        self.waits += [(line["time"], line["wait"]) for line in lines if "wait" in line]
+        self.batches += [line for line in lines if "epoch" in line]
+        self.trainer.discard()
+
+    def error(self):
+        """What ended it, if it ended by itself."""
+        if self.trainer.process.poll() is None:
+            return None
+        return f"{self.name} ended with {self.trainer.process.returncode}: {self.trainer.lines()[-1:]}"
+
+    def finish(self):
+        """Ends its last process in order; all batches of all its processes."""
+        self.keep(self.trainer.finish())
+        return self.batches
+
+
+class Away:
+    """When something was away; of several threads."""
+
+    def __init__(self, recovery=0.0):
+        """`recovery`: seconds after its return that still count, for those who try again ever more seldom."""
+        self.recovery, self.times, self._lock = recovery, [], threading.Lock()
+
+    def begin(self):
+        with self._lock:
+            self.times.append([time.monotonic(), float("inf")])
+
+    def end(self):
+        with self._lock:
+            self.times[-1][1] = time.monotonic() + self.recovery
+
+
+def excess(end, wait, away):
+    """Seconds of a wait, to its end, in which nothing was away; `away`: [begin, end] in any order."""
+    left, place = 0.0, end - wait
+    for gone, back in sorted(away):
+        if back <= place or gone >= end:
+            continue
+        left += max(0.0, gone - place)
+        place = max(place, back)
+    return left + max(0.0, end - place)
