@@ -64,7 +64,6 @@ std::uint64_t FileIndex::memory_bytes() const {
 void FileIndex::store(std::size_t root, StoredIndex& stored) const {
   const std::uint64_t first = roots_[root].first;
   const std::uint64_t end = root + 1 < roots_.size() ? roots_[root + 1].first : bytes_.size();
-  if (first == end) return;
   Shard shard;
   shard.object.url = roots_[root].url;
   shard.first_record = stored.records.size();

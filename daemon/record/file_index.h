@@ -38,13 +38,14 @@ class FileIndex final : public Index {
   std::uint64_t record_bytes_total() const override { return bytes_total_; }
 
   std::string_view path(std::uint64_t record) const;
-  // What the path stands below.
+  // What its path stands below.
   std::string_view root_of(std::uint64_t record) const;
   std::uint64_t memory_bytes() const;
 
   std::size_t root_count() const { return roots_.size(); }
+  const std::string& root(std::size_t place) const { return roots_[place].url; }
   // Adds a root as a shard and its files as records, as if these lay one behind the other. A key is
-  // path, NUL, version. A root without files is left out.
+  // path, NUL, version.
   void store(std::size_t root, StoredIndex& stored) const;
 
  private:

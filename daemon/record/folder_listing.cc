@@ -37,6 +37,12 @@ std::vector<std::string> roots_of(const v1::Read& read) {
   return roots;
 }
 
+std::string encode_root(const FileIndex& files, std::size_t root) {
+  StoredIndex stored;
+  files.store(root, stored);
+  return encode_index(stored);
+}
+
 // Adds what is published for a root to the files.
 Status add_published(const std::string& root, source::Source& source, FileIndex& files) {
   const std::string address = listing_address(root);
@@ -110,22 +116,17 @@ FolderFiles FolderListing::finish(FileIndex files) const {
 }
 
 Result<std::uint64_t> publish_listing(const FileIndex& files, source::Source& source) {
-  std::uint64_t written = 0;
   for (std::size_t i = 0; i < files.root_count(); ++i) {
-    StoredIndex stored;
-    files.store(i, stored);
-    if (stored.shards.empty()) continue;
-    const std::string& root = stored.shards[0].object.url;
+    const std::string& root = files.root(i);
     if (local_path(root)) {
       return Status(Code::kInvalidArgument,
                     fmt::format("{}: the listing of a local folder is not published: each host "
                                 "keeps its own in its state_dir",
                                 root));
     }
-    ECHOLINE_TRY(source.put(listing_address(root), encode_index(stored)));
-    ++written;
+    ECHOLINE_TRY(source.put(listing_address(root), encode_root(files, i)));
   }
-  return written;
+  return files.root_count();
 }
 
 }  // namespace echoline::record

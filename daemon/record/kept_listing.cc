@@ -1,4 +1,5 @@
-// The file is an index like those of shards; folders stand in it as shards without records.
+// The file is an index like those of shards. Roots stand in it as shards without a version, with
+// their files, and folders as shards without records.
 #include "record/kept_listing.h"
 
 #include "base/log.h"
@@ -7,10 +8,12 @@
 namespace echoline::record {
 namespace {
 
+bool is_folder(const Shard& shard) { return !shard.object.version.empty(); }
+
 FolderStates folders_of(const StoredIndex& stored) {
   FolderStates folders;
   for (const Shard& shard : stored.shards) {
-    if (shard.record_count == 0) folders.push_back(shard.object);
+    if (is_folder(shard)) folders.push_back(shard.object);
   }
   return folders;
 }
@@ -18,7 +21,7 @@ FolderStates folders_of(const StoredIndex& stored) {
 Result<FileIndex> files_of(const StoredIndex& stored) {
   FileIndex files;
   for (std::size_t i = 0; i < stored.shards.size(); ++i) {
-    if (stored.shards[i].record_count > 0) ECHOLINE_TRY(files.restore(stored, i));
+    if (!is_folder(stored.shards[i])) ECHOLINE_TRY(files.restore(stored, i));
   }
   files.shrink();
   return files;
