@@ -38,11 +38,19 @@ UnpackingOptions unpacking(const v1::Read& read, const std::string& state_dir) {
   return options;
 }
 
-// Lists, finds out the format, hands over.
-Result<std::unique_ptr<DataSet>> open_listed(const v1::Read& read, source::Source& source,
-                                             const std::string& state_dir,
-                                             const ProgressFunction& progress,
-                                             FolderListing& folder) {
+}  // namespace
+
+Result<std::unique_ptr<DataSet>> open_data_set(const v1::Read& read, source::Source& source,
+                                               const std::string& state_dir,
+                                               const ProgressFunction& progress,
+                                               Listings listings) {
+  FolderListing folder(read, source, state_dir);
+  auto known = listings == Listings::kTrusted ? folder.find() : std::nullopt;
+  if (known) {
+    auto set = open_folder(read, std::move(*known), source);
+    if (set.ok()) report_done(**set, progress);
+    return set;
+  }
   folder.begin();
   ECHOLINE_ASSIGN(std::vector<Listed> listed, list_all(read, source));
   std::string format = read.format();
@@ -52,33 +60,25 @@ Result<std::unique_ptr<DataSet>> open_listed(const v1::Read& read, source::Sourc
   if (format.empty() || format == "auto") {
     ECHOLINE_ASSIGN(format, detect_format(read, listed, source));
   }
-  if (format == "folder") {
-    ECHOLINE_ASSIGN(FileIndex files, records_of(std::move(listed)));
-    return open_folder(read, folder.finish(std::move(files)), source);
-  }
-  if (format == "mds") return open_mds(read, listed, source, state_dir, progress);
-  std::vector<source::ObjectInfo> objects = flatten(std::move(listed));
+  Result<std::unique_ptr<DataSet>> set =
+      Status(Code::kInvalidArgument,
+             "read.format '" + format + "' is not known: " + std::string(kFormatNames));
   if (format == "webdataset") {
-    return open_webdataset(read, objects, source, state_dir, progress);
+    set = open_webdataset(read, flatten(std::move(listed)), source, state_dir, progress);
+  } else if (format == "tfrecord") {
+    set = open_tfrecord(read, flatten(std::move(listed)), source, state_dir, progress);
+  } else if (format == "mds") {
+    set = open_mds(read, listed, source, state_dir, progress);
+  } else if (format == "folder") {
+    ECHOLINE_ASSIGN(FileIndex files, records_of(std::move(listed)));
+    set = open_folder(read, folder.finish(std::move(files)), source);
+  } else if (format == "files") {
+    set = open_files(read, flatten(std::move(listed)), source, state_dir, progress);
+  } else if (format == "idx") {
+    set = open_idx(flatten(std::move(listed)), source);
+  } else if (format == "tokens") {
+    set = open_tokens(read, flatten(std::move(listed)), source);
   }
-  if (format == "tfrecord") return open_tfrecord(read, objects, source, state_dir, progress);
-  if (format == "files") return open_files(read, objects, source, state_dir, progress);
-  if (format == "idx") return open_idx(std::move(objects), source);
-  if (format == "tokens") return open_tokens(read, objects, source);
-  return Status(Code::kInvalidArgument,
-                "read.format '" + format + "' is not known: " + std::string(kFormatNames));
-}
-
-}  // namespace
-
-Result<std::unique_ptr<DataSet>> open_data_set(const v1::Read& read, source::Source& source,
-                                               const std::string& state_dir,
-                                               const ProgressFunction& progress,
-                                               Listings listings) {
-  FolderListing folder(read, source, state_dir);
-  auto known = listings == Listings::kTrusted ? folder.find() : std::nullopt;
-  auto set = known ? open_folder(read, std::move(*known), source)
-                   : open_listed(read, source, state_dir, progress, folder);
   if (!set.ok()) return set;
   if (auto* table = dynamic_cast<TableDataSet*>(set->get())) {
     table->set_unpacking(unpacking(read, state_dir));
