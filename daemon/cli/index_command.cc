@@ -125,8 +125,10 @@ Result<Indexed> index_one(const std::string& name, const v1::Read& read,
   const auto show = [&](const record::Progress& progress) {
     line.show(progress_text(name, progress, monotonic_ns() - start_ns));
   };
-  ECHOLINE_ASSIGN(const std::unique_ptr<record::DataSet> data_set,
-                  record::open_data_set(read, *source, state_dir, show));
+  ECHOLINE_ASSIGN(
+      const std::unique_ptr<record::DataSet> data_set,
+      record::open_data_set(read, *source, state_dir, show,
+                            publish ? record::Listings::kMadeAnew : record::Listings::kTrusted));
   Indexed indexed;
   if (publish) {
     ECHOLINE_ASSIGN(indexed.published, record::publish_index(*data_set, *source));

@@ -1,11 +1,15 @@
 #include "cli/stream_check.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/first_record.h"
 #include "config/pipeline.h"
 #include "engine/open_stream.h"
+#include "record/beside.h"
 #include "record/detect.h"
+#include "record/folder_listing.h"
 #include "record/listing.h"
 #include "record/local_file.h"
 #include "record/shard_index.h"
@@ -67,16 +71,21 @@ Result<Checked> check_stream(const std::string& name, const v1::Stream& stream,
   checked.looked = true;
   const v1::Read& read = config::read_step(stream);
   ECHOLINE_ASSIGN(const std::unique_ptr<source::Source> source, source::open_source(read));
+  if (record::FolderListing(read, *source, daemon.state_dir()).is_known()) {
+    ECHOLINE_TRY(measure(name, daemon, checked));
+    return checked;
+  }
   ECHOLINE_ASSIGN(const v1::Read first, first_addresses(read));
-  ECHOLINE_ASSIGN(const std::vector<record::Listed> listed, record::list_all(first, *source));
+  ECHOLINE_ASSIGN(std::vector<record::Listed> listed, record::list_all(first, *source));
   v1::Read known = read;
   if (read.format() == "auto") {
     ECHOLINE_ASSIGN(*known.mutable_format(), record::detect_format(read, listed, *source));
   }
-  if (record::index_is_known(known, daemon.state_dir())) {
+  const std::vector<source::ObjectInfo> objects = record::flatten(std::move(listed));
+  if (record::index_is_known(known, daemon.state_dir()) || record::all_beside(objects, *source)) {
     ECHOLINE_TRY(measure(name, daemon, checked));
   } else if (known.format() == "webdataset") {
-    ECHOLINE_TRY(try_first_record(stream, listed.front().objects.front(), *source));
+    ECHOLINE_TRY(try_first_record(stream, objects.front(), *source));
   }
   return checked;
 }

@@ -25,7 +25,8 @@ struct Checked {
 };
 
 // Opens the storage, lists (of a store without an index: the first addresses only), and decodes a
-// first record. Where the index is known, or none is needed, opens the stream as a daemon would.
+// first record. Where the index is known, published ones included, or none is needed, opens the
+// stream as a daemon would.
 // Blocks; errors name step and key where they can.
 Result<Checked> check_stream(const std::string& name, const v1::Stream& stream,
                              const v1::Daemon& daemon);

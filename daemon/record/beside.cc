@@ -3,11 +3,13 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "base/log.h"
+#include "record/folder_listing.h"
 #include "record/listing.h"
 #include "record/stored_index.h"
 #include "record/table_index.h"
@@ -85,6 +87,13 @@ std::vector<Reading> wanted(const Files& files, const std::vector<source::Object
 
 }  // namespace
 
+bool all_beside(const std::vector<source::ObjectInfo>& shards, source::Source& source) {
+  const Files files = list_beside(shards, source);
+  return std::all_of(shards.begin(), shards.end(), [&files](const source::ObjectInfo& shard) {
+    return files.contains(index_address(shard));
+  });
+}
+
 std::size_t take_beside(const std::vector<source::ObjectInfo>& shards, source::Source& source,
                         KnownTables& known) {
   std::vector<Reading> readings = wanted(list_beside(shards, source), shards, known);
@@ -113,6 +122,9 @@ std::size_t take_beside(const std::vector<source::ObjectInfo>& shards, source::S
 }
 
 Result<std::uint64_t> publish_index(const DataSet& data_set, source::Source& source) {
+  if (data_set.format() == "folder") {
+    return publish_listing(dynamic_cast<const FileIndex&>(data_set.index()), source);
+  }
   const auto* set = dynamic_cast<const TableDataSet*>(&data_set);
   if (set == nullptr) {
     return Status(Code::kInvalidArgument,

@@ -1,17 +1,24 @@
-// Every file is asked for once, thousands at a time; its version pins it from then on.
+// Every file is asked for, thousands at a time, unless it is known from an earlier start; its
+// version pins it from then on.
 #include "record/files_set.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "echoline/v1/config.pb.h"
 #include "record/class_names.h"
 #include "record/fields.h"
 #include "record/file_index.h"
+#include "record/kept_listing.h"
 #include "record/list_table.h"
+#include "record/listed_source.h"
 #include "record/listing.h"
+#include "record/local_file.h"
+#include "record/shard_index.h"
 #include "record/tar_member.h"
 
 namespace echoline::record {
@@ -20,19 +27,32 @@ namespace {
 constexpr std::uint64_t kAskedAtOnce = 4096;
 constexpr std::string_view kLabel = "label";
 
+// What read.classes says; empty without it.
+struct Classes {
+  ClassNames names;
+  std::vector<std::uint32_t> ids;  // by record
+};
+
 class FilesDataSet final : public DataSet {
  public:
-  FilesDataSet(FileIndex index, ListTable table, ClassNames classes)
-      : index_(std::move(index)), table_(std::move(table)), classes_(std::move(classes)) {}
+  FilesDataSet(FileIndex index, ListingPlace place, ListTable table, Classes classes)
+      : index_(std::move(index)),
+        place_(std::move(place)),
+        table_(std::move(table)),
+        classes_(std::move(classes)) {}
   const Index& index() const override { return index_; }
   std::string_view format() const override { return "files"; }
   Status cut(std::uint64_t record, std::span<const std::byte> bytes, Fields& fields) const override;
   std::string values_beside() const override;
+  std::unique_ptr<source::Source> reading(std::unique_ptr<source::Source> source) const override {
+    return std::make_unique<ListedSource>(std::move(source), place_);
+  }
 
  private:
   const FileIndex index_;
+  const ListingPlace place_;
   const ListTable table_;
-  const ClassNames classes_;
+  const Classes classes_;
 };
 
 Status FilesDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes,
@@ -45,10 +65,10 @@ Status FilesDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes,
     const std::string_view value = table_.value(record, i);
     if (table_.columns()[i] != kLabel) {
       fields.fields.push_back({table_.columns()[i], as_bytes(value)});
-    } else if (classes_.size() == 0) {
+    } else if (classes_.names.size() == 0) {
       fields.fields.push_back({"cls", as_bytes(value)});
     } else {
-      const std::string_view number = keep(fields, fmt::format("{}", index_.class_id(record)));
+      const std::string_view number = keep(fields, fmt::format("{}", classes_.ids[record]));
       fields.fields.push_back({"cls", as_bytes(number)});
       fields.fields.push_back({"cls_name", as_bytes(value)});
     }
@@ -57,7 +77,7 @@ Status FilesDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes,
 }
 
 std::string FilesDataSet::values_beside() const {
-  std::string text = classes_.text();
+  std::string text = classes_.names.text();
   for (std::size_t column = 0; column < table_.columns().size(); ++column) {
     text.append(table_.columns()[column]).push_back('\n');
     for (std::uint64_t row = 0; row < table_.rows(); ++row) {
@@ -67,87 +87,152 @@ std::string FilesDataSet::values_beside() const {
   return text;
 }
 
-// What is filled list by list.
-struct Files {
-  FileIndex index;
+// A list with the folder that its paths count from.
+struct List {
+  std::string url;
+  std::string root;
   ListTable table;
-  ClassNames classes;
+
+  std::string address(std::uint64_t row) const {
+    std::string_view path = table.path(row);
+    const bool whole = path.find("://") != std::string_view::npos || path.starts_with('/');
+    if (whole) return std::string(path);
+    if (path.starts_with("./")) path.remove_prefix(2);
+    return root + std::string(path);
+  }
 };
 
-Result<std::uint32_t> class_of(const ListTable& list, std::uint64_t row, const Files& files) {
-  if (files.classes.size() == 0) return 0;
-  const auto label = std::find(list.columns().begin(), list.columns().end(), kLabel);
-  if (label == list.columns().end()) {
+Result<std::vector<List>> read_lists(const std::vector<source::ObjectInfo>& objects,
+                                     source::Source& source) {
+  std::vector<List> lists;
+  for (const source::ObjectInfo& object : objects) {
+    ECHOLINE_ASSIGN(const std::vector<std::byte> text, read_bytes(source, object, 0, object.bytes));
+    auto table =
+        ListTable::parse(object.url, {reinterpret_cast<const char*>(text.data()), text.size()});
+    if (!table.ok()) return std::move(table).status().with_context(object.url);
+    const std::string root = object.url.substr(0, object.url.rfind('/') + 1);
+    lists.push_back({object.url, root, std::move(*table)});
+  }
+  return lists;
+}
+
+Status add_ids(const List& list, Classes& classes) {
+  const std::vector<std::string>& columns = list.table.columns();
+  const auto label = std::find(columns.begin(), columns.end(), kLabel);
+  if (label == columns.end()) {
     return Status(Code::kInvalidArgument, "read.classes is given, and no column is called 'label'");
   }
-  const std::string_view name =
-      list.value(row, static_cast<std::size_t>(label - list.columns().begin()));
-  const auto id = files.classes.id(name);
-  if (id) return *id;
-  return Status(
-      Code::kInvalidArgument,
-      fmt::format("{} is of class '{}', which read.classes does not name", list.path(row), name));
-}
-
-// The address of a listed path.
-std::string address_of(const std::string& root, std::string_view path) {
-  const bool whole = path.find("://") != std::string_view::npos || path.starts_with('/');
-  if (whole) return std::string(path);
-  if (path.starts_with("./")) path.remove_prefix(2);
-  return root + std::string(path);
-}
-
-Status add_list(const std::string& list_url, const ListTable& list, source::Source& source,
-                const ProgressFunction& progress, Files& files) {
-  const std::string root = list_url.substr(0, list_url.rfind('/') + 1);
-  std::string current = root;
-  files.index.add_root(root);
-  for (std::uint64_t row = 0; row < list.rows();) {
-    std::vector<std::string> urls;
-    const std::uint64_t end = std::min(list.rows(), row + kAskedAtOnce);
-    for (std::uint64_t i = row; i < end; ++i) {
-      urls.push_back(escape_glob(address_of(root, list.path(i))));
+  const auto column = static_cast<std::size_t>(label - columns.begin());
+  for (std::uint64_t row = 0; row < list.table.rows(); ++row) {
+    const std::string_view name = list.table.value(row, column);
+    const auto id = classes.names.id(name);
+    if (!id) {
+      return Status(Code::kInvalidArgument,
+                    fmt::format("{} is of class '{}', which read.classes does not name",
+                                list.table.path(row), name));
     }
+    classes.ids.push_back(*id);
+  }
+  return {};
+}
+
+Status ask(const List& list, source::Source& source, const ProgressFunction& progress,
+           FileIndex& files) {
+  std::string current = list.root;
+  files.add_root(list.root);
+  const std::uint64_t rows = list.table.rows();
+  for (std::uint64_t row = 0; row < rows;) {
+    std::vector<std::string> urls;
+    const std::uint64_t end = std::min(rows, row + kAskedAtOnce);
+    for (; row < end; ++row) urls.push_back(escape_glob(list.address(row)));
     ECHOLINE_ASSIGN(const std::vector<source::ObjectInfo> objects, source.list_all(urls));
     if (objects.size() != urls.size()) {
       return Status(Code::kInvalidArgument, "an entry stands for more than one file");
     }
     for (const source::ObjectInfo& object : objects) {
-      ECHOLINE_ASSIGN(const std::uint32_t id, class_of(list, row++, files));
-      const std::string& wanted = object.url.starts_with(root) ? root : std::string();
-      if (wanted != current) files.index.add_root(wanted);
+      const std::string& wanted = object.url.starts_with(list.root) ? list.root : std::string();
+      if (wanted != current) files.add_root(wanted);
       current = wanted;
-      files.index.add(object, id);
+      files.add(object);
     }
-    if (progress) progress({row, list.rows(), 0, 0, files.index.record_count()});
+    if (progress) progress({row, rows, 0, 0, files.record_count()});
   }
-  return files.table.append(list);
+  return {};
+}
+
+// Whether these are the files of the lists, row by row.
+bool are_files_of(const FileIndex& files, const std::vector<List>& lists) {
+  std::uint64_t record = 0;
+  for (const List& list : lists) {
+    for (std::uint64_t row = 0; row < list.table.rows(); ++row, ++record) {
+      if (record == files.record_count()) return false;
+      const std::string address = list.address(row);
+      const std::string_view root = files.root_of(record);
+      if (!address.starts_with(root) || address.substr(root.size()) != files.path(record)) {
+        return false;
+      }
+    }
+  }
+  return record == files.record_count();
+}
+
+std::set<std::string> folders_of(const std::vector<List>& lists) {
+  std::set<std::string> folders;
+  for (const List& list : lists) {
+    for (std::uint64_t row = 0; row < list.table.rows(); ++row) {
+      const std::string path = local_path(list.address(row)).value_or("");
+      const std::size_t slash = path.rfind('/');
+      folders.insert(slash == std::string::npos ? "." : path.substr(0, slash + 1));
+    }
+  }
+  return folders;
+}
+
+Result<FileIndex> find_files(const std::vector<List>& lists, const std::string& kept,
+                             source::Source& source, const ProgressFunction& progress) {
+  std::optional<FolderStates> folders;
+  if (!kept.empty()) {
+    std::optional<FileIndex> known = load_listing(kept);
+    if (known && are_files_of(*known, lists)) return std::move(*known);
+    const std::int64_t now_ns = wall_clock_ns();
+    folders = states_of(folders_of(lists), now_ns);
+  }
+  FileIndex files;
+  for (const List& list : lists) {
+    Status asked = ask(list, source, progress, files);
+    if (!asked.ok()) return std::move(asked).with_context(list.url);
+  }
+  files.shrink();
+  if (folders) keep_listing(kept, files, *folders);
+  return files;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<DataSet>> open_files(const v1::Read& read,
                                             const std::vector<source::ObjectInfo>& lists,
-                                            source::Source& source,
+                                            source::Source& source, const std::string& state_dir,
                                             const ProgressFunction& progress) {
-  Files files;
+  Classes classes;
   if (!read.classes().empty()) {
-    ECHOLINE_ASSIGN(files.classes, read_classes(read.classes(), source));
+    ECHOLINE_ASSIGN(classes.names, read_classes(read.classes(), source));
   }
-  for (const source::ObjectInfo& object : lists) {
-    ECHOLINE_ASSIGN(const std::vector<std::byte> text, read_bytes(source, object, 0, object.bytes));
-    auto list =
-        ListTable::parse(object.url, {reinterpret_cast<const char*>(text.data()), text.size()});
-    if (!list.ok()) return std::move(list).status().with_context(object.url);
-    Status added = add_list(object.url, *list, source, progress, files);
-    if (!added.ok()) return std::move(added).with_context(object.url);
+  ECHOLINE_ASSIGN(const std::vector<List> read_in, read_lists(lists, source));
+  ListTable table;
+  for (const List& list : read_in) {
+    Status status = table.append(list.table);
+    if (status.ok() && classes.names.size() > 0) status = add_ids(list, classes);
+    if (!status.ok()) return std::move(status).with_context(list.url);
   }
-  files.index.shrink();
-  if (files.index.record_count() == 0) {
+  if (table.rows() == 0) {
     return Status(Code::kNotFound, fmt::format("{} lists no files", lists.front().url));
   }
+  const bool local = local_path(lists.front().url).has_value();
+  const std::string kept =
+      local && !state_dir.empty() ? stored_index_path(read, "files", state_dir) : "";
+  ECHOLINE_ASSIGN(FileIndex files, find_files(read_in, kept, source, progress));
   return std::unique_ptr<DataSet>(std::make_unique<FilesDataSet>(
-      std::move(files.index), std::move(files.table), std::move(files.classes)));
+      std::move(files), ListingPlace{kept, {}}, std::move(table), std::move(classes)));
 }
 
 }  // namespace echoline::record

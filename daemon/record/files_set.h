@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/status.h"
@@ -10,10 +11,11 @@
 namespace echoline::record {
 
 // Each address is a list (see ListTable). Paths in it count from its folder, or are whole
-// addresses. With read.classes the column "label" holds names of classes.
+// addresses. With read.classes the column "label" holds names of classes. What is known of local
+// files is kept in the state folder (kept_listing.h).
 Result<std::unique_ptr<DataSet>> open_files(const v1::Read& read,
                                             const std::vector<source::ObjectInfo>& lists,
-                                            source::Source& source,
+                                            source::Source& source, const std::string& state_dir,
                                             const ProgressFunction& progress);
 
 }  // namespace echoline::record

@@ -83,11 +83,16 @@ class DataSet {
   }
 };
 
+// Whether the listing of a folder data set may be one of an earlier time (folder_listing.h): not
+// for whoever publishes it.
+enum class Listings { kTrusted, kMadeAnew };
+
 // Lists the shards, loads the index from `state_dir` (or from beside the data) when it still fits
 // the objects' sizes and versions, and builds and stores it otherwise. Uses `source` alone, from
 // the calling thread.
 Result<std::unique_ptr<DataSet>> open_data_set(const v1::Read& read, source::Source& source,
                                                const std::string& state_dir,
-                                               const ProgressFunction& progress);
+                                               const ProgressFunction& progress,
+                                               Listings listings = Listings::kTrusted);
 
 }  // namespace echoline::record

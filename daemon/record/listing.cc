@@ -61,13 +61,18 @@ Status append_lists(std::span<const std::string> urls, source::Source& source,
 
 }  // namespace
 
-Result<std::vector<Listed>> list_all(const v1::Read& read, source::Source& source) {
+Result<std::vector<std::string>> addresses_of(const v1::Read& read) {
   std::vector<std::string> urls;
   for (const std::string& written : read.url()) {
     ECHOLINE_ASSIGN(const std::vector<std::string> expanded, source::expand_braces(written));
     for (const std::string& url : expanded) urls.push_back(tree_address(read, url));
   }
   if (urls.empty()) return Status(Code::kInvalidArgument, "read.url names no address");
+  return urls;
+}
+
+Result<std::vector<Listed>> list_all(const v1::Read& read, source::Source& source) {
+  ECHOLINE_ASSIGN(const std::vector<std::string> urls, addresses_of(read));
   std::vector<Listed> all;
   for (std::size_t first = 0; first < urls.size();) {
     std::size_t end = first;

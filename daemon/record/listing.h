@@ -17,6 +17,9 @@ struct Listed {
   std::vector<source::ObjectInfo> objects;
 };
 
+// The addresses of a read with their braces expanded; folders end in a slash.
+Result<std::vector<std::string>> addresses_of(const v1::Read& read);
+
 // One entry an address, as written; objects of each sorted bytewise. Index files beside the data
 // are left out. kNotFound for an address that nothing matches. Blocks.
 Result<std::vector<Listed>> list_all(const v1::Read& read, source::Source& source);

@@ -1,10 +1,11 @@
-// Opening a data set: list, find out the format, hand over.
+// Opening a data set: by a listing that is known, else by one that is made.
 #include <filesystem>
 
 #include "echoline/v1/config.pb.h"
 #include "record/array_sets.h"
 #include "record/detect.h"
 #include "record/files_set.h"
+#include "record/folder_listing.h"
 #include "record/folder_set.h"
 #include "record/format.h"
 #include "record/listing.h"
@@ -41,7 +42,16 @@ UnpackingOptions unpacking(const v1::Read& read, const std::string& state_dir) {
 
 Result<std::unique_ptr<DataSet>> open_data_set(const v1::Read& read, source::Source& source,
                                                const std::string& state_dir,
-                                               const ProgressFunction& progress) {
+                                               const ProgressFunction& progress,
+                                               Listings listings) {
+  FolderListing folder(read, source, state_dir);
+  auto known = listings == Listings::kTrusted ? folder.find() : std::nullopt;
+  if (known) {
+    auto set = open_folder(read, std::move(*known), source);
+    if (set.ok()) report_done(**set, progress);
+    return set;
+  }
+  folder.begin();
   ECHOLINE_ASSIGN(std::vector<Listed> listed, list_all(read, source));
   std::string format = read.format();
   if (format.empty() || format == "auto" || format == "webdataset") {
@@ -60,9 +70,10 @@ Result<std::unique_ptr<DataSet>> open_data_set(const v1::Read& read, source::Sou
   } else if (format == "mds") {
     set = open_mds(read, listed, source, state_dir, progress);
   } else if (format == "folder") {
-    set = open_folder(read, std::move(listed), source);
+    ECHOLINE_ASSIGN(FileIndex files, records_of(std::move(listed)));
+    set = open_folder(read, folder.finish(std::move(files)), source);
   } else if (format == "files") {
-    set = open_files(read, flatten(std::move(listed)), source, progress);
+    set = open_files(read, flatten(std::move(listed)), source, state_dir, progress);
   } else if (format == "idx") {
     set = open_idx(flatten(std::move(listed)), source);
   } else if (format == "tokens") {

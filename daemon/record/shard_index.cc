@@ -98,11 +98,7 @@ bool index_is_known(const v1::Read& read, const std::string& state_dir) {
     scanned = true;
     if (std::filesystem::exists(stored_index_path(read, format, state_dir))) return true;
   }
-  if (!scanned) return true;
-  const auto urls = source::expand_braces(read.url(0));
-  if (!urls.ok() || urls->empty()) return false;
-  const auto path = local_path(urls->front());
-  return path && std::filesystem::exists(*path + std::string(kShardIndexSuffix));
+  return !scanned;
 }
 
 Result<StoredIndex> load_or_build_index(const v1::Read& read,

@@ -17,8 +17,8 @@ namespace echoline::record {
 std::string stored_index_path(const v1::Read& read, std::string_view format,
                               const std::string& state_dir);
 
-// Whether opening would be quick as far as this machine's files tell: the format needs no scan, or
-// its index is in the state folder or beside the first shard.
+// Whether opening needs no pass over the shards as far as the state folder tells: the format needs
+// none, or its index is there.
 bool index_is_known(const v1::Read& read, const std::string& state_dir);
 
 // Shards whose size and version stand in the stored index are taken from it, others from an index

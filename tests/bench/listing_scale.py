@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Time and memory of listing many objects of an S3 bucket, by `echoline index` of class folders, whose index is the
-listing. Prints a Markdown table; judges nothing.
+listing; of publishing that; and of taking it on a host of its own. Prints a Markdown table; judges nothing.
 
     ECHOLINE_CLI=... listing_scale.py [--objects N] [--latencies 0,30]
 
 The bucket is made up: a server of this script's own answers ListObjectsV2 with pages of 1000 names that it computes,
-each after a latency in milliseconds. Filling a real server with a million objects would take hours."""
+and keeps what is written, each answer after a latency in milliseconds. Filling a real server with a million objects
+would take hours."""
 import argparse
 import multiprocessing
 import os
@@ -34,12 +35,39 @@ def entry(number):
 class Bucket(Handler):
     objects = 0
     latency = 0.0
+    written = {}  # contents by path
+
+    def do_PUT(self):
+        self.written[self.path] = self.rfile.read(int(self.headers["Content-Length"]))
+        time.sleep(self.latency)
+        self.answer(200, b"", [("ETag", '"published"')])
+
+    def do_HEAD(self):
+        time.sleep(self.latency)
+        content = self.written.get(self.path)
+        self.send_response(404 if content is None else 200)
+        self.send_header("Content-Length", str(len(content or b"")))
+        self.send_header("ETag", '"published"')
+        self.end_headers()
 
     def do_GET(self):
+        time.sleep(self.latency)
+        if self.path.endswith(".echoline-index"):
+            self.answer_range(self.written.get(self.path))
+        else:
+            self.answer_page()
+
+    def answer_range(self, content):
+        if content is None:
+            return self.answer(404, b"")
+        first, last = map(int, self.headers["Range"].removeprefix("bytes=").split("-"))
+        return self.answer(206, content[first:last + 1],
+                           [("ETag", '"published"'), ("Content-Range", f"bytes {first}-{last}/{len(content)}")])
+
+    def answer_page(self):
         query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(self.path).query))
         first = int(query.get("continuation-token", 0))
         end = min(first + min(int(query["max-keys"]), PAGE), self.objects)
-        time.sleep(self.latency)
         more = f"<NextContinuationToken>{end}</NextContinuationToken>" if end < self.objects else ""
         self.answer(200, '<?xml version="1.0" encoding="UTF-8"?>'
                          '<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>photos</Name>'
@@ -59,23 +87,28 @@ def serve(objects, latency, announced):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--objects", type=int, default=1_000_000)
-    parser.add_argument("--latencies", default="0,30", help="of a page, in milliseconds")
+    parser.add_argument("--latencies", default="0,30", help="of an answer, in milliseconds")
     options = parser.parse_args()
     os.environ.update(KEYS)
-    print("| objects | page latency | listed in | memory |\n|---|---|---|---|")
+    print("| objects | latency | listed in | memory | listed and published in | memory | loaded in | memory |\n"
+          "|---|---|---|---|---|---|---|---|")
     for latency in options.latencies.split(","):
         port, announced = multiprocessing.Pipe(duplex=False)
         # In a process of its own, as a bucket is: it computes while the client reads.
         server = multiprocessing.Process(target=serve, args=(options.objects, float(latency) / 1000, announced))
         server.start()
         try:
-            with tempfile.TemporaryDirectory() as state:
-                seconds, megabytes, facts = index("s3://photos/", state, "--format", "folder", "--endpoint",
-                                                  f"http://127.0.0.1:{port.recv()}")
+            endpoint = f"http://127.0.0.1:{port.recv()}"
+            cells = []
+            for more in ([], ["--publish"], []):
+                with tempfile.TemporaryDirectory() as state:
+                    seconds, megabytes, facts = index("s3://photos/", state, "--format", "folder", "--endpoint",
+                                                      endpoint, *more)
+                cells.append(f"{seconds:.2f} s | {megabytes:.0f} MB")
         finally:
             server.terminate()
             server.join()
-        print(f"| {facts['records']:,} | {latency} ms | {seconds:.1f} s | {megabytes:.0f} MB |", flush=True)
+        print(f"| {facts['records']:,} | {latency} ms | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "record/file_index.h"
 #include "record/stored_index.h"
 
 namespace {
@@ -46,5 +47,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (std::size_t i = 0; i < index->records.size(); ++i) key_bytes += index->records.key(i).size();
   if (key_bytes != index->records.keys.size()) std::abort();
   if (encode_index(*index) != file) std::abort();
+  for (std::size_t i = 0; i < index->shards.size(); ++i) {
+    FileIndex files;
+    if (!files.restore(*index, i).ok()) continue;
+    for (const Shard& shard : files.shards()) {
+      if (!shard.object.url.starts_with(index->shards[i].object.url)) std::abort();
+    }
+  }
   return 0;
 }
