@@ -84,10 +84,11 @@ class DataSet {
 };
 
 // Lists the shards, loads the index from `state_dir` (or from beside the data) when it still fits
-// the objects' sizes and versions, and builds and stores it otherwise. Uses `source` alone, from
-// the calling thread.
+// the objects' sizes and versions, and builds and stores it otherwise; with Checksums::kOfAll it is
+// built anew. Uses `source` alone, from the calling thread.
 Result<std::unique_ptr<DataSet>> open_data_set(const v1::Read& read, source::Source& source,
                                                const std::string& state_dir,
-                                               const ProgressFunction& progress);
+                                               const ProgressFunction& progress,
+                                               Checksums checksums = Checksums::kOfWhatIsRead);
 
 }  // namespace echoline::record

@@ -41,7 +41,8 @@ UnpackingOptions unpacking(const v1::Read& read, const std::string& state_dir) {
 
 Result<std::unique_ptr<DataSet>> open_data_set(const v1::Read& read, source::Source& source,
                                                const std::string& state_dir,
-                                               const ProgressFunction& progress) {
+                                               const ProgressFunction& progress,
+                                               Checksums checksums) {
   ECHOLINE_ASSIGN(std::vector<Listed> listed, list_all(read, source));
   std::string format = read.format();
   if (format.empty() || format == "auto" || format == "webdataset") {
@@ -54,11 +55,11 @@ Result<std::unique_ptr<DataSet>> open_data_set(const v1::Read& read, source::Sou
       Status(Code::kInvalidArgument,
              "read.format '" + format + "' is not known: " + std::string(kFormatNames));
   if (format == "webdataset") {
-    set = open_webdataset(read, flatten(std::move(listed)), source, state_dir, progress);
+    set = open_webdataset(read, flatten(std::move(listed)), source, state_dir, progress, checksums);
   } else if (format == "tfrecord") {
-    set = open_tfrecord(read, flatten(std::move(listed)), source, state_dir, progress);
+    set = open_tfrecord(read, flatten(std::move(listed)), source, state_dir, progress, checksums);
   } else if (format == "mds") {
-    set = open_mds(read, listed, source, state_dir, progress);
+    set = open_mds(read, listed, source, state_dir, progress, checksums);
   } else if (format == "folder") {
     set = open_folder(read, std::move(listed), source);
   } else if (format == "files") {
@@ -71,6 +72,7 @@ Result<std::unique_ptr<DataSet>> open_data_set(const v1::Read& read, source::Sou
   if (!set.ok()) return set;
   if (auto* table = dynamic_cast<TableDataSet*>(set->get())) {
     table->set_unpacking(unpacking(read, state_dir));
+    if (read.checksums() == "none") table->hide_checksums();
   }
   report_done(**set, progress);
   return set;
