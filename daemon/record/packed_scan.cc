@@ -24,13 +24,16 @@ class UnpackedFeed {
   std::uint64_t bytes() const { return start_ + held_.size(); }
 
   Status add(std::span<const std::byte> chunk) {
-    if (!held_.empty()) {
-      held_.insert(held_.end(), chunk.begin(), chunk.end());
-      chunk = held_;
+    if (held_.empty()) {
+      ECHOLINE_ASSIGN(const std::size_t used, take(chunk));
+      start_ += used;
+      held_.assign(chunk.begin() + static_cast<std::ptrdiff_t>(used), chunk.end());
+      return {};
     }
-    ECHOLINE_ASSIGN(const std::size_t used, take(chunk));
+    held_.insert(held_.end(), chunk.begin(), chunk.end());
+    ECHOLINE_ASSIGN(const std::size_t used, take(held_));
     start_ += used;
-    held_ = std::vector<std::byte>(chunk.begin() + static_cast<std::ptrdiff_t>(used), chunk.end());
+    held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(used));
     return {};
   }
 
