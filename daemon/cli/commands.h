@@ -31,6 +31,7 @@ struct IndexOptions {
   std::string region;
   std::string state_dir;
   bool publish = false;
+  bool checksums = false;  // of every record, which reads all the data
   bool json = false;
 };
 // What is wrong with the call: an option that the target has no use for. Empty if nothing is.

@@ -24,10 +24,10 @@ constexpr int kWindowsMax = 64;
 constexpr std::uint64_t kHeadBytes = 8;
 constexpr std::uint64_t kWindowBytes = 128 << 10;
 
-// The last record in the table may be one that goes on.
+// Without the last record found, if that may go on.
 Result<record::RecordTable> first_records(const source::ObjectInfo& shard, source::Source& source) {
   record::TarScan scan(shard.bytes);
-  for (int i = 0; i < kWindowsMax && !scan.done() && scan.table().size() < kRecordsMax; ++i) {
+  for (int i = 0; i < kWindowsMax && !scan.done() && scan.table().size() <= kRecordsMax; ++i) {
     const std::uint64_t left = shard.bytes - scan.position();
     const std::uint64_t bytes = std::min(left, std::max(kWindowBytes, scan.needed()));
     ECHOLINE_ASSIGN(const std::vector<std::byte> window,
@@ -36,7 +36,10 @@ Result<record::RecordTable> first_records(const source::ObjectInfo& shard, sourc
       return std::move(taken).with_context(shard.url);
     }
   }
-  return scan.take_table();
+  if (scan.done() || scan.table().size() == 0) return scan.take_table();
+  record::RecordTable whole;
+  whole.append(scan.table(), 0, scan.table().size() - 1);
+  return whole;
 }
 
 }  // namespace

@@ -111,46 +111,67 @@ std::string progress_text(const std::string& name, const record::Progress& progr
 }
 
 struct Indexed {
-  std::uint64_t records = 0, shards = 0, bytes = 0, published = 0;
+  std::uint64_t records = 0, shards = 0, bytes = 0, published = 0, checksums = 0;
   std::string format;
 };
 
+std::uint64_t count_checksums(const record::Index& index) {
+  std::uint64_t count = 0;
+  for (std::uint64_t record = 0; record < index.record_count(); ++record) {
+    if (index.checksum(record) != 0) ++count;
+  }
+  return count;
+}
+
 Result<Indexed> index_one(const std::string& name, const v1::Read& read,
-                          const std::string& state_dir, bool publish) {
+                          const std::string& state_dir, const IndexOptions& options) {
   ProgressLine line;
   ECHOLINE_ASSIGN(
       const std::unique_ptr<source::Source> source,
-      source::open_source(read, publish ? source::Access::kWrite : source::Access::kRead));
+      source::open_source(read, options.publish ? source::Access::kWrite : source::Access::kRead));
   const std::uint64_t start_ns = monotonic_ns();
   const auto show = [&](const record::Progress& progress) {
     line.show(progress_text(name, progress, monotonic_ns() - start_ns));
   };
-  ECHOLINE_ASSIGN(
-      const std::unique_ptr<record::DataSet> data_set,
-      record::open_data_set(read, *source, state_dir, show,
-                            publish ? record::Listings::kMadeAnew : record::Listings::kTrusted));
+  const record::OpenOptions opening{
+      .listings = options.publish ? record::Listings::kMadeAnew : record::Listings::kTrusted,
+      .checksums =
+          options.checksums ? record::Checksums::kOfAll : record::Checksums::kOfWhatIsRead};
+  ECHOLINE_ASSIGN(const std::unique_ptr<record::DataSet> data_set,
+                  record::open_data_set(read, *source, state_dir, show, opening));
+  const record::Index& index = data_set->index();
   Indexed indexed;
-  if (publish) {
+  indexed.checksums = count_checksums(index);
+  if (options.checksums && indexed.checksums == 0)
+    return Status(
+        Code::kInvalidArgument,
+        fmt::format("format {} has no index that checksums could be kept in", data_set->format()));
+  if (options.publish) {
     ECHOLINE_ASSIGN(indexed.published, record::publish_index(*data_set, *source));
   }
-  indexed.records = data_set->index().record_count();
-  indexed.shards = data_set->index().shard_count();
-  indexed.bytes = data_set->index().record_bytes_total();
+  indexed.records = index.record_count();
+  indexed.shards = index.shard_count();
+  indexed.bytes = index.record_bytes_total();
   indexed.format = data_set->format();
   return indexed;
 }
 
 void print_indexed(const std::string& name, const Indexed& indexed, bool json) {
   if (json) {
-    const nlohmann::ordered_json line = {
-        {"name", name},           {"records", indexed.records}, {"shards", indexed.shards},
-        {"bytes", indexed.bytes}, {"format", indexed.format},   {"published", indexed.published}};
+    const nlohmann::ordered_json line = {{"name", name},
+                                         {"records", indexed.records},
+                                         {"shards", indexed.shards},
+                                         {"bytes", indexed.bytes},
+                                         {"format", indexed.format},
+                                         {"published", indexed.published},
+                                         {"checksums", indexed.checksums}};
     fmt::print("{}\n", line.dump());
     return;
   }
   fmt::print("{}: {} in {}, {}, {}", name, quantity(indexed.records, "record"),
              quantity(indexed.shards, "shard"), config::format_bytes(indexed.bytes),
              indexed.format);
+  if (indexed.checksums > 0) fmt::print(", {}", quantity(indexed.checksums, "checksum"));
   if (indexed.published > 0)
     fmt::print("; {} beside the data", quantity(indexed.published, "index file"));
   fmt::print("\n");
@@ -168,7 +189,7 @@ Status build_index(const IndexOptions& options) {
   set_log_level(LogLevel::kWarning);
   if (!options.state_dir.empty()) job.state_dir = options.state_dir;
   for (const auto& [name, read] : job.reads) {
-    Result<Indexed> indexed = index_one(name, read, job.state_dir, options.publish);
+    Result<Indexed> indexed = index_one(name, read, job.state_dir, options);
     // An address is the call's only one, named where it matters, and may hold a password.
     if (!indexed.ok() && !is_config(options.target)) return indexed.status();
     if (!indexed.ok()) return indexed.status().with_context(name);

@@ -72,6 +72,8 @@ void add_file_commands(CLI::App& app, Invocation& call) {
   index.add_option("FILE|URL", call.index.target, "Configuration (.yaml, .yml) or address")
       ->required();
   index.add_flag("--publish", call.index.publish, "Write index files beside the data too");
+  index.add_flag("--checksums", call.index.checksums,
+                 "Read all the data anew, for a checksum of every record");
   index.add_option("--format", call.index.format, "Format of an address, as read.format");
   index.add_option("--endpoint", call.index.endpoint, "S3 server of an address, as read.endpoint");
   index.add_option("--region", call.index.region, "Region of an address, as read.region");

@@ -10,9 +10,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "base/atomic_file.h"
+#include "base/crc.h"
 #include "record/stored_index.h"
 
 namespace echoline::cli {
@@ -80,7 +82,8 @@ ShardWriter::ShardWriter(ShardWriter&& other) noexcept
       table_(std::move(other.table_)),
       open_(other.open_),
       key_(std::move(other.key_)),
-      start_(other.start_) {}
+      start_(other.start_),
+      crc_(other.crc_) {}
 
 ShardWriter::~ShardWriter() {
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
@@ -91,10 +94,14 @@ void ShardWriter::begin(std::string_view key) {
   open_ = true;
   key_ = key;
   start_ = bytes_;
+  crc_ = 0;
 }
 
 void ShardWriter::end_record() {
-  if (open_) table_.add(start_, bytes_ - start_, key_);
+  if (!open_) return;
+  table_.add(start_, bytes_ - start_, key_);
+  table_.checksum.resize(table_.size());
+  table_.checksum.back() = crc_;
   open_ = false;
 }
 
@@ -136,6 +143,7 @@ Status ShardWriter::pad(std::uint64_t multiple) {
 
 Status ShardWriter::put(std::string_view bytes) {
   bytes_ += bytes.size();
+  crc_ = crc32c(crc_, std::as_bytes(std::span(bytes)));
   buffer_.append(bytes);
   return buffer_.size() < kBufferBytes ? Status() : flush();
 }

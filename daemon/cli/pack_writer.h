@@ -50,6 +50,7 @@ class ShardWriter {
   bool open_ = false;
   std::string key_;
   std::uint64_t start_ = 0;
+  std::uint32_t crc_ = 0;  // of the record's bytes
 };
 
 }  // namespace echoline::cli

@@ -19,6 +19,7 @@ struct Order {
   std::shared_ptr<echo::Item> item;
   std::uint64_t record = 0;
   record::Extent extent;
+  std::uint32_t disagreements = 0;  // answers that were not what the index says
   // Of the cache's business:
   bool counted = false;          // as a miss
   bool past_cache = false;       // to be read from the store: nobody else does, or none in time

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/worker_pool.h"
+#include "record/record_check.h"
 
 namespace echoline::engine {
 namespace {
@@ -148,10 +149,26 @@ void Fetcher::finish(source::ReadResult result) {
   pause_ns_ = 0;
   for (std::size_t i = 0; i < request.orders.size(); ++i) {
     store_bytes_ += request.buffers[i]->size();
+    if (!accept(request.orders[i], request.buffers[i]->span())) continue;
     keep(request.orders[i], request.buffers[i]);
     deliver(request.orders[i], std::move(request.buffers[i]));
   }
   for (const Order& order : request.orders) release(order.record);
+}
+
+// Bytes that are not the record's are asked for again, a few times.
+bool Fetcher::accept(Order& order, std::span<const std::byte> bytes) {
+  if (index_.checksum(order.record) == 0) return true;
+  const Status checked = record::check_record(index_, order.record, bytes);
+  (checked.ok() ? agreed_ : disagreed_).fetch_add(1, std::memory_order_relaxed);
+  if (checked.ok()) return true;
+  source_->forget(index_.shard(order.extent.shard).object);
+  if (++order.disagreements < record::kAnswersMax) {
+    book_.put_back(std::move(order));
+  } else {
+    fail(checked);
+  }
+  return false;
 }
 
 void Fetcher::deliver(Order& order, std::shared_ptr<const Buffer> bytes) {
@@ -161,12 +178,13 @@ void Fetcher::deliver(Order& order, std::shared_ptr<const Buffer> bytes) {
   order.item->arrive(std::move(bytes));
 }
 
+void Fetcher::fail(const Status& status) {
+  failed_ = true;
+  on_failure_(status);
+}
+
 void Fetcher::retry_or_fail(Request request, const Status& status) {
-  if (!options_.wait_on_error || !may_pass(status.code())) {
-    failed_ = true;
-    on_failure_(status);
-    return;
-  }
+  if (!options_.wait_on_error || !may_pass(status.code())) return fail(status);
   const std::uint64_t now_ns = monotonic_ns();
   // Requests that were under way together fail together: one pause, one line in the log.
   if (now_ns >= pause_until_ns_) {

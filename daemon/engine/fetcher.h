@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -27,6 +28,9 @@ struct FetchCounters {
   std::uint64_t busy_ns = 0;  // with a request in flight
   std::uint64_t idle_ns = 0;  // with nothing ordered
   std::uint64_t waiting = 0;  // records ordered and not yet there
+  // Records from the store, by whether they agreed with their checksum in the index.
+  std::uint64_t agreed = 0;
+  std::uint64_t disagreed = 0;
 };
 
 // Any thread may order. The source is used by this thread alone from `start` on; disk and fleet
@@ -81,6 +85,8 @@ class Fetcher {
   void pump(std::uint64_t now_ns);
   void submit(std::vector<Order> orders);
   void finish(source::ReadResult result);
+  bool accept(Order& order, std::span<const std::byte> bytes);
+  void fail(const Status& status);
   void retry_or_fail(Request request, const Status& status);
 
   // The cache's side, in fetcher_cache.cc:
@@ -130,6 +136,8 @@ class Fetcher {
   std::atomic<std::uint64_t> busy_ns_{0};
   std::atomic<std::uint64_t> idle_ns_{0};
   std::atomic<std::uint64_t> waiting_{0};
+  std::atomic<std::uint64_t> agreed_{0};
+  std::atomic<std::uint64_t> disagreed_{0};
   std::thread thread_;
 };
 

@@ -38,7 +38,9 @@ FetchCounters Fetcher::counters() const {
           .bytes = bytes_.load(std::memory_order_relaxed),
           .busy_ns = busy_ns_.load(std::memory_order_relaxed),
           .idle_ns = idle_ns_.load(std::memory_order_relaxed),
-          .waiting = waiting_.load(std::memory_order_relaxed)};
+          .waiting = waiting_.load(std::memory_order_relaxed),
+          .agreed = agreed_.load(std::memory_order_relaxed),
+          .disagreed = disagreed_.load(std::memory_order_relaxed)};
 }
 
 }  // namespace echoline::engine

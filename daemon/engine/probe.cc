@@ -9,6 +9,7 @@
 
 #include "augment/row_shapes.h"
 #include "batch/sample_cache.h"
+#include "record/record_check.h"
 
 namespace echoline::engine {
 namespace {
@@ -30,10 +31,8 @@ std::uint64_t decoded_bytes(const record::Index& index, std::uint64_t encoded,
 Status probe_record(source::Source& source, const StreamCore& core, std::uint64_t record,
                     batch::Workbench& bench) {
   const record::Index& index = core.data_set->index();
-  const record::Extent extent = index.extent(record);
-  const source::ObjectInfo& object = index.shards()[extent.shard].object;
-  ECHOLINE_ASSIGN(const std::vector<std::byte> bytes,
-                  source::read_range(source, object, extent.offset, extent.bytes));
+  const source::ObjectInfo object = index.shard(index.extent(record).shard).object;
+  ECHOLINE_ASSIGN(const std::vector<std::byte> bytes, record::read_record(index, record, source));
   return core.preparer->decode(record, bytes, bench)
       .with_context(fmt::format("sample {} (key {}) in {}", record, index.key(record), object.url));
 }

@@ -41,6 +41,9 @@ void add_counters(const StreamCore& core, StreamStats& stats) {
   stats.memory_bytes["window"] = counters.window_bytes.load();
   stats.memory_bytes["encoded"] = counters.encoded_bytes.load();
   stats.source = core.fetcher->source_counters();
+  const FetchCounters fetched = core.fetcher->counters();
+  stats.records_agreed = fetched.agreed;
+  stats.records_disagreed = fetched.disagreed;
   stats.memory_bytes["cache"] = cache_memory_bytes(core);
   stats.caches = cache_stats(core);
 }

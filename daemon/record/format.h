@@ -87,12 +87,17 @@ class DataSet {
 // for whoever publishes it.
 enum class Listings { kTrusted, kMadeAnew };
 
+struct OpenOptions {
+  Listings listings = Listings::kTrusted;
+  Checksums checksums = Checksums::kOfWhatIsRead;
+};
+
 // Lists the shards, loads the index from `state_dir` (or from beside the data) when it still fits
-// the objects' sizes and versions, and builds and stores it otherwise. Uses `source` alone, from
-// the calling thread.
+// the objects' sizes and versions, and builds and stores it otherwise; with Checksums::kOfAll it is
+// built anew. Uses `source` alone, from the calling thread.
 Result<std::unique_ptr<DataSet>> open_data_set(const v1::Read& read, source::Source& source,
                                                const std::string& state_dir,
                                                const ProgressFunction& progress,
-                                               Listings listings = Listings::kTrusted);
+                                               const OpenOptions& options = {});
 
 }  // namespace echoline::record

@@ -84,6 +84,8 @@ class Index {
   ShardList shards() const { return ShardList(this); }
   virtual Extent extent(std::uint64_t record) const = 0;
   virtual std::string key(std::uint64_t record) const = 0;
+  // CRC-32C of the bytes of its extent, as they were when the index was made; 0: not known.
+  virtual std::uint32_t checksum(std::uint64_t) const { return 0; }
   // The largest record, for buffers and the memory budget; and all of them together.
   virtual std::uint64_t record_bytes_max() const = 0;
   virtual std::uint64_t record_bytes_total() const = 0;
@@ -98,5 +100,9 @@ struct Progress {
   std::uint64_t shards_done = 0, shards = 0, bytes_done = 0, bytes = 0, records = 0;
 };
 using ProgressFunction = std::function<void(const Progress&)>;
+
+// Which records get a checksum when an index is made: those whose bytes are read for it anyway, or
+// all, which reads all the data.
+enum class Checksums : std::uint8_t { kOfWhatIsRead, kOfAll };
 
 }  // namespace echoline::record

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "echoline/v1/config.pb.h"
+#include "record/checksum_scan.h"
 #include "record/local_file.h"
 
 namespace echoline::record {
@@ -99,7 +100,8 @@ bool IndexBuild::start_more() {
     std::size_t place = 0;
     while (place < works_.size() && works_[place]) ++place;
     if (place == works_.size()) works_.emplace_back();
-    works_[place] = std::make_unique<Work>(Work{shard, format_.make_scan(shards_[shard]), {}});
+    works_[place] = std::make_unique<Work>(
+        Work{shard, format_.make_scan(shards_[shard], settings_.skip_bytes), {}});
     ++next_shard_;
     go_on(place);
   }
@@ -197,13 +199,15 @@ void IndexBuild::report(bool always) {
 }  // namespace
 
 ScanSettings scan_settings(const v1::Read& read, const std::vector<source::ObjectInfo>& shards,
-                           const ScannedFormat& format) {
-  if (format.table_at_start) return {0, 32};
+                           const ScannedFormat& format, Checksums checksums) {
+  const bool all = checksums == Checksums::kOfAll;
+  if (format.table_at_start && !all) return {0, 32, 0};
   const bool local = !shards.empty() && local_path(shards.front().url).has_value();
-  if (local && read.throttle().latency() == 0) return {64 << 10, 4};
+  if (local && read.throttle().latency() == 0 && !all) return {64 << 10, 4, 0};
   constexpr std::uint64_t kWindowMin = 4 << 20, kWindowMax = 16 << 20, kAtOnce = 16;
   const std::uint64_t at_once = std::clamp<std::uint64_t>(shards.size(), 1, kAtOnce);
-  return {std::clamp(kAtOnce * kWindowMin / at_once, kWindowMin, kWindowMax), kAtOnce};
+  return {std::clamp(kAtOnce * kWindowMin / at_once, kWindowMin, kWindowMax), kAtOnce,
+          all ? kSkipNothing : kWindowMin};
 }
 
 Result<StoredIndex> build_index(const std::vector<source::ObjectInfo>& shards, KnownTables known,

@@ -27,12 +27,13 @@ using KnownTables = std::vector<std::optional<ShardTable>>;
 struct ScanSettings {
   std::uint64_t window_bytes = 4 << 20;
   std::uint32_t shards_at_once = 16;
+  std::uint64_t skip_bytes = 0;  // as make_checksum_scan has it
 };
 
 // Files are cheap to seek in, stores (and what is throttled to imitate one) are not. At most 64 MiB
 // are in flight.
 ScanSettings scan_settings(const v1::Read& read, const std::vector<source::ObjectInfo>& shards,
-                           const ScannedFormat& format);
+                           const ScannedFormat& format, Checksums checksums);
 
 // Scans the shards that `known` has nothing for, in order. Errors name the shard and the offset.
 Result<StoredIndex> build_index(const std::vector<source::ObjectInfo>& shards, KnownTables known,

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "record/checksum_scan.h"
 #include "record/mds_sample.h"
 #include "record/shard_index.h"
 #include "record/table_index.h"
@@ -27,6 +28,7 @@ class MdsScan final : public ShardScan {
   std::uint64_t needed() const override { return (samples_ + 2) * kWord; }
   Status take(std::span<const std::byte> window) override;
   RecordTable take_table() override { return std::move(table_); }
+  const RecordTable& table() const override { return table_; }
   bool truncated() const override { return false; }
 
  private:
@@ -157,7 +159,7 @@ std::optional<source::ObjectInfo> find_mds_index(const Listed& listed) {
 
 Result<std::unique_ptr<DataSet>> open_mds(const v1::Read& read, const std::vector<Listed>& listed,
                                           source::Source& source, const std::string& state_dir,
-                                          const ProgressFunction& progress) {
+                                          const ProgressFunction& progress, Checksums checksums) {
   Shards shards;
   for (const Listed& entry : listed) ECHOLINE_TRY(add_shards(entry, source, shards));
   std::unordered_map<std::string, std::uint64_t> samples;
@@ -170,11 +172,12 @@ Result<std::unique_ptr<DataSet>> open_mds(const v1::Read& read, const std::vecto
   ScannedFormat format;
   format.name = "mds";
   format.table_at_start = true;
-  format.make_scan = [&samples](const source::ObjectInfo& shard) {
-    return std::make_unique<MdsScan>(shard.bytes, samples.at(shard.url));
+  format.make_scan = [&samples](const source::ObjectInfo& shard, std::uint64_t skip_bytes) {
+    return make_checksum_scan(std::make_unique<MdsScan>(shard.bytes, samples.at(shard.url)),
+                              skip_bytes);
   };
-  ECHOLINE_ASSIGN(StoredIndex stored,
-                  load_or_build_index(read, shards.objects, format, source, state_dir, progress));
+  ECHOLINE_ASSIGN(StoredIndex stored, load_or_build_index(read, shards.objects, format, source,
+                                                          state_dir, progress, checksums));
   if (stored.records.size() == 0) {
     return Status(Code::kNotFound, fmt::format("no samples in {}", listed.front().url));
   }

@@ -19,6 +19,6 @@ std::optional<source::ObjectInfo> find_mds_index(const Listed& listed);
 // from the tables at the shards' starts, and stored in the state folder.
 Result<std::unique_ptr<DataSet>> open_mds(const v1::Read& read, const std::vector<Listed>& listed,
                                           source::Source& source, const std::string& state_dir,
-                                          const ProgressFunction& progress);
+                                          const ProgressFunction& progress, Checksums checksums);
 
 }  // namespace echoline::record

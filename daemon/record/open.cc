@@ -43,9 +43,9 @@ UnpackingOptions unpacking(const v1::Read& read, const std::string& state_dir) {
 Result<std::unique_ptr<DataSet>> open_data_set(const v1::Read& read, source::Source& source,
                                                const std::string& state_dir,
                                                const ProgressFunction& progress,
-                                               Listings listings) {
+                                               const OpenOptions& options) {
   FolderListing folder(read, source, state_dir);
-  auto known = listings == Listings::kTrusted ? folder.find() : std::nullopt;
+  auto known = options.listings == Listings::kTrusted ? folder.find() : std::nullopt;
   if (known) {
     auto set = open_folder(read, std::move(*known), source);
     if (set.ok()) report_done(**set, progress);
@@ -64,11 +64,13 @@ Result<std::unique_ptr<DataSet>> open_data_set(const v1::Read& read, source::Sou
       Status(Code::kInvalidArgument,
              "read.format '" + format + "' is not known: " + std::string(kFormatNames));
   if (format == "webdataset") {
-    set = open_webdataset(read, flatten(std::move(listed)), source, state_dir, progress);
+    set = open_webdataset(read, flatten(std::move(listed)), source, state_dir, progress,
+                          options.checksums);
   } else if (format == "tfrecord") {
-    set = open_tfrecord(read, flatten(std::move(listed)), source, state_dir, progress);
+    set = open_tfrecord(read, flatten(std::move(listed)), source, state_dir, progress,
+                        options.checksums);
   } else if (format == "mds") {
-    set = open_mds(read, listed, source, state_dir, progress);
+    set = open_mds(read, listed, source, state_dir, progress, options.checksums);
   } else if (format == "folder") {
     ECHOLINE_ASSIGN(FileIndex files, records_of(std::move(listed)));
     set = open_folder(read, folder.finish(std::move(files)), source);
@@ -82,6 +84,7 @@ Result<std::unique_ptr<DataSet>> open_data_set(const v1::Read& read, source::Sou
   if (!set.ok()) return set;
   if (auto* table = dynamic_cast<TableDataSet*>(set->get())) {
     table->set_unpacking(unpacking(read, state_dir));
+    if (read.checksums() == "none") table->hide_checksums();
   }
   report_done(**set, progress);
   return set;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "record/checksum_scan.h"
 #include "record/packing.h"
 #include "record/unpacker.h"
 
@@ -23,35 +24,40 @@ class UnpackedFeed {
   std::uint64_t bytes() const { return start_ + held_.size(); }
 
   Status add(std::span<const std::byte> chunk) {
-    if (held_.empty() && scan_->position() >= start_ + chunk.size()) {
-      start_ += chunk.size();  // within a file's content, which nobody looks at
+    if (held_.empty()) {
+      ECHOLINE_ASSIGN(const std::size_t used, take(chunk));
+      start_ += used;
+      held_.assign(chunk.begin() + static_cast<std::ptrdiff_t>(used), chunk.end());
       return {};
     }
     held_.insert(held_.end(), chunk.begin(), chunk.end());
-    return take();
+    ECHOLINE_ASSIGN(const std::size_t used, take(held_));
+    start_ += used;
+    held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(used));
+    return {};
   }
 
   Status end() {
     scan_->end_at(bytes());
-    while (!scan_->done()) ECHOLINE_TRY(scan_->take(rest()));
+    while (!scan_->done()) {
+      ECHOLINE_TRY(
+          scan_->take(std::span<const std::byte>(held_).subspan(scan_->position() - start_)));
+    }
     return {};
   }
 
  private:
-  std::span<const std::byte> rest() const {
-    return std::span<const std::byte>(held_).subspan(scan_->position() - start_);
-  }
-
-  Status take() {
-    while (!scan_->done() && scan_->position() < bytes() && rest().size() >= scan_->needed()) {
+  // How much of what begins at start_ is used up.
+  Result<std::size_t> take(std::span<const std::byte> bytes) {
+    while (!scan_->done()) {
       const std::uint64_t before = scan_->position();
-      ECHOLINE_TRY(scan_->take(rest()));
+      const auto rest = bytes.subspan(std::min<std::uint64_t>(before - start_, bytes.size()));
+      if (rest.empty() || rest.size() < scan_->needed()) break;
+      ECHOLINE_TRY(scan_->take(rest));
       if (scan_->position() == before) break;
     }
-    const std::uint64_t used = scan_->done() ? bytes() : std::min(scan_->position(), bytes());
-    held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(used - start_));
-    start_ = used;
-    return {};
+    if (scan_->done()) return bytes.size();
+    return std::min<std::uint64_t>(scan_->position() - start_, bytes.size());
   }
 
   const std::unique_ptr<ShardScan> scan_;
@@ -61,8 +67,8 @@ class UnpackedFeed {
 
 class PackableScan final : public ShardScan {
  public:
-  PackableScan(std::uint64_t shard_bytes, PlainScan plain)
-      : shard_bytes_(shard_bytes), plain_(std::move(plain)) {}
+  PackableScan(std::uint64_t shard_bytes, std::uint64_t skip_bytes, PlainScan plain)
+      : shard_bytes_(shard_bytes), skip_bytes_(skip_bytes), plain_(std::move(plain)) {}
 
   bool done() const override { return scan_ ? scan_->done() : position_ == shard_bytes_; }
   std::uint64_t position() const override { return scan_ ? scan_->position() : position_; }
@@ -72,6 +78,10 @@ class PackableScan final : public ShardScan {
   }
   RecordTable take_table() override {
     return scan_ ? scan_->take_table() : feed_ ? feed_->scan().take_table() : RecordTable{};
+  }
+  const RecordTable& table() const override {
+    static const RecordTable kNone;
+    return scan_ ? scan_->table() : feed_ ? feed_->scan().table() : kNone;
   }
   bool truncated() const override {
     return scan_ ? scan_->truncated() : feed_ && feed_->scan().truncated();
@@ -84,6 +94,7 @@ class PackableScan final : public ShardScan {
   Status unpack(std::span<const std::byte> window);
 
   const std::uint64_t shard_bytes_;
+  const std::uint64_t skip_bytes_;
   const PlainScan plain_;
   std::unique_ptr<ShardScan> scan_;  // of a plain shard
   std::unique_ptr<Unpacker> unpacker_;
@@ -96,11 +107,11 @@ Status PackableScan::take(std::span<const std::byte> window) {
   if (scan_) return scan_->take(window);
   if (!unpacker_) {
     if (packing_of(window).empty()) {
-      scan_ = plain_(shard_bytes_);
+      scan_ = make_checksum_scan(plain_(shard_bytes_), skip_bytes_);
       return scan_->take(window);
     }
     ECHOLINE_ASSIGN(unpacker_, Unpacker::make(window));
-    feed_ = std::make_unique<UnpackedFeed>(plain_(kEndUnknown));
+    feed_ = std::make_unique<UnpackedFeed>(make_checksum_scan(plain_(kEndUnknown), kSkipNothing));
     chunk_.resize(kChunkBytes);
   }
   ECHOLINE_TRY(unpack(window));
@@ -123,8 +134,9 @@ Status PackableScan::unpack(std::span<const std::byte> window) {
 
 }  // namespace
 
-std::unique_ptr<ShardScan> make_packable_scan(std::uint64_t shard_bytes, PlainScan plain) {
-  return std::make_unique<PackableScan>(shard_bytes, std::move(plain));
+std::unique_ptr<ShardScan> make_packable_scan(std::uint64_t shard_bytes, std::uint64_t skip_bytes,
+                                              PlainScan plain) {
+  return std::make_unique<PackableScan>(shard_bytes, skip_bytes, std::move(plain));
 }
 
 }  // namespace echoline::record

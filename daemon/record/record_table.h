@@ -1,4 +1,5 @@
-// Offsets, lengths and keys of records in three flat arrays: 24 bytes a record and its key.
+// Offsets, lengths and keys of records in three flat arrays: 24 bytes a record and its key; with
+// checksums 28.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +10,14 @@
 
 namespace echoline::record {
 
-// Plain data; the owner guards it. Invariants: the arrays have one length; key_end ascends and ends
-// at keys.size().
+// Plain data; the owner guards it. Invariants: the arrays have one length, but for `checksum`,
+// which has that length or none; key_end ascends and ends at keys.size().
 struct RecordTable {
   std::vector<std::uint64_t> offset;  // within the record's shard
   std::vector<std::uint64_t> bytes;
   std::vector<std::uint64_t> key_end;  // in `keys`; a key starts where the one before ends
   std::string keys;
+  std::vector<std::uint32_t> checksum;  // CRC-32C of the record's bytes; 0: not known
 
   std::size_t size() const { return offset.size(); }
   void add(std::uint64_t record_offset, std::uint64_t record_bytes, std::string_view key);

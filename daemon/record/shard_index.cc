@@ -67,7 +67,7 @@ std::string describe(const v1::Read& read, std::string_view format) {
 
 Result<StoredIndex> build(const v1::Read& read, const std::vector<source::ObjectInfo>& shards,
                           KnownTables known, const ScannedFormat& format, source::Source& source,
-                          const ProgressFunction& progress) {
+                          const ProgressFunction& progress, Checksums checksums) {
   std::uint64_t missing = 0, bytes = 0;
   for (std::size_t i = 0; i < shards.size(); ++i) {
     if (known[i]) continue;
@@ -78,8 +78,8 @@ Result<StoredIndex> build(const v1::Read& read, const std::vector<source::Object
     log_info("record", "indexing {} of {} shards, {:.1f} MB", missing, shards.size(),
              static_cast<double>(bytes) / 1e6);
   }
-  return build_index(shards, std::move(known), format, source, scan_settings(read, shards, format),
-                     progress);
+  return build_index(shards, std::move(known), format, source,
+                     scan_settings(read, shards, format, checksums), progress);
 }
 
 }  // namespace
@@ -105,10 +105,11 @@ Result<StoredIndex> load_or_build_index(const v1::Read& read,
                                         const std::vector<source::ObjectInfo>& shards,
                                         const ScannedFormat& format, source::Source& source,
                                         const std::string& state_dir,
-                                        const ProgressFunction& progress) {
+                                        const ProgressFunction& progress, Checksums checksums) {
   const std::string path = state_dir.empty() ? "" : stored_index_path(read, format.name, state_dir);
+  const bool anew = checksums == Checksums::kOfAll;
   KnownTables known(shards.size());
-  if (!path.empty()) {
+  if (!path.empty() && !anew) {
     auto stored = load_stored(path);
     if (stored && same_objects(*stored, shards)) return std::move(*stored);
     if (stored) {
@@ -117,10 +118,10 @@ Result<StoredIndex> load_or_build_index(const v1::Read& read,
                read.url(0), shards.size() - unchanged, shards.size());
     }
   }
-  const std::size_t beside = take_beside(shards, source, known);
+  const std::size_t beside = anew ? 0 : take_beside(shards, source, known);
   if (beside > 0) log_info("record", "using the index files beside {} shards", beside);
   ECHOLINE_ASSIGN(StoredIndex index,
-                  build(read, shards, std::move(known), format, source, progress));
+                  build(read, shards, std::move(known), format, source, progress, checksums));
   log_info("record", "{} records in {} shards", index.records.size(), shards.size());
   if (path.empty()) return index;
   if (const Status status = write_index_file(path, index); !status.ok()) {

@@ -23,11 +23,11 @@ bool index_is_known(const v1::Read& read, const std::string& state_dir);
 
 // Shards whose size and version stand in the stored index are taken from it, others from an index
 // file beside them whose size fits, the rest is built. A stale or corrupt file is rebuilt with a
-// log line, never an error.
+// log line, never an error. With Checksums::kOfAll everything is built, and none of them is used.
 Result<StoredIndex> load_or_build_index(const v1::Read& read,
                                         const std::vector<source::ObjectInfo>& shards,
                                         const ScannedFormat& format, source::Source& source,
                                         const std::string& state_dir,
-                                        const ProgressFunction& progress);
+                                        const ProgressFunction& progress, Checksums checksums);
 
 }  // namespace echoline::record

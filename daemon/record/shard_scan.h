@@ -28,6 +28,9 @@ class ShardScan {
   // After done(). The last record of a truncated shard is in the table, and is found bad when it is
   // cut.
   virtual RecordTable take_table() = 0;
+  // The records found so far, ascending; of the last one maybe only a part yet. Records and their
+  // ends are found before position() passes them.
+  virtual const RecordTable& table() const = 0;
   virtual bool truncated() const = 0;
   // Of a shard whose bytes come from unpacking: how many there are in all, once that is known. What
   // has been taken stays; records beyond the end are cut to it.
@@ -37,10 +40,12 @@ class ShardScan {
 };
 
 // What the index of a format is built with. `name` stands in the stored index's name, so that two
-// formats never share one.
+// formats never share one. `skip_bytes` as make_checksum_scan has it.
 struct ScannedFormat {
   std::string_view name;
-  std::function<std::unique_ptr<ShardScan>(const source::ObjectInfo& shard)> make_scan;
+  std::function<std::unique_ptr<ShardScan>(const source::ObjectInfo& shard,
+                                           std::uint64_t skip_bytes)>
+      make_scan;
   // Records stand in a table at the shard's start: only that is read.
   bool table_at_start = false;
 };

@@ -1,6 +1,6 @@
 // Layout: header (magic, version, counts), one row a shard, the shards' texts, three arrays of
-// records, keys, checksum. Arrays are copied as they are: the machines that Echoline runs on are
-// little-endian.
+// records, keys, in layout 3 the records' checksums, checksum of the file. Arrays are copied as
+// they are: the machines that Echoline runs on are little-endian.
 #include "record/stored_index.h"
 
 #include <xxhash.h>
@@ -22,6 +22,7 @@ static_assert(std::endian::native == std::endian::little);
 
 constexpr std::array<char, 8> kMagic = {'E', 'C', 'H', 'O', 'I', 'D', 'X', '\n'};
 constexpr std::uint32_t kLayout = 2;
+constexpr std::uint32_t kLayoutWithChecksums = 3;
 
 struct FileHeader {
   std::array<char, 8> magic = kMagic;
@@ -46,8 +47,9 @@ void put(std::string& out, const T& value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof(T));
 }
 
-void put_array(std::string& out, const std::vector<std::uint64_t>& values) {
-  out.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(std::uint64_t));
+template <typename T>
+void put_array(std::string& out, const std::vector<T>& values) {
+  out.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
 }
 
 // Takes values off the front of bytes whose total length has been checked.
@@ -66,10 +68,11 @@ class Cursor {
     bytes_ = bytes_.subspan(count);
     return text;
   }
-  void take_array(std::vector<std::uint64_t>& values, std::uint64_t count) {
+  template <typename T>
+  void take_array(std::vector<T>& values, std::uint64_t count) {
     values.resize(count);
-    if (count != 0) std::memcpy(values.data(), bytes_.data(), count * sizeof(std::uint64_t));
-    bytes_ = bytes_.subspan(count * sizeof(std::uint64_t));
+    if (count != 0) std::memcpy(values.data(), bytes_.data(), count * sizeof(T));
+    bytes_ = bytes_.subspan(count * sizeof(T));
   }
 
  private:
@@ -80,14 +83,21 @@ Status corrupt(std::string_view what) {
   return Status(Code::kDataLoss, "corrupt index: " + std::string(what));
 }
 
+bool has_checksums(const FileHeader& header) { return header.layout == kLayoutWithChecksums; }
+
+std::uint64_t bytes_of_record(const FileHeader& header) {
+  return 3 * sizeof(std::uint64_t) + (has_checksums(header) ? sizeof(std::uint32_t) : 0);
+}
+
 // Each count is bounded by the file's size before it is used in a product.
 bool sizes_add_up(const FileHeader& header, std::uint64_t bytes) {
+  if (has_checksums(header) && header.record_count == 0) return false;
   if (header.shard_count > bytes || header.record_count > bytes || header.text_bytes > bytes ||
       header.key_bytes > bytes) {
     return false;
   }
   return sizeof(FileHeader) + header.shard_count * sizeof(ShardRow) + header.text_bytes +
-             header.record_count * 3 * sizeof(std::uint64_t) + header.key_bytes +
+             header.record_count * bytes_of_record(header) + header.key_bytes +
              sizeof(std::uint64_t) ==
          bytes;
 }
@@ -146,6 +156,7 @@ Status check_records(const StoredIndex& index) {
 
 std::string encode_index(const StoredIndex& index) {
   FileHeader header;
+  if (!index.records.checksum.empty()) header.layout = kLayoutWithChecksums;
   header.shard_count = index.shards.size();
   header.record_count = index.records.size();
   header.key_bytes = index.records.keys.size();
@@ -156,14 +167,15 @@ std::string encode_index(const StoredIndex& index) {
     text += shard.object.url + shard.object.version;
   }
   header.text_bytes = text.size();
-  out.reserve(sizeof(header) + rows.size() + text.size() + header.record_count * 24 +
-              header.key_bytes + 8);
+  out.reserve(sizeof(header) + rows.size() + text.size() +
+              header.record_count * bytes_of_record(header) + header.key_bytes + 8);
   put(out, header);
   out += rows + text;
   put_array(out, index.records.offset);
   put_array(out, index.records.bytes);
   put_array(out, index.records.key_end);
   out += index.records.keys;
+  put_array(out, index.records.checksum);
   put(out, static_cast<std::uint64_t>(XXH3_64bits(out.data(), out.size())));
   return out;
 }
@@ -173,7 +185,7 @@ Result<StoredIndex> decode_index(std::span<const std::byte> bytes) {
   Cursor cursor(bytes);
   const auto header = cursor.take<FileHeader>();
   if (header.magic != kMagic) return corrupt("no index file");
-  if (header.layout != kLayout) return corrupt("made by another version");
+  if (header.layout != kLayout && !has_checksums(header)) return corrupt("made by another version");
   const auto body = bytes.first(bytes.size() - sizeof(std::uint64_t));
   const auto sum = Cursor(bytes.subspan(body.size())).take<std::uint64_t>();
   if (sum != XXH3_64bits(body.data(), body.size())) return corrupt("checksum differs");
@@ -184,6 +196,7 @@ Result<StoredIndex> decode_index(std::span<const std::byte> bytes) {
   cursor.take_array(index.records.bytes, header.record_count);
   cursor.take_array(index.records.key_end, header.record_count);
   index.records.keys = cursor.take_text(header.key_bytes);
+  if (has_checksums(header)) cursor.take_array(index.records.checksum, header.record_count);
   ECHOLINE_TRY(check_records(index));
   return index;
 }

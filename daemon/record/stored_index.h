@@ -24,11 +24,12 @@ struct StoredIndex {
   RecordTable records;
 };
 
-// Little-endian; ends with the XXH3 of all before it.
+// Little-endian; ends with the XXH3 of all before it. Layout 2, and 3 where there are checksums of
+// records: what has none is written as older versions read it.
 std::string encode_index(const StoredIndex& index);
 
-// kDataLoss for bytes that are not exactly what encode_index made (another layout version
-// included), or whose records do not lie within their shards in ascending order.
+// kDataLoss for bytes that are not exactly what encode_index made (of another layout, too), or
+// whose records do not lie within their shards in ascending order.
 Result<StoredIndex> decode_index(std::span<const std::byte> bytes);
 
 // Whole files; writing is to a temporary name, flushed, then renamed.

@@ -10,7 +10,8 @@
 
 namespace echoline::record {
 
-TableIndex::TableIndex(StoredIndex stored) : stored_(std::move(stored)) {
+TableIndex::TableIndex(StoredIndex stored)
+    : stored_(std::move(stored)), tells_checksums_(!stored_.records.checksum.empty()) {
   for (const std::uint64_t bytes : stored_.records.bytes) {
     bytes_max_ = std::max(bytes_max_, bytes);
     bytes_total_ += bytes;
@@ -36,6 +37,10 @@ std::string TableIndex::key(std::uint64_t record) const {
   if (!key.empty()) return std::string(key);
   const Shard& shard = stored_.shards[shard_of(record)];
   return fmt::format("{}:{}", base_name(shard.object.url), record - shard.first_record);
+}
+
+std::uint32_t TableIndex::checksum(std::uint64_t record) const {
+  return tells_checksums_ ? stored_.records.checksum[record] : 0;
 }
 
 TableDataSet::TableDataSet(StoredIndex stored) : index_(std::move(stored)) {

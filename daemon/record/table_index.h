@@ -22,6 +22,7 @@ class TableIndex final : public Index {
   Shard shard(std::size_t place) const override { return stored_.shards[place]; }
   Extent extent(std::uint64_t record) const override;
   std::string key(std::uint64_t record) const override;
+  std::uint32_t checksum(std::uint64_t record) const override;
   std::uint64_t record_bytes_max() const override { return bytes_max_; }
   std::uint64_t record_bytes_total() const override { return bytes_total_; }
 
@@ -29,9 +30,12 @@ class TableIndex final : public Index {
   // As it is stored; empty for a record without one.
   std::string_view stored_key(std::uint64_t record) const { return stored_.records.key(record); }
   const StoredIndex& stored() const { return stored_; }
+  // Before others read it: checksums are kept, and not told.
+  void hide_checksums() { tells_checksums_ = false; }
 
  private:
   const StoredIndex stored_;
+  bool tells_checksums_;
   std::uint64_t bytes_max_ = 0;
   std::uint64_t bytes_total_ = 0;
 };
@@ -45,6 +49,7 @@ class TableDataSet : public DataSet {
   std::unique_ptr<source::Source> reading(std::unique_ptr<source::Source> source) const override;
   // Where compressed shards are unpacked to while they are read; before `reading`.
   void set_unpacking(UnpackingOptions options) { unpacking_ = std::move(options); }
+  void hide_checksums() { index_.hide_checksums(); }
   // The part of one shard, for publishing.
   RecordTable table_of(std::size_t shard) const;
 
@@ -52,7 +57,7 @@ class TableDataSet : public DataSet {
   const TableIndex& table() const { return index_; }
 
  private:
-  const TableIndex index_;
+  TableIndex index_;
   PackedObjects packed_;
   UnpackingOptions unpacking_;
 };

@@ -32,7 +32,6 @@ Status TarScan::take(std::span<const std::byte> window) {
       return {};
     }
     if (parsed->step == TarStep::kEnd) {
-      close_record();
       done_ = true;
       return {};
     }
@@ -52,8 +51,9 @@ Status TarScan::check_start(std::span<const std::byte> window) const {
 void TarScan::end_at(std::uint64_t bytes) {
   shard_bytes_ = bytes;
   if (done_ || position_ < bytes) return;
-  record_end_ = std::min(record_end_, bytes);
-  close_record();
+  if (table_.size() > 0) {
+    end_record_at(std::min(table_.offset.back() + table_.bytes.back(), bytes));
+  }
   position_ = bytes;
   truncated_ = data_end_ > bytes;
   done_ = true;
@@ -76,42 +76,31 @@ void TarScan::take_member(const TarMember& member) {
     std::string extension = lower_ascii(name->extension);
     const bool repeated =
         std::find(extensions_.begin(), extensions_.end(), extension) != extensions_.end();
-    if (!open_ || repeated || !name->has_key(key_)) start_record(*name);
+    if (table_.size() == 0 || repeated || !name->has_key(key_)) start_record(name->key());
     extensions_.push_back(std::move(extension));
-    record_end_ = std::min(position_ + member.total_bytes(), shard_bytes_);
+    end_record_at(std::min(position_ + member.total_bytes(), shard_bytes_));
   }
   data_end_ = position_ + member.header_bytes + member.data_bytes;
   position_ = std::min(position_ + member.total_bytes(), shard_bytes_);
   if (position_ < shard_bytes_) return;
   // Without the zero blocks that end an archive: some writers leave them out.
-  close_record();
   truncated_ = data_end_ > shard_bytes_;
   done_ = true;
 }
 
-void TarScan::start_record(const SampleName& name) {
-  close_record();
-  open_ = true;
-  record_start_ = position_;
-  key_ = name.key();
-}
-
-void TarScan::close_record() {
-  if (open_) table_.add(record_start_, record_end_ - record_start_, key_);
-  open_ = false;
+void TarScan::start_record(std::string key) {
+  key_ = std::move(key);
+  table_.add(position_, 0, key_);
   extensions_.clear();
 }
+
+void TarScan::end_record_at(std::uint64_t end) { table_.bytes.back() = end - table_.offset.back(); }
 
 // The shard ends within a header, so it cannot be told which record the file belongs to: to the one
 // before, which is bad for it, or where there is none to one of its own.
 void TarScan::finish_truncated() {
-  if (!open_) {
-    open_ = true;
-    record_start_ = position_;
-    key_ = "truncated";
-  }
-  record_end_ = shard_bytes_;
-  close_record();
+  if (table_.size() == 0) start_record("truncated");
+  end_record_at(shard_bytes_);
   position_ = shard_bytes_;
   truncated_ = true;
   done_ = true;

@@ -26,17 +26,16 @@ class TarScan final : public ShardScan {
   std::uint64_t needed() const override { return needed_; }
   Status take(std::span<const std::byte> window) override;
   RecordTable take_table() override { return std::move(table_); }
+  const RecordTable& table() const override { return table_; }
   bool truncated() const override { return truncated_; }
   void end_at(std::uint64_t bytes) override;
-
-  const RecordTable& table() const { return table_; }
 
  private:
   Status check_start(std::span<const std::byte> window) const;
   Status damaged(Status status) const;
   void take_member(const TarMember& member);
-  void start_record(const SampleName& name);
-  void close_record();
+  void start_record(std::string key);
+  void end_record_at(std::uint64_t end);
   void finish_truncated();
 
   std::uint64_t shard_bytes_;
@@ -45,12 +44,9 @@ class TarScan final : public ShardScan {
   bool done_ = false;
   bool truncated_ = false;
   RecordTable table_;
-
-  // The record being gathered.
-  bool open_ = false;
-  std::uint64_t record_start_ = 0;
-  std::uint64_t record_end_ = 0;
   std::uint64_t data_end_ = 0;  // of the last member, without padding
+
+  // The record being gathered, the last in the table.
   std::string key_;
   std::vector<std::string> extensions_;
 };

@@ -38,6 +38,7 @@ class TfRecordScan final : public ShardScan {
     return std::min(kTfHeaderBytes, shard_bytes_ - position_);
   }
   RecordTable take_table() override { return std::move(table_); }
+  const RecordTable& table() const override { return table_; }
   bool truncated() const override { return truncated_; }
   void end_at(std::uint64_t bytes) override;
   Status take(std::span<const std::byte> window) override;
@@ -130,9 +131,10 @@ Result<std::span<const std::byte>> tf_record_data(std::span<const std::byte> fra
 ScannedFormat tfrecord_format() {
   ScannedFormat format;
   format.name = "tfrecord";
-  format.make_scan = [](const source::ObjectInfo& shard) {
-    return make_packable_scan(
-        shard.bytes, [](std::uint64_t bytes) { return std::make_unique<TfRecordScan>(bytes); });
+  format.make_scan = [](const source::ObjectInfo& shard, std::uint64_t skip_bytes) {
+    return make_packable_scan(shard.bytes, skip_bytes, [](std::uint64_t bytes) {
+      return std::make_unique<TfRecordScan>(bytes);
+    });
   };
   return format;
 }
@@ -140,9 +142,10 @@ ScannedFormat tfrecord_format() {
 Result<std::unique_ptr<DataSet>> open_tfrecord(const v1::Read& read,
                                                std::vector<source::ObjectInfo> shards,
                                                source::Source& source, const std::string& state_dir,
-                                               const ProgressFunction& progress) {
+                                               const ProgressFunction& progress,
+                                               Checksums checksums) {
   ECHOLINE_ASSIGN(StoredIndex stored, load_or_build_index(read, shards, tfrecord_format(), source,
-                                                          state_dir, progress));
+                                                          state_dir, progress, checksums));
   if (stored.records.size() == 0) {
     return Status(Code::kNotFound, fmt::format("no records in {} TFRecord files, the first is {}",
                                                shards.size(), shards.front().url));

@@ -31,6 +31,7 @@ ScannedFormat tfrecord_format();
 Result<std::unique_ptr<DataSet>> open_tfrecord(const v1::Read& read,
                                                std::vector<source::ObjectInfo> shards,
                                                source::Source& source, const std::string& state_dir,
-                                               const ProgressFunction& progress);
+                                               const ProgressFunction& progress,
+                                               Checksums checksums);
 
 }  // namespace echoline::record

@@ -61,8 +61,8 @@ Result<bool> UnpackedFile::advance() {
   const bool all_read = pieces_.empty() && next_offset_ >= object_.bytes;
   if (all_read && !complete()) {
     return Status(Code::kFailedPrecondition,
-                  fmt::format("{} unpacks to {} bytes where the index says {}: it has changed",
-                              object_.url, unpacked_, bytes_));
+                  fmt::format("it unpacks to {} bytes where the index says {}: it has changed",
+                              unpacked_, bytes_));
   }
   return true;
 }
@@ -70,15 +70,15 @@ Result<bool> UnpackedFile::advance() {
 Status UnpackedFile::write(std::span<const std::byte> bytes) {
   if (bytes.size() > bytes_ - unpacked_) {
     return Status(Code::kFailedPrecondition,
-                  fmt::format("{} unpacks to more than the {} bytes that the index says: it has "
+                  fmt::format("it unpacks to more than the {} bytes that the index says: it has "
                               "changed",
-                              object_.url, bytes_));
+                              bytes_));
   }
   while (!bytes.empty()) {
     const ssize_t count =
         ::pwrite(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(unpacked_));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return errno_status(errno, "cannot unpack " + object_.url + " to disk");
+    if (count < 0) return errno_status(errno, "cannot unpack to disk");
     unpacked_ += static_cast<std::uint64_t>(count);
     bytes = bytes.subspan(static_cast<std::size_t>(count));
   }

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/log.h"
+#include "record/record_check.h"
 
 namespace echoline::record {
 namespace {
@@ -57,6 +59,7 @@ void UnpackingSource::wake() {
 source::Counters UnpackingSource::counters() const {
   source::Counters counters = inner_->counters();
   counters.in_flight = in_flight_.load(std::memory_order_relaxed);
+  counters.requests_retried += begun_anew_.load(std::memory_order_relaxed);
   return counters;
 }
 
@@ -193,9 +196,32 @@ void UnpackingSource::unpack_landed(std::vector<source::ReadResult>& done) {
   std::vector<std::pair<const UnpackedFile*, Status>> failed;
   for (const auto& file : files_) {
     const Result<bool> advanced = file->advance();
-    if (!advanced.ok()) failed.emplace_back(file.get(), advanced.status());
+    if (!advanced.ok()) {
+      failed.emplace_back(file.get(), advanced.status().with_context(file->object().url));
+    } else if (*advanced && file->complete()) {
+      damaged_.erase(file->object().url);
+    }
   }
-  for (const auto& [file, status] : failed) fail(*file, status, done);
+  for (const auto& [file, status] : failed) {
+    if (!begin_anew(*file, status)) fail(*file, status, done);
+  }
+}
+
+// Whether bytes that cannot be the object's are read once more: its version is pinned, so they may
+// have changed on the way only.
+bool UnpackingSource::begin_anew(const UnpackedFile& file, const Status& status) {
+  const bool damaged =
+      status.code() == Code::kDataLoss || status.code() == Code::kFailedPrecondition;
+  if (!damaged || ++damaged_[file.object().url] >= kAnswersMax) return false;
+  log_warning("record", "{}; reading it anew", status.message());
+  begun_anew_.fetch_add(1, std::memory_order_relaxed);
+  drop(file);
+  return true;
+}
+
+void UnpackingSource::forget(const source::ObjectInfo& object) {
+  const auto found = by_url_.find(object.url);
+  if (found != by_url_.end()) drop(**found->second);
 }
 
 // Everybody who waits for the object hears why it does not come; the next request begins anew.
@@ -208,8 +234,14 @@ void UnpackingSource::fail(const UnpackedFile& file, const Status& status,
     done.push_back({request.tag, status});
     return true;
   });
-  kept_bytes_ -= file.bytes();
+  damaged_.erase(file.object().url);
+  drop(file);
+}
+
+void UnpackingSource::drop(const UnpackedFile& file) {
+  const auto found = by_url_.find(file.object().url);
   const Files::iterator place = found->second;
+  kept_bytes_ -= file.bytes();
   by_url_.erase(found);
   if (file.reading() > 0) {
     dropped_.splice(dropped_.begin(), files_, place);

@@ -26,7 +26,8 @@ struct UnpackingOptions {
 
 // Threads as Source says; unpacking is done within poll, a piece at a time. Objects that are not
 // packed are read as they are. What is unpacked is kept until its room is wanted for another
-// object, the longest unused first; memory stays at a few pieces an object in work.
+// object, the longest unused first; memory stays at a few pieces an object in work. Bytes that do
+// not unpack are read anew, a few times.
 class UnpackingSource final : public source::Source {
  public:
   UnpackingSource(std::unique_ptr<source::Source> inner, PackedObjects packed,
@@ -38,6 +39,7 @@ class UnpackingSource final : public source::Source {
   void submit(source::ReadRequest request) override;
   std::size_t slots_free() const override { return slots_ - waiting_.size() - passing_; }
   void poll(std::uint64_t deadline_ns, std::vector<source::ReadResult>& done) override;
+  void forget(const source::ObjectInfo& object) override;
   void wake() override;
   source::Counters counters() const override;
 
@@ -58,7 +60,9 @@ class UnpackingSource final : public source::Source {
   void read_pieces();
   void take_landed(std::vector<source::ReadResult>& done);
   void unpack_landed(std::vector<source::ReadResult>& done);
+  bool begin_anew(const UnpackedFile& file, const Status& status);
   void fail(const UnpackedFile& file, const Status& status, std::vector<source::ReadResult>& done);
+  void drop(const UnpackedFile& file);
 
   const PackedObjects packed_;
   const UnpackingOptions options_;
@@ -66,12 +70,14 @@ class UnpackingSource final : public source::Source {
   Files files_;
   Files dropped_;  // failed, with pieces still in flight
   std::unordered_map<std::string, Files::iterator> by_url_;
+  std::unordered_map<std::string, std::uint32_t> damaged_;  // how often in a row, by address
   std::unordered_map<std::uint64_t, Pending> pending_;
   std::uint64_t next_id_ = 0;
   std::uint64_t kept_bytes_ = 0;
   std::size_t passing_ = 0;  // callers' requests with the inner source
   std::vector<source::ReadResult> inner_done_;
   std::atomic<std::uint64_t> in_flight_{0};
+  std::atomic<std::uint64_t> begun_anew_{0};
   std::atomic<bool> woken_{false};
   const std::unique_ptr<source::Source> inner_;  // goes first: it writes into the pieces
   const std::size_t slots_;

@@ -37,8 +37,8 @@ bool is_lower(std::string_view text) {
 ScannedFormat tar_format() {
   ScannedFormat format;
   format.name = "webdataset";
-  format.make_scan = [](const source::ObjectInfo& shard) {
-    return make_packable_scan(shard.bytes,
+  format.make_scan = [](const source::ObjectInfo& shard, std::uint64_t skip_bytes) {
+    return make_packable_scan(shard.bytes, skip_bytes,
                               [](std::uint64_t bytes) { return std::make_unique<TarScan>(bytes); });
   };
   return format;
@@ -78,19 +78,17 @@ Status cut_tar_record(std::string_view key, std::span<const std::byte> bytes, Fi
   return {};
 }
 
-Result<std::unique_ptr<DataSet>> open_webdataset(const v1::Read& read,
-                                                 std::vector<source::ObjectInfo> shards,
-                                                 source::Source& source,
-                                                 const std::string& state_dir,
-                                                 const ProgressFunction& progress) {
+Result<std::unique_ptr<DataSet>> open_webdataset(
+    const v1::Read& read, std::vector<source::ObjectInfo> shards, source::Source& source,
+    const std::string& state_dir, const ProgressFunction& progress, Checksums checksums) {
   for (const source::ObjectInfo& shard : shards) {
     if (shard.bytes > 0) continue;
     return Status(Code::kDataLoss, shard.url +
                                        " is no tar archive: it has 0 bytes; remove it from "
                                        "read.url or write it again");
   }
-  ECHOLINE_ASSIGN(StoredIndex stored,
-                  load_or_build_index(read, shards, tar_format(), source, state_dir, progress));
+  ECHOLINE_ASSIGN(StoredIndex stored, load_or_build_index(read, shards, tar_format(), source,
+                                                          state_dir, progress, checksums));
   if (stored.records.size() == 0) {
     return Status(Code::kNotFound, fmt::format("no records in {} tar shards, the first is {}",
                                                shards.size(), shards.front().url));

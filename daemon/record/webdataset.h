@@ -14,11 +14,9 @@ namespace echoline::record {
 // The index from the state folder where it fits, else from beside the shards, else from a pass over
 // them. What had to be built or changed is stored in the state folder; `state_dir` may be empty:
 // nothing is stored.
-Result<std::unique_ptr<DataSet>> open_webdataset(const v1::Read& read,
-                                                 std::vector<source::ObjectInfo> shards,
-                                                 source::Source& source,
-                                                 const std::string& state_dir,
-                                                 const ProgressFunction& progress);
+Result<std::unique_ptr<DataSet>> open_webdataset(
+    const v1::Read& read, std::vector<source::ObjectInfo> shards, source::Source& source,
+    const std::string& state_dir, const ProgressFunction& progress, Checksums checksums);
 
 ScannedFormat tar_format();
 

@@ -67,6 +67,10 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
      "and delay; at most read.read_ahead each."},
     {"echoline_records_bad_total", "stream,reason",
      "Records that could not be decoded and were replaced."},
+    {"echoline_records_checked_total", "stream,outcome",
+     "Records from storage that were compared with their checksum in the index, by outcome: "
+     "agreed, "
+     "or disagreed (asked for again, four times in all). Those of a cache are not among them."},
     {"echoline_ring_slots", "stream,rank,state",
      "Slots of the stream's rings: free, filling or published. One ring serves all ranks, so rank "
      "is \"all\"."},

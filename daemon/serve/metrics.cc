@@ -189,6 +189,8 @@ void add_samples(const engine::StreamStats& stream, Families& families) {
   families.add("echoline_batches_total", {name}, stream.batches);
   families.add("echoline_samples_total", {name, "fresh"}, stream.samples_fresh);
   families.add("echoline_samples_total", {name, "echoed"}, stream.samples_echoed);
+  families.add("echoline_records_checked_total", {name, "agreed"}, stream.records_agreed);
+  families.add("echoline_records_checked_total", {name, "disagreed"}, stream.records_disagreed);
   families.add("echoline_echo_factor", {name}, static_cast<double>(stream.factor) / 1000);
   for (const auto& [reason, count] : stream.records_bad) {
     families.add("echoline_records_bad_total", {name, reason}, count);

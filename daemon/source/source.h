@@ -53,8 +53,8 @@ struct ReadResult {
   Status status;  // transport failures have been retried within the configured time-outs
 };
 
-// Thread rules: one thread at a time calls list, list_all, put, submit and poll; any thread may
-// call wake and counters.
+// Thread rules: one thread at a time calls list, list_all, put, submit, poll and forget; any thread
+// may call wake and counters.
 class Source {
  public:
   virtual ~Source() = default;
@@ -78,6 +78,10 @@ class Source {
   // Moves transfers on until at least one has ended, the deadline (monotonic_ns) has passed, or
   // wake was called; appends what has ended.
   virtual void poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) = 0;
+
+  // Bytes of this object were not what they should be: none that are kept of it are given out
+  // again.
+  virtual void forget(const ObjectInfo&) {}
 
   virtual void wake() = 0;
   virtual Counters counters() const = 0;

@@ -2,7 +2,7 @@
 """Time and memory of the index of many records: built, and loaded again, by `echoline index`. Prints a Markdown table;
 judges nothing.
 
-    ECHOLINE_CLI=... index_scale.py [--records N] [--folder FOLDER] [--formats webdataset,tfrecord,...]
+    ECHOLINE_CLI=... index_scale.py [--records N] [--folder FOLDER] [--formats webdataset,tfrecord,...] [--checksums]
 
 "files" is a list of the paths that "folder" is. Times are those of whole processes, listing included, with the shards in the page cache. Packed shards are passed over
 as a whole when they are indexed first."""
@@ -100,6 +100,7 @@ def main():
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--folder", default=None, help="where the data is made, and removed again")
     parser.add_argument("--formats", default=",".join(FORMATS))
+    parser.add_argument("--checksums", action="store_true", help="build with a checksum of every record")
     options = parser.parse_args()
     print("| format | records | shards | built in | memory | loaded in | memory |\n|---|---|---|---|---|---|---|")
     for name in options.formats.split(","):
@@ -116,7 +117,8 @@ def main():
             time.sleep(SETTLED_SECONDS)
             address = f"{data}/{pattern}"
             more = ["--format", name] if name == "files" else []  # which no first bytes tell
-            built, built_mb, facts = index(address, f"{folder}/state", *more)
+            checked = ["--checksums"] if options.checksums else []
+            built, built_mb, facts = index(address, f"{folder}/state", *more, *checked)
             loaded, loaded_mb, _ = index(address, f"{folder}/state", *more)
         print(f"| {name} | {facts['records']:,} | {facts['shards']:,} | {built:.2f} s | {built_mb:.0f} MB "
               f"| {loaded:.2f} s | {loaded_mb:.0f} MB |", flush=True)

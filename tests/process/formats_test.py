@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 import line_photos
-from daemon_process import TESTS, Daemon, binary, stream_yaml, whole
+from daemon_process import TESTS, Daemon, binary, run_index, stream_yaml, whole
 
 sys.path.insert(0, str(TESTS / "record"))
 import shard_writers
@@ -97,6 +97,17 @@ class Formats(unittest.TestCase):
         self.assertEqual({"records": 2, "format": "tfrecord", "published": 1},
                          {name: json.loads(printed)[name] for name in ("records", "format", "published")})
         self.assertTrue((self.folder / "one.tfrecord.echoline-index").exists())
+
+    def test_every_record_gets_a_checksum_where_there_is_an_index_to_keep_it_in(self):
+        shard_writers.write_tfrecord(self.folder / "two.tfrecord", [{"x": b"1"}, {"x": b"2"}])
+        for arguments, checksums in ((), 0), (("--checksums",), 2):
+            done = run_index(str(self.folder / "two.tfrecord"), *arguments)
+            self.assertEqual(json.loads(done.stdout)["checksums"], checksums, done.stderr)
+        (self.folder / "classes" / "cat").mkdir(parents=True)
+        (self.folder / "classes" / "cat" / "1.jpg").write_bytes(self.photos[0][0])
+        refused = run_index(f"{self.folder}/classes/", "--checksums")
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("format folder has no index that checksums could be kept in", refused.stderr)
 
 
 if __name__ == "__main__":

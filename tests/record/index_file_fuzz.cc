@@ -24,10 +24,12 @@ std::string make_file(std::string_view data) {
   };
   const std::uint64_t shards = number(0, 5), records = number(1, 9);
   const std::uint64_t text = number(2, 40), keys = number(3, 40);
+  const bool checksums = data[3] % 2 == 1;
   std::string file = echoline::record::encode_index({}).substr(0, 16);  // magic and layout
+  if (checksums) file[8] = 3;
   for (const std::uint64_t count : {shards, records, text, keys}) put(file, count);
   std::string body(data.substr(4));
-  body.resize(shards * 40 + text + records * 24 + keys, '\0');
+  body.resize(shards * 40 + text + records * (checksums ? 28 : 24) + keys, '\0');
   file += body;
   put(file, XXH3_64bits(file.data(), file.size()));
   return file;
@@ -46,6 +48,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::size_t key_bytes = 0;
   for (std::size_t i = 0; i < index->records.size(); ++i) key_bytes += index->records.key(i).size();
   if (key_bytes != index->records.keys.size()) std::abort();
+  if (!index->records.checksum.empty() && index->records.checksum.size() != index->records.size()) {
+    std::abort();
+  }
   if (encode_index(*index) != file) std::abort();
   for (std::size_t i = 0; i < index->shards.size(); ++i) {
     FileIndex files;

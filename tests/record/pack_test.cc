@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "cli/pack_input.h"
+#include "record/record_check.h"
 #include "record_fixture.h"
 
 namespace echoline::cli {
@@ -60,6 +61,11 @@ TEST_F(PackTest, IdxBecomesShardsOfRawBytesAndLabels) {
   EXPECT_EQ(opened.cut(3).key, "00000003");
   EXPECT_EQ(opened.cut(3).fields.at("u8"), "dddd");
   EXPECT_EQ(opened.cut(3).fields.at("cls"), "3");
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    const record::Index& index = (*opened.set)->index();
+    EXPECT_NE(index.checksum(i), 0U);
+    EXPECT_TRUE(record::read_record(index, i, *opened.source).ok()) << "it agrees";
+  }
   // Only the index files were read to open it.
   const Opened again = packed();
   EXPECT_LT(again.source->counters().bytes, 3 * 512U);

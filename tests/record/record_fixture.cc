@@ -54,7 +54,8 @@ v1::Read read_of(std::vector<std::string> urls, const std::string& format) {
   return read;
 }
 
-Opened open(const v1::Read& read, const std::string& state_dir, const ProgressFunction& progress) {
+Opened open(const v1::Read& read, const std::string& state_dir, const ProgressFunction& progress,
+            Checksums checksums) {
   Opened opened;
   auto source = source::open_source(read);
   if (!source.ok()) {
@@ -62,7 +63,7 @@ Opened open(const v1::Read& read, const std::string& state_dir, const ProgressFu
     return opened;
   }
   opened.source = std::move(*source);
-  opened.set = open_data_set(read, *opened.source, state_dir, progress);
+  opened.set = open_data_set(read, *opened.source, state_dir, progress, {.checksums = checksums});
   if (opened.set.ok()) opened.source = (*opened.set)->reading(std::move(opened.source));
   return opened;
 }

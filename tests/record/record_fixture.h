@@ -41,7 +41,7 @@ struct Opened {
 
 v1::Read read_of(std::vector<std::string> urls, const std::string& format = "auto");
 Opened open(const v1::Read& read, const std::string& state_dir = "",
-            const ProgressFunction& progress = {});
+            const ProgressFunction& progress = {}, Checksums checksums = Checksums::kOfWhatIsRead);
 
 // A folder of its own that goes with the test.
 class RecordTest : public testing::Test {

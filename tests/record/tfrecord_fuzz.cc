@@ -10,7 +10,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace echoline::record;
   const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(data), size);
-  const auto scan = tfrecord_format().make_scan({"fuzz", size, ""});
+  const auto scan = tfrecord_format().make_scan({"fuzz", size, ""}, 0);
   for (std::size_t steps = 0; !scan->done(); ++steps) {
     if (steps > size + 2) std::abort();  // a scan that does not move on
     if (!scan->take(bytes.subspan(scan->position())).ok()) break;

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/crc.h"
@@ -54,6 +55,18 @@ TEST(Crc32cTest, KnownAnswersOfTheStandard) {
   for (std::size_t cut = 0; cut <= rising.size(); ++cut) {
     const auto whole = std::span<const std::byte>(rising);
     EXPECT_EQ(crc32c(crc32c(0, whole.first(cut)), whole.subspan(cut)), 0x46DD794EU) << cut;
+  }
+}
+
+TEST(Crc32cTest, LongTextsHaveTheChecksumOfTheirPieces) {
+  std::vector<std::byte> text(10'000);
+  for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<std::byte>(i * i >> 3);
+  for (std::size_t bytes = 3000; bytes <= text.size(); bytes += 7) {
+    std::uint32_t pieces = 0;
+    for (std::size_t at = 0; at < bytes; at += 100) {
+      pieces = crc32c(pieces, std::span(text).subspan(at, std::min<std::size_t>(100, bytes - at)));
+    }
+    ASSERT_EQ(crc32c(0, std::span(text).first(bytes)), pieces) << bytes;
   }
 }
 
