@@ -45,9 +45,9 @@ class Loader(native.Loader):
     second. `runtime_dir`: where the daemon's door is; else ECHOLINE_RUNTIME_DIR, else the host's default. `state`: go
     on where `state_dict()` was taken. `expect`: the fingerprint that the stream must have.
 
-    A `break` abandons the rest of the epoch, the next `for` begins the next one; all ranks must do the same. Any
-    thread may take batches, each gets different ones. Another process, forked or spawned, makes a loader of its own.
-    Raises Error and its kinds.
+    A `break` abandons the rest of the epoch, the next `for` begins the next one; all ranks must do the same. Threads
+    may share a loader by `next()`, each gets different batches; a `for` is for one thread at a time. Another process,
+    forked or spawned, makes a loader of its own. Raises Error and its kinds.
     """
 
     def __init__(self, stream: str, job: str = "default", rank: int = 0, world_size: int = 1,

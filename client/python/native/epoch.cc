@@ -1,3 +1,4 @@
+#include "echoline/echoline.h"
 #include "errors.h"
 #include "loader.h"
 
@@ -7,6 +8,7 @@ namespace {
 struct Epoch {
   PyObject* loader = nullptr;
   bool over = false;
+  bool busy = false;  // a thread waits in it
 
   Epoch() = default;
   Epoch(const Epoch&) = delete;
@@ -19,7 +21,14 @@ PyTypeObject* epoch_type = nullptr;
 PyObject* next(PyObject* self) {
   Epoch& epoch = value_of<Epoch>(self);
   if (epoch.over) return nullptr;
+  if (epoch.busy) {
+    // One of the two would run on into the next epoch.
+    return raise_status(ECHOLINE_INVALID_ARGUMENT,
+                        "another thread is in this loop; threads share a loader by its next()");
+  }
+  epoch.busy = true;
   PyObject* batch = next_batch(epoch.loader);
+  epoch.busy = false;
   epoch.over = batch == nullptr && PyErr_Occurred() == nullptr;
   return batch;
 }
