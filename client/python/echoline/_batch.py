@@ -1,6 +1,7 @@
 """A batch as numpy arrays that are views of shared memory, and hold their slot while they live."""
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Mapping
 from typing import Any, Callable, Iterator, NamedTuple, Sequence, Tuple, Union
@@ -27,12 +28,6 @@ def numpy_dtype(name: str) -> np.dtype:
         extra = sys.modules.get("ml_dtypes")
         return np.dtype(extra.bfloat16) if extra else np.dtype(np.uint16)
     return np.dtype(name)
-
-
-def _view(memory: Any, dtype: np.dtype) -> np.ndarray:
-    view = np.asarray(memory)
-    # numpy's interface has no letter for bfloat16
-    return view.view(dtype) if dtype.kind == "V" else view
 
 
 class Ragged(Sequence):
@@ -73,6 +68,28 @@ class Ragged(Sequence):
 Value = Union[np.ndarray, Ragged]
 
 
+def _with_dtype(dtype: np.dtype, memory: Any) -> np.ndarray:
+    view = np.asarray(memory)
+    return view if view.dtype == dtype else view.view(dtype)  # bfloat16, which numpy's interface has no letter for
+
+
+def _ragged(dtype: np.dtype, memory: Tuple[Any, Any]) -> Ragged:
+    values, offsets = memory
+    offsets = np.array(offsets, np.int64)
+    return Ragged(_with_dtype(dtype, values), (offsets - offsets[0]) // dtype.itemsize)
+
+
+# Of a loader: number, facts, and what makes a batch's value of its memory.
+Field = Tuple[int, FieldSpec, Callable[[Any], Value]]
+
+
+def value_maker(spec: FieldSpec) -> Callable[[Any], Value]:
+    """What makes a batch's value of the memory of such a field."""
+    if spec.ragged:
+        return functools.partial(_ragged, spec.dtype)
+    return functools.partial(_with_dtype, spec.dtype) if spec.dtype.kind == "V" else np.asarray
+
+
 class Batch(native.Batch, Mapping):
     """One rank's rows of one batch: a mapping from field names to read-only arrays of shape [rows, ...].
 
@@ -90,19 +107,6 @@ class Batch(native.Batch, Mapping):
     valid_rows: int
     fresh: int
     is_last: bool
-
-    def _make(self, name: str) -> Value:
-        """What batch[name] gives from then on."""
-        try:
-            index, spec = self._fields[name]
-        except (KeyError, TypeError):
-            raise KeyError(f"no field {name!r}; there are: {', '.join(self._fields)}") from None
-        memory = self._tensor(index)
-        if not spec.ragged:
-            return _view(memory, spec.dtype)
-        values, offsets = memory
-        offsets = np.array(offsets, np.int64)
-        return Ragged(_view(values, spec.dtype), (offsets - offsets[0]) // spec.dtype.itemsize)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._fields)

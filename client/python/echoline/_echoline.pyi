@@ -2,7 +2,7 @@
 from typing import Any, Dict, Iterator, NoReturn, Optional, Tuple
 
 from ._batch import Batch as PackageBatch
-from ._batch import FieldSpec, Value
+from ._batch import Field, Value
 
 def version() -> str: ...
 def runtime_dir() -> str:
@@ -22,23 +22,20 @@ class Batch:
     valid_rows: int
     fresh: int
     is_last: bool
-    _fields: Dict[str, Tuple[int, FieldSpec]]
+    _fields: Dict[str, Field]
     _arrays: Dict[str, Value]
     _has_lease: bool
 
     def __new__(cls, epoch: int, step: int, rows: int, valid_rows: int, fresh: int, is_last: bool,
-                fields: Dict[str, Tuple[int, FieldSpec]], arrays: Dict[str, Value]) -> "Batch": ...
+                fields: Dict[str, Field], arrays: Dict[str, Value]) -> "Batch": ...
     def __getitem__(self, name: str) -> Value: ...
-    def _tensor(self, number: int) -> Any:
-        """The Memory of a field; of a ragged one, that of its values and that of its offsets."""
-
     def _sample_ids(self) -> Memory: ...
     def _uses(self) -> Memory: ...
     def _flags(self) -> Memory: ...
 
 class Loader:
     _batch_type: type
-    _fields: Dict[str, Tuple[int, FieldSpec]]
+    _fields: Dict[str, Field]
     _began: bool
 
     def __iter__(self) -> Iterator[PackageBatch]: ...

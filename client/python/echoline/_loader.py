@@ -7,7 +7,7 @@ import re
 import weakref
 from typing import Any, Dict, Mapping, Optional, Tuple, Union
 
-from ._batch import Batch, FieldSpec, numpy_dtype
+from ._batch import Batch, Field, FieldSpec, numpy_dtype, value_maker
 from ._errors import InvalidArgument
 from ._library import native
 
@@ -82,12 +82,13 @@ class Loader(native.Loader):
         """Fields whose elements are bfloat16, which numpy by itself shows as their bits."""
         return self._bfloat16
 
-    def _read_fields(self) -> Dict[str, Tuple[int, FieldSpec]]:
+    def _read_fields(self) -> Dict[str, Field]:
         fields = {}
         self._bfloat16: Tuple[str, ...] = ()
         for index in range(self._info()["field_count"]):
             name, dtype, shape, ragged = self._field(index)
-            fields[name] = (index, FieldSpec(name, numpy_dtype(dtype), shape, ragged))
+            spec = FieldSpec(name, numpy_dtype(dtype), shape, ragged)
+            fields[name] = (index, spec, value_maker(spec))
             if dtype == "bfloat16":
                 self._bfloat16 += (name,)
         return fields
@@ -122,7 +123,7 @@ class Loader(native.Loader):
     @property
     def fields(self) -> Dict[str, FieldSpec]:
         """Name, dtype and shape of one row of every field."""
-        return {name: spec for name, (_, spec) in self._fields.items()}
+        return {name: spec for name, (_, spec, _) in self._fields.items()}
 
     @property
     def batch_size(self) -> int:

@@ -11,9 +11,10 @@ namespace {
 struct Batch {
   unsigned long long epoch = 0, step = 0, rows = 0, valid_rows = 0, fresh = 0;
   char is_last = 0;
-  PyObject* fields = nullptr;       // the loader's: number and FieldSpec of each name
-  PyObject* arrays = nullptr;       // what was made, by name
-  PyObject* weak = nullptr;         // weak references
+  PyObject* fields = nullptr;  // the loader's: by name a tuple (number, FieldSpec, what makes the
+                               // value of its memory)
+  PyObject* arrays = nullptr;  // what was made, by name
+  PyObject* weak = nullptr;    // weak references
   echoline_batch* batch = nullptr;  // none: a copy
   Lease lease;                      // shares `batch` with views, from the first one on
 
@@ -83,7 +84,7 @@ Memory memory_of(const Lease& lease, const void* data, std::uint32_t dtype, std:
   return made;
 }
 
-// _tensor(number): the memory of a field; of a ragged one, that of its values and of its offsets.
+// The memory of a field; of a ragged one, a tuple of that of its values and of its offsets.
 PyObject* tensor(PyObject* self, PyObject* number) {
   const unsigned long index = PyLong_AsUnsignedLong(number);
   if (PyErr_Occurred() != nullptr) return nullptr;
@@ -121,14 +122,35 @@ PyObject* words(PyObject* self, PyObject*) {
   return make_memory(memory_of(*lease, data, dtype, batch.rows));
 }
 
-// batch[name]: made by _make at the first use.
+PyObject* raise_no_field(PyObject* fields, PyObject* name) {
+  PyObject* comma = PyUnicode_FromString(", ");
+  PyObject* known = comma == nullptr ? nullptr : PyUnicode_Join(comma, fields);
+  if (known != nullptr) PyErr_Format(PyExc_KeyError, "no field %R; there are: %S", name, known);
+  Py_XDECREF(known);
+  Py_XDECREF(comma);
+  return nullptr;
+}
+
+// What the field's own function makes of its memory.
+PyObject* make_value(PyObject* self, PyObject* name) {
+  PyObject* fields = value_of<Batch>(self).fields;
+  PyObject* field = PyDict_GetItemWithError(fields, name);
+  if (field == nullptr) return PyErr_Occurred() ? nullptr : raise_no_field(fields, name);
+  PyObject* memory = tensor(self, PyTuple_GetItem(field, 0));
+  if (memory == nullptr) return nullptr;
+  PyObject* value = PyObject_CallFunctionObjArgs(PyTuple_GetItem(field, 2), memory, nullptr);
+  Py_DECREF(memory);
+  return value;
+}
+
+// batch[name]: made at the first use.
 PyObject* subscript(PyObject* self, PyObject* name) {
   Batch& batch = value_of<Batch>(self);
   PyObject* found = PyDict_GetItemWithError(batch.arrays, name);
   if (found != nullptr) {
     Py_INCREF(found);
   } else if (PyErr_Occurred() == nullptr) {
-    found = PyObject_CallMethod(self, "_make", "O", name);
+    found = make_value(self, name);
     if (found != nullptr && PyDict_SetItem(batch.arrays, name, found) != 0) Py_CLEAR(found);
   }
   return found;
@@ -154,7 +176,6 @@ PyMemberDef members[] = {
     {}};
 
 PyMethodDef methods[] = {
-    {"_tensor", tensor, METH_O, nullptr},
     {"_sample_ids", words<echoline_batch_sample_ids, ECHOLINE_UINT64>, METH_NOARGS, nullptr},
     {"_uses", words<echoline_batch_uses, ECHOLINE_UINT32>, METH_NOARGS, nullptr},
     {"_flags", words<echoline_batch_row_flags, ECHOLINE_UINT32>, METH_NOARGS, nullptr},
