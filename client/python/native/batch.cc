@@ -13,7 +13,7 @@ struct Batch {
   char is_last = 0;
   PyObject* fields = nullptr;  // the loader's: by name a tuple (number, FieldSpec, what makes the
                                // value of its memory)
-  PyObject* arrays = nullptr;  // what was made, by name
+  PyObject* arrays = nullptr;  // what was made, by name; from the first on
   PyObject* weak = nullptr;    // weak references
   echoline_batch* batch = nullptr;  // none: a copy
   Lease lease;                      // shares `batch` with views, from the first one on
@@ -122,6 +122,12 @@ PyObject* words(PyObject* self, PyObject*) {
   return make_memory(memory_of(*lease, data, dtype, batch.rows));
 }
 
+// Borrowed; null with an exception.
+PyObject* arrays_of(Batch& batch) {
+  if (batch.arrays == nullptr) batch.arrays = PyDict_New();
+  return batch.arrays;
+}
+
 PyObject* raise_no_field(PyObject* fields, PyObject* name) {
   PyObject* comma = PyUnicode_FromString(", ");
   PyObject* known = comma == nullptr ? nullptr : PyUnicode_Join(comma, fields);
@@ -145,15 +151,22 @@ PyObject* make_value(PyObject* self, PyObject* name) {
 
 // batch[name]: made at the first use.
 PyObject* subscript(PyObject* self, PyObject* name) {
-  Batch& batch = value_of<Batch>(self);
-  PyObject* found = PyDict_GetItemWithError(batch.arrays, name);
+  PyObject* arrays = arrays_of(value_of<Batch>(self));
+  if (arrays == nullptr) return nullptr;
+  PyObject* found = PyDict_GetItemWithError(arrays, name);
   if (found != nullptr) {
     Py_INCREF(found);
   } else if (PyErr_Occurred() == nullptr) {
     found = make_value(self, name);
-    if (found != nullptr && PyDict_SetItem(batch.arrays, name, found) != 0) Py_CLEAR(found);
+    if (found != nullptr && PyDict_SetItem(arrays, name, found) != 0) Py_CLEAR(found);
   }
   return found;
+}
+
+PyObject* get_arrays(PyObject* self, void*) {
+  PyObject* arrays = arrays_of(value_of<Batch>(self));
+  Py_XINCREF(arrays);
+  return arrays;
 }
 
 PyObject* has_lease(PyObject* self, void*) {
@@ -171,7 +184,6 @@ PyMemberDef members[] = {
     ECHOLINE_MEMBER(fresh, T_ULONGLONG),
     ECHOLINE_MEMBER(is_last, T_BOOL),
     {"_fields", T_OBJECT_EX, offsetof(Object<Batch>, value.fields), READONLY, nullptr},
-    {"_arrays", T_OBJECT_EX, offsetof(Object<Batch>, value.arrays), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(Object<Batch>, value.weak), READONLY, nullptr},
     {}};
 
@@ -181,7 +193,9 @@ PyMethodDef methods[] = {
     {"_flags", words<echoline_batch_row_flags, ECHOLINE_UINT32>, METH_NOARGS, nullptr},
     {}};
 
-PyGetSetDef facts[] = {{"_has_lease", has_lease, nullptr, nullptr, nullptr}, {}};
+PyGetSetDef facts[] = {{"_arrays", get_arrays, nullptr, nullptr, nullptr},
+                       {"_has_lease", has_lease, nullptr, nullptr, nullptr},
+                       {}};
 
 }  // namespace
 
@@ -204,10 +218,9 @@ PyObject* wrap_batch(PyTypeObject* type, PyObject* fields, echoline_batch* batch
   Batch& made = value_of<Batch>(self);
   made.batch = batch;
   Py_INCREF(made.fields = fields);
-  made.arrays = PyDict_New();
   echoline_batch_info info{};
   info.size = sizeof(info);
-  if (made.arrays == nullptr || !check(echoline_batch_get_info(batch, &info))) {
+  if (!check(echoline_batch_get_info(batch, &info))) {
     Py_DECREF(self);
     return nullptr;
   }

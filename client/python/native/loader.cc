@@ -80,7 +80,8 @@ int wait_in_slices(std::int64_t left_ms, Wait wait) {
   }
 }
 
-// A ready batch costs less than letting other threads run would.
+// First without letting other threads of Python run: a busy one would take the lock each time, and
+// a ready batch 10 us instead of 0.3.
 int take(Loader& loader, std::int64_t timeout_ms, echoline_batch** batch) {
   const int status = echoline_next(loader.handle.get(), 0, batch);
   if (status != ECHOLINE_TIMEOUT || timeout_ms == 0) return status;
