@@ -105,7 +105,7 @@ run_fuzz() {
 run_lint() {
   build release
   git ls-files -- '*.cc' '*.h' '*.hpp' | xargs clang-format --dry-run --Werror
-  git ls-files -- 'daemon/*.cc' 'client/src/*.cc' |
+  git ls-files -- 'daemon/*.cc' 'client/src/*.cc' 'client/python/*.cc' |
     xargs -P "$jobs" -n 4 clang-tidy --quiet -p build/release --warnings-as-errors='*' \
       --extra-arg=-Wno-unknown-warning-option  # GCC's own, in its compile commands
 }

@@ -1,7 +1,7 @@
-"""Builds the wheel: the client library by CMake (nothing of the daemon), and the package around it.
+"""Builds the wheel: the compiled module by CMake (nothing of the daemon), and the package around it.
 
-The library is loaded by ctypes, so one wheel serves every Python 3. ECHOLINE_LIBRARY=FILE takes a library that is
-built already.
+The module keeps to CPython's stable ABI, so one wheel serves every CPython from 3.9 on (not the free-threaded builds,
+which have no stable ABI). ECHOLINE_LIBRARY=FILE takes a module that is built already.
 """
 import atexit
 import os
@@ -9,6 +9,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 
 from setuptools import setup
@@ -17,6 +18,7 @@ from setuptools.dist import Distribution
 from wheel.bdist_wheel import bdist_wheel
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+MODULE = "_echoline.abi3.so"
 
 
 def version():
@@ -24,28 +26,28 @@ def version():
     return re.search(r"project\(echoline VERSION (\d+\.\d+\.\d+)", text).group(1)
 
 
-def build_library(build):
+def build_module(build):
     """Configures and builds the one target in the folder `build`."""
     generator = ["-G", "Ninja"] if shutil.which("ninja") else []
     subprocess.check_call(["cmake", "-S", ROOT, "-B", build, *generator, "-DCMAKE_BUILD_TYPE=Release",
-                           "-DECHOLINE_DAEMON=OFF", "-DECHOLINE_TESTS=OFF"])
-    subprocess.check_call(["cmake", "--build", build, "--target", "echoline_client", "--parallel"])
-    return pathlib.Path(build) / "client" / "libecholine.so"
+                           "-DECHOLINE_DAEMON=OFF", "-DECHOLINE_TESTS=OFF", f"-DPython3_EXECUTABLE={sys.executable}"])
+    subprocess.check_call(["cmake", "--build", build, "--target", "echoline_python", "--parallel"])
+    return pathlib.Path(build) / "client" / "python" / MODULE
 
 
-class BuildWithLibrary(build_py):
+class BuildWithModule(build_py):
     def run(self):
         super().run()
-        target = pathlib.Path(self.build_lib) / "echoline" / "libecholine.so"
+        target = pathlib.Path(self.build_lib) / "echoline" / MODULE
         with tempfile.TemporaryDirectory() as build:
-            library = os.environ.get("ECHOLINE_LIBRARY") or build_library(build)
-            shutil.copyfile(pathlib.Path(library).resolve(), target)
+            module = os.environ.get("ECHOLINE_LIBRARY") or build_module(build)
+            shutil.copyfile(pathlib.Path(module).resolve(), target)
         target.chmod(0o755)
 
 
 class PlatformWheel(bdist_wheel):
     def get_tag(self):
-        return "py3", "none", super().get_tag()[2]
+        return "cp39", "abi3", super().get_tag()[2]
 
 
 class BinaryDistribution(Distribution):
@@ -59,4 +61,4 @@ atexit.register(shutil.rmtree, scratch, ignore_errors=True)
 
 setup(options={"build": {"build_base": scratch}, "egg_info": {"egg_base": scratch}},
       version=version(), distclass=BinaryDistribution,
-      cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": PlatformWheel})
+      cmdclass={"build_py": BuildWithModule, "bdist_wheel": PlatformWheel})

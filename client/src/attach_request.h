@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -39,8 +40,8 @@ struct AttachWish {
 
 struct Grant {
   shm::AttachReply reply{};
-  Fd data_fd;
-  Fd cursor_fd;
+  std::shared_ptr<GuardedFd> data_fd = std::make_shared<GuardedFd>();
+  GuardedFd cursor_fd;
 };
 
 // Names that fit, a rank below the world size, a batch that divides.

@@ -4,10 +4,10 @@
 
 namespace echoline::client {
 
-Error Attachment::open(Grant grant, std::shared_ptr<Attachment>& attachment) {
+Error Attachment::open(const Grant& grant, std::shared_ptr<Attachment>& attachment) {
   auto made = std::make_shared<Attachment>();
-  if (Error e = RingView::open(grant.data_fd.get(), made->ring_); !e.ok()) return e;
-  made->data_fd_ = std::make_shared<GuardedFd>(grant.data_fd.release());
+  if (Error e = RingView::open(grant.data_fd->get(), made->ring_); !e.ok()) return e;
+  made->data_fd_ = grant.data_fd;
   made->reply_ = grant.reply;
   made->cursor_ = std::make_shared<Cursor>();
   Error e = made->cursor_->open(grant.cursor_fd.get(), made->ring().header().descriptor_count,

@@ -19,7 +19,7 @@ class Batch;
 // of batches has a lock of its own.
 class Attachment {
  public:
-  static Error open(Grant grant, std::shared_ptr<Attachment>& attachment);
+  static Error open(const Grant& grant, std::shared_ptr<Attachment>& attachment);
   // The same ring and cursor in a new mapping.
   static Error open_again(const Attachment& other, std::shared_ptr<Attachment>& attachment);
 

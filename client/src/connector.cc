@@ -89,7 +89,7 @@ Error Connector::pump(std::uint64_t now_ns, Connection& connection) {
   }
   if (!answer.ok()) return retry(answer, now_ns);
   running_ = false;
-  Error e = Attachment::open(std::move(grant), connection.attachment);
+  Error e = Attachment::open(grant, connection.attachment);
   connection.door = std::move(door_);
   return e;
 }

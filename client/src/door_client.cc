@@ -40,15 +40,19 @@ Error check_answer(const shm::AttachReply& reply, std::size_t bytes) {
 }
 
 // Takes the descriptors out of a received message; surplus ones are closed.
-void take_descriptors(msghdr& message, Grant& grant) {
+void take_descriptors(msghdr& message, Grant& grant, const NoFork& no_fork) {
   for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
     if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
     const std::size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
     for (std::size_t i = 0; i < count; ++i) {
       int number = -1;
       std::memcpy(&number, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
-      Fd fd(number);
-      if (i < 2) (i == 0 ? grant.data_fd : grant.cursor_fd) = std::move(fd);
+      GuardedFd& place = i == 0 ? *grant.data_fd : grant.cursor_fd;
+      if (i < 2 && place.get() < 0) {
+        place.take(number, no_fork);
+      } else {
+        close(number);
+      }
     }
   }
 }
@@ -66,9 +70,13 @@ Error DoorClient::knock(const std::string& runtime_dir, const AttachWish& wish,
                                            " bytes; choose a shorter runtime folder"};
   }
   std::memcpy(address.sun_path, path.data(), path.size());
-  const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  auto made = std::make_unique<DoorClient>();
+  {
+    const NoFork no_fork;
+    made->socket_.take(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), no_fork);
+  }
+  const int fd = made->socket_.get();
   if (fd < 0) return errno_error(errno, "can't make a socket");
-  auto made = std::make_unique<DoorClient>(fd);
   if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     Error e = errno_error(errno, "no daemon answers at " + path);
     if (errno == EAGAIN) return {ECHOLINE_UNAVAILABLE, "the door at " + path + " is crowded"};
@@ -92,15 +100,19 @@ bool DoorClient::poll_answer(Grant& grant, Error& error) {
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen = sizeof(control);
-  const ssize_t got = recvmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  ssize_t got = 0;
+  {
+    const NoFork no_fork;
+    got = recvmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (got > 0) take_descriptors(message, grant, no_fork);
+  }
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
   if (got <= 0) {
     error = {ECHOLINE_UNAVAILABLE, "the daemon closed the door before it answered"};
     return true;
   }
-  take_descriptors(message, grant);
   error = check_answer(grant.reply, static_cast<std::size_t>(got));
-  if (error.ok() && (grant.data_fd.get() < 0 || grant.cursor_fd.get() < 0)) {
+  if (error.ok() && (grant.data_fd->get() < 0 || grant.cursor_fd.get() < 0)) {
     error = {ECHOLINE_RESOURCE_EXHAUSTED,
              "the daemon's answer came without its memory; raise the limit of open files"};
   }

@@ -21,8 +21,6 @@ class DoorClient {
   static Error knock(const std::string& runtime_dir, const AttachWish& wish,
                      std::unique_ptr<DoorClient>& door);
 
-  explicit DoorClient(int fd) : socket_(fd) {}
-
   // Whether the answer has come (`grant` is filled or the result is the refusal).
   bool poll_answer(Grant& grant, Error& error);
   // Sleeps until the socket has something to say, or time_out_ms.

@@ -48,8 +48,11 @@ struct ForkGuard {
   }
 };
 
-ForkSensitive::ForkSensitive() { ForkGuard::instance().add(this); }
-ForkSensitive::~ForkSensitive() { ForkGuard::instance().remove(this); }
+void ForkSensitive::enlist() { ForkGuard::instance().add(this); }
+void ForkSensitive::delist() { ForkGuard::instance().remove(this); }
+
+NoFork::NoFork() { ForkGuard::before(); }
+NoFork::~NoFork() { ForkGuard::after(); }
 
 std::uint32_t fork_generation() {
   return ForkGuard::instance().generation.load(std::memory_order_relaxed);

@@ -6,16 +6,19 @@
 
 namespace echoline::client {
 
-// Registered from construction to destruction. Any thread; the list has a lock that fork() takes,
-// so a child never sees it half changed.
+// Any thread; the list has a lock that fork() takes, so a child never sees it half changed.
 class ForkSensitive {
  public:
   ForkSensitive(const ForkSensitive&) = delete;
   ForkSensitive& operator=(const ForkSensitive&) = delete;
 
  protected:
-  ForkSensitive();
-  ~ForkSensitive();
+  ForkSensitive() = default;
+  ~ForkSensitive() = default;
+  // Last in the constructor of the class that says what to abandon, and last in the body of its
+  // destructor: a child may be made at any moment in between.
+  void enlist();
+  void delist();
 
  private:
   friend struct ForkGuard;
@@ -24,6 +27,16 @@ class ForkSensitive {
 
   ForkSensitive* next_ = nullptr;
   ForkSensitive* previous_ = nullptr;
+};
+
+// While it lives no thread forks: for descriptors that are made and put where a child closes them.
+// Not around what enlists or delists.
+class NoFork {
+ public:
+  NoFork();
+  ~NoFork();
+  NoFork(const NoFork&) = delete;
+  NoFork& operator=(const NoFork&) = delete;
 };
 
 // Differs between a process and its forked children; what was made under another number belongs to

@@ -5,26 +5,16 @@
 
 #include <cerrno>
 #include <cstring>
-#include <utility>
 
 namespace echoline::client {
 
-Fd& Fd::operator=(Fd&& other) noexcept {
-  if (this != &other) {
-    reset();
-    fd_ = other.release();
-  }
-  return *this;
-}
-
-int Fd::release() { return std::exchange(fd_, -1); }
-
-void Fd::reset() {
-  if (fd_ >= 0) close(release());
-}
-
 GuardedFd::~GuardedFd() {
-  if (fd_ >= 0) close(fd_);
+  {
+    const NoFork no_fork;
+    if (fd_ >= 0) close(fd_);
+    fd_ = -1;
+  }
+  delist();
 }
 
 void GuardedFd::abandon_in_child() noexcept {
@@ -33,7 +23,12 @@ void GuardedFd::abandon_in_child() noexcept {
 }
 
 Mapping::~Mapping() {
-  if (data_ != nullptr) munmap(data_, bytes_);
+  {
+    const NoFork no_fork;
+    if (data_ != nullptr) munmap(data_, bytes_);
+    data_ = nullptr;
+  }
+  delist();
 }
 
 Error Mapping::reserve(std::size_t bytes) {

@@ -1,49 +1,34 @@
-// Owners of a socket, of a plain descriptor and of an address range, safe across fork.
+// Owners of a descriptor and of an address range, safe across fork.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "error.h"
 #include "fork_guard.h"
 
 namespace echoline::client {
 
-// A plain descriptor, for the moment between receiving and mapping it.
-class Fd {
- public:
-  Fd() = default;
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(other.release()) {}
-  Fd& operator=(Fd&& other) noexcept;
-  ~Fd() { reset(); }
-  int get() const { return fd_; }
-  int release();
-  void reset();
-
- private:
-  int fd_ = -1;
-};
-
-// A descriptor that lasts: the door's socket, the ring's memory. A forked child closes its copy, so
-// that the parent's death is still seen and its memory goes.
+// A descriptor: the door's socket, the ring's memory. A forked child closes its copy, so that the
+// parent's death is still seen and its memory goes.
 class GuardedFd final : public ForkSensitive {
  public:
-  explicit GuardedFd(int fd) : fd_(fd) {}
+  GuardedFd() { enlist(); }
   ~GuardedFd();
   int get() const { return fd_; }
+  // Takes a new descriptor, once; the caller holds a NoFork from before it was made.
+  void take(int fd, const NoFork&) { fd_ = fd; }
 
  private:
   void abandon_in_child() noexcept override;
-  int fd_;
+  int fd_ = -1;
 };
 
 // A range of addresses with parts of memfds mapped into it. In a forked
 // child the range stays reserved without access: a touch faults, it never reads other memory.
 class Mapping final : public ForkSensitive {
  public:
-  Mapping() = default;
+  Mapping() { enlist(); }
   ~Mapping();
 
   Error reserve(std::size_t bytes);

@@ -16,10 +16,17 @@ Slice slice_of(const Cut& cut, std::uint64_t valid) {
   Slice slice;
   const bool whole = valid == cut.batch_size;
   if (!whole && cut.last == shm::kLastDrop) return slice;
+  const std::uint64_t full = cut.batch_size / cut.world_size;
+  if (whole) {
+    slice.begin = cut.rank * full;
+    slice.end = slice.begin + full;
+    slice.rows = full;
+    return slice;
+  }
   slice.begin = share(cut.rank, valid, cut.world_size);
   slice.end = share(std::uint64_t{cut.rank} + 1, valid, cut.world_size);
-  const bool fill = !whole && (cut.last == shm::kLastPad || valid < cut.world_size);
-  slice.rows = fill ? cut.batch_size / cut.world_size : slice.valid();
+  const bool fill = cut.last == shm::kLastPad || valid < cut.world_size;
+  slice.rows = fill ? full : slice.valid();
   return slice;
 }
 

@@ -13,8 +13,8 @@ ALICE, BOB, TEAM = 54321, 54322, 54400
 
 if os.geteuid() != 0:
     skip("only root can act as other users")
-if not os.environ.get("ECHOLINE_LIBRARY"):
-    skip("ECHOLINE_LIBRARY names no client library")
+if not os.environ.get("ECHOLINE_CLIENT"):
+    skip("ECHOLINE_CLIENT names no libecholine.so")
 
 
 class AccessTest(unittest.TestCase):
@@ -36,8 +36,7 @@ class AccessTest(unittest.TestCase):
         # Where other users can come: the folder, the door (of group 0 here), and programs outside the build folder.
         self.daemon.folder.chmod(0o755)
         self.program = shutil.copy(binary("ECHOLINE_CLI"), self.daemon.folder / "echoline")
-        library = os.environ["ECHOLINE_LIBRARY"]
-        shutil.copy(library, self.daemon.folder / "libecholine.so.0")
+        shutil.copy(os.environ["ECHOLINE_CLIENT"], self.daemon.folder / "libecholine.so.0")
 
     def read(self, stream, uid, groups=()):
         """(exit code, what it wrote to stderr)."""

@@ -38,14 +38,14 @@ class Wheel(unittest.TestCase):
                 "--no-deps", SOURCE / "client" / "python", "--wheel-dir", folder / "dist", cwd=folder, env=clean)
             wheels = list((folder / "dist").glob("*.whl"))
             self.assertEqual(len(wheels), 1)
-            self.assertRegex(wheels[0].name, r"^echoline-\d+\.\d+\.\d+-py3-none-linux_")
+            self.assertRegex(wheels[0].name, r"^echoline-\d+\.\d+\.\d+-cp39-abi3-linux_")
             run(sys.executable, "-m", "venv", "--system-site-packages", folder / "venv", env=clean)
             run(folder / "venv/bin/python", "-m", "pip", "--disable-pip-version-check", "install", "--no-deps",
                 "--no-index", wheels[0], env=clean)
             said = run(folder / "venv/bin/python", "-c", PROGRAM, server.dir, cwd=folder, env=clean)
             self.assertRegex(said, r"^780 \d+\.\d+\.\d+$")
         left = [path for path in (SOURCE / "client" / "python").iterdir()
-                if path.name not in ("pyproject.toml", "setup.py", "echoline")]
+                if path.name not in ("CMakeLists.txt", "native", "pyproject.toml", "setup.py", "echoline")]
         self.assertEqual(left, [], "a build leaves nothing in the tree")
 
 

@@ -12,10 +12,10 @@
 from ._batch import Batch, Ragged
 from ._errors import (DaemonGone, Detached, Error, FailedPrecondition, Forked, InvalidArgument, LeaseHeld, NotFound,
                       VersionMismatch)
-from ._library import version as _version
+from ._library import native as _native
 from ._loader import Loader
 from ._serve import Daemon, serve
 
-__version__ = _version()
+__version__ = _native.version()
 __all__ = ["Batch", "Daemon", "DaemonGone", "Detached", "Error", "FailedPrecondition", "Forked", "InvalidArgument",
            "LeaseHeld", "Loader", "NotFound", "Ragged", "VersionMismatch", "serve"]

@@ -1,15 +1,16 @@
 """A batch as numpy arrays that are views of shared memory, and hold their slot while they live."""
 from __future__ import annotations
 
-import ctypes
+import functools
 import sys
 from collections.abc import Mapping
-from typing import Any, Dict, Iterator, NamedTuple, Sequence, Tuple, Union
+from typing import Any, Callable, Iterator, NamedTuple, Sequence, Tuple, Union
 
 import numpy as np
 
-from . import _library
-from ._library import BATCH_LAST, ROW_PADDED, BatchInfo, Tensor, lib
+from ._library import native
+
+ROW_PADDED = 1  # of a row's flags
 
 
 class FieldSpec(NamedTuple):
@@ -21,38 +22,12 @@ class FieldSpec(NamedTuple):
     ragged: bool
 
 
-def numpy_dtype(number: int) -> np.dtype:
+def numpy_dtype(name: str) -> np.dtype:
     """numpy's type; bfloat16 is ml_dtypes' where that is loaded, else the bits as uint16."""
-    name = lib.echoline_dtype_name(number).decode()
     if name == "bfloat16":
         extra = sys.modules.get("ml_dtypes")
         return np.dtype(extra.bfloat16) if extra else np.dtype(np.uint16)
     return np.dtype(name)
-
-
-class Lease(_library.Owned):
-    """Owns a batch of the C library; given back when the last view of it is gone."""
-
-    __slots__ = ()
-
-    def __del__(self, _release=lib.echoline_batch_release) -> None:
-        _release(self.pointer)
-
-
-class _Memory:
-    """The base object of a view: numpy keeps it, and so the lease, as long as any array on it lives."""
-
-    __slots__ = ("__array_interface__", "lease")
-
-    def __init__(self, lease: Lease, address: int, shape: Tuple[int, ...], typestr: str) -> None:
-        self.lease = lease
-        self.__array_interface__ = {"version": 3, "shape": shape, "typestr": typestr, "data": (address, True)}
-
-
-def _view(lease: Lease, address: int, shape: Tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    if dtype.kind == "V":  # a type that numpy's interface has no letter for
-        return np.asarray(_Memory(lease, address, shape, "<u2")).view(dtype)
-    return np.asarray(_Memory(lease, address, shape, dtype.str))
 
 
 class Ragged(Sequence):
@@ -93,15 +68,36 @@ class Ragged(Sequence):
 Value = Union[np.ndarray, Ragged]
 
 
-class Batch(Mapping):
+def _with_dtype(dtype: np.dtype, memory: Any) -> np.ndarray:
+    view = np.asarray(memory)
+    return view if view.dtype == dtype else view.view(dtype)  # bfloat16, which numpy's interface has no letter for
+
+
+def _ragged(dtype: np.dtype, memory: Tuple[Any, Any]) -> Ragged:
+    values, offsets = memory
+    offsets = np.array(offsets, np.int64)
+    return Ragged(_with_dtype(dtype, values), (offsets - offsets[0]) // dtype.itemsize)
+
+
+# Of a loader: number, facts, and what makes a batch's value of its memory.
+Field = Tuple[int, FieldSpec, Callable[[Any], Value]]
+
+
+def value_maker(spec: FieldSpec) -> Callable[[Any], Value]:
+    """What makes a batch's value of the memory of such a field."""
+    if spec.ragged:
+        return functools.partial(_ragged, spec.dtype)
+    return functools.partial(_with_dtype, spec.dtype) if spec.dtype.kind == "V" else np.asarray
+
+
+class Batch(native.Batch, Mapping):
     """One rank's rows of one batch: a mapping from field names to read-only arrays of shape [rows, ...].
 
     The arrays are views of the daemon's memory. The slot is given back when the batch and every array made from it
     are gone; `copy()` is what may be kept without bound. Any thread may use it.
     """
 
-    __slots__ = ("epoch", "step", "rows", "valid_rows", "fresh", "is_last", "_fields", "_lease", "_arrays",
-                 "__weakref__")
+    __slots__ = ()
 
     #: epoch and step (of the epoch) of the batch of all ranks; rows of this rank; the first valid_rows of them are
     #: real and the rest repeats that fill up; fresh: valid rows with use 0; is_last: the epoch ends with it.
@@ -112,35 +108,6 @@ class Batch(Mapping):
     fresh: int
     is_last: bool
 
-    def __init__(self, handle: int, fields: Dict[str, Tuple[int, FieldSpec]]) -> None:
-        self._lease = Lease(handle)
-        info = BatchInfo(size=ctypes.sizeof(BatchInfo))
-        _library.check(lib.echoline_batch_get_info(handle, ctypes.byref(info)))
-        self.epoch, self.step, self.rows = info.epoch, info.step, info.rows
-        self.valid_rows, self.fresh = info.valid_rows, info.fresh
-        self.is_last = bool(info.flags & BATCH_LAST)
-        self._fields = fields
-        self._arrays: Dict[str, Value] = {}
-
-    def __getitem__(self, name: str) -> Value:
-        found = self._arrays.get(name)
-        if found is None:
-            found = self._arrays[name] = self._make(name)
-        return found
-
-    def _make(self, name: str) -> Value:
-        try:
-            index, spec = self._fields[name]
-        except (KeyError, TypeError):
-            raise KeyError(f"no field {name!r}; there are: {', '.join(self._fields)}") from None
-        tensor = _library.filled(Tensor, lib.echoline_batch_get_tensor, self._lease.pointer, index)
-        if not spec.ragged:
-            return _view(self._lease, tensor.data, (self.rows, *spec.shape), spec.dtype)
-        offsets = np.array(_view(self._lease, tensor.offsets, (self.rows + 1,), np.dtype(np.uint64)), np.int64)
-        size = spec.dtype.itemsize
-        values = _view(self._lease, tensor.data + int(offsets[0]), (tensor.bytes // size,), spec.dtype)
-        return Ragged(values, (offsets - offsets[0]) // size)
-
     def __iter__(self) -> Iterator[str]:
         return iter(self._fields)
 
@@ -148,43 +115,46 @@ class Batch(Mapping):
         """The number of fields, as of any mapping; `rows` is the number of rows."""
         return len(self._fields)
 
-    def _words(self, name: str, function, dtype) -> np.ndarray:
+    def _words(self, name: str, memory: Callable[[], Any]) -> np.ndarray:
         found = self._arrays.get(name)
         if found is None:
-            found = _view(self._lease, function(self._lease.pointer), (self.rows,), np.dtype(dtype))
-            self._arrays[name] = found
+            found = self._arrays[name] = np.asarray(memory())
         return found
 
     @property
     def sample_ids(self) -> np.ndarray:
         """uint64 [rows]: each record's place in the index."""
-        return self._words("__sample_id__", lib.echoline_batch_sample_ids, np.uint64)
+        return self._words("__sample_id__", self._sample_ids)
 
     @property
     def uses(self) -> np.ndarray:
         """uint32 [rows]: which use of its record in this epoch a row is, from 0."""
-        return self._words("__use__", lib.echoline_batch_uses, np.uint32)
+        return self._words("__use__", self._uses)
 
     @property
     def flags(self) -> np.ndarray:
         """uint32 [rows]: 1 for a repeat that fills up, 2 for a row that stands in for a bad record."""
-        return self._words("__flags__", lib.echoline_batch_row_flags, np.uint32)
+        return self._words("__flags__", self._flags)
 
     @property
     def valid(self) -> np.ndarray:
         """bool [rows]: False for repeats that fill up the batch."""
         return (self.flags & ROW_PADDED) == 0
 
+    def _facts(self) -> Tuple[Any, ...]:
+        return (self.epoch, self.step, self.rows, self.valid_rows, self.fresh, self.is_last, self._fields)
+
     def copy(self) -> "Batch":
         """The same batch in memory of its own, writable: it holds no slot."""
-        made = Batch.__new__(Batch)
-        for name in ("epoch", "step", "rows", "valid_rows", "fresh", "is_last", "_fields"):
-            setattr(made, name, getattr(self, name))
-        made._lease = None
-        made._arrays = {name: self[name].copy() for name in self._fields}
-        made._arrays.update({"__sample_id__": self.sample_ids.copy(), "__use__": self.uses.copy(),
-                             "__flags__": self.flags.copy()})
-        return made
+        arrays = {name: self[name].copy() for name in self._fields}
+        arrays.update({"__sample_id__": self.sample_ids.copy(), "__use__": self.uses.copy(),
+                       "__flags__": self.flags.copy()})
+        return Batch(*self._facts(), arrays)
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        if self._has_lease:
+            return native.refuse_pickle()
+        return Batch, (*self._facts(), self._arrays)
 
     def __repr__(self) -> str:
         return f"Batch(epoch {self.epoch}, step {self.step}, {self.rows} rows of {', '.join(self._fields)})"

@@ -1,0 +1,279 @@
+#include "loader.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+
+#include "batch.h"
+#include "errors.h"
+
+namespace echoline::python {
+namespace {
+
+// How long a call stays in the library: Ctrl-C is served in between.
+constexpr std::int64_t kSliceMs = 50;
+constexpr double kLongestSeconds = 1e9;
+// An exception is set already.
+constexpr int kRaised = -1;
+
+constexpr char kNextDoc[] =
+    "next(timeout=None)\n--\n\n"
+    "The next batch; None at an epoch's end, after which the next call goes on with the next "
+    "epoch.\n\n"
+    "TimeoutError if none was ready within `timeout` seconds.";
+
+using Handle = std::shared_ptr<echoline_loader>;
+
+struct Loader {
+  Handle handle;                   // lives as long as any call on it runs
+  char began = 0;                  // a batch was taken, or left out, since it was attached
+  PyObject* batch_type = nullptr;  // echoline.Batch
+  PyObject* fields = nullptr;      // of every batch; set last
+
+  Loader() = default;
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+  ~Loader() {
+    Py_XDECREF(fields);
+    Py_XDECREF(batch_type);
+  }
+};
+
+// Waits for whom it may concern, so other threads run.
+void detach(echoline_loader* loader) {
+  without_gil([&] { return echoline_detach(loader), ECHOLINE_OK; });
+}
+
+PyObject* new_loader(PyTypeObject* type, PyObject*, PyObject*) { return make<Loader>(type); }
+
+PyObject* never_attached() {
+  return raise_status(ECHOLINE_INVALID_ARGUMENT, "the loader was never attached");
+}
+
+// Empty, with an exception, before the first attach.
+Handle handle_of(PyObject* self) {
+  Handle handle = value_of<Loader>(self).handle;
+  if (handle == nullptr) never_attached();
+  return handle;
+}
+
+// Runs `work` on the loader's handle; false with an exception.
+template <typename Work>
+bool call(PyObject* self, Work work) {
+  const Handle handle = handle_of(self);
+  return handle != nullptr && check(without_gil([&] { return work(handle.get()); }));
+}
+
+// Calls wait(milliseconds) until it says something else than TIMEOUT, or `left_ms` are over
+// (negative: never).
+template <typename Wait>
+int wait_in_slices(std::int64_t left_ms, Wait wait) {
+  const bool for_ever = left_ms < 0;
+  for (;;) {
+    const std::int64_t slice = for_ever ? kSliceMs : std::min(kSliceMs, left_ms);
+    const int status = without_gil([&] { return wait(slice); });
+    if (status != ECHOLINE_TIMEOUT) return status;
+    if (PyErr_CheckSignals() != 0) return kRaised;
+    left_ms -= slice;
+    if (!for_ever && left_ms <= 0) return ECHOLINE_TIMEOUT;
+  }
+}
+
+// First without letting other threads of Python run: a busy one would take the lock each time, and
+// a ready batch 10 us instead of 0.3.
+int take(Loader& loader, std::int64_t timeout_ms, echoline_batch** batch) {
+  const int status = echoline_next(loader.handle.get(), 0, batch);
+  if (status != ECHOLINE_TIMEOUT || timeout_ms == 0) return status;
+  const Handle handle = loader.handle;
+  return wait_in_slices(
+      timeout_ms, [&](std::int64_t slice) { return echoline_next(handle.get(), slice, batch); });
+}
+
+PyObject* next_within(PyObject* self, std::int64_t timeout_ms, int& status) {
+  Loader& loader = value_of<Loader>(self);
+  if (loader.fields == nullptr) return never_attached();
+  echoline_batch* batch = nullptr;
+  status = take(loader, timeout_ms, &batch);
+  switch (status) {
+    case ECHOLINE_OK:
+      loader.began = 1;
+      return wrap_batch(reinterpret_cast<PyTypeObject*>(loader.batch_type), loader.fields, batch);
+    case ECHOLINE_END_OF_EPOCH:
+    case ECHOLINE_TIMEOUT:
+    case kRaised:
+      return nullptr;
+    default:
+      return raise_status(status);
+  }
+}
+
+// next(timeout=None), in seconds: the next batch, None at an epoch's end, TimeoutError.
+PyObject* next(PyObject* self, PyObject* arguments, PyObject* named) {
+  static char timeout_name[] = "timeout";
+  static char* names[] = {timeout_name, nullptr};
+  PyObject* timeout = Py_None;
+  if (PyArg_ParseTupleAndKeywords(arguments, named, "|O:next", names, &timeout) == 0) {
+    return nullptr;
+  }
+  std::int64_t timeout_ms = -1;
+  if (timeout != Py_None) {
+    const double seconds = PyFloat_AsDouble(timeout);
+    if (PyErr_Occurred() != nullptr) return nullptr;
+    timeout_ms = std::llround(std::clamp(seconds, 0.0, kLongestSeconds) * 1000);
+  }
+  int status = ECHOLINE_OK;
+  PyObject* batch = next_within(self, timeout_ms, status);
+  if (status == ECHOLINE_END_OF_EPOCH) Py_RETURN_NONE;
+  if (status == ECHOLINE_TIMEOUT) {
+    PyObject* stream = PyObject_GetAttrString(self, "stream");
+    if (stream == nullptr) return nullptr;
+    PyErr_Format(PyExc_TimeoutError, "no batch of %S was ready within %S s", stream, timeout);
+    Py_DECREF(stream);
+  }
+  return batch;
+}
+
+PyObject* attach(PyObject* self, PyObject* arguments) {
+  echoline_attach_options options;
+  echoline_attach_options_init(&options, sizeof(options));
+  options.flags = ECHOLINE_ATTACH_ASYNC | ECHOLINE_ATTACH_OVERLAP;
+  long long reattach_ms = 0;
+  if (PyArg_ParseTuple(arguments, "ssyIIIILzz:_attach", &options.stream, &options.job,
+                       &options.runtime_dir, &options.rank, &options.world_size,
+                       &options.batch_size, &options.join, &reattach_ms, &options.expect,
+                       &options.state) == 0) {
+    return nullptr;
+  }
+  options.reattach_ms = reattach_ms;
+  echoline_loader* made = nullptr;
+  if (!check(without_gil([&] { return echoline_attach(&options, &made); }))) return nullptr;
+  Loader& loader = value_of<Loader>(self);
+  try {
+    loader.handle = Handle(made, detach);
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  }
+  loader.began = 0;
+  const Handle handle = loader.handle;
+  const int status = wait_in_slices(
+      -1, [&](std::int64_t slice) { return echoline_attach_wait(handle.get(), slice); });
+  if (status == kRaised || !check(status)) return nullptr;
+  Py_RETURN_NONE;
+}
+
+PyObject* close(PyObject* self, PyObject*) {
+  const Handle handle = value_of<Loader>(self).handle;
+  if (handle != nullptr) without_gil([&] { return echoline_close(handle.get()); });
+  Py_RETURN_NONE;
+}
+
+PyObject* begin_epoch(PyObject* self) {
+  return call(self, echoline_begin_epoch) ? iterate(self) : nullptr;
+}
+
+PyObject* skip(PyObject* self, PyObject* steps) {
+  const unsigned long long count = PyLong_AsUnsignedLongLong(steps);
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  if (!call(self, [&](echoline_loader* handle) { return echoline_skip(handle, count); })) {
+    return nullptr;
+  }
+  value_of<Loader>(self).began = 1;
+  Py_RETURN_NONE;
+}
+
+// The exact number of batches of an epoch; TypeError where it isn't known ahead.
+Py_ssize_t length(PyObject* self) {
+  std::uint64_t steps = 0;
+  const Handle handle = handle_of(self);
+  if (handle == nullptr) return -1;
+  const int status = without_gil([&] { return echoline_steps_per_epoch(handle.get(), &steps); });
+  if (status == ECHOLINE_FAILED_PRECONDITION) {
+    PyErr_SetString(PyExc_TypeError, echoline_last_error());
+    return -1;
+  }
+  return check(status) ? static_cast<Py_ssize_t>(steps) : -1;
+}
+
+PyObject* state(PyObject* self, PyObject*) {
+  char text[8192];
+  size_t size = 0;
+  const auto write = [&](echoline_loader* handle) {
+    return echoline_state(handle, text, sizeof(text), &size);
+  };
+  if (!call(self, write)) return nullptr;
+  return PyUnicode_FromStringAndSize(text, static_cast<Py_ssize_t>(size));
+}
+
+PyObject* info(PyObject* self, PyObject*) {
+  echoline_loader_info info{};
+  info.size = sizeof(info);
+  if (!call(self,
+            [&](echoline_loader* handle) { return echoline_loader_get_info(handle, &info); })) {
+    return nullptr;
+  }
+  return Py_BuildValue("{sKsKsIsIsIss}", "rows_per_epoch",
+                       static_cast<unsigned long long>(info.rows_per_epoch), "records_per_epoch",
+                       static_cast<unsigned long long>(info.records_per_epoch), "epoch", info.epoch,
+                       "batch_size", info.batch_size, "field_count", info.field_count,
+                       "fingerprint", info.fingerprint);
+}
+
+// _field(number): (name, type's name, shape of a row, whether rows differ in length).
+PyObject* field(PyObject* self, PyObject* number) {
+  const unsigned long index = PyLong_AsUnsignedLong(number);
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  echoline_field found{};
+  found.size = sizeof(found);
+  const auto get = [&](echoline_loader* handle) {
+    return echoline_loader_get_field(handle, static_cast<std::uint32_t>(index), &found);
+  };
+  if (!call(self, get)) return nullptr;
+  PyObject* shape = PyTuple_New(static_cast<Py_ssize_t>(found.rank));
+  for (std::uint32_t axis = 0; shape != nullptr && axis < found.rank; ++axis) {
+    PyObject* size = PyLong_FromUnsignedLongLong(found.shape[axis]);
+    if (size == nullptr || PyTuple_SetItem(shape, axis, size) != 0) Py_CLEAR(shape);
+  }
+  return shape == nullptr ? nullptr
+                          : Py_BuildValue("ssNN", found.name, echoline_dtype_name(found.dtype),
+                                          shape, PyBool_FromLong(found.ragged != 0 ? 1 : 0));
+}
+
+PyMemberDef members[] = {
+    {"_began", T_BOOL, offsetof(Object<Loader>, value.began), READONLY, nullptr},
+    {"_batch_type", T_OBJECT_EX, offsetof(Object<Loader>, value.batch_type), 0, nullptr},
+    {"_fields", T_OBJECT_EX, offsetof(Object<Loader>, value.fields), 0, nullptr},
+    {}};
+
+PyMethodDef methods[] = {{"_attach", attach, METH_VARARGS, nullptr},
+                         {"_close", close, METH_NOARGS, nullptr},
+                         {"next", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(next)),
+                          METH_VARARGS | METH_KEYWORDS, kNextDoc},
+                         {"_skip", skip, METH_O, nullptr},
+                         {"_state", state, METH_NOARGS, nullptr},
+                         {"_info", info, METH_NOARGS, nullptr},
+                         {"_field", field, METH_O, nullptr},
+                         {"__reduce__", refuse_pickle, METH_NOARGS, nullptr},
+                         {}};
+
+}  // namespace
+
+PyObject* make_loader_type() {
+  PyType_Slot slots[] = {slot(Py_tp_new, new_loader),
+                         slot(Py_tp_dealloc, destroy<Loader>),
+                         slot(Py_tp_iter, begin_epoch),
+                         slot(Py_sq_length, length),
+                         slot(Py_tp_members, members),
+                         slot(Py_tp_methods, methods),
+                         {}};
+  PyType_Spec spec = {"echoline._echoline.Loader", sizeof(Object<Loader>), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  return PyType_FromSpec(&spec);
+}
+
+PyObject* next_batch(PyObject* loader) {
+  int status = ECHOLINE_OK;
+  return next_within(loader, -1, status);
+}
+
+}  // namespace echoline::python

@@ -1,0 +1,53 @@
+// The compiled part of the package: what stands on the C ABI. The rest is Python.
+#include "batch.h"
+#include "echoline/echoline.h"
+#include "errors.h"
+#include "loader.h"
+
+namespace echoline::python {
+namespace {
+
+PyObject* version(PyObject*, PyObject*) { return PyUnicode_FromString(echoline_version()); }
+
+PyObject* runtime_dir(PyObject*, PyObject*) {
+  char text[4096] = "";
+  echoline_runtime_dir(text, sizeof(text));
+  return PyUnicode_DecodeFSDefault(text);
+}
+
+// False with an exception. Classes and functions that are found once belong to the interpreter that
+// found them.
+bool check_interpreter() {
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) return true;
+  PyErr_SetString(PyExc_ImportError,
+                  "echoline cannot be imported in a subinterpreter; use threads or processes");
+  return false;
+}
+
+bool add(PyObject* module, const char* name, PyObject* object) {
+  const bool added = object != nullptr && PyModule_AddObject(module, name, object) == 0;
+  if (!added) Py_XDECREF(object);
+  return added;
+}
+
+int fill(PyObject* module) {
+  const bool filled = check_interpreter() && find_errors() && make_memory_type() &&
+                      make_epoch_type() && add(module, "Batch", make_batch_type()) &&
+                      add(module, "Loader", make_loader_type());
+  return filled ? 0 : -1;
+}
+
+PyMethodDef functions[] = {{"version", version, METH_NOARGS, nullptr},
+                           {"refuse_pickle", refuse_pickle, METH_NOARGS, nullptr},
+                           {"runtime_dir", runtime_dir, METH_NOARGS, nullptr},
+                           {}};
+PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void*>(fill)}, {}};
+PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_echoline", nullptr, 0, functions, slots, nullptr, nullptr, nullptr};
+
+}  // namespace
+}  // namespace echoline::python
+
+// CPython looks for this name.
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming)
+PyMODINIT_FUNC PyInit__echoline() { return PyModuleDef_Init(&echoline::python::definition); }
