@@ -43,18 +43,19 @@ std::string encode_root(const FileIndex& files, std::size_t root) {
   return encode_index(stored);
 }
 
-// Adds what is published for a root to the files.
+// Adds what is published for a root to the files; errors name it.
 Status add_published(const std::string& root, source::Source& source, FileIndex& files) {
   const std::string address = listing_address(root);
   ECHOLINE_ASSIGN(const std::vector<source::ObjectInfo> found, source.list(escape_glob(address)));
   if (found.size() != 1) return Status(Code::kNotFound, address);
   ECHOLINE_ASSIGN(const std::vector<std::byte> bytes,
                   source::read_range(source, found[0], 0, found[0].bytes));
-  ECHOLINE_ASSIGN(const StoredIndex stored, decode_index(bytes));
-  if (stored.shards.size() != 1 || stored.shards[0].object.url != root) {
-    return Status(Code::kFailedPrecondition, "it was made for another place");
+  auto stored = decode_index(bytes);
+  if (!stored.ok()) return std::move(stored).status().with_context(address);
+  if (stored->shards.size() != 1 || stored->shards[0].object.url != root) {
+    return Status(Code::kFailedPrecondition, address + ": it was made for another place");
   }
-  return files.restore(stored, 0);
+  return files.restore(*stored, 0);
 }
 
 }  // namespace
@@ -87,8 +88,7 @@ std::optional<FolderFiles> FolderListing::find_published() const {
     const Status status = add_published(root, source_, found.files);
     if (status.code() == Code::kNotFound) return std::nullopt;
     if (!status.ok()) {
-      log_warning("record", "{}: {}; listing the folder instead", listing_address(root),
-                  status.message());
+      log_warning("record", "{}; listing the folder instead", status.message());
       return std::nullopt;
     }
   }

@@ -69,6 +69,16 @@ TEST_F(Check, of_data_without_an_index_says_that_they_are_there) {
   EXPECT_THAT(check({}).out, HasSubstr("epoch: 60 records, 120 rows, 15 batches\n"));
 }
 
+TEST_F(Check, of_data_whose_index_is_published_knows_it_if_it_is_there_for_every_shard) {
+  check({});
+  const std::string elsewhere = folder_.file("other-state");
+  ASSERT_EQ(run_command({"index", path(), "--publish", "--state-dir", elsewhere}).status, 0);
+  EXPECT_THAT(check({}).out, HasSubstr("epoch: 60 records, 120 rows, 15 batches\n"));
+  std::filesystem::remove_all(folder_.file("state"));
+  ASSERT_TRUE(std::filesystem::remove(folder_.file("shards/shard-000001.tar.echoline-index")));
+  EXPECT_THAT(check({}).out, HasSubstr("epoch and memory are known when indexed"));
+}
+
 TEST_F(Check, of_a_shard_that_is_missing_gives_the_place_of_its_address) {
   const CommandResult missing = check({"000002}", "000003}"});
   EXPECT_EQ(missing.status, 1);
