@@ -1,13 +1,13 @@
-# Fails unless LIBRARY exports echoline_* only and needs the system's own libraries only.
+# Fails unless LIBRARY exports what matches EXPORTS only and needs the system's own libraries only.
 execute_process(COMMAND ${NM} -D --defined-only ${LIBRARY} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "[^\n]+" lines "${symbols}")
 foreach(line ${lines})
-  if(NOT line MATCHES " [TBDRVW] echoline_[a-z_]+(@@ECHOLINE_0)?$" AND NOT line MATCHES " A ECHOLINE_0")
-    message(SEND_ERROR "exported, but no part of the C ABI: ${line}")
+  if(NOT line MATCHES " [TBDRVW] ${EXPORTS}(@@ECHOLINE_0)?$" AND NOT line MATCHES " A ECHOLINE_0")
+    message(SEND_ERROR "exported, but not to be: ${line}")
   endif()
 endforeach()
-if(NOT symbols MATCHES "echoline_attach")
-  message(SEND_ERROR "echoline_attach is not exported")
+if(NOT symbols MATCHES "${EXPORTS}")
+  message(SEND_ERROR "nothing is exported that matches ${EXPORTS}")
 endif()
 if(NOT SANITIZE)
   execute_process(COMMAND ${READELF} -d ${LIBRARY} OUTPUT_VARIABLE dynamic COMMAND_ERROR_IS_FATAL ANY)

@@ -57,7 +57,7 @@ TEST(Signals, AWaitForABatchGoesOn) {
   after(milliseconds(300), server.pid(), SIGCONT);
   const Interruptions interruptions;
   EXPECT_EQ(checked_rows(*loader.next()).front(), next_row);
-  EXPECT_GT(handled, 50);
+  EXPECT_GT(handled, 3);
 }
 
 TEST(Signals, ATimeOutIsKept) {
@@ -68,7 +68,7 @@ TEST(Signals, ATimeOutIsKept) {
   Batch batch;
   EXPECT_EQ(loader.next_within(milliseconds(300), batch), ECHOLINE_TIMEOUT);
   EXPECT_GE(std::chrono::steady_clock::now() - start, milliseconds(300));
-  EXPECT_GT(handled, 50);
+  EXPECT_GT(handled, 3);
 }
 
 TEST(Signals, AWaitToBeLetInGoesOn) {
@@ -78,7 +78,7 @@ TEST(Signals, AWaitToBeLetInGoesOn) {
   const Interruptions interruptions;
   Loader loader("train", {.runtime_dir = server.dir()});
   EXPECT_EQ(checked_rows(*loader.next()).front(), 0U);
-  EXPECT_GT(handled, 50);
+  EXPECT_GT(handled, 3);
 }
 
 }  // namespace

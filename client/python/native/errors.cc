@@ -1,5 +1,7 @@
 #include "errors.h"
 
+#include <cstring>
+
 #include "echoline/echoline.h"
 
 namespace echoline::python {
@@ -20,7 +22,8 @@ bool find_errors() {
 PyObject* raise_status(int status) { return raise_status(status, echoline_last_error()); }
 
 PyObject* raise_status(int status, const char* text) {
-  PyObject* said = PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(strlen(text)), "replace");
+  PyObject* said =
+      PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(std::strlen(text)), "replace");
   if (said == nullptr) return nullptr;
   PyObject* error =
       PyObject_CallFunction(error_of, "isN", status, echoline_status_text(status), said);
