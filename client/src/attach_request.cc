@@ -32,6 +32,11 @@ Error check_wish(const AttachWish& wish) {
                                            " is not below world_size " +
                                            std::to_string(wish.world_size)};
   }
+  if (wish.local_world_size > wish.world_size) {
+    return {ECHOLINE_INVALID_ARGUMENT, "local_world_size " + std::to_string(wish.local_world_size) +
+                                           " is more than world_size " +
+                                           std::to_string(wish.world_size)};
+  }
   if (wish.batch_size % wish.world_size != 0) {
     return {ECHOLINE_INVALID_ARGUMENT,
             "batch_size " + std::to_string(wish.batch_size) +
@@ -58,6 +63,7 @@ shm::AttachRequest to_request(const AttachWish& wish) {
   request.rank = wish.rank;
   request.world_size = wish.world_size;
   request.batch_size = wish.batch_size;
+  request.local_ranks = wish.local_world_size;
   request.join = wish.join;
   request.row = wish.position.row;
   request.epoch = wish.position.epoch;

@@ -27,7 +27,8 @@ struct AttachWish {
   std::string job = "default";
   std::uint32_t rank = 0;
   std::uint32_t world_size = 1;
-  std::uint32_t batch_size = 0;  // 0: the stream's
+  std::uint32_t batch_size = 0;        // 0: the stream's
+  std::uint32_t local_world_size = 0;  // 0: not known
   shm::JoinAt join = shm::kJoinStart;
   Position position;  // with kJoinPosition
   std::vector<shm::FactorEntry> changes;

@@ -56,6 +56,7 @@ Error read_options(const echoline_attach_options* given, LoaderOptions& options,
   wish.rank = o.rank;
   wish.world_size = o.world_size == 0 ? 1 : o.world_size;
   wish.batch_size = o.batch_size;
+  wish.local_world_size = o.local_world_size;
   if (o.join == 0) o.join = ECHOLINE_JOIN_START;
   if (o.join < ECHOLINE_JOIN_START || o.join > ECHOLINE_JOIN_NEXT_EPOCH) {
     return {ECHOLINE_INVALID_ARGUMENT, "join must be start, current or next_epoch"};

@@ -132,8 +132,10 @@ typedef struct echoline_attach_options {
   int64_t attach_ms;   /* how long the daemon may take to answer; 0: 120 s; negative: no limit */
   /* How long a daemon that went away is waited for. 0: its loss is an error at once. */
   int64_t reattach_ms;
-  uint32_t flags;    /* ECHOLINE_ATTACH_* */
-  uint32_t reserved; /* 0 */
+  uint32_t flags; /* ECHOLINE_ATTACH_* */
+  /* Ranks of the job on this host, which its first batches are kept for; 0: not known, the daemon
+   * waits up to 30 s for all of them. */
+  uint32_t local_world_size;
 } echoline_attach_options;
 
 /* Fills in the defaults: job "default", rank 0 of 1, join start, attach 120 s, reattach 60 s. */
@@ -272,9 +274,9 @@ ECHOLINE_API const uint32_t* echoline_batch_row_flags(const echoline_batch* batc
 /* ---- other trainers ---- */
 
 /* What the daemon said about other trainers, for people to read: a rank of this job that died, left
- * in mid-epoch, did not come, or leaves out other batches than this one. The oldest text, each once;
- * NOT_FOUND if there is none. Cut off to capacity - 1 bytes. News are heard while echoline_next
- * runs; the last 16 are kept. */
+ * in mid-epoch, did not come, or leaves out other batches than this one. The oldest text, each
+ * once; NOT_FOUND if there is none. Cut off to capacity - 1 bytes. News are heard while
+ * echoline_next runs; the last 16 are kept. */
 ECHOLINE_API int echoline_take_news(echoline_loader* loader, char* buffer, size_t capacity);
 
 /* ---- state ---- */

@@ -205,9 +205,10 @@ struct LoaderOptions {
   Join join = Join::kStart;
   // How long a daemon that went away is waited for; 0: its loss is an error at once.
   std::chrono::milliseconds reattach = std::chrono::seconds(60);
-  std::string runtime_dir = {};  // else ECHOLINE_RUNTIME_DIR, else the host's default
-  std::string state = {};        // JSON of Loader::state(): go on there
-  std::string expect = {};       // the fingerprint that the stream must have
+  std::string runtime_dir = {};        // else ECHOLINE_RUNTIME_DIR, else the host's default
+  std::uint32_t local_world_size = 0;  // ranks of the job on this host; 0: not known
+  std::string state = {};              // JSON of Loader::state(): go on there
+  std::string expect = {};             // the fingerprint that the stream must have
   std::chrono::milliseconds attach_timeout = std::chrono::seconds(120);
 };
 
@@ -223,6 +224,7 @@ class Loader {
     o.rank = options.rank;
     o.world_size = options.world_size;
     o.batch_size = options.batch_size;
+    o.local_world_size = options.local_world_size;
     o.join = static_cast<std::uint32_t>(options.join);
     o.reattach_ms = options.reattach.count();
     o.attach_ms = options.attach_timeout.count();

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import weakref
@@ -25,6 +26,15 @@ def milliseconds(time: Union[str, int, float]) -> int:
     return round(float(match.group(1)) * _UNITS_MS[match.group(2)])
 
 
+def _local_world_size(world_size: int) -> int:
+    """What a launcher such as torchrun says, if it speaks of the same ranks; 0 if nobody does."""
+    if os.environ.get("WORLD_SIZE") != str(world_size):
+        return 0
+    local = os.environ.get("LOCAL_WORLD_SIZE", "")
+    return int(local) if local.isdigit() else 0
+
+
+_log = logging.getLogger("echoline")
 # Loaders of this process, for a private daemon that ends.
 _living: "weakref.WeakSet[Loader]" = weakref.WeakSet()
 
@@ -43,7 +53,11 @@ class Loader(native.Loader):
     get its parts. `batch_size` is that of all ranks together (None: the stream's). `join`: "start", "current" or
     "next_epoch". `reattach`: how long a daemon that went away is waited for; "0s" makes its loss an error within a
     second. `runtime_dir`: where the daemon's door is; else ECHOLINE_RUNTIME_DIR, else the host's default. `state`: go
-    on where `state_dict()` was taken. `expect`: the fingerprint that the stream must have.
+    on where `state_dict()` was taken. `expect`: the fingerprint that the stream must have. `local_world_size`: how
+    many of the job's ranks are on this host, for which its first batches are kept; else LOCAL_WORLD_SIZE, if
+    WORLD_SIZE is `world_size` (torchrun sets both); else the daemon waits up to 30 s for all of them.
+
+    What happens to other ranks of the job is told as warnings of the logger "echoline".
 
     A `break` abandons the rest of the epoch, the next `for` begins the next one; all ranks must do the same. Threads
     may share a loader by `next()`, each gets different batches; a `for` is for one thread at a time. Another process,
@@ -53,7 +67,8 @@ class Loader(native.Loader):
     def __init__(self, stream: str, job: str = "default", rank: int = 0, world_size: int = 1,
                  batch_size: Optional[int] = None, join: str = "start", reattach: Union[str, int, float] = "60s",
                  runtime_dir: Union[str, "os.PathLike[str]", None] = None, *,
-                 state: Optional[Mapping[str, Any]] = None, expect: Optional[str] = None) -> None:
+                 state: Optional[Mapping[str, Any]] = None, expect: Optional[str] = None,
+                 local_world_size: Optional[int] = None) -> None:
         if join not in _JOIN:
             raise InvalidArgument(f"join must be one of {', '.join(_JOIN)}, not {join!r}")
         if batch_size is not None and batch_size < 1:
@@ -63,8 +78,10 @@ class Loader(native.Loader):
         self.stream, self.job = stream, job
         self.runtime_dir = os.fspath(runtime_dir) if runtime_dir is not None else native.runtime_dir()
         self.rank, self.world_size = rank, world_size
-        self._options = (stream, job, os.fsencode(self.runtime_dir), rank, world_size, batch_size or 0, _JOIN[join],
-                         milliseconds(reattach), expect or None)
+        if local_world_size is None:
+            local_world_size = _local_world_size(world_size)
+        self._options = (stream, job, os.fsencode(self.runtime_dir), rank, world_size, local_world_size,
+                         batch_size or 0, _JOIN[join], milliseconds(reattach), expect or None)
         self._batch_type = Batch
         self._attach_at(state)
 
@@ -94,6 +111,9 @@ class Loader(native.Loader):
         return fields
 
     # ---- batches ----
+
+    def _hear(self, news: str) -> None:
+        _log.warning("stream %s: %s", self.stream, news)
 
     def skip(self, steps: int) -> None:
         """Leaves out that many batches, across epochs."""

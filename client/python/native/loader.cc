@@ -65,16 +65,27 @@ bool call(PyObject* self, Work work) {
   return handle != nullptr && check(without_gil([&] { return work(handle.get()); }));
 }
 
+// Gives what the daemon said about other trainers to the loader's _hear; false with an exception.
+bool pass_on_news(PyObject* self, echoline_loader* handle) {
+  char text[1024];
+  while (echoline_take_news(handle, text, sizeof(text)) == ECHOLINE_OK) {
+    PyObject* done = PyObject_CallMethod(self, "_hear", "s", text);
+    if (done == nullptr) return false;
+    Py_DECREF(done);
+  }
+  return true;
+}
+
 // Calls wait(milliseconds) until it says something else than TIMEOUT, or `left_ms` are over
-// (negative: never).
-template <typename Wait>
-int wait_in_slices(std::int64_t left_ms, Wait wait) {
+// (negative: never). In between, between() is false with an exception.
+template <typename Wait, typename Between>
+int wait_in_slices(std::int64_t left_ms, Wait wait, Between between) {
   const bool for_ever = left_ms < 0;
   for (;;) {
     const std::int64_t slice = for_ever ? kSliceMs : std::min(kSliceMs, left_ms);
     const int status = without_gil([&] { return wait(slice); });
     if (status != ECHOLINE_TIMEOUT) return status;
-    if (PyErr_CheckSignals() != 0) return kRaised;
+    if (PyErr_CheckSignals() != 0 || !between()) return kRaised;
     left_ms -= slice;
     if (!for_ever && left_ms <= 0) return ECHOLINE_TIMEOUT;
   }
@@ -82,24 +93,28 @@ int wait_in_slices(std::int64_t left_ms, Wait wait) {
 
 // First without letting other threads of Python run: a busy one would take the lock each time, and
 // a ready batch 10 us instead of 0.3.
-int take(Loader& loader, std::int64_t timeout_ms, echoline_batch** batch) {
+int take(PyObject* self, std::int64_t timeout_ms, echoline_batch** batch) {
+  const Loader& loader = value_of<Loader>(self);
   const int status = echoline_next(loader.handle.get(), 0, batch);
   if (status != ECHOLINE_TIMEOUT || timeout_ms == 0) return status;
   const Handle handle = loader.handle;
   return wait_in_slices(
-      timeout_ms, [&](std::int64_t slice) { return echoline_next(handle.get(), slice, batch); });
+      timeout_ms, [&](std::int64_t slice) { return echoline_next(handle.get(), slice, batch); },
+      [&] { return pass_on_news(self, handle.get()); });
 }
 
 PyObject* next_within(PyObject* self, std::int64_t timeout_ms, int& status) {
   Loader& loader = value_of<Loader>(self);
   if (loader.fields == nullptr) return never_attached();
   echoline_batch* batch = nullptr;
-  status = take(loader, timeout_ms, &batch);
+  status = take(self, timeout_ms, &batch);
   switch (status) {
     case ECHOLINE_OK:
       loader.began = 1;
       return wrap_batch(reinterpret_cast<PyTypeObject*>(loader.batch_type), loader.fields, batch);
     case ECHOLINE_END_OF_EPOCH:
+      if (!pass_on_news(self, loader.handle.get())) status = kRaised;
+      return nullptr;
     case ECHOLINE_TIMEOUT:
     case kRaised:
       return nullptr;
@@ -139,10 +154,10 @@ PyObject* attach(PyObject* self, PyObject* arguments) {
   echoline_attach_options_init(&options, sizeof(options));
   options.flags = ECHOLINE_ATTACH_ASYNC | ECHOLINE_ATTACH_OVERLAP;
   long long reattach_ms = 0;
-  if (PyArg_ParseTuple(arguments, "ssyIIIILzz:_attach", &options.stream, &options.job,
+  if (PyArg_ParseTuple(arguments, "ssyIIIIILzz:_attach", &options.stream, &options.job,
                        &options.runtime_dir, &options.rank, &options.world_size,
-                       &options.batch_size, &options.join, &reattach_ms, &options.expect,
-                       &options.state) == 0) {
+                       &options.local_world_size, &options.batch_size, &options.join, &reattach_ms,
+                       &options.expect, &options.state) == 0) {
     return nullptr;
   }
   options.reattach_ms = reattach_ms;
@@ -157,7 +172,8 @@ PyObject* attach(PyObject* self, PyObject* arguments) {
   loader.began = 0;
   const Handle handle = loader.handle;
   const int status = wait_in_slices(
-      -1, [&](std::int64_t slice) { return echoline_attach_wait(handle.get(), slice); });
+      -1, [&](std::int64_t slice) { return echoline_attach_wait(handle.get(), slice); },
+      [] { return true; });
   if (status == kRaised || !check(status)) return nullptr;
   Py_RETURN_NONE;
 }
