@@ -33,6 +33,9 @@ class Member:
         self.batches += [line for line in lines if "epoch" in line]
         self.trainer.discard()
 
+    def is_of_job(self, other):
+        return (self.stream, self.job) == (other.stream, other.job)
+
     def error(self):
         """What ended it, if it ended by itself."""
         if self.trainer.process.poll() is None:
@@ -61,12 +64,13 @@ class Away:
             self.times[-1][1] = time.monotonic() + self.recovery
 
 
-def excess(end, wait, away):
-    """Seconds of a wait, to its end, in which nothing was away; `away`: [begin, end] in any order."""
-    left, place = 0.0, end - wait
+def longest_alone(end, wait, away):
+    """The longest stretch of a wait, which ended at `end`, in which nothing was away; `away`: [begin, end] in any
+    order. A wait may outlast several deaths."""
+    longest, place = 0.0, end - wait
     for gone, back in sorted(away):
         if back <= place or gone >= end:
             continue
-        left += max(0.0, gone - place)
+        longest = max(longest, gone - place)
         place = max(place, back)
-    return left + max(0.0, end - place)
+    return max(longest, end - place)
