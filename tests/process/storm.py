@@ -14,7 +14,7 @@ class Member:
         self.daemon, self.stream, self.job, self.rank = daemon, stream, job, rank
         self.world_size, self.batch_size, self.pace = world_size, batch_size, pace
         self.name = f"{stream}/{job}/{rank}"
-        self.batches, self.waits = [], []
+        self.batches, self.waits, self.attached = [], [], []
         self.start()
 
     def start(self):
@@ -30,6 +30,7 @@ class Member:
 
     def keep(self, lines):
         self.waits += [(line["time"], line["wait"]) for line in lines if "wait" in line]
+        self.attached += [line["time"] for line in lines if "attached" in line]
         self.batches += [line for line in lines if "epoch" in line]
         self.trainer.discard()
 
@@ -48,6 +49,12 @@ class Member:
         return self.batches
 
 
+def absence(begin, members):
+    """[begin, end] of the time in which a job that was killed as a whole was coming back: its first ranks, and who
+    shares their pass, wait for the others (docs/semantics.md, "Jobs and passes")."""
+    return [begin, max(next(time for time in member.attached if time > begin) for member in members)]
+
+
 class Away:
     """When something was away; of several threads."""
 
@@ -62,6 +69,34 @@ class Away:
     def end(self):
         with self._lock:
             self.times[-1][1] = time.monotonic() + self.recovery
+
+
+class Heartbeat:
+    """`with Heartbeat() as heartbeat:`; then `heartbeat.late` is the longest that the machine, busy with other work, kept
+    a thread from a few milliseconds of its own."""
+    PERIOD, WORK = 0.1, 0.005  # seconds
+
+    def __init__(self):
+        self.late = 0.0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._beat, daemon=True)
+
+    def _beat(self):
+        begin = time.monotonic()
+        while not self._over.wait(self.PERIOD):
+            enough = time.thread_time() + self.WORK
+            while time.thread_time() < enough:
+                pass
+            end = time.monotonic()
+            self.late, begin = max(self.late, end - begin - self.PERIOD - self.WORK), end
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._over.set()
+        self._thread.join()
 
 
 def longest_alone(end, wait, away):
