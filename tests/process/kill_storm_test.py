@@ -41,18 +41,21 @@ if not os.environ.get("ECHOLINE_LIBRARY"):
 
 
 class Storm(unittest.TestCase):
-    def setUp(self):
+    @classmethod
+    def setUpClass(cls):
         print(f"ECHOLINE_SEED={SEED} ECHOLINE_STORM={KILLS}", flush=True)
-        self.random = random.Random(SEED)
-        folder = self.enterContext(tempfile.TemporaryDirectory())
+        folder = cls.enterClassContext(tempfile.TemporaryDirectory())
         records = Records(folder, count=400, ballast=(0, 1000))
         # The server ends with the thread that started it, so one thread does it all.
-        self.keeper = self.enterContext(concurrent.futures.ThreadPoolExecutor(1))
+        cls.keeper = cls.enterClassContext(concurrent.futures.ThreadPoolExecutor(1))
         try:
-            self.store = self.keeper.submit(Store, folder, records.paths).result()
+            cls.store = cls.keeper.submit(Store, folder, records.paths).result()
         except unittest.SkipTest as why:
             skip(why)
-        self.addCleanup(lambda: self.store.server.stop())
+        cls.addClassCleanup(lambda: cls.store.server.stop())
+
+    def setUp(self):
+        self.random = random.Random(SEED)
         self.daemon_away, self.store_away = Away(), Away(STORE_RECOVERY)
         self.killed = dict.fromkeys(("trainer", "daemon", "store"), 0)
         self.job_kills = []  # (when, members)
