@@ -23,12 +23,12 @@ from cache_run import Records
 from daemon_process import Daemon, binary, skip
 from leftovers import check_nothing_left, shared_memory
 from memory_use import held
-from storm import Away, excess
+from storm import Away, Heartbeat, absence, longest_alone
 from store_process import Store
 
 KILLS = int(os.environ.get("ECHOLINE_STORM", 40))
 SEED = int(os.environ.get("ECHOLINE_SEED", time.time_ns() % 1_000_000))
-# Promised is 1 s; what the machine itself holds back (other work on few cores) comes on top.
+# Promised is 1 s; what the machine itself holds back (other work on few cores) comes on top: this and the heartbeat's.
 PROMISE, MACHINE = 1.0, float(os.environ.get("ECHOLINE_MACHINE_SLACK", 0.5))
 # A store that is back is asked again within 3 s (daemon/source/backoff.h).
 STORE_RECOVERY = 3.0
@@ -41,20 +41,24 @@ if not os.environ.get("ECHOLINE_LIBRARY"):
 
 
 class Storm(unittest.TestCase):
-    def setUp(self):
+    @classmethod
+    def setUpClass(cls):
         print(f"ECHOLINE_SEED={SEED} ECHOLINE_STORM={KILLS}", flush=True)
-        self.random = random.Random(SEED)
-        folder = self.enterContext(tempfile.TemporaryDirectory())
+        folder = cls.enterClassContext(tempfile.TemporaryDirectory())
         records = Records(folder, count=400, ballast=(0, 1000))
         # The server ends with the thread that started it, so one thread does it all.
-        self.keeper = self.enterContext(concurrent.futures.ThreadPoolExecutor(1))
+        cls.keeper = cls.enterClassContext(concurrent.futures.ThreadPoolExecutor(1))
         try:
-            self.store = self.keeper.submit(Store, folder, records.paths).result()
+            cls.store = cls.keeper.submit(Store, folder, records.paths).result()
         except unittest.SkipTest as why:
             skip(why)
-        self.addCleanup(lambda: self.store.server.stop())
+        cls.addClassCleanup(lambda: cls.store.server.stop())
+
+    def setUp(self):
+        self.random = random.Random(SEED)
         self.daemon_away, self.store_away = Away(), Away(STORE_RECOVERY)
         self.killed = dict.fromkeys(("trainer", "daemon", "store"), 0)
+        self.job_kills = []  # (when, members)
         self.daemon_held, self.witness_held = [], []
 
     def daemon(self):
@@ -66,7 +70,8 @@ class Storm(unittest.TestCase):
             members = storm_streams.members(daemon)
             for member in members:
                 member.trainer.await_batches(2)
-            self.rage(daemon, members)
+            with Heartbeat() as heartbeat:
+                self.rage(daemon, members)
             for member in members:
                 member.trainer.await_batches(len(member.trainer.batches()) + 2)
             for member in members:
@@ -74,7 +79,7 @@ class Storm(unittest.TestCase):
             check_nothing_left(self, daemon, shared_before)
         print(f"killed {self.killed}; batches {sum(len(member.batches) for member in members)}", flush=True)
         self.check_sequences(members)
-        self.check_waits(members)
+        self.check_waits(members, heartbeat.late)
         self.check_flat()
 
     # ---- the kills ----
@@ -96,14 +101,16 @@ class Storm(unittest.TestCase):
                 self.kill_daemon(daemon, victims)
             else:
                 victim = self.random.choice(victims)
-                self.kill_trainers([other for other in victims if kind == "job" and other.job == victim.job]
-                                   or [victim])
+                self.kill_trainers([other for other in victims
+                                    if other is victim or (kind == "job" and other.is_of_job(victim))])
             for member in members:
                 self.assertIsNone(member.error())
             time.sleep(self.random.uniform(0, 0.3))
         store_back.result()
 
     def kill_trainers(self, members):
+        if len(members) > 1:
+            self.job_kills.append((time.monotonic(), members))
         for member in members:
             member.kill()
         self.killed["trainer"] += len(members)
@@ -180,15 +187,27 @@ class Storm(unittest.TestCase):
                      (("sample_ids", numpy.uint64), ("uses", numpy.uint32)))
         self.assertEqual(zlib.crc32(uses.tobytes(), zlib.crc32(ids.tobytes())), line["rows"], (member.name, line))
 
-    def check_waits(self, members):
+    def check_waits(self, members, machine_late):
         away = self.daemon_away.times + self.store_away.times
-        waits = [(excess(end, wait, away), member.name, end, wait) for member in members for end, wait in member.waits]
+        jobs_away = {stream: [absence(begin, killed) for begin, killed in self.job_kills if killed[0].stream == stream]
+                     for stream in storm_streams.STREAMS}
+        waits = [(longest_alone(end, wait, away + jobs_away[member.stream]), member.name, end, wait)
+                 for member in members for end, wait in member.waits]
         longest = max(waits)
+        self.tell_around(longest[2], longest[3])
         down = [end - begin for begin, end in self.daemon_away.times]
-        print(f"{len(waits)} waits: the longest, away times aside, {longest[0] * 1000:.0f} ms ({longest[1]}, "
-              f"{longest[3]:.2f} s in all); the daemon was away for {statistics.median(down):.2f} s, at most "
-              f"{max(down):.2f}", flush=True)
-        self.assertLess(longest[0], PROMISE + MACHINE)
+        print(f"{len(waits)} waits: {longest[0] * 1000:.0f} ms at most with nothing away ({longest[1]}, in "
+              f"{longest[3]:.2f} s); the daemon was away for {statistics.median(down):.2f} s, at most "
+              f"{max(down):.2f}; the machine kept a thread from 5 ms of work for up to {machine_late * 1000:.0f} ms",
+              flush=True)
+        self.assertLess(longest[0], PROMISE + MACHINE + machine_late)
+
+    def tell_around(self, end, wait):
+        """What was away near a wait, in seconds from its beginning."""
+        for name, away in ("daemon", self.daemon_away), ("store", self.store_away):
+            near = [(begin - end + wait, back - end + wait) for begin, back in away.times
+                    if begin < end and back > end - wait - 1]
+            print(f"{name} away: " + ", ".join(f"{begin:.2f} to {back:.2f}" for begin, back in near), flush=True)
 
     def check_flat(self):
         for name, found in ("daemon", self.daemon_held), ("a trainer that stayed", self.witness_held):

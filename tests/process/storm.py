@@ -14,7 +14,7 @@ class Member:
         self.daemon, self.stream, self.job, self.rank = daemon, stream, job, rank
         self.world_size, self.batch_size, self.pace = world_size, batch_size, pace
         self.name = f"{stream}/{job}/{rank}"
-        self.batches, self.waits = [], []
+        self.batches, self.waits, self.attached = [], [], []
         self.start()
 
     def start(self):
@@ -30,8 +30,12 @@ class Member:
 
     def keep(self, lines):
         self.waits += [(line["time"], line["wait"]) for line in lines if "wait" in line]
+        self.attached += [line["time"] for line in lines if "attached" in line]
         self.batches += [line for line in lines if "epoch" in line]
         self.trainer.discard()
+
+    def is_of_job(self, other):
+        return (self.stream, self.job) == (other.stream, other.job)
 
     def error(self):
         """What ended it, if it ended by itself."""
@@ -43,6 +47,12 @@ class Member:
         """Ends its last process in order; all batches of all its processes."""
         self.keep(self.trainer.finish())
         return self.batches
+
+
+def absence(begin, members):
+    """[begin, end] of the time in which a job that was killed as a whole was coming back: its first ranks, and who
+    shares their pass, wait for the others (docs/semantics.md, "Jobs and passes")."""
+    return [begin, max(next(time for time in member.attached if time > begin) for member in members)]
 
 
 class Away:
@@ -61,12 +71,41 @@ class Away:
             self.times[-1][1] = time.monotonic() + self.recovery
 
 
-def excess(end, wait, away):
-    """Seconds of a wait, to its end, in which nothing was away; `away`: [begin, end] in any order."""
-    left, place = 0.0, end - wait
+class Heartbeat:
+    """`with Heartbeat() as heartbeat:`; then `heartbeat.late` is the longest that the machine, busy with other work, kept
+    a thread from a few milliseconds of its own."""
+    PERIOD, WORK = 0.1, 0.005  # seconds
+
+    def __init__(self):
+        self.late = 0.0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._beat, daemon=True)
+
+    def _beat(self):
+        begin = time.monotonic()
+        while not self._over.wait(self.PERIOD):
+            enough = time.thread_time() + self.WORK
+            while time.thread_time() < enough:
+                pass
+            end = time.monotonic()
+            self.late, begin = max(self.late, end - begin - self.PERIOD - self.WORK), end
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._over.set()
+        self._thread.join()
+
+
+def longest_alone(end, wait, away):
+    """The longest stretch of a wait, which ended at `end`, in which nothing was away; `away`: [begin, end] in any
+    order. A wait may outlast several deaths."""
+    longest, place = 0.0, end - wait
     for gone, back in sorted(away):
         if back <= place or gone >= end:
             continue
-        left += max(0.0, gone - place)
+        longest = max(longest, gone - place)
         place = max(place, back)
-    return left + max(0.0, end - place)
+    return max(longest, end - place)
