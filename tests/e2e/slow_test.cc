@@ -184,6 +184,14 @@ TEST_F(Slow, ARankThatLeavesAmidAnEpochIsToldToTheOthers) {
               AllOf(HasSubstr("rank 1/2"), HasSubstr("left at epoch 0 row 16")));
 }
 
+TEST_F(Slow, RanksOfOtherHostsAreNotWaitedFor) {
+  create("");
+  Loader loader = rig_.attach("train", {.rank = 2, .world_size = 4, .local_world_size = 1});
+  const auto begin = std::chrono::steady_clock::now();
+  read_batches(loader, 3 * kSlots);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+}
+
 TEST(PublishJobs, WhoComesFirstIsToldForWhomTheStreamWaits) {
   Rig rig;
   ASSERT_TRUE(rig.create("train", steps(", jobs: [teacher, student]")).ok());

@@ -4,6 +4,7 @@ by an error, one for the error. SIGTERM ends it after the batch it is at."""
 import argparse
 import collections
 import json
+import logging
 import os
 import signal
 import sys
@@ -18,6 +19,17 @@ def facts(batch, wait):
     pixels = zlib.crc32(batch["image"].tobytes())
     return {"epoch": batch.epoch, "step": batch.step, "rows": rows, "pixels": pixels, "wait": round(wait, 4),
             "time": time.monotonic()}
+
+
+class News(logging.Handler):
+    """What the loader hears of other trainers, as lines."""
+
+    def __init__(self, tell):
+        super().__init__()
+        self.tell = tell
+
+    def emit(self, record):
+        self.tell(news=record.getMessage())
 
 
 def attached(options):
@@ -71,6 +83,7 @@ def main():
         sys.stdout.write(json.dumps(line) + "\n")
         sys.stdout.flush()
 
+    logging.getLogger("echoline").addHandler(News(tell))
     kept = collections.deque(maxlen=options.keep + 1)
     count = 0
     try:

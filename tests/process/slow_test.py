@@ -82,6 +82,52 @@ class Slow(unittest.TestCase):
                 trainer.await_batches(max(counts) + 20)
             self.check_sequences(trainers)
 
+    def stopped_under(self, policy):
+        """A daemon, and trainers of which the last was stopped while the others went on for several rings."""
+        daemon = self.enterContext(self.daemon(f", jobs: [one, other, stopped], when_slow: {policy}"))
+        one, other, stopped = trainers = self.jobs(daemon, "one", "other", "stopped")
+        os.kill(stopped.process.pid, signal.SIGSTOP)
+        counts = [self.await_standstill(trainer) for trainer in (one, other)]
+        stopped_at = time.monotonic()
+        for trainer, count in zip((one, other), counts):
+            trainer.await_batches(count + 5 * SLOTS)
+            self.assertLess(trainer.batches()[count]["time"] - stopped_at, 1 + 4 * MACHINE)
+        return daemon, trainers
+
+    def outcome(self, daemon, outcome):
+        lines = daemon.metric_lines("echoline_slow_jobs_total")
+        return next(value for labels, value in lines.items() if f'outcome="{outcome}"' in labels)
+
+    def test_under_split_the_others_go_on_and_so_does_it_after_its_standstill(self):
+        daemon, trainers = self.stopped_under("split")
+        self.assertEqual(self.outcome(daemon, "split"), 1)
+        os.kill(trainers[-1].process.pid, signal.SIGCONT)
+        trainers[-1].await_batches(5 * SLOTS)
+        self.check_sequences(trainers)
+
+    def test_under_detach_the_others_go_on_and_it_ends_with_its_lag_named(self):
+        daemon, trainers = self.stopped_under("detach")
+        self.assertEqual(self.outcome(daemon, "detached"), 1)
+        os.kill(trainers[-1].process.pid, signal.SIGCONT)
+        self.assertEqual(trainers[-1].process.wait(PATIENCE), 3)
+        last = trainers[-1].lines()[-1]
+        self.assertEqual(last["error"], "Detached")
+        self.assertRegex(last["text"], r"job stopped by \d+ rows; publish\.lag is 16")
+        self.check_sequences(trainers)
+
+    def test_a_rank_hears_of_the_death_of_another(self):
+        with self.daemon() as daemon:
+            first, second = ranks = [Trainer(daemon, "--world-size", 2, "--rank", rank) for rank in (0, 1)]
+            for rank in ranks:
+                rank.await_batches(5)
+            second.kill()
+            deadline = time.monotonic() + PATIENCE
+            while not (news := [line["news"] for line in first.lines() if "news" in line]):
+                self.assertLess(time.monotonic(), deadline, "it was not told")
+                time.sleep(0.05)
+            self.assertRegex(news[0], rf"rank 1/2 \(process {second.process.pid}\) died at epoch \d+ row \d+")
+            first.finish()
+
     def test_a_killed_trainers_forked_children_keep_none_of_its_slots(self):
         with self.daemon() as daemon:
             holder = Trainer(daemon, "--job", "holder", "--keep", 8, "--stop-after", SLOTS, "--forks", 3)
