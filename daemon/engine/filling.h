@@ -15,6 +15,7 @@ namespace echoline::engine {
 class Pass;
 
 struct FillingRow {
+  std::uint32_t row = 0;  // of the batch
   std::shared_ptr<echo::Item> item;
   std::uint32_t use = 0;
   bool used_again = false;
@@ -23,7 +24,11 @@ struct FillingRow {
 
 struct Filling {
   shm::Descriptor descriptor{};
-  std::vector<FillingRow> rows;             // empty for a batch that repeats an earlier one
+  // To be prepared: without those of other hosts' lanes; none of a batch that repeats an earlier
+  // one.
+  std::vector<FillingRow> rows;
+  std::uint32_t others_rows = 0;  // that are not prepared here
+  std::uint32_t others_fresh = 0;
   std::vector<std::uint64_t> ragged_bytes;  // [row][field]
   std::int64_t ahead_bytes = 0;             // that it takes beside its records
   std::atomic<std::uint32_t> chunks_left{0};

@@ -37,7 +37,9 @@ Pass::Pass(std::shared_ptr<StreamCore> core, Options options,
       read_ahead_(core_->read_ahead),
       replaced_in_slot_(core_->ring_spec.slot_count),
       slots_(core_->ring_spec.slot_count, core_->ring_spec.batch_rows, core_->repeats_batches()),
-      next_position_(walk_.position()) {
+      next_position_(walk_.position()),
+      lanes_(core_->plan->spec().lanes, core_->ring_spec.batch_rows, core_->plan->rows_per_epoch()),
+      planned_position_(walk_.position()) {
   if (options_.tails) tails_from_ = options_.start.epoch;
   tails_open_from_ = walk_.tails_open_from();
 }
@@ -97,9 +99,10 @@ void Pass::publish_ready() {
     slots_filling_.store(fillings_.size(), std::memory_order_relaxed);
     StreamCounters& counters = *core_->counters;
     counters.batches.fetch_add(1, std::memory_order_relaxed);
-    counters.samples_fresh.fetch_add(descriptor.fresh_rows, std::memory_order_relaxed);
-    counters.samples_echoed.fetch_add(descriptor.valid_rows - descriptor.fresh_rows,
-                                      std::memory_order_relaxed);
+    const std::uint32_t rows = descriptor.valid_rows - filling->others_rows;
+    const std::uint32_t fresh = descriptor.fresh_rows - filling->others_fresh;
+    counters.samples_fresh.fetch_add(fresh, std::memory_order_relaxed);
+    counters.samples_echoed.fetch_add(rows - fresh, std::memory_order_relaxed);
     std::uint64_t never = 0;
     counters.first_batch_ns.compare_exchange_strong(never, monotonic_ns() - core_->created_ns);
   }
@@ -134,6 +137,7 @@ bool Pass::pass_over() {
     const std::optional<plan::Position> wanted = ring_->next_wanted();
     if (wanted && walk_.leap_to(*wanted)) window_.clear();
     tails_open_from_ = walk_.tails_open_from();
+    planned_position_ = walk_.position();
     order_for_later();
   }
   next_position_ = planned_.empty() ? walk_.position() : planned_.front().step.start;
@@ -201,8 +205,8 @@ std::vector<std::uint32_t> Pass::chunk_ends(const Filling& filling) const {
 }
 
 void Pass::start_chunks(const std::shared_ptr<Filling>& filling) {
-  const auto rows = static_cast<std::uint32_t>(filling->rows.size());
-  filling->ragged_bytes.resize(std::size_t{rows} * core_->ring_spec.fields.size());
+  filling->ragged_bytes.resize(std::size_t{filling->descriptor.valid_rows} *
+                               core_->ring_spec.fields.size());
   const std::vector<std::uint32_t> ends = chunk_ends(*filling);
   filling->chunks_left.store(static_cast<std::uint32_t>(ends.size()), std::memory_order_relaxed);
   std::uint32_t begin = 0;

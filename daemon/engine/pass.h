@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "echo/window.h"
 #include "engine/filling.h"
+#include "engine/lanes.h"
 #include "engine/memory_budget.h"
 #include "engine/pass_account.h"
 #include "engine/read_ahead.h"
@@ -62,8 +63,12 @@ class Pass : public std::enable_shared_from_this<Pass> {
   std::vector<plan::FactorChange> changes_of(std::uint32_t epoch) const;
 
   // A place for a reader that wants `position`, if this pass still has it or comes to it within
-  // its slots. `tails`: from there on it wants the rows that `drop` leaves over.
-  Result<std::optional<ring::Ring::Reader>> join(plan::Position position, bool tails);
+  // its slots. `tails`: from there on it wants the rows that `drop` leaves over; `lanes`: of each
+  // batch it wants these.
+  Result<std::optional<ring::Ring::Reader>> join(plan::Position position, bool tails,
+                                                 const LaneSet& lanes);
+  // Nobody here wants others.
+  void keep_lanes(const LaneSet& wanted);
   // Where a reader that joins now stands: the next descriptor to be published.
   plan::Position next_position() const;
 
@@ -79,7 +84,8 @@ class Pass : public std::enable_shared_from_this<Pass> {
   bool ring_full() const { return ring_full_.load(std::memory_order_relaxed); }
 
   enum class Prepared : std::uint8_t { kDone, kBytesMissing, kStopped };
-  Prepared prepare_row(Filling& filling, std::uint32_t row, std::size_t worker);
+  // Row `index` of those that the filling wants.
+  Prepared prepare_row(Filling& filling, std::uint32_t index, std::size_t worker);
   void wake() { ring_->interrupt(); }
 
  private:
@@ -106,7 +112,7 @@ class Pass : public std::enable_shared_from_this<Pass> {
   bool look_ahead();
   std::uint64_t aim();
   void take_orders(std::vector<Order>& orders);
-  Step walk_step();
+  Step walk_step(std::vector<bool>& prepared);
   Planned plan_step();
   void leave_out(const Filling& filling);
   void order_for_later();
@@ -119,7 +125,8 @@ class Pass : public std::enable_shared_from_this<Pass> {
 
   // In pass_rows.cc:
   Prepared judge(echo::Item& item, std::unique_lock<std::mutex>& lock, const Status& verdict);
-  void write_row_words(Filling& filling, std::uint32_t row, std::uint64_t sample, bool replaced);
+  void write_row_words(Filling& filling, const FillingRow& planned, std::uint64_t sample,
+                       bool replaced);
   void finish_ragged(const Filling& filling);
 
   const std::shared_ptr<StreamCore> core_;
@@ -147,7 +154,10 @@ class Pass : public std::enable_shared_from_this<Pass> {
   plan::Position next_position_;
   std::optional<std::uint32_t> tails_from_;  // the epoch from which on tails are published
   std::uint32_t tails_open_from_ = 0;        // from which on they could still be
-  std::shared_ptr<Filling> head_;            // the next to be published, if dispatched
+  PreparedLanes lanes_;
+  bool lanes_dropped_ = false;       // what the window holds of them is of no use
+  plan::Position planned_position_;  // of the next step to be planned
+  std::shared_ptr<Filling> head_;    // the next to be published, if dispatched
 
   std::mutex bad_mutex_;
   std::map<std::uint32_t, std::uint64_t> bad_by_epoch_;

@@ -74,16 +74,24 @@ void Pass::take_orders(std::vector<Order>& orders) {
   }
 }
 
-Step Pass::walk_step() {
+// The next step, and which of its rows are to be prepared.
+Step Pass::walk_step(std::vector<bool>& prepared) {
   std::lock_guard lock(marks_mutex_);
   if (tails_from_.has_value()) walk_.walk_tails();
+  if (std::exchange(lanes_dropped_, false)) window_.clear();
   Step step = walk_.next();
   tails_open_from_ = walk_.tails_open_from();
+  planned_position_ = walk_.position();
+  prepared.resize(step.rows);
+  for (std::uint32_t row = 0; row < step.rows; ++row) {
+    prepared[row] = lanes_.has_row(step.start.row + row);
+  }
   return step;
 }
 
 Pass::Planned Pass::plan_step() {
-  Planned planned{walk_step(), std::make_shared<Filling>()};
+  std::vector<bool> prepared;
+  Planned planned{walk_step(prepared), std::make_shared<Filling>()};
   const Step& step = planned.step;
   Filling& filling = *planned.filling;
   const bool batch_echo = core_->repeats_batches();
@@ -102,7 +110,15 @@ Pass::Planned Pass::plan_step() {
   account_->add_ahead(filling.ahead_bytes);
   if (step.repeats_earlier) return planned;
   filling.rows.reserve(step.rows);
-  for (const plan::RowUse& planned_use : uses) {
+  for (std::uint32_t row = 0; row < uses.size(); ++row) {
+    const plan::RowUse& planned_use = uses[row];
+    const bool fresh = planned_use.fresh();
+    descriptor.fresh_rows += fresh ? 1 : 0;
+    if (!prepared[row]) {
+      ++filling.others_rows;
+      filling.others_fresh += fresh ? 1 : 0;
+      continue;
+    }
     // Under batch echo the slot is kept, not its records.
     const plan::RowUse use = batch_echo ? plan::RowUse{.record = planned_use.record} : planned_use;
     echo::Window::Touched touched = window_.touch(step.start.epoch, use);
@@ -112,8 +128,8 @@ Pass::Planned Pass::plan_step() {
       fresh_bytes = extent.bytes;
       unordered_.push_back({touched.item, use.record, extent});
     }
-    filling.rows.push_back({std::move(touched.item), use.use, use.use + 1 < use.uses, fresh_bytes});
-    descriptor.fresh_rows += planned_use.fresh() ? 1 : 0;
+    filling.rows.push_back(
+        {row, std::move(touched.item), use.use, use.use + 1 < use.uses, fresh_bytes});
   }
   return planned;
 }

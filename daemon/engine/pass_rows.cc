@@ -35,10 +35,11 @@ void point_at_row(ring::Ring& ring, const shm::Descriptor& descriptor, std::uint
 
 }  // namespace
 
-Pass::Prepared Pass::prepare_row(Filling& filling, std::uint32_t row, std::size_t worker) {
+Pass::Prepared Pass::prepare_row(Filling& filling, std::uint32_t index, std::size_t worker) {
   const AtWork at_work(working_);
   if (stopping_.load()) return Prepared::kStopped;
-  const FillingRow& planned = filling.rows[row];
+  const FillingRow& planned = filling.rows[index];
+  const std::uint32_t row = planned.row;
   echo::Item& item = *planned.item;
   WorkerSeat& seat = core_->seats[worker];
   const std::size_t field_count = core_->ring_spec.fields.size();
@@ -66,7 +67,7 @@ Pass::Prepared Pass::prepare_row(Filling& filling, std::uint32_t row, std::size_
     account_->count_used(item.ahead_bytes());
     item.used();
   }
-  write_row_words(filling, row, sample, replaced);
+  write_row_words(filling, planned, sample, replaced);
   return Prepared::kDone;
 }
 
@@ -91,11 +92,11 @@ Pass::Prepared Pass::judge(echo::Item& item, std::unique_lock<std::mutex>& lock,
   return Prepared::kBytesMissing;
 }
 
-void Pass::write_row_words(Filling& filling, std::uint32_t row, std::uint64_t sample,
+void Pass::write_row_words(Filling& filling, const FillingRow& planned, std::uint64_t sample,
                            bool replaced) {
-  const std::uint64_t arena_row = filling.descriptor.arena_row + row;
+  const std::uint64_t arena_row = filling.descriptor.arena_row + planned.row;
   *ring_->sample_ids(arena_row) = sample;
-  *ring_->uses(arena_row) = filling.rows[row].use;
+  *ring_->uses(arena_row) = planned.use;
   *ring_->row_flags(arena_row) = replaced ? static_cast<std::uint32_t>(shm::kRowReplaced) : 0;
   if (replaced) filling.replaced_rows.fetch_add(1, std::memory_order_relaxed);
 }
@@ -105,7 +106,7 @@ void Pass::finish_ragged(const Filling& filling) {
   if (filling.rows.empty()) return;
   for (std::size_t field = 0; field < types.size(); ++field) {
     if (!types[field].ragged) continue;
-    std::vector<std::uint64_t> bytes(filling.rows.size());
+    std::vector<std::uint64_t> bytes(filling.descriptor.valid_rows);
     for (std::size_t row = 0; row < bytes.size(); ++row) {
       bytes[row] = filling.ragged_bytes[row * types.size() + field];
     }
@@ -118,7 +119,8 @@ bool Pass::has_tails() const {
   return tails_from_.has_value();
 }
 
-Result<std::optional<ring::Ring::Reader>> Pass::join(plan::Position position, bool tails) {
+Result<std::optional<ring::Ring::Reader>> Pass::join(plan::Position position, bool tails,
+                                                     const LaneSet& lanes) {
   // One step for who decides by the readers what is not prepared any more.
   std::lock_guard lock(marks_mutex_);
   const std::uint32_t tails_from = tails_from_.value_or(tails_open_from_);
@@ -126,7 +128,8 @@ Result<std::optional<ring::Ring::Reader>> Pass::join(plan::Position position, bo
   const std::optional<std::uint64_t> sequence = sequence_of(position);
   if (!sequence.has_value()) return std::optional<ring::Ring::Reader>();
   ECHOLINE_ASSIGN(const ring::Ring::Reader reader, ring_->add_reader(*sequence, position));
-  if (reader.first_sequence <= *sequence) {
+  const bool prepared = lanes_.add(lanes, position, planned_position_);
+  if (prepared && reader.first_sequence <= *sequence) {
     if (tails) tails_from_ = tails_from;
     return std::optional(reader);
   }
@@ -156,6 +159,11 @@ std::optional<std::uint64_t> Pass::sequence_of(plan::Position position) const {
 
 std::vector<plan::FactorChange> Pass::changes_of(std::uint32_t epoch) const {
   return epoch == options_.start.epoch ? options_.changes : std::vector<plan::FactorChange>();
+}
+
+void Pass::keep_lanes(const LaneSet& wanted) {
+  std::lock_guard lock(marks_mutex_);
+  lanes_dropped_ |= lanes_.keep(wanted);
 }
 
 plan::Position Pass::next_position() const {

@@ -133,6 +133,7 @@ Result<Attachment> Stream::find_and_join(std::uint64_t connection,
   tell_newcomer(consumer);
   consumers_.push_back(std::move(consumer));
   trainers_changed_ = true;
+  leave_lanes_to_other_hosts();
   return attachment_of(consumers_.back(), start, place);
 }
 
@@ -176,7 +177,7 @@ Result<Stream::Place> Stream::find_place(const Start& start, const Consumer& con
     if (!may_join(*pass, consumer.job)) continue;
     if (pass->changes_of(start.position.epoch) != start.changes) continue;
     ECHOLINE_ASSIGN(const std::optional<ring::Ring::Reader> reader,
-                    pass->join(start.position, tails));
+                    pass->join(start.position, tails, lanes_of(consumer)));
     if (reader.has_value()) return Place{pass, *reader};
   }
   retire_passes(/*parted_only=*/false);
@@ -249,6 +250,7 @@ std::vector<Telling> Stream::tick(std::uint64_t now_ns) {
     returning.reply(find_and_join(returning.connection, returning.request, returning.peer, now_ns));
   }
   release_holds(now_ns);
+  leave_lanes_to_other_hosts();
   part_from_laggards(now_ns);
   retire_passes(/*parted_only=*/true);
   for (Telling& telling : rank_news_.look(consumers_, now_ns)) {
