@@ -9,7 +9,6 @@
 #include <echoline/echoline.hpp>
 #include <fstream>
 #include <memory>
-#include <sstream>
 
 #include "base/clock.h"
 #include "base/quantity.h"
@@ -25,6 +24,7 @@ namespace {
 
 // Between two looks at whether Ctrl-C was pressed.
 constexpr std::chrono::milliseconds kLook{200};
+constexpr std::size_t kStateBytesMax = 64 << 10;
 
 std::atomic<bool> interrupted = false;
 
@@ -45,12 +45,17 @@ double cpu_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-Result<std::string> read_file(const std::string& path) {
+Result<std::string> read_state(const std::string& path) {
   std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
   if (!file) return errno_status(errno == 0 ? EIO : errno, path).with_context("--state");
-  return text.str();
+  std::string text(kStateBytesMax + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (file.bad()) return errno_status(errno == 0 ? EIO : errno, path).with_context("--state");
+  if (text.empty() || text.size() > kStateBytesMax)
+    return Status(Code::kInvalidArgument,
+                  fmt::format("--state: {}: a state has 1 to {} bytes", path, kStateBytesMax));
+  return text;
 }
 
 Status write_file(const std::string& path, const std::string& text) {
@@ -76,7 +81,7 @@ Result<LoaderOptions> loader_options(const DaemonOptions& daemon, const ReadOpti
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds(*reattach_ns));
   loader.runtime_dir = runtime_dir_of(daemon.runtime_dir);
   if (!options.state_file.empty()) {
-    ECHOLINE_ASSIGN(loader.state, read_file(options.state_file));
+    ECHOLINE_ASSIGN(loader.state, read_state(options.state_file));
   }
   return loader;
 }

@@ -189,6 +189,15 @@ TEST_F(DaemonCommands, create_and_delete_add_and_take_a_stream) {
   EXPECT_EQ(daemon_command({"read", "other", "--batches", "1"}).status, 1);
 }
 
+TEST_F(DaemonCommands, a_state_file_that_holds_no_state_is_refused) {
+  std::ofstream(folder_->file("empty.json")).close();
+  for (const std::string& path : {folder_->file("empty.json"), std::string("/dev/zero")}) {
+    const CommandResult refused = daemon_command({"read", "train", "--state", path});
+    EXPECT_EQ(refused.status, 1);
+    EXPECT_THAT(refused.err, HasSubstr(path + ": a state has 1 to 65536 bytes"));
+  }
+}
+
 TEST_F(DaemonCommands, state_is_an_object_by_job) {
   const CommandResult state = daemon_command({"state", "train"});
   EXPECT_EQ(state.status, 0) << state.err;
