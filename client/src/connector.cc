@@ -27,6 +27,11 @@ void Connector::start(AttachWish wish, std::uint64_t deadline_ns, bool persisten
 
 Error Connector::late() const {
   const std::string why = last_refusal_.ok() ? "" : ": " + last_refusal_.text();
+  const bool answers = !last_refusal_.ok() && last_refusal_.code() != ECHOLINE_UNAVAILABLE;
+  if (persistent_ && answers) {
+    return {last_refusal_.code(),
+            "the daemon had no place for this trainer within the reattach time" + why};
+  }
   if (persistent_) {
     return {ECHOLINE_DAEMON_GONE,
             "the daemon went away and didn't come back within the reattach time" + why};

@@ -24,7 +24,8 @@ Status check_state(const shm::AttachRequest& request, const StreamCore& core) {
   std::copy(std::begin(request.fingerprint), std::end(request.fingerprint), theirs.begin());
   if (const std::string what = difference(theirs, spec.fingerprint); !what.empty()) {
     return Status(Code::kFailedPrecondition,
-                  fmt::format("the state is of {}: its fingerprint is {}, that of stream '{}' is "
+                  fmt::format("the state is of {}: its fingerprint (or the one expected) is {}, "
+                              "that of stream '{}' is "
                               "{}; start without the state, or from the data and the settings it "
                               "was made with",
                               what, to_hex(theirs), core.name, to_hex(spec.fingerprint)));

@@ -24,7 +24,10 @@ struct Consumer {
   plan::Position start;
   std::shared_ptr<Pass> pass;
   std::uint64_t reader = 0;
-  bool moving = false;  // it was told to attach again, to another pass
+  // It was told to attach again, to another pass, and until then counts as gone from this one. One
+  // that does not come in time is busy or stopped.
+  bool moving = false;
+  std::uint64_t moving_until_ns = 0;
   WaitLedger waits;
 
   // The next row it will be given.

@@ -71,6 +71,12 @@ void Holds::await_mover(const std::shared_ptr<Pass>& pass, const Consumer& mover
   hold->movers.emplace(mover.rank, mover.peer.pid);
 }
 
+void Holds::forget_mover(const Consumer& mover) {
+  for (Hold& hold : holds_) {
+    if (hold.job == mover.job) hold.movers.erase(mover.rank);
+  }
+}
+
 std::optional<plan::Position> Holds::start_of(const Job& job) const {
   const auto hold = std::find_if(holds_.begin(), holds_.end(),
                                  [&](const Hold& candidate) { return candidate.job == job; });
@@ -85,12 +91,15 @@ bool Holds::is_over(Hold& hold, std::uint64_t now_ns, const IsReading& is_readin
   if (hold.movers.empty() && hold.came.size() >= hold.ranks) return true;
   if (!hold.came.empty() && !is_reading(*hold.pass, hold.job)) return true;
   if (now_ns < hold.until_ns) return false;
+  const std::size_t missing =
+      hold.movers.empty() ? hold.ranks - hold.came.size() : hold.movers.size();
   const Status status(
       Code::kDeadlineExceeded,
-      fmt::format("{} ranks of job {} attached within {} s, {} are missing; they go on, the others "
-                  "will get a pass of their own (local_world_size says how many this host has)",
-                  hold.came.size(), hold.job.name, kRankPatienceNs / 1'000'000'000,
-                  hold.movers.empty() ? hold.ranks - hold.came.size() : hold.movers.size()));
+      fmt::format(
+          "{} of {} ranks of job {} attached within {} s; they go on, the others will get a "
+          "pass of their own (local_world_size says how many this host has)",
+          hold.came.size(), hold.came.size() + missing, hold.job.name,
+          kRankPatienceNs / 1'000'000'000));
   log_warning("engine", "stream {}: {}", stream_name_, status.message());
   late.push_back({hold.job, status});
   return true;

@@ -33,6 +33,9 @@ class Holds {
   // A trainer was told to move to `pass`, and is awaited there from its beginning on.
   void await_mover(const std::shared_ptr<Pass>& pass, const Consumer& mover, std::uint64_t now_ns);
 
+  // It is not awaited any more.
+  void forget_mover(const Consumer& mover);
+
   // Where the other ranks of this job began, while some of them are still awaited.
   std::optional<plan::Position> start_of(const Job& job) const;
 

@@ -33,15 +33,21 @@ std::vector<Laggards::Laggard> Laggards::look(const void* pass,
   std::map<Job, std::uint64_t>& since_ns = behind_since_ns_[pass];
   std::erase_if(since_ns, [&](const auto& entry) { return !places.contains(entry.first); });
   std::vector<Laggard> laggards;
+  bool for_long = false;
   for (const auto& [job, place] : places) {
-    if (foremost_row < place.next_row + policy_.lag_rows) {
+    const std::uint64_t most_rows =
+        policy_.ring_rows - std::min<std::uint64_t>(policy_.ring_rows, job.batch_size);
+    const std::uint64_t lag_rows =
+        std::max<std::uint64_t>(1, std::min(policy_.lag_rows, most_rows));
+    if (foremost_row < place.next_row + lag_rows) {
       since_ns.erase(job);
       continue;
     }
     const std::uint64_t begin_ns = since_ns.emplace(job, now_ns).first->second;
-    if (now_ns - begin_ns >= kPatienceNs) laggards.push_back({job, foremost_row - place.next_row});
+    for_long |= now_ns - begin_ns >= kPatienceNs;
+    laggards.push_back({job, foremost_row - place.next_row});
   }
-  return laggards;
+  return for_long ? laggards : std::vector<Laggard>();
 }
 
 }  // namespace echoline::engine

@@ -14,6 +14,8 @@ struct SlowPolicy {
   enum class Action : std::uint8_t { kWait, kSplit, kDetach };
   Action action = Action::kWait;
   std::uint64_t lag_rows = 0;  // behind the foremost job
+  std::uint64_t ring_rows =
+      0;  // of all slots: a job cannot be further behind than these less a batch
 };
 
 // Not thread safe.
@@ -32,8 +34,8 @@ class Laggards {
     std::uint64_t rows = 0;  // that another job is done with, and this one was not given
     bool operator==(const Laggard&) const = default;
   };
-  // Those behind by the lag or more in every look of the last second; a job is where its last rank
-  // is. All trainers of `pass` are given each time.
+  // Those behind by the lag or more, once one of them was in every look of the last second; a job
+  // is where its last rank is. All trainers of `pass` are given each time.
   std::vector<Laggard> look(const void* pass, const std::vector<Reading>& readings,
                             std::uint64_t now_ns);
   void forget(const void* pass) { behind_since_ns_.erase(pass); }

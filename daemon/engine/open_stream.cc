@@ -101,7 +101,8 @@ SlowPolicy slow_policy(const v1::Stream& stream) {
   return {.action = publish.when_slow() == "split"    ? kSplit
                     : publish.when_slow() == "detach" ? kDetach
                                                       : kWait,
-          .lag_rows = publish.has_lag() ? publish.lag() : half_the_slots};
+          .lag_rows = publish.has_lag() ? publish.lag() : half_the_slots,
+          .ring_rows = std::uint64_t{publish.slots()} * config::batch_step(stream).size()};
 }
 
 Status check_epoch(const StreamCore& core) {

@@ -13,6 +13,8 @@ namespace {
 
 // A process that dies closes its door before it is gone.
 constexpr std::uint64_t kDyingNs = 200'000'000;
+// A trainer may claim another stretch each time that it is looked at.
+constexpr std::uint64_t kSayAgainNs = 10'000'000'000;
 
 struct Seen {
   std::uint32_t rank;
@@ -28,6 +30,7 @@ struct Difference {
 std::optional<Difference> difference_in(const std::vector<Seen>& ranks) {
   for (const Seen& left_out : ranks) {
     for (const Seen& takes : ranks) {
+      if (takes.rank == left_out.rank) continue;
       if (left_out.view.left_out_begin < takes.view.next &&
           takes.view.next < left_out.view.left_out_end) {
         return Difference{takes, left_out};
@@ -56,13 +59,14 @@ void RankNews::note_gone(const Consumer& consumer, std::uint64_t now_ns) {
                    .peer = consumer.peer,
                    .begin_ticks = consumer.begin_ticks,
                    .position = consumer.position(),
+                   .moving = consumer.moving,
                    .since_ns = now_ns});
 }
 
 std::vector<Telling> RankNews::look(const std::list<Consumer>& consumers, std::uint64_t now_ns) {
   std::vector<Telling> tellings;
   gone_.remove_if([&](const Gone& gone) { return tell_gone(gone, consumers, now_ns, tellings); });
-  compare_ranks(consumers, tellings);
+  compare_ranks(consumers, now_ns, tellings);
   return tellings;
 }
 
@@ -71,21 +75,23 @@ bool RankNews::tell_gone(const Gone& gone, const std::list<Consumer>& consumers,
                          std::uint64_t now_ns, std::vector<Telling>& tellings) const {
   const bool died = gone.begin_ticks != 0 && process_begin(gone.peer.pid) != gone.begin_ticks;
   if (!died && gone.begin_ticks != 0 && now_ns < gone.since_ns + kDyingNs) return false;
+  if (gone.moving && !died) return true;
   const std::string who =
       fmt::format("job {} rank {}/{}", gone.job.name, gone.rank, gone.job.world_size);
-  log_info("engine", "stream {}: {} {} at {}", stream_name_, who,
-           died ? "is gone with its process" : "left", text(gone.position));
+  const char* how = died ? "is gone with its process" : "left";
+  log_info("engine", "stream {}: {} {} at {}", stream_name_, who, how, text(gone.position));
   // At an epoch's end a trainer may have had all that it wanted.
-  if (gone.position.row == 0 && !died) return true;
+  if (gone.position.row == 0) return true;
   tell_job(gone.job, consumers,
            Status(Code::kUnavailable, fmt::format("{} (process {}) {} at {}", who, gone.peer.pid,
-                                                  died ? "died" : "left", text(gone.position))),
+                                                  how, text(gone.position))),
            tellings);
   return true;
 }
 
 // Seen twice, so that it is no cursor that was read while it moved.
-void RankNews::compare_ranks(const std::list<Consumer>& consumers, std::vector<Telling>& tellings) {
+void RankNews::compare_ranks(const std::list<Consumer>& consumers, std::uint64_t now_ns,
+                             std::vector<Telling>& tellings) {
   std::map<Job, std::vector<Seen>> jobs;
   for (const Consumer& consumer : consumers) {
     if (consumer.job.world_size == 1) continue;
@@ -100,8 +106,9 @@ void RankNews::compare_ranks(const std::list<Consumer>& consumers, std::vector<T
     found.emplace(job, begin);
     const auto suspected = suspected_.find(job);
     if (suspected == suspected_.end() || suspected->second != begin) continue;
-    if (const auto said = said_.find(job); said != said_.end() && said->second == begin) continue;
-    said_.insert_or_assign(job, begin);
+    const auto [said, first] = said_ns_.emplace(job, now_ns);
+    if (!first && now_ns < said->second + kSayAgainNs) continue;
+    said->second = now_ns;
     const Status status(
         Code::kFailedPrecondition,
         fmt::format("the ranks of job {} differ: rank {} is at {}, in what rank {} left out ({} to "
@@ -112,7 +119,7 @@ void RankNews::compare_ranks(const std::list<Consumer>& consumers, std::vector<T
     tell_job(job, consumers, status, tellings);
   }
   suspected_ = std::move(found);
-  std::erase_if(said_, [&](const auto& entry) { return !jobs.contains(entry.first); });
+  std::erase_if(said_ns_, [&](const auto& entry) { return !jobs.contains(entry.first); });
 }
 
 }  // namespace echoline::engine

@@ -30,19 +30,21 @@ class RankNews {
     Peer peer;
     std::uint64_t begin_ticks = 0;
     plan::Position position;
+    bool moving = false;  // it is to come back, elsewhere
     std::uint64_t since_ns = 0;
   };
 
   bool tell_gone(const Gone& gone, const std::list<Consumer>& consumers, std::uint64_t now_ns,
                  std::vector<Telling>& tellings) const;
-  void compare_ranks(const std::list<Consumer>& consumers, std::vector<Telling>& tellings);
+  void compare_ranks(const std::list<Consumer>& consumers, std::uint64_t now_ns,
+                     std::vector<Telling>& tellings);
 
   const std::string stream_name_;
   std::list<Gone> gone_;
   // By job, where a stretch begins that one rank left out and another takes: found by the last
-  // look, and said.
+  // look, and when it was last said.
   std::map<Job, plan::Position> suspected_;
-  std::map<Job, plan::Position> said_;
+  std::map<Job, std::uint64_t> said_ns_;
 };
 
 // Says something to all ranks of a job that are attached.

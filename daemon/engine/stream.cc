@@ -9,9 +9,9 @@
 #include "base/log.h"
 #include "base/process.h"
 #include "config/pipeline.h"
-#include "config/values.h"
 
 namespace echoline::engine {
+
 Stream::Stream(OpenedStream opened, v1::Stream definition, MemoryBudget& budget,
                std::uint32_t workers, Reunion reunion)
     : definition_(std::move(definition)),
@@ -40,58 +40,6 @@ Status Stream::warm_up() {
   passes_.push_back(pass);
   const auto& jobs = config::publish_step(definition_).jobs();
   return holds_.await_jobs(pass, {jobs.begin(), jobs.end()});
-}
-
-Result<std::shared_ptr<Pass>> Stream::start_pass(Pass::Options options) {
-  const std::uint64_t needed_bytes =
-      ring::ring_bytes(core_->ring_spec) + core_->read_ahead.most_bytes + core_->window_floor_bytes;
-  const std::string what =
-      fmt::format("a pass of stream '{}' (ring {}, read-ahead {}, echo window {})", core_->name,
-                  config::format_bytes(ring::ring_bytes(core_->ring_spec)),
-                  config::format_bytes(core_->read_ahead.most_bytes),
-                  config::format_bytes(core_->window_floor_bytes));
-  std::vector<MemoryBudget::Reservation> reservations;
-  ECHOLINE_ASSIGN(auto needed, budget_.reserve(needed_bytes, what));
-  reservations.push_back(std::move(needed));
-  // Where not all fits, room stays for a second pass: a resumed job must not be refused for a wish.
-  reservations.push_back(budget_.reserve_up_to(core_->window_wish_bytes, needed_bytes));
-  options.window_bytes_max = reservations.back().bytes();
-  if (options.window_bytes_max < core_->window_wish_bytes) {
-    log_info("engine",
-             "stream {}: {} of {} fit for decoded samples; the others are kept encoded and "
-             "decoded again for each use",
-             core_->name, config::format_bytes(options.window_bytes_max),
-             config::format_bytes(core_->window_wish_bytes));
-  }
-  return Pass::start(core_, std::move(options), std::move(reservations));
-}
-
-plan::Position Stream::position_of(const shm::AttachRequest& request, const Job& job) const {
-  if (request.join == shm::kJoinPosition) return {request.epoch, request.row};
-  if (request.join != shm::kJoinCurrent && request.join != shm::kJoinNextEpoch) return {};
-  // All ranks of a job begin where its first one did.
-  if (const auto begun = holds_.start_of(job)) return *begun;
-  plan::Position latest;
-  bool running = false;
-  for (const auto& pass : passes_) {
-    if (!has_readers(*pass)) continue;
-    latest = std::max(latest, pass->next_position());
-    running = true;
-  }
-  if (!running) return {};
-  if (request.join == shm::kJoinNextEpoch) return {latest.epoch + 1, 0};
-  // Its batches start at multiples of its own batch size, the last one may be short.
-  const std::uint64_t row = (latest.row + job.batch_size - 1) / job.batch_size * job.batch_size;
-  return row < core_->plan->rows_per_epoch() ? plan::Position{latest.epoch, row}
-                                             : plan::Position{latest.epoch + 1, 0};
-}
-
-// Under `drop` a pass leaves out what does not fill a batch of the stream's own grid, unless
-// batches of another size, or off the grid, reach into it.
-bool Stream::needs_tails(const Consumer& consumer) const {
-  const ring::RingSpec& spec = core_->ring_spec;
-  return spec.last_batch == shm::kLastDrop &&
-         (consumer.job.batch_size != spec.batch_rows || consumer.start.row % spec.batch_rows != 0);
 }
 
 void Stream::attach(std::uint64_t connection, const shm::AttachRequest& request, const Peer& peer,
@@ -157,47 +105,36 @@ Attachment Stream::attachment_of(const Consumer& consumer, const Start& start,
 void Stream::tell_newcomer(const Consumer& consumer) {
   if (const std::string missing = holds_.missing_jobs(); !missing.empty()) {
     tell(consumer.connection, shm::kNoticePeers,
-         Status(Code::kUnavailable, fmt::format("stream {} begins when these jobs have attached "
-                                                "(publish.jobs): {}",
-                                                core_->name, missing)));
+         Status(Code::kUnavailable,
+                "the first batches come when these jobs have attached (publish.jobs): " + missing));
   }
-  const bool alone = has_begun(consumer.job) && !is_reading(*consumer.pass, consumer.job);
-  if (alone && !consumer.pass->parted()) {
+  const auto namesake =
+      std::find_if(consumers_.begin(), consumers_.end(), [&](const Consumer& other) {
+        return other.job.name == consumer.job.name && other.job != consumer.job;
+      });
+  if (namesake != consumers_.end()) {
+    const Job& one = consumer.job;
+    const Job& other = namesake->job;
+    const Status status(
+        Code::kUnavailable,
+        fmt::format("job {} is attached with world size {} and batch size {}, and with {} and {}: "
+                    "these are two jobs, each gets all batches; name one of them otherwise",
+                    one.name, one.world_size, one.batch_size, other.world_size, other.batch_size));
+    log_warning("engine", "stream {}: {}", core_->name, status.message());
+    tell(consumer.connection, shm::kNoticePeers, status);
+    tell(namesake->connection, shm::kNoticePeers, status);
+  }
+  const bool elsewhere =
+      std::any_of(consumers_.begin(), consumers_.end(), [&](const Consumer& other) {
+        return other.job == consumer.job && other.pass != consumer.pass && !other.moving;
+      });
+  if (elsewhere && !is_reading(*consumer.pass, consumer.job)) {
     tell(consumer.connection, shm::kNoticePeers,
          Status(Code::kUnavailable,
                 fmt::format("the other ranks of job {} are elsewhere: rank {} has a pass of its "
                             "own, every batch is prepared once more",
                             consumer.job.name, consumer.rank)));
   }
-}
-
-Result<Stream::Place> Stream::find_place(const Start& start, const Consumer& consumer) {
-  const bool tails = needs_tails(consumer);
-  for (const auto& pass : passes_) {
-    if (!may_join(*pass, consumer.job)) continue;
-    if (pass->changes_of(start.position.epoch) != start.changes) continue;
-    ECHOLINE_ASSIGN(const std::optional<ring::Ring::Reader> reader,
-                    pass->join(start.position, tails, lanes_of(consumer)));
-    if (reader.has_value()) return Place{pass, *reader};
-  }
-  retire_passes(/*parted_only=*/false);
-  ECHOLINE_ASSIGN(auto pass,
-                  start_pass({.start = start.position, .changes = start.changes, .tails = tails}));
-  passes_.push_back(pass);
-  ECHOLINE_ASSIGN(const ring::Ring::Reader reader, pass->ring().add_reader(0, start.position));
-  return Place{std::move(pass), reader};
-}
-
-void Stream::retire_passes(bool parted_only) {
-  std::erase_if(passes_, [&](const std::shared_ptr<Pass>& pass) {
-    if ((parted_only && !pass->parted()) || has_readers(*pass) || holds_.awaits(*pass))
-      return false;
-    pass->stop(shm::kWriterEnded);
-    pass->give_back_memory();
-    holds_.forget(*pass);
-    laggards_.forget(pass.get());
-    return true;
-  });
 }
 
 bool Stream::has_readers(const Pass& pass) const {
@@ -209,11 +146,6 @@ bool Stream::is_reading(const Pass& pass, const Job& job) const {
   return std::any_of(consumers_.begin(), consumers_.end(), [&](const Consumer& consumer) {
     return consumer.pass.get() == &pass && consumer.job == job && !consumer.moving;
   });
-}
-
-// A pass that others were parted from is for the jobs that stayed.
-bool Stream::may_join(const Pass& pass, const Job& job) const {
-  return !pass.stopping() && (!pass.parted() || is_reading(pass, job));
 }
 
 bool Stream::has_begun(const Job& job) const {
@@ -237,7 +169,8 @@ bool Stream::withdraw(std::uint64_t connection) {
 }
 
 void Stream::take_off(std::list<Consumer>::iterator consumer) {
-  if (!consumer->moving) rank_news_.note_gone(*consumer, monotonic_ns());
+  rank_news_.note_gone(*consumer, monotonic_ns());
+  if (consumer->moving) holds_.forget_mover(*consumer);
   consumer->pass->ring().remove_reader(consumer->reader);
   consumers_.erase(consumer);
   trainers_changed_ = true;

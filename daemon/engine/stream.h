@@ -72,11 +72,11 @@ class Stream {
   Attachment attachment_of(const Consumer& consumer, const Start& start, const Place& place) const;
   bool needs_tails(const Consumer& consumer) const;
   Result<Place> find_place(const Start& start, const Consumer& consumer);
+  Result<std::optional<Place>> join_any(const Start& start, const Consumer& consumer, bool parted);
   Result<std::shared_ptr<Pass>> start_pass(Pass::Options options);
   void retire_passes(bool parted_only);
   bool has_readers(const Pass& pass) const;
   bool is_reading(const Pass& pass, const Job& job) const;
-  bool may_join(const Pass& pass, const Job& job) const;
   bool has_begun(const Job& job) const;
   void release_holds(std::uint64_t now_ns);
   void take_off(std::list<Consumer>::iterator consumer);
@@ -92,6 +92,8 @@ class Stream {
   void part_from_laggards(std::uint64_t now_ns);
   void part(const std::shared_ptr<Pass>& pass, const std::vector<Laggards::Laggard>& behind,
             std::uint64_t now_ns);
+  void give_up_movers(std::uint64_t now_ns);
+  static plan::Position place_of(const Consumer& consumer);
   std::uint64_t absolute_row(plan::Position position) const;
 
   const v1::Stream definition_;

@@ -13,6 +13,8 @@ namespace echoline::engine {
 namespace {
 
 constexpr std::uint64_t kRetryNs = 10'000'000'000;
+// A trainer that waits, or takes a batch, hears of its move at once.
+constexpr std::uint64_t kMovePatienceNs = 2'000'000'000;
 
 bool is_among(const std::vector<Laggards::Laggard>& laggards, const Job& job) {
   return std::any_of(laggards.begin(), laggards.end(),
@@ -22,7 +24,7 @@ bool is_among(const std::vector<Laggards::Laggard>& laggards, const Job& job) {
 std::string text(const std::vector<Laggards::Laggard>& laggards) {
   std::string names;
   for (const Laggards::Laggard& laggard : laggards) {
-    names += fmt::format("{}job {} by {} rows", names.empty() ? "" : ", ", laggard.job.name,
+    names += fmt::format("{}job {} is {} rows behind", names.empty() ? "" : ", ", laggard.job.name,
                          laggard.rows);
   }
   return names;
@@ -32,13 +34,16 @@ std::string text(const std::vector<Laggards::Laggard>& laggards) {
 
 void Stream::part_from_laggards(std::uint64_t now_ns) {
   if (core_->slow.action == SlowPolicy::Action::kWait) return;
+  give_up_movers(now_ns);
   const std::vector<std::shared_ptr<Pass>> passes = passes_;  // parting adds one
   for (const auto& pass : passes) {
+    if (pass->stopping()) continue;
     std::vector<Laggards::Reading> readings;
     for (const Consumer& consumer : consumers_) {
       if (consumer.pass != pass || consumer.moving) continue;
       const ring::ReaderView view = pass->ring().view(consumer.reader);
-      readings.push_back({consumer.job, absolute_row(view.next), view.waiting_since_ns != 0});
+      readings.push_back(
+          {consumer.job, absolute_row(place_of(consumer)), view.waiting_since_ns != 0});
     }
     const std::vector<Laggards::Laggard> behind = laggards_.look(pass.get(), readings, now_ns);
     if (!behind.empty() && now_ns >= part_again_ns_) part(pass, behind, now_ns);
@@ -51,13 +56,12 @@ void Stream::part(const std::shared_ptr<Pass>& pass, const std::vector<Laggards:
   Pass::Options options{.start = {plan::kEpochsMax, 0}, .changes = {}, .tails = pass->has_tails()};
   for (const Consumer& consumer : consumers_) {
     if (consumer.pass != pass || consumer.moving || is_among(behind, consumer.job)) continue;
-    options.start = std::min(options.start, consumer.position());
+    options.start = std::min(options.start, place_of(consumer));
   }
   options.changes = pass->changes_of(options.start.epoch);
   const Result<std::shared_ptr<Pass>> made = start_pass(std::move(options));
   if (!made.ok()) {
-    log_warning("engine",
-                "stream {}: behind are {}; the others wait, for they cannot go on alone: {}",
+    log_warning("engine", "stream {}: {}; the others wait, for they cannot go on alone: {}",
                 core_->name, text(behind), made.status().message());
     part_again_ns_ = now_ns + kRetryNs;
     ++slow_counts_.refused;
@@ -69,23 +73,36 @@ void Stream::part(const std::shared_ptr<Pass>& pass, const std::vector<Laggards:
     if (consumer.pass != pass || consumer.moving) continue;
     if (!is_among(behind, consumer.job)) {
       consumer.moving = true;
+      consumer.moving_until_ns = now_ns + kMovePatienceNs;
       holds_.await_mover(made.value(), consumer, now_ns);
-      tell(consumer.connection, shm::kNoticeMoved,
-           Status(Code::kUnavailable, "behind are " + text(behind)));
+      tell(consumer.connection, shm::kNoticeMoved, Status(Code::kUnavailable, text(behind)));
     } else if (detaches) {
       tell(consumer.connection, shm::kNoticeDetached,
-           Status(
-               Code::kDeadlineExceeded,
-               fmt::format("too far behind the others ({}; publish.lag is {}, when_slow: detach); "
-                           "attach again to go on from the last position in a pass of its own",
-                           text(behind), core_->slow.lag_rows)));
+           Status(Code::kDeadlineExceeded,
+                  fmt::format("too slow for the others ({}; publish.lag is {}, when_slow: detach); "
+                              "attach again to go on from the last position in a pass of its own",
+                              text(behind), core_->slow.lag_rows)));
     }
   }
   ++(detaches ? slow_counts_.detached : slow_counts_.split);
-  log_warning("engine", "stream {}: behind are {}; {}, the others go on in another pass",
-              core_->name, text(behind), detaches ? "detached" : "they keep theirs");
+  log_warning("engine", "stream {}: {}; {}, the others go on in another pass", core_->name,
+              text(behind), detaches ? "detached" : "it keeps its pass");
   // What the slow ones look at stays as it is.
   if (detaches) pass->stop(shm::kWriterEnded);
+}
+
+// Those that did not come hold up whom they were with, as before; they will move when they can.
+void Stream::give_up_movers(std::uint64_t now_ns) {
+  for (Consumer& consumer : consumers_) {
+    if (!consumer.moving || now_ns < consumer.moving_until_ns) continue;
+    consumer.moving = false;
+    holds_.forget_mover(consumer);
+  }
+}
+
+// What it claims to want next, but not beyond what was published: nobody is done with more.
+plan::Position Stream::place_of(const Consumer& consumer) {
+  return std::min(consumer.position(), consumer.pass->next_position());
 }
 
 std::uint64_t Stream::absolute_row(plan::Position position) const {

@@ -8,13 +8,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <utility>
+#include <vector>
 
 #include "source/glob.h"
 
 namespace echoline::source {
 namespace {
-
-constexpr int kDepthMax = 64;
 
 class FileList {
  public:
@@ -48,7 +48,7 @@ class FileList {
 
   // Files below `folder` ("" or ending in '/') that match the rest of the pattern.
   Status match(const std::string& folder, std::string_view pattern) {
-    if (pattern.empty()) return take_tree(folder, 0);
+    if (pattern.empty()) return take_folder(folder);
     const std::size_t slash = pattern.find('/');
     const bool last = slash == std::string_view::npos;
     const std::string_view segment = pattern.substr(0, slash);
@@ -64,19 +64,29 @@ class FileList {
     });
   }
 
-  Status take_tree(const std::string& folder, int depth) {
-    if (depth == kDepthMax)
-      return Status(Code::kInvalidArgument,
-                    fmt::format("{}: more than {} folders deep; does a link lead back up?", folder,
-                                kDepthMax));
-    return each_name(folder, [&](const std::string& name) -> Status {
-      struct stat status {};
+  Status take_folder(const std::string& folder) {
+    struct stat status {};
+    if (::stat(folder.empty() ? "." : folder.c_str(), &status) != 0) return failed(errno, folder);
+    return take_tree(folder, status);
+  }
+
+  Status take_tree(const std::string& folder, const struct stat& status) {
+    const std::pair place(status.st_dev, status.st_ino);
+    if (std::find(above_.begin(), above_.end(), place) != above_.end())
+      return Status(
+          Code::kInvalidArgument,
+          fmt::format("{}: a link leads back up to a folder that it lies in; remove it", folder));
+    above_.push_back(place);
+    ECHOLINE_TRY(each_name(folder, [&](const std::string& name) -> Status {
+      struct stat found {};
       const std::string path = folder + name;
-      if (::stat(path.c_str(), &status) != 0) return failed(errno, path);
-      if (S_ISDIR(status.st_mode)) return take_tree(path + "/", depth + 1);
-      if (S_ISREG(status.st_mode)) add(path, status);
+      if (::stat(path.c_str(), &found) != 0) return failed(errno, path);
+      if (S_ISDIR(found.st_mode)) return take_tree(path + "/", found);
+      if (S_ISREG(found.st_mode)) add(path, found);
       return {};
-    });
+    }));
+    above_.pop_back();
+    return {};
   }
 
   // A name that a pattern came to: what is no file doesn't match.
@@ -115,6 +125,7 @@ class FileList {
 
   const Address& address_;
   std::vector<ObjectInfo> found_;
+  std::vector<std::pair<dev_t, ino_t>> above_;  // the folders that the one at hand lies in
 };
 
 }  // namespace

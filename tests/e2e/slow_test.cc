@@ -111,7 +111,8 @@ TEST_F(Slow, UnderDetachTheSlowOneEndsWithItsLagNamedAndItsViewsStay) {
     FAIL() << "still attached";
   } catch (const Error& error) {
     EXPECT_EQ(error.status(), ECHOLINE_DETACHED);
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("job slow by "), HasSubstr("publish.lag is 16")));
+    EXPECT_THAT(error.what(),
+                AllOf(HasSubstr("job slow is 24 rows behind"), HasSubstr("publish.lag is 16")));
   }
   Loader back = rig_.attach("train", {.job = "slow", .state = slow.state()});
   EXPECT_EQ(read_batches(back, 3),

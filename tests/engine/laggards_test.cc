@@ -16,7 +16,7 @@ constexpr int kPass = 0;  // any address will do
 Job job(const char* name, std::uint32_t batch_size = 8) { return {name, 1, batch_size}; }
 
 Laggards laggards(std::uint64_t lag_rows) {
-  return Laggards({.action = SlowPolicy::Action::kSplit, .lag_rows = lag_rows});
+  return Laggards({.action = SlowPolicy::Action::kSplit, .lag_rows = lag_rows, .ring_rows = 1000});
 }
 
 TEST(Laggards, AJobIsOneAfterASecondBehindWithoutABreak) {
@@ -52,8 +52,29 @@ TEST(Laggards, AJobIsWhereItsLastRankIsAndLargeBatchesAreNoLead) {
   }
 }
 
+TEST(Laggards, AllWhoAreBehindAreOnceOneWasForLong) {
+  Laggards behind = laggards(32);
+  const Laggards::Reading first{job("first"), 8, false}, second{job("second"), 16, false};
+  EXPECT_THAT(behind.look(&kPass, {first, second, {job("fast"), 48, true}}, 1 * kSecond),
+              IsEmpty());
+  EXPECT_THAT(behind.look(&kPass, {first, {job("second"), 24, false}, {job("fast"), 48, true}},
+                          1 * kSecond + 1),
+              IsEmpty());
+  EXPECT_THAT(
+      behind.look(&kPass, {first, second, {job("fast"), 48, true}}, 2 * kSecond),
+      ElementsAre(Laggards::Laggard{job("first"), 40}, Laggards::Laggard{job("second"), 32}));
+}
+
+TEST(Laggards, AJobOfLargeBatchesIsBehindWhereTheRingLetsItBeNoFurther) {
+  Laggards behind({.action = SlowPolicy::Action::kSplit, .lag_rows = 24, .ring_rows = 32});
+  const Laggards::Reading large{job("large", 16), 16, false}, fast{job("fast"), 32, true};
+  EXPECT_THAT(behind.look(&kPass, {large, fast}, 1 * kSecond), IsEmpty());
+  EXPECT_THAT(behind.look(&kPass, {large, fast}, 2 * kSecond),
+              ElementsAre(Laggards::Laggard{job("large", 16), 16}));
+}
+
 TEST(Laggards, UnderWaitNobodyIs) {
-  Laggards behind({.action = SlowPolicy::Action::kWait, .lag_rows = 1});
+  Laggards behind({.action = SlowPolicy::Action::kWait, .lag_rows = 1, .ring_rows = 1000});
   for (const std::uint64_t now_ns : {1 * kSecond, 3 * kSecond}) {
     EXPECT_THAT(behind.look(&kPass, {{job("slow"), 0, false}, {job("fast"), 640, true}}, now_ns),
                 IsEmpty());

@@ -112,8 +112,23 @@ class Slow(unittest.TestCase):
         self.assertEqual(trainers[-1].process.wait(PATIENCE), 3)
         last = trainers[-1].lines()[-1]
         self.assertEqual(last["error"], "Detached")
-        self.assertRegex(last["text"], r"job stopped by \d+ rows; publish\.lag is 16")
+        self.assertRegex(last["text"], r"job stopped is \d+ rows behind; publish\.lag is 16")
         self.check_sequences(trainers)
+
+    def test_of_two_that_stop_one_after_the_other_neither_holds_up_the_rest(self):
+        with self.daemon(", jobs: [goes, first, second], when_slow: split") as daemon:
+            goes, first, second = trainers = self.jobs(daemon, "goes", "first", "second")
+            for trainer in (first, second):
+                os.kill(trainer.process.pid, signal.SIGSTOP)
+                time.sleep(0.15)
+            goes.await_batches(len(goes.batches()) + 10 * SLOTS, seconds=20)
+            times = [line["time"] for line in goes.batches()]
+            self.assertLess(max(after - before for before, after in zip(times, times[1:])), 5 + 4 * MACHINE)
+            os.kill(first.process.pid, signal.SIGCONT)
+            first.await_batches(len(first.batches()) + 10 * SLOTS, seconds=20)
+            os.kill(second.process.pid, signal.SIGCONT)
+            second.await_batches(len(second.batches()) + 5 * SLOTS, seconds=20)
+            self.check_sequences(trainers)
 
     def test_a_rank_hears_of_the_death_of_another(self):
         with self.daemon() as daemon:
@@ -125,7 +140,7 @@ class Slow(unittest.TestCase):
             while not (news := [line["news"] for line in first.lines() if "news" in line]):
                 self.assertLess(time.monotonic(), deadline, "it was not told")
                 time.sleep(0.05)
-            self.assertRegex(news[0], rf"rank 1/2 \(process {second.process.pid}\) died at epoch \d+ row \d+")
+            self.assertRegex(news[0], rf"rank 1/2 \(process {second.process.pid}\) is gone with its process at epoch \d+ row \d+")
             first.finish()
 
     def test_a_killed_trainers_forked_children_keep_none_of_its_slots(self):

@@ -253,9 +253,13 @@ class States(unittest.TestCase):
     def test_wrong_arguments_are_value_errors(self):
         with RingServer() as server:
             for arguments in ({"rank": 1}, {"batch_size": 0}, {"join": "middle"}, {"reattach": "soon"},
-                              {"world_size": 3}):
+                              {"world_size": 3}, {"rank": 2 ** 32}, {"batch_size": 2 ** 32 + 8},
+                              {"local_world_size": -1}, {"reattach": float("inf")}, {"reattach": "1e99h"},
+                              {"state": "{}"}):
                 with self.assertRaises(ValueError, msg=arguments):
                     echoline.Loader("train", runtime_dir=server.dir, **arguments)
+            with self.assertRaises(ValueError):
+                echoline.Loader("train", runtime_dir=server.dir).next(timeout=float("nan"))
             with self.assertRaisesRegex(echoline.NotFound, "streams: train"):
                 echoline.Loader("other", runtime_dir=server.dir)
         with self.assertRaisesRegex(echoline.NotFound, "start echolined"):

@@ -16,14 +16,24 @@ _JOIN = {"start": 1, "current": 2, "next_epoch": 3}
 _UNITS_MS = {"us": 0.001, "ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000}
 
 
+_LONGEST_MS = 10 ** 12
+
+
 def milliseconds(time: Union[str, int, float]) -> int:
     """"60s", "500ms", "2min", or a number of seconds."""
-    if isinstance(time, (int, float)) and not isinstance(time, bool) and time >= 0:
-        return round(time * 1000)
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(us|ms|s|min|h)\s*", str(time))
-    if not match:
+    found = -1.0
+    if isinstance(time, (int, float)) and not isinstance(time, bool):
+        found = time * 1000.0
+    elif match := re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(us|ms|s|min|h)\s*", str(time)):
+        found = float(match.group(1)) * _UNITS_MS[match.group(2)]
+    if not 0 <= found <= _LONGEST_MS:
         raise InvalidArgument(f"reattach must be a time such as '60s', '500ms' or '2min', not {time!r}")
-    return round(float(match.group(1)) * _UNITS_MS[match.group(2)])
+    return round(found)
+
+
+def _check_count(name: str, value: int, least: int) -> None:
+    if not least <= value < 2 ** 32:
+        raise InvalidArgument(f"{name} must be {least} to {2 ** 32 - 1}, not {value}")
 
 
 def _local_world_size(world_size: int) -> int:
@@ -69,12 +79,14 @@ class Loader(native.Loader):
                  runtime_dir: Union[str, "os.PathLike[str]", None] = None, *,
                  state: Optional[Mapping[str, Any]] = None, expect: Optional[str] = None,
                  local_world_size: Optional[int] = None) -> None:
+        if isinstance(state, (str, bytes)):
+            raise InvalidArgument("state is what state_dict() gave, not its text: use json.loads(text)")
         if join not in _JOIN:
             raise InvalidArgument(f"join must be one of {', '.join(_JOIN)}, not {join!r}")
-        if batch_size is not None and batch_size < 1:
-            raise InvalidArgument(f"batch_size must be at least 1, not {batch_size}")
-        if rank < 0 or world_size < 1:
-            raise InvalidArgument(f"rank {rank} of world_size {world_size} is not possible")
+        for name, value, least in (("rank", rank, 0), ("world_size", world_size, 1), ("batch_size", batch_size, 1),
+                                   ("local_world_size", local_world_size, 1)):
+            if value is not None:
+                _check_count(name, value, least)
         self.stream, self.job = stream, job
         self.runtime_dir = os.fspath(runtime_dir) if runtime_dir is not None else native.runtime_dir()
         self.rank, self.world_size = rank, world_size

@@ -20,7 +20,8 @@ constexpr int kRaised = -1;
 constexpr char kNextDoc[] =
     "next(timeout=None)\n--\n\n"
     "The next batch; None at an epoch's end, after which the next call goes on with the next "
-    "epoch.\n\n"
+    "epoch. A `for` "
+    "that follows begins the next epoch, as after a break.\n\n"
     "TimeoutError if none was ready within `timeout` seconds.";
 
 using Handle = std::shared_ptr<echoline_loader>;
@@ -105,7 +106,7 @@ int take(PyObject* self, std::int64_t timeout_ms, echoline_batch** batch) {
 
 PyObject* next_within(PyObject* self, std::int64_t timeout_ms, int& status) {
   Loader& loader = value_of<Loader>(self);
-  if (loader.fields == nullptr) return never_attached();
+  if (loader.fields == nullptr || loader.batch_type == nullptr) return never_attached();
   echoline_batch* batch = nullptr;
   status = take(self, timeout_ms, &batch);
   switch (status) {
@@ -135,6 +136,9 @@ PyObject* next(PyObject* self, PyObject* arguments, PyObject* named) {
   if (timeout != Py_None) {
     const double seconds = PyFloat_AsDouble(timeout);
     if (PyErr_Occurred() != nullptr) return nullptr;
+    if (std::isnan(seconds)) {
+      return raise_status(ECHOLINE_INVALID_ARGUMENT, "timeout is no number of seconds");
+    }
     timeout_ms = std::llround(std::clamp(seconds, 0.0, kLongestSeconds) * 1000);
   }
   int status = ECHOLINE_OK;
