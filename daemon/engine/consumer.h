@@ -22,6 +22,8 @@ struct Consumer {
   std::uint32_t rank = 0;
   std::uint32_t local_ranks = 1;  // of the job, on this host
   plan::Position start;
+  std::uint64_t attached_ns = 0;
+  bool told_of_missing = false;  // jobs of publish.jobs
   std::shared_ptr<Pass> pass;
   std::uint64_t reader = 0;
   // It was told to attach again, to another pass, and until then counts as gone from this one. One

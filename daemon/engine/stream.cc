@@ -11,6 +11,11 @@
 #include "config/pipeline.h"
 
 namespace echoline::engine {
+namespace {
+
+constexpr std::uint64_t kTogetherNs = 2'000'000'000;
+
+}  // namespace
 
 Stream::Stream(OpenedStream opened, v1::Stream definition, MemoryBudget& budget,
                std::uint32_t workers, Reunion reunion)
@@ -58,6 +63,7 @@ Result<Attachment> Stream::find_and_join(std::uint64_t connection,
   Consumer consumer;
   consumer.connection = connection;
   consumer.peer = peer;
+  consumer.attached_ns = now_ns;
   consumer.begin_ticks = process_begin(peer.pid);
   consumer.rank = request.rank;
   consumer.local_ranks = request.local_ranks == 0 ? request.world_size : request.local_ranks;
@@ -101,13 +107,22 @@ Attachment Stream::attachment_of(const Consumer& consumer, const Start& start,
   return attachment;
 }
 
+// Jobs that are started together come together: only who waits longer is told for whom.
+void Stream::tell_of_missing_jobs(std::uint64_t now_ns) {
+  const std::string missing = holds_.missing_jobs();
+  if (missing.empty()) return;
+  const Status status(
+      Code::kUnavailable,
+      "the first batches come when these jobs have attached (publish.jobs): " + missing);
+  for (Consumer& consumer : consumers_) {
+    if (consumer.told_of_missing || now_ns < consumer.attached_ns + kTogetherNs) continue;
+    consumer.told_of_missing = true;
+    tell(consumer.connection, shm::kNoticePeers, status);
+  }
+}
+
 // Before it is one of the consumers.
 void Stream::tell_newcomer(const Consumer& consumer) {
-  if (const std::string missing = holds_.missing_jobs(); !missing.empty()) {
-    tell(consumer.connection, shm::kNoticePeers,
-         Status(Code::kUnavailable,
-                "the first batches come when these jobs have attached (publish.jobs): " + missing));
-  }
   const auto namesake =
       std::find_if(consumers_.begin(), consumers_.end(), [&](const Consumer& other) {
         return other.job.name == consumer.job.name && other.job != consumer.job;
@@ -184,6 +199,7 @@ std::vector<Telling> Stream::tick(std::uint64_t now_ns) {
   }
   release_holds(now_ns);
   leave_lanes_to_other_hosts();
+  tell_of_missing_jobs(now_ns);
   part_from_laggards(now_ns);
   retire_passes(/*parted_only=*/true);
   for (Telling& telling : rank_news_.look(consumers_, now_ns)) {

@@ -82,6 +82,7 @@ class Stream {
   void take_off(std::list<Consumer>::iterator consumer);
   void charge_waits(std::uint64_t now_ns);
   void tell_newcomer(const Consumer& consumer);
+  void tell_of_missing_jobs(std::uint64_t now_ns);
   LaneSet lanes_of(const Consumer& consumer) const;
   void leave_lanes_to_other_hosts();
   void tell(std::uint64_t connection, shm::NoticeKind kind, const Status& status) {
