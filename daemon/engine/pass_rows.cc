@@ -128,8 +128,7 @@ Result<std::optional<ring::Ring::Reader>> Pass::join(plan::Position position, bo
   const std::optional<std::uint64_t> sequence = sequence_of(position);
   if (!sequence.has_value()) return std::optional<ring::Ring::Reader>();
   ECHOLINE_ASSIGN(const ring::Ring::Reader reader, ring_->add_reader(*sequence, position));
-  const bool prepared = lanes_.add(lanes, position, planned_position_);
-  if (prepared && reader.first_sequence <= *sequence) {
+  if (reader.first_sequence <= *sequence && lanes_.add(lanes, position, planned_position_)) {
     if (tails) tails_from_ = tails_from;
     return std::optional(reader);
   }

@@ -40,6 +40,12 @@ std::optional<Difference> difference_in(const std::vector<Seen>& ranks) {
   return std::nullopt;
 }
 
+bool is_attached(const Job& job, std::uint32_t rank, const std::list<Consumer>& consumers) {
+  return std::any_of(consumers.begin(), consumers.end(), [&](const Consumer& consumer) {
+    return consumer.job == job && consumer.rank == rank;
+  });
+}
+
 std::string text(plan::Position position) {
   return fmt::format("epoch {} row {}", position.epoch, position.row);
 }
@@ -80,8 +86,8 @@ bool RankNews::tell_gone(const Gone& gone, const std::list<Consumer>& consumers,
       fmt::format("job {} rank {}/{}", gone.job.name, gone.rank, gone.job.world_size);
   const char* how = died ? "is gone with its process" : "left";
   log_info("engine", "stream {}: {} {} at {}", stream_name_, who, how, text(gone.position));
-  // At an epoch's end a trainer may have had all that it wanted.
-  if (gone.position.row == 0) return true;
+  // A trainer that loads a state attaches anew; at an epoch's end it may have had all it wanted.
+  if (gone.position.row == 0 || (!died && is_attached(gone.job, gone.rank, consumers))) return true;
   tell_job(gone.job, consumers,
            Status(Code::kUnavailable, fmt::format("{} (process {}) {} at {}", who, gone.peer.pid,
                                                   how, text(gone.position))),

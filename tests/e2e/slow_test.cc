@@ -185,6 +185,17 @@ TEST_F(Slow, ARankThatLeavesAmidAnEpochIsToldToTheOthers) {
               AllOf(HasSubstr("rank 1/2"), HasSubstr("left at epoch 0 row 16")));
 }
 
+TEST_F(Slow, ARankThatAttachesAnewAtOnceHasNotLeft) {
+  create("");
+  Loader stays = rig_.attach("train", {.rank = 0, .world_size = 2});
+  Loader returns = rig_.attach("train", {.rank = 1, .world_size = 2});
+  read_both(stays, returns, 2);
+  returns = rig_.attach("train", {.rank = 1, .world_size = 2, .state = returns.state()});
+  std::this_thread::sleep_for(std::chrono::milliseconds(400));
+  read_both(stays, returns, 4);
+  EXPECT_EQ(stays.take_news(), std::nullopt);
+}
+
 TEST_F(Slow, RanksOfOtherHostsAreNotWaitedFor) {
   create("");
   Loader loader = rig_.attach("train", {.rank = 2, .world_size = 4, .local_world_size = 1});
