@@ -2,7 +2,6 @@
 // bytes that do not agree.
 #include <fmt/core.h>
 #include <gmock/gmock.h>
-#include <zlib.h>
 
 #include <random>
 
@@ -70,13 +69,6 @@ class ChecksumTest : public RecordTest {
       if (i % 5 == 0) tar += tar_member(".hidden", random_bytes(2000, seed));
     }
     return tar + tar_end();
-  }
-  std::string gzip(const std::string& plain) const {
-    gzFile file = gzopen(path("packing.gz").c_str(), "wb1");
-    EXPECT_EQ(gzwrite(file, plain.data(), static_cast<unsigned>(plain.size())),
-              static_cast<int>(plain.size()));
-    gzclose(file);
-    return read("packing.gz");
   }
   Opened open_all(const std::string& address, const std::string& state = "") const {
     return open(read_of({path(address)}), state, {}, Checksums::kOfAll);

@@ -2,7 +2,6 @@
 // given.
 #include <fmt/core.h>
 #include <gmock/gmock.h>
-#include <zlib.h>
 #include <zstd.h>
 
 #include <filesystem>
@@ -40,13 +39,6 @@ std::string zstd_with_window(const std::string& plain, int bits) {
 
 class PackedTest : public RecordTest {
  protected:
-  std::string gzip(const std::string& plain) const {
-    gzFile file = gzopen(path("packing.gz").c_str(), "wb1");
-    EXPECT_EQ(gzwrite(file, plain.data(), static_cast<unsigned>(plain.size())),
-              static_cast<int>(plain.size()));
-    gzclose(file);
-    return read("packing.gz");
-  }
   // Photos do not compress, text does: both kinds of stream occur.
   static std::string make_tar(int records, std::size_t bytes, unsigned seed) {
     std::mt19937 random(seed);

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <array>
 #include <cstdio>
@@ -71,6 +72,14 @@ Opened open(const v1::Read& read, const std::string& state_dir, const ProgressFu
 RecordTest::RecordTest() {
   std::string name = testing::TempDir() + "/echoline-record-XXXXXX";
   if (::mkdtemp(name.data()) != nullptr) folder_ = name;
+}
+
+std::string RecordTest::gzip(const std::string& plain) const {
+  gzFile file = gzopen(path("packing.gz").c_str(), "wb1");
+  EXPECT_EQ(gzwrite(file, plain.data(), static_cast<unsigned>(plain.size())),
+            static_cast<int>(plain.size()));
+  gzclose(file);
+  return read("packing.gz");
 }
 
 RecordTest::~RecordTest() {

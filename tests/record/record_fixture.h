@@ -52,6 +52,7 @@ class RecordTest : public testing::Test {
   std::string path(std::string_view name) const { return folder_ + "/" + std::string(name); }
   void write(std::string_view name, std::string_view content) const;
   std::string read(std::string_view name) const;
+  std::string gzip(const std::string& plain) const;
   // Runs Debian's Python on a script with arguments; fails the test if it fails.
   static void run_python(const std::string& script, const std::vector<std::string>& arguments);
 
