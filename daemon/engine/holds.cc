@@ -50,8 +50,7 @@ void Holds::note_rank(const Consumer& consumer, std::uint64_t first_sequence, bo
                     .until_ns = now_ns + kRankPatienceNs});
 }
 
-void Holds::await_mover(const std::shared_ptr<Pass>& pass, const Consumer& mover,
-                        std::uint64_t now_ns) {
+void Holds::await_mover(const std::shared_ptr<Pass>& pass, const Consumer& mover) {
   auto hold = std::find_if(holds_.begin(), holds_.end(), [&](const Hold& candidate) {
     return candidate.pass == pass && candidate.job == mover.job;
   });
@@ -66,15 +65,9 @@ void Holds::await_mover(const std::shared_ptr<Pass>& pass, const Consumer& mover
                                         .came = {},
                                         .ranks = 0,
                                         .movers = {},
-                                        .until_ns = now_ns + kRankPatienceNs});
+                                        .until_ns = mover.moving_until_ns});
   }
   hold->movers.emplace(mover.rank, mover.peer.pid);
-}
-
-void Holds::forget_mover(const Consumer& mover) {
-  for (Hold& hold : holds_) {
-    if (hold.job == mover.job) hold.movers.erase(mover.rank);
-  }
 }
 
 std::optional<plan::Position> Holds::start_of(const Job& job) const {
@@ -91,15 +84,13 @@ bool Holds::is_over(Hold& hold, std::uint64_t now_ns, const IsReading& is_readin
   if (hold.movers.empty() && hold.came.size() >= hold.ranks) return true;
   if (!hold.came.empty() && !is_reading(*hold.pass, hold.job)) return true;
   if (now_ns < hold.until_ns) return false;
-  const std::size_t missing =
-      hold.movers.empty() ? hold.ranks - hold.came.size() : hold.movers.size();
+  if (!hold.movers.empty()) return true;
   const Status status(
       Code::kDeadlineExceeded,
       fmt::format(
           "{} of {} ranks of job {} attached within {} s; they go on, the others will get a "
           "pass of their own (local_world_size says how many this host has)",
-          hold.came.size(), hold.came.size() + missing, hold.job.name,
-          kRankPatienceNs / 1'000'000'000));
+          hold.came.size(), hold.ranks, hold.job.name, kRankPatienceNs / 1'000'000'000));
   log_warning("engine", "stream {}: {}", stream_name_, status.message());
   late.push_back({hold.job, status});
   return true;

@@ -30,11 +30,9 @@ class Holds {
   void note_rank(const Consumer& consumer, std::uint64_t first_sequence, bool begins,
                  std::uint64_t now_ns);
 
-  // A trainer was told to move to `pass`, and is awaited there from its beginning on.
-  void await_mover(const std::shared_ptr<Pass>& pass, const Consumer& mover, std::uint64_t now_ns);
-
-  // It is not awaited any more.
-  void forget_mover(const Consumer& mover);
+  // A trainer was told to move to `pass`, and is awaited there from its beginning on, as long as it
+  // lives and until its time is over.
+  void await_mover(const std::shared_ptr<Pass>& pass, const Consumer& mover);
 
   // Where the other ranks of this job began, while some of them are still awaited.
   std::optional<plan::Position> start_of(const Job& job) const;

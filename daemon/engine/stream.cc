@@ -185,7 +185,6 @@ bool Stream::withdraw(std::uint64_t connection) {
 
 void Stream::take_off(std::list<Consumer>::iterator consumer) {
   rank_news_.note_gone(*consumer, monotonic_ns());
-  if (consumer->moving) holds_.forget_mover(*consumer);
   consumer->pass->ring().remove_reader(consumer->reader);
   consumers_.erase(consumer);
   trainers_changed_ = true;

@@ -74,7 +74,7 @@ void Stream::part(const std::shared_ptr<Pass>& pass, const std::vector<Laggards:
     if (!is_among(behind, consumer.job)) {
       consumer.moving = true;
       consumer.moving_until_ns = now_ns + kMovePatienceNs;
-      holds_.await_mover(made.value(), consumer, now_ns);
+      holds_.await_mover(made.value(), consumer);
       tell(consumer.connection, shm::kNoticeMoved, Status(Code::kUnavailable, text(behind)));
     } else if (detaches) {
       tell(consumer.connection, shm::kNoticeDetached,
@@ -94,9 +94,7 @@ void Stream::part(const std::shared_ptr<Pass>& pass, const std::vector<Laggards:
 // Those that did not come hold up whom they were with, as before; they will move when they can.
 void Stream::give_up_movers(std::uint64_t now_ns) {
   for (Consumer& consumer : consumers_) {
-    if (!consumer.moving || now_ns < consumer.moving_until_ns) continue;
-    consumer.moving = false;
-    holds_.forget_mover(consumer);
+    if (now_ns >= consumer.moving_until_ns) consumer.moving = false;
   }
 }
 
