@@ -38,6 +38,7 @@ fi
 
 jobs=$(nproc)
 without=
+under=()  # a command that ctest runs under
 export CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-$jobs}
 
 # Python modules and the object stores of the tests, in a virtual environment of the build folder.
@@ -70,15 +71,27 @@ build() {
   cmake --build --preset "$preset" --parallel "$jobs" ${targets:+--target "${targets[@]}"}
 }
 
-# Under TSan the address space must not be scattered wider than the sanitizer's shadow allows.
-fixed_addresses() {
-  if setarch "$(uname -m)" -R true 2>/dev/null; then setarch "$(uname -m)" -R "$@"; else "$@"; fi
+# tested PRESET CTEST-OPTIONS...: runs the tests. What failed beside others is run once more, alone: a machine
+# that was too busy fails tests of time-outs. It is named all the same, and no report of a sanitizer is given
+# a second chance.
+tested() {
+  local preset=$1 log=build/$1/Testing/Temporary
+  shift
+  "${under[@]}" ctest --preset "$preset" "$@" && return
+  if grep -qE 'Sanitizer:|runtime error:|check failed' "$log/LastTest.log" || [[ ! -s $log/LastTestsFailed.log ]]; then
+    return 1
+  fi
+  local names
+  names=$(cut -d: -f2 "$log/LastTestsFailed.log" | paste -sd ' ')
+  echo "-- failed beside others, now alone: $names"
+  CTEST_PARALLEL_LEVEL=1 "${under[@]}" ctest --preset "$preset" --rerun-failed || return 1
+  echo "run.sh: failed beside others, passed alone: $names"
 }
 
 run_tests() {
   local failed=0
   build release
-  ctest --preset release "$@" || failed=1
+  tested release "$@" || failed=1
   if [[ -n $without ]]; then echo "$without" >&2; fi
   return $failed
 }
@@ -90,10 +103,12 @@ run_sanitizers() {
   local failed=0
   echo "-- AddressSanitizer and UndefinedBehaviorSanitizer"
   build asan
-  ctest --preset asan "$@" || failed=1
+  tested asan "$@" || failed=1
   echo "-- ThreadSanitizer"
   build tsan "($concurrent)_test"
-  fixed_addresses ctest --preset tsan -L "^($concurrent)$" "$@" || failed=1
+  # The address space must not be scattered wider than the sanitizer's shadow allows.
+  if setarch "$(uname -m)" -R true 2>/dev/null; then under=(setarch "$(uname -m)" -R); fi
+  tested tsan -L "^($concurrent)$" "$@" || failed=1
   return $failed
 }
 
