@@ -24,10 +24,10 @@ bool OrderBook::joins(const Span& span, const record::Extent& next, Span& joined
   return !thrifty_ || gap == 0 || joined.gaps * kThriftyShare <= bytes;
 }
 
-std::vector<Order> OrderBook::take() {
+std::vector<Order> OrderBook::take(std::size_t at_once) {
   const auto oldest = queue_.begin()->second;
   std::deque<Map::iterator> run{oldest};
-  Span span{oldest->first.offset, end(oldest->second), request_bytes()};
+  Span span{oldest->first.offset, end(oldest->second), request_bytes(at_once)};
   const auto near = [&](const Entry& entry) {
     return entry.number - oldest->second.number <= reach_;
   };

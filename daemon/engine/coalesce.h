@@ -32,10 +32,11 @@ struct Order {
 class OrderBook {
  public:
   // A request is long enough to be worth its round trip, and longer, up to the second bound, where
-  // so much is wanted that kAtOnce requests of that length are left to go on side by side.
+  // so much is wanted that as many requests of that length as may go on side by side are left; of
+  // those, kAtOnce are enough.
   static constexpr std::uint64_t kRequestBytes = 1 << 20;
-  static constexpr std::uint64_t kRequestBytesMax = 4 << 20;
-  static constexpr std::uint64_t kAtOnce = 32;
+  static constexpr std::uint64_t kRequestBytesMax = 8 << 20;
+  static constexpr std::size_t kAtOnce = 32;
   static constexpr std::uint64_t kGapBytes = 16 << 10;
   static constexpr std::int64_t kReachMin = 4096;
   static constexpr std::uint64_t kThriftyShare = 64;  // one byte in so many may be of a gap
@@ -55,8 +56,9 @@ class OrderBook {
   std::size_t size() const { return queue_.size(); }
 
   // The oldest order and its neighbours on both sides, as long as the gaps between them are small
-  // and the request does not grow too long; ascending, without overlap.
-  std::vector<Order> take();
+  // and the request does not grow too long where `at_once` of them may be under way; ascending,
+  // without overlap.
+  std::vector<Order> take(std::size_t at_once);
   // Cuts such a run, of which some orders were taken out, where its gaps have become too large.
   std::vector<std::vector<Order>> cut(std::vector<Order> run) const;
 
@@ -73,8 +75,9 @@ class OrderBook {
   using Map = std::multimap<Place, Entry>;
 
   void insert(std::int64_t number, Order order);
-  std::uint64_t request_bytes() const {
-    return std::clamp(bytes_ / kAtOnce, kRequestBytes, kRequestBytesMax);
+  std::uint64_t request_bytes(std::size_t at_once) const {
+    return std::clamp(bytes_ / std::clamp<std::size_t>(at_once, 1, kAtOnce), kRequestBytes,
+                      kRequestBytesMax);
   }
   static std::uint64_t end(const Entry& entry) {
     return entry.order.extent.offset + entry.order.extent.bytes;

@@ -111,7 +111,7 @@ void Fetcher::pump(std::uint64_t now_ns) {
   // A run that the fleet is asked for has a place at the store from the beginning.
   while (may_ask && has_room() && !book_.empty() &&
          source_->slots_free() > ready_.size() + asked_) {
-    route(book_.take());
+    route(book_.take(source_->slots_free() + requests_.size()));
   }
   while (!paused && !ready_.empty() && source_->slots_free() > 0) {
     submit(std::move(ready_.front()));

@@ -58,6 +58,7 @@ bool Attempt::on_response(const HttpResponse& response) {
 
 bool Attempt::on_body(std::span<const std::byte> bytes) {
   SharedCounters::add(counters_.bytes, bytes.size());
+  bytes_ += bytes.size();
   if (is_success()) return exchange_.consume(bytes);
   const std::size_t room = kErrorBodyBytesMax - error_body_.size();
   error_body_.append(reinterpret_cast<const char*>(bytes.data()), std::min(room, bytes.size()));

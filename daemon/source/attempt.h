@@ -31,6 +31,7 @@ class Attempt : public HttpSink {
 
   // What the store said about when to come back; 0 if nothing.
   std::uint64_t retry_after_ns() const;
+  std::uint64_t bytes() const { return bytes_; }
   std::uint64_t begin_ns() const { return begin_ns_; }
   // From its request to its good answer, once there is one.
   std::uint64_t waited_ns() const { return answer_ns_ - begin_ns_; }
@@ -44,6 +45,7 @@ class Attempt : public HttpSink {
   SharedCounters& counters_;
   const std::uint64_t begin_ns_;
   std::uint64_t answer_ns_ = 0;
+  std::uint64_t bytes_ = 0;
   HttpResponse response_;
   Verdict accepted_;
   std::string error_body_;

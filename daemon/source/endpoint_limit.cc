@@ -5,6 +5,12 @@
 #include <utility>
 
 namespace echoline::source {
+namespace {
+
+// Several may have ended in one step of their thread, which then begins as many anew.
+bool is_most(std::size_t under_way, std::size_t limit) { return under_way >= limit - limit / 4; }
+
+}  // namespace
 
 std::shared_ptr<EndpointLimit> EndpointLimit::of(const std::string& endpoint) {
   static std::mutex mutex;
@@ -19,18 +25,23 @@ std::shared_ptr<EndpointLimit> EndpointLimit::of(const std::string& endpoint) {
 
 std::size_t EndpointLimit::limit() const {
   const std::lock_guard lock(mutex_);
-  return limit_.limit();
+  return limit_now();
+}
+
+std::size_t EndpointLimit::limit_now() const {
+  return std::min(taken_.limit(), std::max<std::size_t>(fastest_.limit(), 1));
 }
 
 bool EndpointLimit::is_reduced() const {
   const std::lock_guard lock(mutex_);
-  return limit_.is_reduced();
+  return taken_.is_reduced();
 }
 
 void EndpointLimit::join(Member& member) {
   const std::lock_guard lock(mutex_);
   cap_ += member.cap_;
-  limit_.set_cap(static_cast<double>(cap_));
+  taken_.set_cap(static_cast<double>(cap_));
+  fastest_.set_cap(cap_);
 }
 
 void EndpointLimit::leave(Member& member) {
@@ -38,13 +49,14 @@ void EndpointLimit::leave(Member& member) {
   std::erase(waiting_, &member);
   cap_ -= member.cap_;
   in_flight_ -= member.under_way_;
-  limit_.set_cap(static_cast<double>(cap_));
+  taken_.set_cap(static_cast<double>(cap_));
+  fastest_.set_cap(cap_);
   wake_first();
 }
 
 bool EndpointLimit::begin(Member& member) {
   const std::lock_guard lock(mutex_);
-  const std::size_t room = limit_.limit() - std::min(limit_.limit(), in_flight_);
+  const std::size_t room = limit_now() - std::min(limit_now(), in_flight_);
   const bool is_next = member.waits_ && waiting_.front() == &member;
   if (room == 0 || (!is_next && room <= waiting_.size())) {
     if (!std::exchange(member.waits_, true)) waiting_.push_back(&member);
@@ -58,11 +70,18 @@ bool EndpointLimit::begin(Member& member) {
   return true;
 }
 
-void EndpointLimit::end(AttemptEnd how, std::uint64_t now_ns) {
+void EndpointLimit::end(Member& member, AttemptEnd how, std::uint64_t bytes, std::uint64_t now_ns) {
   const std::lock_guard lock(mutex_);
+  if (how == AttemptEnd::kGood) {
+    const bool wanted = is_most(in_flight_, limit_now()) || is_most(member.under_way_, member.cap_);
+    fastest_.ended(bytes, in_flight_, wanted, now_ns);
+    taken_.good(now_ns);
+  } else if (how == AttemptEnd::kRefused) {
+    fastest_.disturbed();
+    taken_.refused(now_ns);
+  }
   --in_flight_;
-  if (how == AttemptEnd::kGood) limit_.good(now_ns);
-  if (how == AttemptEnd::kRefused) limit_.refused(now_ns);
+  --member.under_way_;
   wake_first();
 }
 
@@ -74,7 +93,7 @@ void EndpointLimit::withdraw(Member& member) {
 }
 
 void EndpointLimit::wake_first() {
-  if (!waiting_.empty() && in_flight_ < limit_.limit()) waiting_.front()->wake_();
+  if (!waiting_.empty() && in_flight_ < limit_now()) waiting_.front()->wake_();
 }
 
 EndpointLimit::Member::Member(std::shared_ptr<EndpointLimit> limit, std::size_t cap,
@@ -91,9 +110,8 @@ bool EndpointLimit::Member::begin() {
   return true;
 }
 
-void EndpointLimit::Member::end(AttemptEnd how, std::uint64_t now_ns) {
-  --under_way_;
-  limit_->end(how, now_ns);
+void EndpointLimit::Member::end(AttemptEnd how, std::uint64_t bytes, std::uint64_t now_ns) {
+  limit_->end(*this, how, bytes, now_ns);
 }
 
 void EndpointLimit::Member::withdraw() { limit_->withdraw(*this); }

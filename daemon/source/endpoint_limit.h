@@ -11,13 +11,15 @@
 #include <string>
 
 #include "source/adaptive_limit.h"
+#include "source/throughput_search.h"
 
 namespace echoline::source {
 
 // How an attempt ended, as far as the limit is concerned.
 enum class AttemptEnd : std::uint8_t { kGood, kRefused, kOther };
 
-// Any thread. Room is given in turn: who waits longest is woken first, and none overtakes.
+// The lower of what the store does not refuse and what brings most. Any thread. Room is given in
+// turn: who waits longest is woken first, and none overtakes.
 class EndpointLimit {
  public:
   // The limit of that name, as long as anybody has it; else a new one.
@@ -29,14 +31,16 @@ class EndpointLimit {
 
  private:
   bool begin(Member& member);
-  void end(AttemptEnd how, std::uint64_t now_ns);
+  void end(Member& member, AttemptEnd how, std::uint64_t bytes, std::uint64_t now_ns);
+  std::size_t limit_now() const;
   void withdraw(Member& member);
   void join(Member& member);
   void leave(Member& member);
   void wake_first();
 
   mutable std::mutex mutex_;
-  AdaptiveLimit limit_;
+  AdaptiveLimit taken_;  // by the store, without refusals
+  ThroughputSearch fastest_;
   std::size_t cap_ = 0;
   std::size_t in_flight_ = 0;
   std::deque<Member*> waiting_;
@@ -53,7 +57,8 @@ class EndpointLimit::Member {
 
   // Takes room for one attempt; if there is none, `wake` is called when there is.
   bool begin();
-  void end(AttemptEnd how, std::uint64_t now_ns);
+  // `bytes`: of the answer.
+  void end(AttemptEnd how, std::uint64_t bytes, std::uint64_t now_ns);
   // Nothing waits for room any more.
   void withdraw();
   std::size_t limit() const { return limit_->limit(); }

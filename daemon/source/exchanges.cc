@@ -221,7 +221,7 @@ void Exchanges::cancel(std::uint64_t id) {
 
 void Exchanges::end_attempt(Running& running, Place place, AttemptEnd how) {
   const std::uint64_t now = monotonic_ns();
-  if (member_) member_->end(how, now);
+  if (member_) member_->end(how, running.attempt(place)->bytes(), now);
   if (how == AttemptEnd::kGood) {
     if (now > last_good_ns_ + kOutageNs) end_pauses(now);
     last_good_ns_ = now;

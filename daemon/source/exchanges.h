@@ -1,6 +1,7 @@
 // Exchanges under way: attempts, time-outs, back-off and the endpoint's limit over HttpTransfers.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -44,6 +45,10 @@ class Exchanges {
 
   void start(std::uint64_t id, std::unique_ptr<Exchange> exchange);
   std::size_t size() const { return running_.size(); }
+  // How many attempts at once the endpoint, or this one's own bound, lets through now.
+  std::size_t limit() const {
+    return member_ ? std::min(limits_.connections_max, member_->limit()) : limits_.connections_max;
+  }
 
   // Ends an exchange without a result; nothing if it has ended.
   void cancel(std::uint64_t id);

@@ -74,7 +74,10 @@ std::vector<std::vector<Segment>> parts_of(const std::vector<Segment>& segments)
 }  // namespace
 
 ObjectSource::ObjectSource(std::unique_ptr<ObjectStore> store, ObjectSourceOptions options)
-    : store_(std::move(store)), options_(std::move(options)), reads_(limits(), counters_) {
+    : store_(std::move(store)),
+      options_(std::move(options)),
+      reads_(limits(), counters_),
+      slots_(reads_.limit()) {
   checksums_.level = options_.checksums;
   checksums_.etag_is_md5 = options_.etag_is_md5;
 }
@@ -210,7 +213,7 @@ Status ObjectSource::put(const std::string& url, const std::string& bytes) {
 }
 
 void ObjectSource::submit(ReadRequest request) {
-  ECHOLINE_CHECK(slots_free() > 0);
+  ECHOLINE_CHECK(reads_by_number_.size() + refused_.size() < options_.concurrency);
   Result<Address> address = parse_address(request.object.url);
   const bool is_empty =
       std::all_of(request.segments.begin(), request.segments.end(),
@@ -248,7 +251,7 @@ void ObjectSource::finish_part(ExchangeResult result, std::vector<ReadResult>& d
 }
 
 std::size_t ObjectSource::slots_free() const {
-  return options_.concurrency - std::min(options_.concurrency, reads_.size() + refused_.size());
+  return slots_ - std::min(slots_, reads_.size() + refused_.size());
 }
 
 void ObjectSource::poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) {
@@ -262,6 +265,7 @@ void ObjectSource::poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done
     for (ExchangeResult& result : ended_) finish_part(std::move(result), done);
     woken = woken_.exchange(false);
   } while (done.size() == before && !woken && monotonic_ns() < deadline_ns);
+  slots_ = reads_.limit();
 }
 
 void ObjectSource::wake() {

@@ -66,6 +66,7 @@ class ObjectSource : public Source {
   std::atomic<bool> woken_{false};
   Exchanges reads_;
   std::unique_ptr<Exchanges> asks_;  // for listings and writes; made when needed
+  std::size_t slots_;                // what the endpoint let through at the last poll
   std::uint64_t next_id_ = 0;
   std::uint64_t next_read_ = 0;
   Reads reads_by_number_;

@@ -70,8 +70,9 @@ class Source {
   // was opened for writing; a missing permission is kPermissionDenied and named. Blocks.
   virtual Status put(const std::string& url, const std::string& bytes) = 0;
 
-  // Starts a transfer; at most `slots_free()` may be submitted before the next poll. The
-  // destinations must live until its result has been polled or the source is destroyed.
+  // Starts a transfer; at most `slots_free()` may be submitted before the next poll, or as many as
+  // the last one gave results of (a store that wants fewer may have left no slot free for those).
+  // The destinations must live until its result has been polled or the source is destroyed.
   virtual void submit(ReadRequest request) = 0;
   virtual std::size_t slots_free() const = 0;
 

@@ -95,7 +95,7 @@ Status Throttle::put(const std::string& url, const std::string& bytes) {
 }
 
 void Throttle::submit(ReadRequest request) {
-  ECHOLINE_CHECK(slots_free() > 0);
+  ECHOLINE_CHECK(pending_.size() + held_.size() < slots_);
   std::uint64_t bytes = 0;
   if (!request.segments.empty()) {
     const Segment& last = request.segments.back();

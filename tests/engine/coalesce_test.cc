@@ -35,8 +35,8 @@ TEST(OrderBook, PutsNeighboursIntoOneRequest) {
   book.add(order(4, 0, 4000, 1000));
   book.add(order(9, 1, 6000, 1000));
   book.add(order(6, 0, 6000, 1000));
-  EXPECT_EQ(records(book.take()), (std::vector<std::uint64_t>{4, 5, 6}));
-  EXPECT_EQ(records(book.take()), (std::vector<std::uint64_t>{9}));
+  EXPECT_EQ(records(book.take(OrderBook::kAtOnce)), (std::vector<std::uint64_t>{4, 5, 6}));
+  EXPECT_EQ(records(book.take(OrderBook::kAtOnce)), (std::vector<std::uint64_t>{9}));
   EXPECT_TRUE(book.empty());
 }
 
@@ -52,7 +52,7 @@ TEST(OrderBook, ReadsHardlyAnythingAgainThatACacheHas) {
   }
   std::uint64_t read = 0;
   while (!book.empty()) {
-    const std::vector<Order> run = book.take();
+    const std::vector<Order> run = book.take(OrderBook::kAtOnce);
     read += run.back().extent.offset + kBytes - run.front().extent.offset;
   }
   EXPECT_LE(static_cast<double>(read), 1.02 * static_cast<double>(wanted));
@@ -63,7 +63,7 @@ TEST(OrderBook, CutsARunWhereWhatWasTakenOutLeftAGap) {
   for (std::uint64_t record = 0; record < 10; ++record) {
     book.add(order(record, 0, record * 4000, 4000));
   }
-  std::vector<Order> run = book.take();
+  std::vector<Order> run = book.take(OrderBook::kAtOnce);
   ASSERT_EQ(run.size(), 10U);
   run.erase(run.begin() + 4);
   const std::vector<std::vector<Order>> runs = book.cut(std::move(run));
@@ -77,8 +77,8 @@ TEST(OrderBook, LeavesWideGapsUnread) {
   book.add(order(0, 0, 0, 1000));
   book.add(order(1, 0, 1000 + OrderBook::kGapBytes, 1000));
   book.add(order(2, 0, 2001 + 2 * OrderBook::kGapBytes, 1000));
-  EXPECT_EQ(records(book.take()), (std::vector<std::uint64_t>{0, 1}));
-  EXPECT_EQ(records(book.take()), (std::vector<std::uint64_t>{2}));
+  EXPECT_EQ(records(book.take(OrderBook::kAtOnce)), (std::vector<std::uint64_t>{0, 1}));
+  EXPECT_EQ(records(book.take(OrderBook::kAtOnce)), (std::vector<std::uint64_t>{2}));
 }
 
 TEST(OrderBook, TakesTheOldestFirstAndPutBackOnesBeforeAll) {
@@ -86,8 +86,8 @@ TEST(OrderBook, TakesTheOldestFirstAndPutBackOnesBeforeAll) {
   book.add(order(1, 1, 0, 10));
   book.add(order(2, 2, 0, 10));
   book.put_back(order(3, 3, 0, 10));
-  EXPECT_EQ(records(book.take()), (std::vector<std::uint64_t>{3}));
-  EXPECT_EQ(records(book.take()), (std::vector<std::uint64_t>{1}));
+  EXPECT_EQ(records(book.take(OrderBook::kAtOnce)), (std::vector<std::uint64_t>{3}));
+  EXPECT_EQ(records(book.take(OrderBook::kAtOnce)), (std::vector<std::uint64_t>{1}));
 }
 
 TEST(OrderBook, ASecondOrderForEachRecordDoesNotCutRequestsShort) {
@@ -98,8 +98,8 @@ TEST(OrderBook, ASecondOrderForEachRecordDoesNotCutRequestsShort) {
     }
   }
   const std::vector<std::uint64_t> all = {0, 1, 2, 3, 4, 5, 6, 7};
-  EXPECT_EQ(records(book.take()), all);
-  EXPECT_EQ(records(book.take()), all);
+  EXPECT_EQ(records(book.take(OrderBook::kAtOnce)), all);
+  EXPECT_EQ(records(book.take(OrderBook::kAtOnce)), all);
   EXPECT_TRUE(book.empty());
 }
 
@@ -108,13 +108,13 @@ TEST(OrderBook, WhatIsWantedMuchLaterDoesNotJoin) {
   book.add(order(0, 0, 0, 1000));
   for (std::uint64_t i = 0; i < OrderBook::kReachMin; ++i) book.add(order(100 + i, 1, 0, 1000));
   book.add(order(1, 0, 1000, 1000));
-  EXPECT_EQ(records(book.take()), (std::vector<std::uint64_t>{0}));
+  EXPECT_EQ(records(book.take(OrderBook::kAtOnce)), (std::vector<std::uint64_t>{0}));
 
   OrderBook wider(OrderBook::kReachMin + 1);
   wider.add(order(0, 0, 0, 1000));
   for (std::uint64_t i = 0; i < OrderBook::kReachMin; ++i) wider.add(order(100 + i, 1, 0, 1000));
   wider.add(order(1, 0, 1000, 1000));
-  EXPECT_EQ(records(wider.take()), (std::vector<std::uint64_t>{0, 1}));
+  EXPECT_EQ(records(wider.take(OrderBook::kAtOnce)), (std::vector<std::uint64_t>{0, 1}));
 }
 
 TEST(OrderBook, RequestsGrowWhereMuchIsWantedAndLeaveEnoughToGoOnSideBySide) {
@@ -122,7 +122,7 @@ TEST(OrderBook, RequestsGrowWhereMuchIsWantedAndLeaveEnoughToGoOnSideBySide) {
   const auto longest = [](std::uint64_t count) {
     OrderBook book(1'000'000);
     for (std::uint64_t i = 0; i < count; ++i) book.add(order(i, 0, i * kBytes, kBytes));
-    return book.take().size() * kBytes;
+    return book.take(OrderBook::kAtOnce).size() * kBytes;
   };
   EXPECT_EQ(longest(100), OrderBook::kRequestBytes / kBytes * kBytes);
   EXPECT_EQ(longest(640), 64'000'000 / OrderBook::kAtOnce / kBytes * kBytes);
@@ -142,7 +142,7 @@ TEST(OrderBook, NeverLosesOrOverlapsOrders) {
     std::multiset<std::uint64_t> taken;
     while (!book.empty()) {
       std::uint64_t end = 0;
-      const std::vector<Order> orders = book.take();
+      const std::vector<Order> orders = book.take(OrderBook::kAtOnce);
       for (const Order& one : orders) {
         EXPECT_EQ(one.extent.shard, orders.front().extent.shard);
         EXPECT_GE(one.extent.offset, end);

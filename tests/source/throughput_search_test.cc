@@ -1,0 +1,100 @@
+// The search for the number of requests that brings most, against stores made of one formula each.
+#include "source/throughput_search.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace echoline::source {
+namespace {
+
+constexpr double kSecondNs = 1e9;
+constexpr std::uint64_t kRequestBytes = 1'000'000;
+
+// Bytes a second of so many requests at once.
+using Store = std::function<double(std::size_t)>;
+
+double far(std::size_t requests) { return std::min(25e6 * static_cast<double>(requests), 10e9); }
+double near(std::size_t requests) { return 1e9 - 2e6 * static_cast<double>(requests); }
+
+struct Transfer {
+  ThroughputSearch search;
+  double now_ns = 1;
+  double bytes = 0;
+
+  // With as many requests as may be, or as few as are wanted.
+  void go(const Store& store, double seconds, std::size_t wanted = 1000) {
+    const double end_ns = now_ns + seconds * kSecondNs;
+    while (now_ns < end_ns) {
+      const std::size_t limit = std::max<std::size_t>(search.limit(), 1);
+      const std::size_t under_way = std::min(limit, wanted);
+      now_ns += kRequestBytes / store(under_way) * kSecondNs;
+      bytes += kRequestBytes;
+      search.ended(kRequestBytes, under_way, under_way == limit,
+                   static_cast<std::uint64_t>(now_ns));
+    }
+  }
+};
+
+TEST(ThroughputSearch, AStoreThatFewServeBestGetsFewWithinSeconds) {
+  Transfer run;
+  run.search.set_cap(128);
+  EXPECT_EQ(run.search.limit(), 128U);
+  run.go(near, 2);
+  EXPECT_LE(run.search.limit(), 8U);
+}
+
+TEST(ThroughputSearch, AStoreThatNeedsManyKeepsThemAndLosesLittleToTrying) {
+  Transfer run;
+  run.search.set_cap(128);
+  run.go(far, 10);
+  run.bytes = 0;
+  run.go(far, 120);
+  EXPECT_GT(run.bytes, 0.97 * 120 * far(128));
+}
+
+TEST(ThroughputSearch, WhereMoreBringsNoMoreTheFewerAreKept) {
+  Transfer run;
+  run.search.set_cap(256);
+  run.go([](std::size_t requests) { return std::min(25e6 * double(requests), 600e6); }, 20);
+  EXPECT_GE(run.search.limit(), 24U);
+  EXPECT_LE(run.search.limit(), 64U);
+}
+
+TEST(ThroughputSearch, AStoreThatMovesAwayIsFollowed) {
+  Transfer run;
+  run.search.set_cap(128);
+  run.go(near, 120);
+  ASSERT_LE(run.search.limit(), 8U);
+  run.go(far, 20);
+  EXPECT_GE(run.search.limit(), 128U);
+}
+
+TEST(ThroughputSearch, WhatIsHardlyAskedTellsNothing) {
+  Transfer run;
+  run.search.set_cap(128);
+  run.go(far, 30, 5);
+  EXPECT_EQ(run.search.limit(), 128U);
+}
+
+TEST(ThroughputSearch, AHigherCapIsRoomAtOnceAndALowerOneHoldsAtOnce) {
+  ThroughputSearch search;
+  search.set_cap(2);
+  EXPECT_EQ(search.limit(), 2U);
+  search.set_cap(130);
+  EXPECT_EQ(search.limit(), 130U);
+  search.set_cap(128);
+  EXPECT_EQ(search.limit(), 128U);
+}
+
+TEST(ThroughputSearch, ATrialIsGivenUpWhereTheStoreRefuses) {
+  Transfer run;
+  run.search.set_cap(128);
+  while (run.search.limit() == 128) run.go(near, 0.01);
+  run.search.disturbed();
+  EXPECT_EQ(run.search.limit(), 128U);
+}
+
+}  // namespace
+}  // namespace echoline::source
