@@ -18,6 +18,11 @@ enum class WaitCause : std::uint8_t { kFetch, kPrep, kPublish, kPeer, kDaemon };
 inline constexpr std::array<const char*, 5> kWaitCauseNames = {"fetch", "prep", "publish", "peer",
                                                                "daemon"};
 
+// Why a record could not be decoded.
+enum class BadReason : std::uint8_t { kMissing, kCorrupt, kTooLarge, kInvalid };
+inline constexpr std::array<const char*, 4> kBadReasonNames = {"missing", "corrupt", "too_large",
+                                                               "invalid"};
+
 // Time of one stage by state, summed over its threads.
 struct StageStats {
   std::string stage;  // fetch, prep, publish
@@ -85,7 +90,7 @@ struct StreamStats {
   std::uint64_t samples_fresh = 0;
   std::uint64_t samples_echoed = 0;
   std::uint64_t batches = 0;
-  std::map<std::string, std::uint64_t> records_bad;  // by reason
+  std::map<std::string, std::uint64_t> records_bad;  // by reason, of those there were
   std::uint64_t records_agreed = 0;  // with their checksums, as FetchCounters has them
   std::uint64_t records_disagreed = 0;
   std::vector<StageStats> stages;

@@ -14,6 +14,8 @@ namespace {
 
 // Two factors nearer than this are the same for advice: R is a measurement.
 constexpr double kFactorSlack = 1.1;
+// Beyond it a repeat is worth less and less (docs/echoing.md): R alone is no reason for more.
+constexpr double kFactorToStart = 5;
 
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
@@ -31,10 +33,12 @@ bool echoes(const StreamStats& stats) { return stats.factor > 1000; }
 std::string larger_factor(const StreamStats& stats) {
   const double ratio = stats.upstream_downstream_ratio;
   if (ratio < kFactorSlack * std::max(1.0, factor_of(stats))) return "";
-  if (!echoes(stats))
-    return fmt::format("R is {0:.1f}: an echo factor up to {0:.1f} costs no time", ratio);
-  return fmt::format("R is {0:.1f}: an echo factor up to {0:.1f} costs no time, it is {1:.3g}",
-                     ratio, factor_of(stats));
+  const std::string now = echoes(stats) ? fmt::format("; it is {:.3g}", factor_of(stats)) : "";
+  if (ratio > kFactorToStart) {
+    return fmt::format("R is {:.1f}: echo factors up to it cost no time, 4 is a good start{}",
+                       ratio, now);
+  }
+  return fmt::format("R is {0:.1f}: an echo factor up to {0:.1f} costs no time{1}", ratio, now);
 }
 
 // What a store's requests waited for most, if that was something that the store did.
@@ -129,6 +133,7 @@ Verdict verdict(const StreamStats& stats) {
   if (stats.state == "failed") return {"failed", "the stream has failed: " + stats.error};
   if (stats.state == "opening")
     return {"opening", "the index is being read or made; trainers can attach after that"};
+  if (stats.state != "ready") return {stats.state, "the stream is " + stats.state};
   if (stats.consumers.empty())
     return {"nobody", "no trainer is attached; the first batches wait in the ring"};
   const RecentStats& recent = stats.recent;

@@ -192,7 +192,10 @@ void add_samples(const engine::StreamStats& stream, Families& families) {
   families.add("echoline_records_checked_total", {name, "agreed"}, stream.records_agreed);
   families.add("echoline_records_checked_total", {name, "disagreed"}, stream.records_disagreed);
   families.add("echoline_echo_factor", {name}, static_cast<double>(stream.factor) / 1000);
-  for (const auto& [reason, count] : stream.records_bad) {
+  // Zeros, too: of a series that begins with 1, Prometheus sees no increase.
+  for (const char* reason : engine::kBadReasonNames) {
+    const auto found = stream.records_bad.find(reason);
+    const std::uint64_t count = found == stream.records_bad.end() ? 0 : found->second;
     families.add("echoline_records_bad_total", {name, reason}, count);
   }
   if (stream.upstream_downstream_ratio > 0) {

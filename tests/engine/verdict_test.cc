@@ -33,6 +33,8 @@ TEST(Verdict, SaysWhatKeepsAStreamFromWorking) {
   EXPECT_EQ(verdict(stats).text, "the stream has failed: s3://a/b: changed");
   stats.state = "opening";
   EXPECT_EQ(verdict(stats).limit, "opening");
+  stats.state = "drained";
+  EXPECT_EQ(verdict(stats).text, "the stream is drained");
 }
 
 TEST(Verdict, NeedsATrainerAndSomeTime) {
@@ -75,7 +77,9 @@ TEST(Verdict, AnEchoFactorUpToRCostsNoTime) {
             "factor up to 3.1 costs no time");
   stats.echo_point = "sample";
   stats.factor = 1500;
-  EXPECT_THAT(verdict(stats).text, EndsWith("up to 3.1 costs no time, it is 1.5"));
+  EXPECT_THAT(verdict(stats).text, EndsWith("up to 3.1 costs no time; it is 1.5"));
+  stats.upstream_downstream_ratio = 40;
+  EXPECT_THAT(verdict(stats).text, EndsWith("up to it cost no time, 4 is a good start; it is 1.5"));
 }
 
 TEST(Verdict, WhereEchoGivesWhatItCanACacheHelps) {
