@@ -23,10 +23,14 @@ using google::protobuf::Message;
 
 // Words stand as they are, everything else in quotes: JSON's strings are YAML's.
 std::string word(const std::string& text) {
-  const auto plain = [](char c) {
-    return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || c == '_' || c == '-';
-  };
-  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+  constexpr std::string_view kDigits = "-0123456789";
+  const bool plain = !text.empty() && kDigits.find(text.front()) == std::string_view::npos &&
+                     std::all_of(text.begin(), text.end(), [&](char c) {
+                       return kLetters.find(c) != std::string_view::npos ||
+                              kDigits.find(c) != std::string_view::npos;
+                     });
+  if (plain) return text;
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -87,7 +91,9 @@ std::string flow(const Message& message) {
 
 std::string decode_text(const v1::Decode& decode) {
   std::string text;
-  for (const auto& [name, field] : std::map(decode.fields().begin(), decode.fields().end())) {
+  for (auto [name, field] : std::map(decode.fields().begin(), decode.fields().end())) {
+    // Filled in everywhere, and refused where it is written for a value of fixed size.
+    if (field.as() != "text" && field.as() != "bytes") field.clear_max_bytes();
     text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", name, flow(field));
   }
   return "{" + text + "}";
