@@ -27,7 +27,7 @@ wanted() {
   done
 }
 
-# Of each line none of whose names is installed: the first name that apt knows, else the first.
+# Of each line none of whose names is installed: the first name that apt knows, else the first, or none before |-.
 missing() {
   local installed line name choice
   installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' | awk '$1 == "installed" {print $2}')
@@ -37,6 +37,7 @@ missing() {
       if grep -qxF -- "$name" <<<"$installed"; then continue 2; fi
       if [[ -z $choice ]] && apt-cache show "$name" >/dev/null 2>&1; then choice=$name; fi
     done
+    if [[ -z $choice && $line == *'|-' ]]; then continue; fi
     echo "${choice:-${line%%|*}}"
   done
 }

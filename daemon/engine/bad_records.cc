@@ -17,16 +17,16 @@ constexpr std::uint64_t kSubstituteKey = 0x7375627374697475;
 
 }  // namespace
 
-const char* bad_reason(Code code) {
+BadReason bad_reason(Code code) {
   switch (code) {
     case Code::kNotFound:
-      return "missing";
+      return BadReason::kMissing;
     case Code::kDataLoss:
-      return "corrupt";
+      return BadReason::kCorrupt;
     case Code::kResourceExhausted:
-      return "too_large";
+      return BadReason::kTooLarge;
     default:
-      return "invalid";
+      return BadReason::kInvalid;
   }
 }
 
@@ -51,7 +51,7 @@ Status BadRecords::judge(echo::Item& item, const Status& verdict, std::uint64_t&
   }
   {
     std::lock_guard lock(mutex_);
-    ++counts_[bad_reason(verdict.code())];
+    ++counts_[kBadReasonNames[static_cast<std::size_t>(bad_reason(verdict.code()))]];
     ++bad_in_epoch;
     name_once(item.record, verdict);
     if (policy_.replace && bad_in_epoch > limit_count_) {

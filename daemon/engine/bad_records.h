@@ -10,12 +10,13 @@
 
 #include "base/status.h"
 #include "echo/item.h"
+#include "engine/stats.h"
 #include "record/index.h"
 
 namespace echoline::engine {
 
-// "missing", "corrupt", "too_large", "invalid": the label of the metric.
-const char* bad_reason(Code code);
+// What the decoder's verdict is counted as.
+BadReason bad_reason(Code code);
 
 // The record that takes the place of `record` at the given attempt (from 1).
 std::uint64_t substitute_for(std::uint64_t seed, std::uint32_t epoch, std::uint64_t record,

@@ -50,7 +50,10 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
      "slower job or rank) or daemon."},
     {"echoline_consumers", "stream", "Trainers attached."},
     {"echoline_door_connections", "", "Connections to the door, attached or about to."},
+    {"echoline_draining", "", "1 while the daemon ends its passes to stop, else 0."},
     {"echoline_echo_factor", "stream", "Uses of each item, in the mean."},
+    {"echoline_fetch_queue_records", "stream",
+     "Records ordered from the caches and the store that are not there yet."},
     {"echoline_first_batch_seconds", "stream",
      "Time from the stream's creation to its first batch; absent before it."},
     {"echoline_memory_budget_bytes", "",
@@ -109,7 +112,16 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
     {"echoline_upstream_downstream_ratio", "stream",
      "The echoing paper's R: time upstream of the echo point for one batch over time downstream of "
      "it; absent while unknown. Echo helps when it is above 1."},
+    {"echoline_worker_queue_tasks", "", "Chunks of rows that wait for a worker."},
     {"echoline_workers", "", "CPU worker threads, shared by all streams."},
+    {"process_cpu_seconds_total", "", "CPU time of the daemon, user and system, in all threads."},
+    {"process_max_fds", "", "File descriptors that the daemon may have open."},
+    {"process_open_fds", "", "File descriptors that the daemon has open."},
+    {"process_resident_memory_bytes", "",
+     "Memory of the daemon that is in RAM, the rings that it shares with trainers included."},
+    {"process_start_time_seconds", "", "When the daemon was started, in seconds since the epoch."},
+    {"process_threads", "", "Threads of the daemon."},
+    {"process_virtual_memory_bytes", "", "Addresses that the daemon has mapped."},
 });
 
 }  // namespace echoline::serve

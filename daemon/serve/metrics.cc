@@ -192,7 +192,10 @@ void add_samples(const engine::StreamStats& stream, Families& families) {
   families.add("echoline_records_checked_total", {name, "agreed"}, stream.records_agreed);
   families.add("echoline_records_checked_total", {name, "disagreed"}, stream.records_disagreed);
   families.add("echoline_echo_factor", {name}, static_cast<double>(stream.factor) / 1000);
-  for (const auto& [reason, count] : stream.records_bad) {
+  // Zeros, too: of a series that begins with 1, Prometheus sees no increase.
+  for (const char* reason : engine::kBadReasonNames) {
+    const auto found = stream.records_bad.find(reason);
+    const std::uint64_t count = found == stream.records_bad.end() ? 0 : found->second;
     families.add("echoline_records_bad_total", {name, reason}, count);
   }
   if (stream.upstream_downstream_ratio > 0) {
@@ -206,9 +209,11 @@ void add_samples(const engine::StreamStats& stream, Families& families) {
 void add_stream(const engine::StreamStats& stream, Families& families) {
   const std::string& name = stream.name;
   families.add("echoline_stream_ready", {name}, std::uint64_t{stream.state == "ready"});
+  if (stream.state == "opening") return;  // nothing else is known of it
   families.add("echoline_stream_records", {name}, stream.records);
   families.add("echoline_passes", {name}, stream.passes);
   families.add("echoline_read_ahead_target_bytes", {name}, stream.read_ahead_target_bytes);
+  families.add("echoline_fetch_queue_records", {name}, stream.records_ordered);
   families.add("echoline_ring_slots", {name, "all", "free"}, stream.slots_free);
   families.add("echoline_ring_slots", {name, "all", "filling"}, stream.slots_filling);
   families.add("echoline_ring_slots", {name, "all", "published"}, stream.slots_published);
@@ -230,13 +235,26 @@ void add_memory(const engine::EngineStats& stats, Families& families) {
   families.add("echoline_memory_reserved_bytes", {}, stats.memory_reserved);
 }
 
+void add_process(const ProcessStats& process, Families& families) {
+  families.add("process_cpu_seconds_total", {}, process.cpu_seconds);
+  families.add("process_start_time_seconds", {}, process.start_time_seconds);
+  families.add("process_resident_memory_bytes", {}, process.resident_bytes);
+  families.add("process_virtual_memory_bytes", {}, process.virtual_bytes);
+  families.add("process_open_fds", {}, process.open_fds);
+  families.add("process_max_fds", {}, process.max_fds);
+  families.add("process_threads", {}, process.threads);
+}
+
 }  // namespace
 
-std::string metrics_text(const engine::EngineStats& stats, std::size_t connections) {
+std::string metrics_text(const engine::EngineStats& stats, const DaemonStats& daemon) {
   Families families;
   families.add("echoline_build_info", {kVersion}, std::uint64_t{1});
   families.add("echoline_workers", {}, std::uint64_t{stats.workers});
-  families.add("echoline_door_connections", {}, std::uint64_t{connections});
+  families.add("echoline_worker_queue_tasks", {}, stats.tasks_queued);
+  families.add("echoline_door_connections", {}, std::uint64_t{daemon.connections});
+  families.add("echoline_draining", {}, std::uint64_t{daemon.draining});
+  add_process(daemon.process, families);
   add_memory(stats, families);
   for (const engine::StreamStats& stream : stats.streams) add_stream(stream, families);
   return std::move(families).text();

@@ -5,10 +5,18 @@
 #include <string>
 
 #include "engine/stats.h"
+#include "serve/process_stats.h"
 
 namespace echoline::serve {
 
-// Exposition format 0.0.4. `connections` is the door's count.
-std::string metrics_text(const engine::EngineStats& stats, std::size_t connections);
+// What is told of the daemon beside its engine.
+struct DaemonStats {
+  std::size_t connections = 0;  // of the door
+  bool draining = false;
+  ProcessStats process;
+};
+
+// Exposition format 0.0.4.
+std::string metrics_text(const engine::EngineStats& stats, const DaemonStats& daemon);
 
 }  // namespace echoline::serve

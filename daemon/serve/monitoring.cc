@@ -12,6 +12,12 @@ HttpReply not_ready(const std::string& reason) {
   return {503, "text/plain; charset=utf-8", reason + "\n"};
 }
 
+DaemonStats daemon_stats(const Monitored& monitored) {
+  return {.connections = monitored.connections(),
+          .draining = *monitored.draining,
+          .process = process_stats()};
+}
+
 HttpReply readiness(const Monitored& monitored) {
   if (*monitored.draining) return not_ready("draining");
   for (const engine::StreamStats& stream : monitored.engine->stats().streams) {
@@ -29,7 +35,7 @@ Result<std::unique_ptr<HttpServer>> open_monitoring(const std::string& address,
   HttpHandlers handlers;
   handlers["/metrics"] = [monitored] {
     return HttpReply{200, kMetricsType,
-                     metrics_text(monitored.engine->stats(), monitored.connections())};
+                     metrics_text(monitored.engine->stats(), daemon_stats(monitored))};
   };
   handlers["/healthz"] = [] { return HttpReply{200, "text/plain; charset=utf-8", "ok\n"}; };
   handlers["/readyz"] = [monitored] { return readiness(monitored); };

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <ctime>
 
 #include "serve/http_get.h"
 #include "serve/memory_engine.h"
@@ -67,6 +68,34 @@ TEST_F(Monitoring, serves_request_times_as_a_histogram_and_waits_by_their_reason
         "echoline_source_wait_seconds_total" + of + ",reason=\"throttled\"} 2.5\n",
         "echoline_source_concurrency_limit" + of + "} 128\n"})
     EXPECT_THAT(text, HasSubstr(line));
+}
+
+TEST_F(Monitoring, tells_of_its_own_process_as_every_exporter_does) {
+  const std::string text = get("/metrics").body;
+  const auto value = [&text](const std::string& name) {
+    const std::size_t at = text.find("\n" + name + " ");
+    return at == std::string::npos ? -1 : std::stod(text.substr(at + name.size() + 2));
+  };
+  const auto now = static_cast<double>(std::time(nullptr));
+  EXPECT_NEAR(value("process_start_time_seconds"), now, 600);
+  EXPECT_LE(value("process_start_time_seconds"), now + 2);
+  EXPECT_GT(value("process_cpu_seconds_total"), 0);
+  EXPECT_GT(value("process_resident_memory_bytes"), 1e6);
+  EXPECT_GT(value("process_virtual_memory_bytes"), value("process_resident_memory_bytes"));
+  EXPECT_GE(value("process_open_fds"), 4);  // the standard three, and the one that asks
+  EXPECT_GT(value("process_max_fds"), value("process_open_fds"));
+  EXPECT_GE(value("process_threads"), 5);  // four that answer
+}
+
+TEST_F(Monitoring, tells_of_a_stream_that_is_being_opened_only_that_it_is_not_ready) {
+  engine::StreamStats opening;
+  opening.name = "new";
+  opening.state = "opening";
+  engine_.set_stream(opening);
+  const std::string text = get("/metrics").body;
+  EXPECT_THAT(text, HasSubstr("echoline_stream_ready{stream=\"new\"} 0\n"));
+  const std::string label = "stream=\"new\"";
+  EXPECT_EQ(text.find(label), text.rfind(label));
 }
 
 TEST_F(Monitoring, drops_the_series_of_a_stream_that_is_gone) {
@@ -139,7 +168,7 @@ TEST_F(Monitoring, refuses_an_address_of_another_host) {
 TEST(MetricList, is_sorted_into_names_with_base_units_and_every_one_is_exported) {
   engine::EngineStats stats;
   stats.streams.push_back(MemoryEngine::full_stats("train"));
-  const std::string text = metrics_text(stats, 1);
+  const std::string text = metrics_text(stats, {});
   for (const MetricInfo& metric : kMetrics) {
     const std::string name(metric.name);
     EXPECT_THAT(text, HasSubstr("# HELP " + name + " "));

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""The Grafana dashboard is well made: identities, places, units, variables; it shows every metric that there is."""
+import itertools
+import unittest
+
+import queries
+
+WIDTH = 24  # of Grafana's grid
+UNITS = {"percentunit", "cps", "reqps", "Bps", "bytes", "s", "short"}
+
+
+def cells(panel):
+    place = panel["gridPos"]
+    return set(itertools.product(range(place["x"], place["x"] + place["w"]),
+                                 range(place["y"], place["y"] + place["h"])))
+
+
+class DashboardTest(unittest.TestCase):
+    def setUp(self):
+        self.dashboard = queries.dashboard()
+
+    def test_identities_are_unique(self):
+        numbers = [panel["id"] for panel in self.dashboard["panels"]]
+        self.assertEqual(len(numbers), len(set(numbers)))
+        titles = [panel["title"] for panel in self.dashboard["panels"]]
+        self.assertEqual(len(titles), len(set(titles)))
+        for panel in queries.panels():
+            letters = [target["refId"] for target in panel["targets"]]
+            self.assertEqual(len(letters), len(set(letters)), panel["title"])
+
+    def test_no_panel_lies_on_another_or_leaves_the_grid(self):
+        taken = {}
+        for panel in self.dashboard["panels"]:
+            for cell in cells(panel):
+                self.assertLess(cell[0], WIDTH, panel["title"])
+                self.assertNotIn(cell, taken, f"{panel['title']} on {taken.get(cell)}")
+                taken[cell] = panel["title"]
+
+    def test_every_panel_says_what_it_shows_in_which_unit(self):
+        for panel in queries.panels():
+            with self.subTest(panel=panel["title"]):
+                self.assertIn(panel["type"], ("timeseries", "stat"))
+                self.assertIn(panel["fieldConfig"]["defaults"]["unit"], UNITS)
+                self.assertTrue(panel["description"].endswith("."))
+                self.assertTrue(panel["targets"])
+                for target in panel["targets"]:
+                    if panel["type"] == "timeseries":
+                        self.assertTrue(target["legendFormat"], "a line without a name")
+
+    def test_only_the_chosen_data_source_and_daemons_are_asked(self):
+        for panel in queries.panels():
+            for place in (panel, *panel["targets"]):
+                self.assertEqual(place["datasource"], {"type": "prometheus", "uid": "${datasource}"})
+            for target in panel["targets"]:
+                chosen = [text for text in queries.selectors(target["expr"]) if text != "echoline_build_info"]
+                self.assertTrue(chosen, target["expr"])
+                for selector in chosen:
+                    self.assertIn('job=~"$job", instance=~"$instance"', selector)
+
+    def test_variables_follow_from_each_other(self):
+        variables = {one["name"]: one for one in self.dashboard["templating"]["list"]}
+        self.assertEqual(list(variables), ["datasource", "job", "instance", "stream"])
+        self.assertEqual(variables["datasource"]["type"], "datasource")
+        for name in ("job", "instance", "stream"):
+            self.assertTrue(variables[name]["includeAll"] and variables[name]["multi"])
+        self.assertIn("$job", variables["instance"]["definition"])
+        self.assertIn("$instance", variables["stream"]["definition"])
+
+    def test_shows_every_metric_and_no_other(self):
+        shown = set().union(*(queries.names(text) for text in queries.expressions().values()))
+        self.assertEqual(shown, set(queries.metrics()))
+
+    def test_a_counter_is_never_shown_as_it_stands(self):
+        for place, text in queries.expressions().items():
+            for selector in queries.selectors(text):
+                name = selector.partition("{")[0]
+                if queries.metrics().get(queries.metric_of(name)) in ("counter", "histogram"):
+                    self.assertRegex(text, rf"(rate|increase)\({name}\{{[^}}]*\}}\[", place)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

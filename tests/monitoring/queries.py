@@ -1,0 +1,63 @@
+"""What the dashboard and the rules of deploy/monitoring ask, and the metrics that there are."""
+import json
+import pathlib
+import re
+import shutil
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+MONITORING = ROOT / "deploy" / "monitoring"
+RULES = [MONITORING / "recording_rules.yml", MONITORING / "alert_rules.yml"]
+# What Prometheus stores of a histogram.
+PARTS_OF_HISTOGRAM = ("_bucket", "_sum", "_count")
+
+
+def program(name):
+    """The path of a program that the test cannot do without."""
+    path = shutil.which(name)
+    if path is None:
+        print(f"skipped: no program {name}", flush=True)
+        sys.exit(77)
+    return path
+
+
+def dashboard():
+    return json.loads((MONITORING / "dashboard.json").read_text(encoding="utf-8"))
+
+
+def panels():
+    """Those that show something."""
+    return [panel for panel in dashboard()["panels"] if panel["type"] != "row"]
+
+
+def expressions(interval="1m"):
+    """{(title of the panel, letter of the query): PromQL}, for all jobs, instances and streams."""
+    return {(panel["title"], target["refId"]): re.sub(r"\$__rate_interval", interval,
+                                                      re.sub(r"\$(job|instance|stream)\b", ".+", target["expr"]))
+            for panel in panels() for target in panel["targets"]}
+
+
+def metrics():
+    """{name: kind}, as docs/metrics.md has them, which a test holds equal to the code."""
+    page = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+    return dict(re.findall(r"^\| `(\w+)` \| (\w+) \|", page, re.MULTILINE))
+
+
+def metric_of(name):
+    """The metric that a series belongs to: a histogram's are named after their part of it."""
+    known = metrics()
+    for part in PARTS_OF_HISTOGRAM:
+        if name.endswith(part) and known.get(name.removesuffix(part)) == "histogram":
+            return name.removesuffix(part)
+    return name
+
+
+def selectors(expression):
+    """Every selection of series in it, as 'name{labels}'."""
+    return re.findall(r"\b(?:[a-z_]+:)?(?:echoline|process)_\w+(?::\w+)?(?:\{[^}]*\})?|\bup\b", expression)
+
+
+def names(expression):
+    """The metrics that it reads, recorded ones left out."""
+    found = {selector.partition("{")[0] for selector in selectors(expression)}
+    return {metric_of(name) for name in found if ":" not in name and name != "up"}

@@ -1,0 +1,81 @@
+"""A daemon with something of everything, and its trainer: a store over HTTP that is throttled, caches in memory and on
+disk, echo, and records that cannot be decoded. SkipTest where nginx is missing."""
+import io
+import pathlib
+import random
+import sys
+import tarfile
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "process"))
+from daemon_process import Daemon, Server, free_port, stream_yaml  # noqa: E402
+
+SHARDS, RECORDS, BATCH = 4, 1000, 16
+BAD = range(7, 12)  # have no label
+
+
+def write_shards(folder):
+    """Records of a small array, a label, and ballast that nobody decodes."""
+    draw = random.Random(1)
+    for shard in range(SHARDS):
+        with tarfile.open(pathlib.Path(folder, f"records-{shard}.tar"), "w") as tar:
+            for record in range(shard * RECORDS // SHARDS, (shard + 1) * RECORDS // SHARDS):
+                files = {"u8": draw.randbytes(64), "cls": b"" if record in BAD else b"%d" % record,
+                         "pad": draw.randbytes(20_000)}
+                for name, content in files.items():
+                    member = tarfile.TarInfo(f"{record:06d}.{name}")
+                    member.size = len(content)
+                    tar.addfile(member, io.BytesIO(content))
+
+
+def stream(address, name="train", disk=None):
+    caches = "memory: 4MiB" + (f", disk: {{path: {disk}, size: 4MiB}}" if disk else "")
+    return stream_yaml([f"read: {{url: '{address}', format: webdataset, throttle: {{latency: 2ms, rate: 8MB/s}}}}",
+                        f"cache: {{{caches}}}", "shuffle: {window: 200}",
+                        "decode: {image: {key: u8, as: uint8, shape: [8, 8, 1]}, label: {key: cls, as: int64}}",
+                        "echo: {factor: 2, window: 200}", "random_crop: {field: image, size: 8, padding: 2}",
+                        f"batch: {{size: {BATCH}, last: partial}}", "publish: {slots: 4}"],
+                       more="    bad_records: {limit: 50%}\n", name=name)
+
+
+class WatchedRun:
+    """`with` starts store and daemon; `train` a trainer."""
+
+    def __init__(self):
+        self.server = Server("web_server.py")
+        self.disk = tempfile.TemporaryDirectory()
+        write_shards(self.server.facts["root"])
+        self.trainers = []
+        address = self.server.facts["endpoint"] + f"/records-{{0..{SHARDS - 1}}}.tar"
+        self.port = free_port()
+        self.daemon = Daemon(stream(address, disk=self.disk.name), metrics=self.port)
+
+    def train(self, job, step=0.01):
+        """Reads until it is ended, and takes a time like a training step's for each batch: it can write no further
+        line before the last one is read."""
+        trainer = self.daemon.reader("--job", job, "--epochs", 100000)
+        self.trainers.append(trainer)
+
+        def read():
+            while trainer.stdout.readline():
+                time.sleep(step)
+
+        threading.Thread(target=read, daemon=True).start()
+
+    def __enter__(self):
+        try:
+            self.daemon.start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for trainer in self.trainers:
+            trainer.kill()
+            trainer.wait()
+        self.daemon.__exit__()
+        self.server.stop()
+        self.disk.cleanup()
