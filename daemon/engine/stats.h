@@ -47,7 +47,7 @@ struct SlowCounts {
 
 struct StreamStats {
   std::string name;
-  std::string state;  // opening, ready, failed
+  std::string state;  // opening, ready, drained, failed
   std::string error;
   std::string fingerprint;  // 32 hex digits
   std::string echo_point;   // none, record, sample, augmented, batch

@@ -54,7 +54,7 @@ StreamStats Stream::stats() const {
   StreamStats stats;
   add_definition(*core_, definition_, stats);
   add_counters(*core_, stats);
-  stats.state = failure_.ok() ? "ready" : "failed";
+  stats.state = !failure_.ok() ? "failed" : closed_ ? "drained" : "ready";
   stats.error = failure_.message();
   stats.stages = stages_.stages();
   stats.upstream_downstream_ratio = stages_.upstream_downstream_ratio();

@@ -205,7 +205,10 @@ TEST_F(StoredIndexTest, ProgressEndsWithEverythingDone) {
   write_shard("a", 3);
   write_shard("b", 2);
   Progress last;
-  const Opened opened = open(tars(), "", [&last](const Progress& progress) { last = progress; });
+  const Opened opened = open(tars(), "", [&last](const Progress& progress) {
+    last = progress;
+    return Status();
+  });
   ASSERT_TRUE(opened.set.ok());
   EXPECT_EQ(last.shards_done, 2U);
   EXPECT_EQ(last.shards, 2U);
