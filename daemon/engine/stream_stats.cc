@@ -87,7 +87,11 @@ StreamStats Stream::stats() const {
                                .row = position.row,
                                .batches = consumer.pass->ring().view(consumer.reader).batches,
                                .lag_rows = foremost - std::min(row, foremost),
-                               .wait_ns = consumer.waits.by_cause()});
+                               .wait_ns = consumer.waits.by_cause(),
+                               .changes = {}});
+    for (const plan::FactorChange& change : consumer.pass->changes_of(position.epoch)) {
+      stats.consumers.back().changes.emplace_back(change.block, change.factor);
+    }
   }
   return stats;
 }

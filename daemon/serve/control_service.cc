@@ -120,6 +120,15 @@ grpc::Status ControlService::Drain(grpc::ServerContext* context, const v1::Drain
   return grpc::Status::OK;
 }
 
+grpc::Status ControlService::SetEcho(grpc::ServerContext* /*context*/,
+                                     const v1::SetEchoRequest* /*request*/,
+                                     v1::SetEchoResponse* /*response*/) {
+  return to_grpc(Status(Code::kUnimplemented,
+                        "the echo factor cannot be changed while a stream runs yet: attached "
+                        "trainers would not hear of it, and their states would go on in another "
+                        "order; set echo.factor in the configuration and create the stream anew"));
+}
+
 void ControlService::fill(const engine::StreamStats& stats, v1::StreamStatus& status) const {
   fill_stream_status(stats, status);
   status.set_persisted(controlled_.kept->contains(stats.name));

@@ -19,6 +19,9 @@ class ControlService final : public v1::Control::Service {
                             v1::DeleteStreamResponse* response) override;
   grpc::Status Drain(grpc::ServerContext* context, const v1::DrainRequest* request,
                      v1::DrainResponse* response) override;
+  // Not built yet.
+  grpc::Status SetEcho(grpc::ServerContext* context, const v1::SetEchoRequest* request,
+                       v1::SetEchoResponse* response) override;
   grpc::Status ListStreams(grpc::ServerContext* context, const v1::ListStreamsRequest* request,
                            v1::ListStreamsResponse* response) override;
   grpc::Status WatchStats(grpc::ServerContext* context, const v1::WatchStatsRequest* request,

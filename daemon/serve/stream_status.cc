@@ -32,6 +32,11 @@ void fill_consumer(const engine::ConsumerStats& stats, v1::Consumer& consumer) {
     (*consumer.mutable_wait_seconds_by_cause())[engine::kWaitCauseNames[cause]] =
         to_seconds(stats.wait_ns[cause]);
   }
+  for (const auto& [block, factor] : stats.changes) {
+    v1::FactorChange& change = *consumer.add_changes();
+    change.set_block(block);
+    change.set_factor_thousandths(factor);
+  }
 }
 
 void fill_stage(const engine::StageStats& stats, v1::Stage& stage) {

@@ -149,6 +149,15 @@ TEST_F(ControlCalls, draining_waits_for_the_patience_and_ends_with_its_caller) {
   EXPECT_LT(Clock::now() - begin, 5s);
 }
 
+TEST_F(ControlCalls, changing_the_factor_is_refused_with_the_reason) {
+  grpc::ClientContext context;
+  limit(context);
+  v1::SetEchoResponse response;
+  const grpc::Status refused = stub_->SetEcho(&context, {}, &response);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_THAT(refused.error_message(), HasSubstr("trainers would not hear of it"));
+}
+
 TEST_F(ControlCalls, watching_tells_the_daemon_and_its_streams_again_and_again) {
   engine_.set_stream(MemoryEngine::full_stats("train"));
   grpc::ClientContext context;
@@ -172,6 +181,8 @@ TEST_F(ControlCalls, watching_tells_the_daemon_and_its_streams_again_and_again) 
   EXPECT_EQ(stream.source().latency().counts_size(), stream.source().latency().bounds_size() + 1);
   EXPECT_EQ(stream.caches(0).failures().at("full"), 1U);
   EXPECT_DOUBLE_EQ(stream.consumers(0).wait_seconds_by_cause().at("prep"), 2);
+  EXPECT_EQ(stream.consumers(0).changes(0).block(), 12U);
+  EXPECT_EQ(stream.consumers(0).changes(0).factor_thousandths(), 1500U);
 }
 
 TEST_F(ControlCalls, watching_one_stream_ends_with_it) {

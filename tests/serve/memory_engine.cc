@@ -125,6 +125,7 @@ engine::StreamStats MemoryEngine::full_stats(const std::string& name) {
   consumer.row = 128;
   consumer.batches = 21;
   consumer.wait_ns = {1'000'000'000, 2'000'000'000, 0, 0, 500'000'000};
+  consumer.changes = {{12, 1500}};
   stats.consumers.push_back(consumer);
   stats.upstream_downstream_ratio = 4;
   stats.seconds_to_first_batch = 0.25;
