@@ -22,6 +22,10 @@ Code code_of(grpc::StatusCode code) {
       return Code::kNotFound;
     case grpc::StatusCode::ALREADY_EXISTS:
       return Code::kAlreadyExists;
+    case grpc::StatusCode::FAILED_PRECONDITION:
+      return Code::kFailedPrecondition;
+    case grpc::StatusCode::UNIMPLEMENTED:
+      return Code::kUnimplemented;
     case grpc::StatusCode::RESOURCE_EXHAUSTED:
       return Code::kResourceExhausted;
     case grpc::StatusCode::UNAVAILABLE:
@@ -37,8 +41,8 @@ class GrpcControlClient final : public ControlClient {
  public:
   explicit GrpcControlClient(std::string path)
       : path_(std::move(path)),
-        stub_(v1::Control::NewStub(
-            grpc::CreateChannel("unix:" + path_, grpc::InsecureChannelCredentials()))) {}
+        channel_(grpc::CreateChannel("unix:" + path_, grpc::InsecureChannelCredentials())),
+        stub_(v1::Control::NewStub(channel_)) {}
 
   Result<std::vector<v1::StreamStatus>> list() override {
     v1::ListStreamsResponse response;
@@ -71,30 +75,36 @@ class GrpcControlClient final : public ControlClient {
     return response;
   }
 
-  Status create(const std::string& name, const v1::Stream& stream) override {
-    v1::CreateStreamRequest request;
-    request.set_name(name);
-    *request.mutable_stream() = stream;
+  Status create(const v1::CreateStreamRequest& request) override {
     v1::CreateStreamResponse response;
     return call(&v1::Control::Stub::CreateStream, request, response, kCreatePatience);
   }
 
-  Status remove(const std::string& name) override {
-    v1::DeleteStreamRequest request;
-    request.set_name(name);
+  Status remove(const v1::DeleteStreamRequest& request) override {
     v1::DeleteStreamResponse response;
     return call(&v1::Control::Stub::DeleteStream, request, response);
+  }
+
+  Result<bool> drain(const std::string& name, std::chrono::milliseconds patience) override {
+    v1::DrainRequest request;
+    request.set_name(name);
+    request.set_patience_ms(static_cast<std::uint32_t>(patience.count()));
+    v1::DrainResponse response;
+    ECHOLINE_TRY(call(&v1::Control::Stub::Drain, request, response, kPatience + patience));
+    return response.drained();
   }
 
  private:
   template <typename Method, typename Request, typename Response>
   Status call(Method method, const Request& request, Response& response,
-              std::chrono::seconds patience = kPatience) {
+              std::chrono::milliseconds patience = kPatience) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + patience);
     const grpc::Status status = (stub_.get()->*method)(&context, request, &response);
     if (status.ok()) return Status();
-    if (status.error_code() != grpc::StatusCode::UNAVAILABLE) {
+    // UNAVAILABLE over a connection that stands is the daemon's own word, about a store perhaps.
+    if (status.error_code() != grpc::StatusCode::UNAVAILABLE ||
+        channel_->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY) {
       return Status(code_of(status.error_code()), status.error_message());
     }
     return Status(
@@ -105,7 +115,8 @@ class GrpcControlClient final : public ControlClient {
   }
 
   const std::string path_;
-  std::unique_ptr<v1::Control::Stub> stub_;
+  const std::shared_ptr<grpc::Channel> channel_;
+  const std::unique_ptr<v1::Control::Stub> stub_;
 };
 
 }  // namespace
