@@ -62,7 +62,9 @@ Status serve_until_stopped(engine::Engine& engine, const v1::Config& config,
   const std::string folder = config.daemon().runtime_dir() + "/";
   std::atomic<bool> draining = false;
   std::atomic<serve::Door*> door_seen = nullptr;
-  ECHOLINE_ASSIGN(const auto control, serve::ControlServer::open(folder + "control.sock", engine));
+  ECHOLINE_ASSIGN(
+      const auto control,
+      serve::ControlServer::open(folder + "control.sock", config.daemon().control(), engine));
   std::unique_ptr<serve::HttpServer> monitoring;
   if (config.daemon().metrics() != "off") {
     const auto connections = [&door_seen] {
@@ -70,17 +72,20 @@ Status serve_until_stopped(engine::Engine& engine, const v1::Config& config,
       return door == nullptr ? std::size_t{0} : door->connection_count();
     };
     ECHOLINE_ASSIGN(monitoring, serve::open_monitoring(config.daemon().metrics(),
-                                                       {&engine, connections, &draining}));
+                                                       {&engine, connections, &draining,
+                                                        [&control] { return control->counts(); }}));
   }
   ECHOLINE_TRY(create_streams(engine, config, stop));
   if (stop.requested()) return Status();
   // After the streams: a trainer that came earlier would be told that its stream does not exist.
   ECHOLINE_ASSIGN(const auto door, serve::Door::open(folder + "door.sock", engine));
   door_seen = door.get();
+  control->set_serving(true);
   log_ready(engine, config.daemon());
   serve::notify_supervisor("READY=1");
   stop.wait();
   draining = true;
+  control->set_serving(false);
   serve::notify_supervisor("STOPPING=1");
   engine.drain(kDrainPatience);
   monitoring.reset();

@@ -108,6 +108,20 @@ class Families {
   std::map<std::string, MetricFamily> families_;
 };
 
+void add_control(const ControlCounts& control, Families& families) {
+  families.add("echoline_control_calls_denied_total", {}, control.calls_denied);
+  families.add("echoline_control_connections_refused_total", {}, control.turned_away);
+  constexpr std::string_view kConnections = "echoline_control_connections";
+  families.add(kConnections, {"unix"}, std::uint64_t{control.unix_connections});
+  if (!control.has_tls) return;
+  families.add(kConnections, {"tls"}, std::uint64_t{control.tls_connections});
+  constexpr std::string_view kReloads = "echoline_control_certificate_reloads_total";
+  families.add(kReloads, {"ok"}, control.reloads_ok);
+  families.add(kReloads, {"failed"}, control.reloads_failed);
+  families.add("echoline_control_certificate_expiry_timestamp_seconds", {},
+               static_cast<double>(control.certificate_not_after));
+}
+
 void add_stages(const engine::StreamStats& stream, Families& families) {
   constexpr std::string_view kName = "echoline_stage_seconds_total";
   for (const engine::StageStats& stage : stream.stages) {
@@ -232,11 +246,13 @@ void add_memory(const engine::EngineStats& stats, Families& families) {
 
 }  // namespace
 
-std::string metrics_text(const engine::EngineStats& stats, std::size_t connections) {
+std::string metrics_text(const engine::EngineStats& stats, std::size_t connections,
+                         const ControlCounts& control) {
   Families families;
   families.add("echoline_build_info", {kVersion}, std::uint64_t{1});
   families.add("echoline_workers", {}, std::uint64_t{stats.workers});
   families.add("echoline_door_connections", {}, std::uint64_t{connections});
+  add_control(control, families);
   add_memory(stats, families);
   for (const engine::StreamStats& stream : stats.streams) add_stream(stream, families);
   return std::move(families).text();

@@ -28,8 +28,9 @@ Result<std::unique_ptr<HttpServer>> open_monitoring(const std::string& address,
                                                     const Monitored& monitored) {
   HttpHandlers handlers;
   handlers["/metrics"] = [monitored] {
-    return HttpReply{200, kMetricsType,
-                     metrics_text(monitored.engine->stats(), monitored.connections())};
+    return HttpReply{
+        200, kMetricsType,
+        metrics_text(monitored.engine->stats(), monitored.connections(), monitored.control())};
   };
   handlers["/healthz"] = [] { return HttpReply{200, "text/plain; charset=utf-8", "ok\n"}; };
   handlers["/readyz"] = [monitored] { return readiness(monitored); };

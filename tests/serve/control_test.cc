@@ -36,7 +36,7 @@ v1::Stream small_stream(const std::string& url) {
 class Control : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto server = ControlServer::open(path_, engine_);
+    auto server = ControlServer::open(path_, {}, engine_);
     ASSERT_TRUE(server.ok()) << server.status().message();
     server_ = std::move(server).value();
     stub_ = v1::Control::NewStub(
@@ -149,11 +149,19 @@ grpc::ByteBuffer raw_call(const std::string& path, const std::string& method) {
   return answer;
 }
 
-TEST_F(Control, answers_the_standard_health_check) {
+std::string health(const std::string& path) {
   grpc::Slice answer;
-  ASSERT_TRUE(raw_call(path_, "/grpc.health.v1.Health/Check").DumpToSingleSlice(&answer).ok());
-  // HealthCheckResponse{status: SERVING}.
-  EXPECT_EQ(std::string(answer.begin(), answer.end()), std::string("\x08\x01"));
+  EXPECT_TRUE(raw_call(path, "/grpc.health.v1.Health/Check").DumpToSingleSlice(&answer).ok());
+  return {answer.begin(), answer.end()};
+}
+
+TEST_F(Control, answers_the_standard_health_check) {
+  // HealthCheckResponse{status: NOT_SERVING, SERVING}.
+  EXPECT_EQ(health(path_), std::string("\x08\x02"));
+  server_->set_serving(true);
+  EXPECT_EQ(health(path_), std::string("\x08\x01"));
+  server_->set_serving(false);
+  EXPECT_EQ(health(path_), std::string("\x08\x02"));
 }
 
 TEST_F(Control, has_a_socket_for_user_and_group_that_goes_with_it) {
@@ -165,7 +173,7 @@ TEST_F(Control, has_a_socket_for_user_and_group_that_goes_with_it) {
 }
 
 TEST_F(Control, does_not_take_the_socket_of_a_living_daemon) {
-  const auto second = ControlServer::open(path_, engine_);
+  const auto second = ControlServer::open(path_, {}, engine_);
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.status().code(), Code::kAlreadyExists);
   EXPECT_THAT(second.status().message(), HasSubstr("is served by another daemon"));
@@ -192,16 +200,16 @@ TEST(ControlSocket, of_a_dead_daemon_is_taken_over_and_a_file_is_not) {
     std::strcpy(address.sun_path, path.c_str());
     ASSERT_EQ(::bind(dead.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   }
-  EXPECT_TRUE(ControlServer::open(path, engine).ok());
+  EXPECT_TRUE(ControlServer::open(path, {}, engine).ok());
   std::ofstream(path) << "precious";
-  const auto refused = ControlServer::open(path, engine);
+  const auto refused = ControlServer::open(path, {}, engine);
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.status().message(), HasSubstr("is no socket and is not touched"));
 }
 
 TEST(ControlSocket, with_too_long_a_path_is_refused_with_the_limit) {
   MemoryEngine engine;
-  const auto refused = ControlServer::open("/tmp/" + std::string(200, 'x'), engine);
+  const auto refused = ControlServer::open("/tmp/" + std::string(200, 'x'), {}, engine);
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.status().message(), HasSubstr("107 are the most"));
 }
