@@ -44,9 +44,25 @@ void add_overrides(CLI::App& command, std::vector<std::string>& overrides) {
       ->allow_extra_args(false);
 }
 
-void add_daemon(CLI::App& command, Invocation& call) {
-  command.add_option("--runtime-dir", call.daemon.runtime_dir,
-                     "The daemon's runtime folder (else ECHOLINE_RUNTIME_DIR, else the default)");
+CLI::Option* add_daemon(CLI::App& command, Invocation& call) {
+  return command.add_option(
+      "--runtime-dir", call.daemon.runtime_dir,
+      "The daemon's runtime folder (else ECHOLINE_RUNTIME_DIR, else the default)");
+}
+
+// For what the control service does: its daemon may be on another host.
+void add_control(CLI::App& command, Invocation& call) {
+  CLI::Option* folder = add_daemon(command, call);
+  command
+      .add_option("--address", call.daemon.address,
+                  "Or a daemon elsewhere, as host:port, over TLS (else ECHOLINE_ADDRESS)")
+      ->excludes(folder);
+  command.add_option("--tls-ca", call.daemon.tls_ca,
+                     "File of the authority of that daemon's certificate (else ECHOLINE_TLS_CA)");
+  command.add_option("--tls-cert", call.daemon.tls_cert,
+                     "File of the certificate to show (else ECHOLINE_TLS_CERT)");
+  command.add_option("--tls-key", call.daemon.tls_key,
+                     "File of that certificate's key (else ECHOLINE_TLS_KEY)");
 }
 
 void add_json(CLI::App& command, bool& json) {
@@ -107,7 +123,7 @@ void add_stream_commands(CLI::App& app, Invocation& call) {
   CLI::App& remove = add_command(app, call, "delete", "Delete a stream",
                                  [&call] { return delete_stream(call.daemon, call.stream); });
   for (CLI::App* command : {&list, &show, &state}) add_json(*command, call.json);
-  for (CLI::App* command : {&list, &show, &state, &create, &remove}) add_daemon(*command, call);
+  for (CLI::App* command : {&list, &show, &state, &create, &remove}) add_control(*command, call);
   for (CLI::App* command : {&show, &state, &remove}) {
     command->add_option("STREAM", call.stream, "Name of the stream")->required();
   }

@@ -12,13 +12,13 @@
 namespace echoline::cli {
 
 Status list_streams(const DaemonOptions& daemon, bool json) {
-  ECHOLINE_ASSIGN(const auto streams, ControlClient::open(daemon.runtime_dir)->list());
+  ECHOLINE_ASSIGN(const auto streams, ControlClient::open(daemon)->list());
   fmt::print("{}", json ? streams_json(streams) : streams_table(streams));
   return Status();
 }
 
 Status show_stream(const DaemonOptions& daemon, const std::string& stream, bool json) {
-  ECHOLINE_ASSIGN(const auto streams, ControlClient::open(daemon.runtime_dir)->list());
+  ECHOLINE_ASSIGN(const auto streams, ControlClient::open(daemon)->list());
   std::string known;
   for (const v1::StreamStatus& one : streams) {
     if (one.name() == stream) {
@@ -33,7 +33,7 @@ Status show_stream(const DaemonOptions& daemon, const std::string& stream, bool 
 
 Status show_step(const DaemonOptions& daemon, const std::string& stream,
                  const StepOptions& options) {
-  const std::unique_ptr<ControlClient> client = ControlClient::open(daemon.runtime_dir);
+  const std::unique_ptr<ControlClient> client = ControlClient::open(daemon);
   v1::GetStepRequest request;
   request.set_name(stream);
   request.set_epoch(options.epoch);
@@ -56,7 +56,7 @@ Status show_step(const DaemonOptions& daemon, const std::string& stream,
 }
 
 Status print_state(const DaemonOptions& daemon, const std::string& stream) {
-  ECHOLINE_ASSIGN(const auto states, ControlClient::open(daemon.runtime_dir)->states(stream));
+  ECHOLINE_ASSIGN(const auto states, ControlClient::open(daemon)->states(stream));
   nlohmann::ordered_json document = nlohmann::ordered_json::object();
   for (const auto& [job, state] : states) {
     document[job] = nlohmann::ordered_json::parse(state, nullptr, false);
@@ -69,7 +69,7 @@ Status create_streams(const DaemonOptions& daemon, const std::string& file,
                       const std::vector<std::string>& overrides) {
   ECHOLINE_ASSIGN(const v1::Config config, config::load_config_file(file, overrides));
   if (config.streams().empty()) return Status(Code::kNotFound, file + ": no streams in it");
-  const std::unique_ptr<ControlClient> client = ControlClient::open(daemon.runtime_dir);
+  const std::unique_ptr<ControlClient> client = ControlClient::open(daemon);
   for (const auto& [name, stream] : config.streams()) {
     ECHOLINE_TRY(client->create(name, stream));
     fmt::print("created {}\n", name);
@@ -78,7 +78,7 @@ Status create_streams(const DaemonOptions& daemon, const std::string& file,
 }
 
 Status delete_stream(const DaemonOptions& daemon, const std::string& stream) {
-  ECHOLINE_TRY(ControlClient::open(daemon.runtime_dir)->remove(stream));
+  ECHOLINE_TRY(ControlClient::open(daemon)->remove(stream));
   fmt::print("deleted {}\n", stream);
   return Status();
 }
