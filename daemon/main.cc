@@ -81,12 +81,13 @@ Status serve_until_stopped(engine::Engine& engine, const v1::Config& config,
   };
   serve::KeptStreams kept(config.daemon().state_dir());
   ECHOLINE_ASSIGN(auto control,
-                  serve::ControlServer::open(folder + "control.sock",
+                  serve::ControlServer::open(folder + "control.sock", config.daemon().control(),
                                              {&engine, &kept, connections, &draining}));
   std::unique_ptr<serve::HttpServer> monitoring;
   if (config.daemon().metrics() != "off") {
     ECHOLINE_ASSIGN(monitoring, serve::open_monitoring(config.daemon().metrics(),
-                                                       {&engine, connections, &draining}));
+                                                       {&engine, connections, &draining,
+                                                        [&control] { return control->counts(); }}));
   }
   ECHOLINE_TRY(create_streams(engine, config, stop));
   create_kept_streams(engine, config, kept, stop);
@@ -94,10 +95,12 @@ Status serve_until_stopped(engine::Engine& engine, const v1::Config& config,
   // After the streams: a trainer that came earlier would be told that its stream does not exist.
   ECHOLINE_ASSIGN(const auto door, serve::Door::open(folder + "door.sock", engine));
   door_seen = door.get();
+  control->set_serving(true);
   log_ready(engine, config.daemon());
   serve::notify_supervisor("READY=1");
   stop.wait();
   draining = true;
+  control->set_serving(false);
   serve::notify_supervisor("STOPPING=1");
   engine.drain(kDrainPatience);
   // Both look at the door.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "cli/daemon_options.h"
 #include "cli/pack.h"
 
 namespace echoline::cli {
@@ -37,11 +38,6 @@ struct IndexOptions {
 // What is wrong with the call: an option that the target has no use for. Empty if nothing is.
 std::string index_misuse(const IndexOptions& options);
 Status build_index(const IndexOptions& options);
-
-// Where the daemon is: its runtime folder, or "" for ECHOLINE_RUNTIME_DIR and then the default.
-struct DaemonOptions {
-  std::string runtime_dir;
-};
 
 Status list_streams(const DaemonOptions& daemon, bool json);
 Status show_stream(const DaemonOptions& daemon, const std::string& stream, bool json);

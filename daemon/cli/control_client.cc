@@ -3,9 +3,9 @@
 #include "cli/control_client.h"
 
 #include <echoline/echoline.h>
-#include <fmt/core.h>
 #include <grpcpp/grpcpp.h>
 
+#include "cli/control_channel.h"
 #include "echoline/v1/control.grpc.pb.h"
 
 namespace echoline::cli {
@@ -20,6 +20,8 @@ Code code_of(grpc::StatusCode code) {
       return Code::kInvalidArgument;
     case grpc::StatusCode::NOT_FOUND:
       return Code::kNotFound;
+    case grpc::StatusCode::PERMISSION_DENIED:
+      return Code::kPermissionDenied;
     case grpc::StatusCode::ALREADY_EXISTS:
       return Code::kAlreadyExists;
     case grpc::StatusCode::FAILED_PRECONDITION:
@@ -39,10 +41,8 @@ Code code_of(grpc::StatusCode code) {
 
 class GrpcControlClient final : public ControlClient {
  public:
-  explicit GrpcControlClient(std::string path)
-      : path_(std::move(path)),
-        channel_(grpc::CreateChannel("unix:" + path_, grpc::InsecureChannelCredentials())),
-        stub_(v1::Control::NewStub(channel_)) {}
+  explicit GrpcControlClient(Result<ControlChannel> way)
+      : way_(std::move(way)), stub_(way_.ok() ? v1::Control::NewStub(way_->channel) : nullptr) {}
 
   Result<std::vector<v1::StreamStatus>> list() override {
     v1::ListStreamsResponse response;
@@ -98,25 +98,23 @@ class GrpcControlClient final : public ControlClient {
   template <typename Method, typename Request, typename Response>
   Status call(Method method, const Request& request, Response& response,
               std::chrono::milliseconds patience = kPatience) {
+    ECHOLINE_TRY(way_.status());
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + patience);
     const grpc::Status status = (stub_.get()->*method)(&context, request, &response);
     if (status.ok()) return Status();
     // UNAVAILABLE over a connection that stands is the daemon's own word, about a store perhaps.
-    if (status.error_code() != grpc::StatusCode::UNAVAILABLE ||
-        channel_->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY) {
+    const bool connected = way_->channel->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY;
+    const bool late = status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
+    const bool away = status.error_code() == grpc::StatusCode::UNAVAILABLE;
+    if (connected || (!away && !late)) {
       return Status(code_of(status.error_code()), status.error_message());
     }
-    return Status(
-        Code::kUnavailable,
-        fmt::format("no daemon answers at {}; start one with 'echolined --config FILE', or "
-                    "name its folder with --runtime-dir or ECHOLINE_RUNTIME_DIR",
-                    path_));
+    return explain_silence(way_->daemon, status.error_message());
   }
 
-  const std::string path_;
-  const std::shared_ptr<grpc::Channel> channel_;
-  const std::unique_ptr<v1::Control::Stub> stub_;
+  const Result<ControlChannel> way_;
+  std::unique_ptr<v1::Control::Stub> stub_;
 };
 
 }  // namespace
@@ -129,8 +127,8 @@ std::string runtime_dir_of(const std::string& given) {
   return folder;
 }
 
-std::unique_ptr<ControlClient> ControlClient::open(const std::string& runtime_dir) {
-  return std::make_unique<GrpcControlClient>(runtime_dir_of(runtime_dir) + "/control.sock");
+std::unique_ptr<ControlClient> ControlClient::open(const DaemonOptions& daemon) {
+  return std::make_unique<GrpcControlClient>(open_channel(daemon));
 }
 
 }  // namespace echoline::cli

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "cli/daemon_options.h"
 #include "echoline/v1/control.pb.h"
 
 namespace echoline::cli {
@@ -17,8 +18,9 @@ std::string runtime_dir_of(const std::string& given);
 
 class ControlClient {
  public:
-  // Does not connect yet; an error names the socket and what to do when nobody answers there.
-  static std::unique_ptr<ControlClient> open(const std::string& runtime_dir);
+  // Does not connect yet; the first call's error says what is wrong on the way to the daemon, and
+  // what to do.
+  static std::unique_ptr<ControlClient> open(const DaemonOptions& daemon);
   virtual ~ControlClient() = default;
 
   virtual Result<std::vector<v1::StreamStatus>> list() = 0;

@@ -45,9 +45,25 @@ void add_overrides(CLI::App& command, std::vector<std::string>& overrides) {
       ->allow_extra_args(false);
 }
 
-void add_daemon(CLI::App& command, Invocation& call) {
-  command.add_option("--runtime-dir", call.daemon.runtime_dir,
-                     "The daemon's runtime folder (else ECHOLINE_RUNTIME_DIR, else the default)");
+CLI::Option* add_daemon(CLI::App& command, Invocation& call) {
+  return command.add_option(
+      "--runtime-dir", call.daemon.runtime_dir,
+      "The daemon's runtime folder (else ECHOLINE_RUNTIME_DIR, else the default)");
+}
+
+// For what the control service does: its daemon may be on another host.
+void add_control(CLI::App& command, Invocation& call) {
+  CLI::Option* folder = add_daemon(command, call);
+  command
+      .add_option("--address", call.daemon.address,
+                  "Or a daemon elsewhere, as host:port, over TLS (else ECHOLINE_ADDRESS)")
+      ->excludes(folder);
+  command.add_option("--tls-ca", call.daemon.tls_ca,
+                     "File of the authority of that daemon's certificate (else ECHOLINE_TLS_CA)");
+  command.add_option("--tls-cert", call.daemon.tls_cert,
+                     "File of the certificate to show (else ECHOLINE_TLS_CERT)");
+  command.add_option("--tls-key", call.daemon.tls_key,
+                     "File of that certificate's key (else ECHOLINE_TLS_KEY)");
 }
 
 void add_json(CLI::App& command, bool& json) {
@@ -114,7 +130,7 @@ void add_stream_commands(CLI::App& app, Invocation& call) {
                   [&call] { return print_state(call.daemon, call.stream); });
   for (CLI::App* command : {&list, &show, &state}) {
     add_json(*command, call.json);
-    add_daemon(*command, call);
+    add_control(*command, call);
   }
   for (CLI::App* command : {&show, &state}) add_stream_name(*command, call);
 }
@@ -139,7 +155,7 @@ void add_changing_commands(CLI::App& app, Invocation& call) {
       ->check(check_duration)
       ->capture_default_str();
   for (CLI::App* command : {&remove, &drain}) add_stream_name(*command, call);
-  for (CLI::App* command : {&create, &remove, &drain}) add_daemon(*command, call);
+  for (CLI::App* command : {&create, &remove, &drain}) add_control(*command, call);
 }
 
 void add_read_place(CLI::App& read, ReadOptions& options) {

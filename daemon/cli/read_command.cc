@@ -180,7 +180,7 @@ Status read_with(const DaemonOptions& daemon, const ReadOptions& options) {
   ReadReport report;
   {
     Reading reading(options, Loader(options.stream, loader),
-                    ControlClient::open(daemon.runtime_dir));
+                    ControlClient::open({.runtime_dir = runtime_dir_of(daemon.runtime_dir)}));
     end_on_interrupt();
     ECHOLINE_TRY(reading.run());
     if (!options.save_state_file.empty()) {

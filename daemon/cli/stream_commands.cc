@@ -14,13 +14,13 @@
 namespace echoline::cli {
 
 Status list_streams(const DaemonOptions& daemon, bool json) {
-  ECHOLINE_ASSIGN(const auto streams, ControlClient::open(daemon.runtime_dir)->list());
+  ECHOLINE_ASSIGN(const auto streams, ControlClient::open(daemon)->list());
   fmt::print("{}", json ? streams_json(streams) : streams_table(streams));
   return Status();
 }
 
 Status show_stream(const DaemonOptions& daemon, const std::string& stream, bool json) {
-  ECHOLINE_ASSIGN(const auto streams, ControlClient::open(daemon.runtime_dir)->list());
+  ECHOLINE_ASSIGN(const auto streams, ControlClient::open(daemon)->list());
   std::string known;
   for (const v1::StreamStatus& one : streams) {
     if (one.name() == stream) {
@@ -35,7 +35,7 @@ Status show_stream(const DaemonOptions& daemon, const std::string& stream, bool 
 
 Status show_step(const DaemonOptions& daemon, const std::string& stream,
                  const StepOptions& options) {
-  const std::unique_ptr<ControlClient> client = ControlClient::open(daemon.runtime_dir);
+  const std::unique_ptr<ControlClient> client = ControlClient::open(daemon);
   v1::GetStepRequest request;
   request.set_name(stream);
   request.set_epoch(options.epoch);
@@ -58,7 +58,7 @@ Status show_step(const DaemonOptions& daemon, const std::string& stream,
 }
 
 Status print_state(const DaemonOptions& daemon, const std::string& stream) {
-  ECHOLINE_ASSIGN(const auto states, ControlClient::open(daemon.runtime_dir)->states(stream));
+  ECHOLINE_ASSIGN(const auto states, ControlClient::open(daemon)->states(stream));
   nlohmann::ordered_json document = nlohmann::ordered_json::object();
   for (const auto& [job, state] : states) {
     document[job] = nlohmann::ordered_json::parse(state, nullptr, false);
@@ -71,7 +71,7 @@ Status create_streams(const DaemonOptions& daemon, const CreateOptions& options)
   ECHOLINE_ASSIGN(const v1::Config config,
                   config::load_config_file(options.file, options.overrides));
   if (config.streams().empty()) return Status(Code::kNotFound, options.file + ": no streams in it");
-  const std::unique_ptr<ControlClient> client = ControlClient::open(daemon.runtime_dir);
+  const std::unique_ptr<ControlClient> client = ControlClient::open(daemon);
   const std::map<std::string, v1::Stream> streams(config.streams().begin(), config.streams().end());
   for (const auto& [name, stream] : streams) {
     v1::CreateStreamRequest request;
@@ -88,7 +88,7 @@ Status delete_stream(const DaemonOptions& daemon, const std::string& stream, boo
   v1::DeleteStreamRequest request;
   request.set_name(stream);
   request.set_allow_missing(allow_missing);
-  ECHOLINE_TRY(ControlClient::open(daemon.runtime_dir)->remove(request));
+  ECHOLINE_TRY(ControlClient::open(daemon)->remove(request));
   fmt::print("deleted {}\n", stream);
   return Status();
 }
@@ -98,8 +98,7 @@ Status drain_stream(const DaemonOptions& daemon, const std::string& stream,
   ECHOLINE_ASSIGN(const std::uint64_t patience_ns, config::parse_duration_ns(patience));
   const auto patience_ms =
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds(patience_ns));
-  ECHOLINE_ASSIGN(const bool drained,
-                  ControlClient::open(daemon.runtime_dir)->drain(stream, patience_ms));
+  ECHOLINE_ASSIGN(const bool drained, ControlClient::open(daemon)->drain(stream, patience_ms));
   fmt::print(
       "drained {}{}\n", stream,
       drained ? "" : fmt::format("; after {} trainers had not taken all batches yet", patience));

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "config/complete.h"
+#include "config/control.h"
 #include "config/document.h"
 #include "config/maps.h"
 #include "config/override.h"
@@ -41,13 +42,7 @@ Result<std::string> read_text(const std::string& path) {
 
 Status check_metrics_address(const v1::Daemon& daemon, const Places& places) {
   const std::string& address = daemon.metrics();
-  if (address == "off") return Status();
-  const std::size_t colon = address.rfind(':');
-  const std::string port = colon == std::string::npos ? "" : address.substr(colon + 1);
-  const bool digits =
-      !port.empty() && port.size() <= 5 &&
-      std::all_of(port.begin(), port.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-  if (digits && std::stoi(port) <= 65535) return Status();
+  if (address == "off" || is_address(address)) return Status();
   return places.error(daemon, "metrics",
                       fmt::format("'{}' is no address; allowed: host:port, as 127.0.0.1:9464, or "
                                   "off",
@@ -82,6 +77,7 @@ Result<PlacedConfig> parse_placed(std::string_view text, const std::string& name
   }
   ECHOLINE_TRY(complete(config, places));
   ECHOLINE_TRY(check_metrics_address(config.daemon(), places));
+  ECHOLINE_TRY(check_control(config.daemon().control(), places));
   ECHOLINE_TRY(check_streams(config, places));
   fill_folders(*config.mutable_daemon());
   return placed;

@@ -1,24 +1,16 @@
 // What the engine grants to a trainer that knocks at the door.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <functional>
-#include <vector>
 
+#include "base/peer.h"
 #include "base/status.h"
 #include "echoline/shm/door.h"
 
 namespace echoline::engine {
 
-// Who knocks, as the kernel says (SO_PEERCRED, SO_PEERGROUPS).
-struct Peer {
-  uid_t uid = 0;
-  gid_t gid = 0;
-  pid_t pid = 0;              // 0 from another container
-  std::vector<gid_t> groups;  // supplementary
-};
+using echoline::Peer;
 
 // The descriptors stay the engine's: the door duplicates them by sending, before the attachment is
 // withdrawn.

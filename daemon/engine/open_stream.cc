@@ -143,8 +143,8 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
   const v1::Publish& publish = config::publish_step(stream);
   core->slots = publish.slots();
   core->slow = slow_policy(stream);
-  ECHOLINE_ASSIGN(core->access,
-                  AccessList::parse({publish.access().begin(), publish.access().end()}));
+  ECHOLINE_ASSIGN(core->access, AccessList::parse("publish.access", {publish.access().begin(),
+                                                                     publish.access().end()}));
   core->fail = fail;
   ECHOLINE_ASSIGN(std::unique_ptr<source::Source> source, source::open_source(read));
   ECHOLINE_ASSIGN(core->data_set, record::open_data_set(read, *source, state_dir, progress));

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "base/access_list.h"
 #include "batch/preparer.h"
 #include "batch/sample_cache.h"
 #include "cache/levels.h"
-#include "engine/access_list.h"
 #include "engine/bad_records.h"
 #include "engine/fetcher.h"
 #include "engine/laggards.h"
@@ -56,7 +56,7 @@ struct StreamCore {
   std::string name;
   std::uint64_t seed = 0;
   std::string scheme;  // of the source: file, s3
-  AccessList access;
+  AccessList access;  // empty: whoever reaches the door
   std::uint64_t created_ns = 0;
   std::unique_ptr<record::DataSet> data_set;
   std::unique_ptr<plan::Plan> plan;

@@ -1,73 +1,183 @@
-// gRPC's own bind would take a living daemon's socket away, so the path is looked at first; the
-// door's lock keeps two daemons that start at once apart.
+// Bounds of gRPC's own: a connection that does not finish its handshake, answers no ping, or idles
+// is closed; calls of one connection, their threads and memory are limited.
 #include "serve/control.h"
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <grpcpp/resource_quota.h>
 
-#include <cerrno>
+#include <atomic>
 #include <chrono>
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "serve/control_credentials.h"
+#include "serve/control_gate.h"
+#include "serve/control_roles.h"
+#include "serve/control_seats.h"
 #include "serve/control_service.h"
-#include "serve/unix_path.h"
 
 namespace echoline::serve {
 namespace {
 
-constexpr mode_t kSocketMode = 0600;  // operators are the daemon's user and root
+constexpr mode_t kOwnMode = 0600;
+constexpr mode_t kOthersMode = 0666;
 constexpr auto kShutdownPatience = std::chrono::seconds(1);
 constexpr int kMessageBytesMax = 16 << 20;
+constexpr int kMetadataBytesMax = 16 << 10;
+constexpr int kHandshakeMs = 5'000;
+constexpr int kPingAfterMs = 30'000;
+constexpr int kPingPatienceMs = 10'000;
+constexpr int kClientPingMinMs = 10'000;
+constexpr int kIdleMs = 600'000;
+constexpr int kCallsOfConnectionMax = 32;
+constexpr int kThreadsMax = 128;
+constexpr std::size_t kMemoryMax = 256 << 20;
+constexpr std::uint64_t kDenialLogNs = 1'000'000'000;
+constexpr const char* kService = "echoline.v1.Control";
+
+void set_bounds(grpc::ServerBuilder& builder) {
+  builder.SetMaxReceiveMessageSize(kMessageBytesMax);
+  builder.SetResourceQuota(
+      grpc::ResourceQuota("control").Resize(kMemoryMax).SetMaxThreads(kThreadsMax));
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMetadataBytesMax);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingAfterMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingPatienceMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                             kClientPingMinMs);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMs);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kCallsOfConnectionMax);
+}
 
 class GrpcControlServer final : public ControlServer {
  public:
-  GrpcControlServer(std::string path, const Controlled& controlled)
-      : path_(std::move(path)), service_(controlled) {}
+  GrpcControlServer(ControlRoles roles, const Controlled& controlled)
+      : roles_(std::move(roles)), service_(controlled) {}
   GrpcControlServer(const GrpcControlServer&) = delete;
   GrpcControlServer& operator=(const GrpcControlServer&) = delete;
 
   ~GrpcControlServer() override {
+    gate_.reset();
     if (server_ == nullptr) return;
     service_.stop();
     server_->Shutdown(std::chrono::system_clock::now() + kShutdownPatience);
     server_->Wait();
-    server_.reset();
-    ::unlink(path_.c_str());
   }
 
-  Status listen() {
-    grpc::EnableDefaultHealthCheckService(true);
-    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-    grpc::ServerBuilder builder;
-    builder.SetMaxReceiveMessageSize(kMessageBytesMax);
-    builder.AddListeningPort("unix:" + path_, grpc::InsecureServerCredentials());
-    builder.RegisterService(&service_);
-    server_ = builder.BuildAndStart();
-    if (server_ == nullptr) {
-      return Status(Code::kUnavailable, path_ +
-                                            ": the control socket cannot be served; may this "
-                                            "user write to the folder?");
+  Status listen(const std::string& path, const v1::ControlAccess& access) {
+    if (!access.listen().empty()) {
+      ECHOLINE_ASSIGN(tls_, TlsFiles::open(access));
     }
-    if (::chmod(path_.c_str(), kSocketMode) != 0) return errno_status(errno, path_);
+    const mode_t mode = roles_.admit_other_users() ? kOthersMode : kOwnMode;
+    ECHOLINE_ASSIGN(gate_, ControlGate::open(path, mode, access.listen()));
+    ECHOLINE_TRY(start_grpc());
+    gate_->start({[this](UniqueFd socket, const Peer& peer) {
+                    seats_->place(std::move(socket), roles_.of_peer(peer));
+                  },
+                  [this](UniqueFd socket) { hand_to_tls(std::move(socket)); },
+                  [this] {
+                    if (tls_ != nullptr) tls_->poll();
+                  }});
     return Status();
   }
 
+  void set_serving(bool serving) override {
+    grpc::HealthCheckServiceInterface* const health = server_->GetHealthCheckService();
+    health->SetServingStatus(serving);
+    health->SetServingStatus(kService, serving);
+  }
+
+  ControlCounts counts() const override {
+    ControlCounts counts;
+    counts.unix_connections = gate_->unix_connections();
+    counts.tls_connections = gate_->tcp_connections();
+    counts.turned_away = gate_->turned_away();
+    counts.calls_denied = calls_denied_;
+    if (tls_ == nullptr) return counts;
+    const TlsFiles::Counts tls = tls_->counts();
+    counts.has_tls = true;
+    counts.reloads_ok = tls.reloads_ok;
+    counts.reloads_failed = tls.reloads_failed;
+    counts.certificate_not_after = tls.not_after;
+    return counts;
+  }
+
+  std::uint16_t tls_port() const override { return gate_->tcp_port(); }
+
  private:
-  const std::string path_;
+  Status start_grpc() {
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    grpc::ServerBuilder builder;
+    set_bounds(builder);
+    seats_ = std::make_unique<ControlSeats>(
+        builder,
+        [this](const Caller& caller, std::string_view method) { return judge(caller, method); });
+    if (tls_ != nullptr) {
+      tls_acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
+          grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+          tls_credentials(*tls_,
+                          [this](const std::vector<std::string>& names, std::string_view method) {
+                            return judge(roles_.of_certificate(names), method);
+                          }));
+    }
+    builder.RegisterService(&service_);
+    server_ = builder.BuildAndStart();
+    if (server_ == nullptr) {
+      return Status(Code::kInternal, "gRPC could not be started; GRPC_VERBOSITY=debug says why");
+    }
+    set_serving(false);
+    return Status();
+  }
+
+  void hand_to_tls(UniqueFd socket) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+    connection.fd = socket.release();
+    tls_acceptor_->HandleNewConnection(&connection);
+  }
+
+  Status judge(const Caller& caller, std::string_view method) {
+    Status decision = may_call(caller, method);
+    if (!decision.ok()) {
+      ++calls_denied_;
+      log_denial(decision);
+    } else if (changes_something(method)) {
+      log_info("control", "{} calls {}", caller.name, method.substr(method.rfind('/') + 1));
+    }
+    return decision;
+  }
+
+  // At most one line a second, for a hostile caller could fill the log.
+  void log_denial(const Status& decision) {
+    const std::uint64_t now_ns = monotonic_ns();
+    std::uint64_t last_ns = denial_logged_ns_;
+    if (last_ns != 0 && now_ns - last_ns < kDenialLogNs) return;
+    if (!denial_logged_ns_.compare_exchange_strong(last_ns, now_ns)) return;
+    log_warning("control", "denied: {}", decision.message());
+  }
+
+  const ControlRoles roles_;
   ControlService service_;
+  std::unique_ptr<TlsFiles> tls_;  // null: no TLS
+  std::atomic<std::uint64_t> calls_denied_ = 0;
+  std::atomic<std::uint64_t> denial_logged_ns_ = 0;
+  std::unique_ptr<ControlSeats> seats_;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> tls_acceptor_;
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<ControlGate> gate_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<ControlServer>> ControlServer::open(const std::string& path,
+                                                           const v1::ControlAccess& access,
                                                            const Controlled& controlled) {
-  ECHOLINE_TRY(clear_unix_path(path));
-  auto server = std::make_unique<GrpcControlServer>(path, controlled);
-  ECHOLINE_TRY(server->listen());
+  ECHOLINE_ASSIGN(ControlRoles roles, ControlRoles::parse(access));
+  auto server = std::make_unique<GrpcControlServer>(std::move(roles), controlled);
+  ECHOLINE_TRY(server->listen(path, access));
   return std::unique_ptr<ControlServer>(std::move(server));
 }
 

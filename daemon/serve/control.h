@@ -1,23 +1,45 @@
-// The control service on a Unix socket: gRPC, with the standard health and reflection services.
+// The control service: gRPC on a Unix socket, and over TLS where the configuration says so, with
+// the standard health and reflection services. Who may call what is decided before each call.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
 #include "base/status.h"
+#include "echoline/v1/config.pb.h"
 #include "serve/controlled.h"
 
 namespace echoline::serve {
 
-// Opened and destroyed by one thread; calls come in on gRPC's own.
+struct ControlCounts {
+  std::size_t unix_connections = 0;
+  std::size_t tls_connections = 0;
+  std::uint64_t turned_away = 0;   // connections beyond the bounds
+  std::uint64_t calls_denied = 0;  // by may_call
+  bool has_tls = false;            // what follows is of TLS
+  std::uint64_t reloads_ok = 0;
+  std::uint64_t reloads_failed = 0;
+  std::int64_t certificate_not_after = 0;  // seconds since 1970
+};
+
+// Opened and destroyed by one thread, the rest is for any; calls come in on gRPC's own.
 class ControlServer {
  public:
-  // Takes over the socket of a dead daemon; that of a living one is kAlreadyExists. Mode 0660.
+  // Takes over the socket of a dead daemon; that of a living one is kAlreadyExists. Mode 0600, or
+  // 0666 where other users may do something: who they are is checked at each call.
   static Result<std::unique_ptr<ControlServer>> open(const std::string& path,
+                                                     const v1::ControlAccess& access,
                                                      const Controlled& controlled);
   // Watchers are told at once; other calls under way get a second to end, then are cancelled. The
   // socket is removed.
   virtual ~ControlServer() = default;
+
+  // What the health service says, of the whole and of each service; NOT_SERVING at first.
+  virtual void set_serving(bool serving) = 0;
+  virtual ControlCounts counts() const = 0;
+  virtual std::uint16_t tls_port() const = 0;  // 0: none
 };
 
 }  // namespace echoline::serve

@@ -49,6 +49,17 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
      "Time a trainer waited for a batch, by who it is charged to: fetch, prep, publish, peer (a "
      "slower job or rank) or daemon."},
     {"echoline_consumers", "stream", "Trainers attached."},
+    {"echoline_control_calls_denied_total", "",
+     "Calls of the control service that daemon.control does not allow to who made them."},
+    {"echoline_control_certificate_expiry_timestamp_seconds", "",
+     "When the certificate in use for TLS expires, in seconds since 1970; absent without TLS."},
+    {"echoline_control_certificate_reloads_total", "outcome",
+     "Changes of the TLS files that were seen, by outcome: ok, or failed (a file is wrong; the "
+     "certificate read before stays in use)."},
+    {"echoline_control_connections", "transport",
+     "Connections to the control service: unix or tls."},
+    {"echoline_control_connections_refused_total", "",
+     "Connections to the control service that were closed at once, for there were too many."},
     {"echoline_door_connections", "", "Connections to the door, attached or about to."},
     {"echoline_draining", "", "1 while the daemon ends its passes to stop, else 0."},
     {"echoline_echo_factor", "stream", "Uses of each item, in the mean."},

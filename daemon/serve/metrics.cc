@@ -109,6 +109,20 @@ class Families {
   std::map<std::string, MetricFamily> families_;
 };
 
+void add_control(const ControlCounts& control, Families& families) {
+  families.add("echoline_control_calls_denied_total", {}, control.calls_denied);
+  families.add("echoline_control_connections_refused_total", {}, control.turned_away);
+  constexpr std::string_view kConnections = "echoline_control_connections";
+  families.add(kConnections, {"unix"}, std::uint64_t{control.unix_connections});
+  if (!control.has_tls) return;
+  families.add(kConnections, {"tls"}, std::uint64_t{control.tls_connections});
+  constexpr std::string_view kReloads = "echoline_control_certificate_reloads_total";
+  families.add(kReloads, {"ok"}, control.reloads_ok);
+  families.add(kReloads, {"failed"}, control.reloads_failed);
+  families.add("echoline_control_certificate_expiry_timestamp_seconds", {},
+               static_cast<double>(control.certificate_not_after));
+}
+
 void add_stages(const engine::StreamStats& stream, Families& families) {
   constexpr std::string_view kName = "echoline_stage_seconds_total";
   for (const engine::StageStats& stage : stream.stages) {
@@ -251,6 +265,7 @@ std::string metrics_text(const engine::EngineStats& stats, const DaemonStats& da
   families.add("echoline_worker_queue_tasks", {}, stats.tasks_queued);
   families.add("echoline_door_connections", {}, std::uint64_t{daemon.connections});
   families.add("echoline_draining", {}, std::uint64_t{daemon.draining});
+  add_control(daemon.control, families);
   add_process(daemon.process, families);
   add_memory(stats, families);
   for (const engine::StreamStats& stream : stats.streams) add_stream(stream, families);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/stats.h"
+#include "serve/control.h"
 #include "serve/process_stats.h"
 
 namespace echoline::serve {
@@ -13,6 +14,7 @@ namespace echoline::serve {
 struct DaemonStats {
   std::size_t connections = 0;  // of the door
   bool draining = false;
+  ControlCounts control;
   ProcessStats process;
 };
 

@@ -15,6 +15,7 @@ HttpReply not_ready(const std::string& reason) {
 DaemonStats daemon_stats(const Monitored& monitored) {
   return {.connections = monitored.connections(),
           .draining = *monitored.draining,
+          .control = monitored.control(),
           .process = process_stats()};
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "engine/engine.h"
+#include "serve/control.h"
 #include "serve/http.h"
 
 namespace echoline::serve {
@@ -18,6 +19,7 @@ struct Monitored {
   const engine::Engine* engine = nullptr;
   std::function<std::size_t()> connections;
   const std::atomic<bool>* draining = nullptr;
+  std::function<ControlCounts()> control = [] { return ControlCounts(); };
 };
 
 // /healthz answers 200 while the process works; /readyz 200 when every stream is ready, or was

@@ -22,8 +22,8 @@ using Clock = std::chrono::steady_clock;
 class ControlCalls : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto server =
-        ControlServer::open(path_, {&engine_, &kept_, [] { return std::size_t{3}; }, &draining_});
+    auto server = ControlServer::open(
+        path_, {}, {&engine_, &kept_, [] { return std::size_t{3}; }, &draining_});
     ASSERT_TRUE(server.ok()) << server.status().message();
     server_ = std::move(server).value();
     stub_ = v1::Control::NewStub(

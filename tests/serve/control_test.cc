@@ -37,7 +37,8 @@ const std::atomic<bool> kNotDraining{false};
 
 Result<std::unique_ptr<ControlServer>> open_server(const std::string& path, MemoryEngine& engine,
                                                    KeptStreams& kept) {
-  return ControlServer::open(path, {&engine, &kept, [] { return std::size_t{3}; }, &kNotDraining});
+  return ControlServer::open(path, {},
+                             {&engine, &kept, [] { return std::size_t{3}; }, &kNotDraining});
 }
 
 class Control : public ::testing::Test {
@@ -158,11 +159,19 @@ grpc::ByteBuffer raw_call(const std::string& path, const std::string& method) {
   return answer;
 }
 
-TEST_F(Control, answers_the_standard_health_check) {
+std::string health(const std::string& path) {
   grpc::Slice answer;
-  ASSERT_TRUE(raw_call(path_, "/grpc.health.v1.Health/Check").DumpToSingleSlice(&answer).ok());
-  // HealthCheckResponse{status: SERVING}.
-  EXPECT_EQ(std::string(answer.begin(), answer.end()), std::string("\x08\x01"));
+  EXPECT_TRUE(raw_call(path, "/grpc.health.v1.Health/Check").DumpToSingleSlice(&answer).ok());
+  return {answer.begin(), answer.end()};
+}
+
+TEST_F(Control, answers_the_standard_health_check) {
+  // HealthCheckResponse{status: NOT_SERVING, SERVING}.
+  EXPECT_EQ(health(path_), std::string("\x08\x02"));
+  server_->set_serving(true);
+  EXPECT_EQ(health(path_), std::string("\x08\x01"));
+  server_->set_serving(false);
+  EXPECT_EQ(health(path_), std::string("\x08\x02"));
 }
 
 TEST_F(Control, has_a_socket_for_user_and_group_that_goes_with_it) {

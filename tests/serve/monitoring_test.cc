@@ -168,7 +168,9 @@ TEST_F(Monitoring, refuses_an_address_of_another_host) {
 TEST(MetricList, is_sorted_into_names_with_base_units_and_every_one_is_exported) {
   engine::EngineStats stats;
   stats.streams.push_back(MemoryEngine::full_stats("train"));
-  const std::string text = metrics_text(stats, {});
+  DaemonStats daemon;
+  daemon.control.has_tls = true;
+  const std::string text = metrics_text(stats, daemon);
   for (const MetricInfo& metric : kMetrics) {
     const std::string name(metric.name);
     EXPECT_THAT(text, HasSubstr("# HELP " + name + " "));

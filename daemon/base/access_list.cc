@@ -1,4 +1,4 @@
-#include "engine/access_list.h"
+#include "base/access_list.h"
 
 #include <grp.h>
 #include <pwd.h>
@@ -9,7 +9,7 @@
 #include <optional>
 #include <string_view>
 
-namespace echoline::engine {
+namespace echoline {
 namespace {
 
 constexpr std::string_view kGroup = "group:";
@@ -23,8 +23,8 @@ std::optional<std::uint32_t> number(std::string_view text) {
 }
 
 Status unknown(const char* kind, const std::string& name) {
-  return Status(Code::kInvalidArgument, std::string("publish.access: this host knows no ") + kind +
-                                            " '" + name + "'; a number is taken as it is");
+  return Status(Code::kInvalidArgument, std::string("this host knows no ") + kind + " '" + name +
+                                            "'; a number is taken as it is");
 }
 
 Result<uid_t> user_of(const std::string& name) {
@@ -47,23 +47,24 @@ Result<gid_t> group_of(const std::string& name) {
 
 }  // namespace
 
-Result<AccessList> AccessList::parse(const std::vector<std::string>& entries) {
+Result<AccessList> AccessList::parse(const std::string& key,
+                                     const std::vector<std::string>& entries) {
   AccessList access;
-  access.is_open_ = entries.empty();
   for (const std::string& entry : entries) {
     if (entry.starts_with(kGroup)) {
-      ECHOLINE_ASSIGN(const gid_t group, group_of(entry.substr(kGroup.size())));
-      access.groups_.push_back(group);
+      auto group = group_of(entry.substr(kGroup.size()));
+      if (!group.ok()) return group.status().with_context(key);
+      access.groups_.push_back(*group);
     } else {
-      ECHOLINE_ASSIGN(const uid_t user, user_of(entry));
-      access.users_.push_back(user);
+      auto user = user_of(entry);
+      if (!user.ok()) return user.status().with_context(key);
+      access.users_.push_back(*user);
     }
   }
   return access;
 }
 
-bool AccessList::admits(const Peer& peer) const {
-  if (is_open_ || peer.uid == 0 || peer.uid == ::geteuid()) return true;
+bool AccessList::names(const Peer& peer) const {
   if (std::find(users_.begin(), users_.end(), peer.uid) != users_.end()) return true;
   return std::any_of(groups_.begin(), groups_.end(), [&](gid_t group) {
     return peer.gid == group ||
@@ -71,4 +72,6 @@ bool AccessList::admits(const Peer& peer) const {
   });
 }
 
-}  // namespace echoline::engine
+bool is_own(const Peer& peer) { return peer.uid == 0 || peer.uid == ::geteuid(); }
+
+}  // namespace echoline

@@ -1,0 +1,18 @@
+// Who is at the other end of a Unix socket.
+#pragma once
+
+#include <sys/types.h>
+
+#include <vector>
+
+namespace echoline {
+
+// As the kernel says (SO_PEERCRED, SO_PEERGROUPS), at the time of the connect.
+struct Peer {
+  uid_t uid = 0;
+  gid_t gid = 0;
+  pid_t pid = 0;              // 0 from another container
+  std::vector<gid_t> groups;  // supplementary
+};
+
+}  // namespace echoline

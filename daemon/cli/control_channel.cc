@@ -1,0 +1,84 @@
+#include "cli/control_channel.h"
+
+#include <fmt/core.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "cli/control_client.h"
+#include "cli/reach.h"
+
+namespace echoline::cli {
+namespace {
+
+std::string given_or(const std::string& given, const char* variable) {
+  const char* const value = std::getenv(variable);
+  return given.empty() && value != nullptr ? value : given;
+}
+
+DaemonOptions completed(DaemonOptions daemon) {
+  if (daemon.runtime_dir.empty()) daemon.address = given_or(daemon.address, "ECHOLINE_ADDRESS");
+  if (daemon.address.empty()) {
+    daemon.runtime_dir = runtime_dir_of(daemon.runtime_dir);
+    return daemon;
+  }
+  daemon.tls_ca = given_or(daemon.tls_ca, "ECHOLINE_TLS_CA");
+  daemon.tls_cert = given_or(daemon.tls_cert, "ECHOLINE_TLS_CERT");
+  daemon.tls_key = given_or(daemon.tls_key, "ECHOLINE_TLS_KEY");
+  return daemon;
+}
+
+Result<std::string> read_pem(const char* option, const char* variable, const std::string& path) {
+  if (path.empty()) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("{} or {} is missing: over TCP the control service speaks TLS with "
+                              "certificates on both sides",
+                              option, variable));
+  }
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file.is_open() || file.bad() || text.empty()) {
+    return errno_status(errno == 0 ? EINVAL : errno, path).with_context(option);
+  }
+  return text;
+}
+
+std::string socket_of(const DaemonOptions& daemon) { return daemon.runtime_dir + "/control.sock"; }
+
+}  // namespace
+
+Result<ControlChannel> open_channel(const DaemonOptions& given) {
+  ControlChannel way{completed(given), nullptr};
+  const DaemonOptions& daemon = way.daemon;
+  if (daemon.address.empty()) {
+    way.channel =
+        grpc::CreateChannel("unix:" + socket_of(daemon), grpc::InsecureChannelCredentials());
+    return way;
+  }
+  grpc::SslCredentialsOptions tls;
+  ECHOLINE_ASSIGN(tls.pem_root_certs, read_pem("--tls-ca", "ECHOLINE_TLS_CA", daemon.tls_ca));
+  ECHOLINE_ASSIGN(tls.pem_cert_chain, read_pem("--tls-cert", "ECHOLINE_TLS_CERT", daemon.tls_cert));
+  ECHOLINE_ASSIGN(tls.pem_private_key, read_pem("--tls-key", "ECHOLINE_TLS_KEY", daemon.tls_key));
+  way.channel = grpc::CreateChannel("dns:///" + daemon.address, grpc::SslCredentials(tls));
+  return way;
+}
+
+Status explain_silence(const DaemonOptions& daemon, const std::string& grpc_message) {
+  if (daemon.address.empty()) {
+    ECHOLINE_TRY(reach_socket(socket_of(daemon)));
+    return Status(Code::kUnavailable,
+                  fmt::format("the daemon at {} ended the call ({}); is it stopping, or has this "
+                              "user too many connections to it?",
+                              socket_of(daemon), grpc_message));
+  }
+  ECHOLINE_TRY(reach_tls(daemon));
+  return Status(Code::kUnavailable,
+                fmt::format("the daemon at {} ended the call ({})", daemon.address, grpc_message));
+}
+
+}  // namespace echoline::cli

@@ -1,0 +1,27 @@
+// The way to a daemon's control service: over its socket, or over TLS to another host.
+#pragma once
+
+#include <grpcpp/channel.h>
+
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "cli/daemon_options.h"
+
+namespace echoline::cli {
+
+struct ControlChannel {
+  DaemonOptions daemon;  // completed from the environment
+  std::shared_ptr<grpc::Channel> channel;
+};
+
+// Does not connect yet. Wrong or missing files of TLS are errors.
+Result<ControlChannel> open_channel(const DaemonOptions& daemon);
+
+// Why a call got no answer, in words: gRPC says no more than that it could not connect. Tries the
+// way by itself, which takes up to ten seconds. `grpc_message` is what remains where that finds
+// nothing wrong.
+Status explain_silence(const DaemonOptions& daemon, const std::string& grpc_message);
+
+}  // namespace echoline::cli

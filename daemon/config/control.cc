@@ -1,0 +1,93 @@
+#include "config/control.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string>
+
+namespace echoline::config {
+namespace {
+
+constexpr auto kCertificateKinds =
+    std::to_array<std::string_view>({"CN=", "DNS:", "URI:", "email:"});
+
+// The key of the first file that TLS lacks; "" if none.
+std::string missing_file(const v1::ControlAccess& control) {
+  if (control.certificate().empty()) return "certificate";
+  if (control.key().empty()) return "key";
+  return control.client_ca().empty() ? "client_ca" : "";
+}
+
+std::string present_file(const v1::ControlAccess& control) {
+  if (!control.certificate().empty()) return "certificate";
+  if (!control.key().empty()) return "key";
+  return control.client_ca().empty() ? "" : "client_ca";
+}
+
+bool any_certificate(const v1::ControlAccess& control) {
+  return std::any_of(control.operators().begin(), control.operators().end(), names_certificate) ||
+         std::any_of(control.readers().begin(), control.readers().end(), names_certificate);
+}
+
+// What looks like a part of a certificate but is none of those that are compared.
+Status check_entries(const v1::ControlAccess& control, const std::string& key,
+                     const google::protobuf::RepeatedPtrField<std::string>& entries,
+                     const Places& places) {
+  for (const std::string& entry : entries) {
+    const bool user = entry.starts_with("group:") || entry.find_first_of("=:") == std::string::npos;
+    if (user || names_certificate(entry)) continue;
+    return places.error(control, key,
+                        fmt::format("'{}' names nobody; allowed: a user, group:NAME, CN=NAME, "
+                                    "DNS:NAME, URI:ADDRESS, email:ADDRESS",
+                                    entry));
+  }
+  return Status();
+}
+
+}  // namespace
+
+bool is_address(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos || colon == 0) return false;
+  const std::string_view port = text.substr(colon + 1);
+  std::uint16_t number = 0;
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+  return error == std::errc() && end == port.data() + port.size();
+}
+
+bool names_certificate(std::string_view entry) {
+  return std::any_of(kCertificateKinds.begin(), kCertificateKinds.end(),
+                     [entry](std::string_view kind) {
+                       return entry.starts_with(kind) && entry.size() > kind.size();
+                     });
+}
+
+Status check_control(const v1::ControlAccess& control, const Places& places) {
+  ECHOLINE_TRY(check_entries(control, "operators", control.operators(), places));
+  ECHOLINE_TRY(check_entries(control, "readers", control.readers(), places));
+  if (control.listen().empty()) {
+    const std::string idle = present_file(control);
+    if (idle.empty()) return Status();
+    return places.error(control, idle, "of no use without 'listen'; set that, or leave this out");
+  }
+  if (!is_address(control.listen())) {
+    return places.error(
+        control, "listen",
+        fmt::format("'{}' is no address; allowed: host:port, as 0.0.0.0:9465", control.listen()));
+  }
+  if (const std::string missing = missing_file(control); !missing.empty()) {
+    return places.error(
+        control, "listen",
+        fmt::format("'{}' is missing: over TCP the control service speaks TLS with certificates on "
+                    "both sides, and nothing else; set certificate, key and client_ca, or leave "
+                    "listen out and use control.sock",
+                    missing));
+  }
+  if (any_certificate(control)) return Status();
+  return places.error(control, "listen",
+                      "no certificate may use it; name some in operators or readers, as CN=NAME");
+}
+
+}  // namespace echoline::config

@@ -1,0 +1,32 @@
+// Server credentials of gRPC that ask before each call. Made on gRPC's C interface, as the C++ one
+// has neither a check of calls over an unencrypted socket nor a certificate that can be replaced
+// only by a good one.
+#pragma once
+
+#include <grpcpp/security/server_credentials.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "serve/tls_files.h"
+
+namespace echoline::serve {
+
+// Called by gRPC's threads, before the handler of each call of any service; what is not ok is the
+// call's outcome. `names` are those of the client's certificate, as ControlRoles compares them:
+// empty without TLS. Must not block.
+using CallCheck =
+    std::function<Status(const std::vector<std::string>& names, std::string_view method)>;
+
+// For sockets whose owner the kernel told.
+std::shared_ptr<grpc::ServerCredentials> unencrypted_credentials(CallCheck check);
+
+// Clients must show a certificate of material().client_ca. Each handshake takes the material of
+// that moment. `files` outlives the server.
+std::shared_ptr<grpc::ServerCredentials> tls_credentials(const TlsFiles& files, CallCheck check);
+
+}  // namespace echoline::serve

@@ -1,0 +1,49 @@
+#include "serve/control_seats.h"
+
+#include "serve/control_credentials.h"
+
+namespace echoline::serve {
+namespace {
+
+using Builder = grpc::ServerBuilder::experimental_type;
+
+}  // namespace
+
+ControlSeats::ControlSeats(grpc::ServerBuilder& builder, Judge judge)
+    : unnamed_{{{Role::kStranger, "a user without a place in daemon.control"},
+                {Role::kReader, "a reader"},
+                {Role::kOperator, "an operator"}}} {
+  for (std::size_t role = 0; role < shared_.size(); ++role) {
+    shared_[role].caller = &unnamed_[role];
+    add(builder, shared_[role], judge);
+    for (Seat& seat : own_[role]) add(builder, seat, judge);
+  }
+}
+
+void ControlSeats::add(grpc::ServerBuilder& builder, Seat& seat, const Judge& judge) {
+  seat.acceptor = builder.experimental().AddExternalConnectionAcceptor(
+      Builder::ExternalConnectionType::FROM_FD,
+      unencrypted_credentials(
+          [&seat, judge](const std::vector<std::string>& /*names*/, std::string_view method) {
+            return judge(*seat.caller.load(), method);
+          }));
+}
+
+ControlSeats::Seat& ControlSeats::seat_of(const Caller& caller) {
+  const auto role = static_cast<std::size_t>(caller.role);
+  for (Seat& seat : own_[role]) {
+    const Caller* const taken = seat.caller;
+    if (taken != nullptr && taken->name != caller.name) continue;
+    if (taken == nullptr) seat.caller = &callers_.emplace_back(caller);
+    return seat;
+  }
+  return shared_[role];
+}
+
+void ControlSeats::place(UniqueFd socket, const Caller& caller) {
+  grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+  connection.fd = socket.release();
+  seat_of(caller).acceptor->HandleNewConnection(&connection);
+}
+
+}  // namespace echoline::serve

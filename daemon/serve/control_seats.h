@@ -1,0 +1,48 @@
+// Hands connections to gRPC together with who is at their other end. gRPC tells a call neither its
+// socket nor anything that could be told from it, but it knows through which acceptor a connection
+// came: each caller has an acceptor of its own, a seat.
+#pragma once
+
+#include <grpcpp/server_builder.h>
+
+#include <array>
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "base/unique_fd.h"
+#include "serve/control_roles.h"
+
+namespace echoline::serve {
+
+// place() is called by one thread. A seat is never given to somebody else: a call of a connection
+// that has gone may still be under way.
+class ControlSeats {
+ public:
+  using Judge = std::function<Status(const Caller& caller, std::string_view method)>;
+
+  // Adds the seats' acceptors; `judge` is called by gRPC's threads.
+  ControlSeats(grpc::ServerBuilder& builder, Judge judge);
+
+  // After the server has started.
+  void place(UniqueFd socket, const Caller& caller);
+
+ private:
+  struct Seat {
+    std::atomic<const Caller*> caller = nullptr;  // null: not taken yet
+    std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor;
+  };
+  void add(grpc::ServerBuilder& builder, Seat& seat, const Judge& judge);
+  Seat& seat_of(const Caller& caller);
+
+  std::array<Caller, 3> unnamed_;  // of each role
+  std::array<Seat, 3> shared_;     // for those of a role who find no seat of their own
+  std::array<std::array<Seat, 16>, 3> own_;
+  std::deque<Caller> callers_;
+};
+
+}  // namespace echoline::serve

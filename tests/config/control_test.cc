@@ -1,0 +1,63 @@
+// daemon.control: what belongs together, and what is said where it does not.
+#include "config/control.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "config/load.h"
+
+namespace echoline::config {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kFiles = "certificate: /c.pem, key: /k.pem, client_ca: /a.pem";
+
+std::string outcome_of(const std::string& control) {
+  const auto config = parse_config("daemon: {control: {" + control + "}}", "t.yaml");
+  return config.ok() ? "accepted" : config.status().message();
+}
+
+TEST(ControlConfig, takes_users_groups_and_certificates) {
+  EXPECT_EQ(outcome_of("operators: [alice, 1001, 'group:ops'], readers: ['group:7']"), "accepted");
+  EXPECT_EQ(outcome_of(std::string("listen: '[::]:9465', readers: ['CN=*'], ") + kFiles),
+            "accepted");
+  EXPECT_EQ(outcome_of(std::string("listen: 'host:9465', operators: ['URI:spiffe://a/b', "
+                                   "'DNS:a.example', 'email:a@b.example'], ") +
+                       kFiles),
+            "accepted");
+}
+
+TEST(ControlConfig, refuses_plain_tcp_in_words) {
+  EXPECT_EQ(outcome_of("listen: '0.0.0.0:9465', operators: [CN=ops]"),
+            "t.yaml:1:28: key 'listen': 'certificate' is missing: over TCP the control service "
+            "speaks TLS with certificates on both sides, and nothing else; set certificate, key "
+            "and client_ca, or leave listen out and use control.sock");
+  EXPECT_THAT(outcome_of("listen: 'a:1', operators: [CN=ops], certificate: /c, key: /k"),
+              HasSubstr("'client_ca' is missing"));
+}
+
+TEST(ControlConfig, refuses_an_address_that_nobody_may_use) {
+  EXPECT_THAT(outcome_of(std::string("listen: 'a:1', operators: [alice], ") + kFiles),
+              HasSubstr("no certificate may use it; name some in operators or readers"));
+}
+
+TEST(ControlConfig, refuses_files_without_an_address) {
+  EXPECT_THAT(outcome_of("key: /k.pem"), HasSubstr("key 'key': of no use without 'listen'"));
+}
+
+TEST(ControlConfig, refuses_what_is_neither_user_nor_certificate) {
+  EXPECT_THAT(outcome_of("operators: ['O=corp']"), HasSubstr("'O=corp' names nobody; allowed"));
+  EXPECT_THAT(outcome_of("readers: ['CN=']"), HasSubstr("'CN=' names nobody"));
+}
+
+TEST(ControlConfig, knows_an_address) {
+  for (const char* good : {"0.0.0.0:9465", "[::]:0", "host:65535"}) EXPECT_TRUE(is_address(good));
+  for (const char* bad : {"", "9465", ":9465", "host:", "host:65536", "host:-1", "host:1x"})
+    EXPECT_FALSE(is_address(bad)) << bad;
+}
+
+}  // namespace
+}  // namespace echoline::config
