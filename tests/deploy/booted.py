@@ -12,10 +12,11 @@ PATIENCE = 120  # seconds; the machine may be very busy
 
 
 def limits():
-    """This process's own: a container may be allowed no more."""
-    pairs = (("nofile", resource.RLIMIT_NOFILE), ("nproc", resource.RLIMIT_NPROC))
-    known = [(name, resource.getrlimit(number)) for name, number in pairs]
-    return ", ".join(f'"{name}={soft}:{hard}"' for name, (soft, hard) in known if hard != resource.RLIM_INFINITY)
+    """Of this process, and few enough for a machine that may not raise any."""
+    pairs = (("nofile", resource.RLIMIT_NOFILE, 20000), ("nproc", resource.RLIMIT_NPROC, 32768))
+    hard = {name: (resource.getrlimit(number)[1], few) for name, number, few in pairs}
+    few = {name: few if hard == resource.RLIM_INFINITY else min(hard, few) for name, (hard, few) in hard.items()}
+    return ", ".join(f'"{name}={value}:{value}"' for name, value in few.items())
 
 
 def wait_for(condition, what, diagnosis=lambda: ""):
@@ -37,7 +38,7 @@ class Booted:
         self.name = f"echoline-systemd-{os.getpid()}"
 
     def __enter__(self):
-        run("umount", self.root.folder / "proc")
+        self.root.leave()
         self._settings = tempfile.NamedTemporaryFile("w", suffix=".conf")
         self._settings.write(f'[containers]\ndefault_ulimits = [{limits()}]\n[engine]\nruntime = "runc"\n'
                              'events_logger = "file"\ncgroup_manager = "cgroupfs"\n')
@@ -52,7 +53,6 @@ class Booted:
     def __exit__(self, *_):
         self.podman("rm", "--force", "--time", "5", self.name, check=False)
         self._settings.close()
-        run("mount", "-t", "proc", "proc", self.root.folder / "proc")
 
     def podman(self, *arguments, check=True):
         return run("podman", *arguments, check=check, env=self._environment)

@@ -60,11 +60,16 @@ class Service(unittest.TestCase):
         cls.machine = cls.enterClassContext(Booted(root))
 
     def setUp(self):
+        # One that waits for a daemon would start it.
+        self.addCleanup(self.machine.call, "systemctl", "stop", "trainer-*")
         self.machine.call("systemctl", "reset-failed")
         self.machine.call("systemctl", "start", "echolined.service")
 
     def pid(self):
         return self.machine.show("echolined.service", "MainPID")
+
+    def signal(self, name):
+        self.machine.call("systemctl", "kill", f"--signal={name}", "echolined.service")
 
     def check_complete(self, trainer):
         """Every step of every epoch once and in order, every epoch with every label."""
@@ -106,12 +111,13 @@ class Service(unittest.TestCase):
 
     def test_a_daemon_that_hangs_is_killed_and_its_trainer_goes_on_with_the_next_batch(self):
         self.machine.set("echolined.service", "Service", WatchdogSec="4s")
+        self.addCleanup(self.machine.set, "echolined.service", "Service")
         self.machine.call("systemctl", "restart", "echolined.service")
         trainer = Trainer(self.machine, "hang", "alice", "hang", "120s").await_batches(5)
         time.sleep(6)  # longer than the watchdog's patience: a healthy daemon is left alone
         old = self.pid()
         self.assertEqual(self.machine.show("echolined.service", "NRestarts"), "0")
-        self.machine.call("kill", "-STOP", old)
+        self.signal("STOP")
         self.await_new_daemon(old, "the watchdog restarts it")
         self.check_complete(trainer.await_more())
         self.assertTrue(any("watchdog" in entry["MESSAGE"].lower()
@@ -121,7 +127,7 @@ class Service(unittest.TestCase):
         trainer = Trainer(self.machine, "kill", "alice", "kill", "120s").await_batches(5)
         for _ in range(3):
             old = self.pid()
-            self.machine.call("kill", "-KILL", old)
+            self.signal("KILL")
             self.await_new_daemon(old, "it is restarted")
             trainer.await_more()
         self.check_complete(trainer)
@@ -134,6 +140,16 @@ class Service(unittest.TestCase):
         self.check_complete(trainer)
         self.check_complete(newcomer)
         self.assertEqual(self.machine.show("echolined.service", "Result"), "success")
+
+    def test_an_upgrade_of_the_package_under_three_trainers_loses_no_batch(self):
+        trainers = [Trainer(self.machine, f"upgrade-{name}", "alice", f"upgrade-{name}", "120s").await_batches(5)
+                    for name in "abc"]
+        old = self.pid()
+        self.machine.call("rm", "--force", "/usr/sbin/policy-rc.d")
+        self.machine.call("sh", "-c", "dpkg --install /root/echoline_*.deb")
+        self.await_new_daemon(old, "the new daemon is started")
+        for trainer in trainers:
+            self.check_complete(trainer.await_more())
 
     def test_who_knocks_at_the_socket_starts_the_daemon(self):
         self.machine.call("systemctl", "stop", "echolined.socket", "echolined.service")
