@@ -1,11 +1,9 @@
 // echolined: reads the configuration, starts the engine with its streams, opens door, control and
 // metrics, and drains when told to stop. Wiring only.
-#include <fmt/core.h>
 #include <malloc.h>
 
 #include <CLI/CLI.hpp>
 #include <atomic>
-#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -19,6 +17,7 @@
 #include "engine/engine.h"
 #include "serve/control.h"
 #include "serve/door.h"
+#include "serve/door_inherited.h"
 #include "serve/folders.h"
 #include "serve/kept_streams.h"
 #include "serve/monitoring.h"
@@ -26,6 +25,7 @@
 #include "serve/progress_log.h"
 #include "serve/stop_signal.h"
 #include "serve/version.h"
+#include "serve/watchdog.h"
 
 namespace echoline {
 namespace {
@@ -98,10 +98,13 @@ Status serve_until_stopped(engine::Engine& engine, const v1::Config& config,
   control->set_serving(true);
   log_ready(engine, config.daemon());
   serve::notify_supervisor("READY=1");
+  const serve::Watchdog watchdog(
+      {[&engine] { return engine.stats().rounds; }, [&door] { return door->rounds(); }});
   stop.wait();
   draining = true;
   control->set_serving(false);
   serve::notify_supervisor("STOPPING=1");
+  door->leave_newcomers_waiting();
   engine.drain(kDrainPatience);
   // Both look at the door.
   monitoring.reset();
@@ -115,8 +118,9 @@ Status run(const Options& options) {
   const std::string folder = config.daemon().runtime_dir() + "/";
   ECHOLINE_ASSIGN(const auto runtime_dir, serve::RuntimeDir::open(config.daemon().runtime_dir()));
   ECHOLINE_TRY(serve::make_state_dir(config.daemon().state_dir()));
-  serve::StopSignal stop(
-      kStopPatience, {folder + "control.sock", folder + "door.sock", folder + "door.sock.lock"});
+  std::vector<std::string> leftovers = {folder + "control.sock", folder + "door.sock.lock"};
+  if (!serve::door_is_inherited()) leftovers.push_back(folder + "door.sock");
+  serve::StopSignal stop(kStopPatience, std::move(leftovers));
   ECHOLINE_ASSIGN(const std::unique_ptr<engine::Engine> engine,
                   engine::Engine::create(config.daemon()));
   ECHOLINE_TRY(serve_until_stopped(*engine, config, stop));
@@ -145,7 +149,7 @@ int main_with(int argc, char** argv) {
   ::setenv("GRPC_VERBOSITY", "NONE", 0);
   const Status status = run(options);
   if (status.ok()) return 0;
-  fmt::print(stderr, "echolined: {}\n", status.message());
+  log_end("echolined", status.message());
   return 1;
 }
 

@@ -3,6 +3,12 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "base/journal.h"
+
 namespace echoline {
 namespace {
 
@@ -31,12 +37,47 @@ spdlog::logger& logger() {
   return *instance;
 }
 
+// The levels of syslog(3), which the journal uses.
+std::string_view priority(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug:
+      return "7";
+    case LogLevel::kInfo:
+      return "6";
+    case LogLevel::kWarning:
+      return "4";
+    case LogLevel::kError:
+      return "3";
+  }
+  return "6";
+}
+
+bool to_journal(LogLevel level, const LogOrigin& origin, std::string_view message) {
+  static const bool journal = stderr_is_journal();
+  if (!journal) return false;
+  std::vector<JournalField> fields = {
+      {"MESSAGE", message}, {"PRIORITY", priority(level)}, {"SYSLOG_IDENTIFIER", "echolined"}};
+  if (!origin.room.empty()) fields.emplace_back("ECHOLINE_ROOM", origin.room);
+  if (!origin.stream.empty()) fields.emplace_back("ECHOLINE_STREAM", origin.stream);
+  return send_to_journal(fields);
+}
+
 }  // namespace
 
 void set_log_level(LogLevel level) { logger().set_level(spdlog_level(level)); }
 
-void log_line(LogLevel level, std::string_view room, std::string_view message) {
-  logger().log(spdlog_level(level), "{}: {}", room, message);
+void log_line(LogLevel level, const LogOrigin& origin, std::string_view message) {
+  if (!logger().should_log(spdlog_level(level))) return;
+  const std::string text = origin.stream.empty()
+                               ? std::string(message)
+                               : fmt::format("stream {}: {}", origin.stream, message);
+  if (to_journal(level, origin, text)) return;
+  logger().log(spdlog_level(level), "{}: {}", origin.room, text);
+}
+
+void log_end(std::string_view program, std::string_view message) {
+  if (to_journal(LogLevel::kError, "", message)) return;
+  fmt::print(stderr, "{}: {}\n", program, message);
 }
 
 }  // namespace echoline

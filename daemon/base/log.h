@@ -1,5 +1,5 @@
-// Log lines on stderr, one per event: "time level room: message". Thread safe; never called per
-// row.
+// Log lines, one per event. On stderr: "time level room: message". Where stderr is systemd's
+// journal: an entry with level and fields instead. Thread safe; never called per row.
 #pragma once
 
 #include <fmt/core.h>
@@ -11,22 +11,35 @@ namespace echoline {
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
+// Where a line comes from: a room of the daemon and, if it is about one, a stream: "room: stream
+// NAME: message" on stderr, the fields ECHOLINE_ROOM and ECHOLINE_STREAM in the journal.
+struct LogOrigin {
+  LogOrigin(const char* of_room, std::string_view of_stream = {})
+      : room(of_room), stream(of_stream) {}
+  std::string_view room;
+  std::string_view stream;
+};
+
 void set_log_level(LogLevel level);
-void log_line(LogLevel level, std::string_view room, std::string_view message);
+void log_line(LogLevel level, const LogOrigin& origin, std::string_view message);
+
+// Why a program ends: "PROGRAM: message" on stderr, without time and level; in the journal an
+// error.
+void log_end(std::string_view program, std::string_view message);
 
 template <typename... Args>
-void log_info(std::string_view room, fmt::format_string<Args...> format, Args&&... args) {
-  log_line(LogLevel::kInfo, room, fmt::format(format, std::forward<Args>(args)...));
+void log_info(const LogOrigin& origin, fmt::format_string<Args...> format, Args&&... args) {
+  log_line(LogLevel::kInfo, origin, fmt::format(format, std::forward<Args>(args)...));
 }
 
 template <typename... Args>
-void log_warning(std::string_view room, fmt::format_string<Args...> format, Args&&... args) {
-  log_line(LogLevel::kWarning, room, fmt::format(format, std::forward<Args>(args)...));
+void log_warning(const LogOrigin& origin, fmt::format_string<Args...> format, Args&&... args) {
+  log_line(LogLevel::kWarning, origin, fmt::format(format, std::forward<Args>(args)...));
 }
 
 template <typename... Args>
-void log_error(std::string_view room, fmt::format_string<Args...> format, Args&&... args) {
-  log_line(LogLevel::kError, room, fmt::format(format, std::forward<Args>(args)...));
+void log_error(const LogOrigin& origin, fmt::format_string<Args...> format, Args&&... args) {
+  log_line(LogLevel::kError, origin, fmt::format(format, std::forward<Args>(args)...));
 }
 
 }  // namespace echoline

@@ -91,7 +91,7 @@ bool Holds::is_over(Hold& hold, std::uint64_t now_ns, const IsReading& is_readin
           "{} of {} ranks of job {} attached within {} s; they go on, the others will get a "
           "pass of their own (local_world_size says how many this host has)",
           hold.came.size(), hold.ranks, hold.job.name, kRankPatienceNs / 1'000'000'000));
-  log_warning("engine", "stream {}: {}", stream_name_, status.message());
+  log_warning({"engine", stream_name_}, "{}", status.message());
   late.push_back({hold.job, status});
   return true;
 }

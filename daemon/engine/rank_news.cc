@@ -85,7 +85,7 @@ bool RankNews::tell_gone(const Gone& gone, const std::list<Consumer>& consumers,
   const std::string who =
       fmt::format("job {} rank {}/{}", gone.job.name, gone.rank, gone.job.world_size);
   const char* how = died ? "is gone with its process" : "left";
-  log_info("engine", "stream {}: {} {} at {}", stream_name_, who, how, text(gone.position));
+  log_info({"engine", stream_name_}, "{} {} at {}", who, how, text(gone.position));
   // A trainer that loads a state attaches anew; at an epoch's end it may have had all it wanted.
   if (gone.position.row == 0 || (!died && is_attached(gone.job, gone.rank, consumers))) return true;
   tell_job(gone.job, consumers,
@@ -121,7 +121,7 @@ void RankNews::compare_ranks(const std::list<Consumer>& consumers, std::uint64_t
                     "{}); all ranks of a job must leave a loop, and skip, at the same batch",
                     job.name, difference->takes.rank, text(difference->takes.view.next),
                     difference->left_out.rank, text(begin), text(left_out.left_out_end)));
-    log_warning("engine", "stream {}: {}", stream_name_, status.message());
+    log_warning({"engine", stream_name_}, "{}", status.message());
     tell_job(job, consumers, status, tellings);
   }
   suspected_ = std::move(found);

@@ -66,8 +66,8 @@ void Registry::tell_refused(const Peer& peer, const std::string& name) const {
   const std::uint64_t now_ns = monotonic_ns();
   if (now_ns < refused_told_ns_ + kTellEveryNs) return;
   refused_told_ns_ = now_ns;
-  log_warning("engine", "stream {}: process {} of user {} may not attach (publish.access)", name,
-              peer.pid, peer.uid);
+  log_warning({"engine", name}, "process {} of user {} may not attach (publish.access)", peer.pid,
+              peer.uid);
 }
 
 Status Registry::create_stream(const std::string& name, const v1::Stream& stream,
@@ -100,7 +100,7 @@ Status Registry::create_stream(const std::string& name, const v1::Stream& stream
   const Status early = opening_.extract(name).mapped();
   if (!made.ok()) return made.status().with_context("stream '" + name + "'");
   const StreamStats stats = made.value()->stats();
-  log_info("engine", "stream {}: {} in {}, {} of {} an epoch, echo {} x {}, ring {}", name,
+  log_info({"engine", name}, "{} in {}, {} of {} an epoch, echo {} x {}, ring {}",
            quantity(stats.records, "record"), quantity(stats.shards, "shard"),
            quantity(stats.batches_per_epoch, "batch"), stats.batch_rows, stats.echo_point,
            config::format_thousandths(stats.factor),
@@ -189,7 +189,7 @@ void Registry::fail_stream(const std::string& name, const Status& status) {
 
 void Registry::fail(Stream& stream, const Status& status) {
   if (!stream.failure().ok()) return;
-  log_error("engine", "stream {} failed: {}", stream.core().name, status.message());
+  log_error({"engine", stream.core().name}, "failed: {}", status.message());
   stream.set_failed(status);
   end_stream(stream, shm::kWriterFailed, shm::kNoticeFailed, status);
 }
@@ -253,6 +253,7 @@ void Registry::tick() {
     }
   }
   keep_roster();
+  ++rounds_;
 }
 
 // Those that leave while the daemon goes down will come to the next one.
@@ -284,6 +285,7 @@ EngineStats Registry::stats() const {
   stats.memory_reserved = budget_.reserved_bytes();
   stats.workers = static_cast<std::uint32_t>(pool_.worker_count());
   stats.tasks_queued = pool_.queued();
+  stats.rounds = rounds_;
   return stats;
 }
 

@@ -73,6 +73,7 @@ class Registry : public Engine {
   // By name, with the failure of those whose first batch came to one before they were ready.
   std::map<std::string, Status> opening_;
   bool draining_ = false;
+  std::uint64_t rounds_ = 0;
   mutable std::uint64_t refused_told_ns_ = 0;
   Roster roster_;
   bool roster_changed_ = false;  // by a stream that is gone

@@ -87,7 +87,7 @@ Result<Attachment> Stream::find_and_join(std::uint64_t connection,
   // A job that comes back has nobody to begin with: its other ranks came with it, or died before.
   const bool begins = request.reattaching == 0 && !has_begun(consumer.job);
   holds_.note_rank(consumer, place.reader.first_sequence, begins, now_ns);
-  log_info("engine", "stream {}: job {} rank {}/{} attached at epoch {} row {}", core_->name,
+  log_info({"engine", core_->name}, "job {} rank {}/{} attached at epoch {} row {}",
            consumer.job.name, consumer.rank, consumer.job.world_size, consumer.start.epoch,
            consumer.start.row);
   tell_newcomer(consumer);
@@ -141,7 +141,7 @@ void Stream::tell_newcomer(const Consumer& consumer) {
         fmt::format("job {} is attached with world size {} and batch size {}, and with {} and {}: "
                     "these are two jobs, each gets all batches; name one of them otherwise",
                     one.name, one.world_size, one.batch_size, other.world_size, other.batch_size));
-    log_warning("engine", "stream {}: {}", core_->name, status.message());
+    log_warning({"engine", core_->name}, "{}", status.message());
     tell(consumer.connection, shm::kNoticePeers, status);
     tell(namesake->connection, shm::kNoticePeers, status);
   }

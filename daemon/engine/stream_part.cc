@@ -61,8 +61,8 @@ void Stream::part(const std::shared_ptr<Pass>& pass, const std::vector<Laggards:
   options.changes = pass->changes_of(options.start.epoch);
   const Result<std::shared_ptr<Pass>> made = start_pass(std::move(options));
   if (!made.ok()) {
-    log_warning("engine", "stream {}: {}; the others wait, for they cannot go on alone: {}",
-                core_->name, text(behind), made.status().message());
+    log_warning({"engine", core_->name}, "{}; the others wait, for they cannot go on alone: {}",
+                text(behind), made.status().message());
     part_again_ns_ = now_ns + kRetryNs;
     ++slow_counts_.refused;
     return;
@@ -85,8 +85,8 @@ void Stream::part(const std::shared_ptr<Pass>& pass, const std::vector<Laggards:
     }
   }
   ++(detaches ? slow_counts_.detached : slow_counts_.split);
-  log_warning("engine", "stream {}: {}; {}, the others go on in another pass", core_->name,
-              text(behind), detaches ? "detached" : "it keeps its pass");
+  log_warning({"engine", core_->name}, "{}; {}, the others go on in another pass", text(behind),
+              detaches ? "detached" : "it keeps its pass");
   // What the slow ones look at stays as it is.
   if (detaches) pass->stop(shm::kWriterEnded);
 }

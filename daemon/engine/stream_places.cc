@@ -54,10 +54,10 @@ Result<std::shared_ptr<Pass>> Stream::start_pass(Pass::Options options) {
   reservations.push_back(budget_.reserve_up_to(core_->window_wish_bytes, needed_bytes));
   options.window_bytes_max = reservations.back().bytes();
   if (options.window_bytes_max < core_->window_wish_bytes) {
-    log_info("engine",
-             "stream {}: {} of {} fit for decoded samples; the others are kept encoded and "
+    log_info({"engine", core_->name},
+             "{} of {} fit for decoded samples; the others are kept encoded and "
              "decoded again for each use",
-             core_->name, config::format_bytes(options.window_bytes_max),
+             config::format_bytes(options.window_bytes_max),
              config::format_bytes(core_->window_wish_bytes));
   }
   return Pass::start(core_, std::move(options), std::move(reservations));

@@ -37,6 +37,8 @@ class SocketDoor final : public Door {
     thread_.join();
   }
   std::size_t connection_count() const override { return loop_->connection_count(); }
+  std::uint64_t rounds() const override { return loop_->rounds(); }
+  void leave_newcomers_waiting() override { loop_->leave_newcomers_waiting(); }
 
  private:
   std::unique_ptr<DoorLoop> loop_;

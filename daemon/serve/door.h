@@ -21,6 +21,11 @@ class Door {
   virtual ~Door() = default;
   // Connections now, for the metrics.
   virtual std::size_t connection_count() const = 0;
+  // Grows several times a second while the thread lives.
+  virtual std::uint64_t rounds() const = 0;
+  // Before the engine is drained: at a socket that outlives this daemon newcomers are left waiting
+  // for the next one; at its own they are still heard, and refused by the engine.
+  virtual void leave_newcomers_waiting() = 0;
 };
 
 }  // namespace echoline::serve

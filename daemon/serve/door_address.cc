@@ -12,6 +12,8 @@
 #include <cstring>
 #include <utility>
 
+#include "serve/door_inherited.h"
+
 namespace echoline::serve {
 namespace {
 
@@ -104,6 +106,10 @@ Result<DoorAddress> DoorAddress::take(const std::string& path) {
   DoorAddress address;
   ECHOLINE_ASSIGN(address.lock_, take_lock(path));
   address.path_ = path;
+  if (door_is_inherited()) {
+    ECHOLINE_ASSIGN(address.listener_, inherited_door(path));
+    return address;
+  }
   ECHOLINE_TRY(address.listen_at(path));
   return address;
 }

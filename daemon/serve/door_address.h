@@ -12,7 +12,7 @@ namespace echoline::serve {
 
 // Holds PATH.lock locked while it lives, so that of two daemons started at once exactly one gets
 // the path. What a killed daemon left is taken over: its lock is gone with it. Removes both files
-// at its end.
+// at its end; a socket that the service manager opened (door_inherited.h) stays.
 class DoorAddress {
  public:
   static Result<DoorAddress> take(const std::string& path);
@@ -21,6 +21,8 @@ class DoorAddress {
   ~DoorAddress();
 
   int listener() const { return listener_.get(); }
+  // The service manager's: who comes while no daemon listens waits there for the next one.
+  bool outlives_daemon() const { return !bound_; }
 
  private:
   DoorAddress() = default;

@@ -22,6 +22,7 @@ constexpr std::uint64_t kFirstId = 2;
 // Then the others get their turn.
 constexpr int kAcceptsMax = 256;
 constexpr std::uint64_t kPauseNs = 100'000'000;
+constexpr std::uint64_t kIdleNs = 200'000'000;
 constexpr std::uint64_t kPauseTellNs = 10'000'000'000;
 
 std::span<const std::byte> bytes_of(const auto& message) {
@@ -65,6 +66,7 @@ void DoorLoop::run() {
     const std::uint64_t now_ns = monotonic_ns();
     for (int i = 0; i < count; ++i) serve(events[static_cast<std::size_t>(i)].data.u64, now_ns);
     expire(now_ns);
+    rounds_.fetch_add(1, std::memory_order_relaxed);
   }
   deliver();
   outbox_->close();
@@ -82,18 +84,19 @@ void DoorLoop::serve(std::uint64_t key, std::uint64_t now_ns) {
 }
 
 int DoorLoop::timeout_ms(std::uint64_t now_ns) const {
-  std::uint64_t next = paused_until_ns_ == 0 ? UINT64_MAX : paused_until_ns_;
+  std::uint64_t next = now_ns + kIdleNs;
+  if (paused_until_ns_ != 0) next = std::min(next, paused_until_ns_);
   // In order of arrival, so the first that has said nothing is the first to be put out.
   for (const auto& [id, connection] : connections_) {
     if (connection.standing != Standing::kArrived) continue;
     next = std::min(next, connection.deadline_ns);
     break;
   }
-  if (next == UINT64_MAX) return -1;
   return next <= now_ns ? 0 : static_cast<int>((next - now_ns) / 1'000'000 + 1);
 }
 
 void DoorLoop::accept_all(std::uint64_t now_ns) {
+  if (leaving_) return stop_accepting();
   for (int i = 0; i < kAcceptsMax; ++i) {
     UniqueFd socket(accept4(address_.listener(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket) {
@@ -115,8 +118,12 @@ void DoorLoop::pause_accepting(int error, std::uint64_t now_ns) {
                 errno_status(error, "accepting").message(), connections_.size());
   }
   paused_until_ns_ = now_ns + kPauseNs;
-  const Status paused = watch(address_.listener(), kListenerKey, 0, EPOLL_CTL_MOD);
-  if (!paused.ok()) log_error("door", "{}", paused.message());
+  stop_accepting();
+}
+
+void DoorLoop::stop_accepting() {
+  const Status stopped = watch(address_.listener(), kListenerKey, 0, EPOLL_CTL_MOD);
+  if (!stopped.ok()) log_error("door", "{}", stopped.message());
 }
 
 void DoorLoop::admit(UniqueFd socket, std::uint64_t now_ns) {

@@ -27,7 +27,7 @@ inline constexpr std::size_t kArrivedMax = 256;
 inline constexpr std::size_t kPerUserMax = 512;  // asking or attached
 inline constexpr std::uint64_t kHandshakeNs = 5'000'000'000;
 
-// run() is called by the door's thread, connection_count() by any. Handler and outbox outlive it.
+// run() is called by the door's thread, the other functions by any. Handler and outbox outlive it.
 // Invariant: each connection given to the handler is withdrawn once, unless it was refused before.
 class DoorLoop {
  public:
@@ -37,6 +37,8 @@ class DoorLoop {
   // Until outbox.stop(); then delivers what is queued and withdraws everybody.
   void run();
   std::size_t connection_count() const { return count_.load(std::memory_order_relaxed); }
+  std::uint64_t rounds() const { return rounds_.load(std::memory_order_relaxed); }
+  void leave_newcomers_waiting() { leaving_ = address_.outlives_daemon(); }
 
  private:
   using Connections = std::map<std::uint64_t, Connection>;  // in order of arrival
@@ -49,6 +51,7 @@ class DoorLoop {
   void accept_all(std::uint64_t now_ns);
   void admit(UniqueFd socket, std::uint64_t now_ns);
   void pause_accepting(int error, std::uint64_t now_ns);
+  void stop_accepting();
   void make_room_for_newcomer();
   void expire(std::uint64_t now_ns);
 
@@ -72,6 +75,8 @@ class DoorLoop {
   UniqueFd epoll_;
   Connections connections_;
   std::atomic<std::size_t> count_{0};
+  std::atomic<std::uint64_t> rounds_{0};
+  std::atomic<bool> leaving_{false};
   std::uint64_t next_id_;
   std::uint64_t paused_until_ns_ = 0;  // 0: accepting
   std::uint64_t pause_told_ns_ = 0;

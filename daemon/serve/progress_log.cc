@@ -17,10 +17,9 @@ record::ProgressFunction log_progress(const std::string& stream) {
     const std::uint64_t now_ns = monotonic_ns();
     if (now_ns - last_ns < kPauseNs) return Status();
     last_ns = now_ns;
-    log_info("serve", "stream {}: indexing, {} of {}, {}, {} of {} MB", stream,
-             progress.shards_done, quantity(progress.shards, "shard"),
-             quantity(progress.records, "record"), progress.bytes_done / 1'000'000,
-             progress.bytes / 1'000'000);
+    log_info({"serve", stream}, "indexing, {} of {}, {}, {} of {} MB", progress.shards_done,
+             quantity(progress.shards, "shard"), quantity(progress.records, "record"),
+             progress.bytes_done / 1'000'000, progress.bytes / 1'000'000);
     return Status();
   };
 }

@@ -1,4 +1,5 @@
-"""An installed Echoline works for strangers: other projects, other compilers, a clean virtual environment."""
+"""An installed Echoline works for strangers: other projects, other compilers, shared or static, a clean virtual
+environment."""
 
 import argparse
 import gzip
@@ -35,6 +36,23 @@ class InFolder(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
 
+def compilers():
+    """Pairs for C and C++, of those there are."""
+    there = [pair for pair in (("gcc", "g++"), ("clang", "clang++")) if shutil.which(pair[1])]
+    assert there
+    return there
+
+
+def build_examples(folder, prefix, cc, cxx):
+    """The example trainer as a project of its own, against what is installed in `prefix`."""
+    source, build = folder / f"source-{cc}", folder / f"build-{cc}"
+    shutil.copytree(options.source_dir / "client" / "examples", source)
+    run("cmake", "-S", source, "-B", build, "-G", "Ninja", f"-DCMAKE_C_COMPILER={cc}", f"-DCMAKE_CXX_COMPILER={cxx}",
+        f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", build)
+    return build / "train_fashion_mnist"
+
+
 class Installation(InFolder):
     def setUp(self):
         super().setUp()
@@ -45,12 +63,6 @@ class Installation(InFolder):
         self.environment = {**os.environ, "LD_LIBRARY_PATH": str(self.lib_folder),
                             "PKG_CONFIG_PATH": str(self.lib_folder / "pkgconfig")}
 
-    def compilers(self):
-        pairs = [("gcc", "g++"), ("clang", "clang++")]
-        there = [pair for pair in pairs if shutil.which(pair[1])]
-        self.assertTrue(there)
-        return there
-
     def test_the_programs_start_and_say_their_version(self):
         for name in ("echolined", "echoline"):
             self.assertRegex(run(self.prefix / "bin" / name, "--version", env=self.environment),
@@ -58,17 +70,12 @@ class Installation(InFolder):
             self.assertIn("--help", run(self.prefix / "bin" / name, "--help", env=self.environment))
 
     def test_find_package_builds_the_example_trainer_outside_the_tree(self):
-        for cc, cxx in self.compilers():
-            source, build = self.folder / f"source-{cc}", self.folder / f"build-{cc}"
-            shutil.copytree(options.source_dir / "client" / "examples", source)
-            run("cmake", "-S", source, "-B", build, "-G", "Ninja", f"-DCMAKE_C_COMPILER={cc}",
-                f"-DCMAKE_CXX_COMPILER={cxx}", f"-DCMAKE_PREFIX_PATH={self.prefix}")
-            run("cmake", "--build", build)
-            self.assertIn("usage:", run(build / "train_fashion_mnist", "--help"))
+        for cc, cxx in compilers():
+            self.assertIn("usage:", run(build_examples(self.folder, self.prefix, cc, cxx), "--help"))
 
     def test_pkg_config_builds_a_c_program_that_hears_that_no_daemon_is_there(self):
         flags = run("pkg-config", "--cflags", "--libs", "echoline", env=self.environment).split()
-        for cc, _ in self.compilers():
+        for cc, _ in compilers():
             program = self.folder / f"attach-{cc}"
             run(cc, "-Wall", "-Wextra", "-Werror", "-pedantic", HERE / "attach.c", "-o", program, *flags)
             said = run(program, self.folder, env=self.environment)
@@ -85,6 +92,32 @@ class Installation(InFolder):
             if path.is_file() and path.suffix in (".cmake", ".pc", ".h", ".hpp", ".py"):
                 text = path.read_text(encoding="utf-8")
                 self.assertNotIn(str(options.source_dir), text, path)
+
+
+class Static(InFolder):
+    """The library as an archive: built by itself, found by CMake and pkg-config, part of the program."""
+
+    def setUp(self):
+        super().setUp()
+        self.prefix = self.folder / "prefix"
+        build = self.folder / "build"
+        run("cmake", "-S", options.source_dir, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+            "-DBUILD_SHARED_LIBS=OFF", "-DECHOLINE_DAEMON=OFF", "-DECHOLINE_TESTS=OFF")
+        run("cmake", "--build", build, "--target", "echoline_client")
+        for component in ("client", "client_dev"):
+            run("cmake", "--install", build, "--prefix", self.prefix, "--component", component)
+
+    def test_programs_carry_it_with_them(self):
+        environment = {**os.environ, "PKG_CONFIG_PATH": str(next(self.prefix.rglob("pkgconfig")))}
+        flags = run("pkg-config", "--static", "--cflags", "--libs", "echoline", env=environment).split()
+        for cc, cxx in compilers():
+            program = self.folder / f"attach-{cc}"
+            run(cc, HERE / "attach.c", "-o", program, *flags)
+            self.assertRegex(run(program, self.folder), r"version \d+\.\d+\.\d+")
+            trainer = build_examples(self.folder, self.prefix, cc, cxx)
+            self.assertIn("usage:", run(trainer, "--help"))
+            for made in (program, trainer):
+                self.assertNotIn("libecholine", run("ldd", made))
 
 
 class Wheel(InFolder):

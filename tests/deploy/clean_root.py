@@ -1,0 +1,98 @@
+"""A Debian 12 of a test's own: made by debootstrap once (kept in build/deploy), unpacked for each test, entered by
+chroot or booted in a container. As root."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+KEPT = ROOT / "build" / "deploy" / "bookworm.tar"
+PACKAGES = ROOT / "build" / "deb"
+
+
+def need(holds, what):
+    if not holds:
+        sys.exit(f"this test needs {what}")
+
+
+def run(*command, check=True, **settings):
+    """The command's output and errors; a failure shows all of it."""
+    done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=False, **settings)
+    if check and done.returncode != 0:
+        raise AssertionError(f"{' '.join(map(str, command))}: exit code {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+def build_packages():
+    """By the command of docs/install.md; {package: file}."""
+    need(shutil.which("lintian"), "lintian (apt-get install lintian)")
+    shutil.rmtree(PACKAGES / "_CPack_Packages", ignore_errors=True)
+    for stale in PACKAGES.glob("*.deb"):
+        stale.unlink()
+    run("cmake", "--workflow", "--preset", "deb", cwd=ROOT)
+    return {path.name.split("_")[0]: path for path in PACKAGES.glob("*.deb")}
+
+
+def make_base():
+    need(shutil.which("debootstrap"), "debootstrap (apt-get install debootstrap)")
+    KEPT.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=KEPT.parent) as folder:
+        run("debootstrap", "--variant=minbase", "--include=ca-certificates", "bookworm", f"{folder}/root")
+        run("tar", "-C", f"{folder}/root", "-cf", f"{folder}/tar", ".")
+        os.rename(f"{folder}/tar", KEPT)
+
+
+class CleanRoot:
+    """`with CleanRoot() as root`: a fresh system in root.folder, gone afterwards."""
+
+    def __enter__(self):
+        need(os.geteuid() == 0, "root")
+        if not KEPT.exists():
+            make_base()
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="echoline-root-"))
+        self.folder.chmod(0o755)
+        run("tar", "-C", self.folder, "-xf", KEPT)
+        shutil.copy("/etc/resolv.conf", self.folder / "etc/resolv.conf")
+        # As images have it: nothing is started while packages are installed.
+        policy = self.folder / "usr/sbin/policy-rc.d"
+        policy.write_text("#!/bin/sh\nexit 101\n")
+        policy.chmod(0o755)
+        run("mount", "-t", "proc", "proc", self.folder / "proc")
+        return self
+
+    def __exit__(self, *_):
+        self.leave()
+        shutil.rmtree(self.folder)
+
+    def leave(self):
+        """Nothing is called any more: somebody else boots it."""
+        if os.path.ismount(self.folder / "proc"):
+            run("umount", self.folder / "proc")
+
+    def call(self, *command, check=True, **settings):
+        """Runs a program within, as root, with little of this system's environment."""
+        clean = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8",
+                 "DEBIAN_FRONTEND": "noninteractive"}
+        return run("chroot", self.folder, *command, check=check, env=clean, **settings)
+
+    def install(self, *packages):
+        """Packages by name, or files of this system."""
+        names = []
+        for package in packages:
+            if isinstance(package, pathlib.Path):
+                shutil.copy(package, self.folder / "root")
+                package = f"/root/{package.name}"
+            names.append(package)
+        self.call("apt-get", "-qq", "update")
+        return self.call("apt-get", "-qq", "-y", "--reinstall", "--no-install-recommends", "install", *names)
+
+    def write(self, path, text):
+        place = self.folder / path.lstrip("/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8")
+
+    def exists(self, path):
+        return os.path.lexists(self.folder / path.lstrip("/"))
