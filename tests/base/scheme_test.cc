@@ -31,7 +31,7 @@ TEST(Scheme, only_files_are_local) {
   EXPECT_FALSE(is_local("ftp://host/a"));
 }
 
-TEST(Scheme, SlashesThatAreMissingAreNoticed) {
+TEST(Scheme, slashes_that_are_missing_are_noticed) {
   for (const char* address : {"s3:/bucket/key", "s3:bucket", "gs:/b", "https:/host/path"}) {
     EXPECT_FALSE(word_without_slashes(address).empty()) << address;
   }
