@@ -108,11 +108,14 @@ class Python(unittest.TestCase):
 
 
 class Numbers(unittest.TestCase):
-    def test_status_numbers_of_the_c_interface(self):
+    def test_functions_and_status_numbers_of_the_c_interface(self):
         header = (ROOT / "client/include/echoline/echoline.h").read_text(encoding="utf-8")
         enum = re.search(r"typedef enum echoline_status \{(.*?)\}", header, re.DOTALL).group(1)
         listed = {row[0].strip("`"): row[1] for row in rows(text_of("cpp.md"))}
-        self.assertEqual(listed, dict(re.findall(r"(ECHOLINE_\w+) = (\d+)", enum)))
+        functions = set(re.findall(r"^ECHOLINE_API .*?(echoline_\w+)\(", header, re.MULTILINE))
+        self.assertEqual({name: number for name, number in listed.items() if name not in functions},
+                         dict(re.findall(r"(ECHOLINE_\w+) = (\d+)", enum)))
+        self.assertEqual(functions - set(listed), set())
 
     def test_limits_are_those_of_the_code(self):
         checked = 0
