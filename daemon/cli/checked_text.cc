@@ -84,6 +84,7 @@ std::uint64_t total_bytes(const CheckedStreams& all) {
 std::string checked_text(const std::string& file, const v1::Daemon& daemon,
                          const CheckedStreams& all) {
   std::string text = fmt::format("{}: ok\n", file);
+  if (all.empty()) text += "no streams in it; 'echoline create FILE' adds some to a daemon\n";
   const std::uint64_t free_bytes = daemon.memory() - std::min(daemon.memory(), total_bytes(all));
   for (const auto& [name, checked] : all) {
     text += fmt::format("stream {}: {}, batches of {}\n", name, echo_text(*checked.stream),

@@ -100,6 +100,15 @@ class Python(unittest.TestCase):
         self.members_agree("Members of Daemon", echoline.Daemon)
         self.assertEqual(first_cells(section(self.PAGE, "Members of FieldSpec")), set(FieldSpec._fields))
 
+    def test_torch(self):
+        try:
+            import echoline.torch as package
+        except ImportError as error:
+            self.skipTest(f"no torch: {error}")
+        part = section(self.PAGE, "echoline.torch")
+        self.assertEqual(first_cells(part.partition("### ")[0]), set(package.__all__))
+        self.members_agree("Members of TensorBatch", package.TensorBatch)
+
     def test_exceptions(self):
         listed = {row[0].strip("`"): int(row[1]) for row in rows(section(self.PAGE, "Exceptions"))}
         taken = {name: value.status for name, value in vars(echoline).items()

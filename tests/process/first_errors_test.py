@@ -192,6 +192,11 @@ class FirstErrors(unittest.TestCase):
 
     # ---- check ----
 
+    def test_check_says_that_there_are_no_streams(self):
+        done = subprocess.run([binary("ECHOLINE_CLI"), "check", str(self.written("daemon: {memory: 1GiB}\n"))],
+                              capture_output=True, text=True, check=True)
+        self.assertIn("no streams in it; 'echoline create FILE' adds some", done.stdout)
+
     def test_check_leaves_nothing_behind_and_names_a_pass_without_room(self):
         state = self.folder / "state"
         pipeline = steps(self.shard, side=32)
