@@ -55,11 +55,10 @@ class Session:
                             "STATE_DIRECTORY": str(self.folder / "state")}
         self.daemon = None
 
-    def run(self, *command, text=None):
+    def run(self, *command):
         """The output of a command that must succeed."""
         done = subprocess.run([str(word) for word in command], cwd=self.folder, env=self.environment, text=True,
-                              stdin=None if text is not None else subprocess.DEVNULL, input=text,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE, check=False)
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE, check=False)
         if done.returncode != 0:
             raise AssertionError(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout}")
         return done.stdout
@@ -158,6 +157,8 @@ def configuration(text):
         return text
     steps = re.findall(r"^- .*\n(?:(?!- ).*\n)*", text, re.MULTILINE)
     names = [re.match(r"- (\w+)", step).group(1) for step in steps]
+    if not names:
+        raise AssertionError("neither a configuration nor steps of one; name who checks it in elsewhere.txt")
 
     def add(name, place, step):
         if name not in names:
