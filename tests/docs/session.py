@@ -58,7 +58,8 @@ class Session:
     def run(self, *command):
         """The output of a command that must succeed."""
         done = subprocess.run([str(word) for word in command], cwd=self.folder, env=self.environment, text=True,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE, check=False)
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=PATIENCE, check=False)
         if done.returncode != 0:
             raise AssertionError(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout}")
         return done.stdout
