@@ -117,10 +117,20 @@ class Python(unittest.TestCase):
 
 
 class Numbers(unittest.TestCase):
+    def test_members_of_the_cpp_classes(self):
+        header = (ROOT / "client/include/echoline/echoline.hpp").read_text(encoding="utf-8")
+        page = section(text_of("cpp.md"), "C++20")
+        listed = {name for row in rows(page) for name in re.findall(r"`(\w+)`", row[0])}
+        self.assertGreater(len(listed), 20)
+        self.assertEqual(set(), listed - set(re.findall(r"\b(\w+)\(", header)))
+        options = re.search(r"struct LoaderOptions \{(.*?)\n\};", header, re.DOTALL).group(1)
+        for name in re.findall(r"(\w+) = ", options):
+            self.assertIn(f"`{name}`", page)
+
     def test_functions_and_status_numbers_of_the_c_interface(self):
         header = (ROOT / "client/include/echoline/echoline.h").read_text(encoding="utf-8")
         enum = re.search(r"typedef enum echoline_status \{(.*?)\}", header, re.DOTALL).group(1)
-        listed = {row[0].strip("`"): row[1] for row in rows(text_of("cpp.md"))}
+        listed = {row[0].strip("`"): row[1] for row in rows(section(text_of("cpp.md"), "C"))}
         functions = set(re.findall(r"^ECHOLINE_API .*?(echoline_\w+)\(", header, re.MULTILINE))
         self.assertEqual({name: number for name, number in listed.items() if name not in functions},
                          dict(re.findall(r"(ECHOLINE_\w+) = (\d+)", enum)))
