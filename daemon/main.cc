@@ -140,7 +140,12 @@ int main_with(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    if (error.get_exit_code() == 0) return app.exit(error);
+    fmt::print(
+        stderr,
+        "echolined: {}; start it as 'echolined --config FILE' ('echolined --help' says more)\n",
+        error.what());
+    return 2;
   }
   // Large blocks straight from the system and back: in malloc's arenas the holes that photos of
   // different sizes leave would take about as much again as the budget. Common photos are smaller.

@@ -80,9 +80,11 @@ Error DoorClient::knock(const std::string& runtime_dir, const AttachWish& wish,
   if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     Error e = errno_error(errno, "no daemon answers at " + path);
     if (errno == EAGAIN) return {ECHOLINE_UNAVAILABLE, "the door at " + path + " is crowded"};
-    return {e.code(), e.text() +
-                          "; start echolined, or name its folder by runtime_dir or "
-                          "ECHOLINE_RUNTIME_DIR"};
+    const char* next =
+        e.code() == ECHOLINE_PERMISSION_DENIED
+            ? "; this user may not reach the door: make it a member of the folder's group"
+            : "; start echolined, or name its folder by runtime_dir or ECHOLINE_RUNTIME_DIR";
+    return {e.code(), e.text() + next};
   }
   const shm::AttachRequest request = to_request(wish);
   if (send(fd, &request, sizeof(request), MSG_NOSIGNAL) != sizeof(request)) {

@@ -1,6 +1,8 @@
 // A colon that comes after a slash belongs to a path.
 #include "base/scheme.h"
 
+#include <algorithm>
+
 namespace echoline {
 
 std::string_view to_string(Scheme scheme) {
@@ -21,6 +23,14 @@ std::string_view scheme_word(std::string_view address) {
   const std::size_t colon = address.find("://");
   if (colon == std::string_view::npos || colon > address.find('/')) return {};
   return address.substr(0, colon);
+}
+
+std::string_view word_without_slashes(std::string_view address) {
+  const std::size_t colon = std::min(address.find(':'), address.size());
+  const std::string_view word = address.substr(0, colon);
+  const bool store = word == "s3" || word == "gs" || word == "http" || word == "https";
+  const bool names_more = address.find_first_not_of('/', colon + 1) != std::string_view::npos;
+  return store && names_more && scheme_word(address).empty() ? word : std::string_view();
 }
 
 std::optional<Scheme> scheme_of(std::string_view address) {

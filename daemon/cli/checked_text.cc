@@ -20,7 +20,19 @@ std::string echo_text(const v1::Stream& stream) {
                      config::echo_step(stream)->window());
 }
 
-std::string stream_text(const std::string& file, const Checked& checked) {
+// What when_slow asks for beyond the first pass, where the budget has no room for it.
+std::string second_pass_text(const Checked& checked, std::uint64_t free_bytes) {
+  const std::string& when_slow = config::publish_step(*checked.stream).when_slow();
+  const std::uint64_t needed = checked.memory.pass();
+  if (when_slow == "wait" || needed <= free_bytes) return "";
+  return fmt::format(
+      "  when_slow: {} needs {} for a second pass, {} would be free: the others of a slow job "
+      "would wait for it; raise daemon.memory by {}\n",
+      when_slow, config::format_bytes(needed), config::format_bytes(free_bytes),
+      config::format_bytes(needed - free_bytes));
+}
+
+std::string stream_text(const std::string& file, const Checked& checked, std::uint64_t free_bytes) {
   if (!checked.looked) return "  data: not looked at\n";
   if (!checked.indexed) {
     return fmt::format(
@@ -34,11 +46,12 @@ std::string stream_text(const std::string& file, const Checked& checked) {
                                         "window's samples ready for use\n",
                                         config::format_bytes(memory.decoded));
   return fmt::format(
-      "  epoch: {}, {}, {}\n  memory: {} (ring {}, read-ahead {}, echo window {}, cache {})\n{}",
+      "  epoch: {}, {}, {}\n  memory: {} (ring {}, read-ahead {}, echo window {}, cache {})\n{}{}",
       quantity(checked.records, "record"), quantity(checked.rows, "row"),
       quantity(checked.batches, "batch"), config::format_bytes(memory.total()),
       config::format_bytes(memory.ring), config::format_bytes(memory.read_ahead),
-      config::format_bytes(memory.window), config::format_bytes(memory.cache), decoded);
+      config::format_bytes(memory.window), config::format_bytes(memory.cache), decoded,
+      second_pass_text(checked, free_bytes));
 }
 
 nlohmann::ordered_json stream_json(const Checked& checked) {
@@ -71,10 +84,12 @@ std::uint64_t total_bytes(const CheckedStreams& all) {
 std::string checked_text(const std::string& file, const v1::Daemon& daemon,
                          const CheckedStreams& all) {
   std::string text = fmt::format("{}: ok\n", file);
+  if (all.empty()) text += "no streams in it; 'echoline create FILE' adds some to a daemon\n";
+  const std::uint64_t free_bytes = daemon.memory() - std::min(daemon.memory(), total_bytes(all));
   for (const auto& [name, checked] : all) {
     text += fmt::format("stream {}: {}, batches of {}\n", name, echo_text(*checked.stream),
                         config::batch_step(*checked.stream).size());
-    text += stream_text(file, checked);
+    text += stream_text(file, checked, free_bytes);
   }
   const bool whole =
       std::all_of(all.begin(), all.end(), [](const auto& stream) { return stream.second.indexed; });

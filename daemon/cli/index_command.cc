@@ -69,6 +69,16 @@ std::string misuse_of_address(const IndexOptions& options) {
   return {};
 }
 
+// What the configuration calls "stream 'index': key 'endpoint'" was written as --endpoint.
+Status in_words_of_the_call(const Status& status) {
+  constexpr std::string_view kBefore = "stream 'index': key '";
+  const std::string& text = status.message();
+  const std::size_t end = text.find('\'', kBefore.size());
+  if (!text.starts_with(kBefore) || end == std::string::npos) return status;
+  const std::string key = text.substr(kBefore.size(), end - kBefore.size());
+  return Status(status.code(), (key == "url" ? "the address" : "--" + key) + text.substr(end + 1));
+}
+
 // An address goes through the configuration's own checks, as a stream of one.
 Result<Job> job_of_address(const IndexOptions& options) {
   v1::Stream stream;
@@ -81,7 +91,9 @@ Result<Job> job_of_address(const IndexOptions& options) {
   field.set_key("data");
   field.set_as("bytes");
   stream.add_pipeline()->mutable_batch()->set_size(1);
-  ECHOLINE_TRY(config::complete_stream("index", stream));
+  if (const Status status = config::complete_stream("index", stream); !status.ok()) {
+    return in_words_of_the_call(status);
+  }
   Job job;
   job.reads[options.target] = config::read_step(stream);
   job.state_dir = config::default_state_dir();

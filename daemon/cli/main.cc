@@ -109,8 +109,14 @@ void add_file_commands(CLI::App& app, Invocation& call) {
   add_json(index, call.index.json);
 }
 
+// CLI11 takes -1 for the largest number there is.
+std::string check_count(const std::string& text) {
+  return text.starts_with('-') ? fmt::format("{}: steps and seeds count from 0", text) : "";
+}
+
 void add_step(CLI::App& show, StepOptions& options) {
-  auto* step = show.add_option("--step", options.step, "Print the samples of that step as JSON");
+  auto* step = show.add_option("--step", options.step, "Print the samples of that step as JSON")
+                   ->check(check_count);
   show.add_option("--epoch", options.epoch, "Of that epoch")->needs(step);
   show.add_option("--batch-size", options.batch_size, "With batches of that size")->needs(step);
   show.add_flag("--keys", options.keys, "With the keys of the samples")->needs(step);
@@ -233,7 +239,7 @@ void add_pack_command(CLI::App& app, Invocation& call) {
   pack.add_option("--classes", options.classes, "File of class names, one a line");
   pack.add_flag("--png", options.png, "IDX images as PNG instead of raw bytes");
   CLI::Option* shuffle = pack.add_flag("--shuffle", options.shuffle, "Mix the records first");
-  pack.add_option("--seed", options.seed, "Seed of the mixing")->needs(shuffle);
+  pack.add_option("--seed", options.seed, "Seed of the mixing")->check(check_count)->needs(shuffle);
   pack.add_flag("--overwrite", options.overwrite, "Replace shards that are in the way");
   add_json(pack, call.json);
 }

@@ -1,5 +1,7 @@
 #include "cli/stream_check.h"
 
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,13 +30,48 @@ std::uint64_t batches_of(const v1::Stream& stream, std::uint64_t rows) {
   return whole + (batch.last() != "drop" && rows % batch.size() != 0 ? 1 : 0);
 }
 
+// A disk cache's folder is the daemon's to make. Where there is none yet, a check measures in one
+// of its own in the nearest folder that is there, and removes it.
+class CacheFolder {
+ public:
+  CacheFolder() = default;
+  CacheFolder(const CacheFolder&) = delete;
+  CacheFolder& operator=(const CacheFolder&) = delete;
+  ~CacheFolder() {
+    std::error_code ignored;
+    if (!made_.empty()) std::filesystem::remove_all(made_, ignored);
+  }
+
+  // The stream with that folder in its cache step.
+  v1::Stream stand_in(const v1::Stream& stream) {
+    v1::Stream copy = stream;
+    for (v1::Step& step : *copy.mutable_pipeline()) {
+      if (!step.has_cache() || !step.cache().has_disk()) continue;
+      std::string& path = *step.mutable_cache()->mutable_disk()->mutable_path();
+      std::filesystem::path there = path;
+      std::error_code error;
+      if (std::filesystem::exists(there, error)) continue;
+      while (!std::filesystem::exists(there, error) && there.has_relative_path()) {
+        there = there.parent_path();
+      }
+      std::string made = (there / ".echoline-check-XXXXXX").string();
+      if (::mkdtemp(made.data()) != nullptr) path = made_ = made;  // else the daemon's own error
+    }
+    return copy;
+  }
+
+ private:
+  std::string made_;
+};
+
 Status measure(const std::string& name, const v1::Daemon& daemon, Checked& checked) {
+  CacheFolder folder;
+  const v1::Stream stream = folder.stand_in(*checked.stream);
   const auto ignore = [](const Status&) {};
   engine::MemoryBudget budget(daemon.memory());
   engine::WorkerPool pool(1);
-  ECHOLINE_ASSIGN(
-      const engine::OpenedStream opened,
-      engine::open_stream(name, *checked.stream, daemon.state_dir(), pool, budget, {}, ignore));
+  ECHOLINE_ASSIGN(const engine::OpenedStream opened,
+                  engine::open_stream(name, stream, daemon.state_dir(), pool, budget, {}, ignore));
   const engine::StreamCore& core = *opened.core;
   checked.indexed = true;
   checked.records = core.data_set->index().record_count();

@@ -14,6 +14,8 @@ namespace echoline::cli {
 struct Memory {
   std::uint64_t ring = 0, read_ahead = 0, window = 0, cache = 0, decoded = 0;
   std::uint64_t total() const { return ring + read_ahead + window + cache; }
+  // What one more pass takes, as under when_slow: split.
+  std::uint64_t pass() const { return ring + read_ahead + window; }
 };
 
 struct Checked {

@@ -28,7 +28,10 @@ Result<std::string> read_text(const std::string& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) {
-    return errno_status(errno == 0 ? ENOENT : errno, path).with_context("configuration");
+    const Status status = errno_status(errno == 0 ? ENOENT : errno, path);
+    return Status(status.code(),
+                  fmt::format("configuration: {}; {}", status.message(),
+                              errno == EACCES ? "let this user read it" : "check the path"));
   }
   std::string text(kTextBytesMax + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));

@@ -25,10 +25,31 @@ Status check_url(const v1::Read& read, const std::string& url, const Places& pla
                                     "http://, https://",
                                     scheme_word(url)));
   }
+  if (const std::string_view word = word_without_slashes(url); !word.empty()) {
+    return places.error(
+        read, "url",
+        fmt::format("'{}' is a path, as the slashes are missing; did you mean '{}://{}'?", url,
+                    word, url.substr(url.find_first_not_of('/', word.size() + 1))));
+  }
   if (url == "file:" || url.ends_with("://")) {
     return places.error(read, "url", fmt::format("'{}' names nothing", url));
   }
   return Status();
+}
+
+// One way of credentials by name, and a profile or file that this way does not look at.
+Status check_credentials(const v1::Read& read, const Places& places) {
+  const std::string& way = read.credentials();
+  const bool gcs = scheme_of(read.url(0)) == Scheme::kGcs;
+  if (way == "auto" || way == "file" || way == "anonymous" || (gcs && way == "environment")) {
+    return Status();
+  }
+  const bool profile = !read.profile().empty();
+  if (!profile && read.credentials_file().empty()) return Status();
+  const char* key = profile ? "profile" : "credentials_file";
+  return places.error(
+      read, key,
+      fmt::format("is not looked at with 'credentials: {}'; leave one of the two out", way));
 }
 
 Status check_urls(const v1::Read& read, const Places& places) {
@@ -150,6 +171,7 @@ Status check_read(const v1::Read& read, const Places& places) {
                                     "http://host:port, https://host:port",
                                     endpoint));
   }
+  ECHOLINE_TRY(check_credentials(read, places));
   if (read.format() == "tokens" && !read.has_tokens()) {
     return places.error(read, "tokens",
                         "missing; format tokens needs it, as 'tokens: {length: 1024}'");

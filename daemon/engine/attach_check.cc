@@ -44,7 +44,8 @@ Status check_request(const shm::AttachRequest& request, const Job& job, const St
   if (job.batch_size % job.world_size != 0) {
     return Status(
         Code::kInvalidArgument,
-        fmt::format("batch size {} (of all ranks together) is no multiple of world size {}",
+        fmt::format("batch size {} (of all ranks together) is no multiple of world size {}; take "
+                    "a batch_size that is one",
                     job.batch_size, job.world_size));
   }
   if (has_batch_echo(core) && job.batch_size != core.ring_spec.batch_rows) {

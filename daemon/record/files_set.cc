@@ -127,9 +127,10 @@ Status add_ids(const List& list, Classes& classes) {
     const std::string_view name = list.table.value(row, column);
     const auto id = classes.names.id(name);
     if (!id) {
-      return Status(Code::kInvalidArgument,
-                    fmt::format("{} is of class '{}', which read.classes does not name",
-                                list.table.path(row), name));
+      return Status(
+          Code::kInvalidArgument,
+          fmt::format("{} is of class '{}', which read.classes does not name; add it there",
+                      list.table.path(row), name));
     }
     classes.ids.push_back(*id);
   }

@@ -67,7 +67,8 @@ Status TfRecordScan::take(std::span<const std::byte> window) {
       return Status(
           Code::kDataLoss,
           fmt::format("offset {}: no TFRecord header (its checksum differs); the file is "
-                      "damaged or no TFRecord: write it again, or remove it from read.url",
+                      "damaged or no TFRecord: check read.format, write it again, or remove it "
+                      "from read.url",
                       position_));
     }
     if (*bytes > shard_bytes_ - position_ - kTfFrameBytes) {

@@ -14,6 +14,8 @@
 namespace echoline::serve {
 namespace {
 
+constexpr const char* kRemedy = "; set daemon.runtime_dir to a folder of this user's";
+
 Status make_folder(const std::string& path, mode_t mode, const char* key) {
   std::filesystem::path folder = std::filesystem::path(path).lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();
@@ -26,7 +28,6 @@ Status make_folder(const std::string& path, mode_t mode, const char* key) {
 Status check_trusted(int folder, const std::string& path) {
   struct stat found {};
   if (::fstat(folder, &found) != 0) return errno_status(errno, path);
-  constexpr const char* kRemedy = "; set daemon.runtime_dir to a folder of this user's";
   if (found.st_uid != ::geteuid() && found.st_uid != 0) {
     return Status(Code::kPermissionDenied,
                   fmt::format("{} belongs to user {}{}", path, found.st_uid, kRemedy));
@@ -46,7 +47,7 @@ Result<RuntimeDir> RuntimeDir::open(const std::string& path) {
   const bool root = ::geteuid() == 0;
   ECHOLINE_TRY(make_folder(path, root ? 0750 : 0700, "daemon.runtime_dir"));
   UniqueFd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder) return errno_status(errno, path);
+  if (!folder) return errno_status(errno, path + kRemedy);
   ECHOLINE_TRY(check_trusted(folder.get(), path));
   if (::flock(folder.get(), LOCK_EX | LOCK_NB) == 0) return RuntimeDir(std::move(folder));
   if (errno != EWOULDBLOCK) return errno_status(errno, path);

@@ -14,6 +14,14 @@ constexpr std::size_t kErrorBodyBytesMax = 64 << 10;
 constexpr std::uint64_t kRetryAfterMaxS = 30;
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
 
+// OpenSSL's words for an answer that is no TLS.
+const char* next_step(const std::string& error) {
+  return error.find("wrong version number") != std::string::npos
+             ? "the server speaks no TLS there: write http:// in read.url or the endpoint, or name "
+               "another port"
+             : "check the endpoint, the network and the proxy settings";
+}
+
 Verdict transport_verdict(const HttpResult& result) {
   switch (result.end) {
     case HttpEnd::kUntrusted:
@@ -23,10 +31,8 @@ Verdict transport_verdict(const HttpResult& result) {
                              "file in `ca_file`, AWS_CA_BUNDLE or SSL_CERT_FILE",
                              result.error))};
     case HttpEnd::kUnreachable:
-      return {Status(Code::kUnavailable,
-                     fmt::format("the server can't be reached: {}; check the endpoint, the network "
-                                 "and the proxy settings",
-                                 result.error)),
+      return {Status(Code::kUnavailable, fmt::format("the server can't be reached: {}; {}",
+                                                     result.error, next_step(result.error))),
               true};
     case HttpEnd::kStalled:
       return {Status(Code::kDeadlineExceeded, fmt::format("the server stalled: {}", result.error)),

@@ -114,8 +114,12 @@ class FileList {
 
   static Status failed(int error, const std::string& path) {
     Status status = errno_status(error, path.empty() ? "." : path);
-    const bool missing = error == ENOENT || error == ENOTDIR;
-    return Status(status.code(), status.message() + (missing ? "; check the path" : ""));
+    const char* next = error == ENOENT ? "; check the path"
+                       : error == ENOTDIR
+                           ? "; check the path, and whether read.format is a folder's"
+                       : error == EACCES ? "; let the user of this process read it"
+                                         : "";
+    return Status(status.code(), status.message() + next);
   }
 
   void add(const std::string& path, const struct stat& status) {

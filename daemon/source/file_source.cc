@@ -36,7 +36,10 @@ class FileSource::File {
     UniqueFd fd(::open(address.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
     if (!fd) {
       Status status = errno_status(errno, address.path);
-      return Status(status.code(), status.message() + "; it was there when it was indexed");
+      const char* next = status.code() == Code::kPermissionDenied
+                             ? "; let the user of this process read it"
+                             : "; it was there when it was indexed";
+      return Status(status.code(), status.message() + next);
     }
     return std::make_shared<File>(object, std::move(fd));
   }

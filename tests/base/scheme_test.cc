@@ -31,5 +31,16 @@ TEST(Scheme, only_files_are_local) {
   EXPECT_FALSE(is_local("ftp://host/a"));
 }
 
+TEST(Scheme, slashes_that_are_missing_are_noticed) {
+  for (const char* address : {"s3:/bucket/key", "s3:bucket", "gs:/b", "https:/host/path"}) {
+    EXPECT_FALSE(word_without_slashes(address).empty()) << address;
+  }
+  EXPECT_EQ(word_without_slashes("https:host"), "https");
+  for (const char* address : {"s3://bucket/key", "file:/data", "/data/s3:/x", "data", "s3",
+                              "s3:", "s3://", "c:/data", "./s3:/bucket"}) {
+    EXPECT_EQ(word_without_slashes(address), "") << address;
+  }
+}
+
 }  // namespace
 }  // namespace echoline

@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""What pages list is what the programs and the code have: commands, Python names, status numbers, limits, messages.
+
+ECHOLINE_UPDATE_DOCS=1 writes docs/cli.md anew instead of comparing it."""
+import errno
+import inspect
+import os
+import re
+import subprocess
+import unittest
+
+from pages import DOCS, ROOT
+
+import echoline
+from echoline._batch import FieldSpec
+
+CLI_HEAD = """# Commands
+
+Two programs: `echolined`, the daemon, and `echoline` for everything else. Exit codes: 0 ok, 1 failed, 2 wrong usage.
+Results go to stdout; errors go to stderr and say what, where and what to do. `--json` prints for programs. This page is
+what `--help` says, and a test compares them.
+"""
+
+
+def text_of(page):
+    return (DOCS / page).read_text(encoding="utf-8")
+
+
+def help_of(variable, *arguments):
+    done = subprocess.run([os.environ[variable], *arguments, "--help"], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def cli_page():
+    overview = help_of("ECHOLINE_CLI")
+    parts = [CLI_HEAD, f"## `echolined`\n\n```text\n{help_of('ECHOLINED')}\n```\n",
+             f"## `echoline`\n\n```text\n{overview}\n```\n"]
+    for command in re.findall(r"^  (\S+)  ", overview.partition("Subcommands:")[2], re.MULTILINE):
+        parts.append(f"### `echoline {command}`\n\n```text\n{help_of('ECHOLINE_CLI', command)}\n```\n")
+    return "\n".join(parts)
+
+
+def section(text, title):
+    """From a heading to the next one of its height or higher."""
+    found = re.search(rf"^(#+) {re.escape(title)}$", text, re.MULTILINE)
+    if not found:
+        raise AssertionError(f"no heading {title!r}")
+    rest = text[found.end():]
+    end = re.search(rf"^#{{1,{len(found.group(1))}}} ", rest, re.MULTILINE)
+    return rest[:end.start()] if end else rest
+
+
+def rows(text):
+    """The cells of all rows of tables, but for headings and rules."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+    return [row for row in cells if row[0].startswith("`")]
+
+
+def first_cells(text):
+    return {row[0].strip("`") for row in rows(text)}
+
+
+class Commands(unittest.TestCase):
+    def test_the_page_is_what_help_says(self):
+        if os.environ.get("ECHOLINE_UPDATE_DOCS"):
+            (DOCS / "cli.md").write_text(cli_page(), encoding="utf-8")
+        self.assertEqual(text_of("cli.md"), cli_page(), "ECHOLINE_UPDATE_DOCS=1 writes it anew")
+
+
+class Python(unittest.TestCase):
+    PAGE = text_of("python.md")
+
+    def test_every_public_name_has_a_place(self):
+        for name in echoline.__all__:
+            self.assertIn(f"`{name}`", self.PAGE)
+
+    def arguments_agree(self, title, function):
+        listed = {row[0].strip("`"): row[1].strip("`") for row in rows(section(self.PAGE, title))}
+        taken = {}
+        for name, parameter in list(inspect.signature(function).parameters.items())[1:]:
+            if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                taken[name] = "" if parameter.default is parameter.empty else repr(parameter.default).replace("'", '"')
+        self.assertEqual(listed, taken)
+
+    def test_arguments_and_their_defaults(self):
+        self.arguments_agree("Arguments of Loader", echoline.Loader.__init__)
+        self.arguments_agree("Arguments of serve", echoline.serve.__init__)
+
+    def members_agree(self, title, *kinds):
+        taken = {name for kind in kinds for name in (*vars(kind), *getattr(kind, "__annotations__", {}))
+                 if not name.startswith("_") or name in ("__len__", "__iter__")}
+        self.assertEqual(first_cells(section(self.PAGE, title)), taken)
+
+    def test_members(self):
+        native_loader, native_batch = echoline.Loader.__mro__[1], echoline.Batch.__mro__[1]
+        self.members_agree("Members of Loader", echoline.Loader, native_loader)
+        self.members_agree("Members of Batch", echoline.Batch, native_batch)
+        self.members_agree("Members of Ragged", echoline.Ragged)
+        self.members_agree("Members of Daemon", echoline.Daemon)
+        self.assertEqual(first_cells(section(self.PAGE, "Members of FieldSpec")), set(FieldSpec._fields))
+
+    def test_torch(self):
+        try:
+            import echoline.torch as package
+        except ImportError as error:
+            self.skipTest(f"no torch: {error}")
+        part = section(self.PAGE, "echoline.torch")
+        self.assertEqual(first_cells(part.partition("### ")[0]), set(package.__all__))
+        self.members_agree("Members of TensorBatch", package.TensorBatch)
+
+    def test_exceptions(self):
+        listed = {row[0].strip("`"): int(row[1]) for row in rows(section(self.PAGE, "Exceptions"))}
+        taken = {name: value.status for name, value in vars(echoline).items()
+                 if isinstance(value, type) and issubclass(value, echoline.Error)}
+        self.assertEqual(listed, taken)
+
+
+class Numbers(unittest.TestCase):
+    def test_members_of_the_cpp_classes(self):
+        header = (ROOT / "client/include/echoline/echoline.hpp").read_text(encoding="utf-8")
+        page = section(text_of("cpp.md"), "C++20")
+        listed = {name for row in rows(page) for name in re.findall(r"`(\w+)`", row[0])}
+        self.assertGreater(len(listed), 20)
+        self.assertEqual(set(), listed - set(re.findall(r"\b(\w+)\(", header)))
+        options = re.search(r"struct LoaderOptions \{(.*?)\n\};", header, re.DOTALL).group(1)
+        for name in re.findall(r"(\w+) = ", options):
+            self.assertIn(f"`{name}`", page)
+
+    def test_functions_and_status_numbers_of_the_c_interface(self):
+        header = (ROOT / "client/include/echoline/echoline.h").read_text(encoding="utf-8")
+        enum = re.search(r"typedef enum echoline_status \{(.*?)\}", header, re.DOTALL).group(1)
+        listed = {row[0].strip("`"): row[1] for row in rows(section(text_of("cpp.md"), "C"))}
+        functions = set(re.findall(r"^ECHOLINE_API .*?(echoline_\w+)\(", header, re.MULTILINE))
+        self.assertEqual({name: number for name, number in listed.items() if name not in functions},
+                         dict(re.findall(r"(ECHOLINE_\w+) = (\d+)", enum)))
+        self.assertEqual(functions - set(listed), set())
+
+    def test_limits_are_those_of_the_code(self):
+        checked = 0
+        for name, number, place, *_ in rows(text_of("limits.md")):
+            with self.subTest(name=name):
+                file = ROOT / place.strip("`")
+                found = re.search(rf"\b{name.strip('`')}\b\s*(?:=|\{{)\s*([^;]+)[;}}]", file.read_text(encoding="utf-8"))
+                self.assertIsNotNone(found, f"{place} has no {name}")
+                self.assertEqual(value_of(number), value_of(found.group(1)))
+                checked += 1
+        self.assertGreater(checked, 20)
+
+
+def value_of(text):
+    """Of a constant of C++, or of a number with a unit as pages write it."""
+    text = re.sub(r"std::u?int\d+_t\{(\d+)\}|std::size_t\{(\d+)\}", lambda found: found.group(1) or found.group(2), text)
+    text = re.sub(r"(?<=\d)[UuLl]+\b|['`,]", "", text.strip().rstrip("}"))
+    units = {"KiB": 2 ** 10, "MiB": 2 ** 20, "GiB": 2 ** 30, "TiB": 2 ** 40, "s": 10 ** 9, "min": 60 * 10 ** 9}
+    with_unit = re.fullmatch(r"(\d+) (\w+)", text)
+    if with_unit:
+        return int(with_unit.group(1)) * units[with_unit.group(2)]
+    if not re.fullmatch(r"[\d\s*<()+-]+", text):
+        raise AssertionError(f"not a number: {text!r}")
+    return eval(text)  # pylint: disable=eval-used
+
+
+class Messages(unittest.TestCase):
+    def test_every_quoted_message_is_in_the_code(self):
+        sources = [path.read_text(encoding="utf-8") for folder in ("daemon", "client")
+                   for suffix in ("cc", "h", "py") for path in (ROOT / folder).rglob(f"*.{suffix}")]
+        said = re.sub(r'"\s*(?:std::string\()?"', "", " ".join([*sources, os.strerror(errno.ENOENT)]))
+        messages = re.findall(r"^### `(.+)`$", text_of("troubleshooting.md"), re.MULTILINE)
+        self.assertGreater(len(messages), 30)
+        missing = [message for message in messages for part in message.split("...") if part.strip() not in said]
+        self.assertEqual([], missing, "nobody says these any more")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,173 @@
+"""What a reader of one page does: files, commands and programs, in a folder and with a daemon of their own."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+import time
+
+from pages import ROOT
+
+sys.path[:0] = [str(ROOT / "tests" / "process")]
+import line_photos
+from daemon_process import PATIENCE, binary, end_with_parent, free_port
+
+# A daemon of a page that starts none itself: stream "train" with photos and labels, for a trainer or several.
+STREAM = """
+streams:
+  train:
+    seed: 7
+    pipeline:
+      - read:    {url: "standing/train-*.tar", format: webdataset}
+      - shuffle: {window: 32}
+      - decode:  {image: {key: jpg, as: rgb}, label: {key: cls, as: int64}}
+      - random_resized_crop: {field: image, size: 32}
+      - batch:   {size: 16}
+      - publish: {slots: 8}
+"""
+
+
+def write_photos(folder):
+    """Two shards of 64 photos each."""
+    folder.mkdir()
+    for shard in range(2):
+        files = []
+        for number in range(64 * shard, 64 * shard + 64):
+            content, label = line_photos.photo(number)
+            files += [(f"{number:03d}.jpg", content), (f"{number:03d}.cls", str(label % 10).encode())]
+        line_photos.write_tar(folder / f"train-{shard:06d}.tar", files)
+
+
+class Session:
+    """Blocks are run in the order of the page; the daemon that one of them starts serves those after it."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.metrics = free_port()
+        programs = self.folder / "programs"
+        programs.mkdir()
+        for name, variable in (("echolined", "ECHOLINED"), ("echoline", "ECHOLINE_CLI")):
+            (programs / name).symlink_to(binary(variable))
+        self.environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(self.folder),
+                            "ECHOLINE_RUNTIME_DIR": str(self.folder / "run"),
+                            "STATE_DIRECTORY": str(self.folder / "state")}
+        self.daemon = None
+
+    def run(self, *command):
+        """The output of a command that must succeed."""
+        done = subprocess.run([str(word) for word in command], cwd=self.folder, env=self.environment, text=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=PATIENCE, check=False)
+        if done.returncode != 0:
+            raise AssertionError(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout}")
+        return done.stdout
+
+    # ---- the daemon ----
+
+    def start_daemon(self, arguments):
+        """As the line `echolined ARGUMENTS`, but for the port of the metrics; waits until trainers can come."""
+        self.stop_daemon()
+        with open(self.folder / "log", "wb") as log:
+            self.daemon = subprocess.Popen(
+                [binary("ECHOLINED"), *arguments, "--set", f"daemon.metrics=127.0.0.1:{self.metrics}"],
+                cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                preexec_fn=end_with_parent)
+        door, deadline = self.folder / "run" / "door.sock", time.monotonic() + PATIENCE
+        while not door.exists():
+            if self.daemon.poll() is not None or time.monotonic() > deadline:
+                raise AssertionError(f"the daemon did not start:\n{(self.folder / 'log').read_text()}")
+            time.sleep(0.02)
+
+    def await_daemon(self):
+        """The daemon that the page has started, else one with a stream of photos."""
+        if self.daemon is None:
+            write_photos(self.folder / "standing")
+            (self.folder / "standing.yaml").write_text(STREAM, encoding="utf-8")
+            self.start_daemon(["--config", "standing.yaml"])
+
+    def stop_daemon(self):
+        if self.daemon is not None:
+            self.daemon.terminate()
+            self.daemon.wait(PATIENCE)
+            self.daemon = None
+
+    # ---- blocks ----
+
+    def shell(self, block):
+        """Commands one after the other; `echolined` goes on in the background."""
+        script = []
+        for line in block.text.replace("9464", str(self.metrics)).splitlines():
+            words = line.split("#")[0].split()
+            if words[:1] == ["echolined"]:
+                self._run_script(script)
+                self.start_daemon([word for word in words[1:] if word != "&"])
+            else:
+                script.append(line)
+        self._run_script(script)
+
+    def _run_script(self, lines):
+        if any(re.match(r"echoline (list|show|read|state|create|delete)|curl", line) for line in lines):
+            self.await_daemon()
+        if lines:
+            self.run("bash", "-euo", "pipefail", "-c", "\n".join(lines))
+        lines.clear()
+
+    def python(self, block):
+        """A program; what it takes for given, a training step and a model's saving, does nothing here."""
+        self.await_daemon()
+        needs = [name for name in ("torch", "jax", "tensorflow", "PIL")
+                 if re.search(rf"^(?:import|from) (?:echoline\.)?{name}\b", block.text, re.MULTILINE)]
+        script = "train = evaluate = lambda *_, **__: None\n" + block.text
+        return self.run(self.interpreter(needs), "-B", "-c", script)
+
+    @staticmethod
+    def interpreter(modules):
+        """A Python that has numpy, Pillow and those; LookupError where there is none."""
+        for python in (os.environ.get("ECHOLINE_PYTHON"), "/usr/bin/python3", sys.executable,
+                       ROOT / "build" / "venv" / "bin" / "python"):
+            if python and shutil.which(python) and subprocess.run(
+                    [python, "-c", f"import {', '.join(['numpy', *modules])}"], capture_output=True,
+                    check=False).returncode == 0:
+                return python
+        raise LookupError(f"no Python here has {', '.join(modules)}")
+
+    def compiled(self, block):
+        """A whole program in C or C++, compiled as the page's reader would, and run."""
+        self.await_daemon()
+        library = pathlib.Path(binary("ECHOLINE_CLIENT"))
+        compiler, source = (("cc", "-std=c11"), "program.c") if block.language == "c" else (("c++", "-std=c++20"),
+                                                                                          "program.cc")
+        (self.folder / source).write_text(block.text, encoding="utf-8")
+        self.run(*compiler, "-Wall", "-Wextra", "-Werror", source, "-o", "program",
+                 f"-I{ROOT / 'client' / 'include'}", library, f"-Wl,-rpath,{library.parent}")
+        self.run("./program")
+
+    def yaml(self, block):
+        """A configuration, or steps of one, that `echoline check` knows; a first line `# NAME` makes it a file."""
+        named = re.match(r"# (\S+\.yaml)$", block.first_line)
+        path = self.folder / (named.group(1) if named else f"line-{block.line}.yaml")
+        path.write_text(configuration(block.text), encoding="utf-8")
+        self.run("echoline", "check", "--offline", path.name)
+
+
+def configuration(text):
+    """The text, completed where it shows only the steps, or the daemon's part, of a configuration."""
+    if re.search(r"^(streams|daemon):", text, re.MULTILINE):
+        return text
+    steps = re.findall(r"^- .*\n(?:(?!- ).*\n)*", text, re.MULTILINE)
+    names = [re.match(r"- (\w+)", step).group(1) for step in steps]
+    if not names:
+        raise AssertionError("neither a configuration nor steps of one; name who checks it in elsewhere.txt")
+
+    def add(name, place, step):
+        if name not in names:
+            names.insert(place, name)
+            steps.insert(place, f"- {name}: {step}\n")
+
+    add("read", 0, "{url: /data/train.tar}")
+    add("decode", next((at for at, name in enumerate(names) if name not in ("read", "cache", "shuffle")), len(names)),
+        "{image: {key: jpg, as: rgb}, label: {key: cls, as: int64}}")
+    add("batch", names.index("publish") if "publish" in names else len(names), "{size: 32}")
+    return "streams:\n  train:\n    pipeline:\n" + textwrap.indent("".join(steps), "      ")
