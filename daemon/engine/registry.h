@@ -26,6 +26,7 @@ class Registry : public Engine {
                        const record::ProgressFunction& progress) override;
   Status delete_stream(const std::string& name) override;
   EngineStats stats() const override;
+  Result<v1::Stream> definition(const std::string& name) const override;
   Result<std::map<std::string, std::string>> states(const std::string& name) const override;
   Result<std::vector<std::string>> keys(const std::string& name,
                                         const std::vector<std::uint64_t>& samples) const override;

@@ -28,6 +28,7 @@ class MemoryEngine final : public engine::Engine {
                        const record::ProgressFunction& progress) override;
   Status delete_stream(const std::string& name) override;
   engine::EngineStats stats() const override;
+  Result<v1::Stream> definition(const std::string& name) const override;
   Result<std::map<std::string, std::string>> states(const std::string& name) const override;
   Result<std::vector<std::string>> keys(const std::string& name,
                                         const std::vector<std::uint64_t>& samples) const override;
@@ -39,6 +40,7 @@ class MemoryEngine final : public engine::Engine {
   // Counters of a stream with a value in every place, for tests of what is shown.
   static engine::StreamStats full_stats(const std::string& name);
   void set_stream(const engine::StreamStats& stats);
+  void set_definition(const std::string& name, const v1::Stream& definition);
   v1::Stream stream(const std::string& name) const;
 
  private:

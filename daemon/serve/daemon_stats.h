@@ -1,0 +1,16 @@
+// What is told of the daemon beside its engine.
+#pragma once
+
+#include <cstddef>
+
+#include "serve/process_stats.h"
+
+namespace echoline::serve {
+
+struct DaemonStats {
+  std::size_t connections = 0;  // of the door
+  bool draining = false;
+  ProcessStats process;
+};
+
+}  // namespace echoline::serve
