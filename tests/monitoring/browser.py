@@ -7,7 +7,7 @@ import tempfile
 
 import queries
 
-SECONDS = 60  # for a browser to start on a busy machine
+SECONDS = 120  # for a browser to start on a busy machine
 
 
 class Look:

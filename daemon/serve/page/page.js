@@ -77,7 +77,8 @@ function stages(recent) {
   const element = make("div", {}, make("h3", {text: "Stages"}));
   for (const stage of recent.stages) {
     element.append(make("div", {class: "row"}, stage.name,
-                        bar(kStates.map((state) => [state, stage[state], stage.name + " " + state]))));
+                        bar(kStates.map((state) => [state, stage[state], stage.name + " " + state])),
+                        make("span", {text: percent(stage.busy) + " busy"})));
   }
   element.append(key(kStates.map((state) => [state, state])));
   return element;
