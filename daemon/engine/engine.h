@@ -46,6 +46,8 @@ class Engine : public AttachHandler {
                                     const std::function<bool()>& cancelled) = 0;
 
   virtual EngineStats stats() const = 0;
+  // With every value that is in force; of streams that are there, not of those being opened.
+  virtual Result<v1::Stream> definition(const std::string& name) const = 0;
   // The state each job would save now, as JSON, by job.
   virtual Result<std::map<std::string, std::string>> states(const std::string& name) const = 0;
   virtual Result<std::vector<std::string>> keys(

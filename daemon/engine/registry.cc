@@ -289,6 +289,12 @@ EngineStats Registry::stats() const {
   return stats;
 }
 
+Result<v1::Stream> Registry::definition(const std::string& name) const {
+  std::lock_guard lock(mutex_);
+  ECHOLINE_ASSIGN(const Stream* stream, find(name));
+  return stream->definition();
+}
+
 Result<std::map<std::string, std::string>> Registry::states(const std::string& name) const {
   std::lock_guard lock(mutex_);
   ECHOLINE_ASSIGN(const Stream* stream, find(name));

@@ -218,7 +218,9 @@ void Stream::charge_waits(std::uint64_t now_ns) {
   if (charged_at_ns_ != 0) attached_ns_ += consumers_.size() * (now_ns - charged_at_ns_);
   charged_at_ns_ = now_ns;
   view.fetch_waits = core_->fetcher->counters().waiting > 0;
-  for (const auto& pass : passes_) view.ring_full |= pass->ring_full();
+  // Slots that are being filled are work to be done, not a lack of room.
+  for (const auto& pass : passes_)
+    view.ring_full |= pass->ring_full() && pass->slots_filling() == 0;
   for (auto consumer = consumers_.begin(); consumer != consumers_.end();) {
     const ring::ReaderView reader = consumer->pass->ring().view(consumer->reader);
     const WaitCause cause = consumer->pass->wait_cause();

@@ -118,10 +118,11 @@ class CivetServer final : public HttpServer {
 
   static void send(mg_connection* connection, const HttpReply& reply, bool with_body) {
     const std::string head = fmt::format(
-        "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: "
-        "no-store\r\nConnection: close\r\n\r\n",
+        "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n{}"
+        "Content-Security-Policy: {}\r\nX-Content-Type-Options: nosniff\r\n"
+        "Referrer-Policy: no-referrer\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n",
         reply.status, mg_get_response_code_text(connection, reply.status), reply.content_type,
-        reply.body.size());
+        reply.body.size(), reply.status == 405 ? "Allow: GET, HEAD\r\n" : "", reply.policy);
     mg_write(connection, head.data(), head.size());
     if (with_body) mg_write(connection, reply.body.data(), reply.body.size());
   }
@@ -133,9 +134,11 @@ class CivetServer final : public HttpServer {
     HttpReply reply;
     const auto found = self->handlers_.find(request->local_uri);
     if (method != "GET" && method != "HEAD") {
-      reply = {405, "text/plain; charset=utf-8", "only GET and HEAD\n"};
+      reply.status = 405;
+      reply.body = "only GET and HEAD\n";
     } else if (found == self->handlers_.end()) {
-      reply = {404, "text/plain; charset=utf-8", "nothing here; there is " + self->paths() + "\n"};
+      reply.status = 404;
+      reply.body = "nothing here; there is " + self->paths() + "\n";
     } else {
       reply = found->second();
     }

@@ -16,6 +16,8 @@ struct HttpReply {
   int status = 200;
   std::string content_type = "text/plain; charset=utf-8";
   std::string body;
+  // What a browser that shows it may load and run: nothing.
+  std::string policy = "default-src 'none'; frame-ancestors 'none'";
 };
 
 using HttpHandlers = std::map<std::string, std::function<HttpReply()>>;

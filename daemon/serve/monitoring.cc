@@ -1,16 +1,20 @@
 // Each request takes one snapshot of the engine's counters.
 #include "serve/monitoring.h"
 
+#include <chrono>
+#include <map>
+#include <string>
+
 #include "serve/metrics.h"
+#include "serve/status_json.h"
+#include "serve/status_page.h"
 
 namespace echoline::serve {
 namespace {
 
 constexpr const char* kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
 
-HttpReply not_ready(const std::string& reason) {
-  return {503, "text/plain; charset=utf-8", reason + "\n"};
-}
+HttpReply not_ready(const std::string& reason) { return {.status = 503, .body = reason + "\n"}; }
 
 DaemonStats daemon_stats(const Monitored& monitored) {
   return {.connections = monitored.connections(),
@@ -26,7 +30,30 @@ HttpReply readiness(const Monitored& monitored) {
     return not_ready("stream " + stream.name + " is " + stream.state +
                      (stream.error.empty() ? "" : ": " + stream.error));
   }
-  return {200, "text/plain; charset=utf-8", "ready\n"};
+  return {.body = "ready\n"};
+}
+
+HttpReply metrics(const Monitored& monitored) {
+  return {.content_type = kMetricsType,
+          .body = metrics_text(monitored.engine->stats(), daemon_stats(monitored))};
+}
+
+HttpReply status(const Monitored& monitored) {
+  const engine::EngineStats stats = monitored.engine->stats();
+  std::map<std::string, std::string> configs;
+  for (const engine::StreamStats& stream : stats.streams) {
+    const Result<v1::Stream> definition = monitored.engine->definition(stream.name);
+    if (definition.ok()) configs[stream.name] = shown_config(*definition);
+  }
+  const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
+  return {.content_type = "application/json",
+          .body = status_json(stats, daemon_stats(monitored), configs, now.count())};
+}
+
+HttpReply page(const Monitored& monitored) {
+  return {.content_type = "text/html; charset=utf-8",
+          .body = status_page(status_text(monitored.engine->stats())),
+          .policy = status_page_policy()};
 }
 
 }  // namespace
@@ -34,11 +61,10 @@ HttpReply readiness(const Monitored& monitored) {
 Result<std::unique_ptr<HttpServer>> open_monitoring(const std::string& address,
                                                     const Monitored& monitored) {
   HttpHandlers handlers;
-  handlers["/metrics"] = [monitored] {
-    return HttpReply{200, kMetricsType,
-                     metrics_text(monitored.engine->stats(), daemon_stats(monitored))};
-  };
-  handlers["/healthz"] = [] { return HttpReply{200, "text/plain; charset=utf-8", "ok\n"}; };
+  handlers["/"] = [monitored] { return page(monitored); };
+  handlers["/status.json"] = [monitored] { return status(monitored); };
+  handlers["/metrics"] = [monitored] { return metrics(monitored); };
+  handlers["/healthz"] = [] { return HttpReply{.body = "ok\n"}; };
   handlers["/readyz"] = [monitored] { return readiness(monitored); };
   return HttpServer::open(address, std::move(handlers));
 }

@@ -1,4 +1,4 @@
-"""A Prometheus of the test's own, with the rules of deploy/monitoring, that scrapes one target every second."""
+"""A Prometheus of the test's own, with the rules of deploy/monitoring, that scrapes one target every two seconds."""
 import contextlib
 import json
 import pathlib
@@ -22,7 +22,7 @@ class Prometheus:
         folder = pathlib.Path(self.folder.name)
         rules = json.dumps([str(path) for path in queries.RULES])
         (folder / "prometheus.yml").write_text(
-            "global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}\n"
+            "global: {scrape_interval: 2s, scrape_timeout: 2s, evaluation_interval: 1s}\n"
             f"rule_files: {rules}\n"
             f"scrape_configs: [{{job_name: '{JOB}', static_configs: [{{targets: ['{target}']}}]}}]\n", encoding="utf-8")
         with open(folder / "log", "wb") as log:

@@ -1,5 +1,6 @@
 """A daemon with something of everything, and its trainer: a store over HTTP that is throttled, caches in memory and on
 disk, echo, and records that cannot be decoded. SkipTest where nginx is missing."""
+import fcntl
 import io
 import pathlib
 import random
@@ -53,9 +54,10 @@ class WatchedRun:
         self.daemon = Daemon(stream(address, disk=self.disk.name), metrics=self.port)
 
     def train(self, job, step=0.01):
-        """Reads until it is ended, and takes a time like a training step's for each batch: it can write no further
-        line before the last one is read."""
+        """Reads until it is ended, and takes a time like a training step's for each batch: the pipe that it writes a
+        line a batch to has room for few, and they are read slowly."""
         trainer = self.daemon.reader("--job", job, "--epochs", 100000)
+        fcntl.fcntl(trainer.stdout, fcntl.F_SETPIPE_SZ, 4096)
         self.trainers.append(trainer)
 
         def read():

@@ -141,7 +141,22 @@ engine::StreamStats MemoryEngine::full_stats(const std::string& name) {
   stats.source.latencies.counts = {0, 4, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
   stats.source.latencies.sum_ns = 70'500'000'000;
   stats.caches = {{.level = "memory", .hits = 3, .failures = {{"full", 1}}}};
+  stats.recent.passed_ns = stats.recent.attached_ns = 10'000'000'000;
+  stats.recent.samples_fresh = 40;
+  stats.recent.wait_ns[0] = 2'500'000'000;
+  stats.recent.stages.push_back({"prep", 1'000'000'000, 2'000'000'000, 1'000'000'000});
+  stats.verdict = {"storage", "storage is the limit"};
   return stats;
+}
+
+void MemoryEngine::set_definition(const std::string& name, const v1::Stream& definition) {
+  const std::lock_guard lock(mutex_);
+  streams_[name] = definition;
+}
+
+v1::Stream MemoryEngine::stream(const std::string& name) const {
+  const Result<v1::Stream> found = definition(name);
+  return found.ok() ? *found : v1::Stream();
 }
 
 void MemoryEngine::set_stream(const engine::StreamStats& stats) {
@@ -150,10 +165,11 @@ void MemoryEngine::set_stream(const engine::StreamStats& stats) {
   stats_.streams.push_back(stats);
 }
 
-v1::Stream MemoryEngine::stream(const std::string& name) const {
+Result<v1::Stream> MemoryEngine::definition(const std::string& name) const {
   const std::lock_guard lock(mutex_);
   const auto found = streams_.find(name);
-  return found == streams_.end() ? v1::Stream() : found->second;
+  if (found == streams_.end()) return no_stream(name);
+  return found->second;
 }
 
 }  // namespace echoline::serve

@@ -32,6 +32,7 @@ class MemoryEngine final : public engine::Engine {
   Result<bool> drain_stream(const std::string& name, std::chrono::milliseconds patience,
                             const std::function<bool()>& cancelled) override;
   engine::EngineStats stats() const override;
+  Result<v1::Stream> definition(const std::string& name) const override;
   Result<std::map<std::string, std::string>> states(const std::string& name) const override;
   Result<std::vector<std::string>> keys(const std::string& name,
                                         const std::vector<std::uint64_t>& samples) const override;
@@ -43,6 +44,7 @@ class MemoryEngine final : public engine::Engine {
   // Counters of a stream with a value in every place, for tests of what is shown.
   static engine::StreamStats full_stats(const std::string& name);
   void set_stream(const engine::StreamStats& stats);
+  void set_definition(const std::string& name, const v1::Stream& definition);
   v1::Stream stream(const std::string& name) const;
 
  private:

@@ -15,7 +15,8 @@ constexpr const char* kHead = R"(# Metrics
 
 The daemon serves these at `/metrics` of `daemon.metrics` (default `127.0.0.1:9464`), in the text format of
 Prometheus: base units, `_total` for counters, few labels. Series of a stream, a job or a trainer vanish when it is
-gone. This page is made from the list in `daemon/serve/metric_list.h` and a test compares them.
+gone. This page is made from the list in `daemon/serve/metric_list.h` and a test compares them. Scraping, rules, dashboard and
+the status page are in [monitoring.md](monitoring.md).
 
 | metric | kind | labels | meaning |
 |---|---|---|---|
@@ -35,7 +36,9 @@ constexpr const char* kTail = R"(
   `rate(echoline_source_wait_seconds_total[1m])` by `reason` is how many requests, in the mean, were not even under
   way, and why; [transfers.md](transfers.md) says what happens then. Where
   `rate(echoline_source_hedged_total{outcome="won"}[5m])` is not near zero, single answers come late.
-* Is memory at its limit? `echoline_memory_reserved_bytes / echoline_memory_budget_bytes`.
+* Is memory at its limit? `echoline_memory_reserved_bytes / echoline_memory_budget_bytes` may be near 1 without harm: decoded
+  samples are kept as far as the budget goes. `process_resident_memory_bytes` should not exceed the budget by more than what code and
+  tables need.
 
 `/healthz` answers 200 while the process works. `/readyz` answers 200 when every stream is ready, and 503 with the
 reason while one is not, or while the daemon drains.

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <ctime>
+#include <nlohmann/json.hpp>
 
 #include "serve/http_get.h"
 #include "serve/memory_engine.h"
@@ -98,6 +99,60 @@ TEST_F(Monitoring, tells_of_a_stream_that_is_being_opened_only_that_it_is_not_re
   EXPECT_EQ(text.find(label), text.rfind(label));
 }
 
+TEST_F(Monitoring, says_as_json_what_it_says_as_metrics) {
+  const HttpAnswer answer = get("/status.json");
+  EXPECT_THAT(answer.head, HasSubstr("Content-Type: application/json"));
+  const nlohmann::json status = nlohmann::json::parse(answer.body);
+  EXPECT_EQ(status["format"], 1);
+  EXPECT_EQ(status["daemon"]["connections"], 3);
+  const nlohmann::json& stream = status["streams"][0];
+  EXPECT_EQ(stream["name"], "train");
+  EXPECT_EQ(stream["samples_fresh"], 40);
+  EXPECT_EQ(stream["echo"]["factor"], 2.5);
+  EXPECT_EQ(stream["recent"]["fresh_per_second"], 4);
+  EXPECT_EQ(stream["recent"]["stall_share"], 0.25);
+  EXPECT_EQ(stream["recent"]["waits"]["fetch"], 0.25);
+  EXPECT_EQ(stream["recent"]["stages"][0]["starved"], 0.5);
+  EXPECT_EQ(stream["recent"]["cache_hit_share"], nullptr);
+  EXPECT_EQ(stream["consumers"][0]["wait_seconds"]["prep"], 2);
+  EXPECT_EQ(stream["verdict"]["limit"], "storage");
+  EXPECT_EQ(stream["config"], "");
+}
+
+TEST_F(Monitoring, shows_no_passwords_nor_queries_of_addresses) {
+  v1::Stream stream;
+  v1::Read& read = *stream.add_pipeline()->mutable_read();
+  read.set_endpoint("http://user:secret@store:9000");
+  read.add_url("https://me:secret@host/a@b.tar?signature=secret");
+  read.add_url("s3://bucket/x@y?z.tar");
+  for (int more = 0; more < 9; ++more) read.add_url("s3://bucket/more");
+  engine_.set_definition("train", stream);
+  const std::string config =
+      nlohmann::json::parse(get("/status.json").body)["streams"][0]["config"];
+  EXPECT_THAT(config, Not(HasSubstr("secret")));
+  EXPECT_THAT(config, HasSubstr("\"http://store:9000\""));
+  EXPECT_THAT(config, HasSubstr("\"https://host/a@b.tar\""));
+  EXPECT_THAT(config, HasSubstr("\"s3://bucket/x@y?z.tar\""));
+  EXPECT_THAT(config, HasSubstr("\"... and 3 more\""));
+}
+
+TEST_F(Monitoring, shows_names_and_errors_as_text_on_its_page) {
+  engine::StreamStats failed = MemoryEngine::full_stats("train");
+  failed.state = "failed";
+  failed.verdict = {"failed", "</pre><script>alert(\"1\")</script> & more"};
+  engine_.set_stream(failed);
+  const HttpAnswer answer = get("/");
+  EXPECT_THAT(answer.head, HasSubstr("Content-Type: text/html"));
+  EXPECT_THAT(answer.body, HasSubstr("&lt;/pre&gt;&lt;script&gt;alert(&quot;1&quot;)"));
+  EXPECT_THAT(answer.body, Not(HasSubstr("<script>alert")));
+  EXPECT_THAT(answer.body, Not(HasSubstr("{{")));
+}
+
+TEST_F(Monitoring, answers_names_that_are_no_text_with_json_all_the_same) {
+  engine_.set_stream(MemoryEngine::full_stats("broken \xff name"));
+  EXPECT_EQ(nlohmann::json::parse(get("/status.json").body)["streams"].size(), 2U);
+}
+
 TEST_F(Monitoring, drops_the_series_of_a_stream_that_is_gone) {
   v1::Stream stream;
   stream.add_pipeline()->mutable_read()->add_url("x");
@@ -137,7 +192,7 @@ TEST_F(Monitoring, is_ready_when_every_stream_is_and_not_while_draining) {
 
 TEST_F(Monitoring, answers_other_paths_and_methods_with_what_there_is) {
   EXPECT_EQ(get("/nothing").status, 404);
-  EXPECT_THAT(get("/nothing").body, HasSubstr("/healthz, /metrics, /readyz"));
+  EXPECT_THAT(get("/nothing").body, HasSubstr("/, /healthz, /metrics, /readyz, /status.json"));
   EXPECT_EQ(http_request(server_->port(), "POST", "/metrics").status, 405);
   EXPECT_EQ(http_request(server_->port(), "HEAD", "/metrics").body, "");
 }
