@@ -1,13 +1,15 @@
 // The way to a daemon's control service: over its socket, or over TLS to another host.
 #pragma once
 
-#include <grpcpp/channel.h>
-
 #include <memory>
 #include <string>
 
 #include "base/status.h"
 #include "cli/daemon_options.h"
+
+namespace grpc {
+class Channel;
+}  // namespace grpc
 
 namespace echoline::cli {
 

@@ -56,7 +56,7 @@ struct StreamCore {
   std::string name;
   std::uint64_t seed = 0;
   std::string scheme;  // of the source: file, s3
-  AccessList access;  // empty: whoever reaches the door
+  AccessList access;   // empty: whoever reaches the door
   std::uint64_t created_ns = 0;
   std::unique_ptr<record::DataSet> data_set;
   std::unique_ptr<plan::Plan> plan;

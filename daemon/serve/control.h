@@ -2,27 +2,16 @@
 // the standard health and reflection services. Who may call what is decided before each call.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 
 #include "base/status.h"
 #include "echoline/v1/config.pb.h"
+#include "serve/control_counts.h"
 #include "serve/controlled.h"
 
 namespace echoline::serve {
-
-struct ControlCounts {
-  std::size_t unix_connections = 0;
-  std::size_t tls_connections = 0;
-  std::uint64_t turned_away = 0;   // connections beyond the bounds
-  std::uint64_t calls_denied = 0;  // by may_call
-  bool has_tls = false;            // what follows is of TLS
-  std::uint64_t reloads_ok = 0;
-  std::uint64_t reloads_failed = 0;
-  std::int64_t certificate_not_after = 0;  // seconds since 1970
-};
 
 // Opened and destroyed by one thread, the rest is for any; calls come in on gRPC's own.
 class ControlServer {

@@ -2,6 +2,7 @@
 
 #include <grpc/grpc.h>
 #include <grpc/grpc_security.h>
+#include <grpcpp/security/server_credentials.h>
 
 #include <utility>
 

@@ -3,8 +3,6 @@
 // only by a good one.
 #pragma once
 
-#include <grpcpp/security/server_credentials.h>
-
 #include <functional>
 #include <memory>
 #include <string>
@@ -13,6 +11,10 @@
 
 #include "base/status.h"
 #include "serve/tls_files.h"
+
+namespace grpc {
+class ServerCredentials;
+}  // namespace grpc
 
 namespace echoline::serve {
 

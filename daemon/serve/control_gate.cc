@@ -135,13 +135,15 @@ bool ControlGate::has_room(const Held& newcomer) const {
 }
 
 void ControlGate::let_in(UniqueFd socket, Held held, const Peer& peer) {
-  if (!has_room(held)) {
-    if (turned_away_++ == 0)
-      log_warning("control", "a connection of {} was closed: too many", held.who);
+  const bool room = has_room(held);
+  if (room) held.socket.reset(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
+  if (!held.socket) {
+    if (turned_away_++ == 0) {
+      log_warning("control", "a connection of {} was closed: too many {}", held.who,
+                  room ? "open files" : "connections");
+    }
     return;
   }
-  held.socket.reset(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
-  if (!held.socket) return;
   const bool tcp = held.tcp;
   held_.push_back(std::move(held));
   recount();

@@ -1,14 +1,10 @@
 #include "serve/control_seats.h"
 
+#include <grpcpp/server_builder.h>
+
 #include "serve/control_credentials.h"
 
 namespace echoline::serve {
-namespace {
-
-using Builder = grpc::ServerBuilder::experimental_type;
-
-}  // namespace
-
 ControlSeats::ControlSeats(grpc::ServerBuilder& builder, Judge judge)
     : unnamed_{{{Role::kStranger, "a user without a place in daemon.control"},
                 {Role::kReader, "a reader"},
@@ -20,9 +16,11 @@ ControlSeats::ControlSeats(grpc::ServerBuilder& builder, Judge judge)
   }
 }
 
+ControlSeats::~ControlSeats() = default;
+
 void ControlSeats::add(grpc::ServerBuilder& builder, Seat& seat, const Judge& judge) {
   seat.acceptor = builder.experimental().AddExternalConnectionAcceptor(
-      Builder::ExternalConnectionType::FROM_FD,
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
       unencrypted_credentials(
           [&seat, judge](const std::vector<std::string>& /*names*/, std::string_view method) {
             return judge(*seat.caller.load(), method);

@@ -3,8 +3,6 @@
 // came: each caller has an acceptor of its own, a seat.
 #pragma once
 
-#include <grpcpp/server_builder.h>
-
 #include <array>
 #include <atomic>
 #include <deque>
@@ -17,6 +15,13 @@
 #include "base/unique_fd.h"
 #include "serve/control_roles.h"
 
+namespace grpc {
+class ServerBuilder;
+namespace experimental {
+class ExternalConnectionAcceptor;
+}  // namespace experimental
+}  // namespace grpc
+
 namespace echoline::serve {
 
 // place() is called by one thread. A seat is never given to somebody else: a call of a connection
@@ -27,6 +32,7 @@ class ControlSeats {
 
   // Adds the seats' acceptors; `judge` is called by gRPC's threads.
   ControlSeats(grpc::ServerBuilder& builder, Judge judge);
+  ~ControlSeats();
 
   // After the server has started.
   void place(UniqueFd socket, const Caller& caller);

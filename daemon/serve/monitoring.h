@@ -9,7 +9,7 @@
 
 #include "base/status.h"
 #include "engine/engine.h"
-#include "serve/control.h"
+#include "serve/control_counts.h"
 #include "serve/http.h"
 
 namespace echoline::serve {

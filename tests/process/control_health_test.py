@@ -61,6 +61,14 @@ class HealthTest(unittest.TestCase):
             streams = call(request(), timeout=PATIENCE).streams
             self.assertEqual([(one.name, one.state, one.batch_size) for one in streams], [("train", "ready", 4)])
 
+    def test_a_message_that_is_too_large_is_refused(self):
+        with ControlDaemon() as daemon, channel_to(daemon) as channel:
+            call = channel.unary_unary(f"/{SERVICE}/GetKeys")
+            with self.assertRaises(grpc.RpcError) as refused:
+                call(bytes(17 << 20), timeout=PATIENCE)
+            self.assertEqual(refused.exception.code(), grpc.StatusCode.RESOURCE_EXHAUSTED)
+            self.assertEqual(health(channel), SERVING)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -107,10 +107,25 @@ class CallersTest(TlsTest):
                          "it must be issued by an authority of daemon.control.client_ca")
         late = self.ca.issue("late", days=0)
         self.check_error(self.call("list", pair=late), f"--tls-cert: {late.certificate} has expired; renew it")
+        self.assertFalse(self.is_taken(late))
+        self.assertTrue(self.is_taken(self.ops))
         mixed = self.files()
         mixed[-1] = other.key
         self.check_error(self.daemon.command("list", "--address", self.address, *mixed),
                          f"--tls-key: {other.key} cannot be used (key values mismatch)")
+
+
+    def is_taken(self, pair):
+        """By the daemon alone, without what the command line looks at first."""
+        context = ssl.create_default_context(cafile=self.ca.file)
+        context.set_alpn_protocols(["h2"])
+        context.load_cert_chain(pair.certificate, pair.key)
+        with socket.create_connection(("localhost", self.port)) as plain, \
+                context.wrap_socket(plain, server_hostname="localhost") as wrapped:
+            try:
+                return bool(wrapped.recv(1))
+            except (ssl.SSLError, ConnectionError):
+                return False
 
 
 class StartTest(TlsTest):

@@ -65,6 +65,16 @@ class UsersTest(unittest.TestCase):
         self.assertEqual(self.run_as(EVE, "delete", "train", groups=(TEAM,))[0], 0)
         self.assertIn(f"user {EVE} calls DeleteStream", self.daemon.log())
 
+    def test_many_strangers_do_not_become_somebody_else(self):
+        self.start(CONTROL)
+        for uid in range(60000, 60020):
+            code, text = self.run_as(uid, "delete", "train")
+            self.assertEqual(code, 1)
+            named = f"user {uid} may not" if uid < 60016 else "a user without a place in daemon.control may not"
+            self.assertIn(named, text)
+        self.assertEqual(self.run_as(BOB, "delete", "train")[0], 1)
+        self.assertEqual(self.run_as(ALICE, "delete", "train")[0], 0)
+
     def test_a_user_cannot_keep_others_out(self):
         self.start(CONTROL)
         held = []
