@@ -31,8 +31,8 @@ class Source(unittest.TestCase):
     def setUpClass(cls):
         need((ROOT / "build/release/daemon/echolined").exists(), "build/release, built")
         cls.root = cls.enterClassContext(CleanRoot())
-        shutil.copytree(ROOT / "deploy", cls.root.folder / "root/deploy")
-        cls.root.call("/root/deploy/install-packages.sh", "run")
+        shutil.copytree(ROOT / "deploy", cls.root.folder / "opt/deploy")
+        cls.root.call("/opt/deploy/install-packages.sh", "run")
         cls.root.install("systemd-sysv", "dbus")
         run("cmake", "--install", ROOT / "build/release", env={**os.environ, "DESTDIR": str(cls.root.folder)})
         (cls.root.folder / "srv/images").write_bytes(bytes([0, 0, 8, 3, 0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0, 1, *range(8)]))

@@ -154,7 +154,7 @@ class Service(unittest.TestCase):
                     for name in "abc"]
         old = self.pid()
         self.machine.call("rm", "--force", "/usr/sbin/policy-rc.d")
-        self.machine.call("sh", "-c", "dpkg --install /root/echoline_*.deb")
+        self.machine.call("sh", "-c", "dpkg --install /opt/echoline_*.deb")
         self.await_new_daemon(old, "the new daemon is started")
         for trainer in trainers:
             self.check_complete(trainer.await_more())
