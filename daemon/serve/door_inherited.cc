@@ -52,17 +52,19 @@ std::string path_of(int socket) {
 }
 
 Status check(int socket, const std::string& path) {
-  if (const std::string at = path_of(socket); at != path)
+  if (const std::string at = path_of(socket); at != path) {
     return Status(Code::kFailedPrecondition,
                   fmt::format("the service manager opened the door at '{}', but trainers are told "
-                              "to come to {}: give "
-                              "the socket unit and daemon.runtime_dir the same folder",
+                              "to come to {}: give the socket unit and daemon.runtime_dir the same "
+                              "folder",
                               at, path));
-  if (option(socket, SO_TYPE) != SOCK_SEQPACKET || option(socket, SO_ACCEPTCONN) != 1)
+  }
+  if (option(socket, SO_TYPE) != SOCK_SEQPACKET || option(socket, SO_ACCEPTCONN) != 1) {
     return Status(Code::kFailedPrecondition,
                   fmt::format("the service manager's socket at {} is no door: it needs "
                               "ListenSequentialPacket= and Accept=no",
                               path));
+  }
   return {};
 }
 

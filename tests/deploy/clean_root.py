@@ -83,8 +83,8 @@ class CleanRoot:
         names = []
         for package in packages:
             if isinstance(package, pathlib.Path):
-                shutil.copy(package, self.folder / "root")
-                package = f"/root/{package.name}"
+                shutil.copy(package, self.folder / "opt")
+                package = f"/opt/{package.name}"
             names.append(package)
         self.call("apt-get", "-qq", "update")
         return self.call("apt-get", "-qq", "-y", "--reinstall", "--no-install-recommends", "install", *names)

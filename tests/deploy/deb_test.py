@@ -83,7 +83,7 @@ class Packages(unittest.TestCase):
         self.assertTrue(self.root.exists("/var/lib/echoline/kept"))
         self.assertFalse(self.root.exists("/usr/bin/echolined"))
         self.root.call("dpkg", "--purge", *names)
-        left = self.root.call("find", "/", "-xdev", "-name", "*echoline*", "-not", "-path", "/root/*", "-not", "-path",
+        left = self.root.call("find", "/", "-xdev", "-name", "*echoline*", "-not", "-path", "/opt/*", "-not", "-path",
                               "/srv/*", "-not", "-path", "/tmp/*", "-not", "-path", "/proc/*").split()
         self.assertEqual(left, [])
 

@@ -68,6 +68,14 @@ class Service(unittest.TestCase):
     def pid(self):
         return self.machine.show("echolined.service", "MainPID")
 
+    def configure(self, text):
+        """Until the test's end."""
+        def restart_with(text):
+            self.machine.root.write("/etc/echoline/echoline.yaml", text)
+            self.machine.call("systemctl", "restart", "echolined.service", check=False)
+        restart_with(text)
+        self.addCleanup(restart_with, CONFIG)
+
     def signal(self, name):
         self.machine.call("systemctl", "kill", f"--signal={name}", "echolined.service")
 
@@ -146,7 +154,7 @@ class Service(unittest.TestCase):
                     for name in "abc"]
         old = self.pid()
         self.machine.call("rm", "--force", "/usr/sbin/policy-rc.d")
-        self.machine.call("sh", "-c", "dpkg --install /root/echoline_*.deb")
+        self.machine.call("sh", "-c", "dpkg --install /opt/echoline_*.deb")
         self.await_new_daemon(old, "the new daemon is started")
         for trainer in trainers:
             self.check_complete(trainer.await_more())
@@ -176,15 +184,24 @@ class Service(unittest.TestCase):
         by_stream = self.machine.call("journalctl", "ECHOLINE_STREAM=train", "--output", "cat")
         self.assertIn("stream train: 40 records", by_stream)
 
+    def test_a_folder_of_its_own_takes_a_line_in_a_drop_in(self):
+        cached = CONFIG.replace("decode:", 'cache: {disk: {path: /srv/cache, size: 64MiB}}\n      - decode:', 1)
+        self.machine.call("install", "-d", "-o", "echoline", "/srv/cache")
+        self.configure(cached)
+        warnings = self.machine.call("journalctl", "--unit", "echolined", "--priority", "warning", "--output", "cat")
+        self.assertEqual(warnings.count("going on without a disk cache"), 1)
+        self.machine.set("echolined.service", "Service", ReadWritePaths="/srv/cache")
+        self.addCleanup(self.machine.set, "echolined.service", "Service")
+        self.machine.call("systemctl", "restart", "echolined.service")
+        Trainer(self.machine, "cached", "alice", "cached", "60s").await_batches(2 * STEPS)
+        self.assertNotEqual(list((self.machine.root.folder / "srv/cache").iterdir()), [])
+        warnings = self.machine.call("journalctl", "--unit", "echolined", "--priority", "warning", "--output", "cat")
+        self.assertEqual(warnings.count("going on without a disk cache"), 1)
+
     def test_what_keeps_it_from_starting_is_an_error_in_the_journal(self):
-        self.machine.root.write("/etc/echoline/echoline.yaml", CONFIG.replace("set-*.tar", "none-*.tar"))
-        try:
-            self.machine.call("systemctl", "restart", "echolined.service", check=False)
-            errors = self.machine.call("journalctl", "--unit", "echolined", "--priority", "err", "--output", "cat")
-            self.assertIn("/srv/none-*.tar", errors)
-        finally:
-            self.machine.root.write("/etc/echoline/echoline.yaml", CONFIG)
-            self.machine.call("systemctl", "restart", "echolined.service")
+        self.configure(CONFIG.replace("set-*.tar", "none-*.tar"))
+        errors = self.machine.call("journalctl", "--unit", "echolined", "--priority", "err", "--output", "cat")
+        self.assertIn("/srv/none-*.tar", errors)
 
 
 if __name__ == "__main__":
