@@ -57,6 +57,18 @@ void take_descriptors(msghdr& message, Grant& grant, const NoFork& no_fork) {
   }
 }
 
+// What to do about a door that does not open. It is the last that a daemon opens: where there is
+// its control socket alone, it starts.
+std::string next_step(int code, const std::string& runtime_dir) {
+  if (code == ECHOLINE_PERMISSION_DENIED) {
+    return "; this user may not reach the door: make it a member of the folder's group";
+  }
+  if (code == ECHOLINE_NOT_FOUND && access((runtime_dir + "/control.sock").c_str(), F_OK) == 0) {
+    return "; a daemon is there and its streams are not ready yet: wait for 'ready' in its log";
+  }
+  return "; start echolined, or name its folder by runtime_dir or ECHOLINE_RUNTIME_DIR";
+}
+
 }  // namespace
 
 Error DoorClient::knock(const std::string& runtime_dir, const AttachWish& wish,
@@ -80,11 +92,7 @@ Error DoorClient::knock(const std::string& runtime_dir, const AttachWish& wish,
   if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     Error e = errno_error(errno, "no daemon answers at " + path);
     if (errno == EAGAIN) return {ECHOLINE_UNAVAILABLE, "the door at " + path + " is crowded"};
-    const char* next =
-        e.code() == ECHOLINE_PERMISSION_DENIED
-            ? "; this user may not reach the door: make it a member of the folder's group"
-            : "; start echolined, or name its folder by runtime_dir or ECHOLINE_RUNTIME_DIR";
-    return {e.code(), e.text() + next};
+    return {e.code(), e.text() + next_step(e.code(), runtime_dir)};
   }
   const shm::AttachRequest request = to_request(wish);
   if (send(fd, &request, sizeof(request), MSG_NOSIGNAL) != sizeof(request)) {

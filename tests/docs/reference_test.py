@@ -54,7 +54,7 @@ def rows(text):
     """The cells of all rows of tables, but for headings and rules."""
     lines = [line for line in text.splitlines() if line.startswith("|")]
     cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
-    return [row for row in cells if row[0].startswith("`")]
+    return [row for row in cells if any(cell.startswith("`") for cell in row)]
 
 
 def first_cells(text):
@@ -138,7 +138,7 @@ class Numbers(unittest.TestCase):
 
     def test_limits_are_those_of_the_code(self):
         checked = 0
-        for name, number, place, *_ in rows(text_of("limits.md")):
+        for _, number, name, place in rows(text_of("limits.md")):
             with self.subTest(name=name):
                 file = ROOT / place.strip("`")
                 found = re.search(rf"\b{name.strip('`')}\b\s*(?:=|\{{)\s*([^;]+)[;}}]", file.read_text(encoding="utf-8"))

@@ -95,10 +95,14 @@ class Session:
 
     # ---- blocks ----
 
+    def here(self, block):
+        """The text of a block, with the places of this session for the usual ones."""
+        return block.text.replace("9464", str(self.metrics)).replace("/run/echoline", str(self.folder / "run"))
+
     def shell(self, block):
         """Commands one after the other; `echolined` goes on in the background."""
         script = []
-        for line in block.text.replace("9464", str(self.metrics)).splitlines():
+        for line in self.here(block).splitlines():
             words = line.split("#")[0].split()
             if words[:1] == ["echolined"]:
                 self._run_script(script)
@@ -115,20 +119,21 @@ class Session:
         lines.clear()
 
     def python(self, block):
-        """A program; what it takes for given, a training step and a model's saving, does nothing here."""
+        """A program; the training step that it takes for given does nothing here."""
         self.await_daemon()
-        needs = [name for name in ("torch", "jax", "tensorflow", "PIL")
-                 if re.search(rf"^(?:import|from) (?:echoline\.)?{name}\b", block.text, re.MULTILINE)]
-        script = "train = evaluate = lambda *_, **__: None\n" + block.text
-        return self.run(self.interpreter(needs), "-B", "-c", script)
+        imported = re.findall(r"^(?:import|from) (?:echoline\.)?([\w.]+)", block.text, re.MULTILINE)
+        imported = {"numpy" if name == "echoline" else name for name in imported}
+        needs = {name for name in imported if name.split(".")[0] not in sys.stdlib_module_names}
+        script = "train = lambda *_, **__: None\n" + self.here(block)
+        return self.run(self.interpreter(sorted(needs)), "-B", "-c", script)
 
     @staticmethod
     def interpreter(modules):
-        """A Python that has numpy, Pillow and those; LookupError where there is none."""
+        """A Python that has those; LookupError where there is none."""
         for python in (os.environ.get("ECHOLINE_PYTHON"), "/usr/bin/python3", sys.executable,
                        ROOT / "build" / "venv" / "bin" / "python"):
             if python and shutil.which(python) and subprocess.run(
-                    [python, "-c", f"import {', '.join(['numpy', *modules])}"], capture_output=True,
+                    [python, "-c", "".join(f"import {name}\n" for name in modules)], capture_output=True,
                     check=False).returncode == 0:
                 return python
         raise LookupError(f"no Python here has {', '.join(modules)}")

@@ -14,7 +14,7 @@ import unittest
 from pages import ROOT, blocks_of, name_of, pages
 from session import Session
 
-SHOWN = ("", "text", "json", "cmake", "promql")
+SHOWN = ("", "text", "json", "cmake", "ini", "promql")
 
 
 def elsewhere():

@@ -3,11 +3,13 @@
 import http.server
 import os
 import pathlib
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 import line_photos
@@ -123,6 +125,19 @@ class FirstErrors(unittest.TestCase):
         for command in (["list"], ["read", "train"]):
             said = self.says("ECHOLINE_CLI", *command, "--runtime-dir", self.folder)
             self.assertRegex(said, "no daemon answers at .*; start .*ECHOLINE_RUNTIME_DIR")
+
+    def test_a_daemon_that_is_still_starting(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent, tempfile.TemporaryDirectory() as folder:
+            daemon = Daemon(stream_yaml(steps(f"http://127.0.0.1:{silent.getsockname()[1]}/a.tar")), folder=folder)
+            daemon.spawn()
+            self.addCleanup(daemon.stop, signal.SIGKILL)
+            deadline = time.monotonic() + PATIENCE
+            while not (daemon.runtime_dir / "control.sock").exists():
+                self.assertLess(time.monotonic(), deadline, daemon.log())
+                time.sleep(0.01)
+            said = self.says("ECHOLINE_CLI", "read", "train", "--runtime-dir", daemon.runtime_dir)
+            self.assertIn("its streams are not ready yet: wait for 'ready' in its log", said)
+            daemon.stop(signal.SIGKILL)
 
     def test_too_little_memory(self):
         self.assertRegex(self.daemon_says(self.shard, side=512, memory="1MiB"), "it lacks .*Raise daemon.memory or lower ")
