@@ -22,6 +22,7 @@ constexpr std::uint64_t kTellEveryNs = 1'000'000'000;
 }  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::create(const v1::Daemon& daemon) {
+  ECHOLINE_TRY(check_budget_fits(daemon.memory()));
   return std::unique_ptr<Engine>(std::make_unique<Registry>(daemon));
 }
 
