@@ -30,6 +30,7 @@ struct SampleUse {
 // Any thread may call any of it.
 class Engine : public AttachHandler {
  public:
+  // Fails where daemon.memory is more than this machine or its control group has.
   static Result<std::unique_ptr<Engine>> create(const v1::Daemon& daemon);
 
   // Opens the source, loads or builds the index, checks the plan and the memory budget. Blocks

@@ -11,6 +11,14 @@ namespace echoline::engine {
 
 using config::format_bytes;
 
+namespace {
+
+// Programs, stacks, connections and what the allocator keeps: as tests/process/memory_test.py
+// measures it.
+constexpr std::uint64_t kProcessBytes = std::uint64_t{48} << 20;
+
+}  // namespace
+
 MemoryBudget::Reservation& MemoryBudget::Reservation::operator=(Reservation&& other) noexcept {
   if (this != &other) {
     if (budget_ != nullptr) budget_->give_back(bytes_);
@@ -57,6 +65,19 @@ std::uint64_t MemoryBudget::reserved_bytes() const {
 void MemoryBudget::give_back(std::uint64_t bytes) {
   std::lock_guard lock(mutex_);
   reserved_bytes_ -= bytes;
+}
+
+Status check_budget_fits(std::uint64_t budget_bytes, const ring::MemoryFolders& folders) {
+  const ring::MemoryBound whole = ring::whole_memory(folders);
+  const std::uint64_t usable = whole.bytes - std::min(whole.bytes, kProcessBytes);
+  if (budget_bytes <= usable) return Status();
+  return Status(
+      Code::kResourceExhausted,
+      fmt::format(
+          "daemon.memory is {}, but {} has {}, of which the process itself takes up to {}: "
+          "{} are missing. Lower daemon.memory (--set daemon.memory=...) or raise the limit",
+          format_bytes(budget_bytes), whole.limit, format_bytes(whole.bytes),
+          format_bytes(kProcessBytes), format_bytes(budget_bytes - usable)));
 }
 
 }  // namespace echoline::engine

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "ring/free_memory.h"
 
 namespace echoline::engine {
 
@@ -49,5 +50,10 @@ class MemoryBudget {
   mutable std::mutex mutex_;
   std::uint64_t reserved_bytes_ = 0;
 };
+
+// Refuses a budget that the machine, or a control group such as a container's, cannot hold beside
+// the process itself: the kernel would not refuse it but kill the daemon once it is used. The
+// decoded photos that workers have in hand are not in it.
+Status check_budget_fits(std::uint64_t budget_bytes, const ring::MemoryFolders& folders = {});
 
 }  // namespace echoline::engine

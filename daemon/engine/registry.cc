@@ -25,6 +25,7 @@ constexpr std::chrono::milliseconds kDrainPoll{10};
 }  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::create(const v1::Daemon& daemon) {
+  ECHOLINE_TRY(check_budget_fits(daemon.memory()));
   return std::unique_ptr<Engine>(std::make_unique<Registry>(daemon));
 }
 

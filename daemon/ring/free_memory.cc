@@ -45,34 +45,44 @@ std::uint64_t number_after(const fs::path& file, const std::string& key) {
   return 0;
 }
 
-void bound_by_group(const fs::path& group, const GroupFiles& files, FreeMemory& least) {
-  const auto limit = number_in(group / files.limit);
+// What one group leaves; nothing where it has no limit.
+using GroupBound = std::optional<std::uint64_t> (*)(const fs::path& group, const GroupFiles& files);
+
+std::optional<std::uint64_t> limit_of(const fs::path& group, const GroupFiles& files) {
+  return number_in(group / files.limit);
+}
+
+std::optional<std::uint64_t> free_in(const fs::path& group, const GroupFiles& files) {
+  const auto limit = limit_of(group, files);
   const auto usage = number_in(group / files.usage);
-  if (!limit || !usage) return;
+  if (!limit || !usage) return std::nullopt;
   const std::uint64_t cache = number_after(group / "memory.stat", files.inactive) +
                               number_after(group / "memory.stat", files.active);
   const std::uint64_t used = *usage - std::min(*usage, cache);
-  const std::uint64_t free = *limit - std::min(*limit, used);
-  if (free < least.bytes) least = {free, "the control group " + group.string()};
+  return *limit - std::min(*limit, used);
+}
+
+void bound_by_group(const fs::path& group, const GroupFiles& files, GroupBound bound,
+                    MemoryBound& least) {
+  const auto bytes = bound(group, files);
+  if (bytes && *bytes < least.bytes) least = {*bytes, "the control group " + group.string()};
 }
 
 // The group and all above it. In a container the path may be the host's: then the mount's root is
 // the group.
 void bound_by_path(const fs::path& mount, const std::string& path, const GroupFiles& files,
-                   FreeMemory& least) {
+                   GroupBound bound, MemoryBound& least) {
   fs::path group = mount / fs::path(path).relative_path();
   while (group != mount && group.has_relative_path()) {
-    bound_by_group(group, files, least);
+    bound_by_group(group, files, bound, least);
     group = group.parent_path();
   }
-  bound_by_group(mount, files, least);
+  bound_by_group(mount, files, bound, least);
 }
 
-}  // namespace
-
-FreeMemory free_memory(const MemoryFolders& folders) {
-  FreeMemory least{std::numeric_limits<std::uint64_t>::max(), "nothing"};
-  if (const std::uint64_t kib = number_after(folders.proc + "/meminfo", "MemAvailable:"); kib != 0)
+MemoryBound least_bound(const MemoryFolders& folders, const char* of_machine, GroupBound bound) {
+  MemoryBound least{std::numeric_limits<std::uint64_t>::max(), "nothing"};
+  if (const std::uint64_t kib = number_after(folders.proc + "/meminfo", of_machine); kib != 0)
     least = {kib * 1024, "the machine"};
   // Lines of "id:controllers:path"; version 2 has no controllers there.
   std::ifstream groups(folders.proc + "/self/cgroup");
@@ -81,10 +91,21 @@ FreeMemory free_memory(const MemoryFolders& folders) {
   std::string path;
   while (std::getline(groups, id, ':') && std::getline(groups, controllers, ':') &&
          std::getline(groups, path)) {
-    if (controllers.empty()) bound_by_path(folders.cgroup, path, kVersion2, least);
-    if (controllers == "memory") bound_by_path(folders.cgroup + "/memory", path, kVersion1, least);
+    if (controllers.empty()) bound_by_path(folders.cgroup, path, kVersion2, bound, least);
+    if (controllers == "memory")
+      bound_by_path(folders.cgroup + "/memory", path, kVersion1, bound, least);
   }
   return least;
+}
+
+}  // namespace
+
+MemoryBound free_memory(const MemoryFolders& folders) {
+  return least_bound(folders, "MemAvailable:", free_in);
+}
+
+MemoryBound whole_memory(const MemoryFolders& folders) {
+  return least_bound(folders, "MemTotal:", limit_of);
 }
 
 }  // namespace echoline::ring

@@ -2,6 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 namespace echoline::engine {
 namespace {
@@ -29,6 +33,26 @@ TEST(MemoryBudget, GetsBytesBackWhenAReservationGoes) {
   EXPECT_EQ(budget.reserve_up_to(500, 30).bytes(), 70U);
   EXPECT_EQ(budget.reserve_up_to(500, 300).bytes(), 0U);
   EXPECT_EQ(budget.reserved_bytes(), 0U);
+}
+
+// A daemon in a container of 200 MiB on a machine of 1 GiB.
+TEST(MemoryBudget, MustFitIntoTheContainerBesideTheProcess) {
+  const std::filesystem::path root =
+      std::filesystem::path(testing::TempDir()) / ("echoline-fits-" + std::to_string(::getpid()));
+  std::filesystem::create_directories(root / "proc/self");
+  std::filesystem::create_directories(root / "cgroup");
+  std::ofstream(root / "proc/meminfo") << "MemTotal: 1048576 kB\n";
+  std::ofstream(root / "proc/self/cgroup") << "0::/\n";
+  std::ofstream(root / "cgroup/memory.max") << (200 << 20) << "\n";
+  const ring::MemoryFolders folders{root / "proc", root / "cgroup"};
+  EXPECT_TRUE(check_budget_fits(152 << 20, folders).ok());
+  const Status status = check_budget_fits(512 << 20, folders);
+  std::filesystem::remove_all(root);
+  EXPECT_EQ(status.code(), Code::kResourceExhausted);
+  EXPECT_THAT(status.message(), testing::AllOf(testing::HasSubstr("daemon.memory is 512MiB"),
+                                               testing::HasSubstr("the control group"),
+                                               testing::HasSubstr("has 200MiB"),
+                                               testing::HasSubstr("360MiB are missing")));
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ class FreeMemoryTree : public testing::Test {
     fs::create_directories((root_ / name).parent_path());
     std::ofstream(root_ / name) << text;
   }
-  FreeMemory look() const { return free_memory({root_ / "proc", root_ / "cgroup"}); }
+  MemoryBound look() const { return free_memory({root_ / "proc", root_ / "cgroup"}); }
 
   fs::path root_;
 };
@@ -69,6 +69,18 @@ TEST_F(FreeMemoryTree, InAContainerTheMountsRootIsTheGroup) {
   write("cgroup/memory.max", "6000\n");
   write("cgroup/memory.current", "1000\n");
   EXPECT_EQ(look().bytes, 5000U);
+}
+
+TEST_F(FreeMemoryTree, TheWholeIsTheTightestLimitWhoeverUsesItNow) {
+  write("proc/meminfo", "MemTotal: 4096 kB\nMemAvailable:    1024 kB\n");
+  write("proc/self/cgroup", "0::/a/b\n");
+  EXPECT_EQ(whole_memory({root_ / "proc", root_ / "cgroup"}).bytes, 4096U * 1024U);
+  write("cgroup/a/memory.max", "10000\n");
+  write("cgroup/a/b/memory.max", "max\n");
+  write("cgroup/a/memory.current", "9000\n");
+  const MemoryBound whole = whole_memory({root_ / "proc", root_ / "cgroup"});
+  EXPECT_EQ(whole.bytes, 10000U);
+  EXPECT_NE(whole.limit.find("cgroup/a"), std::string::npos);
 }
 
 TEST_F(FreeMemoryTree, ARingThatDoesNotFitIsRefusedBeforeMemoryIsTaken) {
