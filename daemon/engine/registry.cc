@@ -12,6 +12,7 @@
 #include "base/quantity.h"
 #include "config/load.h"
 #include "config/values.h"
+#include "engine/verdict.h"
 #include "plan/step_rows.h"
 
 namespace echoline::engine {
@@ -223,11 +224,13 @@ EngineStats Registry::stats() const {
     StreamStats& opening = stats.streams.emplace_back();
     opening.name = name;
     opening.state = "opening";
+    opening.verdict = verdict(opening);
   }
   for (const auto& [name, stream] : streams_) stats.streams.push_back(stream->stats());
   stats.memory_budget = budget_.budget_bytes();
   stats.memory_reserved = budget_.reserved_bytes();
   stats.workers = static_cast<std::uint32_t>(pool_.worker_count());
+  stats.tasks_queued = pool_.queued();
   return stats;
 }
 

@@ -26,6 +26,29 @@ struct StageStats {
   std::uint64_t blocked_ns = 0;
 };
 
+// What a stream did in the last seconds: differences of its counters, so that a look at it tells
+// what is the case now, whatever happened in the days before.
+struct RecentStats {
+  std::uint64_t passed_ns = 0;  // that the rest is about; 0: nothing yet
+  std::uint64_t samples_fresh = 0;
+  std::uint64_t samples_echoed = 0;
+  std::uint64_t batches = 0;
+  std::uint64_t source_bytes = 0;
+  std::uint64_t cache_hits = 0;
+  std::uint64_t cache_misses = 0;          // of the last level: read from the store
+  std::uint64_t attached_ns = 0;           // summed over trainers
+  std::array<std::uint64_t, 5> wait_ns{};  // of it, by WaitCause
+  std::array<std::uint64_t, source::kWaitReasonNames.size()> source_wait_ns{};
+  std::vector<StageStats> stages{};
+};
+
+// What limits a stream now.
+struct Verdict {
+  // unknown, opening, failed, nobody, trainers, storage, workers, publishing, jobs or daemon.
+  std::string limit = "unknown";
+  std::string text;  // one sentence for people: what it is, and what to do about it
+};
+
 struct ConsumerStats {
   std::string job;
   std::uint32_t rank = 0;
@@ -77,6 +100,9 @@ struct StreamStats {
   source::Counters source;
   std::string source_scheme;              // file, s3
   std::vector<cache::LevelStats> caches;  // by level, of those there are
+  std::uint64_t records_ordered = 0;      // and not there yet
+  RecentStats recent;
+  Verdict verdict;
 };
 
 struct EngineStats {
@@ -84,6 +110,7 @@ struct EngineStats {
   std::uint64_t memory_budget = 0;
   std::uint64_t memory_reserved = 0;
   std::uint32_t workers = 0;
+  std::uint64_t tasks_queued = 0;  // that wait for a worker
 };
 
 }  // namespace echoline::engine

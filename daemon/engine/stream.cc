@@ -209,12 +209,14 @@ std::vector<Telling> Stream::tick(std::uint64_t now_ns) {
 
 void Stream::charge_waits(std::uint64_t now_ns) {
   StageView view{.has_trainers = !consumers_.empty()};
+  if (charged_at_ns_ != 0) attached_ns_ += consumers_.size() * (now_ns - charged_at_ns_);
+  charged_at_ns_ = now_ns;
   view.fetch_waits = core_->fetcher->counters().waiting > 0;
   for (const auto& pass : passes_) view.ring_full |= pass->ring_full();
   for (auto consumer = consumers_.begin(); consumer != consumers_.end();) {
     const ring::ReaderView reader = consumer->pass->ring().view(consumer->reader);
     const WaitCause cause = consumer->pass->wait_cause();
-    consumer->waits.charge(reader, now_ns, cause);
+    waited_ns_[static_cast<std::size_t>(cause)] += consumer->waits.charge(reader, now_ns, cause);
     if (reader.waiting_since_ns != 0 && cause == WaitCause::kFetch) {
       consumer->pass->note_wait_for_bytes();
     }
@@ -226,6 +228,7 @@ void Stream::charge_waits(std::uint64_t now_ns) {
     take_off(current);
   }
   stages_.tick(now_ns, view);
+  if (recent_.due(now_ns)) recent_.note(totals(now_ns));
 }
 
 std::vector<std::uint64_t> Stream::stop(shm::WriterState state) {

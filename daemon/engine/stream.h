@@ -19,6 +19,7 @@
 #include "engine/open_stream.h"
 #include "engine/pass.h"
 #include "engine/rank_news.h"
+#include "engine/recent.h"
 #include "engine/reunion.h"
 #include "engine/stage_clock.h"
 #include "engine/stats.h"
@@ -81,6 +82,8 @@ class Stream {
   void release_holds(std::uint64_t now_ns);
   void take_off(std::list<Consumer>::iterator consumer);
   void charge_waits(std::uint64_t now_ns);
+  // Counters of all time, in stream_stats.cc.
+  RecentStats totals(std::uint64_t now_ns) const;
   void tell_newcomer(const Consumer& consumer);
   void tell_of_missing_jobs(std::uint64_t now_ns);
   LaneSet lanes_of(const Consumer& consumer) const;
@@ -106,6 +109,11 @@ class Stream {
   std::list<Consumer> consumers_;
   Holds holds_;
   StageClock stages_;
+  // Over all trainers, those that are gone as well.
+  std::array<std::uint64_t, 5> waited_ns_{};  // by WaitCause
+  std::uint64_t attached_ns_ = 0;
+  std::uint64_t charged_at_ns_ = 0;
+  Recent recent_;
   Reunion reunion_;
   Laggards laggards_;
   SlowCounts slow_counts_;

@@ -4,10 +4,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "config/pipeline.h"
 #include "engine/fingerprint.h"
 #include "engine/open_cache.h"
 #include "engine/stream.h"
+#include "engine/verdict.h"
 
 namespace echoline::engine {
 namespace {
@@ -44,6 +46,7 @@ void add_counters(const StreamCore& core, StreamStats& stats) {
   const FetchCounters fetched = core.fetcher->counters();
   stats.records_agreed = fetched.agreed;
   stats.records_disagreed = fetched.disagreed;
+  stats.records_ordered = fetched.waiting;
   stats.memory_bytes["cache"] = cache_memory_bytes(core);
   stats.caches = cache_stats(core);
 }
@@ -89,7 +92,29 @@ StreamStats Stream::stats() const {
                                .lag_rows = foremost - std::min(row, foremost),
                                .wait_ns = consumer.waits.by_cause()});
   }
+  stats.recent = recent_.until(totals(monotonic_ns()));
+  stats.verdict = verdict(stats);
   return stats;
+}
+
+RecentStats Stream::totals(std::uint64_t now_ns) const {
+  const StreamCounters& counters = *core_->counters;
+  const source::Counters source = core_->fetcher->source_counters();
+  RecentStats totals{.passed_ns = now_ns,
+                     .samples_fresh = counters.samples_fresh.load(),
+                     .samples_echoed = counters.samples_echoed.load(),
+                     .batches = counters.batches.load(),
+                     .source_bytes = source.bytes,
+                     .attached_ns = attached_ns_,
+                     .wait_ns = waited_ns_,
+                     .source_wait_ns = source.wait_ns,
+                     .stages = stages_.stages()};
+  // A record that the last level misses has missed all before; any level's hit is one of the cache.
+  for (const cache::LevelStats& level : cache_stats(*core_)) {
+    totals.cache_hits += level.hits;
+    totals.cache_misses = level.misses;
+  }
+  return totals;
 }
 
 std::map<std::string, std::string> Stream::states() const {
