@@ -46,6 +46,16 @@ struct DaemonOptions {
 Status list_streams(const DaemonOptions& daemon, bool json);
 Status show_stream(const DaemonOptions& daemon, const std::string& stream, bool json);
 
+struct TopOptions {
+  std::string stream;  // "" for all, or the first
+  std::string interval = "1s";
+  std::uint64_t count = 0;  // 0: without end
+  bool json = false;
+};
+// Live where stdout is a terminal that can be drawn on and no count was asked for; else text or
+// JSON, one piece an interval.
+Status top_streams(const DaemonOptions& daemon, const TopOptions& options);
+
 struct StepOptions {
   std::optional<std::uint64_t> step;
   std::uint32_t epoch = 0;

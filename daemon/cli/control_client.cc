@@ -28,10 +28,58 @@ Code code_of(grpc::StatusCode code) {
       return Code::kUnavailable;
     case grpc::StatusCode::DEADLINE_EXCEEDED:
       return Code::kDeadlineExceeded;
+    case grpc::StatusCode::UNIMPLEMENTED:
+      return Code::kUnimplemented;
+    case grpc::StatusCode::PERMISSION_DENIED:
+      return Code::kPermissionDenied;
     default:
       return Code::kInternal;
   }
 }
+
+// `path` is the socket's, for the error of a daemon that is not there.
+Status status_of(const grpc::Status& status, const std::string& path) {
+  if (status.ok()) return Status();
+  if (status.error_code() != grpc::StatusCode::UNAVAILABLE) {
+    return Status(code_of(status.error_code()), status.error_message());
+  }
+  return Status(Code::kUnavailable,
+                fmt::format("no daemon answers at {}; start one with 'echolined --config FILE', or "
+                            "name its folder with --runtime-dir or ECHOLINE_RUNTIME_DIR",
+                            path));
+}
+
+// Has no deadline: it lasts as long as it is wanted.
+class GrpcStatsCall final : public StatsCall {
+ public:
+  GrpcStatsCall(v1::Control::Stub& stub, std::string path, std::chrono::milliseconds interval)
+      : path_(std::move(path)) {
+    v1::WatchStatsRequest request;
+    request.set_interval_ms(static_cast<std::uint32_t>(interval.count()));
+    reader_ = stub.WatchStats(&context_, request);
+  }
+  // gRPC wants the end of a call to be asked for.
+  ~GrpcStatsCall() override {
+    cancel();
+    if (!ended_) reader_->Finish();
+  }
+
+  Result<v1::WatchStatsResponse> next() override {
+    v1::WatchStatsResponse response;
+    if (ended_) return Status(Code::kCancelled, "the watch has ended");
+    if (reader_->Read(&response)) return response;
+    ended_ = true;
+    const Status status = status_of(reader_->Finish(), path_);
+    return status.ok() ? Status(Code::kUnavailable, "the daemon ended the watch") : status;
+  }
+  void cancel() override { context_.TryCancel(); }
+
+ private:
+  const std::string path_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReader<v1::WatchStatsResponse>> reader_;
+  bool ended_ = false;
+};
 
 class GrpcControlClient final : public ControlClient {
  public:
@@ -86,22 +134,17 @@ class GrpcControlClient final : public ControlClient {
     return call(&v1::Control::Stub::DeleteStream, request, response);
   }
 
+  std::unique_ptr<StatsCall> watch(std::chrono::milliseconds interval) override {
+    return std::make_unique<GrpcStatsCall>(*stub_, path_, interval);
+  }
+
  private:
   template <typename Method, typename Request, typename Response>
   Status call(Method method, const Request& request, Response& response,
               std::chrono::seconds patience = kPatience) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + patience);
-    const grpc::Status status = (stub_.get()->*method)(&context, request, &response);
-    if (status.ok()) return Status();
-    if (status.error_code() != grpc::StatusCode::UNAVAILABLE) {
-      return Status(code_of(status.error_code()), status.error_message());
-    }
-    return Status(
-        Code::kUnavailable,
-        fmt::format("no daemon answers at {}; start one with 'echolined --config FILE', or "
-                    "name its folder with --runtime-dir or ECHOLINE_RUNTIME_DIR",
-                    path_));
+    return status_of((stub_.get()->*method)(&context, request, &response), path_);
   }
 
   const std::string path_;

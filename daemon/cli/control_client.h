@@ -15,6 +15,18 @@ namespace echoline::cli {
 // `given`, else ECHOLINE_RUNTIME_DIR, else the folder where trainers find a daemon.
 std::string runtime_dir_of(const std::string& given);
 
+// A running WatchStats call. One thread calls next, any thread cancel; the call is cancelled with
+// it.
+class StatsCall {
+ public:
+  virtual ~StatsCall() = default;
+
+  // Waits for the daemon's next answer.
+  virtual Result<v1::WatchStatsResponse> next() = 0;
+  // What waits in next, and every later call of it, ends with an error.
+  virtual void cancel() = 0;
+};
+
 class ControlClient {
  public:
   // Does not connect yet; an error names the socket and what to do when nobody answers there.
@@ -29,6 +41,8 @@ class ControlClient {
   // Returns when the stream is ready.
   virtual Status create(const std::string& name, const v1::Stream& stream) = 0;
   virtual Status remove(const std::string& name) = 0;
+  // Of all streams. The client must outlive the call.
+  virtual std::unique_ptr<StatsCall> watch(std::chrono::milliseconds interval) = 0;
 };
 
 }  // namespace echoline::cli

@@ -24,6 +24,7 @@ struct Invocation {
   ReadOptions read;
   PackOptions pack;
   StepOptions step;
+  TopOptions top;
   std::string stream;
   std::string file;
   std::vector<std::string> overrides;
@@ -121,6 +122,28 @@ std::string check_duration(const std::string& text) {
   return duration.ok() ? "" : duration.status().message();
 }
 
+// What the service takes as the time between two answers.
+std::string check_interval(const std::string& text) {
+  const auto interval = config::parse_duration_ns(text);
+  if (!interval.ok()) return interval.status().message();
+  const bool possible = *interval >= 100'000'000 && *interval <= 60'000'000'000;
+  return possible ? "" : "'" + text + "' is not between 100ms and 60s";
+}
+
+void add_top_command(CLI::App& app, Invocation& call) {
+  CLI::App& top =
+      add_command(app, call, "top", "Watch the streams: rates, stages, waits, and what limits them",
+                  [&call] { return top_streams(call.daemon, call.top); });
+  add_daemon(top, call);
+  top.add_option("STREAM", call.top.stream, "Show this stream first; as text, this one alone");
+  top.add_option("--interval", call.top.interval, "Time between two looks, 100ms to 60s")
+      ->check(check_interval)
+      ->capture_default_str();
+  top.add_option("--count", call.top.count, "Print so many looks as text, then end")
+      ->check(CLI::PositiveNumber);
+  add_json(top, call.top.json);
+}
+
 void add_read_place(CLI::App& read, ReadOptions& options) {
   read.add_option("STREAM", options.stream, "Name of the stream")->required();
   read.add_option("--job", options.job, "Name of the job")->capture_default_str();
@@ -208,6 +231,7 @@ int main_with(int argc, char** argv) {
   Invocation call;
   add_file_commands(app, call);
   add_stream_commands(app, call);
+  add_top_command(app, call);
   add_read_command(app, call);
   add_pack_command(app, call);
   try {

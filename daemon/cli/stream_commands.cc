@@ -19,16 +19,15 @@ Status list_streams(const DaemonOptions& daemon, bool json) {
 
 Status show_stream(const DaemonOptions& daemon, const std::string& stream, bool json) {
   ECHOLINE_ASSIGN(const auto streams, ControlClient::open(daemon.runtime_dir)->list());
-  std::string known;
+  std::vector<std::string> known;
   for (const v1::StreamStatus& one : streams) {
     if (one.name() == stream) {
       fmt::print("{}", json ? stream_json(one) : stream_text(one));
       return Status();
     }
-    known += (known.empty() ? "" : ", ") + one.name();
+    known.push_back(one.name());
   }
-  return Status(Code::kNotFound, fmt::format("no stream '{}'; there are: {}", stream,
-                                             known.empty() ? "none" : known));
+  return unknown_stream(stream, known);
 }
 
 Status show_step(const DaemonOptions& daemon, const std::string& stream,
