@@ -44,6 +44,8 @@ struct DaemonOptions {
 };
 
 Status list_streams(const DaemonOptions& daemon, bool json);
+// For a line that is being typed: none where no daemon answers in a moment.
+std::vector<std::string> stream_names(const std::string& runtime_dir);
 Status show_stream(const DaemonOptions& daemon, const std::string& stream, bool json);
 
 struct TopOptions {

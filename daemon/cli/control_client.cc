@@ -11,7 +11,6 @@
 namespace echoline::cli {
 namespace {
 
-constexpr std::chrono::seconds kPatience{10};
 constexpr std::chrono::hours kCreatePatience{24};
 
 Code code_of(grpc::StatusCode code) {
@@ -83,8 +82,9 @@ class GrpcStatsCall final : public StatsCall {
 
 class GrpcControlClient final : public ControlClient {
  public:
-  explicit GrpcControlClient(std::string path)
+  GrpcControlClient(std::string path, std::chrono::milliseconds patience)
       : path_(std::move(path)),
+        patience_(patience),
         stub_(v1::Control::NewStub(
             grpc::CreateChannel("unix:" + path_, grpc::InsecureChannelCredentials()))) {}
 
@@ -140,14 +140,19 @@ class GrpcControlClient final : public ControlClient {
 
  private:
   template <typename Method, typename Request, typename Response>
+  Status call(Method method, const Request& request, Response& response) {
+    return call(method, request, response, patience_);
+  }
+  template <typename Method, typename Request, typename Response>
   Status call(Method method, const Request& request, Response& response,
-              std::chrono::seconds patience = kPatience) {
+              std::chrono::milliseconds patience) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + patience);
     return status_of((stub_.get()->*method)(&context, request, &response), path_);
   }
 
   const std::string path_;
+  const std::chrono::milliseconds patience_;
   std::unique_ptr<v1::Control::Stub> stub_;
 };
 
@@ -161,8 +166,10 @@ std::string runtime_dir_of(const std::string& given) {
   return folder;
 }
 
-std::unique_ptr<ControlClient> ControlClient::open(const std::string& runtime_dir) {
-  return std::make_unique<GrpcControlClient>(runtime_dir_of(runtime_dir) + "/control.sock");
+std::unique_ptr<ControlClient> ControlClient::open(const std::string& runtime_dir,
+                                                   std::chrono::milliseconds patience) {
+  return std::make_unique<GrpcControlClient>(runtime_dir_of(runtime_dir) + "/control.sock",
+                                             patience);
 }
 
 }  // namespace echoline::cli

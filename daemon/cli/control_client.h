@@ -29,8 +29,11 @@ class StatsCall {
 
 class ControlClient {
  public:
-  // Does not connect yet; an error names the socket and what to do when nobody answers there.
-  static std::unique_ptr<ControlClient> open(const std::string& runtime_dir);
+  // Does not connect yet; an error names the socket and what to do when nobody answers there. Calls
+  // have `patience`, but for those that take their time: create and watch.
+  static std::unique_ptr<ControlClient> open(
+      const std::string& runtime_dir,
+      std::chrono::milliseconds patience = std::chrono::seconds(10));
   virtual ~ControlClient() = default;
 
   virtual Result<std::vector<v1::StreamStatus>> list() = 0;

@@ -7,8 +7,10 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "cli/commands.h"
+#include "cli/completion.h"
 #include "cli/usage.h"
 #include "config/values.h"
 #include "serve/version.h"
@@ -46,8 +48,10 @@ void add_overrides(CLI::App& command, std::vector<std::string>& overrides) {
 }
 
 void add_daemon(CLI::App& command, Invocation& call) {
-  command.add_option("--runtime-dir", call.daemon.runtime_dir,
-                     "The daemon's runtime folder (else ECHOLINE_RUNTIME_DIR, else the default)");
+  command
+      .add_option("--runtime-dir", call.daemon.runtime_dir,
+                  "The daemon's runtime folder (else ECHOLINE_RUNTIME_DIR, else the default)")
+      ->type_name(kFolderType);
 }
 
 void add_json(CLI::App& command, bool& json) {
@@ -78,7 +82,8 @@ void add_file_commands(CLI::App& app, Invocation& call) {
   index.add_option("--format", call.index.format, "Format of an address, as read.format");
   index.add_option("--endpoint", call.index.endpoint, "S3 server of an address, as read.endpoint");
   index.add_option("--region", call.index.region, "Region of an address, as read.region");
-  index.add_option("--state-dir", call.index.state_dir, "Where the index is kept");
+  index.add_option("--state-dir", call.index.state_dir, "Where the index is kept")
+      ->type_name(kFolderType);
   add_overrides(index, call.index.overrides);
   add_json(index, call.index.json);
 }
@@ -158,8 +163,9 @@ void add_read_place(CLI::App& read, ReadOptions& options) {
   read.add_option("--reattach", options.reattach, "How long a daemon that went away is waited for")
       ->check(check_duration)
       ->capture_default_str();
-  read.add_option("--state", options.state_file, "Begin at this saved state");
-  read.add_option("--save-state", options.save_state_file, "Write the state after the last batch");
+  read.add_option("--state", options.state_file, "Begin at this saved state")->type_name(kFileType);
+  read.add_option("--save-state", options.save_state_file, "Write the state after the last batch")
+      ->type_name(kFileType);
 }
 
 void add_read_command(CLI::App& app, Invocation& call) {
@@ -201,7 +207,9 @@ void add_pack_command(CLI::App& app, Invocation& call) {
   pack.add_option("INPUT", options.inputs,
                   "Class folder, CSV list of path,label, or IDX images and labels")
       ->required();
-  pack.add_option("--output,-o", options.output_dir, "Folder of the shards")->required();
+  pack.add_option("--output,-o", options.output_dir, "Folder of the shards")
+      ->type_name(kFolderType)
+      ->required();
   // By word: CLI11's own transformer would print the numbers behind the words.
   pack.add_option_function<std::string>(
           "--from", [&options](const std::string& word) { options.from = kinds.at(word); },
@@ -216,12 +224,19 @@ void add_pack_command(CLI::App& app, Invocation& call) {
           "Bytes of a shard at most (256MiB)")
       ->check(check_bytes);
   pack.add_option("--shard-records", options.shard_records_max, "Records of a shard at most");
-  pack.add_option("--classes", options.classes, "File of class names, one a line");
+  pack.add_option("--classes", options.classes, "File of class names, one a line")
+      ->type_name(kFileType);
   pack.add_flag("--png", options.png, "IDX images as PNG instead of raw bytes");
   CLI::Option* shuffle = pack.add_flag("--shuffle", options.shuffle, "Mix the records first");
   pack.add_option("--seed", options.seed, "Seed of the mixing")->needs(shuffle);
   pack.add_flag("--overwrite", options.overwrite, "Replace shards that are in the way");
   add_json(pack, call.json);
+}
+
+// For the scripts in deploy/completion, as `echoline __complete -- WORDS...`: no command, so that
+// no help lists it.
+bool asks_for_completion(int argc, char** argv) {
+  return argc > 2 && std::string_view(argv[1]) == "__complete" && std::string_view(argv[2]) == "--";
 }
 
 int main_with(int argc, char** argv) {
@@ -234,6 +249,12 @@ int main_with(int argc, char** argv) {
   add_top_command(app, call);
   add_read_command(app, call);
   add_pack_command(app, call);
+  // gRPC reports on stderr what comes back as a status anyway.
+  ::setenv("GRPC_VERBOSITY", "NONE", 0);
+  if (asks_for_completion(argc, argv)) {
+    fmt::print("{}", completion_text(complete(app, {argv + 3, argv + argc}, stream_names)));
+    return 0;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -241,8 +262,6 @@ int main_with(int argc, char** argv) {
     fmt::print(stderr, "{}", usage_error(app, error, {argv + 1, argv + argc}));
     return 2;
   }
-  // gRPC reports on stderr what comes back as a status anyway.
-  ::setenv("GRPC_VERBOSITY", "NONE", 0);
   const Status status = call.run();
   if (status.ok() && std::fflush(stdout) == 0) return 0;
   fmt::print(stderr, "echoline: {}\n", status.ok() ? "cannot write to stdout" : status.message());

@@ -17,6 +17,15 @@ Status list_streams(const DaemonOptions& daemon, bool json) {
   return Status();
 }
 
+std::vector<std::string> stream_names(const std::string& runtime_dir) {
+  constexpr std::chrono::milliseconds kMoment{500};
+  std::vector<std::string> names;
+  const auto streams = ControlClient::open(runtime_dir, kMoment)->list();
+  if (!streams.ok()) return names;
+  for (const v1::StreamStatus& stream : *streams) names.push_back(stream.name());
+  return names;
+}
+
 Status show_stream(const DaemonOptions& daemon, const std::string& stream, bool json) {
   ECHOLINE_ASSIGN(const auto streams, ControlClient::open(daemon.runtime_dir)->list());
   std::vector<std::string> known;
