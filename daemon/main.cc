@@ -20,6 +20,7 @@
 #include "serve/control.h"
 #include "serve/door.h"
 #include "serve/folders.h"
+#include "serve/kept_streams.h"
 #include "serve/monitoring.h"
 #include "serve/notify.h"
 #include "serve/progress_log.h"
@@ -48,6 +49,18 @@ Status create_streams(engine::Engine& engine, const v1::Config& config,
   return Status();
 }
 
+// What is kept and cannot be created now may be at the next start.
+void create_kept_streams(engine::Engine& engine, const v1::Config& config, serve::KeptStreams& kept,
+                         const serve::StopSignal& stop) {
+  for (const auto& [name, stream] : kept.load(config)) {
+    if (stop.requested()) return;
+    const Status status = engine.create_stream(name, stream, serve::log_progress(name));
+    if (status.ok()) continue;
+    log_error("main", "kept {}; it stays kept, and is tried again at the next start",
+              status.message());
+  }
+}
+
 void log_ready(const engine::Engine& engine, const v1::Daemon& daemon) {
   const engine::EngineStats stats = engine.stats();
   log_info("main", "ready: {}, {} of {} reserved, {}, door in {}, metrics at {}",
@@ -62,17 +75,21 @@ Status serve_until_stopped(engine::Engine& engine, const v1::Config& config,
   const std::string folder = config.daemon().runtime_dir() + "/";
   std::atomic<bool> draining = false;
   std::atomic<serve::Door*> door_seen = nullptr;
-  ECHOLINE_ASSIGN(const auto control, serve::ControlServer::open(folder + "control.sock", engine));
+  const auto connections = [&door_seen] {
+    const serve::Door* door = door_seen;
+    return door == nullptr ? std::size_t{0} : door->connection_count();
+  };
+  serve::KeptStreams kept(config.daemon().state_dir());
+  ECHOLINE_ASSIGN(auto control,
+                  serve::ControlServer::open(folder + "control.sock",
+                                             {&engine, &kept, connections, &draining}));
   std::unique_ptr<serve::HttpServer> monitoring;
   if (config.daemon().metrics() != "off") {
-    const auto connections = [&door_seen] {
-      const serve::Door* door = door_seen;
-      return door == nullptr ? std::size_t{0} : door->connection_count();
-    };
     ECHOLINE_ASSIGN(monitoring, serve::open_monitoring(config.daemon().metrics(),
                                                        {&engine, connections, &draining}));
   }
   ECHOLINE_TRY(create_streams(engine, config, stop));
+  create_kept_streams(engine, config, kept, stop);
   if (stop.requested()) return Status();
   // After the streams: a trainer that came earlier would be told that its stream does not exist.
   ECHOLINE_ASSIGN(const auto door, serve::Door::open(folder + "door.sock", engine));
@@ -83,7 +100,9 @@ Status serve_until_stopped(engine::Engine& engine, const v1::Config& config,
   draining = true;
   serve::notify_supervisor("STOPPING=1");
   engine.drain(kDrainPatience);
+  // Both look at the door.
   monitoring.reset();
+  control.reset();
   return Status();
 }
 

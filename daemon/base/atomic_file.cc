@@ -50,4 +50,10 @@ Status write_file_atomically(const std::string& path, std::string_view content) 
   return status;
 }
 
+Status sync_folder(const std::string& path) {
+  const UniqueFd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder || ::fsync(folder.get()) != 0) return errno_status(errno, "cannot flush " + path);
+  return {};
+}
+
 }  // namespace echoline

@@ -10,5 +10,7 @@ namespace echoline {
 
 // The file has its old content or the new one, also after a crash. Makes missing folders.
 Status write_file_atomically(const std::string& path, std::string_view content);
+// Files that were made in it and removed from it before stay so after a crash.
+Status sync_folder(const std::string& path);
 
 }  // namespace echoline

@@ -68,9 +68,17 @@ struct StepOptions {
 Status show_step(const DaemonOptions& daemon, const std::string& stream,
                  const StepOptions& options);
 Status print_state(const DaemonOptions& daemon, const std::string& stream);
-Status create_streams(const DaemonOptions& daemon, const std::string& file,
-                      const std::vector<std::string>& overrides);
-Status delete_stream(const DaemonOptions& daemon, const std::string& stream);
+
+struct CreateOptions {
+  std::string file;
+  std::vector<std::string> overrides;
+  bool persist = false;  // created again when the daemon starts
+};
+Status create_streams(const DaemonOptions& daemon, const CreateOptions& options);
+Status delete_stream(const DaemonOptions& daemon, const std::string& stream, bool allow_missing);
+// `patience` as "5s". Trainers that did not finish in time are told of, and are no failure.
+Status drain_stream(const DaemonOptions& daemon, const std::string& stream,
+                    const std::string& patience);
 
 struct ReadOptions {
   std::string stream;

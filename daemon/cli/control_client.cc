@@ -21,14 +21,16 @@ Code code_of(grpc::StatusCode code) {
       return Code::kNotFound;
     case grpc::StatusCode::ALREADY_EXISTS:
       return Code::kAlreadyExists;
+    case grpc::StatusCode::FAILED_PRECONDITION:
+      return Code::kFailedPrecondition;
+    case grpc::StatusCode::UNIMPLEMENTED:
+      return Code::kUnimplemented;
     case grpc::StatusCode::RESOURCE_EXHAUSTED:
       return Code::kResourceExhausted;
     case grpc::StatusCode::UNAVAILABLE:
       return Code::kUnavailable;
     case grpc::StatusCode::DEADLINE_EXCEEDED:
       return Code::kDeadlineExceeded;
-    case grpc::StatusCode::UNIMPLEMENTED:
-      return Code::kUnimplemented;
     case grpc::StatusCode::PERMISSION_DENIED:
       return Code::kPermissionDenied;
     default:
@@ -37,9 +39,11 @@ Code code_of(grpc::StatusCode code) {
 }
 
 // `path` is the socket's, for the error of a daemon that is not there.
-Status status_of(const grpc::Status& status, const std::string& path) {
+Status status_of(const grpc::Status& status, const std::string& path, grpc::Channel& channel) {
   if (status.ok()) return Status();
-  if (status.error_code() != grpc::StatusCode::UNAVAILABLE) {
+  // UNAVAILABLE over a connection that stands is the daemon's own word, about a store perhaps.
+  if (status.error_code() != grpc::StatusCode::UNAVAILABLE ||
+      channel.GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY) {
     return Status(code_of(status.error_code()), status.error_message());
   }
   return Status(Code::kUnavailable,
@@ -51,8 +55,9 @@ Status status_of(const grpc::Status& status, const std::string& path) {
 // Has no deadline: it lasts as long as it is wanted.
 class GrpcStatsCall final : public StatsCall {
  public:
-  GrpcStatsCall(v1::Control::Stub& stub, std::string path, std::chrono::milliseconds interval)
-      : path_(std::move(path)) {
+  GrpcStatsCall(v1::Control::Stub& stub, std::string path, std::shared_ptr<grpc::Channel> channel,
+                std::chrono::milliseconds interval)
+      : path_(std::move(path)), channel_(std::move(channel)) {
     v1::WatchStatsRequest request;
     request.set_interval_ms(static_cast<std::uint32_t>(interval.count()));
     reader_ = stub.WatchStats(&context_, request);
@@ -68,13 +73,14 @@ class GrpcStatsCall final : public StatsCall {
     if (ended_) return Status(Code::kCancelled, "the watch has ended");
     if (reader_->Read(&response)) return response;
     ended_ = true;
-    const Status status = status_of(reader_->Finish(), path_);
+    const Status status = status_of(reader_->Finish(), path_, *channel_);
     return status.ok() ? Status(Code::kUnavailable, "the daemon ended the watch") : status;
   }
   void cancel() override { context_.TryCancel(); }
 
  private:
   const std::string path_;
+  const std::shared_ptr<grpc::Channel> channel_;
   grpc::ClientContext context_;
   std::unique_ptr<grpc::ClientReader<v1::WatchStatsResponse>> reader_;
   bool ended_ = false;
@@ -85,8 +91,8 @@ class GrpcControlClient final : public ControlClient {
   GrpcControlClient(std::string path, std::chrono::milliseconds patience)
       : path_(std::move(path)),
         patience_(patience),
-        stub_(v1::Control::NewStub(
-            grpc::CreateChannel("unix:" + path_, grpc::InsecureChannelCredentials()))) {}
+        channel_(grpc::CreateChannel("unix:" + path_, grpc::InsecureChannelCredentials())),
+        stub_(v1::Control::NewStub(channel_)) {}
 
   Result<std::vector<v1::StreamStatus>> list() override {
     v1::ListStreamsResponse response;
@@ -119,23 +125,27 @@ class GrpcControlClient final : public ControlClient {
     return response;
   }
 
-  Status create(const std::string& name, const v1::Stream& stream) override {
-    v1::CreateStreamRequest request;
-    request.set_name(name);
-    *request.mutable_stream() = stream;
+  Status create(const v1::CreateStreamRequest& request) override {
     v1::CreateStreamResponse response;
     return call(&v1::Control::Stub::CreateStream, request, response, kCreatePatience);
   }
 
-  Status remove(const std::string& name) override {
-    v1::DeleteStreamRequest request;
-    request.set_name(name);
+  Status remove(const v1::DeleteStreamRequest& request) override {
     v1::DeleteStreamResponse response;
     return call(&v1::Control::Stub::DeleteStream, request, response);
   }
 
+  Result<bool> drain(const std::string& name, std::chrono::milliseconds patience) override {
+    v1::DrainRequest request;
+    request.set_name(name);
+    request.set_patience_ms(static_cast<std::uint32_t>(patience.count()));
+    v1::DrainResponse response;
+    ECHOLINE_TRY(call(&v1::Control::Stub::Drain, request, response, patience_ + patience));
+    return response.drained();
+  }
+
   std::unique_ptr<StatsCall> watch(std::chrono::milliseconds interval) override {
-    return std::make_unique<GrpcStatsCall>(*stub_, path_, interval);
+    return std::make_unique<GrpcStatsCall>(*stub_, path_, channel_, interval);
   }
 
  private:
@@ -148,12 +158,13 @@ class GrpcControlClient final : public ControlClient {
               std::chrono::milliseconds patience) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + patience);
-    return status_of((stub_.get()->*method)(&context, request, &response), path_);
+    return status_of((stub_.get()->*method)(&context, request, &response), path_, *channel_);
   }
 
   const std::string path_;
   const std::chrono::milliseconds patience_;
-  std::unique_ptr<v1::Control::Stub> stub_;
+  const std::shared_ptr<grpc::Channel> channel_;
+  const std::unique_ptr<v1::Control::Stub> stub_;
 };
 
 }  // namespace

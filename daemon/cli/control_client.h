@@ -42,8 +42,10 @@ class ControlClient {
                                                 const std::vector<std::uint64_t>& samples) = 0;
   virtual Result<v1::GetStepResponse> step(const v1::GetStepRequest& request) = 0;
   // Returns when the stream is ready.
-  virtual Status create(const std::string& name, const v1::Stream& stream) = 0;
-  virtual Status remove(const std::string& name) = 0;
+  virtual Status create(const v1::CreateStreamRequest& request) = 0;
+  virtual Status remove(const v1::DeleteStreamRequest& request) = 0;
+  // Whether the trainers had taken all that was published, within `patience`.
+  virtual Result<bool> drain(const std::string& name, std::chrono::milliseconds patience) = 0;
   // Of all streams. The client must outlive the call.
   virtual std::unique_ptr<StatsCall> watch(std::chrono::milliseconds interval) = 0;
 };

@@ -132,6 +132,7 @@ Result<Indexed> index_one(const std::string& name, const v1::Read& read,
   const std::uint64_t start_ns = monotonic_ns();
   const auto show = [&](const record::Progress& progress) {
     line.show(progress_text(name, progress, monotonic_ns() - start_ns));
+    return Status();
   };
   const record::OpenOptions opening{
       .listings = options.publish ? record::Listings::kMadeAnew : record::Listings::kTrusted,

@@ -27,9 +27,10 @@ struct Invocation {
   PackOptions pack;
   StepOptions step;
   TopOptions top;
+  CreateOptions create;
   std::string stream;
-  std::string file;
-  std::vector<std::string> overrides;
+  std::string patience = "5s";
+  bool allow_missing = false;
   bool json = false;
   std::function<Status()> run;
 };
@@ -56,6 +57,16 @@ void add_daemon(CLI::App& command, Invocation& call) {
 
 void add_json(CLI::App& command, bool& json) {
   command.add_flag("--json", json, "Print JSON, for programs");
+}
+
+void add_stream_name(CLI::App& command, Invocation& call) {
+  command.add_option("STREAM", call.stream, "Name of the stream")->required();
+}
+
+// A bad time is wrong usage, not a failure.
+std::string check_duration(const std::string& text) {
+  const auto duration = config::parse_duration_ns(text);
+  return duration.ok() ? "" : duration.status().message();
 }
 
 void add_file_commands(CLI::App& app, Invocation& call) {
@@ -107,24 +118,34 @@ void add_stream_commands(CLI::App& app, Invocation& call) {
   CLI::App& state =
       add_command(app, call, "state", "Print the state of each job, as its trainer would save it",
                   [&call] { return print_state(call.daemon, call.stream); });
-  CLI::App& create =
-      add_command(app, call, "create", "Create the streams of a configuration",
-                  [&call] { return create_streams(call.daemon, call.file, call.overrides); });
-  CLI::App& remove = add_command(app, call, "delete", "Delete a stream",
-                                 [&call] { return delete_stream(call.daemon, call.stream); });
-  for (CLI::App* command : {&list, &show, &state}) add_json(*command, call.json);
-  for (CLI::App* command : {&list, &show, &state, &create, &remove}) add_daemon(*command, call);
-  for (CLI::App* command : {&show, &state, &remove}) {
-    command->add_option("STREAM", call.stream, "Name of the stream")->required();
+  for (CLI::App* command : {&list, &show, &state}) {
+    add_json(*command, call.json);
+    add_daemon(*command, call);
   }
-  create.add_option("FILE", call.file, "Configuration; its daemon part is not used")->required();
-  add_overrides(create, call.overrides);
+  for (CLI::App* command : {&show, &state}) add_stream_name(*command, call);
 }
 
-// A bad time is wrong usage, not a failure.
-std::string check_duration(const std::string& text) {
-  const auto duration = config::parse_duration_ns(text);
-  return duration.ok() ? "" : duration.status().message();
+// Those that change something.
+void add_changing_commands(CLI::App& app, Invocation& call) {
+  CLI::App& create = add_command(app, call, "create", "Create the streams of a configuration",
+                                 [&call] { return create_streams(call.daemon, call.create); });
+  create.add_option("FILE", call.create.file, "Configuration; its daemon part is not used")
+      ->required();
+  create.add_flag("--persist", call.create.persist,
+                  "Create them again whenever the daemon starts, until they are deleted");
+  add_overrides(create, call.create.overrides);
+  CLI::App& remove = add_command(app, call, "delete", "Delete a stream", [&call] {
+    return delete_stream(call.daemon, call.stream, call.allow_missing);
+  });
+  remove.add_flag("--allow-missing", call.allow_missing, "A stream that is not there is no error");
+  CLI::App& drain = add_command(
+      app, call, "drain", "Let the trainers of a stream finish what is published, and take no more",
+      [&call] { return drain_stream(call.daemon, call.stream, call.patience); });
+  drain.add_option("--patience", call.patience, "How long to wait for the trainers, at most 60s")
+      ->check(check_duration)
+      ->capture_default_str();
+  for (CLI::App* command : {&remove, &drain}) add_stream_name(*command, call);
+  for (CLI::App* command : {&create, &remove, &drain}) add_daemon(*command, call);
 }
 
 // What the service takes as the time between two answers.
@@ -247,6 +268,7 @@ int main_with(int argc, char** argv) {
   add_file_commands(app, call);
   add_stream_commands(app, call);
   add_top_command(app, call);
+  add_changing_commands(app, call);
   add_read_command(app, call);
   add_pack_command(app, call);
   // gRPC reports on stderr what comes back as a status anyway.

@@ -1,13 +1,15 @@
-// `echoline list, show, state, create, delete`: one call of the control service each.
+// `echoline list, show, state, create, delete, drain`: one call of the control service each.
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "cli/control_client.h"
 #include "cli/stream_text.h"
 #include "config/load.h"
+#include "config/values.h"
 
 namespace echoline::cli {
 
@@ -73,21 +75,42 @@ Status print_state(const DaemonOptions& daemon, const std::string& stream) {
   return Status();
 }
 
-Status create_streams(const DaemonOptions& daemon, const std::string& file,
-                      const std::vector<std::string>& overrides) {
-  ECHOLINE_ASSIGN(const v1::Config config, config::load_config_file(file, overrides));
-  if (config.streams().empty()) return Status(Code::kNotFound, file + ": no streams in it");
+Status create_streams(const DaemonOptions& daemon, const CreateOptions& options) {
+  ECHOLINE_ASSIGN(const v1::Config config,
+                  config::load_config_file(options.file, options.overrides));
+  if (config.streams().empty()) return Status(Code::kNotFound, options.file + ": no streams in it");
   const std::unique_ptr<ControlClient> client = ControlClient::open(daemon.runtime_dir);
-  for (const auto& [name, stream] : config.streams()) {
-    ECHOLINE_TRY(client->create(name, stream));
-    fmt::print("created {}\n", name);
+  const std::map<std::string, v1::Stream> streams(config.streams().begin(), config.streams().end());
+  for (const auto& [name, stream] : streams) {
+    v1::CreateStreamRequest request;
+    request.set_name(name);
+    *request.mutable_stream() = stream;
+    request.set_persist(options.persist);
+    ECHOLINE_TRY(client->create(request));
+    fmt::print("created {}{}\n", name, options.persist ? ", kept over restarts" : "");
   }
   return Status();
 }
 
-Status delete_stream(const DaemonOptions& daemon, const std::string& stream) {
-  ECHOLINE_TRY(ControlClient::open(daemon.runtime_dir)->remove(stream));
+Status delete_stream(const DaemonOptions& daemon, const std::string& stream, bool allow_missing) {
+  v1::DeleteStreamRequest request;
+  request.set_name(stream);
+  request.set_allow_missing(allow_missing);
+  ECHOLINE_TRY(ControlClient::open(daemon.runtime_dir)->remove(request));
   fmt::print("deleted {}\n", stream);
+  return Status();
+}
+
+Status drain_stream(const DaemonOptions& daemon, const std::string& stream,
+                    const std::string& patience) {
+  ECHOLINE_ASSIGN(const std::uint64_t patience_ns, config::parse_duration_ns(patience));
+  const auto patience_ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds(patience_ns));
+  ECHOLINE_ASSIGN(const bool drained,
+                  ControlClient::open(daemon.runtime_dir)->drain(stream, patience_ms));
+  fmt::print(
+      "drained {}{}\n", stream,
+      drained ? "" : fmt::format("; after {} trainers had not taken all batches yet", patience));
   return Status();
 }
 

@@ -69,6 +69,7 @@ Json counts_json(const v1::StreamStatus& stream) {
 Json to_json(const v1::StreamStatus& stream) {
   Json json = {{"name", stream.name()},
                {"state", stream.state()},
+               {"persisted", stream.persisted()},
                {"records", stream.records()},
                {"shards", stream.shards()},
                {"rows_per_epoch", stream.rows_per_epoch()},
@@ -136,12 +137,14 @@ std::string streams_table(const std::vector<v1::StreamStatus>& streams) {
   if (streams.empty()) return "no streams\n";
   std::size_t width = 6;
   for (const v1::StreamStatus& stream : streams) width = std::max(width, stream.name().size());
-  std::string text = fmt::format("{:<{}}  {:<8}  {:>10}  {:>9}  {:>6}  {:<15}  {:>8}\n", "STREAM",
-                                 width, "STATE", "RECORDS", "BATCHES", "SIZE", "ECHO", "TRAINERS");
+  std::string text =
+      fmt::format("{:<{}}  {:<8}  {:<4}  {:>10}  {:>9}  {:>6}  {:<15}  {:>8}\n", "STREAM", width,
+                  "STATE", "KEPT", "RECORDS", "BATCHES", "SIZE", "ECHO", "TRAINERS");
   for (const v1::StreamStatus& stream : streams) {
-    text += fmt::format("{:<{}}  {:<8}  {:>10}  {:>9}  {:>6}  {:<15}  {:>8}\n", stream.name(),
-                        width, stream.state(), stream.records(), stream.batches_per_epoch(),
-                        stream.batch_size(), echo_text(stream), stream.consumers_size());
+    text += fmt::format("{:<{}}  {:<8}  {:<4}  {:>10}  {:>9}  {:>6}  {:<15}  {:>8}\n",
+                        stream.name(), width, stream.state(), stream.persisted() ? "yes" : "no",
+                        stream.records(), stream.batches_per_epoch(), stream.batch_size(),
+                        echo_text(stream), stream.consumers_size());
   }
   return text;
 }
@@ -153,7 +156,8 @@ std::string streams_json(const std::vector<v1::StreamStatus>& streams) {
 }
 
 std::string stream_text(const v1::StreamStatus& stream) {
-  std::string text = fmt::format("stream       {}: {}{}{}\n", stream.name(), stream.state(),
+  std::string text = fmt::format("stream       {}: {}{}{}{}\n", stream.name(), stream.state(),
+                                 stream.persisted() ? ", kept over restarts" : "",
                                  stream.error().empty() ? "" : ": ", stream.error());
   text += fmt::format("data         {} in {}\n", quantity(stream.records(), "record"),
                       quantity(stream.shards(), "shard"));

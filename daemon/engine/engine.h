@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -32,10 +33,17 @@ class Engine : public AttachHandler {
   static Result<std::unique_ptr<Engine>> create(const v1::Daemon& daemon);
 
   // Opens the source, loads or builds the index, checks the plan and the memory budget. Blocks
-  // until the stream is ready; the stream is not there when it fails.
+  // until the stream is ready; the stream is not there when it fails, or when `progress`, which is
+  // asked a last time before it is there, says to end. The very same stream once more is ok;
+  // another one under its name is kAlreadyExists and says what differs.
   virtual Status create_stream(const std::string& name, const v1::Stream& stream,
                                const record::ProgressFunction& progress) = 0;
   virtual Status delete_stream(const std::string& name) = 0;
+  // Ends the passes of one stream, which from then on takes no trainers and stays until it is
+  // deleted. Those attached may finish what is published, then are told; blocks until they did, for
+  // `patience` at most or until `cancelled` says so. Whether they did is returned.
+  virtual Result<bool> drain_stream(const std::string& name, std::chrono::milliseconds patience,
+                                    const std::function<bool()>& cancelled) = 0;
 
   virtual EngineStats stats() const = 0;
   // The state each job would save now, as JSON, by job.

@@ -12,6 +12,7 @@
 #include "base/quantity.h"
 #include "config/load.h"
 #include "config/values.h"
+#include "engine/differences.h"
 #include "engine/verdict.h"
 #include "plan/step_rows.h"
 
@@ -19,6 +20,7 @@ namespace echoline::engine {
 namespace {
 
 constexpr std::uint64_t kTellEveryNs = 1'000'000'000;
+constexpr std::chrono::milliseconds kDrainPoll{10};
 
 }  // namespace
 
@@ -74,8 +76,11 @@ Status Registry::create_stream(const std::string& name, const v1::Stream& stream
   std::vector<Trainer> expected;
   {
     std::lock_guard lock(mutex_);
-    if (streams_.contains(name) || !opening_.try_emplace(name).second) {
-      return Status(Code::kAlreadyExists, fmt::format("stream '{}' exists already", name));
+    if (streams_.contains(name)) return check_same(name, definition);
+    if (!opening_.try_emplace(name).second) {
+      return Status(
+          Code::kFailedPrecondition,
+          fmt::format("stream '{}' is just being created; ask again when it is ready", name));
     }
     expected = roster_.left_behind(name);
   }
@@ -87,6 +92,9 @@ Status Registry::create_stream(const std::string& name, const v1::Stream& stream
   // A ring may be large: nothing else waits for it.
   Result<std::unique_ptr<Stream>> made =
       begin(std::move(opened), std::move(definition), std::move(expected));
+  if (made.ok() && progress) {
+    if (Status ended = progress({}); !ended.ok()) made = std::move(ended);
+  }
   std::lock_guard lock(mutex_);
   const Status early = opening_.extract(name).mapped();
   if (!made.ok()) return made.status().with_context("stream '" + name + "'");
@@ -99,6 +107,23 @@ Status Registry::create_stream(const std::string& name, const v1::Stream& stream
   Stream& ready = *streams_.emplace(name, std::move(made).value()).first->second;
   if (!early.ok()) fail(ready, early);
   return {};
+}
+
+// Whether the stream of that name, which is there, is this one and takes trainers.
+Status Registry::check_same(const std::string& name, const v1::Stream& definition) const {
+  const Stream& stream = *streams_.at(name);
+  const std::string differences = differences_of(stream.definition(), definition);
+  if (!differences.empty()) {
+    return Status(Code::kAlreadyExists,
+                  fmt::format("stream '{}' exists and is another one: {}; delete it first, or take "
+                              "another name",
+                              name, differences));
+  }
+  const Status open = stream.check_open();
+  if (open.ok()) return {};
+  return Status(Code::kFailedPrecondition,
+                fmt::format("stream '{}' is there but takes no trainers: {}; delete it first", name,
+                            open.message()));
 }
 
 Result<std::unique_ptr<Stream>> Registry::begin(Result<OpenedStream> opened, v1::Stream definition,
@@ -124,6 +149,33 @@ Status Registry::delete_stream(const std::string& name) {
   end_stream(*stream, shm::kWriterEnded, shm::kNoticeDetached,
              Status(Code::kNotFound, fmt::format("stream '{}' was deleted", name)));
   return {};
+}
+
+Result<bool> Registry::drain_stream(const std::string& name, std::chrono::milliseconds patience,
+                                    const std::function<bool()>& cancelled) {
+  const auto until = std::chrono::steady_clock::now() + patience;
+  {
+    std::lock_guard lock(mutex_);
+    ECHOLINE_ASSIGN(Stream * stream, find(name));
+    if (!stream->failure().ok()) {
+      return Status(Code::kFailedPrecondition,
+                    fmt::format("stream '{}' has failed: {}", name, stream->failure().message()));
+    }
+    if (!stream->is_closed()) {
+      log_info("engine", "stream {}: drained", name);
+      stream->close();
+      end_stream(*stream, shm::kWriterEnded, shm::kNoticeDetached, stream->check_open());
+    }
+  }
+  while (true) {
+    {
+      std::lock_guard lock(mutex_);
+      ECHOLINE_ASSIGN(const Stream* stream, find(name));
+      if (stream->drained()) return true;
+    }
+    if (std::chrono::steady_clock::now() >= until || cancelled()) return false;
+    std::this_thread::sleep_for(kDrainPoll);
+  }
 }
 
 void Registry::fail_stream(const std::string& name, const Status& status) {
@@ -287,7 +339,7 @@ void Registry::drain(std::chrono::milliseconds patience) {
     return true;
   };
   while (!all_drained() && std::chrono::steady_clock::now() < until) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::this_thread::sleep_for(kDrainPoll);
   }
 }
 

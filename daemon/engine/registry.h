@@ -25,6 +25,8 @@ class Registry : public Engine {
   Status create_stream(const std::string& name, const v1::Stream& stream,
                        const record::ProgressFunction& progress) override;
   Status delete_stream(const std::string& name) override;
+  Result<bool> drain_stream(const std::string& name, std::chrono::milliseconds patience,
+                            const std::function<bool()>& cancelled) override;
   EngineStats stats() const override;
   Result<std::map<std::string, std::string>> states(const std::string& name) const override;
   Result<std::vector<std::string>> keys(const std::string& name,
@@ -41,6 +43,7 @@ class Registry : public Engine {
  private:
   Result<std::unique_ptr<Stream>> begin(Result<OpenedStream> opened, v1::Stream definition,
                                         std::vector<Trainer> expected);
+  Status check_same(const std::string& name, const v1::Stream& definition) const;
   void do_attach(std::uint64_t connection, const shm::AttachRequest& request, const Peer& peer,
                  const ReplyFunction& reply);
   void do_withdraw(std::uint64_t connection);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cache/level_stats.h"
@@ -59,6 +60,8 @@ struct ConsumerStats {
   std::uint64_t batches = 0;
   std::uint64_t lag_rows = 0;              // behind the foremost trainer of its pass
   std::array<std::uint64_t, 5> wait_ns{};  // by WaitCause
+  // Changes of the echo factor in its epoch: from which block on, and thousandths.
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> changes;
 };
 
 // What was done about jobs that fell behind.
@@ -70,7 +73,7 @@ struct SlowCounts {
 
 struct StreamStats {
   std::string name;
-  std::string state;  // opening, ready, failed
+  std::string state;  // opening, ready, drained, failed
   std::string error;
   std::string fingerprint;  // 32 hex digits
   std::string echo_point;   // none, record, sample, augmented, batch

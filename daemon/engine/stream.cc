@@ -56,10 +56,16 @@ void Stream::attach(std::uint64_t connection, const shm::AttachRequest& request,
   }
 }
 
+Status Stream::check_open() const {
+  if (!closed_) return failure_;
+  return Status(Code::kFailedPrecondition,
+                fmt::format("stream '{}' was drained and takes no more trainers", core_->name));
+}
+
 Result<Attachment> Stream::find_and_join(std::uint64_t connection,
                                          const shm::AttachRequest& request, const Peer& peer,
                                          std::uint64_t now_ns) {
-  if (!failure_.ok()) return failure_;
+  ECHOLINE_TRY(check_open());
   Consumer consumer;
   consumer.connection = connection;
   consumer.peer = peer;
@@ -200,7 +206,7 @@ std::vector<Telling> Stream::tick(std::uint64_t now_ns) {
   leave_lanes_to_other_hosts();
   tell_of_missing_jobs(now_ns);
   part_from_laggards(now_ns);
-  retire_passes(/*parted_only=*/true);
+  retire_passes(/*parted_only=*/!closed_);
   for (Telling& telling : rank_news_.look(consumers_, now_ns)) {
     tellings_.push_back(std::move(telling));
   }

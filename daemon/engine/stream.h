@@ -51,6 +51,11 @@ class Stream {
   bool drained() const;
   void set_failed(const Status& status) { failure_ = status; }
   const Status& failure() const { return failure_; }
+  // Takes no more trainers.
+  void close() { closed_ = true; }
+  bool is_closed() const { return closed_; }
+  // Ok while it takes trainers; else why not.
+  Status check_open() const;
 
   const StreamCore& core() const { return *core_; }
   const v1::Stream& definition() const { return definition_; }
@@ -105,6 +110,7 @@ class Stream {
   const std::shared_ptr<StreamCore> core_;
   const MemoryBudget::Reservation cache_;
   Status failure_;
+  bool closed_ = false;
   std::vector<std::shared_ptr<Pass>> passes_;
   std::list<Consumer> consumers_;
   Holds holds_;

@@ -57,7 +57,7 @@ StreamStats Stream::stats() const {
   StreamStats stats;
   add_definition(*core_, definition_, stats);
   add_counters(*core_, stats);
-  stats.state = failure_.ok() ? "ready" : "failed";
+  stats.state = !failure_.ok() ? "failed" : closed_ ? "drained" : "ready";
   stats.error = failure_.message();
   stats.stages = stages_.stages();
   stats.upstream_downstream_ratio = stages_.upstream_downstream_ratio();
@@ -90,7 +90,11 @@ StreamStats Stream::stats() const {
                                .row = position.row,
                                .batches = consumer.pass->ring().view(consumer.reader).batches,
                                .lag_rows = foremost - std::min(row, foremost),
-                               .wait_ns = consumer.waits.by_cause()});
+                               .wait_ns = consumer.waits.by_cause(),
+                               .changes = {}});
+    for (const plan::FactorChange& change : consumer.pass->changes_of(position.epoch)) {
+      stats.consumers.back().changes.emplace_back(change.block, change.factor);
+    }
   }
   stats.recent = recent_.until(totals(monotonic_ns()));
   stats.verdict = verdict(stats);

@@ -155,7 +155,7 @@ Status ask(const List& list, source::Source& source, const ProgressFunction& pro
       current = wanted;
       files.add(object);
     }
-    if (progress) progress({row, rows, 0, 0, files.record_count()});
+    if (progress) ECHOLINE_TRY(progress({row, rows, 0, 0, files.record_count()}));
   }
   return {};
 }

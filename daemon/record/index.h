@@ -96,10 +96,11 @@ inline std::size_t ShardList::size() const { return index_->shard_count(); }
 inline Shard ShardList::operator[](std::size_t place) const { return index_->shard(place); }
 
 // Called now and then while an index is built: shards and bytes done and in all (0 while unknown).
+// An error ends the building with it.
 struct Progress {
   std::uint64_t shards_done = 0, shards = 0, bytes_done = 0, bytes = 0, records = 0;
 };
-using ProgressFunction = std::function<void(const Progress&)>;
+using ProgressFunction = std::function<Status(const Progress&)>;
 
 // Which records get a checksum when an index is made: those whose bytes are read for it anyway, or
 // all, which reads all the data.

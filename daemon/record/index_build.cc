@@ -53,7 +53,7 @@ class IndexBuild {
   void gather();
   Status poll();
   void drain();
-  void report(bool always);
+  Status report(bool always);
 
   const std::vector<source::ObjectInfo>& shards_;
   KnownTables known_;  // and done, but not yet their turn
@@ -77,11 +77,11 @@ Result<StoredIndex> IndexBuild::run() {
     gather();
     if (in_flight_ == 0 && !more) break;
     status = poll();
-    report(false);
+    if (status.ok()) status = report(false);
   }
   drain();
   if (!status.ok()) return status;
-  report(true);
+  ECHOLINE_TRY(report(true));
   index_.records.shrink();
   return std::move(index_);
 }
@@ -189,11 +189,11 @@ void IndexBuild::drain() {
   }
 }
 
-void IndexBuild::report(bool always) {
+Status IndexBuild::report(bool always) {
   const std::uint64_t now = monotonic_ns();
-  if (!progress_ || (!always && now - reported_ns_ < kProgressEveryNs)) return;
+  if (!progress_ || (!always && now - reported_ns_ < kProgressEveryNs)) return {};
   reported_ns_ = now;
-  progress_(seen_);
+  return progress_(seen_);
 }
 
 }  // namespace

@@ -18,13 +18,13 @@
 namespace echoline::record {
 namespace {
 
-void report_done(const DataSet& set, const ProgressFunction& progress) {
-  if (!progress) return;
+Status report_done(const DataSet& set, const ProgressFunction& progress) {
+  if (!progress) return {};
   Progress done;
   done.shards = done.shards_done = set.index().shard_count();
   done.records = set.index().record_count();
   done.bytes = done.bytes_done = set.index().record_bytes_total();
-  progress(done);
+  return progress(done);
 }
 
 // What compressed shards are unpacked to: the state folder's disk, or that for temporary files.
@@ -48,7 +48,7 @@ Result<std::unique_ptr<DataSet>> open_data_set(const v1::Read& read, source::Sou
   auto known = options.listings == Listings::kTrusted ? folder.find() : std::nullopt;
   if (known) {
     auto set = open_folder(read, std::move(*known), source);
-    if (set.ok()) report_done(**set, progress);
+    if (set.ok()) ECHOLINE_TRY(report_done(**set, progress));
     return set;
   }
   folder.begin();
@@ -86,7 +86,7 @@ Result<std::unique_ptr<DataSet>> open_data_set(const v1::Read& read, source::Sou
     table->set_unpacking(unpacking(read, state_dir));
     if (read.checksums() == "none") table->hide_checksums();
   }
-  report_done(**set, progress);
+  ECHOLINE_TRY(report_done(**set, progress));
   return set;
 }
 

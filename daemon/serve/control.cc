@@ -24,13 +24,14 @@ constexpr int kMessageBytesMax = 16 << 20;
 
 class GrpcControlServer final : public ControlServer {
  public:
-  GrpcControlServer(std::string path, engine::Engine& engine)
-      : path_(std::move(path)), service_(engine) {}
+  GrpcControlServer(std::string path, const Controlled& controlled)
+      : path_(std::move(path)), service_(controlled) {}
   GrpcControlServer(const GrpcControlServer&) = delete;
   GrpcControlServer& operator=(const GrpcControlServer&) = delete;
 
   ~GrpcControlServer() override {
     if (server_ == nullptr) return;
+    service_.stop();
     server_->Shutdown(std::chrono::system_clock::now() + kShutdownPatience);
     server_->Wait();
     server_.reset();
@@ -63,9 +64,9 @@ class GrpcControlServer final : public ControlServer {
 }  // namespace
 
 Result<std::unique_ptr<ControlServer>> ControlServer::open(const std::string& path,
-                                                           engine::Engine& engine) {
+                                                           const Controlled& controlled) {
   ECHOLINE_TRY(clear_unix_path(path));
-  auto server = std::make_unique<GrpcControlServer>(path, engine);
+  auto server = std::make_unique<GrpcControlServer>(path, controlled);
   ECHOLINE_TRY(server->listen());
   return std::unique_ptr<ControlServer>(std::move(server));
 }

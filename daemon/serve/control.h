@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "engine/engine.h"
+#include "serve/controlled.h"
 
 namespace echoline::serve {
 
@@ -14,8 +14,9 @@ class ControlServer {
  public:
   // Takes over the socket of a dead daemon; that of a living one is kAlreadyExists. Mode 0660.
   static Result<std::unique_ptr<ControlServer>> open(const std::string& path,
-                                                     engine::Engine& engine);
-  // Calls under way get a second to end, then are cancelled; the socket is removed.
+                                                     const Controlled& controlled);
+  // Watchers are told at once; other calls under way get a second to end, then are cancelled. The
+  // socket is removed.
   virtual ~ControlServer() = default;
 };
 

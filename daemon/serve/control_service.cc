@@ -2,7 +2,11 @@
 #include "serve/control_service.h"
 
 #include <fmt/core.h>
+#include <google/protobuf/util/time_util.h>
 
+#include <chrono>
+
+#include "base/clock.h"
 #include "config/load.h"
 #include "serve/progress_log.h"
 #include "serve/stream_status.h"
@@ -11,6 +15,11 @@ namespace echoline::serve {
 namespace {
 
 constexpr int kKeysMax = 100'000;
+constexpr std::uint32_t kPatienceMs = 5000;
+constexpr std::chrono::milliseconds kPatienceMax{60'000};
+constexpr std::uint32_t kIntervalMs = 1000;
+constexpr std::chrono::milliseconds kIntervalMin{100};
+constexpr std::chrono::milliseconds kIntervalMax{60'000};
 
 grpc::StatusCode grpc_code(Code code) {
   switch (code) {
@@ -50,35 +59,135 @@ grpc::Status to_grpc(const Status& status) {
   return status.ok() ? grpc::Status::OK : grpc::Status(grpc_code(status.code()), status.message());
 }
 
-grpc::Status ControlService::CreateStream(grpc::ServerContext* /*context*/,
+grpc::Status ControlService::CreateStream(grpc::ServerContext* context,
                                           const v1::CreateStreamRequest* request,
                                           v1::CreateStreamResponse* /*response*/) {
-  v1::Stream stream = request->stream();
-  if (const Status status = config::complete_stream(request->name(), stream); !status.ok()) {
-    return to_grpc(status);
+  return to_grpc(create(*request, *context));
+}
+
+Status ControlService::create(const v1::CreateStreamRequest& request,
+                              const grpc::ServerContext& context) {
+  const std::string& name = request.name();
+  v1::Stream stream = request.stream();
+  ECHOLINE_TRY(config::complete_stream(name, stream));
+  const auto progress = [&context, log = log_progress(name)](const record::Progress& seen) mutable {
+    if (context.IsCancelled()) return Status(Code::kCancelled, "the caller left; not created");
+    return log(seen);
+  };
+  ECHOLINE_TRY(controlled_.engine->create_stream(name, stream, progress));
+  return request.persist() ? keep(request, stream) : Status();
+}
+
+Status ControlService::keep(const v1::CreateStreamRequest& request, const v1::Stream& stream) {
+  const std::lock_guard lock(kept_mutex_);
+  if (look(request.name()).streams().empty()) {
+    return Status(Code::kCancelled, "the stream was deleted again by another call");
   }
-  return to_grpc(engine_.create_stream(request->name(), stream, log_progress(request->name())));
+  return controlled_.kept->keep(request.name(), stream)
+      .with_context("the stream is there, but will not outlive the daemon");
 }
 
 grpc::Status ControlService::DeleteStream(grpc::ServerContext* /*context*/,
                                           const v1::DeleteStreamRequest* request,
                                           v1::DeleteStreamResponse* /*response*/) {
-  return to_grpc(engine_.delete_stream(request->name()));
+  return to_grpc(remove(*request));
+}
+
+// First what is kept: a daemon that dies in between must not bring the stream back.
+Status ControlService::remove(const v1::DeleteStreamRequest& request) {
+  ECHOLINE_TRY(config::check_stream_name(request.name()));
+  const std::lock_guard lock(kept_mutex_);
+  ECHOLINE_ASSIGN(const bool was_kept, controlled_.kept->remove(request.name()));
+  const Status status = controlled_.engine->delete_stream(request.name());
+  const bool may_lack = was_kept || request.allow_missing();
+  return status.code() == Code::kNotFound && may_lack ? Status() : status;
+}
+
+grpc::Status ControlService::Drain(grpc::ServerContext* context, const v1::DrainRequest* request,
+                                   v1::DrainResponse* response) {
+  const std::chrono::milliseconds patience{request->has_patience_ms() ? request->patience_ms()
+                                                                      : kPatienceMs};
+  if (patience > kPatienceMax) {
+    return to_grpc(
+        Status(Code::kInvalidArgument, fmt::format("patience_ms: {} is too long; allowed: 0 to {}",
+                                                   patience.count(), kPatienceMax.count())));
+  }
+  const auto drained = controlled_.engine->drain_stream(request->name(), patience, [this, context] {
+    return context->IsCancelled() || watchers_.stopped();
+  });
+  if (!drained.ok()) return to_grpc(drained.status());
+  response->set_drained(*drained);
+  return grpc::Status::OK;
+}
+
+grpc::Status ControlService::SetEcho(grpc::ServerContext* /*context*/,
+                                     const v1::SetEchoRequest* /*request*/,
+                                     v1::SetEchoResponse* /*response*/) {
+  return to_grpc(Status(Code::kUnimplemented,
+                        "the echo factor cannot be changed while a stream runs yet: attached "
+                        "trainers would not hear of it, and their states would go on in another "
+                        "order; set echo.factor in the configuration and create the stream anew"));
+}
+
+void ControlService::fill(const engine::StreamStats& stats, v1::StreamStatus& status) const {
+  fill_stream_status(stats, status);
+  status.set_persisted(controlled_.kept->contains(stats.name));
 }
 
 grpc::Status ControlService::ListStreams(grpc::ServerContext* /*context*/,
                                          const v1::ListStreamsRequest* /*request*/,
                                          v1::ListStreamsResponse* response) {
-  for (const engine::StreamStats& stream : engine_.stats().streams) {
-    fill_stream_status(stream, *response->add_streams());
+  for (const engine::StreamStats& stream : controlled_.engine->stats().streams) {
+    fill(stream, *response->add_streams());
   }
   return grpc::Status::OK;
+}
+
+v1::WatchStatsResponse ControlService::look(const std::string& name) const {
+  const engine::EngineStats stats = controlled_.engine->stats();
+  v1::WatchStatsResponse seen;
+  *seen.mutable_time() = google::protobuf::util::TimeUtil::GetCurrentTime();
+  seen.set_monotonic_ns(monotonic_ns());
+  fill_daemon_status(stats, *seen.mutable_daemon());
+  seen.mutable_daemon()->set_door_connections(controlled_.connections());
+  seen.mutable_daemon()->set_draining(*controlled_.draining);
+  for (const engine::StreamStats& stream : stats.streams) {
+    if (name.empty() || stream.name == name) fill(stream, *seen.add_streams());
+  }
+  return seen;
+}
+
+grpc::Status ControlService::WatchStats(grpc::ServerContext* context,
+                                        const v1::WatchStatsRequest* request,
+                                        grpc::ServerWriter<v1::WatchStatsResponse>* writer) {
+  const std::chrono::milliseconds interval{request->interval_ms() == 0 ? kIntervalMs
+                                                                       : request->interval_ms()};
+  if (interval < kIntervalMin || interval > kIntervalMax) {
+    return to_grpc(
+        Status(Code::kInvalidArgument,
+               fmt::format("interval_ms: {} is out of range; allowed: {} to {}", interval.count(),
+                           kIntervalMin.count(), kIntervalMax.count())));
+  }
+  const auto seat = watchers_.admit();
+  if (!seat.ok()) return to_grpc(seat.status());
+  const std::string& name = request->name();
+  v1::WatchStatsResponse seen = look(name);
+  if (!name.empty() && seen.streams().empty()) {
+    return to_grpc(Status(Code::kNotFound, fmt::format("no stream '{}'", name)));
+  }
+  while (writer->Write(seen)) {
+    if (!watchers_.pause(interval, [context] { return context->IsCancelled(); })) break;
+    seen = look(name);
+    if (!name.empty() && seen.streams().empty()) return grpc::Status::OK;
+  }
+  return watchers_.stopped() ? to_grpc(Status(Code::kUnavailable, "the daemon is going down"))
+                             : to_grpc(Status(Code::kCancelled, "the watcher left"));
 }
 
 grpc::Status ControlService::GetState(grpc::ServerContext* /*context*/,
                                       const v1::GetStateRequest* request,
                                       v1::GetStateResponse* response) {
-  const auto states = engine_.states(request->name());
+  const auto states = controlled_.engine->states(request->name());
   if (!states.ok()) return to_grpc(states.status());
   response->mutable_state_json()->insert(states->begin(), states->end());
   return grpc::Status::OK;
@@ -92,8 +201,8 @@ grpc::Status ControlService::GetKeys(grpc::ServerContext* /*context*/,
         Status(Code::kInvalidArgument, fmt::format("{} sample ids; at most {} in one call",
                                                    request->sample_ids_size(), kKeysMax)));
   }
-  auto keys =
-      engine_.keys(request->name(), {request->sample_ids().begin(), request->sample_ids().end()});
+  auto keys = controlled_.engine->keys(
+      request->name(), {request->sample_ids().begin(), request->sample_ids().end()});
   if (!keys.ok()) return to_grpc(keys.status());
   for (std::string& key : *keys) response->add_keys(std::move(key));
   return grpc::Status::OK;
@@ -102,8 +211,8 @@ grpc::Status ControlService::GetKeys(grpc::ServerContext* /*context*/,
 grpc::Status ControlService::GetStep(grpc::ServerContext* /*context*/,
                                      const v1::GetStepRequest* request,
                                      v1::GetStepResponse* response) {
-  const auto rows =
-      engine_.step(request->name(), request->epoch(), request->step(), request->batch_size());
+  const auto rows = controlled_.engine->step(request->name(), request->epoch(), request->step(),
+                                             request->batch_size());
   if (!rows.ok()) return to_grpc(rows.status());
   for (const engine::SampleUse& row : *rows) {
     response->add_sample_ids(row.sample);

@@ -13,6 +13,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "serve/memory_use.h"
 #include "serve/metric_list.h"
 #include "serve/version.h"
 
@@ -220,12 +221,8 @@ void add_stream(const engine::StreamStats& stream, Families& families) {
 }
 
 void add_memory(const engine::EngineStats& stats, Families& families) {
-  std::map<std::string, std::uint64_t> by_use = {
-      {"ring", 0}, {"window", 0}, {"encoded", 0}, {"cache", 0}};
-  for (const engine::StreamStats& stream : stats.streams) {
-    for (const auto& [use, bytes] : stream.memory_bytes) by_use[use] += bytes;
-  }
-  for (const auto& [use, bytes] : by_use) families.add("echoline_memory_bytes", {use}, bytes);
+  for (const auto& [use, bytes] : memory_by_use(stats))
+    families.add("echoline_memory_bytes", {use}, bytes);
   families.add("echoline_memory_budget_bytes", {}, stats.memory_budget);
   families.add("echoline_memory_reserved_bytes", {}, stats.memory_reserved);
 }

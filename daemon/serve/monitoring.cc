@@ -15,7 +15,7 @@ HttpReply not_ready(const std::string& reason) {
 HttpReply readiness(const Monitored& monitored) {
   if (*monitored.draining) return not_ready("draining");
   for (const engine::StreamStats& stream : monitored.engine->stats().streams) {
-    if (stream.state == "ready") continue;
+    if (stream.state == "ready" || stream.state == "drained") continue;
     return not_ready("stream " + stream.name + " is " + stream.state +
                      (stream.error.empty() ? "" : ": " + stream.error));
   }

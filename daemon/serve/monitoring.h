@@ -20,8 +20,8 @@ struct Monitored {
   const std::atomic<bool>* draining = nullptr;
 };
 
-// /healthz answers 200 while the process works; /readyz 200 when every stream is ready and the
-// daemon is not draining, else 503 with the reason.
+// /healthz answers 200 while the process works; /readyz 200 when every stream is ready, or was
+// drained by its operator, and the daemon is not draining, else 503 with the reason.
 Result<std::unique_ptr<HttpServer>> open_monitoring(const std::string& address,
                                                     const Monitored& monitored);
 

@@ -15,12 +15,13 @@ constexpr std::uint64_t kPauseNs = 2'000'000'000;
 record::ProgressFunction log_progress(const std::string& stream) {
   return [stream, last_ns = monotonic_ns()](const record::Progress& progress) mutable {
     const std::uint64_t now_ns = monotonic_ns();
-    if (now_ns - last_ns < kPauseNs) return;
+    if (now_ns - last_ns < kPauseNs) return Status();
     last_ns = now_ns;
     log_info("serve", "stream {}: indexing, {} of {}, {}, {} of {} MB", stream,
              progress.shards_done, quantity(progress.shards, "shard"),
              quantity(progress.records, "record"), progress.bytes_done / 1'000'000,
              progress.bytes / 1'000'000);
+    return Status();
   };
 }
 

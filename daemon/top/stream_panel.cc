@@ -47,7 +47,7 @@ Style style_of(const v1::StreamStatus& stream) {
   if (limit == "trainers") return Style::kGood;
   if (limit == "failed" || limit == "daemon") return Style::kBad;
   const bool unknown = limit == "unknown" || limit == "opening" || limit == "nobody";
-  return unknown || limit == "drained" ? Style::kPlain : Style::kWarning;
+  return unknown ? Style::kPlain : Style::kWarning;
 }
 
 Line stage_line(const StageShares& stage, const Paper& paper) {

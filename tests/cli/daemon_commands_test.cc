@@ -181,12 +181,36 @@ TEST_F(DaemonCommands, checksums_are_of_the_bytes_and_keys_of_the_records) {
 TEST_F(DaemonCommands, create_and_delete_add_and_take_a_stream) {
   write_config("other.yaml", "other", "last: drop");
   EXPECT_EQ(daemon_command({"create", folder_->file("other.yaml")}).out, "created other\n");
-  EXPECT_EQ(daemon_command({"create", folder_->file("other.yaml")}).status, 1);
+  // The same once more is ok, and may be kept now; another one is not.
+  EXPECT_EQ(daemon_command({"create", folder_->file("other.yaml"), "--persist"}).out,
+            "created other, kept over restarts\n");
+  EXPECT_THAT(daemon_command({"show", "other"}).out, HasSubstr("other: ready, kept over restarts"));
+  const CommandResult refused = daemon_command(
+      {"create", folder_->file("other.yaml"), "--set", "streams.other.pipeline.echo.factor=1.5"});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.err, HasSubstr("stream 'other' exists and is another one: modified: "
+                                     "pipeline[3].echo.factor: 2000 -> 1500; delete it first"));
   EXPECT_THAT(daemon_command({"list"}).out, HasSubstr("other"));
   EXPECT_EQ(daemon_command({"read", "other", "--batches", "1"}).status, 0);
   EXPECT_EQ(daemon_command({"delete", "other"}).out, "deleted other\n");
   EXPECT_EQ(daemon_command({"delete", "other"}).status, 1);
+  EXPECT_EQ(daemon_command({"delete", "other", "--allow-missing"}).status, 0);
   EXPECT_EQ(daemon_command({"read", "other", "--batches", "1"}).status, 1);
+}
+
+TEST_F(DaemonCommands, a_drained_stream_stays_and_takes_no_trainers) {
+  write_config("drained.yaml", "drained", "last: drop");
+  ASSERT_EQ(daemon_command({"create", folder_->file("drained.yaml")}).status, 0);
+  EXPECT_EQ(daemon_command({"drain", "drained"}).out, "drained drained\n");
+  EXPECT_EQ(daemon_command({"drain", "drained", "--patience", "0"}).status, 0);
+  EXPECT_EQ(Json::parse(daemon_command({"show", "drained", "--json"}).out)["state"], "drained");
+  const CommandResult refused = daemon_command({"read", "drained", "--batches", "1"});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.err, HasSubstr("stream 'drained' was drained and takes no more trainers"));
+  const CommandResult again = daemon_command({"create", folder_->file("drained.yaml")});
+  EXPECT_THAT(again.err, HasSubstr("takes no trainers: stream 'drained' was drained"));
+  EXPECT_EQ(daemon_command({"delete", "drained"}).status, 0);
+  EXPECT_EQ(daemon_command({"drain", "drained"}).status, 1);
 }
 
 TEST_F(DaemonCommands, a_state_file_that_holds_no_state_is_refused) {

@@ -31,6 +31,8 @@ TEST(Usage, that_is_wrong_ends_with_2_and_says_so_on_stderr) {
       {"pack", "x"},
       {"check"},
       {"list", "--josn"},
+      {"drain"},
+      {"drain", "train", "--patience", "5"},
       {"pack", "x", "-o", "y", "--shard-size", "big"}};
   for (const auto& arguments : wrong) {
     const CommandResult result = run_command(arguments);

@@ -201,11 +201,23 @@ TEST_F(StoredIndexTest, WhereRequestsAreSlowTheShardIsReadInOneGo) {
   EXPECT_EQ((*slow.set)->index().record_count(), 300U);
 }
 
+TEST_F(StoredIndexTest, ProgressThatFailsEndsTheBuilding) {
+  write_shard("a", 3);
+  const auto leave = [](const Progress&) { return Status(Code::kCancelled, "left"); };
+  const Opened opened = open(tars(), "", leave);
+  ASSERT_FALSE(opened.set.ok());
+  EXPECT_EQ(opened.set.status().code(), Code::kCancelled);
+  EXPECT_EQ(opened.set.status().message(), "left");
+}
+
 TEST_F(StoredIndexTest, ProgressEndsWithEverythingDone) {
   write_shard("a", 3);
   write_shard("b", 2);
   Progress last;
-  const Opened opened = open(tars(), "", [&last](const Progress& progress) { last = progress; });
+  const Opened opened = open(tars(), "", [&last](const Progress& progress) {
+    last = progress;
+    return Status();
+  });
   ASSERT_TRUE(opened.set.ok());
   EXPECT_EQ(last.shards_done, 2U);
   EXPECT_EQ(last.shards, 2U);

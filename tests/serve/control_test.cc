@@ -33,10 +33,17 @@ v1::Stream small_stream(const std::string& url) {
   return config->streams().at("a");
 }
 
+const std::atomic<bool> kNotDraining{false};
+
+Result<std::unique_ptr<ControlServer>> open_server(const std::string& path, MemoryEngine& engine,
+                                                   KeptStreams& kept) {
+  return ControlServer::open(path, {&engine, &kept, [] { return std::size_t{3}; }, &kNotDraining});
+}
+
 class Control : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto server = ControlServer::open(path_, engine_);
+    auto server = open_server(path_, engine_, kept_);
     ASSERT_TRUE(server.ok()) << server.status().message();
     server_ = std::move(server).value();
     stub_ = v1::Control::NewStub(
@@ -57,6 +64,7 @@ class Control : public ::testing::Test {
   ScratchFolder folder_;
   const std::string path_ = folder_.file("control.sock");
   MemoryEngine engine_;
+  KeptStreams kept_{folder_.file("state")};
   std::unique_ptr<ControlServer> server_;
   std::unique_ptr<v1::Control::Stub> stub_;
   grpc::ClientContext context_;
@@ -107,7 +115,8 @@ TEST_F(Control, keeps_codes_and_messages_of_the_engine) {
   EXPECT_EQ(create("train", small_stream("missing")).error_message(),
             "stream 'train': missing: no such file");
   ASSERT_TRUE(create("train", small_stream("x")).ok());
-  EXPECT_EQ(create("train", small_stream("x")).error_code(), grpc::StatusCode::ALREADY_EXISTS);
+  EXPECT_TRUE(create("train", small_stream("x")).ok());
+  EXPECT_EQ(create("train", small_stream("y")).error_code(), grpc::StatusCode::ALREADY_EXISTS);
 }
 
 TEST_F(Control, hands_out_states_and_keys) {
@@ -165,7 +174,7 @@ TEST_F(Control, has_a_socket_for_user_and_group_that_goes_with_it) {
 }
 
 TEST_F(Control, does_not_take_the_socket_of_a_living_daemon) {
-  const auto second = ControlServer::open(path_, engine_);
+  const auto second = open_server(path_, engine_, kept_);
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.status().code(), Code::kAlreadyExists);
   EXPECT_THAT(second.status().message(), HasSubstr("is served by another daemon"));
@@ -192,16 +201,18 @@ TEST(ControlSocket, of_a_dead_daemon_is_taken_over_and_a_file_is_not) {
     std::strcpy(address.sun_path, path.c_str());
     ASSERT_EQ(::bind(dead.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   }
-  EXPECT_TRUE(ControlServer::open(path, engine).ok());
+  KeptStreams kept(folder.file("state"));
+  EXPECT_TRUE(open_server(path, engine, kept).ok());
   std::ofstream(path) << "precious";
-  const auto refused = ControlServer::open(path, engine);
+  const auto refused = open_server(path, engine, kept);
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.status().message(), HasSubstr("is no socket and is not touched"));
 }
 
 TEST(ControlSocket, with_too_long_a_path_is_refused_with_the_limit) {
   MemoryEngine engine;
-  const auto refused = ControlServer::open("/tmp/" + std::string(200, 'x'), engine);
+  KeptStreams kept("/none");
+  const auto refused = open_server("/tmp/" + std::string(200, 'x'), engine, kept);
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.status().message(), HasSubstr("107 are the most"));
 }

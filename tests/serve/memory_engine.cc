@@ -30,11 +30,15 @@ Status MemoryEngine::create_stream(const std::string& name, const v1::Stream& st
   if (url == "missing") {
     return Status(Code::kNotFound, "stream '" + name + "': missing: no such file");
   }
-  if (url == "slow") std::this_thread::sleep_for(std::chrono::seconds(2));
-  if (progress) progress({});
+  for (int i = 0; url == "slow" && i < 40; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    if (progress) ECHOLINE_TRY(progress({}));
+  }
+  if (progress) ECHOLINE_TRY(progress({}));
   const std::lock_guard lock(mutex_);
   if (streams_.contains(name)) {
-    return Status(Code::kAlreadyExists, "stream '" + name + "' exists");
+    const bool same = streams_[name].SerializeAsString() == stream.SerializeAsString();
+    return same ? Status() : Status(Code::kAlreadyExists, "stream '" + name + "' exists");
   }
   streams_[name] = stream;
   engine::StreamStats stats;
@@ -50,6 +54,19 @@ Status MemoryEngine::delete_stream(const std::string& name) {
   if (streams_.erase(name) == 0) return no_stream(name);
   std::erase_if(stats_.streams, [&name](const auto& stream) { return stream.name == name; });
   return Status();
+}
+
+Result<bool> MemoryEngine::drain_stream(const std::string& name, std::chrono::milliseconds patience,
+                                        const std::function<bool()>& cancelled) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!streams_.contains(name)) return no_stream(name);
+  }
+  const auto until = std::chrono::steady_clock::now() + patience;
+  while (std::chrono::steady_clock::now() < until && !cancelled()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
 }
 
 engine::EngineStats MemoryEngine::stats() const {
@@ -108,6 +125,7 @@ engine::StreamStats MemoryEngine::full_stats(const std::string& name) {
   consumer.row = 128;
   consumer.batches = 21;
   consumer.wait_ns = {1'000'000'000, 2'000'000'000, 0, 0, 500'000'000};
+  consumer.changes = {{12, 1500}};
   stats.consumers.push_back(consumer);
   stats.upstream_downstream_ratio = 4;
   stats.seconds_to_first_batch = 0.25;

@@ -23,10 +23,14 @@ class MemoryEngine final : public engine::Engine {
               engine::ReplyFunction reply) override;
   void withdraw(std::uint64_t connection) override;
   void set_notify(engine::NotifyFunction notify) override;
-  // Refuses a stream whose first url is "missing"; takes as long as "slow" says (two seconds).
+  // Refuses a stream whose first url is "missing"; takes as long as "slow" says (two seconds),
+  // unless `progress` ends it.
   Status create_stream(const std::string& name, const v1::Stream& stream,
                        const record::ProgressFunction& progress) override;
   Status delete_stream(const std::string& name) override;
+  // Takes as long as `patience` says, then says that the trainers are not done.
+  Result<bool> drain_stream(const std::string& name, std::chrono::milliseconds patience,
+                            const std::function<bool()>& cancelled) override;
   engine::EngineStats stats() const override;
   Result<std::map<std::string, std::string>> states(const std::string& name) const override;
   Result<std::vector<std::string>> keys(const std::string& name,

@@ -1,0 +1,20 @@
+// What the control service works on; everything outlives it and may be called from any thread.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+
+#include "engine/engine.h"
+#include "serve/kept_streams.h"
+
+namespace echoline::serve {
+
+struct Controlled {
+  engine::Engine* engine = nullptr;
+  KeptStreams* kept = nullptr;
+  std::function<std::size_t()> connections;  // to the door
+  const std::atomic<bool>* draining = nullptr;
+};
+
+}  // namespace echoline::serve

@@ -1,0 +1,242 @@
+// Calls of the control service that wait, stay open or leave something behind.
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "config/load.h"
+#include "echoline/v1/control.grpc.pb.h"
+#include "serve/control.h"
+#include "serve/memory_engine.h"
+#include "serve/scratch_folder.h"
+#include "serve/watchers.h"
+
+namespace echoline::serve {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using Clock = std::chrono::steady_clock;
+
+class ControlCalls : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto server =
+        ControlServer::open(path_, {&engine_, &kept_, [] { return std::size_t{3}; }, &draining_});
+    ASSERT_TRUE(server.ok()) << server.status().message();
+    server_ = std::move(server).value();
+    stub_ = v1::Control::NewStub(
+        grpc::CreateChannel("unix:" + path_, grpc::InsecureChannelCredentials()));
+  }
+
+  static void limit(grpc::ClientContext& context, std::chrono::milliseconds time = 10s) {
+    context.set_deadline(std::chrono::system_clock::now() + time);
+  }
+
+  grpc::Status create(const std::string& url, bool persist, std::chrono::milliseconds time = 10s) {
+    grpc::ClientContext context;
+    limit(context, time);
+    const auto config =
+        config::parse_config("streams: {train: {pipeline: [{read: {url: " + url +
+                                 "}}, {decode: {i: {key: jpg, as: rgb}}}, {batch: {size: 2}}]}}",
+                             "t.yaml");
+    v1::CreateStreamRequest request;
+    request.set_name("train");
+    *request.mutable_stream() = config->streams().at("train");
+    request.set_persist(persist);
+    v1::CreateStreamResponse response;
+    return stub_->CreateStream(&context, request, &response);
+  }
+
+  grpc::Status remove(const std::string& name, bool allow_missing = false) {
+    grpc::ClientContext context;
+    limit(context);
+    v1::DeleteStreamRequest request;
+    request.set_name(name);
+    request.set_allow_missing(allow_missing);
+    v1::DeleteStreamResponse response;
+    return stub_->DeleteStream(&context, request, &response);
+  }
+
+  bool lists_persisted() {
+    grpc::ClientContext context;
+    limit(context);
+    v1::ListStreamsResponse list;
+    EXPECT_TRUE(stub_->ListStreams(&context, {}, &list).ok());
+    return list.streams(0).persisted();
+  }
+
+  static v1::WatchStatsRequest watch_request(std::uint32_t interval_ms,
+                                             const std::string& name = "") {
+    v1::WatchStatsRequest request;
+    request.set_interval_ms(interval_ms);
+    request.set_name(name);
+    return request;
+  }
+
+  // The status of a watch that must not begin.
+  grpc::Status refused_watch(const v1::WatchStatsRequest& request) {
+    grpc::ClientContext context;
+    limit(context);
+    v1::WatchStatsResponse seen;
+    const auto reader = stub_->WatchStats(&context, request);
+    EXPECT_FALSE(reader->Read(&seen));
+    return reader->Finish();
+  }
+
+  ScratchFolder folder_;
+  const std::string path_ = folder_.file("control.sock");
+  MemoryEngine engine_;
+  KeptStreams kept_{folder_.file("state")};
+  std::atomic<bool> draining_{false};
+  std::unique_ptr<ControlServer> server_;
+  std::unique_ptr<v1::Control::Stub> stub_;
+};
+
+TEST_F(ControlCalls, a_persisted_stream_is_kept_until_it_is_deleted) {
+  ASSERT_TRUE(create("x", false).ok());
+  EXPECT_FALSE(lists_persisted());
+  ASSERT_TRUE(create("x", true).ok());
+  EXPECT_TRUE(lists_persisted());
+  EXPECT_EQ(KeptStreams(folder_.file("state")).load({}).size(), 1U);
+  ASSERT_TRUE(remove("train").ok());
+  EXPECT_TRUE(KeptStreams(folder_.file("state")).load({}).empty());
+  EXPECT_EQ(remove("train").error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_TRUE(remove("train", /*allow_missing=*/true).ok());
+  EXPECT_EQ(remove("../x").error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(ControlCalls, what_is_kept_and_could_not_be_created_can_be_deleted) {
+  const auto config = config::parse_config(
+      "streams: {lost: {pipeline: [{read: {url: x}}, {decode: {i: {key: jpg, as: rgb}}}, "
+      "{batch: {size: 2}}]}}",
+      "t.yaml");
+  ASSERT_TRUE(kept_.keep("lost", config->streams().at("lost")).ok());
+  EXPECT_TRUE(remove("lost").ok());
+  EXPECT_EQ(remove("lost").error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(ControlCalls, a_creation_whose_caller_leaves_makes_nothing) {
+  const auto begin = Clock::now();
+  EXPECT_EQ(create("slow", true, 200ms).error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  // The engine would have taken two seconds; another call must not find the stream then.
+  std::this_thread::sleep_until(begin + 3s);
+  EXPECT_TRUE(engine_.stats().streams.empty());
+  EXPECT_FALSE(kept_.contains("train"));
+}
+
+TEST_F(ControlCalls, draining_waits_for_the_patience_and_ends_with_its_caller) {
+  ASSERT_TRUE(create("x", false).ok());
+  v1::DrainRequest request;
+  request.set_name("train");
+  request.set_patience_ms(100);
+  v1::DrainResponse response;
+  grpc::ClientContext context;
+  limit(context);
+  ASSERT_TRUE(stub_->Drain(&context, request, &response).ok());
+  EXPECT_FALSE(response.drained());
+  request.set_patience_ms(60'001);
+  grpc::ClientContext too_long;
+  EXPECT_EQ(stub_->Drain(&too_long, request, &response).error_message(),
+            "patience_ms: 60001 is too long; allowed: 0 to 60000");
+  request.set_patience_ms(60'000);
+  grpc::ClientContext leaves;
+  limit(leaves, 200ms);
+  EXPECT_FALSE(stub_->Drain(&leaves, request, &response).ok());
+  const auto begin = Clock::now();
+  server_.reset();
+  EXPECT_LT(Clock::now() - begin, 5s);
+}
+
+TEST_F(ControlCalls, changing_the_factor_is_refused_with_the_reason) {
+  grpc::ClientContext context;
+  limit(context);
+  v1::SetEchoResponse response;
+  const grpc::Status refused = stub_->SetEcho(&context, {}, &response);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_THAT(refused.error_message(), HasSubstr("trainers would not hear of it"));
+}
+
+TEST_F(ControlCalls, watching_tells_the_daemon_and_its_streams_again_and_again) {
+  engine_.set_stream(MemoryEngine::full_stats("train"));
+  grpc::ClientContext context;
+  limit(context);
+  const auto reader = stub_->WatchStats(&context, watch_request(100));
+  v1::WatchStatsResponse first;
+  v1::WatchStatsResponse second;
+  ASSERT_TRUE(reader->Read(&first));
+  draining_ = true;
+  ASSERT_TRUE(reader->Read(&second));
+  EXPECT_FALSE(first.daemon().draining());
+  EXPECT_TRUE(second.daemon().draining());
+  EXPECT_GE(second.monotonic_ns(), first.monotonic_ns() + 100'000'000);
+  EXPECT_EQ(first.daemon().door_connections(), 3U);
+  EXPECT_EQ(first.daemon().memory_bytes_by_use().at("ring"), 1000U);
+  ASSERT_EQ(first.streams_size(), 1);
+  const v1::StreamStatus& stream = first.streams(0);
+  EXPECT_EQ(stream.slots().free(), 5U);
+  EXPECT_EQ(stream.source().requests_ok(), 11U);
+  EXPECT_DOUBLE_EQ(stream.source().wait_seconds().at("throttled"), 2.5);
+  EXPECT_EQ(stream.source().latency().counts_size(), stream.source().latency().bounds_size() + 1);
+  EXPECT_EQ(stream.caches(0).failures().at("full"), 1U);
+  EXPECT_DOUBLE_EQ(stream.consumers(0).wait_seconds_by_cause().at("prep"), 2);
+  EXPECT_EQ(stream.consumers(0).changes(0).block(), 12U);
+  EXPECT_EQ(stream.consumers(0).changes(0).factor_thousandths(), 1500U);
+}
+
+TEST_F(ControlCalls, watching_one_stream_ends_with_it) {
+  engine_.set_stream(MemoryEngine::full_stats("other"));
+  ASSERT_TRUE(create("x", false).ok());
+  grpc::ClientContext context;
+  limit(context);
+  const auto reader = stub_->WatchStats(&context, watch_request(100, "train"));
+  v1::WatchStatsResponse seen;
+  ASSERT_TRUE(reader->Read(&seen));
+  ASSERT_EQ(seen.streams_size(), 1);
+  EXPECT_EQ(seen.streams(0).name(), "train");
+  ASSERT_TRUE(remove("train").ok());
+  while (reader->Read(&seen)) {
+  }
+  EXPECT_TRUE(reader->Finish().ok());
+}
+
+TEST_F(ControlCalls, watching_is_refused_for_unknown_streams_and_intervals_out_of_range) {
+  EXPECT_EQ(refused_watch(watch_request(0, "train")).error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(refused_watch(watch_request(99)).error_message(),
+            "interval_ms: 99 is out of range; allowed: 100 to 60000");
+  EXPECT_EQ(refused_watch(watch_request(60'001)).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(ControlCalls, watchers_are_bounded_leave_their_seat_and_end_with_the_daemon) {
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+  std::vector<std::unique_ptr<grpc::ClientReader<v1::WatchStatsResponse>>> readers;
+  v1::WatchStatsResponse seen;
+  grpc::ChannelArguments another;
+  another.SetInt("another", 1);
+  const auto stub = v1::Control::NewStub(
+      grpc::CreateCustomChannel("unix:" + path_, grpc::InsecureChannelCredentials(), another));
+  const auto watch = [&] {
+    limit(*contexts.emplace_back(std::make_unique<grpc::ClientContext>()), 60s);
+    readers.push_back(stub->WatchStats(contexts.back().get(), watch_request(60'000)));
+    return readers.back()->Read(&seen);
+  };
+  for (int i = 0; i < kWatchersMax; ++i) ASSERT_TRUE(watch());
+  const grpc::Status refused = refused_watch(watch_request(0));
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(refused.error_message(), "32 are watching already; end one of them first");
+  // Who leaves makes room, long before its interval is over.
+  contexts.front()->TryCancel();
+  const auto until = Clock::now() + 10s;
+  while (!watch() && Clock::now() < until) std::this_thread::sleep_for(50ms);
+  EXPECT_LT(Clock::now(), until);
+  const auto begin = Clock::now();
+  server_.reset();
+  EXPECT_LT(Clock::now() - begin, 5s);
+  const grpc::Status ended = readers.back()->Finish();
+  EXPECT_EQ(ended.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(ended.error_message(), "the daemon is going down");
+}
+
+}  // namespace
+}  // namespace echoline::serve
