@@ -40,7 +40,19 @@ std::string index_misuse(const IndexOptions& options);
 Status build_index(const IndexOptions& options);
 
 Status list_streams(const DaemonOptions& daemon, bool json);
+// For a line that is being typed: none where no daemon answers in a moment.
+std::vector<std::string> stream_names(const std::string& runtime_dir);
 Status show_stream(const DaemonOptions& daemon, const std::string& stream, bool json);
+
+struct TopOptions {
+  std::string stream;  // "" for all, or the first
+  std::string interval = "1s";
+  std::uint64_t count = 0;  // 0: without end
+  bool json = false;
+};
+// Live where stdout is a terminal that can be drawn on and no count was asked for; else text or
+// JSON, one piece an interval.
+Status top_streams(const DaemonOptions& daemon, const TopOptions& options);
 
 struct StepOptions {
   std::optional<std::uint64_t> step;

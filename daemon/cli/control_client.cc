@@ -11,7 +11,6 @@
 namespace echoline::cli {
 namespace {
 
-constexpr std::chrono::seconds kPatience{10};
 constexpr std::chrono::hours kCreatePatience{24};
 
 Code code_of(grpc::StatusCode code) {
@@ -34,15 +33,67 @@ Code code_of(grpc::StatusCode code) {
       return Code::kUnavailable;
     case grpc::StatusCode::DEADLINE_EXCEEDED:
       return Code::kDeadlineExceeded;
+    case grpc::StatusCode::PERMISSION_DENIED:
+      return Code::kPermissionDenied;
     default:
       return Code::kInternal;
   }
 }
 
+// `way` says what is wrong where no daemon answers.
+Status status_of(const grpc::Status& status, const ControlChannel& way) {
+  if (status.ok()) return Status();
+  // UNAVAILABLE over a connection that stands is the daemon's own word, about a store perhaps.
+  const bool connected = way.channel->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY;
+  const bool late = status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
+  const bool away = status.error_code() == grpc::StatusCode::UNAVAILABLE;
+  if (connected || (!away && !late)) {
+    return Status(code_of(status.error_code()), status.error_message());
+  }
+  return explain_silence(way.daemon, status.error_message());
+}
+
+// Has no deadline: it lasts as long as it is wanted.
+class GrpcStatsCall final : public StatsCall {
+ public:
+  // Without a way to the daemon there is no stub either.
+  GrpcStatsCall(const Result<ControlChannel>& way, v1::Control::Stub* stub,
+                std::chrono::milliseconds interval)
+      : way_(way) {
+    if (stub == nullptr) return;
+    v1::WatchStatsRequest request;
+    request.set_interval_ms(static_cast<std::uint32_t>(interval.count()));
+    reader_ = stub->WatchStats(&context_, request);
+  }
+  // gRPC wants the end of a call to be asked for.
+  ~GrpcStatsCall() override {
+    cancel();
+    if (reader_ != nullptr) reader_->Finish();
+  }
+
+  Result<v1::WatchStatsResponse> next() override {
+    ECHOLINE_TRY(way_.status());
+    v1::WatchStatsResponse response;
+    if (reader_ == nullptr) return Status(Code::kCancelled, "the watch has ended");
+    if (reader_->Read(&response)) return response;
+    const Status status = status_of(reader_->Finish(), *way_);
+    reader_.reset();
+    return status.ok() ? Status(Code::kUnavailable, "the daemon ended the watch") : status;
+  }
+  void cancel() override { context_.TryCancel(); }
+
+ private:
+  const Result<ControlChannel>& way_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReader<v1::WatchStatsResponse>> reader_;
+};
+
 class GrpcControlClient final : public ControlClient {
  public:
-  explicit GrpcControlClient(Result<ControlChannel> way)
-      : way_(std::move(way)), stub_(way_.ok() ? v1::Control::NewStub(way_->channel) : nullptr) {}
+  GrpcControlClient(Result<ControlChannel> way, std::chrono::milliseconds patience)
+      : way_(std::move(way)),
+        patience_(patience),
+        stub_(way_.ok() ? v1::Control::NewStub(way_->channel) : nullptr) {}
 
   Result<std::vector<v1::StreamStatus>> list() override {
     v1::ListStreamsResponse response;
@@ -90,31 +141,31 @@ class GrpcControlClient final : public ControlClient {
     request.set_name(name);
     request.set_patience_ms(static_cast<std::uint32_t>(patience.count()));
     v1::DrainResponse response;
-    ECHOLINE_TRY(call(&v1::Control::Stub::Drain, request, response, kPatience + patience));
+    ECHOLINE_TRY(call(&v1::Control::Stub::Drain, request, response, patience_ + patience));
     return response.drained();
+  }
+
+  std::unique_ptr<StatsCall> watch(std::chrono::milliseconds interval) override {
+    return std::make_unique<GrpcStatsCall>(way_, stub_.get(), interval);
   }
 
  private:
   template <typename Method, typename Request, typename Response>
+  Status call(Method method, const Request& request, Response& response) {
+    return call(method, request, response, patience_);
+  }
+  template <typename Method, typename Request, typename Response>
   Status call(Method method, const Request& request, Response& response,
-              std::chrono::milliseconds patience = kPatience) {
+              std::chrono::milliseconds patience) {
     ECHOLINE_TRY(way_.status());
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + patience);
-    const grpc::Status status = (stub_.get()->*method)(&context, request, &response);
-    if (status.ok()) return Status();
-    // UNAVAILABLE over a connection that stands is the daemon's own word, about a store perhaps.
-    const bool connected = way_->channel->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY;
-    const bool late = status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
-    const bool away = status.error_code() == grpc::StatusCode::UNAVAILABLE;
-    if (connected || (!away && !late)) {
-      return Status(code_of(status.error_code()), status.error_message());
-    }
-    return explain_silence(way_->daemon, status.error_message());
+    return status_of((stub_.get()->*method)(&context, request, &response), *way_);
   }
 
   const Result<ControlChannel> way_;
-  std::unique_ptr<v1::Control::Stub> stub_;
+  const std::chrono::milliseconds patience_;
+  const std::unique_ptr<v1::Control::Stub> stub_;
 };
 
 }  // namespace
@@ -127,8 +178,9 @@ std::string runtime_dir_of(const std::string& given) {
   return folder;
 }
 
-std::unique_ptr<ControlClient> ControlClient::open(const DaemonOptions& daemon) {
-  return std::make_unique<GrpcControlClient>(open_channel(daemon));
+std::unique_ptr<ControlClient> ControlClient::open(const DaemonOptions& daemon,
+                                                   std::chrono::milliseconds patience) {
+  return std::make_unique<GrpcControlClient>(open_channel(daemon), patience);
 }
 
 }  // namespace echoline::cli

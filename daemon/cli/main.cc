@@ -7,8 +7,10 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "cli/commands.h"
+#include "cli/completion.h"
 #include "cli/usage.h"
 #include "config/values.h"
 #include "serve/version.h"
@@ -24,6 +26,7 @@ struct Invocation {
   ReadOptions read;
   PackOptions pack;
   StepOptions step;
+  TopOptions top;
   CreateOptions create;
   std::string stream;
   std::string patience = "5s";
@@ -46,9 +49,10 @@ void add_overrides(CLI::App& command, std::vector<std::string>& overrides) {
 }
 
 CLI::Option* add_daemon(CLI::App& command, Invocation& call) {
-  return command.add_option(
-      "--runtime-dir", call.daemon.runtime_dir,
-      "The daemon's runtime folder (else ECHOLINE_RUNTIME_DIR, else the default)");
+  return command
+      .add_option("--runtime-dir", call.daemon.runtime_dir,
+                  "The daemon's runtime folder (else ECHOLINE_RUNTIME_DIR, else the default)")
+      ->type_name(kFolderType);
 }
 
 // For what the control service does: its daemon may be on another host.
@@ -58,12 +62,18 @@ void add_control(CLI::App& command, Invocation& call) {
       .add_option("--address", call.daemon.address,
                   "Or a daemon elsewhere, as host:port, over TLS (else ECHOLINE_ADDRESS)")
       ->excludes(folder);
-  command.add_option("--tls-ca", call.daemon.tls_ca,
-                     "File of the authority of that daemon's certificate (else ECHOLINE_TLS_CA)");
-  command.add_option("--tls-cert", call.daemon.tls_cert,
-                     "File of the certificate to show (else ECHOLINE_TLS_CERT)");
-  command.add_option("--tls-key", call.daemon.tls_key,
-                     "File of that certificate's key (else ECHOLINE_TLS_KEY)");
+  command
+      .add_option("--tls-ca", call.daemon.tls_ca,
+                  "File of the authority of that daemon's certificate (else ECHOLINE_TLS_CA)")
+      ->type_name(kFileType);
+  command
+      .add_option("--tls-cert", call.daemon.tls_cert,
+                  "File of the certificate to show (else ECHOLINE_TLS_CERT)")
+      ->type_name(kFileType);
+  command
+      .add_option("--tls-key", call.daemon.tls_key,
+                  "File of that certificate's key (else ECHOLINE_TLS_KEY)")
+      ->type_name(kFileType);
 }
 
 void add_json(CLI::App& command, bool& json) {
@@ -104,7 +114,8 @@ void add_file_commands(CLI::App& app, Invocation& call) {
   index.add_option("--format", call.index.format, "Format of an address, as read.format");
   index.add_option("--endpoint", call.index.endpoint, "S3 server of an address, as read.endpoint");
   index.add_option("--region", call.index.region, "Region of an address, as read.region");
-  index.add_option("--state-dir", call.index.state_dir, "Where the index is kept");
+  index.add_option("--state-dir", call.index.state_dir, "Where the index is kept")
+      ->type_name(kFolderType);
   add_overrides(index, call.index.overrides);
   add_json(index, call.index.json);
 }
@@ -164,6 +175,28 @@ void add_changing_commands(CLI::App& app, Invocation& call) {
   for (CLI::App* command : {&create, &remove, &drain}) add_control(*command, call);
 }
 
+// What the service takes as the time between two answers.
+std::string check_interval(const std::string& text) {
+  const auto interval = config::parse_duration_ns(text);
+  if (!interval.ok()) return interval.status().message();
+  const bool possible = *interval >= 100'000'000 && *interval <= 60'000'000'000;
+  return possible ? "" : "'" + text + "' is not between 100ms and 60s";
+}
+
+void add_top_command(CLI::App& app, Invocation& call) {
+  CLI::App& top =
+      add_command(app, call, "top", "Watch the streams: rates, stages, waits, and what limits them",
+                  [&call] { return top_streams(call.daemon, call.top); });
+  add_control(top, call);
+  top.add_option("STREAM", call.top.stream, "Show this stream first; as text, this one alone");
+  top.add_option("--interval", call.top.interval, "Time between two looks, 100ms to 60s")
+      ->check(check_interval)
+      ->capture_default_str();
+  top.add_option("--count", call.top.count, "Print so many looks as text, then end")
+      ->check(CLI::PositiveNumber);
+  add_json(top, call.top.json);
+}
+
 void add_read_place(CLI::App& read, ReadOptions& options) {
   read.add_option("STREAM", options.stream, "Name of the stream")->required();
   read.add_option("--job", options.job, "Name of the job")->capture_default_str();
@@ -178,8 +211,9 @@ void add_read_place(CLI::App& read, ReadOptions& options) {
   read.add_option("--reattach", options.reattach, "How long a daemon that went away is waited for")
       ->check(check_duration)
       ->capture_default_str();
-  read.add_option("--state", options.state_file, "Begin at this saved state");
-  read.add_option("--save-state", options.save_state_file, "Write the state after the last batch");
+  read.add_option("--state", options.state_file, "Begin at this saved state")->type_name(kFileType);
+  read.add_option("--save-state", options.save_state_file, "Write the state after the last batch")
+      ->type_name(kFileType);
 }
 
 void add_read_command(CLI::App& app, Invocation& call) {
@@ -221,7 +255,9 @@ void add_pack_command(CLI::App& app, Invocation& call) {
   pack.add_option("INPUT", options.inputs,
                   "Class folder, CSV list of path,label, or IDX images and labels")
       ->required();
-  pack.add_option("--output,-o", options.output_dir, "Folder of the shards")->required();
+  pack.add_option("--output,-o", options.output_dir, "Folder of the shards")
+      ->type_name(kFolderType)
+      ->required();
   // By word: CLI11's own transformer would print the numbers behind the words.
   pack.add_option_function<std::string>(
           "--from", [&options](const std::string& word) { options.from = kinds.at(word); },
@@ -236,12 +272,19 @@ void add_pack_command(CLI::App& app, Invocation& call) {
           "Bytes of a shard at most (256MiB)")
       ->check(check_bytes);
   pack.add_option("--shard-records", options.shard_records_max, "Records of a shard at most");
-  pack.add_option("--classes", options.classes, "File of class names, one a line");
+  pack.add_option("--classes", options.classes, "File of class names, one a line")
+      ->type_name(kFileType);
   pack.add_flag("--png", options.png, "IDX images as PNG instead of raw bytes");
   CLI::Option* shuffle = pack.add_flag("--shuffle", options.shuffle, "Mix the records first");
   pack.add_option("--seed", options.seed, "Seed of the mixing")->check(check_count)->needs(shuffle);
   pack.add_flag("--overwrite", options.overwrite, "Replace shards that are in the way");
   add_json(pack, call.json);
+}
+
+// For the scripts in deploy/completion, as `echoline __complete -- WORDS...`: no command, so that
+// no help lists it.
+bool asks_for_completion(int argc, char** argv) {
+  return argc > 2 && std::string_view(argv[1]) == "__complete" && std::string_view(argv[2]) == "--";
 }
 
 int main_with(int argc, char** argv) {
@@ -251,9 +294,16 @@ int main_with(int argc, char** argv) {
   Invocation call;
   add_file_commands(app, call);
   add_stream_commands(app, call);
+  add_top_command(app, call);
   add_changing_commands(app, call);
   add_read_command(app, call);
   add_pack_command(app, call);
+  // gRPC reports on stderr what comes back as a status anyway.
+  ::setenv("GRPC_VERBOSITY", "NONE", 0);
+  if (asks_for_completion(argc, argv)) {
+    fmt::print("{}", completion_text(complete(app, {argv + 3, argv + argc}, stream_names)));
+    return 0;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -261,8 +311,6 @@ int main_with(int argc, char** argv) {
     fmt::print(stderr, "{}", usage_error(app, error, {argv + 1, argv + argc}));
     return 2;
   }
-  // gRPC reports on stderr what comes back as a status anyway.
-  ::setenv("GRPC_VERBOSITY", "NONE", 0);
   const Status status = call.run();
   if (status.ok() && std::fflush(stdout) == 0) return 0;
   fmt::print(stderr, "echoline: {}\n", status.ok() ? "cannot write to stdout" : status.message());

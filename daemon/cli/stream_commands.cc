@@ -19,18 +19,26 @@ Status list_streams(const DaemonOptions& daemon, bool json) {
   return Status();
 }
 
+std::vector<std::string> stream_names(const std::string& runtime_dir) {
+  constexpr std::chrono::milliseconds kMoment{500};
+  std::vector<std::string> names;
+  const auto streams = ControlClient::open({.runtime_dir = runtime_dir}, kMoment)->list();
+  if (!streams.ok()) return names;
+  for (const v1::StreamStatus& stream : *streams) names.push_back(stream.name());
+  return names;
+}
+
 Status show_stream(const DaemonOptions& daemon, const std::string& stream, bool json) {
   ECHOLINE_ASSIGN(const auto streams, ControlClient::open(daemon)->list());
-  std::string known;
+  std::vector<std::string> known;
   for (const v1::StreamStatus& one : streams) {
     if (one.name() == stream) {
       fmt::print("{}", json ? stream_json(one) : stream_text(one));
       return Status();
     }
-    known += (known.empty() ? "" : ", ") + one.name();
+    known.push_back(one.name());
   }
-  return Status(Code::kNotFound, fmt::format("no stream '{}'; there are: {}", stream,
-                                             known.empty() ? "none" : known));
+  return unknown_stream(stream, known);
 }
 
 Status show_step(const DaemonOptions& daemon, const std::string& stream,

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/quantity.h"
+#include "config/names.h"
 #include "config/values.h"
 
 namespace echoline::cli {
@@ -172,5 +173,10 @@ std::string stream_text(const v1::StreamStatus& stream) {
 }
 
 std::string stream_json(const v1::StreamStatus& stream) { return to_json(stream).dump() + "\n"; }
+
+Status unknown_stream(const std::string& name, const std::vector<std::string>& known) {
+  return Status(Code::kNotFound, fmt::format("no stream '{}'; there are: {}", name,
+                                             known.empty() ? "none" : config::join_names(known)));
+}
 
 }  // namespace echoline::cli

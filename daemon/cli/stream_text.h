@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/status.h"
 #include "echoline/v1/control.pb.h"
 
 namespace echoline::cli {
@@ -12,5 +13,8 @@ std::string streams_table(const std::vector<v1::StreamStatus>& streams);
 std::string streams_json(const std::vector<v1::StreamStatus>& streams);
 std::string stream_text(const v1::StreamStatus& stream);
 std::string stream_json(const v1::StreamStatus& stream);
+
+// The error for a name that is not among `known`, which it lists.
+Status unknown_stream(const std::string& name, const std::vector<std::string>& known);
 
 }  // namespace echoline::cli

@@ -120,6 +120,8 @@ void fill_stream_status(const engine::StreamStats& stats, v1::StreamStatus& stat
   fill_counts(stats, status);
   fill_source(stats, *status.mutable_source());
   for (const auto& level : stats.caches) fill_cache(level, *status.add_caches());
+  status.mutable_verdict()->set_limit(stats.verdict.limit);
+  status.mutable_verdict()->set_text(stats.verdict.text);
   for (const auto& field : stats.fields) fill_field(field, *status.add_fields());
   for (const auto& consumer : stats.consumers) fill_consumer(consumer, *status.add_consumers());
   for (const auto& stage : stats.stages) fill_stage(stage, *status.add_stages());

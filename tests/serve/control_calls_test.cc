@@ -212,9 +212,13 @@ TEST_F(ControlCalls, watchers_are_bounded_leave_their_seat_and_end_with_the_daem
   std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
   std::vector<std::unique_ptr<grpc::ClientReader<v1::WatchStatsResponse>>> readers;
   v1::WatchStatsResponse seen;
+  grpc::ChannelArguments another;
+  another.SetInt("another", 1);
+  const auto stub = v1::Control::NewStub(
+      grpc::CreateCustomChannel("unix:" + path_, grpc::InsecureChannelCredentials(), another));
   const auto watch = [&] {
     limit(*contexts.emplace_back(std::make_unique<grpc::ClientContext>()), 60s);
-    readers.push_back(stub_->WatchStats(contexts.back().get(), watch_request(60'000)));
+    readers.push_back(stub->WatchStats(contexts.back().get(), watch_request(60'000)));
     return readers.back()->Read(&seen);
   };
   for (int i = 0; i < kWatchersMax; ++i) ASSERT_TRUE(watch());

@@ -12,7 +12,7 @@ SKIPPED = 77  # as ctest is told
 
 # Bottom to top; a room includes base, proto and what stands before it.
 ROOMS = ["base", "config", "source", "cache", "record", "plan", "decode", "augment", "echo", "batch",
-         "ring", "engine", "serve", "cli"]
+         "ring", "engine", "serve", "top", "cli"]
 TOP_LEVEL = {"daemon", "client", "proto", "deploy", "tests", "docs", "CMakeLists.txt",
              "CMakePresets.json", "Dockerfile", "README.md", "LICENSE"}
 CLIENT_HEADERS = ("echoline/echoline.h", "echoline/echoline.hpp")

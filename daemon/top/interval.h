@@ -1,0 +1,78 @@
+// What happened between two looks at a daemon: counts became rates and shares. Pure functions.
+// Unknown rates and shares are no numbers (NaN): of a first look, or of a whole of zero.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "echoline/v1/control.pb.h"
+
+namespace echoline::top {
+
+// Who a trainer's wait is charged to, in the order of `wait_by_cause`.
+inline constexpr std::array<std::string_view, 5> kWaitCauses = {"fetch", "prep", "publish", "peer",
+                                                                "daemon"};
+
+// Shares of the time of a stage's threads; together 1, or 0 where nothing was measured.
+struct StageShares {
+  std::string stage;
+  double busy = 0;
+  double starved = 0;
+  double blocked = 0;
+};
+
+struct TrainerInterval {
+  v1::Consumer now;
+  double batches_per_second = 0;
+  double wait_share = 0;  // of the interval, at most 1
+  std::array<double, kWaitCauses.size()> wait_by_cause{};
+};
+
+struct CacheInterval {
+  std::string level;
+  double lookups_per_second = 0;
+  double hit_share = 0;  // of the lookups
+  std::uint64_t held_bytes = 0;
+  double failures_per_second = 0;
+};
+
+struct SourceInterval {
+  v1::Source now;
+  double bytes_per_second = 0;
+  double requests_per_second = 0;  // that went well
+  double retried_per_second = 0;
+  double failed_per_second = 0;
+  double mean_seconds = 0;  // of a good answer; 0: there was none
+  double p99_seconds = 0;
+  std::map<std::string, double> waiting{};  // requests, in the mean, by reason
+};
+
+struct StreamInterval {
+  v1::StreamStatus now;
+  double fresh_per_second = 0;
+  double echoed_per_second = 0;
+  double batches_per_second = 0;
+  std::vector<StageShares> stages{};
+  std::vector<TrainerInterval> trainers{};
+  double wait_share = 0;  // mean of the trainers
+  std::vector<CacheInterval> caches{};
+  SourceInterval source{};
+};
+
+struct Interval {
+  // 0: there was no earlier look at this daemon.
+  double seconds = 0;
+  double unix_seconds = 0;  // of the later look
+  v1::DaemonStatus daemon;
+  std::vector<StreamInterval> streams;
+};
+
+// `before` may be of an earlier life of the daemon, or empty: rates are then not known. What is not
+// in `before` (a stream or a trainer that is new) began with counts of 0.
+Interval between(const v1::WatchStatsResponse& before, const v1::WatchStatsResponse& now);
+
+}  // namespace echoline::top

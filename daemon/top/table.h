@@ -1,0 +1,41 @@
+// Tables that leave columns out where the terminal is narrow. Pure functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "top/line.h"
+
+namespace echoline::top {
+
+// Right-aligned, after the name. A column of low rank stays the longest.
+struct Column {
+  std::string title;
+  std::size_t columns;
+  int rank;
+};
+
+// Names of at least this many columns must fit before a column is shown.
+inline constexpr std::size_t kNameColumns = 10;
+
+class Table {
+ public:
+  // `name` is the title of the first column, which takes what the others leave.
+  Table(std::string name, std::vector<Column> columns, std::size_t width, const Theme& theme);
+
+  Line heading() const;
+  // One text a column, in their order; `name` is printable.
+  Line row(const std::string& name, const std::vector<std::string>& cells,
+           Style style = Style::kPlain) const;
+
+ private:
+  bool shown(const Column& column) const { return column.rank <= rank_max_; }
+
+  const std::string name_;
+  const std::vector<Column> columns_;
+  const Theme theme_;
+  int rank_max_ = 0;
+  std::size_t name_columns_;
+};
+
+}  // namespace echoline::top

@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""`echoline top` on a terminal and without one, over a real daemon with trainers: keys, sizes, signals, the daemon's
+death and return, hostile names, and a terminal that is left as it was found."""
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+from daemon_process import PATIENCE, Daemon, binary, end_with_parent, stream_yaml
+from terminal import ALTERNATE, Terminal
+
+RECORDS = 4000
+HOSTILE = "\x1b[2J\x1b[31mjob\x07\n\u202e"
+
+
+class Top(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = cls.enterClassContext(tempfile.TemporaryDirectory())
+        data = pathlib.Path(folder) / "tokens.bin"
+        data.write_bytes(os.urandom(RECORDS * 32))
+        read = f"url: {data}, format: tokens, tokens: {{length: 16}}, throttle: {{rate: 3KB/s}}, read_ahead: 64KiB"
+        decode = "decode: {tokens: {key: tokens, as: uint16, shape: [16]}}"
+        streams = [stream_yaml([f"read: {{{read}}}", decode, "echo: {factor: 2, window: 64}", "batch: {size: 8}"],
+                               name="slow"),
+                   stream_yaml([f"read: {{url: {data}, format: tokens, tokens: {{length: 16}}}}", decode,
+                                "batch: {size: 8}"], name="quiet")]
+        cls.daemon = Daemon("".join(streams))
+        cls.enterClassContext(cls.daemon)
+        cls.enterClassContext(contextlib.closing(Trainers(cls.daemon, "slow", ["steady", HOSTILE])))
+
+    def command(self, *arguments):
+        return [binary("ECHOLINE_CLI"), "top", "--runtime-dir", str(self.daemon.runtime_dir), "--interval", "200ms",
+                *arguments]
+
+    def terminal(self, *arguments, **how):
+        terminal = Terminal(self.command(*arguments), **how)
+        self.addCleanup(terminal.close)
+        return terminal
+
+    def end(self, terminal, status=0):
+        self.assertEqual(terminal.wait(), status, terminal.raw[-400:])
+        self.assertTrue(terminal.restored(), terminal.modes)
+        self.assertEqual(terminal.strange, "")
+
+    def test_keys_choose_pause_sort_help_and_quit(self):
+        terminal = self.terminal().shows("steady/0").shows("? help")
+        self.assertTrue(terminal.modes[ALTERNATE])
+        self.assertIn("> slow", terminal.text())
+        terminal.type("\x1b[A")
+        terminal.shows("> quiet").shows("no echo")
+        terminal.type("2")
+        terminal.shows("> slow").shows("sample echo x 2")
+        terminal.type("s")
+        terminal.shows("sort: wait")
+        terminal.type("?")
+        terminal.shows("starved (nothing came in)")
+        terminal.type("?p")
+        terminal.shows("paused").shows("steady/0")
+        clock = terminal.lines[0]
+        later = time.monotonic() + 1.5
+        terminal.until(lambda: time.monotonic() > later, "time")
+        self.assertEqual(terminal.lines[0], clock)
+        terminal.type("p")
+        terminal.until(lambda: "paused" not in terminal.text(), "end of the pause")
+        terminal.type("q")
+        self.end(terminal)
+
+    def test_it_tells_rates_stages_waits_and_the_verdict(self):
+        terminal = self.terminal("slow", columns=120, rows=40)
+        terminal.shows("storage is the limit").shows("100% busy")
+        row = next(line for line in terminal.lines if "steady/0" in line)
+        self.assertRegex(row, r"steady/0 +\d+ +\d+ .* \d+% ")
+        self.assertRegex(terminal.text(), r"source +file [\d.]+[KM]?i?B/s")
+        terminal.type("q")
+        self.end(terminal)
+
+    def test_every_size_is_filled_and_never_overrun(self):
+        terminal = self.terminal().shows("steady/0")
+        for columns, rows in ((120, 40), (40, 12), (20, 5), (1, 1), (80, 24)):
+            terminal.resize(columns, rows)
+            terminal.until(lambda: terminal.lines[0].startswith("echoline"[:columns]), f"frame of {columns} columns")
+        terminal.shows("steady/0").type("q")
+        self.end(terminal)
+
+    def test_signals_restore_the_terminal(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+            terminal = self.terminal().shows("steady/0")
+            terminal.process.send_signal(number)
+            self.end(terminal)
+        terminal = self.terminal().shows("steady/0")
+        terminal.type("\x03")
+        self.end(terminal)
+
+    def test_a_stop_gives_the_terminal_back_and_takes_it_again(self):
+        terminal = self.terminal().shows("steady/0")
+        terminal.process.send_signal(signal.SIGTSTP)
+        terminal.until(terminal.restored, "restored terminal")
+        os.waitpid(terminal.process.pid, os.WUNTRACED)
+        terminal.process.send_signal(signal.SIGCONT)
+        terminal.until(lambda: terminal.modes[ALTERNATE], "alternate screen").shows("steady/0").type("q")
+        self.end(terminal)
+
+    def test_no_color_and_no_utf8_are_heeded(self):
+        plain = self.terminal("slow", environment={"NO_COLOR": "1", "LC_ALL": "C"}).shows("#### ")
+        self.assertTrue(plain.raw.isascii())
+        self.assertLessEqual(plain.sequences, {"0", "1", "2"})
+        plain.type("q")
+        self.end(plain)
+        colored = self.terminal("slow").shows("█")
+        self.assertIn("32", colored.sequences)
+        colored.type("q")
+        self.end(colored)
+
+    def test_a_dumb_terminal_gets_text(self):
+        terminal = self.terminal(environment={"TERM": "dumb"})
+        terminal.until(lambda: terminal.raw.count("steady/0") > 1, "two blocks")
+        self.assertNotIn("\x1b", terminal.raw)
+        terminal.process.send_signal(signal.SIGINT)
+        self.assertEqual(terminal.wait(), -signal.SIGINT)
+
+    def test_text_has_a_block_and_json_a_line_for_each_interval(self):
+        def run(*arguments):
+            done = subprocess.run(self.command(*arguments), capture_output=True, stdin=subprocess.DEVNULL,
+                                  timeout=PATIENCE, check=True, env={**os.environ, "LC_ALL": "C.UTF-8"})
+            return done.stdout.decode()
+        text = run("--count", "2")
+        self.assertEqual(text.count("steady/0"), 2)
+        self.assertEqual(text.count("\nquiet\n"), 2)
+        self.assertTrue(text.replace("\n", "").isprintable(), text)
+        self.assertNotIn("quiet", run("slow", "--count", "1"))
+        lines = [json.loads(line) for line in run("--json", "--count", "3").splitlines()]
+        self.assertEqual(len(lines), 3)
+        for line in lines:
+            self.assertGreater(line["seconds"], 0.15)
+            slow = next(stream for stream in line["streams"] if stream["name"] == "slow")
+            self.assertEqual({one["job"] for one in slow["consumers"]}, {"steady", HOSTILE})
+            for stage in slow["stages"]:
+                self.assertAlmostEqual(stage["busy"] + stage["starved"] + stage["blocked"], 1, places=3)
+            self.assertIn("limit", slow)
+
+    def test_a_stream_that_is_not_there_is_named(self):
+        done = subprocess.run(self.command("slwo", "--count", "1"), capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, "echoline: no stream 'slwo'; there are: quiet, slow\n"))
+        terminal = self.terminal("slwo")
+        self.end(terminal, status=1)
+        self.assertIn("no stream 'slwo'", terminal.raw)
+
+
+class DaemonThatDies(unittest.TestCase):
+    def test_its_death_is_said_and_its_return_awaited(self):
+        with tempfile.TemporaryDirectory() as folder:
+            data = pathlib.Path(folder) / "tokens.bin"
+            data.write_bytes(os.urandom(3200))
+            steps = [f"read: {{url: {data}, format: tokens, tokens: {{length: 16}}}}",
+                     "decode: {tokens: {key: tokens, as: uint16, shape: [16]}}", "batch: {size: 8}"]
+            with Daemon(stream_yaml(steps)) as daemon:
+                top = [binary("ECHOLINE_CLI"), "top", "--runtime-dir", str(daemon.runtime_dir), "--interval", "200ms"]
+                terminal = Terminal(top)
+                self.addCleanup(terminal.close)
+                terminal.shows("> train")
+                with subprocess.Popen([*top, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                      preexec_fn=end_with_parent) as lines:
+                    self.assertTrue(lines.stdout.readline())
+                    for number in (signal.SIGKILL, signal.SIGTERM):
+                        daemon.stop(number)
+                        terminal.shows("the daemon went away")
+                        self.assertEqual(lines.stderr.readline(),
+                                         b"echoline: the daemon went away; waiting for its return\n")
+                        daemon.start()
+                        terminal.until(lambda: "went away" not in terminal.text(), "return")
+                    lines.kill()
+                daemon.process.send_signal(signal.SIGSTOP)
+                terminal.shows("has not answered for")
+                daemon.process.send_signal(signal.SIGCONT)
+                terminal.until(lambda: "answered" not in terminal.text(), "answer")
+                daemon.stop(signal.SIGKILL)
+                terminal.shows("the daemon went away")
+                terminal.type("q")
+                self.assertEqual(terminal.wait(), 0)
+                self.assertTrue(terminal.restored())
+
+    def test_that_was_never_there_is_an_error(self):
+        with tempfile.TemporaryDirectory() as folder:
+            terminal = Terminal([binary("ECHOLINE_CLI"), "top", "--runtime-dir", folder])
+            self.addCleanup(terminal.close)
+            self.assertEqual(terminal.wait(), 1)
+            self.assertIn("no daemon answers at", terminal.raw)
+            self.assertTrue(terminal.restored())
+
+
+class Trainers:
+    """`echoline read` of each job, until closed."""
+
+    def __init__(self, daemon, stream, jobs):
+        self.processes = [
+            subprocess.Popen([binary("ECHOLINE_CLI"), "read", stream, "--job", job, "--epochs", "1000000",
+                              "--runtime-dir", str(daemon.runtime_dir)], stdin=subprocess.DEVNULL,
+                             stdout=subprocess.DEVNULL, preexec_fn=end_with_parent) for job in jobs]
+
+    def close(self):
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
+if __name__ == "__main__":
+    unittest.main()

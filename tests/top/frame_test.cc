@@ -1,0 +1,155 @@
+// Whole screens, column by column. ECHOLINE_UPDATE_GOLDEN=1 writes the pictures anew: look at them
+// then.
+#include "top/frame.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <clocale>
+#include <fstream>
+#include <sstream>
+
+#include "top/made_answers.h"
+
+namespace echoline::top {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string kFolder = ECHOLINE_SOURCE_DIR "/tests/top/golden/";
+
+// "|" at both ends, so that every column counts.
+std::string picture(const std::vector<Line>& lines, const Size& size) {
+  std::string text;
+  for (const Line& line : lines) text += "|" + line.text(size.columns) + "|\n";
+  return text;
+}
+
+std::string content(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+void expect_golden(const std::string& name, const std::string& text) {
+  if (::getenv("ECHOLINE_UPDATE_GOLDEN") != nullptr) std::ofstream(kFolder + name) << text;
+  EXPECT_EQ(text, content(kFolder + name)) << name;
+}
+
+View view_of(const std::string& stream) {
+  View view;
+  view.stream = stream;
+  view.clock = "14:02:11";
+  return view;
+}
+
+const Theme kAscii = {};
+const Theme kUtf8 = {.utf8 = true};
+
+class Frame : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_NE(std::setlocale(LC_CTYPE, "C.UTF-8"), nullptr); }
+  const Interval interval_ = between(first_answer(), second_answer());
+};
+
+TEST_F(Frame, is_as_the_pictures_show_it) {
+  const Size sizes[] = {{80, 24}, {120, 40}, {40, 12}};
+  for (const Size& size : sizes) {
+    const std::string name = std::to_string(size.columns) + "x" + std::to_string(size.rows);
+    const View view = view_of("train");
+    expect_golden(name + ".txt", picture(frame(interval_, view, size, kUtf8), size));
+    expect_golden(name + ".ascii.txt", picture(frame(interval_, view, size, kAscii), size));
+  }
+}
+
+TEST_F(Frame, of_a_first_look_has_no_rates_and_of_help_no_streams) {
+  const Size size = {80, 24};
+  const Interval first = between(v1::WatchStatsResponse(), first_answer());
+  expect_golden("first.txt", picture(frame(first, view_of("eval"), size, kUtf8), size));
+  View help = view_of("train");
+  help.help = true;
+  expect_golden("help.txt", picture(frame(interval_, help, size, kUtf8), size));
+}
+
+TEST_F(Frame, of_any_size_has_just_its_rows_and_columns) {
+  for (std::size_t columns = 1; columns < 140; columns += 3) {
+    for (std::size_t rows = 1; rows < 45; rows += 2) {
+      const Size size = {columns, rows};
+      for (const Theme& theme : {kUtf8, kAscii}) {
+        const std::vector<Line> lines = frame(interval_, view_of("train"), size, theme);
+        ASSERT_EQ(lines.size(), rows);
+        for (const Line& line : lines) ASSERT_EQ(columns_of(line.text(columns)), columns);
+      }
+    }
+  }
+}
+
+TEST_F(Frame, says_what_is_the_matter) {
+  const Size size = {80, 24};
+  View view = view_of("gone");
+  EXPECT_THAT(picture(frame(interval_, view, size, kUtf8), size),
+              HasSubstr("no stream 'gone' now"));
+  EXPECT_THAT(picture(frame(Interval(), View(), size, kUtf8), size), HasSubstr("no streams"));
+  view.notice = "the daemon went away 3 s ago; waiting for its return";
+  view.paused = true;
+  const std::string text = picture(frame(interval_, view, size, kUtf8), size);
+  EXPECT_THAT(text, HasSubstr("the daemon went away 3 s ago"));
+  EXPECT_THAT(text, HasSubstr("paused"));
+  EXPECT_THAT(text, HasSubstr("p go on"));
+}
+
+TEST_F(Frame, of_many_streams_and_trainers_shows_the_chosen_and_counts_the_rest) {
+  v1::WatchStatsResponse many = second_answer();
+  for (int i = 0; i < 40; ++i) {
+    v1::StreamStatus& more = *many.add_streams();
+    more = many.streams(1);
+    more.set_name("more" + std::to_string(i));
+    for (int rank = 0; rank < 40; ++rank) more.add_consumers()->set_job("job");
+  }
+  const Size size = {80, 24};
+  const Interval interval = between(many, many);
+  const std::string text = picture(frame(interval, view_of("more30"), size, kUtf8), size);
+  EXPECT_THAT(text, HasSubstr("> more30"));
+  EXPECT_THAT(text, HasSubstr(" more"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("and [0-9]+ more"));
+}
+
+TEST_F(Frame, as_text_has_all_that_is_there) {
+  expect_golden("block.txt", block(interval_, view_of(""), 100, kAscii));
+  const std::string one = block(interval_, view_of("train"), 100, kAscii);
+  EXPECT_THAT(one, HasSubstr("late/0"));
+  EXPECT_THAT(one, ::testing::Not(HasSubstr("eval")));
+}
+
+TEST_F(Frame, cannot_be_left_by_a_hostile_name) {
+  const std::string hostile =
+      "\x1b[2Jx\x07\xc2\x9b"
+      "31m\r\n\t\xff\xe2\x80\xae";
+  v1::WatchStatsResponse answer = second_answer();
+  answer.mutable_streams(1)->set_name(hostile);
+  answer.mutable_streams(1)->mutable_consumers(0)->set_job(hostile);
+  answer.mutable_streams(1)->mutable_verdict()->set_text(hostile);
+  answer.mutable_streams(1)->set_state(hostile);
+  answer.mutable_streams(1)->mutable_source()->set_scheme(hostile);
+  answer.mutable_streams(1)->mutable_stages(0)->set_name(hostile);
+  answer.mutable_streams(1)->mutable_caches(0)->set_level(hostile);
+  answer.mutable_streams(1)->set_echo_point(hostile);
+  (*answer.mutable_streams(1)->mutable_records_bad())[hostile] = 1;
+  answer.mutable_daemon()->set_version(hostile);
+  const Interval interval = between(first_answer(), answer);
+  for (const Theme& theme : {kUtf8, kAscii}) {
+    const Size size = {100, 40};
+    std::string text = block(interval, view_of(""), 100, theme);
+    for (const Line& line : frame(interval, view_of(hostile), size, theme)) {
+      text += line.text(100) + "\n";
+    }
+    for (const unsigned char byte : text) ASSERT_TRUE(byte >= 0x20 || byte == '\n') << text;
+    EXPECT_EQ(text.find("\xc2\x9b"), std::string::npos);
+    EXPECT_EQ(text.find("\xe2\x80\xae"), std::string::npos);
+    EXPECT_THAT(text, HasSubstr("?[2Jx??31m?"));
+  }
+}
+
+}  // namespace
+}  // namespace echoline::top
