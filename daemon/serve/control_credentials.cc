@@ -4,6 +4,7 @@
 #include <grpc/grpc_security.h>
 #include <grpcpp/security/server_credentials.h>
 
+#include <atomic>
 #include <utility>
 
 #include "serve/control_service.h"
@@ -37,9 +38,18 @@ std::vector<std::string> names_of(const grpc_auth_context* context) {
   return names;
 }
 
+// What gRPC's threads find the check by. Their own locks order its making before its use, but those
+// are out of a sanitizer's sight: hence the atomic.
+struct CheckHolder {
+  explicit CheckHolder(CallCheck given) : owned(std::move(given)) { check.store(&owned); }
+
+  const CallCheck owned;
+  std::atomic<const CallCheck*> check = nullptr;
+};
+
 void ask(void* state, grpc_auth_context* context, const grpc_metadata* metadata, std::size_t count,
          grpc_process_auth_metadata_done_cb done, void* call) {
-  const auto& check = *static_cast<const CallCheck*>(state);
+  const CallCheck& check = *static_cast<const CheckHolder*>(state)->check.load();
   const grpc::Status answer = to_grpc(check(names_of(context), method_of(metadata, count)));
   done(call, nullptr, 0, nullptr, 0, static_cast<grpc_status_code>(answer.error_code()),
        answer.ok() ? nullptr : answer.error_message().c_str());
@@ -50,9 +60,9 @@ class CheckedCredentials final : public grpc::ServerCredentials {
   // Takes over the reference.
   CheckedCredentials(grpc_server_credentials* credentials, CallCheck check)
       : credentials_(credentials) {
-    const auto destroy = [](void* state) { delete static_cast<CallCheck*>(state); };
+    const auto destroy = [](void* state) { delete static_cast<CheckHolder*>(state); };
     grpc_server_credentials_set_auth_metadata_processor(
-        credentials_, {ask, destroy, new CallCheck(std::move(check))});
+        credentials_, {ask, destroy, new CheckHolder(std::move(check))});
   }
   CheckedCredentials(const CheckedCredentials&) = delete;
   CheckedCredentials& operator=(const CheckedCredentials&) = delete;
