@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The service under systemd as the first process of a system: when it counts as started, what becomes of trainers when
 it hangs, dies, restarts or stops, who may come to the door, and what the journal tells."""
+import itertools
 import time
 import unittest
 
@@ -36,7 +37,8 @@ try:
     loader = echoline.Loader("train", job=sys.argv[1], reattach=sys.argv[2])
     while True:
         for batch in loader:
-            tell(epoch=batch.epoch, step=batch.step, labels=[int(label) for label in batch["label"]])
+            tell(epoch=batch.epoch, step=batch.step, labels=[int(label) for label in batch["label"]],
+                 time=time.monotonic())
             del batch
             time.sleep(0.02)
 except echoline.Error as error:
@@ -87,6 +89,8 @@ class Service(unittest.TestCase):
         for begin in range(0, len(batches) - STEPS + 1, STEPS):
             labels = [label for batch in batches[begin:begin + STEPS] for label in batch["labels"]]
             self.assertEqual(sorted(labels), list(range(STEPS * BATCH)))
+        pauses = [after["time"] - before["time"] for before, after in itertools.pairwise(batches)]
+        print(f"{len(batches)} batches, longest pause {max(pauses):.1f} s ... ", end="", flush=True)
 
     def await_new_daemon(self, old, what):
         wait_for(lambda: self.pid() not in ("0", old) and
