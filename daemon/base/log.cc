@@ -3,6 +3,7 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -55,8 +56,9 @@ std::string_view priority(LogLevel level) {
 bool to_journal(LogLevel level, const LogOrigin& origin, std::string_view message) {
   static const bool journal = stderr_is_journal();
   if (!journal) return false;
-  std::vector<JournalField> fields = {
-      {"MESSAGE", message}, {"PRIORITY", priority(level)}, {"SYSLOG_IDENTIFIER", "echolined"}};
+  std::vector<JournalField> fields = {{"MESSAGE", message},
+                                      {"PRIORITY", priority(level)},
+                                      {"SYSLOG_IDENTIFIER", program_invocation_short_name}};
   if (!origin.room.empty()) fields.emplace_back("ECHOLINE_ROOM", origin.room);
   if (!origin.stream.empty()) fields.emplace_back("ECHOLINE_STREAM", origin.stream);
   return send_to_journal(fields);

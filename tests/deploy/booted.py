@@ -44,11 +44,18 @@ class Booted:
                              'events_logger = "file"\ncgroup_manager = "cgroupfs"\n')
         self._settings.flush()
         self._environment = {**os.environ, "CONTAINERS_CONF": self._settings.name}
+        try:
+            self.boot()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def boot(self):
         self.podman("run", "--detach", "--name", self.name, "--systemd=always", "--privileged", "--network=none",
                     "--rootfs", self.root.folder, "/sbin/init")
         wait_for(lambda: self.call("systemctl", "is-system-running", check=False).strip() in ("running", "degraded"),
                  "the system boots")
-        return self
 
     def __exit__(self, *_):
         self.podman("rm", "--force", "--time", "5", self.name, check=False)

@@ -3,7 +3,7 @@
 import subprocess
 import unittest
 
-from clean_root import CleanRoot, build_packages, run
+from clean_root import ROOT, CleanRoot, build_packages, run
 
 CONFIG = """# changed by the administrator
 daemon: {metrics: "off", memory: 256MiB}
@@ -70,11 +70,17 @@ class Packages(unittest.TestCase):
             rest = daemon.communicate()[1]
         self.assertIn(str(list(range(10))), said, rest)
 
-    def test_4_upgraded_they_leave_the_configuration_as_it_was_written(self):
+    def test_4_a_stranger_builds_against_the_development_files(self):
+        self.root.install("gcc", "libc6-dev", "pkg-config")
+        self.root.write("/srv/attach.c", (ROOT / "tests/install/attach.c").read_text(encoding="utf-8"))
+        self.root.call("sh", "-c", "gcc -o /srv/attach /srv/attach.c $(pkg-config --cflags --libs echoline)")
+        self.assertIn("status", self.root.call("/srv/attach", "/srv"))
+
+    def test_5_upgraded_they_leave_the_configuration_as_it_was_written(self):
         self.root.install(*self.files.values())
         self.assertEqual((self.root.folder / "etc/echoline/echoline.yaml").read_text(encoding="utf-8"), CONFIG)
 
-    def test_5_removed_they_keep_the_configuration_and_purged_nothing_is_left(self):
+    def test_6_removed_they_keep_the_configuration_and_purged_nothing_is_left(self):
         names = sorted(self.files)
         for folder in ("/var/lib/echoline", "/var/cache/echoline"):
             self.root.write(f"{folder}/kept", "")
