@@ -5,7 +5,6 @@ Where there is no registry the images of others are stood in for by the same pro
 of the tests' Python modules, curl and Prometheus are Debian's. Grafana is left out. The services are started one by one,
 each when what it depends on says so: podman has no health checks of its own where there is no systemd."""
 import json
-import os
 import pathlib
 import re
 import shutil
@@ -58,7 +57,7 @@ def setUpModule():
     weed = program("weed", "pip install -r tests/requirements.txt")
     prometheus = program("prometheus", "apt-get install prometheus")
     podman = Podman()
-    unittest.addModuleCleanup(podman.__exit__)
+    unittest.addModuleCleanup(podman.close)
     podman.need_debian()
     podman.build(f"{TAG}:daemon")
     podman.build(f"{TAG}:trainer", "--target", "trainer")

@@ -42,7 +42,7 @@ print("uid", os.getuid(), "outside", pathlib.Path("/proc/self/uid_map").read_tex
 def setUpModule():
     global podman
     podman = Podman()
-    unittest.addModuleCleanup(podman.__exit__)
+    unittest.addModuleCleanup(podman.close)
     podman.need_debian()
     podman.build(IMAGE)
     podman.build(TRAINER, "--target", "trainer")
@@ -54,7 +54,7 @@ class Image(unittest.TestCase):
         name = f"{podman.prefix}-files"
         podman("create", "--name", name, IMAGE)
         podman("export", "--output", podman.folder / "files.tar", name)
-        podman("rm", name)
+        podman.remove(name)
         with tarfile.open(podman.folder / "files.tar") as tar:
             cls.members = tar.getmembers()
             cls.packages = {member.name.split("/")[-1] for member in cls.members if "dpkg/status.d/" in member.name}
@@ -187,7 +187,7 @@ class Line(unittest.TestCase):
             daemon = self.start_daemon()
             code, said = self.look("--user", "10002:10002", "--group-add", "10001")
             self.assertEqual(code, 0, said)
-            podman("rm", "--force", daemon)
+            podman.remove(daemon)
 
     def test_a_killed_daemon_comes_back_and_the_trainer_goes_on(self):
         daemon = self.start_daemon()
