@@ -3,6 +3,7 @@
 
 The daemon in one container feeds trainers in others through a shared volume: of another user, in another user namespace,
 without a network; with a memory limit; through a kill and a restart; until `podman stop`. Needs root and podman."""
+import os
 import re
 import tarfile
 import time
@@ -41,7 +42,7 @@ print("uid", os.getuid(), "outside", pathlib.Path("/proc/self/uid_map").read_tex
 def setUpModule():
     global podman
     podman = Podman()
-    unittest.addModuleCleanup(podman.__exit__)
+    unittest.addModuleCleanup(podman.close)
     podman.need_debian()
     podman.build(IMAGE)
     podman.build(TRAINER, "--target", "trainer")
@@ -53,7 +54,7 @@ class Image(unittest.TestCase):
         name = f"{podman.prefix}-files"
         podman("create", "--name", name, IMAGE)
         podman("export", "--output", podman.folder / "files.tar", name)
-        podman("rm", name)
+        podman.remove(name)
         with tarfile.open(podman.folder / "files.tar") as tar:
             cls.members = tar.getmembers()
             cls.packages = {member.name.split("/")[-1] for member in cls.members if "dpkg/status.d/" in member.name}
@@ -162,13 +163,31 @@ class Line(unittest.TestCase):
             self.assertIn("has 128MiB", said)
             self.assertIn(missing, said)
 
-    def test_a_daemon_at_its_limit_is_not_killed(self):
-        daemon = self.start_daemon("--memory=128m", memory="80MiB", slots=2000)  # rings of about 33 MB
+    def test_rings_are_charged_to_the_daemon_alone(self):
+        daemon = self.start_daemon("--memory=264m", memory="200MiB", slots=10000)  # a ring of 169 MB
         code, said = podman.call("run", "--rm", *self.trainer_arguments("--memory=128m"), "python3",
-                                 "/usr/share/echoline/train.py", "train", "a", "2")
+                                 "/usr/share/echoline/train.py", "train", "a", "90")  # 125 slots an epoch
         self.assertEqual(code, 0, said)
         state = podman.facts(daemon)["State"]
         self.assertEqual((state["Status"], state["OOMKilled"]), ("running", False))
+
+    def test_folders_as_kubernetes_makes_them(self):
+        """The host's folder, given to the daemon by deploy/kubernetes/base; one of a pod, in which sidecar makes it."""
+        of_host, of_pod = podman.folder / "host", podman.folder / "pod"
+        of_host.mkdir(mode=0o755)
+        of_pod.mkdir()
+        os.chown(of_pod, 0, 10001)
+        of_pod.chmod(0o2777)
+        podman("run", "--rm", *CONFINED, "--cap-add=CHOWN", "--user=0", "--volume", f"{of_host}:/run/echoline", TRAINER,
+               "chown", "10001:10001", "/run/echoline")
+        podman("run", "--rm", *CONFINED, "--user=10001:10001", "--volume", f"{of_pod}:/pod", TRAINER,
+               "mkdir", "-p", "-m", "0750", "/pod/echoline")
+        for folder in (of_host, of_pod / "echoline"):
+            self.door = folder
+            daemon = self.start_daemon()
+            code, said = self.look("--user", "10002:10002", "--group-add", "10001")
+            self.assertEqual(code, 0, said)
+            podman.remove(daemon)
 
     def test_a_killed_daemon_comes_back_and_the_trainer_goes_on(self):
         daemon = self.start_daemon()

@@ -40,7 +40,7 @@ def settings(folder):
 
 
 class Podman:
-    """`with Podman() as podman`: what it made is gone afterwards, but images."""
+    """After `close` what it made is gone, but images."""
 
     def __init__(self):
         need(os.geteuid() == 0, "root")
@@ -50,26 +50,25 @@ class Podman:
         self.folder = pathlib.Path(self._folder.name)
         self.environment = {"CONTAINERS_CONF": str(settings(self.folder)), **os.environ}
         self.prefix = f"echoline-test-{os.getpid()}"
-        self._made = []
+        self._containers, self._volumes = [], []
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        for kind, name in reversed(self._made):
-            self.call(kind, "rm", "--force", name)
+    def close(self):
+        for name in reversed(self._containers):
+            self.remove(name)
+        for name in self._volumes:
+            self.call("volume", "rm", "--force", name)
         self._folder.cleanup()
 
     def call(self, *arguments):
         """(exit code, output and errors together)."""
         done = subprocess.run(["podman", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              text=True, env=self.environment, check=False)
+                              text=True, env=self.environment, check=False, timeout=2 * PATIENCE)
         return done.returncode, done.stdout
 
-    def __call__(self, *arguments):
+    def __call__(self, *arguments, timeout=2 * PATIENCE):
         """What it prints, without its warnings (of podman itself, where there is no systemd); a failure shows all."""
         done = subprocess.run(["podman", *map(str, arguments)], capture_output=True, text=True, env=self.environment,
-                              check=False)
+                              check=False, timeout=timeout)
         if done.returncode != 0:
             raise AssertionError(f"podman {' '.join(map(str, arguments))}: exit code {done.returncode}\n"
                                  f"{done.stdout}{done.stderr}")
@@ -84,20 +83,24 @@ class Podman:
 
     def build(self, tag, *arguments, folder=ROOT):
         more = shlex.split(os.environ.get("ECHOLINE_BUILD_ARGS", ""))
-        self("build", "--quiet", "--format", "docker", "--tag", tag, *more, *arguments, folder)
+        self("build", "--quiet", "--format", "docker", "--tag", tag, *more, *arguments, folder, timeout=None)
 
     def volume(self, name):
         name = f"{self.prefix}-{name}"
         self("volume", "create", name)
-        self._made.append(("volume", name))
+        self._volumes.append(name)
         return name
 
     def start(self, name, *arguments):
         """Runs a container in the background; the full name."""
         name = f"{self.prefix}-{name}"
-        self._made.append(("container", name))
+        self._containers.append(name)
         self("run", "--detach", "--name", name, *arguments)
         return name
+
+    def remove(self, name):
+        """With the volumes that its image names."""
+        self.call("rm", "--force", "--volumes", name)
 
     def facts(self, name, kind="container"):
         return json.loads(self(kind, "inspect", name))[0]
