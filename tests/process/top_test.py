@@ -15,7 +15,7 @@ from daemon_process import PATIENCE, Daemon, binary, end_with_parent, stream_yam
 from terminal import ALTERNATE, Terminal
 
 RECORDS = 4000
-HOSTILE = "\x1b[2J\x1b[31mjob\x07\n\u202e"
+HOSTILE = "\u202ejob\u200b"  # the door refuses control characters by itself
 
 
 class Top(unittest.TestCase):
@@ -29,7 +29,7 @@ class Top(unittest.TestCase):
         streams = [stream_yaml([f"read: {{{read}}}", decode, "echo: {factor: 2, window: 64}", "batch: {size: 8}"],
                                name="slow"),
                    stream_yaml([f"read: {{url: {data}, format: tokens, tokens: {{length: 16}}}}", decode,
-                                "batch: {size: 8}"], name="quiet")]
+                                "batch: {size: 8}"], name="still")]
         cls.daemon = Daemon("".join(streams))
         cls.enterClassContext(cls.daemon)
         cls.enterClassContext(contextlib.closing(Trainers(cls.daemon, "slow", ["steady", HOSTILE])))
@@ -52,9 +52,9 @@ class Top(unittest.TestCase):
         terminal = self.terminal().shows("steady/0").shows("? help")
         self.assertTrue(terminal.modes[ALTERNATE])
         self.assertIn("> slow", terminal.text())
-        terminal.type("\x1b[A")
-        terminal.shows("> quiet").shows("no echo")
-        terminal.type("2")
+        terminal.type("\x1b[B")
+        terminal.shows("> still").shows("no echo")
+        terminal.type("1")
         terminal.shows("> slow").shows("sample echo x 2")
         terminal.type("s")
         terminal.shows("sort: wait")
@@ -82,7 +82,7 @@ class Top(unittest.TestCase):
 
     def test_every_size_is_filled_and_never_overrun(self):
         terminal = self.terminal().shows("steady/0")
-        for columns, rows in ((120, 40), (40, 12), (20, 5), (1, 1), (80, 24)):
+        for columns, rows in ((120, 40), (40, 12), (20, 5), (1, 2), (80, 24)):
             terminal.resize(columns, rows)
             terminal.until(lambda: terminal.lines[0].startswith("echoline"[:columns]), f"frame of {columns} columns")
         terminal.shows("steady/0").type("q")
@@ -131,9 +131,9 @@ class Top(unittest.TestCase):
             return done.stdout.decode()
         text = run("--count", "2")
         self.assertEqual(text.count("steady/0"), 2)
-        self.assertEqual(text.count("\nquiet\n"), 2)
+        self.assertEqual(text.count("\nstill\n"), 2)
         self.assertTrue(text.replace("\n", "").isprintable(), text)
-        self.assertNotIn("quiet", run("slow", "--count", "1"))
+        self.assertNotIn("still", run("slow", "--count", "1"))
         lines = [json.loads(line) for line in run("--json", "--count", "3").splitlines()]
         self.assertEqual(len(lines), 3)
         for line in lines:
@@ -147,7 +147,7 @@ class Top(unittest.TestCase):
     def test_a_stream_that_is_not_there_is_named(self):
         done = subprocess.run(self.command("slwo", "--count", "1"), capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stderr),
-                         (1, "echoline: no stream 'slwo'; there are: quiet, slow\n"))
+                         (1, "echoline: no stream 'slwo'; there are: slow, still\n"))
         terminal = self.terminal("slwo")
         self.end(terminal, status=1)
         self.assertIn("no stream 'slwo'", terminal.raw)
