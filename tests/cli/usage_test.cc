@@ -31,6 +31,8 @@ TEST(Usage, that_is_wrong_ends_with_2_and_says_so_on_stderr) {
       {"pack", "x"},
       {"check"},
       {"list", "--josn"},
+      {"top", "--interval", "5ms"},
+      {"top", "--count", "0"},
       {"drain"},
       {"drain", "train", "--patience", "5"},
       {"pack", "x", "-o", "y", "--shard-size", "big"}};
@@ -89,7 +91,7 @@ TEST(Usage, help_and_version_of_every_command_end_with_0) {
   for (const char* flag : {"--help", "--version"}) {
     EXPECT_EQ(run_command({flag}).status, 0);
     for (const char* command :
-         {"check", "index", "list", "show", "state", "create", "delete", "read", "pack"}) {
+         {"check", "index", "list", "show", "state", "top", "create", "delete", "read", "pack"}) {
       const CommandResult result = run_command({command, flag});
       EXPECT_EQ(result.status, 0) << command;
       EXPECT_NE(result.out, "");

@@ -69,6 +69,14 @@ class Installation(InFolder):
                              r"\d+\.\d+\.\d+")
             self.assertIn("--help", run(self.prefix / "bin" / name, "--help", env=self.environment))
 
+    def test_completion_lies_where_the_shells_look(self):
+        for shell, path in (("bash", "bash-completion/completions/echoline"), ("zsh", "zsh/site-functions/_echoline"),
+                            ("fish", "fish/vendor_completions.d/echoline.fish")):
+            installed = self.prefix / "share" / path
+            self.assertTrue(installed.is_file(), installed)
+            if shutil.which(shell):
+                run(shell, "-n", installed)
+
     def test_find_package_builds_the_example_trainer_outside_the_tree(self):
         for cc, cxx in compilers():
             self.assertIn("usage:", run(build_examples(self.folder, self.prefix, cc, cxx), "--help"))
