@@ -33,8 +33,6 @@ Code code_of(grpc::StatusCode code) {
       return Code::kUnavailable;
     case grpc::StatusCode::DEADLINE_EXCEEDED:
       return Code::kDeadlineExceeded;
-    case grpc::StatusCode::PERMISSION_DENIED:
-      return Code::kPermissionDenied;
     default:
       return Code::kInternal;
   }

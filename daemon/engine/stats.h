@@ -66,7 +66,7 @@ struct ConsumerStats {
   std::uint64_t lag_rows = 0;              // behind the foremost trainer of its pass
   std::array<std::uint64_t, 5> wait_ns{};  // by WaitCause
   // Changes of the echo factor in its epoch: from which block on, and thousandths.
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> changes;
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> changes = {};
 };
 
 // What was done about jobs that fell behind.
