@@ -22,7 +22,8 @@ Status list_streams(const DaemonOptions& daemon, bool json) {
 std::vector<std::string> stream_names(const std::string& runtime_dir) {
   constexpr std::chrono::milliseconds kMoment{500};
   std::vector<std::string> names;
-  const auto streams = ControlClient::open({.runtime_dir = runtime_dir}, kMoment)->list();
+  const auto streams =
+      ControlClient::open({.runtime_dir = runtime_dir_of(runtime_dir)}, kMoment)->list();
   if (!streams.ok()) return names;
   for (const v1::StreamStatus& stream : *streams) names.push_back(stream.name());
   return names;
