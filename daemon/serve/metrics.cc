@@ -223,7 +223,10 @@ void add_samples(const engine::StreamStats& stream, Families& families) {
 
 void add_stream(const engine::StreamStats& stream, Families& families) {
   const std::string& name = stream.name;
-  families.add("echoline_stream_ready", {name}, std::uint64_t{stream.state == "ready"});
+  // That nobody can attach to a drained one is what its operator wanted.
+  if (stream.state != "drained") {
+    families.add("echoline_stream_ready", {name}, std::uint64_t{stream.state == "ready"});
+  }
   if (stream.state == "opening") return;  // nothing else is known of it
   families.add("echoline_stream_records", {name}, stream.records);
   families.add("echoline_passes", {name}, stream.passes);

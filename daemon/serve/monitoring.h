@@ -23,8 +23,8 @@ struct Monitored {
 };
 
 // /healthz answers 200 while the process works; /readyz 200 when every stream is ready, or was
-// drained by its operator, and the daemon is not draining, else 503 with the reason. / is a page for
-// people, which shows what /status.json says.
+// drained by its operator, and the daemon is not draining, else 503 with the reason. / is a page
+// for people, which shows what /status.json says.
 Result<std::unique_ptr<HttpServer>> open_monitoring(const std::string& address,
                                                     const Monitored& monitored);
 

@@ -1,5 +1,5 @@
 """A daemon with something of everything, and its trainer: a store over HTTP that is throttled, caches in memory and on
-disk, echo, and records that cannot be decoded. SkipTest where nginx is missing."""
+disk, echo, records that cannot be decoded, and a control service over TLS. SkipTest where nginx is missing."""
 import fcntl
 import io
 import pathlib
@@ -11,6 +11,7 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "process"))
+from certificates import Authority  # noqa: E402
 from daemon_process import Daemon, Server, free_port, stream_yaml  # noqa: E402
 
 SHARDS, RECORDS, BATCH = 4, 1000, 16
@@ -51,7 +52,12 @@ class WatchedRun:
         self.trainers = []
         address = self.server.facts["endpoint"] + f"/records-{{0..{SHARDS - 1}}}.tar"
         self.port = free_port()
-        self.daemon = Daemon(stream(address, disk=self.disk.name), metrics=self.port)
+        self.certificates = tempfile.TemporaryDirectory()
+        authority = Authority(self.certificates.name)
+        server = authority.issue("server")
+        self.daemon = Daemon(stream(address, disk=self.disk.name), metrics=self.port,
+                             control=f"operators: ['CN=ops'], listen: '127.0.0.1:{free_port()}', client_ca: {authority.file}, "
+                                     f"certificate: {server.certificate}, key: {server.key}")
 
     def train(self, job, step=0.01):
         """Reads until it is ended, and takes a time like a training step's for each batch: the pipe that it writes a
@@ -81,3 +87,4 @@ class WatchedRun:
         self.daemon.__exit__()
         self.server.stop()
         self.disk.cleanup()
+        self.certificates.cleanup()

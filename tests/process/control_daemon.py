@@ -9,13 +9,12 @@ class ControlDaemon(Daemon):
     """`control` is the mapping in YAML's flow form, without its braces."""
 
     def __init__(self, control="", throttle="", **options):
-        super().__init__("", **options)
+        super().__init__("", control=control, **options)
         data = self.folder / "tokens.bin"
         data.write_bytes(bytes(4096))
         stream = stream_yaml([f"read: {{url: {data}, format: tokens, tokens: {{length: 16}}{throttle}}}",
                               "decode: {x: {key: tokens, as: uint16, shape: [16]}}", "batch: {size: 4}"])
-        text = self.config.read_text(encoding="utf-8").replace("daemon: {", f"daemon: {{control: {{{control}}}, ", 1)
-        self.config.write_text(text + stream, encoding="utf-8")
+        self.config.write_text(self.config.read_text(encoding="utf-8") + stream, encoding="utf-8")
         self.socket = self.runtime_dir / "control.sock"
 
     def command(self, *arguments, program=None, environment=None, **process):

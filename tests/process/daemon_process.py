@@ -57,10 +57,11 @@ def stream_yaml(steps, name="train", seed=7, more=""):
 class Daemon:
     """One echolined with a folder of its own; `with` ends it and removes the folder.
 
-    `streams` are lines of YAML below `streams:`; `metrics` a port (0: off). `start` may be called again after the
+    `streams` are lines of YAML below `streams:`; `metrics` a port (0: off); `control` a mapping in YAML's flow form, without
+    its braces. `start` may be called again after the
     daemon ended: the runtime folder and the state folder stay as they were left."""
 
-    def __init__(self, streams, workers=2, memory="512MiB", metrics=0, environment=None, folder=None, grace="10s"):
+    def __init__(self, streams, workers=2, memory="512MiB", metrics=0, environment=None, folder=None, grace="10s", control=""):
         self._owned = folder is None
         self.folder = pathlib.Path(folder or tempfile.mkdtemp(prefix="echoline-process-"))
         self.runtime_dir, self.state_dir = self.folder / "run", self.folder / "state"
@@ -70,7 +71,8 @@ class Daemon:
         address = f"127.0.0.1:{metrics}" if metrics else "off"
         self.config.write_text(
             f"daemon: {{runtime_dir: {self.runtime_dir}, state_dir: {self.state_dir}, metrics: '{address}', "
-            f"memory: {memory}, workers: {workers}, reattach_grace: {grace}}}\nstreams:\n{streams}", encoding="utf-8")
+            f"memory: {memory}, workers: {workers}, reattach_grace: {grace}, "
+            f"control: {{{control}}}}}\nstreams:\n{streams}", encoding="utf-8")
         self.log_file = self.folder / "log"
         self.process = None
 
