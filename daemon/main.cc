@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <cstdlib>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,11 +17,11 @@
 #include "serve/control.h"
 #include "serve/door.h"
 #include "serve/door_inherited.h"
+#include "serve/first_streams.h"
 #include "serve/folders.h"
 #include "serve/kept_streams.h"
 #include "serve/monitoring.h"
 #include "serve/notify.h"
-#include "serve/progress_log.h"
 #include "serve/stop_signal.h"
 #include "serve/version.h"
 #include "serve/watchdog.h"
@@ -38,28 +37,6 @@ struct Options {
   std::string config;
   std::vector<std::string> overrides;
 };
-
-Status create_streams(engine::Engine& engine, const v1::Config& config,
-                      const serve::StopSignal& stop) {
-  const std::map<std::string, v1::Stream> streams(config.streams().begin(), config.streams().end());
-  for (const auto& [name, stream] : streams) {
-    if (stop.requested()) return Status();
-    ECHOLINE_TRY(engine.create_stream(name, stream, serve::log_progress(name)));
-  }
-  return Status();
-}
-
-// What is kept and cannot be created now may be at the next start.
-void create_kept_streams(engine::Engine& engine, const v1::Config& config, serve::KeptStreams& kept,
-                         const serve::StopSignal& stop) {
-  for (const auto& [name, stream] : kept.load(config)) {
-    if (stop.requested()) return;
-    const Status status = engine.create_stream(name, stream, serve::log_progress(name));
-    if (status.ok()) continue;
-    log_error("main", "kept {}; it stays kept, and is tried again at the next start",
-              status.message());
-  }
-}
 
 void log_ready(const engine::Engine& engine, const v1::Daemon& daemon) {
   const engine::EngineStats stats = engine.stats();
@@ -89,8 +66,7 @@ Status serve_until_stopped(engine::Engine& engine, const v1::Config& config,
                                                        {&engine, connections, &draining,
                                                         [&control] { return control->counts(); }}));
   }
-  ECHOLINE_TRY(create_streams(engine, config, stop));
-  create_kept_streams(engine, config, kept, stop);
+  ECHOLINE_TRY(serve::create_first_streams(engine, config, kept, stop));
   if (stop.requested()) return Status();
   // After the streams: a trainer that came earlier would be told that its stream does not exist.
   ECHOLINE_ASSIGN(const auto door, serve::Door::open(folder + "door.sock", engine));

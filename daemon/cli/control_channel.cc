@@ -52,10 +52,17 @@ std::string socket_of(const DaemonOptions& daemon) { return daemon.runtime_dir +
 
 }  // namespace
 
+bool is_elsewhere(const DaemonOptions& given) { return !completed(given).address.empty(); }
+
 Result<ControlChannel> open_channel(const DaemonOptions& given) {
   ControlChannel way{completed(given), nullptr};
   const DaemonOptions& daemon = way.daemon;
   if (daemon.address.empty()) {
+    if (!given.tls_ca.empty() || !given.tls_cert.empty() || !given.tls_key.empty()) {
+      return Status(Code::kInvalidArgument,
+                    "--tls-ca, --tls-cert and --tls-key go with --address or ECHOLINE_ADDRESS; "
+                    "without, this host's daemon would be asked");
+    }
     way.channel =
         grpc::CreateChannel("unix:" + socket_of(daemon), grpc::InsecureChannelCredentials());
     return way;

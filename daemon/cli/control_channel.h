@@ -18,6 +18,9 @@ struct ControlChannel {
   std::shared_ptr<grpc::Channel> channel;
 };
 
+// Whether the daemon is not this host's, by its socket.
+bool is_elsewhere(const DaemonOptions& daemon);
+
 // Does not connect yet. Wrong or missing files of TLS are errors.
 Result<ControlChannel> open_channel(const DaemonOptions& daemon);
 

@@ -2,10 +2,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "cli/anchor.h"
 #include "cli/commands.h"
+#include "cli/control_channel.h"
 #include "cli/control_client.h"
 #include "cli/stream_text.h"
 #include "config/load.h"
@@ -86,6 +89,9 @@ Status create_streams(const DaemonOptions& daemon, const CreateOptions& options)
     v1::CreateStreamRequest request;
     request.set_name(name);
     *request.mutable_stream() = stream;
+    if (!is_elsewhere(daemon)) {
+      anchor_paths(*request.mutable_stream(), std::filesystem::current_path());
+    }
     request.set_persist(options.persist);
     ECHOLINE_TRY(client->create(request));
     fmt::print("created {}{}\n", name, options.persist ? ", kept over restarts" : "");

@@ -74,12 +74,13 @@ void Fetcher::run() {
   while (!stopping_.load()) {
     take_in();
     const std::uint64_t now_ns = monotonic_ns();
-    account_time(now_ns);
     ask_again(now_ns);
     pump(now_ns);
     done.clear();
+    // What was ordered meanwhile was not what the thread waited for.
+    const Work work = work_at_hand();
     source_->poll(next_deadline(now_ns), done);
-    account_time(monotonic_ns());
+    account_time(work, monotonic_ns());
     for (source::ReadResult& result : done) finish(std::move(result));
   }
 }

@@ -78,7 +78,9 @@ class Fetcher {
   void deliver(Order& order, std::shared_ptr<const Buffer> bytes);
 
   // In fetcher_clock.cc:
-  void account_time(std::uint64_t now_ns);
+  enum class Work : std::uint8_t { kAtStore, kAtCache, kHeldUp, kNone };
+  Work work_at_hand() const;
+  void account_time(Work work, std::uint64_t now_ns);
   std::uint64_t next_deadline(std::uint64_t now_ns) const;
 
   // The store's side:

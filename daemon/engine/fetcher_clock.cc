@@ -13,14 +13,20 @@ constexpr std::uint64_t kFullPollNs = 2'000'000;  // while the fleet is filled t
 
 }  // namespace
 
-void Fetcher::account_time(std::uint64_t now_ns) {
+Fetcher::Work Fetcher::work_at_hand() const {
+  if (!requests_.empty()) return Work::kAtStore;
+  if (!book_.empty()) return Work::kHeldUp;
+  return waiting_.load(std::memory_order_relaxed) > 0 ? Work::kAtCache : Work::kNone;
+}
+
+// All since the last call, by what the thread had to do when it went to sleep.
+void Fetcher::account_time(Work work, std::uint64_t now_ns) {
   const std::uint64_t passed = now_ns - accounted_until_ns_;
   accounted_until_ns_ = now_ns;
-  if (!requests_.empty()) store_ns_ += passed;
-  const bool at_cache = book_.empty() && waiting_.load(std::memory_order_relaxed) > 0;
-  if (!requests_.empty() || at_cache) {
+  if (work == Work::kAtStore) store_ns_ += passed;
+  if (work == Work::kAtStore || work == Work::kAtCache) {
     busy_ns_.fetch_add(passed, std::memory_order_relaxed);
-  } else if (book_.empty()) {
+  } else if (work == Work::kNone) {
     idle_ns_.fetch_add(passed, std::memory_order_relaxed);
   }
 }

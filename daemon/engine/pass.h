@@ -81,7 +81,12 @@ class Pass : public std::enable_shared_from_this<Pass> {
     return ahead_target_bytes_.load(std::memory_order_relaxed);
   }
   std::uint64_t slots_filling() const { return slots_filling_.load(std::memory_order_relaxed); }
-  bool ring_full() const { return ring_full_.load(std::memory_order_relaxed); }
+  // All that there is room for is published. Slots that are being filled are work to be done.
+  bool is_held_up() const {
+    const bool full = ring_full_.load(std::memory_order_relaxed) ||
+                      ring_->published() - ring_->released() >= core_->ring_spec.descriptors_live;
+    return full && slots_filling() == 0;
+  }
 
   enum class Prepared : std::uint8_t { kDone, kBytesMissing, kStopped };
   // Row `index` of those that the filling wants.

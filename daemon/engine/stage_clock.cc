@@ -36,10 +36,10 @@ void StageClock::tick_prep(std::uint64_t passed_ns, const StageView& view) {
 }
 
 void StageClock::tick_publish(std::uint64_t passed_ns, const StageView& view) {
-  if (view.trainer_waits) {
-    publish_.starved_ns += passed_ns;
-  } else if (view.ring_full) {
+  if (view.ring_full) {
     publish_.blocked_ns += passed_ns;
+  } else if (view.trainer_waits || !view.has_passes) {
+    publish_.starved_ns += passed_ns;
   } else {
     publish_.busy_ns += passed_ns;
   }

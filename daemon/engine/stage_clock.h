@@ -13,6 +13,7 @@ namespace echoline::engine {
 
 // What a tick sees of the stream.
 struct StageView {
+  bool has_passes = false;
   bool ring_full = false;      // nothing is or can be filled before a trainer releases a slot
   bool fetch_waits = false;    // records are ordered and not there
   bool trainer_waits = false;  // somebody waits for the next batch

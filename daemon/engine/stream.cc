@@ -119,7 +119,7 @@ void Stream::tell_of_missing_jobs(std::uint64_t now_ns) {
   if (missing.empty()) return;
   const Status status(
       Code::kUnavailable,
-      "the first batches come when these jobs have attached (publish.jobs): " + missing);
+      "no more come than the slots hold until these jobs have attached (publish.jobs): " + missing);
   for (Consumer& consumer : consumers_) {
     if (consumer.told_of_missing || now_ns < consumer.attached_ns + kTogetherNs) continue;
     consumer.told_of_missing = true;
@@ -214,13 +214,11 @@ std::vector<Telling> Stream::tick(std::uint64_t now_ns) {
 }
 
 void Stream::charge_waits(std::uint64_t now_ns) {
-  StageView view{.has_trainers = !consumers_.empty()};
+  StageView view{.has_passes = !passes_.empty(), .has_trainers = !consumers_.empty()};
   if (charged_at_ns_ != 0) attached_ns_ += consumers_.size() * (now_ns - charged_at_ns_);
   charged_at_ns_ = now_ns;
   view.fetch_waits = core_->fetcher->counters().waiting > 0;
-  // Slots that are being filled are work to be done, not a lack of room.
-  for (const auto& pass : passes_)
-    view.ring_full |= pass->ring_full() && pass->slots_filling() == 0;
+  for (const auto& pass : passes_) view.ring_full |= pass->is_held_up();
   for (auto consumer = consumers_.begin(); consumer != consumers_.end();) {
     const ring::ReaderView reader = consumer->pass->ring().view(consumer->reader);
     const WaitCause cause = consumer->pass->wait_cause();

@@ -61,7 +61,7 @@ class Daemon:
     its braces. `start` may be called again after the
     daemon ended: the runtime folder and the state folder stay as they were left."""
 
-    def __init__(self, streams, workers=2, memory="512MiB", metrics=0, environment=None, folder=None, grace="10s", control=""):
+    def __init__(self, streams, workers=2, memory="512MiB", metrics=0, environment=None, folder=None, grace="10s", control=None):
         self._owned = folder is None
         self.folder = pathlib.Path(folder or tempfile.mkdtemp(prefix="echoline-process-"))
         self.runtime_dir, self.state_dir = self.folder / "run", self.folder / "state"
@@ -71,8 +71,8 @@ class Daemon:
         address = f"127.0.0.1:{metrics}" if metrics else "off"
         self.config.write_text(
             f"daemon: {{runtime_dir: {self.runtime_dir}, state_dir: {self.state_dir}, metrics: '{address}', "
-            f"memory: {memory}, workers: {workers}, reattach_grace: {grace}, "
-            f"control: {{{control}}}}}\nstreams:\n{streams}", encoding="utf-8")
+            f"memory: {memory}, workers: {workers}, reattach_grace: {grace}"
+            + ("" if control is None else f", control: {{{control}}}") + f"}}\nstreams:\n{streams}", encoding="utf-8")
         self.log_file = self.folder / "log"
         self.process = None
 
