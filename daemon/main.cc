@@ -51,6 +51,7 @@ Status serve_until_stopped(engine::Engine& engine, const v1::Config& config,
                            serve::StopSignal& stop) {
   const std::string folder = config.daemon().runtime_dir() + "/";
   std::atomic<bool> draining = false;
+  std::atomic<bool> started = false;
   std::atomic<serve::Door*> door_seen = nullptr;
   const auto connections = [&door_seen] {
     const serve::Door* door = door_seen;
@@ -59,7 +60,7 @@ Status serve_until_stopped(engine::Engine& engine, const v1::Config& config,
   serve::KeptStreams kept(config.daemon().state_dir());
   ECHOLINE_ASSIGN(auto control,
                   serve::ControlServer::open(folder + "control.sock", config.daemon().control(),
-                                             {&engine, &kept, connections, &draining}));
+                                             {&engine, &kept, connections, &draining, &started}));
   std::unique_ptr<serve::HttpServer> monitoring;
   if (config.daemon().metrics() != "off") {
     ECHOLINE_ASSIGN(monitoring, serve::open_monitoring(config.daemon().metrics(),
@@ -67,6 +68,7 @@ Status serve_until_stopped(engine::Engine& engine, const v1::Config& config,
                                                         [&control] { return control->counts(); }}));
   }
   ECHOLINE_TRY(serve::create_first_streams(engine, config, kept, stop));
+  started = true;
   if (stop.requested()) return Status();
   // After the streams: a trainer that came earlier would be told that its stream does not exist.
   ECHOLINE_ASSIGN(const auto door, serve::Door::open(folder + "door.sock", engine));

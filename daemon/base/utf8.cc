@@ -58,4 +58,15 @@ std::size_t valid_utf8_bytes(std::span<const std::byte> text) {
   return done;
 }
 
+std::string to_utf8(std::string_view text) {
+  std::string whole;
+  while (true) {
+    const std::size_t valid = valid_utf8_bytes(std::as_bytes(std::span(text)));
+    whole += text.substr(0, valid);
+    if (valid == text.size()) return whole;
+    whole += "\xef\xbf\xbd";
+    text.remove_prefix(valid + 1);
+  }
+}
+
 }  // namespace echoline

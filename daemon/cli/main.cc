@@ -90,6 +90,12 @@ std::string check_duration(const std::string& text) {
   return duration.ok() ? "" : duration.status().message();
 }
 
+std::string check_patience(const std::string& text) {
+  const auto patience = config::parse_duration_ns(text);
+  if (!patience.ok()) return patience.status().message();
+  return *patience <= 60'000'000'000 ? "" : "'" + text + "' is more than 60s";
+}
+
 void add_file_commands(CLI::App& app, Invocation& call) {
   CLI::App& check_command = add_command(
       app, call, "check", "Validate a configuration and its data; print memory, echo, epochs",
@@ -169,7 +175,7 @@ void add_changing_commands(CLI::App& app, Invocation& call) {
       app, call, "drain", "Let the trainers of a stream finish what is published, and take no more",
       [&call] { return drain_stream(call.daemon, call.stream, call.patience); });
   drain.add_option("--patience", call.patience, "How long to wait for the trainers, at most 60s")
-      ->check(check_duration)
+      ->check(check_patience)
       ->capture_default_str();
   for (CLI::App* command : {&remove, &drain}) add_stream_name(*command, call);
   for (CLI::App* command : {&create, &remove, &drain}) add_control(*command, call);

@@ -22,6 +22,11 @@ namespace {
 constexpr std::uint64_t kTellEveryNs = 1'000'000'000;
 constexpr std::chrono::milliseconds kDrainPoll{10};
 
+Status being_created(const std::string& name) {
+  return Status(Code::kFailedPrecondition,
+                fmt::format("stream '{}' is just being created; ask again when it is ready", name));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::create(const v1::Daemon& daemon) {
@@ -79,11 +84,7 @@ Status Registry::create_stream(const std::string& name, const v1::Stream& stream
   {
     std::lock_guard lock(mutex_);
     if (streams_.contains(name)) return check_same(name, definition);
-    if (!opening_.try_emplace(name).second) {
-      return Status(
-          Code::kFailedPrecondition,
-          fmt::format("stream '{}' is just being created; ask again when it is ready", name));
-    }
+    if (!opening_.try_emplace(name).second) return being_created(name);
     expected = roster_.left_behind(name);
   }
   const auto post_failure = [this, name](const Status& status) {
@@ -144,6 +145,7 @@ Status Registry::delete_stream(const std::string& name) {
   std::unique_ptr<Stream> stream;
   {
     std::lock_guard lock(mutex_);
+    if (opening_.contains(name)) return being_created(name);
     ECHOLINE_TRY(find(name).status());
     stream = std::move(streams_.extract(name).mapped());
     roster_changed_ = true;

@@ -24,7 +24,7 @@ namespace {
 constexpr mode_t kOwnMode = 0600;
 constexpr mode_t kOthersMode = 0666;
 constexpr auto kShutdownPatience = std::chrono::seconds(1);
-constexpr int kMessageBytesMax = 16 << 20;
+constexpr int kMessageBytesMax = 2 << 20;
 constexpr int kMetadataBytesMax = 16 << 10;
 constexpr int kHandshakeMs = 5'000;
 constexpr int kPingAfterMs = 30'000;
@@ -33,7 +33,7 @@ constexpr int kClientPingMinMs = 10'000;
 constexpr int kIdleMs = 600'000;
 constexpr int kCallsOfConnectionMax = 32;
 constexpr int kThreadsMax = 128;
-constexpr std::size_t kMemoryMax = 256 << 20;
+constexpr std::size_t kMemoryMax = 32 << 20;
 constexpr std::uint64_t kDenialLogNs = 1'000'000'000;
 constexpr const char* kService = "echoline.v1.Control";
 

@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "config/load.h"
 #include "serve/progress_log.h"
 #include "serve/stream_status.h"
@@ -74,8 +75,18 @@ Status ControlService::create(const v1::CreateStreamRequest& request,
     if (context.IsCancelled()) return Status(Code::kCancelled, "the caller left; not created");
     return log(seen);
   };
+  ECHOLINE_TRY(may_change());
   ECHOLINE_TRY(controlled_.engine->create_stream(name, stream, progress));
   return request.persist() ? keep(request, stream) : Status();
+}
+
+// The configuration's streams and those that are kept come first, under their names.
+Status ControlService::may_change() const {
+  if (controlled_.started != nullptr && !*controlled_.started) {
+    return Status(Code::kUnavailable,
+                  "the daemon is starting: its own streams come first; ask again when it is ready");
+  }
+  return *controlled_.draining ? Status(Code::kUnavailable, "the daemon is stopping") : Status();
 }
 
 Status ControlService::keep(const v1::CreateStreamRequest& request, const v1::Stream& stream) {
@@ -96,6 +107,7 @@ grpc::Status ControlService::DeleteStream(grpc::ServerContext* /*context*/,
 // First what is kept: a daemon that dies in between must not bring the stream back.
 Status ControlService::remove(const v1::DeleteStreamRequest& request) {
   ECHOLINE_TRY(config::check_stream_name(request.name()));
+  ECHOLINE_TRY(may_change());
   const std::lock_guard lock(kept_mutex_);
   ECHOLINE_ASSIGN(const bool was_kept, controlled_.kept->remove(request.name()));
   const Status status = controlled_.engine->delete_stream(request.name());
@@ -204,7 +216,7 @@ grpc::Status ControlService::GetKeys(grpc::ServerContext* /*context*/,
   auto keys = controlled_.engine->keys(
       request->name(), {request->sample_ids().begin(), request->sample_ids().end()});
   if (!keys.ok()) return to_grpc(keys.status());
-  for (std::string& key : *keys) response->add_keys(std::move(key));
+  for (const std::string& key : *keys) response->add_keys(to_utf8(key));
   return grpc::Status::OK;
 }
 

@@ -38,6 +38,7 @@ class ControlService final : public v1::Control::Service {
 
  private:
   Status create(const v1::CreateStreamRequest& request, const grpc::ServerContext& context);
+  Status may_change() const;
   Status keep(const v1::CreateStreamRequest& request, const v1::Stream& stream);
   Status remove(const v1::DeleteStreamRequest& request);
   void fill(const engine::StreamStats& stats, v1::StreamStatus& status) const;

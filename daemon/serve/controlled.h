@@ -15,6 +15,7 @@ struct Controlled {
   KeptStreams* kept = nullptr;
   std::function<std::size_t()> connections;  // to the door
   const std::atomic<bool>* draining = nullptr;
+  const std::atomic<bool>* started = nullptr;  // with the streams it begins with; null: it is
 };
 
 }  // namespace echoline::serve

@@ -68,11 +68,11 @@ class CivetServer final : public HttpServer {
     const std::vector<const char*> options = {"listening_ports",
                                               address.c_str(),
                                               "num_threads",
-                                              "4",
+                                              "8",
                                               "enable_keep_alive",
                                               "no",
                                               "request_timeout_ms",
-                                              "2000",
+                                              "500",
                                               "linger_timeout_ms",
                                               "100",
                                               nullptr};

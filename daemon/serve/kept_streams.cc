@@ -20,7 +20,14 @@ namespace {
 
 namespace json = google::protobuf::util;
 
+constexpr std::uintmax_t kBytesMax = 1 << 20;  // as a configuration
+
 Result<v1::CreateStreamRequest> parse(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error) ||
+      std::filesystem::file_size(path, error) > kBytesMax || error) {
+    return Status(Code::kInvalidArgument, "is no file of at most 1 MiB");
+  }
   std::ifstream file(path);
   std::ostringstream text;
   text << file.rdbuf();
@@ -41,7 +48,9 @@ std::map<std::string, v1::Stream> KeptStreams::load(const v1::Config& config) {
   const std::lock_guard lock(mutex_);
   std::map<std::string, v1::Stream> streams;
   std::error_code error;
-  for (const auto& file : std::filesystem::directory_iterator(folder_, error)) {
+  std::filesystem::directory_iterator files(folder_, error);
+  for (; !error && files != std::filesystem::directory_iterator(); files.increment(error)) {
+    const std::filesystem::directory_entry& file = *files;
     if (file.path().extension() != ".json") continue;
     const Result<v1::CreateStreamRequest> kept = parse(file.path());
     if (!kept.ok()) {
@@ -58,6 +67,9 @@ std::map<std::string, v1::Stream> KeptStreams::load(const v1::Config& config) {
     }
     names_.insert(kept->name());
     streams[kept->name()] = kept->stream();
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    log_error("serve", "{}: the kept streams cannot be read: {}", folder_, error.message());
   }
   return streams;
 }

@@ -25,7 +25,7 @@ void notify_supervisor(std::string_view state) {
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size());
   if (!socket) return;
   [[maybe_unused]] const ssize_t sent =
-      ::sendto(socket.get(), state.data(), state.size(), MSG_NOSIGNAL,
+      ::sendto(socket.get(), state.data(), state.size(), MSG_NOSIGNAL | MSG_DONTWAIT,
                reinterpret_cast<const sockaddr*>(&address), length);
 }
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "serve/memory_use.h"
 #include "serve/version.h"
 
@@ -107,7 +108,7 @@ void fill_cache(const cache::LevelStats& stats, v1::CacheLevel& level) {
 void fill_stream_status(const engine::StreamStats& stats, v1::StreamStatus& status) {
   status.set_name(stats.name);
   status.set_state(stats.state);
-  status.set_error(stats.error);
+  status.set_error(to_utf8(stats.error));
   status.set_records(stats.records);
   status.set_shards(stats.shards);
   status.set_rows_per_epoch(stats.rows_per_epoch);
@@ -121,7 +122,7 @@ void fill_stream_status(const engine::StreamStats& stats, v1::StreamStatus& stat
   fill_source(stats, *status.mutable_source());
   for (const auto& level : stats.caches) fill_cache(level, *status.add_caches());
   status.mutable_verdict()->set_limit(stats.verdict.limit);
-  status.mutable_verdict()->set_text(stats.verdict.text);
+  status.mutable_verdict()->set_text(to_utf8(stats.verdict.text));
   for (const auto& field : stats.fields) fill_field(field, *status.add_fields());
   for (const auto& consumer : stats.consumers) fill_consumer(consumer, *status.add_consumers());
   for (const auto& stage : stats.stages) fill_stage(stage, *status.add_stages());

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <string_view>
@@ -14,6 +15,7 @@ namespace echoline::serve {
 namespace {
 
 constexpr int kLooksPerPatience = 4;
+constexpr std::uint64_t kLeastMicros = 10'000, kMostMicros = 86'400'000'000;
 
 // 0 where the variable is missing or no number.
 std::uint64_t number(const char* variable) {
@@ -29,7 +31,8 @@ std::uint64_t number(const char* variable) {
 std::chrono::microseconds watchdog_patience() {
   const std::uint64_t pid = number("WATCHDOG_PID");
   if (pid != 0 && pid != static_cast<std::uint64_t>(::getpid())) return {};
-  return std::chrono::microseconds(number("WATCHDOG_USEC"));
+  const std::uint64_t micros = number("WATCHDOG_USEC");
+  return std::chrono::microseconds(micros == 0 ? 0 : std::clamp(micros, kLeastMicros, kMostMicros));
 }
 
 Watchdog::Watchdog(std::vector<RoundCount> loops)

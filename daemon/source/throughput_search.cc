@@ -38,6 +38,10 @@ void ThroughputSearch::ended(std::uint64_t bytes, std::size_t in_flight, bool wa
     settling_ = std::min(settling_, in_flight) - 1;
     return;
   }
+  if (in_flight <= 1) {
+    window_ = {};  // nothing is wanted for a while: that time says nothing of the store
+    return;
+  }
   if (window_.begin_ns == 0) {
     window_.begin_ns = now_ns;
     return;

@@ -23,7 +23,7 @@ class ControlCalls : public ::testing::Test {
  protected:
   void SetUp() override {
     auto server = ControlServer::open(
-        path_, {}, {&engine_, &kept_, [] { return std::size_t{3}; }, &draining_});
+        path_, {}, {&engine_, &kept_, [] { return std::size_t{3}; }, &draining_, &started_});
     ASSERT_TRUE(server.ok()) << server.status().message();
     server_ = std::move(server).value();
     stub_ = v1::Control::NewStub(
@@ -90,6 +90,7 @@ class ControlCalls : public ::testing::Test {
   MemoryEngine engine_;
   KeptStreams kept_{folder_.file("state")};
   std::atomic<bool> draining_{false};
+  std::atomic<bool> started_{true};
   std::unique_ptr<ControlServer> server_;
   std::unique_ptr<v1::Control::Stub> stub_;
 };
@@ -236,6 +237,20 @@ TEST_F(ControlCalls, watchers_are_bounded_leave_their_seat_and_end_with_the_daem
   const grpc::Status ended = readers.back()->Finish();
   EXPECT_EQ(ended.error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_EQ(ended.error_message(), "the daemon is going down");
+}
+
+TEST_F(ControlCalls, change_nothing_while_the_daemon_starts_or_stops) {
+  started_ = false;
+  grpc::Status status = create("/data", true);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_THAT(status.error_message(), HasSubstr("its own streams come first"));
+  EXPECT_EQ(remove("train", true).error_code(), grpc::StatusCode::UNAVAILABLE);
+  started_ = true;
+  draining_ = true;
+  status = create("/data", true);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_THAT(status.error_message(), HasSubstr("stopping"));
+  EXPECT_FALSE(kept_.contains("train"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -71,6 +72,14 @@ TEST_F(KeptStreamsTest, that_cannot_be_read_stay_and_do_not_stop_the_others) {
   for (const char* name : {"b.json", "c.json", "d.json"}) {
     EXPECT_TRUE(std::filesystem::exists(file(name)));
   }
+}
+
+TEST_F(KeptStreamsTest, are_files_of_a_bounded_size) {
+  ASSERT_TRUE(kept_.keep("a", config_with("a").streams().at("a")).ok());
+  ASSERT_EQ(::mkfifo(file("fifo.json").c_str(), 0600), 0);
+  std::filesystem::create_symlink("/dev/zero", file("endless.json"));
+  std::ofstream(file("large.json")) << std::string(2 << 20, ' ');
+  EXPECT_THAT(kept_.load({}), ElementsAre(Key("a")));
 }
 
 TEST_F(KeptStreamsTest, are_in_their_folder_whatever_the_name) {
