@@ -4,16 +4,16 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 
-#include <cerrno>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 
+#include "base/bounded_file.h"
 #include "cli/control_client.h"
 #include "cli/reach.h"
 
 namespace echoline::cli {
 namespace {
+
+constexpr std::size_t kPemBytesMax = 1 << 20;
 
 std::string given_or(const std::string& given, const char* variable) {
   const char* const value = std::getenv(variable);
@@ -39,13 +39,9 @@ Result<std::string> read_pem(const char* option, const char* variable, const std
                               "certificates on both sides",
                               option, variable));
   }
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad() || text.empty()) {
-    return errno_status(errno == 0 ? EINVAL : errno, path).with_context(option);
-  }
-  return text;
+  Result<std::string> text = read_bounded_file(path, kPemBytesMax);
+  if (text.ok()) return text;
+  return text.status().with_context(option);
 }
 
 std::string socket_of(const DaemonOptions& daemon) { return daemon.runtime_dir + "/control.sock"; }

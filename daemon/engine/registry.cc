@@ -19,7 +19,6 @@
 namespace echoline::engine {
 namespace {
 
-constexpr std::uint64_t kTellEveryNs = 1'000'000'000;
 constexpr std::chrono::milliseconds kDrainPoll{10};
 
 Status being_created(const std::string& name) {
@@ -69,9 +68,7 @@ Result<Stream*> Registry::find_for(const Peer& peer, const std::string& name) co
 
 // At most once a second: whoever is refused could fill the disk with it.
 void Registry::tell_refused(const Peer& peer, const std::string& name) const {
-  const std::uint64_t now_ns = monotonic_ns();
-  if (now_ns < refused_told_ns_ + kTellEveryNs) return;
-  refused_told_ns_ = now_ns;
+  if (!refusals_told_.due(monotonic_ns())) return;
   log_warning({"engine", name}, "process {} of user {} may not attach (publish.access)", peer.pid,
               peer.uid);
 }

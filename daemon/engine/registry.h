@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/seldom.h"
 #include "engine/agenda.h"
 #include "engine/engine.h"
 #include "engine/memory_budget.h"
@@ -75,7 +76,7 @@ class Registry : public Engine {
   std::map<std::string, Status> opening_;
   bool draining_ = false;
   std::uint64_t rounds_ = 0;
-  mutable std::uint64_t refused_told_ns_ = 0;
+  mutable Seldom refusals_told_{1'000'000'000};
   Roster roster_;
   bool roster_changed_ = false;  // by a stream that is gone
   std::mutex notify_mutex_;

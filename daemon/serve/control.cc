@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/seldom.h"
 #include "serve/control_credentials.h"
 #include "serve/control_gate.h"
 #include "serve/control_roles.h"
@@ -152,18 +153,14 @@ class GrpcControlServer final : public ControlServer {
 
   // At most one line a second, for a hostile caller could fill the log.
   void log_denial(const Status& decision) {
-    const std::uint64_t now_ns = monotonic_ns();
-    std::uint64_t last_ns = denial_logged_ns_;
-    if (last_ns != 0 && now_ns - last_ns < kDenialLogNs) return;
-    if (!denial_logged_ns_.compare_exchange_strong(last_ns, now_ns)) return;
-    log_warning("control", "denied: {}", decision.message());
+    if (denials_told_.due(monotonic_ns())) log_warning("control", "denied: {}", decision.message());
   }
 
   const ControlRoles roles_;
   ControlService service_;
   std::unique_ptr<TlsFiles> tls_;  // null: no TLS
   std::atomic<std::uint64_t> calls_denied_ = 0;
-  std::atomic<std::uint64_t> denial_logged_ns_ = 0;
+  Seldom denials_told_{kDenialLogNs};
   std::unique_ptr<ControlSeats> seats_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> tls_acceptor_;
   std::unique_ptr<grpc::Server> server_;

@@ -99,8 +99,10 @@ void ControlGate::accept_all(int listener, bool tcp) {
     if (!socket) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       if (errno == EAGAIN || errno == EWOULDBLOCK) return;
-      log_warning("control", "no connection can be taken: {}",
-                  errno_status(errno, "accept").message());
+      const Status failed = errno_status(errno, "accept");
+      if (pauses_told_.due(monotonic_ns())) {
+        log_warning("control", "no connection can be taken: {}", failed.message());
+      }
       paused_until_ns_ = monotonic_ns() + kPauseNs;
       return;
     }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/peer.h"
+#include "base/seldom.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
 
@@ -74,6 +75,7 @@ class ControlGate {
   ControlGateHandler handler_;
   std::vector<Held> held_;
   std::uint64_t paused_until_ns_ = 0;  // out of descriptors
+  Seldom pauses_told_{10'000'000'000};
   std::atomic<std::size_t> unix_count_ = 0;
   std::atomic<std::size_t> tcp_count_ = 0;
   std::atomic<std::uint64_t> turned_away_ = 0;

@@ -23,7 +23,6 @@ constexpr std::uint64_t kFirstId = 2;
 constexpr int kAcceptsMax = 256;
 constexpr std::uint64_t kPauseNs = 100'000'000;
 constexpr std::uint64_t kIdleNs = 200'000'000;
-constexpr std::uint64_t kPauseTellNs = 10'000'000'000;
 
 std::span<const std::byte> bytes_of(const auto& message) {
   return std::as_bytes(std::span(&message, 1));
@@ -112,8 +111,7 @@ void DoorLoop::accept_all(std::uint64_t now_ns) {
 // Out of descriptors: the listener would stay readable and epoll would spin. It is left alone for a
 // moment.
 void DoorLoop::pause_accepting(int error, std::uint64_t now_ns) {
-  if (now_ns >= pause_told_ns_ + kPauseTellNs) {
-    pause_told_ns_ = now_ns;
+  if (pauses_told_.due(now_ns)) {
     log_warning("door", "{}; trainers wait, {} are connected",
                 errno_status(error, "accepting").message(), connections_.size());
   }

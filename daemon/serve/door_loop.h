@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/seldom.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
 #include "engine/attach.h"
@@ -79,7 +80,7 @@ class DoorLoop {
   std::atomic<bool> leaving_{false};
   std::uint64_t next_id_;
   std::uint64_t paused_until_ns_ = 0;  // 0: accepting
-  std::uint64_t pause_told_ns_ = 0;
+  Seldom pauses_told_{10'000'000'000};
   std::uint64_t complaints_since_ns_ = 0;
   std::uint64_t complaints_ = 0;
 };

@@ -7,10 +7,9 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "base/atomic_file.h"
+#include "base/bounded_file.h"
 #include "base/log.h"
 #include "config/load.h"
 #include "echoline/v1/control.pb.h"
@@ -20,20 +19,12 @@ namespace {
 
 namespace json = google::protobuf::util;
 
-constexpr std::uintmax_t kBytesMax = 1 << 20;  // as a configuration
+constexpr std::size_t kBytesMax = 1 << 20;  // as a configuration
 
 Result<v1::CreateStreamRequest> parse(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error) ||
-      std::filesystem::file_size(path, error) > kBytesMax || error) {
-    return Status(Code::kInvalidArgument, "is no file of at most 1 MiB");
-  }
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) return Status(Code::kUnavailable, "cannot be read");
+  ECHOLINE_ASSIGN(const std::string text, read_bounded_file(path, kBytesMax));
   v1::CreateStreamRequest kept;
-  const auto parsed = json::JsonStringToMessage(text.str(), &kept);
+  const auto parsed = json::JsonStringToMessage(text, &kept);
   if (!parsed.ok()) {
     const std::string why(parsed.message());
     return Status(Code::kInvalidArgument, why.substr(0, why.find('\n')));

@@ -98,8 +98,8 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
     {"echoline_source_checked_total", "stream,scheme",
      "Objects read whole whose bytes agreed with the store's own checksum."},
     {"echoline_source_concurrency_limit", "stream,scheme",
-     "Requests that the store is given at once by all streams together: falls while it refuses, "
-     "rises again while it takes them; absent for local files."},
+     "Requests that the store is given at once by all streams together: falls while it refuses or "
+     "fewer bring as much, rises again while more bring more; absent for local files."},
     {"echoline_source_hedged_total", "stream,scheme,outcome",
      "Second requests for answers that were late, by outcome: won (its answer came first) or "
      "lost."},

@@ -6,11 +6,10 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
-#include <cerrno>
 #include <ctime>
-#include <fstream>
 #include <vector>
 
+#include "base/bounded_file.h"
 #include "base/log.h"
 
 namespace echoline::serve {
@@ -31,19 +30,9 @@ Status wrong(std::string_view key, const std::string& path, std::string_view wha
 }
 
 Result<std::string> read_file(std::string_view key, const std::string& path) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return errno_status(errno == 0 ? ENOENT : errno, path)
-        .with_context(fmt::format("daemon.control.{}", key));
-  }
-  std::string text(kFileBytesMax + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (file.bad() || text.size() > kFileBytesMax) {
-    return wrong(key, path, "is no file of at most 1 MiB");
-  }
-  return text;
+  Result<std::string> text = read_bounded_file(path, kFileBytesMax);
+  if (text.ok()) return text;
+  return text.status().with_context(fmt::format("daemon.control.{}", key));
 }
 
 std::unique_ptr<BIO, Free> reader_of(const std::string& text) {
