@@ -30,7 +30,8 @@ class Stages : public testing::Test {
     ASSERT_TRUE(created.ok()) << created.message();
   }
   Shares of(const std::string& name) {
-    for (const engine::StageStats& stage : rig_.engine().stats().streams.at(0).stages) {
+    const engine::EngineStats stats = rig_.engine().stats();
+    for (const engine::StageStats& stage : stats.streams.at(0).stages) {
       if (stage.stage != name) continue;
       return {static_cast<double>(stage.busy_ns) / 1e9, static_cast<double>(stage.starved_ns) / 1e9,
               static_cast<double>(stage.blocked_ns) / 1e9};
@@ -53,6 +54,19 @@ TEST_F(Stages, AFullRingThatNobodyReadsIsNoWork) {
   const Shares publish = during("publish", [] { std::this_thread::sleep_for(1s); });
   EXPECT_GT(publish.blocked, 0.5);
   EXPECT_LT(publish.busy, 0.1 * publish.blocked);
+}
+
+TEST_F(Stages, TheTimeBetweenOrdersIsNotTheStores) {
+  Loader loader = rig_.attach("train");
+  const Shares fetch = during("fetch", [&] {
+    for (int i = 0; i < 12; ++i) {
+      read_batches(loader, 1);
+      std::this_thread::sleep_for(100ms);
+    }
+  });
+  EXPECT_GT(fetch.busy + fetch.starved + fetch.blocked, 0.8);
+  // Pages of a file that was just written: microseconds for each batch.
+  EXPECT_LT(fetch.busy, 0.2);
 }
 
 }  // namespace
