@@ -1,0 +1,88 @@
+#include "cuda/driver.h"
+
+#include <dlfcn.h>
+
+#include <string>
+
+namespace echoline::client::cuda {
+namespace {
+
+// NVIDIA's name since CUDA 1; the unversioned one is a development file.
+constexpr char kLibrary[] = "libcuda.so.1";
+
+struct Loaded {
+  DriverTable table;
+  Error error;
+};
+
+Error find_functions(DriverTable& table) {
+  void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* why = dlerror();
+    return {ECHOLINE_UNAVAILABLE,
+            std::string("no CUDA driver on this machine: ") + (why != nullptr ? why : kLibrary)};
+  }
+#define ECHOLINE_CUDA_FIND(member, symbol, parameters)                                \
+  table.member = reinterpret_cast<decltype(table.member)>(dlsym(library, #symbol));   \
+  if (table.member == nullptr) {                                                      \
+    return {ECHOLINE_UNAVAILABLE,                                                     \
+            "the CUDA driver has no " #symbol "; install one of CUDA 11.1 or later"}; \
+  }
+  ECHOLINE_CUDA_FUNCTIONS(ECHOLINE_CUDA_FIND)
+#undef ECHOLINE_CUDA_FIND
+  return {};
+}
+
+Loaded load() {
+  Loaded loaded;
+  loaded.error = find_functions(loaded.table);
+  if (loaded.error.ok()) {
+    loaded.error = driver_error(loaded.table, loaded.table.init(0), "can't use the CUDA driver");
+  }
+  return loaded;
+}
+
+echoline_status status_of(Code code) {
+  switch (code) {
+    case kOutOfMemory:
+      return ECHOLINE_RESOURCE_EXHAUSTED;
+    case kNotInitialized:
+    case kDeinitialized:
+    case kNoDevice:
+    case kInvalidDevice:
+      return ECHOLINE_UNAVAILABLE;
+    case kInvalidValue:
+    case kStreamCaptureUnsupported:
+      return ECHOLINE_INVALID_ARGUMENT;
+    case kNotSupported:
+    case kNoBinaryForGpu:
+      return ECHOLINE_UNIMPLEMENTED;
+    case kNotPermitted:
+      return ECHOLINE_PERMISSION_DENIED;
+    default:
+      return ECHOLINE_DATA_LOSS;
+  }
+}
+
+}  // namespace
+
+Error load_driver(const DriverTable*& driver) {
+  static const Loaded loaded = load();
+  driver = &loaded.table;
+  return loaded.error;
+}
+
+Error driver_error(const DriverTable& driver, Code code, std::string_view what) {
+  if (code == kSuccess) return {};
+  const char* name = nullptr;
+  const char* text = nullptr;
+  driver.error_name(code, &name);
+  driver.error_string(code, &text);
+  std::string message(what);
+  message += ": ";
+  message += name != nullptr ? name : "CUDA error " + std::to_string(code);
+  if (text != nullptr) message += std::string(" (") + text + ")";
+  return {status_of(code), std::move(message)};
+}
+
+}  // namespace echoline::client::cuda
