@@ -41,6 +41,7 @@ class Batch {
   ~Batch();
 
   const Attachment& attachment() const { return *attachment_; }
+  const std::shared_ptr<Attachment>& shared_attachment() const { return attachment_; }
   std::uint32_t generation() const { return generation_; }
   const BatchFacts& facts() const { return facts_; }
   std::uint32_t rows() const { return static_cast<std::uint32_t>(facts_.slice.rows); }

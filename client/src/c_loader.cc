@@ -2,13 +2,8 @@
 #include <memory>
 #include <string>
 
-#include "c_api.h"
-#include "loader.h"
+#include "c_handles.h"
 #include "runtime_dir.h"
-
-struct echoline_loader {
-  echoline::client::Loader loader;
-};
 
 namespace echoline::client {
 namespace {
@@ -16,7 +11,8 @@ namespace {
 constexpr std::int64_t kAttachMs = 120'000;
 constexpr std::int64_t kReattachMs = 60'000;
 
-Error use_state(const char* text, AttachWish& wish) {
+Error use_state(const char* text, LoaderOptions& options) {
+  AttachWish& wish = options.wish;
   State state;
   if (Error e = parse_state(text, state); !e.ok()) return e;
   if (state.stream != wish.stream) {
@@ -29,6 +25,7 @@ Error use_state(const char* text, AttachWish& wish) {
   wish.has_fingerprint = true;
   wish.fingerprint = state.fingerprint;
   wish.plan_version = state.plan_version;
+  options.device = state.device;
   return {};
 }
 
@@ -64,7 +61,7 @@ Error read_options(const echoline_attach_options* given, LoaderOptions& options,
   wish.join = static_cast<shm::JoinAt>(o.join);
   if (Error e = check_wish(wish); !e.ok()) return e;
   if (o.state != nullptr) {
-    if (Error e = use_state(o.state, wish); !e.ok()) return e;
+    if (Error e = use_state(o.state, options); !e.ok()) return e;
   }
   if (o.expect != nullptr) {
     if (Error e = use_expectation(o.expect, wish); !e.ok()) return e;
@@ -90,6 +87,18 @@ int with(echoline_loader* handle, Work work) noexcept {
 }
 
 }  // namespace
+
+Error give_state(const State& state, char* buffer, std::size_t capacity, std::size_t* length) {
+  const std::string text = write_state(state);
+  if (length != nullptr) *length = text.size();
+  if (buffer == nullptr || capacity <= text.size()) {
+    return {ECHOLINE_RESOURCE_EXHAUSTED,
+            "the state has " + std::to_string(text.size()) + " bytes and a terminating zero"};
+  }
+  std::memcpy(buffer, text.c_str(), text.size() + 1);
+  return {};
+}
+
 }  // namespace echoline::client
 
 using namespace echoline::client;
@@ -141,6 +150,10 @@ int echoline_next(echoline_loader* loader, int64_t timeout_ms, echoline_batch** 
   return with(loader, [&](Loader& l) -> Error {
     if (batch == nullptr) return null_error();
     *batch = nullptr;
+    if (l.device_place()) {
+      return {ECHOLINE_FAILED_PRECONDITION,
+              "the state was taken under device echo; open the device with echoline_cuda_open"};
+    }
     std::unique_ptr<Batch> made;
     if (Error e = l.next(timeout_ms, made); !e.ok()) return e;
     *batch = reinterpret_cast<echoline_batch*>(made.release());
@@ -198,14 +211,7 @@ int echoline_state(echoline_loader* loader, char* buffer, size_t capacity, size_
   return with(loader, [&](Loader& l) -> Error {
     State state;
     if (Error e = l.state(state); !e.ok()) return e;
-    const std::string text = write_state(state);
-    if (length != nullptr) *length = text.size();
-    if (buffer == nullptr || capacity <= text.size()) {
-      return {ECHOLINE_RESOURCE_EXHAUSTED,
-              "the state has " + std::to_string(text.size()) + " bytes and a terminating zero"};
-    }
-    std::memcpy(buffer, text.c_str(), text.size() + 1);
-    return {};
+    return give_state(state, buffer, capacity, length);
   });
 }
 

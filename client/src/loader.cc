@@ -91,7 +91,8 @@ Loader::~Loader() { close_door(); }
 // before. Where there's no memory for that, the door stays open instead, until the process ends.
 void Loader::close_door() {
   const auto& attachment = reader_.attachment();
-  if (attachment != nullptr && door_ != nullptr && !attachment->freeze().ok()) {
+  const auto keep = [&] { return (!settle_ || settle_()) && attachment->freeze().ok(); };
+  if (attachment != nullptr && door_ != nullptr && !keep()) {
     new std::shared_ptr<DoorClient>(door_);
   }
   door_.reset();
@@ -248,7 +249,7 @@ Error Loader::step(std::unique_ptr<Batch>* batch) {
     Error e = reader_.try_next(*batch);
     if (e.code() == ECHOLINE_DATA_LOSS) return fail(e);
     if (e.code() == ECHOLINE_TIMEOUT) e = check_lease();
-    if (e.code() == ECHOLINE_LEASE_HELD && reader_.jumped()) {
+    if (e.code() == ECHOLINE_LEASE_HELD && reader_.jumped() && !settle_) {
       if (Error kept = reader_.leave_kept_behind(); !kept.ok()) return kept;
       continue;
     }
@@ -283,6 +284,16 @@ std::optional<std::string> Loader::take_news() {
   std::string oldest = std::move(news_.front());
   news_.pop_front();
   return oldest;
+}
+
+void Loader::before_leaving(std::function<bool()> settle) {
+  const std::lock_guard lock(mutex_);
+  settle_ = std::move(settle);
+}
+
+std::shared_ptr<Attachment> Loader::attachment() {
+  const std::lock_guard lock(mutex_);
+  return reader_.attachment();
 }
 
 void Loader::close() {

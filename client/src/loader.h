@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -19,6 +20,7 @@ struct LoaderOptions {
   std::string runtime_dir;
   std::int64_t attach_ms = 120'000;   // negative: no limit
   std::int64_t reattach_ms = 60'000;  // 0: the loss of the daemon is an error
+  std::optional<DevicePlace> device;  // of the state that it is attached with
 };
 
 // Threads: any call from any thread. The lock is never held while sleeping. After fork() the child
@@ -38,6 +40,13 @@ class Loader {
   Error skip(std::uint64_t steps);
   // What the daemon said about other trainers, oldest first; each is given once.
   std::optional<std::string> take_news();
+
+  // For who reads the ring by other means than the CPU: `settle` runs before its memory is left to
+  // others, under the loader's lock, and says whether that reading has ended; if not, the door
+  // stays open until the process ends. Null: nobody does.
+  void before_leaving(std::function<bool()> settle);
+  std::shared_ptr<Attachment> attachment();
+  const std::optional<DevicePlace>& device_place() const { return options_.device; }
 
   // After the first attach, also while the daemon is away.
   Error state(State& state);
@@ -75,6 +84,7 @@ class Loader {
   std::uint64_t looked_ns_ = 0;  // at the daemon
   std::uint64_t failing_since_ns_ = 0;
   std::uint64_t blocked_since_ns_ = 0;
+  std::function<bool()> settle_;
   Error final_;  // what every further call returns
 };
 

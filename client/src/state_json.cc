@@ -11,9 +11,11 @@ constexpr std::uint64_t kMax32 = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kMax64 = std::numeric_limits<std::uint64_t>::max();
 
 // Which members were read, in the order of kMembers.
-constexpr std::string_view kMembers[] = {"version", "plan_version", "fingerprint", "stream",
-                                         "epoch",   "row",          "batch_size",  "changes"};
+constexpr std::string_view kMembers[] = {"version",    "plan_version", "fingerprint",
+                                         "stream",     "epoch",        "row",
+                                         "batch_size", "changes",      "device_echo"};
 constexpr unsigned kAllMembers = (1U << std::size(kMembers)) - 1;
+constexpr unsigned kNeededMembers = kAllMembers >> 1;
 
 bool read_32(JsonReader& reader, std::uint32_t& value) {
   std::uint64_t wide = 0;
@@ -42,6 +44,14 @@ bool read_fingerprint(JsonReader& reader, Fingerprint& fingerprint) {
   return reader.string(text) && from_hex(text, fingerprint);
 }
 
+// [factor, window, step]
+bool read_device(JsonReader& reader, std::optional<DevicePlace>& device) {
+  DevicePlace& place = device.emplace();
+  return reader.take('[') && read_32(reader, place.factor) && reader.take(',') &&
+         read_32(reader, place.window) && reader.take(',') && reader.number(kMax64, place.step) &&
+         reader.take(']');
+}
+
 bool read_member(JsonReader& reader, std::size_t member, State& state, std::uint32_t& version) {
   switch (member) {
     case 0:
@@ -58,8 +68,10 @@ bool read_member(JsonReader& reader, std::size_t member, State& state, std::uint
       return reader.number(kMax64, state.position.row);
     case 6:
       return read_32(reader, state.batch_size);
-    default:
+    case 7:
       return read_changes(reader, state.changes);
+    default:
+      return read_device(reader, state.device);
   }
 }
 
@@ -107,7 +119,8 @@ std::string read_object(JsonReader& reader, State& state, std::uint32_t& version
     if (!more && !reader.take('}')) return at_byte(reader);
   }
   if (!reader.at_end()) return at_byte(reader);
-  return seen == kAllMembers ? "" : ": it lacks " + names_in(kAllMembers & ~seen);
+  const unsigned lacking = kNeededMembers & ~seen;
+  return lacking == 0 ? "" : ": it lacks " + names_in(lacking);
 }
 
 }  // namespace
@@ -125,7 +138,13 @@ std::string write_state(const State& state) {
     text.append(text.back() == ']' ? ",[" : "[").append(std::to_string(entry.block));
     text.append(",").append(std::to_string(entry.factor)).append("]");
   }
-  return text.append("]}");
+  text.append("]");
+  if (state.device) {
+    text.append(",\"device_echo\":[").append(std::to_string(state.device->factor));
+    text.append(",").append(std::to_string(state.device->window));
+    text.append(",").append(std::to_string(state.device->step)).append("]");
+  }
+  return text.append("}");
 }
 
 Error parse_state(std::string_view text, State& state) {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "base/sample_random.h"
+#include "echoline/shm/sample_random.h"
 #include "base/status.h"
 #include "decode/sample.h"
 

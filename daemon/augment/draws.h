@@ -7,7 +7,7 @@
 #include <array>
 #include <cstdint>
 
-#include "base/sample_random.h"
+#include "echoline/shm/sample_random.h"
 
 namespace echoline::augment {
 

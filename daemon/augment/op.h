@@ -9,7 +9,7 @@
 #include "augment/resize.h"
 #include "augment/view.h"
 #include "base/buffer.h"
-#include "base/sample_random.h"
+#include "echoline/shm/sample_random.h"
 #include "base/status.h"
 
 namespace echoline::augment {

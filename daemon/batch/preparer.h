@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "augment/chain.h"
-#include "base/sample_random.h"
+#include "echoline/shm/sample_random.h"
 #include "base/status.h"
 #include "batch/sample_cache.h"
 #include "decode/decoder.h"

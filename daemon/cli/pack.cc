@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/philox.h"
+#include "echoline/shm/philox.h"
 #include "cli/pack_input.h"
 #include "cli/pack_writer.h"
 #include "record/stored_index.h"

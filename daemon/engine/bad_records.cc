@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/log.h"
-#include "base/philox.h"
+#include "echoline/shm/philox.h"
 
 namespace echoline::engine {
 namespace {

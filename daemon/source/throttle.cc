@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/philox.h"
+#include "echoline/shm/philox.h"
 #include "echoline/v1/config.pb.h"
 
 namespace echoline::source {

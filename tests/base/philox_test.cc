@@ -1,9 +1,9 @@
 // Known answers of Philox4x32-10 (Random123's kat_vectors) and the counter layout of the rules.
-#include "base/philox.h"
+#include "echoline/shm/philox.h"
 
 #include <gtest/gtest.h>
 
-#include "base/sample_random.h"
+#include "echoline/shm/sample_random.h"
 
 namespace echoline {
 namespace {

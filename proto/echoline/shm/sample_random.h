@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "base/philox.h"
+#include "echoline/shm/philox.h"
 
 namespace echoline {
 

@@ -1,0 +1,147 @@
+// The two threads of a loader on a device.
+#include <algorithm>
+
+#include "cuda/device_loader.h"
+#include "cuda/driver.h"
+
+namespace echoline::client::cuda {
+namespace {
+
+// How long the copy thread listens to the ring before it looks whether it is to stop.
+constexpr std::int64_t kSliceMs = 50;
+
+// Work of this thread disturbs no capture of a CUDA graph in another.
+void disturb_no_capture(const DriverTable& driver) {
+  int mode = kCaptureRelaxed;
+  driver.exchange_capture_mode(&mode);
+}
+
+}  // namespace
+
+void DeviceLoader::copy_loop() {
+  {
+    const Current current(*device_);
+    disturb_no_capture(device_->driver());
+    while (Slot* slot = await_slot()) take_batch(*slot);
+  }
+  const std::lock_guard lock(mutex_);
+  --threads_;
+  changed_.notify_all();
+}
+
+// A slot to fill, marked; null when it is time to end.
+Slot* DeviceLoader::await_slot() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    if (!final_.ok()) return nullptr;
+    parked_ = parking_;
+    const auto free = std::ranges::find_if(slots_, &Slot::free);
+    starved_of_slots_ = !parking_ && free == slots_.end();
+    if (!parking_ && !starved_of_slots_) {
+      free->loading = true;
+      return &*free;
+    }
+    changed_.notify_all();
+    changed_.wait(lock);
+  }
+}
+
+void DeviceLoader::take_batch(Slot& slot) {
+  std::unique_ptr<Batch> batch;
+  State after;
+  Error e = inner_->next(kSliceMs, batch);
+  if (e.ok() || e.code() == ECHOLINE_END_OF_EPOCH) {
+    if (Error state = inner_->state(after); !state.ok()) e = state;
+  }
+  if (e.ok()) return load(slot, std::move(batch), std::move(after));
+  std::unique_lock lock(mutex_);
+  slot.loading = false;
+  if (e.code() == ECHOLINE_END_OF_EPOCH) {
+    queue_->end_epoch(std::move(after));
+  } else if (e.code() == ECHOLINE_LEASE_HELD && !copies_.empty()) {
+    const std::size_t before = copies_.size();
+    changed_.wait_for(lock, std::chrono::milliseconds(kSliceMs),
+                      [&] { return copies_.size() < before || !final_.ok(); });
+  } else if (e.code() != ECHOLINE_TIMEOUT && final_.ok()) {
+    final_ = std::move(e);
+  }
+  changed_.notify_all();
+}
+
+Error DeviceLoader::pages_for(const Batch& batch, std::shared_ptr<HostPages>& pages) {
+  const std::lock_guard lock(pages_mutex_);
+  if (pages_->attachment() != &batch.attachment()) {
+    if (Error e = HostPages::open(device_, batch.shared_attachment(), pages_); !e.ok()) return e;
+  }
+  pages = pages_;
+  return {};
+}
+
+void DeviceLoader::load(Slot& slot, std::unique_ptr<Batch> batch, State after) {
+  std::shared_ptr<HostPages> pages;
+  Error e = pages_for(*batch, pages);
+  if (!e.ok()) return fail(std::move(e));
+  const bool direct = pages->begin_copy();
+  e = slot.buffer->load(*batch, *pages, direct, streams_, options_.echo_factor, seed_);
+  if (e.ok()) e = slot.buffer->prepare(0, streams_, kernels_.get());
+  const std::lock_guard lock(mutex_);
+  const bool last = batch->facts().last;
+  slot.copying = true;
+  copies_.push_back({&slot, std::move(batch), std::move(pages), direct});
+  slot.loading = false;
+  slot.queued = e.ok();
+  if (e.ok()) queue_->add(slot, std::move(after), last);
+  if (!e.ok() && final_.ok()) final_ = std::move(e);
+  changed_.notify_all();
+}
+
+void DeviceLoader::release_loop() {
+  {
+    const Current current(*device_);
+    disturb_no_capture(device_->driver());
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [&] { return !copies_.empty() || (!final_.ok() && threads_ == 1); });
+      if (copies_.empty()) break;
+      Copy& copy = copies_.front();
+      lock.unlock();
+      Error e = end_copy(copy);
+      lock.lock();
+      copies_.front().slot->copying = false;
+      copies_.pop_front();
+      waits_.collect(device_->driver());
+      if (!e.ok() && final_.ok()) final_ = std::move(e);
+      changed_.notify_all();
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  --threads_;
+  changed_.notify_all();
+}
+
+// Only this thread takes from the front, and a deque's elements stay where they are.
+Error DeviceLoader::end_copy(Copy& copy) {
+  Error e = copy.slot->buffer->await_copied();
+  float milliseconds = 0;
+  if (e.ok()) e = copy.slot->buffer->copy_time(milliseconds);
+  if (copy.direct) copy.pages->end_copy();
+  copy.batch.reset();
+  copy.pages.reset();
+  const std::lock_guard lock(mutex_);
+  ++counts_.batches;
+  counts_.copied_bytes += copy.slot->buffer->copied_bytes();
+  counts_.copy_ns += static_cast<std::uint64_t>(static_cast<double>(milliseconds) * 1e6);
+  return e;
+}
+
+// Before the loader lets go of a ring: the device must not read it any more.
+bool DeviceLoader::leave_ring() {
+  std::shared_ptr<HostPages> pages;
+  {
+    const std::lock_guard lock(pages_mutex_);
+    pages = pages_;
+  }
+  return pages->leave(kLeavePatience);
+}
+
+}  // namespace echoline::client::cuda

@@ -1,0 +1,268 @@
+#include "cuda/device_loader.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "cuda/driver.h"
+
+namespace echoline::client::cuda {
+namespace {
+
+constexpr std::uint32_t kDepthMin = 2, kDepthMax = 64;
+constexpr std::uint32_t kEchoMax = 1024;
+
+Error refused(const char* what) { return {ECHOLINE_INVALID_ARGUMENT, what}; }
+
+Error check(const Options& options) {
+  if (options.depth < kDepthMin || options.depth > kDepthMax) {
+    return refused("depth must be 2 to 64 batches");
+  }
+  if (options.echo_factor < 1 || options.echo_factor > kEchoMax || options.echo_window < 1 ||
+      options.echo_window > kEchoMax) {
+    return refused("the factor and the window of device echo must be 1 to 1024");
+  }
+  return {};
+}
+
+// A state that was taken under another echo names uses that this one doesn't give.
+Error check_resumed(const std::optional<DevicePlace>& place, const Options& options) {
+  if (!place || (place->factor == options.echo_factor && place->window == options.echo_window)) {
+    return {};
+  }
+  return {ECHOLINE_FAILED_PRECONDITION,
+          "the state was taken under device echo of factor " + std::to_string(place->factor) +
+              " and window " + std::to_string(place->window) + "; open the device with the same"};
+}
+
+}  // namespace
+
+DeviceLoader::DeviceLoader(Loader& inner, const Options& options,
+                           std::shared_ptr<const Device> device)
+    : inner_(&inner),
+      generation_(fork_generation()),
+      options_(options),
+      echo_(options.echo_factor, options.echo_window),
+      device_(std::move(device)) {}
+
+Error DeviceLoader::open(Loader& inner, const Options& options,
+                         std::shared_ptr<DeviceLoader>& loader) {
+  if (Error e = check(options); !e.ok()) return e;
+  if (Error e = check_resumed(inner.device_place(), options); !e.ok()) return e;
+  std::shared_ptr<const Device> device;
+  if (Error e = Device::open(options.device, device); !e.ok()) return e;
+  const std::shared_ptr<DeviceLoader> made(new DeviceLoader(inner, options, std::move(device)));
+  const Current current(*made->device_);
+  if (Error e = made->prepare(); !e.ok()) return e;
+  made->start();
+  loader = made;
+  return {};
+}
+
+// All memory is taken here: what a training needs later, and what a captured graph must not see
+// allocated, is there before the first batch.
+Error DeviceLoader::prepare() {
+  echoline_loader_info info{};
+  if (Error e = inner_->info(info); !e.ok()) return e;
+  seed_ = info.seed;
+  const std::shared_ptr<Attachment> attachment = inner_->attachment();
+  const std::uint32_t rows_max = (info.batch_size + info.world_size - 1) / info.world_size;
+  if (Error e = BatchLayout::make(attachment->ring(), rows_max, options_.echo_factor,
+                                  options_.fields, layout_);
+      !e.ok()) {
+    return e;
+  }
+  if (layout_.needs_kernels) {
+    if (Error e = Kernels::load(device_->driver(), kernels_); !e.ok()) return e;
+  }
+  if (Error e = make_stream(device_, streams_.copy); !e.ok()) return e;
+  if (Error e = make_stream(device_, streams_.prepare); !e.ok()) return e;
+  if (Error e = waits_.make(device_); !e.ok()) return e;
+  if (Error e = HostPages::open(device_, attachment, pages_); !e.ok()) return e;
+  slots_.resize(options_.depth + echo_.kept_max() - 1);
+  for (Slot& slot : slots_) {
+    if (Error e = Buffer::make(device_, layout_, slot.buffer); !e.ok()) return e;
+  }
+  State position;
+  if (Error e = inner_->state(position); !e.ok()) return e;
+  const auto place = inner_->device_place();
+  queue_ = std::make_unique<EchoQueue>(echo_, std::move(position), place ? place->step : 0);
+  return {};
+}
+
+void DeviceLoader::start() {
+  inner_->before_leaving([self = weak_from_this()] {
+    const auto loader = self.lock();
+    return loader == nullptr || loader->leave_ring();
+  });
+  threads_ = 2;
+  copier_ = std::thread([self = shared_from_this()] { self->copy_loop(); });
+  releaser_ = std::thread([self = shared_from_this()] { self->release_loop(); });
+}
+
+void DeviceLoader::close() {
+  std::unique_lock lock(mutex_);
+  stopping_ = true;
+  if (final_.ok()) final_ = {ECHOLINE_CANCELLED, "the loader was closed"};
+  changed_.notify_all();
+  const bool ended = changed_.wait_for(lock, kPatience, [&] { return threads_ == 0; });
+  lock.unlock();
+  for (std::thread* thread : {&copier_, &releaser_}) {
+    if (!thread->joinable()) continue;
+    ended ? thread->join() : thread->detach();
+  }
+  inner_->before_leaving(nullptr);
+}
+
+void DeviceLoader::fail(Error error) {
+  const std::lock_guard lock(mutex_);
+  if (final_.ok()) final_ = std::move(error);
+  changed_.notify_all();
+}
+
+Error DeviceLoader::check_stream(StreamHandle stream) const {
+  int status = kCaptureNone;
+  const Code code = device_->driver().stream_is_capturing(stream, &status);
+  if (code == kSuccess && status != kCaptureNone) {
+    return {ECHOLINE_INVALID_ARGUMENT,
+            "the stream is being captured into a CUDA graph; take batches outside of the capture "
+            "and copy them to the graph's input"};
+  }
+  return driver_error(device_->driver(), code, "the stream can't be used");
+}
+
+// Whether a use is in the trainer's hands that the next one would write over.
+bool DeviceLoader::is_in_use(const Slot& slot) const { return layout_.flips_any && slot.held > 0; }
+
+// What a trainer is told that has to wait and was not to: LEASE_HELD where only it can help.
+Error DeviceLoader::nothing_yet(const EchoQueue::Next& next) const {
+  const auto mine = [](const Slot& slot) {
+    return slot.held > 0 && slot.taker == std::this_thread::get_id();
+  };
+  if (next.what == EchoQueue::What::kBatch && mine(*next.slot)) {
+    return {ECHOLINE_LEASE_HELD,
+            "the next use of this batch mirrors other rows: release the one before first, or raise "
+            "the window of device echo"};
+  }
+  if (starved_of_slots_ && copies_.empty() && std::ranges::any_of(slots_, mine)) {
+    return {ECHOLINE_LEASE_HELD,
+            "the trainer itself holds the device buffers that the next batch needs: release "
+            "batches, or raise the depth, " +
+                std::to_string(options_.depth) + " now"};
+  }
+  return {ECHOLINE_TIMEOUT, "no batch was ready in time"};
+}
+
+Error DeviceLoader::next(StreamHandle stream, std::int64_t timeout_ms,
+                         std::unique_ptr<DeviceBatch>& batch) {
+  const Current current(*device_);
+  if (Error e = check_stream(stream); !e.ok()) return e;
+  auto made = std::make_unique<DeviceBatch>();
+  const auto begin = std::chrono::steady_clock::now();
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    const EchoQueue::Next next = queue_->peek();
+    if (next.what == EchoQueue::What::kEnd) {
+      queue_->take(next);
+      return {ECHOLINE_END_OF_EPOCH, "the epoch has ended"};
+    }
+    if (next.what == EchoQueue::What::kBatch && !is_in_use(*next.slot)) {
+      Error e = give(next, stream, *made);
+      if (e.ok()) batch = std::move(made);
+      return e;
+    }
+    if (!final_.ok()) return final_;
+    Error waits = nothing_yet(next);
+    if (waits.code() == ECHOLINE_LEASE_HELD) return waits;
+    if (timeout_ms < 0) {
+      changed_.wait(lock);
+    } else {
+      const auto left = std::chrono::milliseconds(timeout_ms);
+      if (changed_.wait_until(lock, begin + left) == std::cv_status::timeout) return waits;
+    }
+  }
+}
+
+Error DeviceLoader::give(const EchoQueue::Next& next, StreamHandle stream, DeviceBatch& batch) {
+  Slot& slot = *next.slot;
+  waits_.begin(device_->driver(), stream);
+  if (Error e = slot.buffer->let_wait(stream); !e.ok()) return e;
+  waits_.end(device_->driver(), stream);
+  queue_->take(next);
+  slot.queued = !next.last_use;
+  ++slot.held;
+  slot.taker = std::this_thread::get_id();
+  batch.loader = shared_from_this();
+  batch.slot = &slot;
+  batch.use = next.use;
+  batch.last_use = next.last_use;
+  batch.last_of_epoch = next.last_of_epoch;
+  batch.uses = slot.buffer->uses();
+  const auto factor = static_cast<std::uint32_t>(echo_.factor());
+  for (std::uint32_t& use : batch.uses) use = use * factor + next.use;
+  ++counts_.uses;
+  return {};
+}
+
+void DeviceLoader::release(DeviceBatch& batch, StreamHandle stream) {
+  const Current current(*device_);
+  const std::lock_guard lock(mutex_);
+  Slot& slot = *batch.slot;
+  Error e = check_stream(stream);
+  if (e.ok()) e = slot.buffer->consume(stream);
+  if (e.ok() && !batch.last_use) {
+    e = slot.buffer->prepare(batch.use + 1, streams_, kernels_.get());
+  }
+  if (!e.ok() && final_.ok()) final_ = std::move(e);
+  --slot.held;
+  changed_.notify_all();
+}
+
+// The copy thread stands still meanwhile, so that what it takes next is of the new epoch; copies
+// that are under way end first, so that nothing of the ring is kept behind.
+Error DeviceLoader::begin_epoch() {
+  std::unique_lock lock(mutex_);
+  if (!queue_->begun()) return {};
+  parking_ = true;
+  changed_.notify_all();
+  const auto still = [&] { return (parked_ && copies_.empty()) || !final_.ok(); };
+  const bool stands = changed_.wait_for(lock, kPatience, still);
+  Error e = final_;
+  if (e.ok() && !stands) {
+    e = {ECHOLINE_DEADLINE_EXCEEDED, "copies to the GPU did not end within 10 s"};
+  }
+  State position;
+  if (e.ok() && !queue_->copies_are_ahead()) {
+    e = inner_->begin_epoch();
+    if (e.ok()) e = inner_->state(position);
+  }
+  if (e.ok()) {
+    for (Slot* slot : queue_->drop_round(std::move(position))) slot->queued = false;
+  }
+  parking_ = false;
+  changed_.notify_all();
+  return e;
+}
+
+Error DeviceLoader::state(State& state) {
+  const std::lock_guard lock(mutex_);
+  EchoQueue::Place place = queue_->place();
+  state = std::move(place.position);
+  state.device.reset();
+  if (echo_.factor() > 1) {
+    state.device = DevicePlace{options_.echo_factor, options_.echo_window, place.step};
+  }
+  return {};
+}
+
+void DeviceLoader::stats(echoline_cuda_stats& stats) {
+  const std::lock_guard lock(mutex_);
+  stats = counts_;
+  stats.wait_ns = waits_.wait_ns();
+  stats.span_ns = waits_.span_ns();
+  stats.device_bytes = slots_.size() * layout_.bytes;
+  for (const Slot& slot : slots_) stats.pinned_bytes += slot.buffer->pinned_bytes();
+  const std::lock_guard pages_lock(pages_mutex_);
+  stats.path = pages_->path();
+}
+
+}  // namespace echoline::client::cuda

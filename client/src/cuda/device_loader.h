@@ -1,0 +1,124 @@
+// A loader whose batches stand on a GPU: copied as soon as they are published, given in the order
+// of the device's echo.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "cuda/buffer.h"
+#include "cuda/echo_queue.h"
+#include "cuda/options.h"
+#include "cuda/wait_meter.h"
+#include "loader.h"
+
+namespace echoline::client::cuda {
+
+// A buffer and who has it. Free when nobody does.
+struct Slot {
+  std::unique_ptr<Buffer> buffer;
+  bool loading = false;    // the copy thread fills it
+  bool copying = false;    // the device does, and reads a batch of the ring
+  bool queued = false;     // uses are to come
+  std::uint32_t held = 0;  // uses that the trainer has
+  std::thread::id taker;   // of the last one
+  bool free() const { return !loading && !copying && !queued && held == 0; }
+};
+
+class DeviceLoader;
+
+// One use of one batch, in the trainer's hands.
+struct DeviceBatch {
+  std::shared_ptr<DeviceLoader> loader;
+  Slot* slot = nullptr;
+  std::uint32_t use = 0;
+  bool last_use = false;
+  bool last_of_epoch = false;
+  std::vector<std::uint32_t> uses;  // by rows
+};
+
+// Two threads of its own: one takes batches from the ring and puts their copies on a stream, one
+// waits for copies to end and gives the slots back. Any thread may call. The lock is never held
+// while sleeping in the driver; it may be held while work is put on a stream.
+class DeviceLoader : public std::enable_shared_from_this<DeviceLoader> {
+ public:
+  // `inner` outlives close().
+  static Error open(Loader& inner, const Options& options, std::shared_ptr<DeviceLoader>& loader);
+  // What hangs in the driver after kPatience is left to it.
+  void close();
+
+  Error next(StreamHandle stream, std::int64_t timeout_ms, std::unique_ptr<DeviceBatch>& batch);
+  void release(DeviceBatch& batch, StreamHandle stream);
+  Error begin_epoch();
+  Error state(State& state);
+  void stats(echoline_cuda_stats& stats);
+
+  const BatchLayout& layout() const { return layout_; }
+  const Device& device() const { return *device_; }
+  const DeviceEcho& echo() const { return echo_; }
+  std::uint32_t generation() const { return generation_; }
+
+  static constexpr std::chrono::seconds kPatience{10};
+  static constexpr std::chrono::seconds kLeavePatience{5};
+
+ private:
+  // A batch of the ring that the device reads.
+  struct Copy {
+    Slot* slot;
+    std::unique_ptr<Batch> batch;
+    std::shared_ptr<HostPages> pages;
+    bool direct;
+  };
+
+  DeviceLoader(Loader& inner, const Options& options, std::shared_ptr<const Device> device);
+  Error prepare();
+  void start();
+  Error give(const EchoQueue::Next& next, StreamHandle stream, DeviceBatch& batch);
+  Error check_stream(StreamHandle stream) const;
+  bool is_in_use(const Slot& slot) const;
+  Error nothing_yet(const EchoQueue::Next& next) const;
+  void fail(Error error);
+
+  void copy_loop();
+  Slot* await_slot();
+  void take_batch(Slot& slot);
+  void load(Slot& slot, std::unique_ptr<Batch> batch, State after);
+  Error pages_for(const Batch& batch, std::shared_ptr<HostPages>& pages);
+  void release_loop();
+  Error end_copy(Copy& copy);
+  bool leave_ring();
+
+  Loader* const inner_;
+  const std::uint32_t generation_;
+  const Options options_;
+  const DeviceEcho echo_;
+  const std::shared_ptr<const Device> device_;
+  BatchLayout layout_;
+  Streams streams_;
+  std::unique_ptr<Kernels> kernels_;
+  std::uint64_t seed_ = 0;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Slot> slots_;
+  std::unique_ptr<EchoQueue> queue_;
+  std::deque<Copy> copies_;  // whose end is awaited, oldest first
+  bool stopping_ = false;
+  bool parking_ = false;  // the copy thread is to stand still
+  bool parked_ = false;
+  bool starved_of_slots_ = false;  // the copy thread waits for the trainer to release
+  int threads_ = 0;                // that run
+  Error final_;
+  WaitMeter waits_;
+  echoline_cuda_stats counts_{};
+
+  std::mutex pages_mutex_;
+  std::shared_ptr<HostPages> pages_;  // of the newest attachment
+  std::thread copier_;
+  std::thread releaser_;
+};
+
+}  // namespace echoline::client::cuda

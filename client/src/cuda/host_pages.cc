@@ -1,0 +1,101 @@
+#include "cuda/host_pages.h"
+
+#include <sys/mman.h>
+
+#include "cuda/driver.h"
+
+namespace echoline::client::cuda {
+namespace {
+
+// Answers that say "not this memory": the CPU copies then. All others are the device's trouble.
+bool is_refusal(Code code) {
+  return code == kInvalidValue || code == kOutOfMemory || code == kNotPermitted ||
+         code == kNotSupported || code == kHostMemoryAlreadyRegistered;
+}
+
+}  // namespace
+
+Error HostPages::open(std::shared_ptr<const Device> device, std::shared_ptr<Attachment> attachment,
+                      std::shared_ptr<HostPages>& pages) {
+  const std::shared_ptr<HostPages> made(new HostPages(std::move(device), std::move(attachment)));
+  if (Error e = made->register_all(); !e.ok()) return e;
+  pages = made;
+  return {};
+}
+
+HostPages::~HostPages() { unregister_all(); }
+
+Error HostPages::register_all() {
+  const Current current(*device_);
+  const RingView& ring = attachment_->ring();
+  const bool sealed = (ring.header().flags & shm::kRingSealed) != 0;
+  if (device_->registers_read_only()) {
+    path_ = ECHOLINE_PATH_READ_ONLY;
+  } else if (!sealed) {
+    path_ = ECHOLINE_PATH_WRITABLE;
+  } else {
+    return {};
+  }
+  for (const Field& field : ring.fields()) {
+    const Range range{field.arena, field.ragged ? field.arena_bytes : 2 * field.arena_bytes};
+    const Code code = register_range(range);
+    if (code == kSuccess) {
+      registered_.push_back(range);
+      continue;
+    }
+    if (!is_refusal(code)) return driver_error(device_->driver(), code, "can't register the ring");
+    unregister_all();
+    path_ = ECHOLINE_PATH_STAGED;
+    return {};
+  }
+  return {};
+}
+
+// A page that was writable when it was pinned stays so for the device, not for this process.
+Code HostPages::register_range(const Range& range) const {
+  auto* begin = const_cast<std::byte*>(range.begin);
+  const DriverTable& driver = device_->driver();
+  if (path_ == ECHOLINE_PATH_READ_ONLY) {
+    return driver.host_register(begin, range.bytes, kHostRegisterPortable | kHostRegisterReadOnly);
+  }
+  if (mprotect(begin, range.bytes, PROT_READ | PROT_WRITE) != 0) return kNotPermitted;
+  const Code code = driver.host_register(begin, range.bytes, kHostRegisterPortable);
+  mprotect(begin, range.bytes, PROT_READ);
+  return code;
+}
+
+void HostPages::unregister_all() {
+  const Current current(*device_);
+  for (const Range& range : registered_) {
+    device_->driver().host_unregister(const_cast<std::byte*>(range.begin));
+  }
+  registered_.clear();
+}
+
+bool HostPages::covers(const void* begin, std::size_t bytes) const {
+  const auto* at = static_cast<const std::byte*>(begin);
+  for (const Range& range : registered_) {
+    if (at >= range.begin && at + bytes <= range.begin + range.bytes) return true;
+  }
+  return false;
+}
+
+bool HostPages::begin_copy() {
+  const std::lock_guard lock(mutex_);
+  if (left_ || registered_.empty()) return false;
+  ++copies_;
+  return true;
+}
+
+void HostPages::end_copy() {
+  const std::lock_guard lock(mutex_);
+  if (--copies_ == 0) ended_.notify_all();
+}
+
+bool HostPages::leave(std::chrono::nanoseconds patience) {
+  std::unique_lock lock(mutex_);
+  left_ = true;
+  return ended_.wait_for(lock, patience, [&] { return copies_ == 0; });
+}
+
+}  // namespace echoline::client::cuda
