@@ -4,14 +4,13 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "cuda/driver_api.h"
 #include "cuda/kernel_params.h"
 #include "error.h"
 
 namespace echoline::client::cuda {
-
-enum class Layout { kChw, kHwc };
 
 // Made, used and destroyed with its context current; any thread may launch. A launch is enqueued on
 // the stream, nothing waits; memory that the parameters name must stay until the stream is past it.
@@ -38,6 +37,9 @@ class Kernels {
   static constexpr std::size_t kCount = 8;
 
   explicit Kernels(const DriverTable& driver) : driver_(driver) {}
+
+  Error launch(std::size_t kernel, const void* params, std::uint64_t units, std::uint32_t rows,
+               const std::string& sizes, StreamHandle stream) const;
 
   const DriverTable& driver_;
   ModuleHandle module_ = nullptr;
