@@ -9,6 +9,9 @@ namespace echoline::client::cuda {
 
 inline constexpr std::uint32_t kChannelsMax = 8;
 
+// The order of normalised pixels: a plane a channel, or as they came.
+enum class Layout { kChw, kHwc };
+
 // Kernels "echoline_normalize_<out>_<layout>": <out> f32, f16 or bf16, <layout> chw or hwc.
 // uint8 pixels [rows, height, width, channels] become out[...] = pixel * scale[c] + shift[c],
 // rounded to nearest even, as [rows, channels, height, width] or in the order of the input.

@@ -1,0 +1,57 @@
+// Mirroring pixels that stay as they are.
+#pragma once
+
+#include "cuda/device_code.h"
+#include "cuda/kernel_params.h"
+
+namespace echoline::client::cuda {
+
+// Bytes of a line that a thread writes at once: more, and neighbouring threads would read too far
+// from each other, as mirrored pixels of any size are gathered byte by byte.
+inline constexpr std::uint32_t kFlipTogether = 8;
+
+ECHOLINE_DEVICE bool flip_goes_together(const FlipParams& p) {
+  return std::uint64_t{p.width} * p.pixel_bytes % kFlipTogether == 0 &&
+         aligned(p.out, kFlipTogether) && aligned(p.pixels, kFlipTogether);
+}
+
+ECHOLINE_DEVICE std::uint64_t flip_units(const FlipParams& p) {
+  const std::uint64_t bytes = std::uint64_t{p.height} * p.width * p.pixel_bytes;
+  return flip_goes_together(p) ? bytes / kFlipTogether : bytes;
+}
+
+// Output bytes [first, first + kBytes) of an image, that are of one line.
+template <int kBytes>
+ECHOLINE_DEVICE void flip_bytes(const FlipParams& p, std::uint32_t row, std::uint32_t first) {
+  const std::uint64_t image = std::uint64_t{row} * p.height * p.width * p.pixel_bytes;
+  const std::uint8_t* const pixels = p.pixels + image;
+  std::uint8_t* const out = p.out + image + first;
+  if (p.flips == nullptr || p.flips[row] == 0) {
+    return store(out, load<Vector<std::uint8_t, kBytes>>(pixels + first));
+  }
+  const std::uint32_t x = first / p.pixel_bytes % p.width;
+  const std::uint32_t line = first / p.pixel_bytes - x;
+  std::uint64_t pixel = std::uint64_t{line + (p.width - 1 - x)} * p.pixel_bytes;
+  std::uint32_t byte = first % p.pixel_bytes;
+  Vector<std::uint8_t, kBytes> gathered;
+  ECHOLINE_UNROLL
+  for (int k = 0; k < kBytes; ++k) {
+    gathered.numbers[k] = pixels[pixel + byte];
+    if (++byte == p.pixel_bytes) {
+      byte = 0;
+      pixel -= p.pixel_bytes;
+    }
+  }
+  store(out, gathered);
+}
+
+// The work of one thread: unit < flip_units(p), row < p.rows.
+ECHOLINE_DEVICE void flip_unit(const FlipParams& p, std::uint32_t row, std::uint32_t unit) {
+  if (flip_goes_together(p)) {
+    flip_bytes<kFlipTogether>(p, row, unit * kFlipTogether);
+  } else {
+    flip_bytes<1>(p, row, unit);
+  }
+}
+
+}  // namespace echoline::client::cuda

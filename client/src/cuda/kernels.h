@@ -1,0 +1,49 @@
+// The kernels of one context: normalising, mirroring and padding, as machine code in the library.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "cuda/driver_api.h"
+#include "cuda/kernel_params.h"
+#include "error.h"
+
+namespace echoline::client::cuda {
+
+// Made, used and destroyed with its context current; any thread may launch. A launch is enqueued on
+// the stream, nothing waits; memory that the parameters name must stay until the stream is past it.
+class Kernels {
+ public:
+  // Whether this build of the library has any: it has if nvcc was there.
+  static bool built();
+
+  // UNIMPLEMENTED where the build has none, or none for this device.
+  static Error load(const DriverTable& driver, std::unique_ptr<Kernels>& kernels);
+  ~Kernels();
+  Kernels(const Kernels&) = delete;
+  Kernels& operator=(const Kernels&) = delete;
+
+  // `out`: ECHOLINE_FLOAT32, ECHOLINE_FLOAT16 or ECHOLINE_BFLOAT16. INVALID_ARGUMENT, with the
+  // sizes, for what no kernel takes. An empty batch is no launch.
+  Error normalize(const NormalizeParams& params, echoline_dtype out, Layout layout,
+                  StreamHandle stream) const;
+  Error flip(const FlipParams& params, StreamHandle stream) const;
+  Error pad(const PadParams& params, StreamHandle stream) const;
+
+ private:
+  // Six normalisers (dtype by layout), flip, pad.
+  static constexpr std::size_t kCount = 8;
+
+  explicit Kernels(const DriverTable& driver) : driver_(driver) {}
+
+  Error launch(std::size_t kernel, const void* params, std::uint64_t units, std::uint32_t rows,
+               const std::string& sizes, StreamHandle stream) const;
+
+  const DriverTable& driver_;
+  ModuleHandle module_ = nullptr;
+  std::array<FunctionHandle, kCount> functions_{};
+};
+
+}  // namespace echoline::client::cuda
