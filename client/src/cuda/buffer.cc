@@ -88,7 +88,7 @@ void Buffer::make_meta(const Batch& batch, std::uint32_t uses, std::uint64_t see
     for (std::uint32_t row = 0; row < batch.rows(); ++row) {
       const auto of_all = static_cast<std::uint16_t>(uses_[row] * uses + use);
       SampleRandom random({seed, sample_ids_[row], facts_.position.epoch, of_all}, kDeviceStep);
-      flip[use * layout_.rows_max + row] = random.next_u32() >> 31;
+      flip[use * layout_.rows_max + row] = random.next_u32() >> 31 != 0;
     }
   }
 }
