@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <algorithm>
 
 #include "cuda/driver.h"
 #include "cuda/host_threads.h"
@@ -20,7 +20,7 @@ class HostThreads final : public KernelDevice {
 
   std::uint8_t* put(std::span<const std::uint8_t> bytes, std::size_t skew) override {
     auto& memory = memory_.emplace_back(new std::uint8_t[skew + bytes.size()]);
-    std::memcpy(memory.get() + skew, bytes.data(), bytes.size());
+    std::ranges::copy(bytes, memory.get() + skew);
     return memory.get() + skew;
   }
   std::vector<std::uint8_t> get(const std::uint8_t* place, std::size_t bytes) override {
