@@ -111,6 +111,19 @@ void DeviceLoader::close() {
   inner_->before_leaving(nullptr);
 }
 
+// Memory is freed when nothing reads or writes it; what hangs in the driver is left to it.
+DeviceLoader::~DeviceLoader() {
+  const Current current(*device_);
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  for (Slot& slot : slots_) {
+    while (slot.buffer != nullptr && !slot.buffer->idle()) {
+      if (std::chrono::steady_clock::now() > end) (void)slot.buffer.release();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+  kernels_.reset();
+}
+
 void DeviceLoader::fail(Error error) {
   if (final_.ok()) final_ = std::move(error);
   wake_all();
@@ -188,6 +201,7 @@ Error DeviceLoader::next(StreamHandle stream, std::int64_t timeout_ms,
 
 Error DeviceLoader::give(const EchoQueue::Next& next, StreamHandle stream, DeviceBatch& batch) {
   Slot& slot = *next.slot;
+  if (Error e = slot.buffer->prepare(next.use, streams_, kernels_.get()); !e.ok()) return e;
   waits_.begin(device_->driver(), stream);
   if (Error e = slot.buffer->let_wait(stream); !e.ok()) return e;
   waits_.end(device_->driver(), stream);
