@@ -34,6 +34,7 @@ void Stream::serve() {
     if (queue_.empty()) break;
     complete_first(lock);
     queue_.pop_front();
+    ++complete_;
     driver_.changed.notify_all();
   }
   std::erase(context->streams, shared_from_this());

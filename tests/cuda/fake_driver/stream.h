@@ -62,6 +62,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void push(Operation operation);
   void close();
   std::size_t pending() const { return queue_.size(); }
+  // How many operations it was given, and how many of them are complete.
+  std::uint64_t given() const { return complete_ + queue_.size(); }
+  std::uint64_t complete() const { return complete_; }
   bool uses(const HostRange& range) const;
 
   const std::shared_ptr<Context> context;
@@ -75,6 +78,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   Driver& driver_;
   std::deque<Operation> queue_;  // the first is being run
+  std::uint64_t complete_ = 0;
   bool closed_ = false;
 };
 
