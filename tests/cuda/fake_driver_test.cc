@@ -60,18 +60,20 @@ TEST_F(FakeDriver, an_event_is_complete_when_the_work_before_it_is) {
 }
 
 TEST_F(FakeDriver, a_stream_waits_for_the_record_that_was_the_latest_when_it_was_told) {
-  const StreamHandle other = make_stream();
+  const StreamHandle second = make_stream();
+  const StreamHandle waiting = make_stream();
   const EventHandle consumed = make_event();
   const EventHandle after = make_event();
-  ASSERT_EQ(cu_->event_record(consumed, stream_), kSuccess);
-  ASSERT_EQ(cu_->stream_wait_event(other, consumed, 0), kSuccess);
   fake_->set_stuck(stream_, 1);
-  ASSERT_EQ(cu_->event_record(consumed, stream_), kSuccess);  // anew: nothing of the wait's
-  ASSERT_EQ(cu_->event_record(after, other), kSuccess);
-  EXPECT_EQ(cu_->event_synchronize(after), kSuccess);
-  ASSERT_EQ(cu_->stream_wait_event(other, consumed, 0), kSuccess);
-  ASSERT_EQ(cu_->event_record(after, other), kSuccess);
+  ASSERT_EQ(cu_->event_record(consumed, stream_), kSuccess);
+  ASSERT_EQ(cu_->stream_wait_event(waiting, consumed, 0), kSuccess);
+  ASSERT_EQ(cu_->event_record(after, waiting), kSuccess);
+  // Anew, where nothing is in its way: that is not what was waited for.
+  ASSERT_EQ(cu_->event_record(consumed, second), kSuccess);
+  EXPECT_EQ(cu_->event_synchronize(consumed), kSuccess);
   EXPECT_EQ(cu_->event_query(after), kNotReady);
+  ASSERT_EQ(cu_->stream_wait_event(second, consumed, 0), kSuccess);
+  EXPECT_EQ(more_->stream_synchronize(second), kSuccess);
   fake_->set_stuck(stream_, 0);
   EXPECT_EQ(cu_->event_synchronize(after), kSuccess);
 }
