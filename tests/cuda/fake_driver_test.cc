@@ -89,6 +89,9 @@ TEST_F(FakeDriver, a_non_blocking_stream_does_not_wait_for_the_default_one_a_blo
   EXPECT_EQ(cu_->event_query(after), kNotReady);
   fake_->set_stuck(nullptr, 0);
   EXPECT_EQ(cu_->event_synchronize(after), kSuccess);
+  ASSERT_EQ(cu_->event_record(marked, nullptr), kSuccess);
+  EXPECT_EQ(cu_->stream_destroy(blocking), kSuccess) << "has nothing more to do itself";
+  EXPECT_THAT(fake_->misuses(), IsEmpty());
 }
 
 TEST_F(FakeDriver, the_time_between_two_events_is_what_passed) {

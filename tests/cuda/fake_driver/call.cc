@@ -106,8 +106,8 @@ Code Call::enqueue(Stream& stream, Operation operation) {
     if (other.get() == &stream || !other->blocking || !stream.blocking) continue;
     if (!is_default && !other_default) continue;
     const auto turn = std::make_shared<Record>();
-    other->push({.record = turn});
-    stream.push({.awaited = turn});
+    other->push({.record = turn, .internal = true});
+    stream.push({.awaited = turn, .internal = true});
   }
   stream.push(std::move(operation));
   return kSuccess;

@@ -22,6 +22,12 @@ void Stream::close() {
   driver_.changed.notify_all();
 }
 
+std::size_t Stream::pending() const {
+  return static_cast<std::size_t>(
+      std::count_if(queue_.begin(), queue_.end(),
+                    [](const Operation& operation) { return !operation.internal; }));
+}
+
 bool Stream::uses(const HostRange& range) const {
   return std::any_of(queue_.begin(), queue_.end(),
                      [&](const Operation& operation) { return operation.host.overlaps(range); });
