@@ -101,10 +101,12 @@ TEST_F(FakeDriver, the_time_between_two_events_is_what_passed) {
   const EventHandle begin = make_event(0);
   const EventHandle end = make_event(0);
   float milliseconds = 0;
+  fake_->set_stuck(stream_, 1);
   ASSERT_EQ(cu_->event_record(begin, stream_), kSuccess);
   ASSERT_EQ(cu_->copy_to_device(to, from, 100, stream_), kSuccess);
   ASSERT_EQ(cu_->event_record(end, stream_), kSuccess);
   EXPECT_EQ(cu_->event_elapsed(&milliseconds, begin, end), kNotReady);
+  fake_->set_stuck(stream_, 0);
   ASSERT_EQ(cu_->event_synchronize(end), kSuccess);
   EXPECT_EQ(cu_->event_elapsed(&milliseconds, begin, end), kSuccess);
   EXPECT_GE(milliseconds, 20.0F);

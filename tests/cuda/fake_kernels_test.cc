@@ -69,7 +69,7 @@ TEST_F(FakeKernels, that_leave_their_memory_break_the_context) {
 
 TEST_F(FakeKernels, see_an_input_that_is_written_too_early) {
   ASSERT_EQ(more_->stream_synchronize(stream_), kSuccess);
-  fake_->set_delay(100000, 100000, 1);
+  fake_->set_delay(300000, 300000, 1);
   ASSERT_EQ(launch(four_pixels()), kSuccess);
   fake_->set_delay(0, 0, 1);
   const StreamHandle other = make_stream();
