@@ -52,6 +52,7 @@ struct FakeCudaCounters {
 //   fail: the nth call of `function` from now (1: the next) returns `code`; sticky: all that follow
 //     too, and so does every call in the context that was current. "async" for `function` means
 //     the nth copy or kernel to complete; its error is the context's from then on.
+//   heal: no call fails any more, but for a context that is lost.
 //   set_capture: a capture status of `stream` as cuStreamIsCapturing gives it; calls that disturb a
 //     capture then fail in threads whose capture mode is not relaxed.
 //   set_stuck: nothing that is still queued on `stream` completes until it is set to 0 again.
@@ -66,6 +67,7 @@ struct FakeCudaCounters {
   X(set_memory, void, (std::uint64_t bytes))                                                 \
   X(set_read_only_register, void, (int supported))                                           \
   X(fail, void, (const char* function, int code, int nth, int sticky))                       \
+  X(heal, void, ())                                                                          \
   X(set_capture, void, (client::cuda::StreamHandle stream, int status))                      \
   X(set_stuck, void, (client::cuda::StreamHandle stream, int stuck))                         \
   X(read_on_stream, int,                                                                     \
