@@ -17,7 +17,7 @@ namespace echoline::cli {
 struct CheckOptions {
   std::string file;
   std::vector<std::string> overrides;
-  bool offline = false;  // the configuration alone: no storage is opened
+  bool offline = false;  // the configuration alone: neither storage nor TLS files are opened
   bool json = false;
 };
 // Validates a configuration, looks at the data it names, and prints what each stream comes to:

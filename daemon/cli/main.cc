@@ -102,7 +102,7 @@ void add_file_commands(CLI::App& app, Invocation& call) {
       [&call] { return check(call.check); });
   check_command.add_option("FILE", call.check.file, "Configuration")->required();
   check_command.add_flag("--offline", call.check.offline,
-                         "Look at the configuration alone, not at the data it names");
+                         "Look at the configuration alone, not at the files and data it names");
   add_overrides(check_command, call.check.overrides);
   add_json(check_command, call.check.json);
 
