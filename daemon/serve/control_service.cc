@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "config/load.h"
+#include "serve/control_credentials.h"
 #include "serve/progress_log.h"
 #include "serve/stream_status.h"
 
@@ -180,7 +181,7 @@ grpc::Status ControlService::WatchStats(grpc::ServerContext* context,
                fmt::format("interval_ms: {} is out of range; allowed: {} to {}", interval.count(),
                            kIntervalMin.count(), kIntervalMax.count())));
   }
-  const auto seat = watchers_.admit();
+  const auto seat = watchers_.admit(caller_name(*context));
   if (!seat.ok()) return to_grpc(seat.status());
   const std::string& name = request->name();
   v1::WatchStatsResponse seen = look(name);

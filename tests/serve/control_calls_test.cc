@@ -17,6 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 using Clock = std::chrono::steady_clock;
 
 class ControlCalls : public ::testing::Test {
@@ -222,10 +223,12 @@ TEST_F(ControlCalls, watchers_are_bounded_leave_their_seat_and_end_with_the_daem
     readers.push_back(stub->WatchStats(contexts.back().get(), watch_request(60'000)));
     return readers.back()->Read(&seen);
   };
-  for (int i = 0; i < kWatchersMax; ++i) ASSERT_TRUE(watch());
+  for (std::size_t i = 0; i < kWatchersPerCallerMax; ++i) ASSERT_TRUE(watch());
   const grpc::Status refused = refused_watch(watch_request(0));
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_EQ(refused.error_message(), "32 are watching already; end one of them first");
+  EXPECT_THAT(refused.error_message(), StartsWith("user "));
+  EXPECT_THAT(refused.error_message(),
+              HasSubstr(" has 8 watchers already, the most of one caller; end one of them first"));
   // Who leaves makes room, long before its interval is over.
   contexts.front()->TryCancel();
   const auto until = Clock::now() + 10s;
@@ -237,6 +240,25 @@ TEST_F(ControlCalls, watchers_are_bounded_leave_their_seat_and_end_with_the_daem
   const grpc::Status ended = readers.back()->Finish();
   EXPECT_EQ(ended.error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_EQ(ended.error_message(), "the daemon is going down");
+}
+
+TEST(WatcherSeats, have_room_for_others_beside_the_greediest_caller) {
+  Watchers watchers;
+  std::vector<Watchers::Seat> seats;
+  const auto take = [&](const std::string& caller) {
+    auto seat = watchers.admit(caller);
+    if (seat.ok()) seats.push_back(std::move(seat).value());
+    return seat.status();
+  };
+  for (int i = 0; i < 100; ++i) (void)take("user alice");
+  EXPECT_EQ(seats.size(), kWatchersPerCallerMax);
+  EXPECT_EQ(take("user alice").code(), Code::kResourceExhausted);
+  for (std::size_t i = 0; seats.size() < kWatchersMax; ++i) {
+    ASSERT_TRUE(take("the certificate CN=" + std::to_string(i / 2)).ok());
+  }
+  EXPECT_EQ(take("user bob").message(), "32 are watching already; end one of them first");
+  seats.pop_back();
+  EXPECT_TRUE(take("user bob").ok());
 }
 
 TEST_F(ControlCalls, change_nothing_while_the_daemon_starts_or_stops) {
