@@ -146,8 +146,6 @@ class GrpcControlServer final : public ControlServer {
     if (!decision.ok()) {
       ++calls_denied_;
       log_denial(decision);
-    } else if (changes_something(method)) {
-      log_info("control", "{} calls {}", caller.name, method.substr(method.rfind('/') + 1));
     }
     return decision;
   }

@@ -32,6 +32,13 @@ bool any_is_listed(const std::vector<std::string>& names, const std::vector<std:
   });
 }
 
+bool only_looks(std::string_view method) {
+  if (method.starts_with(kReflection)) return true;
+  if (!method.starts_with(kControl)) return false;
+  method.remove_prefix(kControl.size());
+  return method.starts_with("Get") || method.starts_with("List") || method.starts_with("Watch");
+}
+
 }  // namespace
 
 Result<ControlRoles::Members> ControlRoles::members(
@@ -69,12 +76,6 @@ bool ControlRoles::admit_other_users() const {
   return !operators_.users.empty() || !readers_.users.empty();
 }
 
-bool changes_something(std::string_view method) {
-  if (!method.starts_with(kControl)) return false;
-  method.remove_prefix(kControl.size());
-  return !method.starts_with("Get") && !method.starts_with("List") && !method.starts_with("Watch");
-}
-
 Status may_call(const Caller& caller, std::string_view method) {
   if (caller.role == Role::kOperator || method.starts_with(kHealth)) return Status();
   if (caller.role == Role::kStranger) {
@@ -83,9 +84,7 @@ Status may_call(const Caller& caller, std::string_view method) {
                               "who may in daemon.control.operators and daemon.control.readers",
                               caller.name));
   }
-  const bool looks = method.starts_with(kReflection) ||
-                     (method.starts_with(kControl) && !changes_something(method));
-  if (looks) return Status();
+  if (only_looks(method)) return Status();
   return Status(Code::kPermissionDenied,
                 fmt::format("{} may look, but not call {}; daemon.control.operators names who may",
                             caller.name, method.substr(method.rfind('/') + 1)));

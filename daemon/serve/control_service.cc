@@ -7,6 +7,8 @@
 #include <chrono>
 
 #include "base/clock.h"
+#include "base/log.h"
+#include "base/shown_name.h"
 #include "base/utf8.h"
 #include "config/load.h"
 #include "serve/control_credentials.h"
@@ -55,6 +57,11 @@ grpc::StatusCode grpc_code(Code code) {
   return grpc::StatusCode::UNKNOWN;
 }
 
+// Who changes what, in the log before it is done.
+void audit(const grpc::ServerContext& context, const char* method, const std::string& stream) {
+  log_info({"control", shown_name(stream)}, "{} calls {}", caller_name(context), method);
+}
+
 }  // namespace
 
 grpc::Status to_grpc(const Status& status) {
@@ -64,6 +71,7 @@ grpc::Status to_grpc(const Status& status) {
 grpc::Status ControlService::CreateStream(grpc::ServerContext* context,
                                           const v1::CreateStreamRequest* request,
                                           v1::CreateStreamResponse* /*response*/) {
+  audit(*context, "CreateStream", request->name());
   return to_grpc(create(*request, *context));
 }
 
@@ -99,9 +107,10 @@ Status ControlService::keep(const v1::CreateStreamRequest& request, const v1::St
       .with_context("the stream is there, but will not outlive the daemon");
 }
 
-grpc::Status ControlService::DeleteStream(grpc::ServerContext* /*context*/,
+grpc::Status ControlService::DeleteStream(grpc::ServerContext* context,
                                           const v1::DeleteStreamRequest* request,
                                           v1::DeleteStreamResponse* /*response*/) {
+  audit(*context, "DeleteStream", request->name());
   return to_grpc(remove(*request));
 }
 
@@ -118,6 +127,7 @@ Status ControlService::remove(const v1::DeleteStreamRequest& request) {
 
 grpc::Status ControlService::Drain(grpc::ServerContext* context, const v1::DrainRequest* request,
                                    v1::DrainResponse* response) {
+  audit(*context, "Drain", request->name());
   const std::chrono::milliseconds patience{request->has_patience_ms() ? request->patience_ms()
                                                                       : kPatienceMs};
   if (patience > kPatienceMax) {
@@ -133,9 +143,10 @@ grpc::Status ControlService::Drain(grpc::ServerContext* context, const v1::Drain
   return grpc::Status::OK;
 }
 
-grpc::Status ControlService::SetEcho(grpc::ServerContext* /*context*/,
-                                     const v1::SetEchoRequest* /*request*/,
+grpc::Status ControlService::SetEcho(grpc::ServerContext* context,
+                                     const v1::SetEchoRequest* request,
                                      v1::SetEchoResponse* /*response*/) {
+  audit(*context, "SetEcho", request->name());
   return to_grpc(Status(Code::kUnimplemented,
                         "the echo factor cannot be changed while a stream runs yet: attached "
                         "trainers would not hear of it, and their states would go on in another "

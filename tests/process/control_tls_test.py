@@ -73,7 +73,7 @@ class CallersTest(TlsTest):
         self.assertEqual(self.metric("calls_denied_total"), 2)
         build = self.ca.issue("build", alternative="DNS:ci.example.org")
         self.assertEqual(self.call("delete", "train", pair=build)[0], 0)
-        self.assertIn("the certificate CN=build, DNS:ci.example.org calls DeleteStream", self.daemon.log())
+        self.assertIn("stream train: the certificate CN=build, DNS:ci.example.org calls DeleteStream", self.daemon.log())
 
     def test_the_environment_names_address_and_files(self):
         self.daemon.start()

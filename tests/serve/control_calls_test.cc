@@ -2,12 +2,14 @@
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <thread>
 
 #include "config/load.h"
 #include "echoline/v1/control.grpc.pb.h"
 #include "serve/control.h"
+#include "serve/control_roles.h"
 #include "serve/memory_engine.h"
 #include "serve/scratch_folder.h"
 #include "serve/watchers.h"
@@ -16,6 +18,7 @@ namespace echoline::serve {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using Clock = std::chrono::steady_clock;
@@ -158,6 +161,35 @@ TEST_F(ControlCalls, changing_the_factor_is_refused_with_the_reason) {
   const grpc::Status refused = stub_->SetEcho(&context, {}, &response);
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNIMPLEMENTED);
   EXPECT_THAT(refused.error_message(), HasSubstr("trainers would not hear of it"));
+}
+
+// A change that is new needs its line, too.
+TEST_F(ControlCalls, what_changes_something_is_logged_with_the_stream_and_the_caller) {
+  ::testing::internal::CaptureStderr();
+  EXPECT_TRUE(create("x", false).ok());
+  EXPECT_TRUE(remove("train").ok());
+  EXPECT_FALSE(remove("no\nsuch").ok());
+  v1::DrainRequest drain;
+  drain.set_name("train");
+  v1::DrainResponse drained;
+  grpc::ClientContext of_drain;
+  EXPECT_FALSE(stub_->Drain(&of_drain, drain, &drained).ok());
+  v1::SetEchoRequest set_echo;
+  set_echo.set_name("train");
+  v1::SetEchoResponse set;
+  grpc::ClientContext of_set;
+  EXPECT_FALSE(stub_->SetEcho(&of_set, set_echo, &set).ok());
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  const std::string uid = std::to_string(::geteuid());
+  const auto* service =
+      v1::Stream::descriptor()->file()->pool()->FindServiceByName("echoline.v1.Control");
+  for (int i = 0; i < service->method_count(); ++i) {
+    const std::string name = service->method(i)->name();
+    if (may_call({Role::kReader, ""}, "/echoline.v1.Control/" + name).ok()) continue;
+    EXPECT_THAT(
+        log, ContainsRegex("control: stream train: user .*" + uid + "\\)? calls " + name + "\n"));
+  }
+  EXPECT_THAT(log, HasSubstr("control: stream no\uFFFDsuch: user "));
 }
 
 TEST_F(ControlCalls, watching_tells_the_daemon_and_its_streams_again_and_again) {
