@@ -11,6 +11,7 @@
 #include "base/shown_name.h"
 #include "base/utf8.h"
 #include "config/load.h"
+#include "serve/all_stats.h"
 #include "serve/control_credentials.h"
 #include "serve/progress_log.h"
 #include "serve/stream_status.h"
@@ -161,14 +162,15 @@ void ControlService::fill(const engine::StreamStats& stats, v1::StreamStatus& st
 grpc::Status ControlService::ListStreams(grpc::ServerContext* /*context*/,
                                          const v1::ListStreamsRequest* /*request*/,
                                          v1::ListStreamsResponse* response) {
-  for (const engine::StreamStats& stream : controlled_.engine->stats().streams) {
+  for (const engine::StreamStats& stream :
+       all_stats(*controlled_.engine, *controlled_.kept).streams) {
     fill(stream, *response->add_streams());
   }
   return grpc::Status::OK;
 }
 
 v1::WatchStatsResponse ControlService::look(const std::string& name) const {
-  const engine::EngineStats stats = controlled_.engine->stats();
+  const engine::EngineStats stats = all_stats(*controlled_.engine, *controlled_.kept);
   v1::WatchStatsResponse seen;
   *seen.mutable_time() = google::protobuf::util::TimeUtil::GetCurrentTime();
   seen.set_monotonic_ns(monotonic_ns());

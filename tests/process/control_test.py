@@ -71,9 +71,13 @@ class Control(unittest.TestCase):
             lost.write_text(lost.read_text(encoding="utf-8").replace(str(self.url), "/no/such.tar"), encoding="utf-8")
             daemon.stop(signal.SIGKILL)
             daemon.start()
-            self.assertEqual(list(self.names(daemon)), ["train"])
+            self.assertEqual(self.names(daemon), {"train": ["ready", "no"], "lost": ["failed", "yes"]})
+            self.assertRegex(self.command(daemon, "list").stdout, r"(?m)^lost .*/no/such.tar: No such file or directory")
             self.assertIn("kept stream 'lost'", daemon.log())
             self.assertTrue(lost.exists())
+            self.assertEqual(self.command(daemon, "delete", "lost").returncode, 0)
+            self.assertFalse(lost.exists())
+            self.assertEqual(list(self.names(daemon)), ["train"])
 
     def test_the_configuration_wins_over_what_was_persisted(self):
         with Daemon(self.stream("train")) as daemon:

@@ -118,7 +118,17 @@ TEST_F(ControlCalls, what_is_kept_and_could_not_be_created_can_be_deleted) {
       "{batch: {size: 2}}]}}",
       "t.yaml");
   ASSERT_TRUE(kept_.keep("lost", config->streams().at("lost")).ok());
+  kept_.set_failed("lost", Status(Code::kNotFound, "no data"));
+  grpc::ClientContext context;
+  limit(context);
+  v1::ListStreamsResponse list;
+  ASSERT_TRUE(stub_->ListStreams(&context, {}, &list).ok());
+  ASSERT_EQ(list.streams_size(), 1);
+  EXPECT_EQ(list.streams(0).state(), "failed");
+  EXPECT_EQ(list.streams(0).error(), "no data");
+  EXPECT_TRUE(list.streams(0).persisted());
   EXPECT_TRUE(remove("lost").ok());
+  EXPECT_TRUE(kept_.failures().empty());
   EXPECT_EQ(remove("lost").error_code(), grpc::StatusCode::NOT_FOUND);
 }
 
