@@ -72,9 +72,9 @@ struct CreateOptions {
 };
 Status create_streams(const DaemonOptions& daemon, const CreateOptions& options);
 Status delete_stream(const DaemonOptions& daemon, const std::string& stream, bool allow_missing);
-// `patience` as "5s". Trainers that did not finish in time are told of, and are no failure.
-Status drain_stream(const DaemonOptions& daemon, const std::string& stream,
-                    const std::string& patience);
+// `patience` as "5s". Whether the trainers had taken all that is published in that time.
+Result<bool> drain_stream(const DaemonOptions& daemon, const std::string& stream,
+                          const std::string& patience);
 
 struct ReadOptions {
   std::string stream;

@@ -16,7 +16,8 @@ from echoline._batch import FieldSpec
 
 CLI_HEAD = """# Commands
 
-Two programs: `echolined`, the daemon, and `echoline` for everything else. Exit codes: 0 ok, 1 failed, 2 wrong usage.
+Two programs: `echolined`, the daemon, and `echoline` for everything else. Exit codes: 0 ok, 1 failed, 2 wrong usage,
+3 for a `drain` whose patience was over before its trainers were done.
 Results go to stdout; errors go to stderr and say what, where and what to do. `--json` prints for programs. This page is
 what `--help` says, and a test compares them.
 """

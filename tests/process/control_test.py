@@ -120,9 +120,12 @@ class Control(unittest.TestCase):
             done = self.command(daemon, "drain", "train", "--patience", "300ms")
             os.kill(trainer.process.pid, signal.SIGCONT)
             self.assertEqual((done.returncode, done.stdout),
-                             (0, "drained train; after 300ms trainers had not taken all batches yet\n"))
+                             (3, "drained train; after 300ms trainers had not taken all batches yet\n"))
             self.assertEqual(trainer.process.wait(PATIENCE), 3)
             self.check_steps(trainer)
+            # Once more waits again, and now for nobody.
+            self.assertEqual(self.command(daemon, "drain", "train").returncode, 0)
+            self.assertEqual(self.command(daemon, "drain", "nobody").returncode, 1)
 
     def test_streams_come_and_go_without_a_pause_in_others(self):
         with Daemon(self.stream("train")) as daemon:
