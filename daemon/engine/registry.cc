@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/processors.h"
 #include "base/quantity.h"
 #include "config/load.h"
 #include "config/values.h"
@@ -38,7 +39,7 @@ Registry::Registry(const v1::Daemon& daemon)
       reattach_grace_ns_(daemon.reattach_grace()),
       budget_(daemon.memory()),
       pool_(daemon.workers() != 0 ? daemon.workers()
-                                  : std::max(1U, std::thread::hardware_concurrency())),
+                                  : usable_processors(std::thread::hardware_concurrency())),
       roster_(daemon.runtime_dir()) {
   agenda_ = std::make_unique<Agenda>([this] { tick(); });
 }
