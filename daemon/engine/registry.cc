@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/processors.h"
 #include "base/quantity.h"
+#include "base/shown_name.h"
 #include "config/load.h"
 #include "config/values.h"
 #include "engine/differences.h"
@@ -63,8 +64,8 @@ Result<Stream*> Registry::find_for(const Peer& peer, const std::string& name) co
     if (other == name) tell_refused(peer, name);
     if (may_use) known += (known.empty() ? "" : ", ") + other;
   }
-  return Status(Code::kNotFound,
-                fmt::format("no stream '{}'; there are: {}", name, known.empty() ? "none" : known));
+  return Status(Code::kNotFound, fmt::format("no stream '{}'; there are: {}", shown_name(name),
+                                             known.empty() ? "none" : known));
 }
 
 // At most once a second: whoever is refused could fill the disk with it.

@@ -20,6 +20,8 @@ namespace echoline::serve {
 namespace {
 
 constexpr int kKeysMax = 100'000;
+// gRPC's clients take 8 KiB of trailing metadata, in which a byte of the message may need three.
+constexpr std::size_t kErrorBytesMax = 2000;
 constexpr std::uint32_t kPatienceMs = 5000;
 constexpr std::chrono::milliseconds kPatienceMax{60'000};
 constexpr std::uint32_t kIntervalMs = 1000;
@@ -66,7 +68,8 @@ void audit(const grpc::ServerContext& context, const char* method, const std::st
 }  // namespace
 
 grpc::Status to_grpc(const Status& status) {
-  return status.ok() ? grpc::Status::OK : grpc::Status(grpc_code(status.code()), status.message());
+  if (status.ok()) return grpc::Status::OK;
+  return grpc::Status(grpc_code(status.code()), cut_text(status.message(), kErrorBytesMax));
 }
 
 grpc::Status ControlService::CreateStream(grpc::ServerContext* context,
@@ -199,7 +202,7 @@ grpc::Status ControlService::WatchStats(grpc::ServerContext* context,
   const std::string& name = request->name();
   v1::WatchStatsResponse seen = look(name);
   if (!name.empty() && seen.streams().empty()) {
-    return to_grpc(Status(Code::kNotFound, fmt::format("no stream '{}'", name)));
+    return to_grpc(Status(Code::kNotFound, fmt::format("no stream '{}'", shown_name(name))));
   }
   while (writer->Write(seen)) {
     if (!watchers_.pause(interval, [context] { return context->IsCancelled(); })) break;

@@ -126,6 +126,8 @@ class Control(unittest.TestCase):
             # Once more waits again, and now for nobody.
             self.assertEqual(self.command(daemon, "drain", "train").returncode, 0)
             self.assertEqual(self.command(daemon, "drain", "nobody").returncode, 1)
+            self.assertEqual(self.command(daemon, "drain", "x" * 100_000).stderr,
+                             f"echoline: no stream '{'x' * 200}...'; there are: train\n")
 
     def test_streams_come_and_go_without_a_pause_in_others(self):
         with Daemon(self.stream("train")) as daemon:

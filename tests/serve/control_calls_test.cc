@@ -10,6 +10,7 @@
 #include "echoline/v1/control.grpc.pb.h"
 #include "serve/control.h"
 #include "serve/control_roles.h"
+#include "serve/control_service.h"
 #include "serve/memory_engine.h"
 #include "serve/scratch_folder.h"
 #include "serve/watchers.h"
@@ -227,6 +228,21 @@ TEST_F(ControlCalls, watching_tells_the_daemon_and_its_streams_again_and_again) 
   EXPECT_DOUBLE_EQ(stream.consumers(0).wait_seconds_by_cause().at("prep"), 2);
   EXPECT_EQ(stream.consumers(0).changes(0).block(), 12U);
   EXPECT_EQ(stream.consumers(0).changes(0).factor_thousandths(), 1500U);
+}
+
+// Longer ones would not fit into what gRPC's clients take.
+TEST_F(ControlCalls, names_and_messages_are_cut_in_errors) {
+  const std::string name(10'000, 'x');
+  EXPECT_EQ(refused_watch(watch_request(0, name)).error_message(),
+            "no stream '" + std::string(200, 'x') + "...'");
+  v1::CreateStreamRequest request;
+  request.set_name(name);
+  v1::CreateStreamResponse response;
+  grpc::ClientContext context;
+  EXPECT_THAT(stub_->CreateStream(&context, request, &response).error_message(),
+              StartsWith("stream '" + std::string(200, 'x') + "...': is no stream name"));
+  const std::string message = to_grpc(Status(Code::kInternal, name)).error_message();
+  EXPECT_EQ(message, std::string(2000, 'x') + "...");
 }
 
 TEST_F(ControlCalls, watching_one_stream_ends_with_it) {
