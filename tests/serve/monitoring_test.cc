@@ -218,6 +218,29 @@ TEST_F(Monitoring, answers_other_paths_and_methods_with_what_there_is) {
   EXPECT_EQ(http_request(server_->port(), "HEAD", "/metrics").body, "");
 }
 
+// RFC 9112, 3.2: of the four forms of a target, all but that of a proxy's tunnel.
+TEST_F(Monitoring, answers_every_form_of_a_target) {
+  const std::string here = "http://monitor.example.org:" + std::to_string(server_->port());
+  EXPECT_EQ(get(here + "/healthz").body, "ok\n");
+  EXPECT_EQ(get(here + "/healthz?again=1").status, 200);
+  EXPECT_EQ(get(here + "/nothing").status, 404);
+  EXPECT_EQ(http_request(server_->port(), "POST", here + "/metrics").status, 405);
+  EXPECT_EQ(get("http://monitor.example.org:1/healthz").status, 421);
+  EXPECT_EQ(get("https://monitor.example.org/healthz").status, 421);
+  const HttpAnswer of_all = http_request(server_->port(), "OPTIONS", "*");
+  EXPECT_EQ(of_all.status, 405);
+  EXPECT_THAT(of_all.head, HasSubstr("Allow: GET, HEAD"));
+  EXPECT_EQ(of_all.body, "only GET and HEAD\n");
+  // What is no target gets one answer, not two.
+  for (const char* wrong : {"http://monitor.example.org", "healthz", "ftp://x/healthz"}) {
+    EXPECT_EQ(get(wrong).status, 400) << wrong;
+    EXPECT_THAT(get(wrong).body, Not(HasSubstr("HTTP/1.1"))) << wrong;
+  }
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(http_request(server_->port(), "OPTIONS", "*").status, 405) << i;
+  }
+}
+
 TEST_F(Monitoring, ends_within_a_second_after_a_scrape) {
   get("/metrics");
   const auto start = std::chrono::steady_clock::now();
