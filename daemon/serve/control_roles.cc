@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/shown_name.h"
 #include "config/control.h"
 
 namespace echoline::serve {
@@ -65,9 +66,11 @@ Caller ControlRoles::of_peer(const Peer& peer) const {
 }
 
 Caller ControlRoles::of_certificate(const std::vector<std::string>& names) const {
+  // An authority may put anything into a name.
   const std::string name = names.empty()
                                ? "a certificate without names"
-                               : fmt::format("the certificate {}", fmt::join(names, ", "));
+                               : fmt::format("the certificate {}",
+                                             shown_name(fmt::format("{}", fmt::join(names, ", "))));
   if (any_is_listed(names, operators_.certificates)) return {Role::kOperator, name};
   return {any_is_listed(names, readers_.certificates) ? Role::kReader : Role::kStranger, name};
 }

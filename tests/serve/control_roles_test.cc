@@ -57,6 +57,8 @@ TEST(ControlRoles, are_found_by_every_name_of_a_certificate) {
     EXPECT_EQ(lists.of_certificate({other}).role, Role::kStranger) << other;
   EXPECT_EQ(lists.of_certificate({}).role, Role::kStranger);
   EXPECT_EQ(lists.of_certificate({"CN=a", "DNS:b"}).name, "the certificate CN=a, DNS:b");
+  EXPECT_EQ(lists.of_certificate({"CN=a\nb"}).name, "the certificate CN=a\uFFFDb");
+  EXPECT_LT(lists.of_certificate({"CN=" + std::string(9'000, 'a')}).name.size(), 300U);
 }
 
 TEST(ControlRoles, take_any_subject_for_a_star_but_no_alternative_name) {
