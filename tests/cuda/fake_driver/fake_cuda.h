@@ -3,8 +3,14 @@
 // tests/cuda/fake_driver is a libcuda.so.1 whose device is host memory and whose streams are
 // threads. A process finds it before a real driver if its folder is in LD_LIBRARY_PATH. All
 // functions may be called from any thread, before and after cuInit; each is also exported as
-// fake_cuda_<member> with C linkage, for ctypes. Settings without a test's word come from the
-// environment (settings.h).
+// fake_cuda_<member> with C linkage, for ctypes; not in a child after fork. Settings without a
+// test's word come from the environment (settings.h).
+//
+// Besides what CUDA refuses it notes as misuse what CUDA leaves undefined or lets pass: handles,
+// memory and registrations that are used after their end or ended twice, a stream destroyed before
+// its work is done, pinned memory given back that a copy still needs, memory that the last
+// release of a context leaves, a kernel whose input changes while it runs. A kernel's memory must
+// be the device's own, not pinned memory of the host.
 #pragma once
 
 #include <dlfcn.h>
