@@ -51,7 +51,7 @@ mkdir -p "$folder"/{bin,libexec,lib,cxx,python/echoline}
 cd "$build"
 install --strip "${programs[@]}" "$folder/libexec"
 mapfile -t needed < <(libraries "${programs[@]}" "$python")
-cp --dereference "${needed[@]}" client/libecholine.so.0 "$folder/lib"
+cp --dereference "${needed[@]}" "$folder/lib"  # libecholine among them: the command line is linked with it
 cat >"$folder/libexec/start" <<'START'
 #!/bin/sh
 # Starts the program by whose name it is called, with the libraries that came along.
