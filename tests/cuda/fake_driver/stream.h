@@ -1,0 +1,81 @@
+// Streams as threads: a queue of operations each, one after the other. And events' records.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "cuda/fake_driver/codes.h"
+
+namespace echoline::cuda_test {
+
+struct Context;
+struct Driver;
+
+// One recording of an event; complete once its stream has come to it. An event that is recorded
+// anew gets another: who waited before waits for the old one, as CUDA has it.
+struct Record {
+  bool complete = false;
+  std::chrono::steady_clock::time_point when;
+};
+
+struct Event {
+  std::weak_ptr<Context> context;
+  bool timed;
+  std::shared_ptr<Record> latest;  // null: never recorded
+};
+
+struct HostRange {
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+
+  bool overlaps(const HostRange& other) const { return begin < other.end && other.begin < end; }
+  bool contains(const HostRange& other) const { return begin <= other.begin && other.end <= end; }
+};
+inline HostRange host_range(const void* begin, std::size_t bytes) {
+  const auto at = reinterpret_cast<std::uintptr_t>(begin);
+  return {at, at + bytes};
+}
+
+// Lets a part of an operation's time pass; false: the context is lost, go no further.
+using Pause = std::function<bool(std::chrono::microseconds)>;
+
+struct Operation {
+  std::shared_ptr<Record> awaited = {};        // may be null; what must be complete first
+  std::function<Code(const Pause&)> run = {};  // may be null; called without the mutex
+  std::shared_ptr<Record> record = {};         // may be null; complete after `run`
+  HostRange host = {};                         // of pinned memory that `run` reads or writes
+};
+
+// All members under the driver's mutex. A stream that is closed ends once it has nothing left to
+// do; its thread keeps it alive until then.
+class Stream : public std::enable_shared_from_this<Stream> {
+ public:
+  Stream(Driver& driver, std::shared_ptr<Context> of, bool is_blocking)
+      : context(std::move(of)), blocking(is_blocking), driver_(driver) {}
+
+  void start();
+  void push(Operation operation);
+  void close();
+  std::size_t pending() const { return queue_.size(); }
+  bool uses(const HostRange& range) const;
+
+  const std::shared_ptr<Context> context;
+  const bool blocking;  // waits for the default stream, and that for it
+  bool stuck = false;
+  int capture = client::cuda::kCaptureNone;
+
+ private:
+  void serve();
+  void complete_first(std::unique_lock<std::mutex>& lock);
+
+  Driver& driver_;
+  std::deque<Operation> queue_;  // the first is being run
+  bool closed_ = false;
+};
+
+}  // namespace echoline::cuda_test

@@ -1,0 +1,363 @@
+// The stand-in of the driver does what CUDA's reference says, and sees what callers do wrong.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "cuda/driver.h"
+#include "cuda/fake_driver/fake_cuda.h"
+#include "cuda/more_driver_api.h"
+
+namespace echoline::cuda_test {
+namespace {
+
+using namespace client::cuda;  // NOLINT: half of each line would be its name
+using std::chrono::steady_clock;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr Code kInvalidContext = 201;
+constexpr Code kInvalidHandle = 400;
+
+class FakeDriver : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    fake_ = FakeCuda::find();
+    if (fake_ == nullptr) GTEST_SKIP() << "the driver found is not the stand-in";
+    more_ = MoreDriver::find();
+    fake_->reset();
+    fake_->set_delay(0, 200, 1);
+    const DriverTable* driver = nullptr;
+    const client::Error error = load_driver(driver);
+    ASSERT_TRUE(error.ok()) << error.text();
+    cu_ = driver;
+    ASSERT_EQ(cu_->context_retain(&context_, 0), kSuccess);
+    ASSERT_EQ(cu_->context_push(context_), kSuccess);
+    ASSERT_EQ(cu_->stream_create(&stream_, kStreamNonBlocking), kSuccess);
+  }
+  void TearDown() override {
+    if (fake_ == nullptr) return;
+    ContextHandle popped = nullptr;
+    cu_->context_pop(&popped);
+    fake_->reset();
+  }
+
+  DevicePointer allocate(std::size_t bytes) {
+    DevicePointer memory = 0;
+    EXPECT_EQ(cu_->mem_alloc(&memory, bytes), kSuccess);
+    return memory;
+  }
+  std::uint8_t* pin(std::size_t bytes, int fill) {
+    void* memory = nullptr;
+    EXPECT_EQ(cu_->host_alloc(&memory, bytes, kHostAllocPortable), kSuccess);
+    std::memset(memory, fill, bytes);
+    return static_cast<std::uint8_t*>(memory);
+  }
+  EventHandle event(unsigned flags = kEventDisableTiming) {
+    EventHandle made = nullptr;
+    EXPECT_EQ(cu_->event_create(&made, flags), kSuccess);
+    return made;
+  }
+  StreamHandle another_stream() {
+    StreamHandle made = nullptr;
+    EXPECT_EQ(cu_->stream_create(&made, kStreamNonBlocking), kSuccess);
+    return made;
+  }
+  std::vector<std::uint8_t> content(DevicePointer from, std::size_t bytes) {
+    std::vector<std::uint8_t> to(bytes);
+    EXPECT_EQ(more_->copy_to_host(to.data(), from, bytes, stream_), kSuccess);
+    return to;
+  }
+
+  const FakeCuda* fake_ = nullptr;
+  const MoreDriver* more_ = nullptr;
+  const DriverTable* cu_ = nullptr;
+  ContextHandle context_ = nullptr;
+  StreamHandle stream_ = nullptr;
+};
+
+TEST_F(FakeDriver, a_copy_reads_its_source_when_it_completes_not_when_it_is_called) {
+  constexpr std::size_t kBytes = 10000;
+  const DevicePointer to = allocate(kBytes);
+  std::uint8_t* from = pin(kBytes, 1);
+  fake_->set_stuck(stream_, 1);
+  ASSERT_EQ(cu_->copy_to_device(to, from, kBytes, stream_), kSuccess);
+  std::memset(from, 2, kBytes);
+  fake_->set_stuck(stream_, 0);
+  EXPECT_EQ(content(to, kBytes), std::vector<std::uint8_t>(kBytes, 2));
+  EXPECT_EQ(fake_->count().copied_bytes, kBytes);
+  EXPECT_THAT(fake_->misuses(), IsEmpty());
+}
+
+TEST_F(FakeDriver, pageable_memory_is_read_before_the_call_returns) {
+  const DevicePointer to = allocate(100);
+  std::vector<std::uint8_t> from(100, 1);
+  fake_->set_stuck(stream_, 1);
+  ASSERT_EQ(cu_->copy_to_device(to, from.data(), from.size(), stream_), kSuccess);
+  from.assign(100, 2);
+  fake_->set_stuck(stream_, 0);
+  EXPECT_EQ(content(to, 100), std::vector<std::uint8_t>(100, 1));
+  EXPECT_EQ(fake_->count().pageable_copies, 2);  // and the one of content()
+}
+
+TEST_F(FakeDriver, an_event_is_complete_when_the_work_before_it_is) {
+  const EventHandle copied = event();
+  EXPECT_EQ(cu_->event_query(copied), kSuccess) << "never recorded";
+  const DevicePointer to = allocate(100);
+  const std::uint8_t* from = pin(100, 1);
+  fake_->set_stuck(stream_, 1);
+  ASSERT_EQ(cu_->copy_to_device(to, from, 100, stream_), kSuccess);
+  ASSERT_EQ(cu_->event_record(copied, stream_), kSuccess);
+  EXPECT_EQ(cu_->event_query(copied), kNotReady);
+  fake_->set_stuck(stream_, 0);
+  EXPECT_EQ(cu_->event_synchronize(copied), kSuccess);
+  EXPECT_EQ(cu_->event_query(copied), kSuccess);
+  EXPECT_EQ(fake_->count().copies, 1);
+}
+
+TEST_F(FakeDriver, a_stream_waits_for_the_record_that_was_the_latest_when_it_was_told) {
+  const StreamHandle other = another_stream();
+  const EventHandle consumed = event();
+  const EventHandle after = event();
+  ASSERT_EQ(cu_->event_record(consumed, stream_), kSuccess);
+  ASSERT_EQ(cu_->stream_wait_event(other, consumed, 0), kSuccess);
+  fake_->set_stuck(stream_, 1);
+  ASSERT_EQ(cu_->event_record(consumed, stream_), kSuccess);  // anew: nothing of the wait's
+  ASSERT_EQ(cu_->event_record(after, other), kSuccess);
+  EXPECT_EQ(cu_->event_synchronize(after), kSuccess);
+  ASSERT_EQ(cu_->stream_wait_event(other, consumed, 0), kSuccess);
+  ASSERT_EQ(cu_->event_record(after, other), kSuccess);
+  EXPECT_EQ(cu_->event_query(after), kNotReady);
+  fake_->set_stuck(stream_, 0);
+  EXPECT_EQ(cu_->event_synchronize(after), kSuccess);
+}
+
+TEST_F(FakeDriver, a_non_blocking_stream_does_not_wait_for_the_default_one_a_blocking_one_does) {
+  fake_->set_stuck(nullptr, 1);
+  const EventHandle marked = event();
+  ASSERT_EQ(cu_->event_record(marked, nullptr), kSuccess);
+  EXPECT_EQ(more_->stream_synchronize(stream_), kSuccess);
+  StreamHandle blocking = nullptr;
+  ASSERT_EQ(cu_->stream_create(&blocking, 0), kSuccess);
+  const EventHandle after = event();
+  ASSERT_EQ(cu_->event_record(after, blocking), kSuccess);
+  EXPECT_EQ(cu_->event_query(after), kNotReady);
+  fake_->set_stuck(nullptr, 0);
+  EXPECT_EQ(cu_->event_synchronize(after), kSuccess);
+}
+
+TEST_F(FakeDriver, the_time_between_two_events_is_what_passed) {
+  fake_->set_delay(20000, 20000, 1);
+  const DevicePointer to = allocate(100);
+  const std::uint8_t* from = pin(100, 1);
+  const EventHandle begin = event(0);
+  const EventHandle end = event(0);
+  float milliseconds = 0;
+  ASSERT_EQ(cu_->event_record(begin, stream_), kSuccess);
+  ASSERT_EQ(cu_->copy_to_device(to, from, 100, stream_), kSuccess);
+  ASSERT_EQ(cu_->event_record(end, stream_), kSuccess);
+  EXPECT_EQ(cu_->event_elapsed(&milliseconds, begin, end), kNotReady);
+  ASSERT_EQ(cu_->event_synchronize(end), kSuccess);
+  EXPECT_EQ(cu_->event_elapsed(&milliseconds, begin, end), kSuccess);
+  EXPECT_GE(milliseconds, 20.0F);
+  const EventHandle untimed = event();
+  ASSERT_EQ(cu_->event_record(untimed, stream_), kSuccess);
+  EXPECT_EQ(cu_->event_elapsed(&milliseconds, untimed, end), kInvalidHandle);
+}
+
+TEST_F(FakeDriver, a_mapping_that_is_read_only_can_be_registered_only_with_the_flag) {
+  void* ring = mmap(nullptr, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(ring, MAP_FAILED);
+  EXPECT_EQ(cu_->host_register(ring, 8192, kHostRegisterPortable), kInvalidValue);
+  constexpr unsigned kFlags = kHostRegisterPortable | kHostRegisterReadOnly;
+  fake_->set_read_only_register(0);
+  EXPECT_EQ(cu_->host_register(ring, 8192, kFlags), kNotSupported);
+  fake_->set_read_only_register(1);
+  EXPECT_EQ(cu_->host_register(ring, 8192, kFlags), kSuccess);
+  EXPECT_EQ(cu_->host_register(static_cast<char*>(ring) + 4096, 4096, kFlags),
+            kHostMemoryAlreadyRegistered);
+  EXPECT_EQ(fake_->count().registered_bytes, 8192);
+  EXPECT_EQ(cu_->host_unregister(ring), kSuccess);
+  EXPECT_THAT(fake_->misuses(), IsEmpty());
+  munmap(ring, 8192);
+  EXPECT_EQ(cu_->host_register(ring, 8192, kFlags), kInvalidValue) << "not mapped any more";
+}
+
+TEST_F(FakeDriver, memory_runs_out_and_comes_back) {
+  fake_->set_memory(1000);
+  const DevicePointer first = allocate(600);
+  DevicePointer second = 0;
+  EXPECT_EQ(cu_->mem_alloc(&second, 600), kOutOfMemory);
+  EXPECT_EQ(cu_->mem_free(first), kSuccess);
+  EXPECT_EQ(cu_->mem_alloc(&second, 600), kSuccess);
+  EXPECT_EQ(fake_->count().device_bytes, 600);
+}
+
+TEST_F(FakeDriver, freeing_device_memory_waits_for_the_device) {
+  const DevicePointer to = allocate(100);
+  const std::uint8_t* from = pin(100, 1);
+  fake_->set_stuck(stream_, 1);
+  ASSERT_EQ(cu_->copy_to_device(to, from, 100, stream_), kSuccess);
+  std::thread releases([&] {
+    while (fake_->count().operations < 2) std::this_thread::yield();  // mem_free waits
+    fake_->set_stuck(stream_, 0);
+  });
+  EXPECT_EQ(cu_->mem_free(to), kSuccess);
+  releases.join();
+  EXPECT_EQ(fake_->count().copies, 1);
+}
+
+TEST_F(FakeDriver, what_is_done_wrong_is_told) {
+  const DevicePointer to = allocate(100);
+  std::vector<std::uint8_t> page(4096);
+  ASSERT_EQ(cu_->host_register(page.data(), 4096, 0), kSuccess);
+  EXPECT_EQ(cu_->copy_to_device(to, page.data(), 101, stream_), kInvalidValue);
+  fake_->set_stuck(stream_, 1);
+  ASSERT_EQ(cu_->copy_to_device(to, page.data(), 100, stream_), kSuccess);
+  EXPECT_EQ(cu_->host_unregister(page.data()), kSuccess);
+  EXPECT_EQ(cu_->host_unregister(page.data()), 713);
+  fake_->set_stuck(stream_, 0);
+  EXPECT_EQ(cu_->mem_free(to), kSuccess);
+  EXPECT_EQ(cu_->mem_free(to), kInvalidValue);
+  const EventHandle gone = event();
+  EXPECT_EQ(cu_->event_destroy(gone), kSuccess);
+  EXPECT_EQ(cu_->event_record(gone, stream_), kInvalidHandle);
+  fake_->set_stuck(stream_, 1);
+  ASSERT_EQ(cu_->event_record(event(), stream_), kSuccess);
+  const auto stuck = stream_;
+  EXPECT_EQ(cu_->stream_destroy(stuck), kSuccess);
+  EXPECT_EQ(cu_->stream_destroy(stuck), kInvalidHandle);
+  EXPECT_THAT(fake_->misuses(),
+              ElementsAre("cuMemcpyHtoDAsync_v2: the device's memory is not allocated",
+                          "cuMemHostUnregister: a copy still needs it",
+                          "cuMemHostUnregister: is not registered",
+                          "cuMemFree_v2: is not allocated", "cuEventRecord: uses a destroyed event",
+                          "cuStreamDestroy_v2: the stream has work to do",
+                          "cuStreamDestroy_v2: uses a destroyed stream"));
+}
+
+TEST_F(FakeDriver, a_call_without_a_current_context_is_refused) {
+  std::thread([&] {
+    DevicePointer memory = 0;
+    EXPECT_EQ(cu_->mem_alloc(&memory, 1), kInvalidContext);
+    ContextHandle current = context_;
+    EXPECT_EQ(more_->context_current(&current), kSuccess);
+    EXPECT_EQ(current, nullptr);
+  }).join();
+  EXPECT_THAT(fake_->misuses(), ElementsAre("cuMemAlloc_v2: no context is current"));
+}
+
+TEST_F(FakeDriver, a_chosen_call_fails_once) {
+  fake_->fail("cuMemAlloc_v2", kOutOfMemory, 2, 0);
+  DevicePointer memory = 0;
+  EXPECT_EQ(cu_->mem_alloc(&memory, 1), kSuccess);
+  EXPECT_EQ(cu_->mem_alloc(&memory, 1), kOutOfMemory);
+  EXPECT_EQ(cu_->mem_alloc(&memory, 1), kSuccess);
+}
+
+TEST_F(FakeDriver, a_lost_device_fails_everything_and_still_takes_back_what_it_gave) {
+  const DevicePointer to = allocate(100);
+  fake_->fail("cuEventRecord", kEccUncorrectable, 1, 1);
+  const EventHandle copied = event();
+  EXPECT_EQ(cu_->event_record(copied, stream_), kEccUncorrectable);
+  EXPECT_EQ(cu_->event_query(copied), kEccUncorrectable);
+  EXPECT_EQ(cu_->event_destroy(copied), kEccUncorrectable);
+  EXPECT_EQ(cu_->mem_free(to), kEccUncorrectable);
+  EXPECT_EQ(cu_->stream_destroy(stream_), kEccUncorrectable);
+  const FakeCudaCounters left = fake_->count();
+  EXPECT_EQ(left.device_allocations + left.events + left.streams, 0);
+}
+
+TEST_F(FakeDriver, an_error_on_a_stream_shows_at_the_next_call) {
+  const DevicePointer to = allocate(100);
+  const std::uint8_t* from = pin(100, 1);
+  fake_->fail("async", kIllegalAddress, 1, 0);
+  const EventHandle copied = event();
+  fake_->set_stuck(stream_, 1);
+  ASSERT_EQ(cu_->copy_to_device(to, from, 100, stream_), kSuccess);
+  ASSERT_EQ(cu_->event_record(copied, stream_), kSuccess);
+  fake_->set_stuck(stream_, 0);
+  EXPECT_EQ(cu_->event_synchronize(copied), kIllegalAddress);
+  EXPECT_EQ(cu_->copy_to_device(to, from, 100, stream_), kIllegalAddress);
+}
+
+TEST_F(FakeDriver, a_capture_is_not_disturbed_by_threads_that_say_so) {
+  fake_->set_capture(stream_, 1);
+  int status = 0;
+  EXPECT_EQ(cu_->stream_is_capturing(stream_, &status), kSuccess);
+  EXPECT_EQ(status, 1);
+  const EventHandle copied = event();
+  EXPECT_EQ(cu_->event_query(copied), kStreamCaptureUnsupported);
+  int mode = kCaptureRelaxed;
+  EXPECT_EQ(cu_->exchange_capture_mode(&mode), kSuccess);
+  EXPECT_EQ(mode, 0);
+  EXPECT_EQ(cu_->event_query(copied), kSuccess);
+  EXPECT_EQ(cu_->exchange_capture_mode(&mode), kSuccess);
+  EXPECT_EQ(cu_->stream_wait_event(stream_, copied, 0), 905);
+}
+
+TEST_F(FakeDriver, a_trainer_sees_a_buffer_that_is_written_too_early) {
+  constexpr std::size_t kBytes = 5000;
+  const DevicePointer buffer = allocate(kBytes);
+  const std::uint8_t* from = pin(kBytes, 7);
+  const std::uint64_t expected = fake_->checksum(from, kBytes);
+  const StreamHandle trainer = another_stream();
+  const EventHandle copied = event();
+  ASSERT_EQ(cu_->copy_to_device(buffer, from, kBytes, stream_), kSuccess);
+  ASSERT_EQ(cu_->event_record(copied, stream_), kSuccess);
+  ASSERT_EQ(cu_->stream_wait_event(trainer, copied, 0), kSuccess);
+  ASSERT_EQ(fake_->read_on_stream(trainer, buffer, kBytes, 1000, &expected), kSuccess);
+  ASSERT_EQ(more_->stream_synchronize(trainer), kSuccess);
+  EXPECT_EQ(fake_->count().torn_reads, 0);
+
+  const std::uint8_t* next = pin(kBytes, 8);
+  fake_->set_stuck(trainer, 1);
+  ASSERT_EQ(fake_->read_on_stream(trainer, buffer, kBytes, 1000, &expected), kSuccess);
+  ASSERT_EQ(cu_->copy_to_device(buffer, next, kBytes, stream_), kSuccess);
+  ASSERT_EQ(more_->stream_synchronize(stream_), kSuccess);
+  fake_->set_stuck(trainer, 0);
+  ASSERT_EQ(more_->stream_synchronize(trainer), kSuccess);
+  EXPECT_EQ(fake_->count().torn_reads, 1);
+}
+
+TEST_F(FakeDriver, two_devices_are_lost_one_by_one) {
+  fake_->set_devices(2);
+  ContextHandle second = nullptr;
+  ASSERT_EQ(cu_->context_retain(&second, 1), kSuccess);
+  EXPECT_NE(second, context_);
+  const EventHandle of_first = event();
+  ASSERT_EQ(cu_->context_push(second), kSuccess);
+  StreamHandle stream_of_second = nullptr;
+  ASSERT_EQ(cu_->stream_create(&stream_of_second, kStreamNonBlocking), kSuccess);
+  EXPECT_EQ(cu_->event_record(of_first, stream_of_second), kInvalidHandle);
+  fake_->fail("cuMemAlloc_v2", kEccUncorrectable, 1, 1);
+  DevicePointer memory = 0;
+  EXPECT_EQ(cu_->mem_alloc(&memory, 1), kEccUncorrectable);
+  ContextHandle popped = nullptr;
+  ASSERT_EQ(cu_->context_pop(&popped), kSuccess);
+  EXPECT_EQ(cu_->event_record(of_first, stream_), kSuccess);
+  EXPECT_EQ(cu_->context_release(1), kSuccess);
+  EXPECT_EQ(fake_->count().contexts, 1);
+  EXPECT_EQ(cu_->context_release(1), kInvalidContext);
+}
+
+TEST_F(FakeDriver, a_forked_child_has_no_driver) {
+  const pid_t child = fork();
+  if (child == 0) {
+    int count = 0;
+    _exit(cu_->device_count(&count) == kNotInitialized ? 0 : 1);
+  }
+  int status = 1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace echoline::cuda_test
