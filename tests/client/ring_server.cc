@@ -37,6 +37,7 @@ struct Options {
   std::uint32_t wide = 1;           // times as many bytes per image
   std::uint32_t interval_us = 0;    // between two batches
   std::uint32_t seed = 0;           // part of the fingerprint
+  std::uint32_t sealed = 1;
 };
 
 Options parse(int argc, char** argv) {
@@ -53,7 +54,8 @@ Options parse(int argc, char** argv) {
                                                    {"fail_at", &o.fail_at},
                                                    {"wide", &o.wide},
                                                    {"interval_us", &o.interval_us},
-                                                   {"seed", &o.seed}};
+                                                   {"seed", &o.seed},
+                                                   {"sealed", &o.sealed}};
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     const std::size_t equals = word.find('=');
@@ -90,6 +92,7 @@ ring::RingSpec spec_of(const Options& o) {
   spec.slot_count = o.batch_echo != 0 ? o.slots + 1 : o.slots;
   spec.descriptors_live = o.slots;
   spec.last_batch = static_cast<shm::LastBatchPolicy>(o.last);
+  if (o.sealed == 0) spec.flags &= ~std::uint32_t{shm::kRingSealed};
   if (o.variable != 0) spec.flags |= shm::kRingVariable;
   if (o.batch_echo != 0) spec.flags |= shm::kRingBatchEcho;
   spec.rows_per_epoch = o.rows;

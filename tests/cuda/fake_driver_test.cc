@@ -10,78 +10,15 @@
 #include <thread>
 #include <vector>
 
+#include "cuda/device_fixture.h"
 #include "cuda/driver.h"
-#include "cuda/fake_driver/fake_cuda.h"
-#include "cuda/more_driver_api.h"
+#include "cuda/fake_driver/codes.h"
 
 namespace echoline::cuda_test {
 namespace {
 
-using namespace client::cuda;  // NOLINT: half of each line would be its name
-using std::chrono::steady_clock;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr Code kInvalidContext = 201;
-constexpr Code kInvalidHandle = 400;
-
-class FakeDriver : public ::testing::Test {
- protected:
-  void SetUp() override {
-    fake_ = FakeCuda::find();
-    if (fake_ == nullptr) GTEST_SKIP() << "the driver found is not the stand-in";
-    more_ = MoreDriver::find();
-    fake_->reset();
-    fake_->set_delay(0, 200, 1);
-    const DriverTable* driver = nullptr;
-    const client::Error error = load_driver(driver);
-    ASSERT_TRUE(error.ok()) << error.text();
-    cu_ = driver;
-    ASSERT_EQ(cu_->context_retain(&context_, 0), kSuccess);
-    ASSERT_EQ(cu_->context_push(context_), kSuccess);
-    ASSERT_EQ(cu_->stream_create(&stream_, kStreamNonBlocking), kSuccess);
-  }
-  void TearDown() override {
-    if (fake_ == nullptr) return;
-    ContextHandle popped = nullptr;
-    cu_->context_pop(&popped);
-    fake_->reset();
-  }
-
-  DevicePointer allocate(std::size_t bytes) {
-    DevicePointer memory = 0;
-    EXPECT_EQ(cu_->mem_alloc(&memory, bytes), kSuccess);
-    return memory;
-  }
-  std::uint8_t* pin(std::size_t bytes, int fill) {
-    void* memory = nullptr;
-    EXPECT_EQ(cu_->host_alloc(&memory, bytes, kHostAllocPortable), kSuccess);
-    std::memset(memory, fill, bytes);
-    return static_cast<std::uint8_t*>(memory);
-  }
-  EventHandle event(unsigned flags = kEventDisableTiming) {
-    EventHandle made = nullptr;
-    EXPECT_EQ(cu_->event_create(&made, flags), kSuccess);
-    return made;
-  }
-  StreamHandle another_stream() {
-    StreamHandle made = nullptr;
-    EXPECT_EQ(cu_->stream_create(&made, kStreamNonBlocking), kSuccess);
-    return made;
-  }
-  std::vector<std::uint8_t> content(DevicePointer from, std::size_t bytes) {
-    std::vector<std::uint8_t> to(bytes);
-    EXPECT_EQ(more_->copy_to_host(to.data(), from, bytes, stream_), kSuccess);
-    return to;
-  }
-
-  const FakeCuda* fake_ = nullptr;
-  const MoreDriver* more_ = nullptr;
-  const DriverTable* cu_ = nullptr;
-  ContextHandle context_ = nullptr;
-  StreamHandle stream_ = nullptr;
-};
 
 TEST_F(FakeDriver, a_copy_reads_its_source_when_it_completes_not_when_it_is_called) {
   constexpr std::size_t kBytes = 10000;
@@ -108,7 +45,7 @@ TEST_F(FakeDriver, pageable_memory_is_read_before_the_call_returns) {
 }
 
 TEST_F(FakeDriver, an_event_is_complete_when_the_work_before_it_is) {
-  const EventHandle copied = event();
+  const EventHandle copied = make_event();
   EXPECT_EQ(cu_->event_query(copied), kSuccess) << "never recorded";
   const DevicePointer to = allocate(100);
   const std::uint8_t* from = pin(100, 1);
@@ -123,9 +60,9 @@ TEST_F(FakeDriver, an_event_is_complete_when_the_work_before_it_is) {
 }
 
 TEST_F(FakeDriver, a_stream_waits_for_the_record_that_was_the_latest_when_it_was_told) {
-  const StreamHandle other = another_stream();
-  const EventHandle consumed = event();
-  const EventHandle after = event();
+  const StreamHandle other = make_stream();
+  const EventHandle consumed = make_event();
+  const EventHandle after = make_event();
   ASSERT_EQ(cu_->event_record(consumed, stream_), kSuccess);
   ASSERT_EQ(cu_->stream_wait_event(other, consumed, 0), kSuccess);
   fake_->set_stuck(stream_, 1);
@@ -141,12 +78,11 @@ TEST_F(FakeDriver, a_stream_waits_for_the_record_that_was_the_latest_when_it_was
 
 TEST_F(FakeDriver, a_non_blocking_stream_does_not_wait_for_the_default_one_a_blocking_one_does) {
   fake_->set_stuck(nullptr, 1);
-  const EventHandle marked = event();
+  const EventHandle marked = make_event();
   ASSERT_EQ(cu_->event_record(marked, nullptr), kSuccess);
   EXPECT_EQ(more_->stream_synchronize(stream_), kSuccess);
-  StreamHandle blocking = nullptr;
-  ASSERT_EQ(cu_->stream_create(&blocking, 0), kSuccess);
-  const EventHandle after = event();
+  const StreamHandle blocking = make_stream(0);
+  const EventHandle after = make_event();
   ASSERT_EQ(cu_->event_record(after, blocking), kSuccess);
   EXPECT_EQ(cu_->event_query(after), kNotReady);
   fake_->set_stuck(nullptr, 0);
@@ -157,8 +93,8 @@ TEST_F(FakeDriver, the_time_between_two_events_is_what_passed) {
   fake_->set_delay(20000, 20000, 1);
   const DevicePointer to = allocate(100);
   const std::uint8_t* from = pin(100, 1);
-  const EventHandle begin = event(0);
-  const EventHandle end = event(0);
+  const EventHandle begin = make_event(0);
+  const EventHandle end = make_event(0);
   float milliseconds = 0;
   ASSERT_EQ(cu_->event_record(begin, stream_), kSuccess);
   ASSERT_EQ(cu_->copy_to_device(to, from, 100, stream_), kSuccess);
@@ -167,7 +103,7 @@ TEST_F(FakeDriver, the_time_between_two_events_is_what_passed) {
   ASSERT_EQ(cu_->event_synchronize(end), kSuccess);
   EXPECT_EQ(cu_->event_elapsed(&milliseconds, begin, end), kSuccess);
   EXPECT_GE(milliseconds, 20.0F);
-  const EventHandle untimed = event();
+  const EventHandle untimed = make_event();
   ASSERT_EQ(cu_->event_record(untimed, stream_), kSuccess);
   EXPECT_EQ(cu_->event_elapsed(&milliseconds, untimed, end), kInvalidHandle);
 }
@@ -222,15 +158,15 @@ TEST_F(FakeDriver, what_is_done_wrong_is_told) {
   fake_->set_stuck(stream_, 1);
   ASSERT_EQ(cu_->copy_to_device(to, page.data(), 100, stream_), kSuccess);
   EXPECT_EQ(cu_->host_unregister(page.data()), kSuccess);
-  EXPECT_EQ(cu_->host_unregister(page.data()), 713);
+  EXPECT_EQ(cu_->host_unregister(page.data()), kHostMemoryNotRegistered);
   fake_->set_stuck(stream_, 0);
   EXPECT_EQ(cu_->mem_free(to), kSuccess);
   EXPECT_EQ(cu_->mem_free(to), kInvalidValue);
-  const EventHandle gone = event();
+  const EventHandle gone = make_event();
   EXPECT_EQ(cu_->event_destroy(gone), kSuccess);
   EXPECT_EQ(cu_->event_record(gone, stream_), kInvalidHandle);
   fake_->set_stuck(stream_, 1);
-  ASSERT_EQ(cu_->event_record(event(), stream_), kSuccess);
+  ASSERT_EQ(cu_->event_record(make_event(), stream_), kSuccess);
   const auto stuck = stream_;
   EXPECT_EQ(cu_->stream_destroy(stuck), kSuccess);
   EXPECT_EQ(cu_->stream_destroy(stuck), kInvalidHandle);
@@ -265,7 +201,7 @@ TEST_F(FakeDriver, a_chosen_call_fails_once) {
 TEST_F(FakeDriver, a_lost_device_fails_everything_and_still_takes_back_what_it_gave) {
   const DevicePointer to = allocate(100);
   fake_->fail("cuEventRecord", kEccUncorrectable, 1, 1);
-  const EventHandle copied = event();
+  const EventHandle copied = make_event();
   EXPECT_EQ(cu_->event_record(copied, stream_), kEccUncorrectable);
   EXPECT_EQ(cu_->event_query(copied), kEccUncorrectable);
   EXPECT_EQ(cu_->event_destroy(copied), kEccUncorrectable);
@@ -279,7 +215,7 @@ TEST_F(FakeDriver, an_error_on_a_stream_shows_at_the_next_call) {
   const DevicePointer to = allocate(100);
   const std::uint8_t* from = pin(100, 1);
   fake_->fail("async", kIllegalAddress, 1, 0);
-  const EventHandle copied = event();
+  const EventHandle copied = make_event();
   fake_->set_stuck(stream_, 1);
   ASSERT_EQ(cu_->copy_to_device(to, from, 100, stream_), kSuccess);
   ASSERT_EQ(cu_->event_record(copied, stream_), kSuccess);
@@ -293,14 +229,14 @@ TEST_F(FakeDriver, a_capture_is_not_disturbed_by_threads_that_say_so) {
   int status = 0;
   EXPECT_EQ(cu_->stream_is_capturing(stream_, &status), kSuccess);
   EXPECT_EQ(status, 1);
-  const EventHandle copied = event();
+  const EventHandle copied = make_event();
   EXPECT_EQ(cu_->event_query(copied), kStreamCaptureUnsupported);
   int mode = kCaptureRelaxed;
   EXPECT_EQ(cu_->exchange_capture_mode(&mode), kSuccess);
   EXPECT_EQ(mode, 0);
   EXPECT_EQ(cu_->event_query(copied), kSuccess);
   EXPECT_EQ(cu_->exchange_capture_mode(&mode), kSuccess);
-  EXPECT_EQ(cu_->stream_wait_event(stream_, copied, 0), 905);
+  EXPECT_EQ(cu_->stream_wait_event(stream_, copied, 0), kStreamCaptureIsolation);
 }
 
 TEST_F(FakeDriver, a_trainer_sees_a_buffer_that_is_written_too_early) {
@@ -308,8 +244,8 @@ TEST_F(FakeDriver, a_trainer_sees_a_buffer_that_is_written_too_early) {
   const DevicePointer buffer = allocate(kBytes);
   const std::uint8_t* from = pin(kBytes, 7);
   const std::uint64_t expected = fake_->checksum(from, kBytes);
-  const StreamHandle trainer = another_stream();
-  const EventHandle copied = event();
+  const StreamHandle trainer = make_stream();
+  const EventHandle copied = make_event();
   ASSERT_EQ(cu_->copy_to_device(buffer, from, kBytes, stream_), kSuccess);
   ASSERT_EQ(cu_->event_record(copied, stream_), kSuccess);
   ASSERT_EQ(cu_->stream_wait_event(trainer, copied, 0), kSuccess);
@@ -332,7 +268,7 @@ TEST_F(FakeDriver, two_devices_are_lost_one_by_one) {
   ContextHandle second = nullptr;
   ASSERT_EQ(cu_->context_retain(&second, 1), kSuccess);
   EXPECT_NE(second, context_);
-  const EventHandle of_first = event();
+  const EventHandle of_first = make_event();
   ASSERT_EQ(cu_->context_push(second), kSuccess);
   StreamHandle stream_of_second = nullptr;
   ASSERT_EQ(cu_->stream_create(&stream_of_second, kStreamNonBlocking), kSuccess);

@@ -7,12 +7,15 @@
 
 namespace echoline::cuda_test {
 
-#define ECHOLINE_CUDA_TEST_FUNCTIONS(X)                                           \
-  X(copy_to_host, cuMemcpyDtoHAsync_v2,                                           \
-    (void* to, client::cuda::DevicePointer from, std::size_t bytes,               \
-     client::cuda::StreamHandle stream))                                          \
-  X(stream_synchronize, cuStreamSynchronize, (client::cuda::StreamHandle stream)) \
-  X(context_synchronize, cuCtxSynchronize, ())                                    \
+#define ECHOLINE_CUDA_TEST_FUNCTIONS(X)                                                   \
+  X(copy_to_host, cuMemcpyDtoHAsync_v2,                                                   \
+    (void* to, client::cuda::DevicePointer from, std::size_t bytes,                       \
+     client::cuda::StreamHandle stream))                                                  \
+  X(copy_on_device, cuMemcpyDtoDAsync_v2,                                                 \
+    (client::cuda::DevicePointer to, client::cuda::DevicePointer from, std::size_t bytes, \
+     client::cuda::StreamHandle stream))                                                  \
+  X(stream_synchronize, cuStreamSynchronize, (client::cuda::StreamHandle stream))         \
+  X(context_synchronize, cuCtxSynchronize, ())                                            \
   X(context_current, cuCtxGetCurrent, (client::cuda::ContextHandle * context))
 
 struct MoreDriver {

@@ -21,7 +21,7 @@ FILE_LINES_MAX = 500
 FUNCTION_LINES_MAX = 70
 EMPTY_WORDS = {"util", "utils", "helper", "helpers", "common", "misc", "manager", "impl"}
 # Libraries that no header of a room shows, so that they stay exchangeable.
-HIDDEN_LIBRARIES = re.compile(r"(curl/|jpeglib|turbojpeg|png\.h|grpcpp/|prometheus/|cuda)")
+HIDDEN_LIBRARIES = re.compile(r"(curl/|jpeglib|turbojpeg|png\.h|grpcpp/|prometheus/|cuda(?!/))")
 MACHINE_PATHS = re.compile(r"/(wor[k]|far[m]|roo[t])/|[.]librar[y]/|/tmp/brie[f]")
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 

@@ -26,7 +26,7 @@ void DeviceLoader::copy_loop() {
   }
   const std::lock_guard lock(mutex_);
   --threads_;
-  changed_.notify_all();
+  wake_all();
 }
 
 // A slot to fill, marked; null when it is time to end.
@@ -36,19 +36,24 @@ Slot* DeviceLoader::await_slot() {
     if (!final_.ok()) return nullptr;
     parked_ = parking_;
     const auto free = std::ranges::find_if(slots_, &Slot::free);
-    starved_of_slots_ = !parking_ && free == slots_.end();
-    if (!parking_ && !starved_of_slots_) {
+    if (!parking_ && free != slots_.end()) {
       free->loading = true;
       return &*free;
     }
-    changed_.notify_all();
-    changed_.wait(lock);
+    if (parked_) for_trainers_.notify_all();
+    for_copier_.wait(lock);
   }
+}
+
+bool DeviceLoader::copies_are_under_way() {
+  const std::lock_guard lock(mutex_);
+  return !copies_.empty();
 }
 
 void DeviceLoader::take_batch(Slot& slot) {
   std::unique_ptr<Batch> batch;
   State after;
+  const bool lent = copies_are_under_way();
   Error e = inner_->next(kSliceMs, batch);
   if (e.ok() || e.code() == ECHOLINE_END_OF_EPOCH) {
     if (Error state = inner_->state(after); !state.ok()) e = state;
@@ -58,14 +63,12 @@ void DeviceLoader::take_batch(Slot& slot) {
   slot.loading = false;
   if (e.code() == ECHOLINE_END_OF_EPOCH) {
     queue_->end_epoch(std::move(after));
-  } else if (e.code() == ECHOLINE_LEASE_HELD && !copies_.empty()) {
-    const std::size_t before = copies_.size();
-    changed_.wait_for(lock, std::chrono::milliseconds(kSliceMs),
-                      [&] { return copies_.size() < before || !final_.ok(); });
-  } else if (e.code() != ECHOLINE_TIMEOUT && final_.ok()) {
-    final_ = std::move(e);
+    for_trainers_.notify_all();
+  } else if (e.code() == ECHOLINE_LEASE_HELD && lent) {
+    if (!copies_.empty()) for_copier_.wait_for(lock, std::chrono::milliseconds(kSliceMs));
+  } else if (e.code() != ECHOLINE_TIMEOUT) {
+    fail(std::move(e));
   }
-  changed_.notify_all();
 }
 
 Error DeviceLoader::pages_for(const Batch& batch, std::shared_ptr<HostPages>& pages) {
@@ -80,7 +83,10 @@ Error DeviceLoader::pages_for(const Batch& batch, std::shared_ptr<HostPages>& pa
 void DeviceLoader::load(Slot& slot, std::unique_ptr<Batch> batch, State after) {
   std::shared_ptr<HostPages> pages;
   Error e = pages_for(*batch, pages);
-  if (!e.ok()) return fail(std::move(e));
+  if (!e.ok()) {
+    const std::lock_guard lock(mutex_);
+    return fail(std::move(e));
+  }
   const bool direct = pages->begin_copy();
   e = slot.buffer->load(*batch, *pages, direct, streams_, options_.echo_factor, seed_);
   if (e.ok()) e = slot.buffer->prepare(0, streams_, kernels_.get());
@@ -91,8 +97,9 @@ void DeviceLoader::load(Slot& slot, std::unique_ptr<Batch> batch, State after) {
   slot.loading = false;
   slot.queued = e.ok();
   if (e.ok()) queue_->add(slot, std::move(after), last);
-  if (!e.ok() && final_.ok()) final_ = std::move(e);
-  changed_.notify_all();
+  if (!e.ok()) return fail(std::move(e));
+  for_trainers_.notify_all();
+  for_releaser_.notify_one();
 }
 
 void DeviceLoader::release_loop() {
@@ -101,7 +108,7 @@ void DeviceLoader::release_loop() {
     disturb_no_capture(device_->driver());
     std::unique_lock lock(mutex_);
     for (;;) {
-      changed_.wait(lock, [&] { return !copies_.empty() || (!final_.ok() && threads_ == 1); });
+      for_releaser_.wait(lock, [&] { return !copies_.empty() || (!final_.ok() && threads_ == 1); });
       if (copies_.empty()) break;
       Copy& copy = copies_.front();
       lock.unlock();
@@ -110,13 +117,14 @@ void DeviceLoader::release_loop() {
       copies_.front().slot->copying = false;
       copies_.pop_front();
       waits_.collect(device_->driver());
-      if (!e.ok() && final_.ok()) final_ = std::move(e);
-      changed_.notify_all();
+      for_copier_.notify_one();
+      for_trainers_.notify_all();
+      if (!e.ok()) fail(std::move(e));
     }
   }
   const std::lock_guard lock(mutex_);
   --threads_;
-  changed_.notify_all();
+  wake_all();
 }
 
 // Only this thread takes from the front, and a deque's elements stay where they are.

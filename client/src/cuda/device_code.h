@@ -1,8 +1,5 @@
 // What the kernels' code is made of. It is compiled for the device by nvcc and, for the tests, for
 // the host, so that every index is tried where an access out of range is seen.
-//
-// Kernels are launched for the units of a row: one thread each, rows along the grid's y. The host
-// counts the units by the very function that the thread looks at.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +15,28 @@
 #endif
 
 namespace echoline::client::cuda {
+
+// Of a block. Eight warps: enough to fill a multiprocessor with whole blocks, few enough that a
+// small image keeps most of them busy.
+inline constexpr std::uint32_t kThreadsMax = 256;
+
+// A thread of a launch. It does one unit of work in each of its rows: rows lie along the grid's y
+// and, where they are more than a grid has, come in turns. The host counts the units by the very
+// function that the thread compares its own with.
+struct Thread {
+  std::uint64_t unit;
+  std::uint32_t first_row;
+  std::uint32_t row_step;
+};
+
+template <typename Work>
+ECHOLINE_DEVICE void for_each_row(const Thread& thread, std::uint32_t rows, std::uint64_t units,
+                                  Work work) {
+  if (thread.unit >= units) return;
+  for (std::uint64_t row = thread.first_row; row < rows; row += thread.row_step) {
+    work(static_cast<std::uint32_t>(row));
+  }
+}
 
 // Numbers that are read or written in one access.
 template <typename Number, int kNumbers>

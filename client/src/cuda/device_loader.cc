@@ -101,10 +101,8 @@ void DeviceLoader::start() {
 
 void DeviceLoader::close() {
   std::unique_lock lock(mutex_);
-  stopping_ = true;
-  if (final_.ok()) final_ = {ECHOLINE_CANCELLED, "the loader was closed"};
-  changed_.notify_all();
-  const bool ended = changed_.wait_for(lock, kPatience, [&] { return threads_ == 0; });
+  fail({ECHOLINE_CANCELLED, "the loader was closed"});
+  const bool ended = for_trainers_.wait_for(lock, kPatience, [&] { return threads_ == 0; });
   lock.unlock();
   for (std::thread* thread : {&copier_, &releaser_}) {
     if (!thread->joinable()) continue;
@@ -114,9 +112,14 @@ void DeviceLoader::close() {
 }
 
 void DeviceLoader::fail(Error error) {
-  const std::lock_guard lock(mutex_);
   if (final_.ok()) final_ = std::move(error);
-  changed_.notify_all();
+  wake_all();
+}
+
+void DeviceLoader::wake_all() {
+  for_trainers_.notify_all();
+  for_copier_.notify_all();
+  for_releaser_.notify_all();
 }
 
 Error DeviceLoader::check_stream(StreamHandle stream) const {
@@ -138,12 +141,13 @@ Error DeviceLoader::nothing_yet(const EchoQueue::Next& next) const {
   const auto mine = [](const Slot& slot) {
     return slot.held > 0 && slot.taker == std::this_thread::get_id();
   };
+  const auto taken = [](const Slot& slot) { return slot.held > 0 || slot.queued; };
   if (next.what == EchoQueue::What::kBatch && mine(*next.slot)) {
     return {ECHOLINE_LEASE_HELD,
             "the next use of this batch mirrors other rows: release the one before first, or raise "
             "the window of device echo"};
   }
-  if (starved_of_slots_ && copies_.empty() && std::ranges::any_of(slots_, mine)) {
+  if (std::ranges::all_of(slots_, taken) && std::ranges::any_of(slots_, mine)) {
     return {ECHOLINE_LEASE_HELD,
             "the trainer itself holds the device buffers that the next batch needs: release "
             "batches, or raise the depth, " +
@@ -174,10 +178,10 @@ Error DeviceLoader::next(StreamHandle stream, std::int64_t timeout_ms,
     Error waits = nothing_yet(next);
     if (waits.code() == ECHOLINE_LEASE_HELD) return waits;
     if (timeout_ms < 0) {
-      changed_.wait(lock);
+      for_trainers_.wait(lock);
     } else {
       const auto left = std::chrono::milliseconds(timeout_ms);
-      if (changed_.wait_until(lock, begin + left) == std::cv_status::timeout) return waits;
+      if (for_trainers_.wait_until(lock, begin + left) == std::cv_status::timeout) return waits;
     }
   }
 }
@@ -218,9 +222,10 @@ void DeviceLoader::release(DeviceBatch& batch, StreamHandle stream) {
   if (e.ok() && !batch.last_use) {
     e = slot.buffer->prepare(batch.use + 1, streams_, kernels_.get());
   }
-  if (!e.ok() && final_.ok()) final_ = std::move(e);
   --slot.held;
-  changed_.notify_all();
+  for_copier_.notify_one();
+  for_trainers_.notify_all();
+  if (!e.ok()) fail(std::move(e));
 }
 
 // The copy thread stands still meanwhile, so that what it takes next is of the new epoch; copies
@@ -229,9 +234,9 @@ Error DeviceLoader::begin_epoch() {
   std::unique_lock lock(mutex_);
   if (!queue_->begun()) return {};
   parking_ = true;
-  changed_.notify_all();
+  for_copier_.notify_one();
   const auto still = [&] { return (parked_ && copies_.empty()) || !final_.ok(); };
-  const bool stands = changed_.wait_for(lock, kPatience, still);
+  const bool stands = for_trainers_.wait_for(lock, kPatience, still);
   Error e = final_;
   if (e.ok() && !stands) {
     e = {ECHOLINE_DEADLINE_EXCEEDED, "copies to the GPU did not end within 10 s"};
@@ -245,7 +250,7 @@ Error DeviceLoader::begin_epoch() {
     for (Slot* slot : queue_->drop_round(std::move(position))) slot->queued = false;
   }
   parking_ = false;
-  changed_.notify_all();
+  for_copier_.notify_one();
   return e;
 }
 

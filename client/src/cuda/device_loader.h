@@ -81,10 +81,12 @@ class DeviceLoader : public std::enable_shared_from_this<DeviceLoader> {
   Error check_stream(StreamHandle stream) const;
   bool is_in_use(const Slot& slot) const;
   Error nothing_yet(const EchoQueue::Next& next) const;
-  void fail(Error error);
+  void fail(Error error);  // with the lock held, as wake_all
+  void wake_all();
 
   void copy_loop();
   Slot* await_slot();
+  bool copies_are_under_way();
   void take_batch(Slot& slot);
   void load(Slot& slot, std::unique_ptr<Batch> batch, State after);
   Error pages_for(const Batch& batch, std::shared_ptr<HostPages>& pages);
@@ -103,15 +105,17 @@ class DeviceLoader : public std::enable_shared_from_this<DeviceLoader> {
   std::uint64_t seed_ = 0;
 
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  // For trainers: a batch, an end, a use that is over, the copy thread parked. For the copy thread:
+  // a free slot, an end of a copy, parking. For the release thread: a copy.
+  std::condition_variable for_trainers_;
+  std::condition_variable for_copier_;
+  std::condition_variable for_releaser_;
   std::vector<Slot> slots_;
   std::unique_ptr<EchoQueue> queue_;
   std::deque<Copy> copies_;  // whose end is awaited, oldest first
-  bool stopping_ = false;
-  bool parking_ = false;  // the copy thread is to stand still
+  bool parking_ = false;     // the copy thread is to stand still
   bool parked_ = false;
-  bool starved_of_slots_ = false;  // the copy thread waits for the trainer to release
-  int threads_ = 0;                // that run
+  int threads_ = 0;  // that run
   Error final_;
   WaitMeter waits_;
   echoline_cuda_stats counts_{};

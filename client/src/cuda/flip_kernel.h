@@ -45,13 +45,16 @@ ECHOLINE_DEVICE void flip_bytes(const FlipParams& p, std::uint32_t row, std::uin
   store(out, gathered);
 }
 
-// The work of one thread: unit < flip_units(p), row < p.rows.
-ECHOLINE_DEVICE void flip_unit(const FlipParams& p, std::uint32_t row, std::uint32_t unit) {
-  if (flip_goes_together(p)) {
-    flip_bytes<kFlipTogether>(p, row, unit * kFlipTogether);
-  } else {
-    flip_bytes<1>(p, row, unit);
-  }
+ECHOLINE_DEVICE void flip(const FlipParams& p, const Thread& thread) {
+  const bool together = flip_goes_together(p);
+  const auto unit = static_cast<std::uint32_t>(thread.unit);
+  for_each_row(thread, p.rows, flip_units(p), [&](std::uint32_t row) {
+    if (together) {
+      flip_bytes<kFlipTogether>(p, row, unit * kFlipTogether);
+    } else {
+      flip_bytes<1>(p, row, unit);
+    }
+  });
 }
 
 }  // namespace echoline::client::cuda

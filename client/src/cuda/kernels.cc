@@ -33,9 +33,6 @@ constexpr const char* kNames[] = {"echoline_normalize_f32_chw",
                                   "echoline_flip",
                                   "echoline_pad"};
 
-// Eight warps: enough to fill a multiprocessor with whole blocks, few enough that a small image
-// keeps most of them.
-constexpr std::uint64_t kThreadsMax = 256;
 constexpr std::uint64_t kWarp = 32;
 constexpr std::uint64_t kGridXMax = 0x7fffffff;
 constexpr std::uint32_t kGridYMax = 65535;  // further rows are the kernels' second turn
@@ -65,13 +62,16 @@ bool fits(std::uint32_t height, std::uint32_t width, std::uint32_t pixel) {
 bool Kernels::built() { return kBuilt; }
 
 Error Kernels::load(const DriverTable& driver, std::unique_ptr<Kernels>& kernels) {
+  if (built()) return load_image(driver, kKernelsImage, kernels);
+  return {ECHOLINE_UNIMPLEMENTED,
+          "this build of the library has no kernels; build it where nvcc is found"};
+}
+
+Error Kernels::load_image(const DriverTable& driver, const void* image,
+                          std::unique_ptr<Kernels>& kernels) {
   static_assert(std::size(kNames) == kCount);
-  if (!built()) {
-    return {ECHOLINE_UNIMPLEMENTED,
-            "this build of the library has no kernels; build it where nvcc is found"};
-  }
   std::unique_ptr<Kernels> made(new Kernels(driver));
-  Error error = driver_error(driver, driver.module_load(&made->module_, kKernelsImage),
+  Error error = driver_error(driver, driver.module_load(&made->module_, image),
                              "can't load the kernels on this device");
   for (std::size_t k = 0; k < kCount && error.ok(); ++k) {
     error =
@@ -89,7 +89,8 @@ Kernels::~Kernels() {
 Error Kernels::launch(std::size_t kernel, const void* params, std::uint64_t units,
                       std::uint32_t rows, const std::string& sizes, StreamHandle stream) const {
   if (units == 0 || rows == 0) return {};
-  const std::uint64_t threads = std::min((units + kWarp - 1) / kWarp * kWarp, kThreadsMax);
+  const std::uint64_t threads =
+      std::min<std::uint64_t>((units + kWarp - 1) / kWarp * kWarp, kThreadsMax);
   const std::uint64_t blocks = (units + threads - 1) / threads;
   if (blocks > kGridXMax) return cannot(kernel, sizes, "the rows are too long for a grid");
   void* parameters[] = {const_cast<void*>(params)};

@@ -1,5 +1,4 @@
-// The kernels by the names that kernel_params.h gives: a thread per unit of a row, rows along the
-// grid's y and, where they are more than a grid has, in turns.
+// The kernels by the names that kernel_params.h gives.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -27,28 +26,16 @@ struct BFloat16 {
   }
 };
 
-// work(row, unit) for the rows and the unit of this thread.
-template <typename Work>
-__device__ void for_each_row(std::uint32_t rows, std::uint64_t units, Work work) {
-  const std::uint64_t unit = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (unit >= units) return;
-  for (std::uint32_t row = blockIdx.y; row < rows; row += gridDim.y) work(row, unit);
-}
-
-template <typename Element, Layout layout>
-__device__ void normalize(const NormalizeParams& p) {
-  for_each_row(p.rows, normalize_units(p, layout, sizeof(typename Element::Bits)),
-               [&](std::uint32_t row, std::uint64_t unit) {
-                 normalize_unit<Element, layout>(p, row, static_cast<std::uint32_t>(unit));
-               });
+__device__ Thread this_thread() {
+  return {std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x, blockIdx.y, gridDim.y};
 }
 
 }  // namespace
 
 #define ECHOLINE_NORMALIZE(name, Element, layout)                            \
-  extern "C" __global__ void __launch_bounds__(256)                          \
+  extern "C" __global__ void __launch_bounds__(kThreadsMax)                  \
       echoline_normalize_##name(const __grid_constant__ NormalizeParams p) { \
-    normalize<Element, layout>(p);                                           \
+    normalize<Element, layout>(p, this_thread());                            \
   }
 ECHOLINE_NORMALIZE(f32_chw, Float32, Layout::kChw)
 ECHOLINE_NORMALIZE(f32_hwc, Float32, Layout::kHwc)
@@ -57,17 +44,14 @@ ECHOLINE_NORMALIZE(f16_hwc, Float16, Layout::kHwc)
 ECHOLINE_NORMALIZE(bf16_chw, BFloat16, Layout::kChw)
 ECHOLINE_NORMALIZE(bf16_hwc, BFloat16, Layout::kHwc)
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(kThreadsMax)
     echoline_flip(const __grid_constant__ FlipParams p) {
-  for_each_row(p.rows, flip_units(p), [&](std::uint32_t row, std::uint64_t unit) {
-    flip_unit(p, row, static_cast<std::uint32_t>(unit));
-  });
+  flip(p, this_thread());
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(kThreadsMax)
     echoline_pad(const __grid_constant__ PadParams p) {
-  for_each_row(p.rows, pad_units(p),
-               [&](std::uint32_t row, std::uint64_t unit) { pad_unit(p, row, unit); });
+  pad(p, this_thread());
 }
 
 }  // namespace echoline::client::cuda

@@ -21,6 +21,9 @@ class Kernels {
 
   // UNIMPLEMENTED where the build has none, or none for this device.
   static Error load(const DriverTable& driver, std::unique_ptr<Kernels>& kernels);
+  // Of another image with kernels of these names.
+  static Error load_image(const DriverTable& driver, const void* image,
+                          std::unique_ptr<Kernels>& kernels);
   ~Kernels();
   Kernels(const Kernels&) = delete;
   Kernels& operator=(const Kernels&) = delete;

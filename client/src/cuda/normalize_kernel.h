@@ -149,7 +149,6 @@ ECHOLINE_DEVICE void normalize_vector(const NormalizeParams& p, std::uint32_t ro
   }
 }
 
-// The work of one thread: unit < normalize_units(p, ...), row < p.rows.
 template <typename Element, Layout layout>
 ECHOLINE_DEVICE void normalize_unit(const NormalizeParams& p, std::uint32_t row,
                                     std::uint32_t unit) {
@@ -164,6 +163,14 @@ ECHOLINE_DEVICE void normalize_unit(const NormalizeParams& p, std::uint32_t row,
     default:
       return normalize_vector<Element, layout, 4>(p, row, unit);
   }
+}
+
+template <typename Element, Layout layout>
+ECHOLINE_DEVICE void normalize(const NormalizeParams& p, const Thread& thread) {
+  const std::uint64_t units = normalize_units(p, layout, sizeof(typename Element::Bits));
+  for_each_row(thread, p.rows, units, [&](std::uint32_t row) {
+    normalize_unit<Element, layout>(p, row, static_cast<std::uint32_t>(thread.unit));
+  });
 }
 
 }  // namespace echoline::client::cuda

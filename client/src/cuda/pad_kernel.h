@@ -14,7 +14,8 @@ ECHOLINE_DEVICE std::uint32_t pad_together(const PadParams& p) {
 }
 
 ECHOLINE_DEVICE std::uint64_t pad_units(const PadParams& p) {
-  return p.row_bytes / pad_together(p);
+  const std::uint32_t together = pad_together(p);
+  return together == 8 ? p.row_bytes / 8 : together == 4 ? p.row_bytes / 4 : p.row_bytes;
 }
 
 // The element's bits over and over in eight bytes: elements don't cross them.
@@ -46,16 +47,18 @@ ECHOLINE_DEVICE void pad_bytes(const PadParams& p, std::uint32_t row, std::uint6
   store(out, gathered);
 }
 
-// The work of one thread: unit < pad_units(p), row < p.rows.
-ECHOLINE_DEVICE void pad_unit(const PadParams& p, std::uint32_t row, std::uint64_t unit) {
-  switch (pad_together(p)) {
-    case 8:
-      return pad_bytes<8>(p, row, unit * 8);
-    case 4:
-      return pad_bytes<4>(p, row, unit * 4);
-    default:
-      return pad_bytes<1>(p, row, unit);
-  }
+ECHOLINE_DEVICE void pad(const PadParams& p, const Thread& thread) {
+  const std::uint32_t together = pad_together(p);
+  for_each_row(thread, p.rows, pad_units(p), [&](std::uint32_t row) {
+    switch (together) {
+      case 8:
+        return pad_bytes<8>(p, row, thread.unit * 8);
+      case 4:
+        return pad_bytes<4>(p, row, thread.unit * 4);
+      default:
+        return pad_bytes<1>(p, row, thread.unit);
+    }
+  });
 }
 
 }  // namespace echoline::client::cuda

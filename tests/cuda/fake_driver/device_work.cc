@@ -54,13 +54,19 @@ Operation copy_staged(Driver& driver, DevicePointer to, const void* from, std::s
   return operation;
 }
 
-Operation copy_to_host(Driver& driver, void* to, DevicePointer from, std::size_t bytes) {
+Operation copy_on_device(Driver& driver, DevicePointer to, DevicePointer from, std::size_t bytes) {
   Operation operation;
-  operation.host = host_range(to, bytes);
   operation.run = [to, from, bytes, time = driver.draw_delay()](const Pause& pause) {
-    copy_in_steps(to, at(from), bytes, time, pause);
+    copy_in_steps(at(to), at(from), bytes, time, pause);
     return kSuccess;
   };
+  return operation;
+}
+
+Operation copy_to_host(Driver& driver, void* to, DevicePointer from, std::size_t bytes) {
+  const auto target = static_cast<DevicePointer>(reinterpret_cast<std::uintptr_t>(to));
+  Operation operation = copy_on_device(driver, target, from, bytes);
+  operation.host = host_range(to, bytes);
   return operation;
 }
 

@@ -18,6 +18,8 @@ Operation copy_to_device(Driver& driver, DevicePointer to, const void* from, std
 // Of pageable memory: its bytes of now.
 Operation copy_staged(Driver& driver, DevicePointer to, const void* from, std::size_t bytes);
 
+Operation copy_on_device(Driver& driver, DevicePointer to, DevicePointer from, std::size_t bytes);
+
 Operation copy_to_host(Driver& driver, void* to, DevicePointer from, std::size_t bytes);
 
 // As FakeCuda::read_on_stream.

@@ -149,4 +149,18 @@ Code cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, std::size_t bytes, Strea
   return call.wait_for(*stream);
 }
 
+Code cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, std::size_t bytes,
+                          StreamHandle handle) {
+  Call call(__func__, Call::kContext);
+  if (call.refused != kSuccess) return call.refused;
+  const auto stream = call.stream(handle);
+  if (stream == nullptr) return kInvalidHandle;
+  if (bytes == 0) return kSuccess;
+  const auto& memory = stream->context->memory;
+  if (holding(memory, to, bytes) == nullptr || holding(memory, from, bytes) == nullptr) {
+    return call.misuse("the device's memory is not allocated", kInvalidValue);
+  }
+  return call.enqueue(*stream, copy_on_device(call.driver, to, from, bytes));
+}
+
 }  // namespace echoline::cuda_test

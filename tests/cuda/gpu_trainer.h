@@ -1,0 +1,101 @@
+// A trainer on a GPU, of the real driver or of its stand-in, for tests: it attaches to a
+// ring_server, takes batches on a stream of its own and checks their bytes there.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/server_process.h"
+#include "cuda/device.h"
+#include "cuda/fake_driver/fake_cuda.h"
+#include "cuda/more_driver_api.h"
+#include "echoline/echoline.hpp"
+#include "echoline/echoline_cuda.h"
+
+namespace echoline::cuda_test {
+
+// Skips without a driver. Afterwards nothing is left in the stand-in, and it saw no misuse.
+class GpuTest : public testing::Test {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+
+  // A stream of the trainer's, gone at the end.
+  client::cuda::StreamHandle stream() const { return stream_.get(); }
+  const client::cuda::DriverTable& driver() const { return device_->driver(); }
+  const std::shared_ptr<const client::cuda::Device>& device() const { return device_; }
+
+  const FakeCuda* fake_ = nullptr;  // null: a real driver
+
+ private:
+  std::shared_ptr<const client::cuda::Device> device_;
+  client::cuda::Stream stream_;
+};
+
+struct CudaWish {
+  int device = 0;
+  std::uint32_t depth = 3, factor = 1, window = 1;
+  std::vector<echoline_cuda_field> fields = {};
+  std::string state = {};
+  std::uint32_t rank = 0, world_size = 1, batch_size = 0;
+};
+
+echoline_cuda_field cuda_field(const char* name);
+
+class GpuBatch;
+
+// Both handles; open() tells the status where a test wants a failure.
+class GpuTrainer {
+ public:
+  GpuTrainer(const test::ServerProcess& server, const CudaWish& wish);
+  ~GpuTrainer() { echoline_cuda_close(cuda_); }
+
+  int status() const { return status_; }  // of the open
+  const std::string& error() const { return error_; }
+
+  // ECHOLINE_OK or what echoline_cuda_next says; no more than 20 s.
+  int next(client::cuda::StreamHandle stream, GpuBatch& batch);
+  std::string state() const;
+  echoline_cuda_stats stats() const;
+  echoline_cuda* handle() const { return cuda_; }
+  Loader& loader() { return *loader_; }
+  void close_loader() { loader_->close(); }
+
+ private:
+  std::unique_ptr<Loader> loader_;
+  echoline_cuda* cuda_ = nullptr;
+  int status_ = 0;
+  std::string error_;
+};
+
+class GpuBatch {
+ public:
+  GpuBatch() = default;
+  GpuBatch(GpuBatch&& other) noexcept { *this = std::move(other); }
+  GpuBatch& operator=(GpuBatch&& other) noexcept;
+  ~GpuBatch() { release(); }
+
+  void release();
+  echoline_batch_info info() const;
+  std::vector<std::uint32_t> uses() const;
+  std::vector<std::uint64_t> sample_ids() const;
+  echoline_cuda_tensor tensor(const char* name) const;
+  // After the stream has passed all that is on it.
+  std::vector<std::uint8_t> bytes(const char* name) const;
+  std::vector<std::uint8_t> bytes(std::uint64_t from, std::size_t count) const;
+  // The epoch's rows that it has, by its labels.
+  std::vector<std::uint64_t> rows() const;
+  // Puts a kernel on the stream that takes that long and looks several times whether image and
+  // label are what they should be (stand-in only); else reads them at once.
+  void check_on_stream(const FakeCuda* fake, unsigned microseconds) const;
+
+ private:
+  friend class GpuTrainer;
+  echoline_cuda_batch* handle_ = nullptr;
+  client::cuda::StreamHandle stream_ = nullptr;
+};
+
+}  // namespace echoline::cuda_test
