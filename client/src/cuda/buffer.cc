@@ -131,7 +131,7 @@ Error Buffer::copy_fields(const Batch& batch, const HostPages& pages, bool direc
 }
 
 Error Buffer::prepare(std::uint32_t use, const Streams& streams, const Kernels* kernels) {
-  if (kernels == nullptr || (use > 0 && !layout_.flips_any)) return {};
+  if (kernels == nullptr) return {};
   const DriverTable& driver = device_->driver();
   const StreamHandle stream = streams.prepare.get();
   Code code = driver.stream_wait_event(stream, copied_.get(), 0);

@@ -87,9 +87,14 @@ void DeviceLoader::load(Slot& slot, std::unique_ptr<Batch> batch, State after) {
     const std::lock_guard lock(mutex_);
     return fail(std::move(e));
   }
+  std::uint32_t first_use = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    first_use = queue_->first_use();
+  }
   const bool direct = pages->begin_copy();
   e = slot.buffer->load(*batch, *pages, direct, streams_, options_.echo_factor, seed_);
-  if (e.ok()) e = slot.buffer->prepare(0, streams_, kernels_.get());
+  if (e.ok()) e = slot.buffer->prepare(first_use, streams_, kernels_.get());
   const std::lock_guard lock(mutex_);
   const bool last = batch->facts().last;
   slot.copying = true;

@@ -44,6 +44,13 @@ DeviceLoader::DeviceLoader(Loader& inner, const Options& options,
       echo_(options.echo_factor, options.echo_window),
       device_(std::move(device)) {}
 
+// Memory first, which waits for the device; then the kernels that it ran.
+DeviceLoader::~DeviceLoader() {
+  const Current current(*device_);
+  slots_.clear();
+  kernels_.reset();
+}
+
 Error DeviceLoader::open(Loader& inner, const Options& options,
                          std::shared_ptr<DeviceLoader>& loader) {
   if (Error e = check(options); !e.ok()) return e;
@@ -219,7 +226,7 @@ void DeviceLoader::release(DeviceBatch& batch, StreamHandle stream) {
   Slot& slot = *batch.slot;
   Error e = check_stream(stream);
   if (e.ok()) e = slot.buffer->consume(stream);
-  if (e.ok() && !batch.last_use) {
+  if (e.ok() && !batch.last_use && layout_.flips_any) {
     e = slot.buffer->prepare(batch.use + 1, streams_, kernels_.get());
   }
   --slot.held;
