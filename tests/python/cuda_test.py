@@ -26,9 +26,9 @@ def steps(batch):
 class OnTheDevice(unittest.TestCase):
     def setUp(self):
         self.device = cuda_driver.Device()
+        self.addCleanup(self.device.close)
 
     def tearDown(self):
-        self.device.close()
         self.assertEqual(cuda_driver.misuses(), [])
         self.assertEqual(cuda_driver.counters()["torn_reads"], 0)
 
