@@ -394,6 +394,22 @@ class Ends(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertRegex(errors, r"echoline\._errors\.\w+: .*(CUDA|GPU)")
 
+    @unittest.skipIf("ECHOLINE_GPU_RATE" not in os.environ, "the examples are not built")
+    def test_the_example_in_cpp(self):
+        def run(**environment):
+            with RingServer() as server:
+                return subprocess.run([os.environ["ECHOLINE_GPU_RATE"], "train", "2", "3", "5"], capture_output=True,
+                                      text=True, timeout=60, check=False,
+                                      env={**os.environ, "ECHOLINE_RUNTIME_DIR": server.dir, **environment})
+
+        done = run()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"^240 rows, 28 of them fresh, in 60 uses of 2[0-9] batches: \d+ rows/s; shared memory "
+                                      r"registered read-only\ncopied .*waiting [\d.]+ % of the time\n$")
+        done = run(FAKE_CUDA_DEVICES="0")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertRegex(done.stderr, "^gpu_rate: unavailable: .*CUDA_ERROR_NO_DEVICE")
+
     def test_failures_of_the_driver_are_told_by_name(self):
         code, errors = self.run_in_process("import sys, echoline.cuda\n"
                                            "echoline.cuda.Loader('train', runtime_dir=sys.argv[1])\n",

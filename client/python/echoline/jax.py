@@ -3,9 +3,8 @@
     loader = echoline.jax.Loader("train")                    # on the CPU
     loader = echoline.jax.Loader("train", device="cuda:0")   # on a GPU, by DLPack
 
-On the CPU an array is a view of the daemon's memory where JAX allows that (it wants 64 bytes of alignment and, without
-jax_enable_x64, has no 64-bit types), else a copy. Meshes and shardings are left to the caller: `jax.device_put(batch,
-sharding)` places what a process's loader gave.
+On the CPU JAX copies: it makes no array of memory that is read-only, and without jax_enable_x64 has no 64-bit types.
+Meshes and shardings are left to the caller: `jax.device_put(batch, sharding)` places what a process's loader gave.
 """
 from __future__ import annotations
 
