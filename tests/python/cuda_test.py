@@ -174,6 +174,18 @@ class Loops(OnTheDevice):
             kept.clear()
             self.assertEqual(sum(1 for _ in loader), 10)
 
+    def test_what_a_library_lets_go_of_later_is_waited_for(self):
+        with RingServer(slots=8) as server, echoline.cuda.Loader("train", runtime_dir=server.dir, depth=2) as loader:
+            loader._patience = 60.0
+            ends = [consume(loader.next()["image"].__dlpack__()) for _ in range(2)]
+            later = threading.Timer(0.1, ends[0])
+            later.start()
+            batch = loader.next()
+            self.assertEqual(batch.step, 2)
+            self.check(batch)
+            later.join()
+            ends[1]()
+
     def test_time_limits_and_closing_from_another_thread(self):
         with RingServer(batches_max=1) as server:
             loader = echoline.cuda.Loader("train", runtime_dir=server.dir)

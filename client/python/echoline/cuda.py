@@ -12,6 +12,7 @@ from __future__ import annotations
 import atexit
 import json
 import re
+import time
 import weakref
 from collections.abc import Mapping as MappingType
 from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
@@ -19,7 +20,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Opt
 import numpy as np
 
 from ._batch import ROW_PADDED, FieldSpec
-from ._errors import InvalidArgument
+from ._errors import InvalidArgument, LeaseHeld
 from ._library import native
 from ._loader import Loader as _HostLoader
 from ._loader import check_count
@@ -32,6 +33,7 @@ _DTYPES = {"float16": 9, "float32": 10, "bfloat16": 12}  # echoline_dtype
 _LAYOUTS = {"chw": 1, "hwc": 2, "channels_last": 2}      # echoline_cuda_layout
 _PATHS = {1: "read_only", 2: "writable", 3: "staged"}    # echoline_cuda_path
 _CHANNELS_MAX = 8
+_SHORT = 0.0005  # seconds
 
 
 class Normalize(NamedTuple):
@@ -178,6 +180,9 @@ class Loader:
     handle of the stream that batches are for, or a function that gives it at each; 0: the legacy default stream.
     """
 
+    # For how many seconds buffers are waited for that a library holds longer than its arrays live.
+    _patience = 0.0
+
     def __init__(self, stream: str, *args: Any, device: int = 0, depth: int = 3,
                  echo: Union[int, Tuple[int, int]] = 1, transforms: Optional[Mapping[str, Any]] = None,
                  pad: Optional[Mapping[str, float]] = None, cuda_stream: Union[int, Callable[[], int]] = 0,
@@ -227,9 +232,17 @@ class Loader:
 
     def next(self, timeout: Optional[float] = None) -> Optional[Batch]:
         """The next batch; None at an epoch's end; TimeoutError if none was ready within `timeout` seconds."""
-        batch = self._device.next(self._stream_of(), timeout)
-        self._began = True
-        return batch
+        patient_until = time.monotonic() + self._patience
+        while True:
+            try:
+                batch = self._device.next(self._stream_of(), timeout)
+            except LeaseHeld:
+                if time.monotonic() >= patient_until:
+                    raise
+                time.sleep(_SHORT)
+            else:
+                self._began = True
+                return batch
 
     # ---- state ----
 

@@ -56,6 +56,11 @@ def _gpu_of(device: Any) -> Optional[int]:
     return int(index or 0)
 
 
+class _DeviceLoader(cuda.Loader):
+    # JAX lets go of memory when the computations that it put in line are done, later than Python of the array.
+    _patience = 10.0
+
+
 class Loader:
     """Every `for` is one epoch of dicts of jax.Arrays (or tuples, see `fields`).
 
@@ -70,7 +75,7 @@ class Loader:
         self._on_gpu = ordinal is not None
         self._loader: Union[_NumpyLoader, cuda.Loader]
         if ordinal is not None:
-            self._loader = cuda.Loader(stream, *args, device=ordinal, **kwargs)
+            self._loader = _DeviceLoader(stream, *args, device=ordinal, **kwargs)
         else:
             for name in _OF_A_GPU:
                 if name in kwargs:
