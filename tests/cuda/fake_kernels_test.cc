@@ -69,13 +69,14 @@ TEST_F(FakeKernels, that_leave_their_memory_break_the_context) {
 
 TEST_F(FakeKernels, see_an_input_that_is_written_too_early) {
   ASSERT_EQ(more_->stream_synchronize(stream_), kSuccess);
-  fake_->set_delay(100000, 100000, 1);
+  fake_->set_delay(300000, 300000, 1);
   ASSERT_EQ(launch(four_pixels()), kSuccess);
   fake_->set_delay(0, 0, 1);
   const StreamHandle other = make_stream();
-  const std::uint8_t* pixels = pin(4, 9);
-  // Until the kernel is done: one of them falls into its time.
-  while (fake_->count().kernels == 0) {
+  std::uint8_t* pixels = pin(4, 0);
+  // Others each time, until the kernel is done: some fall into its time.
+  for (std::uint32_t written = 1; fake_->count().kernels == 0; ++written) {
+    std::memcpy(pixels, &written, sizeof written);
     ASSERT_EQ(cu_->copy_to_device(from_, pixels, 4, other), kSuccess);
     ASSERT_EQ(more_->stream_synchronize(other), kSuccess);
   }

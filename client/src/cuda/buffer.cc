@@ -53,21 +53,29 @@ void Buffer::keep_facts(const Batch& batch) {
 }
 
 Error Buffer::load(const Batch& batch, const HostPages& pages, bool direct, const Streams& streams,
-                   std::uint32_t uses, std::uint64_t seed) {
-  const DriverTable& driver = device_->driver();
+                   const Kernels* kernels, std::uint32_t uses, std::uint64_t seed) {
   keep_facts(batch);
   make_meta(batch, uses, seed);
-  const StreamHandle stream = streams.copy.get();
+  was_consumed_ = false;
+  prepared_use_.reset();
+  copied_bytes_ = 0;
+  Error e = put_copies(batch, pages, direct, streams.copy.get());
+  if (e.ok()) e = prepare(0, streams, kernels);
+  if (e.ok()) return {};
+  device_->driver().stream_synchronize(streams.copy.get());
+  device_->driver().stream_synchronize(streams.prepare.get());
+  return e;
+}
+
+Error Buffer::put_copies(const Batch& batch, const HostPages& pages, bool direct,
+                         StreamHandle stream) {
+  const DriverTable& driver = device_->driver();
   Code code = driver.stream_wait_event(stream, prepared_.get(), 0);
   if (code == kSuccess) code = driver.stream_wait_event(stream, consumed_.get(), 0);
   if (code == kSuccess) code = driver.event_record(copy_begun_.get(), stream);
   if (code != kSuccess) return answer(code, "can't order a copy to the GPU");
-  was_consumed_ = false;
-  copied_bytes_ = 0;
-  Error copied = copy_fields(batch, pages, direct, stream);
-  // Also after an error: what is under way must be seen to end.
-  code = driver.event_record(copied_.get(), stream);
-  return copied.ok() ? answer(code, "can't order a copy to the GPU") : copied;
+  if (Error e = copy_fields(batch, pages, direct, stream); !e.ok()) return e;
+  return answer(driver.event_record(copied_.get(), stream), "can't order a copy to the GPU");
 }
 
 // The bytes that the CPU makes.
@@ -131,7 +139,8 @@ Error Buffer::copy_fields(const Batch& batch, const HostPages& pages, bool direc
 }
 
 Error Buffer::prepare(std::uint32_t use, const Streams& streams, const Kernels* kernels) {
-  if (kernels == nullptr) return {};
+  const bool ready = prepared_use_ && (*prepared_use_ == use || !layout_.flips_any);
+  if (kernels == nullptr || ready) return {};
   const DriverTable& driver = device_->driver();
   const StreamHandle stream = streams.prepare.get();
   Code code = driver.stream_wait_event(stream, copied_.get(), 0);
@@ -140,10 +149,13 @@ Error Buffer::prepare(std::uint32_t use, const Streams& streams, const Kernels* 
   }
   if (code != kSuccess) return answer(code, "can't order a kernel");
   const auto* flips = as<const std::uint8_t>(at(layout_.flips)) + use * layout_.rows_max;
+  Error e;
   for (const FieldPlan& plan : layout_.fields) {
-    if (Error e = launch(plan, plan.flip ? flips : nullptr, *kernels, stream); !e.ok()) return e;
+    if (e.ok()) e = launch(plan, plan.flip ? flips : nullptr, *kernels, stream);
   }
-  return answer(driver.event_record(prepared_.get(), stream), "can't order a kernel");
+  prepared_use_ = use;
+  code = driver.event_record(prepared_.get(), stream);
+  return e.ok() ? answer(code, "can't order a kernel") : e;
 }
 
 Error Buffer::launch(const FieldPlan& plan, const std::uint8_t* flips, const Kernels& kernels,
@@ -179,6 +191,14 @@ Error Buffer::launch(const FieldPlan& plan, const std::uint8_t* flips, const Ker
           stream);
   }
   return {};
+}
+
+bool Buffer::idle() const {
+  const DriverTable& driver = device_->driver();
+  for (const Event* event : {&copied_, &prepared_, &consumed_}) {
+    if (event->get() != nullptr && driver.event_query(event->get()) == kNotReady) return false;
+  }
+  return true;
 }
 
 Error Buffer::await_copied() const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "batch.h"
@@ -29,13 +30,16 @@ class Buffer {
   static Error make(std::shared_ptr<const Device> device, const BatchLayout& layout,
                     std::unique_ptr<Buffer>& buffer);
 
-  // Puts the batch's copy on the stream; the copy before has ended, and the batch lives until this
-  // one has. `direct`: the device may read the ring itself. `uses`: by device echo; `seed`: the
-  // stream's, for draws.
+  // Puts the batch's copy on the stream, and the kernels behind it; the copy before has ended, and
+  // the batch lives until this one has. After an error nothing is under way. `direct`: the device
+  // may read the ring itself. `uses`: by device echo; `seed`: the stream's, for draws.
   Error load(const Batch& batch, const HostPages& pages, bool direct, const Streams& streams,
-             std::uint32_t uses, std::uint64_t seed);
-  // Makes a use ready; later ones wait until the one before is consumed.
+             const Kernels* kernels, std::uint32_t uses, std::uint64_t seed);
+  // Makes a use ready, the first one by load; later ones wait until the one before is consumed. If
+  // it is already, nothing.
   Error prepare(std::uint32_t use, const Streams& streams, const Kernels* kernels);
+  // Nothing on the device touches it any more.
+  bool idle() const;
   // Sleeps until the copy has ended.
   Error await_copied() const;
   Error copy_time(float& milliseconds) const;
@@ -61,6 +65,7 @@ class Buffer {
   Error make_memory();
   void keep_facts(const Batch& batch);
   void make_meta(const Batch& batch, std::uint32_t uses, std::uint64_t seed);
+  Error put_copies(const Batch& batch, const HostPages& pages, bool direct, StreamHandle stream);
   Error copy_fields(const Batch& batch, const HostPages& pages, bool direct, StreamHandle stream);
   Error stage(const void* from, std::size_t bytes, std::size_t offset, const void*& staged);
   Error copy(std::size_t offset, const void* from, std::size_t bytes, StreamHandle stream);
@@ -80,6 +85,7 @@ class Buffer {
   Event consumed_;
   StreamHandle consumer_ = nullptr;  // whose passing consumed_ is about
   bool was_consumed_ = false;        // since it was loaded
+  std::optional<std::uint32_t> prepared_use_;
 
   BatchFacts facts_;
   std::vector<std::uint64_t> sample_ids_;

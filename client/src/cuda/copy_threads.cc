@@ -83,26 +83,19 @@ Error DeviceLoader::pages_for(const Batch& batch, std::shared_ptr<HostPages>& pa
 void DeviceLoader::load(Slot& slot, std::unique_ptr<Batch> batch, State after) {
   std::shared_ptr<HostPages> pages;
   Error e = pages_for(*batch, pages);
-  if (!e.ok()) {
-    const std::lock_guard lock(mutex_);
-    return fail(std::move(e));
+  const bool direct = e.ok() && pages->begin_copy();
+  if (e.ok()) {
+    e = slot.buffer->load(*batch, *pages, direct, streams_, kernels_.get(), options_.echo_factor,
+                          seed_);
+    if (!e.ok() && direct) pages->end_copy();
   }
-  std::uint32_t first_use = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    first_use = queue_->first_use();
-  }
-  const bool direct = pages->begin_copy();
-  e = slot.buffer->load(*batch, *pages, direct, streams_, options_.echo_factor, seed_);
-  if (e.ok()) e = slot.buffer->prepare(first_use, streams_, kernels_.get());
   const std::lock_guard lock(mutex_);
-  const bool last = batch->facts().last;
-  slot.copying = true;
-  copies_.push_back({&slot, std::move(batch), std::move(pages), direct});
   slot.loading = false;
-  slot.queued = e.ok();
-  if (e.ok()) queue_->add(slot, std::move(after), last);
   if (!e.ok()) return fail(std::move(e));
+  const bool last = batch->facts().last;
+  slot.copying = slot.queued = true;
+  copies_.push_back({&slot, std::move(batch), std::move(pages), direct});
+  queue_->add(slot, std::move(after), last);
   for_trainers_.notify_all();
   for_releaser_.notify_one();
 }
@@ -135,6 +128,7 @@ void DeviceLoader::release_loop() {
 // Only this thread takes from the front, and a deque's elements stay where they are.
 Error DeviceLoader::end_copy(Copy& copy) {
   Error e = copy.slot->buffer->await_copied();
+  if (!e.ok()) device_->driver().stream_synchronize(streams_.copy.get());
   float milliseconds = 0;
   if (e.ok()) e = copy.slot->buffer->copy_time(milliseconds);
   if (copy.direct) copy.pages->end_copy();

@@ -26,12 +26,6 @@ class DeviceEcho {
   std::uint64_t last_step(std::uint64_t batch) const {
     return (batch + (factor_ - 1) * lag_) * factor_ + factor_ - 1;
   }
-  // The first use of a batch that stands at `step` or later; factor() if none does.
-  std::uint32_t first_use(std::uint64_t batch, std::uint64_t step) const {
-    std::uint32_t use = 0;
-    while (use < factor_ && (batch + use * lag_) * factor_ + use < step) ++use;
-    return use;
-  }
   // The first batch that step, or a later one, gives.
   std::uint64_t oldest(std::uint64_t step) const {
     const std::uint64_t first = last_step(0);

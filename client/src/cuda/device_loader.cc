@@ -44,13 +44,6 @@ DeviceLoader::DeviceLoader(Loader& inner, const Options& options,
       echo_(options.echo_factor, options.echo_window),
       device_(std::move(device)) {}
 
-// Memory first, which waits for the device; then the kernels that it ran.
-DeviceLoader::~DeviceLoader() {
-  const Current current(*device_);
-  slots_.clear();
-  kernels_.reset();
-}
-
 Error DeviceLoader::open(Loader& inner, const Options& options,
                          std::shared_ptr<DeviceLoader>& loader) {
   if (Error e = check(options); !e.ok()) return e;
@@ -116,6 +109,19 @@ void DeviceLoader::close() {
     ended ? thread->join() : thread->detach();
   }
   inner_->before_leaving(nullptr);
+}
+
+// Memory is freed when nothing reads or writes it; what hangs in the driver is left to it.
+DeviceLoader::~DeviceLoader() {
+  const Current current(*device_);
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  for (Slot& slot : slots_) {
+    while (slot.buffer != nullptr && !slot.buffer->idle()) {
+      if (std::chrono::steady_clock::now() > end) (void)slot.buffer.release();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+  kernels_.reset();
 }
 
 void DeviceLoader::fail(Error error) {
@@ -195,6 +201,7 @@ Error DeviceLoader::next(StreamHandle stream, std::int64_t timeout_ms,
 
 Error DeviceLoader::give(const EchoQueue::Next& next, StreamHandle stream, DeviceBatch& batch) {
   Slot& slot = *next.slot;
+  if (Error e = slot.buffer->prepare(next.use, streams_, kernels_.get()); !e.ok()) return e;
   waits_.begin(device_->driver(), stream);
   if (Error e = slot.buffer->let_wait(stream); !e.ok()) return e;
   waits_.end(device_->driver(), stream);
@@ -217,6 +224,7 @@ Error DeviceLoader::give(const EchoQueue::Next& next, StreamHandle stream, Devic
 Error DeviceLoader::let_wait(const DeviceBatch& batch, StreamHandle stream) const {
   const Current current(*device_);
   if (Error e = check_stream(stream); !e.ok()) return e;
+  const std::lock_guard lock(mutex_);
   return batch.slot->buffer->let_wait(stream);
 }
 
@@ -226,7 +234,7 @@ void DeviceLoader::release(DeviceBatch& batch, StreamHandle stream) {
   Slot& slot = *batch.slot;
   Error e = check_stream(stream);
   if (e.ok()) e = slot.buffer->consume(stream);
-  if (e.ok() && !batch.last_use && layout_.flips_any) {
+  if (e.ok() && !batch.last_use) {
     e = slot.buffer->prepare(batch.use + 1, streams_, kernels_.get());
   }
   --slot.held;

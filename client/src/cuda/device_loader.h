@@ -45,11 +45,9 @@ struct DeviceBatch {
 // while sleeping in the driver; it may be held while work is put on a stream.
 class DeviceLoader : public std::enable_shared_from_this<DeviceLoader> {
  public:
+  ~DeviceLoader();
   // `inner` outlives close().
   static Error open(Loader& inner, const Options& options, std::shared_ptr<DeviceLoader>& loader);
-  ~DeviceLoader();
-  DeviceLoader(const DeviceLoader&) = delete;
-  DeviceLoader& operator=(const DeviceLoader&) = delete;
   // What hangs in the driver after kPatience is left to it.
   void close();
 

@@ -69,6 +69,7 @@ inline constexpr int kCaptureNone = 0;     // CU_STREAM_CAPTURE_STATUS_NONE
     (DevicePointer to, const void* from, std::size_t bytes, StreamHandle stream))                  \
   X(stream_create, cuStreamCreate, (StreamHandle * stream, unsigned flags))                        \
   X(stream_destroy, cuStreamDestroy_v2, (StreamHandle stream))                                     \
+  X(stream_synchronize, cuStreamSynchronize, (StreamHandle stream))                                \
   X(stream_wait_event, cuStreamWaitEvent,                                                          \
     (StreamHandle stream, EventHandle event, unsigned flags))                                      \
   X(stream_is_capturing, cuStreamIsCapturing, (StreamHandle stream, int* status))                  \

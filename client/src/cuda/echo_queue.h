@@ -24,10 +24,6 @@ class EchoQueue {
     rounds_.front().step = step;
   }
 
-  // Which of its uses the batch to come is given first: right after a state, a later one than 0.
-  std::uint32_t first_use() const {
-    return echo_.first_use(rounds_.back().count, rounds_.back().step);
-  }
   // A batch came; `after`: the position behind it; `last`: known to be the epoch's last one.
   void add(Slot& slot, State after, bool last);
   // The copies are through with the epoch.

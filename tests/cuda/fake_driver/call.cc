@@ -106,35 +106,37 @@ Code Call::enqueue(Stream& stream, Operation operation) {
     if (other.get() == &stream || !other->blocking || !stream.blocking) continue;
     if (!is_default && !other_default) continue;
     const auto turn = std::make_shared<Record>();
-    other->push({.record = turn});
-    stream.push({.awaited = turn});
+    other->push({.record = turn, .internal = true});
+    stream.push({.awaited = turn, .internal = true});
   }
   stream.push(std::move(operation));
   return kSuccess;
 }
 
 Code Call::wait_for_all() {
-  std::vector<std::shared_ptr<Record>> records;
-  for (const auto& stream : context->streams) {
-    records.push_back(std::make_shared<Record>());
-    stream->push({.record = records.back()});
+  const std::vector<std::shared_ptr<Stream>> all = context->streams;
+  std::vector<std::uint64_t> given;
+  for (const auto& stream : all) given.push_back(stream->given());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    wait([&] { return all[i]->complete() >= given[i]; });
   }
-  for (const auto& record : records) {
-    if (const Code code = wait_for(record); code != kSuccess) return code;
-  }
-  return kSuccess;
+  return state();
 }
 
-Code Call::wait_for(Stream& stream) {
-  const auto record = std::make_shared<Record>();
-  stream.push({.record = record});
-  return wait_for(record);
+Code Call::wait_for(const Stream& stream) {
+  const std::uint64_t given = stream.given();
+  return wait([&] { return stream.complete() >= given; });
 }
 
-Code Call::wait_for(const std::shared_ptr<Record>& record) {
-  driver.changed.wait(lock, [&] { return record->complete || context->lost(); });
-  if (!context->alive) return kContextIsDestroyed;
-  return context->error;
+Code Call::wait_for(const Record& record) {
+  return wait([&] { return record.complete; });
 }
+
+Code Call::wait(const std::function<bool()>& done) {
+  driver.changed.wait(lock, [&] { return done() || context->lost(); });
+  return state();
+}
+
+Code Call::state() const { return context->alive ? context->error : kContextIsDestroyed; }
 
 }  // namespace echoline::cuda_test

@@ -46,10 +46,12 @@ class Call {
   Code enqueue(Stream& stream, Operation operation);
   // Until what is enqueued now on all streams of the context, or on this one, is complete.
   Code wait_for_all();
-  Code wait_for(Stream& stream);
-  Code wait_for(const std::shared_ptr<Record>& record);
+  Code wait_for(const Stream& stream);
+  Code wait_for(const Record& record);
 
  private:
+  Code wait(const std::function<bool()>& done);
+  Code state() const;
   void check(Needs needs);
   void unknown(std::uintptr_t handle, const char* kind);
 

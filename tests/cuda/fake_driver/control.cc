@@ -51,6 +51,12 @@ void fake_cuda_fail(const char* function, int code, int nth, int sticky) {
   driver.faults.add({.function = function, .code = code, .nth = nth, .sticky = sticky != 0});
 }
 
+void fake_cuda_heal() {
+  Driver& driver = Driver::get();
+  const std::lock_guard lock(driver.mutex);
+  driver.faults = {};
+}
+
 void fake_cuda_set_capture(StreamHandle handle, int status) {
   const auto stream = stream_of(__func__, handle);
   const std::lock_guard lock(Driver::get().mutex);

@@ -74,13 +74,9 @@ Operation watch(Driver& driver, DevicePointer from, std::size_t bytes,
                 std::chrono::microseconds time, std::optional<std::uint64_t> expected) {
   Operation operation;
   operation.run = [&driver, from, bytes, time, expected](const Pause& pause) {
-    const std::uint64_t wanted = expected.value_or(checksum(at(from), bytes));
-    bool kept = checksum(at(from), bytes) == wanted;
-    for (int step = 0; step < kSteps; ++step) {
-      if (!pause(time / kSteps)) return kSuccess;
-      kept = kept && checksum(at(from), bytes) == wanted;
-    }
-    if (!kept) {
+    const auto sum = [&] { return checksum(at(from), bytes); };
+    const std::optional<bool> kept = stays(sum, expected.value_or(sum()), time, pause);
+    if (kept == false) {
       const std::lock_guard lock(driver.mutex);
       ++driver.done.torn_reads;
       driver.misuse("a trainer's kernel saw other bytes than those of its batch");
@@ -88,6 +84,16 @@ Operation watch(Driver& driver, DevicePointer from, std::size_t bytes,
     return kSuccess;
   };
   return operation;
+}
+
+std::optional<bool> stays(const std::function<std::uint64_t()>& sum, std::uint64_t wanted,
+                          std::chrono::microseconds time, const Pause& pause) {
+  bool kept = sum() == wanted;
+  for (int step = 0; step < kSteps; ++step) {
+    if (!pause(time / kSteps)) return std::nullopt;
+    kept = sum() == wanted && kept;
+  }
+  return kept;
 }
 
 std::uint64_t checksum(const void* from, std::size_t bytes, std::uint64_t before) {

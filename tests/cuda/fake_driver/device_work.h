@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "cuda/fake_driver/driver.h"
@@ -34,6 +35,11 @@ Operation kernel(Driver& driver, std::shared_ptr<Context> context, const HostKer
 // FNV-1a, 64 bits.
 std::uint64_t checksum(const void* from, std::size_t bytes,
                        std::uint64_t before = 14695981039346656037U);
+
+// Lets the time pass and looks several times whether `sum` is as wanted: false once it was not; no
+// value: the context is lost.
+std::optional<bool> stays(const std::function<std::uint64_t()>& sum, std::uint64_t wanted,
+                          std::chrono::microseconds time, const Pause& pause);
 
 inline constexpr int kSpoilt = 0xa5;  // what memory is filled with that has no content yet
 

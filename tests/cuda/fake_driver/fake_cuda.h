@@ -3,8 +3,14 @@
 // tests/cuda/fake_driver is a libcuda.so.1 whose device is host memory and whose streams are
 // threads. A process finds it before a real driver if its folder is in LD_LIBRARY_PATH. All
 // functions may be called from any thread, before and after cuInit; each is also exported as
-// fake_cuda_<member> with C linkage, for ctypes. Settings without a test's word come from the
-// environment (settings.h).
+// fake_cuda_<member> with C linkage, for ctypes; not in a child after fork. Settings without a
+// test's word come from the environment (settings.h).
+//
+// Besides what CUDA refuses it notes as misuse what CUDA leaves undefined or lets pass: handles,
+// memory and registrations that are used after their end or ended twice, a stream destroyed before
+// its work is done, pinned memory given back that a copy still needs, memory that the last
+// release of a context leaves, a kernel whose input changes while it runs. A kernel's memory must
+// be the device's own, not pinned memory of the host.
 #pragma once
 
 #include <dlfcn.h>
@@ -46,6 +52,7 @@ struct FakeCudaCounters {
 //   fail: the nth call of `function` from now (1: the next) returns `code`; sticky: all that follow
 //     too, and so does every call in the context that was current. "async" for `function` means
 //     the nth copy or kernel to complete; its error is the context's from then on.
+//   heal: no call fails any more, but for a context that is lost.
 //   set_capture: a capture status of `stream` as cuStreamIsCapturing gives it; calls that disturb a
 //     capture then fail in threads whose capture mode is not relaxed.
 //   set_stuck: nothing that is still queued on `stream` completes until it is set to 0 again.
@@ -60,6 +67,7 @@ struct FakeCudaCounters {
   X(set_memory, void, (std::uint64_t bytes))                                                 \
   X(set_read_only_register, void, (int supported))                                           \
   X(fail, void, (const char* function, int code, int nth, int sticky))                       \
+  X(heal, void, ())                                                                          \
   X(set_capture, void, (client::cuda::StreamHandle stream, int status))                      \
   X(set_stuck, void, (client::cuda::StreamHandle stream, int stuck))                         \
   X(read_on_stream, int,                                                                     \

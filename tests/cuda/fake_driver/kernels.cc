@@ -96,14 +96,15 @@ Code run(Driver& driver, const Context& context, Launch& launch, std::chrono::mi
     return kIllegalAddress;
   }
   lock.unlock();
-  const std::uint64_t before = checksum_of(touched.inputs);
+  const auto sum = [&] { return checksum_of(touched.inputs); };
+  const std::uint64_t before = sum();
   std::memset(reinterpret_cast<void*>(touched.output.begin), kSpoilt, touched.output.bytes);
-  if (!pause(time)) return kSuccess;
-  const bool kept = checksum_of(touched.inputs) == before;
+  const std::optional<bool> kept = stays(sum, before, time, pause);
+  if (!kept.has_value()) return kSuccess;
   void* parameters[] = {&launch.parameters};
   launch.kernel.run(parameters);
   lock.lock();
-  if (!kept) driver.misuse(std::string(name) + ": its input changed while it ran");
+  if (!*kept) driver.misuse(std::string(name) + ": its input changed while it ran");
   ++driver.done.kernels;
   return kSuccess;
 }

@@ -22,6 +22,12 @@ void Stream::close() {
   driver_.changed.notify_all();
 }
 
+std::size_t Stream::pending() const {
+  return static_cast<std::size_t>(
+      std::count_if(queue_.begin(), queue_.end(),
+                    [](const Operation& operation) { return !operation.internal; }));
+}
+
 bool Stream::uses(const HostRange& range) const {
   return std::any_of(queue_.begin(), queue_.end(),
                      [&](const Operation& operation) { return operation.host.overlaps(range); });
@@ -34,6 +40,7 @@ void Stream::serve() {
     if (queue_.empty()) break;
     complete_first(lock);
     queue_.pop_front();
+    ++complete_;
     driver_.changed.notify_all();
   }
   std::erase(context->streams, shared_from_this());
@@ -50,6 +57,7 @@ void Stream::complete_first(std::unique_lock<std::mutex>& lock) {
   if (operation.run != nullptr && !context->lost()) {
     const Pause pause = [this](std::chrono::microseconds time) {
       std::unique_lock paused(driver_.mutex);
+      if (time.count() == 0) return !context->lost();  // a wait takes time even if it has none
       return !driver_.changed.wait_for(paused, time, [this] { return context->lost(); });
     };
     lock.unlock();

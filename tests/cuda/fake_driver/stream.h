@@ -49,6 +49,7 @@ struct Operation {
   std::function<Code(const Pause&)> run = {};  // may be null; called without the mutex
   std::shared_ptr<Record> record = {};         // may be null; complete after `run`
   HostRange host = {};                         // of pinned memory that `run` reads or writes
+  bool internal = false;                       // no caller asked for it
 };
 
 // All members under the driver's mutex. A stream that is closed ends once it has nothing left to
@@ -61,7 +62,11 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void start();
   void push(Operation operation);
   void close();
-  std::size_t pending() const { return queue_.size(); }
+  // What callers asked for and is not complete.
+  std::size_t pending() const;
+  // How many operations it was given, and how many of them are complete.
+  std::uint64_t given() const { return complete_ + queue_.size(); }
+  std::uint64_t complete() const { return complete_; }
   bool uses(const HostRange& range) const;
 
   const std::shared_ptr<Context> context;
@@ -75,6 +80,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   Driver& driver_;
   std::deque<Operation> queue_;  // the first is being run
+  std::uint64_t complete_ = 0;
   bool closed_ = false;
 };
 

@@ -119,7 +119,7 @@ Code cuEventSynchronize(EventHandle handle) {
   const auto latest = event->latest;
   if (latest == nullptr) return kSuccess;
   const auto context = event->context.lock();
-  const Code code = call.wait_for(latest);
+  const Code code = call.wait_for(*latest);
   return code == kSuccess && context != nullptr ? context->error : code;
 }
 
