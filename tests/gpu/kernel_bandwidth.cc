@@ -45,58 +45,48 @@ class Bench {
   void add_normalize(const char* name, echoline_dtype dtype, Layout layout, bool flip,
                      std::uint32_t narrower = 0) {
     const std::uint32_t width = side_ - narrower;
-    const double written = 3.0 * rows_ * side_ * width;
     const int element = dtype == ECHOLINE_FLOAT32 ? 4 : 2;
-    cases_.push_back({name,
-                      written * (1 + element),
-                      [=, this](int batch) {
-                        NormalizeParams p{};
-                        p.pixels = at(pixels_[batch]);
-                        p.out = at(outs_[batch]);
-                        p.flips = flip ? at(flips_) : nullptr;
-                        p.rows = rows_;
-                        p.height = side_;
-                        p.width = width;
-                        p.channels = 3;
-                        for (float& scale : p.scale) scale = 0.0171F;
-                        for (float& shift : p.shift) shift = -2.1F;
-                        Gpu::must(kernels_->normalize(p, dtype, layout, gpu_.stream()));
-                      },
-                      {},
-                      {}});
+    add(name, 3.0 * rows_ * side_ * width * (1 + element), [=, this](int batch) {
+      NormalizeParams p{};
+      p.pixels = at(pixels_[batch]);
+      p.out = at(outs_[batch]);
+      p.flips = flip ? at(flips_) : nullptr;
+      p.rows = rows_;
+      p.height = side_;
+      p.width = width;
+      p.channels = 3;
+      for (float& scale : p.scale) scale = 0.0171F;
+      for (float& shift : p.shift) shift = -2.1F;
+      Gpu::must(kernels_->normalize(p, dtype, layout, gpu_.stream()));
+    });
   }
 
   void add_flip() {
-    cases_.push_back(
-        {"flip",
-         2.0 * static_cast<double>(values()),
-         [this](int batch) {
-           const FlipParams p{
-               at(pixels_[batch]), at(outs_[batch]), at(flips_), rows_, side_, side_, 3};
-           Gpu::must(kernels_->flip(p, gpu_.stream()));
-         },
-         {},
-         {}});
+    add("flip", 2.0 * static_cast<double>(values()), [this](int batch) {
+      FlipParams p{};
+      p.pixels = at(pixels_[batch]);
+      p.out = at(outs_[batch]);
+      p.flips = at(flips_);
+      p.rows = rows_;
+      p.height = p.width = side_;
+      p.pixel_bytes = 3;
+      Gpu::must(kernels_->flip(p, gpu_.stream()));
+    });
   }
 
   // Rows that are three quarters full, of 4-byte elements; every other begins between two words of
   // eight bytes. Read from another batch's output, which is large enough.
   void add_pad() {
-    const double row = static_cast<double>(padded_row_bytes());
-    cases_.push_back({"pad",
-                      1.75 * row * rows_,
-                      [this](int batch) {
-                        const PadParams p{at(outs_[(batch + 1) % kBatches]),
-                                          offsets_,
-                                          at(outs_[batch]),
-                                          padded_row_bytes(),
-                                          0,
-                                          4,
-                                          rows_};
-                        Gpu::must(kernels_->pad(p, gpu_.stream()));
-                      },
-                      {},
-                      {}});
+    add("pad", 1.75 * rows_ * static_cast<double>(padded_row_bytes()), [this](int batch) {
+      PadParams p{};
+      p.values = at(outs_[(batch + 1) % kBatches]);
+      p.offsets = offsets_;
+      p.out = at(outs_[batch]);
+      p.row_bytes = padded_row_bytes();
+      p.element_bytes = 4;
+      p.rows = rows_;
+      Gpu::must(kernels_->pad(p, gpu_.stream()));
+    });
   }
 
   void run(long rounds) {
@@ -128,6 +118,9 @@ class Bench {
   }
 
  private:
+  void add(const char* name, double bytes, std::function<void(int)> launch) {
+    cases_.push_back({name, bytes, std::move(launch), {}, {}});
+  }
   std::size_t values() const { return std::size_t{rows_} * side_ * side_ * 3; }
   std::uint64_t padded_row_bytes() const { return std::uint64_t{side_} * side_ * 2 * 4; }
   static std::uint8_t* at(DevicePointer memory) { return reinterpret_cast<std::uint8_t*>(memory); }

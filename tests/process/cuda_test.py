@@ -68,6 +68,7 @@ class OnTheGpu(unittest.TestCase):
                 yield batch
                 count -= 1
 
+    @cuda_driver.with_kernels
     def test_rows_are_those_of_the_host_and_a_state_goes_on_exactly(self):
         with Daemon(self.streams) as daemon, self.loader(daemon) as loader:
             whole = [self.check(batch) for _ in range(2) for batch in loader]
@@ -86,6 +87,7 @@ class OnTheGpu(unittest.TestCase):
                     loader.load_state_dict(state)
                     self.assertEqual([self.check(batch) for batch in self.taken(loader, 3)], after)
 
+    @cuda_driver.with_kernels
     def test_a_daemon_that_is_killed_under_the_copies(self):
         with Daemon(self.streams) as daemon, self.loader(daemon) as loader:
             given = []

@@ -61,6 +61,7 @@ class Batches(OnTheDevice):
                     self.assertEqual(given, 11)
                 self.assertEqual(loader.stats()["uses"], 33)
 
+    @cuda_driver.with_kernels
     def test_ragged_rows_are_padded_on_the_device(self):
         with RingServer(ragged=1) as server, \
                 echoline.cuda.Loader("train", runtime_dir=server.dir, pad={"tokens": -1}) as loader:
@@ -70,6 +71,7 @@ class Batches(OnTheDevice):
                     wanted[row, :len(tokens(number))] = tokens(number)
                 np.testing.assert_array_equal(self.device.array(batch["tokens"]), wanted)
 
+    @cuda_driver.with_kernels
     def test_pixels_are_normalised(self):
         mean, std = (0.5, 0.25, 0.125), (0.5, 1.0, 2.0)
         for layout in ("chw", "hwc"):
@@ -82,6 +84,7 @@ class Batches(OnTheDevice):
                         wanted = wanted.transpose(0, 3, 1, 2)
                     np.testing.assert_allclose(self.device.array(batch["image"]), wanted, atol=1e-6)
 
+    @cuda_driver.with_kernels
     def test_bfloat16_goes_by_dlpack_alone(self):
         transform = echoline.cuda.Normalize(dtype="bfloat16")
         with RingServer() as server, \
@@ -108,6 +111,7 @@ class Echo(OnTheDevice):
                 self.assertEqual(uses, [[row % 3 * 3 + use for row in range(4 * step, 4 * step + 4)] for use in range(3)])
             self.assertEqual(loader.stats()["uses"], 30)
 
+    @cuda_driver.with_kernels
     def test_flips_differ_by_use_and_are_the_same_in_every_run(self):
         def run():
             with RingServer() as server, \
@@ -127,6 +131,7 @@ class Echo(OnTheDevice):
             self.assertEqual(step, again)
             np.testing.assert_array_equal(pixels, others)
 
+    @cuda_driver.with_kernels
     def test_a_state_goes_on_with_exactly_the_next_use(self):
         options = {"echo": (3, 5), "transforms": {"image": echoline.cuda.Flip()}}
         with RingServer() as server, echoline.cuda.Loader("train", runtime_dir=server.dir, **options) as loader:

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# Runs the tests of the GPU on this machine's driver, then the measurements, from a folder that pack.sh made.
+set -uo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+no_gpu=77
+
+usage() {
+  cat <<'TEXT'
+usage: ./run.sh [LOG-FOLDER]
+Runs the tests on the CUDA driver of this machine, those of the kernels under compute-sanitizer too where it is
+found, then the measurements, which it prints, and at last a table of what passed. What each step says is kept in
+LOG-FOLDER (logs beside this script). Needs the driver, Python 3.9 or later, and a GNU C library as new as that of
+the machine where the folder was made; nothing is installed. ECHOLINE_GPU_ROWS=N measures kernels with N photos
+instead of 256, which take 1.2 GB of the GPU's memory.
+Code 0: all passed; 1: a step failed; 77: there is no driver, or no GPU that it can use, and nothing was tested.
+TEXT
+}
+
+if [[ ${1:-} == -h || ${1:-} == --help ]]; then usage; exit 0; fi
+logs=${1:-$here/logs}
+mkdir -p "$logs" || exit 1
+cd "$here" || exit 1
+
+export PYTHONPATH=$here/python PYTHONDONTWRITEBYTECODE=1
+python=(env)
+if ! python3 -c 'import ctypes; ctypes.CDLL("libstdc++.so.6")' 2>/dev/null; then
+  python=(env "LD_LIBRARY_PATH=$here/cxx${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}")
+fi
+python+=(python3)
+
+failed=0
+table=()
+
+# step NAME COMMAND...: its output goes to the log and, for `measure`, to the screen too.
+step() {
+  local name=$1 begin=$SECONDS code=0 result=passed
+  shift
+  echo "-- $name"
+  timeout 900 "$@" >"$logs/$name.log" 2>&1 || code=$?
+  if [[ $code != 0 ]]; then
+    result="failed, code $code"
+    failed=1
+    tail -n 25 "$logs/$name.log"
+  fi
+  table+=("$(printf '%-28s %-20s %5d s' "$name" "$result" $((SECONDS - begin)))")
+  return $code
+}
+
+measure() {
+  step "$@" && cat "$logs/$1.log"
+}
+
+sanitizer() {
+  command -v compute-sanitizer || ls -1 /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | tail -n 1
+}
+
+echo "Echoline $(cat version.txt) on $(uname -m), $(nproc) processors"
+nvidia-smi --query-gpu=name,driver_version,pcie.link.gen.max,pcie.link.width.max --format=csv 2>/dev/null
+
+bin/copy_rate --rounds 1 --copies 1 >"$logs/probe.log" 2>&1
+case $? in
+  0) ;;
+  "$no_gpu") cat "$logs/probe.log"; echo "nothing was tested"; exit $no_gpu ;;
+  *) cat "$logs/probe.log"; exit 1 ;;
+esac
+
+step daemon_starts bin/echolined --version
+step python_imports "${python[@]}" -c 'import echoline; print(echoline.__version__)'
+step cuda_test bin/cuda_test
+found=$(sanitizer)
+if [[ -n $found ]]; then
+  for tool in memcheck racecheck initcheck; do
+    step "kernels_under_$tool" env LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
+      "$found" --tool "$tool" --error-exitcode 1 libexec/cuda_test --gtest_filter='*Driver'
+  done
+else
+  table+=("$(printf '%-28s %s' compute-sanitizer 'not on this machine')")
+fi
+measure kernel_bandwidth bin/kernel_bandwidth --rows "${ECHOLINE_GPU_ROWS:-256}"
+measure copy_rate bin/copy_rate
+
+printf '%s\n' '' "${table[@]}"
+exit $failed
