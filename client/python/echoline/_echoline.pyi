@@ -55,7 +55,7 @@ class Loader:
     def _field(self, number: int) -> Tuple[str, str, Tuple[int, ...], bool]:
         """Name, type's name, shape of one row, whether rows differ in length."""
 
-class CudaTensor:
+class DeviceTensor:
     """Row-major memory on a GPU, which it keeps from the loader while it lives."""
 
     shape: Tuple[int, ...]
@@ -70,7 +70,7 @@ class CudaTensor:
     def _bytes(self) -> Any:
         """A DLPack capsule of it as uint8."""
 
-class CudaBatch:
+class DeviceBatch:
     epoch: int
     step: int
     rows: int
@@ -82,14 +82,14 @@ class CudaBatch:
 
     def wait(self, stream: Optional[int]) -> None: ...
     def release(self, stream: Optional[int] = None) -> None: ...
-    def _tensor(self, number: int) -> Union[CudaTensor, Tuple[CudaTensor, CudaTensor]]: ...
+    def _tensor(self, number: int) -> Union[DeviceTensor, Tuple[DeviceTensor, DeviceTensor]]: ...
     def _sample_ids(self) -> bytes: ...
     def _uses(self) -> bytes: ...
     def _flags(self) -> bytes: ...
 
-class CudaLoader:
+class DeviceLoader:
     def __new__(cls, loader: Loader, batch_type: type, fields: Dict[str, int], device: int, depth: int, factor: int,
-                window: int, wishes: List[Tuple[Any, ...]]) -> "CudaLoader":
+                window: int, wishes: List[Tuple[Any, ...]]) -> "DeviceLoader":
         """`wishes`: (name, dtype, layout, flip, padded, fill, means, deviations), as echoline_cuda_field has them."""
 
     def next(self, stream: int, timeout: Optional[float]) -> Optional[Any]: ...

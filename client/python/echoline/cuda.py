@@ -27,7 +27,7 @@ from ._loader import check_count
 
 __all__ = ["Batch", "Flip", "Loader", "Normalize", "Ragged", "Tensor"]
 
-Tensor = native.CudaTensor
+Tensor = native.DeviceTensor
 
 _DTYPES = {"float16": 9, "float32": 10, "bfloat16": 12}  # echoline_dtype
 _LAYOUTS = {"chw": 1, "hwc": 2, "channels_last": 2}      # echoline_cuda_layout
@@ -104,7 +104,7 @@ def _wishes(fields: Mapping[str, FieldSpec], transforms: Mapping[str, Any], pad:
             [(name, 0, 0, False, True, float(fill), (), ()) for name, fill in pad.items()])
 
 
-class Batch(native.CudaBatch, MappingType):
+class Batch(native.DeviceBatch, MappingType):
     """One rank's rows of one batch: a mapping from field names to `Tensor`s, or to `Ragged` of two.
 
     The memory is the loader's. It is given back when the batch and all that was made from it are gone, on the stream that
@@ -208,7 +208,7 @@ class Loader:
 
     def _open(self) -> None:
         numbers = {name: index for index, name in enumerate(self._loader.fields)}
-        self._device = native.CudaLoader(self._loader, Batch, numbers, *self._options)
+        self._device = native.DeviceLoader(self._loader, Batch, numbers, *self._options)
         self._began = False
 
     # ---- batches ----

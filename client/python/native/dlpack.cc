@@ -43,7 +43,7 @@ struct ManagedVersioned {
 template <typename T>
 struct Held {
   T managed{};
-  CudaTensor source;
+  DeviceTensor source;
   std::int64_t strides[ECHOLINE_RANK_MAX + 1] = {};
 };
 
@@ -74,7 +74,7 @@ DataType type_of(std::uint32_t dtype) {
 }
 
 template <typename T>
-PyObject* make_capsule(const CudaTensor& source) {
+PyObject* make_capsule(const DeviceTensor& source) {
   auto* held = new (std::nothrow) Held<T>;
   if (held == nullptr) return PyErr_NoMemory();
   held->source = source;
@@ -99,7 +99,7 @@ PyObject* make_capsule(const CudaTensor& source) {
 
 }  // namespace
 
-PyObject* make_dlpack(const CudaTensor& tensor, bool versioned) {
+PyObject* make_dlpack(const DeviceTensor& tensor, bool versioned) {
   return versioned ? make_capsule<ManagedVersioned>(tensor) : make_capsule<Managed>(tensor);
 }
 

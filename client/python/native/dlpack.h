@@ -2,7 +2,7 @@
 // those before it (https://dmlc.github.io/dlpack), in capsules by the names of its Python protocol.
 #pragma once
 
-#include "cuda_tensor.h"
+#include "device_tensor.h"
 
 namespace echoline::python {
 
@@ -10,6 +10,6 @@ constexpr int kDlpackCuda = 2;  // kDLCUDA
 
 // A capsule that owns a share of the tensor's lease until its consumer calls the deleter, or, if
 // nobody consumed it, to its end. Null with an exception.
-PyObject* make_dlpack(const CudaTensor& tensor, bool versioned);
+PyObject* make_dlpack(const DeviceTensor& tensor, bool versioned);
 
 }  // namespace echoline::python

@@ -1,9 +1,9 @@
-#include "cuda_tensor.h"
+#include "device_tensor.h"
 
 #include <functional>
 #include <numeric>
 
-#include "cuda_batch.h"
+#include "device_batch.h"
 #include "dlpack.h"
 #include "errors.h"
 
@@ -13,14 +13,14 @@ namespace {
 PyTypeObject* tensor_type = nullptr;
 
 // False with an exception, after the batch was given back.
-bool check_held(const CudaTensor& tensor) {
+bool check_held(const DeviceTensor& tensor) {
   if (tensor.lease->batch() != nullptr) return true;
   raise_status(ECHOLINE_FAILED_PRECONDITION, "the batch of this tensor was given back");
   return false;
 }
 
 PyObject* shape(PyObject* self, void*) {
-  const CudaTensor& tensor = value_of<CudaTensor>(self);
+  const DeviceTensor& tensor = value_of<DeviceTensor>(self);
   PyObject* made = PyTuple_New(tensor.rank);
   for (int axis = 0; made != nullptr && axis < tensor.rank; ++axis) {
     PyObject* size = PyLong_FromLongLong(tensor.shape[axis]);
@@ -30,21 +30,21 @@ PyObject* shape(PyObject* self, void*) {
 }
 
 PyObject* dtype(PyObject* self, void*) {
-  return PyUnicode_FromString(echoline_dtype_name(value_of<CudaTensor>(self).dtype));
+  return PyUnicode_FromString(echoline_dtype_name(value_of<DeviceTensor>(self).dtype));
 }
 
 PyObject* device(PyObject* self, void*) {
-  return PyLong_FromLong(value_of<CudaTensor>(self).device);
+  return PyLong_FromLong(value_of<DeviceTensor>(self).device);
 }
 
 PyObject* pointer(PyObject* self, void*) {
-  const CudaTensor& tensor = value_of<CudaTensor>(self);
+  const DeviceTensor& tensor = value_of<DeviceTensor>(self);
   return check_held(tensor) ? PyLong_FromUnsignedLongLong(tensor.data) : nullptr;
 }
 
 // Version 3 of the protocol. bfloat16 has no letter there, so no such attribute.
 PyObject* array_interface(PyObject* self, void*) {
-  const CudaTensor& tensor = value_of<CudaTensor>(self);
+  const DeviceTensor& tensor = value_of<DeviceTensor>(self);
   if (tensor.dtype == ECHOLINE_BFLOAT16) {
     PyErr_SetString(PyExc_AttributeError, "the array interface knows no bfloat16; take __dlpack__");
     return nullptr;
@@ -67,7 +67,7 @@ PyObject* array_interface(PyObject* self, void*) {
 }
 
 PyObject* dlpack_device(PyObject* self, PyObject*) {
-  return Py_BuildValue("ii", kDlpackCuda, value_of<CudaTensor>(self).device);
+  return Py_BuildValue("ii", kDlpackCuda, value_of<DeviceTensor>(self).device);
 }
 
 PyObject* raise_buffer_error(const char* text) {
@@ -88,7 +88,7 @@ int reads_versioned(PyObject* max_version) {
 }
 
 // Makes the consumer's stream wait, if it is another than the batch's; -1: it sees to that itself.
-bool let_wait(const CudaTensor& tensor, PyObject* number) {
+bool let_wait(const DeviceTensor& tensor, PyObject* number) {
   if (number != Py_None && PyLong_Check(number) != 0 && PyLong_AsLongLong(number) == -1) {
     return PyErr_Occurred() == nullptr;
   }
@@ -107,7 +107,7 @@ PyObject* dlpack(PyObject* self, PyObject* arguments, PyObject* named) {
                                   &stream, &max_version, &dl_device, &copy) == 0) {
     return nullptr;
   }
-  const CudaTensor& tensor = value_of<CudaTensor>(self);
+  const DeviceTensor& tensor = value_of<DeviceTensor>(self);
   if (dl_device != Py_None) {
     PyObject* own = dlpack_device(self, nullptr);
     const int same = own == nullptr ? -1 : PyObject_RichCompareBool(own, dl_device, Py_EQ);
@@ -125,7 +125,7 @@ PyObject* dlpack(PyObject* self, PyObject* arguments, PyObject* named) {
 
 // _bytes(): a capsule of the memory as uint8, which every torch can read, for the batch's stream.
 PyObject* bytes(PyObject* self, PyObject*) {
-  CudaTensor flat = value_of<CudaTensor>(self);
+  DeviceTensor flat = value_of<DeviceTensor>(self);
   if (!check_held(flat)) return nullptr;
   flat.shape[0] = flat.items() * static_cast<std::int64_t>(echoline_dtype_bytes(flat.dtype));
   flat.rank = 1;
@@ -150,16 +150,16 @@ PyMethodDef methods[] = {
 
 }  // namespace
 
-std::int64_t CudaTensor::items() const {
+std::int64_t DeviceTensor::items() const {
   return std::accumulate(shape, shape + rank, std::int64_t{1}, std::multiplies<>());
 }
 
-PyObject* make_cuda_tensor_type() {
-  PyType_Slot slots[] = {slot(Py_tp_dealloc, destroy<CudaTensor>),
+PyObject* make_device_tensor_type() {
+  PyType_Slot slots[] = {slot(Py_tp_dealloc, destroy<DeviceTensor>),
                          slot(Py_tp_getset, facts),
                          slot(Py_tp_methods, methods),
                          {}};
-  PyType_Spec spec = {"echoline._echoline.CudaTensor", sizeof(Object<CudaTensor>), 0,
+  PyType_Spec spec = {"echoline._echoline.DeviceTensor", sizeof(Object<DeviceTensor>), 0,
                       Py_TPFLAGS_DEFAULT, slots};
   PyObject* made = PyType_FromSpec(&spec);
   tensor_type = reinterpret_cast<PyTypeObject*>(made);
@@ -167,9 +167,9 @@ PyObject* make_cuda_tensor_type() {
   return made;
 }
 
-PyObject* make_cuda_tensor(const CudaTensor& tensor) {
-  PyObject* made = make<CudaTensor>(tensor_type);
-  if (made != nullptr) value_of<CudaTensor>(made) = tensor;
+PyObject* make_device_tensor(const DeviceTensor& tensor) {
+  PyObject* made = make<DeviceTensor>(tensor_type);
+  if (made != nullptr) value_of<DeviceTensor>(made) = tensor;
   return made;
 }
 

@@ -10,12 +10,12 @@ namespace echoline::python {
 
 // Shared by a batch and the tensors on it; the last owner's end gives the batch back, on the stream
 // that it was taken for. Any thread, also without Python's lock.
-class CudaLease {
+class DeviceLease {
  public:
-  CudaLease(echoline_cuda_batch* batch, void* stream) : batch_(batch), stream_(stream) {}
-  CudaLease(const CudaLease&) = delete;
-  CudaLease& operator=(const CudaLease&) = delete;
-  ~CudaLease() { release(stream_); }
+  DeviceLease(echoline_cuda_batch* batch, void* stream) : batch_(batch), stream_(stream) {}
+  DeviceLease(const DeviceLease&) = delete;
+  DeviceLease& operator=(const DeviceLease&) = delete;
+  ~DeviceLease() { release(stream_); }
 
   // Null after release().
   const echoline_cuda_batch* batch() const { return batch_; }
@@ -27,6 +27,6 @@ class CudaLease {
   void* const stream_;
 };
 
-using SharedCudaLease = std::shared_ptr<CudaLease>;
+using SharedDeviceLease = std::shared_ptr<DeviceLease>;
 
 }  // namespace echoline::python

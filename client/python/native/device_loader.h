@@ -6,6 +6,6 @@
 namespace echoline::python {
 
 // The class, new; null with an exception.
-PyObject* make_cuda_loader_type();
+PyObject* make_device_loader_type();
 
 }  // namespace echoline::python

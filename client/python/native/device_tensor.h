@@ -3,14 +3,14 @@
 
 #include <cstdint>
 
-#include "cuda_lease.h"
+#include "device_lease.h"
 #include "object.h"
 
 namespace echoline::python {
 
 // Row-major.
-struct CudaTensor {
-  SharedCudaLease lease;
+struct DeviceTensor {
+  SharedDeviceLease lease;
   std::uint64_t data = 0;
   std::uint32_t dtype = 0;  // echoline_dtype
   int device = 0;
@@ -20,10 +20,10 @@ struct CudaTensor {
   std::int64_t items() const;
 };
 
-// The class, new, to which make_cuda_tensor() belongs from then on; null with an exception.
-PyObject* make_cuda_tensor_type();
+// The class, new, to which make_device_tensor() belongs from then on; null with an exception.
+PyObject* make_device_tensor_type();
 
 // A new object; null with an exception.
-PyObject* make_cuda_tensor(const CudaTensor& tensor);
+PyObject* make_device_tensor(const DeviceTensor& tensor);
 
 }  // namespace echoline::python

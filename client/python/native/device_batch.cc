@@ -1,30 +1,30 @@
-#include "cuda_batch.h"
+#include "device_batch.h"
 
 #include <algorithm>
 
-#include "cuda_lease.h"
-#include "cuda_tensor.h"
+#include "device_lease.h"
+#include "device_tensor.h"
 #include "errors.h"
 
 namespace echoline::python {
 namespace {
 
-struct CudaBatch {
+struct DeviceBatch {
   unsigned long long epoch = 0, step = 0, rows = 0, valid_rows = 0, fresh = 0;
   char is_last = 0;
   int device = 0;
   PyObject* fields = nullptr;  // the loader's: numbers by name
-  SharedCudaLease lease;
+  SharedDeviceLease lease;
 
-  CudaBatch() = default;
-  CudaBatch(const CudaBatch&) = delete;
-  CudaBatch& operator=(const CudaBatch&) = delete;
-  ~CudaBatch() { Py_XDECREF(fields); }
+  DeviceBatch() = default;
+  DeviceBatch(const DeviceBatch&) = delete;
+  DeviceBatch& operator=(const DeviceBatch&) = delete;
+  ~DeviceBatch() { Py_XDECREF(fields); }
 };
 
 // Null with an exception, after release().
 const echoline_cuda_batch* handle_of_batch(PyObject* self) {
-  const echoline_cuda_batch* batch = value_of<CudaBatch>(self).lease->batch();
+  const echoline_cuda_batch* batch = value_of<DeviceBatch>(self).lease->batch();
   if (batch == nullptr) raise_status(ECHOLINE_FAILED_PRECONDITION, "the batch was given back");
   return batch;
 }
@@ -41,20 +41,20 @@ PyObject* tensor(PyObject* self, PyObject* number) {
   if (!check(echoline_cuda_batch_get_tensor(handle, static_cast<std::uint32_t>(index), &found))) {
     return nullptr;
   }
-  const CudaBatch& batch = value_of<CudaBatch>(self);
-  CudaTensor made;
+  const DeviceBatch& batch = value_of<DeviceBatch>(self);
+  DeviceTensor made;
   made.lease = batch.lease;
   made.data = found.data;
   made.dtype = found.dtype;
   made.device = batch.device;
   made.rank = static_cast<int>(found.rank);
   std::copy_n(found.shape, found.rank, made.shape);
-  if (found.offsets == 0) return make_cuda_tensor(made);
-  CudaTensor offsets = made;
+  if (found.offsets == 0) return make_device_tensor(made);
+  DeviceTensor offsets = made;
   offsets.data = found.offsets;
   offsets.dtype = ECHOLINE_UINT64;
   offsets.shape[0] = static_cast<std::int64_t>(batch.rows) + 1;
-  return Py_BuildValue("NN", make_cuda_tensor(made), make_cuda_tensor(offsets));
+  return Py_BuildValue("NN", make_device_tensor(made), make_device_tensor(offsets));
 }
 
 // _sample_ids(), _uses(), _flags(): a copy of one word a row, as bytes.
@@ -68,7 +68,7 @@ PyObject* words(PyObject* self, PyObject*) {
   }
   return PyBytes_FromStringAndSize(
       reinterpret_cast<const char*>(data),
-      static_cast<Py_ssize_t>(value_of<CudaBatch>(self).rows * sizeof(*data)));
+      static_cast<Py_ssize_t>(value_of<DeviceBatch>(self).rows * sizeof(*data)));
 }
 
 constexpr char kReleaseDoc[] =
@@ -79,7 +79,7 @@ constexpr char kReleaseDoc[] =
 PyObject* release(PyObject* self, PyObject* arguments) {
   PyObject* number = Py_None;
   if (PyArg_ParseTuple(arguments, "|O:release", &number) == 0) return nullptr;
-  CudaLease& lease = *value_of<CudaBatch>(self).lease;
+  DeviceLease& lease = *value_of<DeviceBatch>(self).lease;
   void* stream = lease.stream();
   if (number != Py_None && !read_stream(number, stream)) return nullptr;
   lease.release(stream);
@@ -102,7 +102,7 @@ PyObject* wait(PyObject* self, PyObject* number) {
 }
 
 #define ECHOLINE_MEMBER(name, type) \
-  { #name, type, offsetof(Object <CudaBatch>, value.name), READONLY, nullptr }
+  { #name, type, offsetof(Object <DeviceBatch>, value.name), READONLY, nullptr }
 
 PyMemberDef members[] = {
     ECHOLINE_MEMBER(epoch, T_ULONGLONG),
@@ -112,7 +112,7 @@ PyMemberDef members[] = {
     ECHOLINE_MEMBER(fresh, T_ULONGLONG),
     ECHOLINE_MEMBER(is_last, T_BOOL),
     ECHOLINE_MEMBER(device, T_INT),
-    {"_fields", T_OBJECT_EX, offsetof(Object<CudaBatch>, value.fields), READONLY, nullptr},
+    {"_fields", T_OBJECT_EX, offsetof(Object<DeviceBatch>, value.fields), READONLY, nullptr},
     {}};
 
 PyMethodDef methods[] = {
@@ -127,23 +127,23 @@ PyMethodDef methods[] = {
 
 }  // namespace
 
-PyObject* make_cuda_batch_type() {
-  PyType_Slot slots[] = {slot(Py_tp_dealloc, destroy<CudaBatch>),
+PyObject* make_device_batch_type() {
+  PyType_Slot slots[] = {slot(Py_tp_dealloc, destroy<DeviceBatch>),
                          slot(Py_tp_members, members),
                          slot(Py_tp_methods, methods),
                          {}};
-  PyType_Spec spec = {"echoline._echoline.CudaBatch", sizeof(Object<CudaBatch>), 0,
+  PyType_Spec spec = {"echoline._echoline.DeviceBatch", sizeof(Object<DeviceBatch>), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
   return PyType_FromSpec(&spec);
 }
 
-PyObject* wrap_cuda_batch(PyTypeObject* type, PyObject* fields, echoline_cuda_batch* batch,
-                          void* stream) {
-  PyObject* self = make<CudaBatch>(type);
+PyObject* wrap_device_batch(PyTypeObject* type, PyObject* fields, echoline_cuda_batch* batch,
+                            void* stream) {
+  PyObject* self = make<DeviceBatch>(type);
   if (self == nullptr) return echoline_cuda_release(batch, stream), nullptr;
-  CudaBatch& made = value_of<CudaBatch>(self);
+  DeviceBatch& made = value_of<DeviceBatch>(self);
   try {
-    made.lease = std::make_shared<CudaLease>(batch, stream);
+    made.lease = std::make_shared<DeviceLease>(batch, stream);
   } catch (const std::bad_alloc&) {
     echoline_cuda_release(batch, stream);
     Py_DECREF(self);

@@ -7,12 +7,12 @@
 namespace echoline::python {
 
 // The class, new; null with an exception.
-PyObject* make_cuda_batch_type();
+PyObject* make_device_batch_type();
 
 // An instance of `type`, a subclass of the class above, that owns `batch`, which was taken for
 // `stream`; null with an exception, and then the batch is given back.
-PyObject* wrap_cuda_batch(PyTypeObject* type, PyObject* fields, echoline_cuda_batch* batch,
-                          void* stream);
+PyObject* wrap_device_batch(PyTypeObject* type, PyObject* fields, echoline_cuda_batch* batch,
+                            void* stream);
 
 // A stream as the array API and CUDA's array interface count: 1, and None, are the legacy default
 // stream, 2 is the one of each thread, others are handles. So is 0 here: torch's number of the

@@ -1,11 +1,11 @@
-#include "cuda_loader.h"
+#include "device_loader.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "cuda_batch.h"
+#include "device_batch.h"
 #include "echoline/echoline_cuda.h"
 #include "errors.h"
 #include "loader.h"
@@ -14,18 +14,18 @@
 namespace echoline::python {
 namespace {
 
-using CudaHandle = std::shared_ptr<echoline_cuda>;
+using DeviceHandle = std::shared_ptr<echoline_cuda>;
 
-struct CudaLoader {
-  CudaHandle handle;               // lives as long as any call on it runs; empty: closed
+struct DeviceLoader {
+  DeviceHandle handle;             // lives as long as any call on it runs; empty: closed
   PyObject* loader = nullptr;      // echoline.Loader, whose batches these are
   PyObject* batch_type = nullptr;  // echoline.cuda.Batch
   PyObject* fields = nullptr;      // of every batch
 
-  CudaLoader() = default;
-  CudaLoader(const CudaLoader&) = delete;
-  CudaLoader& operator=(const CudaLoader&) = delete;
-  ~CudaLoader() {
+  DeviceLoader() = default;
+  DeviceLoader(const DeviceLoader&) = delete;
+  DeviceLoader& operator=(const DeviceLoader&) = delete;
+  ~DeviceLoader() {
     Py_XDECREF(fields);
     Py_XDECREF(batch_type);
     Py_XDECREF(loader);
@@ -42,8 +42,8 @@ struct Close {
 
 PyObject* raise_closed() { return raise_status(ECHOLINE_CANCELLED, "the loader was closed"); }
 
-CudaHandle handle_of_cuda(PyObject* self) {
-  CudaHandle handle = value_of<CudaLoader>(self).handle;
+DeviceHandle handle_of_device(PyObject* self) {
+  DeviceHandle handle = value_of<DeviceLoader>(self).handle;
   if (handle == nullptr) raise_closed();
   return handle;
 }
@@ -73,21 +73,21 @@ bool read_wish(PyObject* wish, echoline_cuda_field& field) {
   return read_channels(means, field.mean) && read_channels(deviations, field.std);
 }
 
-// CudaLoader(loader, batch_type, fields, device, depth, factor, window, wishes)
-PyObject* new_cuda_loader(PyTypeObject* type, PyObject* arguments, PyObject*) {
+// DeviceLoader(loader, batch_type, fields, device, depth, factor, window, wishes)
+PyObject* new_device_loader(PyTypeObject* type, PyObject* arguments, PyObject*) {
   echoline_cuda_options options;
   echoline_cuda_options_init(&options, sizeof(options));
   PyObject *loader = nullptr, *batch_type = nullptr, *fields = nullptr, *wishes = nullptr;
-  if (PyArg_ParseTuple(arguments, "OOO!iIIIO!:CudaLoader", &loader, &batch_type, &PyDict_Type,
+  if (PyArg_ParseTuple(arguments, "OOO!iIIIO!:DeviceLoader", &loader, &batch_type, &PyDict_Type,
                        &fields, &options.device, &options.depth, &options.echo_factor,
                        &options.echo_window, &PyList_Type, &wishes) == 0) {
     return nullptr;
   }
   const Handle attached = handle_of(loader);
   if (attached == nullptr) return nullptr;
-  PyObject* self = make<CudaLoader>(type);
+  PyObject* self = make<DeviceLoader>(type);
   if (self == nullptr) return nullptr;
-  CudaLoader& made = value_of<CudaLoader>(self);
+  DeviceLoader& made = value_of<DeviceLoader>(self);
   Py_INCREF(made.loader = loader);
   Py_INCREF(made.batch_type = batch_type);
   Py_INCREF(made.fields = fields);
@@ -102,7 +102,7 @@ PyObject* new_cuda_loader(PyTypeObject* type, PyObject* arguments, PyObject*) {
     echoline_cuda* opened = nullptr;
     const auto open = [&] { return echoline_cuda_open(attached.get(), &options, &opened); };
     if (read && check(without_gil(open))) {
-      made.handle = CudaHandle(opened, Close{attached});
+      made.handle = DeviceHandle(opened, Close{attached});
       return self;
     }
   } catch (const std::bad_alloc&) {
@@ -113,11 +113,11 @@ PyObject* new_cuda_loader(PyTypeObject* type, PyObject* arguments, PyObject*) {
 }
 
 // First without letting other threads of Python run, as a loader on the CPU.
-int take(PyObject* self, const CudaHandle& handle, void* stream, std::int64_t timeout_ms,
+int take(PyObject* self, const DeviceHandle& handle, void* stream, std::int64_t timeout_ms,
          echoline_cuda_batch** batch) {
   const int status = echoline_cuda_next(handle.get(), stream, 0, batch);
   if (status != ECHOLINE_TIMEOUT || timeout_ms == 0) return status;
-  const CudaLoader& loader = value_of<CudaLoader>(self);
+  const DeviceLoader& loader = value_of<DeviceLoader>(self);
   const Handle attached = handle_of(loader.loader);
   return wait_in_slices(
       timeout_ms,
@@ -137,15 +137,15 @@ PyObject* next(PyObject* self, PyObject* arguments) {
       !read_stream(number, stream) || !read_timeout(timeout, timeout_ms)) {
     return nullptr;
   }
-  const CudaHandle handle = handle_of_cuda(self);
+  const DeviceHandle handle = handle_of_device(self);
   if (handle == nullptr) return nullptr;
-  CudaLoader& loader = value_of<CudaLoader>(self);
+  DeviceLoader& loader = value_of<DeviceLoader>(self);
   echoline_cuda_batch* batch = nullptr;
   const int status = take(self, handle, stream, timeout_ms, &batch);
   switch (status) {
     case ECHOLINE_OK:
-      return wrap_cuda_batch(reinterpret_cast<PyTypeObject*>(loader.batch_type), loader.fields,
-                             batch, stream);
+      return wrap_device_batch(reinterpret_cast<PyTypeObject*>(loader.batch_type), loader.fields,
+                               batch, stream);
     case ECHOLINE_END_OF_EPOCH: {
       const Handle attached = handle_of(loader.loader);
       if (!pass_on_news(loader.loader, attached.get())) return nullptr;
@@ -162,7 +162,7 @@ PyObject* next(PyObject* self, PyObject* arguments) {
 }
 
 PyObject* begin_epoch(PyObject* self, PyObject*) {
-  const CudaHandle handle = handle_of_cuda(self);
+  const DeviceHandle handle = handle_of_device(self);
   if (handle == nullptr ||
       !check(without_gil([&] { return echoline_cuda_begin_epoch(handle.get()); }))) {
     return nullptr;
@@ -171,7 +171,7 @@ PyObject* begin_epoch(PyObject* self, PyObject*) {
 }
 
 PyObject* state(PyObject* self, PyObject*) {
-  const CudaHandle handle = handle_of_cuda(self);
+  const DeviceHandle handle = handle_of_device(self);
   if (handle == nullptr) return nullptr;
   char text[8192];
   size_t size = 0;
@@ -181,7 +181,7 @@ PyObject* state(PyObject* self, PyObject*) {
 }
 
 PyObject* stats(PyObject* self, PyObject*) {
-  const CudaHandle handle = handle_of_cuda(self);
+  const DeviceHandle handle = handle_of_device(self);
   if (handle == nullptr) return nullptr;
   echoline_cuda_stats s{};
   s.size = sizeof(s);
@@ -198,7 +198,7 @@ PyObject* stats(PyObject* self, PyObject*) {
 
 // Who waits in next() sees it within a slice, and is then the last owner.
 PyObject* close(PyObject* self, PyObject*) {
-  value_of<CudaLoader>(self).handle.reset();
+  value_of<DeviceLoader>(self).handle.reset();
   Py_RETURN_NONE;
 }
 
@@ -212,12 +212,12 @@ PyMethodDef methods[] = {{"next", next, METH_VARARGS, nullptr},
 
 }  // namespace
 
-PyObject* make_cuda_loader_type() {
-  PyType_Slot slots[] = {slot(Py_tp_new, new_cuda_loader),
-                         slot(Py_tp_dealloc, destroy<CudaLoader>),
+PyObject* make_device_loader_type() {
+  PyType_Slot slots[] = {slot(Py_tp_new, new_device_loader),
+                         slot(Py_tp_dealloc, destroy<DeviceLoader>),
                          slot(Py_tp_methods, methods),
                          {}};
-  PyType_Spec spec = {"echoline._echoline.CudaLoader", sizeof(Object<CudaLoader>), 0,
+  PyType_Spec spec = {"echoline._echoline.DeviceLoader", sizeof(Object<DeviceLoader>), 0,
                       Py_TPFLAGS_DEFAULT, slots};
   return PyType_FromSpec(&spec);
 }
