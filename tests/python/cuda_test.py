@@ -1,5 +1,6 @@
 """echoline.cuda on the stand-in of the CUDA driver: whose memory is whose, in which order, and how it ends."""
 import ctypes
+import gc
 import json
 import os
 import signal
@@ -228,6 +229,30 @@ class Loops(OnTheDevice):
         for name in ("contexts", "streams", "events", "modules", "device_allocations", "host_allocations", "registrations"):
             self.assertEqual(after[name], before[name], name)
 
+    def test_many_batches_leave_no_objects(self):
+        def everything(loader, count):
+            while count > 0:
+                for batch in loader:
+                    image, ragged = batch["image"], batch["tokens"]
+                    for tensor in (image, *ragged):
+                        tensor.__dlpack__(), tensor.__dlpack__(max_version=(1, 0), stream=-1), tensor._bytes()
+                        tensor.__cuda_array_interface__, tensor.shape, tensor.dtype, tensor.pointer
+                    batch.uses, batch.valid, repr(batch), loader.state_dict(), loader.stats()
+                    for wrong in (lambda: batch["picture"], lambda: image.__dlpack__(max_version=1)):
+                        self.assertRaises((KeyError, TypeError), wrong)
+                    count -= 1
+
+        with RingServer(rows=400, slots=8, ragged=1) as server, \
+                echoline.cuda.Loader("train", runtime_dir=server.dir, echo=2) as loader:
+            everything(loader, 400)  # what is made once is made
+            gc.collect()
+            before = sys.getallocatedblocks(), sys.getrefcount(None), sys.getrefcount(echoline.cuda.Batch)
+            everything(loader, 2000)
+            gc.collect()
+            after = sys.getallocatedblocks(), sys.getrefcount(None), sys.getrefcount(echoline.cuda.Batch)
+        for was, now, room in zip(before, after, (500, 500, 10)):
+            self.assertLess(now - was, room)
+
     def test_wrong_arguments_leave_no_loader_behind(self):
         normalize, flip = echoline.cuda.Normalize, echoline.cuda.Flip()
         with RingServer(ragged=1, slots=64) as server, echoline.Loader("train", runtime_dir=server.dir, job="keeper"):
@@ -397,6 +422,19 @@ class Ends(unittest.TestCase):
                                            "batch = loader.next()\nprint('ready', flush=True)\nloader.next()\n")
         self.assertIn("KeyboardInterrupt", errors)
         self.assertEqual(code, -signal.SIGINT, errors)
+
+    def test_a_forked_child_is_told(self):
+        code, errors = self.run_in_process("import os, sys, echoline.cuda\n"
+                                           "loader = echoline.cuda.Loader('train', runtime_dir=sys.argv[1])\n"
+                                           "batch = loader.next()\n"
+                                           "if os.fork() == 0:\n"
+                                           "    for use in (loader.next, loader.stats, lambda: batch['image']):\n"
+                                           "        try: use(); os._exit(1)\n"
+                                           "        except echoline.Forked: pass\n"
+                                           "    del batch; loader.close(); os._exit(0)\n"
+                                           "assert os.wait()[1] == 0\n"
+                                           "assert loader.state_dict()['row'] == 4, loader.state_dict()\n")
+        self.assertEqual((code, errors), (0, ""))
 
     def test_a_process_may_end_without_closing(self):
         code, errors = self.run_in_process("import sys, echoline.cuda\n"
