@@ -64,7 +64,7 @@ Status serve_until_stopped(engine::Engine& engine, const v1::Config& config,
   std::unique_ptr<serve::HttpServer> monitoring;
   if (config.daemon().metrics() != "off") {
     ECHOLINE_ASSIGN(monitoring, serve::open_monitoring(config.daemon().metrics(),
-                                                       {&engine, connections, &draining,
+                                                       {&engine, &kept, connections, &draining,
                                                         [&control] { return control->counts(); }}));
   }
   ECHOLINE_TRY(serve::create_first_streams(engine, config, kept, stop));

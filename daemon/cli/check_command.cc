@@ -1,5 +1,5 @@
-// `echoline check`: the configuration by itself, then the data that it names, as far as that is
-// cheap. Every error begins with the place in the file that it is about.
+// `echoline check`: the configuration by itself, then the TLS files and the data that it names, as
+// far as that is cheap. Every error begins with the place in the file that it is about.
 #include <fmt/core.h>
 
 #include "base/log.h"
@@ -8,12 +8,22 @@
 #include "config/load.h"
 #include "config/mention.h"
 #include "config/values.h"
+#include "serve/tls_files.h"
 
 namespace echoline::cli {
 namespace {
 
 Status at(const std::string& place, const Status& status) {
   return Status(status).with_context(place);
+}
+
+// As the daemon reads them at its start.
+Status check_tls_files(const config::PlacedConfig& placed) {
+  const v1::ControlAccess& control = placed.config->daemon().control();
+  if (control.listen().empty()) return Status();
+  const Status status = serve::load_tls(control).status();
+  if (status.ok()) return status;
+  return at(config::place_of_error(control, placed.places, status.message()), status);
 }
 
 Result<CheckedStreams> check_streams(const config::PlacedConfig& placed, bool offline) {
@@ -48,6 +58,7 @@ Status check(const CheckOptions& options) {
   ECHOLINE_ASSIGN(const config::PlacedConfig placed,
                   config::load_placed_config_file(options.file, options.overrides));
   set_log_level(LogLevel::kWarning);
+  if (!options.offline) ECHOLINE_TRY(check_tls_files(placed));
   ECHOLINE_ASSIGN(const CheckedStreams all, check_streams(placed, options.offline));
   ECHOLINE_TRY(check_budget(placed, total_bytes(all)));
   const v1::Daemon& daemon = placed.config->daemon();

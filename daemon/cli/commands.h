@@ -17,7 +17,7 @@ namespace echoline::cli {
 struct CheckOptions {
   std::string file;
   std::vector<std::string> overrides;
-  bool offline = false;  // the configuration alone: no storage is opened
+  bool offline = false;  // the configuration alone: neither storage nor TLS files are opened
   bool json = false;
 };
 // Validates a configuration, looks at the data it names, and prints what each stream comes to:
@@ -72,9 +72,9 @@ struct CreateOptions {
 };
 Status create_streams(const DaemonOptions& daemon, const CreateOptions& options);
 Status delete_stream(const DaemonOptions& daemon, const std::string& stream, bool allow_missing);
-// `patience` as "5s". Trainers that did not finish in time are told of, and are no failure.
-Status drain_stream(const DaemonOptions& daemon, const std::string& stream,
-                    const std::string& patience);
+// `patience` as "5s". Whether the trainers had taken all that is published in that time.
+Result<bool> drain_stream(const DaemonOptions& daemon, const std::string& stream,
+                          const std::string& patience);
 
 struct ReadOptions {
   std::string stream;

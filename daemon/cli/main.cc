@@ -33,7 +33,11 @@ struct Invocation {
   bool allow_missing = false;
   bool json = false;
   std::function<Status()> run;
+  int exit_code = 0;  // of a run without an error
 };
+
+// Exit code of a drain whose trainers had not taken everything when its patience was over.
+constexpr int kOutOfPatience = 3;
 
 CLI::App& add_command(CLI::App& app, Invocation& call, const std::string& name,
                       const std::string& what, std::function<Status()> run) {
@@ -102,7 +106,7 @@ void add_file_commands(CLI::App& app, Invocation& call) {
       [&call] { return check(call.check); });
   check_command.add_option("FILE", call.check.file, "Configuration")->required();
   check_command.add_flag("--offline", call.check.offline,
-                         "Look at the configuration alone, not at the data it names");
+                         "Look at the configuration alone, not at the files and data it names");
   add_overrides(check_command, call.check.overrides);
   add_json(check_command, call.check.json);
 
@@ -173,7 +177,11 @@ void add_changing_commands(CLI::App& app, Invocation& call) {
   remove.add_flag("--allow-missing", call.allow_missing, "A stream that is not there is no error");
   CLI::App& drain = add_command(
       app, call, "drain", "Let the trainers of a stream finish what is published, and take no more",
-      [&call] { return drain_stream(call.daemon, call.stream, call.patience); });
+      [&call] {
+        const Result<bool> drained = drain_stream(call.daemon, call.stream, call.patience);
+        if (drained.ok() && !*drained) call.exit_code = kOutOfPatience;
+        return drained.status();
+      });
   drain.add_option("--patience", call.patience, "How long to wait for the trainers, at most 60s")
       ->check(check_patience)
       ->capture_default_str();
@@ -318,7 +326,7 @@ int main_with(int argc, char** argv) {
     return 2;
   }
   const Status status = call.run();
-  if (status.ok() && std::fflush(stdout) == 0) return 0;
+  if (status.ok() && std::fflush(stdout) == 0) return call.exit_code;
   fmt::print(stderr, "echoline: {}\n", status.ok() ? "cannot write to stdout" : status.message());
   return 1;
 }

@@ -108,8 +108,8 @@ Status delete_stream(const DaemonOptions& daemon, const std::string& stream, boo
   return Status();
 }
 
-Status drain_stream(const DaemonOptions& daemon, const std::string& stream,
-                    const std::string& patience) {
+Result<bool> drain_stream(const DaemonOptions& daemon, const std::string& stream,
+                          const std::string& patience) {
   ECHOLINE_ASSIGN(const std::uint64_t patience_ns, config::parse_duration_ns(patience));
   const auto patience_ms =
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds(patience_ns));
@@ -117,7 +117,7 @@ Status drain_stream(const DaemonOptions& daemon, const std::string& stream,
   fmt::print(
       "drained {}{}\n", stream,
       drained ? "" : fmt::format("; after {} trainers had not taken all batches yet", patience));
-  return Status();
+  return drained;
 }
 
 }  // namespace echoline::cli

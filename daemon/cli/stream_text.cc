@@ -136,15 +136,20 @@ std::string counts_text(const v1::StreamStatus& stream) {
 std::string streams_table(const std::vector<v1::StreamStatus>& streams) {
   if (streams.empty()) return "no streams\n";
   std::size_t width = 6;
-  for (const v1::StreamStatus& stream : streams) width = std::max(width, stream.name().size());
-  std::string text =
-      fmt::format("{:<{}}  {:<8}  {:<4}  {:>10}  {:>9}  {:>6}  {:<15}  {:>8}\n", "STREAM", width,
-                  "STATE", "KEPT", "RECORDS", "BATCHES", "SIZE", "ECHO", "TRAINERS");
+  bool any_error = false;
   for (const v1::StreamStatus& stream : streams) {
-    text += fmt::format("{:<{}}  {:<8}  {:<4}  {:>10}  {:>9}  {:>6}  {:<15}  {:>8}\n",
+    width = std::max(width, stream.name().size());
+    any_error |= !stream.error().empty();
+  }
+  std::string text = fmt::format("{:<{}}  {:<8}  {:<4}  {:>10}  {:>9}  {:>6}  {:<15}  {:>8}{}\n",
+                                 "STREAM", width, "STATE", "KEPT", "RECORDS", "BATCHES", "SIZE",
+                                 "ECHO", "TRAINERS", any_error ? "  ERROR" : "");
+  for (const v1::StreamStatus& stream : streams) {
+    text += fmt::format("{:<{}}  {:<8}  {:<4}  {:>10}  {:>9}  {:>6}  {:<15}  {:>8}{}{}\n",
                         stream.name(), width, stream.state(), stream.persisted() ? "yes" : "no",
                         stream.records(), stream.batches_per_epoch(), stream.batch_size(),
-                        echo_text(stream), stream.consumers_size());
+                        echo_text(stream), stream.consumers_size(),
+                        stream.error().empty() ? "" : "  ", stream.error());
   }
   return text;
 }

@@ -47,9 +47,14 @@ class FirstMention {
     const Message& settings = step.GetReflection()->GetMessage(step, field);
     consider(name + ": ", settings, 0);
     consider(fmt::format("pipeline step {} ({})", number, name), settings, 0);
-    for (int i = 0; i < settings.GetDescriptor()->field_count(); ++i) {
-      const auto* key = settings.GetDescriptor()->field(i);
-      consider(name + "." + std::string(key->name()), settings, key->number());
+    consider_keys(name, settings);
+  }
+
+  // "NAME.KEY" of every key.
+  void consider_keys(const std::string& name, const Message& message) {
+    for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
+      const auto* key = message.GetDescriptor()->field(i);
+      consider(name + "." + std::string(key->name()), message, key->number());
     }
   }
 
@@ -74,6 +79,13 @@ std::string place_of_error(const v1::Stream& stream, const Places& places, std::
   }
   if (!mention.where().empty()) return mention.where();
   return places.where(read_step(stream), v1::Read::kUrlFieldNumber);
+}
+
+std::string place_of_error(const v1::ControlAccess& control, const Places& places,
+                           std::string_view text) {
+  FirstMention mention(places, text);
+  mention.consider_keys("daemon.control", control);
+  return mention.where().empty() ? places.where(control, 0) : mention.where();
 }
 
 }  // namespace echoline::config

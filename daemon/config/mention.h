@@ -14,4 +14,8 @@ namespace echoline::config {
 // "field image"; where it names none that is written, the place of read.url. Pure function.
 std::string place_of_error(const v1::Stream& stream, const Places& places, std::string_view text);
 
+// The same for keys of `daemon.control`, named so; its own place where the text names none.
+std::string place_of_error(const v1::ControlAccess& control, const Places& places,
+                           std::string_view text);
+
 }  // namespace echoline::config

@@ -67,7 +67,7 @@ void MemoryBudget::give_back(std::uint64_t bytes) {
   reserved_bytes_ -= bytes;
 }
 
-Status check_budget_fits(std::uint64_t budget_bytes, const ring::MemoryFolders& folders) {
+Status check_budget_fits(std::uint64_t budget_bytes, const KernelFolders& folders) {
   const ring::MemoryBound whole = ring::whole_memory(folders);
   const std::uint64_t usable = whole.bytes - std::min(whole.bytes, kProcessBytes);
   if (budget_bytes <= usable) return Status();

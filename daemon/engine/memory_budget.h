@@ -54,6 +54,6 @@ class MemoryBudget {
 // Refuses a budget that the machine, or a control group such as a container's, cannot hold beside
 // the process itself: the kernel would not refuse it but kill the daemon once it is used. The
 // decoded photos that workers have in hand are not in it.
-Status check_budget_fits(std::uint64_t budget_bytes, const ring::MemoryFolders& folders = {});
+Status check_budget_fits(std::uint64_t budget_bytes, const KernelFolders& folders = {});
 
 }  // namespace echoline::engine

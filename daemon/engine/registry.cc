@@ -9,7 +9,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/processors.h"
 #include "base/quantity.h"
+#include "base/shown_name.h"
 #include "config/load.h"
 #include "config/values.h"
 #include "engine/differences.h"
@@ -38,7 +40,7 @@ Registry::Registry(const v1::Daemon& daemon)
       reattach_grace_ns_(daemon.reattach_grace()),
       budget_(daemon.memory()),
       pool_(daemon.workers() != 0 ? daemon.workers()
-                                  : std::max(1U, std::thread::hardware_concurrency())),
+                                  : usable_processors(std::thread::hardware_concurrency())),
       roster_(daemon.runtime_dir()) {
   agenda_ = std::make_unique<Agenda>([this] { tick(); });
 }
@@ -62,8 +64,8 @@ Result<Stream*> Registry::find_for(const Peer& peer, const std::string& name) co
     if (other == name) tell_refused(peer, name);
     if (may_use) known += (known.empty() ? "" : ", ") + other;
   }
-  return Status(Code::kNotFound,
-                fmt::format("no stream '{}'; there are: {}", name, known.empty() ? "none" : known));
+  return Status(Code::kNotFound, fmt::format("no stream '{}'; there are: {}", shown_name(name),
+                                             known.empty() ? "none" : known));
 }
 
 // At most once a second: whoever is refused could fill the disk with it.
@@ -78,14 +80,16 @@ Status Registry::create_stream(const std::string& name, const v1::Stream& stream
   v1::Stream definition = stream;
   ECHOLINE_TRY(config::complete_stream(name, definition));
   std::vector<Trainer> expected;
+  std::uint64_t incarnation = 0;
   {
     std::lock_guard lock(mutex_);
     if (streams_.contains(name)) return check_same(name, definition);
     if (!opening_.try_emplace(name).second) return being_created(name);
+    incarnation = incarnations_.begin(name);
     expected = roster_.left_behind(name);
   }
-  const auto post_failure = [this, name](const Status& status) {
-    agenda_->post([this, name, status] { fail_stream(name, status); });
+  const auto post_failure = [this, name, incarnation](const Status& status) {
+    agenda_->post([this, name, incarnation, status] { fail_stream(name, incarnation, status); });
   };
   Result<OpenedStream> opened =
       open_stream(name, definition, state_dir_, pool_, budget_, progress, post_failure);
@@ -97,7 +101,10 @@ Status Registry::create_stream(const std::string& name, const v1::Stream& stream
   }
   std::lock_guard lock(mutex_);
   const Status early = opening_.extract(name).mapped();
-  if (!made.ok()) return made.status().with_context("stream '" + name + "'");
+  if (!made.ok()) {
+    incarnations_.end(name);
+    return made.status().with_context("stream '" + name + "'");
+  }
   const StreamStats stats = made.value()->stats();
   log_info({"engine", name}, "{} in {}, {} of {} an epoch, echo {} x {}, ring {}",
            quantity(stats.records, "record"), quantity(stats.shards, "shard"),
@@ -145,6 +152,7 @@ Status Registry::delete_stream(const std::string& name) {
     if (opening_.contains(name)) return being_created(name);
     ECHOLINE_TRY(find(name).status());
     stream = std::move(streams_.extract(name).mapped());
+    incarnations_.end(name);
     roster_changed_ = true;
   }
   end_stream(*stream, shm::kWriterEnded, shm::kNoticeDetached,
@@ -155,9 +163,11 @@ Status Registry::delete_stream(const std::string& name) {
 Result<bool> Registry::drain_stream(const std::string& name, std::chrono::milliseconds patience,
                                     const std::function<bool()>& cancelled) {
   const auto until = std::chrono::steady_clock::now() + patience;
+  std::uint64_t incarnation = 0;
   {
     std::lock_guard lock(mutex_);
     ECHOLINE_ASSIGN(Stream * stream, find(name));
+    incarnation = incarnations_.of(name);
     if (!stream->failure().ok()) {
       return Status(Code::kFailedPrecondition,
                     fmt::format("stream '{}' has failed: {}", name, stream->failure().message()));
@@ -172,6 +182,9 @@ Result<bool> Registry::drain_stream(const std::string& name, std::chrono::millis
     {
       std::lock_guard lock(mutex_);
       ECHOLINE_ASSIGN(const Stream* stream, find(name));
+      if (incarnations_.of(name) != incarnation) {
+        return Status(Code::kNotFound, fmt::format("stream '{}' was deleted meanwhile", name));
+      }
       if (stream->drained()) return true;
     }
     if (std::chrono::steady_clock::now() >= until || cancelled()) return false;
@@ -179,8 +192,10 @@ Result<bool> Registry::drain_stream(const std::string& name, std::chrono::millis
   }
 }
 
-void Registry::fail_stream(const std::string& name, const Status& status) {
+void Registry::fail_stream(const std::string& name, std::uint64_t incarnation,
+                           const Status& status) {
   std::lock_guard lock(mutex_);
+  if (incarnations_.of(name) != incarnation) return;
   const auto opening = opening_.find(name);
   if (opening != opening_.end()) opening->second = status;
   const auto found = streams_.find(name);

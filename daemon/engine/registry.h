@@ -11,6 +11,7 @@
 #include "base/seldom.h"
 #include "engine/agenda.h"
 #include "engine/engine.h"
+#include "engine/incarnations.h"
 #include "engine/memory_budget.h"
 #include "engine/roster.h"
 #include "engine/stream.h"
@@ -51,8 +52,8 @@ class Registry : public Engine {
   void do_withdraw(std::uint64_t connection);
   void tick();
   void keep_roster();
-  // A stream cannot go on: its trainers are told why.
-  void fail_stream(const std::string& name, const Status& status);
+  // A stream cannot go on: its trainers are told why. One that has followed it is another.
+  void fail_stream(const std::string& name, std::uint64_t incarnation, const Status& status);
   void fail(Stream& stream, const Status& status);
   void end_stream(Stream& stream, shm::WriterState state, shm::NoticeKind kind,
                   const Status& status);
@@ -74,6 +75,7 @@ class Registry : public Engine {
   std::map<std::string, std::unique_ptr<Stream>> streams_;
   // By name, with the failure of those whose first batch came to one before they were ready.
   std::map<std::string, Status> opening_;
+  Incarnations incarnations_;  // of both
   bool draining_ = false;
   std::uint64_t rounds_ = 0;
   mutable Seldom refusals_told_{1'000'000'000};

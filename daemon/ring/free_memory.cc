@@ -62,49 +62,26 @@ std::optional<std::uint64_t> free_in(const fs::path& group, const GroupFiles& fi
   return *limit - std::min(*limit, used);
 }
 
-void bound_by_group(const fs::path& group, const GroupFiles& files, GroupBound bound,
-                    MemoryBound& least) {
-  const auto bytes = bound(group, files);
-  if (bytes && *bytes < least.bytes) least = {*bytes, "the control group " + group.string()};
-}
-
-// The group and all above it. In a container the path may be the host's: then the mount's root is
-// the group.
-void bound_by_path(const fs::path& mount, const std::string& path, const GroupFiles& files,
-                   GroupBound bound, MemoryBound& least) {
-  fs::path group = mount / fs::path(path).relative_path();
-  while (group != mount && group.has_relative_path()) {
-    bound_by_group(group, files, bound, least);
-    group = group.parent_path();
-  }
-  bound_by_group(mount, files, bound, least);
-}
-
-MemoryBound least_bound(const MemoryFolders& folders, const char* of_machine, GroupBound bound) {
+MemoryBound least_bound(const KernelFolders& folders, const char* of_machine, GroupBound bound) {
   MemoryBound least{std::numeric_limits<std::uint64_t>::max(), "nothing"};
   if (const std::uint64_t kib = number_after(folders.proc + "/meminfo", of_machine); kib != 0)
     least = {kib * 1024, "the machine"};
-  // Lines of "id:controllers:path"; version 2 has no controllers there.
-  std::ifstream groups(folders.proc + "/self/cgroup");
-  std::string id;
-  std::string controllers;
-  std::string path;
-  while (std::getline(groups, id, ':') && std::getline(groups, controllers, ':') &&
-         std::getline(groups, path)) {
-    if (controllers.empty()) bound_by_path(folders.cgroup, path, kVersion2, bound, least);
-    if (controllers == "memory")
-      bound_by_path(folders.cgroup + "/memory", path, kVersion1, bound, least);
+  for (const ControlGroup& group : control_groups("memory", folders)) {
+    const auto bytes = bound(group.folder, group.version2 ? kVersion2 : kVersion1);
+    if (bytes && *bytes < least.bytes) {
+      least = {*bytes, "the control group " + group.folder.string()};
+    }
   }
   return least;
 }
 
 }  // namespace
 
-MemoryBound free_memory(const MemoryFolders& folders) {
+MemoryBound free_memory(const KernelFolders& folders) {
   return least_bound(folders, "MemAvailable:", free_in);
 }
 
-MemoryBound whole_memory(const MemoryFolders& folders) {
+MemoryBound whole_memory(const KernelFolders& folders) {
   return least_bound(folders, "MemTotal:", limit_of);
 }
 

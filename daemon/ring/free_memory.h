@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/control_groups.h"
+
 namespace echoline::ring {
 
 struct MemoryBound {
@@ -13,16 +15,10 @@ struct MemoryBound {
   std::string limit;  // what bounds it: "the machine", or the control group's folder
 };
 
-// Where the kernel tells it. Other folders in tests.
-struct MemoryFolders {
-  std::string proc = "/proc";
-  std::string cgroup = "/sys/fs/cgroup";
-};
-
 // The least of MemAvailable and of what each control group (v1 or v2) up to the root still allows;
 // page cache that can be dropped counts as free. Unreadable files bound nothing.
-MemoryBound free_memory(const MemoryFolders& folders = {});
+MemoryBound free_memory(const KernelFolders& folders = {});
 // The least of MemTotal and of those groups' limits, whoever uses it now.
-MemoryBound whole_memory(const MemoryFolders& folders = {});
+MemoryBound whole_memory(const KernelFolders& folders = {});
 
 }  // namespace echoline::ring

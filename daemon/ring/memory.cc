@@ -35,7 +35,7 @@ Status exhausted(std::uint64_t needed, std::uint64_t had, const std::string& lim
 }
 
 // Refuses while there is still memory for others: a kernel that runs out kills instead of refusing.
-Status check_room(std::uint64_t bytes, const MemoryFolders& folders) {
+Status check_room(std::uint64_t bytes, const KernelFolders& folders) {
   const MemoryBound free = free_memory(folders);
   const std::uint64_t usable = free.bytes - std::min(free.bytes, kSpareBytes);
   if (bytes > usable) return exhausted(bytes, usable, free.limit);
@@ -62,7 +62,7 @@ Result<UniqueFd> make_memfd(const char* name) {
 }  // namespace
 
 Result<UniqueFd> make_shared_memory(const char* name, std::uint64_t bytes,
-                                    const MemoryFolders& folders) {
+                                    const KernelFolders& folders) {
   ECHOLINE_ASSIGN(UniqueFd fd, make_memfd(name));
   if (ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0)
     return errno_status(errno, fmt::format("shared memory of {} bytes", bytes));

@@ -27,7 +27,7 @@ enum class Sealing {
 // A memfd of `bytes` zeroes whose pages are all there. kResourceExhausted names what is needed,
 // what there is and what bounds it. `folders` is where the kernel tells of free memory.
 Result<UniqueFd> make_shared_memory(const char* name, std::uint64_t bytes,
-                                    const MemoryFolders& folders = {});
+                                    const KernelFolders& folders = {});
 
 // Final: no seal can be added or taken off afterwards.
 Status seal_shared_memory(int fd, Sealing sealing);

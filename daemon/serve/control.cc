@@ -114,16 +114,17 @@ class GrpcControlServer final : public ControlServer {
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::ServerBuilder builder;
     set_bounds(builder);
-    seats_ = std::make_unique<ControlSeats>(
-        builder,
-        [this](const Caller& caller, std::string_view method) { return judge(caller, method); });
+    const auto judged = [this](const Caller& caller, std::string_view method) {
+      return judge(caller, method);
+    };
+    seats_ = std::make_unique<ControlSeats>(builder, judged);
     if (tls_ != nullptr) {
       tls_acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
           grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
-          tls_credentials(*tls_,
-                          [this](const std::vector<std::string>& names, std::string_view method) {
-                            return judge(roles_.of_certificate(names), method);
-                          }));
+          tls_credentials(*tls_, {[this](const std::vector<std::string>& names) {
+                                    return roles_.of_certificate(names);
+                                  },
+                                  judged}));
     }
     builder.RegisterService(&service_);
     server_ = builder.BuildAndStart();
@@ -145,8 +146,6 @@ class GrpcControlServer final : public ControlServer {
     if (!decision.ok()) {
       ++calls_denied_;
       log_denial(decision);
-    } else if (changes_something(method)) {
-      log_info("control", "{} calls {}", caller.name, method.substr(method.rfind('/') + 1));
     }
     return decision;
   }

@@ -3,8 +3,10 @@
 #include <grpc/grpc.h>
 #include <grpc/grpc_security.h>
 #include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server_context.h>
 
 #include <atomic>
+#include <mutex>
 #include <utility>
 
 #include "serve/control_service.h"
@@ -38,6 +40,9 @@ std::vector<std::string> names_of(const grpc_auth_context* context) {
   return names;
 }
 
+// A property of the connection's context beside those of gRPC.
+constexpr const char* kCallerProperty = "echoline_caller";
+
 // What gRPC's threads find the check by. Their own locks order its making before its use, but those
 // are out of a sanitizer's sight: hence the atomic.
 struct CheckHolder {
@@ -45,12 +50,27 @@ struct CheckHolder {
 
   const CallCheck owned;
   std::atomic<const CallCheck*> check = nullptr;
+  std::mutex mutex;
 };
+
+// Who calls, noted in the context. All calls of a connection share that, which has no lock: it is
+// written to once, before the first handler looks, and read here under the same lock.
+Caller note_caller(CheckHolder& holder, grpc_auth_context* context) {
+  const std::lock_guard lock(holder.mutex);
+  Caller caller = holder.check.load()->caller_of(names_of(context));
+  auto found = grpc_auth_context_find_properties_by_name(context, kCallerProperty);
+  if (grpc_auth_property_iterator_next(&found) == nullptr) {
+    grpc_auth_context_add_cstring_property(context, kCallerProperty, caller.name.c_str());
+  }
+  return caller;
+}
 
 void ask(void* state, grpc_auth_context* context, const grpc_metadata* metadata, std::size_t count,
          grpc_process_auth_metadata_done_cb done, void* call) {
-  const CallCheck& check = *static_cast<const CheckHolder*>(state)->check.load();
-  const grpc::Status answer = to_grpc(check(names_of(context), method_of(metadata, count)));
+  auto& holder = *static_cast<CheckHolder*>(state);
+  const Caller caller = note_caller(holder, context);
+  const grpc::Status answer =
+      to_grpc(holder.check.load()->judge(caller, method_of(metadata, count)));
   done(call, nullptr, 0, nullptr, 0, static_cast<grpc_status_code>(answer.error_code()),
        answer.ok() ? nullptr : answer.error_message().c_str());
 }
@@ -98,6 +118,11 @@ grpc_ssl_certificate_config_reload_status fetch(void* state,
 
 }  // namespace
 
+std::string caller_name(const grpc::ServerContext& context) {
+  const auto found = context.auth_context()->FindPropertyValues(kCallerProperty);
+  return found.empty() ? "somebody" : std::string(found.front().data(), found.front().size());
+}
+
 std::shared_ptr<grpc::ServerCredentials> unencrypted_credentials(CallCheck check) {
   return std::make_shared<CheckedCredentials>(grpc_insecure_server_credentials_create(),
                                               std::move(check));
@@ -109,11 +134,10 @@ std::shared_ptr<grpc::ServerCredentials> tls_credentials(const TlsFiles& files, 
       grpc_ssl_server_credentials_create_options_using_config_fetcher(
           GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY, fetch, fetcher.get()));
   // The check lives as long as the credentials, and the fetcher as long as the check.
+  auto judge = [fetcher, asked = std::move(check.judge)](
+                   const Caller& caller, std::string_view method) { return asked(caller, method); };
   return std::make_shared<CheckedCredentials>(
-      credentials, [fetcher, check = std::move(check)](const std::vector<std::string>& names,
-                                                       std::string_view method) {
-        return check(names, method);
-      });
+      credentials, CallCheck{std::move(check.caller_of), std::move(judge)});
 }
 
 }  // namespace echoline::serve

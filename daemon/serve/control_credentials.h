@@ -10,19 +10,27 @@
 #include <vector>
 
 #include "base/status.h"
+#include "serve/control_roles.h"
 #include "serve/tls_files.h"
 
 namespace grpc {
+class ServerContext;
 class ServerCredentials;
 }  // namespace grpc
 
 namespace echoline::serve {
 
-// Called by gRPC's threads, before the handler of each call of any service; what is not ok is the
-// call's outcome. `names` are those of the client's certificate, as ControlRoles compares them:
-// empty without TLS. Must not block.
-using CallCheck =
-    std::function<Status(const std::vector<std::string>& names, std::string_view method)>;
+// Both are called by gRPC's threads, before the handler of each call of any service, and must not
+// block. `names` are those of the client's certificate, as ControlRoles compares them: empty
+// without TLS.
+struct CallCheck {
+  std::function<Caller(const std::vector<std::string>& names)> caller_of;
+  // What is not ok is the call's outcome.
+  std::function<Status(const Caller& caller, std::string_view method)> judge;
+};
+
+// Within a handler: the name of the caller, as the check found it.
+std::string caller_name(const grpc::ServerContext& context);
 
 // For sockets whose owner the kernel told.
 std::shared_ptr<grpc::ServerCredentials> unencrypted_credentials(CallCheck check);

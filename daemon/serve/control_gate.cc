@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "serve/door_connection.h"
 #include "serve/listen_socket.h"
+#include "serve/unix_listener.h"
 
 namespace echoline::serve {
 namespace {
@@ -45,7 +46,7 @@ Result<std::unique_ptr<ControlGate>> ControlGate::open(const std::string& path, 
   }
   gate->stop_.reset(::eventfd(0, EFD_CLOEXEC));
   if (!gate->stop_) return errno_status(errno, "making an eventfd");
-  ECHOLINE_ASSIGN(gate->unix_, listen_unix(path, mode));
+  ECHOLINE_ASSIGN(gate->unix_, listen_unix(path, SOCK_STREAM, mode));
   return gate;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/shown_name.h"
 #include "config/control.h"
 
 namespace echoline::serve {
@@ -30,6 +31,13 @@ bool any_is_listed(const std::vector<std::string>& names, const std::vector<std:
       return one == name || (one == kAnySubject && name.starts_with("CN="));
     });
   });
+}
+
+bool only_looks(std::string_view method) {
+  if (method.starts_with(kReflection)) return true;
+  if (!method.starts_with(kControl)) return false;
+  method.remove_prefix(kControl.size());
+  return method.starts_with("Get") || method.starts_with("List") || method.starts_with("Watch");
 }
 
 }  // namespace
@@ -58,21 +66,17 @@ Caller ControlRoles::of_peer(const Peer& peer) const {
 }
 
 Caller ControlRoles::of_certificate(const std::vector<std::string>& names) const {
+  // An authority may put anything into a name.
   const std::string name = names.empty()
                                ? "a certificate without names"
-                               : fmt::format("the certificate {}", fmt::join(names, ", "));
+                               : fmt::format("the certificate {}",
+                                             shown_name(fmt::format("{}", fmt::join(names, ", "))));
   if (any_is_listed(names, operators_.certificates)) return {Role::kOperator, name};
   return {any_is_listed(names, readers_.certificates) ? Role::kReader : Role::kStranger, name};
 }
 
 bool ControlRoles::admit_other_users() const {
   return !operators_.users.empty() || !readers_.users.empty();
-}
-
-bool changes_something(std::string_view method) {
-  if (!method.starts_with(kControl)) return false;
-  method.remove_prefix(kControl.size());
-  return !method.starts_with("Get") && !method.starts_with("List") && !method.starts_with("Watch");
 }
 
 Status may_call(const Caller& caller, std::string_view method) {
@@ -83,9 +87,7 @@ Status may_call(const Caller& caller, std::string_view method) {
                               "who may in daemon.control.operators and daemon.control.readers",
                               caller.name));
   }
-  const bool looks = method.starts_with(kReflection) ||
-                     (method.starts_with(kControl) && !changes_something(method));
-  if (looks) return Status();
+  if (only_looks(method)) return Status();
   return Status(Code::kPermissionDenied,
                 fmt::format("{} may look, but not call {}; daemon.control.operators names who may",
                             caller.name, method.substr(method.rfind('/') + 1)));

@@ -48,7 +48,4 @@ class ControlRoles {
 // says who was seen and what to do.
 Status may_call(const Caller& caller, std::string_view method);
 
-// Whether a call changes something, and is worth a line of the log.
-bool changes_something(std::string_view method);
-
 }  // namespace echoline::serve

@@ -2,8 +2,6 @@
 
 #include <grpcpp/server_builder.h>
 
-#include "serve/control_credentials.h"
-
 namespace echoline::serve {
 ControlSeats::ControlSeats(grpc::ServerBuilder& builder, Judge judge)
     : unnamed_{{{Role::kStranger, "a user without a place in daemon.control"},
@@ -22,9 +20,8 @@ void ControlSeats::add(grpc::ServerBuilder& builder, Seat& seat, const Judge& ju
   seat.acceptor = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
       unencrypted_credentials(
-          [&seat, judge](const std::vector<std::string>& /*names*/, std::string_view method) {
-            return judge(*seat.caller.load(), method);
-          }));
+          {[&seat](const std::vector<std::string>& /*names*/) { return *seat.caller.load(); },
+           judge}));
 }
 
 ControlSeats::Seat& ControlSeats::seat_of(const Caller& caller) {

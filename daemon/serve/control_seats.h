@@ -6,14 +6,11 @@
 #include <array>
 #include <atomic>
 #include <deque>
-#include <functional>
 #include <memory>
-#include <string_view>
-#include <vector>
 
 #include "base/status.h"
 #include "base/unique_fd.h"
-#include "serve/control_roles.h"
+#include "serve/control_credentials.h"
 
 namespace grpc {
 class ServerBuilder;
@@ -28,7 +25,7 @@ namespace echoline::serve {
 // that has gone may still be under way.
 class ControlSeats {
  public:
-  using Judge = std::function<Status(const Caller& caller, std::string_view method)>;
+  using Judge = decltype(CallCheck::judge);
 
   // Adds the seats' acceptors; `judge` is called by gRPC's threads.
   ControlSeats(grpc::ServerBuilder& builder, Judge judge);

@@ -7,8 +7,12 @@
 #include <chrono>
 
 #include "base/clock.h"
+#include "base/log.h"
+#include "base/shown_name.h"
 #include "base/utf8.h"
 #include "config/load.h"
+#include "serve/all_stats.h"
+#include "serve/control_credentials.h"
 #include "serve/progress_log.h"
 #include "serve/stream_status.h"
 
@@ -16,6 +20,8 @@ namespace echoline::serve {
 namespace {
 
 constexpr int kKeysMax = 100'000;
+// gRPC's clients take 8 KiB of trailing metadata, in which a byte of the message may need three.
+constexpr std::size_t kErrorBytesMax = 2000;
 constexpr std::uint32_t kPatienceMs = 5000;
 constexpr std::chrono::milliseconds kPatienceMax{60'000};
 constexpr std::uint32_t kIntervalMs = 1000;
@@ -54,15 +60,22 @@ grpc::StatusCode grpc_code(Code code) {
   return grpc::StatusCode::UNKNOWN;
 }
 
+// Who changes what, in the log before it is done.
+void audit(const grpc::ServerContext& context, const char* method, const std::string& stream) {
+  log_info({"control", shown_name(stream)}, "{} calls {}", caller_name(context), method);
+}
+
 }  // namespace
 
 grpc::Status to_grpc(const Status& status) {
-  return status.ok() ? grpc::Status::OK : grpc::Status(grpc_code(status.code()), status.message());
+  if (status.ok()) return grpc::Status::OK;
+  return grpc::Status(grpc_code(status.code()), cut_text(status.message(), kErrorBytesMax));
 }
 
 grpc::Status ControlService::CreateStream(grpc::ServerContext* context,
                                           const v1::CreateStreamRequest* request,
                                           v1::CreateStreamResponse* /*response*/) {
+  audit(*context, "CreateStream", request->name());
   return to_grpc(create(*request, *context));
 }
 
@@ -98,9 +111,10 @@ Status ControlService::keep(const v1::CreateStreamRequest& request, const v1::St
       .with_context("the stream is there, but will not outlive the daemon");
 }
 
-grpc::Status ControlService::DeleteStream(grpc::ServerContext* /*context*/,
+grpc::Status ControlService::DeleteStream(grpc::ServerContext* context,
                                           const v1::DeleteStreamRequest* request,
                                           v1::DeleteStreamResponse* /*response*/) {
+  audit(*context, "DeleteStream", request->name());
   return to_grpc(remove(*request));
 }
 
@@ -117,6 +131,7 @@ Status ControlService::remove(const v1::DeleteStreamRequest& request) {
 
 grpc::Status ControlService::Drain(grpc::ServerContext* context, const v1::DrainRequest* request,
                                    v1::DrainResponse* response) {
+  audit(*context, "Drain", request->name());
   const std::chrono::milliseconds patience{request->has_patience_ms() ? request->patience_ms()
                                                                       : kPatienceMs};
   if (patience > kPatienceMax) {
@@ -132,9 +147,10 @@ grpc::Status ControlService::Drain(grpc::ServerContext* context, const v1::Drain
   return grpc::Status::OK;
 }
 
-grpc::Status ControlService::SetEcho(grpc::ServerContext* /*context*/,
-                                     const v1::SetEchoRequest* /*request*/,
+grpc::Status ControlService::SetEcho(grpc::ServerContext* context,
+                                     const v1::SetEchoRequest* request,
                                      v1::SetEchoResponse* /*response*/) {
+  audit(*context, "SetEcho", request->name());
   return to_grpc(Status(Code::kUnimplemented,
                         "the echo factor cannot be changed while a stream runs yet: attached "
                         "trainers would not hear of it, and their states would go on in another "
@@ -149,14 +165,15 @@ void ControlService::fill(const engine::StreamStats& stats, v1::StreamStatus& st
 grpc::Status ControlService::ListStreams(grpc::ServerContext* /*context*/,
                                          const v1::ListStreamsRequest* /*request*/,
                                          v1::ListStreamsResponse* response) {
-  for (const engine::StreamStats& stream : controlled_.engine->stats().streams) {
+  for (const engine::StreamStats& stream :
+       all_stats(*controlled_.engine, *controlled_.kept).streams) {
     fill(stream, *response->add_streams());
   }
   return grpc::Status::OK;
 }
 
 v1::WatchStatsResponse ControlService::look(const std::string& name) const {
-  const engine::EngineStats stats = controlled_.engine->stats();
+  const engine::EngineStats stats = all_stats(*controlled_.engine, *controlled_.kept);
   v1::WatchStatsResponse seen;
   *seen.mutable_time() = google::protobuf::util::TimeUtil::GetCurrentTime();
   seen.set_monotonic_ns(monotonic_ns());
@@ -180,12 +197,12 @@ grpc::Status ControlService::WatchStats(grpc::ServerContext* context,
                fmt::format("interval_ms: {} is out of range; allowed: {} to {}", interval.count(),
                            kIntervalMin.count(), kIntervalMax.count())));
   }
-  const auto seat = watchers_.admit();
+  const auto seat = watchers_.admit(caller_name(*context));
   if (!seat.ok()) return to_grpc(seat.status());
   const std::string& name = request->name();
   v1::WatchStatsResponse seen = look(name);
   if (!name.empty() && seen.streams().empty()) {
-    return to_grpc(Status(Code::kNotFound, fmt::format("no stream '{}'", name)));
+    return to_grpc(Status(Code::kNotFound, fmt::format("no stream '{}'", shown_name(name))));
   }
   while (writer->Write(seen)) {
     if (!watchers_.pause(interval, [context] { return context->IsCancelled(); })) break;

@@ -1,5 +1,5 @@
 # The door alone, without gRPC and metrics: it sees base, the contract, and the engine's headers (no engine code).
-file(GLOB door_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/door*.cc)
+file(GLOB door_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/door*.cc ${CMAKE_CURRENT_LIST_DIR}/unix_listener.cc)
 add_library(echoline_door STATIC ${door_sources})
 set(door_view ${CMAKE_BINARY_DIR}/rooms/door)
 file(MAKE_DIRECTORY ${door_view})

@@ -5,30 +5,21 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "serve/door_inherited.h"
+#include "serve/unix_listener.h"
 
 namespace echoline::serve {
 namespace {
 
 constexpr mode_t kSocketMode = 0660;
 constexpr mode_t kLockMode = 0600;
-constexpr int kBacklog = 256;
 
 std::string lock_path(const std::string& path) { return path + ".lock"; }
-
-Status occupied(const std::string& path, const std::string& whose) {
-  return Status(
-      Code::kAlreadyExists,
-      fmt::format("{} is served by {}; stop it, or give this daemon another runtime folder", path,
-                  whose));
-}
 
 std::string holder_of(int lock) {
   char text[32]{};
@@ -50,7 +41,12 @@ Result<UniqueFd> take_lock(const std::string& path) {
     if (!lock) return errno_status(errno, name);
     if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno == EINTR) continue;
-      if (errno == EWOULDBLOCK) return occupied(path, holder_of(lock.get()));
+      if (errno == EWOULDBLOCK) {
+        return Status(Code::kAlreadyExists,
+                      fmt::format("{} is served by {}; stop it, or set daemon.runtime_dir to "
+                                  "another folder",
+                                  path, holder_of(lock.get())));
+      }
       return errno_status(errno, name);
     }
     // A daemon that went away in order removed the file between our open and our lock: ours is
@@ -63,46 +59,10 @@ Result<UniqueFd> take_lock(const std::string& path) {
   }
 }
 
-Result<sockaddr_un> address_of(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.empty() || path.size() >= sizeof address.sun_path)
-    return Status(Code::kInvalidArgument,
-                  fmt::format("socket path '{}' has {} bytes; 1 to {} are possible: choose a "
-                              "shorter runtime folder",
-                              path, path.size(), sizeof address.sun_path - 1));
-  std::memcpy(address.sun_path, path.data(), path.size());
-  return address;
-}
-
-Result<UniqueFd> make_socket() {
-  UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd) return errno_status(errno, "making a socket");
-  return fd;
-}
-
-// Removes the socket of a dead daemon. Beside the lock, connecting tells: a daemon of another kind
-// may hold none.
-Status clear_path(const std::string& path, const sockaddr_un& address) {
-  struct stat status {};
-  if (lstat(path.c_str(), &status) != 0)
-    return errno == ENOENT ? Status() : errno_status(errno, path);
-  if (!S_ISSOCK(status.st_mode))
-    return Status(Code::kAlreadyExists,
-                  fmt::format("{} is no socket; it is not touched: move it away", path));
-  ECHOLINE_ASSIGN(const UniqueFd probe, make_socket());
-  const int rc = connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  if (rc == 0 || errno == EAGAIN || errno == EPROTOTYPE)
-    return occupied(path, "a process that holds no lock");
-  if (errno != ECONNREFUSED) return errno_status(errno, path);
-  if (unlink(path.c_str()) != 0) return errno_status(errno, path);
-  return {};
-}
-
 }  // namespace
 
 Result<DoorAddress> DoorAddress::take(const std::string& path) {
-  ECHOLINE_TRY(address_of(path).status());
+  ECHOLINE_TRY(check_socket_path(path));
   DoorAddress address;
   ECHOLINE_ASSIGN(address.lock_, take_lock(path));
   address.path_ = path;
@@ -115,19 +75,10 @@ Result<DoorAddress> DoorAddress::take(const std::string& path) {
 }
 
 Status DoorAddress::listen_at(const std::string& path) {
-  ECHOLINE_ASSIGN(const sockaddr_un address, address_of(path));
-  ECHOLINE_TRY(clear_path(path, address));
-  ECHOLINE_ASSIGN(listener_, make_socket());
-  // Before bind: from then on nobody finds the socket with a wider mode. After it: whatever the
-  // umask was.
-  if (fchmod(listener_.get(), kSocketMode) != 0 ||
-      bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-    return errno_status(errno, path);
+  ECHOLINE_ASSIGN(listener_, listen_unix(path, SOCK_SEQPACKET, kSocketMode));
   bound_ = true;
   struct stat status {};
-  if (chmod(path.c_str(), kSocketMode) != 0 || lstat(path.c_str(), &status) != 0 ||
-      listen(listener_.get(), kBacklog) != 0)
-    return errno_status(errno, path);
+  if (lstat(path.c_str(), &status) != 0) return errno_status(errno, path);
   device_ = status.st_dev;
   inode_ = status.st_ino;
   return {};

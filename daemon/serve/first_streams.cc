@@ -19,6 +19,7 @@ Status create_first_streams(engine::Engine& engine, const v1::Config& config, Ke
     if (stop.requested()) return Status();
     const Status status = engine.create_stream(name, stream, log_progress(name));
     if (status.ok()) continue;
+    kept.set_failed(name, status);
     log_error("serve", "kept {}; it stays kept, and is tried again at the next start",
               status.message());
   }

@@ -9,8 +9,8 @@
 
 namespace echoline::serve {
 
-// An error of one of the configuration's ends it. A kept one that cannot be created now is said in
-// the log and stays kept: it is tried again at the next start. Ends early when a stop is requested.
+// An error of one of the configuration's ends it. A kept one that cannot be created now has
+// failed and stays kept: it is tried again at the next start. Ends early when a stop is requested.
 Status create_first_streams(engine::Engine& engine, const v1::Config& config, KeptStreams& kept,
                             const StopSignal& stop);
 

@@ -5,6 +5,7 @@
 #include <civetweb.h>
 #include <fmt/core.h>
 #include <netdb.h>
+#include <strings.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -65,20 +66,19 @@ class CivetServer final : public HttpServer {
   }
 
   Status listen(const std::string& address) {
-    const std::vector<const char*> options = {"listening_ports",
-                                              address.c_str(),
-                                              "num_threads",
-                                              "8",
-                                              "enable_keep_alive",
-                                              "no",
-                                              "request_timeout_ms",
-                                              "500",
-                                              "linger_timeout_ms",
-                                              "100",
-                                              nullptr};
+    const std::vector<const char*> options = {
+        "listening_ports", address.c_str(), "num_threads", "8", "enable_keep_alive", "no",
+        // Any host, in requests that name one with the path.
+        "enable_auth_domain_check", "no", "request_timeout_ms", "500", "linger_timeout_ms", "100",
+        nullptr};
     mg_callbacks callbacks{};
     // The library's own messages would go to a file or stderr; errors come back from mg_start2.
     callbacks.log_message = [](const mg_connection*, const char*) { return 1; };
+    callbacks.connection_close = answer_the_rest;
+    callbacks.http_error = [](mg_connection* connection, int /*status*/, const char*) {
+      mg_set_user_connection_data(connection, connection);
+      return 1;  // the library answers
+    };
     char text[256] = "";
     mg_init_data init{};
     init.callbacks = &callbacks;
@@ -116,6 +116,24 @@ class CivetServer final : public HttpServer {
                               address, *text == '\0' && error != 0 ? std::strerror(error) : text));
   }
 
+  // Targets without a path of this server come to no handler and would end without an answer: "*",
+  // and addresses with another port. Of method and target only the first bytes are still there for
+  // sure.
+  static void answer_the_rest(const mg_connection* connection) {
+    const mg_request_info* request = mg_get_request_info(connection);
+    if (request == nullptr || request->local_uri != nullptr || request->request_uri == nullptr ||
+        mg_get_user_connection_data(connection) != nullptr)
+      return;
+    auto* open = const_cast<mg_connection*>(connection);
+    const bool with_body = std::strcmp(request->request_method, "HEAD") != 0;
+    if (std::strcmp(request->request_uri, "*") == 0) send(open, only_reads(), with_body);
+    if (::strncasecmp(request->request_uri, "http", 4) == 0) {
+      send(open, {.status = 421, .body = "this server has another port\n"}, with_body);
+    }
+  }
+
+  static HttpReply only_reads() { return {.status = 405, .body = "only GET and HEAD\n"}; }
+
   static void send(mg_connection* connection, const HttpReply& reply, bool with_body) {
     const std::string head = fmt::format(
         "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n{}"
@@ -134,8 +152,7 @@ class CivetServer final : public HttpServer {
     HttpReply reply;
     const auto found = self->handlers_.find(request->local_uri);
     if (method != "GET" && method != "HEAD") {
-      reply.status = 405;
-      reply.body = "only GET and HEAD\n";
+      reply = only_reads();
     } else if (found == self->handlers_.end()) {
       reply.status = 404;
       reply.body = "nothing here; there is " + self->paths() + "\n";

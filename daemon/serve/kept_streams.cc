@@ -2,6 +2,7 @@
 // stands within, too: what a crash left of a file that was being written is named otherwise.
 #include "serve/kept_streams.h"
 
+#include <fmt/core.h>
 #include <google/protobuf/util/json_util.h>
 #include <unistd.h>
 
@@ -45,9 +46,16 @@ std::map<std::string, v1::Stream> KeptStreams::load(const v1::Config& config) {
     if (file.path().extension() != ".json") continue;
     const Result<v1::CreateStreamRequest> kept = parse(file.path());
     if (!kept.ok()) {
-      log_error("serve",
-                "{}: this kept stream cannot be created: {}; delete it, or repair the file",
-                file.path().string(), kept.status().message());
+      const std::string why =
+          fmt::format("{}: this kept stream cannot be created: {}; delete it, or repair the file",
+                      file.path().string(), kept.status().message());
+      log_error("serve", "{}", why);
+      const std::string name = file.path().stem();
+      // No call could name another.
+      if (config::check_stream_name(name).ok()) {
+        names_.insert(name);
+        failures_[name] = why;
+      }
       continue;
     }
     if (path_of(kept->name()) != file.path()) continue;
@@ -79,6 +87,7 @@ Status KeptStreams::keep(const std::string& name, const v1::Stream& stream) {
   ECHOLINE_TRY(write_file_atomically(path_of(name), text));
   ECHOLINE_TRY(sync_folder(folder_));
   names_.insert(name);
+  failures_.erase(name);
   return Status();
 }
 
@@ -87,6 +96,7 @@ Result<bool> KeptStreams::remove(const std::string& name) {
   ECHOLINE_TRY(config::check_stream_name(name));
   const std::lock_guard lock(mutex_);
   names_.erase(name);
+  failures_.erase(name);
   const std::string path = path_of(name);
   if (::unlink(path.c_str()) != 0) {
     if (errno == ENOENT) return false;
@@ -94,6 +104,16 @@ Result<bool> KeptStreams::remove(const std::string& name) {
   }
   ECHOLINE_TRY(sync_folder(folder_));
   return true;
+}
+
+void KeptStreams::set_failed(const std::string& name, const Status& status) {
+  const std::lock_guard lock(mutex_);
+  failures_[name] = status.message();
+}
+
+std::map<std::string, std::string> KeptStreams::failures() const {
+  const std::lock_guard lock(mutex_);
+  return failures_;
 }
 
 bool KeptStreams::contains(const std::string& name) const {

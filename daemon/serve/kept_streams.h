@@ -19,8 +19,13 @@ class KeptStreams {
   explicit KeptStreams(const std::string& state_dir) : folder_(state_dir + "/streams") {}
 
   // What was kept, by name, complete, but for streams that the configuration has: those win, and
-  // are none that are kept. What cannot be read any more is said in the log and stays where it is.
+  // are none that are kept. What cannot be read any more has failed, and stays where it is.
   std::map<std::string, v1::Stream> load(const v1::Config& config);
+
+  // That one of them could not be created: until it is deleted or kept anew.
+  void set_failed(const std::string& name, const Status& status);
+  // Why, by name.
+  std::map<std::string, std::string> failures() const;
 
   // On disk when it returns, also after a crash.
   Status keep(const std::string& name, const v1::Stream& stream);
@@ -33,7 +38,8 @@ class KeptStreams {
 
   const std::string folder_;
   mutable std::mutex mutex_;
-  std::set<std::string> names_;
+  std::set<std::string> names_;  // those that have failed among them
+  std::map<std::string, std::string> failures_;
 };
 
 }  // namespace echoline::serve

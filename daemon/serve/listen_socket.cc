@@ -4,14 +4,10 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 
 #include <cerrno>
 #include <cstring>
 #include <memory>
-
-#include "serve/unix_path.h"
 
 namespace echoline::serve {
 namespace {
@@ -30,23 +26,6 @@ Status cannot(const std::string& key, const std::string& address, const char* wh
 }
 
 }  // namespace
-
-Result<UniqueFd> listen_unix(const std::string& path, mode_t mode) {
-  ECHOLINE_TRY(clear_unix_path(path));
-  UniqueFd listener(::socket(AF_UNIX, SOCK_STREAM | kFlags, 0));
-  if (!listener) return errno_status(errno, "making a socket");
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, path.data(), path.size());
-  // Before bind: from then on nobody finds the socket with a wider mode. After it: whatever the
-  // umask was.
-  if (::fchmod(listener.get(), mode) != 0 ||
-      ::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-      ::chmod(path.c_str(), mode) != 0 || ::listen(listener.get(), kBacklog) != 0) {
-    return errno_status(errno, path + "; may this user write to the folder?");
-  }
-  return listener;
-}
 
 Result<UniqueFd> listen_tcp(const std::string& key, const std::string& address) {
   const std::size_t colon = address.rfind(':');

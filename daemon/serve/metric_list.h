@@ -119,7 +119,9 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
      "Time of a stage's threads (fetch, prep, publish) by state: busy, starved (no input) or "
      "blocked (no room for output)."},
     {"echoline_stream_ready", "stream",
-     "1 when trainers can attach, else 0; absent of a drained one."},
+     "1 when trainers can attach, else 0, as of a kept stream that could not be created; absent of "
+     "a "
+     "drained one."},
     {"echoline_stream_records", "stream", "Records of the data set."},
     {"echoline_upstream_downstream_ratio", "stream",
      "The echoing paper's R: time upstream of the echo point for one batch over time downstream of "

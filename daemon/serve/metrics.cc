@@ -227,7 +227,7 @@ void add_stream(const engine::StreamStats& stream, Families& families) {
   if (stream.state != "drained") {
     families.add("echoline_stream_ready", {name}, std::uint64_t{stream.state == "ready"});
   }
-  if (stream.state == "opening") return;  // nothing else is known of it
+  if (stream.fingerprint.empty()) return;  // never opened: nothing else is known of it
   families.add("echoline_stream_records", {name}, stream.records);
   families.add("echoline_passes", {name}, stream.passes);
   families.add("echoline_read_ahead_target_bytes", {name}, stream.read_ahead_target_bytes);

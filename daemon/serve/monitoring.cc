@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "serve/all_stats.h"
 #include "serve/metrics.h"
 #include "serve/status_json.h"
 #include "serve/status_page.h"
@@ -16,6 +17,10 @@ constexpr const char* kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
 
 HttpReply not_ready(const std::string& reason) { return {.status = 503, .body = reason + "\n"}; }
 
+engine::EngineStats stats_of(const Monitored& monitored) {
+  return all_stats(*monitored.engine, *monitored.kept);
+}
+
 DaemonStats daemon_stats(const Monitored& monitored) {
   return {.connections = monitored.connections(),
           .draining = *monitored.draining,
@@ -25,7 +30,7 @@ DaemonStats daemon_stats(const Monitored& monitored) {
 
 HttpReply readiness(const Monitored& monitored) {
   if (*monitored.draining) return not_ready("draining");
-  for (const engine::StreamStats& stream : monitored.engine->stats().streams) {
+  for (const engine::StreamStats& stream : stats_of(monitored).streams) {
     if (stream.state == "ready" || stream.state == "drained") continue;
     return not_ready("stream " + stream.name + " is " + stream.state +
                      (stream.error.empty() ? "" : ": " + stream.error));
@@ -35,11 +40,11 @@ HttpReply readiness(const Monitored& monitored) {
 
 HttpReply metrics(const Monitored& monitored) {
   return {.content_type = kMetricsType,
-          .body = metrics_text(monitored.engine->stats(), daemon_stats(monitored))};
+          .body = metrics_text(stats_of(monitored), daemon_stats(monitored))};
 }
 
 HttpReply status(const Monitored& monitored) {
-  const engine::EngineStats stats = monitored.engine->stats();
+  const engine::EngineStats stats = stats_of(monitored);
   std::map<std::string, std::string> configs;
   for (const engine::StreamStats& stream : stats.streams) {
     const Result<v1::Stream> definition = monitored.engine->definition(stream.name);
@@ -52,7 +57,7 @@ HttpReply status(const Monitored& monitored) {
 
 HttpReply page(const Monitored& monitored) {
   return {.content_type = "text/html; charset=utf-8",
-          .body = status_page(status_text(monitored.engine->stats())),
+          .body = status_page(status_text(stats_of(monitored))),
           .policy = status_page_policy()};
 }
 

@@ -11,12 +11,14 @@
 #include "engine/engine.h"
 #include "serve/control_counts.h"
 #include "serve/http.h"
+#include "serve/kept_streams.h"
 
 namespace echoline::serve {
 
 // What monitoring looks at; everything outlives the server and may be called from any thread.
 struct Monitored {
   const engine::Engine* engine = nullptr;
+  const KeptStreams* kept = nullptr;
   std::function<std::size_t()> connections;
   const std::atomic<bool>* draining = nullptr;
   std::function<ControlCounts()> control = [] { return ControlCounts(); };

@@ -15,17 +15,23 @@ constexpr std::chrono::milliseconds kSlice{100};
 Watchers::Seat::~Seat() {
   if (watchers_ == nullptr) return;
   const std::lock_guard lock(watchers_->mutex_);
-  --watchers_->seated_;
+  watchers_->seated_.erase(watchers_->seated_.find(caller_));
 }
 
-Result<Watchers::Seat> Watchers::admit() {
+Result<Watchers::Seat> Watchers::admit(const std::string& caller) {
   const std::lock_guard lock(mutex_);
-  if (seated_ == kWatchersMax) {
+  if (seated_.count(caller) >= kWatchersPerCallerMax) {
+    return Status(Code::kResourceExhausted,
+                  fmt::format("{} has {} watchers already, the most of one caller; end one of them "
+                              "first",
+                              caller, kWatchersPerCallerMax));
+  }
+  if (seated_.size() >= kWatchersMax) {
     return Status(Code::kResourceExhausted,
                   fmt::format("{} are watching already; end one of them first", kWatchersMax));
   }
-  ++seated_;
-  return Seat(*this);
+  seated_.insert(caller);
+  return Seat(*this, caller);
 }
 
 bool Watchers::pause(std::chrono::milliseconds pause, const std::function<bool()>& cancelled) {

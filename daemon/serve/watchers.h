@@ -5,12 +5,17 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "base/status.h"
 
 namespace echoline::serve {
 
-inline constexpr int kWatchersMax = 32;
+inline constexpr std::size_t kWatchersMax = 32;
+// Of one caller: nobody keeps all others out.
+inline constexpr std::size_t kWatchersPerCallerMax = 8;
 
 // Any thread may call any of it; outlives its seats.
 class Watchers {
@@ -18,17 +23,20 @@ class Watchers {
   // One watcher, while it lives.
   class Seat {
    public:
-    explicit Seat(Watchers& watchers) : watchers_(&watchers) {}
-    Seat(Seat&& other) noexcept : watchers_(other.watchers_) { other.watchers_ = nullptr; }
+    Seat(Watchers& watchers, std::string caller)
+        : watchers_(&watchers), caller_(std::move(caller)) {}
+    Seat(Seat&& other) noexcept
+        : watchers_(std::exchange(other.watchers_, nullptr)), caller_(std::move(other.caller_)) {}
     Seat& operator=(Seat&&) = delete;
     ~Seat();
 
    private:
-    Watchers* watchers_;
+    Watchers* watchers_;  // null: moved away
+    std::string caller_;
   };
 
-  // kResourceExhausted when all seats are taken.
-  Result<Seat> admit();
+  // kResourceExhausted when all seats, or all of this caller, are taken.
+  Result<Seat> admit(const std::string& caller);
   // True after `pause`; at once false when the watching ends, and soon after `cancelled` says so.
   bool pause(std::chrono::milliseconds pause, const std::function<bool()>& cancelled);
   // Everybody's pause ends, now and from now on.
@@ -38,7 +46,7 @@ class Watchers {
  private:
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  int seated_ = 0;
+  std::multiset<std::string> seated_;  // callers
   bool stopped_ = false;
 };
 

@@ -122,6 +122,18 @@ class Kubernetes(unittest.TestCase):
                 self.assertNotEqual(context["runAsUser"], DAEMON)
                 self.assertIn(DAEMON, [context.get("fsGroup"), *context.get("supplementalGroups", [])])
 
+    def test_what_a_daemon_of_a_node_keeps_outlives_its_pod(self):
+        spec = next(spec for _, spec in pods("base") for container in spec["containers"] if container["image"] == "echoline")
+        volumes = {volume["name"]: volume for volume in spec["volumes"]}
+        daemon, = spec["containers"]
+        kept = {mount["mountPath"] for mount in daemon["volumeMounts"] if "hostPath" in volumes[mount["name"]]}
+        self.assertEqual(kept, {"/run/echoline", "/var/lib/echoline"})
+        # What the kubelet makes for root is given to the daemon's user first.
+        folders, = spec["initContainers"]
+        self.assertEqual(folders["command"][:2], ["chown", f"{DAEMON}:{DAEMON}"])
+        self.assertEqual(set(folders["command"][2:]), kept)
+        self.assertEqual({mount["mountPath"] for mount in folders["volumeMounts"]}, kept)
+
     def test_streams_are_right_and_fit_their_container(self):
         for part in OPERATORS:
             self.assertIn("train", check_stream_file(FOLDER / part / "echoline.yaml"))

@@ -16,7 +16,8 @@ from echoline._batch import FieldSpec
 
 CLI_HEAD = """# Commands
 
-Two programs: `echolined`, the daemon, and `echoline` for everything else. Exit codes: 0 ok, 1 failed, 2 wrong usage.
+Two programs: `echolined`, the daemon, and `echoline` for everything else. Exit codes: 0 ok, 1 failed, 2 wrong usage,
+3 for a `drain` whose patience was over before its trainers were done.
 Results go to stdout; errors go to stderr and say what, where and what to do. `--json` prints for programs. This page is
 what `--help` says, and a test compares them.
 """
@@ -183,14 +184,36 @@ def value_of(text):
     return eval(text)  # pylint: disable=eval-used
 
 
+# Who refuses calls of the control service, and who says why none gets there.
+CONTROL = ("serve/control_roles.cc", "serve/control_service.cc", "serve/watchers.cc", "serve/tls_files.cc",
+           "serve/kept_streams.cc", "serve/first_streams.cc", "config/control.cc", "cli/reach.cc",
+           "cli/control_channel.cc")
+
+
+def literals(source):
+    """The strings of C++, those that follow each other joined."""
+    source = re.sub(r"^\s*(#include|//).*$", "", source, flags=re.MULTILINE)
+    for found in re.findall(r'"(?:[^"\\]|\\.)*"(?:\s*"(?:[^"\\]|\\.)*")*', source):
+        yield "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', found))
+
+
 class Messages(unittest.TestCase):
+    HEADINGS = re.findall(r"^### `(.+)`$", text_of("troubleshooting.md"), re.MULTILINE)
+
+    def test_every_message_of_the_control_service_with_a_remedy_is_there(self):
+        said = [text for file in CONTROL for text in literals((ROOT / "daemon" / file).read_text(encoding="utf-8"))
+                if "; " in text.replace("{}; {}", "")]
+        self.assertGreater(len(said), 20)
+        missing = [text for text in said if not any(all(part.strip() in text for part in heading.split("..."))
+                                                    for heading in self.HEADINGS)]
+        self.assertEqual([], missing)
+
     def test_every_quoted_message_is_in_the_code(self):
         sources = [path.read_text(encoding="utf-8") for folder in ("daemon", "client")
                    for suffix in ("cc", "h", "py") for path in (ROOT / folder).rglob(f"*.{suffix}")]
         said = re.sub(r'"\s*(?:std::string\()?"', "", " ".join([*sources, os.strerror(errno.ENOENT)]))
-        messages = re.findall(r"^### `(.+)`$", text_of("troubleshooting.md"), re.MULTILINE)
-        self.assertGreater(len(messages), 30)
-        missing = [message for message in messages for part in message.split("...") if part.strip() not in said]
+        self.assertGreater(len(self.HEADINGS), 30)
+        missing = [message for message in self.HEADINGS for part in message.split("...") if part.strip() not in said]
         self.assertEqual([], missing, "nobody says these any more")
 
 

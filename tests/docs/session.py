@@ -45,7 +45,7 @@ class Session:
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
-        self.metrics = free_port()
+        self.metrics, self.control = free_port(), free_port()
         programs = self.folder / "programs"
         programs.mkdir()
         for name, variable in (("echolined", "ECHOLINED"), ("echoline", "ECHOLINE_CLI")):
@@ -97,7 +97,11 @@ class Session:
 
     def here(self, block):
         """The text of a block, with the places of this session for the usual ones."""
-        return block.text.replace("9464", str(self.metrics)).replace("/run/echoline", str(self.folder / "run"))
+        places = {"9464": self.metrics, "9465": self.control, "/run/echoline": self.folder / "run"}
+        text = block.text
+        for usual, own in places.items():
+            text = text.replace(usual, str(own))
+        return text
 
     def shell(self, block):
         """Commands one after the other; `echolined` goes on in the background."""
@@ -153,7 +157,7 @@ class Session:
         """A configuration, or steps of one, that `echoline check` knows; a first line `# NAME` makes it a file."""
         named = re.match(r"# (\S+\.yaml)$", block.first_line)
         path = self.folder / (named.group(1) if named else f"line-{block.line}.yaml")
-        path.write_text(configuration(block.text), encoding="utf-8")
+        path.write_text(configuration(self.here(block)), encoding="utf-8")
         self.run("echoline", "check", "--offline", path.name)
 
 

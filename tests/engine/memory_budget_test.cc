@@ -44,7 +44,7 @@ TEST(MemoryBudget, MustFitIntoTheContainerBesideTheProcess) {
   std::ofstream(root / "proc/meminfo") << "MemTotal: 1048576 kB\n";
   std::ofstream(root / "proc/self/cgroup") << "0::/\n";
   std::ofstream(root / "cgroup/memory.max") << (200 << 20) << "\n";
-  const ring::MemoryFolders folders{root / "proc", root / "cgroup"};
+  const KernelFolders folders{root / "proc", root / "cgroup"};
   EXPECT_TRUE(check_budget_fits(152 << 20, folders).ok());
   const Status status = check_budget_fits(512 << 20, folders);
   std::filesystem::remove_all(root);

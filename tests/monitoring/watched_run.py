@@ -54,7 +54,7 @@ class WatchedRun:
         self.port = free_port()
         self.certificates = tempfile.TemporaryDirectory()
         authority = Authority(self.certificates.name)
-        server = authority.issue("server")
+        server = authority.issue("server", days=30)  # no alert
         self.daemon = Daemon(stream(address, disk=self.disk.name), metrics=self.port,
                              control=f"operators: ['CN=ops'], listen: '127.0.0.1:{free_port()}', client_ca: {authority.file}, "
                                      f"certificate: {server.certificate}, key: {server.key}")

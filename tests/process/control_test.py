@@ -71,9 +71,13 @@ class Control(unittest.TestCase):
             lost.write_text(lost.read_text(encoding="utf-8").replace(str(self.url), "/no/such.tar"), encoding="utf-8")
             daemon.stop(signal.SIGKILL)
             daemon.start()
-            self.assertEqual(list(self.names(daemon)), ["train"])
+            self.assertEqual(self.names(daemon), {"train": ["ready", "no"], "lost": ["failed", "yes"]})
+            self.assertRegex(self.command(daemon, "list").stdout, r"(?m)^lost .*/no/such.tar: No such file or directory")
             self.assertIn("kept stream 'lost'", daemon.log())
             self.assertTrue(lost.exists())
+            self.assertEqual(self.command(daemon, "delete", "lost").returncode, 0)
+            self.assertFalse(lost.exists())
+            self.assertEqual(list(self.names(daemon)), ["train"])
 
     def test_the_configuration_wins_over_what_was_persisted(self):
         with Daemon(self.stream("train")) as daemon:
@@ -116,9 +120,14 @@ class Control(unittest.TestCase):
             done = self.command(daemon, "drain", "train", "--patience", "300ms")
             os.kill(trainer.process.pid, signal.SIGCONT)
             self.assertEqual((done.returncode, done.stdout),
-                             (0, "drained train; after 300ms trainers had not taken all batches yet\n"))
+                             (3, "drained train; after 300ms trainers had not taken all batches yet\n"))
             self.assertEqual(trainer.process.wait(PATIENCE), 3)
             self.check_steps(trainer)
+            # Once more waits again, and now for nobody.
+            self.assertEqual(self.command(daemon, "drain", "train").returncode, 0)
+            self.assertEqual(self.command(daemon, "drain", "nobody").returncode, 1)
+            self.assertEqual(self.command(daemon, "drain", "x" * 100_000).stderr,
+                             f"echoline: no stream '{'x' * 200}...'; there are: train\n")
 
     def test_streams_come_and_go_without_a_pause_in_others(self):
         with Daemon(self.stream("train")) as daemon:

@@ -73,7 +73,7 @@ class CallersTest(TlsTest):
         self.assertEqual(self.metric("calls_denied_total"), 2)
         build = self.ca.issue("build", alternative="DNS:ci.example.org")
         self.assertEqual(self.call("delete", "train", pair=build)[0], 0)
-        self.assertIn("the certificate CN=build, DNS:ci.example.org calls DeleteStream", self.daemon.log())
+        self.assertIn("stream train: the certificate CN=build, DNS:ci.example.org calls DeleteStream", self.daemon.log())
 
     def test_the_environment_names_address_and_files(self):
         self.daemon.start()
@@ -129,12 +129,15 @@ class CallersTest(TlsTest):
 
 
 class StartTest(TlsTest):
-    def check_refused(self, *parts, **files):
+    def check_refused(self, what, **files):
+        """By the daemon, and by `echoline check` with the place in the file."""
         self.configure(**files)
         code, log = self.daemon.run_to_its_end()
         self.assertEqual(code, 1)
-        for part in parts:
-            self.assertIn(part, log.splitlines()[-1])
+        place = self.daemon.config.read_text(encoding="utf-8").partition("control: {")[0].count("\n") + 1
+        checked = self.daemon.command("check", self.daemon.config)
+        self.check_error(checked, f"{self.daemon.config}:{place}:", what)
+        self.assertIn(what, log.splitlines()[-1])
 
     def test_wrong_files_are_refused_by_name(self):
         late, empty = self.ca.issue("late", days=0), self.daemon.folder / "empty"
@@ -147,8 +150,14 @@ class StartTest(TlsTest):
         self.check_refused(f"daemon.control.certificate: {late.certificate}: expired on", certificate=late.certificate,
                            key=late.key)
         self.check_refused(f"daemon.control.client_ca: {empty}: holds no certificate", ca=empty)
+        self.assertEqual(self.daemon.command("check", "--offline", self.daemon.config)[0], 0)
+        self.configure()
+        self.assertEqual(self.daemon.command("check", self.daemon.config)[0], 0)
         with socket.create_server(("0.0.0.0", self.port)):
-            self.check_refused(f"daemon.control.listen: 0.0.0.0:{self.port} is in use; choose another port")
+            code, log = self.daemon.run_to_its_end()
+        self.assertEqual(code, 1)
+        self.assertIn(f"daemon.control.listen: 0.0.0.0:{self.port} is in use; choose another port",
+                      log.splitlines()[-1])
 
 
 class ChangeTest(TlsTest):

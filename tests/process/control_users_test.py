@@ -63,7 +63,7 @@ class UsersTest(unittest.TestCase):
         self.assertEqual(self.daemon.metric_lines("echoline_control_calls_denied_total"), {"": 4})
         self.assertIn(f"denied: user {BOB} may look", self.daemon.log())
         self.assertEqual(self.run_as(EVE, "delete", "train", groups=(TEAM,))[0], 0)
-        self.assertIn(f"user {EVE} calls DeleteStream", self.daemon.log())
+        self.assertIn(f"control: stream train: user {EVE} calls DeleteStream", self.daemon.log())
 
     def test_many_strangers_do_not_become_somebody_else(self):
         self.start(CONTROL)

@@ -2,12 +2,15 @@
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <thread>
 
 #include "config/load.h"
 #include "echoline/v1/control.grpc.pb.h"
 #include "serve/control.h"
+#include "serve/control_roles.h"
+#include "serve/control_service.h"
 #include "serve/memory_engine.h"
 #include "serve/scratch_folder.h"
 #include "serve/watchers.h"
@@ -16,7 +19,9 @@ namespace echoline::serve {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 using Clock = std::chrono::steady_clock;
 
 class ControlCalls : public ::testing::Test {
@@ -114,7 +119,17 @@ TEST_F(ControlCalls, what_is_kept_and_could_not_be_created_can_be_deleted) {
       "{batch: {size: 2}}]}}",
       "t.yaml");
   ASSERT_TRUE(kept_.keep("lost", config->streams().at("lost")).ok());
+  kept_.set_failed("lost", Status(Code::kNotFound, "no data"));
+  grpc::ClientContext context;
+  limit(context);
+  v1::ListStreamsResponse list;
+  ASSERT_TRUE(stub_->ListStreams(&context, {}, &list).ok());
+  ASSERT_EQ(list.streams_size(), 1);
+  EXPECT_EQ(list.streams(0).state(), "failed");
+  EXPECT_EQ(list.streams(0).error(), "no data");
+  EXPECT_TRUE(list.streams(0).persisted());
   EXPECT_TRUE(remove("lost").ok());
+  EXPECT_TRUE(kept_.failures().empty());
   EXPECT_EQ(remove("lost").error_code(), grpc::StatusCode::NOT_FOUND);
 }
 
@@ -159,6 +174,35 @@ TEST_F(ControlCalls, changing_the_factor_is_refused_with_the_reason) {
   EXPECT_THAT(refused.error_message(), HasSubstr("trainers would not hear of it"));
 }
 
+// A change that is new needs its line, too.
+TEST_F(ControlCalls, what_changes_something_is_logged_with_the_stream_and_the_caller) {
+  ::testing::internal::CaptureStderr();
+  EXPECT_TRUE(create("x", false).ok());
+  EXPECT_TRUE(remove("train").ok());
+  EXPECT_FALSE(remove("no\nsuch").ok());
+  v1::DrainRequest drain;
+  drain.set_name("train");
+  v1::DrainResponse drained;
+  grpc::ClientContext of_drain;
+  EXPECT_FALSE(stub_->Drain(&of_drain, drain, &drained).ok());
+  v1::SetEchoRequest set_echo;
+  set_echo.set_name("train");
+  v1::SetEchoResponse set;
+  grpc::ClientContext of_set;
+  EXPECT_FALSE(stub_->SetEcho(&of_set, set_echo, &set).ok());
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  const std::string uid = std::to_string(::geteuid());
+  const auto* service =
+      v1::Stream::descriptor()->file()->pool()->FindServiceByName("echoline.v1.Control");
+  for (int i = 0; i < service->method_count(); ++i) {
+    const std::string name = service->method(i)->name();
+    if (may_call({Role::kReader, ""}, "/echoline.v1.Control/" + name).ok()) continue;
+    EXPECT_THAT(
+        log, ContainsRegex("control: stream train: user .*" + uid + "\\)? calls " + name + "\n"));
+  }
+  EXPECT_THAT(log, HasSubstr("control: stream no\uFFFDsuch: user "));
+}
+
 TEST_F(ControlCalls, watching_tells_the_daemon_and_its_streams_again_and_again) {
   engine_.set_stream(MemoryEngine::full_stats("train"));
   grpc::ClientContext context;
@@ -184,6 +228,21 @@ TEST_F(ControlCalls, watching_tells_the_daemon_and_its_streams_again_and_again) 
   EXPECT_DOUBLE_EQ(stream.consumers(0).wait_seconds_by_cause().at("prep"), 2);
   EXPECT_EQ(stream.consumers(0).changes(0).block(), 12U);
   EXPECT_EQ(stream.consumers(0).changes(0).factor_thousandths(), 1500U);
+}
+
+// Longer ones would not fit into what gRPC's clients take.
+TEST_F(ControlCalls, names_and_messages_are_cut_in_errors) {
+  const std::string name(10'000, 'x');
+  EXPECT_EQ(refused_watch(watch_request(0, name)).error_message(),
+            "no stream '" + std::string(200, 'x') + "...'");
+  v1::CreateStreamRequest request;
+  request.set_name(name);
+  v1::CreateStreamResponse response;
+  grpc::ClientContext context;
+  EXPECT_THAT(stub_->CreateStream(&context, request, &response).error_message(),
+              StartsWith("stream '" + std::string(200, 'x') + "...': is no stream name"));
+  const std::string message = to_grpc(Status(Code::kInternal, name)).error_message();
+  EXPECT_EQ(message, std::string(2000, 'x') + "...");
 }
 
 TEST_F(ControlCalls, watching_one_stream_ends_with_it) {
@@ -222,10 +281,12 @@ TEST_F(ControlCalls, watchers_are_bounded_leave_their_seat_and_end_with_the_daem
     readers.push_back(stub->WatchStats(contexts.back().get(), watch_request(60'000)));
     return readers.back()->Read(&seen);
   };
-  for (int i = 0; i < kWatchersMax; ++i) ASSERT_TRUE(watch());
+  for (std::size_t i = 0; i < kWatchersPerCallerMax; ++i) ASSERT_TRUE(watch());
   const grpc::Status refused = refused_watch(watch_request(0));
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_EQ(refused.error_message(), "32 are watching already; end one of them first");
+  EXPECT_THAT(refused.error_message(), StartsWith("user "));
+  EXPECT_THAT(refused.error_message(),
+              HasSubstr(" has 8 watchers already, the most of one caller; end one of them first"));
   // Who leaves makes room, long before its interval is over.
   contexts.front()->TryCancel();
   const auto until = Clock::now() + 10s;
@@ -237,6 +298,25 @@ TEST_F(ControlCalls, watchers_are_bounded_leave_their_seat_and_end_with_the_daem
   const grpc::Status ended = readers.back()->Finish();
   EXPECT_EQ(ended.error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_EQ(ended.error_message(), "the daemon is going down");
+}
+
+TEST(WatcherSeats, have_room_for_others_beside_the_greediest_caller) {
+  Watchers watchers;
+  std::vector<Watchers::Seat> seats;
+  const auto take = [&](const std::string& caller) {
+    auto seat = watchers.admit(caller);
+    if (seat.ok()) seats.push_back(std::move(seat).value());
+    return seat.status();
+  };
+  for (int i = 0; i < 100; ++i) (void)take("user alice");
+  EXPECT_EQ(seats.size(), kWatchersPerCallerMax);
+  EXPECT_EQ(take("user alice").code(), Code::kResourceExhausted);
+  for (std::size_t i = 0; seats.size() < kWatchersMax; ++i) {
+    ASSERT_TRUE(take("the certificate CN=" + std::to_string(i / 2)).ok());
+  }
+  EXPECT_EQ(take("user bob").message(), "32 are watching already; end one of them first");
+  seats.pop_back();
+  EXPECT_TRUE(take("user bob").ok());
 }
 
 TEST_F(ControlCalls, change_nothing_while_the_daemon_starts_or_stops) {

@@ -57,6 +57,8 @@ TEST(ControlRoles, are_found_by_every_name_of_a_certificate) {
     EXPECT_EQ(lists.of_certificate({other}).role, Role::kStranger) << other;
   EXPECT_EQ(lists.of_certificate({}).role, Role::kStranger);
   EXPECT_EQ(lists.of_certificate({"CN=a", "DNS:b"}).name, "the certificate CN=a, DNS:b");
+  EXPECT_EQ(lists.of_certificate({"CN=a\nb"}).name, "the certificate CN=a\uFFFDb");
+  EXPECT_LT(lists.of_certificate({"CN=" + std::string(9'000, 'a')}).name.size(), 300U);
 }
 
 TEST(ControlRoles, take_any_subject_for_a_star_but_no_alternative_name) {
@@ -74,7 +76,6 @@ TEST(ControlRoles, let_readers_call_what_only_looks) {
     const bool looks =
         name.starts_with("Get") || name.starts_with("List") || name.starts_with("Watch");
     EXPECT_EQ(denial(Role::kReader, name).empty(), looks) << name;
-    EXPECT_EQ(changes_something("/echoline.v1.Control/" + name), !looks) << name;
     EXPECT_EQ(denial(Role::kOperator, name), "");
     EXPECT_THAT(denial(Role::kStranger, name), HasSubstr("user x may not use the control service"));
   }

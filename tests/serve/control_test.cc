@@ -199,23 +199,40 @@ TEST_F(Control, ends_within_two_seconds_while_clients_are_connected) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
 }
 
+UniqueFd bound_socket(const std::string& path, int kind) {
+  UniqueFd made(::socket(AF_UNIX, kind, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strcpy(address.sun_path, path.c_str());
+  EXPECT_EQ(::bind(made.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  return made;
+}
+
 TEST(ControlSocket, of_a_dead_daemon_is_taken_over_and_a_file_is_not) {
   const ScratchFolder folder;
   MemoryEngine engine;
   const std::string path = folder.file("control.sock");
-  {
-    const UniqueFd dead(::socket(AF_UNIX, SOCK_STREAM, 0));
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::strcpy(address.sun_path, path.c_str());
-    ASSERT_EQ(::bind(dead.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  }
+  bound_socket(path, SOCK_STREAM);
   KeptStreams kept(folder.file("state"));
   EXPECT_TRUE(open_server(path, engine, kept).ok());
   std::ofstream(path) << "precious";
   const auto refused = open_server(path, engine, kept);
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.status().message(), HasSubstr("is no socket and is not touched"));
+}
+
+TEST(ControlSocket, of_a_living_server_is_left_to_it_whatever_its_kind) {
+  const ScratchFolder folder;
+  MemoryEngine engine;
+  KeptStreams kept(folder.file("state"));
+  for (const int kind : {SOCK_STREAM, SOCK_SEQPACKET}) {
+    const std::string path = folder.file("control" + std::to_string(kind));
+    const UniqueFd alive = bound_socket(path, kind);
+    ASSERT_EQ(::listen(alive.get(), 1), 0);
+    const auto refused = open_server(path, engine, kept);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.status().code(), Code::kAlreadyExists) << refused.status().message();
+  }
 }
 
 TEST(ControlSocket, with_too_long_a_path_is_refused_with_the_limit) {

@@ -15,6 +15,7 @@ namespace echoline::serve {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::Key;
 
 v1::Config config_with(const std::string& stream, const std::string& window = "all") {
@@ -72,6 +73,11 @@ TEST_F(KeptStreamsTest, that_cannot_be_read_stay_and_do_not_stop_the_others) {
   for (const char* name : {"b.json", "c.json", "d.json"}) {
     EXPECT_TRUE(std::filesystem::exists(file(name)));
   }
+  EXPECT_THAT(kept_.failures(), ElementsAre(Key("b"), Key("c"), Key("d")));
+  EXPECT_THAT(kept_.failures().at("b"), HasSubstr("/streams/b.json: this kept stream cannot be"));
+  EXPECT_TRUE(*kept_.remove("b"));
+  ASSERT_TRUE(kept_.keep("c", config_with("c").streams().at("c")).ok());
+  EXPECT_THAT(kept_.failures(), ElementsAre(Key("d")));
 }
 
 TEST_F(KeptStreamsTest, are_files_of_a_bounded_size) {

@@ -12,6 +12,7 @@
 #include "serve/memory_engine.h"
 #include "serve/metric_list.h"
 #include "serve/metrics.h"
+#include "serve/scratch_folder.h"
 
 namespace echoline::serve {
 namespace {
@@ -24,14 +25,16 @@ class Monitoring : public ::testing::Test {
  protected:
   void SetUp() override {
     engine_.set_stream(MemoryEngine::full_stats("train"));
-    auto server =
-        open_monitoring("127.0.0.1:0", {&engine_, [] { return std::size_t{3}; }, &draining_});
+    auto server = open_monitoring("127.0.0.1:0",
+                                  {&engine_, &kept_, [] { return std::size_t{3}; }, &draining_});
     ASSERT_TRUE(server.ok()) << server.status().message();
     server_ = std::move(server).value();
   }
 
   HttpAnswer get(const std::string& path) { return http_get(server_->port(), path); }
 
+  ScratchFolder folder_;
+  KeptStreams kept_{folder_.file("state")};
   MemoryEngine engine_;
   std::atomic<bool> draining_ = false;
   std::unique_ptr<HttpServer> server_;
@@ -53,6 +56,24 @@ TEST_F(Monitoring, serves_the_counters_as_prometheus_text) {
   EXPECT_THAT(answer.body, HasSubstr("echoline_first_batch_seconds{stream=\"train\"} 0.25"));
   EXPECT_THAT(answer.body, HasSubstr("echoline_memory_bytes{use=\"ring\"} 1000"));
   EXPECT_THAT(answer.body, HasSubstr("echoline_door_connections 3"));
+}
+
+TEST_F(Monitoring, tells_of_kept_streams_that_could_not_be_created) {
+  kept_.set_failed("lost", Status(Code::kNotFound, "/data/lost.tar: No such file"));
+  kept_.set_failed("train", Status(Code::kNotFound, "it was created later"));
+  const std::string metrics = get("/metrics").body;
+  EXPECT_THAT(metrics, HasSubstr("echoline_stream_ready{stream=\"lost\"} 0\n"));
+  EXPECT_THAT(metrics, HasSubstr("echoline_stream_ready{stream=\"train\"} 1\n"));
+  EXPECT_THAT(metrics, Not(HasSubstr("echoline_stream_records{stream=\"lost\"}")));
+  const auto streams = nlohmann::json::parse(get("/status.json").body)["streams"];
+  ASSERT_EQ(streams.size(), 2U);
+  EXPECT_EQ(streams[1]["name"], "lost");
+  EXPECT_EQ(streams[1]["state"], "failed");
+  EXPECT_EQ(streams[1]["error"], "/data/lost.tar: No such file");
+  EXPECT_THAT(streams[1]["verdict"]["text"].get<std::string>(),
+              HasSubstr("could not be created, and is tried again at the next start"));
+  EXPECT_EQ(get("/readyz").status, 503);
+  EXPECT_THAT(get("/readyz").body, HasSubstr("stream lost is failed: /data/lost.tar"));
 }
 
 TEST_F(Monitoring, serves_request_times_as_a_histogram_and_waits_by_their_reason) {
@@ -197,6 +218,29 @@ TEST_F(Monitoring, answers_other_paths_and_methods_with_what_there_is) {
   EXPECT_EQ(http_request(server_->port(), "HEAD", "/metrics").body, "");
 }
 
+// RFC 9112, 3.2: of the four forms of a target, all but that of a proxy's tunnel.
+TEST_F(Monitoring, answers_every_form_of_a_target) {
+  const std::string here = "http://monitor.example.org:" + std::to_string(server_->port());
+  EXPECT_EQ(get(here + "/healthz").body, "ok\n");
+  EXPECT_EQ(get(here + "/healthz?again=1").status, 200);
+  EXPECT_EQ(get(here + "/nothing").status, 404);
+  EXPECT_EQ(http_request(server_->port(), "POST", here + "/metrics").status, 405);
+  EXPECT_EQ(get("http://monitor.example.org:1/healthz").status, 421);
+  EXPECT_EQ(get("https://monitor.example.org/healthz").status, 421);
+  const HttpAnswer of_all = http_request(server_->port(), "OPTIONS", "*");
+  EXPECT_EQ(of_all.status, 405);
+  EXPECT_THAT(of_all.head, HasSubstr("Allow: GET, HEAD"));
+  EXPECT_EQ(of_all.body, "only GET and HEAD\n");
+  // What is no target gets one answer, not two.
+  for (const char* wrong : {"http://monitor.example.org", "healthz", "ftp://x/healthz"}) {
+    EXPECT_EQ(get(wrong).status, 400) << wrong;
+    EXPECT_THAT(get(wrong).body, Not(HasSubstr("HTTP/1.1"))) << wrong;
+  }
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(http_request(server_->port(), "OPTIONS", "*").status, 405) << i;
+  }
+}
+
 TEST_F(Monitoring, ends_within_a_second_after_a_scrape) {
   get("/metrics");
   const auto start = std::chrono::steady_clock::now();
@@ -206,7 +250,7 @@ TEST_F(Monitoring, ends_within_a_second_after_a_scrape) {
 
 TEST_F(Monitoring, names_the_address_that_is_in_use_and_the_remedy) {
   const std::string address = "127.0.0.1:" + std::to_string(server_->port());
-  const auto second = open_monitoring(address, {&engine_, {}, &draining_});
+  const auto second = open_monitoring(address, {&engine_, &kept_, {}, &draining_});
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.status().code(), Code::kAlreadyExists);
   EXPECT_EQ(
@@ -215,7 +259,7 @@ TEST_F(Monitoring, names_the_address_that_is_in_use_and_the_remedy) {
 }
 
 TEST_F(Monitoring, refuses_an_address_of_another_host) {
-  const auto other = open_monitoring("192.0.2.1:9464", {&engine_, {}, &draining_});
+  const auto other = open_monitoring("192.0.2.1:9464", {&engine_, &kept_, {}, &draining_});
   ASSERT_FALSE(other.ok());
   EXPECT_THAT(other.status().message(), HasSubstr("192.0.2.1:9464"));
 }
