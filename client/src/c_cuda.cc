@@ -177,6 +177,14 @@ int echoline_cuda_next(echoline_cuda* cuda, void* stream, int64_t timeout_ms,
   });
 }
 
+int echoline_cuda_batch_wait(const echoline_cuda_batch* batch, void* stream) {
+  return guarded([&]() -> Error {
+    if (batch == nullptr) return null_error();
+    if (!readable(batch)) return forked_error();
+    return to_batch(batch)->loader->let_wait(*to_batch(batch), static_cast<StreamHandle>(stream));
+  });
+}
+
 void echoline_cuda_release(echoline_cuda_batch* batch, void* stream) {
   if (!readable(batch)) return;
   const std::unique_ptr<DeviceBatch> owned(reinterpret_cast<DeviceBatch*>(batch));

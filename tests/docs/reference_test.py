@@ -62,6 +62,11 @@ def first_cells(text):
     return {row[0].strip("`") for row in rows(text)}
 
 
+def names_of(text):
+    """The names in first cells that may have several."""
+    return {name.strip("`") for row in rows(text) for name in row[0].split(", ")}
+
+
 class Commands(unittest.TestCase):
     def test_the_page_is_what_help_says(self):
         if os.environ.get("ECHOLINE_UPDATE_DOCS"):
@@ -107,8 +112,25 @@ class Python(unittest.TestCase):
         except ImportError as error:
             self.skipTest(f"no torch: {error}")
         part = section(self.PAGE, "echoline.torch")
-        self.assertEqual(first_cells(part.partition("### ")[0]), set(package.__all__))
+        self.assertEqual(names_of(part.partition("### ")[0]), set(package.__all__))
         self.members_agree("Members of TensorBatch", package.TensorBatch)
+
+    def test_cuda(self):
+        import echoline.cuda as package
+        part = section(self.PAGE, "echoline.cuda")
+        self.assertEqual(first_cells(part.partition("### ")[0]), set(package.__all__))
+        self.members_agree("Members of a loader on a GPU", package.Loader)
+        named = names_of(section(self.PAGE, "Members of a batch on a GPU"))
+        native = {name for name in vars(package.Batch.__mro__[1]) if not name.startswith("_")}
+        self.assertEqual(named, native | {name for name in vars(package.Batch) if not name.startswith("_")} |
+                         {"__iter__", "__len__"})
+
+    def test_jax(self):
+        try:
+            import echoline.jax as package
+        except ImportError as error:
+            self.skipTest(f"no JAX: {error}")
+        self.assertEqual(names_of(section(self.PAGE, "echoline.jax")), set(package.__all__))
 
     def test_exceptions(self):
         listed = {row[0].strip("`"): int(row[1]) for row in rows(section(self.PAGE, "Exceptions"))}

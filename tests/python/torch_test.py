@@ -51,6 +51,25 @@ class TorchLoader(unittest.TestCase):
             loader = echoline.torch.Loader("train", runtime_dir=server.dir, state=state)
             self.assertEqual(next(iter(loader)).clone()["label"][0], 4)
 
+    def test_a_gpu_is_for_a_torch_that_has_one(self):
+        if torch.cuda.is_available():
+            self.skipTest("this torch sees a GPU: tests/gpu/torch_test.py")
+        with RingServer() as server:
+            for device in ("cuda", torch.device("cuda", 1)):
+                with self.assertRaisesRegex(echoline.Error, f"{device}.*this torch .* (is built without CUDA|sees no GPU)"):
+                    echoline.torch.Loader("train", runtime_dir=server.dir, device=device)
+            with self.assertRaises(NotImplementedError):
+                echoline.torch.Loader("train", runtime_dir=server.dir, device="meta")
+            for name in ("depth", "echo", "transforms", "pad"):
+                with self.assertRaisesRegex(echoline.InvalidArgument, f"{name} is for GPUs"):
+                    echoline.torch.Loader("train", runtime_dir=server.dir, **{name: 2})
+            self.assertEqual(sum(1 for _ in echoline.torch.Loader("train", runtime_dir=server.dir, device="cpu")), 10)
+
+    def test_types_of_torch_name_those_of_a_transform(self):
+        from echoline.cuda import _dtype_number
+        numbers = [_dtype_number("image", dtype) for dtype in (torch.float16, torch.float32, torch.bfloat16)]
+        self.assertEqual(numbers, [9, 10, 12])
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=1)

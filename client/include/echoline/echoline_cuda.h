@@ -110,6 +110,9 @@ ECHOLINE_API int echoline_cuda_get_stats(echoline_cuda* cuda, echoline_cuda_stat
  * LEASE_HELD: the trainer holds every device buffer itself. */
 ECHOLINE_API int echoline_cuda_next(echoline_cuda* cuda, void* stream, int64_t timeout_ms,
                                     echoline_cuda_batch** batch);
+/* Makes another stream wait for the batch, as echoline_cuda_next does its own. Before the release
+ * the stream named there must be made to wait for what the others do with the batch. */
+ECHOLINE_API int echoline_cuda_batch_wait(const echoline_cuda_batch* batch, void* stream);
 /* Gives the batch's buffer back once `stream` has passed all that was put on it so far. NULL batch:
  * nothing. */
 ECHOLINE_API void echoline_cuda_release(echoline_cuda_batch* batch, void* stream);

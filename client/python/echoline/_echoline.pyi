@@ -1,5 +1,5 @@
 """What the compiled module has; its functions raise the exceptions of _errors.py."""
-from typing import Any, Dict, Iterator, NoReturn, Optional, Tuple
+from typing import Any, Dict, Iterator, List, NoReturn, Optional, Tuple, Union
 
 from ._batch import Batch as PackageBatch
 from ._batch import Field, Value
@@ -54,3 +54,46 @@ class Loader:
     def _info(self) -> Dict[str, Any]: ...
     def _field(self, number: int) -> Tuple[str, str, Tuple[int, ...], bool]:
         """Name, type's name, shape of one row, whether rows differ in length."""
+
+class DeviceTensor:
+    """Row-major memory on a GPU, which it keeps from the loader while it lives."""
+
+    shape: Tuple[int, ...]
+    dtype: str
+    device: int
+    pointer: int
+    __cuda_array_interface__: Dict[str, Any]
+
+    def __dlpack__(self, *, stream: Optional[int] = None, max_version: Optional[Tuple[int, int]] = None,
+                   dl_device: Optional[Tuple[int, int]] = None, copy: Optional[bool] = None) -> Any: ...
+    def __dlpack_device__(self) -> Tuple[int, int]: ...
+    def _bytes(self) -> Any:
+        """A DLPack capsule of it as uint8."""
+
+class DeviceBatch:
+    epoch: int
+    step: int
+    rows: int
+    valid_rows: int
+    fresh: int
+    is_last: bool
+    device: int
+    _fields: Dict[str, int]
+
+    def wait(self, stream: Optional[int]) -> None: ...
+    def release(self, stream: Optional[int] = None) -> None: ...
+    def _tensor(self, number: int) -> Union[DeviceTensor, Tuple[DeviceTensor, DeviceTensor]]: ...
+    def _sample_ids(self) -> bytes: ...
+    def _uses(self) -> bytes: ...
+    def _flags(self) -> bytes: ...
+
+class DeviceLoader:
+    def __new__(cls, loader: Loader, batch_type: type, fields: Dict[str, int], device: int, depth: int, factor: int,
+                window: int, wishes: List[Tuple[Any, ...]]) -> "DeviceLoader":
+        """`wishes`: (name, dtype, layout, flip, padded, fill, means, deviations), as echoline_cuda_field has them."""
+
+    def next(self, stream: int, timeout: Optional[float]) -> Optional[Any]: ...
+    def begin_epoch(self) -> None: ...
+    def state(self) -> str: ...
+    def stats(self) -> Dict[str, Any]: ...
+    def close(self) -> None: ...

@@ -31,7 +31,7 @@ def milliseconds(time: Union[str, int, float]) -> int:
     return round(found)
 
 
-def _check_count(name: str, value: int, least: int) -> None:
+def check_count(name: str, value: int, least: int) -> None:
     if not least <= value < 2 ** 32:
         raise InvalidArgument(f"{name} must be {least} to {2 ** 32 - 1}, not {value}")
 
@@ -86,7 +86,7 @@ class Loader(native.Loader):
         for name, value, least in (("rank", rank, 0), ("world_size", world_size, 1), ("batch_size", batch_size, 1),
                                    ("local_world_size", local_world_size, 1)):
             if value is not None:
-                _check_count(name, value, least)
+                check_count(name, value, least)
         self.stream, self.job = stream, job
         self.runtime_dir = os.fspath(runtime_dir) if runtime_dir is not None else native.runtime_dir()
         self.rank, self.world_size = rank, world_size

@@ -1,23 +1,30 @@
-"""Batches as torch tensors that are views of shared memory.
+"""Batches as torch tensors: views of shared memory on the CPU, of the loader's buffers on a GPU.
 
-torch is imported here and nowhere else. Tensors keep their slot while they live. torch knows no read-only tensors: a
-tensor of the shared memory must not be written in place (the process would fault); `.clone()` is one's own.
+torch is imported here and nowhere else. Tensors keep their slot or buffer while they live. On the CPU torch knows no
+read-only tensors: a tensor of the shared memory must not be written in place (the process would fault); `.clone()` is
+one's own.
 """
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Dict, Iterator, Mapping, Optional, Sequence
+from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Union
 
 import numpy as np
 import torch
 
-from ._batch import Batch, Ragged
+from . import cuda
+from ._batch import Batch
+from ._batch import Ragged as _HostRagged
+from ._errors import Error, InvalidArgument
 from ._loader import Loader as _NumpyLoader
+from .cuda import Flip, Normalize, Ragged
 
-__all__ = ["Loader", "TensorBatch", "to_tensor"]
+__all__ = ["Flip", "Loader", "Normalize", "Ragged", "TensorBatch", "to_tensor"]
 
 # Where this torch lacks an unsigned type, the next wider signed one: a copy, but for 64 bits.
 _WIDER = {"uint16": np.int32, "uint32": np.int64}
+_OF_A_GPU = ("depth", "echo", "transforms", "pad")
+_UNAVAILABLE = 7  # echoline_status
 
 
 class _Buffer:
@@ -45,21 +52,52 @@ def to_tensor(array: np.ndarray, dtype: Optional[torch.dtype] = None) -> torch.T
     return torch.frombuffer(_Buffer.of(array), dtype=dtype).reshape(array.shape)
 
 
+def _host_values(batch: Batch, fields: Sequence[str], bfloat16: Sequence[str]) -> Dict[str, Any]:
+    values: Dict[str, Any] = {}
+    for name in fields:
+        value = batch[name]
+        dtype = torch.bfloat16 if name in bfloat16 else None
+        if isinstance(value, _HostRagged):
+            values[name] = [to_tensor(row, dtype) for row in value]
+        else:
+            values[name] = to_tensor(value, dtype)
+    return values
+
+
+def _device_tensor(memory: cuda.Tensor) -> torch.Tensor:
+    """A tensor on the buffer's memory. By its bytes: DLPack of an older torch lacks types that torch has."""
+    flat = torch.utils.dlpack.from_dlpack(memory._bytes())
+    name = memory.dtype
+    if hasattr(torch, name):
+        return flat.view(getattr(torch, name)).view(memory.shape)
+    narrow = flat.view(getattr(torch, name[1:])).view(memory.shape)
+    if name == "uint64":
+        return narrow
+    return narrow.to(getattr(torch, _WIDER[name].__name__)) & np.iinfo(name).max
+
+
+def _device_ragged(ragged: Ragged) -> Ragged:
+    values, offsets = _device_tensor(ragged.values), _device_tensor(ragged.offsets)
+    return Ragged(values, offsets.view(torch.int64) // values.element_size())
+
+
+def _device_values(batch: cuda.Batch, fields: Sequence[str], channels_last: Sequence[str]) -> Dict[str, Any]:
+    values: Dict[str, Any] = {}
+    for name in fields:
+        value = batch[name]
+        made = _device_ragged(value) if isinstance(value, Ragged) else _device_tensor(value)
+        values[name] = made.permute(0, 3, 1, 2) if name in channels_last else made
+    return values
+
+
 class TensorBatch(Dict[str, Any]):
     """A dict from field names to tensors, with the facts of the batch: sample_ids, uses, flags, valid, epoch, ..."""
 
-    def __init__(self, batch: Batch, fields: Sequence[str], bfloat16: Sequence[str]) -> None:
-        super().__init__()
+    def __init__(self, batch: Union[Batch, cuda.Batch], values: Mapping[str, Any]) -> None:
+        super().__init__(values)
         self.epoch, self.step, self.rows = batch.epoch, batch.step, batch.rows
         self.valid_rows, self.fresh, self.is_last = batch.valid_rows, batch.fresh, batch.is_last
         self._batch = batch
-        for name in fields:
-            value = batch[name]
-            dtype = torch.bfloat16 if name in bfloat16 else None
-            if isinstance(value, Ragged):
-                self[name] = [to_tensor(row, dtype) for row in value]
-            else:
-                self[name] = to_tensor(value, dtype)
 
     @property
     def sample_ids(self) -> torch.Tensor:
@@ -79,32 +117,69 @@ class TensorBatch(Dict[str, Any]):
 
     def clone(self) -> Dict[str, Any]:
         """The tensors in memory of their own, which may be kept and written."""
-        return {name: [row.clone() for row in value] if isinstance(value, list) else value.clone()
-                for name, value in self.items()}
+        return {name: _clone(value) for name, value in self.items()}
+
+
+def _clone(value: Any) -> Any:
+    if isinstance(value, Ragged):
+        return Ragged(value.values.clone(), value.offsets)
+    return [row.clone() for row in value] if isinstance(value, list) else value.clone()
+
+
+def _ordinal(device: torch.device) -> int:
+    if not torch.cuda.is_available():
+        why = "sees no GPU" if torch.version.cuda else "is built without CUDA"
+        raise Error(f"device={str(device)!r}: this torch {torch.__version__} {why}", _UNAVAILABLE)
+    torch.cuda.init()
+    return torch.cuda.current_device() if device.index is None else device.index
 
 
 class Loader:
-    """Works where a DataLoader worked: every `for` is one epoch of dicts of CPU tensors (or tuples, see `fields`).
+    """Works where a DataLoader worked: every `for` is one epoch of dicts of tensors (or tuples, see `fields`).
 
-    Arguments are those of echoline.Loader; `fields=("image", "label")` yields tuples of these, in this order.
+    Arguments are those of echoline.Loader; `fields=("image", "label")` yields tuples of these, in this order. With
+    `device="cuda"` or "cuda:1" tensors are on that GPU, for the stream that is current when a batch is asked for; there
+    `depth`, `echo`, `transforms` and `pad` are as of echoline.cuda.Loader. A layout of "channels_last" gives tensors of
+    that memory format.
+
+    A GPU's tensors are not of torch's allocator, whose record_stream() passes them by: work on other streams must be
+    joined (`current_stream().wait_stream(other)`) before the last tensor of a batch goes. CUDA graphs: take batches
+    outside of the capture, and copy them into the graph's inputs.
     """
 
-    def __init__(self, stream: str, *args: Any, fields: Optional[Sequence[str]] = None, **kwargs: Any) -> None:
-        device = torch.device(kwargs.pop("device", "cpu"))
-        if device.type != "cpu":
-            raise NotImplementedError(f"device {device} is not supported yet; copy with tensor.to({str(device)!r})")
-        self._loader = _NumpyLoader(stream, *args, **kwargs)
+    def __init__(self, stream: str, *args: Any, fields: Optional[Sequence[str]] = None,
+                 device: Union[str, torch.device] = "cpu", **kwargs: Any) -> None:
+        device = torch.device(device)
+        if device.type == "cuda":
+            self._channels_last = {name for name, transform in (kwargs.get("transforms") or {}).items()
+                                   if getattr(transform, "layout", None) == "channels_last"}
+            index = _ordinal(device)
+            self._loader = cuda.Loader(stream, *args, device=index,
+                                       cuda_stream=lambda: torch.cuda.current_stream(index).cuda_stream, **kwargs)
+        elif device.type == "cpu":
+            for name in _OF_A_GPU:
+                if name in kwargs:
+                    raise InvalidArgument(f"{name} is for GPUs: add device='cuda'")
+            self._loader = _NumpyLoader(stream, *args, **kwargs)
+        else:
+            raise NotImplementedError(f"device {device} is not supported; copy with tensor.to({str(device)!r})")
+        self._on_gpu = device.type == "cuda"
         self._tuple = None if fields is None else tuple(fields)
         known = self._loader.fields
         for name in self._tuple or ():
             if name not in known:
+                self._loader.close()
                 raise KeyError(f"no field {name!r}; there are: {', '.join(known)}")
+
+    def _tensors(self, batch: Any, names: Sequence[str]) -> TensorBatch:
+        if self._on_gpu:
+            return TensorBatch(batch, _device_values(batch, names, self._channels_last))
+        return TensorBatch(batch, _host_values(batch, names, self._loader.bfloat16_fields))
 
     def __iter__(self) -> Iterator[Any]:
         names = self._tuple or tuple(self._loader.fields)
-        bfloat16 = self._loader.bfloat16_fields
         for batch in self._loader:
-            made = TensorBatch(batch, names, bfloat16)
+            made = self._tensors(batch, names)
             del batch
             yield made if self._tuple is None else tuple(made[name] for name in names)
             del made

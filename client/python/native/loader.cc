@@ -1,21 +1,13 @@
 #include "loader.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <memory>
 
 #include "batch.h"
 #include "errors.h"
+#include "waiting.h"
 
 namespace echoline::python {
 namespace {
-
-// How long a call stays in the library: Ctrl-C is served in between.
-constexpr std::int64_t kSliceMs = 50;
-constexpr double kLongestSeconds = 1e9;
-// An exception is set already.
-constexpr int kRaised = -1;
 
 constexpr char kNextDoc[] =
     "next(timeout=None)\n--\n\n"
@@ -23,8 +15,6 @@ constexpr char kNextDoc[] =
     "epoch. A `for` "
     "that follows begins the next epoch, as after a break.\n\n"
     "TimeoutError if none was ready within `timeout` seconds.";
-
-using Handle = std::shared_ptr<echoline_loader>;
 
 struct Loader {
   Handle handle;                   // lives as long as any call on it runs
@@ -52,44 +42,11 @@ PyObject* never_attached() {
   return raise_status(ECHOLINE_INVALID_ARGUMENT, "the loader was never attached");
 }
 
-// Empty, with an exception, before the first attach.
-Handle handle_of(PyObject* self) {
-  Handle handle = value_of<Loader>(self).handle;
-  if (handle == nullptr) never_attached();
-  return handle;
-}
-
 // Runs `work` on the loader's handle; false with an exception.
 template <typename Work>
 bool call(PyObject* self, Work work) {
   const Handle handle = handle_of(self);
   return handle != nullptr && check(without_gil([&] { return work(handle.get()); }));
-}
-
-// Gives what the daemon said about other trainers to the loader's _hear; false with an exception.
-bool pass_on_news(PyObject* self, echoline_loader* handle) {
-  char text[1024];
-  while (echoline_take_news(handle, text, sizeof(text)) == ECHOLINE_OK) {
-    PyObject* done = PyObject_CallMethod(self, "_hear", "s", text);
-    if (done == nullptr) return false;
-    Py_DECREF(done);
-  }
-  return true;
-}
-
-// Calls wait(milliseconds) until it says something else than TIMEOUT, or `left_ms` are over
-// (negative: never). In between, between() is false with an exception.
-template <typename Wait, typename Between>
-int wait_in_slices(std::int64_t left_ms, Wait wait, Between between) {
-  const bool for_ever = left_ms < 0;
-  for (;;) {
-    const std::int64_t slice = for_ever ? kSliceMs : std::min(kSliceMs, left_ms);
-    const int status = without_gil([&] { return wait(slice); });
-    if (status != ECHOLINE_TIMEOUT) return status;
-    if (PyErr_CheckSignals() != 0 || !between()) return kRaised;
-    left_ms -= slice;
-    if (!for_ever && left_ms <= 0) return ECHOLINE_TIMEOUT;
-  }
 }
 
 // First without letting other threads of Python run: a busy one would take the lock each time, and
@@ -133,23 +90,11 @@ PyObject* next(PyObject* self, PyObject* arguments, PyObject* named) {
     return nullptr;
   }
   std::int64_t timeout_ms = -1;
-  if (timeout != Py_None) {
-    const double seconds = PyFloat_AsDouble(timeout);
-    if (PyErr_Occurred() != nullptr) return nullptr;
-    if (std::isnan(seconds)) {
-      return raise_status(ECHOLINE_INVALID_ARGUMENT, "timeout is no number of seconds");
-    }
-    timeout_ms = std::llround(std::clamp(seconds, 0.0, kLongestSeconds) * 1000);
-  }
+  if (!read_timeout(timeout, timeout_ms)) return nullptr;
   int status = ECHOLINE_OK;
   PyObject* batch = next_within(self, timeout_ms, status);
   if (status == ECHOLINE_END_OF_EPOCH) Py_RETURN_NONE;
-  if (status == ECHOLINE_TIMEOUT) {
-    PyObject* stream = PyObject_GetAttrString(self, "stream");
-    if (stream == nullptr) return nullptr;
-    PyErr_Format(PyExc_TimeoutError, "no batch of %S was ready within %S s", stream, timeout);
-    Py_DECREF(stream);
-  }
+  if (status == ECHOLINE_TIMEOUT) raise_timeout(self, timeout);
   return batch;
 }
 
@@ -289,6 +234,22 @@ PyObject* make_loader_type() {
   PyType_Spec spec = {"echoline._echoline.Loader", sizeof(Object<Loader>), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
   return PyType_FromSpec(&spec);
+}
+
+Handle handle_of(PyObject* loader) {
+  Handle handle = value_of<Loader>(loader).handle;
+  if (handle == nullptr) never_attached();
+  return handle;
+}
+
+bool pass_on_news(PyObject* loader, echoline_loader* handle) {
+  char text[1024];
+  while (echoline_take_news(handle, text, sizeof(text)) == ECHOLINE_OK) {
+    PyObject* done = PyObject_CallMethod(loader, "_hear", "s", text);
+    if (done == nullptr) return false;
+    Py_DECREF(done);
+  }
+  return true;
 }
 
 PyObject* next_batch(PyObject* loader) {

@@ -2,12 +2,23 @@
 // echoline.Loader.
 #pragma once
 
+#include <memory>
+
+#include "echoline/echoline.h"
 #include "object.h"
 
 namespace echoline::python {
 
+using Handle = std::shared_ptr<echoline_loader>;
+
 // The class, new; null with an exception.
 PyObject* make_loader_type();
+
+// What an instance of it is attached by; empty, with an exception, before the first attach.
+Handle handle_of(PyObject* loader);
+
+// Gives what the daemon said about other trainers to the loader's _hear; false with an exception.
+bool pass_on_news(PyObject* loader, echoline_loader* handle);
 
 // The next batch; null at an epoch's end, and null with an exception.
 PyObject* next_batch(PyObject* loader);

@@ -1,5 +1,8 @@
 // The compiled part of the package: what stands on the C ABI. The rest is Python.
 #include "batch.h"
+#include "device_batch.h"
+#include "device_loader.h"
+#include "device_tensor.h"
 #include "echoline/echoline.h"
 #include "errors.h"
 #include "loader.h"
@@ -33,7 +36,10 @@ bool add(PyObject* module, const char* name, PyObject* object) {
 int fill(PyObject* module) {
   const bool filled = check_interpreter() && find_errors() && make_memory_type() &&
                       make_epoch_type() && add(module, "Batch", make_batch_type()) &&
-                      add(module, "Loader", make_loader_type());
+                      add(module, "Loader", make_loader_type()) &&
+                      add(module, "DeviceTensor", make_device_tensor_type()) &&
+                      add(module, "DeviceBatch", make_device_batch_type()) &&
+                      add(module, "DeviceLoader", make_device_loader_type());
   return filled ? 0 : -1;
 }
 

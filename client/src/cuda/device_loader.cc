@@ -221,6 +221,13 @@ Error DeviceLoader::give(const EchoQueue::Next& next, StreamHandle stream, Devic
   return {};
 }
 
+Error DeviceLoader::let_wait(const DeviceBatch& batch, StreamHandle stream) const {
+  const Current current(*device_);
+  if (Error e = check_stream(stream); !e.ok()) return e;
+  const std::lock_guard lock(mutex_);
+  return batch.slot->buffer->let_wait(stream);
+}
+
 void DeviceLoader::release(DeviceBatch& batch, StreamHandle stream) {
   const Current current(*device_);
   const std::lock_guard lock(mutex_);

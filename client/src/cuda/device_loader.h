@@ -52,6 +52,7 @@ class DeviceLoader : public std::enable_shared_from_this<DeviceLoader> {
   void close();
 
   Error next(StreamHandle stream, std::int64_t timeout_ms, std::unique_ptr<DeviceBatch>& batch);
+  Error let_wait(const DeviceBatch& batch, StreamHandle stream) const;
   void release(DeviceBatch& batch, StreamHandle stream);
   Error begin_epoch();
   Error state(State& state);

@@ -1,0 +1,128 @@
+"""Batches as jax.Arrays. jax is imported here and nowhere else.
+
+    loader = echoline.jax.Loader("train")                    # on the CPU
+    loader = echoline.jax.Loader("train", device="cuda:0")   # on a GPU, by DLPack
+
+On the CPU JAX copies: it makes no array of memory that is read-only, and without jax_enable_x64 has no 64-bit types.
+Meshes and shardings are left to the caller: `jax.device_put(batch, sharding)` places what a process's loader gave.
+"""
+from __future__ import annotations
+
+from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Union
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from . import cuda
+from ._batch import Batch
+from ._batch import Ragged as _HostRagged
+from ._errors import Error, InvalidArgument
+from ._loader import Loader as _NumpyLoader
+from .cuda import Flip, Normalize, Ragged
+
+__all__ = ["ArrayBatch", "Flip", "Loader", "Normalize", "Ragged"]
+
+_OF_A_GPU = ("depth", "echo", "transforms", "pad")
+_UNAVAILABLE = 7  # echoline_status
+
+
+class ArrayBatch(Dict[str, Any]):
+    """A dict from field names to arrays, or `Ragged` of two, with the facts of the batch; `sample_ids`, `uses`, `flags`
+    and `valid` are numpy's.
+    """
+
+    def __init__(self, batch: Union[Batch, cuda.Batch], values: Mapping[str, Any]) -> None:
+        super().__init__(values)
+        self.epoch, self.step, self.rows = batch.epoch, batch.step, batch.rows
+        self.valid_rows, self.fresh, self.is_last = batch.valid_rows, batch.fresh, batch.is_last
+        self.sample_ids, self.uses = np.array(batch.sample_ids), np.array(batch.uses)
+        self.flags, self.valid = np.array(batch.flags), np.array(batch.valid)
+
+
+def _gpu_of(device: Any) -> Optional[int]:
+    """The ordinal of a GPU of CUDA; None for the CPU."""
+    platform, _, index = str(device).partition(":")
+    if isinstance(device, jax.Device):
+        platform, index = device.platform, str(device.local_hardware_id)
+    if platform == "cpu":
+        return None
+    if platform not in ("cuda", "gpu"):
+        raise InvalidArgument(f"device must be 'cpu', 'cuda', 'cuda:1' or a jax.Device of these, not {device!r}")
+    try:
+        jax.devices("cuda")
+    except RuntimeError as error:
+        raise Error(f"device={device!r}: this jax {jax.__version__} has no CUDA: {error}", _UNAVAILABLE) from error
+    return int(index or 0)
+
+
+class _DeviceLoader(cuda.Loader):
+    # JAX lets go of memory when the computations that it put in line are done, later than Python of the array.
+    _patience = 10.0
+
+
+class Loader:
+    """Every `for` is one epoch of dicts of jax.Arrays (or tuples, see `fields`).
+
+    Arguments are those of echoline.Loader; `fields=("image", "label")` yields tuples of these, in this order. `device`:
+    "cpu", "cuda", "cuda:1", or a jax.Device; on a GPU `depth`, `echo`, `transforms` and `pad` are as of
+    echoline.cuda.Loader, and each array is handed to JAX with its own stream made to wait.
+    """
+
+    def __init__(self, stream: str, *args: Any, fields: Optional[Sequence[str]] = None, device: Any = "cpu",
+                 **kwargs: Any) -> None:
+        ordinal = _gpu_of(device)
+        self._on_gpu = ordinal is not None
+        self._loader: Union[_NumpyLoader, cuda.Loader]
+        if ordinal is not None:
+            self._loader = _DeviceLoader(stream, *args, device=ordinal, **kwargs)
+        else:
+            for name in _OF_A_GPU:
+                if name in kwargs:
+                    raise InvalidArgument(f"{name} is for GPUs: add device='cuda'")
+            self._cpu = jax.devices("cpu")[0]
+            self._loader = _NumpyLoader(stream, *args, **kwargs)
+        self._tuple = None if fields is None else tuple(fields)
+        known = self._loader.fields
+        for name in self._tuple or ():
+            if name not in known:
+                self._loader.close()
+                raise KeyError(f"no field {name!r}; there are: {', '.join(known)}")
+
+    def _array(self, value: Any) -> Any:
+        if isinstance(value, (Ragged, _HostRagged)):
+            return Ragged(self._array(value.values), self._array(value.offsets))
+        if self._on_gpu:
+            return jax.dlpack.from_dlpack(value)
+        with jax.default_device(self._cpu):
+            return jnp.asarray(value)
+
+    def __iter__(self) -> Iterator[Any]:
+        names = self._tuple or tuple(self._loader.fields)
+        for batch in self._loader:
+            made = ArrayBatch(batch, {name: self._array(batch[name]) for name in names})
+            del batch
+            yield made if self._tuple is None else tuple(made[name] for name in names)
+            del made
+
+    def __len__(self) -> int:
+        return len(self._loader)
+
+    def state_dict(self) -> Dict[str, Any]:
+        """The position after the batches that were returned."""
+        return self._loader.state_dict()
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Goes on with exactly the batch after the state."""
+        self._loader.load_state_dict(state_dict)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._loader, name)
+
+    def __enter__(self) -> "Loader":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
