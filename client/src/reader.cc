@@ -19,7 +19,13 @@ std::string text(const Position& position) {
 std::optional<std::uint64_t> Reader::epoch_rows() const {
   if (end_) return end_;
   if (has(shm::kRingVariable)) return std::nullopt;
-  return header().rows_per_epoch;
+  return changes_.rows(attachment_->ring(), position_.epoch);
+}
+
+// After a look at `published`: whatever changed the rows below it is in the log.
+Error Reader::look_at_factor() {
+  if (changes_.update(attachment_->ring(), position_.epoch)) return {};
+  return broken("its log of factor changes");
 }
 
 bool Reader::epoch_is_over() const {
@@ -30,7 +36,6 @@ bool Reader::epoch_is_over() const {
 void Reader::enter_next_epoch() {
   position_ = {position_.epoch + 1, 0};
   end_.reset();
-  changes_.clear();
   begun_ = false;
 }
 
@@ -193,6 +198,7 @@ Error Reader::try_next(std::unique_ptr<Batch>& batch) {
     return {ECHOLINE_END_OF_EPOCH, "the epoch has ended"};
   }
   published_ = shm::read_published(attachment_->ring().writer());
+  if (Error e = look_at_factor(); !e.ok()) return e;
   for (;;) {
     if (!epoch_is_over()) {
       if (Error e = skip_passed(); !e.ok()) return e;
