@@ -15,20 +15,23 @@ bool plausible(const shm::FactorLogEntry& entry, std::uint32_t epoch_before) {
 
 }  // namespace
 
-void FactorChanges::reset() {
+void FactorChanges::follow(const shm::FactorLog* log, std::uint32_t plan_factor,
+                           std::uint64_t plan_rows) {
+  log_ = log;
+  plan_factor_ = plan_factor;
+  plan_rows_ = plan_rows;
   taken_ = 0;
   entries_.clear();
 }
 
-bool FactorChanges::update(const RingView& ring, std::uint32_t epoch) {
-  if (ring.factor_log() == nullptr) return true;
-  const shm::FactorLog& log = *ring.factor_log();
-  const std::uint64_t count = shm::read_factor_count(log);
+bool FactorChanges::update(std::uint32_t epoch) {
+  if (log_ == nullptr) return true;
+  const std::uint64_t count = shm::read_factor_count(*log_);
   if (count == taken_) return true;
   // Back to the first entry that matters: older ones may be written over meanwhile.
   std::vector<shm::FactorLogEntry> fresh;
   for (std::uint64_t n = count; n > taken_ && count - n < shm::kFactorLogEntries; --n) {
-    fresh.push_back(log.entries[(n - 1) % shm::kFactorLogEntries]);
+    fresh.push_back(log_->entries[(n - 1) % shm::kFactorLogEntries]);
     if (fresh.back().epoch < epoch) break;
   }
   for (auto entry = fresh.rbegin(); entry != fresh.rend(); ++entry) {
@@ -44,14 +47,13 @@ bool FactorChanges::update(const RingView& ring, std::uint32_t epoch) {
   return true;
 }
 
-std::vector<shm::FactorEntry> FactorChanges::of_state(const RingView& ring,
-                                                      const Position& position) const {
+std::vector<shm::FactorEntry> FactorChanges::of_state(const Position& position) const {
   std::vector<shm::FactorLogEntry> known;
   std::copy_if(entries_.begin(), entries_.end(), std::back_inserter(known),
                [&](const shm::FactorLogEntry& entry) {
                  return shm::holds_at(entry, position.epoch, position.row);
                });
-  return shm::factors_of(known, position.epoch, ring.header().factor);
+  return shm::factors_of(known, position.epoch, plan_factor_);
 }
 
 }  // namespace echoline::client

@@ -19,12 +19,12 @@ std::string text(const Position& position) {
 std::optional<std::uint64_t> Reader::epoch_rows() const {
   if (end_) return end_;
   if (has(shm::kRingVariable)) return std::nullopt;
-  return changes_.rows(attachment_->ring(), position_.epoch);
+  return changes_.rows(position_.epoch);
 }
 
 // After a look at `published`: whatever changed the rows below it is in the log.
 Error Reader::look_at_factor() {
-  if (changes_.update(attachment_->ring(), position_.epoch)) return {};
+  if (changes_.update(position_.epoch)) return {};
   return broken("its log of factor changes");
 }
 
@@ -189,7 +189,8 @@ Error Reader::leave_kept_behind() {
   std::shared_ptr<Attachment> anew;
   if (Error e = Attachment::open_again(*attachment_, anew); !e.ok()) return e;
   attachment_ = std::move(anew);
-  return {};
+  changes_.follow(attachment_->ring().factor_log(), header().factor, header().rows_per_epoch);
+  return look_at_factor();
 }
 
 Error Reader::try_next(std::unique_ptr<Batch>& batch) {

@@ -73,7 +73,7 @@ Error Reader::check_fit() const {
                 " slots of the stream at once, it has " + std::to_string(h.descriptors_live) +
                 "; raise publish.slots or take a smaller batch_size"};
   }
-  const std::uint64_t epoch_rows = changes_.rows(attachment_->ring(), position_.epoch + 1);
+  const std::uint64_t epoch_rows = changes_.rows(position_.epoch + 1);
   if (!has(shm::kRingVariable) && steps_between(cut_, 0, epoch_rows) == 0) {
     return {ECHOLINE_INVALID_ARGUMENT,
             "a batch of " + std::to_string(cut_.batch_size) + " rows is more than an epoch's " +
@@ -95,7 +95,7 @@ Error Reader::adopt(std::shared_ptr<Attachment> attachment) {
         "the state holds changes of the echo factor, and the daemon is of a release that cannot "
         "tell of them; install one of this client library's"};
   }
-  changes_.reset();
+  changes_.follow(attachment_->ring().factor_log(), header().factor, header().rows_per_epoch);
   if (Error e = look_at_factor(); !e.ok()) return e;
   return check_fit();
 }
@@ -135,18 +135,18 @@ Error Reader::resume(std::shared_ptr<Attachment> attachment) {
 }
 
 bool Reader::is_variable() {
-  (void)changes_.update(attachment_->ring(), position_.epoch);
+  (void)changes_.update(position_.epoch);
   return has(shm::kRingVariable) || changes_.any();
 }
 
 std::vector<shm::FactorEntry> Reader::changes() {
-  (void)changes_.update(attachment_->ring(), position_.epoch);
-  return changes_.of_state(attachment_->ring(), position_);
+  (void)changes_.update(position_.epoch);
+  return changes_.of_state(position_);
 }
 
 std::vector<shm::FactorEntry> Reader::changes_known() {
-  (void)changes_.update(attachment_->ring(), position_.epoch);
-  return changes_.all_from(attachment_->ring(), position_.epoch);
+  (void)changes_.update(position_.epoch);
+  return changes_.all_from(position_.epoch);
 }
 
 std::optional<std::uint64_t> Reader::steps_per_epoch() {
@@ -187,9 +187,7 @@ Error Reader::skip(std::uint64_t steps) {
   }
   Position to{position_.epoch + 1, 0};
   std::uint64_t beyond = steps - left;
-  const auto whole = [&] {
-    return steps_between(cut_, 0, changes_.rows(attachment_->ring(), to.epoch));
-  };
+  const auto whole = [&] { return steps_between(cut_, 0, changes_.rows(to.epoch)); };
   for (; to.epoch < changes_.last_epoch() && beyond >= whole(); ++to.epoch) beyond -= whole();
   if (whole() == 0 || beyond / whole() >= std::numeric_limits<std::uint32_t>::max() - to.epoch) {
     return {ECHOLINE_INVALID_ARGUMENT, "that many steps can't be skipped"};
