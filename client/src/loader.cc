@@ -172,7 +172,7 @@ void Loader::attach_again(std::int64_t patience_ms, bool also_to_another_daemon)
   wish.reattaching = true;
   wish.join = shm::kJoinPosition;
   wish.position = reader_.position();
-  wish.changes = reader_.changes();
+  wish.changes = reader_.changes_known();
   wish.batch_size = static_cast<std::uint32_t>(reader_.cut().batch_size);
   const shm::RingHeader& header = reader_.attachment()->ring().header();
   wish.has_fingerprint = true;

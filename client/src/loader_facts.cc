@@ -38,7 +38,7 @@ Error Loader::info(echoline_loader_info& info) {
   info.field_count = static_cast<std::uint32_t>(reader_.attachment()->ring().fields().size());
   info.factor = header.factor;
   info.plan_version = header.plan_version;
-  if ((header.flags & shm::kRingVariable) != 0) info.flags |= ECHOLINE_STREAM_VARIABLE;
+  if (reader_.is_variable()) info.flags |= ECHOLINE_STREAM_VARIABLE;
   if ((header.flags & shm::kRingBatchEcho) != 0) info.flags |= ECHOLINE_STREAM_BATCH_ECHO;
   if ((header.flags & shm::kRingSealed) != 0) info.flags |= ECHOLINE_STREAM_SEALED;
   Fingerprint fingerprint;
@@ -53,9 +53,10 @@ Error Loader::steps_per_epoch(std::uint64_t& steps) {
   if (Error e = check_attached(); !e.ok()) return e;
   const auto known = reader_.steps_per_epoch();
   if (!known) {
-    return {ECHOLINE_FAILED_PRECONDITION,
-            "the echo factor of this stream can change, so the number of batches of an epoch isn't "
-            "known ahead; its last batch is marked"};
+    return {
+        ECHOLINE_FAILED_PRECONDITION,
+        "the echo factor of this stream was changed while it ran (set-echo), so epochs differ in "
+        "their number of batches; the last one of each is marked"};
   }
   steps = *known;
   return {};

@@ -19,7 +19,13 @@ std::string text(const Position& position) {
 std::optional<std::uint64_t> Reader::epoch_rows() const {
   if (end_) return end_;
   if (has(shm::kRingVariable)) return std::nullopt;
-  return header().rows_per_epoch;
+  return changes_.rows(position_.epoch);
+}
+
+// After a look at `published`: whatever changed the rows below it is in the log.
+Error Reader::look_at_factor() {
+  if (changes_.update(position_.epoch)) return {};
+  return broken("its log of factor changes");
 }
 
 bool Reader::epoch_is_over() const {
@@ -30,7 +36,6 @@ bool Reader::epoch_is_over() const {
 void Reader::enter_next_epoch() {
   position_ = {position_.epoch + 1, 0};
   end_.reset();
-  changes_.clear();
   begun_ = false;
 }
 
@@ -184,7 +189,8 @@ Error Reader::leave_kept_behind() {
   std::shared_ptr<Attachment> anew;
   if (Error e = Attachment::open_again(*attachment_, anew); !e.ok()) return e;
   attachment_ = std::move(anew);
-  return {};
+  changes_.follow(attachment_->ring().factor_log(), header().factor, header().rows_per_epoch);
+  return look_at_factor();
 }
 
 Error Reader::try_next(std::unique_ptr<Batch>& batch) {
@@ -193,6 +199,7 @@ Error Reader::try_next(std::unique_ptr<Batch>& batch) {
     return {ECHOLINE_END_OF_EPOCH, "the epoch has ended"};
   }
   published_ = shm::read_published(attachment_->ring().writer());
+  if (Error e = look_at_factor(); !e.ok()) return e;
   for (;;) {
     if (!epoch_is_over()) {
       if (Error e = skip_passed(); !e.ok()) return e;

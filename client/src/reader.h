@@ -10,6 +10,7 @@
 #include "attach_request.h"
 #include "attachment.h"
 #include "batch.h"
+#include "factor_changes.h"
 #include "rows.h"
 
 namespace echoline::client {
@@ -34,7 +35,10 @@ class Reader {
   const std::shared_ptr<Attachment>& attachment() const { return attachment_; }
   const Cut& cut() const { return cut_; }
   const Position& position() const { return position_; }
-  const std::vector<shm::FactorEntry>& changes() const { return changes_; }
+  // What the state at the position holds of the echo factor's changes, and all that is known of
+  // them from its epoch on.
+  std::vector<shm::FactorEntry> changes();
+  std::vector<shm::FactorEntry> changes_known();
   // What try_next saw last: the value to sleep on.
   std::uint64_t seen_published() const { return published_; }
   // After TIMEOUT: a batch that another thread took keeps the writer from publishing.
@@ -45,8 +49,9 @@ class Reader {
   // aside.
   bool jumped() const { return jumped_; }
   Error leave_kept_behind();
-  // Batches of a whole epoch; none if the factor can change.
-  std::optional<std::uint64_t> steps_per_epoch() const;
+  // Batches of a whole epoch; none if the factor was changed, or can change by itself.
+  std::optional<std::uint64_t> steps_per_epoch();
+  bool is_variable();
 
  private:
   const shm::RingHeader& header() const { return attachment_->ring().header(); }
@@ -54,6 +59,7 @@ class Reader {
   std::uint64_t span() const;
   Error check_fit() const;
   Error adopt(std::shared_ptr<Attachment> attachment);
+  Error look_at_factor();
   std::optional<std::uint64_t> epoch_rows() const;
   bool epoch_is_over() const;
   void enter_next_epoch();
@@ -71,7 +77,7 @@ class Reader {
   std::shared_ptr<Attachment> attachment_;
   Cut cut_;
   Position position_;
-  std::vector<shm::FactorEntry> changes_;
+  FactorChanges changes_;
   std::uint64_t front_ = 0;
   std::uint64_t published_ = 0;
   std::optional<std::uint64_t> end_;  // rows of the position's epoch, as a descriptor said

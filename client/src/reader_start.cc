@@ -73,10 +73,11 @@ Error Reader::check_fit() const {
                 " slots of the stream at once, it has " + std::to_string(h.descriptors_live) +
                 "; raise publish.slots or take a smaller batch_size"};
   }
-  if (!has(shm::kRingVariable) && steps_between(cut_, 0, h.rows_per_epoch) == 0) {
+  const std::uint64_t epoch_rows = changes_.rows(position_.epoch + 1);
+  if (!has(shm::kRingVariable) && steps_between(cut_, 0, epoch_rows) == 0) {
     return {ECHOLINE_INVALID_ARGUMENT,
             "a batch of " + std::to_string(cut_.batch_size) + " rows is more than an epoch's " +
-                std::to_string(h.rows_per_epoch) + ", and last: drop leaves nothing of it"};
+                std::to_string(epoch_rows) + ", and last: drop leaves nothing of it"};
   }
   return {};
 }
@@ -88,7 +89,14 @@ Error Reader::adopt(std::shared_ptr<Attachment> attachment) {
   published_ = 0;
   end_.reset();
   position_ = {reply.epoch, reply.row};
-  changes_.assign(reply.changes, reply.changes + reply.change_count);
+  if (reply.change_count > 0 && attachment_->ring().factor_log() == nullptr) {
+    return {
+        ECHOLINE_VERSION_MISMATCH,
+        "the state holds changes of the echo factor, and the daemon is of a release that cannot "
+        "tell of them; install one of this client library's"};
+  }
+  changes_.follow(attachment_->ring().factor_log(), header().factor, header().rows_per_epoch);
+  if (Error e = look_at_factor(); !e.ok()) return e;
   return check_fit();
 }
 
@@ -126,8 +134,23 @@ Error Reader::resume(std::shared_ptr<Attachment> attachment) {
               std::to_string(position.epoch) + ", row " + std::to_string(position.row)};
 }
 
-std::optional<std::uint64_t> Reader::steps_per_epoch() const {
-  if (has(shm::kRingVariable)) return std::nullopt;
+bool Reader::is_variable() {
+  (void)changes_.update(position_.epoch);
+  return has(shm::kRingVariable) || changes_.any();
+}
+
+std::vector<shm::FactorEntry> Reader::changes() {
+  (void)changes_.update(position_.epoch);
+  return changes_.of_state(position_);
+}
+
+std::vector<shm::FactorEntry> Reader::changes_known() {
+  (void)changes_.update(position_.epoch);
+  return changes_.all_from(position_.epoch);
+}
+
+std::optional<std::uint64_t> Reader::steps_per_epoch() {
+  if (is_variable()) return std::nullopt;
   return steps_between(cut_, 0, header().rows_per_epoch);
 }
 
@@ -147,8 +170,8 @@ void Reader::jump(const Position& from) {
 
 Error Reader::skip(std::uint64_t steps) {
   const Position from = position_;
-  const auto whole = steps_per_epoch();
-  if (!whole) {
+  if (Error e = look_at_factor(); !e.ok()) return e;
+  if (!epoch_rows()) {
     if (steps > std::numeric_limits<std::uint64_t>::max() / 2 / cut_.batch_size) {
       return {ECHOLINE_INVALID_ARGUMENT, "that many steps can't be skipped"};
     }
@@ -162,14 +185,18 @@ Error Reader::skip(std::uint64_t steps) {
     jump(from);
     return {};
   }
-  const std::uint64_t beyond = steps - left;
-  if (beyond / *whole >= std::numeric_limits<std::uint32_t>::max() - position_.epoch) {
+  Position to{position_.epoch + 1, 0};
+  std::uint64_t beyond = steps - left;
+  const auto whole = [&] { return steps_between(cut_, 0, changes_.rows(to.epoch)); };
+  for (; to.epoch < changes_.last_epoch() && beyond >= whole(); ++to.epoch) beyond -= whole();
+  if (whole() == 0 || beyond / whole() >= std::numeric_limits<std::uint32_t>::max() - to.epoch) {
     return {ECHOLINE_INVALID_ARGUMENT, "that many steps can't be skipped"};
   }
+  to.epoch += static_cast<std::uint32_t>(beyond / whole());
+  to.row = beyond % whole() * cut_.batch_size;
   pending_end_ = pending_end_ || begun_;
   enter_next_epoch();
-  position_.epoch += static_cast<std::uint32_t>(beyond / *whole);
-  position_.row = beyond % *whole * cut_.batch_size;
+  position_ = to;
   jump(from);
   return {};
 }

@@ -52,7 +52,9 @@ Error RingView::check_header(std::uint64_t file_bytes) const {
   if (!is_section(h.fields) || h.fields.bytes < h.field_count * sizeof(shm::FieldEntry) ||
       !is_section(h.descriptors) ||
       h.descriptors.bytes < std::uint64_t{h.descriptor_count} * sizeof(shm::Descriptor) ||
-      !is_section(h.writer) || h.writer.bytes < sizeof(shm::WriterPage)) {
+      !is_section(h.writer) || h.writer.bytes < sizeof(shm::WriterPage) ||
+      (has_factor_log() &&
+       (!is_section(h.factor_log) || h.factor_log.bytes < sizeof(shm::FactorLog)))) {
     return broken("its sections");
   }
   return {};

@@ -61,6 +61,7 @@ Error RingView::open(int fd, std::unique_ptr<RingView>& view) {
 
 Error RingView::map_all(int fd) {
   std::uint64_t bytes = header_.descriptors.bytes + header_.writer.bytes;
+  if (has_factor_log()) bytes += header_.factor_log.bytes;
   for (const shm::FieldEntry& entry : entries_) bytes += address_bytes(entry);
   if (Error e = mapping_.reserve(bytes); !e.ok()) return e;
   std::size_t place = 0;
@@ -75,6 +76,10 @@ Error RingView::map_all(int fd) {
   descriptors_ = reinterpret_cast<const shm::Descriptor*>(at);
   if (Error e = map(header_.writer, at); !e.ok()) return e;
   writer_ = reinterpret_cast<const shm::WriterPage*>(at);
+  if (has_factor_log()) {
+    if (Error e = map(header_.factor_log, at); !e.ok()) return e;
+    factor_log_ = reinterpret_cast<const shm::FactorLog*>(at);
+  }
   for (const shm::FieldEntry& entry : entries_) {
     Field field = to_field(entry);
     if (Error e = map(entry.arena, field.arena); !e.ok()) return e;

@@ -42,6 +42,8 @@ class RingView {
   const Field& row_flags_field() const { return row_words_[2]; }
 
   const shm::WriterPage& writer() const { return *writer_; }
+  // Null in a ring of a layout before 1.2: its factor never changes.
+  const shm::FactorLog* factor_log() const { return factor_log_; }
   // Only for sequences below published and not released by this reader: then it stands still.
   const shm::Descriptor& descriptor(std::uint64_t sequence) const {
     return descriptors_[sequence & (header_.descriptor_count - 1)];
@@ -70,11 +72,13 @@ class RingView {
   Error map_all(int fd);
   Error read_fields();
   bool is_section(const shm::Section& section) const;
+  bool has_factor_log() const { return header_.layout_minor >= 2; }
 
   shm::RingHeader header_{};
   mutable Mapping mapping_;
   const shm::Descriptor* descriptors_ = nullptr;
   const shm::WriterPage* writer_ = nullptr;
+  const shm::FactorLog* factor_log_ = nullptr;
   std::vector<shm::FieldEntry> entries_;
   std::vector<Field> fields_;
   Field row_words_[3];

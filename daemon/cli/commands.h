@@ -76,6 +76,9 @@ Status delete_stream(const DaemonOptions& daemon, const std::string& stream, boo
 Result<bool> drain_stream(const DaemonOptions& daemon, const std::string& stream,
                           const std::string& patience);
 
+// `factor` as "1.5"; says where it begins.
+Status set_echo(const DaemonOptions& daemon, const std::string& stream, const std::string& factor);
+
 struct ReadOptions {
   std::string stream;
   std::string job = "default";

@@ -143,6 +143,12 @@ class GrpcControlClient final : public ControlClient {
     return response.drained();
   }
 
+  Result<v1::SetEchoResponse> set_echo(const v1::SetEchoRequest& request) override {
+    v1::SetEchoResponse response;
+    ECHOLINE_TRY(call(&v1::Control::Stub::SetEcho, request, response));
+    return response;
+  }
+
   std::unique_ptr<StatsCall> watch(std::chrono::milliseconds interval) override {
     return std::make_unique<GrpcStatsCall>(way_, stub_.get(), interval);
   }

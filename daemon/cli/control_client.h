@@ -46,6 +46,7 @@ class ControlClient {
   virtual Status remove(const v1::DeleteStreamRequest& request) = 0;
   // Whether the trainers had taken all that was published, within `patience`.
   virtual Result<bool> drain(const std::string& name, std::chrono::milliseconds patience) = 0;
+  virtual Result<v1::SetEchoResponse> set_echo(const v1::SetEchoRequest& request) = 0;
   // Of all streams. The client must outlive the call.
   virtual std::unique_ptr<StatsCall> watch(std::chrono::milliseconds interval) = 0;
 };

@@ -30,6 +30,7 @@ struct Invocation {
   CreateOptions create;
   std::string stream;
   std::string patience = "5s";
+  std::string factor;
   bool allow_missing = false;
   bool json = false;
   std::function<Status()> run;
@@ -98,6 +99,11 @@ std::string check_patience(const std::string& text) {
   const auto patience = config::parse_duration_ns(text);
   if (!patience.ok()) return patience.status().message();
   return *patience <= 60'000'000'000 ? "" : "'" + text + "' is more than 60s";
+}
+
+std::string check_factor(const std::string& text) {
+  const auto factor = config::parse_thousandths(text);
+  return factor.ok() ? "" : factor.status().message();
 }
 
 void add_file_commands(CLI::App& app, Invocation& call) {
@@ -185,8 +191,14 @@ void add_changing_commands(CLI::App& app, Invocation& call) {
   drain.add_option("--patience", call.patience, "How long to wait for the trainers, at most 60s")
       ->check(check_patience)
       ->capture_default_str();
-  for (CLI::App* command : {&remove, &drain}) add_stream_name(*command, call);
-  for (CLI::App* command : {&create, &remove, &drain}) add_control(*command, call);
+  CLI::App& set_echo =
+      add_command(app, call, "set-echo", "Change the echo factor of what is not planned yet",
+                  [&call] { return cli::set_echo(call.daemon, call.stream, call.factor); });
+  for (CLI::App* command : {&remove, &drain, &set_echo}) add_stream_name(*command, call);
+  set_echo.add_option("FACTOR", call.factor, "From 1 to echo.max, as 1.5")
+      ->required()
+      ->check(check_factor);
+  for (CLI::App* command : {&create, &remove, &drain, &set_echo}) add_control(*command, call);
 }
 
 // What the service takes as the time between two answers.

@@ -1,5 +1,6 @@
-// `echoline list, show, state, create, delete, drain`: one call of the control service each.
-#include <fmt/core.h>
+// `echoline list, show, state, create, delete, drain, set-echo`: one call of the control service
+// each.
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -118,6 +119,24 @@ Result<bool> drain_stream(const DaemonOptions& daemon, const std::string& stream
       "drained {}{}\n", stream,
       drained ? "" : fmt::format("; after {} trainers had not taken all batches yet", patience));
   return drained;
+}
+
+Status set_echo(const DaemonOptions& daemon, const std::string& stream, const std::string& factor) {
+  v1::SetEchoRequest request;
+  request.set_name(stream);
+  ECHOLINE_ASSIGN(const std::uint32_t thousandths, config::parse_thousandths(factor));
+  request.set_factor_thousandths(thousandths);
+  ECHOLINE_ASSIGN(const v1::SetEchoResponse changed,
+                  ControlClient::open(daemon)->set_echo(request));
+  const std::string is =
+      fmt::format("echo factor of {} is {}", stream, config::format_thousandths(thousandths));
+  if (changed.starts().empty()) fmt::print("{}, for all rows to come\n", is);
+  for (const v1::FactorStart& start : changed.starts()) {
+    fmt::print("{} from row {} of epoch {} on at the earliest (block {}){}\n", is, start.row(),
+               start.epoch(), start.block(),
+               start.jobs().empty() ? "" : fmt::format(", for {}", fmt::join(start.jobs(), ", ")));
+  }
+  return Status();
 }
 
 }  // namespace echoline::cli

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "engine/fingerprint.h"
 
@@ -56,24 +57,22 @@ Status check_request(const shm::AttachRequest& request, const Job& job, const St
   return request.has_fingerprint == 0 ? Status() : check_state(request, core);
 }
 
-Result<Start> settle_start(const shm::AttachRequest& request, plan::Position position,
-                           const StreamCore& core) {
-  Start start;
+Result<FactorHistory> factors_of(const shm::AttachRequest& request, const StreamCore& core) {
   const std::size_t count = std::min<std::size_t>(request.change_count, shm::kFactorChangesMax);
-  for (std::size_t i = 0; i < count; ++i) {
-    start.changes.push_back({request.changes[i].block, request.changes[i].factor});
-  }
-  ECHOLINE_TRY(core.plan->check_changes(start.changes));
-  const std::uint64_t rows = core.plan->epoch(position.epoch, start.changes)->rows();
-  ECHOLINE_ASSIGN(start.position, plan::normalise(position, rows));
-  if (start.position != position) start.changes.clear();
+  return FactorHistory::of_state(*core.plan, request.epoch, std::span(request.changes, count));
+}
+
+Result<plan::Position> settle_position(plan::Position position, const FactorHistory& factors,
+                                       const StreamCore& core) {
+  ECHOLINE_ASSIGN(const plan::Position settled,
+                  plan::normalise(position, factors.rows(position.epoch)));
   const std::uint32_t batch_rows = core.ring_spec.batch_rows;
-  if (has_batch_echo(core) && start.position.row % batch_rows != 0) {
+  if (has_batch_echo(core) && settled.row % batch_rows != 0) {
     return Status(Code::kInvalidArgument,
                   fmt::format("row {}: with batch echo every batch starts at a multiple of {}",
-                              start.position.row, batch_rows));
+                              settled.row, batch_rows));
   }
-  return start;
+  return settled;
 }
 
 }  // namespace echoline::engine

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "base/status.h"
 #include "echoline/shm/door.h"
 #include "engine/consumer.h"
+#include "engine/factor_history.h"
 #include "engine/stream_core.h"
 #include "plan/position.h"
 
@@ -15,15 +15,19 @@ namespace echoline::engine {
 // Ranks, batch size, and the state that comes along: all of it must be of this stream.
 Status check_request(const shm::AttachRequest& request, const Job& job, const StreamCore& core);
 
-// Where a job begins, and the factor list of that epoch.
+// Where a job begins, and under which changes of the echo factor.
 struct Start {
   plan::Position position;
-  std::vector<plan::FactorChange> changes;
+  FactorHistory factors;
+  bool any_factors = false;  // those of whichever pass has the position will do
 };
+
+// The changes that a saved state holds.
+Result<FactorHistory> factors_of(const shm::AttachRequest& request, const StreamCore& core);
 
 // In the one form: an epoch's end is the next one's beginning. An error for a row that no batch of
 // the stream begins at.
-Result<Start> settle_start(const shm::AttachRequest& request, plan::Position position,
-                           const StreamCore& core);
+Result<plan::Position> settle_position(plan::Position position, const FactorHistory& factors,
+                                       const StreamCore& core);
 
 }  // namespace echoline::engine

@@ -20,7 +20,8 @@ struct Consumer {
   std::uint64_t begin_ticks = 0;  // of its process (base/process.h)
   Job job;
   std::uint32_t rank = 0;
-  std::uint32_t local_ranks = 1;  // of the job, on this host
+  std::uint32_t local_ranks = 1;   // of the job, on this host
+  std::uint32_t layout_minor = 0;  // that its client library reads
   plan::Position start;
   std::uint64_t attached_ns = 0;
   bool told_of_missing = false;  // jobs of publish.jobs

@@ -46,6 +46,11 @@ class Engine : public AttachHandler {
   virtual Result<bool> drain_stream(const std::string& name, std::chrono::milliseconds patience,
                                     const std::function<bool()>& cancelled) = 0;
 
+  // Another echo factor, in thousandths, for what no pass has planned yet; kInvalidArgument beyond
+  // echo.max. Where it begins is returned by pass, but for passes that have it already.
+  virtual Result<std::vector<FactorStart>> set_echo(const std::string& name,
+                                                    std::uint32_t factor) = 0;
+
   virtual EngineStats stats() const = 0;
   // With every value that is in force; of streams that are there, not of those being opened.
   virtual Result<v1::Stream> definition(const std::string& name) const = 0;

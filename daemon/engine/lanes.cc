@@ -33,10 +33,10 @@ bool PreparedLanes::add(const LaneSet& wanted, plan::Position position, plan::Po
   return true;
 }
 
-bool PreparedLanes::has_row(std::uint64_t row) const {
+bool PreparedLanes::has_row(std::uint64_t row, std::uint64_t epoch_rows) const {
   const std::uint64_t lane = row % batch_rows_ * since_.size() / batch_rows_;
   if (since_[lane].has_value()) return true;
-  const std::uint64_t steps = (rows_per_epoch_ + batch_rows_ - 1) / batch_rows_;
+  const std::uint64_t steps = (epoch_rows + batch_rows_ - 1) / batch_rows_;
   return row / batch_rows_ + 2 >= steps;
 }
 

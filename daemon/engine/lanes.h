@@ -20,8 +20,8 @@ LaneSet lanes_of_rank(std::uint32_t lanes, std::uint32_t rank, std::uint32_t wor
 class PreparedLanes {
  public:
   // All of them, from the beginning.
-  PreparedLanes(std::uint32_t lanes, std::uint32_t batch_rows, std::uint64_t rows_per_epoch)
-      : batch_rows_(batch_rows), rows_per_epoch_(rows_per_epoch), since_(lanes, plan::Position{}) {}
+  PreparedLanes(std::uint32_t lanes, std::uint32_t batch_rows)
+      : batch_rows_(batch_rows), since_(lanes, plan::Position{}) {}
 
   // From now on no others; false if nothing changes.
   bool keep(const LaneSet& wanted);
@@ -29,12 +29,12 @@ class PreparedLanes {
   // can be from `planned` on. Then it is.
   bool add(const LaneSet& wanted, plan::Position position, plan::Position planned);
 
-  // An epoch's last two batches depart from the lanes' places: all their rows are prepared.
-  bool has_row(std::uint64_t row) const;
+  // Of an epoch of `epoch_rows` rows, whose last two batches depart from the lanes' places: all
+  // their rows are prepared.
+  bool has_row(std::uint64_t row, std::uint64_t epoch_rows) const;
 
  private:
   const std::uint32_t batch_rows_;
-  const std::uint64_t rows_per_epoch_;
   std::vector<std::optional<plan::Position>> since_;
 };
 

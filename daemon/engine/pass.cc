@@ -21,6 +21,7 @@ Result<std::shared_ptr<Pass>> Pass::start(std::shared_ptr<StreamCore> core, Opti
   ECHOLINE_ASSIGN(std::unique_ptr<ring::Ring> ring, ring::Ring::create(core->ring_spec));
   std::shared_ptr<Pass> pass(
       new Pass(std::move(core), std::move(options), std::move(reservations), std::move(ring)));
+  for (const shm::FactorLogEntry& entry : pass->options_.factors) pass->ring_->log_factor(entry);
   pass->thread_ = std::thread([raw = pass.get()] { raw->run(); });
   return pass;
 }
@@ -31,14 +32,15 @@ Pass::Pass(std::shared_ptr<StreamCore> core, Options options,
       options_(std::move(options)),
       reservations_(std::move(reservations)),
       ring_(std::move(ring)),
-      walk_(*core_->plan, options_.start, options_.changes, options_.tails),
+      walk_(*core_->plan, options_.start, FactorHistory(*core_->plan, options_.factors),
+            options_.tails),
       account_(std::make_shared<PassAccount>(core_->counters, options_.window_bytes_max)),
       window_(account_),
       read_ahead_(core_->read_ahead),
       replaced_in_slot_(core_->ring_spec.slot_count),
       slots_(core_->ring_spec.slot_count, core_->ring_spec.batch_rows, core_->repeats_batches()),
       next_position_(walk_.position()),
-      lanes_(core_->plan->spec().lanes, core_->ring_spec.batch_rows, core_->plan->rows_per_epoch()),
+      lanes_(core_->plan->spec().lanes, core_->ring_spec.batch_rows),
       planned_position_(walk_.position()) {
   if (options_.tails) tails_from_ = options_.start.epoch;
   tails_open_from_ = walk_.tails_open_from();

@@ -38,9 +38,9 @@ class Pass : public std::enable_shared_from_this<Pass> {
  public:
   struct Options {
     plan::Position start;
-    std::vector<plan::FactorChange> changes;  // of the start's epoch
-    bool tails = false;                       // from the start on
-    std::uint64_t window_bytes_max = 0;       // of decoded and finished data; more stays encoded
+    std::vector<shm::FactorLogEntry> factors;  // changes from the start's epoch on
+    bool tails = false;                        // from the start on
+    std::uint64_t window_bytes_max = 0;        // of decoded and finished data; more stays encoded
   };
   // `reservations` stand for the memory of ring, read-ahead and window, and go with the pass.
   static Result<std::shared_ptr<Pass>> start(std::shared_ptr<StreamCore> core, Options options,
@@ -59,8 +59,27 @@ class Pass : public std::enable_shared_from_this<Pass> {
   // Those that were not held up have left it: no other job joins it any more.
   bool parted() const { return parted_; }
   void set_parted() { parted_ = true; }
-  // The factor list it walks that epoch with.
-  std::vector<plan::FactorChange> changes_of(std::uint32_t epoch) const;
+
+  // In pass_factor.cc:
+  // The changes of its factor that matter to who still reads it, and to nobody else.
+  FactorHistory factors() const;
+  // Whether a trainer with this state gets the rows here that its state promises.
+  bool follows(plan::Position position, const FactorHistory& state) const;
+  // kResourceExhausted where its log has no room for one more.
+  Status check_factor_change() const;
+  struct FactorStart {
+    plan::Position position;  // rows before it stay as they were
+    std::uint64_t block = 0;
+  };
+  // What of the jobs that read it a change has to respect.
+  struct Readers {
+    std::uint64_t batch_rows_most = 0;
+    bool tails = false;       // some of them read rows that do not fill the stream's own batches
+    plan::Position foremost;  // of the states that they came with: rows before it are theirs
+  };
+  // From the next block on that is not planned yet; nothing if that factor is its present one.
+  // After check_factor_change only, in the same step.
+  std::optional<FactorStart> change_factor(std::uint32_t factor, const Readers& readers);
 
   // A place for a reader that wants `position`, if this pass still has it or comes to it within
   // its slots. `tails`: from there on it wants the rows that `drop` leaves over; `lanes`: of each
@@ -110,6 +129,7 @@ class Pass : public std::enable_shared_from_this<Pass> {
   bool pass_over();
   bool is_passed_over(const Step& step) const;
   std::optional<std::uint64_t> sequence_of(plan::Position position) const;
+  std::uint32_t oldest_epoch() const;
   void publish_ready();
   std::uint32_t replaced_rows(const Filling& filling);
 

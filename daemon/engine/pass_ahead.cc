@@ -82,9 +82,10 @@ Step Pass::walk_step(std::vector<bool>& prepared) {
   Step step = walk_.next();
   tails_open_from_ = walk_.tails_open_from();
   planned_position_ = walk_.position();
+  const std::uint64_t epoch_rows = walk_.factors().rows(step.start.epoch);
   prepared.resize(step.rows);
   for (std::uint32_t row = 0; row < step.rows; ++row) {
-    prepared[row] = lanes_.has_row(step.start.row + row);
+    prepared[row] = lanes_.has_row(step.start.row + row, epoch_rows);
   }
   return step;
 }

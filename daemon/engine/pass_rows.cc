@@ -141,10 +141,10 @@ std::optional<std::uint64_t> Pass::sequence_of(plan::Position position) const {
   if (position >= next_position_) {
     // Near ahead: a reader may wait for it here, instead of having it prepared twice.
     const std::uint64_t reach = std::uint64_t{core_->slots} * core_->ring_spec.batch_rows;
-    const std::uint64_t epochs = position.epoch - next_position_.epoch;
-    if (epochs > 1) return std::nullopt;
+    if (position.epoch - next_position_.epoch > 1) return std::nullopt;
+    const FactorHistory& factors = walk_.factors();
     const std::uint64_t rows =
-        epochs * core_->plan->rows_per_epoch() + position.row - next_position_.row;
+        factors.absolute_row(position) - factors.absolute_row(next_position_);
     return rows <= reach ? std::optional(ring_->published()) : std::nullopt;
   }
   for (const Mark& mark : marks_) {
@@ -154,10 +154,6 @@ std::optional<std::uint64_t> Pass::sequence_of(plan::Position position) const {
     if (holds) return mark.sequence;
   }
   return std::nullopt;
-}
-
-std::vector<plan::FactorChange> Pass::changes_of(std::uint32_t epoch) const {
-  return epoch == options_.start.epoch ? options_.changes : std::vector<plan::FactorChange>();
 }
 
 void Pass::keep_lanes(const LaneSet& wanted) {

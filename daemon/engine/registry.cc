@@ -286,6 +286,12 @@ void Registry::keep_roster() {
   roster_.keep(names, std::move(trainers));
 }
 
+Result<std::vector<FactorStart>> Registry::set_echo(const std::string& name, std::uint32_t factor) {
+  std::lock_guard lock(mutex_);
+  ECHOLINE_ASSIGN(Stream * stream, find(name));
+  return stream->set_echo(factor);
+}
+
 EngineStats Registry::stats() const {
   std::lock_guard lock(mutex_);
   EngineStats stats;

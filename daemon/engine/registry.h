@@ -29,6 +29,7 @@ class Registry : public Engine {
   Status delete_stream(const std::string& name) override;
   Result<bool> drain_stream(const std::string& name, std::chrono::milliseconds patience,
                             const std::function<bool()>& cancelled) override;
+  Result<std::vector<FactorStart>> set_echo(const std::string& name, std::uint32_t factor) override;
   EngineStats stats() const override;
   Result<v1::Stream> definition(const std::string& name) const override;
   Result<std::map<std::string, std::string>> states(const std::string& name) const override;

@@ -39,6 +39,8 @@ class Reunion {
   // Everybody who waits, whether their time has come or not.
   std::vector<Returning> take_all() { return std::exchange(waiting_, {}); }
 
+  // Whether somebody is expected, or waits.
+  bool is_open() const { return !expected_.empty() || !waiting_.empty(); }
   // Those that have not come yet; nobody once the time is over.
   const std::vector<Trainer>& expected() const { return expected_; }
 

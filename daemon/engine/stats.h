@@ -71,6 +71,14 @@ struct ConsumerStats {
   std::vector<std::pair<std::uint64_t, std::uint32_t>> changes = {};
 };
 
+// From where on a pass has a new echo factor.
+struct FactorStart {
+  std::vector<std::string> jobs;  // that read the pass
+  std::uint32_t epoch = 0;
+  std::uint64_t block = 0;  // of the echo step
+  std::uint64_t row = 0;    // rows of the epoch before it stay as they were
+};
+
 // What was done about jobs that fell behind.
 struct SlowCounts {
   std::uint64_t split = 0;
@@ -87,10 +95,10 @@ struct StreamStats {
   std::vector<decode::FieldType> fields;
   std::uint64_t records = 0;
   std::uint64_t shards = 0;
-  std::uint64_t rows_per_epoch = 0;
+  std::uint64_t rows_per_epoch = 0;  // of whole epochs with the factor
   std::uint64_t batches_per_epoch = 0;
   std::uint32_t batch_rows = 0;
-  std::uint32_t factor = 1000;  // thousandths
+  std::uint32_t factor = 1000;  // thousandths; the one set last
   std::uint64_t seed = 0;
   std::uint64_t samples_fresh = 0;
   std::uint64_t samples_echoed = 0;

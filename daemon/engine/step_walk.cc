@@ -10,26 +10,63 @@ constexpr std::uint64_t kReadRows = 4096;
 
 }  // namespace
 
-StepWalk::StepWalk(const plan::Plan& plan, plan::Position start,
-                   std::vector<plan::FactorChange> changes, bool tails)
-    : plan_(plan), changes_(std::move(changes)), tails_(tails), position_(start) {
+StepWalk::StepWalk(const plan::Plan& plan, plan::Position start, FactorHistory factors, bool tails)
+    : plan_(plan), factors_(std::move(factors)), tails_(tails), position_(start) {
   enter_epoch();
 }
 
 void StepWalk::enter_epoch() {
-  const std::uint64_t batch_rows = plan_.spec().batch_rows;
   while (true) {
-    epoch_ = plan_.epoch(position_.epoch, changes_);
-    buffer_.clear();
-    buffered_from_ = 0;
-    end_ = epoch_->rows();
-    if (!tails_ && plan_.spec().last == plan::LastBatch::kDrop && end_ > position_.row) {
-      end_ = position_.row + rows_left() / batch_rows * batch_rows;
-    }
+    remake_epoch();
     if (position_.row < end_) return;
     position_ = {position_.epoch + 1, 0};
-    changes_.clear();
   }
+}
+
+void StepWalk::remake_epoch() {
+  const std::uint64_t batch_rows = plan_.spec().batch_rows;
+  epoch_ = plan_.epoch(position_.epoch, factors_.list(position_.epoch));
+  buffer_.clear();
+  buffered_from_ = 0;
+  end_ = epoch_->rows();
+  if (!tails_ && plan_.spec().last == plan::LastBatch::kDrop && end_ > position_.row) {
+    end_ = position_.row + rows_left() / batch_rows * batch_rows;
+  }
+}
+
+const shm::FactorLogEntry& StepWalk::change_factor(std::uint32_t factor, std::uint64_t clear_rows,
+                                                   plan::Position from) {
+  from = std::max(from, position_);
+  if (!factors_.empty() && factors_.entries().back().epoch > from.epoch) {
+    // The one before begins later still, and was to hold from there on.
+    const shm::FactorLogEntry later = factors_.entries().back();
+    return factors_.append(later.epoch, {later.block, factor},
+                           {later.since_epoch, later.since_row});
+  }
+  const std::optional<plan::FactorChange> change = change_within(from, factor, clear_rows);
+  if (!change) return factors_.append(from.epoch + 1, {0, factor}, {from.epoch + 1, 1});
+  const shm::FactorLogEntry& entry =
+      factors_.append(from.epoch, *change, {from.epoch, from.row + 1});
+  if (from.epoch == position_.epoch) remake_epoch();
+  return entry;
+}
+
+// The change as it can begin in this epoch, if it can.
+std::optional<plan::FactorChange> StepWalk::change_within(plan::Position from, std::uint32_t factor,
+                                                          std::uint64_t clear_rows) const {
+  std::vector<plan::FactorChange> list = factors_.list(from.epoch);
+  const auto order = plan_.epoch(from.epoch, list);
+  const bool is_walked = from.epoch == position_.epoch && rows_left() == 0;
+  if (is_walked || order->rows() < from.row + clear_rows) return std::nullopt;
+  plan::FactorChange change{order->next_block(from.row), factor};
+  if (!list.empty() && list.back().block >= change.block) {
+    change.block = list.back().block;
+    list.pop_back();
+  }
+  list.push_back(change);
+  if (!plan_.check_changes(list).ok()) return std::nullopt;
+  const bool stays_clear = plan_.epoch(from.epoch, list)->rows() >= from.row + clear_rows;
+  return stays_clear ? std::optional(change) : std::nullopt;
 }
 
 void StepWalk::walk_tails() {
@@ -40,7 +77,6 @@ void StepWalk::walk_tails() {
 Step StepWalk::next() {
   if (position_.row >= end_) {
     position_ = {position_.epoch + 1, 0};
-    changes_.clear();
     enter_epoch();
   }
   const std::uint32_t batch_rows = plan_.spec().batch_rows;
@@ -62,7 +98,6 @@ bool StepWalk::leap_to(plan::Position position) {
   position.row = row / batch_rows * batch_rows + grid;
   if (position <= position_) return false;
   position_ = position;
-  if (!same_epoch) changes_.clear();
   open_batches_.clear();
   enter_epoch();
   return true;

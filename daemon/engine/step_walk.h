@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <unordered_set>
 #include <vector>
 
+#include "engine/factor_history.h"
 #include "plan/plan.h"
 #include "plan/position.h"
 
@@ -26,8 +28,7 @@ struct Step {
 class StepWalk {
  public:
   // `tails`: as after walk_tails().
-  StepWalk(const plan::Plan& plan, plan::Position start, std::vector<plan::FactorChange> changes,
-           bool tails);
+  StepWalk(const plan::Plan& plan, plan::Position start, FactorHistory factors, bool tails);
 
   Step next();
   // Goes on with the batch of its own grid that holds `position`, if that lies ahead; true if any
@@ -40,14 +41,26 @@ class StepWalk {
   void walk_tails();
   std::uint32_t tails_open_from() const { return position_.epoch + (rows_left() == 0 ? 1 : 0); }
 
+  const FactorHistory& factors() const { return factors_; }
+  // Another factor from the first block on of which nothing was walked, nor lies before `from`;
+  // from the next epoch on where this one's last blocks are too near (RULES 11), or its end is less
+  // than `clear_rows` away before or after the change: a job whose last batches were begun must not
+  // see their number change.
+  const shm::FactorLogEntry& change_factor(std::uint32_t factor, std::uint64_t clear_rows,
+                                           plan::Position from = {});
+  void forget_factors_before(std::uint32_t epoch) { factors_.forget_before(epoch); }
+
  private:
   void enter_epoch();
+  void remake_epoch();
+  std::optional<plan::FactorChange> change_within(plan::Position from, std::uint32_t factor,
+                                                  std::uint64_t clear_rows) const;
   void read_batch(Step& step);
   std::vector<plan::RowUse> read_rows(std::uint64_t count);
   std::uint64_t rows_left() const { return end_ - position_.row; }
 
   const plan::Plan& plan_;
-  std::vector<plan::FactorChange> changes_;  // of the first epoch
+  FactorHistory factors_;
   bool tails_;
   plan::Position position_;
   std::unique_ptr<plan::EpochPlan> epoch_;

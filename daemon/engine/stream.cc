@@ -23,6 +23,7 @@ Stream::Stream(OpenedStream opened, v1::Stream definition, MemoryBudget& budget,
       budget_(budget),
       core_(std::move(opened.core)),
       cache_(std::move(opened.cache)),
+      factor_{core_->plan->spec().factor, core_->plan->rows_per_epoch()},
       holds_(core_->name),
       stages_(*core_, workers),
       reunion_(std::move(reunion)),
@@ -72,14 +73,16 @@ Result<Attachment> Stream::find_and_join(std::uint64_t connection,
   consumer.attached_ns = now_ns;
   consumer.begin_ticks = process_begin(peer.pid);
   consumer.rank = request.rank;
+  consumer.layout_minor = request.layout_minor;
   consumer.local_ranks = request.local_ranks == 0 ? request.world_size : request.local_ranks;
   consumer.job = {
       .name = std::string(shm::text(request.job)),
       .world_size = request.world_size,
       .batch_size = request.batch_size == 0 ? core_->ring_spec.batch_rows : request.batch_size};
   ECHOLINE_TRY(check_request(request, consumer.job, *core_));
-  ECHOLINE_ASSIGN(const Start start,
-                  settle_start(request, position_of(request, consumer.job), *core_));
+  ECHOLINE_ASSIGN(const Start start, start_of(request, consumer.job));
+  ECHOLINE_TRY(check_knows_changes(consumer, start));
+  factor_.has_changed |= !start.factors.empty();
   consumer.start = start.position;
   ECHOLINE_ASSIGN(const Place place, find_place(start, consumer));
   consumer.pass = place.pass;
@@ -94,18 +97,17 @@ Result<Attachment> Stream::find_and_join(std::uint64_t connection,
   consumers_.push_back(std::move(consumer));
   trainers_changed_ = true;
   leave_lanes_to_other_hosts();
-  return attachment_of(consumers_.back(), start, place);
+  return attachment_of(consumers_.back(), place);
 }
 
-Attachment Stream::attachment_of(const Consumer& consumer, const Start& start,
-                                 const Place& place) const {
+Attachment Stream::attachment_of(const Consumer& consumer, const Place& place) const {
   Attachment attachment;
   shm::AttachReply& reply = attachment.reply;
   reply.batch_size = consumer.job.batch_size;
   reply.first_sequence = place.reader.first_sequence;
-  reply.epoch = start.position.epoch;
-  reply.row = start.position.row;
-  for (const plan::FactorChange& change : start.changes) {
+  reply.epoch = consumer.start.epoch;
+  reply.row = consumer.start.row;
+  for (const plan::FactorChange& change : changes_of(consumer, consumer.start)) {
     reply.changes[reply.change_count++] = {change.block, change.factor, 0};
   }
   attachment.data_fd = place.pass->ring().data_fd();

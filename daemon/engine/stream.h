@@ -57,6 +57,11 @@ class Stream {
   // Ok while it takes trainers; else why not.
   Status check_open() const;
 
+  // Every pass goes on with `factor` (thousandths) from its next block on that is not planned, and
+  // trainers that come without a state begin with it. kInvalidArgument for a factor out of bounds;
+  // kFailedPrecondition, without anything changed, where the trainers could not all follow.
+  Result<std::vector<FactorStart>> set_echo(std::uint32_t factor);
+
   const StreamCore& core() const { return *core_; }
   const v1::Stream& definition() const { return definition_; }
   StreamStats stats() const;
@@ -71,11 +76,17 @@ class Stream {
     std::shared_ptr<Pass> pass;
     ring::Ring::Reader reader;
   };
+  struct Wish {
+    plan::Position position;
+    const Pass* like = nullptr;  // the pass whose factors are wanted, if any
+  };
 
   Result<Attachment> find_and_join(std::uint64_t connection, const shm::AttachRequest& request,
                                    const Peer& peer, std::uint64_t now_ns);
-  plan::Position position_of(const shm::AttachRequest& request, const Job& job) const;
-  Attachment attachment_of(const Consumer& consumer, const Start& start, const Place& place) const;
+  const Pass* pass_of_mates(const Job& job) const;
+  Wish wish_of(const shm::AttachRequest& request, const Job& job) const;
+  Result<Start> start_of(const shm::AttachRequest& request, const Job& job) const;
+  Attachment attachment_of(const Consumer& consumer, const Place& place) const;
   bool needs_tails(const Consumer& consumer) const;
   Result<Place> find_place(const Start& start, const Consumer& consumer);
   Result<std::optional<Place>> join_any(const Start& start, const Consumer& consumer, bool parted);
@@ -103,7 +114,16 @@ class Stream {
             std::uint64_t now_ns);
   void give_up_movers(std::uint64_t now_ns);
   static plan::Position place_of(const Consumer& consumer);
-  std::uint64_t absolute_row(plan::Position position) const;
+  static std::uint64_t absolute_row(const Consumer& consumer, plan::Position position);
+
+  // In stream_factor.cc:
+  Status check_factor(std::uint32_t factor) const;
+  Status check_trainers_follow(std::uint64_t epoch_rows) const;
+  bool has_everywhere(std::uint32_t factor) const;
+  Pass::Readers readers_of(const Pass& pass, std::vector<std::string>& jobs) const;
+  Status check_knows_changes(const Consumer& consumer, const Start& start) const;
+  std::vector<plan::FactorChange> changes_of(const Consumer& consumer,
+                                             plan::Position position) const;
 
   const v1::Stream definition_;
   MemoryBudget& budget_;
@@ -111,6 +131,7 @@ class Stream {
   const MemoryBudget::Reservation cache_;
   Status failure_;
   bool closed_ = false;
+  PresentFactor factor_;
   std::vector<std::shared_ptr<Pass>> passes_;
   std::list<Consumer> consumers_;
   Holds holds_;

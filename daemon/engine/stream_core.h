@@ -43,6 +43,13 @@ struct StreamCounters {
   std::atomic<std::uint64_t> first_batch_ns{0};  // since the stream's creation; 0: none yet
 };
 
+// The echo factor that passes without a state begin with.
+struct PresentFactor {
+  std::uint32_t factor = 1000;  // thousandths
+  std::uint64_t rows = 0;       // of whole epochs with it
+  bool has_changed = false;     // it or that of some pass, ever
+};
+
 // What one worker keeps for one stream.
 struct WorkerSeat {
   batch::Workbench bench;

@@ -43,7 +43,7 @@ void Stream::part_from_laggards(std::uint64_t now_ns) {
       if (consumer.pass != pass || consumer.moving) continue;
       const ring::ReaderView view = pass->ring().view(consumer.reader);
       readings.push_back(
-          {consumer.job, absolute_row(place_of(consumer)), view.waiting_since_ns != 0});
+          {consumer.job, absolute_row(consumer, place_of(consumer)), view.waiting_since_ns != 0});
     }
     const std::vector<Laggards::Laggard> behind = laggards_.look(pass.get(), readings, now_ns);
     if (!behind.empty() && now_ns >= part_again_ns_) part(pass, behind, now_ns);
@@ -53,12 +53,12 @@ void Stream::part_from_laggards(std::uint64_t now_ns) {
 void Stream::part(const std::shared_ptr<Pass>& pass, const std::vector<Laggards::Laggard>& behind,
                   std::uint64_t now_ns) {
   const bool detaches = core_->slow.action == SlowPolicy::Action::kDetach;
-  Pass::Options options{.start = {plan::kEpochsMax, 0}, .changes = {}, .tails = pass->has_tails()};
+  Pass::Options options{.start = {plan::kEpochsMax, 0}, .factors = {}, .tails = pass->has_tails()};
   for (const Consumer& consumer : consumers_) {
     if (consumer.pass != pass || consumer.moving || is_among(behind, consumer.job)) continue;
     options.start = std::min(options.start, place_of(consumer));
   }
-  options.changes = pass->changes_of(options.start.epoch);
+  options.factors = pass->factors().entries();
   const Result<std::shared_ptr<Pass>> made = start_pass(std::move(options));
   if (!made.ok()) {
     log_warning({"engine", core_->name}, "{}; the others wait, for they cannot go on alone: {}",
@@ -103,8 +103,8 @@ plan::Position Stream::place_of(const Consumer& consumer) {
   return std::min(consumer.position(), consumer.pass->next_position());
 }
 
-std::uint64_t Stream::absolute_row(plan::Position position) const {
-  return position.epoch * core_->plan->rows_per_epoch() + position.row;
+std::uint64_t Stream::absolute_row(const Consumer& consumer, plan::Position position) {
+  return consumer.pass->factors().absolute_row(position);
 }
 
 }  // namespace echoline::engine

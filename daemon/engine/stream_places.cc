@@ -11,31 +11,67 @@
 
 namespace echoline::engine {
 
-plan::Position Stream::position_of(const shm::AttachRequest& request, const Job& job) const {
-  if (request.join == shm::kJoinPosition) return {request.epoch, request.row};
-  if (request.join != shm::kJoinCurrent && request.join != shm::kJoinNextEpoch) return {};
+// The pass of the job's other ranks: all of them have the same factors.
+const Pass* Stream::pass_of_mates(const Job& job) const {
+  const auto mate = std::find_if(consumers_.begin(), consumers_.end(), [&](const Consumer& other) {
+    return other.job == job && !other.moving;
+  });
+  return mate == consumers_.end() ? nullptr : mate->pass.get();
+}
+
+// Where a trainer without a state is to begin, and the pass whose factors it is to have, if any.
+Stream::Wish Stream::wish_of(const shm::AttachRequest& request, const Job& job) const {
+  const Pass* like = pass_of_mates(job);
+  if (request.join != shm::kJoinCurrent && request.join != shm::kJoinNextEpoch) return {{}, like};
   // All ranks of a job begin where its first one did.
-  if (const auto begun = holds_.start_of(job)) return *begun;
-  plan::Position latest;
-  bool running = false;
+  if (const auto begun = holds_.start_of(job)) return {*begun, like};
+  const Pass* foremost = nullptr;
   for (const auto& pass : passes_) {
     if (!has_readers(*pass)) continue;
-    latest = std::max(latest, pass->next_position());
-    running = true;
+    if (foremost == nullptr || foremost->next_position() < pass->next_position()) {
+      foremost = pass.get();
+    }
   }
-  if (!running) return {};
-  if (request.join == shm::kJoinNextEpoch) return {latest.epoch + 1, 0};
+  if (foremost == nullptr) return {{}, like};
+  if (like == nullptr) like = foremost;
+  const plan::Position latest = foremost->next_position();
+  if (request.join == shm::kJoinNextEpoch) return {{latest.epoch + 1, 0}, like};
   // Its batches start at multiples of its own batch size, the last one may be short.
   const std::uint64_t row = (latest.row + job.batch_size - 1) / job.batch_size * job.batch_size;
-  return row < core_->plan->rows_per_epoch() ? plan::Position{latest.epoch, row}
-                                             : plan::Position{latest.epoch + 1, 0};
+  return row < like->factors().rows(latest.epoch) ? Wish{{latest.epoch, row}, like}
+                                                  : Wish{{latest.epoch + 1, 0}, like};
+}
+
+Result<Start> Stream::start_of(const shm::AttachRequest& request, const Job& job) const {
+  Start start{{}, FactorHistory(*core_->plan), false};
+  plan::Position position{request.epoch, request.row};
+  if (request.join == shm::kJoinPosition) {
+    ECHOLINE_ASSIGN(start.factors, factors_of(request, *core_));
+    // Mates that came with this state may have had changes since.
+    const Pass* mates = pass_of_mates(job);
+    if (mates != nullptr && mates->follows(position, start.factors)) {
+      start.factors = mates->factors();
+    }
+  } else {
+    const Wish wish = wish_of(request, job);
+    position = wish.position;
+    start.any_factors = wish.like == nullptr;
+    if (wish.like != nullptr) {
+      start.factors = wish.like->factors();
+    } else if (factor_.factor != core_->plan->spec().factor) {
+      start.factors.append(position.epoch, {0, factor_.factor}, {});
+    }
+  }
+  ECHOLINE_ASSIGN(start.position, settle_position(position, start.factors, *core_));
+  return start;
 }
 
 // Under `drop` a pass leaves out what does not fill a batch of the stream's own grid, unless
 // batches of another size, or off the grid, reach into it.
 bool Stream::needs_tails(const Consumer& consumer) const {
   const ring::RingSpec& spec = core_->ring_spec;
-  return spec.last_batch == shm::kLastDrop && spec.rows_per_epoch % spec.batch_rows != 0 &&
+  return spec.last_batch == shm::kLastDrop &&
+         (factor_.has_changed || spec.rows_per_epoch % spec.batch_rows != 0) &&
          (consumer.job.batch_size != spec.batch_rows || consumer.start.row % spec.batch_rows != 0);
 }
 
@@ -69,7 +105,7 @@ Result<std::optional<Stream::Place>> Stream::join_any(const Start& start, const 
   for (const auto& pass : passes_) {
     if (pass->stopping()) continue;
     if (pass->parted() && !parted && !is_reading(*pass, consumer.job)) continue;
-    if (pass->changes_of(start.position.epoch) != start.changes) continue;
+    if (!start.any_factors && !pass->follows(start.position, start.factors)) continue;
     ECHOLINE_ASSIGN(const std::optional<ring::Ring::Reader> reader,
                     pass->join(start.position, needs_tails(consumer), lanes_of(consumer)));
     if (reader.has_value()) return std::optional(Place{pass, *reader});
@@ -81,8 +117,9 @@ Result<Stream::Place> Stream::find_place(const Start& start, const Consumer& con
   ECHOLINE_ASSIGN(std::optional<Place> place, join_any(start, consumer, /*parted=*/false));
   if (place.has_value()) return *place;
   retire_passes(/*parted_only=*/false);
-  auto pass = start_pass(
-      {.start = start.position, .changes = start.changes, .tails = needs_tails(consumer)});
+  auto pass = start_pass({.start = start.position,
+                          .factors = start.factors.entries(),
+                          .tails = needs_tails(consumer)});
   if (!pass.ok()) {
     // Beside a slow job is better than nowhere.
     ECHOLINE_ASSIGN(place, join_any(start, consumer, /*parted=*/true));

@@ -14,7 +14,8 @@
 namespace echoline::engine {
 namespace {
 
-void add_definition(const StreamCore& core, const v1::Stream& definition, StreamStats& stats) {
+void add_definition(const StreamCore& core, const v1::Stream& definition,
+                    const PresentFactor& present, StreamStats& stats) {
   const record::Index& index = core.data_set->index();
   const ring::RingSpec& spec = core.ring_spec;
   stats.name = core.name;
@@ -23,12 +24,12 @@ void add_definition(const StreamCore& core, const v1::Stream& definition, Stream
   stats.fields = spec.fields;
   stats.records = index.record_count();
   stats.shards = index.shard_count();
-  stats.rows_per_epoch = spec.rows_per_epoch;
+  stats.rows_per_epoch = present.rows;
   const bool drop = spec.last_batch == shm::kLastDrop;
   stats.batches_per_epoch =
-      (spec.rows_per_epoch + (drop ? 0 : spec.batch_rows - 1)) / spec.batch_rows;
+      (stats.rows_per_epoch + (drop ? 0 : spec.batch_rows - 1)) / spec.batch_rows;
   stats.batch_rows = spec.batch_rows;
-  stats.factor = spec.factor;
+  stats.factor = present.factor;
   stats.seed = spec.seed;
   stats.source_scheme = core.scheme;
 }
@@ -55,7 +56,7 @@ void add_counters(const StreamCore& core, StreamStats& stats) {
 
 StreamStats Stream::stats() const {
   StreamStats stats;
-  add_definition(*core_, definition_, stats);
+  add_definition(*core_, definition_, factor_, stats);
   add_counters(*core_, stats);
   stats.state = !failure_.ok() ? "failed" : closed_ ? "drained" : "ready";
   stats.error = failure_.message();
@@ -76,11 +77,11 @@ StreamStats Stream::stats() const {
   std::map<const Pass*, std::uint64_t> foremost_row;
   for (const Consumer& consumer : consumers_) {
     std::uint64_t& row = foremost_row[consumer.pass.get()];
-    row = std::max(row, absolute_row(consumer.position()));
+    row = std::max(row, absolute_row(consumer, consumer.position()));
   }
   for (const Consumer& consumer : consumers_) {
     const plan::Position position = consumer.position();
-    const std::uint64_t row = absolute_row(position);
+    const std::uint64_t row = absolute_row(consumer, position);
     const std::uint64_t foremost = foremost_row[consumer.pass.get()];
     const ring::ReaderView view = consumer.pass->ring().view(consumer.reader);
     stats.consumers.push_back({.job = consumer.job.name,
@@ -94,7 +95,7 @@ StreamStats Stream::stats() const {
                                .wait_ns = consumer.waits.by_cause(),
                                .device = view.device,
                                .changes = {}});
-    for (const plan::FactorChange& change : consumer.pass->changes_of(position.epoch)) {
+    for (const plan::FactorChange& change : changes_of(consumer, position)) {
       stats.consumers.back().changes.emplace_back(change.block, change.factor);
     }
   }
@@ -137,7 +138,7 @@ std::map<std::string, std::string> Stream::states() const {
     state["row"] = position.row;
     state["batch_size"] = consumer.job.batch_size;
     nlohmann::ordered_json& changes = state["changes"] = nlohmann::ordered_json::array();
-    for (const plan::FactorChange& change : consumer.pass->changes_of(position.epoch)) {
+    for (const plan::FactorChange& change : changes_of(consumer, position)) {
       changes.push_back({change.block, change.factor});
     }
     states[consumer.job.name] = state.dump();

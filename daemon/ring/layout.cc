@@ -169,7 +169,8 @@ Result<Layout> compute_layout(const RingSpec& spec) {
       sections.append(product(layout.fields.size(), sizeof(shm::FieldEntry)), header.fields) &&
       sections.append(product(header.descriptor_count, sizeof(shm::Descriptor)),
                       header.descriptors) &&
-      sections.append(sizeof(shm::WriterPage), header.writer);
+      sections.append(sizeof(shm::WriterPage), header.writer) &&
+      sections.append(sizeof(shm::FactorLog), header.factor_log);
   for (shm::FieldEntry& entry : layout.fields)
     placed = placed && place_field(spec, sections, entry);
   if (!placed)

@@ -47,8 +47,8 @@ class Reservation {
 
 // In the order of mapping: the front, then per field its arena (twice if fixed) and its offsets.
 std::vector<shm::Section> parts_of(const Layout& layout) {
-  const shm::Section& writer = layout.header.writer;
-  std::vector<shm::Section> parts{{0, writer.offset + writer.bytes}};
+  const shm::Section& last = layout.header.factor_log;
+  std::vector<shm::Section> parts{{0, last.offset + last.bytes}};
   for (const shm::FieldEntry& entry : layout.fields) {
     parts.push_back(entry.arena);
     parts.push_back(entry.kind == shm::kFieldFixed ? entry.arena : entry.offsets);
@@ -75,6 +75,7 @@ Result<Mapping> Mapping::map(int fd, const Layout& layout) {
   mapping.fields_offset_ = layout.header.fields.offset;
   mapping.descriptors_offset_ = layout.header.descriptors.offset;
   mapping.writer_offset_ = layout.header.writer.offset;
+  mapping.factor_log_offset_ = layout.header.factor_log.offset;
   for (std::size_t i = 0; i < layout.fields.size(); ++i) {
     void* second = mapping.regions_[2 * i + 2].get_address();
     mapping.arenas_.push_back(static_cast<std::byte*>(mapping.regions_[2 * i + 1].get_address()));

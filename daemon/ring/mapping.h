@@ -25,6 +25,7 @@ class Mapping {
   shm::FieldEntry* fields() const { return at<shm::FieldEntry>(fields_offset_); }
   shm::Descriptor* descriptors() const { return at<shm::Descriptor>(descriptors_offset_); }
   shm::WriterPage& writer() const { return *at<shm::WriterPage>(writer_offset_); }
+  shm::FactorLog& factor_log() const { return *at<shm::FactorLog>(factor_log_offset_); }
   // Row 0 of a field; of a fixed one, the arena's bytes stand here twice.
   std::byte* arena(std::size_t field) const { return arenas_[field]; }
   // Of a ragged field; else null.
@@ -41,6 +42,7 @@ class Mapping {
   std::uint64_t fields_offset_ = 0;
   std::uint64_t descriptors_offset_ = 0;
   std::uint64_t writer_offset_ = 0;
+  std::uint64_t factor_log_offset_ = 0;
   std::vector<std::byte*> arenas_;
   std::vector<std::uint64_t*> offsets_;
 };

@@ -79,6 +79,9 @@ class Ring {
   // The caller has made sure that fewer than descriptors_live are unreleased.
   virtual std::uint64_t publish(shm::Descriptor descriptor) = 0;
   virtual std::uint64_t published() const = 0;
+  // Before any descriptor that the change affects is published, by one thread at a time. At most
+  // kFactorLogEntries of the epochs that readers may still be in, and the one before these.
+  virtual void log_factor(const shm::FactorLogEntry& entry) = 0;
 
   // What every reader has released: descriptors [0, released()). Without readers it stands still.
   virtual std::uint64_t released() = 0;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/unique_fd.h"
+#include "echoline/shm/cursor_steps.h"
 #include "ring/layout.h"
 #include "ring/mapping.h"
 #include "ring/readers.h"
@@ -30,6 +31,9 @@ class SharedRing final : public Ring {
 
   std::uint64_t publish(shm::Descriptor descriptor) override;
   std::uint64_t published() const override { return published_.load(std::memory_order_acquire); }
+  void log_factor(const shm::FactorLogEntry& entry) override {
+    shm::write_factor(mapping_.factor_log(), entry);
+  }
   std::uint64_t released() override { return readers_.released(); }
   bool wait_released(std::uint64_t count, std::uint64_t deadline_ns) override;
   void interrupt() override;

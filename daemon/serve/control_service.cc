@@ -149,12 +149,18 @@ grpc::Status ControlService::Drain(grpc::ServerContext* context, const v1::Drain
 
 grpc::Status ControlService::SetEcho(grpc::ServerContext* context,
                                      const v1::SetEchoRequest* request,
-                                     v1::SetEchoResponse* /*response*/) {
+                                     v1::SetEchoResponse* response) {
   audit(*context, "SetEcho", request->name());
-  return to_grpc(Status(Code::kUnimplemented,
-                        "the echo factor cannot be changed while a stream runs yet: attached "
-                        "trainers would not hear of it, and their states would go on in another "
-                        "order; set echo.factor in the configuration and create the stream anew"));
+  const auto starts = controlled_.engine->set_echo(request->name(), request->factor_thousandths());
+  if (!starts.ok()) return to_grpc(starts.status());
+  for (const engine::FactorStart& from : *starts) {
+    v1::FactorStart& start = *response->add_starts();
+    start.mutable_jobs()->Add(from.jobs.begin(), from.jobs.end());
+    start.set_epoch(from.epoch);
+    start.set_block(from.block);
+    start.set_row(from.row);
+  }
+  return grpc::Status::OK;
 }
 
 void ControlService::fill(const engine::StreamStats& stats, v1::StreamStatus& status) const {

@@ -19,7 +19,6 @@ class ControlService final : public v1::Control::Service {
                             v1::DeleteStreamResponse* response) override;
   grpc::Status Drain(grpc::ServerContext* context, const v1::DrainRequest* request,
                      v1::DrainResponse* response) override;
-  // Not built yet.
   grpc::Status SetEcho(grpc::ServerContext* context, const v1::SetEchoRequest* request,
                        v1::SetEchoResponse* response) override;
   grpc::Status ListStreams(grpc::ServerContext* context, const v1::ListStreamsRequest* request,

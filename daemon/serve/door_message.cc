@@ -58,9 +58,9 @@ Status check_changes(const shm::AttachRequest& request) {
   if (request.change_count > shm::kFactorChangesMax)
     return invalid(fmt::format("{} changes of the factor; at most {} an epoch are possible",
                                request.change_count, shm::kFactorChangesMax));
-  for (std::uint32_t i = 0; i < request.change_count; ++i)
-    if (request.changes[i].reserved != 0)
-      return invalid("reserved bytes of a change of the factor are not zero");
+  for (std::uint32_t i = 1; i < request.change_count; ++i)
+    if (request.changes[i].ahead < request.changes[i - 1].ahead)
+      return invalid("the changes of the factor are not in the order of their epochs");
   return {};
 }
 

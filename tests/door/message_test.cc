@@ -76,9 +76,9 @@ TEST(DoorMessage, WhatCannotBeIsRefusedByName) {
   expect_invalid(refusal([](auto& r) { r.local_ranks = r.world_size + 1; }), "on this host");
   expect_invalid(refusal([](auto& r) {
                    r.change_count = 2;
-                   r.changes[1].reserved = 1;
+                   r.changes[0].ahead = 1;
                  }),
-                 "reserved");
+                 "order of their epochs");
 }
 
 TEST(DoorMessage, AReasonThatIsTooLongIsCutAndEnded) {

@@ -19,24 +19,24 @@ TEST(Lanes, OfARankAreThoseThatItsRowsTouch) {
 }
 
 TEST(Lanes, RowsOfOthersAreLeftOutButForTheLastTwoBatches) {
-  PreparedLanes prepared(2, kBatch, kRows);
+  PreparedLanes prepared(2, kBatch);
   EXPECT_TRUE(prepared.keep({true, false}));
   EXPECT_FALSE(prepared.keep({true, false}));
   for (std::uint64_t row = 0; row < kRows; ++row) {
     const bool own = row % kBatch < kBatch / 2;
-    EXPECT_EQ(prepared.has_row(row), own || row >= 88) << "row " << row;
+    EXPECT_EQ(prepared.has_row(row, kRows), own || row >= 88) << "row " << row;
   }
 }
 
 TEST(Lanes, AJoinerFindsThemFromWhereTheyAreStillToBePlanned) {
-  PreparedLanes prepared(2, kBatch, kRows);
+  PreparedLanes prepared(2, kBatch);
   prepared.keep({true, false});
   const plan::Position planned{0, 40};
   EXPECT_TRUE(prepared.add({true, false}, {0, 8}, planned));
   EXPECT_FALSE(prepared.add({true, true}, {0, 32}, planned));
-  EXPECT_FALSE(prepared.has_row(44)) << "a refusal changes nothing";
+  EXPECT_FALSE(prepared.has_row(44, kRows)) << "a refusal changes nothing";
   EXPECT_TRUE(prepared.add({true, true}, {0, 40}, planned));
-  EXPECT_TRUE(prepared.has_row(44));
+  EXPECT_TRUE(prepared.has_row(44, kRows));
   EXPECT_FALSE(prepared.add({false, true}, {0, 32}, {0, 80})) << "these were planned without it";
   EXPECT_TRUE(prepared.add({false, true}, {0, 40}, {0, 80}));
 }

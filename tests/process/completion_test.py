@@ -32,7 +32,7 @@ def help_of(*command):
 class Offers(unittest.TestCase):
     def test_are_the_commands_and_options_of_the_help(self):
         said = help_of()
-        commands = re.findall(r"^  (\w+) ", said.partition("Subcommands:")[2], re.MULTILINE)
+        commands = re.findall(r"^  ([\w-]+) ", said.partition("Subcommands:")[2], re.MULTILINE)
         self.assertGreater(len(commands), 8)
         self.assertEqual(words(""), ("words", commands))
         for command in commands:

@@ -58,6 +58,7 @@ TEST(Document, NamesTheSizeOfEveryStruct) {
   const std::map<std::string, std::size_t> expected{
       {"RingHeader", sizeof(RingHeader)},   {"FieldEntry", sizeof(FieldEntry)},
       {"Descriptor", sizeof(Descriptor)},   {"WriterPage", sizeof(WriterPage)},
+      {"FactorLog", sizeof(FactorLog)},     {"FactorLogEntry", sizeof(FactorLogEntry)},
       {"CursorPage", sizeof(CursorPage)},   {"AttachRequest", sizeof(AttachRequest)},
       {"AttachReply", sizeof(AttachReply)}, {"Notice", sizeof(Notice)},
       {"FactorEntry", sizeof(FactorEntry)}};

@@ -19,8 +19,8 @@ std::string text_of(const std::string& file) {
   return text.str();
 }
 
-// A ring of 2 slots of 2 rows after its first batch, as a trainer sees it: header, fields, first
-// descriptor, writer.
+// A ring of 2 slots of 2 rows after its first batch and a change of the factor, as a trainer sees
+// it: header, fields, first descriptor, writer, factor log.
 std::string dump_small_ring() {
   RingSpec spec = small_spec(2, 2);
   spec.fields = {field("image", shm::kUint8, {28, 28}), ragged_field("tokens", shm::kUint16, 8)};
@@ -33,6 +33,14 @@ std::string dump_small_ring() {
   descriptor.valid_rows = 2;
   descriptor.fresh_rows = 1;
   (void)ring->publish(descriptor);
+  ring->log_factor({.block = 3,
+                    .rows = 250,
+                    .rows_after = 200,
+                    .since_row = 17,
+                    .since_epoch = 1,
+                    .epoch = 1,
+                    .factor = 1500,
+                    .reserved0 = 0});
   const auto reader = ring->add_reader(0);
   const Trainer trainer(ring->data_fd(), reader.value().cursor_fd, 0);
   const shm::RingHeader& header = trainer.header();
@@ -45,6 +53,8 @@ std::string dump_small_ring() {
                    header.fields.offset);
   text += hex_dump(std::as_bytes(std::span(&first, 1)), header.descriptors.offset);
   text += hex_dump({trainer.section(header.writer), sizeof(shm::WriterPage)}, header.writer.offset);
+  text += hex_dump({trainer.section(header.factor_log), sizeof(shm::FactorLog)},
+                   header.factor_log.offset);
   return text;
 }
 

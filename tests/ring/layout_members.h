@@ -26,7 +26,8 @@
   ROW(RingHeader, factor, 136, 4)             \
   ROW(RingHeader, echo_point, 140, 4)         \
   ROW(RingHeader, seed, 144, 8)               \
-  ROW(RingHeader, reserved, 152, 64)          \
+  ROW(RingHeader, factor_log, 152, 16)        \
+  ROW(RingHeader, reserved, 168, 48)          \
   ROW(FieldEntry, name, 0, 64)                \
   ROW(FieldEntry, dtype, 64, 4)               \
   ROW(FieldEntry, kind, 68, 4)                \
@@ -56,6 +57,16 @@
   ROW(WriterPage, bell, 128, 4)               \
   ROW(WriterPage, state, 132, 4)              \
   ROW(WriterPage, waiting, 256, 4)            \
+  ROW(FactorLogEntry, block, 0, 8)            \
+  ROW(FactorLogEntry, rows, 8, 8)             \
+  ROW(FactorLogEntry, rows_after, 16, 8)      \
+  ROW(FactorLogEntry, since_row, 24, 8)       \
+  ROW(FactorLogEntry, since_epoch, 32, 4)     \
+  ROW(FactorLogEntry, epoch, 36, 4)           \
+  ROW(FactorLogEntry, factor, 40, 4)          \
+  ROW(FactorLogEntry, reserved0, 44, 4)       \
+  ROW(FactorLog, count, 0, 8)                 \
+  ROW(FactorLog, entries, 128, 3072)          \
   ROW(CursorPage, released, 0, 8)             \
   ROW(CursorPage, bell, 128, 4)               \
   ROW(CursorPage, reserved0, 132, 4)          \
@@ -112,4 +123,4 @@
   ROW(Notice, message, 16, 1024)              \
   ROW(FactorEntry, block, 0, 8)               \
   ROW(FactorEntry, factor, 8, 4)              \
-  ROW(FactorEntry, reserved, 12, 4)
+  ROW(FactorEntry, ahead, 12, 4)

@@ -12,8 +12,11 @@ namespace echoline::ring {
 namespace {
 
 std::vector<shm::Section> sections_of(const Layout& layout) {
-  std::vector<shm::Section> sections{
-      {0, shm::kPageBytes}, layout.header.fields, layout.header.descriptors, layout.header.writer};
+  std::vector<shm::Section> sections{{0, shm::kPageBytes},
+                                     layout.header.fields,
+                                     layout.header.descriptors,
+                                     layout.header.writer,
+                                     layout.header.factor_log};
   for (const shm::FieldEntry& entry : layout.fields) {
     sections.push_back(entry.arena);
     if (entry.offsets.bytes != 0) sections.push_back(entry.offsets);

@@ -165,13 +165,32 @@ TEST_F(ControlCalls, draining_waits_for_the_patience_and_ends_with_its_caller) {
   EXPECT_LT(Clock::now() - begin, 5s);
 }
 
-TEST_F(ControlCalls, changing_the_factor_is_refused_with_the_reason) {
+TEST_F(ControlCalls, changing_the_factor_says_where_each_pass_has_it_from) {
+  engine_.set_definition("train", {});
+  v1::SetEchoRequest request;
+  request.set_name("train");
+  request.set_factor_thousandths(1500);
   grpc::ClientContext context;
   limit(context);
   v1::SetEchoResponse response;
-  const grpc::Status refused = stub_->SetEcho(&context, {}, &response);
-  EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNIMPLEMENTED);
-  EXPECT_THAT(refused.error_message(), HasSubstr("trainers would not hear of it"));
+  ASSERT_TRUE(stub_->SetEcho(&context, request, &response).ok());
+  ASSERT_EQ(response.starts_size(), 1);
+  EXPECT_EQ(response.starts(0).jobs(0), "a");
+  EXPECT_EQ(response.starts(0).epoch(), 2U);
+  EXPECT_EQ(response.starts(0).block(), 1500U);
+  EXPECT_EQ(response.starts(0).row(), 640U);
+}
+
+TEST_F(ControlCalls, a_factor_that_cannot_be_is_refused_with_the_engines_reason) {
+  engine_.set_definition("train", {});
+  v1::SetEchoRequest request;
+  request.set_name("train");
+  grpc::ClientContext context;
+  limit(context);
+  v1::SetEchoResponse response;
+  const grpc::Status refused = stub_->SetEcho(&context, request, &response);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(refused.error_message(), "the factor is below 1");
 }
 
 // A change that is new needs its line, too.

@@ -69,6 +69,14 @@ Result<bool> MemoryEngine::drain_stream(const std::string& name, std::chrono::mi
   return false;
 }
 
+Result<std::vector<engine::FactorStart>> MemoryEngine::set_echo(const std::string& name,
+                                                                std::uint32_t factor) {
+  const std::lock_guard lock(mutex_);
+  if (!streams_.contains(name)) return no_stream(name);
+  if (factor < 1000) return Status(Code::kInvalidArgument, "the factor is below 1");
+  return std::vector{engine::FactorStart{.jobs = {"a"}, .epoch = 2, .block = factor, .row = 640}};
+}
+
 engine::EngineStats MemoryEngine::stats() const {
   const std::lock_guard lock(mutex_);
   return stats_;

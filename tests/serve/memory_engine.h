@@ -31,6 +31,9 @@ class MemoryEngine final : public engine::Engine {
   // Takes as long as `patience` says, then says that the trainers are not done.
   Result<bool> drain_stream(const std::string& name, std::chrono::milliseconds patience,
                             const std::function<bool()>& cancelled) override;
+  // Knows what the real one has to find out: of a stream that is there, one pass with job "a".
+  Result<std::vector<engine::FactorStart>> set_echo(const std::string& name,
+                                                    std::uint32_t factor) override;
   engine::EngineStats stats() const override;
   Result<v1::Stream> definition(const std::string& name) const override;
   Result<std::map<std::string, std::string>> states(const std::string& name) const override;

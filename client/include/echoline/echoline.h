@@ -157,15 +157,14 @@ ECHOLINE_API void echoline_detach(echoline_loader* loader);
 /* ---- what is attached ---- */
 
 enum {
-  ECHOLINE_STREAM_VARIABLE =
-      1, /* the echo factor may change: the epoch's length isn't known ahead */
+  ECHOLINE_STREAM_VARIABLE = 1,   /* the echo factor was changed: epochs differ in length */
   ECHOLINE_STREAM_BATCH_ECHO = 2, /* whole batches are repeated */
   ECHOLINE_STREAM_SEALED = 4      /* no process can map the memory writable */
 };
 
 typedef struct echoline_loader_info {
   size_t size;                /* sizeof(echoline_loader_info) */
-  uint64_t rows_per_epoch;    /* of all ranks together */
+  uint64_t rows_per_epoch;    /* of all ranks together, with the factor at the start */
   uint64_t records_per_epoch; /* distinct (fresh) ones */
   uint64_t steps_per_epoch;   /* batches; 0 if not known ahead */
   uint64_t row;               /* position: the next batch's first row in its epoch */

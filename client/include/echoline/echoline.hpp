@@ -295,7 +295,7 @@ class Loader {
     detail::check(echoline_loader_get_info(handle_.get(), &info));
     return info;
   }
-  // Throws where the echo factor can change.
+  // Throws once the echo factor was changed.
   std::uint64_t steps_per_epoch() const {
     std::uint64_t steps = 0;
     detail::check(echoline_steps_per_epoch(handle_.get(), &steps));

@@ -47,6 +47,14 @@ inline void write_state(WriterPage& writer, WriterState state) {
   word(writer.state).store(state, std::memory_order_release);
 }
 
+// W8. The next entry of the factor log, before any descriptor that it changed is published (W1).
+// The entry that stood there is too old for any reader to want it.
+inline void write_factor(FactorLog& log, const FactorLogEntry& entry) {
+  const std::uint64_t count = word(log.count).load(std::memory_order_relaxed);
+  log.entries[count % kFactorLogEntries] = entry;
+  word(log.count).store(count + 1, std::memory_order_release);
+}
+
 // W4. Before and after a sleep on a cursor's bell.
 inline void set_writer_waiting(WriterPage& writer, bool waiting) {
   word(writer.waiting).store(waiting ? 1U : 0U, std::memory_order_seq_cst);
@@ -85,6 +93,12 @@ inline std::uint64_t read_published(const WriterPage& writer) {
 // after it.
 inline std::uint32_t read_state(const WriterPage& writer) {
   return word(writer.state).load(std::memory_order_acquire);
+}
+
+// R8. Entries [0, result) stand, of which the last kFactorLogEntries are there to be read. After R1
+// these are all that changed anything in the descriptors seen.
+inline std::uint64_t read_factor_count(const FactorLog& log) {
+  return word(log.count).load(std::memory_order_acquire);
 }
 
 // R2. Before the last look at `published` and `state`, after R3: the value to sleep on.

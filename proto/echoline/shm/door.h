@@ -15,7 +15,7 @@ namespace echoline::shm {
 
 inline constexpr std::uint64_t kDoorMagic = 0x31524F4F44484345;  // "ECHDOOR1"
 inline constexpr std::uint32_t kDoorMajor = 1;
-inline constexpr std::uint32_t kDoorMinor = 1;
+inline constexpr std::uint32_t kDoorMinor = 2;
 inline constexpr std::size_t kNameBytes = 128;
 inline constexpr std::size_t kTextBytes = 1024;
 inline constexpr std::size_t kFactorChangesMax = 64;
@@ -30,7 +30,7 @@ enum JoinAt : std::uint32_t {
 struct FactorEntry {
   std::uint64_t block;
   std::uint32_t factor;  // thousandths
-  std::uint32_t reserved;
+  std::uint32_t ahead;   // epochs after the one that is named beside the list (door 1.2)
 };
 
 struct AttachRequest {

@@ -16,6 +16,7 @@ inline constexpr std::size_t kLineBytes = 128;
 inline constexpr std::size_t kFieldRankMax = 6;
 inline constexpr std::size_t kFieldNameBytes = 64;
 inline constexpr std::size_t kFingerprintBytes = 16;
+inline constexpr std::size_t kFactorLogEntries = 64;
 
 // Names of the per-row fields that every ring has beside the stream's own.
 inline constexpr char kSampleIdField[] = "__sample_id__";  // uint64
@@ -76,7 +77,8 @@ struct RingHeader {
   std::uint32_t factor;      // thousandths at the start
   std::uint32_t echo_point;  // plan::EchoPoint
   std::uint64_t seed;
-  std::uint64_t reserved[8];
+  Section factor_log;  // FactorLog (layout 1.2)
+  std::uint64_t reserved[6];
 };
 
 struct FieldEntry {
@@ -133,6 +135,25 @@ struct WriterPage {
   std::uint32_t reserved0[31];
 };
 
+// A change of the echo factor. `rows` and `rows_after` hold until a later entry says otherwise.
+struct FactorLogEntry {
+  std::uint64_t block;       // of `epoch`: from it on records are admitted with this factor
+  std::uint64_t rows;        // of `epoch`
+  std::uint64_t rows_after;  // of each epoch after it
+  std::uint64_t since_row;   // positions from here on hold the entry in their states: a row of
+  std::uint32_t since_epoch;
+  std::uint32_t epoch;
+  std::uint32_t factor;  // thousandths
+  std::uint32_t reserved0;
+};
+
+// Written by the daemon alone (layout 1.2). Of the `count` entries made, the last
+// kFactorLogEntries stand: entry n at n % kFactorLogEntries. Their epochs never go back.
+struct FactorLog {
+  alignas(kLineBytes) std::uint64_t count;
+  alignas(kLineBytes) FactorLogEntry entries[kFactorLogEntries];
+};
+
 // One a consumer, in a memfd of its own: written by that consumer alone. Every value is a claim
 // that the daemon checks.
 struct CursorPage {
@@ -171,6 +192,8 @@ static_assert(sizeof(RingHeader) == 216 && std::is_trivially_copyable_v<RingHead
 static_assert(sizeof(FieldEntry) == 184 && std::is_trivially_copyable_v<FieldEntry>);
 static_assert(sizeof(Descriptor) == 128 && std::is_trivially_copyable_v<Descriptor>);
 static_assert(sizeof(WriterPage) == 384 && std::is_trivially_copyable_v<WriterPage>);
+static_assert(sizeof(FactorLogEntry) == 48 && std::is_trivially_copyable_v<FactorLogEntry>);
+static_assert(sizeof(FactorLog) == 3200 && std::is_trivially_copyable_v<FactorLog>);
 static_assert(sizeof(CursorPage) == 512 && std::is_trivially_copyable_v<CursorPage>);
 
 }  // namespace echoline::shm

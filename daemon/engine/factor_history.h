@@ -1,0 +1,62 @@
+// The changes of a pass's echo factor, oldest first, and what they make of its epochs.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "echoline/shm/door.h"
+#include "echoline/shm/ring_layout.h"
+#include "plan/plan.h"
+#include "plan/position.h"
+
+namespace echoline::engine {
+
+// A value. One thread at a time; refers to the plan.
+class FactorHistory {
+ public:
+  // `entries` as another history had them.
+  explicit FactorHistory(const plan::Plan& plan, std::vector<shm::FactorLogEntry> entries = {})
+      : plan_(&plan), entries_(std::move(entries)) {}
+  // As a trainer's state has them: changes within `epoch`, or as many epochs after it as they say.
+  // kInvalidArgument for what the plan cannot keep.
+  static Result<FactorHistory> of_state(const plan::Plan& plan, std::uint32_t epoch,
+                                        std::span<const shm::FactorEntry> changes);
+
+  bool empty() const { return entries_.empty(); }
+  const std::vector<shm::FactorLogEntry>& entries() const { return entries_; }
+  // That of the last rows.
+  std::uint32_t factor() const {
+    return entries_.empty() ? plan_->spec().factor : entries_.back().factor;
+  }
+  std::vector<plan::FactorChange> list(std::uint32_t epoch) const;
+  std::uint64_t rows(std::uint32_t epoch) const;
+  // Whether `drop` leaves nothing of the epochs to come.
+  bool has_empty_epochs() const;
+  // Rows since the stream's first one.
+  std::uint64_t absolute_row(plan::Position position) const;
+
+  // What a state at `position` holds.
+  FactorHistory as_of(plan::Position position) const;
+  // Whether it walks `epoch` and all later ones as the other does.
+  bool equals_from(std::uint32_t epoch, const FactorHistory& other) const;
+
+  // From block `block` of `epoch` on, which is none before the last entry's. States from `since` on
+  // hold it.
+  const shm::FactorLogEntry& append(std::uint32_t epoch, plan::FactorChange change,
+                                    plan::Position since);
+  // Forgets which changes there were before `epoch`; the factor that it begins with stays.
+  void forget_before(std::uint32_t epoch);
+
+ private:
+  std::uint64_t rows_before(std::uint32_t epoch) const;
+
+  const plan::Plan* plan_;
+  std::vector<shm::FactorLogEntry> entries_;
+  // Rows of the epochs before this one, whose entries may be forgotten.
+  std::uint32_t origin_epoch_ = 0;
+  std::uint64_t origin_rows_ = 0;
+};
+
+}  // namespace echoline::engine

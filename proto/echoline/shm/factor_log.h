@@ -1,0 +1,65 @@
+// What a log of factor changes says of an epoch. Daemon and client ask here, so that a state that
+// one side writes is the list that the other walks by.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "echoline/shm/door.h"
+#include "echoline/shm/ring_layout.h"
+
+namespace echoline::shm {
+
+// Whether the state of a trainer that is to get row `row` of `epoch` next has this entry.
+inline bool holds_at(const FactorLogEntry& entry, std::uint32_t epoch, std::uint64_t row) {
+  return std::tie(entry.since_epoch, entry.since_row) <= std::tie(epoch, row);
+}
+
+// The changes within `epoch`, ascending; the factor it begins with stands first, as of block 0,
+// where it is not `plan_factor`. `entries`: oldest first.
+inline std::vector<FactorEntry> factors_of(std::span<const FactorLogEntry> entries,
+                                           std::uint32_t epoch, std::uint32_t plan_factor) {
+  std::vector<FactorEntry> list{{0, plan_factor, 0}};
+  for (const FactorLogEntry& entry : entries) {
+    if (entry.epoch > epoch) break;
+    const std::uint64_t block = entry.epoch < epoch ? 0 : entry.block;
+    if (list.back().block == block) {
+      list.back().factor = entry.factor;
+    } else {
+      list.push_back({block, entry.factor, 0});
+    }
+  }
+  if (list.front().factor == plan_factor) list.erase(list.begin());
+  return list;
+}
+
+// factors_of, and behind it the changes within later epochs.
+inline std::vector<FactorEntry> factors_from(std::span<const FactorLogEntry> entries,
+                                             std::uint32_t epoch, std::uint32_t plan_factor) {
+  std::vector<FactorEntry> list = factors_of(entries, epoch, plan_factor);
+  for (const FactorLogEntry& entry : entries) {
+    if (entry.epoch <= epoch) continue;
+    const FactorEntry later{entry.block, entry.factor, entry.epoch - epoch};
+    // Made twice before anything was planned by it: the later one holds.
+    if (!list.empty() && list.back().ahead == later.ahead && list.back().block == later.block) {
+      list.pop_back();
+    }
+    list.push_back(later);
+  }
+  return list;
+}
+
+// Rows of `epoch`, if no more entries follow.
+inline std::uint64_t rows_of(std::span<const FactorLogEntry> entries, std::uint32_t epoch,
+                             std::uint64_t plan_rows) {
+  std::uint64_t rows = plan_rows;
+  for (const FactorLogEntry& entry : entries) {
+    if (entry.epoch > epoch) break;
+    rows = entry.epoch == epoch ? entry.rows : entry.rows_after;
+  }
+  return rows;
+}
+
+}  // namespace echoline::shm

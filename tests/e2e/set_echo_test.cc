@@ -1,0 +1,130 @@
+// Another echo factor while trainers read: who is refused and why, and how jobs that part, or skip,
+// go on after it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <future>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "e2e/rig.h"
+#include "echoline/shm/door.h"
+
+namespace echoline::e2e {
+namespace {
+
+using testing::HasSubstr;
+
+std::string steps(const std::string& echo, const std::string& batch = "{size: 8}",
+                  const std::string& publish = "") {
+  return "      - shuffle: {window: 20}\n" + (echo.empty() ? "" : "      - echo: " + echo + "\n") +
+         "      - decode: {image: {key: u8, as: uint8, shape: [8, 8, 1]}, label: {key: cls, as: "
+         "int64}}\n"
+         "      - batch: " +
+         batch + "\n      - publish: {slots: 4" + publish + "}\n";
+}
+
+class SetEcho : public testing::Test {
+ protected:
+  void create(const std::string& pipeline) {
+    const Status created = rig_.create("train", pipeline);
+    ASSERT_TRUE(created.ok()) << created.message();
+  }
+  Result<std::vector<engine::FactorStart>> set_echo(std::uint32_t factor) {
+    return rig_.engine().set_echo("train", factor);
+  }
+  // What a trainer of that ring layout is answered.
+  Status attach_as(std::uint32_t layout_minor, std::uint64_t connection) {
+    shm::AttachRequest request{};
+    request.layout_major = shm::kLayoutMajor;
+    request.layout_minor = layout_minor;
+    std::strcpy(request.stream, "train");
+    std::strcpy(request.job, "old");
+    request.world_size = 1;
+    request.join = shm::kJoinStart;
+    std::promise<Status> answer;
+    rig_.engine().attach(connection, request, own_peer(),
+                         [&](const Result<engine::Attachment>& attachment) {
+                           answer.set_value(attachment.status());
+                         });
+    return answer.get_future().get();
+  }
+  static Peer own_peer() {
+    Peer peer;
+    peer.uid = ::geteuid();
+    peer.pid = ::getpid();
+    return peer;
+  }
+
+  Rig rig_{{.shards = 3, .records_per_shard = 60}};
+};
+
+TEST_F(SetEcho, AStreamWithoutEchoIsRefused) {
+  create(steps(""));
+  EXPECT_THAT(set_echo(1000).status().message(), HasSubstr("stream 'train' has no echo step"));
+}
+
+TEST_F(SetEcho, AFactorThatWouldLeaveNoBatchIsRefused) {
+  create(steps("{factor: 2, window: 100, allow_repeats: true}", "{size: 200, last: drop}"));
+  EXPECT_THAT(set_echo(1000).status().message(), HasSubstr("an epoch has less than a batch"));
+  EXPECT_TRUE(set_echo(1500).ok());
+}
+
+TEST_F(SetEcho, AJobWithRanksOnOtherHostsIsNotChangedUnderItsFeet) {
+  create(steps("{factor: 2, window: 100}"));
+  const Loader loader = rig_.attach("train", {.world_size = 2, .local_world_size = 1});
+  EXPECT_THAT(set_echo(1500).status().message(),
+              HasSubstr("job default rank 0 has ranks on other hosts"));
+  EXPECT_EQ(rig_.engine().stats().streams.at(0).factor, 2000U);
+}
+
+TEST_F(SetEcho, ALibraryThatCannotHearOfItKeepsTheFactorAndIsRefusedAfterAChange) {
+  create(steps("{factor: 2, window: 100}"));
+  ASSERT_TRUE(attach_as(1, 1'000'001).ok());
+  EXPECT_THAT(set_echo(1500).status().message(), HasSubstr("a client library of an older release"));
+  EXPECT_TRUE(set_echo(2000).ok()) << "that is the factor it has";
+  rig_.engine().withdraw(1'000'001);
+  ASSERT_TRUE(attach_as(2, 1'000'002).ok()) << "and by then the other one is gone";
+  EXPECT_TRUE(set_echo(1500).ok());
+  EXPECT_THAT(attach_as(1, 1'000'003).message(), HasSubstr("ring layout 1.1"));
+  rig_.engine().withdraw(1'000'002);
+}
+
+TEST_F(SetEcho, WhoPartsFromASlowJobGoesOnWithTheChange) {
+  create(steps("{factor: 1.5, max: 3, window: 100}", "{size: 8, last: partial}",
+               ", when_slow: split"));
+  Loader slow = rig_.attach("train", {.job = "slow"});
+  Loader fast = rig_.attach("train", {.job = "fast"});
+  std::optional<Batch> held = slow.next();
+  std::vector<SeenRow> rows = read_batches(fast, 1);
+  ASSERT_TRUE(set_echo(2500).ok());
+  const std::vector<SeenRow> rest = read_batches(fast, 100);
+  rows.insert(rows.end(), rest.begin(), rest.end());
+  EXPECT_EQ(rig_.engine().stats().streams.at(0).slow.split, 1U);
+  std::vector<SeenRow> slow_rows;
+  append_rows(*held, slow_rows);
+  held.reset();
+  const std::vector<SeenRow> others = read_batches(slow, 100);
+  slow_rows.insert(slow_rows.end(), others.begin(), others.end());
+  slow_rows.resize(std::min(rows.size(), slow_rows.size()));
+  rows.resize(slow_rows.size());
+  EXPECT_EQ(slow_rows, rows);
+}
+
+TEST_F(SetEcho, StepsAreSkippedByTheLengthsThatEpochsHave) {
+  create(steps("{factor: 1, max: 2, window: 100}", "{size: 10, last: drop}"));
+  ASSERT_TRUE(set_echo(2000).ok());
+  Loader loader = rig_.attach("train");
+  loader.skip(36 + 36 + 5);
+  std::optional<Batch> batch = loader.next();
+  while (!batch) batch = loader.next();
+  EXPECT_EQ(batch->epoch(), 2U);
+  EXPECT_EQ(batch->step(), 5U);
+}
+
+}  // namespace
+}  // namespace echoline::e2e

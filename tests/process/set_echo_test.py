@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+"""Another echo factor while trainers read: every record has the uses of its block, a state goes on exactly, on a daemon
+that never heard of the change, jobs and ranks stay together, and a daemon that is killed makes no difference."""
+import collections
+import concurrent.futures
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import unittest
+
+from cache_run import Records
+from daemon_process import PATIENCE, Daemon, binary, skip, stream_yaml
+
+BATCH, RECORDS = 8, 800
+
+if not os.environ.get("ECHOLINE_LIBRARY"):
+    skip("ECHOLINE_LIBRARY names no client library")
+
+import echoline  # noqa: E402
+
+
+def rows_of(batch):
+    return [(int(sample), int(use)) for sample, use, valid in zip(batch.sample_ids, batch.uses, batch.valid) if valid]
+
+
+class Reading:
+    """What one job reads: rows by epoch, and the state after each batch."""
+
+    def __init__(self, daemon, job="job", state=None, **more):
+        self.loader = echoline.Loader("train", job, state=state, runtime_dir=daemon.runtime_dir, **more)
+        self.epochs = collections.defaultdict(list)
+        self.states = []
+        self.ended = []  # epochs, as the mark of their last batch says
+        self._loop = iter(self.loader)
+        daemon.readings.callback(self.loader.close)
+
+    def read(self, batches):
+        for _ in range(batches):
+            batch = next(self._loop, None)
+            if batch is None:
+                self._loop = iter(self.loader)
+                batch = next(self._loop)
+            self.epochs[batch.epoch] += rows_of(batch)
+            if batch.is_last:
+                self.ended.append(batch.epoch)
+            del batch
+            self.states.append(self.loader.state_dict())
+        return self
+
+    def read_epoch(self, epoch):
+        """To the end of it."""
+        while epoch not in self.ended:
+            self.read(1)
+        return self
+
+
+class SetEcho(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = cls.enterClassContext(tempfile.TemporaryDirectory())
+        Records(folder, count=RECORDS, ballast=(0, 100))
+        cls.url = f"{folder}/records-*.tar"
+
+    @contextlib.contextmanager
+    def daemon(self, point="record", last="partial", factor=1.5, most=3, lanes=1, size=BATCH, **more):
+        echo = f"echo: {{factor: {factor}, max: {most}, window: {3 if point == 'batch' else 200}}}"
+        steps = [f"read: {{url: '{self.url}', format: webdataset, read_ahead: 64KiB}}", "shuffle: {window: 100}",
+                 echo if point == "record" else "",
+                 "decode: {image: {key: u8, as: uint8, shape: [8, 8, 1]}, label: {key: cls, as: int64}}",
+                 "random_crop: {field: image, size: 8, padding: 2}", echo if point == "augmented" else "",
+                 f"batch: {{size: {size}, last: {last}}}", echo if point == "batch" else "", "publish: {slots: 8}"]
+        streams = stream_yaml([step for step in steps if step], more=f"    lanes: {lanes}\n")
+        with Daemon(streams, **more) as daemon, contextlib.ExitStack() as daemon.readings:
+            yield daemon
+
+    def command(self, daemon, *arguments):
+        return subprocess.run([binary("ECHOLINE_CLI"), *map(str, arguments), "--runtime-dir", str(daemon.runtime_dir)],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
+
+    def set_echo(self, daemon, factor):
+        """(epoch, row) from which on it is told to hold."""
+        done = self.command(daemon, "set-echo", "train", factor)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = re.search(rf"echo factor of train is {factor} from row (\d+) of epoch (\d+) on", done.stdout)
+        self.assertIsNotNone(found, done.stdout)
+        return int(found[2]), int(found[1])
+
+    def refused(self, daemon, *arguments):
+        done = self.command(daemon, "set-echo", *arguments)
+        self.assertNotEqual(done.returncode, 0, done.stdout)
+        return done.stderr
+
+    def check_uses(self, rows, least, most):
+        """Rule 3: every record, its uses counted from 0 without gaps, as many as the factors allow."""
+        uses = collections.defaultdict(list)
+        for sample, use in rows:
+            uses[sample].append(use)
+        self.assertEqual(sorted(uses), list(range(RECORDS)))
+        for sample, seen in uses.items():
+            self.assertEqual(seen, list(range(len(seen))), f"sample {sample}")
+            self.assertTrue(least <= len(seen) <= most, f"sample {sample}: {len(seen)} uses")
+
+    def check_replay(self, reading, epoch, state, **stream):
+        """The whole epoch again from its list alone."""
+        with self.daemon(**stream) as fresh:
+            again = Reading(fresh, state={**state, "epoch": epoch, "row": 0})
+            again.read_epoch(epoch)
+            self.assertEqual(again.epochs[epoch], reading.epochs[epoch])
+
+    def check_change(self, **stream):
+        """One up and one down, in two epochs."""
+        with self.daemon(**stream) as daemon:
+            reading = Reading(daemon).read(20)
+            changes = [self.set_echo(daemon, 2.75)]
+            self.assertEqual(changes[0][0], 0)
+            self.assertGreaterEqual(changes[0][1], 20 * BATCH)
+            reading.read_epoch(0).read(10)
+            changes.append(self.set_echo(daemon, 1))
+            reading.read_epoch(2)
+        self.assertEqual(reading.ended, [0, 1, 2])
+        if stream.get("point") != "batch" and stream.get("last") != "drop":
+            self.check_uses(reading.epochs[0], 1, 3)
+            self.check_uses(reading.epochs[1], 1, 3)
+            self.check_uses(reading.epochs[2], 1, 1)
+            self.assertGreater(len(reading.epochs[0]), 1.5 * RECORDS)
+            self.assertEqual(len(reading.epochs[2]), RECORDS)
+        lists = [state["changes"] for state in reading.states if state["epoch"] == 0]
+        self.assertEqual([held for held in lists if not held], [[]] * (changes[0][1] // BATCH))
+        self.assertEqual(lists[-1][0][1], 2750)
+        for epoch in range(3):
+            last = [state for state in reading.states if state["epoch"] == epoch][-1]
+            self.check_replay(reading, epoch, last, **stream)
+        with self.daemon(**stream) as fresh:
+            for place in range(5, len(reading.states) - 5, 37):
+                self.check_resume(fresh, reading, place, changes)
+
+    def check_resume(self, fresh, reading, place, changes):
+        """A state from before a change goes on as if that had not been made."""
+        state = reading.states[place]
+        epoch, row = state["epoch"], state["row"]
+        again = Reading(fresh, job=f"from {place}", state=state).read(25)
+        again.loader.close()
+        ends = [changed for in_epoch, changed in changes if in_epoch == epoch and changed >= row]
+        count = min(len(again.epochs[epoch]), *(changed - row for changed in ends), RECORDS * 3)
+        self.assertEqual(again.epochs[epoch][:count], reading.epochs[epoch][row:row + count], f"from state {state}")
+
+    def test_records_have_the_uses_of_their_block_and_states_go_on(self):
+        self.check_change()
+
+    def test_so_it_is_with_augmented_echo_lanes_and_drop(self):
+        self.check_change(point="augmented", lanes=2, last="drop")
+
+    def test_so_it_is_with_batch_echo(self):
+        self.check_change(point="batch", last="drop")
+
+    def test_jobs_stay_together_and_ranks_agree(self):
+        with self.daemon() as daemon:
+            jobs = [Reading(daemon, job=job) for job in "ab"]
+            ranks = [Reading(daemon, "ranks", rank=rank, world_size=2, batch_size=12) for rank in (0, 1)]
+            everybody = [*jobs, *ranks]
+            # Batches of 12 beside those of 8: the rows of two for those of three.
+            for turn in range(60):
+                for reading in jobs:
+                    reading.read(3)
+                for reading in ranks:
+                    reading.read(2)
+                if turn == 8:
+                    self.set_echo(daemon, 2.25)
+                if turn == 30:
+                    self.set_echo(daemon, 1.25)
+            self.assertEqual(daemon.log().count("echo factor 2.25 from"), 1, "they share one pass")
+            self.assertEqual(jobs[0].epochs, jobs[1].epochs)
+            self.assertEqual(jobs[0].states, jobs[1].states)
+            self.assertEqual(ranks[0].states, ranks[1].states)
+            for reading in everybody:
+                self.assertEqual(reading.ended[:1], [0])
+            both = [row for pair in zip(batches(ranks[0].epochs[0]), batches(ranks[1].epochs[0]))
+                    for part in pair for row in part]
+            self.assertEqual(len(both), len(jobs[0].epochs[0]))
+            whole = len(both) // 12 * 12
+            self.assertEqual(both[:whole], jobs[0].epochs[0][:whole])
+
+    def test_a_killed_daemon_makes_no_difference(self):
+        for wait in (0, 40):  # batches from the change to the kill: before and after the first of its rows
+            with self.subTest(wait=wait), self.daemon() as daemon:
+                reading = Reading(daemon).read(20)
+                self.set_echo(daemon, 2.5)
+                reading.read(wait)
+                daemon.stop(signal.SIGKILL)
+                daemon.start()
+                reading.read_epoch(0)
+                reading.read(5)
+                self.check_uses(reading.epochs[0], 1, 3)
+                self.assertGreater(len(reading.epochs[0]), 1.6 * RECORDS)
+                last = [state for state in reading.states if state["epoch"] == 0][-1]
+                self.check_replay(reading, 0, last)
+                self.assertEqual(reading.states[-1]["changes"], [[0, 2500]])
+
+    def test_ranks_that_come_back_from_a_killed_daemon_agree(self):
+        with self.daemon() as daemon, concurrent.futures.ThreadPoolExecutor(2) as threads:
+            ranks = [Reading(daemon, rank=rank, world_size=2) for rank in (0, 1)]
+            list(threads.map(lambda reading, count: reading.read(count), ranks, (20, 22)))
+            self.set_echo(daemon, 2.5)
+            daemon.stop(signal.SIGKILL)
+            daemon.start()
+            list(threads.map(lambda reading: reading.read_epoch(0).read(5), ranks))
+            for states in zip(*(reading.states[25:] for reading in ranks)):
+                self.assertEqual(*states)
+            both = [row for pair in zip(*(batches(reading.epochs[0], 4) for reading in ranks))
+                    for part in pair for row in part]
+            self.check_uses(both, 1, 3)
+            self.assertGreater(len(both), 1.6 * RECORDS)
+
+    def test_the_length_of_a_loader_is_known_until_it_changes(self):
+        with self.daemon() as daemon:
+            reading = Reading(daemon).read(5)
+            self.assertEqual(len(reading.loader), 150)
+            self.set_echo(daemon, 3)
+            with self.assertRaisesRegex(TypeError, "set-echo"):
+                len(reading.loader)
+            self.assertEqual(reading.loader.fresh_per_epoch, RECORDS)
+            reading.read_epoch(1)
+            self.assertEqual(len(reading.epochs[1]), 3 * RECORDS)
+
+    def test_a_trainer_that_comes_later_begins_with_the_present_factor(self):
+        with self.daemon() as daemon:
+            done = self.command(daemon, "set-echo", "train", "2")
+            self.assertEqual(done.stdout, "echo factor of train is 2, for all rows to come\n")
+            reading = Reading(daemon).read_epoch(0)
+            self.check_uses(reading.epochs[0], 2, 2)
+            self.assertEqual(reading.states[0]["changes"], [[0, 2000]])
+            self.assertIn("x 2", self.command(daemon, "show", "train").stdout)
+
+    def test_what_cannot_be_is_refused_and_the_same_again_is_ok(self):
+        with self.daemon() as daemon:
+            reading = Reading(daemon).read(5)
+            self.assertIn("takes 1 to 3 (echo.max", self.refused(daemon, "train", "3.5"))
+            self.assertIn("takes 1 to 3", self.refused(daemon, "train", "0.5"))
+            self.assertIn("finer than a thousandth", self.refused(daemon, "train", "1.0005"))
+            self.assertIn("no stream 'eval'", self.refused(daemon, "eval", "2"))
+            self.set_echo(daemon, 2)
+            again = self.command(daemon, "set-echo", "train", "2")
+            self.assertEqual(again.stdout, "echo factor of train is 2, for all rows to come\n")
+            told = [self.command(daemon, "set-echo", "train", 1 + change / 1000) for change in range(1, 65)]
+            self.assertEqual([done.returncode for done in told], 63 * [0] + [1], told[-1])
+            self.assertIn("64 changes of the factor an epoch", told[-1].stderr)
+            reading.read_epoch(0)
+
+
+def batches(rows, size=6):
+    return [rows[begin:begin + size] for begin in range(0, len(rows), size)]
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
