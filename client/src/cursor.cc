@@ -66,6 +66,11 @@ Cursor::Blocker Cursor::blocker(std::uint64_t published, std::uint32_t live) {
   return own ? Blocker::kOwn : Blocker::kOtherThread;
 }
 
+void Cursor::tell_device(const shm::DeviceFigures& figures) {
+  const std::lock_guard lock(mutex_);
+  shm::write_device(*page_, figures);
+}
+
 void Cursor::begin_wait(std::uint64_t since_ns) {
   const std::lock_guard lock(mutex_);
   if (waiters_++ == 0) shm::begin_wait(*page_, since_ns);

@@ -38,6 +38,9 @@ class Cursor {
   enum class Blocker { kNone, kOwn, kOtherThread };
   Blocker blocker(std::uint64_t published, std::uint32_t live);
 
+  // What a GPU did with the batches, for the daemon's metrics.
+  void tell_device(const shm::DeviceFigures& figures);
+
   // Told to the daemon. One wait at a time is counted, whatever the number of threads.
   void begin_wait(std::uint64_t since_ns);
   void end_wait();

@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "echoline/shm/sample_random.h"
 #include "base/status.h"
 #include "decode/sample.h"
+#include "echoline/shm/sample_random.h"
 
 namespace echoline::v1 {
 class Stream;

@@ -9,8 +9,8 @@
 #include "augment/resize.h"
 #include "augment/view.h"
 #include "base/buffer.h"
-#include "echoline/shm/sample_random.h"
 #include "base/status.h"
+#include "echoline/shm/sample_random.h"
 
 namespace echoline::augment {
 

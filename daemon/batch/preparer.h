@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "augment/chain.h"
-#include "echoline/shm/sample_random.h"
 #include "base/status.h"
 #include "batch/sample_cache.h"
 #include "decode/decoder.h"
 #include "echo/item.h"
+#include "echoline/shm/sample_random.h"
 #include "plan/plan.h"
 #include "record/format.h"
 

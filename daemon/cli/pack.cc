@@ -10,9 +10,9 @@
 #include <optional>
 #include <utility>
 
-#include "echoline/shm/philox.h"
 #include "cli/pack_input.h"
 #include "cli/pack_writer.h"
+#include "echoline/shm/philox.h"
 #include "record/stored_index.h"
 
 namespace echoline::cli {

@@ -10,6 +10,7 @@
 
 #include "cache/level_stats.h"
 #include "decode/sample.h"
+#include "echoline/shm/ring_layout.h"
 #include "source/source.h"
 
 namespace echoline::engine {
@@ -65,6 +66,7 @@ struct ConsumerStats {
   std::uint64_t batches = 0;
   std::uint64_t lag_rows = 0;              // behind the foremost trainer of its pass
   std::array<std::uint64_t, 5> wait_ns{};  // by WaitCause
+  shm::DeviceFigures device = {};          // what it says of its GPU
   // Changes of the echo factor in its epoch: from which block on, and thousandths.
   std::vector<std::pair<std::uint64_t, std::uint32_t>> changes = {};
 };

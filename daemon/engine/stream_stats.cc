@@ -82,15 +82,17 @@ StreamStats Stream::stats() const {
     const plan::Position position = consumer.position();
     const std::uint64_t row = absolute_row(position);
     const std::uint64_t foremost = foremost_row[consumer.pass.get()];
+    const ring::ReaderView view = consumer.pass->ring().view(consumer.reader);
     stats.consumers.push_back({.job = consumer.job.name,
                                .rank = consumer.rank,
                                .world_size = consumer.job.world_size,
                                .batch_size = consumer.job.batch_size,
                                .epoch = position.epoch,
                                .row = position.row,
-                               .batches = consumer.pass->ring().view(consumer.reader).batches,
+                               .batches = view.batches,
                                .lag_rows = foremost - std::min(row, foremost),
                                .wait_ns = consumer.waits.by_cause(),
+                               .device = view.device,
                                .changes = {}});
     for (const plan::FactorChange& change : consumer.pass->changes_of(position.epoch)) {
       stats.consumers.back().changes.emplace_back(change.block, change.factor);

@@ -71,6 +71,7 @@ ReaderView Cursor::view() const {
   const shm::LeftOut out = shm::read_left_out(page());
   view.left_out_begin = {out.left.epoch, out.left.row};
   view.left_out_end = {out.landed.epoch, out.landed.row};
+  view.device = shm::read_device(page());
   view.misbehaved = misbehaved_;
   return view;
 }

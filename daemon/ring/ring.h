@@ -48,6 +48,7 @@ struct ReaderView {
   // What it left out last begins and ends here; the same place while that is nothing.
   plan::Position left_out_begin;
   plan::Position left_out_end;
+  shm::DeviceFigures device;  // since it attached; all zero without a GPU
   bool misbehaved = false;
 };
 

@@ -49,6 +49,18 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
      "Time a trainer waited for a batch, by who it is charged to: fetch, prep, publish, peer (a "
      "slower job or rank) or daemon."},
     {"echoline_consumers", "stream", "Trainers attached."},
+    {"echoline_device_batches_total", "stream,consumer",
+     "Batches that a trainer copied to its GPU, as it says; of trainers on a GPU only, like all of "
+     "echoline_device."},
+    {"echoline_device_copied_bytes_total", "stream,consumer", "Bytes of those copies."},
+    {"echoline_device_copy_seconds_total", "stream,consumer", "Time that they took on the device."},
+    {"echoline_device_uses_total", "stream,consumer",
+     "Batches given out on the GPU. Under device echo more than were copied: one less the ratio of "
+     "copied to given is the share of device echo."},
+    {"echoline_device_wait_seconds_total", "stream,consumer",
+     "Time that the trainer's streams stood waiting for a batch, as the GPU saw it. Its rate is "
+     "the "
+     "stall share from the GPU's side."},
     {"echoline_control_calls_denied_total", "",
      "Calls of the control service that daemon.control does not allow to who made them."},
     {"echoline_control_certificate_expiry_timestamp_seconds", "",

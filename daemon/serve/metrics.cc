@@ -140,8 +140,26 @@ std::map<std::string, engine::ConsumerStats> by_name(const engine::StreamStats& 
     sum.batches += consumer.batches;
     sum.lag_rows = std::max(sum.lag_rows, consumer.lag_rows);
     for (std::size_t i = 0; i < sum.wait_ns.size(); ++i) sum.wait_ns[i] += consumer.wait_ns[i];
+    sum.device.batches += consumer.device.batches;
+    sum.device.uses += consumer.device.uses;
+    sum.device.bytes += consumer.device.bytes;
+    sum.device.copy_ns += consumer.device.copy_ns;
+    sum.device.wait_ns += consumer.device.wait_ns;
   }
   return sums;
+}
+
+// Of trainers on a GPU only.
+void add_device(const std::string& stream, const std::string& consumer,
+                const shm::DeviceFigures& device, Families& families) {
+  if (device.batches == 0) return;
+  families.add("echoline_device_batches_total", {stream, consumer}, device.batches);
+  families.add("echoline_device_uses_total", {stream, consumer}, device.uses);
+  families.add("echoline_device_copied_bytes_total", {stream, consumer}, device.bytes);
+  families.add("echoline_device_copy_seconds_total", {stream, consumer},
+               to_seconds(device.copy_ns));
+  families.add("echoline_device_wait_seconds_total", {stream, consumer},
+               to_seconds(device.wait_ns));
 }
 
 void add_consumers(const engine::StreamStats& stream, Families& families) {
@@ -153,6 +171,7 @@ void add_consumers(const engine::StreamStats& stream, Families& families) {
                    {stream.name, name, engine::kWaitCauseNames[cause]},
                    to_seconds(sum.wait_ns[cause]));
     }
+    add_device(stream.name, name, sum.device, families);
   }
   families.add("echoline_consumers", {stream.name}, std::uint64_t{stream.consumers.size()});
   constexpr std::string_view kSlow = "echoline_slow_jobs_total";

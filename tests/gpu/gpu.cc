@@ -36,7 +36,9 @@ const cuda_test::MoreDriver& more_of_driver() {
 }  // namespace
 
 Gpu::Gpu(int ordinal) : driver_(found_driver()), more_(more_of_driver()) {
-  must(driver_.device_get(&device_, ordinal), "can't find the device");
+  const client::Error error =
+      driver_error(driver_, driver_.device_get(&device_, ordinal), "no such GPU");
+  if (!error.ok()) leave(kNoGpu, error.text());
   ContextHandle context = nullptr;
   must(driver_.context_retain(&context, device_), "can't make a context");
   must(driver_.context_push(context), "can't make the context current");

@@ -6,20 +6,23 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
 usage() {
   cat <<'TEXT'
-usage: tests/gpu/pack.sh FOLDER [--build BUILD-FOLDER]
+usage: tests/gpu/pack.sh FOLDER [--build BUILD-FOLDER] [--numpy PYTHON-VERSION]
 Copies into FOLDER, which must be empty or absent, from the build in build/release: the daemon and the command
 line with the shared libraries that they are linked with, libecholine, the Python package, and the tests and
 measuring programs of the GPU. Left out is the C library: that of the other machine must be as new as this one's.
 There, as in FOLDER: ./run.sh
+--numpy 3.12 adds NumPy, which the Python package needs, for a machine whose Python 3.12 has none (by pip).
 TEXT
 }
 
 folder=
 build=$root/build/release
+numpy=
 while [[ $# -gt 0 ]]; do
   case $1 in
     -h|--help) usage; exit 0 ;;
     --build) build=${2:?--build needs a folder}; shift ;;
+    --numpy) numpy=${2:?--numpy needs a version of Python}; shift ;;
     -*) usage >&2; exit 2 ;;
     *) folder=$1 ;;
   esac
@@ -65,6 +68,10 @@ for program in "${programs[@]}"; do ln -s ../libexec/start "$folder/bin/$(basena
 cp "$folder"/lib/lib{stdc++,gcc_s}.so* "$folder/cxx"
 cp "$root"/client/python/echoline/*.py "$folder/python/echoline"
 install --strip "$python" "$folder/python/echoline"
+if [[ -n $numpy ]]; then
+  python3 -m pip install --quiet --disable-pip-version-check --target "$folder/python" --python-version "$numpy" \
+    --only-binary=:all: numpy
+fi
 cp "$root/tests/gpu/run.sh" "$folder"
 git -C "$root" describe --always --dirty >"$folder/version.txt" 2>/dev/null || echo unknown >"$folder/version.txt"
 du -sh "$folder" | awk '{print $1 " in " $2}'

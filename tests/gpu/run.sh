@@ -47,12 +47,17 @@ step() {
   return $code
 }
 
+# not_here STEP WHY: it is in the table, and fails nothing.
+not_here() {
+  table+=("$(printf '%-28s %s' "$1" "$2")")
+}
+
 measure() {
   step "$@" && cat "$logs/$1.log"
 }
 
 sanitizer() {
-  command -v compute-sanitizer || ls -1 /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | tail -n 1
+  PATH=$PATH:/usr/local/cuda/bin command -v compute-sanitizer
 }
 
 echo "Echoline $(cat version.txt) on $(uname -m), $(nproc) processors"
@@ -66,7 +71,11 @@ case $? in
 esac
 
 step daemon_starts bin/echolined --version
-step python_imports "${python[@]}" -c 'import echoline; print(echoline.__version__)'
+if "${python[@]}" -c 'import numpy' 2>/dev/null; then
+  step python_imports "${python[@]}" -c 'import echoline; print(echoline.__version__)'
+else
+  not_here python_imports 'no NumPy on this machine (pack.sh --numpy brings it)'
+fi
 step cuda_test bin/cuda_test
 found=$(sanitizer)
 if [[ -n $found ]]; then
@@ -75,7 +84,7 @@ if [[ -n $found ]]; then
       "$found" --tool "$tool" --error-exitcode 1 libexec/cuda_test --gtest_filter='*Driver'
   done
 else
-  table+=("$(printf '%-28s %s' compute-sanitizer 'not on this machine')")
+  not_here compute-sanitizer 'not on this machine'
 fi
 measure kernel_bandwidth bin/kernel_bandwidth --rows "${ECHOLINE_GPU_ROWS:-256}"
 measure copy_rate bin/copy_rate

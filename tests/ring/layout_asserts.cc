@@ -20,7 +20,7 @@ static_assert(sizeof(RingHeader) == 216 && alignof(RingHeader) == 8);
 static_assert(sizeof(FieldEntry) == 184 && alignof(FieldEntry) == 8);
 static_assert(sizeof(Descriptor) == 128 && alignof(Descriptor) == 8);
 static_assert(sizeof(WriterPage) == 384 && alignof(WriterPage) == 128);
-static_assert(sizeof(CursorPage) == 384 && alignof(CursorPage) == 128);
+static_assert(sizeof(CursorPage) == 512 && alignof(CursorPage) == 128);
 static_assert(sizeof(AttachRequest) == 1368 && sizeof(AttachReply) == 2096);
 static_assert(sizeof(Notice) == 1040 && sizeof(FactorEntry) == 16);
 

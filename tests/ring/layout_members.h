@@ -69,6 +69,12 @@
   ROW(CursorPage, landed_row, 304, 8)         \
   ROW(CursorPage, landed_epoch, 312, 4)       \
   ROW(CursorPage, reserved1, 316, 4)          \
+  ROW(CursorPage, device_batches, 384, 8)     \
+  ROW(CursorPage, device_uses, 392, 8)        \
+  ROW(CursorPage, device_bytes, 400, 8)       \
+  ROW(CursorPage, device_copy_ns, 408, 8)     \
+  ROW(CursorPage, device_wait_ns, 416, 8)     \
+  ROW(CursorPage, reserved2, 424, 88)         \
   ROW(AttachRequest, magic, 0, 8)             \
   ROW(AttachRequest, door_major, 8, 4)        \
   ROW(AttachRequest, door_minor, 12, 4)       \

@@ -125,6 +125,8 @@ engine::StreamStats MemoryEngine::full_stats(const std::string& name) {
   consumer.row = 128;
   consumer.batches = 21;
   consumer.wait_ns = {1'000'000'000, 2'000'000'000, 0, 0, 500'000'000};
+  consumer.device = {
+      .batches = 10, .uses = 20, .bytes = 3000, .copy_ns = 1'500'000'000, .wait_ns = 250'000'000};
   consumer.changes = {{12, 1500}};
   stats.consumers.push_back(consumer);
   stats.upstream_downstream_ratio = 4;

@@ -193,6 +193,8 @@ TEST_F(Monitoring, counts_two_trainers_at_one_rank_in_one_series) {
   EXPECT_THAT(text, HasSubstr(series + "42\n"));
   EXPECT_EQ(text.find(series), text.rfind(series));
   EXPECT_THAT(text, HasSubstr("echoline_consumers{stream=\"twins\"} 2"));
+  EXPECT_THAT(text,
+              HasSubstr("echoline_device_uses_total{stream=\"twins\",consumer=\"default/0\"} 40"));
 }
 
 TEST_F(Monitoring, is_healthy_while_it_answers) { EXPECT_EQ(get("/healthz").status, 200); }

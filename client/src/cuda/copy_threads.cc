@@ -74,7 +74,8 @@ void DeviceLoader::take_batch(Slot& slot) {
 Error DeviceLoader::pages_for(const Batch& batch, std::shared_ptr<HostPages>& pages) {
   const std::lock_guard lock(pages_mutex_);
   if (pages_->attachment() != &batch.attachment()) {
-    if (Error e = HostPages::open(device_, batch.shared_attachment(), pages_); !e.ok()) return e;
+    if (Error e = HostPages::open(device_, batch.shared_attachment(), figures(), pages_); !e.ok())
+      return e;
   }
   pages = pages_;
   return {};
@@ -114,7 +115,6 @@ void DeviceLoader::release_loop() {
       lock.lock();
       copies_.front().slot->copying = false;
       copies_.pop_front();
-      waits_.collect(device_->driver());
       for_copier_.notify_one();
       for_trainers_.notify_all();
       if (!e.ok()) fail(std::move(e));
@@ -133,12 +133,21 @@ Error DeviceLoader::end_copy(Copy& copy) {
   if (e.ok()) e = copy.slot->buffer->copy_time(milliseconds);
   if (copy.direct) copy.pages->end_copy();
   copy.batch.reset();
+  {
+    const std::lock_guard lock(mutex_);
+    ++counts_.batches;
+    counts_.copied_bytes += copy.slot->buffer->copied_bytes();
+    counts_.copy_ns += static_cast<std::uint64_t>(static_cast<double>(milliseconds) * 1e6);
+    waits_.collect(device_->driver());
+  }
+  copy.pages->tell(figures());
   copy.pages.reset();
-  const std::lock_guard lock(mutex_);
-  ++counts_.batches;
-  counts_.copied_bytes += copy.slot->buffer->copied_bytes();
-  counts_.copy_ns += static_cast<std::uint64_t>(static_cast<double>(milliseconds) * 1e6);
   return e;
+}
+
+shm::DeviceFigures DeviceLoader::figures() const {
+  const std::lock_guard lock(mutex_);
+  return {counts_.batches, counts_.uses, counts_.copied_bytes, counts_.copy_ns, waits_.wait_ns()};
 }
 
 // Before the loader lets go of a ring: the device must not read it any more.

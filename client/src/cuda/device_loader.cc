@@ -77,7 +77,7 @@ Error DeviceLoader::prepare() {
   if (Error e = make_stream(device_, streams_.copy); !e.ok()) return e;
   if (Error e = make_stream(device_, streams_.prepare); !e.ok()) return e;
   if (Error e = waits_.make(device_); !e.ok()) return e;
-  if (Error e = HostPages::open(device_, attachment, pages_); !e.ok()) return e;
+  if (Error e = HostPages::open(device_, attachment, {}, pages_); !e.ok()) return e;
   slots_.resize(options_.depth + echo_.kept_max() - 1);
   for (Slot& slot : slots_) {
     if (Error e = Buffer::make(device_, layout_, slot.buffer); !e.ok()) return e;

@@ -93,6 +93,7 @@ class DeviceLoader : public std::enable_shared_from_this<DeviceLoader> {
   Error pages_for(const Batch& batch, std::shared_ptr<HostPages>& pages);
   void release_loop();
   Error end_copy(Copy& copy);
+  shm::DeviceFigures figures() const;
   bool leave_ring();
 
   Loader* const inner_;

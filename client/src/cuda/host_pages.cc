@@ -16,8 +16,9 @@ bool is_refusal(Code code) {
 }  // namespace
 
 Error HostPages::open(std::shared_ptr<const Device> device, std::shared_ptr<Attachment> attachment,
-                      std::shared_ptr<HostPages>& pages) {
-  const std::shared_ptr<HostPages> made(new HostPages(std::move(device), std::move(attachment)));
+                      const shm::DeviceFigures& before, std::shared_ptr<HostPages>& pages) {
+  const std::shared_ptr<HostPages> made(
+      new HostPages(std::move(device), std::move(attachment), before));
   if (Error e = made->register_all(); !e.ok()) return e;
   pages = made;
   return {};
@@ -78,6 +79,12 @@ bool HostPages::covers(const void* begin, std::size_t bytes) const {
     if (at >= range.begin && at + bytes <= range.begin + range.bytes) return true;
   }
   return false;
+}
+
+void HostPages::tell(const shm::DeviceFigures& all) const {
+  attachment_->cursor().tell_device({all.batches - before_.batches, all.uses - before_.uses,
+                                     all.bytes - before_.bytes, all.copy_ns - before_.copy_ns,
+                                     all.wait_ns - before_.wait_ns});
 }
 
 bool HostPages::begin_copy() {

@@ -153,6 +153,22 @@ inline LeftOut read_left_out(const CursorPage& cursor) {
            word(cursor.landed_row).load(std::memory_order_relaxed)}};
 }
 
+// For metrics: words apart, a torn reading is no matter.
+inline void write_device(CursorPage& cursor, const DeviceFigures& figures) {
+  word(cursor.device_batches).store(figures.batches, std::memory_order_relaxed);
+  word(cursor.device_uses).store(figures.uses, std::memory_order_relaxed);
+  word(cursor.device_bytes).store(figures.bytes, std::memory_order_relaxed);
+  word(cursor.device_copy_ns).store(figures.copy_ns, std::memory_order_relaxed);
+  word(cursor.device_wait_ns).store(figures.wait_ns, std::memory_order_relaxed);
+}
+inline DeviceFigures read_device(const CursorPage& cursor) {
+  return {word(cursor.device_batches).load(std::memory_order_relaxed),
+          word(cursor.device_uses).load(std::memory_order_relaxed),
+          word(cursor.device_bytes).load(std::memory_order_relaxed),
+          word(cursor.device_copy_ns).load(std::memory_order_relaxed),
+          word(cursor.device_wait_ns).load(std::memory_order_relaxed)};
+}
+
 // ---- the steps put together
 // --------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ namespace echoline::shm {
 
 inline constexpr std::uint64_t kRingMagic = 0x31474E4952484345;  // "ECHRING1"
 inline constexpr std::uint32_t kLayoutMajor = 1;
-inline constexpr std::uint32_t kLayoutMinor = 1;
+inline constexpr std::uint32_t kLayoutMinor = 2;
 inline constexpr std::size_t kPageBytes = 4096;
 inline constexpr std::size_t kLineBytes = 128;
 inline constexpr std::size_t kFieldRankMax = 6;
@@ -149,12 +149,28 @@ struct CursorPage {
   std::uint64_t landed_row;
   std::uint32_t landed_epoch;
   std::uint32_t reserved1;
+  // What a trainer on a GPU did with its batches (layout 1.2); all zero without one.
+  alignas(kLineBytes) std::uint64_t device_batches;  // copied to it
+  std::uint64_t device_uses;                         // given out; under device echo more
+  std::uint64_t device_bytes;                        // copied
+  std::uint64_t device_copy_ns;                      // that the copies took there
+  std::uint64_t device_wait_ns;                      // that its streams waited for batches
+  std::uint64_t reserved2[11];
+};
+
+// The device's words of a cursor page together.
+struct DeviceFigures {
+  std::uint64_t batches = 0;
+  std::uint64_t uses = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t copy_ns = 0;
+  std::uint64_t wait_ns = 0;
 };
 
 static_assert(sizeof(RingHeader) == 216 && std::is_trivially_copyable_v<RingHeader>);
 static_assert(sizeof(FieldEntry) == 184 && std::is_trivially_copyable_v<FieldEntry>);
 static_assert(sizeof(Descriptor) == 128 && std::is_trivially_copyable_v<Descriptor>);
 static_assert(sizeof(WriterPage) == 384 && std::is_trivially_copyable_v<WriterPage>);
-static_assert(sizeof(CursorPage) == 384 && std::is_trivially_copyable_v<CursorPage>);
+static_assert(sizeof(CursorPage) == 512 && std::is_trivially_copyable_v<CursorPage>);
 
 }  // namespace echoline::shm

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# A folder of pack.sh works by itself: on the stand-in of the driver all steps pass, without a device it says so.
+# pack_test.sh BUILD-FOLDER STAND-IN-FOLDER
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+build=$1
+stand_in=$2
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+run() {
+  env -i PATH=/usr/bin:/bin LD_LIBRARY_PATH="$stand_in" FAKE_CUDA_DELAY_US=0-1 ECHOLINE_GPU_ROWS=1 "$@" "$folder/pack/run.sh" "$folder/logs"
+}
+
+"$here/pack.sh" "$folder/pack" --build "$build"
+run
+for log in daemon_starts cuda_test kernel_bandwidth copy_rate; do
+  [[ -s $folder/logs/$log.log ]] || { echo "no log of $log"; exit 1; }
+done
+
+code=0
+run FAKE_CUDA_DEVICES=0 || code=$?
+[[ $code == 77 ]] || { echo "without a device run.sh ended with $code, not 77"; exit 1; }
