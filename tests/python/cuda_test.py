@@ -206,6 +206,29 @@ class Loops(OnTheDevice):
             with self.assertRaisesRegex(echoline.Error, "closed"):
                 loader.state_dict()
 
+    def test_threads_share_a_loader_by_next(self):
+        with RingServer(rows=400, slots=8) as server, \
+                echoline.cuda.Loader("train", runtime_dir=server.dir, depth=8, echo=(2, 3)) as loader:
+            given = []
+
+            def run():
+                try:
+                    while (batch := loader.next(timeout=60)) is not None:
+                        self.check(batch)
+                        given.append((batch.step, int(batch.uses[0]) % 2))
+                except Exception as error:  # pylint: disable=broad-except
+                    given.append(error)
+
+            threads = [threading.Thread(target=run) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            run()
+            # Each met the end of one epoch.
+            for thread in threads:
+                thread.join()
+            whole = [(step, use) for step in range(100) for use in (0, 1)]
+            self.assertEqual(sorted(given), sorted(4 * whole))
+
     def test_batches_outlive_their_loader(self):
         with RingServer() as server:
             loader = echoline.cuda.Loader("train", runtime_dir=server.dir)
