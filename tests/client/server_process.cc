@@ -30,7 +30,9 @@ void ServerProcess::start_again() {
   int out[2];
   int in[2];
   if (pipe2(out, O_CLOEXEC) != 0 || pipe2(in, O_CLOEXEC) != 0) throw std::runtime_error("pipe");
-  std::vector<std::string> words = {ECHOLINE_RING_SERVER, "dir=" + dir_};
+  const char* elsewhere = std::getenv("ECHOLINE_RING_SERVER");
+  std::vector<std::string> words = {elsewhere != nullptr ? elsewhere : ECHOLINE_RING_SERVER,
+                                    "dir=" + dir_};
   words.insert(words.end(), arguments_.begin(), arguments_.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());

@@ -1,4 +1,5 @@
-// The ring_server of this folder as a process in a folder of its own, to be killed.
+// The ring_server of this folder, or what ECHOLINE_RING_SERVER of the environment names, as a
+// process in a folder of its own, to be killed.
 #pragma once
 
 #include <sys/types.h>

@@ -34,7 +34,8 @@ if [[ -d $folder && -n $(ls -A "$folder") ]]; then
   exit 1
 fi
 
-programs=(daemon/echolined daemon/cli/echoline tests/cuda/cuda_test tests/gpu/kernel_bandwidth tests/gpu/copy_rate)
+programs=(daemon/echolined daemon/cli/echoline tests/cuda/cuda_test tests/client/ring_server tests/gpu/kernel_bandwidth
+  tests/gpu/copy_rate)
 python=client/python/_echoline.abi3.so
 for file in "${programs[@]}" "$python" client/libecholine.so; do
   if [[ ! -e $build/$file ]]; then
@@ -50,7 +51,7 @@ libraries() {
 }
 
 # Each in libexec/, and in bin/ by its name a script that lets it, and nobody else, see the libraries.
-mkdir -p "$folder"/{bin,libexec,lib,cxx,python/echoline}
+mkdir -p "$folder"/{bin,libexec,lib,cxx,python/echoline,tests/gpu,tests/python}
 cd "$build"
 install --strip "${programs[@]}" "$folder/libexec"
 mapfile -t needed < <(libraries "${programs[@]}" "$python")
@@ -72,6 +73,8 @@ if [[ -n $numpy ]]; then
   python3 -m pip install --quiet --disable-pip-version-check --target "$folder/python" --python-version "$numpy" \
     --only-binary=:all: numpy
 fi
+cp "$root/tests/gpu/torch_test.py" "$folder/tests/gpu"
+cp "$root/tests/python/ring_server.py" "$folder/tests/python"
 cp "$root/tests/gpu/run.sh" "$folder"
 git -C "$root" describe --always --dirty >"$folder/version.txt" 2>/dev/null || echo unknown >"$folder/version.txt"
 du -sh "$folder" | awk '{print $1 " in " $2}'

@@ -22,7 +22,7 @@ logs=${1:-$here/logs}
 mkdir -p "$logs" || exit 1
 cd "$here" || exit 1
 
-export PYTHONPATH=$here/python PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH=$here/python PYTHONDONTWRITEBYTECODE=1 ECHOLINE_RING_SERVER=$here/bin/ring_server
 python=(env)
 if ! python3 -c 'import ctypes; ctypes.CDLL("libstdc++.so.6")' 2>/dev/null; then
   python=(env "LD_LIBRARY_PATH=$here/cxx${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}")
@@ -77,6 +77,11 @@ else
   not_here python_imports 'no NumPy on this machine (pack.sh --numpy brings it)'
 fi
 step cuda_test bin/cuda_test
+if "${python[@]}" -c 'import numpy, torch; assert torch.cuda.is_available()' 2>/dev/null; then
+  step torch_test "${python[@]}" tests/gpu/torch_test.py
+else
+  not_here torch_test 'no PyTorch with a GPU on this machine'
+fi
 found=$(sanitizer)
 if [[ -n $found ]]; then
   for tool in memcheck racecheck initcheck; do

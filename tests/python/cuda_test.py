@@ -1,13 +1,8 @@
-"""echoline.cuda on the stand-in of the CUDA driver: whose memory is whose, in which order, and how it ends."""
-import ctypes
+"""echoline.cuda on the stand-in of the CUDA driver: what batches hold, device echo, loops and their ends."""
 import gc
 import json
-import os
-import signal
-import subprocess
 import sys
 import threading
-import time
 import unittest
 
 import numpy as np
@@ -15,29 +10,9 @@ import numpy as np
 import cuda_driver
 import echoline
 import echoline.cuda
-from ring_server import RingServer, images, labels, sample_ids, tokens
-
-LEGACY = 0
-
-
-def steps(batch):
-    return range(4 * batch.step, 4 * batch.step + batch.rows)
-
-
-class OnTheDevice(unittest.TestCase):
-    def setUp(self):
-        self.device = cuda_driver.Device()
-        self.addCleanup(self.device.close)
-
-    def tearDown(self):
-        self.assertEqual(cuda_driver.misuses(), [])
-        self.assertEqual(cuda_driver.counters()["torn_reads"], 0)
-
-    def check(self, batch, stream=LEGACY):
-        rows = steps(batch)
-        np.testing.assert_array_equal(self.device.array(batch["image"], stream), images(batch.epoch, rows))
-        np.testing.assert_array_equal(self.device.array(batch["label"], stream), labels(batch.epoch, rows))
-        np.testing.assert_array_equal(batch.sample_ids, sample_ids(batch.epoch, rows))
+from cuda_case import OnTheDevice, steps
+from dlpack_consumer import consume, tensor_of
+from ring_server import RingServer, images, labels, tokens
 
 
 class Batches(OnTheDevice):
@@ -206,6 +181,29 @@ class Loops(OnTheDevice):
             with self.assertRaisesRegex(echoline.Error, "closed"):
                 loader.state_dict()
 
+    def test_threads_share_a_loader_by_next(self):
+        with RingServer(rows=400, slots=8) as server, \
+                echoline.cuda.Loader("train", runtime_dir=server.dir, depth=8, echo=(2, 3)) as loader:
+            given = []
+
+            def run():
+                try:
+                    while (batch := loader.next(timeout=60)) is not None:
+                        self.check(batch)
+                        given.append((batch.step, int(batch.uses[0]) % 2))
+                except Exception as error:  # pylint: disable=broad-except
+                    given.append(error)
+
+            threads = [threading.Thread(target=run) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            run()
+            # Each met the end of one epoch.
+            for thread in threads:
+                thread.join()
+            whole = [(step, use) for step in range(100) for use in (0, 1)]
+            self.assertEqual(sorted(given), sorted(4 * whole))
+
     def test_batches_outlive_their_loader(self):
         with RingServer() as server:
             loader = echoline.cuda.Loader("train", runtime_dir=server.dir)
@@ -264,218 +262,6 @@ class Loops(OnTheDevice):
                 with self.subTest(wrong=wrong), self.assertRaises(echoline.InvalidArgument):
                     echoline.cuda.Loader("train", runtime_dir=server.dir, **wrong)
             self.assertEqual(sum(1 for _ in echoline.cuda.Loader("train", runtime_dir=server.dir)), 10)
-
-
-# Of DLPack, as a consumer sees them.
-class DlTensor(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device", ctypes.c_int32),
-                ("rank", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
-                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
-                ("byte_offset", ctypes.c_uint64)]
-
-
-class DlManaged(ctypes.Structure):
-    _fields_ = [("tensor", DlTensor), ("owner", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
-
-
-class DlVersioned(ctypes.Structure):
-    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("owner", ctypes.c_void_p),
-                ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("tensor", DlTensor)]
-
-
-NAMES = {b"dltensor": DlManaged, b"dltensor_versioned": DlVersioned}
-api = ctypes.pythonapi
-api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
-api.PyCapsule_GetPointer.restype = ctypes.c_void_p
-api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-api.PyCapsule_SetName.argtypes = [ctypes.py_object, ctypes.c_char_p]
-
-
-def managed_of(capsule):
-    name = api.PyCapsule_GetName(capsule)
-    return NAMES[name].from_address(api.PyCapsule_GetPointer(capsule, name))
-
-
-def tensor_of(capsule):
-    return managed_of(capsule).tensor
-
-
-USED = b"used_dltensor"  # lives as long as capsules of that name
-
-
-def consume(capsule):
-    """What a library does: it renames the capsule and owns the structure; the result ends it, without Python's lock."""
-    managed = managed_of(capsule)
-    api.PyCapsule_SetName(capsule, USED)
-    return lambda: ctypes.CFUNCTYPE(None, ctypes.c_void_p)(managed.deleter)(ctypes.addressof(managed))
-
-
-class Protocols(OnTheDevice):
-    def setUp(self):
-        super().setUp()
-        self.server = RingServer(slots=8)
-        self.loader = echoline.cuda.Loader("train", runtime_dir=self.server.dir, depth=2)
-
-    def tearDown(self):
-        self.loader.close()
-        self.server.__exit__()
-        super().tearDown()
-
-    def stream(self):
-        made = self.device.stream()
-        self.addCleanup(self.device.destroy, made)
-        return made
-
-    def test_both_kinds_of_capsules_say_where_and_what(self):
-        image = self.loader.next()["image"]
-        self.assertEqual(image.__dlpack_device__(), (2, 0))
-        for capsule, name in ((image.__dlpack__(), b"dltensor"), (image.__dlpack__(max_version=(0, 8)), b"dltensor"),
-                              (image.__dlpack__(stream=1, max_version=(1, 1)), b"dltensor_versioned")):
-            self.assertEqual(api.PyCapsule_GetName(capsule), name)
-            tensor = tensor_of(capsule)
-            self.assertEqual((tensor.data, tensor.device_type, tensor.device), (image.pointer, 2, 0))
-            self.assertEqual((tensor.code, tensor.bits, tensor.lanes, tensor.byte_offset), (1, 8, 1, 0))
-            self.assertEqual((tensor.shape[:tensor.rank], tensor.strides[:tensor.rank]), ([4, 5, 7, 3], [105, 21, 3, 1]))
-        self.assertEqual((managed_of(capsule).major, managed_of(capsule).flags), (1, 0))
-
-    def test_what_cannot_be_is_a_buffer_error(self):
-        image = self.loader.next()["image"]
-        image.__dlpack__(dl_device=(2, 0), copy=False, stream=-1)
-        for wrong in ({"copy": True}, {"dl_device": (1, 0)}):
-            with self.assertRaises(BufferError):
-                image.__dlpack__(**wrong)
-        with self.assertRaises(TypeError):
-            image.__dlpack__(1)
-
-    def test_a_consumer_keeps_the_batch_until_its_deleter(self):
-        deleters = [consume(self.loader.next()["image"].__dlpack__()) for _ in range(2)]
-        with self.assertRaises(echoline.LeaseHeld):
-            self.loader.next(timeout=60)
-        thread = threading.Thread(target=deleters[0])
-        thread.start()
-        thread.join()
-        batch = self.loader.next(timeout=60)
-        self.assertEqual(batch.step, 2)
-        deleters[1]()
-        self.check(batch)
-
-    def test_a_capsule_that_nobody_consumed_gives_its_batch_back(self):
-        for step in range(6):
-            capsule = self.loader.next(timeout=60)["image"].__dlpack__(max_version=(1, 0))
-            self.assertEqual(managed_of(capsule).tensor.shape[0], 4, step)
-
-    def test_the_array_interface_names_the_stream(self):
-        stream = self.stream()
-        for number, told in ((LEGACY, 1), (stream, stream)):
-            self.loader._stream_of = lambda number=number: number
-            label = self.loader.next()["label"]
-            self.assertEqual(label.__cuda_array_interface__,
-                             {"shape": (4,), "typestr": "<i8", "data": (label.pointer, False), "version": 3,
-                              "strides": None, "stream": told})
-
-    def test_another_stream_is_made_to_wait(self):
-        mine, other = self.stream(), self.stream()
-        self.loader._stream_of = lambda: mine
-        cuda_driver.set_delay(20_000, 30_000)
-        for batch in self.loader:
-            batch["image"].__dlpack__(stream=other)
-            self.check(batch, other)
-            batch.wait(None)
-            self.check(batch, LEGACY)
-        cuda_driver.set_delay(0, 200)
-
-    def test_giving_back_by_hand(self):
-        batch = self.loader.next()
-        image = batch["image"]
-        batch.release()
-        batch.release(LEGACY)
-        for use in (lambda: batch["label"], image.__dlpack__, lambda: image.pointer, lambda: batch.uses):
-            with self.assertRaisesRegex(echoline.FailedPrecondition, "given back"):
-                use()
-        self.assertEqual(sum(1 for _ in self.loader), 10)
-
-    def test_a_captured_stream_is_refused(self):
-        stream = self.stream()
-        self.loader._stream_of = lambda: stream
-        cuda_driver.set_capture(stream, 1)
-        with self.assertRaisesRegex(echoline.InvalidArgument, "captured into a CUDA graph"):
-            self.loader.next()
-        cuda_driver.set_capture(stream, 0)
-        self.check(self.loader.next(), stream)
-
-
-class Ends(unittest.TestCase):
-    def run_in_process(self, code, **environment):
-        with RingServer(batches_max=1) as server:
-            process = subprocess.Popen([sys.executable, "-c", code, server.dir], stdout=subprocess.PIPE, text=True,
-                                       stderr=subprocess.PIPE, env={**os.environ, **environment})
-            if "ready" in code:
-                self.assertEqual(process.stdout.readline(), "ready\n")
-                time.sleep(0.1)  # into the wait; without it the test shows less, and passes
-                process.send_signal(signal.SIGINT)
-            _, errors = process.communicate(timeout=60)
-        return process.returncode, errors
-
-    def test_ctrl_c_ends_a_wait(self):
-        code, errors = self.run_in_process("import sys, echoline.cuda\n"
-                                           "loader = echoline.cuda.Loader('train', runtime_dir=sys.argv[1])\n"
-                                           "batch = loader.next()\nprint('ready', flush=True)\nloader.next()\n")
-        self.assertIn("KeyboardInterrupt", errors)
-        self.assertEqual(code, -signal.SIGINT, errors)
-
-    def test_a_forked_child_is_told(self):
-        code, errors = self.run_in_process("import os, sys, echoline.cuda\n"
-                                           "loader = echoline.cuda.Loader('train', runtime_dir=sys.argv[1])\n"
-                                           "batch = loader.next()\n"
-                                           "if os.fork() == 0:\n"
-                                           "    for use in (loader.next, loader.stats, lambda: batch['image']):\n"
-                                           "        try: use(); os._exit(1)\n"
-                                           "        except echoline.Forked: pass\n"
-                                           "    del batch; loader.close(); os._exit(0)\n"
-                                           "assert os.wait()[1] == 0\n"
-                                           "assert loader.state_dict()['row'] == 4, loader.state_dict()\n")
-        self.assertEqual((code, errors), (0, ""))
-
-    def test_a_process_may_end_without_closing(self):
-        code, errors = self.run_in_process("import sys, echoline.cuda\n"
-                                           "loader = echoline.cuda.Loader('train', runtime_dir=sys.argv[1])\n"
-                                           "batch = loader.next()\n")
-        self.assertEqual((code, errors), (0, ""))
-
-    def test_no_gpu_is_said(self):
-        code, errors = self.run_in_process("import sys, echoline.cuda\n"
-                                           "echoline.cuda.Loader('train', runtime_dir=sys.argv[1])\n",
-                                           FAKE_CUDA_DEVICES="0")
-        self.assertEqual(code, 1)
-        self.assertRegex(errors, r"echoline\._errors\.\w+: .*(CUDA|GPU)")
-
-    @unittest.skipIf("ECHOLINE_GPU_RATE" not in os.environ, "the examples are not built")
-    def test_the_example_in_cpp(self):
-        def run(**environment):
-            with RingServer() as server:
-                return subprocess.run([os.environ["ECHOLINE_GPU_RATE"], "train", "2", "3", "5"], capture_output=True,
-                                      text=True, timeout=60, check=False,
-                                      env={**os.environ, "ECHOLINE_RUNTIME_DIR": server.dir, **environment})
-
-        done = run()
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stdout, r"^240 rows, 28 of them fresh, in 60 uses of 2[0-9] batches: \d+ rows/s; shared memory "
-                                      r"registered read-only\ncopied .*waiting [\d.]+ % of the time\n$")
-        done = run(FAKE_CUDA_DEVICES="0")
-        self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertRegex(done.stderr, "^gpu_rate: unavailable: .*CUDA_ERROR_NO_DEVICE")
-
-    def test_failures_of_the_driver_are_told_by_name(self):
-        code, errors = self.run_in_process("import sys, echoline.cuda\n"
-                                           "echoline.cuda.Loader('train', runtime_dir=sys.argv[1])\n",
-                                           FAKE_CUDA_FAIL="cuMemAlloc_v2:2:1")
-        self.assertEqual(code, 1)
-        self.assertRegex(errors, "of GPU memory for a batch; lower the depth.*CUDA_ERROR_OUT_OF_MEMORY")
-        code, errors = self.run_in_process("import sys, echoline.cuda\n"
-                                           "loader = echoline.cuda.Loader('train', runtime_dir=sys.argv[1])\n"
-                                           "while loader.next(): pass\n", FAKE_CUDA_FAIL="async:700:1+")
-        self.assertEqual(code, 1)
-        self.assertRegex(errors, "CUDA_ERROR_ILLEGAL_ADDRESS")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@
             batch["image"], batch["label"]    # they hold their slot while they live; batch.copy() to keep
     state = loader.state_dict()               # small and JSON-able; loader.load_state_dict(state) is exact
 
-`echoline.torch.Loader` yields torch tensors; `echoline.serve("stream.yaml")` runs a private daemon.
+`echoline.torch.Loader` yields torch tensors, `echoline.jax.Loader` arrays of JAX, both on a GPU too; `echoline.cuda.Loader` is
+for other libraries on a GPU. `echoline.serve("stream.yaml")` runs a private daemon.
 """
 from ._batch import Batch, Ragged
 from ._errors import (DaemonGone, Detached, Error, FailedPrecondition, Forked, InvalidArgument, LeaseHeld, NotFound,

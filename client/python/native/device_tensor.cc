@@ -88,6 +88,7 @@ int reads_versioned(PyObject* max_version) {
 }
 
 // Makes the consumer's stream wait, if it is another than the batch's; -1: it sees to that itself.
+// With Python's lock, for release() ends the batch.
 bool let_wait(const DeviceTensor& tensor, PyObject* number) {
   if (number != Py_None && PyLong_Check(number) != 0 && PyLong_AsLongLong(number) == -1) {
     return PyErr_Occurred() == nullptr;
@@ -95,8 +96,7 @@ bool let_wait(const DeviceTensor& tensor, PyObject* number) {
   void* stream = nullptr;
   if (!read_stream(number, stream)) return false;
   if (stream == tensor.lease->stream()) return true;
-  return check(
-      without_gil([&] { return echoline_cuda_batch_wait(tensor.lease->batch(), stream); }));
+  return check(echoline_cuda_batch_wait(tensor.lease->batch(), stream));
 }
 
 // __dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)
