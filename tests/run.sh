@@ -97,7 +97,7 @@ run_tests() {
 }
 
 # What has threads or shares memory between processes.
-concurrent='base|source|ring|engine|serve|door|client|e2e'
+concurrent='base|source|ring|engine|serve|door|client|cuda|e2e'
 
 run_sanitizers() {
   local failed=0
