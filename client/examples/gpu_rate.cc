@@ -33,6 +33,7 @@ int main(int argc, char** argv) try {
   const std::uint32_t epochs = number(argc, argv, 2, 1);
   echoline::cuda::Options options;
   options.echo = {number(argc, argv, 3, 1), number(argc, argv, 4, 1)};
+  if (options.echo.factor == 0) options.echo.factor = 1;
   echoline::cuda::Loader loader(argc > 1 ? argv[1] : "train", options);
   std::uint64_t rows = 0;
   std::uint64_t fresh = 0;

@@ -24,8 +24,12 @@ Status cannot(std::string why) {
 Status Stream::check_factor(std::uint32_t factor) const {
   const plan::PlanSpec& spec = core_->plan->spec();
   if (spec.echo_point == plan::EchoPoint::kNone) {
-    return Status(Code::kFailedPrecondition,
-                  fmt::format("stream '{}' has no echo step", core_->name));
+    return Status(
+        Code::kFailedPrecondition,
+        fmt::format(
+            "stream '{}' has no echo step; add one (factor: 1, and the max that you may want) "
+            "and create the stream anew",
+            core_->name));
   }
   if (factor >= 1000 && factor <= spec.factor_max) return {};
   return Status(

@@ -22,11 +22,12 @@ class ScrapeTest(unittest.TestCase):
         cls.run_.__enter__()
         for job in ("first", "second"):
             cls.run_.train(job)
+        cls.run_.train_on_gpu()
         cls.prometheus = Prometheus(f"127.0.0.1:{cls.run_.port}")
         cls.addClassCleanup(cls.prometheus.stop)
         # From here on there are two values of everything, also of what comes last: a second epoch's hits.
         for expression in ('increase(echoline_cache_requests_total{level="memory", outcome="hit"}[30s]) > 0',
-                           "echoline_upstream_downstream_ratio", "stream:echoline_wait:rate5m"):
+                           "echoline_upstream_downstream_ratio", "rate(echoline_device_wait_seconds_total[30s])", "stream:echoline_wait:rate5m"):
             cls.prometheus.await_data(expression)
 
     def text(self):

@@ -2,13 +2,16 @@
 disk, echo, records that cannot be decoded, and a control service over TLS. SkipTest where nginx is missing."""
 import fcntl
 import io
+import os
 import pathlib
 import random
+import subprocess
 import sys
 import tarfile
 import tempfile
 import threading
 import time
+import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "process"))
 from certificates import Authority  # noqa: E402
@@ -71,6 +74,15 @@ class WatchedRun:
                 time.sleep(step)
 
         threading.Thread(target=read, daemon=True).start()
+
+    def train_on_gpu(self):
+        """The example program, on the tests' stand-in of the CUDA driver."""
+        program, driver = (os.environ.get(name) for name in ("ECHOLINE_GPU_RATE", "ECHOLINE_FAKE_CUDA"))
+        if not program or not driver:
+            raise unittest.SkipTest("ECHOLINE_GPU_RATE and ECHOLINE_FAKE_CUDA name no program and no driver's folder")
+        self.trainers.append(subprocess.Popen(
+            [program, "train", "100000", "2", "3"], stdin=subprocess.DEVNULL,
+            env={**os.environ, "ECHOLINE_RUNTIME_DIR": str(self.daemon.runtime_dir), "LD_LIBRARY_PATH": driver}))
 
     def __enter__(self):
         try:

@@ -228,7 +228,7 @@ class SetEcho(unittest.TestCase):
     def test_a_trainer_that_comes_later_begins_with_the_present_factor(self):
         with self.daemon() as daemon:
             done = self.command(daemon, "set-echo", "train", "2")
-            self.assertEqual(done.stdout, "echo factor of train is 2, for all rows to come\n")
+            self.assertEqual(done.stdout, "echo factor of train is 2; no pass has another one\n")
             reading = Reading(daemon).read_epoch(0)
             self.check_uses(reading.epochs[0], 2, 2)
             self.assertEqual(reading.states[0]["changes"], [[0, 2000]])
@@ -243,7 +243,7 @@ class SetEcho(unittest.TestCase):
             self.assertIn("no stream 'eval'", self.refused(daemon, "eval", "2"))
             self.set_echo(daemon, 2)
             again = self.command(daemon, "set-echo", "train", "2")
-            self.assertEqual(again.stdout, "echo factor of train is 2, for all rows to come\n")
+            self.assertEqual(again.stdout, "echo factor of train is 2; no pass has another one\n")
             told = [self.command(daemon, "set-echo", "train", 1 + change / 1000) for change in range(1, 65)]
             self.assertEqual([done.returncode for done in told], 63 * [0] + [1], told[-1])
             self.assertIn("64 changes of the factor an epoch", told[-1].stderr)

@@ -37,6 +37,14 @@ class Batches(OnTheDevice):
                     self.assertEqual(given, 11)
                 self.assertEqual(loader.stats()["uses"], 33)
 
+    def test_how_the_device_reads_the_ring_is_said_once(self):
+        with RingServer() as server, self.assertLogs("echoline", "INFO") as log:
+            with echoline.cuda.Loader("train", runtime_dir=server.dir) as loader:
+                for _ in loader:
+                    pass
+        self.assertEqual([line for line in log.output if "GPU 0 reads" in line],
+                         ["INFO:echoline:stream train: GPU 0 reads the shared memory itself, registered read-only"])
+
     @cuda_driver.with_kernels
     def test_ragged_rows_are_padded_on_the_device(self):
         with RingServer(ragged=1) as server, \

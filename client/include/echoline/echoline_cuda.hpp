@@ -113,7 +113,7 @@ class Loader {
  public:
   explicit Loader(const std::string& stream, const Options& options = {},
                   const LoaderOptions& loader_options = {})
-      : loader_(stream, loader_options), factor_(options.echo.factor) {
+      : loader_(stream, loader_options), factor_(std::max<std::uint32_t>(options.echo.factor, 1)) {
     std::vector<echoline_cuda_field> fields;
     for (const Field& field : options.fields) fields.push_back(of(field));
     echoline_cuda_options o;
@@ -175,8 +175,8 @@ class Loader {
     detail::check(echoline_cuda_get_stats(handle_.get(), &stats));
     return stats;
   }
-  // Batches of an epoch, device echo counted; throws where the echo factor of the stream can
-  // change.
+  // Batches of an epoch, device echo counted; throws once the echo factor of the stream was
+  // changed.
   std::uint64_t steps_per_epoch() const { return loader_.steps_per_epoch() * factor_; }
 
   // For its facts, fields and news; not for batches, positions or states.

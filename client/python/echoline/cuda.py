@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import atexit
 import json
+import logging
 import re
 import time
 import weakref
@@ -29,9 +30,13 @@ __all__ = ["Batch", "Flip", "Loader", "Normalize", "Ragged", "Tensor"]
 
 Tensor = native.DeviceTensor
 
+_log = logging.getLogger("echoline")
 _DTYPES = {"float16": 9, "float32": 10, "bfloat16": 12}  # echoline_dtype
 _LAYOUTS = {"chw": 1, "hwc": 2, "channels_last": 2}      # echoline_cuda_layout
 _PATHS = {1: "read_only", 2: "writable", 3: "staged"}    # echoline_cuda_path
+_WAYS = {"read_only": "the shared memory itself, registered read-only",
+         "writable": "the shared memory itself, registered through a writable mapping",
+         "staged": "pinned memory that the CPU copies batches into: this device cannot register read-only memory"}
 _CHANNELS_MAX = 8
 _SHORT = 0.0005  # seconds
 
@@ -170,6 +175,13 @@ def _close_all() -> None:
         loader.close()
 
 
+def _echo(echo: Any) -> Tuple[int, int]:
+    both = (echo, 1) if isinstance(echo, int) else echo
+    if not isinstance(both, (tuple, list)) or len(both) != 2 or not all(isinstance(one, int) and one > 0 for one in both):
+        raise InvalidArgument(f"echo is a whole factor or (factor, window), not {echo!r}")
+    return both[0], both[1]
+
+
 class Loader:
     """Every `for` is one epoch of batches on a GPU; arguments not named here are those of echoline.Loader.
 
@@ -187,10 +199,12 @@ class Loader:
                  echo: Union[int, Tuple[int, int]] = 1, transforms: Optional[Mapping[str, Any]] = None,
                  pad: Optional[Mapping[str, float]] = None, cuda_stream: Union[int, Callable[[], int]] = 0,
                  **kwargs: Any) -> None:
-        self._factor, window = (echo, 1) if isinstance(echo, int) else echo
-        for name, value, least in (("device", device, 0), ("depth", depth, 2), ("echo's factor", self._factor, 1),
-                                   ("echo's window", window, 1)):
-            check_count(name, value, least)
+        if not isinstance(device, int):
+            raise InvalidArgument(f"device is an ordinal such as 0 here, not {device!r}; names are for echoline.torch and "
+                                  "echoline.jax")
+        self._factor, window = _echo(echo)
+        for name, value in (("device", device), ("depth", depth), ("echo's factor", self._factor), ("echo's window", window)):
+            check_count(name, value, 0)
         transforms = dict(transforms or {})
         flips = any(isinstance(t, Flip) or getattr(t, "flip", False) for t in transforms.values())
         if flips and self._factor > 1 and window < self._factor:
@@ -209,6 +223,7 @@ class Loader:
     def _open(self) -> None:
         numbers = {name: index for index, name in enumerate(self._loader.fields)}
         self._device = native.DeviceLoader(self._loader, Batch, numbers, *self._options)
+        _log.info("stream %s: GPU %d reads %s", self._loader.stream, self._options[0], _WAYS[self.stats()["path"]])
         self._began = False
 
     # ---- batches ----
@@ -277,7 +292,9 @@ class Loader:
         return counted
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name == "skip":
+        if name == "skip":
+            raise AttributeError("skip: not on a GPU; skip on a loader on the host, and load its state here")
+        if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self._loader, name)
 

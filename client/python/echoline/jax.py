@@ -52,7 +52,8 @@ def _gpu_of(device: Any) -> Optional[int]:
     try:
         jax.devices("cuda")
     except RuntimeError as error:
-        raise Error(f"device={device!r}: this jax {jax.__version__} has no CUDA: {error}", _UNAVAILABLE) from error
+        raise Error(f"device={device!r}: this jax {jax.__version__} has no CUDA: {error}; install jax[cuda12], or leave "
+                    "device out", _UNAVAILABLE) from error
     return int(index or 0)
 
 

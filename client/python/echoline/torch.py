@@ -128,7 +128,8 @@ def _clone(value: Any) -> Any:
 
 def _ordinal(device: torch.device) -> int:
     if not torch.cuda.is_available():
-        why = "sees no GPU" if torch.version.cuda else "is built without CUDA"
+        why = ("sees no GPU; is the driver installed, and does CUDA_VISIBLE_DEVICES leave one?" if torch.version.cuda
+               else "is built without CUDA; install one with it, or leave device out")
         raise Error(f"device={str(device)!r}: this torch {torch.__version__} {why}", _UNAVAILABLE)
     torch.cuda.init()
     return torch.cuda.current_device() if device.index is None else device.index

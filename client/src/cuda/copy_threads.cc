@@ -1,5 +1,8 @@
 // The two threads of a loader on a device.
+#include <pthread.h>
+
 #include <algorithm>
+#include <new>
 
 #include "cuda/device_loader.h"
 #include "cuda/driver.h"
@@ -19,14 +22,13 @@ void disturb_no_capture(const DriverTable& driver) {
 }  // namespace
 
 void DeviceLoader::copy_loop() {
+  pthread_setname_np(pthread_self(), "echoline-copy");
   {
     const Current current(*device_);
     disturb_no_capture(device_->driver());
-    while (Slot* slot = await_slot()) take_batch(*slot);
+    while (Slot* slot = await_slot()) try_batch(*slot);
   }
-  const std::lock_guard lock(mutex_);
-  --threads_;
-  wake_all();
+  end_thread();
 }
 
 // A slot to fill, marked; null when it is time to end.
@@ -48,6 +50,16 @@ Slot* DeviceLoader::await_slot() {
 bool DeviceLoader::copies_are_under_way() {
   const std::lock_guard lock(mutex_);
   return !copies_.empty();
+}
+
+// No exception may leave a thread of the library.
+void DeviceLoader::try_batch(Slot& slot) {
+  try {
+    take_batch(slot);
+  } catch (const std::bad_alloc&) {
+    const std::lock_guard lock(mutex_);
+    fail({ECHOLINE_RESOURCE_EXHAUSTED, "no memory to take a batch to the GPU"});
+  }
 }
 
 void DeviceLoader::take_batch(Slot& slot) {
@@ -102,6 +114,7 @@ void DeviceLoader::load(Slot& slot, std::unique_ptr<Batch> batch, State after) {
 }
 
 void DeviceLoader::release_loop() {
+  pthread_setname_np(pthread_self(), "echoline-free");
   {
     const Current current(*device_);
     disturb_no_capture(device_->driver());
@@ -120,9 +133,7 @@ void DeviceLoader::release_loop() {
       if (!e.ok()) fail(std::move(e));
     }
   }
-  const std::lock_guard lock(mutex_);
-  --threads_;
-  wake_all();
+  end_thread();
 }
 
 // Only this thread takes from the front, and a deque's elements stay where they are.

@@ -1,7 +1,10 @@
 #include "cuda/device_loader.h"
 
+#include <pthread.h>
+#include <signal.h>
+
 #include <algorithm>
-#include <limits>
+#include <system_error>
 
 #include "cuda/driver.h"
 
@@ -23,6 +26,22 @@ Error check(const Options& options) {
   }
   return {};
 }
+
+// The trainer's signals are for its own threads: those made meanwhile take none.
+class NoSignals {
+ public:
+  NoSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
 
 // A state that was taken under another echo names uses that this one doesn't give.
 Error check_resumed(const std::optional<DevicePlace>& place, const Options& options) {
@@ -53,7 +72,7 @@ Error DeviceLoader::open(Loader& inner, const Options& options,
   const std::shared_ptr<DeviceLoader> made(new DeviceLoader(inner, options, std::move(device)));
   const Current current(*made->device_);
   if (Error e = made->prepare(); !e.ok()) return e;
-  made->start();
+  if (Error e = made->start(); !e.ok()) return e;
   loader = made;
   return {};
 }
@@ -89,14 +108,34 @@ Error DeviceLoader::prepare() {
   return {};
 }
 
-void DeviceLoader::start() {
+Error DeviceLoader::start() {
   inner_->before_leaving([self = weak_from_this()] {
     const auto loader = self.lock();
     return loader == nullptr || loader->leave_ring();
   });
-  threads_ = 2;
-  copier_ = std::thread([self = shared_from_this()] { self->copy_loop(); });
-  releaser_ = std::thread([self = shared_from_this()] { self->release_loop(); });
+  const NoSignals no_signals;
+  try {
+    threads_ = 1;
+    releaser_ = std::thread([self = shared_from_this()] { self->release_loop(); });
+    begin_thread();
+    copier_ = std::thread([self = shared_from_this()] { self->copy_loop(); });
+    return {};
+  } catch (const std::system_error& e) {
+    end_thread();  // the one that did not begin
+    close();
+    return {ECHOLINE_RESOURCE_EXHAUSTED, std::string("can't start a thread: ") + e.what()};
+  }
+}
+
+void DeviceLoader::begin_thread() {
+  const std::lock_guard lock(mutex_);
+  ++threads_;
+}
+
+void DeviceLoader::end_thread() {
+  const std::lock_guard lock(mutex_);
+  --threads_;
+  wake_all();
 }
 
 void DeviceLoader::close() {

@@ -77,7 +77,9 @@ class DeviceLoader : public std::enable_shared_from_this<DeviceLoader> {
 
   DeviceLoader(Loader& inner, const Options& options, std::shared_ptr<const Device> device);
   Error prepare();
-  void start();
+  Error start();
+  void begin_thread();
+  void end_thread();
   Error give(const EchoQueue::Next& next, StreamHandle stream, DeviceBatch& batch);
   Error check_stream(StreamHandle stream) const;
   bool is_in_use(const Slot& slot) const;
@@ -88,6 +90,7 @@ class DeviceLoader : public std::enable_shared_from_this<DeviceLoader> {
   void copy_loop();
   Slot* await_slot();
   bool copies_are_under_way();
+  void try_batch(Slot& slot);
   void take_batch(Slot& slot);
   void load(Slot& slot, std::unique_ptr<Batch> batch, State after);
   Error pages_for(const Batch& batch, std::shared_ptr<HostPages>& pages);

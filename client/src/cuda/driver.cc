@@ -20,7 +20,8 @@ Error find_functions(DriverTable& table) {
   if (library == nullptr) {
     const char* why = dlerror();
     return {ECHOLINE_UNAVAILABLE,
-            std::string("no CUDA driver on this machine: ") + (why != nullptr ? why : kLibrary)};
+            std::string("no CUDA driver on this machine: ") + (why != nullptr ? why : kLibrary) +
+                "; install NVIDIA's driver, or start the container with its GPUs (--gpus all)"};
   }
 #define ECHOLINE_CUDA_FIND(member, symbol, parameters)                                \
   table.member = reinterpret_cast<decltype(table.member)>(dlsym(library, #symbol));   \
