@@ -10,12 +10,12 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
 run() {
-  env -i PATH=/usr/bin:/bin LD_LIBRARY_PATH="$stand_in" FAKE_CUDA_DELAY_US=0-1 ECHOLINE_GPU_ROWS=1 "$@" "$folder/pack/run.sh" "$folder/logs"
+  env -i PATH=/usr/bin:/bin LD_LIBRARY_PATH="$stand_in" FAKE_CUDA_DELAY_US=0-1 ECHOLINE_GPU_ROWS=1 ECHOLINE_GPU_ROUNDS=1 "$@" "$folder/pack/run.sh" "$folder/logs"
 }
 
 "$here/pack.sh" "$folder/pack" --build "$build"
 run
-for log in daemon_starts cuda_test kernel_bandwidth copy_rate; do
+for log in daemon_starts cuda_test kernel_bandwidth copy_rate loader_rate; do
   [[ -s $folder/logs/$log.log ]] || { echo "no log of $log"; exit 1; }
 done
 
