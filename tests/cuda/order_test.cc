@@ -158,7 +158,7 @@ TEST_F(Order, TheTrainerIsToldThatItHoldsAllBuffersItself) {
 
 TEST_F(Order, AShortLastBatchAndAPaddedOneComeAsTheCpuSeesThem) {
   for (const char* last : {"last=2", "last=3"}) {
-    ServerProcess server({"batch=8", "rows=21", "slots=3", last});
+    ServerProcess server({"batch=8", "rows=21", "slots=3", "consumers=2", last});
     GpuTrainer trainer(server, {.world_size = 1});
     ASSERT_EQ(trainer.status(), ECHOLINE_OK) << trainer.error();
     Loader host("train", {.job = "host", .runtime_dir = server.dir()});

@@ -109,10 +109,15 @@ double median(std::vector<double> values) {
 }
 
 long option(int count, char** arguments, const std::string& name, long otherwise) {
+  const std::string text = text_option(count, arguments, name);
+  return text.empty() ? otherwise : std::strtol(text.c_str(), nullptr, 10);
+}
+
+std::string text_option(int count, char** arguments, const std::string& name) {
   for (int i = 1; i + 1 < count; ++i) {
-    if ("--" + name == arguments[i]) return std::strtol(arguments[i + 1], nullptr, 10);
+    if ("--" + name == arguments[i]) return arguments[i + 1];
   }
-  return otherwise;
+  return {};
 }
 
 }  // namespace echoline::gpu

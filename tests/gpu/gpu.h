@@ -55,5 +55,6 @@ double median(std::vector<double> values);
 
 // The value of --NAME in a program's arguments, or `otherwise`.
 long option(int count, char** arguments, const std::string& name, long otherwise);
+std::string text_option(int count, char** arguments, const std::string& name);  // empty: not given
 
 }  // namespace echoline::gpu

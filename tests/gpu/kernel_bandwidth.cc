@@ -115,6 +115,7 @@ class Bench {
                   seconds * 1e6, one.bytes / seconds / 1e9,
                   100 * median(one.copy_seconds) / seconds);
     }
+    std::printf("goal for normalise: 80%% of copy or more\n");
   }
 
  private:

@@ -35,7 +35,7 @@ if [[ -d $folder && -n $(ls -A "$folder") ]]; then
 fi
 
 programs=(daemon/echolined daemon/cli/echoline tests/cuda/cuda_test tests/client/ring_server tests/gpu/kernel_bandwidth
-  tests/gpu/copy_rate)
+  tests/gpu/copy_rate tests/gpu/loader_rate)
 python=client/python/_echoline.abi3.so
 for file in "${programs[@]}" "$python" client/libecholine.so; do
   if [[ ! -e $build/$file ]]; then
@@ -51,7 +51,7 @@ libraries() {
 }
 
 # Each in libexec/, and in bin/ by its name a script that lets it, and nobody else, see the libraries.
-mkdir -p "$folder"/{bin,libexec,lib,cxx,python/echoline,tests/gpu,tests/python}
+mkdir -p "$folder"/{bin,libexec,lib,cxx,python/echoline}
 cd "$build"
 install --strip "${programs[@]}" "$folder/libexec"
 mapfile -t needed < <(libraries "${programs[@]}" "$python")
@@ -73,8 +73,10 @@ if [[ -n $numpy ]]; then
   python3 -m pip install --quiet --disable-pip-version-check --target "$folder/python" --python-version "$numpy" \
     --only-binary=:all: numpy
 fi
-cp "$root/tests/gpu/torch_test.py" "$folder/tests/gpu"
-cp "$root/tests/python/ring_server.py" "$folder/tests/python"
+for file in gpu/torch_test.py gpu/dataloader_rate.py python/ring_server.py process/daemon_process.py servers/s3_client.py \
+  bench/handoff.py bench/handoff_loops.py; do
+  install -D --mode=644 "$root/tests/$file" "$folder/tests/$file"
+done
 cp "$root/tests/gpu/run.sh" "$folder"
 git -C "$root" describe --always --dirty >"$folder/version.txt" 2>/dev/null || echo unknown >"$folder/version.txt"
 du -sh "$folder" | awk '{print $1 " in " $2}'

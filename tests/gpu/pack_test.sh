@@ -10,14 +10,17 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
 run() {
-  env -i PATH=/usr/bin:/bin LD_LIBRARY_PATH="$stand_in" FAKE_CUDA_DELAY_US=0-1 ECHOLINE_GPU_ROWS=1 "$@" "$folder/pack/run.sh" "$folder/logs"
+  env -i PATH=/usr/bin:/bin LD_LIBRARY_PATH="$stand_in" FAKE_CUDA_DELAY_US=0-1 ECHOLINE_GPU_ROWS=1 ECHOLINE_GPU_ROUNDS=1 "$@" "$folder/pack/run.sh" "$folder/logs"
 }
 
 "$here/pack.sh" "$folder/pack" --build "$build"
 run
-for log in daemon_starts cuda_test kernel_bandwidth copy_rate; do
+for log in daemon_starts cuda_test kernel_bandwidth copy_rate loader_rate; do
   [[ -s $folder/logs/$log.log ]] || { echo "no log of $log"; exit 1; }
 done
+# No figure of speed, so it holds on the stand-in too.
+grep -q 'device echo by 4, uses of a copied byte *4\.0000 ' "$folder/logs/loader_rate.log" ||
+  { echo "device echo by 4 does not give 4 uses of a copied byte"; cat "$folder/logs/loader_rate.log"; exit 1; }
 
 code=0
 run FAKE_CUDA_DEVICES=0 || code=$?

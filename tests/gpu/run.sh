@@ -11,8 +11,9 @@ usage: ./run.sh [LOG-FOLDER]
 Runs the tests on the CUDA driver of this machine, those of the kernels under compute-sanitizer too where it is
 found, then the measurements, which it prints, and at last a table of what passed. What each step says is kept in
 LOG-FOLDER (logs beside this script). Needs the driver, Python 3.9 or later, and a GNU C library as new as that of
-the machine where the folder was made; nothing is installed. ECHOLINE_GPU_ROWS=N measures kernels with N photos
-instead of 256, which take 1.2 GB of the GPU's memory.
+the machine where the folder was made; nothing is installed. ECHOLINE_GPU_ROWS=N measures kernels and batches of N
+photos instead of 256, which take 1.2 GB of the GPU's memory; ECHOLINE_GPU_ROUNDS=N so many rounds of the loader
+instead of 11.
 Code 0: all passed; 1: a step failed; 77: there is no driver, or no GPU that it can use, and nothing was tested.
 TEXT
 }
@@ -22,7 +23,7 @@ logs=${1:-$here/logs}
 mkdir -p "$logs" || exit 1
 cd "$here" || exit 1
 
-export PYTHONPATH=$here/python PYTHONDONTWRITEBYTECODE=1 ECHOLINE_RING_SERVER=$here/bin/ring_server
+export PYTHONPATH=$here/python PYTHONDONTWRITEBYTECODE=1 ECHOLINE_RING_SERVER=$here/bin/ring_server ECHOLINED=$here/bin/echolined
 python=(env)
 if ! python3 -c 'import ctypes; ctypes.CDLL("libstdc++.so.6")' 2>/dev/null; then
   python=(env "LD_LIBRARY_PATH=$here/cxx${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}")
@@ -77,7 +78,9 @@ else
   not_here python_imports 'no NumPy on this machine (pack.sh --numpy brings it)'
 fi
 step cuda_test bin/cuda_test
-if "${python[@]}" -c 'import numpy, torch; assert torch.cuda.is_available()' 2>/dev/null; then
+with_torch=no
+if "${python[@]}" -c 'import numpy, torch; assert torch.cuda.is_available()' 2>/dev/null; then with_torch=yes; fi
+if [[ $with_torch == yes ]]; then
   step torch_test "${python[@]}" tests/gpu/torch_test.py
 else
   not_here torch_test 'no PyTorch with a GPU on this machine'
@@ -91,8 +94,15 @@ if [[ -n $found ]]; then
 else
   not_here compute-sanitizer 'not on this machine'
 fi
-measure kernel_bandwidth bin/kernel_bandwidth --rows "${ECHOLINE_GPU_ROWS:-256}"
+rows=${ECHOLINE_GPU_ROWS:-256}
+measure kernel_bandwidth bin/kernel_bandwidth --rows "$rows"
 measure copy_rate bin/copy_rate
+measure loader_rate bin/loader_rate --rows "$rows" --rounds "${ECHOLINE_GPU_ROUNDS:-11}" --staged 1
+if [[ $with_torch == yes ]]; then
+  measure dataloader_rate "${python[@]}" tests/gpu/dataloader_rate.py --rows "$rows"
+else
+  not_here dataloader_rate 'no PyTorch with a GPU on this machine'
+fi
 
 printf '%s\n' '' "${table[@]}"
 exit $failed
