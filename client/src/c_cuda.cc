@@ -1,6 +1,7 @@
 // C ABI: batches on a GPU.
 #include <cstring>
 #include <memory>
+#include <thread>
 
 #include "c_api.h"
 #include "c_handles.h"
@@ -190,6 +191,10 @@ void echoline_cuda_release(echoline_cuda_batch* batch, void* stream) {
   const std::unique_ptr<DeviceBatch> owned(reinterpret_cast<DeviceBatch*>(batch));
   guarded([&]() -> Error {
     owned->loader->release(*owned, static_cast<StreamHandle>(stream));
+    // The last one frees the device's memory; where that has to wait, it is not the caller's time.
+    if (owned->loader.use_count() == 1 && !owned->loader->idle()) {
+      std::thread([last = std::move(owned->loader)] {}).detach();
+    }
     return {};
   });
 }

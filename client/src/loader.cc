@@ -91,7 +91,7 @@ Loader::~Loader() { close_door(); }
 // before. Where there's no memory for that, the door stays open instead, until the process ends.
 void Loader::close_door() {
   const auto& attachment = reader_.attachment();
-  const auto keep = [&] { return (!settle_ || settle_()) && attachment->freeze().ok(); };
+  const auto keep = [&] { return (!settle_ || settle_(attachment)) && attachment->freeze().ok(); };
   if (attachment != nullptr && door_ != nullptr && !keep()) {
     new std::shared_ptr<DoorClient>(door_);
   }
@@ -286,7 +286,7 @@ std::optional<std::string> Loader::take_news() {
   return oldest;
 }
 
-void Loader::before_leaving(std::function<bool()> settle) {
+void Loader::before_leaving(Settle settle) {
   const std::lock_guard lock(mutex_);
   settle_ = std::move(settle);
 }

@@ -41,10 +41,11 @@ class Loader {
   // What the daemon said about other trainers, oldest first; each is given once.
   std::optional<std::string> take_news();
 
-  // For who reads the ring by other means than the CPU: `settle` runs before its memory is left to
-  // others, under the loader's lock, and says whether that reading has ended; if not, the door
-  // stays open until the process ends. Null: nobody does.
-  void before_leaving(std::function<bool()> settle);
+  // For who reads the ring by other means than the CPU: `settle` runs before this attachment's
+  // memory is left to others, under the loader's lock, and says whether that reading has ended; if
+  // not, the door stays open until the process ends. Null: nobody does.
+  using Settle = std::function<bool(const std::shared_ptr<Attachment>&)>;
+  void before_leaving(Settle settle);
   std::shared_ptr<Attachment> attachment();
   const std::optional<DevicePlace>& device_place() const { return options_.device; }
 
@@ -84,7 +85,7 @@ class Loader {
   std::uint64_t looked_ns_ = 0;  // at the daemon
   std::uint64_t failing_since_ns_ = 0;
   std::uint64_t blocked_since_ns_ = 0;
-  std::function<bool()> settle_;
+  Settle settle_;
   Error final_;  // what every further call returns
 };
 

@@ -62,6 +62,24 @@ Status Stream::check_trainers_follow(std::uint64_t epoch_rows) const {
                       "factor was set on every host",
                       who));
     }
+    const auto same_job = [&](const Consumer& other) {
+      return other.job == consumer.job && other.pass != consumer.pass;
+    };
+    if (std::any_of(consumers_.begin(), consumers_.end(), same_job)) {
+      return cannot(
+          fmt::format("the ranks of job {} read in different passes, where the change would begin "
+                      "at different blocks; start them together",
+                      consumer.job.name));
+    }
+    const std::uint64_t batch_rows = core_->ring_spec.batch_rows, own = consumer.job.batch_size;
+    // At an epoch's end a loader may hold two batches with dropped rows between them.
+    const std::uint64_t slots = (2 * own + batch_rows - 1) / batch_rows + own / batch_rows + 2;
+    if (own != batch_rows && slots > core_->slots) {
+      return cannot(
+          fmt::format("{} has batches of its own, {} rows, which can need {} slots at the end of "
+                      "an epoch of another length, and the stream has {}; raise publish.slots",
+                      who, own, slots, core_->slots));
+    }
     if (drop && epoch_rows < consumer.job.batch_size) {
       return cannot("with it an epoch has less than a batch of " + who + " (last: drop)");
     }

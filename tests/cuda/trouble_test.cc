@@ -4,7 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <thread>
 
 #include "cuda/gpu_trainer.h"
@@ -125,6 +127,12 @@ TEST_F(Trouble, WishesThatCannotBeAreRefusedByName) {
   field = cuda_field("image");
   field.padded = 1;
   EXPECT_THAT(refusal({.fields = {field}}), HasSubstr("only a ragged field"));
+  field = cuda_field("tokens");
+  field.padded = 1;
+  field.fill = 3e9;
+  EXPECT_THAT(refusal({.fields = {field}}), HasSubstr("is no int32"));
+  field.fill = 0.5;
+  EXPECT_THAT(refusal({.fields = {field}}), HasSubstr("is no int32"));
   field = cuda_field("image");
   field.layout = ECHOLINE_LAYOUT_CHW;
   EXPECT_THAT(refusal({.fields = {field}}), HasSubstr("channels come first only"));
@@ -190,6 +198,74 @@ TEST_F(Trouble, ADaemonThatIsKilledAndComesBackIsFollowedExactly) {
     EXPECT_EQ(batch.info().row, step * 4);
     batch.check_on_stream(fake_, 10);
   }
+}
+
+TEST_F(Trouble, FiguresCanBeAskedForWhileTheDaemonComesBack) {
+  ServerProcess server({"batch=4", "rows=4000", "slots=4"});
+  GpuTrainer trainer(server, {});
+  ASSERT_EQ(trainer.status(), ECHOLINE_OK) << trainer.error();
+  std::atomic<bool> done = false;
+  std::thread asking([&] {
+    while (!done) EXPECT_GE(trainer.stats().device_bytes, 1U);
+  });
+  GpuBatch batch;
+  for (std::uint64_t step = 0; step < 300; ++step) {
+    if (step % 20 == 10) {
+      server.kill();
+      server.start_again();
+    }
+    ASSERT_EQ(trainer.next(stream(), batch), ECHOLINE_OK) << echoline_last_error();
+  }
+  done = true;
+  asking.join();
+}
+
+TEST_F(Trouble, TheLongestTimeIsNoTimeoutAtOnce) {
+  ServerProcess server({"batch=4", "rows=400", "interval_us=3000"});
+  GpuTrainer trainer(server, {});
+  for (int step = 0; step < 40; ++step) {
+    echoline_cuda_batch* batch = nullptr;
+    ASSERT_EQ(echoline_cuda_next(trainer.handle(), stream(), INT64_MAX, &batch), ECHOLINE_OK);
+    echoline_cuda_release(batch, stream());
+  }
+}
+
+TEST_F(Trouble, BuffersThatAnotherThreadKeepsAreAwaitedForTenSeconds) {
+  ServerProcess server({"batch=4", "rows=40"});
+  GpuTrainer trainer(server, {.depth = 2});
+  GpuBatch first, second, third;
+  std::thread other([&] {
+    ASSERT_EQ(trainer.next(stream(), first), ECHOLINE_OK);
+    ASSERT_EQ(trainer.next(stream(), second), ECHOLINE_OK);
+  });
+  other.join();
+  EXPECT_EQ(trainer.next(stream(), third), ECHOLINE_LEASE_HELD);
+}
+
+TEST_F(Trouble, TheLastBatchOfAStuckStreamIsLetGoOfAtOnce) {
+  client::cuda::Stream stuck;
+  ASSERT_TRUE(client::cuda::make_stream(device(), stuck).ok());
+  ServerProcess server({"batch=4", "rows=40"});
+  GpuBatch batch;
+  {
+    GpuTrainer trainer(server, {});
+    ASSERT_EQ(trainer.next(stuck.get(), batch), ECHOLINE_OK);
+  }
+  fake_->set_stuck(stuck.get(), 1);
+  batch.check_on_stream(fake_, 1);
+  const auto begin = std::chrono::steady_clock::now();
+  batch.release();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  fake_->set_stuck(stuck.get(), 0);
+  for (int i = 0; i < 500 && fake_->count().registrations > 0; ++i) usleep(20'000);
+}
+
+TEST_F(Trouble, TheDefaultStreamOfEachThreadIsRefused) {
+  ServerProcess server({"batch=4", "rows=40"});
+  GpuTrainer trainer(server, {});
+  GpuBatch batch;
+  EXPECT_EQ(trainer.next(client::cuda::kStreamPerThread, batch), ECHOLINE_INVALID_ARGUMENT);
+  EXPECT_THAT(echoline_last_error(), HasSubstr("name a stream of your own"));
 }
 
 TEST_F(Trouble, AStreamThatFailsGivesWhatItHadAndThenItsReason) {

@@ -99,7 +99,7 @@ class OnTheGpu(unittest.TestCase):
             self.assertEqual(sorted(given), [(0, step, use) for epoch, step in sorted(self.expected) if epoch == 0
                                              for use in (0, 1)])
         del batch
-        self.assertEqual(cuda_driver.counters()["registrations"], 0)
+        self.assertEqual(cuda_driver.await_counts({"registrations": 0}), {"registrations": 0})
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 import contextlib
 import ctypes
 import functools
+import time
 import unittest
 
 import numpy as np
@@ -84,6 +85,14 @@ def counters():
     numbers = (ctypes.c_uint64 * len(COUNTERS))()
     _driver.fake_cuda_counters(numbers)
     return dict(zip(COUNTERS, numbers))
+
+
+def await_counts(wanted):
+    """The last batch may be freed by a thread, when its stream has passed it."""
+    end = time.monotonic() + 20
+    while time.monotonic() < end and any(counters()[name] != count for name, count in wanted.items()):
+        time.sleep(0.01)
+    return {name: counters()[name] for name in wanted}
 
 
 def misuses():

@@ -220,7 +220,7 @@ class Loops(OnTheDevice):
             del loader
             self.check(batch)
             del batch
-            self.assertEqual(cuda_driver.counters()["device_bytes"], 0)
+            self.assertEqual(cuda_driver.await_counts({"device_bytes": 0}), {"device_bytes": 0})
 
     def test_nothing_is_left_on_the_device(self):
         before = cuda_driver.counters()
@@ -231,9 +231,9 @@ class Loops(OnTheDevice):
                         capsules = [batch["image"].__dlpack__(), batch["label"]._bytes()]
                     del batch, capsules
                 del loader
-        after = cuda_driver.counters()
-        for name in ("contexts", "streams", "events", "modules", "device_allocations", "host_allocations", "registrations"):
-            self.assertEqual(after[name], before[name], name)
+        names = ("contexts", "streams", "events", "modules", "device_allocations", "host_allocations", "registrations")
+        wanted = {name: before[name] for name in names}
+        self.assertEqual(cuda_driver.await_counts(wanted), wanted)
 
     def test_many_batches_leave_no_objects(self):
         def everything(loader, count):

@@ -78,7 +78,9 @@ def _device_tensor(memory: cuda.Tensor) -> torch.Tensor:
 
 def _device_ragged(ragged: Ragged) -> Ragged:
     values, offsets = _device_tensor(ragged.values), _device_tensor(ragged.offsets)
-    return Ragged(values, offsets.view(torch.int64) // values.element_size())
+    # Not of `values`, which may be of a wider type.
+    bytes_each = 2 if ragged.values.dtype == "bfloat16" else np.dtype(ragged.values.dtype).itemsize
+    return Ragged(values, offsets.view(torch.int64) // bytes_each)
 
 
 def _device_values(batch: cuda.Batch, fields: Sequence[str], channels_last: Sequence[str]) -> Dict[str, Any]:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "echoline/shm/dtype.h"
 
@@ -87,8 +88,43 @@ std::uint64_t element_bits(std::uint32_t dtype, double value) {
   }
 }
 
+template <typename T>
+bool holds(double value) {
+  return value == std::trunc(value) &&
+         value >= static_cast<double>(std::numeric_limits<T>::min()) &&
+         value < std::ldexp(1.0, std::numeric_limits<T>::digits);
+}
+
+// Whether an element can be that number; floats of any type can.
+bool fits(std::uint32_t dtype, double value) {
+  switch (dtype) {
+    case ECHOLINE_UINT8:
+      return holds<std::uint8_t>(value);
+    case ECHOLINE_INT8:
+      return holds<std::int8_t>(value);
+    case ECHOLINE_UINT16:
+      return holds<std::uint16_t>(value);
+    case ECHOLINE_INT16:
+      return holds<std::int16_t>(value);
+    case ECHOLINE_UINT32:
+      return holds<std::uint32_t>(value);
+    case ECHOLINE_INT32:
+      return holds<std::int32_t>(value);
+    case ECHOLINE_UINT64:
+      return holds<std::uint64_t>(value);
+    case ECHOLINE_INT64:
+      return holds<std::int64_t>(value);
+    default:
+      return true;
+  }
+}
+
 Error use_pad(const Field& field, const FieldWish& wish, FieldPlan& plan) {
   if (!field.ragged) return refused(field.name, "only a ragged field can be padded");
+  if (!fits(field.dtype, wish.fill)) {
+    return refused(field.name, "the fill " + std::to_string(wish.fill) + " is no " +
+                                   std::string(shm::dtype_name(field.dtype)));
+  }
   plan.transform = Transform::kPad;
   plan.ragged = false;
   plan.sizes.assign(field.sizes.begin(), field.sizes.end());

@@ -129,6 +129,10 @@ Error Buffer::copy_fields(const Batch& batch, const HostPages& pages, bool direc
     const auto* from = static_cast<const std::byte*>(tensor.data);
     if (tensor.offsets != nullptr) from += tensor.offsets[0];
     value_bytes_[f] = tensor.bytes;
+    if (tensor.bytes > rows() * plan.input_row_bytes) {
+      return {ECHOLINE_DATA_LOSS, "the daemon's ring is not valid: rows of field '" + plan.name +
+                                      "' are longer than they can be"};
+    }
     const void* source = from;
     if (!direct || !pages.covers(from, tensor.bytes)) {
       if (Error e = stage(from, tensor.bytes, plan.input, source); !e.ok()) return e;

@@ -84,10 +84,13 @@ void DeviceLoader::take_batch(Slot& slot) {
 }
 
 Error DeviceLoader::pages_for(const Batch& batch, std::shared_ptr<HostPages>& pages) {
+  const shm::DeviceFigures before = figures();
   const std::lock_guard lock(pages_mutex_);
   if (pages_->attachment() != &batch.attachment()) {
-    if (Error e = HostPages::open(device_, batch.shared_attachment(), figures(), pages_); !e.ok())
+    if (Error e = HostPages::open(device_, batch.shared_attachment(), before, pages_); !e.ok()) {
       return e;
+    }
+    if (left_.get() == &batch.attachment()) pages_->leave({});
   }
   pages = pages_;
   return {};
@@ -162,10 +165,11 @@ shm::DeviceFigures DeviceLoader::figures() const {
 }
 
 // Before the loader lets go of a ring: the device must not read it any more.
-bool DeviceLoader::leave_ring() {
+bool DeviceLoader::leave_ring(const std::shared_ptr<Attachment>& left) {
   std::shared_ptr<HostPages> pages;
   {
     const std::lock_guard lock(pages_mutex_);
+    left_ = left;
     pages = pages_;
   }
   return pages->leave(kLeavePatience);

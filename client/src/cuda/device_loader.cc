@@ -109,9 +109,9 @@ Error DeviceLoader::prepare() {
 }
 
 Error DeviceLoader::start() {
-  inner_->before_leaving([self = weak_from_this()] {
+  inner_->before_leaving([self = weak_from_this()](const std::shared_ptr<Attachment>& left) {
     const auto loader = self.lock();
-    return loader == nullptr || loader->leave_ring();
+    return loader == nullptr || loader->leave_ring(left);
   });
   const NoSignals no_signals;
   try {
@@ -141,7 +141,8 @@ void DeviceLoader::end_thread() {
 void DeviceLoader::close() {
   std::unique_lock lock(mutex_);
   fail({ECHOLINE_CANCELLED, "the loader was closed"});
-  const bool ended = for_trainers_.wait_for(lock, kPatience, [&] { return threads_ == 0; });
+  patience_ends_ = std::chrono::steady_clock::now() + kPatience;
+  const bool ended = for_trainers_.wait_until(lock, *patience_ends_, [&] { return threads_ == 0; });
   lock.unlock();
   for (std::thread* thread : {&copier_, &releaser_}) {
     if (!thread->joinable()) continue;
@@ -150,17 +151,31 @@ void DeviceLoader::close() {
   inner_->before_leaving(nullptr);
 }
 
-// Memory is freed when nothing reads or writes it; what hangs in the driver is left to it.
-DeviceLoader::~DeviceLoader() {
+bool DeviceLoader::idle() const {
   const Current current(*device_);
-  const auto end = std::chrono::steady_clock::now() + kPatience;
-  for (Slot& slot : slots_) {
-    while (slot.buffer != nullptr && !slot.buffer->idle()) {
-      if (std::chrono::steady_clock::now() > end) (void)slot.buffer.release();
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
+  const std::lock_guard lock(mutex_);
+  return std::ranges::all_of(
+      slots_, [](const Slot& slot) { return slot.buffer == nullptr || slot.buffer->idle(); });
+}
+
+// Memory is freed when nothing reads or writes it. What hangs in the driver is left to it, and all
+// the rest with it: to free anything waits for the whole device.
+DeviceLoader::~DeviceLoader() {
+  // What close() has waited is not waited again.
+  const auto now = std::chrono::steady_clock::now();
+  const auto end =
+      patience_ends_ && now < *patience_ends_ + kLook ? *patience_ends_ : now + kPatience;
+  while (!idle() && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  kernels_.reset();
+  const Current current(*device_);
+  if (idle()) {
+    kernels_.reset();
+    return;
+  }
+  for (Slot& slot : slots_) (void)slot.buffer.release();
+  (void)kernels_.release();
+  new std::shared_ptr<HostPages>(pages_);
 }
 
 void DeviceLoader::fail(Error error) {
@@ -175,6 +190,11 @@ void DeviceLoader::wake_all() {
 }
 
 Error DeviceLoader::check_stream(StreamHandle stream) const {
+  if (stream == kStreamPerThread) {
+    return {ECHOLINE_INVALID_ARGUMENT,
+            "the default stream of each thread is another one in every thread that lets a batch "
+            "go; name a stream of your own"};
+  }
   int status = kCaptureNone;
   const Code code = device_->driver().stream_is_capturing(stream, &status);
   if (code == kSuccess && status != kCaptureNone) {
@@ -189,7 +209,7 @@ Error DeviceLoader::check_stream(StreamHandle stream) const {
 bool DeviceLoader::is_in_use(const Slot& slot) const { return layout_.flips_any && slot.held > 0; }
 
 // What a trainer is told that has to wait and was not to: LEASE_HELD where only it can help.
-Error DeviceLoader::nothing_yet(const EchoQueue::Next& next) const {
+Error DeviceLoader::nothing_yet(const EchoQueue::Next& next) {
   const auto mine = [](const Slot& slot) {
     return slot.held > 0 && slot.taker == std::this_thread::get_id();
   };
@@ -199,7 +219,17 @@ Error DeviceLoader::nothing_yet(const EchoQueue::Next& next) const {
             "the next use of this batch mirrors other rows: release the one before first, or raise "
             "the window of device echo"};
   }
-  if (std::ranges::all_of(slots_, taken) && std::ranges::any_of(slots_, mine)) {
+  const bool stuck = std::ranges::all_of(slots_, taken) &&
+                     std::ranges::any_of(slots_, [](const Slot& slot) { return slot.held > 0; });
+  if (!stuck) {
+    stuck_since_.reset();
+  } else if (!stuck_since_) {
+    stuck_since_ = std::chrono::steady_clock::now();
+  }
+  // What another thread took it may give back soon.
+  if (stuck && (std::ranges::any_of(slots_, mine) ||
+                std::chrono::steady_clock::now() - *stuck_since_ > kPatience)) {
+    stuck_since_.reset();
     return {ECHOLINE_LEASE_HELD,
             "the trainer itself holds the device buffers that the next batch needs: release "
             "batches, or raise the depth, " +
@@ -213,7 +243,10 @@ Error DeviceLoader::next(StreamHandle stream, std::int64_t timeout_ms,
   const Current current(*device_);
   if (Error e = check_stream(stream); !e.ok()) return e;
   auto made = std::make_unique<DeviceBatch>();
-  const auto begin = std::chrono::steady_clock::now();
+  constexpr std::int64_t kLongestMs = 1'000'000'000'000;
+  const auto end =
+      std::chrono::steady_clock::now() +
+      std::chrono::milliseconds(timeout_ms < 0 ? kLongestMs : std::min(timeout_ms, kLongestMs));
   std::unique_lock lock(mutex_);
   for (;;) {
     const EchoQueue::Next next = queue_->peek();
@@ -228,13 +261,9 @@ Error DeviceLoader::next(StreamHandle stream, std::int64_t timeout_ms,
     }
     if (!final_.ok()) return final_;
     Error waits = nothing_yet(next);
-    if (waits.code() == ECHOLINE_LEASE_HELD) return waits;
-    if (timeout_ms < 0) {
-      for_trainers_.wait(lock);
-    } else {
-      const auto left = std::chrono::milliseconds(timeout_ms);
-      if (for_trainers_.wait_until(lock, begin + left) == std::cv_status::timeout) return waits;
-    }
+    const auto now = std::chrono::steady_clock::now();
+    if (waits.code() == ECHOLINE_LEASE_HELD || now >= end) return waits;
+    for_trainers_.wait_until(lock, std::min(end, now + kLook));
   }
 }
 
@@ -320,14 +349,18 @@ Error DeviceLoader::state(State& state) {
 }
 
 void DeviceLoader::stats(echoline_cuda_stats& stats) {
+  std::shared_ptr<HostPages> pages;
+  {
+    const std::lock_guard lock(pages_mutex_);
+    pages = pages_;
+  }
   const std::lock_guard lock(mutex_);
   stats = counts_;
   stats.wait_ns = waits_.wait_ns();
   stats.span_ns = waits_.span_ns();
   stats.device_bytes = slots_.size() * layout_.bytes;
   for (const Slot& slot : slots_) stats.pinned_bytes += slot.buffer->pinned_bytes();
-  const std::lock_guard pages_lock(pages_mutex_);
-  stats.path = pages_->path();
+  stats.path = pages->path();
 }
 
 }  // namespace echoline::client::cuda

@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -65,6 +66,9 @@ class DeviceLoader : public std::enable_shared_from_this<DeviceLoader> {
 
   static constexpr std::chrono::seconds kPatience{10};
   static constexpr std::chrono::seconds kLeavePatience{5};
+  static constexpr std::chrono::seconds kLook{1};  // how often a wait looks around
+  // Nothing on the device is under way that the loader has part in.
+  bool idle() const;
 
  private:
   // A batch of the ring that the device reads.
@@ -83,7 +87,7 @@ class DeviceLoader : public std::enable_shared_from_this<DeviceLoader> {
   Error give(const EchoQueue::Next& next, StreamHandle stream, DeviceBatch& batch);
   Error check_stream(StreamHandle stream) const;
   bool is_in_use(const Slot& slot) const;
-  Error nothing_yet(const EchoQueue::Next& next) const;
+  Error nothing_yet(const EchoQueue::Next& next);
   void fail(Error error);  // with the lock held, as wake_all
   void wake_all();
 
@@ -97,7 +101,7 @@ class DeviceLoader : public std::enable_shared_from_this<DeviceLoader> {
   void release_loop();
   Error end_copy(Copy& copy);
   shm::DeviceFigures figures() const;
-  bool leave_ring();
+  bool leave_ring(const std::shared_ptr<Attachment>& left);
 
   Loader* const inner_;
   const std::uint32_t generation_;
@@ -125,8 +129,12 @@ class DeviceLoader : public std::enable_shared_from_this<DeviceLoader> {
   WaitMeter waits_;
   echoline_cuda_stats counts_{};
 
-  std::mutex pages_mutex_;
+  std::optional<std::chrono::steady_clock::time_point> stuck_since_;  // trainers hold all
+  std::optional<std::chrono::steady_clock::time_point> patience_ends_;
+
+  std::mutex pages_mutex_;            // never with mutex_
   std::shared_ptr<HostPages> pages_;  // of the newest attachment
+  std::shared_ptr<Attachment> left_;  // whose memory is, or is about to be, the daemon's again
   std::thread copier_;
   std::thread releaser_;
 };

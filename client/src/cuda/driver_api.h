@@ -37,6 +37,8 @@ enum : Code {
 };
 
 inline constexpr unsigned kStreamNonBlocking = 1;
+// CU_STREAM_PER_THREAD
+inline const StreamHandle kStreamPerThread = reinterpret_cast<StreamHandle>(2);
 inline constexpr unsigned kEventBlockingSync = 1;
 inline constexpr unsigned kEventDisableTiming = 2;
 inline constexpr unsigned kHostRegisterPortable = 1;
