@@ -82,6 +82,25 @@ TEST_F(SetEcho, AJobWithRanksOnOtherHostsIsNotChangedUnderItsFeet) {
   EXPECT_EQ(rig_.engine().stats().streams.at(0).factor, 2000U);
 }
 
+TEST_F(SetEcho, RanksOfAJobThatReadInDifferentPassesAreNotParted) {
+  create(steps("{factor: 2, window: 100}"));
+  const Loader first = rig_.attach("train", {.world_size = 2, .local_world_size = 2});
+  std::string elsewhere = first.state();
+  const std::size_t epoch = elsewhere.find("\"epoch\":0");
+  ASSERT_NE(epoch, std::string::npos) << elsewhere;
+  elsewhere.replace(epoch, 9, "\"epoch\":5");
+  const Loader second =
+      rig_.attach("train", {.rank = 1, .world_size = 2, .local_world_size = 2, .state = elsewhere});
+  EXPECT_THAT(set_echo(1500).status().message(),
+              HasSubstr("the ranks of job default read in different passes"));
+}
+
+TEST_F(SetEcho, ABatchOfAJobsOwnMustFitTheSlotsAtTheEndOfAnyEpoch) {
+  create(steps("{factor: 1.5, max: 2, window: 100}", "{size: 8, last: drop}"));
+  const Loader loader = rig_.attach("train", {.batch_size = 16});
+  EXPECT_THAT(set_echo(1730).status().message(), HasSubstr("can need 8 slots"));
+}
+
 TEST_F(SetEcho, ALibraryThatCannotHearOfItKeepsTheFactorAndIsRefusedAfterAChange) {
   create(steps("{factor: 2, window: 100}"));
   ASSERT_TRUE(attach_as(1, 1'000'001).ok());
