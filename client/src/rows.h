@@ -1,5 +1,5 @@
-// Which rows a rank gets of which batch: arithmetic on integers, nothing else (RULES 1 and 4 of
-// docs/semantics.md).
+// Which rows a rank gets of which batch: arithmetic on integers, nothing else (semantics.md,
+// Rows and The last batch).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A trainer's position as JSON, for its checkpoints (RULES 12 of docs/semantics.md).
+// A trainer's position as JSON, for its checkpoints (semantics.md, Positions and states).
 #pragma once
 
 #include <cstdint>

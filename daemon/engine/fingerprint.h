@@ -1,4 +1,5 @@
-// What two streams must share for a position in one to mean the same in the other (RULES 10).
+// What two streams must share for a position in one to mean the same in the other (semantics.md,
+// Fingerprint).
 #pragma once
 
 #include <array>

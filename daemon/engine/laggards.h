@@ -1,4 +1,5 @@
-// Which jobs of a pass fall behind so far that the others are to be freed of them (RULES 14).
+// Which jobs of a pass fall behind so far that the others are to be freed of them (semantics.md,
+// Jobs and passes).
 #pragma once
 
 #include <cstdint>

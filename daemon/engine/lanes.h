@@ -1,5 +1,5 @@
 // Which lanes of a stream a pass prepares. Lane l fills the l-th of L equal runs of rows of each
-// batch (RULES 8), so the ranks of one host need some lanes and not the others.
+// batch (semantics.md, Lanes), so the ranks of one host need some lanes and not the others.
 #pragma once
 
 #include <cstdint>

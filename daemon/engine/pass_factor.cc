@@ -1,5 +1,6 @@
-// The part of a pass that changes its echo factor (RULES 11). What is planned stays, and planning
-// goes on from one lock to the next: a change between two steps needs nothing of the pass's thread.
+// The part of a pass that changes its echo factor (semantics.md, Changing the factor). What is
+// planned stays, and planning goes on from one lock to the next: a change between two steps needs
+// nothing of the pass's thread.
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // What the ranks of a job are told of each other: who died or left amid an epoch, and who takes
-// batches that another one left out (RULES 17).
+// batches that another one left out (semantics.md, Jobs and passes).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Who is attached, kept in a file beside the door: after a crash or an upgrade the next daemon
-// knows whom to expect back, and whom not (docs/semantics.md, RULES 15).
+// knows whom to expect back, and whom not (semantics.md, Jobs and passes).
 #pragma once
 
 #include <sys/types.h>

@@ -15,7 +15,7 @@
 
 namespace echoline::engine {
 
-// Who a trainer's wait is charged to (RULES 28).
+// Who a trainer's wait is charged to.
 enum class WaitCause : std::uint8_t { kFetch, kPrep, kPublish, kPeer, kDaemon };
 inline constexpr std::array<const char*, 5> kWaitCauseNames = {"fetch", "prep", "publish", "peer",
                                                                "daemon"};

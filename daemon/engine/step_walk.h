@@ -43,9 +43,9 @@ class StepWalk {
 
   const FactorHistory& factors() const { return factors_; }
   // Another factor from the first block on of which nothing was walked, nor lies before `from`;
-  // from the next epoch on where this one's last blocks are too near (RULES 11), or its end is less
-  // than `clear_rows` away before or after the change: a job whose last batches were begun must not
-  // see their number change.
+  // from the next epoch on where this one's last blocks are too near (semantics.md, Changing the
+  // factor), or its end is less than `clear_rows` away before or after the change: a job whose last
+  // batches were begun must not see their number change.
   const shm::FactorLogEntry& change_factor(std::uint32_t factor, std::uint64_t clear_rows,
                                            plan::Position from = {});
   void forget_factors_before(std::uint32_t epoch) { factors_.forget_before(epoch); }

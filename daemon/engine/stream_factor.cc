@@ -1,4 +1,5 @@
-// Another echo factor while a stream runs (RULES 11): all of its passes take part in it, or none.
+// Another echo factor while a stream runs (semantics.md, Changing the factor): all of its passes
+// take part in it, or none.
 
 #include <fmt/format.h>
 

@@ -1,4 +1,5 @@
-// Which lanes the trainers of this host want (RULES 8): the others are left to other hosts.
+// Which lanes the trainers of this host want (semantics.md, Lanes): the others are left to other
+// hosts.
 
 #include <set>
 

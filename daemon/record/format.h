@@ -66,7 +66,7 @@ class DataSet {
   virtual ~DataSet() = default;
   virtual const Index& index() const = 0;
   virtual std::string_view format() const = 0;
-  // A failure here is a verdict on verified bytes: the record is bad (RULES 23).
+  // A failure here is a verdict on verified bytes: the record is bad (semantics.md, Failures).
   virtual Status cut(std::uint64_t record, std::span<const std::byte> bytes,
                      Fields& fields) const = 0;
 
@@ -75,7 +75,7 @@ class DataSet {
   virtual std::string values_beside() const { return {}; }
 
   // Compressed shards cannot be read out of order without unpacking them: false refuses an order
-  // over all records (RULES 24).
+  // over all records.
   virtual bool random_access() const { return true; }
   // The source through which extents are read: of compressed shards they count unpacked bytes.
   virtual std::unique_ptr<source::Source> reading(std::unique_ptr<source::Source> source) const {

@@ -38,7 +38,7 @@ class Case:
         self.endpoint = store.endpoint
 
     def yaml(self):
-        # Two uses of one record stay apart by this window: RULES 6 with K = 3.
+        # Two uses of one record stay apart by this window: semantics.md, Echo, with K = 3.
         window = 6 if self.point == "batch" else 2 * 3 * self.batch + 4
         echo = f"echo: {{factor: {self.factor}, window: {window}}}"
         steps = [f"read: {{url: '{self.url}', format: webdataset, endpoint: '{self.endpoint}', region: us-east-1}}",
@@ -52,7 +52,7 @@ class Case:
         return stream_yaml(steps)
 
     def rows_per_epoch(self):
-        """The sum of all uses by RULES 3; under batch echo every batch is used as a whole."""
+        """The sum of all uses by semantics.md, Echo; under batch echo every batch is used as a whole."""
         thousandths = round(self.factor * 1000)
         if self.point != "batch":
             return self.records * thousandths // 1000

@@ -8,7 +8,7 @@
 namespace echoline::client::cuda {
 namespace {
 
-// The draws' place in the count of pipeline steps (RULES 9 of docs/semantics.md): that behind all
+// The draws' place in the count of pipeline steps (semantics.md, Randomness): that behind all
 // of the daemon's.
 constexpr std::uint8_t kDeviceStep = 255;
 

@@ -1,4 +1,4 @@
-// The random draws of one use of one sample in one step of the pipeline (RULES: counter-based,
+// The random draws of one use of one sample in one step of the pipeline (counter-based,
 // keyed by the seed, counted by sample, use, epoch, step and draw). Thread, worker, rank and host
 // never enter, so the same use has the same draws wherever and whenever it is prepared.
 #pragma once
