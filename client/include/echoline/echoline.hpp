@@ -20,6 +20,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -319,27 +320,33 @@ class Loader {
   std::unique_ptr<echoline_loader, Detach> handle_;
 };
 
-class Loader::Epoch {
+namespace detail {
+
+// The batches that `loader.next(arguments...)` gives, to the epoch's end; each is given back when
+// the loop goes on.
+template <typename LoaderType, typename BatchType, typename... Arguments>
+class EpochRange {
  public:
-  explicit Epoch(Loader& loader) : loader_(&loader) {}
+  explicit EpochRange(LoaderType& loader, Arguments... arguments)
+      : loader_(&loader), arguments_(arguments...) {}
 
   class Iterator {
    public:
     using iterator_concept = std::input_iterator_tag;
-    using value_type = Batch;
+    using value_type = BatchType;
     using difference_type = std::ptrdiff_t;
-    explicit Iterator(Epoch& epoch) : epoch_(&epoch) {}
-    const Batch& operator*() const { return *epoch_->current_; }
-    const Batch* operator->() const { return &*epoch_->current_; }
+    explicit Iterator(EpochRange& range) : range_(&range) {}
+    const BatchType& operator*() const { return *range_->current_; }
+    const BatchType* operator->() const { return &*range_->current_; }
     Iterator& operator++() {
-      epoch_->advance();
+      range_->advance();
       return *this;
     }
-    void operator++(int) { epoch_->advance(); }
-    bool operator==(std::default_sentinel_t) const { return !epoch_->current_.has_value(); }
+    void operator++(int) { range_->advance(); }
+    bool operator==(std::default_sentinel_t) const { return !range_->current_.has_value(); }
 
    private:
-    Epoch* epoch_;
+    EpochRange* range_;
   };
 
   Iterator begin() {
@@ -352,11 +359,19 @@ class Loader::Epoch {
  private:
   void advance() {
     current_.reset();
-    current_ = loader_->next();
+    current_ = std::apply([this](auto... given) { return loader_->next(given...); }, arguments_);
   }
 
-  Loader* loader_;
-  std::optional<Batch> current_;
+  LoaderType* loader_;
+  std::tuple<Arguments...> arguments_;
+  std::optional<BatchType> current_;
+};
+
+}  // namespace detail
+
+class Loader::Epoch : public detail::EpochRange<Loader, Batch> {
+ public:
+  using EpochRange::EpochRange;
 };
 
 inline Loader::Epoch Loader::epoch() { return Epoch(*this); }

@@ -212,45 +212,9 @@ class Loader {
   std::unique_ptr<echoline_cuda, Close> handle_;  // closed before its loader is detached
 };
 
-class Loader::Epoch {
+class Loader::Epoch : public echoline::detail::EpochRange<Loader, Batch, Stream> {
  public:
-  Epoch(Loader& loader, Stream stream) : loader_(&loader), stream_(stream) {}
-
-  class Iterator {
-   public:
-    using iterator_concept = std::input_iterator_tag;
-    using value_type = Batch;
-    using difference_type = std::ptrdiff_t;
-    explicit Iterator(Epoch& epoch) : epoch_(&epoch) {}
-    const Batch& operator*() const { return *epoch_->current_; }
-    const Batch* operator->() const { return &*epoch_->current_; }
-    Iterator& operator++() {
-      epoch_->advance();
-      return *this;
-    }
-    void operator++(int) { epoch_->advance(); }
-    bool operator==(std::default_sentinel_t) const { return !epoch_->current_.has_value(); }
-
-   private:
-    Epoch* epoch_;
-  };
-
-  Iterator begin() {
-    loader_->begin_epoch();
-    advance();
-    return Iterator(*this);
-  }
-  std::default_sentinel_t end() const { return {}; }
-
- private:
-  void advance() {
-    current_.reset();
-    current_ = loader_->next(stream_);
-  }
-
-  Loader* loader_;
-  Stream stream_;
-  std::optional<Batch> current_;
+  using EpochRange::EpochRange;
 };
 
 inline Loader::Epoch Loader::epoch(Stream stream) { return Epoch(*this, stream); }
