@@ -2,6 +2,7 @@
 // that the host keeps of its rows.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -57,7 +58,7 @@ class Buffer {
   // Bytes of a ragged field's rows together.
   std::uint64_t value_bytes(std::size_t field) const { return value_bytes_[field]; }
   std::uint64_t copied_bytes() const { return copied_bytes_; }
-  std::uint64_t pinned_bytes() const { return pinned_bytes_; }
+  std::uint64_t pinned_bytes() const { return pinned_bytes_.load(std::memory_order_relaxed); }
 
  private:
   Buffer(std::shared_ptr<const Device> device, const BatchLayout& layout)
@@ -78,7 +79,7 @@ class Buffer {
   DeviceMemory memory_;
   PinnedMemory meta_;    // pinned, for the layout's first bytes
   PinnedMemory staged_;  // where the device can't read the source; made when first needed
-  std::uint64_t pinned_bytes_ = 0;
+  std::atomic<std::uint64_t> pinned_bytes_ = 0;  // read by any thread
   Event copy_begun_;
   Event copied_;
   Event prepared_;
