@@ -71,7 +71,8 @@ Result<Start> Stream::start_of(const shm::AttachRequest& request, const Job& job
 bool Stream::needs_tails(const Consumer& consumer) const {
   const ring::RingSpec& spec = core_->ring_spec;
   return spec.last_batch == shm::kLastDrop &&
-         (factor_.has_changed || spec.rows_per_epoch % spec.batch_rows != 0) &&
+         (factor_.has_changed || spec.rows_per_epoch % spec.batch_rows != 0 ||
+          consumer.start.row % spec.batch_rows != 0) &&
          (consumer.job.batch_size != spec.batch_rows || consumer.start.row % spec.batch_rows != 0);
 }
 
