@@ -15,7 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (steps > size + 2) std::abort();  // a scan that does not move on
     if (!scan->take(bytes.subspan(scan->position())).ok()) break;
   }
-  if (scan->done()) {
+  // Places in a packed shard are those of the unpacked bytes: packed_scan_fuzz knows these.
+  if (scan->done() && scan->unpacked_bytes() == 0) {
     const RecordTable table = scan->take_table();
     for (std::size_t i = 0; i < table.size(); ++i) {
       if (table.offset[i] > size || table.bytes[i] > size - table.offset[i]) std::abort();
