@@ -32,19 +32,16 @@ Pass::Pass(std::shared_ptr<StreamCore> core, Options options,
       options_(std::move(options)),
       reservations_(std::move(reservations)),
       ring_(std::move(ring)),
-      walk_(*core_->plan, options_.start, FactorHistory(*core_->plan, options_.factors),
-            options_.tails),
       account_(std::make_shared<PassAccount>(core_->counters, options_.window_bytes_max)),
       window_(account_),
       read_ahead_(core_->read_ahead),
       replaced_in_slot_(core_->ring_spec.slot_count),
       slots_(core_->ring_spec.slot_count, core_->ring_spec.batch_rows, core_->repeats_batches()),
+      walk_(*core_->plan, options_.start, FactorHistory(*core_->plan, options_.factors),
+            options_.tails),
       next_position_(walk_.position()),
       lanes_(core_->plan->spec().lanes, core_->ring_spec.batch_rows),
-      planned_position_(walk_.position()) {
-  if (options_.tails) tails_from_ = options_.start.epoch;
-  tails_open_from_ = walk_.tails_open_from();
-}
+      planned_position_(walk_.position()) {}
 
 void Pass::stop(shm::WriterState state) {
   if (!thread_.joinable()) return;  // the readers keep the state they were told first
@@ -138,7 +135,6 @@ bool Pass::pass_over() {
   if (planned_.empty()) {
     const std::optional<plan::Position> wanted = ring_->next_wanted();
     if (wanted && walk_.leap_to(*wanted)) window_.clear();
-    tails_open_from_ = walk_.tails_open_from();
     planned_position_ = walk_.position();
     order_for_later();
   }

@@ -54,6 +54,7 @@ class Pass : public std::enable_shared_from_this<Pass> {
 
   StreamCore& core() { return *core_; }
   ring::Ring& ring() { return *ring_; }
+  // Whether rows that do not fill the stream's own batches are published under `drop`.
   bool has_tails() const;
   bool stopping() const { return stopping_.load(); }
   // Those that were not held up have left it: no other job joins it any more.
@@ -74,7 +75,6 @@ class Pass : public std::enable_shared_from_this<Pass> {
   // What of the jobs that read it a change has to respect.
   struct Readers {
     std::uint64_t batch_rows_most = 0;
-    bool tails = false;       // some of them read rows that do not fill the stream's own batches
     plan::Position foremost;  // of the states that they came with: rows before it are theirs
   };
   // From the next block on that is not planned yet; nothing if that factor is its present one.
@@ -161,7 +161,6 @@ class Pass : public std::enable_shared_from_this<Pass> {
   bool parted_ = false;
 
   // Of the pass's thread:
-  StepWalk walk_;
   const std::shared_ptr<PassAccount> account_;  // shared with the items
   echo::Window window_;
   std::deque<Planned> planned_;
@@ -175,10 +174,9 @@ class Pass : public std::enable_shared_from_this<Pass> {
   std::uint64_t dispatched_ = 0;  // the sequence of the next batch to be dispatched
 
   mutable std::mutex marks_mutex_;
+  StepWalk walk_;           // moved on by the pass's thread
   std::deque<Mark> marks_;  // published and perhaps not released
   plan::Position next_position_;
-  std::optional<std::uint32_t> tails_from_;  // the epoch from which on tails are published
-  std::uint32_t tails_open_from_ = 0;        // from which on they could still be
   PreparedLanes lanes_;
   bool lanes_dropped_ = false;       // what the window holds of them is of no use
   plan::Position planned_position_;  // of the next step to be planned

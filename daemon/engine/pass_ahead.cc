@@ -77,10 +77,8 @@ void Pass::take_orders(std::vector<Order>& orders) {
 // The next step, and which of its rows are to be prepared.
 Step Pass::walk_step(std::vector<bool>& prepared) {
   std::lock_guard lock(marks_mutex_);
-  if (tails_from_.has_value()) walk_.walk_tails();
   if (std::exchange(lanes_dropped_, false)) window_.clear();
   Step step = walk_.next();
-  tails_open_from_ = walk_.tails_open_from();
   planned_position_ = walk_.position();
   const std::uint64_t epoch_rows = walk_.factors().rows(step.start.epoch);
   prepared.resize(step.rows);

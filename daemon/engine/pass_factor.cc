@@ -47,13 +47,10 @@ std::optional<Pass::FactorStart> Pass::change_factor(std::uint32_t factor, const
   std::lock_guard lock(marks_mutex_);
   if (walk_.factors().factor() == factor) return std::nullopt;
   walk_.forget_factors_before(oldest_epoch());
-  // Rows of a changed epoch need not fill its batches, whatever those of the others did.
-  if (readers.tails && !tails_from_.has_value()) tails_from_ = tails_open_from_;
   // Two batches, so that whatever rank began one, and looked for the next, counted right.
   const shm::FactorLogEntry& entry =
       walk_.change_factor(factor, 2 * readers.batch_rows_most, readers.foremost);
   ring_->log_factor(entry);
-  tails_open_from_ = walk_.tails_open_from();
   return FactorStart{{entry.since_epoch, entry.since_row - 1}, entry.block};
 }
 

@@ -116,20 +116,19 @@ void Pass::finish_ragged(const Filling& filling) {
 
 bool Pass::has_tails() const {
   std::lock_guard lock(marks_mutex_);
-  return tails_from_.has_value();
+  return walk_.has_tails();
 }
 
 Result<std::optional<ring::Ring::Reader>> Pass::join(plan::Position position, bool tails,
                                                      const LaneSet& lanes) {
   // One step for who decides by the readers what is not prepared any more.
   std::lock_guard lock(marks_mutex_);
-  const std::uint32_t tails_from = tails_from_.value_or(tails_open_from_);
-  if (tails && position.epoch < tails_from) return std::optional<ring::Ring::Reader>();
+  if (tails && position.epoch < walk_.tails_from()) return std::optional<ring::Ring::Reader>();
   const std::optional<std::uint64_t> sequence = sequence_of(position);
   if (!sequence.has_value()) return std::optional<ring::Ring::Reader>();
   ECHOLINE_ASSIGN(const ring::Ring::Reader reader, ring_->add_reader(*sequence, position));
   if (reader.first_sequence <= *sequence && lanes_.add(lanes, position, planned_position_)) {
-    if (tails) tails_from_ = tails_from;
+    if (tails) walk_.walk_tails();
     return std::optional(reader);
   }
   ring_->remove_reader(reader.id);

@@ -19,6 +19,7 @@ void StepWalk::enter_epoch() {
   while (true) {
     remake_epoch();
     if (position_.row < end_) return;
+    end_epoch();
     position_ = {position_.epoch + 1, 0};
   }
 }
@@ -32,6 +33,11 @@ void StepWalk::remake_epoch() {
   if (!tails_ && plan_.spec().last == plan::LastBatch::kDrop && end_ > position_.row) {
     end_ = position_.row + rows_left() / batch_rows * batch_rows;
   }
+}
+
+// Its last batch is called that: what it has left over comes too late.
+void StepWalk::end_epoch() {
+  if (position_.row < epoch_->rows()) tails_from_ = position_.epoch + 1;
 }
 
 const shm::FactorLogEntry& StepWalk::change_factor(std::uint32_t factor, std::uint64_t clear_rows,
@@ -87,6 +93,7 @@ Step StepWalk::next() {
   step.rows = static_cast<std::uint32_t>(step.uses.size());
   position_.row += std::min<std::uint64_t>(batch_rows, rows_left());
   step.end_of_epoch = position_.row >= end_;
+  if (step.end_of_epoch) end_epoch();
   return step;
 }
 

@@ -37,9 +37,10 @@ class StepWalk {
   plan::Position position() const { return position_; }
 
   // From now on the rows that do not fill a batch are walked under `drop` too, for jobs of other
-  // batch sizes: from which epoch on, that is open until the last of its other batches was walked.
+  // batch sizes. Of tails_from() and later epochs none was ended with such rows left.
   void walk_tails();
-  std::uint32_t tails_open_from() const { return position_.epoch + (rows_left() == 0 ? 1 : 0); }
+  bool has_tails() const { return tails_; }
+  std::uint32_t tails_from() const { return tails_from_; }
 
   const FactorHistory& factors() const { return factors_; }
   // Another factor from the first block on of which nothing was walked, nor lies before `from`;
@@ -53,6 +54,7 @@ class StepWalk {
  private:
   void enter_epoch();
   void remake_epoch();
+  void end_epoch();
   std::optional<plan::FactorChange> change_within(plan::Position from, std::uint32_t factor,
                                                   std::uint64_t clear_rows) const;
   void read_batch(Step& step);
@@ -62,6 +64,7 @@ class StepWalk {
   const plan::Plan& plan_;
   FactorHistory factors_;
   bool tails_;
+  std::uint32_t tails_from_ = 0;
   plan::Position position_;
   std::unique_ptr<plan::EpochPlan> epoch_;
   std::uint64_t end_ = 0;             // of what is walked of this epoch

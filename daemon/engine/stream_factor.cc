@@ -129,14 +129,12 @@ bool Stream::has_everywhere(std::uint32_t factor) const {
 }
 
 Pass::Readers Stream::readers_of(const Pass& pass, std::vector<std::string>& jobs) const {
-  Pass::Readers readers{
-      .batch_rows_most = core_->ring_spec.batch_rows, .tails = false, .foremost = {}};
+  Pass::Readers readers{.batch_rows_most = core_->ring_spec.batch_rows, .foremost = {}};
   for (const Consumer& consumer : consumers_) {
     if (consumer.pass.get() != &pass) continue;
     if (consumer.rank == 0) jobs.push_back(consumer.job.name);
     readers.batch_rows_most =
         std::max<std::uint64_t>(readers.batch_rows_most, consumer.job.batch_size);
-    readers.tails |= needs_tails(consumer);
     // A row number counts the rows of the order that its state was saved in.
     if (consumer.start.row > 0) readers.foremost = std::max(readers.foremost, consumer.start);
   }

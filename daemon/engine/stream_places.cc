@@ -66,13 +66,11 @@ Result<Start> Stream::start_of(const shm::AttachRequest& request, const Job& job
   return start;
 }
 
-// Under `drop` a pass leaves out what does not fill a batch of the stream's own grid, unless
-// batches of another size, or off the grid, reach into it.
+// Under `drop` a pass leaves out what does not fill a batch of its own grid, unless batches of
+// another size, or off the stream's grid, reach into it.
 bool Stream::needs_tails(const Consumer& consumer) const {
   const ring::RingSpec& spec = core_->ring_spec;
   return spec.last_batch == shm::kLastDrop &&
-         (factor_.has_changed || spec.rows_per_epoch % spec.batch_rows != 0 ||
-          consumer.start.row % spec.batch_rows != 0) &&
          (consumer.job.batch_size != spec.batch_rows || consumer.start.row % spec.batch_rows != 0);
 }
 

@@ -219,5 +219,39 @@ TEST(Jobs, OfAnotherBatchSizeShareAPassUnderDrop) {
   EXPECT_EQ(others.size(), 2 * (1010 / 12 * 12));
 }
 
+// The state of a job of that batch size after so many batches.
+std::string state_after(const Rig& rig, std::uint32_t batch_size, std::uint64_t batches) {
+  Loader loader = rig.attach("train", {.job = "before", .batch_size = batch_size});
+  read_batches(loader, batches);
+  return loader.state();
+}
+
+TEST(Jobs, ResumedOffTheGridSeeTheLastRowsOfAnEpochThatBatchesFill) {
+  Rig rig;
+  ASSERT_TRUE(rig.create("train", pipeline("sample", "2", "drop")).ok());
+  std::vector<SeenRow> expected;
+  {
+    Loader whole = rig.attach("train", {.job = "whole"});
+    expected = read_epochs(whole, 2);
+  }
+  ASSERT_EQ(expected.size(), 2 * 120);
+  const std::string state = state_after(rig, 5, 17);
+  rig.restart();  // row 85 is too far ahead of what is there now: it begins a pass
+  Loader resumed = rig.attach("train", {.job = "resumed", .batch_size = 5, .state = state});
+  EXPECT_EQ(read_epochs(resumed, 2), std::vector(expected.begin() + 85, expected.end()));
+}
+
+TEST(Jobs, OffTheGridShareAPassUpToTheEndOfAnEpochThatBatchesFill) {
+  Rig rig;
+  ASSERT_TRUE(rig.create("train", pipeline("sample", "2", "drop")).ok());
+  const std::string state = state_after(rig, 5, 21);
+  Loader own = rig.attach("train", {.job = "own"});
+  read_batches(own, 13);
+  Loader resumed = rig.attach("train", {.job = "resumed", .batch_size = 5, .state = state});
+  const std::vector<SeenRow> from_104 = read_batches(own, 1);
+  EXPECT_EQ(read_batches(resumed, 1), std::vector(from_104.begin() + 1, from_104.begin() + 6));
+  EXPECT_EQ(rig.engine().stats().streams.front().passes, 1U);
+}
+
 }  // namespace
 }  // namespace echoline::e2e

@@ -87,18 +87,27 @@ TEST(StepWalk, WalksTheTailUnderDropForJobsOfOtherBatchSizes) {
   EXPECT_EQ(walk.next().start, (plan::Position{1, 0}));
 }
 
-TEST(StepWalk, WalksTailsFromTheEpochOnWhoseEndIsStillOpen) {
+TEST(StepWalk, WalksTailsFromTheEpochOnAfterTheLastThatEndedWithRowsLeft) {
   const auto plan = make_plan(EchoPoint::kNone, LastBatch::kDrop);
   StepWalk walk(*plan, {0, 90}, FactorHistory(*plan), false);
-  EXPECT_EQ(walk.tails_open_from(), 0U);
+  EXPECT_EQ(walk.tails_from(), 0U);
   EXPECT_TRUE(walk.next().end_of_epoch);
-  EXPECT_EQ(walk.tails_open_from(), 1U) << "that batch has been called its last";
+  EXPECT_EQ(walk.tails_from(), 1U) << "that batch has been called its last";
   walk.walk_tails();
   for (int batch = 0; batch < 10; ++batch) EXPECT_FALSE(walk.next().end_of_epoch);
   const Step tail = walk.next();
   EXPECT_EQ(tail.start, (plan::Position{1, 100}));
   EXPECT_EQ(tail.rows, 3U);
   EXPECT_TRUE(tail.end_of_epoch);
+}
+
+TEST(StepWalk, EndsAnEpochThatBatchesFillWithNothingLeft) {
+  const auto plan = make_plan(EchoPoint::kNone, LastBatch::kDrop);
+  StepWalk off_grid(*plan, {0, 93}, FactorHistory(*plan), false);
+  EXPECT_TRUE(off_grid.next().end_of_epoch);
+  EXPECT_EQ(off_grid.tails_from(), 0U) << "its batches ended where the epoch does";
+  StepWalk past_last(*plan, {0, 100}, FactorHistory(*plan), false);
+  EXPECT_EQ(past_last.tails_from(), 1U) << "three rows were passed over on the way in";
 }
 
 TEST(StepWalk, MarksBatchesThatStandInASlotAlready) {
