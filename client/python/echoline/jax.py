@@ -8,7 +8,7 @@ Meshes and shardings are left to the caller: `jax.device_put(batch, sharding)` p
 """
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, Mapping, Optional, Sequence, Union
 
 import jax
 import jax.numpy as jnp
@@ -18,13 +18,10 @@ from . import cuda
 from ._batch import Batch
 from ._batch import Ragged as _HostRagged
 from ._errors import Error, InvalidArgument
-from ._loader import Loader as _NumpyLoader
+from ._framework import UNAVAILABLE, FrameworkLoader, NumpyLoader, refuse_gpu_options
 from .cuda import Flip, Normalize, Ragged
 
 __all__ = ["ArrayBatch", "Flip", "Loader", "Normalize", "Ragged"]
-
-_OF_A_GPU = ("depth", "echo", "transforms", "pad")
-_UNAVAILABLE = 7  # echoline_status
 
 
 class ArrayBatch(Dict[str, Any]):
@@ -53,7 +50,7 @@ def _gpu_of(device: Any) -> Optional[int]:
         jax.devices("cuda")
     except RuntimeError as error:
         raise Error(f"device={device!r}: this jax {jax.__version__} has no CUDA: {error}; install jax[cuda12], or leave "
-                    "device out", _UNAVAILABLE) from error
+                    "device out", UNAVAILABLE) from error
     return int(index or 0)
 
 
@@ -62,7 +59,7 @@ class _DeviceLoader(cuda.Loader):
     _patience = 10.0
 
 
-class Loader:
+class Loader(FrameworkLoader):
     """Every `for` is one epoch of dicts of jax.Arrays (or tuples, see `fields`).
 
     Arguments are those of echoline.Loader; `fields=("image", "label")` yields tuples of these, in this order. `device`:
@@ -74,21 +71,15 @@ class Loader:
                  **kwargs: Any) -> None:
         ordinal = _gpu_of(device)
         self._on_gpu = ordinal is not None
-        self._loader: Union[_NumpyLoader, cuda.Loader]
         if ordinal is not None:
-            self._loader = _DeviceLoader(stream, *args, device=ordinal, **kwargs)
+            super().__init__(_DeviceLoader(stream, *args, device=ordinal, **kwargs), fields)
         else:
-            for name in _OF_A_GPU:
-                if name in kwargs:
-                    raise InvalidArgument(f"{name} is for GPUs: add device='cuda'")
+            refuse_gpu_options(kwargs)
             self._cpu = jax.devices("cpu")[0]
-            self._loader = _NumpyLoader(stream, *args, **kwargs)
-        self._tuple = None if fields is None else tuple(fields)
-        known = self._loader.fields
-        for name in self._tuple or ():
-            if name not in known:
-                self._loader.close()
-                raise KeyError(f"no field {name!r}; there are: {', '.join(known)}")
+            super().__init__(NumpyLoader(stream, *args, **kwargs), fields)
+
+    def _make(self, batch: Any, names: Sequence[str]) -> ArrayBatch:
+        return ArrayBatch(batch, {name: self._array(batch[name]) for name in names})
 
     def _array(self, value: Any) -> Any:
         if isinstance(value, (Ragged, _HostRagged)):
@@ -97,33 +88,3 @@ class Loader:
             return jax.dlpack.from_dlpack(value)
         with jax.default_device(self._cpu):
             return jnp.asarray(value)
-
-    def __iter__(self) -> Iterator[Any]:
-        names = self._tuple or tuple(self._loader.fields)
-        for batch in self._loader:
-            made = ArrayBatch(batch, {name: self._array(batch[name]) for name in names})
-            del batch
-            yield made if self._tuple is None else tuple(made[name] for name in names)
-            del made
-
-    def __len__(self) -> int:
-        return len(self._loader)
-
-    def state_dict(self) -> Dict[str, Any]:
-        """The position after the batches that were returned."""
-        return self._loader.state_dict()
-
-    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Goes on with exactly the batch after the state."""
-        self._loader.load_state_dict(state_dict)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self._loader, name)
-
-    def __enter__(self) -> "Loader":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

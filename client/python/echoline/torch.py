@@ -7,7 +7,7 @@ one's own.
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, Mapping, Optional, Sequence, Union
 
 import numpy as np
 import torch
@@ -15,16 +15,14 @@ import torch
 from . import cuda
 from ._batch import Batch
 from ._batch import Ragged as _HostRagged
-from ._errors import Error, InvalidArgument
-from ._loader import Loader as _NumpyLoader
+from ._errors import Error
+from ._framework import UNAVAILABLE, FrameworkLoader, NumpyLoader, refuse_gpu_options
 from .cuda import Flip, Normalize, Ragged
 
 __all__ = ["Flip", "Loader", "Normalize", "Ragged", "TensorBatch", "to_tensor"]
 
 # Where this torch lacks an unsigned type, the next wider signed one: a copy, but for 64 bits.
 _WIDER = {"uint16": np.int32, "uint32": np.int64}
-_OF_A_GPU = ("depth", "echo", "transforms", "pad")
-_UNAVAILABLE = 7  # echoline_status
 
 
 class _Buffer:
@@ -132,12 +130,12 @@ def _ordinal(device: torch.device) -> int:
     if not torch.cuda.is_available():
         why = ("sees no GPU; is the driver installed, and does CUDA_VISIBLE_DEVICES leave one?" if torch.version.cuda
                else "is built without CUDA; install one with it, or leave device out")
-        raise Error(f"device={str(device)!r}: this torch {torch.__version__} {why}", _UNAVAILABLE)
+        raise Error(f"device={str(device)!r}: this torch {torch.__version__} {why}", UNAVAILABLE)
     torch.cuda.init()
     return torch.cuda.current_device() if device.index is None else device.index
 
 
-class Loader:
+class Loader(FrameworkLoader):
     """Works where a DataLoader worked: every `for` is one epoch of dicts of tensors (or tuples, see `fields`).
 
     Arguments are those of echoline.Loader; `fields=("image", "label")` yields tuples of these, in this order. With
@@ -153,58 +151,21 @@ class Loader:
     def __init__(self, stream: str, *args: Any, fields: Optional[Sequence[str]] = None,
                  device: Union[str, torch.device] = "cpu", **kwargs: Any) -> None:
         device = torch.device(device)
+        self._on_gpu = device.type == "cuda"
         if device.type == "cuda":
             self._channels_last = {name for name, transform in (kwargs.get("transforms") or {}).items()
                                    if getattr(transform, "layout", None) == "channels_last"}
             index = _ordinal(device)
-            self._loader = cuda.Loader(stream, *args, device=index,
-                                       cuda_stream=lambda: torch.cuda.current_stream(index).cuda_stream, **kwargs)
+            super().__init__(cuda.Loader(stream, *args, device=index,
+                                         cuda_stream=lambda: torch.cuda.current_stream(index).cuda_stream, **kwargs),
+                             fields)
         elif device.type == "cpu":
-            for name in _OF_A_GPU:
-                if name in kwargs:
-                    raise InvalidArgument(f"{name} is for GPUs: add device='cuda'")
-            self._loader = _NumpyLoader(stream, *args, **kwargs)
+            refuse_gpu_options(kwargs)
+            super().__init__(NumpyLoader(stream, *args, **kwargs), fields)
         else:
             raise NotImplementedError(f"device {device} is not supported; copy with tensor.to({str(device)!r})")
-        self._on_gpu = device.type == "cuda"
-        self._tuple = None if fields is None else tuple(fields)
-        known = self._loader.fields
-        for name in self._tuple or ():
-            if name not in known:
-                self._loader.close()
-                raise KeyError(f"no field {name!r}; there are: {', '.join(known)}")
 
-    def _tensors(self, batch: Any, names: Sequence[str]) -> TensorBatch:
+    def _make(self, batch: Any, names: Sequence[str]) -> TensorBatch:
         if self._on_gpu:
             return TensorBatch(batch, _device_values(batch, names, self._channels_last))
         return TensorBatch(batch, _host_values(batch, names, self._loader.bfloat16_fields))
-
-    def __iter__(self) -> Iterator[Any]:
-        names = self._tuple or tuple(self._loader.fields)
-        for batch in self._loader:
-            made = self._tensors(batch, names)
-            del batch
-            yield made if self._tuple is None else tuple(made[name] for name in names)
-            del made
-
-    def __len__(self) -> int:
-        return len(self._loader)
-
-    def state_dict(self) -> Dict[str, Any]:
-        """The position after the batches that were returned."""
-        return self._loader.state_dict()
-
-    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Goes on with exactly the batch after the state."""
-        self._loader.load_state_dict(state_dict)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self._loader, name)
-
-    def __enter__(self) -> "Loader":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
