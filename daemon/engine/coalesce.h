@@ -33,9 +33,9 @@ class OrderBook {
  public:
   // A request is long enough to be worth its round trip, and longer, up to the second bound, where
   // so much is wanted that as many requests of that length as may go on side by side are left; of
-  // those, kAtOnce are enough.
+  // those, kAtOnce are enough. The second is below what a source cuts into ranges of its own.
   static constexpr std::uint64_t kRequestBytes = 1 << 20;
-  static constexpr std::uint64_t kRequestBytesMax = 8 << 20;
+  static constexpr std::uint64_t kRequestBytesMax = 15 << 20;
   static constexpr std::size_t kAtOnce = 32;
   static constexpr std::uint64_t kGapBytes = 16 << 10;
   static constexpr std::int64_t kReachMin = 4096;

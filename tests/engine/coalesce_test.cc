@@ -126,7 +126,7 @@ TEST(OrderBook, RequestsGrowWhereMuchIsWantedAndLeaveEnoughToGoOnSideBySide) {
   };
   EXPECT_EQ(longest(100), OrderBook::kRequestBytes / kBytes * kBytes);
   EXPECT_EQ(longest(640), 64'000'000 / OrderBook::kAtOnce / kBytes * kBytes);
-  EXPECT_EQ(longest(5000), OrderBook::kRequestBytesMax / kBytes * kBytes);
+  EXPECT_EQ(longest(6000), OrderBook::kRequestBytesMax / kBytes * kBytes);
 }
 
 TEST(OrderBook, NeverLosesOrOverlapsOrders) {
