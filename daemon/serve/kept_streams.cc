@@ -44,13 +44,18 @@ std::map<std::string, v1::Stream> KeptStreams::load(const v1::Config& config) {
   for (; !error && files != std::filesystem::directory_iterator(); files.increment(error)) {
     const std::filesystem::directory_entry& file = *files;
     if (file.path().extension() != ".json") continue;
+    const std::string name = file.path().stem();
+    if (config.streams().contains(name)) {
+      log_warning("serve", "{}: passed over, as the configuration has a stream '{}'",
+                  file.path().string(), name);
+      continue;
+    }
     const Result<v1::CreateStreamRequest> kept = parse(file.path());
     if (!kept.ok()) {
       const std::string why =
           fmt::format("{}: this kept stream cannot be created: {}; delete it, or repair the file",
                       file.path().string(), kept.status().message());
       log_error("serve", "{}", why);
-      const std::string name = file.path().stem();
       // No call could name another.
       if (config::check_stream_name(name).ok()) {
         names_.insert(name);
@@ -59,11 +64,6 @@ std::map<std::string, v1::Stream> KeptStreams::load(const v1::Config& config) {
       continue;
     }
     if (path_of(kept->name()) != file.path()) continue;
-    if (config.streams().contains(kept->name())) {
-      log_warning("serve", "{}: passed over, as the configuration has a stream '{}'",
-                  file.path().string(), kept->name());
-      continue;
-    }
     names_.insert(kept->name());
     streams[kept->name()] = kept->stream();
   }

@@ -60,6 +60,11 @@ TEST_F(KeptStreamsTest, give_way_to_the_configuration) {
   EXPECT_TRUE(next.load(config_with("a", "5")).empty());
   EXPECT_FALSE(next.contains("a"));
   EXPECT_THAT(next.load({}), ElementsAre(Key("a")));
+  std::ofstream(file("a.json")) << "no stream at all";
+  KeptStreams damaged(folder_.file("state"));
+  EXPECT_TRUE(damaged.load(config_with("a")).empty());
+  EXPECT_FALSE(damaged.contains("a"));
+  EXPECT_TRUE(damaged.failures().empty());
 }
 
 TEST_F(KeptStreamsTest, that_cannot_be_read_stay_and_do_not_stop_the_others) {
