@@ -47,6 +47,18 @@ bool FactorChanges::update(std::uint32_t epoch) {
   return true;
 }
 
+std::vector<std::uint32_t> FactorChanges::border_epochs(std::uint32_t from) const {
+  std::vector<std::uint32_t> epochs{from};
+  for (const shm::FactorLogEntry& entry : entries_) {
+    // Into the epoch of the change, out of it, and from then on.
+    if (entry.epoch > from) epochs.push_back(entry.epoch - 1);
+    for (const std::uint32_t epoch : {entry.epoch, entry.epoch + 1}) {
+      if (epoch > from) epochs.push_back(epoch);
+    }
+  }
+  return epochs;
+}
+
 std::vector<shm::FactorEntry> FactorChanges::of_state(const Position& position) const {
   std::vector<shm::FactorLogEntry> known;
   std::copy_if(entries_.begin(), entries_.end(), std::back_inserter(known),

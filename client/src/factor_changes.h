@@ -26,6 +26,9 @@ class FactorChanges {
   std::uint64_t rows(std::uint32_t epoch) const {
     return shm::rows_of(entries_, epoch, plan_rows_);
   }
+  // `from` and such later epochs that each pair of lengths that follow each other, as far as is
+  // known, is that of one of them and its next.
+  std::vector<std::uint32_t> border_epochs(std::uint32_t from) const;
   // What a state at this position holds: of its epoch, what was known when the rows before it were
   // planned.
   std::vector<shm::FactorEntry> of_state(const Position& position) const;

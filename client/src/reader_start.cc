@@ -19,14 +19,16 @@ std::uint64_t descriptors_spanned(std::uint64_t rows, std::uint64_t unit, std::u
 }
 
 // Descriptors from a rank's part of an epoch's last batch to its part of the next epoch's first:
-// between them stand the rows that `drop` leaves over, and a short descriptor ends the epoch.
+// between them stand the rows that `drop` leaves over, and a short descriptor ends the epoch. The
+// batches of the epoch, of `epoch_rows`, start at `start`.
 std::uint64_t descriptors_across_border(const Cut& cut, std::uint64_t start,
-                                        std::uint64_t epoch_rows, std::uint64_t stride) {
+                                        std::uint64_t epoch_rows, std::uint64_t next_rows,
+                                        std::uint64_t stride) {
   const std::uint64_t steps = steps_between(cut, start, epoch_rows);
   if (steps == 0) return 0;
   const std::uint64_t last = start + (steps - 1) * cut.batch_size;
   const Slice before = slice_of(cut, std::min(cut.batch_size, epoch_rows - last));
-  const Slice after = slice_of(cut, std::min(cut.batch_size, epoch_rows));
+  const Slice after = slice_of(cut, std::min(cut.batch_size, next_rows));
   const std::uint64_t epoch_descriptors = (epoch_rows + stride - 1) / stride;
   return epoch_descriptors - (last + before.first_row()) / stride +
          (after.last_row() - 1) / stride + 1;
@@ -43,9 +45,15 @@ std::uint64_t Reader::span() const {
       descriptors_spanned(rows + cut_.batch_size, rows, position_.row, stride);
   const bool on_own_grid = cut_.batch_size == stride && position_.row % stride == 0;
   if (on_own_grid || has(shm::kRingVariable)) return within;
-  const std::uint64_t epoch_rows = header().rows_per_epoch;
-  return std::max({within, descriptors_across_border(cut_, 0, epoch_rows, stride),
-                   descriptors_across_border(cut_, position_.row, epoch_rows, stride)});
+  const auto across = [&](std::uint32_t epoch, std::uint64_t start) {
+    return descriptors_across_border(cut_, start, changes_.rows(epoch), changes_.rows(epoch + 1),
+                                     stride);
+  };
+  std::uint64_t most = std::max(within, across(position_.epoch, position_.row));
+  for (const std::uint32_t epoch : changes_.border_epochs(position_.epoch + 1)) {
+    most = std::max(most, across(epoch, 0));
+  }
+  return most;
 }
 
 Error Reader::check_fit() const {

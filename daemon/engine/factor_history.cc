@@ -20,6 +20,7 @@ std::vector<plan::FactorChange> to_changes(const std::vector<shm::FactorEntry>& 
 Result<FactorHistory> FactorHistory::of_state(const plan::Plan& plan, std::uint32_t epoch,
                                               std::span<const shm::FactorEntry> changes) {
   FactorHistory history(plan);
+  history.known_from_ = epoch;
   for (std::size_t begin = 0; begin < changes.size();) {
     const std::uint32_t ahead = changes[begin].ahead;
     if (epoch >= plan::kEpochsMax || ahead >= plan::kEpochsMax - epoch ||
@@ -34,7 +35,9 @@ Result<FactorHistory> FactorHistory::of_state(const plan::Plan& plan, std::uint3
       list.push_back({changes[begin].block, changes[begin].factor});
     }
     ECHOLINE_TRY(plan.check_changes(list));
-    for (const plan::FactorChange& change : list) history.append(epoch + ahead, change, {});
+    // No row of an epoch ahead was given yet.
+    const plan::Position since = ahead > 0 ? plan::Position{epoch + ahead, 1} : plan::Position{};
+    for (const plan::FactorChange& change : list) history.append(epoch + ahead, change, since);
   }
   if (history.has_empty_epochs()) {
     return Status(Code::kInvalidArgument,
@@ -76,6 +79,7 @@ std::uint64_t FactorHistory::absolute_row(plan::Position position) const {
 
 FactorHistory FactorHistory::as_of(plan::Position position) const {
   FactorHistory then(*plan_);
+  then.known_from_ = known_from_;
   std::copy_if(entries_.begin(), entries_.end(), std::back_inserter(then.entries_),
                [&](const shm::FactorLogEntry& entry) {
                  return shm::holds_at(entry, position.epoch, position.row);
@@ -113,7 +117,7 @@ void FactorHistory::forget_before(std::uint32_t epoch) {
                    [epoch](const shm::FactorLogEntry& entry) { return entry.epoch >= epoch; });
   if (first - entries_.begin() <= 1) return;  // the last one before carries its factor on
   origin_rows_ = rows_before(epoch);
-  origin_epoch_ = epoch;
+  origin_epoch_ = known_from_ = epoch;
   entries_.erase(entries_.begin(), first - 1);
 }
 

@@ -16,11 +16,9 @@ namespace echoline::engine {
 // A value. One thread at a time; refers to the plan.
 class FactorHistory {
  public:
-  // `entries` as another history had them.
-  explicit FactorHistory(const plan::Plan& plan, std::vector<shm::FactorLogEntry> entries = {})
-      : plan_(&plan), entries_(std::move(entries)) {}
-  // As a trainer's state has them: changes within `epoch`, or as many epochs after it as they say.
-  // kInvalidArgument for what the plan cannot keep.
+  explicit FactorHistory(const plan::Plan& plan) : plan_(&plan) {}
+  // As a trainer's state has them: changes within `epoch`, or as many epochs after it as they say;
+  // of epochs before it nothing is known. kInvalidArgument for what the plan cannot keep.
   static Result<FactorHistory> of_state(const plan::Plan& plan, std::uint32_t epoch,
                                         std::span<const shm::FactorEntry> changes);
 
@@ -48,12 +46,15 @@ class FactorHistory {
                                     plan::Position since);
   // Forgets which changes there were before `epoch`; the factor that it begins with stays.
   void forget_before(std::uint32_t epoch);
+  // Whether it can tell how that epoch was walked.
+  bool knows(std::uint32_t epoch) const { return entries_.empty() || epoch >= known_from_; }
 
  private:
   std::uint64_t rows_before(std::uint32_t epoch) const;
 
   const plan::Plan* plan_;
   std::vector<shm::FactorLogEntry> entries_;
+  std::uint32_t known_from_ = 0;
   // Rows of the epochs before this one, whose entries may be forgotten.
   std::uint32_t origin_epoch_ = 0;
   std::uint64_t origin_rows_ = 0;

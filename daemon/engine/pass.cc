@@ -21,7 +21,9 @@ Result<std::shared_ptr<Pass>> Pass::start(std::shared_ptr<StreamCore> core, Opti
   ECHOLINE_ASSIGN(std::unique_ptr<ring::Ring> ring, ring::Ring::create(core->ring_spec));
   std::shared_ptr<Pass> pass(
       new Pass(std::move(core), std::move(options), std::move(reservations), std::move(ring)));
-  for (const shm::FactorLogEntry& entry : pass->options_.factors) pass->ring_->log_factor(entry);
+  for (const shm::FactorLogEntry& entry : pass->options_.factors.entries()) {
+    pass->ring_->log_factor(entry);
+  }
   pass->thread_ = std::thread([raw = pass.get()] { raw->run(); });
   return pass;
 }
@@ -37,8 +39,7 @@ Pass::Pass(std::shared_ptr<StreamCore> core, Options options,
       read_ahead_(core_->read_ahead),
       replaced_in_slot_(core_->ring_spec.slot_count),
       slots_(core_->ring_spec.slot_count, core_->ring_spec.batch_rows, core_->repeats_batches()),
-      walk_(*core_->plan, options_.start, FactorHistory(*core_->plan, options_.factors),
-            options_.tails),
+      walk_(*core_->plan, options_.start, options_.factors, options_.tails),
       next_position_(walk_.position()),
       lanes_(core_->plan->spec().lanes, core_->ring_spec.batch_rows),
       planned_position_(walk_.position()) {}

@@ -37,10 +37,10 @@ namespace echoline::engine {
 class Pass : public std::enable_shared_from_this<Pass> {
  public:
   struct Options {
-    plan::Position start;
-    std::vector<shm::FactorLogEntry> factors;  // changes from the start's epoch on
-    bool tails = false;                        // from the start on
-    std::uint64_t window_bytes_max = 0;        // of decoded and finished data; more stays encoded
+    plan::Position start = {};
+    FactorHistory factors;
+    bool tails = false;                  // from the start on
+    std::uint64_t window_bytes_max = 0;  // of decoded and finished data; more stays encoded
   };
   // `reservations` stand for the memory of ring, read-ahead and window, and go with the pass.
   static Result<std::shared_ptr<Pass>> start(std::shared_ptr<StreamCore> core, Options options,

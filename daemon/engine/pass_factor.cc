@@ -25,6 +25,7 @@ FactorHistory Pass::factors() const {
 
 bool Pass::follows(plan::Position position, const FactorHistory& state) const {
   const FactorHistory here = factors();
+  if (!here.knows(position.epoch)) return false;
   // A state that was saved before a change takes part in it, as who reads on without a break does.
   // A trainer that lost its daemon, or moves here, brings along all that it had heard of.
   return here.as_of(position).equals_from(position.epoch, state) ||

@@ -11,7 +11,10 @@ constexpr std::uint64_t kReadRows = 4096;
 }  // namespace
 
 StepWalk::StepWalk(const plan::Plan& plan, plan::Position start, FactorHistory factors, bool tails)
-    : plan_(plan), factors_(std::move(factors)), tails_(tails), position_(start) {
+    : plan_(plan),
+      factors_(std::move(factors)),
+      tails_(tails || start.row % plan.spec().batch_rows != 0),
+      position_(start) {
   enter_epoch();
 }
 
@@ -35,7 +38,7 @@ void StepWalk::remake_epoch() {
   }
 }
 
-// Its last batch is called that: what it has left over comes too late.
+// Its last batch bears the end mark: rows left after it are not published any more.
 void StepWalk::end_epoch() {
   if (position_.row < epoch_->rows()) tails_from_ = position_.epoch + 1;
 }

@@ -27,7 +27,8 @@ struct Step {
 // Not thread safe.
 class StepWalk {
  public:
-  // `tails`: as after walk_tails().
+  // `tails`, or a start off the stream's grid: as after walk_tails(). So who reads on that grid
+  // misses nothing, wherever the walk began.
   StepWalk(const plan::Plan& plan, plan::Position start, FactorHistory factors, bool tails);
 
   Step next();
@@ -36,8 +37,8 @@ class StepWalk {
   bool leap_to(plan::Position position);
   plan::Position position() const { return position_; }
 
-  // From now on the rows that do not fill a batch are walked under `drop` too, for jobs of other
-  // batch sizes. Of tails_from() and later epochs none was ended with such rows left.
+  // From now on the rows that do not fill a batch are walked under `drop` too, for jobs that read
+  // off the stream's grid. Of tails_from() and later epochs none was ended with such rows left.
   void walk_tails();
   bool has_tails() const { return tails_; }
   std::uint32_t tails_from() const { return tails_from_; }

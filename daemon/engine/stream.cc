@@ -42,7 +42,7 @@ Stream::~Stream() {
 }
 
 Status Stream::warm_up() {
-  ECHOLINE_ASSIGN(auto pass, start_pass({}));
+  ECHOLINE_ASSIGN(auto pass, start_pass({.factors = FactorHistory(*core_->plan)}));
   passes_.push_back(pass);
   const auto& jobs = config::publish_step(definition_).jobs();
   return holds_.await_jobs(pass, {jobs.begin(), jobs.end()});
@@ -82,9 +82,9 @@ Result<Attachment> Stream::find_and_join(std::uint64_t connection,
   ECHOLINE_TRY(check_request(request, consumer.job, *core_));
   ECHOLINE_ASSIGN(const Start start, start_of(request, consumer.job));
   ECHOLINE_TRY(check_knows_changes(consumer, start));
-  factor_.has_changed |= !start.factors.empty();
   consumer.start = start.position;
   ECHOLINE_ASSIGN(const Place place, find_place(start, consumer));
+  factor_.has_changed |= !start.factors.empty();
   consumer.pass = place.pass;
   consumer.reader = place.reader.id;
   // A job that comes back has nobody to begin with: its other ranks came with it, or died before.

@@ -87,6 +87,7 @@ class Stream {
   Wish wish_of(const shm::AttachRequest& request, const Job& job) const;
   Result<Start> start_of(const shm::AttachRequest& request, const Job& job) const;
   Attachment attachment_of(const Consumer& consumer, const Place& place) const;
+  bool reads_off_grid(const Consumer& consumer) const;
   bool needs_tails(const Consumer& consumer) const;
   Result<Place> find_place(const Start& start, const Consumer& consumer);
   Result<std::optional<Place>> join_any(const Start& start, const Consumer& consumer, bool parted);

@@ -43,7 +43,7 @@ struct StreamCounters {
   std::atomic<std::uint64_t> first_batch_ns{0};  // since the stream's creation; 0: none yet
 };
 
-// The echo factor that passes without a state begin with.
+// The echo factor that trainers without a state begin with, where no other reads.
 struct PresentFactor {
   std::uint32_t factor = 1000;  // thousandths
   std::uint64_t rows = 0;       // of whole epochs with it

@@ -73,13 +73,15 @@ Status Stream::check_trainers_follow(std::uint64_t epoch_rows) const {
                       consumer.job.name));
     }
     const std::uint64_t batch_rows = core_->ring_spec.batch_rows, own = consumer.job.batch_size;
-    // At an epoch's end a loader may hold two batches with dropped rows between them.
+    // The most that a loader's own check can come to, whatever the epoch's length: at its end two
+    // batches are held with dropped rows between them.
     const std::uint64_t slots = (2 * own + batch_rows - 1) / batch_rows + own / batch_rows + 2;
-    if (own != batch_rows && slots > core_->slots) {
+    if (reads_off_grid(consumer) && slots > core_->slots) {
       return cannot(
-          fmt::format("{} has batches of its own, {} rows, which can need {} slots at the end of "
-                      "an epoch of another length, and the stream has {}; raise publish.slots",
-                      who, own, slots, core_->slots));
+          fmt::format("{} has batches of its own, {} rows from row {} on, which can need {} slots "
+                      "at the end of an epoch of another length, and the stream has {}; raise "
+                      "publish.slots",
+                      who, own, consumer.start.row, slots, core_->slots));
     }
     if (drop && epoch_rows < consumer.job.batch_size) {
       return cannot("with it an epoch has less than a batch of " + who + " (last: drop)");

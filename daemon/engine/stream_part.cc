@@ -53,12 +53,12 @@ void Stream::part_from_laggards(std::uint64_t now_ns) {
 void Stream::part(const std::shared_ptr<Pass>& pass, const std::vector<Laggards::Laggard>& behind,
                   std::uint64_t now_ns) {
   const bool detaches = core_->slow.action == SlowPolicy::Action::kDetach;
-  Pass::Options options{.start = {plan::kEpochsMax, 0}, .factors = {}, .tails = pass->has_tails()};
+  Pass::Options options{
+      .start = {plan::kEpochsMax, 0}, .factors = pass->factors(), .tails = pass->has_tails()};
   for (const Consumer& consumer : consumers_) {
     if (consumer.pass != pass || consumer.moving || is_among(behind, consumer.job)) continue;
     options.start = std::min(options.start, place_of(consumer));
   }
-  options.factors = pass->factors().entries();
   const Result<std::shared_ptr<Pass>> made = start_pass(std::move(options));
   if (!made.ok()) {
     log_warning({"engine", core_->name}, "{}; the others wait, for they cannot go on alone: {}",

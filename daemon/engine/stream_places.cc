@@ -61,17 +61,29 @@ Result<Start> Stream::start_of(const shm::AttachRequest& request, const Job& job
     } else if (factor_.factor != core_->plan->spec().factor) {
       start.factors.append(position.epoch, {0, factor_.factor}, {});
     }
+    if (!start.factors.knows(position.epoch)) {
+      return Status(Code::kFailedPrecondition,
+                    fmt::format("job {} began in epoch {}, and how the echo factor changed before "
+                                "its present epochs is not kept: this rank would get other "
+                                "batches than the others had; start it from a state of theirs",
+                                job.name, position.epoch));
+    }
   }
   ECHOLINE_ASSIGN(start.position, settle_position(position, start.factors, *core_));
   return start;
 }
 
-// Under `drop` a pass leaves out what does not fill a batch of its own grid, unless batches of
-// another size, or off the stream's grid, reach into it.
+// Its batches are not the stream's own, for another size or, up to its first epoch's end, for where
+// it began.
+bool Stream::reads_off_grid(const Consumer& consumer) const {
+  const std::uint32_t batch_rows = core_->ring_spec.batch_rows;
+  return consumer.job.batch_size != batch_rows || consumer.start.row % batch_rows != 0;
+}
+
+// Under `drop` a pass leaves out what does not fill a batch of the stream's, unless others reach
+// into it.
 bool Stream::needs_tails(const Consumer& consumer) const {
-  const ring::RingSpec& spec = core_->ring_spec;
-  return spec.last_batch == shm::kLastDrop &&
-         (consumer.job.batch_size != spec.batch_rows || consumer.start.row % spec.batch_rows != 0);
+  return core_->ring_spec.last_batch == shm::kLastDrop && reads_off_grid(consumer);
 }
 
 Result<std::shared_ptr<Pass>> Stream::start_pass(Pass::Options options) {
@@ -116,9 +128,8 @@ Result<Stream::Place> Stream::find_place(const Start& start, const Consumer& con
   ECHOLINE_ASSIGN(std::optional<Place> place, join_any(start, consumer, /*parted=*/false));
   if (place.has_value()) return *place;
   retire_passes(/*parted_only=*/false);
-  auto pass = start_pass({.start = start.position,
-                          .factors = start.factors.entries(),
-                          .tails = needs_tails(consumer)});
+  auto pass = start_pass(
+      {.start = start.position, .factors = start.factors, .tails = needs_tails(consumer)});
   if (!pass.ok()) {
     // Beside a slow job is better than nowhere.
     ECHOLINE_ASSIGN(place, join_any(start, consumer, /*parted=*/true));

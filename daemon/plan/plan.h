@@ -1,5 +1,5 @@
 // Which record is used when: a pure function of (seed, epoch, row, factor list). Integers only; no
-// bytes, no clock, no threads. Rules 1 to 12 of docs/semantics.md.
+// bytes, no clock, no threads. What docs/semantics.md promises, from Rows to The last batch.
 #pragma once
 
 #include <cstdint>
@@ -93,7 +93,7 @@ class Plan {
   // Items (records, or under batch echo batches) held for a later use at most, beside one in
   // delivery a lane; 0 without echo.
   virtual std::uint64_t kept_max() const = 0;
-  // At most 64, ascending, within the factors and blocks where a change may begin (rule 11).
+  // At most 64, ascending, within the factors and blocks where a change may begin.
   virtual Status check_changes(std::span<const FactorChange> changes) const = 0;
   // Under batch echo rows stand for whole batches laid end to end: row / batch_rows is the use of a
   // batch. `changes` have passed check_changes; one at block 0 is the factor the epoch begins with,

@@ -78,6 +78,14 @@ TEST_F(Changes, HundredsOfThemOverManyEpochsAreFollowed) {
   EXPECT_EQ(late.all_from(48).size(), 19U);
 }
 
+TEST_F(Changes, BordersAreLookedAtWhereLengthsChange) {
+  shm::write_factor(log_, entry(4, 3, 2000, 10));
+  ASSERT_TRUE(changes_.update(0));
+  EXPECT_EQ(changes_.border_epochs(1), (std::vector<std::uint32_t>{1, 3, 4, 5}));
+  EXPECT_EQ(changes_.border_epochs(4), (std::vector<std::uint32_t>{4, 5}));
+  EXPECT_EQ(changes_.border_epochs(9), (std::vector<std::uint32_t>{9}));
+}
+
 TEST_F(Changes, ALogThatCannotBeIsSaidSo) {
   shm::write_factor(log_, entry(5, 1, 2000, 1));
   shm::write_factor(log_, entry(4, 1, 2000, 1));

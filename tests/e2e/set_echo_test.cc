@@ -101,6 +101,40 @@ TEST_F(SetEcho, ABatchOfAJobsOwnMustFitTheSlotsAtTheEndOfAnyEpoch) {
   EXPECT_THAT(set_echo(1730).status().message(), HasSubstr("can need 8 slots"));
 }
 
+TEST_F(SetEcho, SoMustOneOffTheGridOfTheStreamsSize) {
+  create(steps("{factor: 1.5, max: 2, window: 100}", "{size: 8, last: drop}"));
+  std::string state;
+  {
+    Loader quarter = rig_.attach("train", {.batch_size = 4});
+    ASSERT_TRUE(quarter.next().has_value());
+    state = quarter.state();
+  }
+  const Loader loader = rig_.attach("train", {.state = state});
+  EXPECT_THAT(set_echo(1730).status().message(),
+              HasSubstr("from row 4 on, which can need 5 slots"));
+}
+
+TEST_F(SetEcho, WhoComesAfterItMustFitTheSlotsAtTheEndOfEpochsAsTheyAre) {
+  const std::string pipeline = steps("{factor: 1, max: 2, window: 100}", "{size: 8, last: drop}");
+  create(pipeline);
+  ASSERT_TRUE(rig_.create("unchanged", pipeline).ok());
+  ASSERT_TRUE(set_echo(1100).ok());
+  const std::string folder = rig_.runtime_dir();
+  echoline_attach_options options;
+  echoline_attach_options_init(&options, sizeof(options));
+  options.runtime_dir = folder.c_str();
+  options.batch_size = 12;
+  options.flags = ECHOLINE_ATTACH_OVERLAP;
+  echoline_loader* loader = nullptr;
+  options.stream = "unchanged";
+  EXPECT_EQ(echoline_attach(&options, &loader), ECHOLINE_OK) << echoline_last_error();
+  echoline_detach(loader);
+  options.stream = "train";
+  // An epoch of 198 rows ends with two batches of 12 in five slots.
+  EXPECT_EQ(echoline_attach(&options, &loader), ECHOLINE_RESOURCE_EXHAUSTED);
+  EXPECT_THAT(echoline_last_error(), HasSubstr("need 5 slots of the stream at once, it has 4"));
+}
+
 TEST_F(SetEcho, ALibraryThatCannotHearOfItKeepsTheFactorAndIsRefusedAfterAChange) {
   create(steps("{factor: 2, window: 100}"));
   ASSERT_TRUE(attach_as(1, 1'000'001).ok());

@@ -186,16 +186,21 @@ TEST_P(FactorChange, LeavesTheRowsBeforeAStatesPositionAsTheyWere) {
 
 INSTANTIATE_TEST_SUITE_P(Random, FactorChange, testing::Range(0U, 40U));
 
-TEST(FactorHistory, AChangeNearTheEndBeginsWithTheNextEpoch) {
+// 200 records, batches of 10, factors from 1 to 2.
+std::unique_ptr<plan::Plan> small_plan(std::uint32_t factor = 1000) {
   plan::PlanSpec spec;
   spec.batch_rows = 10;
   spec.echo_point = EchoPoint::kRecord;
-  spec.factor = 1000;
+  spec.factor = factor;
   spec.factor_max = 2000;
   spec.echo_window = 60;
   spec.allow_repeats = true;
   spec.shard_records = {200};
-  const auto plan = plan::Plan::create(spec).value();
+  return plan::Plan::create(spec).value();
+}
+
+TEST(FactorHistory, AChangeNearTheEndBeginsWithTheNextEpoch) {
+  const auto plan = small_plan();
   StepWalk walk(*plan, {0, 190}, FactorHistory(*plan), false);
   const shm::FactorLogEntry& late = walk.change_factor(2000, 20);
   EXPECT_EQ(late.epoch, 1U);
@@ -209,15 +214,36 @@ TEST(FactorHistory, AChangeNearTheEndBeginsWithTheNextEpoch) {
   EXPECT_EQ(walk.factors().list(1), (std::vector<plan::FactorChange>{{0, 1500}}));
 }
 
+TEST(FactorHistory, AChangeThatWasToComeIsInNoStateBeforeItsFirstRow) {
+  const auto plan = small_plan();
+  const std::vector<shm::FactorEntry> brought{{0, 2000, 1}};
+  const auto history = FactorHistory::of_state(*plan, 4, brought);
+  ASSERT_TRUE(history.ok()) << history.status().message();
+  EXPECT_TRUE(history->as_of({5, 0}).empty());
+  EXPECT_FALSE(history->as_of({5, 1}).empty());
+}
+
+TEST(FactorHistory, KnowsNothingOfEpochsThatWereForgottenOrNeverTold) {
+  const auto plan = small_plan();
+  FactorHistory walked(*plan);
+  for (const std::uint32_t epoch : {1U, 3U, 6U}) {
+    walked.append(epoch, {0, 1000 + 100 * epoch}, {epoch, 1});
+  }
+  EXPECT_TRUE(walked.knows(0));
+  walked.forget_before(7);
+  EXPECT_FALSE(walked.knows(6));
+  EXPECT_TRUE(walked.knows(7));
+  EXPECT_EQ(walked.factor(), 1600U);
+  const std::vector<shm::FactorEntry> brought{{0, 2000, 0}};
+  const auto state = FactorHistory::of_state(*plan, 4, brought);
+  ASSERT_TRUE(state.ok()) << state.status().message();
+  EXPECT_FALSE(state->knows(3));
+  EXPECT_TRUE(state->knows(4));
+  EXPECT_TRUE(FactorHistory::of_state(*plan, 4, {})->knows(0)) << "no change, no secret";
+}
+
 TEST(FactorHistory, AStateThatCannotBeIsRefused) {
-  plan::PlanSpec spec;
-  spec.batch_rows = 10;
-  spec.echo_point = EchoPoint::kRecord;
-  spec.factor = spec.factor_max = 2000;
-  spec.echo_window = 60;
-  spec.allow_repeats = true;
-  spec.shard_records = {200};
-  const auto plan = plan::Plan::create(spec).value();
+  const auto plan = small_plan(2000);
   const auto message = [&](std::vector<shm::FactorEntry> changes, std::uint32_t epoch = 0) {
     return FactorHistory::of_state(*plan, epoch, changes).status().message();
   };

@@ -101,13 +101,22 @@ TEST(StepWalk, WalksTailsFromTheEpochOnAfterTheLastThatEndedWithRowsLeft) {
   EXPECT_TRUE(tail.end_of_epoch);
 }
 
-TEST(StepWalk, EndsAnEpochThatBatchesFillWithNothingLeft) {
+TEST(StepWalk, OffTheGridEndsWithNothingLeftForWhoReadsOnIt) {
   const auto plan = make_plan(EchoPoint::kNone, LastBatch::kDrop);
-  StepWalk off_grid(*plan, {0, 93}, FactorHistory(*plan), false);
-  EXPECT_TRUE(off_grid.next().end_of_epoch);
-  EXPECT_EQ(off_grid.tails_from(), 0U) << "its batches ended where the epoch does";
-  StepWalk past_last(*plan, {0, 100}, FactorHistory(*plan), false);
-  EXPECT_EQ(past_last.tails_from(), 1U) << "three rows were passed over on the way in";
+  StepWalk walk(*plan, {0, 85}, FactorHistory(*plan), false);
+  EXPECT_FALSE(walk.next().end_of_epoch);
+  const Step last = walk.next();
+  EXPECT_EQ(last.start, (plan::Position{0, 95}));
+  EXPECT_EQ(last.rows, 8U) << "rows 95 to 100 are of the grid's last batch";
+  EXPECT_TRUE(last.end_of_epoch);
+  EXPECT_EQ(walk.tails_from(), 0U);
+}
+
+TEST(StepWalk, RowsPassedOverOnTheWayInAreGoneForThatEpoch) {
+  const auto plan = make_plan(EchoPoint::kNone, LastBatch::kDrop);
+  const StepWalk walk(*plan, {0, 100}, FactorHistory(*plan), false);
+  EXPECT_EQ(walk.position(), (plan::Position{1, 0}));
+  EXPECT_EQ(walk.tails_from(), 1U);
 }
 
 TEST(StepWalk, MarksBatchesThatStandInASlotAlready) {

@@ -66,8 +66,8 @@ struct AttachReply {
   std::uint64_t row;             // where this consumer starts in `epoch`
   std::uint32_t epoch;
   std::uint32_t change_count;
-  FactorEntry changes[kFactorChangesMax];
-  char message[kTextBytes];  // why not, and what to do
+  FactorEntry changes[kFactorChangesMax];  // of `epoch`; all there are stand in the ring's log
+  char message[kTextBytes];                // why not, and what to do
 };
 
 enum NoticeKind : std::uint32_t {

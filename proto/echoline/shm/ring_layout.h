@@ -163,7 +163,7 @@ struct CursorPage {
   alignas(kLineBytes) std::uint64_t waiting_since_ns;  // CLOCK_MONOTONIC; 0 while not waiting
   std::uint64_t wait_ns;                               // ended waits together
   std::uint64_t batches;                               // handed to the trainer
-  std::uint64_t next_row;                              // epoch's row of the next batch, for `show`
+  std::uint64_t next_row;                              // epoch's row of the next batch
   std::uint32_t next_epoch;
   std::uint32_t left_epoch;  // what was last left out, from here to before landed (layout 1.1)
   std::uint64_t left_row;
