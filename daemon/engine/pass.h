@@ -68,17 +68,13 @@ class Pass : public std::enable_shared_from_this<Pass> {
   bool follows(plan::Position position, const FactorHistory& state) const;
   // kResourceExhausted where its log has no room for one more.
   Status check_factor_change() const;
-  struct FactorStart {
-    plan::Position position;  // rows before it stay as they were
-    std::uint64_t block = 0;
-  };
   // What of the jobs that read it a change has to respect.
   struct Readers {
     std::uint64_t batch_rows_most = 0;
     plan::Position foremost;  // of the states that they came with: rows before it are theirs
   };
-  // From the next block on that is not planned yet; nothing if that factor is its present one.
-  // After check_factor_change only, in the same step.
+  // From the next block on that is not planned yet; nothing if that factor is its present one. The
+  // jobs are left to the caller. After check_factor_change only, in the same step.
   std::optional<FactorStart> change_factor(std::uint32_t factor, const Readers& readers);
 
   // A place for a reader that wants `position`, if this pass still has it or comes to it within

@@ -44,7 +44,7 @@ Status Pass::check_factor_change() const {
                             shm::kFactorLogEntries, oldest_epoch()));
 }
 
-std::optional<Pass::FactorStart> Pass::change_factor(std::uint32_t factor, const Readers& readers) {
+std::optional<FactorStart> Pass::change_factor(std::uint32_t factor, const Readers& readers) {
   std::lock_guard lock(marks_mutex_);
   if (walk_.factors().factor() == factor) return std::nullopt;
   walk_.forget_factors_before(oldest_epoch());
@@ -52,7 +52,8 @@ std::optional<Pass::FactorStart> Pass::change_factor(std::uint32_t factor, const
   const shm::FactorLogEntry& entry =
       walk_.change_factor(factor, 2 * readers.batch_rows_most, readers.foremost);
   ring_->log_factor(entry);
-  return FactorStart{{entry.since_epoch, entry.since_row - 1}, entry.block};
+  return FactorStart{
+      .jobs = {}, .epoch = entry.since_epoch, .block = entry.block, .row = entry.since_row - 1};
 }
 
 }  // namespace echoline::engine

@@ -111,15 +111,13 @@ Result<std::vector<FactorStart>> Stream::set_echo(std::uint32_t factor) {
   factor_ = {factor, rows, true};
   std::vector<FactorStart> starts;
   for (const auto& pass : passes_) {
-    FactorStart start;
-    const auto begun = pass->change_factor(factor, readers_of(*pass, start.jobs));
-    if (!begun.has_value()) continue;
-    start.epoch = begun->position.epoch;
-    start.block = begun->block;
-    start.row = begun->position.row;
+    std::vector<std::string> jobs;
+    std::optional<FactorStart> start = pass->change_factor(factor, readers_of(*pass, jobs));
+    if (!start.has_value()) continue;
     log_info({"engine", core_->name}, "echo factor {} from block {} of epoch {} on",
-             config::format_thousandths(factor), start.block, start.epoch);
-    starts.push_back(std::move(start));
+             config::format_thousandths(factor), start->block, start->epoch);
+    start->jobs = std::move(jobs);
+    starts.push_back(*std::move(start));
   }
   return starts;
 }
