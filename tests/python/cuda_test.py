@@ -163,6 +163,19 @@ class Loops(OnTheDevice):
             kept.clear()
             self.assertEqual(sum(1 for _ in loader), 10)
 
+    def test_a_loop_holds_no_batch_and_goes_on_after_an_error(self):
+        with RingServer(slots=8) as server, echoline.cuda.Loader("train", runtime_dir=server.dir, depth=2) as loader:
+            batches = iter(loader)
+            kept = [next(batches) for _ in range(2)]
+            with self.assertRaises(echoline.LeaseHeld):
+                next(batches)
+            kept.clear()
+            self.assertEqual(next(batches).step, 2)
+            for batch in loader:
+                del batch
+                self.assertEqual([b.step for b in (loader.next(timeout=60), loader.next(timeout=60))], [1, 2])
+                break
+
     def test_what_a_library_lets_go_of_later_is_waited_for(self):
         with RingServer(slots=8) as server, echoline.cuda.Loader("train", runtime_dir=server.dir, depth=2) as loader:
             loader._patience = 60.0

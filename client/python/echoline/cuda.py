@@ -231,15 +231,7 @@ class Loader:
     def __iter__(self) -> Iterator[Batch]:
         """One epoch; after a `break` the next `for` begins the next epoch."""
         self._device.begin_epoch()
-        return self._epoch()
-
-    def _epoch(self) -> Iterator[Batch]:
-        while True:
-            batch = self.next()
-            if batch is None:
-                return
-            yield batch
-            del batch
+        return native.Epoch(self.next)
 
     def __len__(self) -> int:
         """Batches of an epoch, exact: the stream's times the factor of device echo."""

@@ -128,7 +128,8 @@ PyMethodDef methods[] = {
 }  // namespace
 
 PyObject* make_device_batch_type() {
-  PyType_Slot slots[] = {slot(Py_tp_dealloc, destroy<DeviceBatch>),
+  PyType_Slot slots[] = {slot(Py_tp_new, refuse_new),
+                         slot(Py_tp_dealloc, destroy<DeviceBatch>),
                          slot(Py_tp_members, members),
                          slot(Py_tp_methods, methods),
                          {}};
