@@ -3,6 +3,7 @@ import gc
 import json
 import sys
 import threading
+import time
 import unittest
 
 import numpy as np
@@ -44,6 +45,16 @@ class Batches(OnTheDevice):
                     pass
         self.assertEqual([line for line in log.output if "GPU 0 reads" in line],
                          ["INFO:echoline:stream train: GPU 0 reads the shared memory itself, registered read-only"])
+
+    def test_memory_that_the_driver_refuses_to_register_is_copied(self):
+        for refusal in (2, 801):  # CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_NOT_SUPPORTED
+            cuda_driver.fail("cuMemHostRegister_v2", refusal)
+            with RingServer() as server, self.assertLogs("echoline", "INFO") as log:
+                with echoline.cuda.Loader("train", runtime_dir=server.dir) as loader:
+                    self.assertEqual(loader.stats()["path"], "staged")
+                    for batch in loader:
+                        self.check(batch)
+            self.assertRegex(str(log.output), "GPU 0 reads pinned memory.*: the shared memory could not be registered")
 
     @cuda_driver.with_kernels
     def test_ragged_rows_are_padded_on_the_device(self):
@@ -187,6 +198,16 @@ class Loops(OnTheDevice):
             self.check(batch)
             later.join()
             ends[1]()
+
+    def test_such_waiting_ends_with_the_time_limit(self):
+        with RingServer(slots=8) as server, echoline.cuda.Loader("train", runtime_dir=server.dir, depth=2) as loader:
+            loader._patience = 20.0
+            kept = [loader.next() for _ in range(2)]
+            began = time.monotonic()
+            with self.assertRaises(echoline.LeaseHeld):
+                loader.next(timeout=0.1)
+            self.assertLess(time.monotonic() - began, 10)
+            self.assertEqual(len(kept), 2)
 
     def test_time_limits_and_closing_from_another_thread(self):
         with RingServer(batches_max=1) as server:

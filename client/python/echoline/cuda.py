@@ -36,7 +36,7 @@ _LAYOUTS = {"chw": 1, "hwc": 2, "channels_last": 2}      # echoline_cuda_layout
 _PATHS = {1: "read_only", 2: "writable", 3: "staged"}    # echoline_cuda_path
 _WAYS = {"read_only": "the shared memory itself, registered read-only",
          "writable": "the shared memory itself, registered through a writable mapping",
-         "staged": "pinned memory that the CPU copies batches into: this device cannot register read-only memory"}
+         "staged": "pinned memory that the CPU copies batches into: the shared memory could not be registered"}
 _CHANNELS_MAX = 8
 _SHORT = 0.0005  # seconds
 
@@ -239,7 +239,8 @@ class Loader:
 
     def next(self, timeout: Optional[float] = None) -> Optional[Batch]:
         """The next batch; None at an epoch's end; TimeoutError if none was ready within `timeout` seconds."""
-        patient_until = time.monotonic() + self._patience
+        patience = self._patience if timeout is None else min(self._patience, timeout)
+        patient_until = time.monotonic() + patience
         while True:
             try:
                 batch = self._device.next(self._stream_of(), timeout)
