@@ -306,5 +306,52 @@ class Loops(OnTheDevice):
             self.assertEqual(sum(1 for _ in echoline.cuda.Loader("train", runtime_dir=server.dir)), 10)
 
 
+class OtherThreads(OnTheDevice):
+    """The driver may wait for the device, and that for a thread of Python, as where a stream calls a function on the host."""
+
+    def setUp(self):
+        super().setUp()
+        # So a thread runs only while another has let go of Python's lock by itself.
+        self.addCleanup(sys.setswitchinterval, sys.getswitchinterval())
+        sys.setswitchinterval(1000)
+        self.turns, self.ended = 0, False
+        thread = threading.Thread(target=self.count)
+        self.addCleanup(thread.join)
+        self.addCleanup(setattr, self, "ended", True)
+        thread.start()
+
+    def count(self):
+        while not self.ended:
+            self.turns += 1
+            time.sleep(0)
+
+    def check_that_they_run(self, work, make=list):
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            made = make()
+            before = self.turns
+            work(made)
+            if self.turns != before:
+                return
+        self.fail("no other thread has run")
+
+    def test_while_a_batch_is_asked_for(self):
+        def ask(_):
+            try:
+                loader.next(timeout=0)
+                self.fail("there are no batches")
+            except TimeoutError:
+                pass
+
+        with RingServer(batches_max=0) as server, echoline.cuda.Loader("train", runtime_dir=server.dir) as loader:
+            self.check_that_they_run(ask)
+
+    def test_while_a_batch_is_given_back(self):
+        with RingServer(rows=400_000, slots=8) as server, echoline.cuda.Loader("train", runtime_dir=server.dir) as loader:
+            self.check_that_they_run(echoline.cuda.Batch.release, loader.next)
+            self.check_that_they_run(list.clear, lambda: [loader.next()])
+            self.check_that_they_run(list.clear, lambda: [loader.next()["image"]])
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=1)
