@@ -15,12 +15,11 @@ import logging
 import re
 import time
 import weakref
-from collections.abc import Mapping as MappingType
 from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from ._batch import ROW_PADDED, FieldSpec
+from ._batch import AnyBatch, FieldSpec
 from ._errors import InvalidArgument, LeaseHeld
 from ._library import native
 from ._loader import Loader as _HostLoader
@@ -109,7 +108,7 @@ def _wishes(fields: Mapping[str, FieldSpec], transforms: Mapping[str, Any], pad:
             [(name, 0, 0, False, True, float(fill), (), ()) for name, fill in pad.items()])
 
 
-class Batch(native.DeviceBatch, MappingType):
+class Batch(native.DeviceBatch, AnyBatch):
     """One rank's rows of one batch: a mapping from field names to `Tensor`s, or to `Ragged` of two.
 
     The memory is the loader's. It is given back when the batch and all that was made from it are gone, on the stream that
@@ -119,26 +118,13 @@ class Batch(native.DeviceBatch, MappingType):
 
     __slots__ = ()
 
-    #: As of echoline.Batch; device: the ordinal.
-    epoch: int
-    step: int
-    rows: int
-    valid_rows: int
-    fresh: int
-    is_last: bool
-    device: int
+    device: int  # the ordinal
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._fields:
             raise KeyError(f"no field {name!r}; there are: {', '.join(self._fields)}")
         found = self._tensor(self._fields[name])
         return Ragged(*found) if isinstance(found, tuple) else found
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._fields)
-
-    def __len__(self) -> int:
-        return len(self._fields)
 
     @property
     def sample_ids(self) -> np.ndarray:
@@ -154,11 +140,6 @@ class Batch(native.DeviceBatch, MappingType):
     def flags(self) -> np.ndarray:
         """uint32 [rows], on the host: 1 for a repeat that fills up, 2 for a row that stands in for a bad record."""
         return np.frombuffer(self._flags(), np.uint32)
-
-    @property
-    def valid(self) -> np.ndarray:
-        """bool [rows], on the host: False for repeats that fill up the batch."""
-        return (self.flags & ROW_PADDED) == 0
 
     def __repr__(self) -> str:
         return (f"Batch(epoch {self.epoch}, step {self.step}, {self.rows} rows of {', '.join(self._fields)} "
