@@ -104,5 +104,10 @@ def set_delay(least_us, most_us):
     _driver.fake_cuda_set_delay(least_us, most_us, ctypes.c_uint64(1))
 
 
+def fail(function, code):
+    """The next call of that function returns `code`."""
+    _driver.fake_cuda_fail(function.encode(), code, 1, 0)
+
+
 def set_capture(stream, status):
     _driver.fake_cuda_set_capture(ctypes.c_void_p(stream), status)

@@ -13,8 +13,10 @@ from ring_server import RingServer
 class Ends(unittest.TestCase):
     def run_in_process(self, code, **environment):
         with RingServer(batches_max=1) as server:
-            process = subprocess.Popen([sys.executable, "-c", code, server.dir], stdout=subprocess.PIPE, text=True,
-                                       stderr=subprocess.PIPE, env={**os.environ, **environment})
+            # Python 3.12 and later warn of a fork beside threads.
+            process = subprocess.Popen([sys.executable, "-W", "ignore::DeprecationWarning", "-c", code, server.dir],
+                                       stdout=subprocess.PIPE, text=True, stderr=subprocess.PIPE,
+                                       env={**os.environ, **environment})
             if "ready" in code:
                 self.assertEqual(process.stdout.readline(), "ready\n")
                 time.sleep(0.1)  # into the wait; without it the test shows less, and passes

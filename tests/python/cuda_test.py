@@ -3,6 +3,7 @@ import gc
 import json
 import sys
 import threading
+import time
 import unittest
 
 import numpy as np
@@ -44,6 +45,16 @@ class Batches(OnTheDevice):
                     pass
         self.assertEqual([line for line in log.output if "GPU 0 reads" in line],
                          ["INFO:echoline:stream train: GPU 0 reads the shared memory itself, registered read-only"])
+
+    def test_memory_that_the_driver_refuses_to_register_is_copied(self):
+        for refusal in (2, 801):  # CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_NOT_SUPPORTED
+            cuda_driver.fail("cuMemHostRegister_v2", refusal)
+            with RingServer() as server, self.assertLogs("echoline", "INFO") as log:
+                with echoline.cuda.Loader("train", runtime_dir=server.dir) as loader:
+                    self.assertEqual(loader.stats()["path"], "staged")
+                    for batch in loader:
+                        self.check(batch)
+            self.assertRegex(str(log.output), "GPU 0 reads pinned memory.*: the shared memory could not be registered")
 
     @cuda_driver.with_kernels
     def test_ragged_rows_are_padded_on_the_device(self):
@@ -163,6 +174,19 @@ class Loops(OnTheDevice):
             kept.clear()
             self.assertEqual(sum(1 for _ in loader), 10)
 
+    def test_a_loop_holds_no_batch_and_goes_on_after_an_error(self):
+        with RingServer(slots=8) as server, echoline.cuda.Loader("train", runtime_dir=server.dir, depth=2) as loader:
+            batches = iter(loader)
+            kept = [next(batches) for _ in range(2)]
+            with self.assertRaises(echoline.LeaseHeld):
+                next(batches)
+            kept.clear()
+            self.assertEqual(next(batches).step, 2)
+            for batch in loader:
+                del batch
+                self.assertEqual([b.step for b in (loader.next(timeout=60), loader.next(timeout=60))], [1, 2])
+                break
+
     def test_what_a_library_lets_go_of_later_is_waited_for(self):
         with RingServer(slots=8) as server, echoline.cuda.Loader("train", runtime_dir=server.dir, depth=2) as loader:
             loader._patience = 60.0
@@ -174,6 +198,16 @@ class Loops(OnTheDevice):
             self.check(batch)
             later.join()
             ends[1]()
+
+    def test_such_waiting_ends_with_the_time_limit(self):
+        with RingServer(slots=8) as server, echoline.cuda.Loader("train", runtime_dir=server.dir, depth=2) as loader:
+            loader._patience = 20.0
+            kept = [loader.next() for _ in range(2)]
+            began = time.monotonic()
+            with self.assertRaises(echoline.LeaseHeld):
+                loader.next(timeout=0.1)
+            self.assertLess(time.monotonic() - began, 10)
+            self.assertEqual(len(kept), 2)
 
     def test_time_limits_and_closing_from_another_thread(self):
         with RingServer(batches_max=1) as server:
@@ -270,6 +304,53 @@ class Loops(OnTheDevice):
                 with self.subTest(wrong=wrong), self.assertRaises(echoline.InvalidArgument):
                     echoline.cuda.Loader("train", runtime_dir=server.dir, **wrong)
             self.assertEqual(sum(1 for _ in echoline.cuda.Loader("train", runtime_dir=server.dir)), 10)
+
+
+class OtherThreads(OnTheDevice):
+    """The driver may wait for the device, and that for a thread of Python, as where a stream calls a function on the host."""
+
+    def setUp(self):
+        super().setUp()
+        # So a thread runs only while another has let go of Python's lock by itself.
+        self.addCleanup(sys.setswitchinterval, sys.getswitchinterval())
+        sys.setswitchinterval(1000)
+        self.turns, self.ended = 0, False
+        thread = threading.Thread(target=self.count)
+        self.addCleanup(thread.join)
+        self.addCleanup(setattr, self, "ended", True)
+        thread.start()
+
+    def count(self):
+        while not self.ended:
+            self.turns += 1
+            time.sleep(0)
+
+    def check_that_they_run(self, work, make=list):
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            made = make()
+            before = self.turns
+            work(made)
+            if self.turns != before:
+                return
+        self.fail("no other thread has run")
+
+    def test_while_a_batch_is_asked_for(self):
+        def ask(_):
+            try:
+                loader.next(timeout=0)
+                self.fail("there are no batches")
+            except TimeoutError:
+                pass
+
+        with RingServer(batches_max=0) as server, echoline.cuda.Loader("train", runtime_dir=server.dir) as loader:
+            self.check_that_they_run(ask)
+
+    def test_while_a_batch_is_given_back(self):
+        with RingServer(rows=400_000, slots=8) as server, echoline.cuda.Loader("train", runtime_dir=server.dir) as loader:
+            self.check_that_they_run(echoline.cuda.Batch.release, loader.next)
+            self.check_that_they_run(list.clear, lambda: [loader.next()])
+            self.check_that_they_run(list.clear, lambda: [loader.next()["image"]])
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """echoline.jax.Loader on the CPU. Skipped where there is no JAX."""
 import unittest
+import weakref
 
 import numpy as np
 
@@ -40,6 +41,13 @@ class JaxLoader(unittest.TestCase):
                 wanted = images(0, range(4 * step, 4 * step + 4)).astype(np.int32).sum(axis=(1, 2, 3))
                 np.testing.assert_array_equal(sums, wanted)
             self.assertEqual(len(kept), 100)
+
+    def test_a_loop_holds_no_batch(self):
+        with RingServer() as server:
+            for batch in echoline.jax.Loader("train", runtime_dir=server.dir):
+                gone = weakref.ref(batch)
+                del batch
+                self.assertTrue(gone() is None)
 
     def test_tuples_and_states(self):
         with RingServer() as server:

@@ -8,6 +8,7 @@ import unittest
 import numpy as np
 
 import echoline
+import echoline.cuda
 from echoline._library import native
 from ring_server import RingServer, images
 
@@ -104,6 +105,15 @@ class Refusals(unittest.TestCase):
         for use in loader.next, loader.state_dict, loader.__iter__, loader.__len__, lambda: loader.skip(1):
             with self.assertRaisesRegex(echoline.InvalidArgument, "never attached"):
                 use()
+
+    def test_what_only_loaders_make_is_made_by_nobody_else(self):
+        with RingServer() as server:
+            memory = type(echoline.Loader("train", runtime_dir=server.dir).next()._flags())
+        for kind in memory, echoline.cuda.Tensor, echoline.cuda.Batch:
+            with self.subTest(kind), self.assertRaisesRegex(TypeError, "only a loader"):
+                kind()
+            with self.subTest(kind), self.assertRaises(TypeError):
+                object.__new__(kind)
 
     def test_a_subinterpreter_is_refused(self):
         try:

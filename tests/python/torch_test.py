@@ -1,6 +1,7 @@
 """echoline.torch.Loader on the CPU. Skipped where there is no torch."""
 import unittest
 import warnings
+import weakref
 
 from ring_server import RingServer, images, labels
 
@@ -37,6 +38,13 @@ class TorchLoader(unittest.TestCase):
             self.assertEqual(kept[0].tolist(), [1, 2, 3])
             kept.clear()
             self.assertEqual(sum(1 for _ in loader), 1000)
+
+    def test_a_loop_holds_no_batch(self):
+        with RingServer() as server:
+            for batch in echoline.torch.Loader("train", runtime_dir=server.dir):
+                gone = weakref.ref(batch)
+                del batch
+                self.assertTrue(gone() is None)
 
     def test_tuples_states_and_clones(self):
         with RingServer() as server:

@@ -90,12 +90,8 @@ def value_maker(spec: FieldSpec) -> Callable[[Any], Value]:
     return functools.partial(_with_dtype, spec.dtype) if spec.dtype.kind == "V" else np.asarray
 
 
-class Batch(native.Batch, Mapping):
-    """One rank's rows of one batch: a mapping from field names to read-only arrays of shape [rows, ...].
-
-    The arrays are views of the daemon's memory. The slot is given back when the batch and every array made from it
-    are gone; `copy()` is what may be kept without bound. Any thread may use it.
-    """
+class AnyBatch(Mapping):
+    """What batches have in common, on the host and on a GPU."""
 
     __slots__ = ()
 
@@ -114,6 +110,21 @@ class Batch(native.Batch, Mapping):
     def __len__(self) -> int:
         """The number of fields, as of any mapping; `rows` is the number of rows."""
         return len(self._fields)
+
+    @property
+    def valid(self) -> np.ndarray:
+        """bool [rows], on the host: False for repeats that fill up the batch."""
+        return (self.flags & ROW_PADDED) == 0
+
+
+class Batch(native.Batch, AnyBatch):
+    """One rank's rows of one batch: a mapping from field names to read-only arrays of shape [rows, ...].
+
+    The arrays are views of the daemon's memory. The slot is given back when the batch and every array made from it
+    are gone; `copy()` is what may be kept without bound. Any thread may use it.
+    """
+
+    __slots__ = ()
 
     def _words(self, name: str, memory: Callable[[], Any]) -> np.ndarray:
         found = self._arrays.get(name)
@@ -135,11 +146,6 @@ class Batch(native.Batch, Mapping):
     def flags(self) -> np.ndarray:
         """uint32 [rows]: 1 for a repeat that fills up, 2 for a row that stands in for a bad record."""
         return self._words("__flags__", self._flags)
-
-    @property
-    def valid(self) -> np.ndarray:
-        """bool [rows]: False for repeats that fill up the batch."""
-        return (self.flags & ROW_PADDED) == 0
 
     def _facts(self) -> Tuple[Any, ...]:
         return (self.epoch, self.step, self.rows, self.valid_rows, self.fresh, self.is_last, self._fields)

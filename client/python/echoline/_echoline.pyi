@@ -1,5 +1,5 @@
 """What the compiled module has; its functions raise the exceptions of _errors.py."""
-from typing import Any, Dict, Iterator, List, NoReturn, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, NoReturn, Optional, Tuple, Union
 
 from ._batch import Batch as PackageBatch
 from ._batch import Field, Value
@@ -54,6 +54,13 @@ class Loader:
     def _info(self) -> Dict[str, Any]: ...
     def _field(self, number: int) -> Tuple[str, str, Tuple[int, ...], bool]:
         """Name, type's name, shape of one row, whether rows differ in length."""
+
+class Epoch:
+    """Iterates over what `next` gives until it gives None; holds nothing of it."""
+
+    def __new__(cls, next: Callable[[], Optional[Any]]) -> "Epoch": ...
+    def __iter__(self) -> "Epoch": ...
+    def __next__(self) -> Any: ...
 
 class DeviceTensor:
     """Row-major memory on a GPU, which it keeps from the loader while it lives."""

@@ -39,12 +39,12 @@ class FrameworkLoader(ABC):
 
     def __iter__(self) -> Iterator[Any]:
         names = self._tuple or tuple(self._loader.fields)
-        for batch in self._loader:
-            made = self._make(batch, names)
-            # Only the trainer is to keep a batch while it works on it.
-            del batch
-            yield made if self._tuple is None else tuple(made[name] for name in names)
-            del made
+        # Not a generator: its variables would hold a batch while the trainer works on it.
+        return map(lambda batch: self._give(batch, names), self._loader)
+
+    def _give(self, batch: Any, names: Sequence[str]) -> Any:
+        made = self._make(batch, names)
+        return made if self._tuple is None else tuple(made[name] for name in names)
 
     def __len__(self) -> int:
         return len(self._loader)

@@ -15,12 +15,11 @@ import logging
 import re
 import time
 import weakref
-from collections.abc import Mapping as MappingType
 from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from ._batch import ROW_PADDED, FieldSpec
+from ._batch import AnyBatch, FieldSpec
 from ._errors import InvalidArgument, LeaseHeld
 from ._library import native
 from ._loader import Loader as _HostLoader
@@ -36,7 +35,7 @@ _LAYOUTS = {"chw": 1, "hwc": 2, "channels_last": 2}      # echoline_cuda_layout
 _PATHS = {1: "read_only", 2: "writable", 3: "staged"}    # echoline_cuda_path
 _WAYS = {"read_only": "the shared memory itself, registered read-only",
          "writable": "the shared memory itself, registered through a writable mapping",
-         "staged": "pinned memory that the CPU copies batches into: this device cannot register read-only memory"}
+         "staged": "pinned memory that the CPU copies batches into: the shared memory could not be registered"}
 _CHANNELS_MAX = 8
 _SHORT = 0.0005  # seconds
 
@@ -109,7 +108,7 @@ def _wishes(fields: Mapping[str, FieldSpec], transforms: Mapping[str, Any], pad:
             [(name, 0, 0, False, True, float(fill), (), ()) for name, fill in pad.items()])
 
 
-class Batch(native.DeviceBatch, MappingType):
+class Batch(native.DeviceBatch, AnyBatch):
     """One rank's rows of one batch: a mapping from field names to `Tensor`s, or to `Ragged` of two.
 
     The memory is the loader's. It is given back when the batch and all that was made from it are gone, on the stream that
@@ -119,26 +118,13 @@ class Batch(native.DeviceBatch, MappingType):
 
     __slots__ = ()
 
-    #: As of echoline.Batch; device: the ordinal.
-    epoch: int
-    step: int
-    rows: int
-    valid_rows: int
-    fresh: int
-    is_last: bool
-    device: int
+    device: int  # the ordinal
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._fields:
             raise KeyError(f"no field {name!r}; there are: {', '.join(self._fields)}")
         found = self._tensor(self._fields[name])
         return Ragged(*found) if isinstance(found, tuple) else found
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._fields)
-
-    def __len__(self) -> int:
-        return len(self._fields)
 
     @property
     def sample_ids(self) -> np.ndarray:
@@ -154,11 +140,6 @@ class Batch(native.DeviceBatch, MappingType):
     def flags(self) -> np.ndarray:
         """uint32 [rows], on the host: 1 for a repeat that fills up, 2 for a row that stands in for a bad record."""
         return np.frombuffer(self._flags(), np.uint32)
-
-    @property
-    def valid(self) -> np.ndarray:
-        """bool [rows], on the host: False for repeats that fill up the batch."""
-        return (self.flags & ROW_PADDED) == 0
 
     def __repr__(self) -> str:
         return (f"Batch(epoch {self.epoch}, step {self.step}, {self.rows} rows of {', '.join(self._fields)} "
@@ -231,15 +212,7 @@ class Loader:
     def __iter__(self) -> Iterator[Batch]:
         """One epoch; after a `break` the next `for` begins the next epoch."""
         self._device.begin_epoch()
-        return self._epoch()
-
-    def _epoch(self) -> Iterator[Batch]:
-        while True:
-            batch = self.next()
-            if batch is None:
-                return
-            yield batch
-            del batch
+        return native.Epoch(self.next)
 
     def __len__(self) -> int:
         """Batches of an epoch, exact: the stream's times the factor of device echo."""
@@ -247,7 +220,8 @@ class Loader:
 
     def next(self, timeout: Optional[float] = None) -> Optional[Batch]:
         """The next batch; None at an epoch's end; TimeoutError if none was ready within `timeout` seconds."""
-        patient_until = time.monotonic() + self._patience
+        patience = self._patience if timeout is None else min(self._patience, timeout)
+        patient_until = time.monotonic() + patience
         while True:
             try:
                 batch = self._device.next(self._stream_of(), timeout)

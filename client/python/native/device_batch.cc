@@ -82,7 +82,8 @@ PyObject* release(PyObject* self, PyObject* arguments) {
   DeviceLease& lease = *value_of<DeviceBatch>(self).lease;
   void* stream = lease.stream();
   if (number != Py_None && !read_stream(number, stream)) return nullptr;
-  lease.release(stream);
+  echoline_cuda_batch* batch = lease.take();
+  without_gil([&] { return echoline_cuda_release(batch, stream), ECHOLINE_OK; });
   Py_RETURN_NONE;
 }
 
@@ -128,7 +129,8 @@ PyMethodDef methods[] = {
 }  // namespace
 
 PyObject* make_device_batch_type() {
-  PyType_Slot slots[] = {slot(Py_tp_dealloc, destroy<DeviceBatch>),
+  PyType_Slot slots[] = {slot(Py_tp_new, refuse_new),
+                         slot(Py_tp_dealloc, destroy_with_lease<DeviceBatch>),
                          slot(Py_tp_members, members),
                          slot(Py_tp_methods, methods),
                          {}};

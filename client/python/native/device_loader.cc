@@ -112,11 +112,10 @@ PyObject* new_device_loader(PyTypeObject* type, PyObject* arguments, PyObject*) 
   return nullptr;
 }
 
-// First without letting other threads of Python run, as a loader on the CPU.
+// Other threads of Python run at once, unlike in a loader on the CPU: the driver may wait for the
+// device, and that for one of them.
 int take(PyObject* self, const DeviceHandle& handle, void* stream, std::int64_t timeout_ms,
          echoline_cuda_batch** batch) {
-  const int status = echoline_cuda_next(handle.get(), stream, 0, batch);
-  if (status != ECHOLINE_TIMEOUT || timeout_ms == 0) return status;
   const DeviceLoader& loader = value_of<DeviceLoader>(self);
   const Handle attached = handle_of(loader.loader);
   return wait_in_slices(

@@ -155,7 +155,8 @@ std::int64_t DeviceTensor::items() const {
 }
 
 PyObject* make_device_tensor_type() {
-  PyType_Slot slots[] = {slot(Py_tp_dealloc, destroy<DeviceTensor>),
+  PyType_Slot slots[] = {slot(Py_tp_new, refuse_new),
+                         slot(Py_tp_dealloc, destroy_with_lease<DeviceTensor>),
                          slot(Py_tp_getset, facts),
                          slot(Py_tp_methods, methods),
                          {}};

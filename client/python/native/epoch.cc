@@ -6,17 +6,26 @@ namespace echoline::python {
 namespace {
 
 struct Epoch {
-  PyObject* loader = nullptr;
+  PyObject* next = nullptr;  // the loader's
   bool over = false;
   bool busy = false;  // a thread waits in it
 
   Epoch() = default;
   Epoch(const Epoch&) = delete;
   Epoch& operator=(const Epoch&) = delete;
-  ~Epoch() { Py_XDECREF(loader); }
+  ~Epoch() { Py_XDECREF(next); }
 };
 
-PyTypeObject* epoch_type = nullptr;
+PyObject* epoch_type = nullptr;
+
+// Epoch(next)
+PyObject* new_epoch(PyTypeObject* type, PyObject* arguments, PyObject*) {
+  PyObject* next = nullptr;
+  if (PyArg_ParseTuple(arguments, "O:Epoch", &next) == 0) return nullptr;
+  PyObject* self = make<Epoch>(type);
+  if (self != nullptr) Py_INCREF(value_of<Epoch>(self).next = next);
+  return self;
+}
 
 PyObject* next(PyObject* self) {
   Epoch& epoch = value_of<Epoch>(self);
@@ -27,9 +36,10 @@ PyObject* next(PyObject* self) {
                         "another thread is in this loop; threads share a loader by its next()");
   }
   epoch.busy = true;
-  PyObject* batch = next_batch(epoch.loader);
+  PyObject* batch = PyObject_CallObject(epoch.next, nullptr);
   epoch.busy = false;
-  epoch.over = batch == nullptr && PyErr_Occurred() == nullptr;
+  epoch.over = batch == Py_None;
+  if (epoch.over) Py_CLEAR(batch);
   return batch;
 }
 
@@ -37,22 +47,19 @@ PyMethodDef methods[] = {{"__reduce__", refuse_pickle, METH_NOARGS, nullptr}, {}
 
 }  // namespace
 
-bool make_epoch_type() {
-  PyType_Slot slots[] = {slot(Py_tp_dealloc, destroy<Epoch>),
-                         slot(Py_tp_iter, PyObject_SelfIter),
-                         slot(Py_tp_iternext, next),
-                         slot(Py_tp_methods, methods),
-                         {}};
+PyObject* make_epoch_type() {
+  PyType_Slot slots[] = {slot(Py_tp_new, new_epoch),          slot(Py_tp_dealloc, destroy<Epoch>),
+                         slot(Py_tp_iter, PyObject_SelfIter), slot(Py_tp_iternext, next),
+                         slot(Py_tp_methods, methods),        {}};
   PyType_Spec spec = {"echoline._echoline.Epoch", sizeof(Object<Epoch>), 0, Py_TPFLAGS_DEFAULT,
                       slots};
-  epoch_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  return epoch_type != nullptr;
+  epoch_type = PyType_FromSpec(&spec);
+  Py_XINCREF(epoch_type);
+  return epoch_type;
 }
 
 PyObject* iterate(PyObject* loader) {
-  PyObject* self = make<Epoch>(epoch_type);
-  if (self != nullptr) Py_INCREF(value_of<Epoch>(self).loader = loader);
-  return self;
+  return PyObject_CallFunction(epoch_type, "N", PyObject_GetAttrString(loader, "next"));
 }
 
 }  // namespace echoline::python

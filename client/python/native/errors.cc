@@ -48,4 +48,9 @@ PyObject* refuse_pickle(PyObject*, PyObject*) {
   return nullptr;
 }
 
+PyObject* refuse_new(PyTypeObject*, PyObject*, PyObject*) {
+  PyErr_SetString(PyExc_TypeError, "only a loader makes these");
+  return nullptr;
+}
+
 }  // namespace echoline::python

@@ -20,4 +20,7 @@ bool check(int status);
 // __reduce__ of what belongs to this process.
 PyObject* refuse_pickle(PyObject* self, PyObject* nothing);
 
+// __new__ of what only this module makes: object's own would leave out its C++ value.
+PyObject* refuse_new(PyTypeObject* type, PyObject* arguments, PyObject* named);
+
 }  // namespace echoline::python

@@ -61,26 +61,6 @@ int take(PyObject* self, std::int64_t timeout_ms, echoline_batch** batch) {
       [&] { return pass_on_news(self, handle.get()); });
 }
 
-PyObject* next_within(PyObject* self, std::int64_t timeout_ms, int& status) {
-  Loader& loader = value_of<Loader>(self);
-  if (loader.fields == nullptr || loader.batch_type == nullptr) return never_attached();
-  echoline_batch* batch = nullptr;
-  status = take(self, timeout_ms, &batch);
-  switch (status) {
-    case ECHOLINE_OK:
-      loader.began = 1;
-      return wrap_batch(reinterpret_cast<PyTypeObject*>(loader.batch_type), loader.fields, batch);
-    case ECHOLINE_END_OF_EPOCH:
-      if (!pass_on_news(self, loader.handle.get())) status = kRaised;
-      return nullptr;
-    case ECHOLINE_TIMEOUT:
-    case kRaised:
-      return nullptr;
-    default:
-      return raise_status(status);
-  }
-}
-
 // next(timeout=None), in seconds: the next batch, None at an epoch's end, TimeoutError.
 PyObject* next(PyObject* self, PyObject* arguments, PyObject* named) {
   static char timeout_name[] = "timeout";
@@ -91,11 +71,25 @@ PyObject* next(PyObject* self, PyObject* arguments, PyObject* named) {
   }
   std::int64_t timeout_ms = -1;
   if (!read_timeout(timeout, timeout_ms)) return nullptr;
-  int status = ECHOLINE_OK;
-  PyObject* batch = next_within(self, timeout_ms, status);
-  if (status == ECHOLINE_END_OF_EPOCH) Py_RETURN_NONE;
-  if (status == ECHOLINE_TIMEOUT) raise_timeout(self, timeout);
-  return batch;
+  Loader& loader = value_of<Loader>(self);
+  if (loader.fields == nullptr || loader.batch_type == nullptr) return never_attached();
+  echoline_batch* batch = nullptr;
+  const int status = take(self, timeout_ms, &batch);
+  switch (status) {
+    case ECHOLINE_OK:
+      loader.began = 1;
+      return wrap_batch(reinterpret_cast<PyTypeObject*>(loader.batch_type), loader.fields, batch);
+    case ECHOLINE_END_OF_EPOCH:
+      if (!pass_on_news(self, loader.handle.get())) return nullptr;
+      Py_RETURN_NONE;
+    case ECHOLINE_TIMEOUT:
+      raise_timeout(self, timeout);
+      return nullptr;
+    case kRaised:
+      return nullptr;
+    default:
+      return raise_status(status);
+  }
 }
 
 PyObject* attach(PyObject* self, PyObject* arguments) {
@@ -250,11 +244,6 @@ bool pass_on_news(PyObject* loader, echoline_loader* handle) {
     Py_DECREF(done);
   }
   return true;
-}
-
-PyObject* next_batch(PyObject* loader) {
-  int status = ECHOLINE_OK;
-  return next_within(loader, -1, status);
 }
 
 }  // namespace echoline::python

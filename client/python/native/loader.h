@@ -20,11 +20,9 @@ Handle handle_of(PyObject* loader);
 // Gives what the daemon said about other trainers to the loader's _hear; false with an exception.
 bool pass_on_news(PyObject* loader, echoline_loader* handle);
 
-// The next batch; null at an epoch's end, and null with an exception.
-PyObject* next_batch(PyObject* loader);
-
-// Once, at the module's start. False with an exception.
-bool make_epoch_type();
+// The class of the iterator of one `for`, made of a loader's next(), to which iterate() belongs
+// from then on; null with an exception.
+PyObject* make_epoch_type();
 
 // The iterator of an epoch that was begun; null with an exception.
 PyObject* iterate(PyObject* loader);

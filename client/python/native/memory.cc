@@ -1,5 +1,7 @@
 #include "memory.h"
 
+#include "errors.h"
+
 namespace echoline::python {
 namespace {
 
@@ -49,7 +51,10 @@ PyObject* array_struct(PyObject* self, void*) {
 
 bool make_memory_type() {
   static PyGetSetDef facts[] = {{"__array_struct__", array_struct, nullptr, nullptr, nullptr}, {}};
-  PyType_Slot slots[] = {slot(Py_tp_dealloc, destroy<Memory>), slot(Py_tp_getset, facts), {}};
+  PyType_Slot slots[] = {slot(Py_tp_new, refuse_new),
+                         slot(Py_tp_dealloc, destroy<Memory>),
+                         slot(Py_tp_getset, facts),
+                         {}};
   PyType_Spec spec = {"echoline._echoline.Memory", sizeof(Object<Memory>), 0, Py_TPFLAGS_DEFAULT,
                       slots};
   memory_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));

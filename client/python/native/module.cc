@@ -35,7 +35,8 @@ bool add(PyObject* module, const char* name, PyObject* object) {
 
 int fill(PyObject* module) {
   const bool filled = check_interpreter() && find_errors() && make_memory_type() &&
-                      make_epoch_type() && add(module, "Batch", make_batch_type()) &&
+                      add(module, "Batch", make_batch_type()) &&
+                      add(module, "Epoch", make_epoch_type()) &&
                       add(module, "Loader", make_loader_type()) &&
                       add(module, "DeviceTensor", make_device_tensor_type()) &&
                       add(module, "DeviceBatch", make_device_batch_type()) &&
