@@ -61,6 +61,7 @@ class JaxLoader(unittest.TestCase):
             loader.close()
             loader = echoline.jax.Loader("train", runtime_dir=server.dir, state=state)
             self.assertEqual(int(next(iter(loader))["label"][0]), 4)
+            self.assertEqual(loader.next(timeout=30)["label"].tolist(), [8, 9, 10, 11])
 
     def test_a_gpu_is_for_a_jax_that_has_one(self):
         try:

@@ -58,6 +58,7 @@ class TorchLoader(unittest.TestCase):
             loader.close()
             loader = echoline.torch.Loader("train", runtime_dir=server.dir, state=state)
             self.assertEqual(next(iter(loader)).clone()["label"][0], 4)
+            self.assertEqual(loader.next(timeout=30)["label"].tolist(), [8, 9, 10, 11])
 
     def test_a_gpu_is_for_a_torch_that_has_one(self):
         if torch.cuda.is_available():

@@ -28,6 +28,7 @@ class FrameworkLoader(ABC):
         self._loader = loader
         self._tuple = None if fields is None else tuple(fields)
         known = loader.fields
+        self._names = self._tuple or tuple(known)
         for name in self._tuple or ():
             if name not in known:
                 loader.close()
@@ -37,14 +38,18 @@ class FrameworkLoader(ABC):
     def _make(self, batch: Any, names: Sequence[str]) -> Mapping[str, Any]:
         """The framework's batch of these fields."""
 
-    def __iter__(self) -> Iterator[Any]:
-        names = self._tuple or tuple(self._loader.fields)
-        # Not a generator: its variables would hold a batch while the trainer works on it.
-        return map(lambda batch: self._give(batch, names), self._loader)
+    def _give(self, batch: Any) -> Any:
+        made = self._make(batch, self._names)
+        return made if self._tuple is None else tuple(made[name] for name in self._names)
 
-    def _give(self, batch: Any, names: Sequence[str]) -> Any:
-        made = self._make(batch, names)
-        return made if self._tuple is None else tuple(made[name] for name in names)
+    def __iter__(self) -> Iterator[Any]:
+        # Not a generator: its variables would hold a batch while the trainer works on it.
+        return map(self._give, self._loader)
+
+    def next(self, timeout: Optional[float] = None) -> Any:
+        """As of the loop; None at an epoch's end, TimeoutError if none was ready within `timeout` seconds."""
+        batch = self._loader.next(timeout)
+        return None if batch is None else self._give(batch)
 
     def __len__(self) -> int:
         return len(self._loader)
