@@ -109,10 +109,11 @@ Error DeviceLoader::prepare() {
 }
 
 Error DeviceLoader::start() {
-  inner_->before_leaving([self = weak_from_this()](const std::shared_ptr<Attachment>& left) {
+  const auto settle = [self = weak_from_this()](const std::shared_ptr<Attachment>& left) {
     const auto loader = self.lock();
     return loader == nullptr || loader->leave_ring(left);
-  });
+  };
+  if (Error e = inner_->before_leaving(settle); !e.ok()) return e;
   const NoSignals no_signals;
   try {
     threads_ = 1;
@@ -148,7 +149,8 @@ void DeviceLoader::close() {
     if (!thread->joinable()) continue;
     ended ? thread->join() : thread->detach();
   }
-  inner_->before_leaving(nullptr);
+  // Else copies still read the ring: the loader is to ask before it leaves it.
+  if (ended) (void)inner_->before_leaving(nullptr);
 }
 
 bool DeviceLoader::idle() const {
