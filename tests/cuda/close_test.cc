@@ -1,6 +1,7 @@
 // What closing leaves behind: for the other jobs of the ring, for a trainer that keeps a batch, for
 // a capture elsewhere.
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <chrono>
 
@@ -22,6 +23,11 @@ class Closing : public GpuTest {
     client::cuda::Stream made;
     EXPECT_TRUE(client::cuda::make_stream(device(), made).ok());
     return made;
+  }
+  template <typename Done>
+  static bool comes_true(Done done) {
+    for (int i = 0; i < 500 && !done(); ++i) usleep(20'000);
+    return done();
   }
 };
 
@@ -68,6 +74,32 @@ TEST_F(Closing, ALoaderHasOneDeviceAtATime) {
     ASSERT_EQ(trainer.next(stream(), batch), ECHOLINE_OK);
     EXPECT_EQ(batch.info().step, step);
   }
+}
+
+TEST_F(Closing, TheLastBatchDisturbsNoCapture) {
+  const client::cuda::Stream captured = another_stream();
+  ServerProcess server({"batch=4", "rows=40"});
+  GpuBatch batch;
+  {
+    GpuTrainer trainer(server, {});
+    ASSERT_EQ(trainer.next(stream(), batch), ECHOLINE_OK);
+    fake_->set_capture(captured.get(), 1);
+  }
+  batch.release();
+  EXPECT_TRUE(comes_true([&] { return fake_->count().device_allocations == 0; }));
+  fake_->set_capture(captured.get(), 0);
+}
+
+TEST_F(Closing, ABatchThatIsKeptKeepsNothingOfTheRing) {
+  ServerProcess server({"batch=4", "rows=40"});
+  GpuBatch batch;
+  {
+    GpuTrainer trainer(server, {});
+    ASSERT_EQ(trainer.next(stream(), batch), ECHOLINE_OK);
+    EXPECT_GT(fake_->count().registrations, 0U);
+  }
+  EXPECT_EQ(fake_->count().registrations, 0U);
+  EXPECT_EQ(batch.rows(), (std::vector<std::uint64_t>{0, 1, 2, 3}));
 }
 
 }  // namespace

@@ -197,6 +197,7 @@ Error Buffer::launch(const FieldPlan& plan, const std::uint8_t* flips, const Ker
   return {};
 }
 
+// Where the driver can't tell, the device is lost, and nothing runs on it any more.
 bool Buffer::idle() const {
   const DriverTable& driver = device_->driver();
   for (const Event* event : {&copied_, &prepared_, &consumed_}) {

@@ -13,19 +13,12 @@ namespace {
 // How long the copy thread listens to the ring before it looks whether it is to stop.
 constexpr std::int64_t kSliceMs = 50;
 
-// Work of this thread disturbs no capture of a CUDA graph in another.
-void disturb_no_capture(const DriverTable& driver) {
-  int mode = kCaptureRelaxed;
-  driver.exchange_capture_mode(&mode);
-}
-
 }  // namespace
 
 void DeviceLoader::copy_loop() {
   pthread_setname_np(pthread_self(), "echoline-copy");
   {
     const Current current(*device_);
-    disturb_no_capture(device_->driver());
     while (Slot* slot = await_slot()) try_batch(*slot);
   }
   end_thread();
@@ -120,7 +113,6 @@ void DeviceLoader::release_loop() {
   pthread_setname_np(pthread_self(), "echoline-free");
   {
     const Current current(*device_);
-    disturb_no_capture(device_->driver());
     std::unique_lock lock(mutex_);
     for (;;) {
       for_releaser_.wait(lock, [&] { return !copies_.empty() || (!final_.ok() && threads_ == 1); });

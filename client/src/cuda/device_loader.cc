@@ -1,12 +1,10 @@
 #include "cuda/device_loader.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <system_error>
 
 #include "cuda/driver.h"
+#include "cuda/no_signals.h"
 
 namespace echoline::client::cuda {
 namespace {
@@ -26,22 +24,6 @@ Error check(const Options& options) {
   }
   return {};
 }
-
-// The trainer's signals are for its own threads: those made meanwhile take none.
-class NoSignals {
- public:
-  NoSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  NoSignals(const NoSignals&) = delete;
-  NoSignals& operator=(const NoSignals&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 // A state that was taken under another echo names uses that this one doesn't give.
 Error check_resumed(const std::optional<DevicePlace>& place, const Options& options) {
@@ -142,15 +124,23 @@ void DeviceLoader::end_thread() {
 void DeviceLoader::close() {
   std::unique_lock lock(mutex_);
   fail({ECHOLINE_CANCELLED, "the loader was closed"});
-  patience_ends_ = std::chrono::steady_clock::now() + kPatience;
-  const bool ended = for_trainers_.wait_until(lock, *patience_ends_, [&] { return threads_ == 0; });
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  const bool ended = for_trainers_.wait_until(lock, end, [&] { return threads_ == 0; });
   lock.unlock();
   for (std::thread* thread : {&copier_, &releaser_}) {
     if (!thread->joinable()) continue;
     ended ? thread->join() : thread->detach();
   }
   // Else copies still read the ring: the loader is to ask before it leaves it.
-  if (ended) (void)inner_->before_leaving(nullptr);
+  if (!ended) return;
+  (void)inner_->before_leaving(nullptr);
+  // A batch that the trainer keeps is to keep nothing of the ring; but to unregister memory may
+  // wait for the whole device.
+  patience_ends_ = end;
+  if (!await_idle(end)) return;
+  const std::lock_guard pages_lock(pages_mutex_);
+  pages_.reset();
+  left_.reset();
 }
 
 bool DeviceLoader::idle() const {
@@ -160,6 +150,14 @@ bool DeviceLoader::idle() const {
       slots_, [](const Slot& slot) { return slot.buffer == nullptr || slot.buffer->idle(); });
 }
 
+bool DeviceLoader::await_idle(std::chrono::steady_clock::time_point end) const {
+  while (!idle()) {
+    if (std::chrono::steady_clock::now() >= end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
 // Memory is freed when nothing reads or writes it. What hangs in the driver is left to it, and all
 // the rest with it: to free anything waits for the whole device.
 DeviceLoader::~DeviceLoader() {
@@ -167,11 +165,8 @@ DeviceLoader::~DeviceLoader() {
   const auto now = std::chrono::steady_clock::now();
   const auto end =
       patience_ends_ && now < *patience_ends_ + kLook ? *patience_ends_ : now + kPatience;
-  while (!idle() && std::chrono::steady_clock::now() < end) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
   const Current current(*device_);
-  if (idle()) {
+  if (await_idle(end)) {
     kernels_.reset();
     return;
   }

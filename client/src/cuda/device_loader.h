@@ -80,6 +80,7 @@ class DeviceLoader : public std::enable_shared_from_this<DeviceLoader> {
   };
 
   DeviceLoader(Loader& inner, const Options& options, std::shared_ptr<const Device> device);
+  bool await_idle(std::chrono::steady_clock::time_point end) const;
   Error prepare();
   Error start();
   void begin_thread();
@@ -133,7 +134,7 @@ class DeviceLoader : public std::enable_shared_from_this<DeviceLoader> {
   std::optional<std::chrono::steady_clock::time_point> patience_ends_;
 
   std::mutex pages_mutex_;            // never with mutex_
-  std::shared_ptr<HostPages> pages_;  // of the newest attachment
+  std::shared_ptr<HostPages> pages_;  // of the newest attachment; none once closed
   std::shared_ptr<Attachment> left_;  // whose memory is, or is about to be, the daemon's again
   std::thread copier_;
   std::thread releaser_;
