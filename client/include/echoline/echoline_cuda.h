@@ -116,7 +116,8 @@ ECHOLINE_API int echoline_cuda_batch_wait(const echoline_cuda_batch* batch, void
 /* Gives the batch's buffer back once `stream` has passed all that was put on it so far. NULL batch:
  * nothing. */
 ECHOLINE_API void echoline_cuda_release(echoline_cuda_batch* batch, void* stream);
-/* As echoline_begin_epoch. Batches that are on the device but were not given are dropped. */
+/* As echoline_begin_epoch. Batches that are on the device but were not given are dropped.
+ * DEADLINE_EXCEEDED: the driver holds up the library's own thread for 10 s; nothing has changed. */
 ECHOLINE_API int echoline_cuda_begin_epoch(echoline_cuda* cuda);
 /* As echoline_state; under device echo also the place in its order. A loader attached with it and
  * opened with the same echo goes on with exactly the next use. */

@@ -29,9 +29,9 @@ Slot* DeviceLoader::await_slot() {
   std::unique_lock lock(mutex_);
   for (;;) {
     if (!final_.ok()) return nullptr;
-    parked_ = parking_;
+    parked_ = parks_ > 0;
     const auto free = std::ranges::find_if(slots_, &Slot::free);
-    if (!parking_ && free != slots_.end()) {
+    if (!parked_ && free != slots_.end()) {
       free->loading = true;
       return &*free;
     }

@@ -308,30 +308,46 @@ void DeviceLoader::release(DeviceBatch& batch, StreamHandle stream) {
   if (!e.ok()) fail(std::move(e));
 }
 
-// The copy thread stands still meanwhile, so that what it takes next is of the new epoch; copies
-// that are under way end first, so that nothing of the ring is kept behind.
+// While one lives, the copy thread is to stand still. With the lock held.
+class DeviceLoader::Parking {
+ public:
+  explicit Parking(DeviceLoader& loader) : loader_(loader) {
+    ++loader_.parks_;
+    loader_.for_copier_.notify_one();
+  }
+  ~Parking() {
+    --loader_.parks_;
+    loader_.for_copier_.notify_one();
+  }
+  Parking(const Parking&) = delete;
+  Parking& operator=(const Parking&) = delete;
+
+ private:
+  DeviceLoader& loader_;
+};
+
+// The copy thread stands still meanwhile, so that what it takes next is of the new epoch. Copies
+// may be under way for as long as the trainer's stream is behind; those of the epoch that is left
+// keep their slots until they end, and their bytes are nobody's.
 Error DeviceLoader::begin_epoch() {
   std::unique_lock lock(mutex_);
   if (!queue_->begun()) return {};
-  parking_ = true;
-  for_copier_.notify_one();
-  const auto still = [&] { return (parked_ && copies_.empty()) || !final_.ok(); };
+  const Parking parking(*this);
+  const auto still = [&] { return parked_ || !final_.ok(); };
   const bool stands = for_trainers_.wait_for(lock, kPatience, still);
-  Error e = final_;
-  if (e.ok() && !stands) {
-    e = {ECHOLINE_DEADLINE_EXCEEDED, "copies to the GPU did not end within 10 s"};
+  if (!final_.ok()) return final_;
+  if (!stands) {
+    return {ECHOLINE_DEADLINE_EXCEEDED,
+            "the thread that puts copies on the GPU did not come back from the driver within 10 s"};
   }
+  if (!queue_->begun()) return {};  // another call came first, and began it for all
   State position;
-  if (e.ok() && !queue_->copies_are_ahead()) {
-    e = inner_->begin_epoch();
-    if (e.ok()) e = inner_->state(position);
+  if (!queue_->copies_are_ahead()) {
+    if (Error e = inner_->begin_epoch(); !e.ok()) return e;
+    if (Error e = inner_->state(position); !e.ok()) return e;
   }
-  if (e.ok()) {
-    for (Slot* slot : queue_->drop_round(std::move(position))) slot->queued = false;
-  }
-  parking_ = false;
-  for_copier_.notify_one();
-  return e;
+  for (Slot* slot : queue_->drop_round(std::move(position))) slot->queued = false;
+  return {};
 }
 
 Error DeviceLoader::state(State& state) {

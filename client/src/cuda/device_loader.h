@@ -79,6 +79,8 @@ class DeviceLoader : public std::enable_shared_from_this<DeviceLoader> {
     bool direct;
   };
 
+  class Parking;
+
   DeviceLoader(Loader& inner, const Options& options, std::shared_ptr<const Device> device);
   bool await_idle(std::chrono::steady_clock::time_point end) const;
   Error prepare();
@@ -123,7 +125,7 @@ class DeviceLoader : public std::enable_shared_from_this<DeviceLoader> {
   std::vector<Slot> slots_;
   std::unique_ptr<EchoQueue> queue_;
   std::deque<Copy> copies_;  // whose end is awaited, oldest first
-  bool parking_ = false;     // the copy thread is to stand still
+  int parks_ = 0;            // of Parking
   bool parked_ = false;
   int threads_ = 0;  // that run
   Error final_;
