@@ -157,9 +157,11 @@ Error Buffer::prepare(std::uint32_t use, const Streams& streams, const Kernels* 
   for (const FieldPlan& plan : layout_.fields) {
     if (e.ok()) e = launch(plan, plan.flip ? flips : nullptr, *kernels, stream);
   }
-  prepared_use_ = use;
+  // After an error too: those that were launched are waited for.
   code = driver.event_record(prepared_.get(), stream);
-  return e.ok() ? answer(code, "can't order a kernel") : e;
+  if (e.ok()) e = answer(code, "can't order a kernel");
+  if (e.ok()) prepared_use_ = use;
+  return e;
 }
 
 Error Buffer::launch(const FieldPlan& plan, const std::uint8_t* flips, const Kernels& kernels,
@@ -225,11 +227,10 @@ Error Buffer::let_wait(StreamHandle stream) const {
 Error Buffer::consume(StreamHandle stream) {
   const DriverTable& driver = device_->driver();
   Code code = kSuccess;
-  if (was_consumed_ && consumer_ != stream) {
+  if (was_consumed_) {
     code = driver.stream_wait_event(stream, consumed_.get(), 0);
   }
   if (code == kSuccess) code = driver.event_record(consumed_.get(), stream);
-  consumer_ = stream;
   was_consumed_ = true;
   return answer(code, "can't note that a batch was consumed");
 }

@@ -84,8 +84,7 @@ class Buffer {
   Event copied_;
   Event prepared_;
   Event consumed_;
-  StreamHandle consumer_ = nullptr;  // whose passing consumed_ is about
-  bool was_consumed_ = false;        // since it was loaded
+  bool was_consumed_ = false;  // since it was loaded
   std::optional<std::uint32_t> prepared_use_;
 
   BatchFacts facts_;

@@ -25,14 +25,20 @@ Error check(const Options& options) {
   return {};
 }
 
-// A state that was taken under another echo names uses that this one doesn't give.
+// A state that was taken under another echo names uses that this one doesn't give; and the batch at
+// its position must still be wanted.
 Error check_resumed(const std::optional<DevicePlace>& place, const Options& options) {
-  if (!place || (place->factor == options.echo_factor && place->window == options.echo_window)) {
-    return {};
+  if (!place) return {};
+  if (place->factor != options.echo_factor || place->window != options.echo_window) {
+    return {ECHOLINE_FAILED_PRECONDITION,
+            "the state was taken under device echo of factor " + std::to_string(place->factor) +
+                " and window " + std::to_string(place->window) + "; open the device with the same"};
   }
-  return {ECHOLINE_FAILED_PRECONDITION,
-          "the state was taken under device echo of factor " + std::to_string(place->factor) +
-              " and window " + std::to_string(place->window) + "; open the device with the same"};
+  const std::uint64_t last = DeviceEcho(place->factor, place->window).last_step(0);
+  if (place->step <= last) return {};
+  return {ECHOLINE_INVALID_ARGUMENT, "the state names step " + std::to_string(place->step) +
+                                         " of its device echo, whose last one is " +
+                                         std::to_string(last)};
 }
 
 }  // namespace
