@@ -337,5 +337,31 @@ TEST_F(Trouble, TheWayToTheDeviceFollowsWhatDeviceAndRingAllow) {
   EXPECT_EQ(path_of("sealed=0"), ECHOLINE_PATH_WRITABLE);
 }
 
+TEST_F(Trouble, AnErrorOfTheCallersStreamIsTheCallersAndTheNextCallIsFine) {
+  constexpr client::cuda::Code kHandle = client::cuda::kInvalidHandle, kImplicit = 906;
+  ServerProcess server({"batch=4", "rows=40"});
+  GpuTrainer trainer(server, {});
+  GpuBatch batch;
+  for (const int code : {kHandle, kImplicit}) {
+    fake_->fail("cuStreamIsCapturing", code, 1, 0);
+    EXPECT_EQ(trainer.next(stream(), batch), ECHOLINE_INVALID_ARGUMENT) << code;
+  }
+  EXPECT_EQ(drive(trainer, stream(), 20), ECHOLINE_OK);
+}
+
+TEST_F(Trouble, AStreamOfAnotherDeviceIsRefusedAndTheNextCallIsFine) {
+  fake_->set_devices(2);
+  std::shared_ptr<const client::cuda::Device> other;
+  ASSERT_TRUE(client::cuda::Device::open(1, other).ok());
+  client::cuda::Stream elsewhere;
+  ASSERT_TRUE(client::cuda::make_stream(other, elsewhere).ok());
+  ServerProcess server({"batch=4", "rows=40"});
+  GpuTrainer trainer(server, {});
+  GpuBatch batch;
+  EXPECT_EQ(trainer.next(elsewhere.get(), batch), ECHOLINE_INVALID_ARGUMENT);
+  EXPECT_THAT(echoline_last_error(), HasSubstr("another device"));
+  EXPECT_EQ(drive(trainer, stream(), 20), ECHOLINE_OK);
+}
+
 }  // namespace
 }  // namespace echoline::cuda_test

@@ -1,7 +1,7 @@
 #include "cuda/device_loader.h"
 
 #include <algorithm>
-#include <system_error>
+#include <exception>
 
 #include "cuda/driver.h"
 #include "cuda/no_signals.h"
@@ -109,7 +109,7 @@ Error DeviceLoader::start() {
     begin_thread();
     copier_ = std::thread([self = shared_from_this()] { self->copy_loop(); });
     return {};
-  } catch (const std::system_error& e) {
+  } catch (const std::exception& e) {
     end_thread();  // the one that did not begin
     close();
     return {ECHOLINE_RESOURCE_EXHAUSTED, std::string("can't start a thread: ") + e.what()};
@@ -273,7 +273,11 @@ Error DeviceLoader::next(StreamHandle stream, std::int64_t timeout_ms,
 Error DeviceLoader::give(const EchoQueue::Next& next, StreamHandle stream, DeviceBatch& batch) {
   Slot& slot = *next.slot;
   if (Error e = slot.buffer->prepare(next.use, streams_, kernels_.get()); !e.ok()) return e;
-  waits_.begin(device_->driver(), stream);
+  const Code code = waits_.begin(device_->driver(), stream);
+  if (code != kSuccess) {
+    return driver_error(device_->driver(), code,
+                        "the stream can't be used; is it another device's?");
+  }
   if (Error e = slot.buffer->let_wait(stream); !e.ok()) return e;
   waits_.end(device_->driver(), stream);
   queue_->take(next);

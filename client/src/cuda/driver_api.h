@@ -26,13 +26,15 @@ enum : Code {
   kNoDevice = 100,
   kInvalidDevice = 101,
   kNoBinaryForGpu = 209,
+  kInvalidHandle = 400,
   kEccUncorrectable = 214,
   kNotReady = 600,
   kIllegalAddress = 700,
   kHostMemoryAlreadyRegistered = 712,
   kNotPermitted = 800,
   kNotSupported = 801,
-  kStreamCaptureUnsupported = 900,
+  kStreamCaptureUnsupported = 900,  // the first that is about captures
+  kStreamCaptureWrongThread = 908,  // the last
   kUnknown = 999,
 };
 

@@ -18,6 +18,7 @@ using client::cuda::kDeinitialized;
 using client::cuda::kHostMemoryAlreadyRegistered;
 using client::cuda::kIllegalAddress;
 using client::cuda::kInvalidDevice;
+using client::cuda::kInvalidHandle;
 using client::cuda::kInvalidValue;
 using client::cuda::kNoDevice;
 using client::cuda::kNotInitialized;
@@ -28,7 +29,6 @@ using client::cuda::kStreamCaptureUnsupported;
 using client::cuda::kSuccess;
 
 inline constexpr Code kInvalidContext = 201;
-inline constexpr Code kInvalidHandle = 400;
 inline constexpr Code kNotFound = 500;
 inline constexpr Code kContextIsDestroyed = 709;
 inline constexpr Code kHostMemoryNotRegistered = 713;
