@@ -1,6 +1,7 @@
 #include "cuda/buffer.h"
 
 #include <cstring>
+#include <new>
 
 #include "cuda/driver.h"
 #include "echoline/shm/sample_random.h"
@@ -54,13 +55,18 @@ void Buffer::keep_facts(const Batch& batch) {
 
 Error Buffer::load(const Batch& batch, const HostPages& pages, bool direct, const Streams& streams,
                    const Kernels* kernels, std::uint32_t uses, std::uint64_t seed) {
-  keep_facts(batch);
-  make_meta(batch, uses, seed);
-  was_consumed_ = false;
-  prepared_use_.reset();
-  copied_bytes_ = 0;
-  Error e = put_copies(batch, pages, direct, streams.copy.get());
-  if (e.ok()) e = prepare(0, streams, kernels);
+  Error e;
+  try {
+    keep_facts(batch);
+    make_meta(batch, uses, seed);
+    was_consumed_ = false;
+    prepared_use_.reset();
+    copied_bytes_ = 0;
+    e = put_copies(batch, pages, direct, streams.copy.get());
+    if (e.ok()) e = prepare(0, streams, kernels);
+  } catch (const std::bad_alloc&) {
+    e = {ECHOLINE_RESOURCE_EXHAUSTED, "no memory"};  // so short that it needs none
+  }
   if (e.ok()) return {};
   device_->driver().stream_synchronize(streams.copy.get());
   device_->driver().stream_synchronize(streams.prepare.get());

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <condition_variable>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -124,8 +124,8 @@ class DeviceLoader : public std::enable_shared_from_this<DeviceLoader> {
   std::condition_variable for_releaser_;
   std::vector<Slot> slots_;
   std::unique_ptr<EchoQueue> queue_;
-  std::deque<Copy> copies_;  // whose end is awaited, oldest first
-  int parks_ = 0;            // of Parking
+  std::list<Copy> copies_;  // whose end is awaited, oldest first
+  int parks_ = 0;           // of Parking
   bool parked_ = false;
   int threads_ = 0;  // that run
   Error final_;
