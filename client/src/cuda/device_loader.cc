@@ -377,7 +377,9 @@ void DeviceLoader::stats(echoline_cuda_stats& stats) {
     const std::lock_guard lock(pages_mutex_);
     pages = pages_;
   }
+  const Current current(*device_);
   const std::lock_guard lock(mutex_);
+  waits_.collect(device_->driver());
   stats = counts_;
   stats.wait_ns = waits_.wait_ns();
   stats.span_ns = waits_.span_ns();

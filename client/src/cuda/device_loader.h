@@ -61,7 +61,6 @@ class DeviceLoader : public std::enable_shared_from_this<DeviceLoader> {
 
   const BatchLayout& layout() const { return layout_; }
   const Device& device() const { return *device_; }
-  const DeviceEcho& echo() const { return echo_; }
   std::uint32_t generation() const { return generation_; }
 
   static constexpr std::chrono::seconds kPatience{10};

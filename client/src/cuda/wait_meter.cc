@@ -27,6 +27,7 @@ Code WaitMeter::begin(const DriverTable& driver, StreamHandle stream) {
   Code code = kSuccess;
   if (!began_) code = driver.event_record(first_.get(), stream);
   began_ = code == kSuccess;
+  if (measured_ - collected_ == kPairs) collect(driver);
   measuring_ = began_ && measured_ - collected_ < kPairs;
   if (measuring_) code = driver.event_record(pair(measured_).before.get(), stream);
   return code;
