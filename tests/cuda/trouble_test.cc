@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <thread>
 
+#include "cuda/fake_driver/codes.h"
 #include "cuda/gpu_trainer.h"
 
 namespace echoline::cuda_test {
@@ -55,7 +56,7 @@ TEST_F(Trouble, AnyCallThatFailsEndsInAStatusAndLeavesNothing) {
   for (const std::string& function : functions_that_do()) {
     for (const int nth : {1, 2, 9, 40}) {
       ServerProcess server({"batch=4", "rows=40", "slots=3", "sealed=0"});
-      fake_->fail(function.c_str(), client::cuda::kUnknown, nth, 0);
+      fake_->fail(function.c_str(), kUnknown, nth, 0);
       GpuTrainer trainer(server, {.factor = 2, .window = 2});
       int status = trainer.status();
       std::string text = trainer.error();
@@ -79,7 +80,7 @@ TEST_F(Trouble, ADeviceThatIsLostAtAnyMomentIsAnError) {
   for (const int nth : {1, 5, 17, 60}) {
     ServerProcess server({"batch=4", "rows=40", "slots=3"});
     fake_->set_delay(0, 500, 3);
-    fake_->fail("async", client::cuda::kIllegalAddress, nth, 1);
+    fake_->fail("async", kIllegalAddress, nth, 1);
     {
       GpuTrainer trainer(server, {});
       ASSERT_EQ(trainer.status(), ECHOLINE_OK) << trainer.error();
@@ -338,11 +339,11 @@ TEST_F(Trouble, TheWayToTheDeviceFollowsWhatDeviceAndRingAllow) {
 }
 
 TEST_F(Trouble, AnErrorOfTheCallersStreamIsTheCallersAndTheNextCallIsFine) {
-  constexpr client::cuda::Code kHandle = client::cuda::kInvalidHandle, kImplicit = 906;
+  constexpr Code kImplicit = 906;
   ServerProcess server({"batch=4", "rows=40"});
   GpuTrainer trainer(server, {});
   GpuBatch batch;
-  for (const int code : {kHandle, kImplicit}) {
+  for (const Code code : {Code{kInvalidHandle}, kImplicit}) {
     fake_->fail("cuStreamIsCapturing", code, 1, 0);
     EXPECT_EQ(trainer.next(stream(), batch), ECHOLINE_INVALID_ARGUMENT) << code;
   }

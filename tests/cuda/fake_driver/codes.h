@@ -16,7 +16,6 @@ using client::cuda::StreamHandle;
 
 using client::cuda::kDeinitialized;
 using client::cuda::kHostMemoryAlreadyRegistered;
-using client::cuda::kIllegalAddress;
 using client::cuda::kInvalidDevice;
 using client::cuda::kInvalidHandle;
 using client::cuda::kInvalidValue;
@@ -29,9 +28,12 @@ using client::cuda::kStreamCaptureUnsupported;
 using client::cuda::kSuccess;
 
 inline constexpr Code kInvalidContext = 201;
+inline constexpr Code kEccUncorrectable = 214;
 inline constexpr Code kNotFound = 500;
+inline constexpr Code kIllegalAddress = 700;
 inline constexpr Code kContextIsDestroyed = 709;
 inline constexpr Code kHostMemoryNotRegistered = 713;
 inline constexpr Code kStreamCaptureIsolation = 905;
+inline constexpr Code kUnknown = 999;
 
 }  // namespace echoline::cuda_test
