@@ -6,6 +6,7 @@
 #include "c_api.h"
 #include "c_handles.h"
 #include "cuda/device_loader.h"
+#include "cuda/no_signals.h"
 #include "echoline/echoline_cuda.h"
 
 struct echoline_cuda {
@@ -193,6 +194,7 @@ void echoline_cuda_release(echoline_cuda_batch* batch, void* stream) {
     owned->loader->release(*owned, static_cast<StreamHandle>(stream));
     // The last one frees the device's memory; where that has to wait, it is not the caller's time.
     if (owned->loader.use_count() == 1 && !owned->loader->idle()) {
+      const NoSignals no_signals;
       std::thread([last = std::move(owned->loader)] {}).detach();
     }
     return {};

@@ -286,9 +286,15 @@ std::optional<std::string> Loader::take_news() {
   return oldest;
 }
 
-void Loader::before_leaving(Settle settle) {
+Error Loader::before_leaving(Settle settle) {
   const std::lock_guard lock(mutex_);
+  if (settle && settle_) {
+    return {ECHOLINE_FAILED_PRECONDITION,
+            "a device is open on this loader already, or hung when it was closed; attach another "
+            "loader"};
+  }
   settle_ = std::move(settle);
+  return {};
 }
 
 std::shared_ptr<Attachment> Loader::attachment() {

@@ -43,9 +43,10 @@ class Loader {
 
   // For who reads the ring by other means than the CPU: `settle` runs before this attachment's
   // memory is left to others, under the loader's lock, and says whether that reading has ended; if
-  // not, the door stays open until the process ends. Null: nobody does.
+  // not, the door stays open until the process ends. One at a time: FAILED_PRECONDITION where there
+  // is one. Null: nobody does any more.
   using Settle = std::function<bool(const std::shared_ptr<Attachment>&)>;
-  void before_leaving(Settle settle);
+  Error before_leaving(Settle settle);
   std::shared_ptr<Attachment> attachment();
   const std::optional<DevicePlace>& device_place() const { return options_.device; }
 

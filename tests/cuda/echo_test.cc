@@ -1,5 +1,6 @@
 // Device echo, mirroring and conversion, with their states: as the CPU computes them.
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
@@ -176,6 +177,58 @@ TEST_F(DeviceEchoing, AStateOfAnotherEchoIsRefusedAndSoIsAReadingByTheCpu) {
   EXPECT_EQ(other.status(), ECHOLINE_FAILED_PRECONDITION);
   EXPECT_THAT(other.error(), HasSubstr("factor 2 and window 3"));
   EXPECT_THROW(other.loader().next(), Error);
+}
+
+TEST_F(DeviceEchoing, AStateWhosePlaceCannotBeIsRefused) {
+  ServerProcess server({"batch=4", "rows=40"});
+  std::string state;
+  {
+    GpuTrainer trainer(server, {.factor = 2, .window = 3});
+    take(trainer, 3);
+    state = trainer.state();
+  }
+  server.kill();
+  server.start_again();
+  const std::string place = "\"device_echo\":[2,3,";
+  const std::size_t at = state.find(place) + place.size();
+  // A batch's last use of two, with two batches between them, stands at step 5 from its first.
+  const std::string last = std::string(state).replace(at, state.find(']', at) - at, "5");
+  const std::string beyond = std::string(state).replace(at, state.find(']', at) - at, "6");
+  const GpuTrainer refused(server, {.factor = 2, .window = 3, .state = beyond});
+  EXPECT_EQ(refused.status(), ECHOLINE_INVALID_ARGUMENT);
+  EXPECT_THAT(refused.error(), HasSubstr("step 6"));
+  GpuTrainer taken(server, {.factor = 2, .window = 3, .state = last});
+  ASSERT_EQ(taken.status(), ECHOLINE_OK) << taken.error();
+  factor_ = 2;
+  EXPECT_EQ(take(taken, 1).front().use, 1U);
+}
+
+TEST_F(DeviceEchoing, AUseWhoseKernelFailedComesRightWhenItIsAskedForAgain) {
+  if (fake_ == nullptr) GTEST_SKIP() << "needs the stand-in of the driver";
+  echoline_cuda_field field = cuda_field("image");
+  field.flip = 1;
+  factor_ = 2;
+  CudaWish wish{.factor = 2, .window = 3, .fields = {field}};
+  ServerProcess server({"batch=4", "rows=40", "seed=7"});
+  {
+    GpuTrainer trainer(server, wish);
+    ASSERT_EQ(take(trainer, 3).back().use, 0U);
+    wish.state = trainer.state();
+  }
+  server.kill();
+  server.start_again();
+  GpuTrainer trainer(server, wish);
+  ASSERT_EQ(trainer.status(), ECHOLINE_OK) << trainer.error() << wish.state;
+  // Every buffer has been made ready for its use 0; the first one is asked for use 1.
+  const auto all_copied = [&] { return trainer.stats().batches == 3 + 2; };
+  for (int i = 0; i < 500 && !all_copied(); ++i) usleep(10'000);
+  ASSERT_TRUE(all_copied());
+  fake_->fail("cuLaunchKernel", client::cuda::kOutOfMemory, 1, 0);
+  GpuBatch batch;
+  EXPECT_EQ(trainer.next(stream(), batch), ECHOLINE_RESOURCE_EXHAUSTED);
+  for (const Given& one : take(trainer, 6)) {
+    EXPECT_EQ(one.image, images(one.epoch, one.row, one.use, 2, 7)) << one.row << " " << one.use;
+  }
 }
 
 TEST_F(DeviceEchoing, ABreakAbandonsTheEpochWithItsKeptBatches) {

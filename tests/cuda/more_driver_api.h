@@ -1,4 +1,4 @@
-// The driver's functions that only tests call; of a real driver or of the stand-in.
+// What only tests use of the driver's interface; of a real driver or of the stand-in.
 #pragma once
 
 #include <dlfcn.h>
@@ -6,6 +6,8 @@
 #include "cuda/driver_api.h"
 
 namespace echoline::cuda_test {
+
+inline constexpr unsigned kEventDisableTiming = 2;
 
 #define ECHOLINE_CUDA_TEST_FUNCTIONS(X)                                                   \
   X(copy_to_host, cuMemcpyDtoHAsync_v2,                                                   \

@@ -200,5 +200,19 @@ TEST_F(Order, RaggedFieldsComeAsValuesAndOffsets) {
   }
 }
 
+TEST_F(Order, UsesBehindTheLastCopyAreMeasuredToo) {
+  if (fake_ == nullptr) GTEST_SKIP() << "needs the stand-in of the driver";
+  ServerProcess server({"batch=4", "rows=40", "batches_max=1"});
+  GpuTrainer trainer(server, {.factor = 150, .window = 1});
+  ASSERT_EQ(trainer.status(), ECHOLINE_OK) << trainer.error();
+  GpuBatch batch;
+  for (int use = 0; use < 150; ++use) {
+    ASSERT_EQ(trainer.next(stream(), batch), ECHOLINE_OK);
+    batch.check_on_stream(fake_, 500);
+    if (use % 30 == 29) batch.bytes("label");  // the host comes no farther
+  }
+  EXPECT_GE(trainer.stats().span_ns, 149 * 2 * 500'000U);
+}
+
 }  // namespace
 }  // namespace echoline::cuda_test

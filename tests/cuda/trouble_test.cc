@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <thread>
 
+#include "cuda/fake_driver/codes.h"
 #include "cuda/gpu_trainer.h"
 
 namespace echoline::cuda_test {
@@ -55,7 +56,7 @@ TEST_F(Trouble, AnyCallThatFailsEndsInAStatusAndLeavesNothing) {
   for (const std::string& function : functions_that_do()) {
     for (const int nth : {1, 2, 9, 40}) {
       ServerProcess server({"batch=4", "rows=40", "slots=3", "sealed=0"});
-      fake_->fail(function.c_str(), client::cuda::kUnknown, nth, 0);
+      fake_->fail(function.c_str(), kUnknown, nth, 0);
       GpuTrainer trainer(server, {.factor = 2, .window = 2});
       int status = trainer.status();
       std::string text = trainer.error();
@@ -79,7 +80,7 @@ TEST_F(Trouble, ADeviceThatIsLostAtAnyMomentIsAnError) {
   for (const int nth : {1, 5, 17, 60}) {
     ServerProcess server({"batch=4", "rows=40", "slots=3"});
     fake_->set_delay(0, 500, 3);
-    fake_->fail("async", client::cuda::kIllegalAddress, nth, 1);
+    fake_->fail("async", kIllegalAddress, nth, 1);
     {
       GpuTrainer trainer(server, {});
       ASSERT_EQ(trainer.status(), ECHOLINE_OK) << trainer.error();
@@ -335,6 +336,32 @@ TEST_F(Trouble, TheWayToTheDeviceFollowsWhatDeviceAndRingAllow) {
   fake_->set_read_only_register(0);
   EXPECT_EQ(path_of("sealed=1"), ECHOLINE_PATH_STAGED);
   EXPECT_EQ(path_of("sealed=0"), ECHOLINE_PATH_WRITABLE);
+}
+
+TEST_F(Trouble, AnErrorOfTheCallersStreamIsTheCallersAndTheNextCallIsFine) {
+  constexpr Code kImplicit = 906;
+  ServerProcess server({"batch=4", "rows=40"});
+  GpuTrainer trainer(server, {});
+  GpuBatch batch;
+  for (const Code code : {Code{kInvalidHandle}, kImplicit}) {
+    fake_->fail("cuStreamIsCapturing", code, 1, 0);
+    EXPECT_EQ(trainer.next(stream(), batch), ECHOLINE_INVALID_ARGUMENT) << code;
+  }
+  EXPECT_EQ(drive(trainer, stream(), 20), ECHOLINE_OK);
+}
+
+TEST_F(Trouble, AStreamOfAnotherDeviceIsRefusedAndTheNextCallIsFine) {
+  fake_->set_devices(2);
+  std::shared_ptr<const client::cuda::Device> other;
+  ASSERT_TRUE(client::cuda::Device::open(1, other).ok());
+  client::cuda::Stream elsewhere;
+  ASSERT_TRUE(client::cuda::make_stream(other, elsewhere).ok());
+  ServerProcess server({"batch=4", "rows=40"});
+  GpuTrainer trainer(server, {});
+  GpuBatch batch;
+  EXPECT_EQ(trainer.next(elsewhere.get(), batch), ECHOLINE_INVALID_ARGUMENT);
+  EXPECT_THAT(echoline_last_error(), HasSubstr("another device"));
+  EXPECT_EQ(drive(trainer, stream(), 20), ECHOLINE_OK);
 }
 
 }  // namespace

@@ -85,6 +85,24 @@ bool readable_as(std::uint32_t dtype) {
   }
 }
 
+// What write(buffer, capacity, length) writes, a function of the C ABI that says how long its text
+// is where that doesn't fit.
+template <typename Write>
+std::string read_text(Write write) {
+  std::string text(512, '\0');
+  for (;;) {
+    std::size_t length = 0;
+    const int status = write(text.data(), text.size(), &length);
+    if (status == ECHOLINE_RESOURCE_EXHAUSTED && length >= text.size()) {
+      text.resize(length + 1);
+      continue;
+    }
+    check(status);
+    text.resize(length);
+    return text;
+  }
+}
+
 }  // namespace detail
 
 // The rows of a field whose rows differ in length.
@@ -276,18 +294,9 @@ class Loader {
 
   // Position after the batches that were returned, as JSON for a checkpoint.
   std::string state() const {
-    std::string text(512, '\0');
-    for (;;) {
-      std::size_t length = 0;
-      const int status = echoline_state(handle_.get(), text.data(), text.size(), &length);
-      if (status == ECHOLINE_RESOURCE_EXHAUSTED && length >= text.size()) {
-        text.resize(length + 1);
-        continue;
-      }
-      detail::check(status);
-      text.resize(length);
-      return text;
-    }
+    return detail::read_text([&](char* buffer, std::size_t capacity, std::size_t* length) {
+      return echoline_state(handle_.get(), buffer, capacity, length);
+    });
   }
 
   echoline_loader_info info() const {

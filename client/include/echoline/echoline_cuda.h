@@ -4,14 +4,18 @@
  * The library finds the CUDA driver at run time (libcuda.so.1); without one these calls return
  * ECHOLINE_UNAVAILABLE and say why. Device memory, streams and events are of the device's primary
  * context, the one of the CUDA runtime, PyTorch and JAX. Streams are CUstream or cudaStream_t;
- * NULL is the legacy default stream. A device that fails ends in ECHOLINE_DATA_LOSS, memory that is
- * not there in ECHOLINE_RESOURCE_EXHAUSTED, with the driver's own error in echoline_last_error.
+ * NULL is the legacy default stream; CU_STREAM_PER_THREAD, (void*)2, is refused. They must be of
+ * the loader's device and live as long as the batches that were taken for them. A device that fails
+ * ends in ECHOLINE_DATA_LOSS, memory that is not there in ECHOLINE_RESOURCE_EXHAUSTED, with the
+ * driver's own error in echoline_last_error.
  *
  * Ordering: echoline_cuda_next makes the trainer's stream wait for the copy, the host does not
  * wait; a device buffer is written again only after the stream named at its release has passed that
  * point; the ring's slot is the daemon's again when the copy has ended. None of the calls may be
- * made on a stream that is being captured into a CUDA graph (ECHOLINE_INVALID_ARGUMENT); the
- * library's own threads disturb no capture. Threads and sizes: as in echoline.h. */
+ * made on a stream that is being captured into a CUDA graph, or that is none of the device's
+ * (ECHOLINE_INVALID_ARGUMENT); as a release has no status, there the loader ends with that error.
+ * Captures on other streams are not disturbed, by calls or by the library's own threads. Threads
+ * and sizes: as in echoline.h. */
 #ifndef ECHOLINE_ECHOLINE_CUDA_H_
 #define ECHOLINE_ECHOLINE_CUDA_H_
 
@@ -55,11 +59,11 @@ typedef struct echoline_cuda_field {
 typedef struct echoline_cuda_options {
   size_t size;    /* sizeof(echoline_cuda_options) */
   int32_t device; /* ordinal as the CUDA driver counts */
-  /* Batches on the device that are on their way, ready, or in the trainer's hands. 2 or more. */
+  /* Batches on the device that are on their way, ready, or in the trainer's hands. 2 to 64. */
   uint32_t depth;
   /* Device echo: each batch is given so often, in turn among so many that are kept on the device
    * beside `depth`. Between two uses of a batch stand (window - 1) / (factor - 1) * factor others;
-   * a window of 1 gives a batch its uses back to back. */
+   * a window of 1 gives a batch its uses back to back. Both 1 to 1024. */
   uint32_t echo_factor; /* 0: 1 */
   uint32_t echo_window; /* 0: 1 */
   const echoline_cuda_field* fields;
@@ -74,7 +78,8 @@ ECHOLINE_API void echoline_cuda_field_init(echoline_cuda_field* field, size_t si
 
 /* Opens a device for an attached loader and begins to copy. The loader must outlive it, and until
  * echoline_cuda_close must not be asked for batches, positions or states by other calls than these;
- * facts, fields and news are still the loader's. Options are copied. */
+ * facts, fields and news are still the loader's. Options are copied. One device a loader:
+ * FAILED_PRECONDITION for a second one, and after a close that left something behind. */
 ECHOLINE_API int echoline_cuda_open(echoline_loader* loader, const echoline_cuda_options* options,
                                     echoline_cuda** cuda);
 /* Stops, waits for copies under way (10 s at most: what hangs in the driver is left behind), and
@@ -94,10 +99,12 @@ typedef struct echoline_cuda_stats {
   size_t size;           /* sizeof(echoline_cuda_stats) */
   uint64_t copied_bytes; /* from host to device */
   uint64_t copy_ns;      /* that copies took on the device */
-  uint64_t wait_ns; /* that the trainer's stream stood waiting for a batch, as the GPU saw it */
-  uint64_t span_ns; /* from the first batch that was given to the last; wait / span: stall */
-  uint64_t batches; /* copied */
-  uint64_t uses;    /* given to the trainer; under device echo more than batches */
+  /* That the trainer's stream stood waiting for a batch, as the GPU saw it: of the uses that the
+   * stream has passed; those that it is asked for while 64 before are ahead of it are left out. */
+  uint64_t wait_ns;
+  uint64_t span_ns;      /* from the first of them to the last; wait / span: stall */
+  uint64_t batches;      /* copied */
+  uint64_t uses;         /* given to the trainer; under device echo more than batches */
   uint64_t device_bytes; /* device memory that is held */
   uint64_t pinned_bytes; /* pinned memory that is held beside the ring */
   uint32_t path;         /* echoline_cuda_path */
@@ -107,7 +114,10 @@ typedef struct echoline_cuda_stats {
 ECHOLINE_API int echoline_cuda_get_stats(echoline_cuda* cuda, echoline_cuda_stats* stats);
 
 /* The next batch, for work on `stream`. OK, END_OF_EPOCH, TIMEOUT, errors as echoline_next;
- * LEASE_HELD: the trainer holds every device buffer itself. */
+ * LEASE_HELD: the calling thread has taken a batch that must be released first, as every device
+ * buffer is in the trainer's hands or kept by the echo, or as the next use of that very batch
+ * mirrors other rows. Where another thread has, buffers are awaited for 10 s before that is said.
+ */
 ECHOLINE_API int echoline_cuda_next(echoline_cuda* cuda, void* stream, int64_t timeout_ms,
                                     echoline_cuda_batch** batch);
 /* Makes another stream wait for the batch, as echoline_cuda_next does its own. Before the release
@@ -116,7 +126,8 @@ ECHOLINE_API int echoline_cuda_batch_wait(const echoline_cuda_batch* batch, void
 /* Gives the batch's buffer back once `stream` has passed all that was put on it so far. NULL batch:
  * nothing. */
 ECHOLINE_API void echoline_cuda_release(echoline_cuda_batch* batch, void* stream);
-/* As echoline_begin_epoch. Batches that are on the device but were not given are dropped. */
+/* As echoline_begin_epoch. Batches that are on the device but were not given are dropped.
+ * DEADLINE_EXCEEDED: the driver holds up the library's own thread for 10 s; nothing has changed. */
 ECHOLINE_API int echoline_cuda_begin_epoch(echoline_cuda* cuda);
 /* As echoline_state; under device echo also the place in its order. A loader attached with it and
  * opened with the same echo goes on with exactly the next use. */

@@ -156,18 +156,9 @@ class Loader {
   // Position after the batches that were returned, as JSON for a checkpoint: LoaderOptions::state,
   // with the same echo.
   std::string state() const {
-    std::string text(512, '\0');
-    for (;;) {
-      std::size_t length = 0;
-      const int status = echoline_cuda_state(handle_.get(), text.data(), text.size(), &length);
-      if (status == ECHOLINE_RESOURCE_EXHAUSTED && length >= text.size()) {
-        text.resize(length + 1);
-        continue;
-      }
-      detail::check(status);
-      text.resize(length);
-      return text;
-    }
+    return detail::read_text([&](char* buffer, std::size_t capacity, std::size_t* length) {
+      return echoline_cuda_state(handle_.get(), buffer, capacity, length);
+    });
   }
   echoline_cuda_stats stats() const {
     echoline_cuda_stats stats;

@@ -1,6 +1,7 @@
 #include "cuda/buffer.h"
 
 #include <cstring>
+#include <new>
 
 #include "cuda/driver.h"
 #include "echoline/shm/sample_random.h"
@@ -54,13 +55,18 @@ void Buffer::keep_facts(const Batch& batch) {
 
 Error Buffer::load(const Batch& batch, const HostPages& pages, bool direct, const Streams& streams,
                    const Kernels* kernels, std::uint32_t uses, std::uint64_t seed) {
-  keep_facts(batch);
-  make_meta(batch, uses, seed);
-  was_consumed_ = false;
-  prepared_use_.reset();
-  copied_bytes_ = 0;
-  Error e = put_copies(batch, pages, direct, streams.copy.get());
-  if (e.ok()) e = prepare(0, streams, kernels);
+  Error e;
+  try {
+    keep_facts(batch);
+    make_meta(batch, uses, seed);
+    was_consumed_ = false;
+    prepared_use_.reset();
+    copied_bytes_ = 0;
+    e = put_copies(batch, pages, direct, streams.copy.get());
+    if (e.ok()) e = prepare(0, streams, kernels);
+  } catch (const std::bad_alloc&) {
+    e = {ECHOLINE_RESOURCE_EXHAUSTED, "no memory"};  // so short that it needs none
+  }
   if (e.ok()) return {};
   device_->driver().stream_synchronize(streams.copy.get());
   device_->driver().stream_synchronize(streams.prepare.get());
@@ -157,9 +163,11 @@ Error Buffer::prepare(std::uint32_t use, const Streams& streams, const Kernels* 
   for (const FieldPlan& plan : layout_.fields) {
     if (e.ok()) e = launch(plan, plan.flip ? flips : nullptr, *kernels, stream);
   }
-  prepared_use_ = use;
+  // After an error too: those that were launched are waited for.
   code = driver.event_record(prepared_.get(), stream);
-  return e.ok() ? answer(code, "can't order a kernel") : e;
+  if (e.ok()) e = answer(code, "can't order a kernel");
+  if (e.ok()) prepared_use_ = use;
+  return e;
 }
 
 Error Buffer::launch(const FieldPlan& plan, const std::uint8_t* flips, const Kernels& kernels,
@@ -197,6 +205,7 @@ Error Buffer::launch(const FieldPlan& plan, const std::uint8_t* flips, const Ker
   return {};
 }
 
+// Where the driver can't tell, the device is lost, and nothing runs on it any more.
 bool Buffer::idle() const {
   const DriverTable& driver = device_->driver();
   for (const Event* event : {&copied_, &prepared_, &consumed_}) {
@@ -224,11 +233,10 @@ Error Buffer::let_wait(StreamHandle stream) const {
 Error Buffer::consume(StreamHandle stream) {
   const DriverTable& driver = device_->driver();
   Code code = kSuccess;
-  if (was_consumed_ && consumer_ != stream) {
+  if (was_consumed_) {
     code = driver.stream_wait_event(stream, consumed_.get(), 0);
   }
   if (code == kSuccess) code = driver.event_record(consumed_.get(), stream);
-  consumer_ = stream;
   was_consumed_ = true;
   return answer(code, "can't note that a batch was consumed");
 }

@@ -25,7 +25,8 @@ struct Streams {
 // The order on the device: a copy into the buffer waits for `consumed_` and, where kernels read it,
 // for `prepared_`; kernels wait for `copied_` or, on later uses, for `consumed_`; the trainer's
 // stream waits for what it reads. One thread at a time, with the device's context current; the copy
-// thread while it is loaded, the loader's lock after that.
+// thread while it is loaded, the loader's lock after that. But idle, await_copied and copy_time,
+// which only ask the driver, run beside all else.
 class Buffer {
  public:
   static Error make(std::shared_ptr<const Device> device, const BatchLayout& layout,
@@ -84,8 +85,7 @@ class Buffer {
   Event copied_;
   Event prepared_;
   Event consumed_;
-  StreamHandle consumer_ = nullptr;  // whose passing consumed_ is about
-  bool was_consumed_ = false;        // since it was loaded
+  bool was_consumed_ = false;  // since it was loaded
   std::optional<std::uint32_t> prepared_use_;
 
   BatchFacts facts_;

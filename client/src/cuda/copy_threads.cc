@@ -10,14 +10,11 @@
 namespace echoline::client::cuda {
 namespace {
 
+// Its text is so short that it needs none.
+Error no_memory() { return {ECHOLINE_RESOURCE_EXHAUSTED, "no memory"}; }
+
 // How long the copy thread listens to the ring before it looks whether it is to stop.
 constexpr std::int64_t kSliceMs = 50;
-
-// Work of this thread disturbs no capture of a CUDA graph in another.
-void disturb_no_capture(const DriverTable& driver) {
-  int mode = kCaptureRelaxed;
-  driver.exchange_capture_mode(&mode);
-}
 
 }  // namespace
 
@@ -25,7 +22,6 @@ void DeviceLoader::copy_loop() {
   pthread_setname_np(pthread_self(), "echoline-copy");
   {
     const Current current(*device_);
-    disturb_no_capture(device_->driver());
     while (Slot* slot = await_slot()) try_batch(*slot);
   }
   end_thread();
@@ -36,9 +32,9 @@ Slot* DeviceLoader::await_slot() {
   std::unique_lock lock(mutex_);
   for (;;) {
     if (!final_.ok()) return nullptr;
-    parked_ = parking_;
+    parked_ = parks_ > 0;
     const auto free = std::ranges::find_if(slots_, &Slot::free);
-    if (!parking_ && free != slots_.end()) {
+    if (!parked_ && free != slots_.end()) {
       free->loading = true;
       return &*free;
     }
@@ -58,7 +54,7 @@ void DeviceLoader::try_batch(Slot& slot) {
     take_batch(slot);
   } catch (const std::bad_alloc&) {
     const std::lock_guard lock(mutex_);
-    fail({ECHOLINE_RESOURCE_EXHAUSTED, "no memory to take a batch to the GPU"});
+    fail(no_memory());
   }
 }
 
@@ -99,18 +95,22 @@ Error DeviceLoader::pages_for(const Batch& batch, std::shared_ptr<HostPages>& pa
 void DeviceLoader::load(Slot& slot, std::unique_ptr<Batch> batch, State after) {
   std::shared_ptr<HostPages> pages;
   Error e = pages_for(*batch, pages);
-  const bool direct = e.ok() && pages->begin_copy();
+  const bool last = batch->facts().last;
+  // Before the device reads the batch, so that no want of memory parts the two.
+  std::list<Copy> made;
+  made.push_back({&slot, std::move(batch), std::move(pages), false});
+  Copy& copy = made.front();
   if (e.ok()) {
-    e = slot.buffer->load(*batch, *pages, direct, streams_, kernels_.get(), options_.echo_factor,
-                          seed_);
-    if (!e.ok() && direct) pages->end_copy();
+    copy.direct = copy.pages->begin_copy();
+    e = slot.buffer->load(*copy.batch, *copy.pages, copy.direct, streams_, kernels_.get(),
+                          options_.echo_factor, seed_);
+    if (!e.ok() && copy.direct) copy.pages->end_copy();
   }
   const std::lock_guard lock(mutex_);
   slot.loading = false;
   if (!e.ok()) return fail(std::move(e));
-  const bool last = batch->facts().last;
   slot.copying = slot.queued = true;
-  copies_.push_back({&slot, std::move(batch), std::move(pages), direct});
+  copies_.splice(copies_.end(), made);
   queue_->add(slot, std::move(after), last);
   for_trainers_.notify_all();
   for_releaser_.notify_one();
@@ -120,7 +120,6 @@ void DeviceLoader::release_loop() {
   pthread_setname_np(pthread_self(), "echoline-free");
   {
     const Current current(*device_);
-    disturb_no_capture(device_->driver());
     std::unique_lock lock(mutex_);
     for (;;) {
       for_releaser_.wait(lock, [&] { return !copies_.empty() || (!final_.ok() && threads_ == 1); });
@@ -139,12 +138,17 @@ void DeviceLoader::release_loop() {
   end_thread();
 }
 
-// Only this thread takes from the front, and a deque's elements stay where they are.
+// Only this thread takes from the front, and a list's elements stay where they are.
 Error DeviceLoader::end_copy(Copy& copy) {
-  Error e = copy.slot->buffer->await_copied();
-  if (!e.ok()) device_->driver().stream_synchronize(streams_.copy.get());
   float milliseconds = 0;
-  if (e.ok()) e = copy.slot->buffer->copy_time(milliseconds);
+  Error e;
+  try {
+    e = copy.slot->buffer->await_copied();
+    if (e.ok()) e = copy.slot->buffer->copy_time(milliseconds);
+  } catch (const std::bad_alloc&) {  // of an error's text
+    e = no_memory();
+  }
+  if (!e.ok()) device_->driver().stream_synchronize(streams_.copy.get());
   if (copy.direct) copy.pages->end_copy();
   copy.batch.reset();
   {

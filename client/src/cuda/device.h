@@ -36,13 +36,17 @@ class Device {
   bool registers_read_only_ = false;
 };
 
-// Makes the device's context the calling thread's, and that which was before again.
+// Makes the device's context the calling thread's, and that which was before again. What the thread
+// does meanwhile disturbs no capture of a CUDA graph in another: memory may be freed by whoever
+// lets go of the last batch, at any time.
 class Current {
  public:
   explicit Current(const Device& device) : driver_(device.driver()) {
     pushed_ = driver_.context_push(device.context_) == kSuccess;
+    relaxed_ = driver_.exchange_capture_mode(&mode_) == kSuccess;
   }
   ~Current() {
+    if (relaxed_) driver_.exchange_capture_mode(&mode_);
     ContextHandle popped = nullptr;
     if (pushed_) driver_.context_pop(&popped);
   }
@@ -52,6 +56,8 @@ class Current {
  private:
   const DriverTable& driver_;
   bool pushed_ = false;
+  bool relaxed_ = false;
+  int mode_ = kCaptureRelaxed;  // then that which was before
 };
 
 // What the driver made, destroyed in its context; movable.

@@ -1,12 +1,10 @@
 #include "cuda/device_loader.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <algorithm>
-#include <system_error>
+#include <exception>
 
 #include "cuda/driver.h"
+#include "cuda/no_signals.h"
 
 namespace echoline::client::cuda {
 namespace {
@@ -27,30 +25,20 @@ Error check(const Options& options) {
   return {};
 }
 
-// The trainer's signals are for its own threads: those made meanwhile take none.
-class NoSignals {
- public:
-  NoSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  NoSignals(const NoSignals&) = delete;
-  NoSignals& operator=(const NoSignals&) = delete;
-
- private:
-  sigset_t before_;
-};
-
-// A state that was taken under another echo names uses that this one doesn't give.
+// A state that was taken under another echo names uses that this one doesn't give; and the batch at
+// its position must still be wanted.
 Error check_resumed(const std::optional<DevicePlace>& place, const Options& options) {
-  if (!place || (place->factor == options.echo_factor && place->window == options.echo_window)) {
-    return {};
+  if (!place) return {};
+  if (place->factor != options.echo_factor || place->window != options.echo_window) {
+    return {ECHOLINE_FAILED_PRECONDITION,
+            "the state was taken under device echo of factor " + std::to_string(place->factor) +
+                " and window " + std::to_string(place->window) + "; open the device with the same"};
   }
-  return {ECHOLINE_FAILED_PRECONDITION,
-          "the state was taken under device echo of factor " + std::to_string(place->factor) +
-              " and window " + std::to_string(place->window) + "; open the device with the same"};
+  const std::uint64_t last = DeviceEcho(place->factor, place->window).last_step(0);
+  if (place->step <= last) return {};
+  return {ECHOLINE_INVALID_ARGUMENT, "the state names step " + std::to_string(place->step) +
+                                         " of its device echo, whose last one is " +
+                                         std::to_string(last)};
 }
 
 }  // namespace
@@ -109,10 +97,11 @@ Error DeviceLoader::prepare() {
 }
 
 Error DeviceLoader::start() {
-  inner_->before_leaving([self = weak_from_this()](const std::shared_ptr<Attachment>& left) {
+  const auto settle = [self = weak_from_this()](const std::shared_ptr<Attachment>& left) {
     const auto loader = self.lock();
     return loader == nullptr || loader->leave_ring(left);
-  });
+  };
+  if (Error e = inner_->before_leaving(settle); !e.ok()) return e;
   const NoSignals no_signals;
   try {
     threads_ = 1;
@@ -120,7 +109,7 @@ Error DeviceLoader::start() {
     begin_thread();
     copier_ = std::thread([self = shared_from_this()] { self->copy_loop(); });
     return {};
-  } catch (const std::system_error& e) {
+  } catch (const std::exception& e) {
     end_thread();  // the one that did not begin
     close();
     return {ECHOLINE_RESOURCE_EXHAUSTED, std::string("can't start a thread: ") + e.what()};
@@ -141,14 +130,23 @@ void DeviceLoader::end_thread() {
 void DeviceLoader::close() {
   std::unique_lock lock(mutex_);
   fail({ECHOLINE_CANCELLED, "the loader was closed"});
-  patience_ends_ = std::chrono::steady_clock::now() + kPatience;
-  const bool ended = for_trainers_.wait_until(lock, *patience_ends_, [&] { return threads_ == 0; });
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  const bool ended = for_trainers_.wait_until(lock, end, [&] { return threads_ == 0; });
   lock.unlock();
   for (std::thread* thread : {&copier_, &releaser_}) {
     if (!thread->joinable()) continue;
     ended ? thread->join() : thread->detach();
   }
-  inner_->before_leaving(nullptr);
+  // Else copies still read the ring: the loader is to ask before it leaves it.
+  if (!ended) return;
+  (void)inner_->before_leaving(nullptr);
+  // A batch that the trainer keeps is to keep nothing of the ring; but to unregister memory may
+  // wait for the whole device.
+  patience_ends_ = end;
+  if (!await_idle(end)) return;
+  const std::lock_guard pages_lock(pages_mutex_);
+  pages_.reset();
+  left_.reset();
 }
 
 bool DeviceLoader::idle() const {
@@ -158,6 +156,14 @@ bool DeviceLoader::idle() const {
       slots_, [](const Slot& slot) { return slot.buffer == nullptr || slot.buffer->idle(); });
 }
 
+bool DeviceLoader::await_idle(std::chrono::steady_clock::time_point end) const {
+  while (!idle()) {
+    if (std::chrono::steady_clock::now() >= end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
 // Memory is freed when nothing reads or writes it. What hangs in the driver is left to it, and all
 // the rest with it: to free anything waits for the whole device.
 DeviceLoader::~DeviceLoader() {
@@ -165,11 +171,8 @@ DeviceLoader::~DeviceLoader() {
   const auto now = std::chrono::steady_clock::now();
   const auto end =
       patience_ends_ && now < *patience_ends_ + kLook ? *patience_ends_ : now + kPatience;
-  while (!idle() && std::chrono::steady_clock::now() < end) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
   const Current current(*device_);
-  if (idle()) {
+  if (await_idle(end)) {
     kernels_.reset();
     return;
   }
@@ -270,7 +273,11 @@ Error DeviceLoader::next(StreamHandle stream, std::int64_t timeout_ms,
 Error DeviceLoader::give(const EchoQueue::Next& next, StreamHandle stream, DeviceBatch& batch) {
   Slot& slot = *next.slot;
   if (Error e = slot.buffer->prepare(next.use, streams_, kernels_.get()); !e.ok()) return e;
-  waits_.begin(device_->driver(), stream);
+  const Code code = waits_.begin(device_->driver(), stream);
+  if (code != kSuccess) {
+    return driver_error(device_->driver(), code,
+                        "the stream can't be used; is it another device's?");
+  }
   if (Error e = slot.buffer->let_wait(stream); !e.ok()) return e;
   waits_.end(device_->driver(), stream);
   queue_->take(next);
@@ -311,30 +318,46 @@ void DeviceLoader::release(DeviceBatch& batch, StreamHandle stream) {
   if (!e.ok()) fail(std::move(e));
 }
 
-// The copy thread stands still meanwhile, so that what it takes next is of the new epoch; copies
-// that are under way end first, so that nothing of the ring is kept behind.
+// While one lives, the copy thread is to stand still. With the lock held.
+class DeviceLoader::Parking {
+ public:
+  explicit Parking(DeviceLoader& loader) : loader_(loader) {
+    ++loader_.parks_;
+    loader_.for_copier_.notify_one();
+  }
+  ~Parking() {
+    --loader_.parks_;
+    loader_.for_copier_.notify_one();
+  }
+  Parking(const Parking&) = delete;
+  Parking& operator=(const Parking&) = delete;
+
+ private:
+  DeviceLoader& loader_;
+};
+
+// The copy thread stands still meanwhile, so that what it takes next is of the new epoch. Copies
+// may be under way for as long as the trainer's stream is behind; those of the epoch that is left
+// keep their slots until they end, and their bytes are nobody's.
 Error DeviceLoader::begin_epoch() {
   std::unique_lock lock(mutex_);
   if (!queue_->begun()) return {};
-  parking_ = true;
-  for_copier_.notify_one();
-  const auto still = [&] { return (parked_ && copies_.empty()) || !final_.ok(); };
+  const Parking parking(*this);
+  const auto still = [&] { return parked_ || !final_.ok(); };
   const bool stands = for_trainers_.wait_for(lock, kPatience, still);
-  Error e = final_;
-  if (e.ok() && !stands) {
-    e = {ECHOLINE_DEADLINE_EXCEEDED, "copies to the GPU did not end within 10 s"};
+  if (!final_.ok()) return final_;
+  if (!stands) {
+    return {ECHOLINE_DEADLINE_EXCEEDED,
+            "the thread that puts copies on the GPU did not come back from the driver within 10 s"};
   }
+  if (!queue_->begun()) return {};  // another call came first, and began it for all
   State position;
-  if (e.ok() && !queue_->copies_are_ahead()) {
-    e = inner_->begin_epoch();
-    if (e.ok()) e = inner_->state(position);
+  if (!queue_->copies_are_ahead()) {
+    if (Error e = inner_->begin_epoch(); !e.ok()) return e;
+    if (Error e = inner_->state(position); !e.ok()) return e;
   }
-  if (e.ok()) {
-    for (Slot* slot : queue_->drop_round(std::move(position))) slot->queued = false;
-  }
-  parking_ = false;
-  for_copier_.notify_one();
-  return e;
+  for (Slot* slot : queue_->drop_round(std::move(position))) slot->queued = false;
+  return {};
 }
 
 Error DeviceLoader::state(State& state) {
@@ -354,7 +377,9 @@ void DeviceLoader::stats(echoline_cuda_stats& stats) {
     const std::lock_guard lock(pages_mutex_);
     pages = pages_;
   }
+  const Current current(*device_);
   const std::lock_guard lock(mutex_);
+  waits_.collect(device_->driver());
   stats = counts_;
   stats.wait_ns = waits_.wait_ns();
   stats.span_ns = waits_.span_ns();

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <condition_variable>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -61,7 +61,6 @@ class DeviceLoader : public std::enable_shared_from_this<DeviceLoader> {
 
   const BatchLayout& layout() const { return layout_; }
   const Device& device() const { return *device_; }
-  const DeviceEcho& echo() const { return echo_; }
   std::uint32_t generation() const { return generation_; }
 
   static constexpr std::chrono::seconds kPatience{10};
@@ -79,7 +78,10 @@ class DeviceLoader : public std::enable_shared_from_this<DeviceLoader> {
     bool direct;
   };
 
+  class Parking;
+
   DeviceLoader(Loader& inner, const Options& options, std::shared_ptr<const Device> device);
+  bool await_idle(std::chrono::steady_clock::time_point end) const;
   Error prepare();
   Error start();
   void begin_thread();
@@ -121,8 +123,8 @@ class DeviceLoader : public std::enable_shared_from_this<DeviceLoader> {
   std::condition_variable for_releaser_;
   std::vector<Slot> slots_;
   std::unique_ptr<EchoQueue> queue_;
-  std::deque<Copy> copies_;  // whose end is awaited, oldest first
-  bool parking_ = false;     // the copy thread is to stand still
+  std::list<Copy> copies_;  // whose end is awaited, oldest first
+  int parks_ = 0;           // of Parking
   bool parked_ = false;
   int threads_ = 0;  // that run
   Error final_;
@@ -133,7 +135,7 @@ class DeviceLoader : public std::enable_shared_from_this<DeviceLoader> {
   std::optional<std::chrono::steady_clock::time_point> patience_ends_;
 
   std::mutex pages_mutex_;            // never with mutex_
-  std::shared_ptr<HostPages> pages_;  // of the newest attachment
+  std::shared_ptr<HostPages> pages_;  // of the newest attachment; none once closed
   std::shared_ptr<Attachment> left_;  // whose memory is, or is about to be, the daemon's again
   std::thread copier_;
   std::thread releaser_;

@@ -43,7 +43,11 @@ Loaded load() {
   return loaded;
 }
 
+// Handles and captures: of all that calls name, only the trainer's streams can be wrong there.
 echoline_status status_of(Code code) {
+  if (code >= kStreamCaptureUnsupported && code <= kStreamCaptureWrongThread) {
+    return ECHOLINE_INVALID_ARGUMENT;
+  }
   switch (code) {
     case kOutOfMemory:
       return ECHOLINE_RESOURCE_EXHAUSTED;
@@ -53,7 +57,7 @@ echoline_status status_of(Code code) {
     case kInvalidDevice:
       return ECHOLINE_UNAVAILABLE;
     case kInvalidValue:
-    case kStreamCaptureUnsupported:
+    case kInvalidHandle:
       return ECHOLINE_INVALID_ARGUMENT;
     case kNotSupported:
     case kNoBinaryForGpu:

@@ -26,21 +26,19 @@ enum : Code {
   kNoDevice = 100,
   kInvalidDevice = 101,
   kNoBinaryForGpu = 209,
-  kEccUncorrectable = 214,
+  kInvalidHandle = 400,
   kNotReady = 600,
-  kIllegalAddress = 700,
   kHostMemoryAlreadyRegistered = 712,
   kNotPermitted = 800,
   kNotSupported = 801,
-  kStreamCaptureUnsupported = 900,
-  kUnknown = 999,
+  kStreamCaptureUnsupported = 900,  // the first that is about captures
+  kStreamCaptureWrongThread = 908,  // the last
 };
 
 inline constexpr unsigned kStreamNonBlocking = 1;
 // CU_STREAM_PER_THREAD
 inline const StreamHandle kStreamPerThread = reinterpret_cast<StreamHandle>(2);
 inline constexpr unsigned kEventBlockingSync = 1;
-inline constexpr unsigned kEventDisableTiming = 2;
 inline constexpr unsigned kHostRegisterPortable = 1;
 inline constexpr unsigned kHostRegisterReadOnly = 8;
 inline constexpr unsigned kHostAllocPortable = 1;

@@ -6,7 +6,8 @@ namespace echoline::client::cuda {
 
 void EchoQueue::add(Slot& slot, State after, bool last) {
   Round& round = rounds_.back();
-  round.batches.emplace(round.count++, Kept{&slot, std::exchange(frontier_, std::move(after))});
+  round.batches.emplace(round.count, Kept{&slot, std::exchange(frontier_, std::move(after))});
+  ++round.count;  // once it is there: memory may be short
   if (last) end_round();
 }
 
@@ -17,8 +18,9 @@ void EchoQueue::end_epoch(State after) {
 }
 
 void EchoQueue::end_round() {
-  rounds_.back().ended = true;
+  Round& over = rounds_.back();
   rounds_.emplace_back();
+  over.ended = true;
 }
 
 EchoQueue::Next EchoQueue::peek() {

@@ -16,36 +16,35 @@ std::uint64_t elapsed_ns(const DriverTable& driver, const Event& begin, const Ev
 
 Error WaitMeter::make(const std::shared_ptr<const Device>& device) {
   pairs_.resize(kPairs);
-  for (std::size_t i = 0; i < pairs_.size(); ++i) {
-    if (Error e = make_event(device, pairs_[i].before); !e.ok()) return e;
-    if (Error e = make_event(device, pairs_[i].after); !e.ok()) return e;
-    free_.push_back(i);
+  for (Pair& pair : pairs_) {
+    if (Error e = make_event(device, pair.before); !e.ok()) return e;
+    if (Error e = make_event(device, pair.after); !e.ok()) return e;
   }
   return make_event(device, first_);
 }
 
-void WaitMeter::begin(const DriverTable& driver, StreamHandle stream) {
-  if (!began_) began_ = driver.event_record(first_.get(), stream) == kSuccess;
-  measuring_ =
-      !free_.empty() && driver.event_record(pairs_[free_.front()].before.get(), stream) == kSuccess;
+Code WaitMeter::begin(const DriverTable& driver, StreamHandle stream) {
+  Code code = kSuccess;
+  if (!began_) code = driver.event_record(first_.get(), stream);
+  began_ = code == kSuccess;
+  if (measured_ - collected_ == kPairs) collect(driver);
+  measuring_ = began_ && measured_ - collected_ < kPairs;
+  if (measuring_) code = driver.event_record(pair(measured_).before.get(), stream);
+  return code;
 }
 
 void WaitMeter::end(const DriverTable& driver, StreamHandle stream) {
   if (!measuring_) return;
   measuring_ = false;
-  if (driver.event_record(pairs_[free_.front()].after.get(), stream) != kSuccess) return;
-  on_the_way_.push_back(free_.front());
-  free_.pop_front();
+  if (driver.event_record(pair(measured_).after.get(), stream) == kSuccess) ++measured_;
 }
 
 void WaitMeter::collect(const DriverTable& driver) {
-  while (!on_the_way_.empty()) {
-    const Pair& pair = pairs_[on_the_way_.front()];
-    if (driver.event_query(pair.after.get()) != kSuccess) return;
-    wait_ns_ += elapsed_ns(driver, pair.before, pair.after);
-    span_ns_ = std::max(span_ns_, elapsed_ns(driver, first_, pair.after));
-    free_.push_back(on_the_way_.front());
-    on_the_way_.pop_front();
+  for (; collected_ != measured_; ++collected_) {
+    const Pair& oldest = pair(collected_);
+    if (driver.event_query(oldest.after.get()) != kSuccess) return;
+    wait_ns_ += elapsed_ns(driver, oldest.before, oldest.after);
+    span_ns_ = std::max(span_ns_, elapsed_ns(driver, first_, oldest.after));
   }
 }
 

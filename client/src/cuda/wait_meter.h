@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 #include "cuda/device.h"
@@ -17,7 +16,9 @@ class WaitMeter {
 
   Error make(const std::shared_ptr<const Device>& device);
   // Around what makes the stream wait. Where every pair is on its way, that use is not measured.
-  void begin(const DriverTable& driver, StreamHandle stream);
+  // Whether an event of the device could be put on the stream, else its code: no stream of another
+  // device takes one.
+  Code begin(const DriverTable& driver, StreamHandle stream);
   void end(const DriverTable& driver, StreamHandle stream);
   // Adds up what the GPU has passed; asks, never waits.
   void collect(const DriverTable& driver);
@@ -30,10 +31,12 @@ class WaitMeter {
     Event before;
     Event after;
   };
-  std::vector<Pair> pairs_;
-  std::deque<std::size_t> free_;
-  std::deque<std::size_t> on_the_way_;
-  bool measuring_ = false;  // between begin and end
+  Pair& pair(std::uint64_t number) { return pairs_[number % kPairs]; }
+
+  std::vector<Pair> pairs_;      // taken in turn
+  std::uint64_t measured_ = 0;   // uses
+  std::uint64_t collected_ = 0;  // of them
+  bool measuring_ = false;       // between begin and end
   bool began_ = false;
   Event first_;  // the span's beginning
   std::uint64_t wait_ns_ = 0;

@@ -16,8 +16,8 @@ using client::cuda::StreamHandle;
 
 using client::cuda::kDeinitialized;
 using client::cuda::kHostMemoryAlreadyRegistered;
-using client::cuda::kIllegalAddress;
 using client::cuda::kInvalidDevice;
+using client::cuda::kInvalidHandle;
 using client::cuda::kInvalidValue;
 using client::cuda::kNoDevice;
 using client::cuda::kNotInitialized;
@@ -28,10 +28,12 @@ using client::cuda::kStreamCaptureUnsupported;
 using client::cuda::kSuccess;
 
 inline constexpr Code kInvalidContext = 201;
-inline constexpr Code kInvalidHandle = 400;
+inline constexpr Code kEccUncorrectable = 214;
 inline constexpr Code kNotFound = 500;
+inline constexpr Code kIllegalAddress = 700;
 inline constexpr Code kContextIsDestroyed = 709;
 inline constexpr Code kHostMemoryNotRegistered = 713;
 inline constexpr Code kStreamCaptureIsolation = 905;
+inline constexpr Code kUnknown = 999;
 
 }  // namespace echoline::cuda_test

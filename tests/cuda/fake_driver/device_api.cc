@@ -50,9 +50,10 @@ const ErrorText* error_text(Code code) {
   return found == std::end(kErrors) ? nullptr : found;
 }
 
+// Not one that another thread's last release is ending.
 std::shared_ptr<Context> primary(const Call& call, DeviceId device) {
   for (const auto& [handle, context] : call.driver.contexts) {
-    if (context->device == device) return context;
+    if (context->device == device && context->alive) return context;
   }
   return nullptr;
 }

@@ -91,9 +91,7 @@ Code cuEventRecord(EventHandle event_handle, StreamHandle stream_handle) {
   const auto stream = call.stream(stream_handle);
   const auto event = call.event(event_handle);
   if (stream == nullptr || event == nullptr) return kInvalidHandle;
-  if (event->context.lock() != stream->context) {
-    return call.misuse("event and stream are of two contexts", kInvalidHandle);
-  }
+  if (event->context.lock() != stream->context) return kInvalidHandle;
   const auto record = std::make_shared<Record>();
   const Code code = call.enqueue(*stream, {.record = record});
   if (code == kSuccess) event->latest = record;
