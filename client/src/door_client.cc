@@ -5,6 +5,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -69,7 +70,15 @@ std::string next_step(int code, const std::string& runtime_dir) {
   return "; start echolined, or name its folder by runtime_dir or ECHOLINE_RUNTIME_DIR";
 }
 
+std::atomic<DoorClient*> left_open{nullptr};
+
 }  // namespace
+
+void DoorClient::leave_open(std::shared_ptr<DoorClient> door) {
+  DoorClient& one = *door;
+  one.itself_ = std::move(door);
+  one.next_left_open_ = left_open.exchange(&one);
+}
 
 Error DoorClient::knock(const std::string& runtime_dir, const AttachWish& wish,
                         std::unique_ptr<DoorClient>& door) {

@@ -21,6 +21,10 @@ class DoorClient {
   static Error knock(const std::string& runtime_dir, const AttachWish& wish,
                      std::unique_ptr<DoorClient>& door);
 
+  // Whoever lets go of it, it stays open until the process ends. Takes no memory: there may be
+  // none.
+  static void leave_open(std::shared_ptr<DoorClient> door);
+
   // Whether the answer has come (`grant` is filled or the result is the refusal).
   bool poll_answer(Grant& grant, Error& error);
   // Sleeps until the socket has something to say, or time_out_ms.
@@ -44,6 +48,9 @@ class DoorClient {
   bool gone_ = false;
   bool moved_ = false;
   std::vector<std::string> news_;
+  // Of those that were left open:
+  std::shared_ptr<DoorClient> itself_;
+  DoorClient* next_left_open_ = nullptr;
 };
 
 }  // namespace echoline::client

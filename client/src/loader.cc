@@ -93,7 +93,7 @@ void Loader::close_door() {
   const auto& attachment = reader_.attachment();
   const auto keep = [&] { return (!settle_ || settle_(attachment)) && attachment->freeze().ok(); };
   if (attachment != nullptr && door_ != nullptr && !keep()) {
-    new std::shared_ptr<DoorClient>(door_);
+    DoorClient::leave_open(door_);
   }
   door_.reset();
 }
