@@ -11,6 +11,7 @@
 #include "echo/item.h"
 #include "engine/byte_share.h"
 #include "record/index.h"
+#include "source/source.h"
 
 namespace echoline::engine {
 
@@ -33,9 +34,9 @@ class OrderBook {
  public:
   // A request is long enough to be worth its round trip, and longer, up to the second bound, where
   // so much is wanted that as many requests of that length as may go on side by side are left; of
-  // those, kAtOnce are enough. The second is below what a source cuts into ranges of its own.
+  // those, kAtOnce are enough.
   static constexpr std::uint64_t kRequestBytes = 1 << 20;
-  static constexpr std::uint64_t kRequestBytesMax = 15 << 20;
+  static constexpr std::uint64_t kRequestBytesMax = source::kPartedBytes - (1 << 20);
   static constexpr std::size_t kAtOnce = 32;
   static constexpr std::uint64_t kGapBytes = 16 << 10;
   static constexpr std::int64_t kReachMin = 4096;

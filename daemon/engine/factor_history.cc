@@ -61,8 +61,8 @@ bool FactorHistory::has_empty_epochs() const {
 }
 
 std::uint64_t FactorHistory::rows_before(std::uint32_t epoch) const {
-  std::uint64_t total = origin_rows_;
-  std::uint32_t at = origin_epoch_;
+  std::uint64_t total = rows_before_known_;
+  std::uint32_t at = known_from_;
   for (const shm::FactorLogEntry& entry : entries_) {
     if (entry.epoch < at) continue;
     if (entry.epoch >= epoch) break;
@@ -78,12 +78,10 @@ std::uint64_t FactorHistory::absolute_row(plan::Position position) const {
 }
 
 FactorHistory FactorHistory::as_of(plan::Position position) const {
-  FactorHistory then(*plan_);
-  then.known_from_ = known_from_;
-  std::copy_if(entries_.begin(), entries_.end(), std::back_inserter(then.entries_),
-               [&](const shm::FactorLogEntry& entry) {
-                 return shm::holds_at(entry, position.epoch, position.row);
-               });
+  FactorHistory then(*this);
+  std::erase_if(then.entries_, [&](const shm::FactorLogEntry& entry) {
+    return !shm::holds_at(entry, position.epoch, position.row);
+  });
   return then;
 }
 
@@ -116,8 +114,8 @@ void FactorHistory::forget_before(std::uint32_t epoch) {
       std::find_if(entries_.begin(), entries_.end(),
                    [epoch](const shm::FactorLogEntry& entry) { return entry.epoch >= epoch; });
   if (first - entries_.begin() <= 1) return;  // the last one before carries its factor on
-  origin_rows_ = rows_before(epoch);
-  origin_epoch_ = known_from_ = epoch;
+  rows_before_known_ = rows_before(epoch);
+  known_from_ = epoch;
   entries_.erase(entries_.begin(), first - 1);
 }
 

@@ -32,7 +32,7 @@ class FactorHistory {
   std::uint64_t rows(std::uint32_t epoch) const;
   // Whether `drop` leaves nothing of the epochs to come.
   bool has_empty_epochs() const;
-  // Rows since the stream's first one.
+  // Rows since the first one of what it ever knew.
   std::uint64_t absolute_row(plan::Position position) const;
 
   // What a state at `position` holds.
@@ -54,10 +54,9 @@ class FactorHistory {
 
   const plan::Plan* plan_;
   std::vector<shm::FactorLogEntry> entries_;
+  // Of epochs before this one entries may be forgotten, or never were told.
   std::uint32_t known_from_ = 0;
-  // Rows of the epochs before this one, whose entries may be forgotten.
-  std::uint32_t origin_epoch_ = 0;
-  std::uint64_t origin_rows_ = 0;
+  std::uint64_t rows_before_known_ = 0;  // counted as long as they were known
 };
 
 }  // namespace echoline::engine

@@ -17,8 +17,8 @@ namespace echoline::source {
 namespace {
 
 constexpr std::uint32_t kProbeAttemptsMax = 4;
-// One connection carries this in a fraction of a second; more than twice of it is split.
-constexpr std::uint64_t kPartBytes = 8 << 20;
+// One connection carries this in a fraction of a second.
+constexpr std::uint64_t kPartBytes = kPartedBytes / 2;
 
 // Runs one exchange to its end; nothing else may be under way in `exchanges`.
 template <typename T>

@@ -40,6 +40,9 @@ struct Segment {
   std::span<std::byte> destination;
 };
 
+// A read of so many bytes or more may be made in parts, at once.
+inline constexpr std::uint64_t kPartedBytes = 16 << 20;
+
 // One transfer. Segments ascend and do not overlap; small gaps between them are read and thrown
 // away, so neighbouring records cost one request and still land in buffers of their own.
 struct ReadRequest {
