@@ -21,7 +21,8 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "process"))
 
-from daemon_process import Daemon, binary, stream_yaml  # noqa: E402
+from support.daemon_process import Daemon, stream_yaml  # noqa: E402
+from support.programs import binary  # noqa: E402
 
 LOOPS = pathlib.Path(__file__).with_name("handoff_loops.py")
 # name: (bytes of a row, rows of a batch)

@@ -18,11 +18,11 @@ import sys
 import tempfile
 import time
 
-TESTS = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(TESTS / "process"), str(TESTS / "record")]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "process"))
 
-import shard_writers  # noqa: E402
-from daemon_process import binary  # noqa: E402
+from support.programs import binary  # noqa: E402
+
+import shard_writers  # noqa: E402  of tests/record
 
 SHARDS = 100
 SETTLED_SECONDS = 3  # the listing of a folder that has just changed is not kept

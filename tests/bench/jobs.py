@@ -19,9 +19,10 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "process"))
 
-import line_photos  # noqa: E402
-from daemon_process import Daemon, binary, end_with_parent, free_port, stream_yaml  # noqa: E402
 from handoff import cpu_seconds  # noqa: E402
+from support import photos  # noqa: E402
+from support.daemon_process import Daemon, stream_yaml  # noqa: E402
+from support.programs import binary, end_with_parent  # noqa: E402
 
 BATCH = 32
 
@@ -85,13 +86,13 @@ def measure(daemons, jobs, batches):
 
 
 def together(paths, count, batches):
-    with Daemon(stream(paths, names(count)), metrics=free_port()) as daemon:
+    with Daemon(stream(paths, names(count)), metrics=True) as daemon:
         return measure([daemon] * count, names(count), batches)
 
 
 def apart(paths, count, batches):
     with contextlib.ExitStack() as running:
-        daemons = [running.enter_context(Daemon(stream(paths, [job]), metrics=free_port())) for job in names(count)]
+        daemons = [running.enter_context(Daemon(stream(paths, [job]), metrics=True)) for job in names(count)]
         return measure(daemons, names(count), batches)
 
 
@@ -102,7 +103,7 @@ def main():
     parser.add_argument("--most", type=int, default=8, help="jobs")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        paths = line_photos.shards(folder)
+        paths = photos.shards(folder)
         batches = max(20, int(together(paths, 1, 40).rates[0] / BATCH * options.seconds))
         turns = [turn(paths, batches, options.most) for _ in range(options.rounds)]
     for name in turns[0]:

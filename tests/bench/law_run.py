@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "process"))
 
-import line_photos  # noqa: E402
-from daemon_process import Daemon, stream_yaml  # noqa: E402
-from line_photos import Image, numpy  # noqa: E402
+from support.daemon_process import Daemon, stream_yaml  # noqa: E402
+from support.photos import Image, jpeg, numpy  # noqa: E402
+from support.tars import write_tar  # noqa: E402
 
 POINTS = ("record", "sample", "augmented", "batch")
 BATCH = 8
@@ -39,10 +39,10 @@ class Seen(NamedTuple):
         return self.period / self.law - 1
 
 
-def with_attached(jpeg, size):
+def with_attached(photo, size):
     """The same photo with that many bytes of an application's own after its start, as cameras add them: a line is
     slow then for records that cost little to decode."""
-    return jpeg[:2] + b"\xff\xef" + (size + 2).to_bytes(2, "big") + bytes(size) + jpeg[2:]
+    return photo[:2] + b"\xff\xef" + (size + 2).to_bytes(2, "big") + bytes(size) + photo[2:]
 
 
 class Photos:
@@ -53,9 +53,9 @@ class Photos:
         files = []
         for place in range(count):
             pixels = numpy.random.default_rng(place).integers(0, 256, (SIDE, SIDE, 3), dtype=numpy.uint8)
-            files += [(f"{place:05d}.jpg", with_attached(line_photos.jpeg(Image.fromarray(pixels, "RGB")), 60_000)),
+            files += [(f"{place:05d}.jpg", with_attached(jpeg(Image.fromarray(pixels, "RGB")), 60_000)),
                       (f"{place:05d}.cls", b"1")]
-        line_photos.write_tar(self.path, files)
+        write_tar(self.path, files)
 
     def bytes_of_a_batch(self):
         return self.path.stat().st_size / self.count * BATCH
@@ -108,7 +108,7 @@ def measure(photos, point):
                 wait=sum(wait for _, wait, _, _ in counted) / seconds)
 
 
-def tell(point, seen):
+def report(point, seen):
     print(f"{point.place:>9}  R {point.ratio:4.1f}  e {point.factor:4.1f}  law {seen.law * 1000:6.1f} ms  "
           f"seen {seen.period * 1000:6.1f} ms  {seen.deviation * 100:+5.1f} %  waits {seen.wait * 100:3.0f} %",
           flush=True)

@@ -18,7 +18,9 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "process"))
 
-from daemon_process import Daemon, Server, free_port  # noqa: E402
+from support.daemon_process import Daemon  # noqa: E402
+from support.programs import free_port  # noqa: E402
+from support.server_process import Server  # noqa: E402
 from transfers import BUCKET, echoline, put_tars, stream_of  # noqa: E402
 
 LOOPS = pathlib.Path(__file__).with_name("peer_loops.py")

@@ -29,12 +29,12 @@ def main():
         for (ratio, factor), place in itertools.product(pairs, options.place or law_run.POINTS):
             point = law_run.Point(place, ratio, factor, options.t_up)
             seen = law_run.measure(photos, point)
-            law_run.tell(point, seen)
+            law_run.report(point, seen)
             worst.append((abs(seen.deviation), point, seen))
     deviation, point, seen = max(worst, key=lambda entry: entry[0])
     outside = sum(entry[0] > options.within for entry in worst)
     print(f"worst of {len(worst)}, {outside} outside {options.within * 100:.0f} %:")
-    law_run.tell(point, seen)
+    law_run.report(point, seen)
     return 0 if deviation <= options.within else 1
 
 

@@ -21,7 +21,9 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "process"))
 
-from daemon_process import Daemon, Server, binary, free_port, stream_yaml  # noqa: E402
+from support.daemon_process import Daemon, stream_yaml  # noqa: E402
+from support.programs import binary, free_port  # noqa: E402
+from support.server_process import Server  # noqa: E402
 from handoff import cpu_seconds  # noqa: E402
 
 BUCKET = "bench"

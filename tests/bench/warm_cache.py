@@ -17,8 +17,9 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "process"))
 
-from cache_run import CachedDaemon  # noqa: E402
-from daemon_process import binary, stream_yaml  # noqa: E402
+from support.cached_daemon import CachedDaemon  # noqa: E402
+from support.daemon_process import stream_yaml  # noqa: E402
+from support.programs import binary  # noqa: E402
 from handoff import cpu_seconds  # noqa: E402
 
 LENGTH = 55_296  # of 2 bytes

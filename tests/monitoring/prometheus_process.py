@@ -10,7 +10,7 @@ import urllib.parse
 import urllib.request
 
 import queries
-from daemon_process import PATIENCE, end_with_parent, free_port
+from support.programs import PATIENCE, end_with_parent, free_port
 
 JOB = "a job of any name"
 

@@ -14,8 +14,10 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "process"))
-from certificates import Authority  # noqa: E402
-from daemon_process import Daemon, Server, free_port, stream_yaml  # noqa: E402
+from support.certificates import Authority  # noqa: E402
+from support.daemon_process import Daemon, stream_yaml  # noqa: E402
+from support.programs import free_port  # noqa: E402
+from support.server_process import Server  # noqa: E402
 
 SHARDS, RECORDS, BATCH = 4, 1000, 16
 BAD = range(7, 12)  # have no label
@@ -96,7 +98,7 @@ class WatchedRun:
         for trainer in self.trainers:
             trainer.kill()
             trainer.wait()
-        self.daemon.__exit__()
+        self.daemon.close()
         self.server.stop()
         self.disk.cleanup()
         self.certificates.cleanup()

@@ -62,7 +62,7 @@ class TorchLoader(unittest.TestCase):
 
     def test_a_gpu_is_for_a_torch_that_has_one(self):
         if torch.cuda.is_available():
-            self.skipTest("this torch sees a GPU: tests/gpu/torch_test.py")
+            self.skipTest("this torch sees a GPU: tests/bench/gpu/torch_test.py")
         with RingServer() as server:
             for device in ("cuda", torch.device("cuda", 1)):
                 with self.assertRaisesRegex(echoline.Error, f"{device}.*this torch .* (is built without CUDA|sees no GPU)"):

@@ -1,0 +1,56 @@
+// A loader on the GPU that is measured, and what feeds it: a ring_server of its own, which lays no
+// pixels and so is faster than any link, or a stream of a daemon that runs here.
+#pragma once
+
+#include <echoline/echoline_cuda.h>
+
+#include <cstdint>
+#include <echoline/echoline.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "client/server_process.h"
+#include "bench/gpu/gpu.h"
+
+namespace echoline::gpu {
+
+struct FeedOptions {
+  std::string stream = {};      // of the daemon in ECHOLINE_RUNTIME_DIR; empty: a ring_server
+  long rows = 256;              // of a batch of the ring_server; 150,570 bytes each
+  std::uint32_t batches = ~0U;  // that the ring_server publishes, then it stands still
+  std::uint32_t echo = 1;       // device echo, back to back
+  int device = 0;
+  bool staged = false;  // the ring can't be registered, so the CPU copies into pinned memory
+};
+
+// Open for one measurement; its device buffers are full when it is made.
+class Feed {
+ public:
+  Feed(Gpu& gpu, const FeedOptions& options);
+  ~Feed();
+  Feed(const Feed&) = delete;
+  Feed& operator=(const Feed&) = delete;
+
+  // Takes so many batches for the GPU's stream, puts `work` on it for each, and gives them back.
+  void take(long batches, const std::function<void()>& work = {});
+
+  echoline_cuda_stats stats() const;
+  // Once so many batches were copied, and their copies counted.
+  echoline_cuda_stats stats_of(std::uint64_t batches) const;
+  // That cross the link for a batch: all fields.
+  std::uint64_t batch_bytes() const;
+
+ private:
+  void hold_a_page();
+
+  Gpu& gpu_;
+  std::unique_ptr<test::ServerProcess> server_;
+  std::unique_ptr<Loader> loader_;
+  void* held_ = nullptr;
+  echoline_cuda* cuda_ = nullptr;
+};
+
+const char* path_name(std::uint32_t path);
+
+}  // namespace echoline::gpu
