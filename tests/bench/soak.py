@@ -16,13 +16,13 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "process"))
 
 import echoline  # noqa: E402
-from handoff import SIZES, pipeline  # noqa: E402
+from handoff import pipeline  # noqa: E402
 from support.daemon_process import Daemon  # noqa: E402
 from support.memory_use import held  # noqa: E402
 from support.programs import binary, end_with_parent  # noqa: E402
 
 VISIT_BATCHES = 20_000
-RECORDS = 4096
+ROW_BYTES, ROWS, RECORDS = 32, 16, 65_536
 
 
 class Visitor:
@@ -71,11 +71,10 @@ def main():
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--every", type=float, default=30)
     options = parser.parse_args()
-    row, rows = SIZES["128 KiB"]
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "data.tokens")
-        path.write_bytes(os.urandom(row * RECORDS))
-        with Daemon(pipeline(path, row, rows, echoed=False), memory="256MiB") as daemon, \
+        path.write_bytes(os.urandom(ROW_BYTES * RECORDS))
+        with Daemon(pipeline(path, ROW_BYTES, ROWS, echoed=False), memory="256MiB") as daemon, \
                 echoline.Loader("train", "stays", runtime_dir=daemon.runtime_dir) as loader:
             soak(daemon, loader, options)
 

@@ -117,7 +117,7 @@ void Rig::start() {
 }
 
 void Rig::stop() {
-  // As the daemon does: nothing is written any more when the trainers are let go.
+  // The order of the daemon: stop all writes first, then disconnect the trainers.
   if (engine_ != nullptr) engine_->drain(std::chrono::milliseconds(0));
   door_.reset();
   engine_.reset();

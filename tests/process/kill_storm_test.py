@@ -71,6 +71,7 @@ class KillStorm(ProcessCase):
                 member.trainer.await_more_batches(2)
             for member in members:
                 member.finish()
+            daemon.check_orderly_stop()
         print(f"killed {self.killed}; batches {sum(len(member.batches) for member in members)}", flush=True)
         self.check_sequences(members)
         self.check_waits(members, heartbeat.late)

@@ -95,6 +95,7 @@ class Kills(ProcessCase):
             late = held(daemon.process.pid)
             lines = [other.finish() for other in others]
             self.check_flat(early, late)
+            daemon.check_orderly_stop()
         self.check_survivors(lines)
 
     def kill_one(self, daemon, turn):
@@ -159,6 +160,7 @@ class Kills(ProcessCase):
                 sizes.append(held(daemon.process.pid))
             found = [[line for line in trainer.finish() if "epoch" in line] for trainer in trainers]
             print(f"daemon after each start: {sizes}", flush=True)
+            daemon.check_orderly_stop()
         self.print_waits("from the daemon's start to every trainer's next batch", gaps)
         self.check_sequences(found[:2], found[2:])
 

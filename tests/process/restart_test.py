@@ -105,6 +105,7 @@ class Restarts(ProcessCase):
             for trainer, count in zip(trainers, counts):
                 trainer.await_batches(count + 2 * SLOTS)
                 self.check_complete(trainer)
+            daemon.check_orderly_stop()
 
 
 if __name__ == "__main__":
