@@ -1,8 +1,8 @@
 """One point of the systems law: a stream of real photos behind a line of a given rate, echoed by a factor, read by a
-trainer of a given speed; and what the law says of it.
+trainer of a given speed; and the period that the law predicts.
 
-Time for one fresh batch and its e uses = max(t_up, e * t_down), where t_up is what the line takes for a batch of
-fresh records and t_down what the trainer takes for one step."""
+Time for one fresh batch and its e uses = max(t_up, e * t_down), where t_up is the time of the line for a batch of
+fresh records and t_down the time of the trainer for one step."""
 import pathlib
 import sys
 import time
@@ -30,8 +30,8 @@ class Point(NamedTuple):
 
 class Seen(NamedTuple):
     period: float  # seconds for a fresh batch and its uses
-    law: float     # what it should be
-    t_down: float  # of the trainer's step, as it was
+    law: float     # the predicted period
+    t_down: float  # of the trainer's step, as measured
     wait: float    # share of the trainer's time
 
     @property
@@ -40,13 +40,13 @@ class Seen(NamedTuple):
 
 
 def with_attached(photo, size):
-    """The same photo with that many bytes of an application's own after its start, as cameras add them: a line is
-    slow then for records that cost little to decode."""
+    """The photo with `size` bytes of application data after its start, as cameras add them: such records are slow to
+    fetch and cheap to decode."""
     return photo[:2] + b"\xff\xef" + (size + 2).to_bytes(2, "big") + bytes(size) + photo[2:]
 
 
 class Photos:
-    """`count` photos of one size in one shard: small to decode, large to fetch."""
+    """`count` photos of one size in one shard: cheap to decode, large to fetch."""
 
     def __init__(self, folder, count=240):
         self.count, self.path = count, pathlib.Path(folder, "law.tar")
@@ -64,7 +64,7 @@ class Photos:
 def pipeline(photos, point):
     uses = max(2, -int(-point.factor // 1))
     window = 4 if point.place == "batch" else max(4, 3 * (uses - 1)) * BATCH
-    ahead = (window if point.place != "batch" else 0) / BATCH + 8  # evens out an epoch's first and last window
+    ahead = (window if point.place != "batch" else 0) / BATCH + 8  # compensates an epoch's first and last window
     rate = photos.bytes_of_a_batch() / point.t_up
     steps = [f"read: {{url: '{photos.path}', format: webdataset, "
              f"read_ahead: {ahead * photos.bytes_of_a_batch():.0f}B, throttle: {{rate: {rate:.0f}B/s}}}}",

@@ -1,4 +1,4 @@
-// Rows a second of the sequential walk and time of a random row, for the configurations of real
+// Rows a second of the sequential walk, and the time of a random row, for configurations of real
 // streams.
 #include <benchmark/benchmark.h>
 
@@ -46,7 +46,7 @@ PlanSpec fully_shuffled() {
   return spec;
 }
 
-// 2^40 records in 2^20 shards, one missing, so that nothing is even.
+// 2^40 - 1 records in 2^20 shards: no division comes out even.
 PlanSpec huge() {
   PlanSpec spec = echoed(2500);
   spec.shard_records.assign(std::size_t{1} << 20, std::uint64_t{1} << 20);

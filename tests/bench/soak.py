@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Millions of small batches: one trainer stays all the time, others come and go. Every so often a line of what the
-daemon and the trainer hold and how long next() took since the last line. Prints; judges
-nothing.
+"""Millions of small batches: one trainer stays all the time, others come and go. Prints regularly the memory and
+descriptors of daemon and trainer and the times of next() since the last line. Judges nothing.
 
     ECHOLINED=... ECHOLINE_CLI=... ECHOLINE_LIBRARY=... PYTHONPATH=client/python soak.py [--minutes N] [--every SECONDS]
 """
@@ -31,7 +30,7 @@ class Visitor:
     def __init__(self, daemon):
         self.daemon, self.count, self.process = daemon, 0, None
 
-    def see_to_it(self):
+    def start_next_if_ended(self):
         if self.process is not None and self.process.poll() is None:
             return
         if self.process is not None and self.process.returncode != 0:
@@ -48,7 +47,7 @@ class Visitor:
 
 
 def read_for(loader, seconds):
-    """Sorted microseconds of next(), each batch's."""
+    """Sorted times of next() in microseconds, one for each batch."""
     clock, end, times = time.perf_counter_ns, time.monotonic() + seconds, []
     while time.monotonic() < end:
         for _ in range(1000):
@@ -83,7 +82,7 @@ def soak(daemon, loader, options):
     visitor, total, begin = Visitor(daemon), 0, time.monotonic()
     try:
         while (passed := time.monotonic() - begin) < 60 * options.minutes:
-            visitor.see_to_it()
+            visitor.start_next_if_ended()
             times = read_for(loader, options.every)
             total += len(times)
             line(f"{passed / 60:5.1f} min", times, options.every, held(daemon.process.pid), held(os.getpid()))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The systems law, measured: a table of periods over echo points, R and e, and the worst deviation.
+"""Measures the systems law: a table of periods over echo points, R and e, and the largest deviation.
 
     ECHOLINED=... ECHOLINE_CLI=... ECHOLINE_LIBRARY=... PYTHONPATH=client/python systems_law.py [--all]
 
-By default every echo point is taken with the pairs (R, e) on both sides of e = R; --all takes R in {1, 2, 4, 6} with
+By default it measures every echo point with pairs (R, e) on both sides of e = R; --all measures R in {1, 2, 4, 6} with
 e in {1, ..., 8}, 128 points, about 40 minutes. Exit code 1 where a point is more than 5 % away."""
 import argparse
 import itertools

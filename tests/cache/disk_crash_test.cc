@@ -32,7 +32,7 @@ std::unique_ptr<DiskCache> open(const std::string& path) {
   return cache.ok() ? std::move(cache).value() : nullptr;
 }
 
-// Reads and writes for ever, as a stream does; some records change their version in each round, so
+// Reads and writes endlessly, as a stream does; some records change their version in each round, so
 // that the cache frees and reuses their space.
 [[noreturn]] void work(const std::string& path, unsigned seed) {
   const auto cache = open(path);
@@ -89,7 +89,7 @@ TEST(DiskCrash, AKillAtAnyPointLeavesNoWrongByteAndNeedsNoManualStep) {
   EXPECT_GT(hits, kRecords / 2);
 }
 
-// A power failure leaves any mixture of old and new pages.
+// After a power failure any page may be the old or the new one.
 TEST(DiskCrash, PagesThatNeverReachedTheDiskAreDetected) {
   const serve::ScratchFolder folder;
   const std::string path = folder.file("cache");

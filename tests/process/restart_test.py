@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A killed daemon that starts again waits only for the trainers that can come back: not for dead ones, but for those that
-are busy with a step. Jobs that shared a pass share one again."""
+"""A killed daemon that starts again waits for trainers that are busy with a step, and not for dead ones. Jobs that shared a
+pass share one again."""
 import json
 import os
 import signal

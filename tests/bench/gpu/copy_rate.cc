@@ -1,5 +1,5 @@
-// What the link between host and device gives: plain loops of copies from memory that the driver
-// pinned, and from shared memory that is pinned where it is. Prints; judges nothing.
+// The rate of the link between host and device: plain loops of copies from memory that the driver
+// allocated pinned, and from registered shared memory. Prints figures and judges nothing.
 //   copy_rate [--rounds 11] [--copies 32] [--device 0]
 #include <cstdio>
 

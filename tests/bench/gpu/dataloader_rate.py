@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""What it costs the CPU to bring batches to a GPU: echoline.torch.Loader(device="cuda") from a daemon, and PyTorch's
-DataLoader with pin_memory, in turn. Prints figures and goals; judges nothing. Code 77, and SKIP, where torch sees no GPU.
+"""The CPU cost of batches on a GPU: echoline.torch.Loader(device="cuda") from a daemon, and PyTorch's DataLoader with
+pin_memory, in turn. Prints figures and goals and judges nothing. Code 77, and SKIP, where torch sees no GPU.
 
     ECHOLINED=... ECHOLINE_LIBRARY=... PYTHONPATH=client/python dataloader_rate.py [--rows 256] [--seconds 3] [--rounds 5]
 
-Both have the same rows of 224 x 224 x 3 bytes ready in memory; nothing is decoded, and nobody works on the tensors.
-The daemon echoes batches 64 times, so that laying rows into the ring counts a 64th; "rows laid each time" is without
-echo. DataLoader's workers collate rows that are tensors already, its thread pins batches, and the loop copies them to
-the GPU with non_blocking. CPU time is that of all processes. `--device cpu` tries the program where there is no GPU, and
-measures nothing that is asked for here."""
+Both have the same rows of 224 x 224 x 3 bytes ready in memory; nothing decodes, and nothing uses the tensors. The daemon
+echoes each batch 64 times, so that only 1/64 of the cost of writing rows into the ring counts; "rows written each time" is
+without echo. DataLoader's workers collate rows that are tensors already, its thread pins batches, and the loop copies
+them to the GPU with non_blocking. CPU time is that of all processes. `--device cpu` only tries the program on a machine
+without a GPU; its figures mean nothing."""
 import argparse
 import os
 import pathlib
@@ -26,7 +26,7 @@ except ImportError as error:
     sys.exit(77)
 
 import echoline.torch
-from handoff import told
+from handoff import figures
 from handoff_loops import count
 from support.daemon_process import Daemon, stream_yaml
 
@@ -74,17 +74,17 @@ def echoline_loader(daemon, options):
 
 
 def compare(path, options):
-    """{way: [what `told` gives of each round]}"""
+    """{way: [what figures() gives of each round]}"""
     with Daemon(pipeline(path, options.rows, True), memory="3GiB", workers=options.daemon_workers) as ours, \
             Daemon(pipeline(path, options.rows, False), memory="3GiB", workers=options.daemon_workers) as fresh:
         ways = {"Echoline": lambda: echoline_loader(ours, options),
-                "Echoline, rows laid each time": lambda: echoline_loader(fresh, options)}
+                "Echoline, rows written each time": lambda: echoline_loader(fresh, options)}
         for workers in options.workers:
             ways[f"DataLoader, {workers} workers"] = lambda workers=workers: dataloader(path, workers, options)
         found = {name: [] for name in ways}
         for _ in range(options.rounds):
             for name, way in ways.items():
-                found[name].append(told(way()))
+                found[name].append(figures(way()))
     return found
 
 
@@ -105,7 +105,7 @@ def main():
         path.write_bytes(os.urandom(1024 * ROW))
         found = compare(path, options)
     medians = {name: [statistics.median(part) for part in zip(*rounds)] for name, rounds in found.items()}
-    # The DataLoader that takes the least CPU time, whatever its rate.
+    # The DataLoader with the least CPU time, at any rate.
     best = min((name for name in found if name.startswith("DataLoader")), key=lambda name: medians[name][1])
     print(f"torch {torch.__version__}, {options.device}, batches of {options.rows * ROW / 1e6:.1f} MB, medians of "
           f"{options.rounds} rounds, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")

@@ -1,5 +1,5 @@
-// A loader on the GPU that is measured, and what feeds it: a ring_server of its own, which lays no
-// pixels and so is faster than any link, or a stream of a daemon that runs here.
+// The measured loader on the GPU and its source: a ring_server, which writes no pixels and so is
+// faster than any link, or a stream of a running daemon.
 #pragma once
 
 #include <echoline/echoline_cuda.h>
@@ -10,21 +10,21 @@
 #include <memory>
 #include <string>
 
-#include "client/server_process.h"
 #include "bench/gpu/gpu.h"
+#include "client/server_process.h"
 
 namespace echoline::gpu {
 
 struct FeedOptions {
   std::string stream = {};      // of the daemon in ECHOLINE_RUNTIME_DIR; empty: a ring_server
   long rows = 256;              // of a batch of the ring_server; 150,570 bytes each
-  std::uint32_t batches = ~0U;  // that the ring_server publishes, then it stands still
+  std::uint32_t batches = ~0U;  // that the ring_server publishes before it stops
   std::uint32_t echo = 1;       // device echo, back to back
   int device = 0;
-  bool staged = false;  // the ring can't be registered, so the CPU copies into pinned memory
+  bool staged = false;  // the ring is not registered, so the CPU copies into pinned memory
 };
 
-// Open for one measurement; its device buffers are full when it is made.
+// For one measurement; the constructor returns when the device buffers are full.
 class Feed {
  public:
   Feed(Gpu& gpu, const FeedOptions& options);
@@ -32,13 +32,13 @@ class Feed {
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;
 
-  // Takes so many batches for the GPU's stream, puts `work` on it for each, and gives them back.
+  // Takes this many batches for the GPU's stream, puts `work` on it for each, and gives them back.
   void take(long batches, const std::function<void()>& work = {});
 
   echoline_cuda_stats stats() const;
-  // Once so many batches were copied, and their copies counted.
+  // Waits until this many batches were copied and counted.
   echoline_cuda_stats stats_of(std::uint64_t batches) const;
-  // That cross the link for a batch: all fields.
+  // The bytes of all fields of a batch, which cross the link.
   std::uint64_t batch_bytes() const;
 
  private:

@@ -1,5 +1,5 @@
-// A GPU to measure on: its context, a stream, memory, times between events. What fails ends the
-// program with a line that says what it was: code 1, or kNoGpu where there is none.
+// A GPU to measure on: its context, a stream, memory, times between events. An error ends the
+// program with a line that names it: code 1, or kNoGpu without a GPU.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@
 
 namespace echoline::gpu {
 
-inline constexpr int kNoGpu = 77;  // as ctest is told of what was skipped
+inline constexpr int kNoGpu = 77;  // ctest: skipped
 
 class Gpu {
  public:
-  // Device `ordinal`, its primary context made current in this thread.
+  // Makes the primary context of device `ordinal` current in this thread.
   explicit Gpu(int ordinal);
   ~Gpu();
   Gpu(const Gpu&) = delete;
@@ -28,7 +28,7 @@ class Gpu {
   const cuda_test::MoreDriver& more() const { return more_; }
   client::cuda::StreamHandle stream() const { return stream_; }
   std::string name() const;
-  // By the memory's clock and width; 0 where the driver doesn't tell. Bytes a second.
+  // Bytes a second from the memory's clock and width; 0 if the driver does not report them.
   double peak_bandwidth() const;
 
   // Freed with the GPU.

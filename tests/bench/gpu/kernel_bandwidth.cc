@@ -1,19 +1,20 @@
-// How near the kernels come to the memory's bandwidth: bytes read and written a second, beside a
-// copy from device to device of as many bytes in the same rounds. Prints; judges nothing.
+// Compares the kernels with the memory's bandwidth: bytes read and written a second, and a copy of
+// the same number of bytes from device to device in the same rounds. Prints figures and judges
+// nothing.
 //   kernel_bandwidth [--rows 256] [--side 224] [--rounds 21] [--device 0]
 #include <cstdio>
 #include <random>
 
-#include "cuda/kernels.h"
 #include "bench/gpu/gpu.h"
+#include "cuda/kernels.h"
 
 namespace echoline::gpu {
 namespace {
 
 using namespace client::cuda;
 
-// Batches in turn, so that none is still in the device's cache, and launches between two events,
-// so that these are little of the time.
+// Batches in turn, so that none is still in the device's cache, and launches between two events, so
+// that the events take little of the time.
 constexpr int kBatches = 6;
 constexpr int kLaunches = 12;
 
@@ -135,7 +136,7 @@ class Bench {
         gpu_.filled(offsets.data(), offsets.size() * sizeof offsets[0]));
   }
 
-  // From one batch's output to the next: as many bytes are read as are written.
+  // From one batch's output to the next: reads and writes the same number of bytes.
   void copy(std::size_t bytes) {
     for (int i = 0; i < kLaunches; ++i) {
       gpu_.must(gpu_.more().copy_on_device(outs_[(i + 1) % kBatches], outs_[i % kBatches], bytes,

@@ -44,7 +44,7 @@ for file in "${programs[@]}" "$python" client/libecholine.so; do
   fi
 done
 
-# What is linked, but for the C library's own parts and the loader, which belong to a machine's kernel and files.
+# The linked libraries without the C library and the dynamic loader, which must be those of the machine.
 libraries() {
   ldd "$@" | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p' | sort -u |
     grep -vE '/(ld-linux[^/]*|lib(c|m|dl|rt|pthread|resolv|util|anl|nsl|BrokenLocale|c_malloc_debug|nss_[a-z]*))\.so[^/]*$'

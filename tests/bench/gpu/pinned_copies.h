@@ -12,8 +12,8 @@ namespace echoline::gpu {
 class PinnedCopies {
  public:
   enum class Memory {
-    kAllocated,   // by the driver
-    kRegistered,  // a memfd's mapping, pinned where it is, as a ring's is
+    kAllocated,   // allocated by the driver
+    kRegistered,  // a registered mapping of a memfd, as a ring is
   };
 
   PinnedCopies(Gpu& gpu, Memory memory, std::size_t bytes);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""echoline.torch.Loader(device="cuda") on a real GPU. Code 77, and SKIP, where torch sees none: nothing here stands in for
-torch or for the driver. Environment as of tests/python: ECHOLINE_RING_SERVER, ECHOLINE_LIBRARY."""
+"""echoline.torch.Loader(device="cuda") on a real GPU. Code 77, and SKIP, where torch sees none: there is no fake of
+torch or the driver here. Environment as of tests/python: ECHOLINE_RING_SERVER, ECHOLINE_LIBRARY."""
 import pathlib
 import sys
 import unittest

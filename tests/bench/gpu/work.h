@@ -1,11 +1,11 @@
-// Work on the trainer's stream of a length that is asked for: the library's own kernel that
-// normalises photos, launched over and over on memory of its own.
+// Work of a given length on the trainer's stream: repeated launches of the library's kernel that
+// normalises photos, on separate memory.
 #pragma once
 
 #include <memory>
 
-#include "cuda/kernels.h"
 #include "bench/gpu/gpu.h"
+#include "cuda/kernels.h"
 
 namespace echoline::gpu {
 
@@ -14,10 +14,10 @@ class Work {
   // Each launch normalises `rows` photos of 224 x 224 x 3 to bfloat16 planes.
   Work(Gpu& gpu, std::uint32_t rows);
 
-  // From now on so many launches as take `seconds`, one at least, by themselves.
+  // Sets the number of launches to those that take `seconds` alone on the device, at least one.
   void last(double seconds);
   int launches() const { return launches_; }
-  // What they take now, alone on the device.
+  // The seconds that these launches take now, alone on the device.
   double alone();
 
   void enqueue() const;
