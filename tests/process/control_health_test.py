@@ -25,19 +25,17 @@ def health(channel, service=""):
 
 class ControlHealth(ProcessCase):
     def test_it_is_not_serving_until_the_attach_socket_is_open(self):
-        with ControlDaemon(read=", throttle: {latency: 3s}") as daemon:
-            daemon.stop()
-            daemon.spawn()
-            with channel_to(daemon) as channel:
-                for service in ("", SERVICE):
-                    self.assertEqual(health(channel, service), NOT_SERVING)
-                self.assertFalse((daemon.runtime_dir / "door.sock").exists())
-                daemon.await_ready()
-                for service in ("", SERVICE):
-                    self.assertEqual(health(channel, service), SERVING)
-                with self.assertRaises(grpc.RpcError) as unknown:
-                    health(channel, "echoline.v1.Unknown")
-                self.assertEqual(unknown.exception.code(), grpc.StatusCode.NOT_FOUND)
+        daemon = self.unstarted(ControlDaemon(read=", throttle: {latency: 3s}")).spawn()
+        with channel_to(daemon) as channel:
+            for service in ("", SERVICE):
+                self.assertEqual(health(channel, service), NOT_SERVING)
+            self.assertFalse((daemon.runtime_dir / "door.sock").exists())
+            daemon.await_ready()
+            for service in ("", SERVICE):
+                self.assertEqual(health(channel, service), SERVING)
+            with self.assertRaises(grpc.RpcError) as unknown:
+                health(channel, "echoline.v1.Unknown")
+            self.assertEqual(unknown.exception.code(), grpc.StatusCode.NOT_FOUND)
 
     def test_a_watch_reports_that_the_daemon_stops(self):
         with ControlDaemon() as daemon, channel_to(daemon) as channel:

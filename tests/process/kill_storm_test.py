@@ -56,6 +56,9 @@ class KillStorm(ProcessCase):
         self.job_kills = []  # (when, members)
         self.daemon_held, self.witness_held = [], []
 
+    def class_processes(self):
+        return {self.store.server.process.pid}
+
     def daemon(self):
         return Daemon(storm_streams.yaml(self.store), memory="256MiB", environment=self.store.environment)
 

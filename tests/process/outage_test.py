@@ -34,6 +34,9 @@ class Outage(ProcessCase):
                  "publish: {slots: 2}"]
         return Daemon(stream_yaml(steps), environment=cls.store.environment, metrics=True)
 
+    def class_processes(self):
+        return {self.store.server.process.pid}
+
     def waited(self, daemon, reason):
         return daemon.total("echoline_source_wait_seconds_total", reason=reason)
 

@@ -43,14 +43,13 @@ class Leftovers:
     def __init__(self):
         self._children, self._memory = _children(), _shared_memory()
 
-    def check(self):
+    def check(self, allowed=frozenset()):
+        """`allowed`: ids of processes that may still run."""
+        def new_children():
+            return _children() - self._children - allowed
+
         # A process that was killed needs a moment to end.
-        wait_until(lambda: not self._new_children(), self._say_children, seconds=5)
+        wait_until(lambda: not new_children(),
+                   lambda: "the end of " + ", ".join(f"{pid} ({_name(pid)})" for pid in sorted(new_children())), seconds=5)
         if left := _shared_memory() - self._memory:
             raise AssertionError(f"left in /dev/shm: {sorted(left)}")
-
-    def _new_children(self):
-        return _children() - self._children
-
-    def _say_children(self):
-        return "the end of " + ", ".join(f"{pid} ({_name(pid)})" for pid in sorted(self._new_children()))
