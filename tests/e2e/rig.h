@@ -43,6 +43,7 @@ struct RigOptions {
   std::uint32_t side = 8;
   std::string memory = "64MiB";
   std::uint32_t workers = 2;
+  std::string reattach_grace = "10s";
 };
 
 class Rig {

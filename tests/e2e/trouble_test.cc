@@ -192,7 +192,8 @@ TEST(Memory, TooSmallForDecodedSamplesChangesNoPixel) {
 }
 
 TEST(Daemon, AfterARestartGivesItsTrainersExactlyTheNextBatch) {
-  Rig rig;
+  // The daemon waits this long for job "gone", which does not read any more.
+  Rig rig({.reattach_grace = "500ms"});
   ASSERT_TRUE(rig.create("train", pipeline("      - echo: {factor: 2, window: 40}\n")).ok());
   Loader whole = rig.attach("train", {.job = "whole"});
   const std::vector<SeenRow> expected = read_batches(whole, 30);
