@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the Grafana dashboard: ids, positions, units, variables. It must show every metric."""
+"""The Grafana dashboard is well made: identities, places, units, variables; it shows every metric that there is."""
 import itertools
 import unittest
 

@@ -1,4 +1,4 @@
-"""The queries of the dashboard and the rules of deploy/monitoring, and the list of metrics."""
+"""What the dashboard and the rules of deploy/monitoring ask, and the metrics that there are."""
 import json
 import pathlib
 import re
@@ -8,12 +8,12 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 MONITORING = ROOT / "deploy" / "monitoring"
 RULES = [MONITORING / "recording_rules.yml", MONITORING / "alert_rules.yml"]
-# Suffixes of the series of a histogram.
+# What Prometheus stores of a histogram.
 PARTS_OF_HISTOGRAM = ("_bucket", "_sum", "_count")
 
 
 def program(name):
-    """The path of a program; skips the test if it is missing."""
+    """The path of a program that the test cannot do without."""
     path = shutil.which(name)
     if path is None:
         print(f"skipped: no program {name}", flush=True)
@@ -43,13 +43,13 @@ def expressions(interval="1m"):
 
 
 def metrics():
-    """{name: kind} of docs/metrics.md. A test compares that page with the code."""
+    """{name: kind}, as docs/metrics.md has them, which a test holds equal to the code."""
     page = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
     return dict(re.findall(r"^\| `(\w+)` \| (\w+) \|", page, re.MULTILINE))
 
 
 def metric_of(name):
-    """The metric of a series: the series of a histogram have suffixes."""
+    """The metric that a series belongs to: a histogram's are named after their part of it."""
     known = metrics()
     for part in PARTS_OF_HISTOGRAM:
         if name.endswith(part) and known.get(name.removesuffix(part)) == "histogram":
@@ -63,6 +63,6 @@ def selectors(expression):
 
 
 def names(expression):
-    """The metrics that an expression reads, without recorded ones."""
+    """The metrics that it reads, recorded ones left out."""
     found = {selector.partition("{")[0] for selector in selectors(expression)}
     return {metric_of(name) for name in found if ":" not in name and name != "up"}

@@ -76,7 +76,7 @@ class WatchedRun:
         threading.Thread(target=read, daemon=True).start()
 
     def train_on_gpu(self):
-        """Starts the example program with a simulated CUDA driver."""
+        """The example program, on the tests' stand-in of the CUDA driver."""
         program, driver = (os.environ.get(name) for name in ("ECHOLINE_GPU_RATE", "ECHOLINE_FAKE_CUDA"))
         if not program or not driver:
             raise unittest.SkipTest("ECHOLINE_GPU_RATE and ECHOLINE_FAKE_CUDA name no program and no driver's folder")
