@@ -191,9 +191,9 @@ def value_of(text):
 
 
 # The files with messages of the control service: refused calls, and calls that do not reach it.
-CONTROL = ("serve/control_roles.cc", "serve/control_service.cc", "serve/watchers.cc", "serve/tls_files.cc",
-           "serve/kept_streams.cc", "serve/first_streams.cc", "config/control.cc", "cli/reach.cc",
-           "cli/control_channel.cc")
+CONTROL = ("serve/control/control_roles.cc", "serve/control/control_service.cc", "serve/control/watchers.cc",
+           "serve/control/tls_files.cc", "serve/process/kept_streams.cc", "serve/process/first_streams.cc",
+           "config/control.cc", "cli/connectivity_check.cc", "cli/control_channel.cc")
 
 
 def literals(source):

@@ -18,7 +18,7 @@ them at `/metrics` of `daemon.metrics` (default `127.0.0.1:9464`), in the text f
 for counters, few labels. The series of a stream, a job or a trainer end when it is gone.
 
 [monitoring.md](monitoring.md) describes scraping, rules, the dashboard and the status page. This page is generated from the
-list in `daemon/serve/metric_list.h`, and a test compares them.
+list in `daemon/serve/monitor/metric_list.h`, and a test compares them.
 
 | metric | kind | labels | meaning |
 |---|---|---|---|
