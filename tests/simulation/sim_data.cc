@@ -36,7 +36,8 @@ SimIndex::SimIndex(Dice& dice, const std::vector<std::uint64_t>& shard_records,
       write_field(record, bytes.data() + offset);
       extents_.push_back({static_cast<std::uint32_t>(shards_.size()), offset, length});
       if (with_checksums) {
-        checksums_.push_back(std::max(1U, crc32c(std::span(bytes).subspan(offset, length))));
+        checksums_.push_back(
+            std::max(1U, crc32c(0, std::span<const std::byte>(bytes).subspan(offset, length))));
       }
       bytes_max_ = std::max(bytes_max_, length);
       bytes_total_ += length;
@@ -58,8 +59,8 @@ void SimIndex::read(std::uint32_t shard, std::uint64_t offset, std::span<std::by
 
 Status SimDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes,
                        record::Fields& fields) const {
-  fields.clear();
-  fields.files.push_back({"data", bytes.first(kFieldBytes - (bad_[record] ? 1 : 0))});
+  fields.fields.clear();
+  fields.fields.push_back({"data", bytes.first(kFieldBytes - (bad_[record] ? 1 : 0))});
   return {};
 }
 
@@ -86,8 +87,13 @@ Status SimSource::answer(const source::ReadRequest& request) {
   for (const source::Segment& segment : request.segments) {
     index_.read(shard, segment.offset, segment.destination);
   }
-  if (dice_.chance(faults_.unavailable)) return Status(Code::kUnavailable, "simulated: away");
-  if (index_.has_checksums() && dice_.chance(faults_.flipped)) {
+  if (dice_.chance(faults_.unavailable)) {
+    ++failures_;
+    return Status(Code::kUnavailable, "simulated: away");
+  }
+  if (index_.has_checksums() && faults_.flips_left > 0 && dice_.chance(5)) {
+    --faults_.flips_left;
+    ++failures_;
     const auto& bytes = request.segments[dice_.between(0, request.segments.size() - 1)].destination;
     bytes[dice_.between(0, bytes.size() - 1)] ^= std::byte{1};
   }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,18 +61,22 @@ class SimDataSet : public record::DataSet {
   const std::vector<bool> bad_;
 };
 
-// How often a request fails or is answered with wrong bytes, in percent.
+// What goes wrong at the store. Few answers are wrong in all: four in a row for one record would
+// rightly fail the stream.
 struct Faults {
-  std::uint64_t unavailable = 0;
-  std::uint64_t flipped = 0;
-  std::uint64_t late = 0;
+  std::uint64_t unavailable = 0;  // percent of the requests
+  std::uint64_t flips_left = 0;   // answers with a wrong byte
+  std::uint64_t late = 0;         // percent of the requests
 };
 
 class SimSource : public source::Source {
  public:
-  SimSource(Dice& dice, const SimIndex& index, std::size_t slots, const Faults& faults)
-      : dice_(dice), index_(index), slots_(slots), faults_(faults) {}
-  Result<std::vector<source::ObjectInfo>> list(const std::string&) override { return {}; }
+  SimSource(Dice& dice, const SimIndex& index, std::size_t slots, Faults& faults,
+            std::uint64_t& failures)
+      : dice_(dice), index_(index), slots_(slots), faults_(faults), failures_(failures) {}
+  Result<std::vector<source::ObjectInfo>> list(const std::string&) override {
+    return std::vector<source::ObjectInfo>();
+  }
   Status put(const std::string&, const std::string&) override { return {}; }
   void submit(source::ReadRequest request) override;
   std::size_t slots_free() const override { return slots_ - flights_.size(); }
@@ -91,7 +95,8 @@ class SimSource : public source::Source {
   Dice& dice_;
   const SimIndex& index_;
   const std::size_t slots_;
-  const Faults& faults_;
+  Faults& faults_;
+  std::uint64_t& failures_;
   std::vector<Flight> flights_;
 };
 
