@@ -1,4 +1,4 @@
-#include "factor_changes.h"
+#include "loader/factor_changes.h"
 
 #include <gtest/gtest.h>
 

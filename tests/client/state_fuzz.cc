@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "state_json.h"
+#include "state/state_json.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace echoline::client;

@@ -1,4 +1,4 @@
-#include "state_json.h"
+#include "state/state_json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
