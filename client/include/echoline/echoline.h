@@ -117,8 +117,7 @@ enum {
   /* echoline_attach returns at once; echoline_attach_wait returns the result. */
   ECHOLINE_ATTACH_ASYNC = 1,
   /* The trainer releases a batch only after it has the next one, as a loop does whose variable
-   * still refers to the previous batch. Attaching fails if the stream has too few slots for that.
-   */
+   * still refers to the previous batch. Attaching fails if the stream has too few slots. */
   ECHOLINE_ATTACH_OVERLAP = 2
 };
 
