@@ -1,4 +1,4 @@
-// C ABI: what stands in a batch.
+// C ABI: the contents of batches.
 #include <cstring>
 
 #include "abi/guarded_call.h"
@@ -11,6 +11,7 @@ const Batch* to_batch(const echoline_batch* handle) {
   return reinterpret_cast<const Batch*>(handle);
 }
 
+// Runs `work` on the batch of a handle and copies its result to the caller's structure.
 template <typename Out, typename Work>
 int with(const echoline_batch* handle, Out* out, Work work) noexcept {
   return guarded([&]() -> Error {

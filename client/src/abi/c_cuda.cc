@@ -18,7 +18,8 @@ namespace {
 
 Error null_error() { return {ECHOLINE_INVALID_ARGUMENT, "a pointer that is needed is NULL"}; }
 
-// A structure of the caller's, with defaults where it is an older, shorter one.
+// A copy of the caller's structure. If the caller was built with an older, shorter version, the
+// rest has the defaults.
 template <typename T>
 T filled(const T& given, T defaults) {
   std::memcpy(&defaults, &given, std::min(given.size, sizeof(T)));
@@ -48,7 +49,8 @@ Error read_options(const echoline_cuda_options* given, Options& options) {
   options.echo_factor = o.echo_factor == 0 ? 1 : o.echo_factor;
   options.echo_window = o.echo_window == 0 ? 1 : o.echo_window;
   if (o.field_count > 0 && o.fields == nullptr) return null_error();
-  // Fields of the caller's version of the structure may be longer or shorter than ours.
+  // The caller's version of the structure may be longer or shorter than ours: each element says its
+  // own size.
   const auto* at = reinterpret_cast<const std::byte*>(o.fields);
   for (std::uint32_t i = 0; i < o.field_count; ++i) {
     const auto* field = reinterpret_cast<const echoline_cuda_field*>(at);
@@ -192,7 +194,8 @@ void echoline_cuda_release(echoline_cuda_batch* batch, void* stream) {
   const std::unique_ptr<DeviceBatch> owned(reinterpret_cast<DeviceBatch*>(batch));
   guarded([&]() -> Error {
     owned->loader->release(*owned, static_cast<StreamHandle>(stream));
-    // The last one frees the device's memory; where that has to wait, it is not the caller's time.
+    // The last owner frees the device's memory. If that has to wait for the device, a thread does
+    // it instead of the caller.
     if (owned->loader.use_count() == 1 && !owned->loader->idle()) {
       const NoSignals no_signals;
       std::thread([last = std::move(owned->loader)] {}).detach();
@@ -209,7 +212,7 @@ int echoline_cuda_state(echoline_cuda* cuda, char* buffer, size_t capacity, size
   return with(cuda, [&](DeviceLoader& l) -> Error {
     State state;
     if (Error e = l.state(state); !e.ok()) return e;
-    return give_state(state, buffer, capacity, length);
+    return write_state_to(state, buffer, capacity, length);
   });
 }
 

@@ -1,4 +1,4 @@
-// C ABI: versions, texts, defaults.
+// C ABI: versions, texts of errors, types, and the runtime folder.
 #include <cstdio>
 #include <string>
 
@@ -10,7 +10,7 @@
 namespace echoline::client {
 namespace {
 
-// Of fixed size: a thread's last error needs no memory, and no destructor at the thread's end.
+// An array of fixed size: it needs no allocation, and no destructor when the thread ends.
 thread_local char last_error[2048] = "";
 
 }  // namespace

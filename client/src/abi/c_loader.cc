@@ -1,4 +1,4 @@
-// C ABI: attach, next, position, state.
+// C ABI: attach, take batches, position and state.
 #include <memory>
 #include <string>
 
@@ -11,6 +11,7 @@ namespace {
 constexpr std::int64_t kAttachMs = 120'000;
 constexpr std::int64_t kReattachMs = 60'000;
 
+// Continues at the position of a saved state.
 Error use_state(const char* text, LoaderOptions& options) {
   AttachOptions& attach = options.attach;
   State state;
@@ -29,6 +30,7 @@ Error use_state(const char* text, LoaderOptions& options) {
   return {};
 }
 
+// Requires the fingerprint that the caller expects.
 Error use_expectation(const char* text, AttachOptions& attach) {
   Fingerprint fingerprint;
   if (!from_hex(text, fingerprint)) {
@@ -42,6 +44,7 @@ Error use_expectation(const char* text, AttachOptions& attach) {
   return {};
 }
 
+// Checks the caller's structure, which may be of an older version, and converts it.
 Error read_options(const echoline_attach_options* given, LoaderOptions& options, bool& async) {
   if (!has_size(given)) return {ECHOLINE_INVALID_ARGUMENT, "options without a size"};
   echoline_attach_options o;
@@ -76,7 +79,7 @@ Error read_options(const echoline_attach_options* given, LoaderOptions& options,
 
 Error null_error() { return {ECHOLINE_INVALID_ARGUMENT, "a pointer that is needed is NULL"}; }
 
-// Runs `work` on the loader of a handle, unless the handle is none of this process.
+// Runs `work` on the loader of a handle; FORKED if the handle belongs to a parent process.
 template <typename Work>
 int with(echoline_loader* handle, Work work) noexcept {
   return guarded([&]() -> Error {
@@ -88,7 +91,7 @@ int with(echoline_loader* handle, Work work) noexcept {
 
 }  // namespace
 
-Error give_state(const State& state, char* buffer, std::size_t capacity, std::size_t* length) {
+Error write_state_to(const State& state, char* buffer, std::size_t capacity, std::size_t* length) {
   const std::string text = write_state(state);
   if (length != nullptr) *length = text.size();
   if (buffer == nullptr || capacity <= text.size()) {
@@ -137,7 +140,8 @@ int echoline_attach_wait(echoline_loader* loader, int64_t timeout_ms) {
 }
 
 void echoline_detach(echoline_loader* loader) {
-  // In a forked child a lock may be held by a thread that isn't there: the little memory stays.
+  // In a forked child the lock may be held by a thread that does not exist there. So leak the
+  // object.
   if (loader == nullptr || forked(loader->loader.generation())) return;
   delete loader;
 }
@@ -211,7 +215,7 @@ int echoline_state(echoline_loader* loader, char* buffer, size_t capacity, size_
   return with(loader, [&](Loader& l) -> Error {
     State state;
     if (Error e = l.state(state); !e.ok()) return e;
-    return give_state(state, buffer, capacity, length);
+    return write_state_to(state, buffer, capacity, length);
   });
 }
 

@@ -1,5 +1,5 @@
-// What every function of the C ABI does around its work: nothing is thrown, errors leave a text,
-// handles of a forked parent are refused.
+// What every function of the C ABI does around its work: it catches exceptions, keeps the text of
+// an error, and refuses handles of a forked parent.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace echoline::client {
 
-// Keeps the text for echoline_last_error and returns the number.
+// Keeps the text for this thread's echoline_last_error; returns the status number.
 int set_last_error(const Error& error) noexcept;
 
 inline Error forked_error() {
@@ -22,6 +22,7 @@ inline Error forked_error() {
 
 inline bool forked(std::uint32_t generation) { return generation != fork_generation(); }
 
+// Runs `work`, which returns an Error; returns its status. No exception crosses the C ABI.
 template <typename Work>
 int guarded(Work work) noexcept {
   try {
@@ -34,7 +35,7 @@ int guarded(Work work) noexcept {
   }
 }
 
-// Copies what fits into a structure of the caller's, whose first member says its size.
+// Copies `value` to the caller's structure, as much as its `size` (the first member) allows.
 template <typename T>
 void copy_out(T value, T* out) {
   const std::size_t size = std::min(out->size, sizeof(T));
@@ -42,7 +43,7 @@ void copy_out(T value, T* out) {
   std::memcpy(static_cast<void*>(out), &value, size);
 }
 
-// A structure of the caller's that is there and has a size.
+// Whether the caller passed a structure with a plausible `size`.
 template <typename T>
 bool has_size(const T* structure) {
   return structure != nullptr && structure->size >= sizeof(std::size_t);

@@ -1,4 +1,4 @@
-// What the opaque handles of the C ABI stand for, where several of its files need to know.
+// The loader behind the opaque handle of the C ABI.
 #pragma once
 
 #include "abi/guarded_call.h"
@@ -11,7 +11,7 @@ struct echoline_loader {
 
 namespace echoline::client {
 
-// The state's text into a buffer of the caller's; see echoline_state.
-Error give_state(const State& state, char* buffer, std::size_t capacity, std::size_t* length);
+// Writes the state to the caller's buffer; see echoline_state.
+Error write_state_to(const State& state, char* buffer, std::size_t capacity, std::size_t* length);
 
 }  // namespace echoline::client
