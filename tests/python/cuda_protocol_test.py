@@ -90,7 +90,7 @@ class Protocols(OnTheDevice):
         batch.release()
         batch.release(LEGACY)
         for use in (lambda: batch["label"], image.__dlpack__, lambda: image.pointer, lambda: batch.uses):
-            with self.assertRaisesRegex(echoline.FailedPrecondition, "given back"):
+            with self.assertRaisesRegex(echoline.FailedPrecondition, "released"):
                 use()
         self.assertEqual(sum(1 for _ in self.loader), 10)
 
