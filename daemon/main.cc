@@ -10,21 +10,21 @@
 #include <vector>
 
 #include "base/log.h"
-#include "base/quantity.h"
+#include "base/pluralize.h"
 #include "config/load.h"
 #include "config/values.h"
-#include "engine/engine.h"
-#include "serve/control.h"
-#include "serve/door.h"
-#include "serve/door_inherited.h"
-#include "serve/first_streams.h"
-#include "serve/folders.h"
-#include "serve/kept_streams.h"
-#include "serve/monitoring.h"
-#include "serve/notify.h"
-#include "serve/stop_signal.h"
-#include "serve/version.h"
-#include "serve/watchdog.h"
+#include "engine/api/engine.h"
+#include "serve/control/control.h"
+#include "serve/door/door.h"
+#include "serve/door/door_inherited.h"
+#include "serve/monitor/monitoring.h"
+#include "serve/monitor/version.h"
+#include "serve/process/first_streams.h"
+#include "serve/process/folders.h"
+#include "serve/process/kept_streams.h"
+#include "serve/process/notify.h"
+#include "serve/process/stop_signal.h"
+#include "serve/process/watchdog.h"
 
 namespace echoline {
 namespace {
@@ -41,8 +41,8 @@ struct Options {
 void log_ready(const engine::Engine& engine, const v1::Daemon& daemon) {
   const engine::EngineStats stats = engine.stats();
   log_info("main", "ready: {}, {} of {} reserved, {}, door in {}, metrics at {}",
-           quantity(stats.streams.size(), "stream"), config::format_bytes(stats.memory_reserved),
-           config::format_bytes(stats.memory_budget), quantity(stats.workers, "worker"),
+           pluralize(stats.streams.size(), "stream"), config::format_bytes(stats.memory_reserved),
+           config::format_bytes(stats.memory_budget), pluralize(stats.workers, "worker"),
            daemon.runtime_dir(), daemon.metrics());
 }
 

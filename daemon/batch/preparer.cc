@@ -19,21 +19,21 @@ void Preparer::set_row_types(const std::vector<decode::FieldType>& types) {
   chain_->fix_outputs(types);
 }
 
-Workbench Preparer::make_workbench() const {
-  Workbench bench;
+WorkerScratch Preparer::make_workbench() const {
+  WorkerScratch bench;
   bench.decode_scratch = decoder_->make_scratch();
   bench.augment_scratch = chain_->make_scratch();
   return bench;
 }
 
 Status Preparer::decode(std::uint64_t record, std::span<const std::byte> bytes,
-                        Workbench& bench) const {
+                        WorkerScratch& bench) const {
   ECHOLINE_TRY(data_set_.cut(record, bytes, bench.fields));
   return decoder_->decode(bench.fields, *bench.decode_scratch, bench.sample);
 }
 
 Status Preparer::prepare(echo::Item& item, std::unique_lock<std::mutex>& lock, const UseKey& key,
-                         bool used_again, Workbench& bench, const RowTarget& target) const {
+                         bool used_again, WorkerScratch& bench, const RowTarget& target) const {
   if (item.has_rows()) {
     lock.unlock();
     copy_rows(item, target);
@@ -51,7 +51,7 @@ Status Preparer::prepare(echo::Item& item, std::unique_lock<std::mutex>& lock, c
   return {};
 }
 
-Status Preparer::find_or_decode(const echo::Item& item, Workbench& bench) const {
+Status Preparer::find_or_decode(const echo::Item& item, WorkerScratch& bench) const {
   if (samples_ != nullptr && samples_->find(item.record, bench.sample)) return {};
   const std::uint64_t begin_ns = monotonic_ns();
   ECHOLINE_TRY(decode(item.record, item.encoded(), bench));
@@ -59,7 +59,7 @@ Status Preparer::find_or_decode(const echo::Item& item, Workbench& bench) const 
   return {};
 }
 
-Status Preparer::run_chain(const decode::Sample& sample, const UseKey& key, Workbench& bench,
+Status Preparer::run_chain(const decode::Sample& sample, const UseKey& key, WorkerScratch& bench,
                            const RowTarget& target) const {
   UseKey drawn = key;
   // What is kept after the augmentations has the pixels of its first use.
@@ -69,7 +69,7 @@ Status Preparer::run_chain(const decode::Sample& sample, const UseKey& key, Work
   return chain_->run(sample, drawn, *bench.augment_scratch, target.fields, target.ragged_bytes);
 }
 
-void Preparer::keep(echo::Item& item, Workbench& bench, const RowTarget& target) const {
+void Preparer::keep(echo::Item& item, WorkerScratch& bench, const RowTarget& target) const {
   if (echo_point_ == plan::EchoPoint::kSample) {
     item.keep_sample(bench.sample);
   } else if (echo_point_ == plan::EchoPoint::kAugmented) {

@@ -14,7 +14,7 @@
 #include "echo/item.h"
 #include "echoline/shm/sample_random.h"
 #include "plan/plan.h"
-#include "record/format.h"
+#include "record/core/format.h"
 
 namespace echoline::batch {
 
@@ -25,7 +25,7 @@ struct RowTarget {
 };
 
 // What one worker thread keeps between rows, so that the steady state allocates nothing.
-struct Workbench {
+struct WorkerScratch {
   record::Fields fields;
   decode::Sample sample;
   std::unique_ptr<decode::Scratch> decode_scratch;
@@ -38,7 +38,7 @@ class Preparer {
   Preparer(const record::DataSet& data_set, std::unique_ptr<decode::Decoder> decoder,
            std::unique_ptr<augment::Chain> chain, plan::EchoPoint echo_point);
 
-  Workbench make_workbench() const;
+  WorkerScratch make_workbench() const;
   const augment::Chain& chain() const { return *chain_; }
   // Fixes the types of the rows; once, before the first prepare.
   void set_row_types(const std::vector<decode::FieldType>& types);
@@ -49,20 +49,20 @@ class Preparer {
   void set_sample_cache(SampleCache* samples) { samples_ = samples; }
 
   // Cuts and decodes into the workbench: for looking at a first record.
-  Status decode(std::uint64_t record, std::span<const std::byte> bytes, Workbench& bench) const;
+  Status decode(std::uint64_t record, std::span<const std::byte> bytes, WorkerScratch& bench) const;
 
   // Fills `target` with this use of the item, which is ready. `lock` holds item.mutex; it is
   // released as soon as the item no longer changes, and held again on return of an error: the
   // verdict on the record. `used_again`: further uses are planned, so the item keeps what the echo
   // point lets them share.
   Status prepare(echo::Item& item, std::unique_lock<std::mutex>& lock, const UseKey& key,
-                 bool used_again, Workbench& bench, const RowTarget& target) const;
+                 bool used_again, WorkerScratch& bench, const RowTarget& target) const;
 
  private:
-  Status find_or_decode(const echo::Item& item, Workbench& bench) const;
-  Status run_chain(const decode::Sample& sample, const UseKey& key, Workbench& bench,
+  Status find_or_decode(const echo::Item& item, WorkerScratch& bench) const;
+  Status run_chain(const decode::Sample& sample, const UseKey& key, WorkerScratch& bench,
                    const RowTarget& target) const;
-  void keep(echo::Item& item, Workbench& bench, const RowTarget& target) const;
+  void keep(echo::Item& item, WorkerScratch& bench, const RowTarget& target) const;
   void copy_rows(const echo::Item& item, const RowTarget& target) const;
   std::size_t row_bytes(std::size_t field, const RowTarget& target) const;
 

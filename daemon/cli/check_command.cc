@@ -5,10 +5,10 @@
 #include "base/log.h"
 #include "cli/checked_text.h"
 #include "cli/commands.h"
+#include "config/error_location.h"
 #include "config/load.h"
-#include "config/mention.h"
 #include "config/values.h"
-#include "serve/tls_files.h"
+#include "serve/control/tls_files.h"
 
 namespace echoline::cli {
 namespace {

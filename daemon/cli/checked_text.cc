@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/quantity.h"
+#include "base/pluralize.h"
 #include "config/pipeline.h"
 #include "config/values.h"
 
@@ -47,8 +47,8 @@ std::string stream_text(const std::string& file, const Checked& checked, std::ui
                                         config::format_bytes(memory.decoded));
   return fmt::format(
       "  epoch: {}, {}, {}\n  memory: {} (ring {}, read-ahead {}, echo window {}, cache {})\n{}{}",
-      quantity(checked.records, "record"), quantity(checked.rows, "row"),
-      quantity(checked.batches, "batch"), config::format_bytes(memory.total()),
+      pluralize(checked.records, "record"), pluralize(checked.rows, "row"),
+      pluralize(checked.batches, "batch"), config::format_bytes(memory.total()),
       config::format_bytes(memory.ring), config::format_bytes(memory.read_ahead),
       config::format_bytes(memory.window), config::format_bytes(memory.cache), decoded,
       second_pass_text(checked, free_bytes));

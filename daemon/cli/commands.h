@@ -10,7 +10,7 @@
 
 #include "base/status.h"
 #include "cli/daemon_options.h"
-#include "cli/pack.h"
+#include "pack/pack.h"
 
 namespace echoline::cli {
 

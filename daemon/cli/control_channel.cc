@@ -7,8 +7,8 @@
 #include <cstdlib>
 
 #include "base/bounded_file.h"
+#include "cli/connectivity_check.h"
 #include "cli/control_client.h"
-#include "cli/reach.h"
 
 namespace echoline::cli {
 namespace {

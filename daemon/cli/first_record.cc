@@ -10,10 +10,10 @@
 #include "augment/row_shapes.h"
 #include "config/pipeline.h"
 #include "decode/decoder.h"
-#include "record/listing.h"
-#include "record/packing.h"
-#include "record/tar_scan.h"
-#include "record/webdataset.h"
+#include "record/index/compression.h"
+#include "record/index/listing.h"
+#include "record/tar/tar_scan.h"
+#include "record/tar/webdataset.h"
 
 namespace echoline::cli {
 namespace {

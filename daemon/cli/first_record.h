@@ -3,7 +3,7 @@
 
 #include "base/status.h"
 #include "echoline/v1/config.pb.h"
-#include "source/source.h"
+#include "source/core/source.h"
 
 namespace echoline::cli {
 

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/quantity.h"
+#include "base/pluralize.h"
 #include "base/scheme.h"
 #include "cli/commands.h"
 #include "cli/progress_bar.h"
@@ -16,9 +16,12 @@
 #include "config/paths.h"
 #include "config/pipeline.h"
 #include "config/values.h"
-#include "record/beside.h"
-#include "record/format.h"
-#include "source/source.h"
+#include "record/core/format.h"
+#include "record/core/open_options.h"
+#include "record/index/sidecar_index.h"
+#include "record/open/open_data_set.h"
+#include "source/core/source.h"
+#include "source/open/open_source.h"
 
 namespace echoline::cli {
 namespace {
@@ -114,8 +117,8 @@ std::string time_left(const record::Progress& progress, std::uint64_t elapsed_ns
 std::string progress_text(const std::string& name, const record::Progress& progress,
                           std::uint64_t elapsed_ns) {
   const std::string text =
-      fmt::format("{} {}/{}, {}", name, progress.shards_done, quantity(progress.shards, "shard"),
-                  quantity(progress.records, "record"));
+      fmt::format("{} {}/{}, {}", name, progress.shards_done, pluralize(progress.shards, "shard"),
+                  pluralize(progress.records, "record"));
   if (progress.bytes == 0) return text;
   return fmt::format("{} {}, {} of {}{}", draw_bar(progress.bytes_done, progress.bytes, 30), text,
                      config::format_bytes(progress.bytes_done),
@@ -181,12 +184,12 @@ void print_indexed(const std::string& name, const Indexed& indexed, bool json) {
     fmt::print("{}\n", line.dump());
     return;
   }
-  fmt::print("{}: {} in {}, {}, {}", name, quantity(indexed.records, "record"),
-             quantity(indexed.shards, "shard"), config::format_bytes(indexed.bytes),
+  fmt::print("{}: {} in {}, {}, {}", name, pluralize(indexed.records, "record"),
+             pluralize(indexed.shards, "shard"), config::format_bytes(indexed.bytes),
              indexed.format);
-  if (indexed.checksums > 0) fmt::print(", {}", quantity(indexed.checksums, "checksum"));
+  if (indexed.checksums > 0) fmt::print(", {}", pluralize(indexed.checksums, "checksum"));
   if (indexed.published > 0)
-    fmt::print("; {} beside the data", quantity(indexed.published, "index file"));
+    fmt::print("; {} beside the data", pluralize(indexed.published, "index file"));
   fmt::print("\n");
 }
 

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/quantity.h"
+#include "base/pluralize.h"
 #include "cli/commands.h"
 #include "cli/progress_bar.h"
 #include "config/values.h"
@@ -16,8 +16,8 @@ Status run_pack(const PackOptions& options, bool json) {
     return pack(options, [&line](const PackProgress& progress) {
       line.show(
           fmt::format("{} {}/{}, {}, {}", draw_bar(progress.records_done, progress.records, 30),
-                      progress.records_done, quantity(progress.records, "record"),
-                      quantity(progress.shards, "shard"), config::format_bytes(progress.bytes)));
+                      progress.records_done, pluralize(progress.records, "record"),
+                      pluralize(progress.shards, "shard"), config::format_bytes(progress.bytes)));
     });
   }();
   if (!packed.ok()) return packed.status();
@@ -29,8 +29,8 @@ Status run_pack(const PackOptions& options, bool json) {
     fmt::print("{}\n", line.dump());
     return Status();
   }
-  fmt::print("{}: {} in {}, {}\n", options.output_dir, quantity(packed->records_done, "record"),
-             quantity(packed->shards, "shard"), config::format_bytes(packed->bytes));
+  fmt::print("{}: {} in {}, {}\n", options.output_dir, pluralize(packed->records_done, "record"),
+             pluralize(packed->shards, "shard"), config::format_bytes(packed->bytes));
   return Status();
 }
 

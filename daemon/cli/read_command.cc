@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "base/clock.h"
-#include "base/quantity.h"
+#include "base/pluralize.h"
 #include "cli/batch_line.h"
 #include "cli/commands.h"
 #include "cli/control_client.h"
@@ -148,8 +148,8 @@ class Reading {
     report_.fresh += batch.fresh();
     for (const std::string& field : fields_) report_.bytes += batch.raw(field.c_str()).bytes;
     line_.show(fmt::format("epoch {} step {}: {}, {}", batch.epoch(), batch.step(),
-                           quantity(report_.batches, "batch"),
-                           quantity(report_.samples, "sample")));
+                           pluralize(report_.batches, "batch"),
+                           pluralize(report_.samples, "sample")));
   }
 
   Status print(const Batch& batch) {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
-#include "base/quantity.h"
+#include "base/pluralize.h"
 #include "config/values.h"
 
 namespace echoline::cli {
@@ -37,7 +37,7 @@ std::string ReadReport::text() const {
   return fmt::format(
       "{}, {} ({} fresh), {} in {:.2f} s: {:.0f} samples/s, {}/s; waited {:.2f} s "
       "({:.0f}%), next() {:.1f} us in the middle, {:.1f} us at 99%; {:.2f} CPU s ({:.2f} a GB)",
-      quantity(batches, "batch"), quantity(samples, "sample"), fresh, config::format_bytes(bytes),
+      pluralize(batches, "batch"), pluralize(samples, "sample"), fresh, config::format_bytes(bytes),
       seconds, per(static_cast<double>(samples), seconds),
       config::format_bytes(static_cast<std::uint64_t>(per(static_cast<double>(bytes), seconds))),
       to_seconds(wait_ns), 100 * per(to_seconds(wait_ns), seconds),

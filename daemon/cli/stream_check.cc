@@ -8,15 +8,16 @@
 
 #include "cli/first_record.h"
 #include "config/pipeline.h"
-#include "engine/open_stream.h"
-#include "record/beside.h"
-#include "record/detect.h"
-#include "record/folder_listing.h"
-#include "record/listing.h"
-#include "record/local_file.h"
-#include "record/shard_index.h"
+#include "engine/open/open_stream.h"
+#include "record/core/local_file.h"
+#include "record/index/folder_listing.h"
+#include "record/index/listing.h"
+#include "record/index/shard_index.h"
+#include "record/index/sidecar_index.h"
+#include "record/open/detect.h"
 #include "ring/ring.h"
-#include "source/source.h"
+#include "source/core/source.h"
+#include "source/open/open_source.h"
 
 namespace echoline::cli {
 namespace {

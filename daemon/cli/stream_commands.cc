@@ -7,10 +7,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "cli/anchor.h"
 #include "cli/commands.h"
 #include "cli/control_channel.h"
 #include "cli/control_client.h"
+#include "cli/resolve_paths.h"
 #include "cli/stream_text.h"
 #include "config/load.h"
 #include "config/values.h"

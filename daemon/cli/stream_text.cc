@@ -7,7 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "base/quantity.h"
+#include "base/pluralize.h"
 #include "config/names.h"
 #include "config/values.h"
 
@@ -108,8 +108,8 @@ std::string consumers_text(const v1::StreamStatus& stream) {
     text +=
         fmt::format("trainer      {} rank {} of {}: epoch {}, step {}, {}, waited {:.2f} s{}\n",
                     one.job(), one.rank(), one.world_size(), one.epoch(), one.step(),
-                    quantity(one.batches(), "batch"), one.wait_seconds(),
-                    one.lag_rows() == 0 ? "" : ", behind by " + quantity(one.lag_rows(), "row"));
+                    pluralize(one.batches(), "batch"), one.wait_seconds(),
+                    one.lag_rows() == 0 ? "" : ", behind by " + pluralize(one.lag_rows(), "row"));
   }
   return text;
 }
@@ -117,7 +117,7 @@ std::string consumers_text(const v1::StreamStatus& stream) {
 std::string counts_text(const v1::StreamStatus& stream) {
   std::string text =
       fmt::format("samples      {} fresh, {} echoed, in {}\n", stream.samples_fresh(),
-                  stream.samples_echoed(), quantity(stream.batches(), "batch"));
+                  stream.samples_echoed(), pluralize(stream.batches(), "batch"));
   if (stream.upstream_downstream_ratio() > 0) {
     text += fmt::format("R            {:.2f} (time before the echo point over time after it)\n",
                         stream.upstream_downstream_ratio());
@@ -164,10 +164,10 @@ std::string stream_text(const v1::StreamStatus& stream) {
   std::string text = fmt::format("stream       {}: {}{}{}{}\n", stream.name(), stream.state(),
                                  stream.persisted() ? ", kept over restarts" : "",
                                  stream.error().empty() ? "" : ": ", stream.error());
-  text += fmt::format("data         {} in {}\n", quantity(stream.records(), "record"),
-                      quantity(stream.shards(), "shard"));
-  text += fmt::format("epoch        {}, {} of {}\n", quantity(stream.rows_per_epoch(), "row"),
-                      quantity(stream.batches_per_epoch(), "batch"), stream.batch_size());
+  text += fmt::format("data         {} in {}\n", pluralize(stream.records(), "record"),
+                      pluralize(stream.shards(), "shard"));
+  text += fmt::format("epoch        {}, {} of {}\n", pluralize(stream.rows_per_epoch(), "row"),
+                      pluralize(stream.batches_per_epoch(), "batch"), stream.batch_size());
   text += fmt::format("echo         {}\n", echo_text(stream));
   text += fmt::format("memory       {}\n", config::format_bytes(stream.memory_bytes()));
   text += fmt::format("fingerprint  {}, seed {}\n", stream.fingerprint(), stream.seed());

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/shown_name.h"
+#include "base/sanitize_name.h"
 #include "config/complete.h"
 #include "config/control.h"
 #include "config/document.h"
@@ -122,7 +122,7 @@ Result<PlacedConfig> load_placed_config_file(const std::string& path,
 
 Status complete_stream(const std::string& name, v1::Stream& stream) {
   if (Status named = check_stream_name(name); !named.ok()) {
-    return std::move(named).with_context("stream '" + shown_name(name) + "'");
+    return std::move(named).with_context("stream '" + sanitize_name(name) + "'");
   }
   const Places places("stream '" + name + "'");
   ECHOLINE_TRY(complete(stream, places));

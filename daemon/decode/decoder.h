@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 #include "decode/sample.h"
-#include "record/format.h"
+#include "record/core/format.h"
 
 namespace echoline::v1 {
 class Decode;

@@ -36,7 +36,7 @@ Status exhausted(std::uint64_t needed, std::uint64_t had, const std::string& lim
 
 // Refuses while there is still memory for others: a kernel that runs out kills instead of refusing.
 Status check_room(std::uint64_t bytes, const KernelFolders& folders) {
-  const MemoryBound free = free_memory(folders);
+  const MemoryBound free = available_memory(folders);
   const std::uint64_t usable = free.bytes - std::min(free.bytes, kSpareBytes);
   if (bytes > usable) return exhausted(bytes, usable, free.limit);
   return {};

@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 #include "base/unique_fd.h"
-#include "ring/free_memory.h"
+#include "ring/available_memory.h"
 
 namespace echoline::ring {
 

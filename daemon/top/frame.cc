@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/quantity.h"
+#include "base/pluralize.h"
 #include "config/values.h"
 #include "top/bar.h"
 #include "top/panels.h"
@@ -92,7 +92,7 @@ Line daemon_line(const Interval& interval, const View& view, const Paper& paper)
   line.add("  " + view.clock);
   line.add(fmt::format("  memory {} of {}", config::format_bytes(daemon.memory_reserved_bytes()),
                        config::format_bytes(daemon.memory_budget_bytes())));
-  line.add("  " + quantity(daemon.workers(), "worker"));
+  line.add("  " + pluralize(daemon.workers(), "worker"));
   return line;
 }
 

@@ -1,7 +1,7 @@
 // One stream from top to bottom: what it is, what limits it, where its time goes, what it reads.
 #include <fmt/core.h>
 
-#include "base/quantity.h"
+#include "base/pluralize.h"
 #include "config/values.h"
 #include "top/bar.h"
 #include "top/numbers.h"
@@ -32,12 +32,12 @@ std::vector<std::string> facts_of(const v1::StreamStatus& stream) {
   facts.push_back(slots_text(stream.slots()));
   if (stream.passes() > 1) facts.push_back(fmt::format("{} passes", stream.passes()));
   facts.push_back("memory " + config::format_bytes(stream.memory_bytes()));
-  facts.push_back(fmt::format("{} an epoch", quantity(stream.batches_per_epoch(), "batch")));
+  facts.push_back(fmt::format("{} an epoch", pluralize(stream.batches_per_epoch(), "batch")));
   for (const auto& [reason, count] : stream.records_bad()) {
-    facts.push_back(quantity(count, "bad record") + ": " + reason);
+    facts.push_back(pluralize(count, "bad record") + ": " + reason);
   }
   for (const auto& [outcome, count] : stream.slow_jobs()) {
-    if (count > 0) facts.push_back(quantity(count, "slow job") + " " + outcome);
+    if (count > 0) facts.push_back(pluralize(count, "slow job") + " " + outcome);
   }
   return facts;
 }

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/quantity.h"
+#include "base/pluralize.h"
 #include "top/numbers.h"
 #include "top/panels.h"
 #include "top/table.h"

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "client/made_stream.h"
 #include "ring/ring.h"
-#include "serve/door.h"
+#include "serve/door/door.h"
 
 namespace echoline::test {
 namespace {

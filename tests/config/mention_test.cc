@@ -1,11 +1,10 @@
 // Errors that are found after reading still get a place in the text.
-#include "config/mention.h"
-
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
 #include <fstream>
 
+#include "config/error_location.h"
 #include "config/load.h"
 
 namespace echoline::config {

@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "knocking.h"
-#include "serve/door.h"
+#include "serve/door/door.h"
 
 namespace echoline::serve {
 namespace {

@@ -1,4 +1,4 @@
-#include "serve/door.h"
+#include "serve/door/door.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

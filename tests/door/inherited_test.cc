@@ -13,8 +13,8 @@
 #include <string>
 
 #include "knocking.h"
-#include "serve/door.h"
-#include "serve/door_inherited.h"
+#include "serve/door/door.h"
+#include "serve/door/door_inherited.h"
 
 namespace echoline::serve {
 namespace {

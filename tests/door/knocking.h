@@ -16,7 +16,7 @@
 
 #include "base/unique_fd.h"
 #include "echoline/shm/door.h"
-#include "engine/attach.h"
+#include "engine/api/attach.h"
 
 namespace echoline::serve {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "engine/engine.h"
-#include "serve/door.h"
+#include "engine/api/engine.h"
+#include "serve/door/door.h"
 
 namespace echoline::e2e {
 

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "echoline/shm/factor_log.h"
-#include "engine/step_walk.h"
+#include "engine/walk/step_walk.h"
 
 namespace echoline::engine {
 namespace {

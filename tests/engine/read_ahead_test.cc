@@ -1,5 +1,5 @@
 // A simulated trainer and store, in steps of 10 ms, against the rule of read_ahead.h.
-#include "engine/read_ahead.h"
+#include "engine/walk/read_ahead.h"
 
 #include <gtest/gtest.h>
 

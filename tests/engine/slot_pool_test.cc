@@ -1,4 +1,4 @@
-#include "engine/slot_pool.h"
+#include "engine/walk/slot_pool.h"
 
 #include <gtest/gtest.h>
 

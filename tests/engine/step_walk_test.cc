@@ -1,5 +1,5 @@
 // The batches of a pass equal the plan's rows, for every echo point, last-batch policy and start.
-#include "engine/step_walk.h"
+#include "engine/walk/step_walk.h"
 
 #include <gtest/gtest.h>
 

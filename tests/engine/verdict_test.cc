@@ -1,5 +1,5 @@
 // What limits a stream, from counters as a real one shows them, and what it is advised to do.
-#include "engine/verdict.h"
+#include "engine/stats/verdict.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

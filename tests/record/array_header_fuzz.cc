@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <span>
 
-#include "record/array_header.h"
-#include "record/class_names.h"
+#include "record/arrays/array_header.h"
+#include "record/files/class_names.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace echoline::record;

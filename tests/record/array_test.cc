@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/clock.h"
-#include "record/array_header.h"
+#include "record/arrays/array_header.h"
 #include "record_fixture.h"
 
 namespace echoline::record {

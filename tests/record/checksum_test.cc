@@ -6,11 +6,12 @@
 #include <random>
 
 #include "base/crc.h"
-#include "record/checksum_scan.h"
-#include "record/record_check.h"
-#include "record/stored_index.h"
-#include "record/webdataset.h"
+#include "record/core/record_check.h"
+#include "record/index/checksum_scan.h"
+#include "record/index/stored_index.h"
+#include "record/tar/webdataset.h"
 #include "record_fixture.h"
+#include "source/open/open_source.h"
 
 namespace echoline::record {
 namespace {

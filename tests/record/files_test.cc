@@ -2,7 +2,7 @@
 // line.
 #include <gmock/gmock.h>
 
-#include "record/list_table.h"
+#include "record/files/list_table.h"
 #include "record_fixture.h"
 
 namespace echoline::record {

@@ -2,8 +2,8 @@
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 
-#include "record/class_names.h"
-#include "record/file_index.h"
+#include "record/files/class_names.h"
+#include "record/index/file_index.h"
 #include "record_fixture.h"
 
 namespace echoline::record {

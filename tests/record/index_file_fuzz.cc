@@ -8,8 +8,8 @@
 #include <span>
 #include <string>
 
-#include "record/file_index.h"
-#include "record/stored_index.h"
+#include "record/index/file_index.h"
+#include "record/index/stored_index.h"
 
 namespace {
 

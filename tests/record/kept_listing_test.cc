@@ -9,8 +9,9 @@
 #include <functional>
 #include <thread>
 
-#include "record/folder_state.h"
-#include "record/shard_index.h"
+#include "record/core/open_options.h"
+#include "record/index/folder_state.h"
+#include "record/index/shard_index.h"
 #include "record_fixture.h"
 
 namespace echoline::record {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "record/list_table.h"
+#include "record/files/list_table.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace echoline::record;

@@ -5,8 +5,8 @@
 #include <span>
 #include <string_view>
 
-#include "record/mds_index.h"
-#include "record/mds_sample.h"
+#include "record/mds/mds_index.h"
+#include "record/mds/mds_sample.h"
 
 namespace {
 

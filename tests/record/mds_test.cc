@@ -5,8 +5,8 @@
 
 #include <filesystem>
 
-#include "record/mds_index.h"
-#include "record/mds_sample.h"
+#include "record/mds/mds_index.h"
+#include "record/mds/mds_sample.h"
 #include "record_fixture.h"
 
 namespace echoline::record {

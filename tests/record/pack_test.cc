@@ -1,5 +1,5 @@
 // Packing: what goes in comes out of the shards, twice the same, with an index that saves the pass.
-#include "cli/pack.h"
+#include "pack/pack.h"
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "cli/pack_input.h"
-#include "record/record_check.h"
+#include "pack/pack_input.h"
+#include "record/core/record_check.h"
 #include "record_fixture.h"
 
 namespace echoline::cli {

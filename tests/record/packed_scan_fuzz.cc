@@ -10,9 +10,9 @@
 #include <string>
 
 #include "base/crc.h"
-#include "record/checksum_scan.h"
-#include "record/tfrecord.h"
-#include "record/webdataset.h"
+#include "record/index/checksum_scan.h"
+#include "record/tar/webdataset.h"
+#include "record/tfrecord/tfrecord.h"
 
 namespace {
 

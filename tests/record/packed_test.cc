@@ -8,8 +8,8 @@
 #include <random>
 
 #include "base/clock.h"
-#include "record/beside.h"
-#include "record/unpacker.h"
+#include "record/index/sidecar_index.h"
+#include "record/index/unpacker.h"
 #include "record_fixture.h"
 
 namespace echoline::record {

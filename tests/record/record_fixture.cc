@@ -13,7 +13,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "record/beside.h"
+#include "record/index/sidecar_index.h"
+#include "record/open/open_data_set.h"
+#include "source/open/open_source.h"
 
 namespace echoline::record {
 

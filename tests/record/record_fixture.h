@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "echoline/v1/config.pb.h"
-#include "record/format.h"
-#include "source/source.h"
+#include "record/core/format.h"
+#include "source/core/source.h"
 
 namespace echoline::record {
 

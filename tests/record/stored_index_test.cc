@@ -1,6 +1,6 @@
 // The index is built once, used while it fits, rebuilt where it does not, and found beside the
 // data.
-#include "record/stored_index.h"
+#include "record/index/stored_index.h"
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
@@ -9,8 +9,8 @@
 #include <filesystem>
 
 #include "base/clock.h"
-#include "record/beside.h"
-#include "record/shard_index.h"
+#include "record/index/shard_index.h"
+#include "record/index/sidecar_index.h"
 #include "record_fixture.h"
 
 namespace echoline::record {

@@ -6,9 +6,9 @@
 #include <span>
 
 #include "base/crc.h"
-#include "record/checksum_scan.h"
-#include "record/tar_scan.h"
-#include "record/webdataset.h"
+#include "record/index/checksum_scan.h"
+#include "record/tar/tar_scan.h"
+#include "record/tar/webdataset.h"
 
 namespace {
 

@@ -3,10 +3,11 @@
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 
-#include "record/index_build.h"
-#include "record/tar_header.h"
-#include "record/webdataset.h"
+#include "record/index/index_build.h"
+#include "record/tar/tar_header.h"
+#include "record/tar/webdataset.h"
 #include "record_fixture.h"
+#include "source/open/open_source.h"
 
 namespace echoline::record {
 namespace {

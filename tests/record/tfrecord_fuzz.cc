@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <span>
 
-#include "record/tf_example.h"
-#include "record/tfrecord.h"
+#include "record/tfrecord/tf_example.h"
+#include "record/tfrecord/tfrecord.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace echoline::record;

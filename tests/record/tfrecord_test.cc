@@ -1,6 +1,6 @@
 // TFRecord files written in Python are cut to the features that went in; damage is found by its
 // checksums.
-#include "record/tfrecord.h"
+#include "record/tfrecord/tfrecord.h"
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
@@ -9,9 +9,9 @@
 #include <filesystem>
 
 #include "base/crc.h"
-#include "record/beside.h"
-#include "record/shard_index.h"
-#include "record/wire.h"
+#include "record/index/shard_index.h"
+#include "record/index/sidecar_index.h"
+#include "record/tfrecord/wire.h"
 #include "record_fixture.h"
 
 namespace echoline::record {

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <functional>
 
-#include "ring/free_memory.h"
+#include "ring/available_memory.h"
 #include "small_ring.h"
 
 namespace echoline::ring {
@@ -28,7 +28,7 @@ class FreeMemoryTree : public testing::Test {
     fs::create_directories((root_ / name).parent_path());
     std::ofstream(root_ / name) << text;
   }
-  MemoryBound look() const { return free_memory({root_ / "proc", root_ / "cgroup"}); }
+  MemoryBound look() const { return available_memory({root_ / "proc", root_ / "cgroup"}); }
 
   fs::path root_;
 };

@@ -8,12 +8,12 @@
 
 #include "config/load.h"
 #include "echoline/v1/control.grpc.pb.h"
-#include "serve/control.h"
-#include "serve/control_roles.h"
-#include "serve/control_service.h"
+#include "serve/control/control.h"
+#include "serve/control/control_roles.h"
+#include "serve/control/control_service.h"
+#include "serve/control/watchers.h"
 #include "serve/memory_engine.h"
 #include "serve/scratch_folder.h"
-#include "serve/watchers.h"
 
 namespace echoline::serve {
 namespace {

@@ -1,5 +1,5 @@
 // Who may call what: users and groups by the kernel's word, certificates by their names.
-#include "serve/control_roles.h"
+#include "serve/control/control_roles.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>

@@ -1,5 +1,5 @@
 // The control service over a real socket, as its clients see it.
-#include "serve/control.h"
+#include "serve/control/control.h"
 
 #include <gmock/gmock.h>
 #include <grpcpp/generic/generic_stub.h>

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <thread>
 
-#include "serve/http.h"
+#include "serve/monitor/http.h"
 #include "serve/process.h"
 #include "serve/scratch_folder.h"
 

@@ -1,5 +1,5 @@
 // What is kept of streams over the daemon's end, as files and as calls.
-#include "serve/kept_streams.h"
+#include "serve/process/kept_streams.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "echoline/v1/config.pb.h"
-#include "engine/engine.h"
+#include "engine/api/engine.h"
 
 namespace echoline::serve {
 

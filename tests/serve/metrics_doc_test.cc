@@ -6,7 +6,7 @@
 #include <sstream>
 #include <string>
 
-#include "serve/metric_list.h"
+#include "serve/monitor/metric_list.h"
 
 namespace echoline::serve {
 namespace {

@@ -1,5 +1,5 @@
 // /metrics, /healthz and /readyz over a real socket, and the text of the metrics.
-#include "serve/monitoring.h"
+#include "serve/monitor/monitoring.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 
 #include "serve/http_get.h"
 #include "serve/memory_engine.h"
-#include "serve/metric_list.h"
-#include "serve/metrics.h"
+#include "serve/monitor/metric_list.h"
+#include "serve/monitor/metrics.h"
 #include "serve/scratch_folder.h"
 
 namespace echoline::serve {

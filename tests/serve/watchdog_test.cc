@@ -1,5 +1,5 @@
 // The sign of life is sent while every loop goes round, and stops with any of them.
-#include "serve/watchdog.h"
+#include "serve/process/watchdog.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>

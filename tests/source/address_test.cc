@@ -1,5 +1,5 @@
 // Addresses: which scheme, bucket and path a text means, and which texts mean nothing.
-#include "source/address.h"
+#include "source/core/address.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // AWS's chain, against a stand-in for its services (tests/servers/credential_server.py).
-#include "source/aws_credentials.h"
+#include "source/credentials/aws_credentials.h"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // The files that AWS's tools share, as people write them.
-#include "source/aws_profile.h"
+#include "source/credentials/aws_profile.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Brace lists: what they stand for, in which order, and which are errors.
 #include <gmock/gmock.h>
 
-#include "source/source.h"
+#include "source/core/source.h"
 
 namespace echoline::source {
 namespace {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "source/buckets.h"
+#include "source/open/open_source.h"
 
 namespace echoline::source {
 namespace {

@@ -8,7 +8,8 @@
 
 #include "echoline/v1/config.pb.h"
 #include "servers/server_process.h"
-#include "source/escape.h"
+#include "source/http/escape.h"
+#include "source/open/open_source.h"
 #include "source/reading.h"
 #include "source/s3_put.h"
 #include "source/test_environment.h"

@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "base/crc.h"
-#include "source/body_checksum.h"
 #include "source/reading.h"
+#include "source/store/body_checksum.h"
 
 namespace echoline::source {
 namespace {

@@ -1,5 +1,5 @@
 // What services answer, well and badly.
-#include "source/credential_answer.h"
+#include "source/credentials/credential_answer.h"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // When credentials are fetched, renewed and given up, with answers made up by the test.
-#include "source/credential_source.h"
+#include "source/credentials/credential_source.h"
 
 #include <gmock/gmock.h>
 

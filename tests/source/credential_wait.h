@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "source/credential_source.h"
+#include "source/credentials/credential_source.h"
 
 namespace echoline::source {
 

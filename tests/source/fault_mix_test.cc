@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "servers/server_process.h"
+#include "source/open/open_source.h"
 #include "source/reading.h"
 #include "source/s3_put.h"
 

@@ -6,6 +6,7 @@
 
 #include "servers/server_process.h"
 #include "source/fault_object.h"
+#include "source/open/open_source.h"
 #include "source/reading.h"
 
 namespace echoline::source {

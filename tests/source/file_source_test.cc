@@ -1,5 +1,5 @@
 // Local files: listing, scattered reads, and files that change.
-#include "source/file_source.h"
+#include "source/local/file_source.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -9,6 +9,7 @@
 #include <fstream>
 #include <thread>
 
+#include "source/open/open_source.h"
 #include "source/reading.h"
 
 namespace echoline::source {

@@ -1,9 +1,9 @@
 // Requests to Google itself, and what is made of hostile answers.
-#include "source/gcs_store.h"
+#include "source/store/gcs_store.h"
 
 #include <gmock/gmock.h>
 
-#include "source/gcs_answer.h"
+#include "source/store/gcs_answer.h"
 
 namespace echoline::source {
 namespace {

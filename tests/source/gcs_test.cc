@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "source/buckets.h"
+#include "source/open/open_source.h"
 
 namespace echoline::source {
 namespace {

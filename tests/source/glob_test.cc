@@ -1,5 +1,5 @@
 // Patterns: the same for files and stores.
-#include "source/glob.h"
+#include "source/core/glob.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Google's Application Default Credentials, against a stand-in for its services
 // (tests/servers/credential_server.py) that verifies what it is sent.
-#include "source/google_credentials.h"
+#include "source/credentials/google_credentials.h"
 
 #include <gmock/gmock.h>
 

@@ -1,6 +1,6 @@
 // Second requests for answers that are late: the arithmetic of when, and a store whose answers are
 // late in every way.
-#include "source/hedging.h"
+#include "source/http/hedging.h"
 
 #include <gtest/gtest.h>
 
@@ -8,6 +8,7 @@
 
 #include "servers/server_process.h"
 #include "source/fault_object.h"
+#include "source/open/open_source.h"
 #include "source/reading.h"
 
 namespace echoline::source {

@@ -1,5 +1,5 @@
 // Statements as RFC 7515 and 7519 lay down.
-#include "source/jwt.h"
+#include "source/credentials/jwt.h"
 
 #include <gmock/gmock.h>
 #include <openssl/evp.h>

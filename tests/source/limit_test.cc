@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "source/adaptive_limit.h"
-#include "source/endpoint_limit.h"
+#include "source/http/adaptive_limit.h"
+#include "source/http/endpoint_limit.h"
 
 namespace echoline::source {
 namespace {

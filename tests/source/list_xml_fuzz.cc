@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "source/s3_list.h"
+#include "source/store/s3_list.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view xml(reinterpret_cast<const char*>(data), size);

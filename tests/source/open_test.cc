@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "source/open/open_source.h"
 #include "source/reading.h"
 
 namespace echoline::source {

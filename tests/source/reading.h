@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "echoline/v1/config.pb.h"
-#include "source/source.h"
+#include "source/core/source.h"
 
 namespace echoline::source {
 

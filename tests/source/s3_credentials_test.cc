@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "servers/server_process.h"
+#include "source/open/open_source.h"
 #include "source/reading.h"
 #include "source/s3_put.h"
 #include "source/test_environment.h"

@@ -1,5 +1,5 @@
 // Pages of listings and errors, as several servers write them, and as none should.
-#include "source/s3_list.h"
+#include "source/store/s3_list.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Where requests go, for AWS itself and for other servers, and what errors are made of their
 // answers.
-#include "source/s3_store.h"
+#include "source/store/s3_store.h"
 
 #include <gmock/gmock.h>
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "source/buckets.h"
+#include "source/open/open_source.h"
 
 namespace echoline::source {
 namespace {

@@ -1,5 +1,5 @@
 // Bodies in pieces of any size land where they should, and nowhere else.
-#include "source/scatter.h"
+#include "source/store/scatter.h"
 
 #include <gtest/gtest.h>
 

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "source/aws_profile.h"
-#include "source/credential_answer.h"
-#include "source/gcs_answer.h"
+#include "source/credentials/aws_profile.h"
+#include "source/credentials/credential_answer.h"
+#include "source/store/gcs_answer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace source = echoline::source;

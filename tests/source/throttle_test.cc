@@ -1,5 +1,5 @@
 // The imitated line: its arithmetic exactly, its clock within two percent.
-#include "source/throttle.h"
+#include "source/open/throttle.h"
 
 #include <gtest/gtest.h>
 

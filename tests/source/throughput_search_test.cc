@@ -1,5 +1,5 @@
 // The search for the number of requests that brings most, against stores made of one formula each.
-#include "source/throughput_search.h"
+#include "source/http/throughput_search.h"
 
 #include <gtest/gtest.h>
 

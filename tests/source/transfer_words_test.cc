@@ -1,8 +1,8 @@
 // Lengths and ranges in headers, and the pauses between attempts.
 #include <gtest/gtest.h>
 
-#include "source/backoff.h"
-#include "source/content_range.h"
+#include "source/http/backoff.h"
+#include "source/http/content_range.h"
 
 namespace echoline::source {
 namespace {

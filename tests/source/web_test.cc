@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "servers/server_process.h"
+#include "source/open/open_source.h"
 #include "source/reading.h"
 #include "source/test_environment.h"
 #include "source/web_client.h"

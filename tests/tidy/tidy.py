@@ -1,140 +1,111 @@
-"""The house rules that a machine can check: floors, sizes, names, places. One check a run, a line a breach."""
+"""The house rules that a machine can check: modules, sizes, names, words, places. One check per run, one line per breach."""
 
 import argparse
 import ast
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 
+import circles
+import classes
+import words
+from tree import CODE, Tree
+
 SKIPPED = 77  # as ctest is told
 
-# Bottom to top; a room includes base, proto and what stands before it.
-ROOMS = ["base", "config", "source", "cache", "record", "plan", "decode", "augment", "echo", "batch",
-         "ring", "engine", "serve", "top", "cli"]
 TOP_LEVEL = {"daemon", "client", "proto", "deploy", "tests", "docs", "CMakeLists.txt",
              "CMakePresets.json", "Dockerfile", "README.md", "LICENSE"}
 CLIENT_HEADERS = ("echoline/echoline.h", "echoline/echoline.hpp")
-CODE = {".cc", ".h", ".hpp", ".cu", ".py", ".proto", ".sh", ".cmake"}
 FILE_LINES_MAX = 500
 FUNCTION_LINES_MAX = 70
+CLASS_LINES_MAX = 250  # its declaration and all of its methods
+KNOT_UNITS_MAX = 2     # a unit: a header with its .cc file
+ODD_WORDS_MAX = 3      # in 1,000 lines of comment
 EMPTY_WORDS = {"util", "utils", "helper", "helpers", "common", "misc", "manager", "impl"}
-# Libraries that no header of a room shows, so that they stay exchangeable.
+# Libraries that no header shows, so that they can be replaced.
 HIDDEN_LIBRARIES = re.compile(r"(curl/|jpeglib|turbojpeg|png\.h|grpcpp/|prometheus/|cuda(?!/))")
 MACHINE_PATHS = re.compile(r"/(wor[k]|far[m]|roo[t])/|[.]librar[y]/|/tmp/brie[f]")
-INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 
 
-class Tree:
-    """The repository's files: those git knows or would add; all but builds where there is no git."""
-
-    def __init__(self, root):
-        self.root = pathlib.Path(root).resolve()
-        names = self._known_to_git() or [
-            str(path.relative_to(self.root)) for path in self.root.rglob("*")
-            if path.is_file() and not path.relative_to(self.root).parts[0].startswith(("build", ".git"))
-            and path.parent.name != "__pycache__"]
-        self.files = sorted(pathlib.PurePosixPath(name) for name in set(names)
-                            if (self.root / name).is_file())
-
-    def _known_to_git(self):
-        if not (self.root / ".git").exists() or not shutil.which("git"):
-            return []
-        git = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-                             cwd=self.root, capture_output=True, check=False)
-        return [name for name in git.stdout.decode().split("\0") if name]
-
-    def code(self, *suffixes):
-        return [file for file in self.files if file.suffix in (suffixes or CODE)]
-
-    def lines(self, file):
-        return (self.root / file).read_text(encoding="utf-8", errors="replace").splitlines()
-
-    def includes(self, file):
-        for number, line in enumerate(self.lines(file), 1):
-            match = INCLUDE.match(line)
-            if match:
-                yield number, match.group(1)
-
-
-def check_floors(tree):
-    """A room includes only rooms upstream of it; daemon and client share nothing but proto."""
+def check_modules(tree):
+    """A module includes only the modules that it uses; daemon and client share nothing except proto."""
+    modules = tree.modules()
+    folders = {"daemon/" + name for name in modules}
     for file in tree.code(".cc", ".h", ".hpp"):
+        module = "/".join(file.parts[1:-1]) if file.parts[0] == "daemon" else None
+        if module and module not in modules:
+            yield f"{file}: its folder is no module of daemon/CMakeLists.txt"
+        allowed = {module, *modules.get(module, ())}
         for number, name in tree.includes(file):
-            first = name.split("/")[0]
+            included = name.rpartition("/")[0]
             where = f"{file}:{number}: includes {name}"
-            if file.parts[0] == "daemon":
-                room = file.parts[1] if len(file.parts) > 2 else None
-                if room in ROOMS and first in ROOMS and "/" in name and ROOMS.index(first) > ROOMS.index(room):
-                    yield f"{where}, but {first} stands downstream of {room}"
-                if name in CLIENT_HEADERS and room != "cli":
-                    yield f"{where}, but only daemon/cli is a client of the client library"
-            if file.parts[0] == "client" and first in ROOMS and "/" in name:
+            if module and included in modules and included not in allowed:
+                yield f"{where}, but {module} does not use {included}"
+            if module != "cli" and file.parts[0] == "daemon" and name in CLIENT_HEADERS:
+                yield f"{where}, but only daemon/cli is a client of the client library"
+            if file.parts[0] == "client" and "daemon/" + included in folders:
                 yield f"{where}, but client and daemon share only proto"
-            if file.parts[0] == "proto" and (first in ROOMS or name in CLIENT_HEADERS):
-                yield f"{where}, but proto stands below everything"
-
-
-def resolve(tree, file, name):
-    """The repository's file that an include means, or None for a library's."""
-    known = tree.known
-    for candidate in (file.parent / name, pathlib.PurePosixPath("daemon") / name,
-                      pathlib.PurePosixPath("proto") / name,
-                      pathlib.PurePosixPath("client/include") / name,
-                      pathlib.PurePosixPath("client/src") / name):
-        if candidate in known:
-            return candidate
-    return None
+            if file.parts[0] == "proto" and (included in modules or name in CLIENT_HEADERS):
+                yield f"{where}, but proto is below everything"
+    declared = []
+    for name, uses in modules.items():
+        for used in uses:
+            if used not in declared:
+                yield f"daemon/CMakeLists.txt: {name} uses {used}, which is not declared before it"
+        declared.append(name)
 
 
 def check_circles(tree):
-    """No header includes itself through others."""
-    tree.known = set(tree.files)
-    graph = {file: [target for _, name in tree.includes(file)
-                    if (target := resolve(tree, file, name)) is not None]
-             for file in tree.code(".cc", ".h", ".hpp")}
-    done, path = set(), []
-
-    def visit(file):
-        if file in path:
-            yield "include circle: " + " -> ".join(map(str, path[path.index(file):] + [file]))
-            return
-        if file in done:
-            return
-        path.append(file)
-        for target in graph.get(file, []):
-            yield from visit(target)
-        path.pop()
-        done.add(file)
-
-    for file in graph:
-        yield from visit(file)
+    """No circle of headers, none of folders, and no knot of units (a header with its .cc file)."""
+    for name, name_of, size_max in (("headers", circles.headers, 1), ("folders", circles.folders, 1),
+                                    ("units", circles.units, KNOT_UNITS_MAX)):
+        for component in circles.components(circles.include_graph(tree, name_of)):
+            if len(component) > size_max:
+                yield f"circle of {len(component)} {name}: " + ", ".join(component)
 
 
 def check_libraries(tree):
-    """Exchangeable libraries stay out of the rooms' headers."""
+    """Replaceable libraries stay out of headers."""
     for file in tree.code(".h", ".hpp"):
         if file.parts[0] in ("daemon", "client"):
             for number, name in tree.includes(file):
                 if HIDDEN_LIBRARIES.match(name):
-                    yield f"{file}:{number}: shows {name} to everybody; include it in a .cc file"
+                    yield f"{file}:{number}: shows {name} to every user; include it in a .cc file"
 
 
-# A watchdog over libmemcached's calls, which have no deadline of their own, also while it opens and closes.
+# libmemcached's calls have no deadline of their own, so a watchdog thread ends them.
 THREADS_ALLOWED = {"daemon/cache/fleet_cache.h"}
+# Modules below these are passive: they get their threads from the engine.
+THREADED = re.compile(r"(engine|serve|top|pack|cli)(/|$)")
 
 
 def check_threads(tree):
-    """Only engine and what stands above it starts threads."""
+    """Only the engine and what is above it starts threads."""
     start = re.compile(r"\bstd::(jthread|thread|async)\b(?!::)")
-    passive = ROOMS[:ROOMS.index("engine")]
     for file in tree.code(".cc", ".h"):
-        passive_room = file.parts[0] == "daemon" and len(file.parts) > 2 and file.parts[1] in passive
-        if passive_room and str(file) not in THREADS_ALLOWED:
+        passive = file.parts[0] == "daemon" and len(file.parts) > 2 and not THREADED.match(file.parts[1])
+        if passive and str(file) not in THREADS_ALLOWED:
             for number, line in enumerate(tree.lines(file), 1):
                 if start.search(line.split("//")[0]):
-                    yield f"{file}:{number}: a passive room starts a thread; take work as a parameter"
+                    yield f"{file}:{number}: a passive module starts a thread; take work as a parameter"
+
+
+def check_classes(tree):
+    """A class has at most 250 lines, its methods included."""
+    for (folder, name), count in sorted(classes.class_lines(tree).items()):
+        if count > CLASS_LINES_MAX:
+            yield f"{folder}: class {name} has {count} lines in all files, at most {CLASS_LINES_MAX}"
+
+
+def check_words(tree):
+    """Comments and docs use plain words: at most 3 odd ones in 1,000 lines of comment."""
+    for names in (("daemon", "client", "proto", "tests", "deploy"), ("docs", "README.md")):
+        count, found = words.breaches(tree, [file for file in tree.files if file.parts[0] in names and
+                                             file.parts[:2] != ("tests", "tidy")])
+        if len(found) * 1000 > ODD_WORDS_MAX * count:
+            yield from found
+            yield f"{len(found)} in {count} lines; at most {ODD_WORDS_MAX} in 1,000"
 
 
 def check_sizes(tree):

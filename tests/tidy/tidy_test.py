@@ -5,8 +5,15 @@ import tempfile
 import unittest
 
 import tidy
+from tree import Tree
 
 CLEAN = "// What it is for.\n#pragma once\n"
+MODULES = """echoline_module(base LINKS fmt::fmt)
+echoline_module(plan USES base)
+echoline_module(engine/walk
+  USES base plan LINKS fmt::fmt)
+echoline_module(cli USES base)
+"""
 
 
 class TidyTest(unittest.TestCase):
@@ -16,30 +23,65 @@ class TidyTest(unittest.TestCase):
                 path = pathlib.Path(folder, name)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, encoding="utf-8")
-            return list(tidy.CHECKS[check](tidy.Tree(folder)))
+            return list(tidy.CHECKS[check](Tree(folder)))
 
-    def test_an_include_downstream_is_found(self):
-        text = CLEAN + '#include "engine/engine.h"\n'
-        self.assertIn("downstream", self.breaches("floors", {"daemon/plan/plan.h": text})[0])
+    def test_an_include_of_an_unused_module_is_found(self):
+        files = {"daemon/CMakeLists.txt": MODULES, "daemon/plan/plan.h": CLEAN + '#include "engine/walk/walk.h"\n'}
+        self.assertIn("does not use", self.breaches("modules", files)[0])
 
-    def test_an_include_upstream_is_allowed(self):
-        text = CLEAN + '#include "plan/plan.h"\n'
-        self.assertEqual([], self.breaches("floors", {"daemon/engine/engine.h": text}))
+    def test_an_include_of_a_used_module_is_allowed(self):
+        files = {"daemon/CMakeLists.txt": MODULES, "daemon/engine/walk/walk.h": CLEAN + '#include "plan/plan.h"\n'}
+        self.assertEqual([], self.breaches("modules", files))
+
+    def test_a_folder_that_is_no_module_is_found(self):
+        files = {"daemon/CMakeLists.txt": MODULES, "daemon/engine/a.h": CLEAN}
+        self.assertIn("no module", self.breaches("modules", files)[0])
+
+    def test_a_module_that_uses_a_later_one_is_found(self):
+        files = {"daemon/CMakeLists.txt": "echoline_module(plan USES base)\necholine_module(base)\n"}
+        self.assertIn("before", self.breaches("modules", files)[0])
 
     def test_client_and_daemon_include_nothing_of_each_other(self):
-        self.assertTrue(self.breaches("floors", {"client/src/a.cc": '#include "base/status.h"\n'}))
-        self.assertTrue(self.breaches("floors", {"daemon/ring/a.cc": '#include <echoline/echoline.h>\n'}))
-        self.assertEqual([], self.breaches("floors", {"daemon/cli/a.cc": "#include <echoline/echoline.h>\n"}))
+        for name, include in (("client/src/a.cc", '"base/status.h"'), ("daemon/plan/a.cc", "<echoline/echoline.h>")):
+            files = {"daemon/CMakeLists.txt": MODULES, name: f"#include {include}\n"}
+            self.assertTrue(self.breaches("modules", files), name)
+        files = {"daemon/CMakeLists.txt": MODULES, "daemon/cli/a.cc": "#include <echoline/echoline.h>\n"}
+        self.assertEqual([], self.breaches("modules", files))
 
     def test_a_circle_is_found_through_three_headers(self):
         files = {f"daemon/plan/{a}.h": CLEAN + f'#include "plan/{b}.h"\n' for a, b in ("ab", "bc", "ca")}
-        self.assertEqual(1, len(self.breaches("circles", files)))
+        self.assertTrue([breach for breach in self.breaches("circles", files) if "3 headers" in breach])
+
+    def test_a_knot_of_units_is_found_where_headers_have_none(self):
+        files = {}
+        for a, b in ("ab", "bc", "ca"):
+            files[f"daemon/plan/{a}.h"] = CLEAN
+            files[f"daemon/plan/{a}.cc"] = f'#include "plan/{a}.h"\n#include "plan/{b}.h"\n'
+        self.assertEqual(["circle of 3 units: daemon/plan/a, daemon/plan/b, daemon/plan/c"],
+                         self.breaches("circles", files))
+
+    def test_a_circle_of_folders_is_found(self):
+        files = {"client/src/a.h": CLEAN + '#include "cuda/b.h"\n', "client/src/cuda/b.h": CLEAN,
+                 "client/src/c.h": CLEAN, "client/src/cuda/d.h": CLEAN + '#include "c.h"\n'}
+        self.assertIn("2 folders", self.breaches("circles", files)[0])
+
+    def test_a_class_is_measured_over_all_its_files(self):
+        header = CLEAN + "class Big {\n" + "  int f();\n" * 100 + "};\n"
+        source = "".join(f"int Big::f{n}() {{\n" + "  g();\n" * 48 + "}\n" for n in range(2))
+        files = {"daemon/plan/big.h": header, "daemon/plan/big.cc": source, "daemon/plan/big_more.cc": source}
+        self.assertIn("class Big has 302 lines", self.breaches("classes", files)[0])
+        self.assertEqual([], self.breaches("classes", {**files, "daemon/plan/big_more.cc": "int f() {\n}\n"}))
+
+    def test_odd_words_are_found_in_comments_only(self):
+        self.assertIn("'anew'", self.breaches("words", {"daemon/plan/a.h": "// Made an" + "ew.\n"})[0])
+        self.assertEqual([], self.breaches("words", {"daemon/plan/a.h": "int told;  // Sent.\n"}))
+        self.assertTrue(self.breaches("words", {"docs/a.md": "Whoever reads.\n"}))
 
     def test_a_library_in_a_header_is_found(self):
         self.assertTrue(self.breaches("libraries", {"daemon/source/s3.h": "#include <curl/curl.h>\n"}))
         self.assertEqual([], self.breaches("libraries", {"daemon/source/s3.cc": "#include <curl/curl.h>\n"}))
 
-    def test_a_thread_in_a_passive_room_is_found(self):
+    def test_a_thread_in_a_passive_module_is_found(self):
         self.assertTrue(self.breaches("threads", {"daemon/plan/a.cc": "std::jthread worker;\n"}))
         self.assertEqual([], self.breaches("threads", {"daemon/engine/a.cc": "std::jthread worker;\n"}))
         self.assertEqual([], self.breaches("threads", {"daemon/plan/a.cc": "// no std::thread here\n"}))

@@ -1,0 +1,32 @@
+#include "cli/resolve_paths.h"
+
+#include <string>
+#include <string_view>
+
+namespace echoline::cli {
+namespace {
+
+constexpr std::string_view kFile = "file:";
+
+void anchor(std::string& address, const std::filesystem::path& folder) {
+  const bool has_scheme = address.find("://") != std::string::npos;
+  if (address.empty() || has_scheme) return;
+  const std::size_t begin = address.starts_with(kFile) ? kFile.size() : 0;
+  if (address.substr(begin).starts_with('/')) return;
+  address = (folder / address.substr(begin)).string();
+}
+
+}  // namespace
+
+void anchor_paths(v1::Stream& stream, const std::filesystem::path& folder) {
+  for (v1::Step& step : *stream.mutable_pipeline()) {
+    if (!step.has_read()) continue;
+    v1::Read& read = *step.mutable_read();
+    for (std::string& url : *read.mutable_url()) anchor(url, folder);
+    if (read.has_classes()) anchor(*read.mutable_classes(), folder);
+    if (read.has_credentials_file()) anchor(*read.mutable_credentials_file(), folder);
+    if (read.has_ca_file()) anchor(*read.mutable_ca_file(), folder);
+  }
+}
+
+}  // namespace echoline::cli

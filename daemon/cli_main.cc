@@ -1,0 +1,349 @@
+// `echoline`: the command line. Flags and their meanings; the work is in the commands' own files.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "cli/commands.h"
+#include "cli/completion.h"
+#include "cli/usage.h"
+#include "config/values.h"
+#include "serve/monitor/version.h"
+
+namespace echoline::cli {
+namespace {
+
+// Every command's options live here until it runs.
+struct Invocation {
+  DaemonOptions daemon;
+  CheckOptions check;
+  IndexOptions index;
+  ReadOptions read;
+  PackOptions pack;
+  StepOptions step;
+  TopOptions top;
+  CreateOptions create;
+  std::string stream;
+  std::string patience = "5s";
+  std::string factor;
+  bool allow_missing = false;
+  bool json = false;
+  std::function<Status()> run;
+  int exit_code = 0;  // of a run without an error
+};
+
+// Exit code of a drain whose trainers had not taken everything when its patience was over.
+constexpr int kOutOfPatience = 3;
+
+CLI::App& add_command(CLI::App& app, Invocation& call, const std::string& name,
+                      const std::string& what, std::function<Status()> run) {
+  CLI::App& command = *app.add_subcommand(name, what);
+  command.set_version_flag("--version", std::string("echoline ") + serve::kVersion);
+  command.callback([&call, run = std::move(run)] { call.run = run; });
+  return command;
+}
+
+void add_overrides(CLI::App& command, std::vector<std::string>& overrides) {
+  command.add_option("--set", overrides, "Override one value, as daemon.workers=4; repeatable")
+      ->allow_extra_args(false);
+}
+
+CLI::Option* add_daemon(CLI::App& command, Invocation& call) {
+  return command
+      .add_option("--runtime-dir", call.daemon.runtime_dir,
+                  "The daemon's runtime folder (else ECHOLINE_RUNTIME_DIR, else the default)")
+      ->type_name(kFolderType);
+}
+
+// For what the control service does: its daemon may be on another host.
+void add_control(CLI::App& command, Invocation& call) {
+  CLI::Option* folder = add_daemon(command, call);
+  command
+      .add_option("--address", call.daemon.address,
+                  "Or a daemon elsewhere, as host:port, over TLS (else ECHOLINE_ADDRESS)")
+      ->excludes(folder);
+  command
+      .add_option("--tls-ca", call.daemon.tls_ca,
+                  "File of the authority of that daemon's certificate (else ECHOLINE_TLS_CA)")
+      ->type_name(kFileType);
+  command
+      .add_option("--tls-cert", call.daemon.tls_cert,
+                  "File of the certificate to show (else ECHOLINE_TLS_CERT)")
+      ->type_name(kFileType);
+  command
+      .add_option("--tls-key", call.daemon.tls_key,
+                  "File of that certificate's key (else ECHOLINE_TLS_KEY)")
+      ->type_name(kFileType);
+}
+
+void add_json(CLI::App& command, bool& json) {
+  command.add_flag("--json", json, "Print JSON, for programs");
+}
+
+void add_stream_name(CLI::App& command, Invocation& call) {
+  command.add_option("STREAM", call.stream, "Name of the stream")->required();
+}
+
+// A bad time is wrong usage, not a failure.
+std::string check_duration(const std::string& text) {
+  const auto duration = config::parse_duration_ns(text);
+  return duration.ok() ? "" : duration.status().message();
+}
+
+std::string check_patience(const std::string& text) {
+  const auto patience = config::parse_duration_ns(text);
+  if (!patience.ok()) return patience.status().message();
+  return *patience <= 60'000'000'000 ? "" : "'" + text + "' is more than 60s";
+}
+
+std::string check_factor(const std::string& text) {
+  const auto factor = config::parse_thousandths(text);
+  return factor.ok() ? "" : factor.status().message();
+}
+
+void add_file_commands(CLI::App& app, Invocation& call) {
+  CLI::App& check_command = add_command(
+      app, call, "check", "Validate a configuration and its data; print memory, echo, epochs",
+      [&call] { return check(call.check); });
+  check_command.add_option("FILE", call.check.file, "Configuration")->required();
+  check_command.add_flag("--offline", call.check.offline,
+                         "Look at the configuration alone, not at the files and data it names");
+  add_overrides(check_command, call.check.overrides);
+  add_json(check_command, call.check.json);
+
+  CLI::App& index = add_command(app, call, "index", "Build the index of a data set",
+                                [&call] { return build_index(call.index); });
+  index.parse_complete_callback([&call] {
+    const std::string misuse = index_misuse(call.index);
+    if (!misuse.empty()) throw CLI::ValidationError(misuse);
+  });
+  index.add_option("FILE|URL", call.index.target, "Configuration (.yaml, .yml) or address")
+      ->required();
+  index.add_flag("--publish", call.index.publish, "Write index files beside the data too");
+  index.add_flag("--checksums", call.index.checksums,
+                 "Read all the data anew, for a checksum of every record");
+  index.add_option("--format", call.index.format, "Format of an address, as read.format");
+  index.add_option("--endpoint", call.index.endpoint, "S3 server of an address, as read.endpoint");
+  index.add_option("--region", call.index.region, "Region of an address, as read.region");
+  index.add_option("--state-dir", call.index.state_dir, "Where the index is kept")
+      ->type_name(kFolderType);
+  add_overrides(index, call.index.overrides);
+  add_json(index, call.index.json);
+}
+
+// CLI11 takes -1 for the largest number there is.
+std::string check_count(const std::string& text) {
+  return text.starts_with('-') ? fmt::format("{}: steps and seeds count from 0", text) : "";
+}
+
+void add_step(CLI::App& show, StepOptions& options) {
+  auto* step = show.add_option("--step", options.step, "Print the samples of that step as JSON")
+                   ->check(check_count);
+  show.add_option("--epoch", options.epoch, "Of that epoch")->needs(step);
+  show.add_option("--batch-size", options.batch_size, "With batches of that size")->needs(step);
+  show.add_flag("--keys", options.keys, "With the keys of the samples")->needs(step);
+}
+
+void add_stream_commands(CLI::App& app, Invocation& call) {
+  CLI::App& list = add_command(app, call, "list", "List the daemon's streams",
+                               [&call] { return list_streams(call.daemon, call.json); });
+  CLI::App& show =
+      add_command(app, call, "show", "Show one stream, or what a step trains on", [&call] {
+        return call.step.step ? show_step(call.daemon, call.stream, call.step)
+                              : show_stream(call.daemon, call.stream, call.json);
+      });
+  add_step(show, call.step);
+  CLI::App& state =
+      add_command(app, call, "state", "Print the state of each job, as its trainer would save it",
+                  [&call] { return print_state(call.daemon, call.stream); });
+  for (CLI::App* command : {&list, &show, &state}) {
+    add_json(*command, call.json);
+    add_control(*command, call);
+  }
+  for (CLI::App* command : {&show, &state}) add_stream_name(*command, call);
+}
+
+// Those that change something.
+void add_changing_commands(CLI::App& app, Invocation& call) {
+  CLI::App& create = add_command(app, call, "create", "Create the streams of a configuration",
+                                 [&call] { return create_streams(call.daemon, call.create); });
+  create.add_option("FILE", call.create.file, "Configuration; its daemon part is not used")
+      ->required();
+  create.add_flag("--persist", call.create.persist,
+                  "Create them again whenever the daemon starts, until they are deleted");
+  add_overrides(create, call.create.overrides);
+  CLI::App& remove = add_command(app, call, "delete", "Delete a stream", [&call] {
+    return delete_stream(call.daemon, call.stream, call.allow_missing);
+  });
+  remove.add_flag("--allow-missing", call.allow_missing, "A stream that is not there is no error");
+  CLI::App& drain = add_command(
+      app, call, "drain", "Let the trainers of a stream finish what is published, and take no more",
+      [&call] {
+        const Result<bool> drained = drain_stream(call.daemon, call.stream, call.patience);
+        if (drained.ok() && !*drained) call.exit_code = kOutOfPatience;
+        return drained.status();
+      });
+  drain.add_option("--patience", call.patience, "How long to wait for the trainers, at most 60s")
+      ->check(check_patience)
+      ->capture_default_str();
+  CLI::App& set_echo =
+      add_command(app, call, "set-echo", "Change the echo factor of what is not planned yet",
+                  [&call] { return cli::set_echo(call.daemon, call.stream, call.factor); });
+  for (CLI::App* command : {&remove, &drain, &set_echo}) add_stream_name(*command, call);
+  set_echo.add_option("FACTOR", call.factor, "From 1 to echo.max, as 1.5")
+      ->required()
+      ->check(check_factor);
+  for (CLI::App* command : {&create, &remove, &drain, &set_echo}) add_control(*command, call);
+}
+
+// What the service takes as the time between two answers.
+std::string check_interval(const std::string& text) {
+  const auto interval = config::parse_duration_ns(text);
+  if (!interval.ok()) return interval.status().message();
+  const bool possible = *interval >= 100'000'000 && *interval <= 60'000'000'000;
+  return possible ? "" : "'" + text + "' is not between 100ms and 60s";
+}
+
+void add_top_command(CLI::App& app, Invocation& call) {
+  CLI::App& top =
+      add_command(app, call, "top", "Watch the streams: rates, stages, waits, and what limits them",
+                  [&call] { return top_streams(call.daemon, call.top); });
+  add_control(top, call);
+  top.add_option("STREAM", call.top.stream, "Show this stream first; as text, this one alone");
+  top.add_option("--interval", call.top.interval, "Time between two looks, 100ms to 60s")
+      ->check(check_interval)
+      ->capture_default_str();
+  top.add_option("--count", call.top.count, "Print so many looks as text, then end")
+      ->check(CLI::PositiveNumber);
+  add_json(top, call.top.json);
+}
+
+void add_read_place(CLI::App& read, ReadOptions& options) {
+  read.add_option("STREAM", options.stream, "Name of the stream")->required();
+  read.add_option("--job", options.job, "Name of the job")->capture_default_str();
+  read.add_option("--rank", options.rank, "Rank in the job")->capture_default_str();
+  read.add_option("--world-size", options.world_size, "Ranks of the job")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  read.add_option("--batch-size", options.batch_size, "Global batch; default: the stream's");
+  read.add_option("--join", options.join, "Where to begin without a state")
+      ->check(CLI::IsMember({"start", "current", "next_epoch"}))
+      ->capture_default_str();
+  read.add_option("--reattach", options.reattach, "How long a daemon that went away is waited for")
+      ->check(check_duration)
+      ->capture_default_str();
+  read.add_option("--state", options.state_file, "Begin at this saved state")->type_name(kFileType);
+  read.add_option("--save-state", options.save_state_file, "Write the state after the last batch")
+      ->type_name(kFileType);
+}
+
+void add_read_command(CLI::App& app, Invocation& call) {
+  ReadOptions& options = call.read;
+  CLI::App& read =
+      add_command(app, call, "read", "Read a stream as a trainer would, and measure it",
+                  [&call] { return read_stream(call.daemon, call.read); });
+  add_daemon(read, call);
+  add_read_place(read, options);
+  CLI::Option* batches = read.add_option("--batches", options.batches, "End after so many batches");
+  read.add_option("--epochs", options.epochs, "End after so many epochs")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str()
+      ->excludes(batches);
+  batches->check(CLI::PositiveNumber);
+  read.add_flag("--ids", options.ids, "Print one JSON line a batch: ids and uses of its samples");
+  read.add_flag("--keys", options.keys, "With the samples' keys");
+  read.add_flag("--checksum", options.checksum, "With the XXH3 of each field's bytes");
+  read.add_flag("--row-checksums", options.row_checksums,
+                "With the XXH3 of each row of each field");
+  add_json(read, options.json);
+}
+
+// "256MiB" for an option that is a number of bytes.
+std::string check_bytes(const std::string& text) {
+  const auto bytes = config::parse_bytes(text);
+  return bytes.ok() ? "" : bytes.status().message();
+}
+
+void add_pack_command(CLI::App& app, Invocation& call) {
+  PackOptions& options = call.pack;
+  CLI::App& pack = add_command(
+      app, call, "pack", "Pack folders, IDX files or lists of files into shards with an index",
+      [&call] { return run_pack(call.pack, call.json); });
+  static const std::map<std::string, PackFrom> kinds = {{"auto", PackFrom::kAuto},
+                                                        {"idx", PackFrom::kIdx},
+                                                        {"folder", PackFrom::kFolder},
+                                                        {"list", PackFrom::kList}};
+  pack.add_option("INPUT", options.inputs,
+                  "Class folder, CSV list of path,label, or IDX images and labels")
+      ->required();
+  pack.add_option("--output,-o", options.output_dir, "Folder of the shards")
+      ->type_name(kFolderType)
+      ->required();
+  // By word: CLI11's own transformer would print the numbers behind the words.
+  pack.add_option_function<std::string>(
+          "--from", [&options](const std::string& word) { options.from = kinds.at(word); },
+          "What the input is")
+      ->check(CLI::IsMember({"auto", "idx", "folder", "list"}));
+  pack.add_option("--name", options.name, "Shards are NAME-000000.tar, ...")->capture_default_str();
+  pack.add_option_function<std::string>(
+          "--shard-size",
+          [&options](const std::string& text) {
+            options.shard_bytes_max = *config::parse_bytes(text);
+          },
+          "Bytes of a shard at most (256MiB)")
+      ->check(check_bytes);
+  pack.add_option("--shard-records", options.shard_records_max, "Records of a shard at most");
+  pack.add_option("--classes", options.classes, "File of class names, one a line")
+      ->type_name(kFileType);
+  pack.add_flag("--png", options.png, "IDX images as PNG instead of raw bytes");
+  CLI::Option* shuffle = pack.add_flag("--shuffle", options.shuffle, "Mix the records first");
+  pack.add_option("--seed", options.seed, "Seed of the mixing")->check(check_count)->needs(shuffle);
+  pack.add_flag("--overwrite", options.overwrite, "Replace shards that are in the way");
+  add_json(pack, call.json);
+}
+
+// For the scripts in deploy/completion, as `echoline __complete -- WORDS...`: no command, so that
+// no help lists it.
+bool asks_for_completion(int argc, char** argv) {
+  return argc > 2 && std::string_view(argv[1]) == "__complete" && std::string_view(argv[2]) == "--";
+}
+
+int main_with(int argc, char** argv) {
+  CLI::App app("Checks, indexes, packs, shows and reads streams of training batches.", "echoline");
+  app.set_version_flag("--version", std::string("echoline ") + serve::kVersion);
+  app.require_subcommand(1);
+  Invocation call;
+  add_file_commands(app, call);
+  add_stream_commands(app, call);
+  add_top_command(app, call);
+  add_changing_commands(app, call);
+  add_read_command(app, call);
+  add_pack_command(app, call);
+  // gRPC reports on stderr what comes back as a status anyway.
+  ::setenv("GRPC_VERBOSITY", "NONE", 0);
+  if (asks_for_completion(argc, argv)) {
+    fmt::print("{}", completion_text(complete(app, {argv + 3, argv + argc}, stream_names)));
+    return 0;
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    fmt::print(stderr, "{}", usage_error(app, error, {argv + 1, argv + argc}));
+    return 2;
+  }
+  const Status status = call.run();
+  if (status.ok() && std::fflush(stdout) == 0) return call.exit_code;
+  fmt::print(stderr, "echoline: {}\n", status.ok() ? "cannot write to stdout" : status.message());
+  return 1;
+}
+
+}  // namespace
+}  // namespace echoline::cli
+
+int main(int argc, char** argv) { return echoline::cli::main_with(argc, argv); }

@@ -1,0 +1,15 @@
+// What happens to a job that falls behind the others of its pass (publish.when_slow).
+#pragma once
+
+#include <cstdint>
+
+namespace echoline::engine {
+
+struct SlowPolicy {
+  enum class Action : std::uint8_t { kWait, kSplit, kDetach };
+  Action action = Action::kWait;
+  std::uint64_t lag_rows = 0;   // allowed lag behind the foremost job
+  std::uint64_t ring_rows = 0;  // rows of all slots; a job lags by at most this less one batch
+};
+
+}  // namespace echoline::engine

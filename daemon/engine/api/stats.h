@@ -1,0 +1,135 @@
+// What the engine counts, as plain numbers: read by serve/ for metrics, control and the log.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cache/level_stats.h"
+#include "decode/sample.h"
+#include "echoline/shm/ring_layout.h"
+#include "source/core/source.h"
+
+namespace echoline::engine {
+
+// Who a trainer's wait is charged to.
+enum class WaitCause : std::uint8_t { kFetch, kPrep, kPublish, kPeer, kDaemon };
+inline constexpr std::array<const char*, 5> kWaitCauseNames = {"fetch", "prep", "publish", "peer",
+                                                               "daemon"};
+
+// Why a record could not be decoded.
+enum class BadReason : std::uint8_t { kMissing, kCorrupt, kTooLarge, kInvalid };
+inline constexpr std::array<const char*, 4> kBadReasonNames = {"missing", "corrupt", "too_large",
+                                                               "invalid"};
+
+// Time of one stage by state, summed over its threads.
+struct StageStats {
+  std::string stage;  // fetch, prep, publish
+  std::uint64_t busy_ns = 0;
+  std::uint64_t starved_ns = 0;
+  std::uint64_t blocked_ns = 0;
+};
+
+// What a stream did in the last seconds: differences of its counters, so that a look at it tells
+// what is the case now, whatever happened in the days before.
+struct RecentStats {
+  std::uint64_t passed_ns = 0;  // that the rest is about; 0: nothing yet
+  std::uint64_t samples_fresh = 0;
+  std::uint64_t samples_echoed = 0;
+  std::uint64_t batches = 0;
+  std::uint64_t source_bytes = 0;
+  std::uint64_t cache_hits = 0;
+  std::uint64_t cache_misses = 0;          // of the last level: read from the store
+  std::uint64_t attached_ns = 0;           // summed over trainers
+  std::array<std::uint64_t, 5> wait_ns{};  // of it, by WaitCause
+  std::array<std::uint64_t, source::kWaitReasonNames.size()> source_wait_ns{};
+  std::vector<StageStats> stages{};
+};
+
+// What limits a stream now.
+struct Verdict {
+  // unknown, opening, failed, nobody, trainers, storage, workers, publishing, jobs or daemon.
+  std::string limit = "unknown";
+  std::string text;  // one sentence for people: what it is, and what to do about it
+};
+
+struct ConsumerStats {
+  std::string job;
+  std::uint32_t rank = 0;
+  std::uint32_t world_size = 1;
+  std::uint32_t batch_size = 0;
+  std::uint32_t epoch = 0;  // of the next batch
+  std::uint64_t row = 0;    // of the next batch
+  std::uint64_t batches = 0;
+  std::uint64_t lag_rows = 0;              // behind the foremost trainer of its pass
+  std::array<std::uint64_t, 5> wait_ns{};  // by WaitCause
+  shm::DeviceFigures device = {};          // what it says of its GPU
+  // Changes of the echo factor in its epoch: from which block on, and thousandths.
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> changes = {};
+};
+
+// From where on a pass has a new echo factor.
+struct FactorStart {
+  std::vector<std::string> jobs;  // that read the pass
+  std::uint32_t epoch = 0;
+  std::uint64_t block = 0;  // of the echo step
+  std::uint64_t row = 0;    // rows of the epoch before it stay as they were
+};
+
+// What was done about jobs that fell behind.
+struct SlowCounts {
+  std::uint64_t split = 0;
+  std::uint64_t detached = 0;
+  std::uint64_t refused = 0;  // no memory for another pass
+};
+
+struct StreamStats {
+  std::string name;
+  std::string state;  // opening, ready, drained, failed
+  std::string error;
+  std::string fingerprint;  // 32 hex digits
+  std::string echo_point;   // none, record, sample, augmented, batch
+  std::vector<decode::FieldType> fields;
+  std::uint64_t records = 0;
+  std::uint64_t shards = 0;
+  std::uint64_t rows_per_epoch = 0;  // of whole epochs with the factor
+  std::uint64_t batches_per_epoch = 0;
+  std::uint32_t batch_rows = 0;
+  std::uint32_t factor = 1000;  // thousandths; the one set last
+  std::uint64_t seed = 0;
+  std::uint64_t samples_fresh = 0;
+  std::uint64_t samples_echoed = 0;
+  std::uint64_t batches = 0;
+  std::map<std::string, std::uint64_t> records_bad;  // by reason, of those there were
+  std::uint64_t records_agreed = 0;  // with their checksums, as FetchCounters has them
+  std::uint64_t records_disagreed = 0;
+  std::vector<StageStats> stages;
+  std::vector<ConsumerStats> consumers;
+  double upstream_downstream_ratio = 0;  // R of the paper; 0 while unknown
+  double seconds_to_first_batch = 0;     // 0 while unknown
+  std::uint64_t passes = 0;
+  SlowCounts slow;
+  std::uint64_t slots_free = 0, slots_filling = 0, slots_published = 0;
+  std::uint64_t read_ahead_target_bytes = 0;
+  std::map<std::string, std::uint64_t> memory_bytes;  // by use: ring, window, read_ahead, cache
+  source::Counters source;
+  std::string source_scheme;              // file, s3
+  std::vector<cache::LevelStats> caches;  // by level, of those there are
+  std::uint64_t records_ordered = 0;      // and not there yet
+  RecentStats recent;
+  Verdict verdict;
+};
+
+struct EngineStats {
+  std::vector<StreamStats> streams;
+  std::uint64_t memory_budget = 0;
+  std::uint64_t memory_reserved = 0;
+  std::uint32_t workers = 0;
+  std::uint64_t tasks_queued = 0;  // that wait for a worker
+  std::uint64_t rounds = 0;        // of the engine's thread: grows while it lives
+};
+
+}  // namespace echoline::engine

@@ -1,0 +1,188 @@
+#include "engine/fetch/cache_threads.h"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+
+#include "base/clock.h"
+#include "engine/runtime/worker_pool.h"
+
+namespace echoline::engine {
+namespace {
+
+// Enough to keep a local disk busy; they wait more than they work.
+constexpr std::size_t kLookupThreads = 4;
+constexpr auto kLookEvery = std::chrono::milliseconds(100);
+constexpr std::uint64_t kLastWritesNs = 2'000'000'000;
+// As long as another host's claim lasts, and once more.
+constexpr std::uint64_t kPatienceNs =
+    2 * std::uint64_t{cache::FleetCache::kClaimSeconds} * 1'000'000'000;
+
+bool unwanted(const FetchRequest& order) { return order.item.use_count() == 1; }
+
+}  // namespace
+
+CacheThreads::CacheThreads(cache::Levels& levels, Hooks hooks)
+    : levels_(levels), hooks_(std::move(hooks)) {
+  for (std::size_t i = 0; i < kLookupThreads; ++i) threads_.emplace_back([this] { run_lookups(); });
+  threads_.emplace_back([this] { run_fills(); });
+}
+
+void CacheThreads::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  work_.notify_all();
+  fill_work_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void CacheThreads::read_disk(std::vector<FetchRequest> orders) { push({false, std::move(orders)}); }
+
+void CacheThreads::ask_fleet(std::vector<FetchRequest> orders) { push({true, std::move(orders)}); }
+
+void CacheThreads::push(Job job) {
+  {
+    std::lock_guard lock(mutex_);
+    jobs_.push_back(std::move(job));
+  }
+  work_.notify_one();
+}
+
+void CacheThreads::fill_fleet(std::uint64_t record, std::shared_ptr<const Buffer> value,
+                              ByteShare share) {
+  {
+    std::lock_guard lock(mutex_);
+    fills_.push_back({record, std::move(value), std::move(share)});
+  }
+  fill_work_.notify_one();
+}
+
+void CacheThreads::run_lookups() {
+  name_thread("cache");
+  while (true) {
+    std::unique_lock lock(mutex_);
+    work_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+    if (stopping_) return;
+    Job job = std::move(jobs_.front());
+    jobs_.pop_front();
+    lock.unlock();
+    if (job.of_fleet) {
+      look_in_fleet(std::move(job.orders));
+    } else {
+      read_from_disk(std::move(job.orders));
+    }
+  }
+}
+
+void CacheThreads::deliver(FetchRequest& order, std::shared_ptr<const Buffer> bytes,
+                           cache::Level level, std::uint64_t spent_ns) {
+  levels_.count_hit(level, bytes->size(), spent_ns);
+  levels_.keep(order.record, bytes, level);
+  hooks_.deliver(order, std::move(bytes));
+}
+
+void CacheThreads::read_from_disk(std::vector<FetchRequest> orders) {
+  CacheAnswer answer;
+  for (FetchRequest& order : orders) {
+    if (unwanted(order)) {
+      answer.again.push_back(std::move(order));
+      continue;
+    }
+    const std::uint64_t begin_ns = monotonic_ns();
+    auto bytes = std::make_shared<Buffer>(order.extent.bytes);
+    if (levels_.read_from_disk(order.record, bytes->span())) {
+      deliver(order, std::move(bytes), cache::Level::kDisk, monotonic_ns() - begin_ns);
+    } else {
+      answer.again.push_back(std::move(order));
+    }
+  }
+  if (!answer.again.empty()) hooks_.answer(std::move(answer));
+}
+
+void CacheThreads::look_in_fleet(std::vector<FetchRequest> orders) {
+  CacheAnswer answer;
+  answer.of_fleet = true;
+  const std::uint64_t begin_ns = monotonic_ns();
+  std::vector<FetchRequest*> asked;
+  std::vector<std::shared_ptr<Buffer>> buffers;
+  std::vector<cache::FleetQuery> queries;
+  for (FetchRequest& order : orders) {
+    if (order.past_cache || !levels_.belongs_to_fleet(order.record)) continue;
+    asked.push_back(&order);
+    const auto& buffer = buffers.emplace_back(std::make_shared<Buffer>(order.extent.bytes));
+    queries.push_back(levels_.fleet_query(order.record, buffer->span()));
+  }
+  levels_.fleet().get(queries);
+  const std::uint64_t spent_ns =
+      (monotonic_ns() - begin_ns) / std::max<std::size_t>(1, queries.size());
+  std::vector<FetchRequest*> missed;
+  std::vector<cache::FleetQuery*> missed_queries;
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    if (queries[i].hit) {
+      answer.delivered.push_back(asked[i]->record);
+      deliver(*asked[i], std::move(buffers[i]), cache::Level::kFleet, spent_ns);
+      asked[i]->item.reset();
+    } else {
+      missed.push_back(asked[i]);
+      missed_queries.push_back(&queries[i]);
+    }
+  }
+  levels_.fleet().claim(missed_queries);
+  sort_misses(missed, missed_queries, answer);
+  for (FetchRequest& order : orders) {
+    if (order.item != nullptr) answer.to_store.push_back(std::move(order));
+  }
+  hooks_.answer(std::move(answer));
+}
+
+// What another host has claimed waits for it, but not for ever; the rest stays where it is.
+void CacheThreads::sort_misses(std::vector<FetchRequest*>& missed,
+                               std::vector<cache::FleetQuery*>& queries, CacheAnswer& answer) {
+  const std::uint64_t now_ns = monotonic_ns();
+  for (std::size_t i = 0; i < missed.size(); ++i) {
+    FetchRequest& order = *missed[i];
+    if (order.give_up_ns == 0) order.give_up_ns = now_ns + kPatienceNs;
+    order.past_cache = queries[i]->claimed || now_ns >= order.give_up_ns;
+    if (order.past_cache) continue;
+    ++order.waits;
+    answer.waiting.push_back(std::move(order));
+    order.item.reset();
+  }
+}
+
+void CacheThreads::run_fills() {
+  name_thread("cache-fill");
+  while (true) {
+    {
+      std::unique_lock lock(mutex_);
+      fill_work_.wait_for(lock, kLookEvery,
+                          [this] { return stopping_ || !fills_.empty() || levels_.has_pending(); });
+      if (stopping_) break;
+    }
+    fill_one();
+    levels_.work_on_disk();
+  }
+  write_the_rest();
+}
+
+bool CacheThreads::fill_one() {
+  Fill fill;
+  {
+    std::lock_guard lock(mutex_);
+    if (fills_.empty()) return false;
+    fill = std::move(fills_.front());
+    fills_.pop_front();
+  }
+  levels_.put_into_fleet(fill.record, fill.value->span());
+  return true;
+}
+
+void CacheThreads::write_the_rest() {
+  const std::uint64_t deadline_ns = monotonic_ns() + kLastWritesNs;
+  while (levels_.has_pending() && monotonic_ns() < deadline_ns) levels_.work_on_disk();
+}
+
+}  // namespace echoline::engine

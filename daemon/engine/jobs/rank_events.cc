@@ -1,0 +1,132 @@
+#include "engine/jobs/rank_events.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "base/process.h"
+
+namespace echoline::engine {
+namespace {
+
+// A process that dies closes its door before it is gone.
+constexpr std::uint64_t kDyingNs = 200'000'000;
+// A trainer may claim another stretch each time that it is looked at.
+constexpr std::uint64_t kSayAgainNs = 10'000'000'000;
+
+struct Seen {
+  std::uint32_t rank;
+  ring::ReaderView view;
+};
+
+// Two ranks, of which the one takes what the other left out.
+struct Difference {
+  Seen takes;
+  Seen left_out;
+};
+
+std::optional<Difference> difference_in(const std::vector<Seen>& ranks) {
+  for (const Seen& left_out : ranks) {
+    for (const Seen& takes : ranks) {
+      if (takes.rank == left_out.rank) continue;
+      if (left_out.view.left_out_begin < takes.view.next &&
+          takes.view.next < left_out.view.left_out_end) {
+        return Difference{takes, left_out};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+bool is_attached(const Job& job, std::uint32_t rank, const std::list<Consumer>& consumers) {
+  return std::any_of(consumers.begin(), consumers.end(), [&](const Consumer& consumer) {
+    return consumer.job == job && consumer.rank == rank;
+  });
+}
+
+std::string text(plan::Position position) {
+  return fmt::format("epoch {} row {}", position.epoch, position.row);
+}
+
+}  // namespace
+
+void tell_job(const Job& job, const std::list<Consumer>& consumers, const Status& status,
+              std::vector<TrainerNotice>& notices) {
+  for (const Consumer& consumer : consumers) {
+    if (consumer.job == job) notices.push_back({consumer.connection, shm::kNoticePeers, status});
+  }
+}
+
+void RankEvents::note_gone(const Consumer& consumer, std::uint64_t now_ns) {
+  gone_.push_back({.job = consumer.job,
+                   .rank = consumer.rank,
+                   .peer = consumer.peer,
+                   .begin_ticks = consumer.begin_ticks,
+                   .position = consumer.position(),
+                   .moving = consumer.moving,
+                   .since_ns = now_ns});
+}
+
+std::vector<TrainerNotice> RankEvents::look(const std::list<Consumer>& consumers,
+                                            std::uint64_t now_ns) {
+  std::vector<TrainerNotice> notices;
+  gone_.remove_if([&](const Gone& gone) { return tell_gone(gone, consumers, now_ns, notices); });
+  compare_ranks(consumers, now_ns, notices);
+  return notices;
+}
+
+// False while it cannot be known yet whether it died.
+bool RankEvents::tell_gone(const Gone& gone, const std::list<Consumer>& consumers,
+                           std::uint64_t now_ns, std::vector<TrainerNotice>& notices) const {
+  const bool died = gone.begin_ticks != 0 && process_begin(gone.peer.pid) != gone.begin_ticks;
+  if (!died && gone.begin_ticks != 0 && now_ns < gone.since_ns + kDyingNs) return false;
+  if (gone.moving && !died) return true;
+  const std::string who =
+      fmt::format("job {} rank {}/{}", gone.job.name, gone.rank, gone.job.world_size);
+  const char* how = died ? "is gone with its process" : "left";
+  log_info({"engine", stream_name_}, "{} {} at {}", who, how, text(gone.position));
+  // A trainer that loads a state attaches anew; at an epoch's end it may have had all it wanted.
+  if (gone.position.row == 0 || (!died && is_attached(gone.job, gone.rank, consumers))) return true;
+  tell_job(gone.job, consumers,
+           Status(Code::kUnavailable, fmt::format("{} (process {}) {} at {}", who, gone.peer.pid,
+                                                  how, text(gone.position))),
+           notices);
+  return true;
+}
+
+// Seen twice, so that it is no cursor that was read while it moved.
+void RankEvents::compare_ranks(const std::list<Consumer>& consumers, std::uint64_t now_ns,
+                               std::vector<TrainerNotice>& notices) {
+  std::map<Job, std::vector<Seen>> jobs;
+  for (const Consumer& consumer : consumers) {
+    if (consumer.job.world_size == 1) continue;
+    jobs[consumer.job].push_back({consumer.rank, consumer.pass->ring().view(consumer.reader)});
+  }
+  std::map<Job, plan::Position> found;
+  for (const auto& [job, ranks] : jobs) {
+    const std::optional<Difference> difference = difference_in(ranks);
+    if (!difference) continue;
+    const ring::ReaderView& left_out = difference->left_out.view;
+    const plan::Position begin = left_out.left_out_begin;
+    found.emplace(job, begin);
+    const auto suspected = suspected_.find(job);
+    if (suspected == suspected_.end() || suspected->second != begin) continue;
+    const auto [said, first] = said_ns_.emplace(job, now_ns);
+    if (!first && now_ns < said->second + kSayAgainNs) continue;
+    said->second = now_ns;
+    const Status status(
+        Code::kFailedPrecondition,
+        fmt::format("the ranks of job {} differ: rank {} is at {}, in what rank {} left out ({} to "
+                    "{}); all ranks of a job must leave a loop, and skip, at the same batch",
+                    job.name, difference->takes.rank, text(difference->takes.view.next),
+                    difference->left_out.rank, text(begin), text(left_out.left_out_end)));
+    log_warning({"engine", stream_name_}, "{}", status.message());
+    tell_job(job, consumers, status, notices);
+  }
+  suspected_ = std::move(found);
+  std::erase_if(said_ns_, [&](const auto& entry) { return !jobs.contains(entry.first); });
+}
+
+}  // namespace echoline::engine

@@ -1,0 +1,94 @@
+#include "engine/open/bad_records.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/log.h"
+#include "echoline/shm/philox.h"
+
+namespace echoline::engine {
+namespace {
+
+constexpr std::uint32_t kAttemptsMax = 32;
+constexpr std::size_t kNamedMax =
+    10'000;  // log lines, so that a broken data set does not fill the disk
+constexpr std::uint64_t kSubstituteKey = 0x7375627374697475;
+
+}  // namespace
+
+BadReason bad_reason(Code code) {
+  switch (code) {
+    case Code::kNotFound:
+      return BadReason::kMissing;
+    case Code::kDataLoss:
+      return BadReason::kCorrupt;
+    case Code::kResourceExhausted:
+      return BadReason::kTooLarge;
+    default:
+      return BadReason::kInvalid;
+  }
+}
+
+std::uint64_t substitute_for(std::uint64_t seed, std::uint32_t epoch, std::uint64_t record,
+                             std::uint32_t attempt, std::uint64_t record_count) {
+  const PhiloxCounter hash = philox4x32(philox_key(seed ^ kSubstituteKey),
+                                        {static_cast<std::uint32_t>(record),
+                                         static_cast<std::uint32_t>(record >> 32), epoch, attempt});
+  return (static_cast<std::uint64_t>(hash[1]) << 32 | hash[0]) % record_count;
+}
+
+BadRecords::BadRecords(const record::Index& index, Policy policy)
+    : index_(index),
+      policy_(policy),
+      limit_count_(static_cast<std::uint64_t>(
+          std::ceil(policy.limit * static_cast<double>(index.record_count())))) {}
+
+Status BadRecords::judge(echo::Item& item, const Status& verdict, std::uint64_t& bad_in_epoch) {
+  // The record is not the one that was indexed: no fault of its own.
+  if (verdict.code() == Code::kFailedPrecondition) {
+    return Status(verdict.code(), describe(item.record, verdict));
+  }
+  {
+    std::lock_guard lock(mutex_);
+    ++counts_[kBadReasonNames[static_cast<std::size_t>(bad_reason(verdict.code()))]];
+    ++bad_in_epoch;
+    name_once(item.record, verdict);
+    if (policy_.replace && bad_in_epoch > limit_count_) {
+      return Status(Code::kDataLoss,
+                    fmt::format("{} bad records in epoch {}, more than bad_records.limit allows "
+                                "({} of {}); the last one: {}",
+                                bad_in_epoch, item.epoch, limit_count_, index_.record_count(),
+                                describe(item.record, verdict)));
+    }
+  }
+  if (!policy_.replace) {
+    return Status(Code::kDataLoss, describe(item.record, verdict) + " (bad_records.policy: fail)");
+  }
+  if (item.attempt >= kAttemptsMax) {
+    return Status(Code::kDataLoss, fmt::format("{} substitutes in a row were bad; the last one: {}",
+                                               kAttemptsMax, describe(item.record, verdict)));
+  }
+  item.replace_by(substitute_for(policy_.seed, item.epoch, item.planned_record, item.attempt + 1,
+                                 index_.record_count()));
+  return {};
+}
+
+std::map<std::string, std::uint64_t> BadRecords::counts() const {
+  std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+void BadRecords::name_once(std::uint64_t record, const Status& verdict) {
+  if (named_.size() >= kNamedMax || !named_.insert(record).second) return;
+  log_warning("decode", "bad record{}: {}", policy_.replace ? ", replaced" : "",
+              describe(record, verdict));
+}
+
+std::string BadRecords::describe(std::uint64_t record, const Status& verdict) const {
+  const record::Extent extent = index_.extent(record);
+  return fmt::format("sample {} (key {}) in {} at byte {}: {}", record, index_.key(record),
+                     index_.shards()[extent.shard].object.url, extent.offset, verdict.message());
+}
+
+}  // namespace echoline::engine

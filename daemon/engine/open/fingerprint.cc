@@ -1,0 +1,102 @@
+#include "engine/open/fingerprint.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/scheme.h"
+#include "plan/plan.h"
+
+namespace echoline::engine {
+namespace {
+
+std::string deterministic_bytes(const google::protobuf::Message& message) {
+  std::string bytes;
+  google::protobuf::io::StringOutputStream stream(&bytes);
+  google::protobuf::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);
+  message.SerializeToCodedStream(&coded);
+  coded.Trim();
+  return bytes;
+}
+
+// The part of a stream's definition, but for its seed, that changes order or values.
+v1::Stream essence(const v1::Stream& stream) {
+  v1::Stream kept;
+  kept.set_lanes(stream.lanes());
+  kept.mutable_bad_records()->set_policy(stream.bad_records().policy());
+  for (const v1::Step& step : stream.pipeline()) {
+    if (step.has_cache() || step.has_publish()) continue;
+    if (step.has_read()) {
+      v1::Read* read = kept.add_pipeline()->mutable_read();
+      if (step.read().has_tokens()) *read->mutable_tokens() = step.read().tokens();
+      continue;
+    }
+    *kept.add_pipeline() = step;
+  }
+  return kept;
+}
+
+std::string object_line(const record::Shard& shard) {
+  const source::ObjectInfo& object = shard.object;
+  if (is_local(object.url)) {
+    const std::string name = object.url.substr(object.url.find_last_of('/') + 1);
+    return fmt::format("{}\n{}\n{}\n", name, object.bytes, shard.record_count);
+  }
+  return fmt::format("{}\n{}\n{}\n{}\n", object.url, object.bytes, object.version,
+                     shard.record_count);
+}
+
+// Where each part stands in a fingerprint.
+struct Part {
+  std::string_view name;
+  std::size_t begin;
+  std::size_t bytes;
+};
+constexpr Part kData{"data set", 0, 6};
+constexpr Part kPipeline{"pipeline", 6, 6};
+constexpr Part kSeed{"seed", 12, 4};
+static_assert(kSeed.begin + kSeed.bytes == shm::kFingerprintBytes);
+
+void write_part(Fingerprint& fingerprint, const Part& part, const std::string& text) {
+  XXH128_canonical_t canonical;
+  XXH128_canonicalFromHash(&canonical, XXH3_128bits(text.data(), text.size()));
+  std::copy_n(std::begin(canonical.digest), part.bytes, fingerprint.begin() + part.begin);
+}
+
+}  // namespace
+
+Fingerprint fingerprint(const v1::Stream& stream, const record::DataSet& data_set) {
+  std::string data = fmt::format("{}\n{}", data_set.format(), data_set.values_beside());
+  for (const record::Shard& shard : data_set.index().shards()) data += object_line(shard);
+  Fingerprint result{};
+  write_part(result, kData, data);
+  write_part(result, kPipeline,
+             fmt::format("plan {}\n", plan::kPlanVersion) + deterministic_bytes(essence(stream)));
+  write_part(result, kSeed, fmt::format("{}", stream.seed()));
+  return result;
+}
+
+std::string difference(const Fingerprint& one, const Fingerprint& other) {
+  std::string names;
+  for (const Part& part : {kData, kPipeline, kSeed}) {
+    if (std::equal(one.begin() + part.begin, one.begin() + part.begin + part.bytes,
+                   other.begin() + part.begin)) {
+      continue;
+    }
+    names += fmt::format("{}another {}", names.empty() ? "" : " and ", part.name);
+  }
+  return names;
+}
+
+std::string to_hex(const Fingerprint& fingerprint) {
+  std::string hex;
+  for (const std::uint8_t byte : fingerprint) hex += fmt::format("{:02x}", byte);
+  return hex;
+}
+
+}  // namespace echoline::engine

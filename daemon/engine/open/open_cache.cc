@@ -1,0 +1,149 @@
+#include "engine/open/open_cache.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "config/pipeline.h"
+#include "engine/open/probe.h"
+
+namespace echoline::engine {
+namespace {
+
+constexpr std::uint64_t kPendingBytesMax = 32 << 20;
+
+cache::DataSetSize data_set_size(const record::Index& index) {
+  return {.records = index.record_count(),
+          .bytes = index.record_bytes_total(),
+          .place_of = [&index](std::uint64_t record) -> cache::RecordPlace {
+            const record::Extent extent = index.extent(record);
+            return {extent.shard, extent.offset, extent.bytes};
+          }};
+}
+
+// The sizes of decoded samples are not known before they are decoded: all count alike.
+cache::DataSetSize decoded_size(const record::Index& index, std::uint64_t sample_bytes) {
+  cache::DataSetSize size = data_set_size(index);
+  size.bytes = size.records * sample_bytes;
+  size.place_of = [sample_bytes, encoded_place = size.place_of](std::uint64_t record) {
+    cache::RecordPlace place = encoded_place(record);
+    place.bytes = sample_bytes;
+    return place;
+  };
+  return size;
+}
+
+// What is kept is found again by the address as it is written, at the endpoint as it is written.
+std::string data_set_name(const v1::Read& read) {
+  std::vector<std::string_view> words(read.url().begin(), read.url().end());
+  words.push_back(read.endpoint());
+  const cache::Place name = cache::hash_words(words);
+  return fmt::format("{:016x}{:016x}", name.high, name.low);
+}
+
+std::function<cache::RecordKey(std::uint64_t)> key_function(const v1::Read& read,
+                                                            const record::Index& index) {
+  return [&index, endpoint = read.endpoint()](std::uint64_t record) {
+    const record::Extent extent = index.extent(record);
+    const source::ObjectInfo object = index.shard(extent.shard).object;
+    return cache::make_key(fmt::format("{} {}", endpoint, object.url),
+                           fmt::format("{} {}", object.bytes, object.version), extent.offset,
+                           extent.bytes);
+  };
+}
+
+// Of `records`, those whose bytes fit into `capacity`, at `overhead` each.
+std::uint64_t overhead_bytes(const cache::DataSetSize& data, std::uint64_t capacity,
+                             std::uint64_t overhead) {
+  const double share =
+      std::min(1.0, static_cast<double>(capacity) /
+                        static_cast<double>(std::max<std::uint64_t>(1, data.bytes)));
+  return static_cast<std::uint64_t>(share * static_cast<double>(data.records * overhead));
+}
+
+// One value always has a place, however large it is.
+std::uint64_t pending_bytes(const cache::DataSetSize& data, const record::Index& index) {
+  return std::max(std::min(kPendingBytesMax, data.bytes), index.record_bytes_max());
+}
+
+// One request may pass the bound.
+std::uint64_t fill_bytes(const cache::DataSetSize& data, const record::Index& index) {
+  return std::min(CacheThreads::kFillBytesMax +
+                      std::max(RequestCoalescer::kRequestBytesMax, index.record_bytes_max()),
+                  data.bytes);
+}
+
+// What the values in memory may take.
+std::uint64_t value_bytes(const v1::Cache& cache, const cache::DataSetSize& data) {
+  return std::min<std::uint64_t>(cache.memory(), data.bytes);
+}
+
+std::uint64_t memory_needed(const v1::Cache& cache, const cache::DataSetSize& data,
+                            const record::Index& index) {
+  std::uint64_t bytes = value_bytes(cache, data);
+  bytes += overhead_bytes(data, cache.memory(), cache::MemoryCache::kOverheadBytes);
+  if (cache.has_disk()) {
+    bytes += pending_bytes(data, index) +
+             overhead_bytes(data, cache.disk().size(), cache::DiskCache::kOverheadBytes);
+  }
+  if (cache.fleet_size() > 0) bytes += fill_bytes(data, index);
+  return bytes;
+}
+
+}  // namespace
+
+Result<MemoryBudget::Reservation> open_cache(const v1::Stream& stream, source::Source& source,
+                                             MemoryBudget& budget, StreamCore& core) {
+  const v1::Cache* cache = config::cache_step(stream);
+  if (cache == nullptr) return MemoryBudget::Reservation();
+  const record::Index& index = core.data_set->index();
+  const bool decoded = config::caches_decoded(stream);
+  cache::DataSetSize data = data_set_size(index);
+  if (decoded) {
+    ECHOLINE_ASSIGN(const std::uint64_t sample_bytes, probe_kept_bytes(source, core));
+    data = decoded_size(index, sample_bytes);
+  }
+  ECHOLINE_ASSIGN(
+      MemoryBudget::Reservation memory,
+      budget.reserve(memory_needed(*cache, data, index), "the cache of stream " + core.name));
+  if (decoded) {
+    // Samples that are larger than those looked at are kept as far as the reservation goes.
+    core.samples = std::make_unique<batch::SampleCache>(data, value_bytes(*cache, data));
+    core.preparer->set_sample_cache(core.samples.get());
+    return memory;
+  }
+  const v1::Read& read = config::read_step(stream);
+  ECHOLINE_ASSIGN(core.cache,
+                  cache::Levels::open({.data = data,
+                                       .memory_bytes = cache->memory(),
+                                       .disk_path = cache->disk().path(),
+                                       .disk_bytes = cache->disk().size(),
+                                       .disk_set = data_set_name(read),
+                                       .fleet = {cache->fleet().begin(), cache->fleet().end()},
+                                       .pending_bytes_max = pending_bytes(data, index),
+                                       .key_of = key_function(read, index)}));
+  return memory;
+}
+
+std::uint64_t cache_memory_bytes(const StreamCore& core) {
+  if (core.samples != nullptr) return core.samples->bytes();
+  return core.cache == nullptr ? 0 : core.cache->memory_bytes();
+}
+
+std::vector<cache::LevelStats> cache_stats(const StreamCore& core) {
+  if (core.cache != nullptr) return core.cache->stats();
+  if (core.samples == nullptr) return {};
+  cache::LevelStats stats;
+  stats.level = "memory";
+  stats.hits = core.samples->hits();
+  stats.misses = core.samples->misses();
+  stats.hit_bytes = core.samples->hit_bytes();
+  stats.saved_ns = core.samples->saved_ns();
+  stats.held_bytes = core.samples->bytes();
+  return {stats};
+}
+
+}  // namespace echoline::engine

@@ -1,0 +1,27 @@
+// From a stream's definition to everything its passes need: source, index, plan, compiled
+// preparation, budget.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "echoline/v1/config.pb.h"
+#include "engine/open/stream_core.h"
+#include "engine/runtime/memory_budget.h"
+#include "record/core/index.h"
+
+namespace echoline::engine {
+
+struct OpenedStream {
+  std::shared_ptr<StreamCore> core;
+  MemoryBudget::Reservation cache;
+};
+
+// Blocks: lists, indexes and probes the first record. `fail` becomes the core's.
+Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stream,
+                                 const std::string& state_dir, WorkerPool& pool,
+                                 MemoryBudget& budget, const record::ProgressFunction& progress,
+                                 std::function<void(const Status&)> fail);
+
+}  // namespace echoline::engine

@@ -1,0 +1,99 @@
+#include "engine/open/probe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "augment/row_shapes.h"
+#include "batch/sample_cache.h"
+#include "record/core/record_check.h"
+
+namespace echoline::engine {
+namespace {
+
+constexpr std::uint64_t kProbesMax = 8;
+constexpr std::uint64_t kSizeProbes = 16;
+
+// How many bytes a decoded record has in the mean, by one of them: records of one kind grow alike,
+// however different their sizes are.
+std::uint64_t decoded_bytes(const record::Index& index, std::uint64_t encoded,
+                            std::uint64_t decoded) {
+  const double growth =
+      static_cast<double>(decoded) / static_cast<double>(std::max<std::uint64_t>(1, encoded));
+  const double mean_bytes =
+      static_cast<double>(index.record_bytes_total()) / static_cast<double>(index.record_count());
+  return static_cast<std::uint64_t>(growth * mean_bytes);
+}
+
+Status probe_record(source::Source& source, const StreamCore& core, std::uint64_t record,
+                    batch::WorkerScratch& bench) {
+  const record::Index& index = core.data_set->index();
+  const source::ObjectInfo object = index.shard(index.extent(record).shard).object;
+  ECHOLINE_ASSIGN(const std::vector<std::byte> bytes, record::read_record(index, record, source));
+  return core.preparer->decode(record, bytes, bench)
+      .with_context(fmt::format("sample {} (key {}) in {}", record, index.key(record), object.url));
+}
+
+// The mean of all, by a few of them: two standard errors above that of the few. Exact where all
+// have one size.
+std::uint64_t cautious_mean(const std::vector<double>& sizes) {
+  const auto count = static_cast<double>(sizes.size());
+  double sum = 0;
+  for (const double size : sizes) sum += size;
+  const double mean = sum / count;
+  double squares = 0;
+  for (const double size : sizes) squares += (size - mean) * (size - mean);
+  const double error = std::sqrt(squares / std::max(1.0, count - 1) / count);
+  return static_cast<std::uint64_t>(std::ceil(mean + 2 * error));
+}
+
+}  // namespace
+
+Result<std::uint64_t> probe_types(source::Source& source, StreamCore& core) {
+  const record::Index& index = core.data_set->index();
+  const std::uint64_t tried = std::min(index.record_count(), kProbesMax);
+  batch::WorkerScratch bench = core.preparer->make_workbench();
+  augment::RowShapes shapes(core.preparer->chain());
+  std::uint64_t bytes = 0;
+  Status last;
+  for (std::uint64_t record = 0; record < tried && !shapes.settled(); ++record) {
+    last = probe_record(source, core, record, bench);
+    if (!last.ok()) continue;
+    if (!shapes.types()) {
+      bytes = decoded_bytes(index, index.extent(record).bytes, bench.sample.bytes());
+    }
+    ECHOLINE_TRY(shapes.take(bench.sample));
+  }
+  if (!shapes.types()) {
+    return std::move(last).with_context(
+        fmt::format("none of the first {} records can be decoded; the last one", tried));
+  }
+  core.preparer->set_row_types(*shapes.types());
+  return bytes;
+}
+
+Result<std::uint64_t> probe_kept_bytes(source::Source& source, const StreamCore& core) {
+  const std::uint64_t records = core.data_set->index().record_count();
+  const std::uint64_t tried = std::min(records, kSizeProbes);
+  // To reach a record in the middle of a compressed shard is to unpack all before it.
+  const std::uint64_t spacing = core.data_set->random_access() ? records / tried : 1;
+  batch::WorkerScratch bench = core.preparer->make_workbench();
+  std::vector<double> sizes;
+  Status last;
+  for (std::uint64_t i = 0; i < tried; ++i) {
+    last = probe_record(source, core, i * spacing + spacing / 2, bench);
+    if (last.ok()) {
+      sizes.push_back(static_cast<double>(batch::SampleCache::kept_bytes(bench.sample)));
+    }
+  }
+  if (sizes.empty()) {
+    return std::move(last).with_context(fmt::format(
+        "none of {} records looked at for the cache can be decoded; the last one", tried));
+  }
+  return cautious_mean(sizes);
+}
+
+}  // namespace echoline::engine

@@ -1,0 +1,20 @@
+// What limits a stream now, in one sentence, and what to do about it.
+#pragma once
+
+#include "engine/api/stats.h"
+
+namespace echoline::engine {
+
+// Below this share of their time, trainers' waits count as none.
+inline constexpr double kWaitsShare = 0.05;
+// Below this much time of trainers, nothing is said yet.
+inline constexpr std::uint64_t kLeastAttachedNs = 2'000'000'000;
+
+// By what the trainers waited for in the last seconds (stats.recent), the ratio R and the echo
+// factor; reads nothing else but state, error, echo point and consumers. Pure function.
+//
+// With R, the time upstream of the echo point over the time downstream of it for one batch, factors
+// up to R cost no time (Choi et al., arXiv 1907.05550, section 3.1).
+Verdict verdict(const StreamStats& stats);
+
+}  // namespace echoline::engine

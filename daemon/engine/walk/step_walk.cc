@@ -1,0 +1,143 @@
+#include "engine/walk/step_walk.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace echoline::engine {
+namespace {
+
+constexpr std::uint64_t kReadRows = 4096;
+
+}  // namespace
+
+StepWalk::StepWalk(const plan::Plan& plan, plan::Position start, FactorHistory factors, bool tails)
+    : plan_(plan),
+      factors_(std::move(factors)),
+      tails_(tails || start.row % plan.spec().batch_rows != 0),
+      position_(start) {
+  enter_epoch();
+}
+
+void StepWalk::enter_epoch() {
+  while (true) {
+    remake_epoch();
+    if (position_.row < end_) return;
+    end_epoch();
+    position_ = {position_.epoch + 1, 0};
+  }
+}
+
+void StepWalk::remake_epoch() {
+  const std::uint64_t batch_rows = plan_.spec().batch_rows;
+  epoch_ = plan_.epoch(position_.epoch, factors_.list(position_.epoch));
+  buffer_.clear();
+  buffered_from_ = 0;
+  end_ = epoch_->rows();
+  if (!tails_ && plan_.spec().last == plan::LastBatch::kDrop && end_ > position_.row) {
+    end_ = position_.row + rows_left() / batch_rows * batch_rows;
+  }
+}
+
+// Its last batch bears the end mark: rows left after it are not published any more.
+void StepWalk::end_epoch() {
+  if (position_.row < epoch_->rows()) tails_from_ = position_.epoch + 1;
+}
+
+const shm::FactorLogEntry& StepWalk::change_factor(std::uint32_t factor, std::uint64_t clear_rows,
+                                                   plan::Position from) {
+  from = std::max(from, position_);
+  if (!factors_.empty() && factors_.entries().back().epoch > from.epoch) {
+    // The one before begins later still, and was to hold from there on.
+    const shm::FactorLogEntry later = factors_.entries().back();
+    return factors_.append(later.epoch, {later.block, factor},
+                           {later.since_epoch, later.since_row});
+  }
+  const std::optional<plan::FactorChange> change = change_within(from, factor, clear_rows);
+  if (!change) return factors_.append(from.epoch + 1, {0, factor}, {from.epoch + 1, 1});
+  const shm::FactorLogEntry& entry =
+      factors_.append(from.epoch, *change, {from.epoch, from.row + 1});
+  if (from.epoch == position_.epoch) remake_epoch();
+  return entry;
+}
+
+// The change as it can begin in this epoch, if it can.
+std::optional<plan::FactorChange> StepWalk::change_within(plan::Position from, std::uint32_t factor,
+                                                          std::uint64_t clear_rows) const {
+  std::vector<plan::FactorChange> list = factors_.list(from.epoch);
+  const auto order = plan_.epoch(from.epoch, list);
+  const bool is_walked = from.epoch == position_.epoch && rows_left() == 0;
+  if (is_walked || order->rows() < from.row + clear_rows) return std::nullopt;
+  plan::FactorChange change{order->next_block(from.row), factor};
+  if (!list.empty() && list.back().block >= change.block) {
+    change.block = list.back().block;
+    list.pop_back();
+  }
+  list.push_back(change);
+  if (!plan_.check_changes(list).ok()) return std::nullopt;
+  const bool stays_clear = plan_.epoch(from.epoch, list)->rows() >= from.row + clear_rows;
+  return stays_clear ? std::optional(change) : std::nullopt;
+}
+
+void StepWalk::walk_tails() {
+  tails_ = true;
+  if (position_.row < end_) end_ = epoch_->rows();
+}
+
+Step StepWalk::next() {
+  if (position_.row >= end_) {
+    position_ = {position_.epoch + 1, 0};
+    enter_epoch();
+  }
+  const std::uint32_t batch_rows = plan_.spec().batch_rows;
+  Step step;
+  step.start = position_;
+  step.uses = read_rows(std::min<std::uint64_t>(batch_rows, rows_left()));
+  if (plan_.spec().echo_point == plan::EchoPoint::kBatch) read_batch(step);
+  step.rows = static_cast<std::uint32_t>(step.uses.size());
+  position_.row += std::min<std::uint64_t>(batch_rows, rows_left());
+  step.end_of_epoch = position_.row >= end_;
+  if (step.end_of_epoch) end_epoch();
+  return step;
+}
+
+bool StepWalk::leap_to(plan::Position position) {
+  const std::uint64_t batch_rows = plan_.spec().batch_rows;
+  const bool same_epoch = position.epoch == position_.epoch;
+  const std::uint64_t grid = same_epoch ? position_.row % batch_rows : 0;
+  const std::uint64_t row = position.row < grid ? 0 : position.row - grid;
+  position.row = row / batch_rows * batch_rows + grid;
+  if (position <= position_) return false;
+  position_ = position;
+  open_batches_.clear();
+  enter_epoch();
+  return true;
+}
+
+std::vector<plan::RowUse> StepWalk::read_rows(std::uint64_t count) {
+  if (buffered_from_ + count > buffer_.size()) {
+    // The plan finds its place anew at each read: many rows at a time are cheaper.
+    buffer_.resize(std::min(std::max(count, kReadRows), rows_left()));
+    epoch_->read(position_.row, buffer_);
+    buffered_from_ = 0;
+  }
+  const auto begin = buffer_.begin() + static_cast<std::ptrdiff_t>(buffered_from_);
+  buffered_from_ += count;
+  return {begin, begin + static_cast<std::ptrdiff_t>(count)};
+}
+
+void StepWalk::read_batch(Step& step) {
+  step.batch = epoch_->batch_at(position_.row / plan_.spec().batch_rows);
+  const std::uint64_t key = step.batch.record ^ static_cast<std::uint64_t>(position_.epoch) << 40;
+  step.repeats_earlier = open_batches_.contains(key);
+  if (step.batch.use + 1 == step.batch.uses) {
+    open_batches_.erase(key);
+  } else {
+    open_batches_.insert(key);
+  }
+  // Rows that a short batch lacks are the last ones.
+  const auto missing = std::find_if(step.uses.begin(), step.uses.end(),
+                                    [](const plan::RowUse& use) { return !use.valid; });
+  step.uses.erase(missing, step.uses.end());
+}
+
+}  // namespace echoline::engine

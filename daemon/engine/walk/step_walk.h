@@ -1,0 +1,77 @@
+// The batches of a pass, one after the other: which rows of which epoch, tails and epoch borders
+// included.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <unordered_set>
+#include <vector>
+
+#include "engine/walk/factor_history.h"
+#include "plan/plan.h"
+#include "plan/position.h"
+
+namespace echoline::engine {
+
+// One batch to be made, or to be published once more.
+struct Step {
+  plan::Position start;
+  std::uint32_t rows = 0;  // valid ones
+  bool end_of_epoch = false;
+  std::vector<plan::RowUse> uses;  // of the valid rows
+  plan::RowUse batch;              // under batch echo: which fresh batch, which of its uses
+  bool repeats_earlier = false;    // this walk has come by that batch before
+};
+
+// Not thread safe.
+class StepWalk {
+ public:
+  // `tails`, or a start off the stream's grid: as after walk_tails(). So who reads on that grid
+  // misses nothing, wherever the walk began.
+  StepWalk(const plan::Plan& plan, plan::Position start, FactorHistory factors, bool tails);
+
+  Step next();
+  // Goes on with the batch of its own grid that holds `position`, if that lies ahead; true if any
+  // was left out.
+  bool leap_to(plan::Position position);
+  plan::Position position() const { return position_; }
+
+  // From now on the rows that do not fill a batch are walked under `drop` too, for jobs that read
+  // off the stream's grid. Of tails_from() and later epochs none was ended with such rows left.
+  void walk_tails();
+  bool has_tails() const { return tails_; }
+  std::uint32_t tails_from() const { return tails_from_; }
+
+  const FactorHistory& factors() const { return factors_; }
+  // Another factor from the first block on of which nothing was walked, nor lies before `from`;
+  // from the next epoch on where this one's last blocks are too near (semantics.md, Changing the
+  // factor), or its end is less than `clear_rows` away before or after the change: a job whose last
+  // batches were begun must not see their number change.
+  const shm::FactorLogEntry& change_factor(std::uint32_t factor, std::uint64_t clear_rows,
+                                           plan::Position from = {});
+  void forget_factors_before(std::uint32_t epoch) { factors_.forget_before(epoch); }
+
+ private:
+  void enter_epoch();
+  void remake_epoch();
+  void end_epoch();
+  std::optional<plan::FactorChange> change_within(plan::Position from, std::uint32_t factor,
+                                                  std::uint64_t clear_rows) const;
+  void read_batch(Step& step);
+  std::vector<plan::RowUse> read_rows(std::uint64_t count);
+  std::uint64_t rows_left() const { return end_ - position_.row; }
+
+  const plan::Plan& plan_;
+  FactorHistory factors_;
+  bool tails_;
+  std::uint32_t tails_from_ = 0;
+  plan::Position position_;
+  std::unique_ptr<plan::EpochPlan> epoch_;
+  std::uint64_t end_ = 0;             // of what is walked of this epoch
+  std::vector<plan::RowUse> buffer_;  // rows of this epoch, read ahead
+  std::uint64_t buffered_from_ = 0;
+  std::unordered_set<std::uint64_t> open_batches_;  // with uses to come
+};
+
+}  // namespace echoline::engine

@@ -1,0 +1,52 @@
+// Fields are few: looking one up is a walk.
+#include "record/core/fields.h"
+
+#include <functional>
+
+#include "record/core/format.h"
+
+namespace echoline::record {
+
+const FieldBytes* Fields::find(std::string_view keys) const {
+  while (true) {
+    const std::size_t end = keys.find(';');
+    const std::string_view key = keys.substr(0, end);
+    for (const FieldBytes& field : fields) {
+      if (field.name == key) return &field;
+    }
+    if (end == std::string_view::npos) return nullptr;
+    keys.remove_prefix(end + 1);
+  }
+}
+
+void clear_fields(Fields& fields) {
+  fields.fields.clear();
+  fields.scratch.clear();
+}
+
+std::string_view keep(Fields& fields, std::string_view text) {
+  std::string& scratch = fields.scratch;
+  if (scratch.capacity() - scratch.size() < text.size()) {
+    // What already points into the scratch moves with it.
+    std::string larger;
+    larger.reserve(2 * (scratch.size() + text.size()));
+    larger = scratch;
+    const char* const old = scratch.data();
+    const std::size_t old_size = scratch.size();
+    const auto moved = [&](const char* at) -> const char* {
+      const bool inside = !std::less<>()(at, old) && std::less<>()(at, old + old_size);
+      return inside ? larger.data() + (at - old) : at;
+    };
+    for (FieldBytes& field : fields.fields) {
+      field.name = {moved(field.name.data()), field.name.size()};
+      const auto* bytes = reinterpret_cast<const char*>(field.bytes.data());
+      field.bytes = {reinterpret_cast<const std::byte*>(moved(bytes)), field.bytes.size()};
+    }
+    scratch.swap(larger);
+  }
+  const std::size_t at = scratch.size();
+  scratch.append(text);
+  return std::string_view(scratch).substr(at);
+}
+
+}  // namespace echoline::record

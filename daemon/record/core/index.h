@@ -1,0 +1,109 @@
+// Where each record of a data set stands: shards, extents, keys. Complete before the first batch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <string>
+
+#include "base/status.h"
+#include "source/core/source.h"
+
+namespace echoline::v1 {
+class Read;
+}
+
+namespace echoline::record {
+
+// The bytes of one record within its shard, headers included.
+struct Extent {
+  std::uint32_t shard = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
+
+struct Shard {
+  source::ObjectInfo object;
+  std::uint64_t first_record = 0;
+  std::uint64_t record_count = 0;
+  // Of a compressed object: the size of what it holds, which is what extents count in. 0: plain.
+  std::uint64_t unpacked_bytes = 0;
+
+  std::uint64_t extents_end() const { return unpacked_bytes == 0 ? object.bytes : unpacked_bytes; }
+};
+
+class Index;
+
+// The shards of an index, in its order, made when asked for: a folder has a shard for each file,
+// and a million of them must not stand in memory as strings. A view: lives no longer than its
+// index.
+class ShardList {
+ public:
+  class Iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = Shard;
+    using difference_type = std::ptrdiff_t;
+    using pointer = void;
+    using reference = Shard;
+
+    Iterator(const Index* index, std::size_t place) : index_(index), place_(place) {}
+    Shard operator*() const;
+    Iterator& operator++() {
+      ++place_;
+      return *this;
+    }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    const Index* index_;
+    std::size_t place_;
+  };
+
+  explicit ShardList(const Index* index) : index_(index) {}
+  std::size_t size() const;
+  bool empty() const { return size() == 0; }
+  Shard operator[](std::size_t place) const;
+  Iterator begin() const { return {index_, 0}; }
+  Iterator end() const { return {index_, size()}; }
+
+ private:
+  const Index* index_;
+};
+
+// Immutable once built; any thread may read it.
+class Index {
+ public:
+  virtual ~Index() = default;
+  virtual std::uint64_t record_count() const = 0;
+  // Every object that was indexed; one without records (an empty tar, the labels of IDX images)
+  // counts too.
+  virtual std::size_t shard_count() const = 0;
+  virtual Shard shard(std::size_t place) const = 0;
+  ShardList shards() const { return ShardList(this); }
+  virtual Extent extent(std::uint64_t record) const = 0;
+  virtual std::string key(std::uint64_t record) const = 0;
+  // CRC-32C of the bytes of its extent, as they were when the index was made; 0: not known.
+  virtual std::uint32_t checksum(std::uint64_t) const { return 0; }
+  // The largest record, for buffers and the memory budget; and all of them together.
+  virtual std::uint64_t record_bytes_max() const = 0;
+  virtual std::uint64_t record_bytes_total() const = 0;
+};
+
+inline Shard ShardList::Iterator::operator*() const { return index_->shard(place_); }
+inline std::size_t ShardList::size() const { return index_->shard_count(); }
+inline Shard ShardList::operator[](std::size_t place) const { return index_->shard(place); }
+
+// Called now and then while an index is built: shards and bytes done and in all (0 while unknown).
+// An error ends the building with it.
+struct Progress {
+  std::uint64_t shards_done = 0, shards = 0, bytes_done = 0, bytes = 0, records = 0;
+};
+using ProgressFunction = std::function<Status(const Progress&)>;
+
+// Which records get a checksum when an index is made: those whose bytes are read for it anyway, or
+// all, which reads all the data.
+enum class Checksums : std::uint8_t { kOfWhatIsRead, kOfAll };
+
+}  // namespace echoline::record

@@ -1,0 +1,42 @@
+// Names of classes and their ids: the line numbers of a file, or the order of the names found.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "source/core/source.h"
+
+namespace echoline::record {
+
+// Immutable once made; any thread may read it.
+class ClassNames {
+ public:
+  ClassNames() = default;
+  // Sorted bytewise; duplicates count once.
+  static ClassNames from_names(std::vector<std::string> names);
+  // One name a line, "name" or "NUMBER name" where every line begins with its own number; empty
+  // lines at the end do not count. A name that comes twice is kInvalidArgument.
+  static Result<ClassNames> from_text(std::string_view text);
+
+  std::optional<std::uint32_t> id(std::string_view name) const;
+  const std::string& name(std::uint32_t id) const { return names_[id]; }
+  std::size_t size() const { return names_.size(); }
+  // One a line.
+  std::string text() const;
+
+ private:
+  Status add(std::string_view name);
+
+  std::vector<std::string> names_;
+  std::map<std::string, std::uint32_t, std::less<>> ids_;
+};
+
+// The names in the file that read.classes names; its name stands in the errors.
+Result<ClassNames> read_classes(const std::string& url, source::Source& source);
+
+}  // namespace echoline::record

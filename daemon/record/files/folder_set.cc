@@ -1,0 +1,157 @@
+// The listing is the index; a changed file is noticed by its version when it is read.
+#include "record/files/folder_set.h"
+
+#include <fmt/core.h>
+
+#include <optional>
+#include <utility>
+
+#include "base/log.h"
+#include "echoline/v1/config.pb.h"
+#include "record/core/fields.h"
+#include "record/files/class_names.h"
+#include "record/tar/tar_member.h"
+#include "source/core/glob.h"
+
+namespace echoline::record {
+namespace {
+
+class FolderDataSet final : public DataSet {
+ public:
+  FolderDataSet(FolderFiles files, ClassNames classes, std::vector<std::uint32_t> class_ids)
+      : index_(std::move(files.files)),
+        place_(std::move(files.place)),
+        classes_(std::move(classes)),
+        class_ids_(std::move(class_ids)) {}
+  const Index& index() const override { return index_; }
+  std::string_view format() const override { return "folder"; }
+  Status cut(std::uint64_t record, std::span<const std::byte> bytes, Fields& fields) const override;
+  std::string values_beside() const override;
+  std::unique_ptr<source::Source> reading(std::unique_ptr<source::Source> source) const override {
+    return std::make_unique<ListedSource>(std::move(source), place_);
+  }
+
+ private:
+  const FileIndex index_;
+  const ListingPlace place_;
+  const ClassNames classes_;
+  const std::vector<std::uint32_t> class_ids_;  // by record
+};
+
+Status FolderDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes,
+                          Fields& fields) const {
+  clear_fields(fields);
+  if (bytes.empty()) return Status(Code::kDataLoss, "the file is empty");
+  const std::uint32_t id = class_ids_[record];
+  const std::string_view extension = keep(fields, lower_ascii(file_extension(index_.path(record))));
+  fields.fields.push_back({extension, bytes});
+  const std::string_view number = keep(fields, fmt::format("{}", id));
+  fields.fields.push_back({"cls", as_bytes(number)});
+  fields.fields.push_back({"cls_name", as_bytes(classes_.name(id))});
+  return {};
+}
+
+// Which class each file is of, too: the fingerprint knows local files by their names alone.
+std::string FolderDataSet::values_beside() const {
+  std::string text = classes_.text();
+  for (const std::uint32_t id : class_ids_) text += fmt::format("{}\n", id);
+  return text;
+}
+
+// The address that every file of a listing begins with; empty for a listing of no whole folder.
+std::string root_of(const Listed& listed) {
+  const std::string root = source::unescape_glob(listed.url);
+  const bool fits = root.ends_with('/') && listed.objects.front().url.starts_with(root);
+  return fits ? root : "";
+}
+
+// The class of a file below the root, or nothing for files that are no records.
+std::optional<std::string_view> class_of(std::string_view path) {
+  const std::size_t slash = path.find('/');
+  if (slash == std::string_view::npos || slash == 0 || path.front() == '.') return std::nullopt;
+  const std::size_t base = path.rfind('/') + 1;
+  if (base == path.size() || path[base] == '.') return std::nullopt;
+  return path.substr(0, slash);
+}
+
+ClassNames classes_found(const FileIndex& files) {
+  std::vector<std::string> names;
+  for (std::uint64_t record = 0; record < files.record_count(); ++record) {
+    const auto name = class_of(files.path(record));
+    if (name && (names.empty() || names.back() != *name)) names.emplace_back(*name);
+  }
+  return ClassNames::from_names(std::move(names));
+}
+
+Result<std::vector<std::uint32_t>> class_ids(const FileIndex& files, const ClassNames& classes,
+                                             const std::string& names_file) {
+  std::vector<std::uint32_t> ids;
+  ids.reserve(files.record_count());
+  for (std::uint64_t record = 0; record < files.record_count(); ++record) {
+    const auto name = class_of(files.path(record));
+    if (!name) {
+      return Status(Code::kDataLoss,
+                    fmt::format("{} stands in the listing and is in no class folder",
+                                files.shard(record).object.url));
+    }
+    const auto id = classes.id(*name);
+    if (!id) {
+      return Status(Code::kInvalidArgument,
+                    fmt::format("{} is of class '{}', which {} does not name",
+                                files.shard(record).object.url, *name, names_file));
+    }
+    ids.push_back(*id);
+  }
+  return ids;
+}
+
+}  // namespace
+
+Result<FileIndex> records_of(std::vector<Listed> listed) {
+  FileIndex files;
+  std::uint64_t left_out = 0;
+  for (const Listed& folder : listed) {
+    const std::string root = root_of(folder);
+    if (root.empty()) {
+      return Status(
+          Code::kInvalidArgument,
+          fmt::format("format folder reads whole folders, and {} is none: write the folder that "
+                      "holds the class folders",
+                      folder.url));
+    }
+    files.add_root(root);
+    for (const source::ObjectInfo& object : folder.objects) {
+      if (class_of(std::string_view(object.url).substr(root.size()))) {
+        files.add(object);
+      } else {
+        ++left_out;
+      }
+    }
+  }
+  if (left_out > 0)
+    log_info("record", "{} files are hidden or in no class folder: left out", left_out);
+  files.shrink();
+  return files;
+}
+
+Result<std::unique_ptr<DataSet>> open_folder(const v1::Read& read, FolderFiles files,
+                                             source::Source& source) {
+  if (files.files.record_count() == 0) {
+    return Status(Code::kNotFound,
+                  fmt::format("{} holds no class folders with files: format folder wants "
+                              "FOLDER/CLASS/FILE; of shards give FOLDER/*.tar, of files without "
+                              "classes a list of them (format: files)",
+                              read.url(0)));
+  }
+  ClassNames classes;
+  if (read.classes().empty()) {
+    classes = classes_found(files.files);
+  } else {
+    ECHOLINE_ASSIGN(classes, read_classes(read.classes(), source));
+  }
+  ECHOLINE_ASSIGN(std::vector<std::uint32_t> ids, class_ids(files.files, classes, read.classes()));
+  return std::unique_ptr<DataSet>(
+      std::make_unique<FolderDataSet>(std::move(files), std::move(classes), std::move(ids)));
+}
+
+}  // namespace echoline::record

@@ -1,0 +1,123 @@
+// The plain scan runs ahead: once it has taken a window, all records that begin or end in it are
+// known, and the window is summed record by record.
+#include "record/index/checksum_scan.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/crc.h"
+
+namespace echoline::record {
+namespace {
+
+// Sums records up while the bytes of their shard pass.
+class RecordSums {
+ public:
+  std::uint64_t passed() const { return passed_; }
+  void pass(const RecordTable& table, std::span<const std::byte> bytes);
+  void skip_to(std::uint64_t offset) { passed_ = seen_from_ = offset; }
+  std::vector<std::uint32_t> take() { return std::move(sums_); }
+
+ private:
+  // On to an offset, or as far as there are bytes.
+  void step(std::uint64_t offset, std::span<const std::byte>& bytes);
+
+  std::vector<std::uint32_t> sums_;  // 0: not known
+  std::size_t record_ = 0;           // the one in work
+  std::uint32_t crc_ = 0;            // of its bytes so far
+  std::uint64_t passed_ = 0;
+  std::uint64_t seen_from_ = 0;  // nothing was skipped between here and `passed_`
+};
+
+void RecordSums::pass(const RecordTable& table, std::span<const std::byte> bytes) {
+  sums_.resize(table.size());
+  for (; record_ < table.size(); ++record_) {
+    const std::uint64_t begin = table.offset[record_], end = begin + table.bytes[record_];
+    if (passed_ <= begin) {
+      step(begin, bytes);
+      if (passed_ < begin) return;
+      crc_ = 0;
+    }
+    step(end, bytes);
+    if (passed_ <= end) sums_[record_] = passed_ == end && seen_from_ <= begin ? crc_ : 0;
+    if (passed_ < end) return;
+    if (record_ + 1 == table.size()) break;  // it may still grow, by what passes now
+  }
+  step(passed_ + bytes.size(), bytes);
+}
+
+void RecordSums::step(std::uint64_t offset, std::span<const std::byte>& bytes) {
+  if (offset <= passed_) return;
+  const std::size_t count = std::min<std::uint64_t>(bytes.size(), offset - passed_);
+  crc_ = crc32c(crc_, bytes.first(count));
+  passed_ += count;
+  bytes = bytes.subspan(count);
+}
+
+class ChecksumScan final : public ShardScan {
+ public:
+  ChecksumScan(std::unique_ptr<ShardScan> plain, std::uint64_t skip_bytes)
+      : plain_(std::move(plain)), skip_bytes_(skip_bytes) {}
+
+  bool done() const override { return plain_->done() && position() == goal(); }
+  std::uint64_t position() const override {
+    return goal() - sums_.passed() > skip_bytes_ ? goal() : sums_.passed();
+  }
+  std::uint64_t needed() const override { return position() == goal() ? plain_->needed() : 1; }
+  Status take(std::span<const std::byte> window) override;
+  RecordTable take_table() override;
+  const RecordTable& table() const override { return plain_->table(); }
+  bool truncated() const override { return plain_->truncated(); }
+  void end_at(std::uint64_t bytes) override;
+
+ private:
+  std::uint64_t goal() const;
+
+  const std::unique_ptr<ShardScan> plain_;
+  const std::uint64_t skip_bytes_;
+  RecordSums sums_;
+};
+
+// Where the plain scan goes on; when it is done, where the last record ends.
+std::uint64_t ChecksumScan::goal() const {
+  if (!plain_->done()) return plain_->position();
+  const RecordTable& records = plain_->table();
+  if (records.size() == 0) return sums_.passed();
+  return std::max(sums_.passed(), records.offset.back() + records.bytes.back());
+}
+
+Status ChecksumScan::take(std::span<const std::byte> window) {
+  const std::uint64_t begin = position();
+  if (begin > sums_.passed()) sums_.skip_to(begin);
+  if (!plain_->done() && plain_->position() - begin <= window.size()) {
+    ECHOLINE_TRY(plain_->take(window.subspan(plain_->position() - begin)));
+  }
+  const std::uint64_t known = std::min<std::uint64_t>(window.size(), goal() - begin);
+  sums_.pass(plain_->table(), window.first(known));
+  return {};
+}
+
+void ChecksumScan::end_at(std::uint64_t bytes) {
+  plain_->end_at(bytes);
+  sums_.pass(plain_->table(), {});
+}
+
+RecordTable ChecksumScan::take_table() {
+  RecordTable table = plain_->take_table();
+  std::vector<std::uint32_t> sums = sums_.take();
+  sums.resize(table.size());
+  const bool known = std::any_of(sums.begin(), sums.end(), [](auto sum) { return sum != 0; });
+  if (known) table.checksum = std::move(sums);
+  return table;
+}
+
+}  // namespace
+
+std::unique_ptr<ShardScan> make_checksum_scan(std::unique_ptr<ShardScan> plain,
+                                              std::uint64_t skip_bytes) {
+  if (skip_bytes == 0) return plain;
+  return std::make_unique<ChecksumScan>(std::move(plain), skip_bytes);
+}
+
+}  // namespace echoline::record

@@ -1,0 +1,132 @@
+// A published listing lies where the index of a shard called like the folder would.
+#include "record/index/folder_listing.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "base/log.h"
+#include "echoline/v1/config.pb.h"
+#include "record/core/local_file.h"
+#include "record/index/kept_listing.h"
+#include "record/index/listing.h"
+#include "record/index/shard_index.h"
+#include "record/index/stored_index.h"
+#include "source/core/glob.h"
+
+namespace echoline::record {
+namespace {
+
+std::string listing_address(const std::string& root) {
+  return root + std::string(kShardIndexSuffix);
+}
+
+// The folders that a read names, if it names nothing else.
+std::vector<std::string> roots_of(const v1::Read& read) {
+  if (read.format() != "folder" && read.format() != "auto" && !read.format().empty()) return {};
+  const auto addresses = addresses_of(read);
+  if (!addresses.ok()) return {};
+  std::vector<std::string> roots;
+  for (const std::string& address : *addresses) {
+    if (!address.ends_with('/') || source::has_glob(address)) return {};
+    roots.push_back(source::unescape_glob(address));
+  }
+  return roots;
+}
+
+std::string encode_root(const FileIndex& files, std::size_t root) {
+  StoredIndex stored;
+  files.store(root, stored);
+  return encode_index(stored);
+}
+
+// Adds what is published for a root to the files; errors name it.
+Status add_published(const std::string& root, source::Source& source, FileIndex& files) {
+  const std::string address = listing_address(root);
+  ECHOLINE_ASSIGN(const std::vector<source::ObjectInfo> found, source.list(escape_glob(address)));
+  if (found.size() != 1) return Status(Code::kNotFound, address);
+  ECHOLINE_ASSIGN(const std::vector<std::byte> bytes,
+                  source::read_range(source, found[0], 0, found[0].bytes));
+  auto stored = decode_index(bytes);
+  if (!stored.ok()) return std::move(stored).status().with_context(address);
+  if (stored->shards.size() != 1 || stored->shards[0].object.url != root) {
+    return Status(Code::kFailedPrecondition, address + ": it was made for another place");
+  }
+  return files.restore(*stored, 0);
+}
+
+}  // namespace
+
+FolderListing::FolderListing(const v1::Read& read, source::Source& source,
+                             const std::string& state_dir)
+    : source_(source), roots_(roots_of(read)) {
+  const bool local = !roots_.empty() && local_path(roots_.front()).has_value();
+  if (local && !state_dir.empty()) kept_ = stored_index_path(read, "folder", state_dir);
+  if (local && state_dir.empty()) roots_.clear();
+}
+
+bool FolderListing::is_known() const {
+  if (roots_.empty()) return false;
+  if (!kept_.empty()) return std::filesystem::exists(kept_);
+  return source_.list(escape_glob(listing_address(roots_.front()))).ok();
+}
+
+std::optional<FolderFiles> FolderListing::find() const {
+  if (roots_.empty()) return std::nullopt;
+  if (kept_.empty()) return find_published();
+  std::optional<FileIndex> files = load_listing(kept_);
+  if (!files) return std::nullopt;
+  return FolderFiles{std::move(*files), {kept_, {}}};
+}
+
+std::optional<FolderFiles> FolderListing::find_published() const {
+  FolderFiles found;
+  for (const std::string& root : roots_) {
+    const Status status = add_published(root, source_, found.files);
+    if (status.code() == Code::kNotFound) return std::nullopt;
+    if (!status.ok()) {
+      log_warning("record", "{}; listing the folder instead", status.message());
+      return std::nullopt;
+    }
+  }
+  found.files.shrink();
+  found.place.published = listing_address(roots_.front());
+  log_info("record", "using the listing published at {}", found.place.published);
+  return found;
+}
+
+void FolderListing::begin() {
+  if (kept_.empty()) return;
+  const std::int64_t now_ns = wall_clock_ns();
+  std::set<std::string> all;
+  for (const std::string& root : roots_) {
+    auto folders = folders_below(*local_path(root));
+    if (!folders) return;
+    all.merge(*folders);
+  }
+  folders_ = states_of(all, now_ns);
+}
+
+FolderFiles FolderListing::finish(FileIndex files) const {
+  if (folders_ && files.record_count() > 0) keep_listing(kept_, files, *folders_);
+  return {std::move(files), {kept_, {}}};
+}
+
+Result<std::uint64_t> publish_listing(const FileIndex& files, source::Source& source) {
+  for (std::size_t i = 0; i < files.root_count(); ++i) {
+    const std::string& root = files.root(i);
+    if (local_path(root)) {
+      return Status(Code::kInvalidArgument,
+                    fmt::format("{}: the listing of a local folder is not published: each host "
+                                "keeps its own in its state_dir",
+                                root));
+    }
+    ECHOLINE_TRY(source.put(listing_address(root), encode_root(files, i)));
+  }
+  return files.root_count();
+}
+
+}  // namespace echoline::record

@@ -1,0 +1,219 @@
+// Each shard in work has one window in flight; when it lands, the scan takes it and names the next
+// one.
+#include "record/index/index_build.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "echoline/v1/config.pb.h"
+#include "record/core/local_file.h"
+#include "record/index/checksum_scan.h"
+
+namespace echoline::record {
+namespace {
+
+constexpr std::uint64_t kPollNs = 1'000'000'000;
+constexpr std::uint64_t kProgressEveryNs = 100'000'000;
+
+// One shard on its way. The buffer is the destination of its request in flight.
+struct Work {
+  std::size_t shard = 0;
+  std::unique_ptr<ShardScan> scan;
+  std::vector<std::byte> buffer;
+};
+
+class IndexBuild {
+ public:
+  IndexBuild(const std::vector<source::ObjectInfo>& shards, KnownTables known,
+             const ScannedFormat& format, source::Source& source, const ScanSettings& settings,
+             const ProgressFunction& progress)
+      : shards_(shards),
+        known_(std::move(known)),
+        format_(format),
+        source_(source),
+        settings_(settings),
+        progress_(progress) {
+    seen_.shards = shards.size();
+    for (const auto& shard : shards) seen_.bytes += shard.bytes;
+  }
+
+  Result<StoredIndex> run();
+
+ private:
+  bool start_more();
+  void submit(std::size_t place);
+  Status take(std::size_t place);
+  void go_on(std::size_t place);
+  void count(const ShardTable& table);
+  void gather();
+  Status poll();
+  void drain();
+  Status report(bool always);
+
+  const std::vector<source::ObjectInfo>& shards_;
+  KnownTables known_;  // and done, but not yet their turn
+  const ScannedFormat& format_;
+  source::Source& source_;
+  const ScanSettings settings_;
+  const ProgressFunction& progress_;
+
+  std::vector<std::unique_ptr<Work>> works_;  // by place, which is the request's tag
+  std::size_t in_flight_ = 0;
+  std::size_t next_shard_ = 0;  // to start
+  StoredIndex index_;           // holds shards [0, index_.shards.size())
+  Progress seen_;
+  std::uint64_t reported_ns_ = 0;
+};
+
+Result<StoredIndex> IndexBuild::run() {
+  Status status;
+  while (status.ok()) {
+    const bool more = start_more();
+    gather();
+    if (in_flight_ == 0 && !more) break;
+    status = poll();
+    if (status.ok()) status = report(false);
+  }
+  drain();
+  if (!status.ok()) return status;
+  ECHOLINE_TRY(report(true));
+  index_.records.shrink();
+  return std::move(index_);
+}
+
+// Starts shards while there is room; true while shards are left.
+bool IndexBuild::start_more() {
+  while (next_shard_ < shards_.size() && in_flight_ < settings_.shards_at_once) {
+    const std::size_t shard = next_shard_;
+    if (known_[shard]) {
+      seen_.bytes_done += shards_[shard].bytes;
+      count(*known_[shard]);
+      ++next_shard_;
+      continue;
+    }
+    if (source_.slots_free() == 0) break;
+    std::size_t place = 0;
+    while (place < works_.size() && works_[place]) ++place;
+    if (place == works_.size()) works_.emplace_back();
+    works_[place] = std::make_unique<Work>(
+        Work{shard, format_.make_scan(shards_[shard], settings_.skip_bytes), {}});
+    ++next_shard_;
+    go_on(place);
+  }
+  return next_shard_ < shards_.size();
+}
+
+void IndexBuild::submit(std::size_t place) {
+  Work& work = *works_[place];
+  const source::ObjectInfo& object = shards_[work.shard];
+  const std::uint64_t left = object.bytes - work.scan->position();
+  work.buffer.resize(std::min(left, std::max(settings_.window_bytes, work.scan->needed())));
+  source_.submit({place, object, {{work.scan->position(), work.buffer}}});
+  ++in_flight_;
+}
+
+Status IndexBuild::poll() {
+  std::vector<source::ReadResult> done;
+  source_.poll(monotonic_ns() + kPollNs, done);
+  Status first;
+  for (const source::ReadResult& result : done) {
+    --in_flight_;
+    Status status = result.status;
+    if (status.ok() && first.ok()) status = take(result.tag);
+    if (status.ok() || !first.ok()) continue;
+    const std::string& url = shards_[works_[result.tag]->shard].url;
+    first = std::move(status).with_context("indexing " + url);
+  }
+  return first;
+}
+
+Status IndexBuild::take(std::size_t place) {
+  Work& work = *works_[place];
+  const std::uint64_t before = work.scan->position();
+  ECHOLINE_TRY(work.scan->take(work.buffer));
+  seen_.bytes_done += work.scan->position() - before;
+  go_on(place);
+  return {};
+}
+
+// Reads the next window, or takes the records of a shard that is done.
+void IndexBuild::go_on(std::size_t place) {
+  Work& work = *works_[place];
+  if (!work.scan->done()) {
+    submit(place);
+    return;
+  }
+  const source::ObjectInfo& object = shards_[work.shard];
+  seen_.bytes_done += object.bytes - work.scan->position();
+  ShardTable table{work.scan->take_table(), work.scan->unpacked_bytes()};
+  if (work.scan->truncated()) {
+    log_warning("record", "{} is truncated: {} records, the last of which is incomplete",
+                object.url, table.records.size());
+  } else if (table.records.size() == 0) {
+    log_warning("record", "{} holds no records", object.url);
+  }
+  count(table);
+  known_[work.shard] = std::move(table);
+  works_[place].reset();
+}
+
+void IndexBuild::count(const ShardTable& table) {
+  ++seen_.shards_done;
+  seen_.records += table.records.size();
+}
+
+// Moves tables whose turn it is into the index; those of shards before next_shard_ are done.
+void IndexBuild::gather() {
+  while (index_.shards.size() < next_shard_ && known_[index_.shards.size()]) {
+    const std::size_t place = index_.shards.size();
+    const ShardTable table = std::move(*known_[place]);
+    known_[place].reset();
+    index_.shards.push_back(
+        {shards_[place], index_.records.size(), table.records.size(), table.unpacked_bytes});
+    index_.records.append(table.records, 0, table.records.size());
+  }
+}
+
+// Buffers must not go away under a transfer.
+void IndexBuild::drain() {
+  std::vector<source::ReadResult> done;
+  while (in_flight_ > 0) {
+    done.clear();
+    source_.poll(monotonic_ns() + kPollNs, done);
+    in_flight_ -= std::min(in_flight_, done.size());
+  }
+}
+
+Status IndexBuild::report(bool always) {
+  const std::uint64_t now = monotonic_ns();
+  if (!progress_ || (!always && now - reported_ns_ < kProgressEveryNs)) return {};
+  reported_ns_ = now;
+  return progress_(seen_);
+}
+
+}  // namespace
+
+ScanSettings scan_settings(const v1::Read& read, const std::vector<source::ObjectInfo>& shards,
+                           const ScannedFormat& format, Checksums checksums) {
+  const bool all = checksums == Checksums::kOfAll;
+  if (format.table_at_start && !all) return {0, 32, 0};
+  const bool local = !shards.empty() && local_path(shards.front().url).has_value();
+  if (local && read.throttle().latency() == 0 && !all) return {64 << 10, 4, 0};
+  constexpr std::uint64_t kWindowMin = 4 << 20, kWindowMax = 16 << 20, kAtOnce = 16;
+  const std::uint64_t at_once = std::clamp<std::uint64_t>(shards.size(), 1, kAtOnce);
+  return {std::clamp(kAtOnce * kWindowMin / at_once, kWindowMin, kWindowMax), kAtOnce,
+          all ? kSkipNothing : kWindowMin};
+}
+
+Result<StoredIndex> build_index(const std::vector<source::ObjectInfo>& shards, KnownTables known,
+                                const ScannedFormat& format, source::Source& source,
+                                const ScanSettings& settings, const ProgressFunction& progress) {
+  return IndexBuild(shards, std::move(known), format, source, settings, progress).run();
+}
+
+}  // namespace echoline::record

@@ -1,0 +1,56 @@
+// The file is an index like those of shards. Roots stand in it as shards without a version, with
+// their files, and folders as shards without records.
+#include "record/index/kept_listing.h"
+
+#include "base/log.h"
+#include "record/index/stored_index.h"
+
+namespace echoline::record {
+namespace {
+
+bool is_folder(const Shard& shard) { return !shard.object.version.empty(); }
+
+FolderStates folders_of(const StoredIndex& stored) {
+  FolderStates folders;
+  for (const Shard& shard : stored.shards) {
+    if (is_folder(shard)) folders.push_back(shard.object);
+  }
+  return folders;
+}
+
+Result<FileIndex> files_of(const StoredIndex& stored) {
+  FileIndex files;
+  for (std::size_t i = 0; i < stored.shards.size(); ++i) {
+    if (!is_folder(stored.shards[i])) ECHOLINE_TRY(files.restore(stored, i));
+  }
+  files.shrink();
+  return files;
+}
+
+}  // namespace
+
+std::optional<FileIndex> load_listing(const std::string& path) {
+  const Result<StoredIndex> stored = read_index_file(path);
+  if (stored.status().code() == Code::kNotFound) return std::nullopt;
+  if (stored.ok() && !are_unchanged(folders_of(*stored))) {
+    log_info("record", "folders have changed since their files were listed: listing them anew");
+    return std::nullopt;
+  }
+  Result<FileIndex> files = stored.ok() ? files_of(*stored) : stored.status();
+  if (files.ok()) return std::move(*files);
+  log_warning("record", "{}; listing the files anew", files.status().message());
+  return std::nullopt;
+}
+
+void keep_listing(const std::string& path, const FileIndex& files, const FolderStates& folders) {
+  StoredIndex stored;
+  for (std::size_t i = 0; i < files.root_count(); ++i) files.store(i, stored);
+  for (const source::ObjectInfo& folder : folders) {
+    stored.shards.push_back({folder, stored.records.size(), 0, 0});
+  }
+  if (const Status status = write_index_file(path, stored); !status.ok()) {
+    log_warning("record", "the listing is not kept: {}", status.message());
+  }
+}
+
+}  // namespace echoline::record

@@ -1,0 +1,60 @@
+#include "record/index/listed_source.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "base/log.h"
+
+namespace echoline::record {
+namespace {
+
+bool is_outdated(const Status& status) {
+  return status.code() == Code::kFailedPrecondition || status.code() == Code::kNotFound;
+}
+
+void remove(const std::string& file) {
+  if (file.empty()) return;
+  if (::unlink(file.c_str()) == 0) {
+    log_info("record", "a file is not what was listed: the next start lists anew");
+  } else if (errno != ENOENT) {
+    log_warning("record", "a file is not what was listed, and the listing cannot be given up: {}",
+                errno_status(errno, file).message());
+  }
+}
+
+}  // namespace
+
+ListedSource::ListedSource(std::unique_ptr<source::Source> inner, ListingPlace place)
+    : inner_(std::move(inner)), place_(std::move(place)) {}
+
+Result<std::vector<source::ObjectInfo>> ListedSource::list(const std::string& url) {
+  return inner_->list(url);
+}
+
+Result<std::vector<source::ObjectInfo>> ListedSource::list_all(
+    const std::vector<std::string>& urls) {
+  return inner_->list_all(urls);
+}
+
+Status ListedSource::put(const std::string& url, const std::string& bytes) {
+  return inner_->put(url, bytes);
+}
+
+void ListedSource::poll(std::uint64_t deadline_ns, std::vector<source::ReadResult>& done) {
+  const std::size_t before = done.size();
+  inner_->poll(deadline_ns, done);
+  for (std::size_t i = before; i < done.size(); ++i) {
+    Status& status = done[i].status;
+    if (!is_outdated(status)) continue;
+    remove(place_.file);
+    if (place_.published.empty()) continue;
+    status = Status(status.code(), fmt::format("{}; it stands so in {}, which 'echoline index "
+                                               "--publish' makes anew",
+                                               status.message(), place_.published));
+  }
+}
+
+}  // namespace echoline::record

@@ -1,0 +1,21 @@
+// The first bytes of many objects, asked for together: a store answers hundreds in the time of one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "source/core/source.h"
+
+namespace echoline::record {
+
+// Calls `take` with the first `bytes` (or all) of each object, in order, until one call fails.
+// Memory is that of a few hundred heads. Errors of reading name the object.
+Status each_head(const std::vector<source::ObjectInfo>& objects, std::uint64_t bytes,
+                 source::Source& source,
+                 const std::function<Status(std::size_t, std::span<const std::byte>)>& take);
+
+}  // namespace echoline::record

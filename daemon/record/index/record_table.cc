@@ -1,0 +1,41 @@
+// Appending keeps the invariants; everything else is plain array access.
+#include "record/index/record_table.h"
+
+#include <algorithm>
+
+namespace echoline::record {
+
+void RecordTable::add(std::uint64_t record_offset, std::uint64_t record_bytes,
+                      std::string_view key) {
+  offset.push_back(record_offset);
+  bytes.push_back(record_bytes);
+  keys.append(key);
+  key_end.push_back(keys.size());
+  if (!checksum.empty()) checksum.push_back(0);
+}
+
+std::string_view RecordTable::key(std::size_t record) const {
+  const std::uint64_t start = record == 0 ? 0 : key_end[record - 1];
+  return std::string_view(keys).substr(start, key_end[record] - start);
+}
+
+void RecordTable::append(const RecordTable& other, std::size_t first, std::size_t count) {
+  const std::size_t before = size();
+  for (std::size_t record = first; record < first + count; ++record) {
+    add(other.offset[record], other.bytes[record], other.key(record));
+  }
+  if (other.checksum.empty()) return;
+  checksum.resize(size());
+  std::copy_n(other.checksum.begin() + static_cast<std::ptrdiff_t>(first), count,
+              checksum.begin() + static_cast<std::ptrdiff_t>(before));
+}
+
+void RecordTable::shrink() {
+  offset.shrink_to_fit();
+  bytes.shrink_to_fit();
+  key_end.shrink_to_fit();
+  keys.shrink_to_fit();
+  checksum.shrink_to_fit();
+}
+
+}  // namespace echoline::record

@@ -1,0 +1,145 @@
+// One listing a folder finds them, however many shards there are; they are read many at once.
+#include "record/index/sidecar_index.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "base/log.h"
+#include "record/index/folder_listing.h"
+#include "record/index/listing.h"
+#include "record/index/stored_index.h"
+#include "record/index/table_index.h"
+
+namespace echoline::record {
+namespace {
+
+// Of all index files that are on their way, unless a single one is larger.
+constexpr std::uint64_t kInFlightBytesMax = 64 << 20;
+
+using Files = std::map<std::string, source::ObjectInfo>;  // by address
+
+std::string index_address(const source::ObjectInfo& shard) {
+  return shard.url + std::string(kShardIndexSuffix);
+}
+
+// Of a web server, which cannot list: one beside each of the shards, or none.
+std::vector<source::ObjectInfo> ask_for_each(const std::vector<std::string>& addresses,
+                                             source::Source& source) {
+  if (!source.list(addresses.front()).ok()) return {};  // rather than one question for each
+  auto objects = source.list_all(addresses);
+  return objects.ok() ? std::move(*objects) : std::vector<source::ObjectInfo>();
+}
+
+// Index files beside the shards.
+Files list_beside(const std::vector<source::ObjectInfo>& shards, source::Source& source) {
+  std::map<std::string, std::vector<std::string>> folders;
+  for (const auto& shard : shards) {
+    folders[shard.url.substr(0, shard.url.rfind('/') + 1)].push_back(
+        escape_glob(index_address(shard)));
+  }
+  Files found;
+  for (const auto& [folder, addresses] : folders) {
+    auto objects = source.list(fmt::format("{}*{}", escape_glob(folder), kShardIndexSuffix));
+    if (objects.status().code() == Code::kNotFound) continue;
+    if (!objects.ok()) objects = ask_for_each(addresses, source);
+    for (source::ObjectInfo& object : *objects) found.emplace(object.url, object);
+  }
+  return found;
+}
+
+// One index file on its way.
+struct Reading {
+  std::size_t shard = 0;
+  source::ObjectInfo file;
+  std::vector<std::byte> bytes;
+};
+
+std::optional<ShardTable> table_of(const Reading& reading, const source::ObjectInfo& shard,
+                                   const Status& status) {
+  Result<StoredIndex> index = status.ok() ? decode_index(reading.bytes) : status;
+  if (!index.ok()) {
+    log_warning("record", "{}: {}; reading the shard instead", reading.file.url,
+                index.status().message());
+    return std::nullopt;
+  }
+  if (!is_index_of(*index, shard)) {
+    log_warning("record", "{} was made for another version of the shard; reading the shard instead",
+                reading.file.url);
+    return std::nullopt;
+  }
+  return ShardTable{std::move(index->records), index->shards[0].unpacked_bytes};
+}
+
+std::vector<Reading> wanted(const Files& files, const std::vector<source::ObjectInfo>& shards,
+                            const KnownTables& known) {
+  std::vector<Reading> readings;
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    if (known[i]) continue;
+    const auto file = files.find(index_address(shards[i]));
+    if (file != files.end()) readings.push_back({i, file->second, {}});
+  }
+  return readings;
+}
+
+}  // namespace
+
+bool all_beside(const std::vector<source::ObjectInfo>& shards, source::Source& source) {
+  const Files files = list_beside(shards, source);
+  return std::all_of(shards.begin(), shards.end(), [&files](const source::ObjectInfo& shard) {
+    return files.contains(index_address(shard));
+  });
+}
+
+std::size_t take_beside(const std::vector<source::ObjectInfo>& shards, source::Source& source,
+                        KnownTables& known) {
+  std::vector<Reading> readings = wanted(list_beside(shards, source), shards, known);
+  std::vector<source::ReadResult> done;
+  std::size_t started = 0, taken = 0;
+  std::uint64_t in_flight = 0;
+  for (std::size_t ended = 0; ended < readings.size(); ended += done.size()) {
+    while (started < readings.size() && source.slots_free() > 0 &&
+           (in_flight == 0 || in_flight + readings[started].file.bytes <= kInFlightBytesMax)) {
+      Reading& reading = readings[started];
+      reading.bytes.resize(reading.file.bytes);
+      in_flight += reading.bytes.size();
+      source.submit({started++, reading.file, {{0, reading.bytes}}});
+    }
+    done.clear();
+    source.poll(UINT64_MAX, done);
+    for (const source::ReadResult& result : done) {
+      Reading& reading = readings[result.tag];
+      known[reading.shard] = table_of(reading, shards[reading.shard], result.status);
+      if (known[reading.shard]) ++taken;
+      in_flight -= reading.bytes.size();
+      reading.bytes = {};
+    }
+  }
+  return taken;
+}
+
+Result<std::uint64_t> publish_index(const DataSet& data_set, source::Source& source) {
+  if (data_set.format() == "folder") {
+    return publish_listing(dynamic_cast<const FileIndex&>(data_set.index()), source);
+  }
+  const auto* set = dynamic_cast<const TableDataSet*>(&data_set);
+  if (set == nullptr) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("format {} needs no index file: it is read from "
+                              "the data itself",
+                              data_set.format()));
+  }
+  std::uint64_t written = 0;
+  for (const Shard& shard : data_set.index().shards()) {
+    ECHOLINE_TRY(
+        source.put(index_address(shard.object),
+                   encode_shard_index(shard.object, set->table_of(written), shard.unpacked_bytes)));
+    ++written;
+  }
+  return written;
+}
+
+}  // namespace echoline::record

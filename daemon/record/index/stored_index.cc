@@ -1,0 +1,233 @@
+// Layout: header (magic, version, counts), one row a shard, the shards' texts, three arrays of
+// records, keys, in layout 3 the records' checksums, checksum of the file. Arrays are copied as
+// they are: the machines that Echoline runs on are little-endian.
+#include "record/index/stored_index.h"
+
+#include <xxhash.h>
+
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "base/atomic_file.h"
+#include "record/core/local_file.h"
+#include "record/index/listing.h"
+
+namespace echoline::record {
+namespace {
+
+constexpr const char* kVersionMark = "\n";  // in no address
+
+static_assert(std::endian::native == std::endian::little);
+
+constexpr std::array<char, 8> kMagic = {'E', 'C', 'H', 'O', 'I', 'D', 'X', '\n'};
+constexpr std::uint32_t kLayout = 2;
+constexpr std::uint32_t kLayoutWithChecksums = 3;
+
+struct FileHeader {
+  std::array<char, 8> magic = kMagic;
+  std::uint32_t layout = kLayout;
+  std::uint32_t reserved = 0;
+  std::uint64_t shard_count = 0;
+  std::uint64_t record_count = 0;
+  std::uint64_t text_bytes = 0;
+  std::uint64_t key_bytes = 0;
+};
+
+struct ShardRow {
+  std::uint64_t bytes = 0;
+  std::uint64_t record_count = 0;
+  std::uint64_t url_bytes = 0;
+  std::uint64_t version_bytes = 0;
+  std::uint64_t unpacked_bytes = 0;
+};
+
+template <typename T>
+void put(std::string& out, const T& value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof(T));
+}
+
+template <typename T>
+void put_array(std::string& out, const std::vector<T>& values) {
+  out.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+}
+
+// Takes values off the front of bytes whose total length has been checked.
+class Cursor {
+ public:
+  explicit Cursor(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  template <typename T>
+  T take() {
+    T value;
+    std::memcpy(&value, bytes_.data(), sizeof(T));
+    bytes_ = bytes_.subspan(sizeof(T));
+    return value;
+  }
+  std::string_view take_text(std::uint64_t count) {
+    const std::string_view text(reinterpret_cast<const char*>(bytes_.data()), count);
+    bytes_ = bytes_.subspan(count);
+    return text;
+  }
+  template <typename T>
+  void take_array(std::vector<T>& values, std::uint64_t count) {
+    values.resize(count);
+    if (count != 0) std::memcpy(values.data(), bytes_.data(), count * sizeof(T));
+    bytes_ = bytes_.subspan(count * sizeof(T));
+  }
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
+Status corrupt(std::string_view what) {
+  return Status(Code::kDataLoss, "corrupt index: " + std::string(what));
+}
+
+bool has_checksums(const FileHeader& header) { return header.layout == kLayoutWithChecksums; }
+
+std::uint64_t bytes_of_record(const FileHeader& header) {
+  return 3 * sizeof(std::uint64_t) + (has_checksums(header) ? sizeof(std::uint32_t) : 0);
+}
+
+// Each count is bounded by the file's size before it is used in a product.
+bool sizes_add_up(const FileHeader& header, std::uint64_t bytes) {
+  if (has_checksums(header) && header.record_count == 0) return false;
+  if (header.shard_count > bytes || header.record_count > bytes || header.text_bytes > bytes ||
+      header.key_bytes > bytes) {
+    return false;
+  }
+  return sizeof(FileHeader) + header.shard_count * sizeof(ShardRow) + header.text_bytes +
+             header.record_count * bytes_of_record(header) + header.key_bytes +
+             sizeof(std::uint64_t) ==
+         bytes;
+}
+
+Status take_shards(const FileHeader& header, Cursor& cursor, std::vector<Shard>& shards) {
+  std::vector<ShardRow> rows(header.shard_count);
+  for (ShardRow& row : rows) row = cursor.take<ShardRow>();
+  Cursor text = cursor;
+  std::uint64_t text_left = header.text_bytes, records = 0;
+  shards.reserve(rows.size());
+  for (const ShardRow& row : rows) {
+    if (row.url_bytes > text_left || row.version_bytes > text_left - row.url_bytes) {
+      return corrupt("shard names");
+    }
+    text_left -= row.url_bytes + row.version_bytes;
+    if (row.record_count > header.record_count - records) return corrupt("shard counts");
+    Shard shard;
+    shard.object.url = text.take_text(row.url_bytes);
+    shard.object.version = text.take_text(row.version_bytes);
+    shard.object.bytes = row.bytes;
+    shard.first_record = records;
+    shard.record_count = row.record_count;
+    shard.unpacked_bytes = row.unpacked_bytes;
+    records += row.record_count;
+    shards.push_back(std::move(shard));
+  }
+  if (text_left != 0 || records != header.record_count) return corrupt("shard table");
+  cursor.take_text(header.text_bytes);
+  return {};
+}
+
+Status check_records(const StoredIndex& index) {
+  for (const Shard& shard : index.shards) {
+    std::uint64_t end = 0;
+    for (std::uint64_t i = 0; i < shard.record_count; ++i) {
+      const std::uint64_t record = shard.first_record + i;
+      const std::uint64_t offset = index.records.offset[record],
+                          bytes = index.records.bytes[record];
+      const std::uint64_t all = shard.extents_end();
+      if (offset < end || offset > all || bytes > all - offset) {
+        return corrupt("record outside its shard");
+      }
+      end = offset + bytes;
+    }
+  }
+  std::uint64_t key_end = 0;
+  for (const std::uint64_t end : index.records.key_end) {
+    if (end < key_end) return corrupt("keys");
+    key_end = end;
+  }
+  if (key_end != index.records.keys.size()) return corrupt("keys");
+  return {};
+}
+
+}  // namespace
+
+std::string encode_index(const StoredIndex& index) {
+  FileHeader header;
+  if (!index.records.checksum.empty()) header.layout = kLayoutWithChecksums;
+  header.shard_count = index.shards.size();
+  header.record_count = index.records.size();
+  header.key_bytes = index.records.keys.size();
+  std::string rows, text, out;
+  for (const Shard& shard : index.shards) {
+    put(rows, ShardRow{shard.object.bytes, shard.record_count, shard.object.url.size(),
+                       shard.object.version.size(), shard.unpacked_bytes});
+    text += shard.object.url + shard.object.version;
+  }
+  header.text_bytes = text.size();
+  out.reserve(sizeof(header) + rows.size() + text.size() +
+              header.record_count * bytes_of_record(header) + header.key_bytes + 8);
+  put(out, header);
+  out += rows + text;
+  put_array(out, index.records.offset);
+  put_array(out, index.records.bytes);
+  put_array(out, index.records.key_end);
+  out += index.records.keys;
+  put_array(out, index.records.checksum);
+  put(out, static_cast<std::uint64_t>(XXH3_64bits(out.data(), out.size())));
+  return out;
+}
+
+Result<StoredIndex> decode_index(std::span<const std::byte> bytes) {
+  if (bytes.size() < sizeof(FileHeader) + sizeof(std::uint64_t)) return corrupt("too short");
+  Cursor cursor(bytes);
+  const auto header = cursor.take<FileHeader>();
+  if (header.magic != kMagic) return corrupt("no index file");
+  if (header.layout != kLayout && !has_checksums(header)) return corrupt("made by another version");
+  const auto body = bytes.first(bytes.size() - sizeof(std::uint64_t));
+  const auto sum = Cursor(bytes.subspan(body.size())).take<std::uint64_t>();
+  if (sum != XXH3_64bits(body.data(), body.size())) return corrupt("checksum differs");
+  if (!sizes_add_up(header, bytes.size())) return corrupt("sizes differ");
+  StoredIndex index;
+  ECHOLINE_TRY(take_shards(header, cursor, index.shards));
+  cursor.take_array(index.records.offset, header.record_count);
+  cursor.take_array(index.records.bytes, header.record_count);
+  cursor.take_array(index.records.key_end, header.record_count);
+  index.records.keys = cursor.take_text(header.key_bytes);
+  if (has_checksums(header)) cursor.take_array(index.records.checksum, header.record_count);
+  ECHOLINE_TRY(check_records(index));
+  return index;
+}
+
+Status write_index_file(const std::string& path, const StoredIndex& index) {
+  return write_file_atomically(path, encode_index(index));
+}
+
+Result<StoredIndex> read_index_file(const std::string& path) {
+  ECHOLINE_ASSIGN(const std::string text, read_file(path));
+  auto index = decode_index(std::as_bytes(std::span(text)));
+  if (!index.ok()) return index.status().with_context(path);
+  return index;
+}
+
+std::string encode_shard_index(const source::ObjectInfo& shard, const RecordTable& records,
+                               std::uint64_t unpacked_bytes) {
+  Shard kept;
+  kept.unpacked_bytes = unpacked_bytes;
+  kept.object.url = base_name(shard.url);
+  kept.object.bytes = shard.bytes;
+  if (!shard.version.empty()) kept.object.version = shard.url + kVersionMark + shard.version;
+  kept.record_count = records.size();
+  return encode_index({{kept}, records});
+}
+
+bool is_index_of(const StoredIndex& index, const source::ObjectInfo& shard) {
+  if (index.shards.size() != 1 || index.shards[0].object.bytes != shard.bytes) return false;
+  const std::string& kept = index.shards[0].object.version;
+  const std::string here = shard.url + kVersionMark;
+  return shard.version.empty() || !kept.starts_with(here) || kept == here + shard.version;
+}
+
+}  // namespace echoline::record

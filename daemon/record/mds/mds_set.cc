@@ -1,0 +1,188 @@
+// A shard begins with the number of its samples and one more offset than samples, 32 bits each.
+#include "record/mds/mds_set.h"
+
+#include <fmt/core.h>
+
+#include <cstring>
+#include <unordered_map>
+#include <utility>
+
+#include "base/log.h"
+#include "record/index/checksum_scan.h"
+#include "record/index/shard_index.h"
+#include "record/index/table_index.h"
+#include "record/mds/mds_sample.h"
+#include "source/core/glob.h"
+
+namespace echoline::record {
+namespace {
+
+constexpr std::uint64_t kWord = sizeof(std::uint32_t);
+
+class MdsScan final : public ShardScan {
+ public:
+  MdsScan(std::uint64_t shard_bytes, std::uint64_t samples)
+      : shard_bytes_(shard_bytes), samples_(samples) {}
+  bool done() const override { return done_; }
+  std::uint64_t position() const override { return done_ ? needed() : 0; }
+  std::uint64_t needed() const override { return (samples_ + 2) * kWord; }
+  Status take(std::span<const std::byte> window) override;
+  RecordTable take_table() override { return std::move(table_); }
+  const RecordTable& table() const override { return table_; }
+  bool truncated() const override { return false; }
+
+ private:
+  const std::uint64_t shard_bytes_;
+  const std::uint64_t samples_;
+  bool done_ = false;
+  RecordTable table_;
+};
+
+Status MdsScan::take(std::span<const std::byte> window) {
+  const auto word = [&window](std::uint64_t place) {
+    std::uint32_t value = 0;
+    std::memcpy(&value, window.data() + place * kWord, kWord);
+    return value;
+  };
+  const auto wrong = [](std::string_view what) {
+    return Status(Code::kDataLoss, fmt::format("{}: the shard is damaged or another's; write it "
+                                               "again together with its index.json",
+                                               what));
+  };
+  if (window.size() < needed()) return wrong("the shard ends within its table");
+  if (word(0) != samples_) {
+    return wrong(fmt::format("{} samples where index.json says {}", word(0), samples_));
+  }
+  std::uint64_t begin = word(1);
+  if (begin < needed()) return wrong("offset 4: the first sample begins within the table");
+  for (std::uint64_t i = 0; i < samples_; ++i) {
+    const std::uint64_t end = word(i + 2);
+    if (end < begin || end > shard_bytes_) {
+      return wrong(fmt::format("offset {}: sample {} has no place", (i + 2) * kWord, i));
+    }
+    table_.add(begin, end - begin, "");
+    begin = end;
+  }
+  done_ = true;
+  return {};
+}
+
+class MdsDataSet final : public TableDataSet {
+ public:
+  MdsDataSet(StoredIndex stored, std::vector<std::shared_ptr<const MdsColumns>> columns)
+      : TableDataSet(std::move(stored)), columns_(std::move(columns)) {}
+  std::string_view format() const override { return "mds"; }
+  Status cut(std::uint64_t record, std::span<const std::byte> bytes,
+             Fields& fields) const override {
+    return cut_mds_sample(*columns_[table().shard_of(record)], bytes, fields);
+  }
+
+ private:
+  const std::vector<std::shared_ptr<const MdsColumns>> columns_;  // by shard
+};
+
+// What the index files name, and what stands at those names.
+struct Shards {
+  std::vector<MdsShard> named;
+  std::vector<source::ObjectInfo> objects;
+};
+
+Status no_index(const Listed& listed) {
+  std::string found;
+  for (const source::ObjectInfo& object : listed.objects) {
+    if (!object.url.ends_with("/index.json") || found.size() > 200) continue;
+    found += found.empty() ? "; there is " : ", ";
+    found += object.url;
+  }
+  return Status(Code::kNotFound, fmt::format("no index.json right in {}: write the folder of one "
+                                             "split{}",
+                                             listed.url, found));
+}
+
+Status add_shards(const Listed& listed, source::Source& source, Shards& all) {
+  const auto index = find_mds_index(listed);
+  if (!index) return no_index(listed);
+  if (index->bytes > kMdsIndexBytesMax) {
+    return Status(Code::kResourceExhausted,
+                  fmt::format("{} has {} bytes", index->url, index->bytes));
+  }
+  ECHOLINE_ASSIGN(const std::vector<std::byte> text, read_bytes(source, *index, 0, index->bytes));
+  auto named = parse_mds_index({reinterpret_cast<const char*>(text.data()), text.size()});
+  if (!named.ok()) return std::move(named).status().with_context(index->url);
+  const std::string root = index->url.substr(0, index->url.rfind('/') + 1);
+  std::unordered_map<std::string_view, const source::ObjectInfo*> by_url;
+  for (const source::ObjectInfo& object : listed.objects) by_url.emplace(object.url, &object);
+  std::vector<std::string> missing;
+  for (const MdsShard& shard : *named) {
+    if (!by_url.contains(root + shard.name)) missing.push_back(escape_glob(root + shard.name));
+  }
+  auto asked = source.list_all(missing);
+  if (!asked.ok()) return std::move(asked).status().with_context("a shard of " + index->url);
+  for (const source::ObjectInfo& object : *asked) by_url.emplace(object.url, &object);
+  for (MdsShard& shard : *named) {
+    const auto found = by_url.find(root + shard.name);
+    if (found == by_url.end() || found->second->bytes != shard.bytes) {
+      return Status(
+          Code::kDataLoss,
+          fmt::format("{}{} has not the {} bytes that index.json says: it is truncated or "
+                      "another's; copy the folder again",
+                      root, shard.name, shard.bytes));
+    }
+    all.objects.push_back(*found->second);
+    all.named.push_back(std::move(shard));
+  }
+  return {};
+}
+
+void log_unread(const std::vector<MdsShard>& shards) {
+  if (shards.empty()) return;
+  for (const MdsColumn& column : *shards.front().columns) {
+    if (column.form != MdsForm::kUnread) continue;
+    log_warning("record", "column '{}' is of encoding '{}', which is not read: it is no field",
+                column.name, column.encoding);
+  }
+}
+
+}  // namespace
+
+std::optional<source::ObjectInfo> find_mds_index(const Listed& listed) {
+  if (!listed.url.ends_with('/')) {
+    if (!listed.url.ends_with("/index.json") || listed.objects.size() != 1) return std::nullopt;
+    return listed.objects.front();
+  }
+  const std::string wanted = source::unescape_glob(listed.url) + "index.json";
+  for (const source::ObjectInfo& object : listed.objects) {
+    if (object.url == wanted) return object;
+  }
+  return std::nullopt;
+}
+
+Result<std::unique_ptr<DataSet>> open_mds(const v1::Read& read, const std::vector<Listed>& listed,
+                                          source::Source& source, const std::string& state_dir,
+                                          const ProgressFunction& progress, Checksums checksums) {
+  Shards shards;
+  for (const Listed& entry : listed) ECHOLINE_TRY(add_shards(entry, source, shards));
+  std::unordered_map<std::string, std::uint64_t> samples;
+  std::vector<std::shared_ptr<const MdsColumns>> columns;
+  for (std::size_t i = 0; i < shards.named.size(); ++i) {
+    samples[shards.objects[i].url] = shards.named[i].samples;
+    columns.push_back(shards.named[i].columns);
+  }
+  log_unread(shards.named);
+  ScannedFormat format;
+  format.name = "mds";
+  format.table_at_start = true;
+  format.make_scan = [&samples](const source::ObjectInfo& shard, std::uint64_t skip_bytes) {
+    return make_checksum_scan(std::make_unique<MdsScan>(shard.bytes, samples.at(shard.url)),
+                              skip_bytes);
+  };
+  ECHOLINE_ASSIGN(StoredIndex stored, load_or_build_index(read, shards.objects, format, source,
+                                                          state_dir, progress, checksums));
+  if (stored.records.size() == 0) {
+    return Status(Code::kNotFound, fmt::format("no samples in {}", listed.front().url));
+  }
+  return std::unique_ptr<DataSet>(
+      std::make_unique<MdsDataSet>(std::move(stored), std::move(columns)));
+}
+
+}  // namespace echoline::record

@@ -1,0 +1,109 @@
+// The scan is a loop of "parse a member, step over its data"; whoever owns it does the reading.
+#include "record/tar/tar_scan.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "record/index/compression.h"
+#include "record/tar/tar_header.h"
+
+namespace echoline::record {
+
+Status TarScan::take(std::span<const std::byte> window) {
+  if (position_ == 0) ECHOLINE_TRY(check_start(window));
+  const std::uint64_t start = position_;
+  const bool to_end = start + window.size() >= shard_bytes_;
+  while (!done_) {
+    const std::uint64_t at = position_ - start;
+    if (at > window.size() || (at == window.size() && position_ < shard_bytes_)) {
+      needed_ = std::min(kTarBlock, shard_bytes_ - position_);
+      return {};
+    }
+    auto parsed = parse_tar_member(window.subspan(at));
+    if (!parsed.ok()) return damaged(parsed.status());
+    if (parsed->step == TarStep::kNeedMore) {
+      if (to_end) {
+        finish_truncated();
+        return {};
+      }
+      needed_ = std::min(parsed->needed, shard_bytes_ - position_);
+      return {};
+    }
+    if (parsed->step == TarStep::kEnd) {
+      done_ = true;
+      return {};
+    }
+    take_member(parsed->member);
+  }
+  return {};
+}
+
+Status TarScan::check_start(std::span<const std::byte> window) const {
+  ECHOLINE_TRY(refuse_packed(window));
+  if (shard_bytes_ >= kTarBlock) return {};
+  return Status(Code::kDataLoss, fmt::format("no tar archive: it has {} bytes; remove it from "
+                                             "read.url or write it again",
+                                             shard_bytes_));
+}
+
+void TarScan::end_at(std::uint64_t bytes) {
+  shard_bytes_ = bytes;
+  if (done_ || position_ < bytes) return;
+  if (table_.size() > 0) {
+    end_record_at(std::min(table_.offset.back() + table_.bytes.back(), bytes));
+  }
+  position_ = bytes;
+  truncated_ = data_end_ > bytes;
+  done_ = true;
+}
+
+// What the status of a header says, with the place and the way out.
+Status TarScan::damaged(Status status) const {
+  if (status.code() != Code::kDataLoss) {
+    return std::move(status).with_context(fmt::format("offset {}", position_));
+  }
+  return Status(Code::kDataLoss,
+                fmt::format("offset {}: {}; the archive is damaged or no tar: write it again, or "
+                            "remove it from read.url",
+                            position_, status.message()));
+}
+
+void TarScan::take_member(const TarMember& member) {
+  const auto name = sample_name(member);
+  if (name) {
+    std::string extension = lower_ascii(name->extension);
+    const bool repeated =
+        std::find(extensions_.begin(), extensions_.end(), extension) != extensions_.end();
+    if (table_.size() == 0 || repeated || !name->has_key(key_)) start_record(name->key());
+    extensions_.push_back(std::move(extension));
+    end_record_at(std::min(position_ + member.total_bytes(), shard_bytes_));
+  }
+  data_end_ = position_ + member.header_bytes + member.data_bytes;
+  position_ = std::min(position_ + member.total_bytes(), shard_bytes_);
+  if (position_ < shard_bytes_) return;
+  // Without the zero blocks that end an archive: some writers leave them out.
+  truncated_ = data_end_ > shard_bytes_;
+  done_ = true;
+}
+
+void TarScan::start_record(std::string key) {
+  key_ = std::move(key);
+  table_.add(position_, 0, key_);
+  extensions_.clear();
+}
+
+void TarScan::end_record_at(std::uint64_t end) { table_.bytes.back() = end - table_.offset.back(); }
+
+// The shard ends within a header, so it cannot be told which record the file belongs to: to the one
+// before, which is bad for it, or where there is none to one of its own.
+void TarScan::finish_truncated() {
+  if (table_.size() == 0) start_record("truncated");
+  end_record_at(shard_bytes_);
+  position_ = shard_bytes_;
+  truncated_ = true;
+  done_ = true;
+}
+
+}  // namespace echoline::record

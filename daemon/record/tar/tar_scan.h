@@ -1,0 +1,54 @@
+// Finds the records of one tar shard from windows of its bytes, skipping over the files' contents.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "record/index/shard_scan.h"
+#include "record/tar/tar_member.h"
+
+namespace echoline::record {
+
+// Consecutive files with one key are one record; an extension that comes a second time starts the
+// next.
+class TarScan final : public ShardScan {
+ public:
+  explicit TarScan(std::uint64_t shard_bytes) : shard_bytes_(shard_bytes) {}
+
+  bool done() const override { return done_; }
+  std::uint64_t position() const override { return position_; }
+  std::uint64_t needed() const override { return needed_; }
+  Status take(std::span<const std::byte> window) override;
+  RecordTable take_table() override { return std::move(table_); }
+  const RecordTable& table() const override { return table_; }
+  bool truncated() const override { return truncated_; }
+  void end_at(std::uint64_t bytes) override;
+
+ private:
+  Status check_start(std::span<const std::byte> window) const;
+  Status damaged(Status status) const;
+  void take_member(const TarMember& member);
+  void start_record(std::string key);
+  void end_record_at(std::uint64_t end);
+  void finish_truncated();
+
+  std::uint64_t shard_bytes_;
+  std::uint64_t position_ = 0;
+  std::uint64_t needed_ = 512;
+  bool done_ = false;
+  bool truncated_ = false;
+  RecordTable table_;
+  std::uint64_t data_end_ = 0;  // of the last member, without padding
+
+  // The record being gathered, the last in the table.
+  std::string key_;
+  std::vector<std::string> extensions_;
+};
+
+}  // namespace echoline::record

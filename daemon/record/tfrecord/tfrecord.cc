@@ -1,0 +1,157 @@
+// The scan steps from header to header; checksums of data are left to the cut, which reads them
+// anyway.
+#include "record/tfrecord/tfrecord.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/crc.h"
+#include "record/index/compression.h"
+#include "record/index/packed_scan.h"
+#include "record/index/shard_index.h"
+#include "record/index/table_index.h"
+#include "record/tfrecord/tf_example.h"
+
+namespace echoline::record {
+namespace {
+
+template <typename T>
+T load(std::span<const std::byte> bytes, std::size_t at) {
+  T value;
+  std::memcpy(&value, bytes.data() + at, sizeof(T));
+  return value;
+}
+
+// TensorFlow stores checksums turned and shifted, so that those of data that holds checksums differ
+// from them.
+std::uint32_t masked(std::uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xA282EAD8U; }
+
+class TfRecordScan final : public ShardScan {
+ public:
+  explicit TfRecordScan(std::uint64_t shard_bytes) : shard_bytes_(shard_bytes) {}
+  bool done() const override { return position_ == shard_bytes_; }
+  std::uint64_t position() const override { return position_; }
+  std::uint64_t needed() const override {
+    return std::min(kTfHeaderBytes, shard_bytes_ - position_);
+  }
+  RecordTable take_table() override { return std::move(table_); }
+  const RecordTable& table() const override { return table_; }
+  bool truncated() const override { return truncated_; }
+  void end_at(std::uint64_t bytes) override;
+  Status take(std::span<const std::byte> window) override;
+
+ private:
+  void add_rest();
+
+  std::uint64_t shard_bytes_;
+  std::uint64_t position_ = 0;
+  bool truncated_ = false;
+  RecordTable table_;
+};
+
+Status TfRecordScan::take(std::span<const std::byte> window) {
+  if (position_ == 0) ECHOLINE_TRY(refuse_packed(window));
+  const std::uint64_t start = position_;
+  while (!done()) {
+    if (shard_bytes_ - position_ < kTfFrameBytes) {
+      add_rest();
+      break;
+    }
+    const std::uint64_t at = position_ - start;
+    if (at > window.size() || window.size() - at < kTfHeaderBytes) return {};
+    const auto bytes = tf_record_bytes(window.subspan(at));
+    if (!bytes) {
+      return Status(
+          Code::kDataLoss,
+          fmt::format("offset {}: no TFRecord header (its checksum differs); the file is "
+                      "damaged or no TFRecord: check read.format, write it again, or remove it "
+                      "from read.url",
+                      position_));
+    }
+    if (*bytes > shard_bytes_ - position_ - kTfFrameBytes) {
+      add_rest();
+      break;
+    }
+    table_.add(position_, *bytes + kTfFrameBytes, "");
+    position_ += *bytes + kTfFrameBytes;
+  }
+  return {};
+}
+
+void TfRecordScan::end_at(std::uint64_t bytes) {
+  shard_bytes_ = bytes;
+  if (position_ <= bytes) return;
+  table_.bytes.back() = bytes - table_.offset.back();
+  position_ = bytes;
+  truncated_ = true;
+}
+
+// The record that the shard ends in.
+void TfRecordScan::add_rest() {
+  table_.add(position_, shard_bytes_ - position_, "");
+  position_ = shard_bytes_;
+  truncated_ = true;
+}
+
+class TfRecordDataSet final : public TableDataSet {
+ public:
+  using TableDataSet::TableDataSet;
+  std::string_view format() const override { return "tfrecord"; }
+  Status cut(std::uint64_t, std::span<const std::byte> bytes, Fields& fields) const override {
+    ECHOLINE_ASSIGN(const std::span<const std::byte> data, tf_record_data(bytes));
+    return cut_tf_example(data, fields);
+  }
+};
+
+}  // namespace
+
+std::optional<std::uint64_t> tf_record_bytes(std::span<const std::byte> header) {
+  if (header.size() < kTfHeaderBytes) return std::nullopt;
+  if (masked(crc32c(0, header.first(8))) != load<std::uint32_t>(header, 8)) return std::nullopt;
+  return load<std::uint64_t>(header, 0);
+}
+
+Result<std::span<const std::byte>> tf_record_data(std::span<const std::byte> frame) {
+  const auto bytes = tf_record_bytes(frame);
+  if (!bytes && frame.size() >= kTfHeaderBytes) {
+    return Status(Code::kDataLoss, "the checksum of the record's length differs");
+  }
+  if (!bytes || frame.size() < kTfFrameBytes || *bytes > frame.size() - kTfFrameBytes) {
+    return Status(Code::kDataLoss, "truncated: the file ends within the record");
+  }
+  const auto data = frame.subspan(kTfHeaderBytes, *bytes);
+  if (masked(crc32c(0, data)) != load<std::uint32_t>(frame, kTfHeaderBytes + *bytes)) {
+    return Status(Code::kDataLoss, "the checksum of the record's data differs");
+  }
+  return data;
+}
+
+ScannedFormat tfrecord_format() {
+  ScannedFormat format;
+  format.name = "tfrecord";
+  format.make_scan = [](const source::ObjectInfo& shard, std::uint64_t skip_bytes) {
+    return make_packable_scan(shard.bytes, skip_bytes, [](std::uint64_t bytes) {
+      return std::make_unique<TfRecordScan>(bytes);
+    });
+  };
+  return format;
+}
+
+Result<std::unique_ptr<DataSet>> open_tfrecord(const v1::Read& read,
+                                               std::vector<source::ObjectInfo> shards,
+                                               source::Source& source, const std::string& state_dir,
+                                               const ProgressFunction& progress,
+                                               Checksums checksums) {
+  ECHOLINE_ASSIGN(StoredIndex stored, load_or_build_index(read, shards, tfrecord_format(), source,
+                                                          state_dir, progress, checksums));
+  if (stored.records.size() == 0) {
+    return Status(Code::kNotFound, fmt::format("no records in {} TFRecord files, the first is {}",
+                                               shards.size(), shards.front().url));
+  }
+  return std::unique_ptr<DataSet>(std::make_unique<TfRecordDataSet>(std::move(stored)));
+}
+
+}  // namespace echoline::record

@@ -1,0 +1,88 @@
+#include "ring/available_memory.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <sstream>
+
+namespace echoline::ring {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The names of the same numbers in the two versions of control groups.
+struct GroupFiles {
+  const char* limit;
+  const char* usage;
+  const char* inactive;
+  const char* active;
+};
+constexpr GroupFiles kVersion1{"memory.limit_in_bytes", "memory.usage_in_bytes",
+                               "total_inactive_file", "total_active_file"};
+constexpr GroupFiles kVersion2{"memory.max", "memory.current", "inactive_file", "active_file"};
+
+// The file's only number; nothing when there is none ("max") or no file.
+std::optional<std::uint64_t> number_in(const fs::path& file) {
+  std::ifstream stream(file);
+  std::uint64_t number = 0;
+  if (!(stream >> number)) return std::nullopt;
+  return number;
+}
+
+// The number after `key` in a file of "key number" lines.
+std::uint64_t number_after(const fs::path& file, const std::string& key) {
+  std::ifstream stream(file);
+  std::string line;
+  while (std::getline(stream, line)) {
+    std::istringstream words(line);
+    std::string name;
+    std::uint64_t number = 0;
+    if (words >> name >> number && name == key) return number;
+  }
+  return 0;
+}
+
+// What one group leaves; nothing where it has no limit.
+using GroupBound = std::optional<std::uint64_t> (*)(const fs::path& group, const GroupFiles& files);
+
+std::optional<std::uint64_t> limit_of(const fs::path& group, const GroupFiles& files) {
+  return number_in(group / files.limit);
+}
+
+std::optional<std::uint64_t> free_in(const fs::path& group, const GroupFiles& files) {
+  const auto limit = limit_of(group, files);
+  const auto usage = number_in(group / files.usage);
+  if (!limit || !usage) return std::nullopt;
+  const std::uint64_t cache = number_after(group / "memory.stat", files.inactive) +
+                              number_after(group / "memory.stat", files.active);
+  const std::uint64_t used = *usage - std::min(*usage, cache);
+  return *limit - std::min(*limit, used);
+}
+
+MemoryBound least_bound(const KernelFolders& folders, const char* of_machine, GroupBound bound) {
+  MemoryBound least{std::numeric_limits<std::uint64_t>::max(), "nothing"};
+  if (const std::uint64_t kib = number_after(folders.proc + "/meminfo", of_machine); kib != 0)
+    least = {kib * 1024, "the machine"};
+  for (const ControlGroup& group : control_groups("memory", folders)) {
+    const auto bytes = bound(group.folder, group.version2 ? kVersion2 : kVersion1);
+    if (bytes && *bytes < least.bytes) {
+      least = {*bytes, "the control group " + group.folder.string()};
+    }
+  }
+  return least;
+}
+
+}  // namespace
+
+MemoryBound available_memory(const KernelFolders& folders) {
+  return least_bound(folders, "MemAvailable:", free_in);
+}
+
+MemoryBound whole_memory(const KernelFolders& folders) {
+  return least_bound(folders, "MemTotal:", limit_of);
+}
+
+}  // namespace echoline::ring

@@ -1,0 +1,180 @@
+// Bounds of gRPC's own: a connection that does not finish its handshake, answers no ping, or idles
+// is closed; calls of one connection, their threads and memory are limited.
+#include "serve/control/control.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
+
+#include <atomic>
+#include <chrono>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/rate_limiter.h"
+#include "serve/control/control_credentials.h"
+#include "serve/control/control_gate.h"
+#include "serve/control/control_roles.h"
+#include "serve/control/control_service.h"
+#include "serve/control/peer_acceptors.h"
+
+namespace echoline::serve {
+namespace {
+
+constexpr mode_t kOwnMode = 0600;
+constexpr mode_t kOthersMode = 0666;
+constexpr auto kShutdownPatience = std::chrono::seconds(1);
+constexpr int kMessageBytesMax = 2 << 20;
+constexpr int kMetadataBytesMax = 16 << 10;
+constexpr int kHandshakeMs = 5'000;
+constexpr int kPingAfterMs = 30'000;
+constexpr int kPingPatienceMs = 10'000;
+constexpr int kClientPingMinMs = 10'000;
+constexpr int kIdleMs = 600'000;
+constexpr int kCallsOfConnectionMax = 32;
+constexpr int kThreadsMax = 128;
+constexpr std::size_t kMemoryMax = 32 << 20;
+constexpr std::uint64_t kDenialLogNs = 1'000'000'000;
+constexpr const char* kService = "echoline.v1.Control";
+
+void set_bounds(grpc::ServerBuilder& builder) {
+  builder.SetMaxReceiveMessageSize(kMessageBytesMax);
+  builder.SetResourceQuota(
+      grpc::ResourceQuota("control").Resize(kMemoryMax).SetMaxThreads(kThreadsMax));
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMetadataBytesMax);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingAfterMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingPatienceMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                             kClientPingMinMs);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMs);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kCallsOfConnectionMax);
+}
+
+class GrpcControlServer final : public ControlServer {
+ public:
+  GrpcControlServer(ControlRoles roles, const ControlContext& controlled)
+      : roles_(std::move(roles)), service_(controlled) {}
+  GrpcControlServer(const GrpcControlServer&) = delete;
+  GrpcControlServer& operator=(const GrpcControlServer&) = delete;
+
+  ~GrpcControlServer() override {
+    gate_.reset();
+    if (server_ == nullptr) return;
+    service_.stop();
+    server_->Shutdown(std::chrono::system_clock::now() + kShutdownPatience);
+    server_->Wait();
+  }
+
+  Status listen(const std::string& path, const v1::ControlAccess& access) {
+    if (!access.listen().empty()) {
+      ECHOLINE_ASSIGN(tls_, TlsFiles::open(access));
+    }
+    const mode_t mode = roles_.admit_other_users() ? kOthersMode : kOwnMode;
+    ECHOLINE_ASSIGN(gate_, ControlGate::open(path, mode, access.listen()));
+    ECHOLINE_TRY(start_grpc());
+    gate_->start({[this](UniqueFd socket, const Peer& peer) {
+                    seats_->place(std::move(socket), roles_.of_peer(peer));
+                  },
+                  [this](UniqueFd socket) { hand_to_tls(std::move(socket)); },
+                  [this] {
+                    if (tls_ != nullptr) tls_->poll();
+                  }});
+    return Status();
+  }
+
+  void set_serving(bool serving) override {
+    grpc::HealthCheckServiceInterface* const health = server_->GetHealthCheckService();
+    health->SetServingStatus(serving);
+    health->SetServingStatus(kService, serving);
+  }
+
+  ControlCounts counts() const override {
+    ControlCounts counts;
+    counts.unix_connections = gate_->unix_connections();
+    counts.tls_connections = gate_->tcp_connections();
+    counts.turned_away = gate_->turned_away();
+    counts.calls_denied = calls_denied_;
+    if (tls_ == nullptr) return counts;
+    const TlsFiles::Counts tls = tls_->counts();
+    counts.has_tls = true;
+    counts.reloads_ok = tls.reloads_ok;
+    counts.reloads_failed = tls.reloads_failed;
+    counts.certificate_not_after = tls.not_after;
+    return counts;
+  }
+
+  std::uint16_t tls_port() const override { return gate_->tcp_port(); }
+
+ private:
+  Status start_grpc() {
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    grpc::ServerBuilder builder;
+    set_bounds(builder);
+    const auto judged = [this](const Caller& caller, std::string_view method) {
+      return judge(caller, method);
+    };
+    seats_ = std::make_unique<PeerAcceptors>(builder, judged);
+    if (tls_ != nullptr) {
+      tls_acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
+          grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+          tls_credentials(*tls_, {[this](const std::vector<std::string>& names) {
+                                    return roles_.of_certificate(names);
+                                  },
+                                  judged}));
+    }
+    builder.RegisterService(&service_);
+    server_ = builder.BuildAndStart();
+    if (server_ == nullptr) {
+      return Status(Code::kInternal, "gRPC could not be started; GRPC_VERBOSITY=debug says why");
+    }
+    set_serving(false);
+    return Status();
+  }
+
+  void hand_to_tls(UniqueFd socket) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+    connection.fd = socket.release();
+    tls_acceptor_->HandleNewConnection(&connection);
+  }
+
+  Status judge(const Caller& caller, std::string_view method) {
+    Status decision = may_call(caller, method);
+    if (!decision.ok()) {
+      ++calls_denied_;
+      log_denial(decision);
+    }
+    return decision;
+  }
+
+  // At most one line a second, for a hostile caller could fill the log.
+  void log_denial(const Status& decision) {
+    if (denials_told_.due(monotonic_ns())) log_warning("control", "denied: {}", decision.message());
+  }
+
+  const ControlRoles roles_;
+  ControlService service_;
+  std::unique_ptr<TlsFiles> tls_;  // null: no TLS
+  std::atomic<std::uint64_t> calls_denied_ = 0;
+  RateLimiter denials_told_{kDenialLogNs};
+  std::unique_ptr<PeerAcceptors> seats_;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> tls_acceptor_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<ControlGate> gate_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ControlServer>> ControlServer::open(const std::string& path,
+                                                           const v1::ControlAccess& access,
+                                                           const ControlContext& controlled) {
+  ECHOLINE_ASSIGN(ControlRoles roles, ControlRoles::parse(access));
+  auto server = std::make_unique<GrpcControlServer>(std::move(roles), controlled);
+  ECHOLINE_TRY(server->listen(path, access));
+  return std::unique_ptr<ControlServer>(std::move(server));
+}
+
+}  // namespace echoline::serve

@@ -1,0 +1,178 @@
+#include "serve/control/control_gate.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+
+#include "base/access_list.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "serve/control/listen_socket.h"
+#include "serve/door/door_connection.h"
+#include "serve/door/unix_listener.h"
+
+namespace echoline::serve {
+namespace {
+
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
+constexpr std::uint64_t kPauseNs = kSecondNs / 10;
+constexpr int kTickMs = 1000;
+constexpr int kPausedTickMs = 100;
+
+std::string address_text(const sockaddr_storage& address, socklen_t bytes) {
+  char host[NI_MAXHOST] = "";
+  ::getnameinfo(reinterpret_cast<const sockaddr*>(&address), bytes, host, sizeof host, nullptr, 0,
+                NI_NUMERICHOST);
+  return host;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ControlGate>> ControlGate::open(const std::string& path, mode_t mode,
+                                                       const std::string& listen) {
+  std::unique_ptr<ControlGate> gate(new ControlGate(path));
+  if (!listen.empty()) {
+    ECHOLINE_ASSIGN(gate->tcp_, listen_tcp("daemon.control.listen", listen));
+  }
+  gate->stop_.reset(::eventfd(0, EFD_CLOEXEC));
+  if (!gate->stop_) return errno_status(errno, "making an eventfd");
+  ECHOLINE_ASSIGN(gate->unix_, listen_unix(path, SOCK_STREAM, mode));
+  return gate;
+}
+
+ControlGate::~ControlGate() {
+  if (thread_.joinable()) {
+    const std::uint64_t one = 1;
+    (void)!::write(stop_.get(), &one, sizeof one);  // an eventfd's counter of 1 always fits
+    thread_.join();
+  }
+  if (unix_) ::unlink(path_.c_str());
+}
+
+void ControlGate::start(ControlGateHandler handler) {
+  handler_ = std::move(handler);
+  thread_ = std::thread([this] { run(); });
+}
+
+std::uint16_t ControlGate::tcp_port() const {
+  return tcp_ ? port_of(tcp_.get()) : std::uint16_t{0};
+}
+
+void ControlGate::run() {
+  std::uint64_t next_second_ns = monotonic_ns() + kSecondNs;
+  while (true) {
+    const bool paused = monotonic_ns() < paused_until_ns_;
+    // A negative descriptor is passed over.
+    std::vector<pollfd> watched{{stop_.get(), POLLIN, 0},
+                                {paused ? -1 : unix_.get(), POLLIN, 0},
+                                {paused ? -1 : tcp_.get(), POLLIN, 0}};
+    const std::size_t first_held = watched.size();
+    for (const Held& one : held_) watched.push_back({one.socket.get(), POLLRDHUP, 0});
+    ::poll(watched.data(), watched.size(), paused ? kPausedTickMs : kTickMs);
+    if (watched[0].revents != 0) return;
+    std::vector<bool> gone(held_.size());
+    for (std::size_t i = 0; i < gone.size(); ++i) gone[i] = watched[first_held + i].revents != 0;
+    forget_gone(gone);
+    if (watched[1].revents != 0) accept_all(unix_.get(), false);
+    if (watched[2].revents != 0) accept_all(tcp_.get(), true);
+    if (monotonic_ns() < next_second_ns) continue;
+    next_second_ns = monotonic_ns() + kSecondNs;
+    handler_.every_second();
+  }
+}
+
+void ControlGate::accept_all(int listener, bool tcp) {
+  while (true) {
+    sockaddr_storage address{};
+    socklen_t bytes = sizeof address;
+    UniqueFd socket(::accept4(listener, reinterpret_cast<sockaddr*>(&address), &bytes,
+                              SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket) {
+      if (errno == EINTR || errno == ECONNABORTED) continue;
+      if (errno == EAGAIN || errno == EWOULDBLOCK) return;
+      const Status failed = errno_status(errno, "accept");
+      if (pauses_told_.due(monotonic_ns())) {
+        log_warning("control", "no connection can be taken: {}", failed.message());
+      }
+      paused_until_ns_ = monotonic_ns() + kPauseNs;
+      return;
+    }
+    Held held;
+    held.tcp = tcp;
+    Peer peer;
+    if (tcp) {
+      held.who = address_text(address, bytes);
+      const int yes = 1;
+      ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    } else {
+      auto asked = peer_of(socket.get());
+      if (!asked.ok()) continue;
+      peer = std::move(asked).value();
+      held.who = fmt::format("user {}", peer.uid);
+      held.own = is_own(peer);
+    }
+    let_in(std::move(socket), std::move(held), peer);
+  }
+}
+
+bool ControlGate::has_room(const Held& newcomer) const {
+  const auto same = [&](const Held& one) { return one.tcp == newcomer.tcp; };
+  const auto all = static_cast<std::size_t>(std::count_if(held_.begin(), held_.end(), same));
+  if (newcomer.own) return all < kControlConnectionsMax;
+  const auto of_peer =
+      static_cast<std::size_t>(std::count_if(held_.begin(), held_.end(), [&](const Held& one) {
+        return same(one) && one.who == newcomer.who;
+      }));
+  const std::size_t kept = newcomer.tcp ? 0 : kControlKeptForOwn;
+  return of_peer < kControlPerPeerMax && all + kept < kControlConnectionsMax;
+}
+
+void ControlGate::let_in(UniqueFd socket, Held held, const Peer& peer) {
+  const bool room = has_room(held);
+  if (room) held.socket.reset(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
+  if (!held.socket) {
+    if (turned_away_++ == 0) {
+      log_warning("control", "a connection of {} was closed: too many {}", held.who,
+                  room ? "open files" : "connections");
+    }
+    return;
+  }
+  const bool tcp = held.tcp;
+  held_.push_back(std::move(held));
+  recount();
+  if (tcp) {
+    handler_.tcp_arrival(std::move(socket));
+  } else {
+    handler_.unix_arrival(std::move(socket), peer);
+  }
+}
+
+void ControlGate::forget_gone(const std::vector<bool>& gone) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < held_.size(); ++i) {
+    if (gone[i]) continue;
+    if (kept != i) held_[kept] = std::move(held_[i]);
+    ++kept;
+  }
+  held_.resize(kept);
+  recount();
+}
+
+void ControlGate::recount() {
+  const auto tcp = static_cast<std::size_t>(
+      std::count_if(held_.begin(), held_.end(), [](const Held& one) { return one.tcp; }));
+  tcp_count_ = tcp;
+  unix_count_ = held_.size() - tcp;
+}
+
+}  // namespace echoline::serve

@@ -1,0 +1,259 @@
+// Names are checked before the engine sees them; everything else is the engine's to refuse.
+#include "serve/control/control_service.h"
+
+#include <fmt/core.h>
+#include <google/protobuf/util/time_util.h>
+
+#include <chrono>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/sanitize_name.h"
+#include "base/utf8.h"
+#include "config/load.h"
+#include "serve/control/control_credentials.h"
+#include "serve/control/stream_status.h"
+#include "serve/monitor/all_stats.h"
+#include "serve/process/progress_log.h"
+
+namespace echoline::serve {
+namespace {
+
+constexpr int kKeysMax = 100'000;
+// gRPC's clients take 8 KiB of trailing metadata, in which a byte of the message may need three.
+constexpr std::size_t kErrorBytesMax = 2000;
+constexpr std::uint32_t kPatienceMs = 5000;
+constexpr std::chrono::milliseconds kPatienceMax{60'000};
+constexpr std::uint32_t kIntervalMs = 1000;
+constexpr std::chrono::milliseconds kIntervalMin{100};
+constexpr std::chrono::milliseconds kIntervalMax{60'000};
+
+grpc::StatusCode grpc_code(Code code) {
+  switch (code) {
+    case Code::kOk:
+      return grpc::StatusCode::OK;
+    case Code::kInvalidArgument:
+      return grpc::StatusCode::INVALID_ARGUMENT;
+    case Code::kNotFound:
+      return grpc::StatusCode::NOT_FOUND;
+    case Code::kAlreadyExists:
+      return grpc::StatusCode::ALREADY_EXISTS;
+    case Code::kPermissionDenied:
+      return grpc::StatusCode::PERMISSION_DENIED;
+    case Code::kFailedPrecondition:
+      return grpc::StatusCode::FAILED_PRECONDITION;
+    case Code::kResourceExhausted:
+      return grpc::StatusCode::RESOURCE_EXHAUSTED;
+    case Code::kUnavailable:
+      return grpc::StatusCode::UNAVAILABLE;
+    case Code::kDeadlineExceeded:
+      return grpc::StatusCode::DEADLINE_EXCEEDED;
+    case Code::kCancelled:
+      return grpc::StatusCode::CANCELLED;
+    case Code::kDataLoss:
+      return grpc::StatusCode::DATA_LOSS;
+    case Code::kUnimplemented:
+      return grpc::StatusCode::UNIMPLEMENTED;
+    case Code::kInternal:
+      return grpc::StatusCode::INTERNAL;
+  }
+  return grpc::StatusCode::UNKNOWN;
+}
+
+// Who changes what, in the log before it is done.
+void audit(const grpc::ServerContext& context, const char* method, const std::string& stream) {
+  log_info({"control", sanitize_name(stream)}, "{} calls {}", caller_name(context), method);
+}
+
+}  // namespace
+
+grpc::Status to_grpc(const Status& status) {
+  if (status.ok()) return grpc::Status::OK;
+  return grpc::Status(grpc_code(status.code()), cut_text(status.message(), kErrorBytesMax));
+}
+
+grpc::Status ControlService::CreateStream(grpc::ServerContext* context,
+                                          const v1::CreateStreamRequest* request,
+                                          v1::CreateStreamResponse* /*response*/) {
+  audit(*context, "CreateStream", request->name());
+  return to_grpc(create(*request, *context));
+}
+
+Status ControlService::create(const v1::CreateStreamRequest& request,
+                              const grpc::ServerContext& context) {
+  const std::string& name = request.name();
+  v1::Stream stream = request.stream();
+  ECHOLINE_TRY(config::complete_stream(name, stream));
+  const auto progress = [&context, log = log_progress(name)](const record::Progress& seen) mutable {
+    if (context.IsCancelled()) return Status(Code::kCancelled, "the caller left; not created");
+    return log(seen);
+  };
+  ECHOLINE_TRY(may_change());
+  ECHOLINE_TRY(controlled_.engine->create_stream(name, stream, progress));
+  return request.persist() ? keep(request, stream) : Status();
+}
+
+// The configuration's streams and those that are kept come first, under their names.
+Status ControlService::may_change() const {
+  if (controlled_.started != nullptr && !*controlled_.started) {
+    return Status(Code::kUnavailable,
+                  "the daemon is starting: its own streams come first; ask again when it is ready");
+  }
+  return *controlled_.draining ? Status(Code::kUnavailable, "the daemon is stopping") : Status();
+}
+
+Status ControlService::keep(const v1::CreateStreamRequest& request, const v1::Stream& stream) {
+  const std::lock_guard lock(kept_mutex_);
+  if (look(request.name()).streams().empty()) {
+    return Status(Code::kCancelled, "the stream was deleted again by another call");
+  }
+  return controlled_.kept->keep(request.name(), stream)
+      .with_context("the stream is there, but will not outlive the daemon");
+}
+
+grpc::Status ControlService::DeleteStream(grpc::ServerContext* context,
+                                          const v1::DeleteStreamRequest* request,
+                                          v1::DeleteStreamResponse* /*response*/) {
+  audit(*context, "DeleteStream", request->name());
+  return to_grpc(remove(*request));
+}
+
+// First what is kept: a daemon that dies in between must not bring the stream back.
+Status ControlService::remove(const v1::DeleteStreamRequest& request) {
+  ECHOLINE_TRY(config::check_stream_name(request.name()));
+  ECHOLINE_TRY(may_change());
+  const std::lock_guard lock(kept_mutex_);
+  ECHOLINE_ASSIGN(const bool was_kept, controlled_.kept->remove(request.name()));
+  const Status status = controlled_.engine->delete_stream(request.name());
+  const bool may_lack = was_kept || request.allow_missing();
+  return status.code() == Code::kNotFound && may_lack ? Status() : status;
+}
+
+grpc::Status ControlService::Drain(grpc::ServerContext* context, const v1::DrainRequest* request,
+                                   v1::DrainResponse* response) {
+  audit(*context, "Drain", request->name());
+  const std::chrono::milliseconds patience{request->has_patience_ms() ? request->patience_ms()
+                                                                      : kPatienceMs};
+  if (patience > kPatienceMax) {
+    return to_grpc(
+        Status(Code::kInvalidArgument, fmt::format("patience_ms: {} is too long; allowed: 0 to {}",
+                                                   patience.count(), kPatienceMax.count())));
+  }
+  const auto drained = controlled_.engine->drain_stream(request->name(), patience, [this, context] {
+    return context->IsCancelled() || watchers_.stopped();
+  });
+  if (!drained.ok()) return to_grpc(drained.status());
+  response->set_drained(*drained);
+  return grpc::Status::OK;
+}
+
+grpc::Status ControlService::SetEcho(grpc::ServerContext* context,
+                                     const v1::SetEchoRequest* request,
+                                     v1::SetEchoResponse* response) {
+  audit(*context, "SetEcho", request->name());
+  const auto starts = controlled_.engine->set_echo(request->name(), request->factor_thousandths());
+  if (!starts.ok()) return to_grpc(starts.status());
+  for (const engine::FactorStart& from : *starts) {
+    v1::FactorStart& start = *response->add_starts();
+    start.mutable_jobs()->Add(from.jobs.begin(), from.jobs.end());
+    start.set_epoch(from.epoch);
+    start.set_block(from.block);
+    start.set_row(from.row);
+  }
+  return grpc::Status::OK;
+}
+
+void ControlService::fill(const engine::StreamStats& stats, v1::StreamStatus& status) const {
+  fill_stream_status(stats, status);
+  status.set_persisted(controlled_.kept->contains(stats.name));
+}
+
+grpc::Status ControlService::ListStreams(grpc::ServerContext* /*context*/,
+                                         const v1::ListStreamsRequest* /*request*/,
+                                         v1::ListStreamsResponse* response) {
+  for (const engine::StreamStats& stream :
+       all_stats(*controlled_.engine, *controlled_.kept).streams) {
+    fill(stream, *response->add_streams());
+  }
+  return grpc::Status::OK;
+}
+
+v1::WatchStatsResponse ControlService::look(const std::string& name) const {
+  const engine::EngineStats stats = all_stats(*controlled_.engine, *controlled_.kept);
+  v1::WatchStatsResponse seen;
+  *seen.mutable_time() = google::protobuf::util::TimeUtil::GetCurrentTime();
+  seen.set_monotonic_ns(monotonic_ns());
+  fill_daemon_status(stats, *seen.mutable_daemon());
+  seen.mutable_daemon()->set_door_connections(controlled_.connections());
+  seen.mutable_daemon()->set_draining(*controlled_.draining);
+  for (const engine::StreamStats& stream : stats.streams) {
+    if (name.empty() || stream.name == name) fill(stream, *seen.add_streams());
+  }
+  return seen;
+}
+
+grpc::Status ControlService::WatchStats(grpc::ServerContext* context,
+                                        const v1::WatchStatsRequest* request,
+                                        grpc::ServerWriter<v1::WatchStatsResponse>* writer) {
+  const std::chrono::milliseconds interval{request->interval_ms() == 0 ? kIntervalMs
+                                                                       : request->interval_ms()};
+  if (interval < kIntervalMin || interval > kIntervalMax) {
+    return to_grpc(
+        Status(Code::kInvalidArgument,
+               fmt::format("interval_ms: {} is out of range; allowed: {} to {}", interval.count(),
+                           kIntervalMin.count(), kIntervalMax.count())));
+  }
+  const auto seat = watchers_.admit(caller_name(*context));
+  if (!seat.ok()) return to_grpc(seat.status());
+  const std::string& name = request->name();
+  v1::WatchStatsResponse seen = look(name);
+  if (!name.empty() && seen.streams().empty()) {
+    return to_grpc(Status(Code::kNotFound, fmt::format("no stream '{}'", sanitize_name(name))));
+  }
+  while (writer->Write(seen)) {
+    if (!watchers_.pause(interval, [context] { return context->IsCancelled(); })) break;
+    seen = look(name);
+    if (!name.empty() && seen.streams().empty()) return grpc::Status::OK;
+  }
+  return watchers_.stopped() ? to_grpc(Status(Code::kUnavailable, "the daemon is going down"))
+                             : to_grpc(Status(Code::kCancelled, "the watcher left"));
+}
+
+grpc::Status ControlService::GetState(grpc::ServerContext* /*context*/,
+                                      const v1::GetStateRequest* request,
+                                      v1::GetStateResponse* response) {
+  const auto states = controlled_.engine->states(request->name());
+  if (!states.ok()) return to_grpc(states.status());
+  response->mutable_state_json()->insert(states->begin(), states->end());
+  return grpc::Status::OK;
+}
+
+grpc::Status ControlService::GetKeys(grpc::ServerContext* /*context*/,
+                                     const v1::GetKeysRequest* request,
+                                     v1::GetKeysResponse* response) {
+  if (request->sample_ids_size() > kKeysMax) {
+    return to_grpc(
+        Status(Code::kInvalidArgument, fmt::format("{} sample ids; at most {} in one call",
+                                                   request->sample_ids_size(), kKeysMax)));
+  }
+  auto keys = controlled_.engine->keys(
+      request->name(), {request->sample_ids().begin(), request->sample_ids().end()});
+  if (!keys.ok()) return to_grpc(keys.status());
+  for (const std::string& key : *keys) response->add_keys(to_utf8(key));
+  return grpc::Status::OK;
+}
+
+grpc::Status ControlService::GetStep(grpc::ServerContext* /*context*/,
+                                     const v1::GetStepRequest* request,
+                                     v1::GetStepResponse* response) {
+  const auto rows = controlled_.engine->step(request->name(), request->epoch(), request->step(),
+                                             request->batch_size());
+  if (!rows.ok()) return to_grpc(rows.status());
+  for (const engine::SampleUse& row : *rows) {
+    response->add_sample_ids(row.sample);
+    response->add_uses(row.use);
+  }
+  return grpc::Status::OK;
+}
+
+}  // namespace echoline::serve

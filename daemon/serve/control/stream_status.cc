@@ -1,0 +1,140 @@
+// Nanoseconds become seconds; sums over uses and causes are made here.
+#include "serve/control/stream_status.h"
+
+#include <numeric>
+
+#include "base/clock.h"
+#include "base/utf8.h"
+#include "serve/monitor/memory_use.h"
+#include "serve/monitor/version.h"
+
+namespace echoline::serve {
+namespace {
+
+void fill_field(const decode::FieldType& type, v1::Field& field) {
+  field.set_name(type.name);
+  field.set_dtype(std::string(shm::dtype_name(type.dtype)));
+  field.set_ragged(type.ragged);
+  for (const std::uint32_t size : type.shape.span()) field.add_shape(size);
+}
+
+void fill_consumer(const engine::ConsumerStats& stats, v1::Consumer& consumer) {
+  consumer.set_job(stats.job);
+  consumer.set_rank(stats.rank);
+  consumer.set_world_size(stats.world_size);
+  consumer.set_batch_size(stats.batch_size);
+  consumer.set_epoch(stats.epoch);
+  consumer.set_step(stats.batch_size == 0 ? 0 : stats.row / stats.batch_size);
+  consumer.set_batches(stats.batches);
+  consumer.set_lag_rows(stats.lag_rows);
+  consumer.set_wait_seconds(
+      to_seconds(std::accumulate(stats.wait_ns.begin(), stats.wait_ns.end(), std::uint64_t{0})));
+  for (std::size_t cause = 0; cause < stats.wait_ns.size(); ++cause) {
+    (*consumer.mutable_wait_seconds_by_cause())[engine::kWaitCauseNames[cause]] =
+        to_seconds(stats.wait_ns[cause]);
+  }
+  for (const auto& [block, factor] : stats.changes) {
+    v1::FactorChange& change = *consumer.add_changes();
+    change.set_block(block);
+    change.set_factor_thousandths(factor);
+  }
+}
+
+void fill_stage(const engine::StageStats& stats, v1::Stage& stage) {
+  stage.set_name(stats.stage);
+  stage.set_busy_seconds(to_seconds(stats.busy_ns));
+  stage.set_starved_seconds(to_seconds(stats.starved_ns));
+  stage.set_blocked_seconds(to_seconds(stats.blocked_ns));
+}
+
+void fill_counts(const engine::StreamStats& stats, v1::StreamStatus& status) {
+  status.set_samples_fresh(stats.samples_fresh);
+  status.set_samples_echoed(stats.samples_echoed);
+  status.set_batches(stats.batches);
+  status.set_upstream_downstream_ratio(stats.upstream_downstream_ratio);
+  status.set_seconds_to_first_batch(stats.seconds_to_first_batch);
+  std::uint64_t memory = 0;
+  for (const auto& [use, bytes] : stats.memory_bytes) memory += bytes;
+  status.set_memory_bytes(memory);
+  status.mutable_memory_bytes_by_use()->insert(stats.memory_bytes.begin(),
+                                               stats.memory_bytes.end());
+  status.set_read_ahead_target_bytes(stats.read_ahead_target_bytes);
+  status.set_passes(stats.passes);
+  status.mutable_slots()->set_free(stats.slots_free);
+  status.mutable_slots()->set_filling(stats.slots_filling);
+  status.mutable_slots()->set_published(stats.slots_published);
+  (*status.mutable_slow_jobs())["split"] = stats.slow.split;
+  (*status.mutable_slow_jobs())["detached"] = stats.slow.detached;
+  (*status.mutable_slow_jobs())["refused"] = stats.slow.refused;
+  status.set_records_agreed(stats.records_agreed);
+  status.set_records_disagreed(stats.records_disagreed);
+  status.mutable_records_bad()->insert(stats.records_bad.begin(), stats.records_bad.end());
+}
+
+void fill_source(const engine::StreamStats& stats, v1::Source& source) {
+  const source::Counters& counters = stats.source;
+  source.set_scheme(stats.source_scheme);
+  source.set_requests_ok(counters.requests_ok);
+  source.set_requests_retried(counters.requests_retried);
+  source.set_requests_failed(counters.requests_failed);
+  source.set_bytes(counters.bytes);
+  source.set_in_flight(counters.in_flight);
+  source.set_limit(counters.limit);
+  source.set_checked(counters.checked);
+  source.set_hedges_won(counters.hedges_won);
+  source.set_hedges_lost(counters.hedges_lost);
+  for (std::size_t reason = 0; reason < counters.wait_ns.size(); ++reason) {
+    (*source.mutable_wait_seconds())[source::kWaitReasonNames[reason]] =
+        to_seconds(counters.wait_ns[reason]);
+  }
+  v1::Latency& latency = *source.mutable_latency();
+  latency.mutable_bounds()->Add(source::kLatencyBounds.begin(), source::kLatencyBounds.end());
+  latency.mutable_counts()->Add(counters.latencies.counts.begin(), counters.latencies.counts.end());
+  latency.set_sum_seconds(to_seconds(counters.latencies.sum_ns));
+}
+
+void fill_cache(const cache::LevelStats& stats, v1::CacheLevel& level) {
+  level.set_level(stats.level);
+  level.set_hits(stats.hits);
+  level.set_misses(stats.misses);
+  level.set_hit_bytes(stats.hit_bytes);
+  level.set_held_bytes(stats.held_bytes);
+  level.set_saved_seconds(to_seconds(stats.saved_ns));
+  level.mutable_failures()->insert(stats.failures.begin(), stats.failures.end());
+}
+
+}  // namespace
+
+void fill_stream_status(const engine::StreamStats& stats, v1::StreamStatus& status) {
+  status.set_name(stats.name);
+  status.set_state(stats.state);
+  status.set_error(to_utf8(stats.error));
+  status.set_records(stats.records);
+  status.set_shards(stats.shards);
+  status.set_rows_per_epoch(stats.rows_per_epoch);
+  status.set_batches_per_epoch(stats.batches_per_epoch);
+  status.set_batch_size(stats.batch_rows);
+  status.set_factor_thousandths(stats.factor);
+  status.set_echo_point(stats.echo_point);
+  status.set_fingerprint(stats.fingerprint);
+  status.set_seed(stats.seed);
+  fill_counts(stats, status);
+  fill_source(stats, *status.mutable_source());
+  for (const auto& level : stats.caches) fill_cache(level, *status.add_caches());
+  status.mutable_verdict()->set_limit(stats.verdict.limit);
+  status.mutable_verdict()->set_text(to_utf8(stats.verdict.text));
+  for (const auto& field : stats.fields) fill_field(field, *status.add_fields());
+  for (const auto& consumer : stats.consumers) fill_consumer(consumer, *status.add_consumers());
+  for (const auto& stage : stats.stages) fill_stage(stage, *status.add_stages());
+}
+
+void fill_daemon_status(const engine::EngineStats& stats, v1::DaemonStatus& status) {
+  status.set_version(kVersion);
+  status.set_workers(stats.workers);
+  status.set_memory_budget_bytes(stats.memory_budget);
+  status.set_memory_reserved_bytes(stats.memory_reserved);
+  const auto by_use = memory_by_use(stats);
+  status.mutable_memory_bytes_by_use()->insert(by_use.begin(), by_use.end());
+}
+
+}  // namespace echoline::serve

@@ -1,0 +1,179 @@
+// OpenSSL's objects live for one check only; gRPC parses the same text again.
+#include "serve/control/tls_files.h"
+
+#include <fmt/core.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+
+#include <ctime>
+#include <vector>
+
+#include "base/bounded_file.h"
+#include "base/log.h"
+
+namespace echoline::serve {
+namespace {
+
+constexpr std::size_t kFileBytesMax = 1 << 20;
+
+struct Free {
+  void operator()(BIO* bio) const { BIO_free(bio); }
+  void operator()(X509* certificate) const { X509_free(certificate); }
+  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+};
+using Certificate = std::unique_ptr<X509, Free>;
+using Key = std::unique_ptr<EVP_PKEY, Free>;
+
+Status wrong(std::string_view key, const std::string& path, std::string_view what) {
+  return Status(Code::kInvalidArgument, fmt::format("daemon.control.{}: {}: {}", key, path, what));
+}
+
+Result<std::string> read_file(std::string_view key, const std::string& path) {
+  Result<std::string> text = read_bounded_file(path, kFileBytesMax);
+  if (text.ok()) return text;
+  return text.status().with_context(fmt::format("daemon.control.{}", key));
+}
+
+std::unique_ptr<BIO, Free> reader_of(const std::string& text) {
+  return std::unique_ptr<BIO, Free>(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+}
+
+// All certificates of a file, the leaf of a chain first.
+std::vector<Certificate> certificates_in(const std::string& text) {
+  std::vector<Certificate> found;
+  const auto reader = reader_of(text);
+  while (X509* one = PEM_read_bio_X509(reader.get(), nullptr, nullptr, nullptr))
+    found.emplace_back(one);
+  ERR_clear_error();  // the end of the text is one
+  return found;
+}
+
+// Without a callback OpenSSL would ask for a passphrase on the terminal.
+int no_passphrase(char*, int, int, void*) { return -1; }
+
+Key key_in(const std::string& text) {
+  const auto reader = reader_of(text);
+  Key key(PEM_read_bio_PrivateKey(reader.get(), nullptr, no_passphrase, nullptr));
+  ERR_clear_error();
+  return key;
+}
+
+std::int64_t seconds_of(const ASN1_TIME* time) {
+  std::tm parts{};
+  return ASN1_TIME_to_tm(time, &parts) == 1 ? ::timegm(&parts) : 0;
+}
+
+std::string date_of(const ASN1_TIME* time) {
+  std::tm parts{};
+  if (ASN1_TIME_to_tm(time, &parts) != 1) return "an unreadable time";
+  char text[64] = "";
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts);
+  return text;
+}
+
+bool is_over(const X509& certificate) {
+  return X509_cmp_current_time(X509_get0_notAfter(&certificate)) < 0;
+}
+
+Status check_dates(const X509& certificate, const std::string& path) {
+  if (is_over(certificate)) {
+    return wrong("certificate", path,
+                 fmt::format("expired on {}; renew it", date_of(X509_get0_notAfter(&certificate))));
+  }
+  if (X509_cmp_current_time(X509_get0_notBefore(&certificate)) > 0) {
+    return wrong("certificate", path,
+                 fmt::format("is not valid before {}; wait, or look at this host's clock",
+                             date_of(X509_get0_notBefore(&certificate))));
+  }
+  return Status();
+}
+
+Status check_authorities(const std::string& text, const std::string& path) {
+  const std::vector<Certificate> authorities = certificates_in(text);
+  if (authorities.empty()) return wrong("client_ca", path, "holds no certificate in PEM form");
+  for (const Certificate& one : authorities) {
+    if (!is_over(*one)) return Status();
+  }
+  return wrong("client_ca", path, "all authorities in it have expired; renew them");
+}
+
+}  // namespace
+
+Result<TlsMaterial> load_tls(const v1::ControlAccess& files) {
+  TlsMaterial material;
+  ECHOLINE_ASSIGN(material.certificate, read_file("certificate", files.certificate()));
+  ECHOLINE_ASSIGN(material.key, read_file("key", files.key()));
+  ECHOLINE_ASSIGN(material.client_ca, read_file("client_ca", files.client_ca()));
+  const std::vector<Certificate> chain = certificates_in(material.certificate);
+  if (chain.empty()) {
+    return wrong("certificate", files.certificate(), "holds no certificate in PEM form");
+  }
+  const Key key = key_in(material.key);
+  if (key == nullptr) {
+    return wrong("key", files.key(), "holds no private key in PEM form without a passphrase");
+  }
+  if (X509_check_private_key(chain.front().get(), key.get()) != 1) {
+    ERR_clear_error();
+    return wrong("key", files.key(),
+                 fmt::format("does not belong to the certificate in {}; put the pair that was "
+                             "made together there",
+                             files.certificate()));
+  }
+  ECHOLINE_TRY(check_dates(*chain.front(), files.certificate()));
+  ECHOLINE_TRY(check_authorities(material.client_ca, files.client_ca()));
+  material.not_after = seconds_of(X509_get0_notAfter(chain.front().get()));
+  return material;
+}
+
+Result<std::unique_ptr<TlsFiles>> TlsFiles::open(const v1::ControlAccess& files) {
+  std::unique_ptr<TlsFiles> opened(new TlsFiles(files));
+  opened->tried_ = opened->seen_ = opened->look();
+  ECHOLINE_ASSIGN(TlsMaterial material, load_tls(files));
+  opened->counts_.not_after = material.not_after;
+  opened->material_ = std::make_shared<const TlsMaterial>(std::move(material));
+  return opened;
+}
+
+TlsFiles::Marks TlsFiles::look() const {
+  Marks marks;
+  const std::array paths{&files_.certificate(), &files_.key(), &files_.client_ca()};
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    struct stat found {};
+    if (::stat(paths[i]->c_str(), &found) != 0) continue;
+    marks[i] = {found.st_dev, found.st_ino,
+                found.st_mtim.tv_sec * 1'000'000'000LL + found.st_mtim.tv_nsec, found.st_size};
+  }
+  return marks;
+}
+
+void TlsFiles::poll() {
+  const Marks now = look();
+  const bool still = now == std::exchange(seen_, now);
+  if (!still || now == tried_) return;
+  tried_ = now;
+  auto loaded = load_tls(files_);
+  const std::lock_guard lock(mutex_);
+  if (!loaded.ok()) {
+    ++counts_.reloads_failed;
+    log_error("control", "{}; the certificate that was read before stays in use",
+              loaded.status().message());
+    return;
+  }
+  ++counts_.reloads_ok;
+  counts_.not_after = loaded->not_after;
+  material_ = std::make_shared<const TlsMaterial>(std::move(loaded).value());
+  log_info("control", "certificate read again from {}", files_.certificate());
+}
+
+TlsFiles::Counts TlsFiles::counts() const {
+  const std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+std::shared_ptr<const TlsMaterial> TlsFiles::material() const {
+  const std::lock_guard lock(mutex_);
+  return material_;
+}
+
+}  // namespace echoline::serve

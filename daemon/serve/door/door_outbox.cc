@@ -1,0 +1,91 @@
+#include "serve/door/door_outbox.h"
+
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "serve/door/door_codec.h"
+
+namespace echoline::serve {
+namespace {
+
+constexpr std::size_t kQueuedMax = 16384;
+
+Result<UniqueFd> duplicate(int fd) {
+  UniqueFd copy(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  if (!copy) return errno_status(errno, "duplicating a ring's descriptor for a trainer");
+  return copy;
+}
+
+Result<Grant> grant_of(const Result<engine::Attachment>& attachment) {
+  ECHOLINE_TRY(attachment.status());
+  Grant grant;
+  grant.reply = attachment.value().reply;
+  ECHOLINE_ASSIGN(grant.data, duplicate(attachment.value().data_fd));
+  ECHOLINE_ASSIGN(grant.cursor, duplicate(attachment.value().cursor_fd));
+  return grant;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<DoorOutbox>> DoorOutbox::open() {
+  auto outbox = std::make_shared<DoorOutbox>();
+  outbox->event_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!outbox->event_) return errno_status(errno, "making an eventfd");
+  return outbox;
+}
+
+void DoorOutbox::reply(std::uint64_t connection, const Result<engine::Attachment>& attachment) {
+  push({connection, Reply{grant_of(attachment), attachment.ok()}});
+}
+
+void DoorOutbox::notify(std::uint64_t connection, shm::NoticeKind kind, const Status& status) {
+  push({connection, make_notice(kind, status)});
+}
+
+void DoorOutbox::push(Outgoing outgoing) {
+  {
+    const std::lock_guard lock(mutex_);
+    const bool full = queue_.size() >= kQueuedMax;
+    if (closed_ || (full && std::holds_alternative<shm::Notice>(outgoing.what))) return;
+    queue_.push_back(std::move(outgoing));
+  }
+  wake();
+}
+
+void DoorOutbox::wake() {
+  const std::uint64_t one = 1;
+  // Fails only when the count is full, and then the thread is awake anyway.
+  [[maybe_unused]] const ssize_t written = write(event_.get(), &one, sizeof one);
+}
+
+void DoorOutbox::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake();
+}
+
+bool DoorOutbox::stopping() const {
+  const std::lock_guard lock(mutex_);
+  return stopping_;
+}
+
+std::vector<Outgoing> DoorOutbox::take() {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const ssize_t read_bytes = read(event_.get(), &count, sizeof count);
+  const std::lock_guard lock(mutex_);
+  return std::exchange(queue_, {});
+}
+
+void DoorOutbox::close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  queue_.clear();
+}
+
+}  // namespace echoline::serve

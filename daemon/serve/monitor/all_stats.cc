@@ -1,0 +1,28 @@
+#include "serve/monitor/all_stats.h"
+
+#include <algorithm>
+#include <string>
+
+namespace echoline::serve {
+
+engine::EngineStats all_stats(const engine::Engine& engine, const KeptStreams& kept) {
+  engine::EngineStats stats = engine.stats();
+  const auto has = [&stats](const std::string& name) {
+    return std::any_of(stats.streams.begin(), stats.streams.end(),
+                       [&](const engine::StreamStats& stream) { return stream.name == name; });
+  };
+  for (const auto& [name, why] : kept.failures()) {
+    if (has(name)) continue;
+    engine::StreamStats& stream = stats.streams.emplace_back();
+    stream.name = name;
+    stream.state = "failed";
+    stream.error = why;
+    stream.verdict = {"failed",
+                      "this kept stream could not be created, and is tried again at the "
+                      "next start: " +
+                          why};
+  }
+  return stats;
+}
+
+}  // namespace echoline::serve

@@ -1,0 +1,18 @@
+// What is told of the daemon beside its engine.
+#pragma once
+
+#include <cstddef>
+
+#include "serve/monitor/control_counts.h"
+#include "serve/monitor/process_stats.h"
+
+namespace echoline::serve {
+
+struct DaemonStats {
+  std::size_t connections = 0;  // of the door
+  bool draining = false;
+  ControlCounts control;
+  ProcessStats process;
+};
+
+}  // namespace echoline::serve

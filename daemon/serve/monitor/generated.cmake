@@ -1,0 +1,11 @@
+# Headers made at configure time: the version, and the status page's files as strings.
+set(monitor ${CMAKE_CURRENT_SOURCE_DIR}/serve/monitor)
+set(generated ${CMAKE_CURRENT_BINARY_DIR}/generated)
+configure_file(${monitor}/version.h.in ${generated}/serve/monitor/version.h @ONLY)
+foreach(kind html css js)
+  string(TOUPPER ${kind} upper)
+  file(READ ${monitor}/page/page.${kind} ECHOLINE_PAGE_${upper})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${monitor}/page/page.${kind})
+endforeach()
+configure_file(${monitor}/page_files.h.in ${generated}/serve/monitor/page_files.h @ONLY)
+target_include_directories(echoline_serve_monitor PUBLIC ${generated})

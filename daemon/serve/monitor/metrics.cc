@@ -1,0 +1,297 @@
+// Families are made anew at each scrape from one snapshot, so series of what is gone are gone too.
+#include "serve/monitor/metrics.h"
+
+#include <fmt/core.h>
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <sstream>
+#include <vector>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "serve/monitor/memory_use.h"
+#include "serve/monitor/metric_list.h"
+#include "serve/monitor/version.h"
+
+namespace echoline::serve {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+std::vector<std::string> label_names(std::string_view list) {
+  std::vector<std::string> names;
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    names.emplace_back(list.substr(0, comma));
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return names;
+}
+
+MetricType type_of(MetricKind kind) {
+  if (kind == MetricKind::kHistogram) return MetricType::Histogram;
+  return kind == MetricKind::kCounter ? MetricType::Counter : MetricType::Gauge;
+}
+
+// Collects values under the names of the list; a name or a number of labels that is not in it
+// aborts.
+class Families {
+ public:
+  // `labels` in the order of the list.
+  void add(std::string_view name, const std::vector<std::string>& labels, double value) {
+    const MetricInfo& info = info_of(name);
+    ClientMetric metric = labelled(info, labels);
+    const bool counter = info.kind() == MetricKind::kCounter;
+    ECHOLINE_CHECK(info.kind() != MetricKind::kHistogram);
+    (counter ? metric.counter.value : metric.gauge.value) = value;
+    keep(info, std::move(metric));
+  }
+
+  void add(std::string_view name, const std::vector<std::string>& labels, std::uint64_t value) {
+    add(name, labels, static_cast<double>(value));
+  }
+
+  void add(std::string_view name, const std::vector<std::string>& labels,
+           const source::Latencies& latencies) {
+    const MetricInfo& info = info_of(name);
+    ECHOLINE_CHECK(info.kind() == MetricKind::kHistogram);
+    ClientMetric metric = labelled(info, labels);
+    ClientMetric::Histogram& histogram = metric.histogram;
+    for (std::size_t i = 0; i < latencies.counts.size(); ++i) {
+      histogram.sample_count += latencies.counts[i];
+      const bool last = i == source::kLatencyBounds.size();
+      histogram.bucket.push_back(
+          {histogram.sample_count,
+           last ? std::numeric_limits<double>::infinity() : source::kLatencyBounds[i]});
+    }
+    histogram.sample_sum = to_seconds(latencies.sum_ns);
+    keep(info, std::move(metric));
+  }
+
+  std::string text() && {
+    std::vector<MetricFamily> all;
+    for (auto& [name, family] : families_) all.push_back(std::move(family));
+    std::ostringstream out;
+    prometheus::TextSerializer().Serialize(out, all);
+    return std::move(out).str();
+  }
+
+ private:
+  static const MetricInfo& info_of(std::string_view name) {
+    const auto info = std::find_if(kMetrics.begin(), kMetrics.end(),
+                                   [name](const MetricInfo& one) { return one.name == name; });
+    ECHOLINE_CHECK(info != kMetrics.end());
+    return *info;
+  }
+
+  static ClientMetric labelled(const MetricInfo& info, const std::vector<std::string>& labels) {
+    const std::vector<std::string> names = label_names(info.labels);
+    ECHOLINE_CHECK(names.size() == labels.size());
+    ClientMetric metric;
+    for (std::size_t i = 0; i < names.size(); ++i) metric.label.push_back({names[i], labels[i]});
+    return metric;
+  }
+
+  void keep(const MetricInfo& info, ClientMetric metric) {
+    MetricFamily& family = families_[std::string(info.name)];
+    family.name = info.name;
+    family.help = info.help;
+    family.type = type_of(info.kind());
+    family.metric.push_back(std::move(metric));
+  }
+
+  std::map<std::string, MetricFamily> families_;
+};
+
+void add_control(const ControlCounts& control, Families& families) {
+  families.add("echoline_control_calls_denied_total", {}, control.calls_denied);
+  families.add("echoline_control_connections_refused_total", {}, control.turned_away);
+  constexpr std::string_view kConnections = "echoline_control_connections";
+  families.add(kConnections, {"unix"}, std::uint64_t{control.unix_connections});
+  if (!control.has_tls) return;
+  families.add(kConnections, {"tls"}, std::uint64_t{control.tls_connections});
+  constexpr std::string_view kReloads = "echoline_control_certificate_reloads_total";
+  families.add(kReloads, {"ok"}, control.reloads_ok);
+  families.add(kReloads, {"failed"}, control.reloads_failed);
+  families.add("echoline_control_certificate_expiry_timestamp_seconds", {},
+               static_cast<double>(control.certificate_not_after));
+}
+
+void add_stages(const engine::StreamStats& stream, Families& families) {
+  constexpr std::string_view kName = "echoline_stage_seconds_total";
+  for (const engine::StageStats& stage : stream.stages) {
+    families.add(kName, {stream.name, stage.stage, "busy"}, to_seconds(stage.busy_ns));
+    families.add(kName, {stream.name, stage.stage, "starved"}, to_seconds(stage.starved_ns));
+    families.add(kName, {stream.name, stage.stage, "blocked"}, to_seconds(stage.blocked_ns));
+  }
+}
+
+// By "job/rank". Two trainers may attach as one: a series that came twice would spoil the scrape.
+std::map<std::string, engine::ConsumerStats> by_name(const engine::StreamStats& stream) {
+  std::map<std::string, engine::ConsumerStats> sums;
+  for (const engine::ConsumerStats& consumer : stream.consumers) {
+    engine::ConsumerStats& sum = sums[fmt::format("{}/{}", consumer.job, consumer.rank)];
+    sum.batches += consumer.batches;
+    sum.lag_rows = std::max(sum.lag_rows, consumer.lag_rows);
+    for (std::size_t i = 0; i < sum.wait_ns.size(); ++i) sum.wait_ns[i] += consumer.wait_ns[i];
+    sum.device.batches += consumer.device.batches;
+    sum.device.uses += consumer.device.uses;
+    sum.device.bytes += consumer.device.bytes;
+    sum.device.copy_ns += consumer.device.copy_ns;
+    sum.device.wait_ns += consumer.device.wait_ns;
+  }
+  return sums;
+}
+
+// Of trainers on a GPU only.
+void add_device(const std::string& stream, const std::string& consumer,
+                const shm::DeviceFigures& device, Families& families) {
+  if (device.batches == 0) return;
+  families.add("echoline_device_batches_total", {stream, consumer}, device.batches);
+  families.add("echoline_device_uses_total", {stream, consumer}, device.uses);
+  families.add("echoline_device_copied_bytes_total", {stream, consumer}, device.bytes);
+  families.add("echoline_device_copy_seconds_total", {stream, consumer},
+               to_seconds(device.copy_ns));
+  families.add("echoline_device_wait_seconds_total", {stream, consumer},
+               to_seconds(device.wait_ns));
+}
+
+void add_consumers(const engine::StreamStats& stream, Families& families) {
+  for (const auto& [name, sum] : by_name(stream)) {
+    families.add("echoline_consumer_batches_total", {stream.name, name}, sum.batches);
+    families.add("echoline_consumer_lag_rows", {stream.name, name}, sum.lag_rows);
+    for (std::size_t cause = 0; cause < sum.wait_ns.size(); ++cause) {
+      families.add("echoline_consumer_wait_seconds_total",
+                   {stream.name, name, engine::kWaitCauseNames[cause]},
+                   to_seconds(sum.wait_ns[cause]));
+    }
+    add_device(stream.name, name, sum.device, families);
+  }
+  families.add("echoline_consumers", {stream.name}, std::uint64_t{stream.consumers.size()});
+  constexpr std::string_view kSlow = "echoline_slow_jobs_total";
+  families.add(kSlow, {stream.name, "split"}, stream.slow.split);
+  families.add(kSlow, {stream.name, "detached"}, stream.slow.detached);
+  families.add(kSlow, {stream.name, "refused"}, stream.slow.refused);
+}
+
+void add_storage(const engine::StreamStats& stream, Families& families) {
+  const std::string& name = stream.name;
+  const std::string& scheme = stream.source_scheme;
+  constexpr std::string_view kRequests = "echoline_source_requests_total";
+  families.add(kRequests, {name, scheme, "ok"}, stream.source.requests_ok);
+  families.add(kRequests, {name, scheme, "retried"}, stream.source.requests_retried);
+  families.add(kRequests, {name, scheme, "failed"}, stream.source.requests_failed);
+  families.add("echoline_source_bytes_total", {name, scheme}, stream.source.bytes);
+  families.add("echoline_source_requests_in_flight", {name, scheme}, stream.source.in_flight);
+  families.add("echoline_source_checked_total", {name, scheme}, stream.source.checked);
+  families.add("echoline_source_hedged_total", {name, scheme, "won"}, stream.source.hedges_won);
+  families.add("echoline_source_hedged_total", {name, scheme, "lost"}, stream.source.hedges_lost);
+  if (stream.source.limit > 0)
+    families.add("echoline_source_concurrency_limit", {name, scheme}, stream.source.limit);
+  families.add("echoline_source_request_seconds", {name, scheme}, stream.source.latencies);
+  for (std::size_t i = 0; i < stream.source.wait_ns.size(); ++i) {
+    families.add("echoline_source_wait_seconds_total", {name, scheme, source::kWaitReasonNames[i]},
+                 to_seconds(stream.source.wait_ns[i]));
+  }
+}
+
+void add_caches(const engine::StreamStats& stream, Families& families) {
+  constexpr std::string_view kRequests = "echoline_cache_requests_total";
+  const std::string& name = stream.name;
+  for (const cache::LevelStats& one : stream.caches) {
+    families.add(kRequests, {name, one.level, "hit"}, one.hits);
+    families.add(kRequests, {name, one.level, "miss"}, one.misses);
+    families.add("echoline_cache_hit_bytes_total", {name, one.level}, one.hit_bytes);
+    families.add("echoline_cache_saved_seconds_total", {name, one.level}, to_seconds(one.saved_ns));
+    if (one.level != "fleet") {
+      families.add("echoline_cache_bytes", {name, one.level}, one.held_bytes);
+    }
+    for (const auto& [reason, count] : one.failures) {
+      families.add("echoline_cache_failures_total", {name, one.level, reason}, count);
+    }
+  }
+}
+
+void add_samples(const engine::StreamStats& stream, Families& families) {
+  const std::string& name = stream.name;
+  families.add("echoline_batches_total", {name}, stream.batches);
+  families.add("echoline_samples_total", {name, "fresh"}, stream.samples_fresh);
+  families.add("echoline_samples_total", {name, "echoed"}, stream.samples_echoed);
+  families.add("echoline_records_checked_total", {name, "agreed"}, stream.records_agreed);
+  families.add("echoline_records_checked_total", {name, "disagreed"}, stream.records_disagreed);
+  families.add("echoline_echo_factor", {name}, static_cast<double>(stream.factor) / 1000);
+  // Zeros, too: of a series that begins with 1, Prometheus sees no increase.
+  for (const char* reason : engine::kBadReasonNames) {
+    const auto found = stream.records_bad.find(reason);
+    const std::uint64_t count = found == stream.records_bad.end() ? 0 : found->second;
+    families.add("echoline_records_bad_total", {name, reason}, count);
+  }
+  if (stream.upstream_downstream_ratio > 0) {
+    families.add("echoline_upstream_downstream_ratio", {name}, stream.upstream_downstream_ratio);
+  }
+  if (stream.seconds_to_first_batch > 0) {
+    families.add("echoline_first_batch_seconds", {name}, stream.seconds_to_first_batch);
+  }
+}
+
+void add_stream(const engine::StreamStats& stream, Families& families) {
+  const std::string& name = stream.name;
+  // That nobody can attach to a drained one is what its operator wanted.
+  if (stream.state != "drained") {
+    families.add("echoline_stream_ready", {name}, std::uint64_t{stream.state == "ready"});
+  }
+  if (stream.fingerprint.empty()) return;  // never opened: nothing else is known of it
+  families.add("echoline_stream_records", {name}, stream.records);
+  families.add("echoline_passes", {name}, stream.passes);
+  families.add("echoline_read_ahead_target_bytes", {name}, stream.read_ahead_target_bytes);
+  families.add("echoline_fetch_queue_records", {name}, stream.records_ordered);
+  families.add("echoline_ring_slots", {name, "all", "free"}, stream.slots_free);
+  families.add("echoline_ring_slots", {name, "all", "filling"}, stream.slots_filling);
+  families.add("echoline_ring_slots", {name, "all", "published"}, stream.slots_published);
+  add_samples(stream, families);
+  add_stages(stream, families);
+  add_consumers(stream, families);
+  add_storage(stream, families);
+  add_caches(stream, families);
+}
+
+void add_memory(const engine::EngineStats& stats, Families& families) {
+  for (const auto& [use, bytes] : memory_by_use(stats))
+    families.add("echoline_memory_bytes", {use}, bytes);
+  families.add("echoline_memory_budget_bytes", {}, stats.memory_budget);
+  families.add("echoline_memory_reserved_bytes", {}, stats.memory_reserved);
+}
+
+void add_process(const ProcessStats& process, Families& families) {
+  families.add("process_cpu_seconds_total", {}, process.cpu_seconds);
+  families.add("process_start_time_seconds", {}, process.start_time_seconds);
+  families.add("process_resident_memory_bytes", {}, process.resident_bytes);
+  families.add("process_virtual_memory_bytes", {}, process.virtual_bytes);
+  families.add("process_open_fds", {}, process.open_fds);
+  families.add("process_max_fds", {}, process.max_fds);
+  families.add("process_threads", {}, process.threads);
+}
+
+}  // namespace
+
+std::string metrics_text(const engine::EngineStats& stats, const DaemonStats& daemon) {
+  Families families;
+  families.add("echoline_build_info", {kVersion}, std::uint64_t{1});
+  families.add("echoline_workers", {}, std::uint64_t{stats.workers});
+  families.add("echoline_worker_queue_tasks", {}, stats.tasks_queued);
+  families.add("echoline_door_connections", {}, std::uint64_t{daemon.connections});
+  families.add("echoline_draining", {}, std::uint64_t{daemon.draining});
+  add_control(daemon.control, families);
+  add_process(daemon.process, families);
+  add_memory(stats, families);
+  for (const engine::StreamStats& stream : stats.streams) add_stream(stream, families);
+  return std::move(families).text();
+}
+
+}  // namespace echoline::serve

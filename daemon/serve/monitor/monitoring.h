@@ -1,0 +1,33 @@
+// The status page, /metrics, /healthz and /readyz over HTTP.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "engine/api/engine.h"
+#include "serve/monitor/control_counts.h"
+#include "serve/monitor/http.h"
+#include "serve/process/kept_streams.h"
+
+namespace echoline::serve {
+
+// What monitoring looks at; everything outlives the server and may be called from any thread.
+struct Monitored {
+  const engine::Engine* engine = nullptr;
+  const KeptStreams* kept = nullptr;
+  std::function<std::size_t()> connections;
+  const std::atomic<bool>* draining = nullptr;
+  std::function<ControlCounts()> control = [] { return ControlCounts(); };
+};
+
+// /healthz answers 200 while the process works; /readyz 200 when every stream is ready, or was
+// drained by its operator, and the daemon is not draining, else 503 with the reason. / is a page
+// for people, which shows what /status.json says.
+Result<std::unique_ptr<HttpServer>> open_monitoring(const std::string& address,
+                                                    const Monitored& monitored);
+
+}  // namespace echoline::serve

@@ -1,0 +1,74 @@
+#include "serve/monitor/status_page.h"
+
+#include <fmt/core.h>
+#include <openssl/evp.h>
+#include <openssl/sha.h>
+
+#include <array>
+#include <string_view>
+
+#include "base/check.h"
+#include "serve/monitor/page_files.h"
+
+namespace echoline::serve {
+namespace {
+
+// As the policy wants it: 'sha256-' and the digest in base64.
+std::string hash_source(std::string_view content) {
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+  ::SHA256(reinterpret_cast<const unsigned char*>(content.data()), content.size(), digest.data());
+  std::array<unsigned char, 4 * ((SHA256_DIGEST_LENGTH + 2) / 3) + 1> text{};
+  const int length = ::EVP_EncodeBlock(text.data(), digest.data(), digest.size());
+  return fmt::format("'sha256-{}'", std::string_view(reinterpret_cast<const char*>(text.data()),
+                                                     static_cast<std::size_t>(length)));
+}
+
+// The template with the only place of this name filled in.
+void fill_in(std::string& page, std::string_view name, std::string_view content) {
+  const std::size_t at = page.find(name);
+  ECHOLINE_CHECK(at != std::string::npos);
+  page.replace(at, name.size(), content);
+}
+
+}  // namespace
+
+std::string html_escaped(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      default:
+        escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string status_page(const std::string& text) {
+  std::string page(kPageHtml);
+  // Last to first: what is filled in is not looked at again.
+  fill_in(page, "{{js}}", kPageJs);
+  fill_in(page, "{{text}}", html_escaped(text));
+  fill_in(page, "{{css}}", kPageCss);
+  return page;
+}
+
+std::string status_page_policy() {
+  return fmt::format(
+      "default-src 'none'; script-src {}; style-src {}; img-src data:; connect-src 'self'; "
+      "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+      hash_source(kPageJs), hash_source(kPageCss));
+}
+
+}  // namespace echoline::serve

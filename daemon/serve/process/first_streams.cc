@@ -1,0 +1,29 @@
+#include "serve/process/first_streams.h"
+
+#include <map>
+#include <string>
+
+#include "base/log.h"
+#include "serve/process/progress_log.h"
+
+namespace echoline::serve {
+
+Status create_first_streams(engine::Engine& engine, const v1::Config& config, KeptStreams& kept,
+                            const StopSignal& stop) {
+  const std::map<std::string, v1::Stream> streams(config.streams().begin(), config.streams().end());
+  for (const auto& [name, stream] : streams) {
+    if (stop.requested()) return Status();
+    ECHOLINE_TRY(engine.create_stream(name, stream, log_progress(name)));
+  }
+  for (const auto& [name, stream] : kept.load(config)) {
+    if (stop.requested()) return Status();
+    const Status status = engine.create_stream(name, stream, log_progress(name));
+    if (status.ok()) continue;
+    kept.set_failed(name, status);
+    log_error("serve", "kept {}; it stays kept, and is tried again at the next start",
+              status.message());
+  }
+  return Status();
+}
+
+}  // namespace echoline::serve

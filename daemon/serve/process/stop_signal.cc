@@ -1,0 +1,92 @@
+// sigtimedwait in a thread instead of a handler: nothing here has to be async-signal-safe.
+#include "serve/process/stop_signal.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <ctime>
+#include <utility>
+
+#include "base/log.h"
+
+namespace echoline::serve {
+namespace {
+
+// One wish to stop often comes as two signals: to the process and to its group, as `timeout` sends
+// them, or from the terminal and from the script that passes it on.
+constexpr std::chrono::milliseconds kSameWish{500};
+
+sigset_t stop_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  return set;
+}
+
+// A signal that woke somebody before the deadline; 0 after it.
+int wait_for_signal(std::chrono::steady_clock::time_point deadline) {
+  const sigset_t set = stop_signals();
+  while (true) {
+    const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                          deadline - std::chrono::steady_clock::now())
+                          .count();
+    if (left <= 0) return 0;
+    const timespec timeout = {.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
+    const int signal = ::sigtimedwait(&set, nullptr, &timeout);
+    if (signal > 0) return signal;
+    if (errno == EAGAIN) return 0;
+  }
+}
+
+}  // namespace
+
+StopSignal::StopSignal(std::chrono::milliseconds patience, std::vector<std::string> leftovers)
+    : patience_(patience), leftovers_(std::move(leftovers)) {
+  ::signal(SIGPIPE, SIG_IGN);
+  const sigset_t set = stop_signals();
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  listener_ = std::thread([this] { listen(); });
+}
+
+StopSignal::~StopSignal() {
+  ending_ = true;
+  ::pthread_kill(listener_.native_handle(), SIGTERM);
+  listener_.join();
+}
+
+void StopSignal::listen() {
+  ::pthread_setname_np(::pthread_self(), "signals");
+  const sigset_t set = stop_signals();
+  int signal = 0;
+  while (::sigwait(&set, &signal) != 0) {
+  }
+  if (ending_) return;
+  log_info("serve", "stopping on {}; a second signal ends at once",
+           signal == SIGINT ? "SIGINT" : "SIGTERM");
+  {
+    const std::lock_guard lock(mutex_);
+    requested_ = true;
+  }
+  changed_.notify_all();
+  const auto asked = std::chrono::steady_clock::now();
+  int second = 0;
+  do {
+    second = wait_for_signal(asked + patience_);
+  } while (second != 0 && !ending_ && std::chrono::steady_clock::now() < asked + kSameWish);
+  if (!ending_) give_up(second == 0 ? 0 : 1);
+}
+
+void StopSignal::give_up(int status) const {
+  log_warning("serve", "{}", status == 0 ? "not stopped in time; ending now" : "ending at once");
+  for (const std::string& path : leftovers_) ::unlink(path.c_str());
+  ::_exit(status);
+}
+
+void StopSignal::wait() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return requested_.load(); });
+}
+
+}  // namespace echoline::serve

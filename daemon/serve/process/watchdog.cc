@@ -1,0 +1,73 @@
+#include "serve/process/watchdog.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "serve/process/notify.h"
+
+namespace echoline::serve {
+namespace {
+
+constexpr int kLooksPerPatience = 4;
+constexpr std::uint64_t kLeastMicros = 10'000, kMostMicros = 86'400'000'000;
+
+// 0 where the variable is missing or no number.
+std::uint64_t number(const char* variable) {
+  const char* value = std::getenv(variable);
+  const std::string_view text = value == nullptr ? "" : value;
+  std::uint64_t found = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), found);
+  return error == std::errc() && end == text.data() + text.size() ? found : 0;
+}
+
+}  // namespace
+
+std::chrono::microseconds watchdog_patience() {
+  const std::uint64_t pid = number("WATCHDOG_PID");
+  if (pid != 0 && pid != static_cast<std::uint64_t>(::getpid())) return {};
+  const std::uint64_t micros = number("WATCHDOG_USEC");
+  return std::chrono::microseconds(micros == 0 ? 0 : std::clamp(micros, kLeastMicros, kMostMicros));
+}
+
+Watchdog::Watchdog(std::vector<RoundCount> loops)
+    : loops_(std::move(loops)), rounds_(loops_.size()) {
+  const std::chrono::microseconds patience = watchdog_patience();
+  if (patience.count() == 0) return;
+  thread_ = std::thread([this, patience] { run(patience / kLooksPerPatience); });
+}
+
+Watchdog::~Watchdog() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Watchdog::run(std::chrono::microseconds pause) {
+  ::pthread_setname_np(::pthread_self(), "watchdog");
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, pause, [this] { return ending_; })) {
+    lock.unlock();
+    if (all_went_round()) notify_supervisor("WATCHDOG=1");
+    lock.lock();
+  }
+}
+
+bool Watchdog::all_went_round() {
+  bool all = true;
+  for (std::size_t i = 0; i < loops_.size(); ++i) {
+    const std::uint64_t before = std::exchange(rounds_[i], loops_[i]());
+    all &= rounds_[i] != before;
+  }
+  return all;
+}
+
+}  // namespace echoline::serve

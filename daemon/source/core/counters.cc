@@ -1,0 +1,38 @@
+#include "source/core/counters.h"
+
+#include <algorithm>
+
+namespace echoline::source {
+
+void SharedCounters::add_latency(std::uint64_t ns) {
+  const double seconds = static_cast<double>(ns) * 1e-9;
+  const auto bucket = std::lower_bound(kLatencyBounds.begin(), kLatencyBounds.end(), seconds);
+  add(latency_counts_[static_cast<std::size_t>(bucket - kLatencyBounds.begin())], 1);
+  add(latency_sum_ns_, ns);
+}
+
+void SharedCounters::end(bool well) {
+  add(well ? ok : failed, 1);
+  in_flight.fetch_sub(1, std::memory_order_relaxed);
+}
+
+Counters SharedCounters::snapshot() const {
+  const auto load = [](const Count& count) { return count.load(std::memory_order_relaxed); };
+  Counters counters;
+  counters.requests_ok = load(ok);
+  counters.requests_retried = load(retried);
+  counters.requests_failed = load(failed);
+  counters.bytes = load(bytes);
+  counters.in_flight = load(in_flight);
+  counters.limit = load(limit);
+  counters.checked = load(checked);
+  counters.hedges_won = load(hedges_won);
+  counters.hedges_lost = load(hedges_lost);
+  std::transform(wait_ns_.begin(), wait_ns_.end(), counters.wait_ns.begin(), load);
+  std::transform(latency_counts_.begin(), latency_counts_.end(), counters.latencies.counts.begin(),
+                 load);
+  counters.latencies.sum_ns = load(latency_sum_ns_);
+  return counters;
+}
+
+}  // namespace echoline::source

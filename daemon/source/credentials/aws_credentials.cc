@@ -1,0 +1,208 @@
+// Each way says with an empty pointer that it isn't set up, and with an error that it is, but
+// wrong.
+#include "source/credentials/aws_credentials.h"
+
+#include <fmt/core.h>
+
+#include "source/credentials/aws_recipes.h"
+#include "source/credentials/environment.h"
+#include "source/http/endpoint.h"
+
+namespace echoline::source {
+namespace {
+
+using Found = Result<std::shared_ptr<CredentialSource>>;
+
+constexpr std::string_view kSetWhat =
+    "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile in ~/.aws/credentials, or "
+    "`credentials: anonymous` for a public bucket";
+
+constexpr std::string_view kVariables =
+    "the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN)";
+
+Status missing(std::string text) { return Status(Code::kPermissionDenied, std::move(text)); }
+
+AwsFiles files_of(const CredentialOptions& options) {
+  AwsFiles files{first_set(options.file, {"AWS_SHARED_CREDENTIALS_FILE"}),
+                 from_environment("AWS_CONFIG_FILE")};
+  if (files.credentials.empty()) files.credentials = in_home(".aws/credentials");
+  if (files.config.empty()) files.config = in_home(".aws/config");
+  return files;
+}
+
+std::string profile_of(const CredentialOptions& options) {
+  const std::string name = first_set(options.profile, {"AWS_PROFILE", "AWS_DEFAULT_PROFILE"});
+  return name.empty() ? "default" : name;
+}
+
+// By the `read` itself, so that nothing else will do.
+bool is_asked_for(const CredentialOptions& options) {
+  return !options.profile.empty() || !options.file.empty();
+}
+
+Found environment(const CredentialOptions&) {
+  Credentials credentials{from_environment("AWS_ACCESS_KEY_ID"),
+                          from_environment("AWS_SECRET_ACCESS_KEY"),
+                          from_environment("AWS_SESSION_TOKEN"), 0};
+  if (credentials.access_key.empty() && credentials.secret_key.empty()) return Found(nullptr);
+  if (credentials.access_key.empty() || credentials.secret_key.empty())
+    return missing(fmt::format(
+        "{} is not set; {}",
+        credentials.access_key.empty() ? "AWS_ACCESS_KEY_ID" : "AWS_SECRET_ACCESS_KEY", kSetWhat));
+  return std::make_shared<CredentialSource>(std::move(credentials), std::string(kVariables));
+}
+
+std::string sts_endpoint(const CredentialOptions& options) {
+  const std::string set = from_environment({"AWS_ENDPOINT_URL_STS", "AWS_ENDPOINT_URL"});
+  if (!set.empty()) return set.ends_with('/') ? set.substr(0, set.size() - 1) : set;
+  return fmt::format("https://sts.{}.amazonaws.com{}", options.region,
+                     options.region.starts_with("cn-") ? ".cn" : "");
+}
+
+Found assume(const CredentialOptions& options, WebIdentity identity) {
+  identity.endpoint = sts_endpoint(options);
+  ECHOLINE_ASSIGN(const Endpoint endpoint, parse_endpoint(identity.endpoint));
+  if (endpoint.is_overheard())
+    return missing(fmt::format("{} could be overheard; use https for AWS_ENDPOINT_URL_STS",
+                               identity.endpoint));
+  const std::string key = fmt::format("aws role {} {} {} {}", identity.endpoint, identity.role,
+                                      identity.token_file, options.ca_file);
+  return shared_credentials(key, [&] {
+    return std::make_shared<CredentialSource>(web_identity_recipe(identity), options.ca_file);
+  });
+}
+
+std::string session_name(const std::string& set) { return set.empty() ? "echoline" : set; }
+
+// What other ways a profile names; echoline knows those without programs of their own.
+Found from_settings(const CredentialOptions& options, Settings settings, const AwsFiles& files,
+                    const std::string& name) {
+  if (settings.contains("aws_access_key_id") || settings.contains("aws_secret_access_key"))
+    return shared_credentials(
+        fmt::format("aws profile {} {} {}", name, files.credentials, files.config), [&] {
+          return std::make_shared<CredentialSource>(profile_recipe(files, name), options.ca_file);
+        });
+  if (settings.contains("web_identity_token_file") && settings.contains("role_arn"))
+    return assume(options, {"", settings["role_arn"], session_name(settings["role_session_name"]),
+                            settings["web_identity_token_file"]});
+  for (const char* way : {"credential_process", "source_profile", "credential_source",
+                          "sso_session", "sso_start_url", "login_session"})
+    if (settings.contains(way))
+      return missing(
+          fmt::format("profile {} gets its credentials by {}, which echoline does not "
+                      "do; put keys or a web identity in it, or start the daemon with "
+                      "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+                      name, way));
+  return Found(nullptr);
+}
+
+// A file of settings in a message; shells alone put the home folder in the place of a ~.
+std::string described(const std::string& path) {
+  if (file_exists(path)) return path;
+  return fmt::format("{} (no such file{})", path,
+                     path.starts_with('~') ? "; write the home folder out for ~" : "");
+}
+
+Found profile(const CredentialOptions& options) {
+  const AwsFiles files = files_of(options);
+  const std::string name = profile_of(options);
+  if (!options.file.empty() && !file_exists(options.file))
+    return missing(fmt::format("credentials_file {}", described(options.file)));
+  ECHOLINE_ASSIGN(Settings settings, read_profile(files, name));
+  const bool is_named = name != "default" || is_asked_for(options);
+  if (settings.empty() && is_named)
+    return missing(fmt::format("there is no profile {} in {} or {}", name,
+                               described(files.credentials), described(files.config)));
+  ECHOLINE_ASSIGN(auto found, from_settings(options, std::move(settings), files, name));
+  if (!found && is_asked_for(options))
+    return missing(
+        fmt::format("profile {} holds no credentials; put aws_access_key_id and "
+                    "aws_secret_access_key below [{}] in {}",
+                    name, name, described(files.credentials)));
+  return found;
+}
+
+Found web_identity(const CredentialOptions& options) {
+  WebIdentity identity;
+  identity.token_file = from_environment("AWS_WEB_IDENTITY_TOKEN_FILE");
+  identity.role = from_environment("AWS_ROLE_ARN");
+  identity.session = session_name(from_environment("AWS_ROLE_SESSION_NAME"));
+  if (identity.token_file.empty()) return Found(nullptr);
+  if (identity.role.empty())
+    return missing("AWS_WEB_IDENTITY_TOKEN_FILE is set, but AWS_ROLE_ARN is not");
+  return assume(options, std::move(identity));
+}
+
+// Plain http is for the services that AWS puts beside a container.
+bool is_container_host(const Endpoint& endpoint) {
+  return !endpoint.is_overheard() || endpoint.host == "169.254.170.2" ||
+         endpoint.host == "169.254.170.23" || endpoint.host == "[fd00:ec2::23]";
+}
+
+Found container(const CredentialOptions& options) {
+  ContainerService service;
+  service.url = from_environment("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+  const std::string relative = from_environment("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+  if (!relative.empty()) service.url = "http://169.254.170.2" + relative;
+  if (service.url.empty()) return Found(nullptr);
+  ECHOLINE_ASSIGN(const Endpoint endpoint, endpoint_of_url(service.url));
+  if (!is_container_host(endpoint))
+    return missing("AWS_CONTAINER_CREDENTIALS_FULL_URI is neither https nor on this machine");
+  service.token_file = from_environment("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+  service.token = from_environment("AWS_CONTAINER_AUTHORIZATION_TOKEN");
+  const std::string key =
+      fmt::format("aws container {} {} {}", service.url, service.token_file, options.ca_file);
+  return shared_credentials(key, [&] {
+    return std::make_shared<CredentialSource>(container_recipe(service), options.ca_file);
+  });
+}
+
+Found instance(const CredentialOptions& options) {
+  if (from_environment("AWS_EC2_METADATA_DISABLED") == "true") return Found(nullptr);
+  std::string endpoint = from_environment("AWS_EC2_METADATA_SERVICE_ENDPOINT");
+  if (endpoint.empty())
+    endpoint = from_environment("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE") == "IPv6"
+                   ? "http://[fd00:ec2::254]"
+                   : "http://169.254.169.254";
+  ECHOLINE_ASSIGN(const Endpoint parsed, parse_endpoint(endpoint));
+  const std::string hint =
+      options.from == "auto" ? fmt::format(" (no others are set up: {})", kSetWhat) : "";
+  return shared_credentials("aws instance " + parsed.url() + options.from, [&] {
+    return std::make_shared<CredentialSource>(instance_recipe(parsed.url(), hint), options.ca_file);
+  });
+}
+
+struct Way {
+  std::string_view name;
+  Found (*find)(const CredentialOptions&);
+};
+
+constexpr Way kWays[] = {{"environment", environment},
+                         {"file", profile},
+                         {"web_identity", web_identity},
+                         {"container", container},
+                         {"instance", instance}};
+
+}  // namespace
+
+Found aws_credentials(const CredentialOptions& options) {
+  if (options.from == "anonymous") return std::make_shared<CredentialSource>(Credentials());
+  const bool is_auto = options.from == "auto";
+  // Who names a profile means it, whatever the environment holds.
+  const bool wants_profile = is_auto && is_asked_for(options);
+  for (const Way& way : kWays) {
+    if (wants_profile ? way.name != "file" : !is_auto && way.name != options.from) continue;
+    ECHOLINE_ASSIGN(auto found, way.find(options));
+    if (found) return found;
+  }
+  return missing(is_auto ? fmt::format("no credentials are set up; {}", kSetWhat)
+                         : fmt::format("`credentials: {}` is not set up on this machine; {}",
+                                       options.from, kSetWhat));
+}
+
+std::string aws_profile_setting(const CredentialOptions& options, const std::string& name) {
+  auto settings = read_profile(files_of(options), profile_of(options));
+  return settings.ok() ? (*settings)[name] : std::string();
+}
+
+}  // namespace echoline::source

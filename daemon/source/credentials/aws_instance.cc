@@ -1,0 +1,78 @@
+// Instance metadata, version 2: a session token first, then the role's name, then its keys.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "source/credentials/aws_recipes.h"
+#include "source/credentials/credential_answer.h"
+
+namespace echoline::source {
+namespace {
+
+constexpr std::string_view kRolePath = "/latest/meta-data/iam/security-credentials/";
+constexpr std::size_t kWordBytesMax = 1024;
+
+bool is_word(std::string_view text) {
+  return !text.empty() && text.size() <= kWordBytesMax &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 127; });
+}
+
+class InstanceRecipe : public CredentialRecipe {
+ public:
+  InstanceRecipe(std::string endpoint, std::string hint)
+      : endpoint_(std::move(endpoint)), hint_(std::move(hint)) {}
+
+  Result<CredentialStep> start(std::time_t) override {
+    token_.clear();
+    role_.clear();
+    HttpRequest request = question("/latest/api/token");
+    request.method = "PUT";
+    request.headers = {{"x-aws-ec2-metadata-token-ttl-seconds", "21600"}};
+    return CredentialStep(std::move(request));
+  }
+
+  Result<CredentialStep> answer(const HttpResponse&, std::string_view body, std::time_t) override {
+    if (!token_.empty() && !role_.empty()) {
+      ECHOLINE_ASSIGN(Credentials credentials, parse_aws_json(body));
+      return CredentialStep(std::move(credentials));
+    }
+    const std::string_view word = body.substr(0, body.find('\n'));
+    if (!is_word(word)) return Status(Code::kUnavailable, "its answer is not understood");
+    (token_.empty() ? token_ : role_) = word;
+    return CredentialStep(question(std::string(kRolePath) + role_));
+  }
+
+  Status refuse(int status, std::string_view) const override {
+    const bool no_role = status == 404 && !token_.empty();
+    return credential_refusal(status, no_role ? "the instance has no role" : "");
+  }
+
+  // On a machine of another kind nobody answers at that address.
+  std::uint64_t patience_ns() const override { return 1'000'000'000; }
+
+  std::string what() const override {
+    return fmt::format("the instance's metadata service at {}{}", endpoint_, hint_);
+  }
+
+ private:
+  HttpRequest question(const std::string& path) const {
+    HttpRequest request;
+    request.url = endpoint_ + path;
+    request.bypasses_proxy = true;
+    if (!token_.empty()) request.headers = {{"x-aws-ec2-metadata-token", token_}};
+    return request;
+  }
+
+  const std::string endpoint_;
+  const std::string hint_;
+  std::string token_;
+  std::string role_;
+};
+
+}  // namespace
+
+std::unique_ptr<CredentialRecipe> instance_recipe(std::string endpoint, std::string hint) {
+  return std::make_unique<InstanceRecipe>(std::move(endpoint), std::move(hint));
+}
+
+}  // namespace echoline::source

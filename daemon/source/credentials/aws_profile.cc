@@ -1,0 +1,74 @@
+// Lines that are indented belong to a setting of several parts (s3 =), which nothing here needs.
+#include "source/credentials/aws_profile.h"
+
+#include <cctype>
+
+#include "source/credentials/environment.h"
+
+namespace echoline::source {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && static_cast<unsigned char>(text.front()) <= ' ') text.remove_prefix(1);
+  while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
+  return text;
+}
+
+// "profile dev" of "[ profile  dev ]".
+std::string section_name(std::string_view line) {
+  std::string name;
+  for (const char c : trimmed(line.substr(1, line.find(']') - 1)))
+    if (c != ' ' || !name.ends_with(' ')) name += c == '\t' ? ' ' : c;
+  return name;
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return result;
+}
+
+void add_line(std::string_view line, Settings& settings) {
+  const std::size_t equals = line.find('=');
+  if (equals == std::string_view::npos) return;
+  std::string_view value = line.substr(equals + 1);
+  for (const std::string_view comment : {" #", " ;", "\t#", "\t;"})
+    value = value.substr(0, value.find(comment));
+  settings[lower(trimmed(line.substr(0, equals)))] = trimmed(value);
+}
+
+Result<Settings> read_section(const std::string& path, const std::string& section) {
+  if (path.empty()) return Settings();
+  const auto text = read_text_file(path);
+  if (text.status().code() == Code::kNotFound) return Settings();
+  if (!text.ok()) return text.status();
+  return parse_settings(*text, section);
+}
+
+}  // namespace
+
+Settings parse_settings(std::string_view text, std::string_view section) {
+  Settings settings;
+  bool inside = false;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.empty() || line[0] == '#' || line[0] == ';') continue;
+    if (line[0] == '[')
+      inside = section_name(line) == section;
+    else if (inside && line[0] != ' ' && line[0] != '\t')
+      add_line(line, settings);
+  }
+  return settings;
+}
+
+Result<Settings> read_profile(const AwsFiles& files, const std::string& name) {
+  ECHOLINE_ASSIGN(Settings settings, read_section(files.credentials, name));
+  const std::string section = name == "default" ? name : "profile " + name;
+  ECHOLINE_ASSIGN(Settings more, read_section(files.config, section));
+  settings.merge(more);
+  return settings;
+}
+
+}  // namespace echoline::source

@@ -1,0 +1,33 @@
+// What services that hand out credentials answer. Bytes from the network; no error repeats them.
+#pragma once
+
+#include <ctime>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "source/credentials/credentials.h"
+
+namespace echoline::source {
+
+// "2026-11-21T12:00:00Z", also with a fraction of a second.
+std::optional<std::time_t> parse_utc(std::string_view text);
+
+// {"AccessKeyId", "SecretAccessKey", "Token", "Expiration"}: of containers and instances.
+Result<Credentials> parse_aws_json(std::string_view body);
+
+// An AssumeRoleWithWebIdentityResponse.
+Result<Credentials> parse_aws_sts(std::string_view xml);
+
+// {"access_token", "expires_in"}: of OAuth and of Google's metadata server.
+Result<Credentials> parse_oauth(std::string_view body, std::time_t now);
+
+// An answer other than 2xx: kUnavailable if it may pass, else kPermissionDenied. `reason` is the
+// service's word for it, if it has one.
+Status credential_refusal(int status, std::string_view reason);
+
+// The text of a JSON object's member; empty if there is none.
+std::string json_text(std::string_view json, const char* name);
+
+}  // namespace echoline::source

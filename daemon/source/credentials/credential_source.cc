@@ -1,0 +1,201 @@
+// Renewal starts five minutes before the end, or after three quarters of a shorter life, so that a
+// source that doesn't answer for a while is not noticed.
+#include "source/credentials/credential_source.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+namespace echoline::source {
+namespace {
+
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
+constexpr std::size_t kAnswerBytesMax = 256 << 10;
+constexpr std::uint32_t kFirstAttemptsMax = 3;
+constexpr std::uint64_t kFailurePauseNs = kSecondNs / 4;
+constexpr std::uint64_t kFailurePauseMaxNs = 30 * kSecondNs;
+constexpr std::time_t kMarginSeconds = 300;
+// How long requests that were signed with replaced credentials may still be refused, and how soon
+// after that a refusal means that new ones don't help.
+constexpr std::uint64_t kSettleNs = 3 * kSecondNs;
+constexpr std::uint64_t kHopelessNs = 60 * kSecondNs;
+
+void replace_all(std::string& text, const std::string& what) {
+  if (what.empty()) return;
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos;)
+    text.replace(at, what.size(), "...");
+}
+
+}  // namespace
+
+// One question and its answer as it arrives.
+struct CredentialSource::Question : HttpSink {
+  bool on_response(const HttpResponse& got) override {
+    response = got;
+    return true;
+  }
+  bool on_body(std::span<const std::byte> bytes) override {
+    if (bytes.size() > kAnswerBytesMax - body.size()) return false;
+    body.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return true;
+  }
+
+  HttpResponse response;
+  std::string body;
+};
+
+CredentialSource::CredentialSource(std::unique_ptr<CredentialRecipe> recipe,
+                                   const std::string& ca_file)
+    : recipe_(std::move(recipe)),
+      transfers_(std::make_unique<HttpTransfers>(HttpOptions{
+          .connections_max = 1, .stall_ns = recipe_->patience_ns(), .ca_file = ca_file})) {}
+
+CredentialSource::CredentialSource(Credentials fixed, std::string origin)
+    : fixed_origin_(std::move(origin)), current_(std::move(fixed)), fetched_count_(1) {}
+
+CredentialSource::~CredentialSource() = default;
+
+Verdict CredentialSource::ready(std::time_t now) {
+  const std::lock_guard lock(mutex_);
+  if (!recipe_) return {};
+  if (question_) move_on(now);
+  if (!question_ && is_due(now)) begin(now);
+  if (is_usable(now)) return {};
+  if (question_ || failures_ == 0)
+    return {Status(Code::kUnavailable,
+                   fmt::format("credentials from {} are still to come", recipe_->what())),
+            true};
+  // At the start a wrong setting is likely, later an outage that passes.
+  const bool may_pass = fetched_count_ > 0 ||
+                        (failure_.code() == Code::kUnavailable && failures_ < kFirstAttemptsMax);
+  return {failure_, may_pass};
+}
+
+bool CredentialSource::is_usable(std::time_t now) const {
+  return fetched_count_ > 0 && !stale_ && (current_.expires == 0 || now < current_.expires);
+}
+
+bool CredentialSource::is_due(std::time_t now) const {
+  if (monotonic_ns() < next_ns_) return false;
+  return !is_usable(now) || (current_.expires != 0 && now >= renew_at_);
+}
+
+void CredentialSource::begin(std::time_t now) { take(recipe_->start(now), now); }
+
+void CredentialSource::take(Result<CredentialStep> step, std::time_t now) {
+  question_.reset();
+  if (!step.ok()) return fail(step.status());
+  if (auto* request = std::get_if<HttpRequest>(&step.value())) return ask(std::move(*request));
+  succeed(std::get<Credentials>(std::move(step).value()), now);
+}
+
+void CredentialSource::ask(HttpRequest request) {
+  question_ = std::make_unique<Question>();
+  transfers_->start(0, request, *question_);
+}
+
+void CredentialSource::move_on(std::time_t now) {
+  ended_.clear();
+  transfers_->step(0, ended_);
+  if (ended_.empty()) return;
+  const HttpResult& result = ended_.front();
+  if (result.end != HttpEnd::kComplete) {
+    const bool untrusted = result.end == HttpEnd::kUntrusted;
+    return take(
+        Status(untrusted ? Code::kPermissionDenied : Code::kUnavailable,
+               result.end == HttpEnd::kStopped ? "its answer is unreasonably long" : result.error),
+        now);
+  }
+  const auto question = std::move(question_);  // the answer may lead to another
+  const HttpResponse& response = question->response;
+  if (response.status / 100 == 2) return take(recipe_->answer(response, question->body, now), now);
+  take(recipe_->refuse(response.status, question->body), now);
+}
+
+void CredentialSource::succeed(Credentials credentials, std::time_t now) {
+  const std::time_t left = credentials.expires - now;
+  if (credentials.expires != 0 && left <= 0)
+    return fail(Status(Code::kUnavailable, "they have expired already"));
+  previous_ = std::exchange(current_, std::move(credentials));
+  // The same ones may be handed out again until shortly before their end: no asking in a loop.
+  renew_at_ = current_.expires - std::min(kMarginSeconds, left / 4);
+  after_rejection_ = std::exchange(stale_, false);
+  failures_ = 0;
+  ++fetched_count_;
+  fetched_ns_ = monotonic_ns();
+}
+
+void CredentialSource::fail(Status status) {
+  failure_ = Status(status.code(), fmt::format("credentials from {}: {}", recipe_->what(),
+                                               scrub(status.message())));
+  ++failures_;
+  next_ns_ = monotonic_ns() +
+             std::min(kFailurePauseMaxNs, kFailurePauseNs << std::min(failures_ - 1, 16U));
+  if (failures_ == 1 && fetched_count_ > 0)
+    log_warning("source", "{}; the ones at hand are used until they expire, and it is tried again",
+                failure_.message());
+}
+
+Credentials CredentialSource::current() const {
+  const std::lock_guard lock(mutex_);
+  return current_;
+}
+
+bool CredentialSource::reject() {
+  const std::lock_guard lock(mutex_);
+  if (!recipe_) return false;
+  if (stale_) return true;
+  const std::uint64_t age = monotonic_ns() - fetched_ns_;
+  if (after_rejection_ && age < kHopelessNs) return age < kSettleNs;
+  stale_ = true;
+  next_ns_ = 0;
+  return true;
+}
+
+bool CredentialSource::is_anonymous() const {
+  const std::lock_guard lock(mutex_);
+  return !recipe_ && current_.anonymous();
+}
+
+std::string CredentialSource::origin() const {
+  const std::lock_guard lock(mutex_);
+  return recipe_ ? recipe_->what() : fixed_origin_;
+}
+
+std::string CredentialSource::scrubbed(std::string text) const {
+  const std::lock_guard lock(mutex_);
+  return scrub(std::move(text));
+}
+
+std::string CredentialSource::scrub(std::string text) const {
+  for (const Credentials* credentials : {&current_, &previous_}) {
+    replace_all(text, credentials->secret_key);
+    replace_all(text, credentials->token);
+    replace_all(text, credentials->access_key);
+  }
+  return text;
+}
+
+std::uint64_t CredentialSource::fetched_count() const {
+  const std::lock_guard lock(mutex_);
+  return fetched_count_;
+}
+
+std::shared_ptr<CredentialSource> shared_credentials(
+    const std::string& key, const std::function<std::shared_ptr<CredentialSource>()>& make) {
+  static std::mutex mutex;
+  static std::map<std::string, std::weak_ptr<CredentialSource>> known;
+  const std::lock_guard lock(mutex);
+  std::erase_if(known, [](const auto& entry) { return entry.second.expired(); });
+  if (const auto found = known.find(key); found != known.end())
+    if (auto source = found->second.lock()) return source;
+  auto source = make();
+  known[key] = source;
+  return source;
+}
+
+}  // namespace echoline::source

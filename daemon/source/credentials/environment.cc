@@ -1,0 +1,57 @@
+// The environment is read when a source opens, never while it works.
+#include "source/credentials/environment.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "base/unique_fd.h"
+
+namespace echoline::source {
+namespace {
+
+constexpr std::size_t kFileBytesMax = 1 << 20;
+
+}  // namespace
+
+std::string from_environment(std::initializer_list<const char*> names) {
+  for (const char* name : names)
+    if (const char* value = std::getenv(name); value != nullptr && *value != 0) return value;
+  return {};
+}
+
+std::string first_set(const std::string& configured, std::initializer_list<const char*> names) {
+  return configured.empty() ? from_environment(names) : configured;
+}
+
+std::string in_home(const char* path) {
+  const std::string home = from_environment("HOME");
+  return home.empty() ? home : home + "/" + path;
+}
+
+Result<std::string> read_text_file(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file) return errno_status(errno, path);
+  std::string text(kFileBytesMax + 1, 0);
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t count = ::read(file.get(), text.data() + size, text.size() - size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return errno_status(errno, path);
+    if (count == 0) break;
+    size += static_cast<std::size_t>(count);
+  }
+  if (size > kFileBytesMax)
+    return Status(Code::kInvalidArgument, fmt::format("{} is unreasonably long", path));
+  text.resize(size);
+  return text;
+}
+
+bool file_exists(const std::string& path) {
+  return !path.empty() && ::access(path.c_str(), F_OK) == 0;
+}
+
+}  // namespace echoline::source

@@ -1,0 +1,77 @@
+// An empty pointer says that a way isn't set up.
+#include "source/credentials/google_credentials.h"
+
+#include <fmt/core.h>
+
+#include "source/credentials/environment.h"
+#include "source/credentials/google_recipes.h"
+
+namespace echoline::source {
+namespace {
+
+using Found = Result<std::shared_ptr<CredentialSource>>;
+
+constexpr std::string_view kSetWhat =
+    "set GOOGLE_APPLICATION_CREDENTIALS to a key file, or log in with `gcloud auth "
+    "application-default login`, or set `credentials: anonymous` for a public bucket";
+
+// Tokens for writing are shared by themselves.
+std::string name_of(const char* kind, const CredentialOptions& options) {
+  return fmt::format("google {} {}", kind, options.access == Access::kWrite ? "rw" : "ro");
+}
+
+Found key_file(const std::string& path, const CredentialOptions& options) {
+  ECHOLINE_ASSIGN(auto recipe, key_file_recipe(path, options.access));
+  const std::string name = fmt::format("{} {} {}", name_of("file", options), path, options.ca_file);
+  return shared_credentials(
+      name, [&] { return std::make_shared<CredentialSource>(std::move(recipe), options.ca_file); });
+}
+
+Found named_file(const CredentialOptions& options) {
+  const std::string path = first_set(options.file, {"GOOGLE_APPLICATION_CREDENTIALS"});
+  return path.empty() ? Found(nullptr) : key_file(path, options);
+}
+
+Found well_known_file(const CredentialOptions& options) {
+  const std::string folder = from_environment("CLOUDSDK_CONFIG");
+  constexpr const char* kName = "application_default_credentials.json";
+  const std::string path =
+      folder.empty() ? in_home(".config/gcloud/") + kName : fmt::format("{}/{}", folder, kName);
+  return file_exists(path) ? key_file(path, options) : Found(nullptr);
+}
+
+Found metadata(const CredentialOptions& options) {
+  std::string host = from_environment("GCE_METADATA_HOST");
+  if (host.empty()) host = "metadata.google.internal";
+  const std::string hint =
+      options.from == "auto" ? fmt::format(" (no others are set up: {})", kSetWhat) : "";
+  const std::string name = fmt::format("{} {}{}", name_of("metadata", options), host, options.from);
+  return shared_credentials(name, [&] {
+    return std::make_shared<CredentialSource>(metadata_recipe(host, hint, options.access),
+                                              options.ca_file);
+  });
+}
+
+}  // namespace
+
+Found google_credentials(const CredentialOptions& options) {
+  const std::string& from = options.from;
+  if (from == "anonymous") return std::make_shared<CredentialSource>(Credentials());
+  if (from == "web_identity" || from == "container")
+    return Status(Code::kInvalidArgument,
+                  fmt::format("`credentials: {}` is a way of AWS; {}", from, kSetWhat));
+  const bool is_auto = from == "auto";
+  if (is_auto || from == "environment" || from == "file") {
+    ECHOLINE_ASSIGN(auto found, named_file(options));
+    if (found) return found;
+  }
+  if (is_auto || from == "file") {
+    ECHOLINE_ASSIGN(auto found, well_known_file(options));
+    if (found) return found;
+  }
+  if (is_auto || from == "instance") return metadata(options);
+  return Status(Code::kPermissionDenied,
+                fmt::format("`credentials: {}` is not set up on this machine; {}", from, kSetWhat));
+}
+
+}  // namespace echoline::source

@@ -1,0 +1,99 @@
+// Transport failures in words; everything the store itself said is judged by the exchange.
+#include "source/http/attempt.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+
+namespace echoline::source {
+namespace {
+
+constexpr std::size_t kErrorBodyBytesMax = 64 << 10;
+constexpr std::uint64_t kRetryAfterMaxS = 30;
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
+
+// OpenSSL's words for an answer that is no TLS.
+const char* next_step(const std::string& error) {
+  return error.find("wrong version number") != std::string::npos
+             ? "the server speaks no TLS there: write http:// in read.url or the endpoint, or name "
+               "another port"
+             : "check the endpoint, the network and the proxy settings";
+}
+
+Verdict transport_verdict(const HttpResult& result) {
+  switch (result.end) {
+    case HttpEnd::kUntrusted:
+      return {
+          Status(Code::kPermissionDenied,
+                 fmt::format("the server can't be trusted: {}; name its certificate authority's "
+                             "file in `ca_file`, AWS_CA_BUNDLE or SSL_CERT_FILE",
+                             result.error))};
+    case HttpEnd::kUnreachable:
+      return {Status(Code::kUnavailable, fmt::format("the server can't be reached: {}; {}",
+                                                     result.error, next_step(result.error))),
+              true};
+    case HttpEnd::kStalled:
+      return {Status(Code::kDeadlineExceeded, fmt::format("the server stalled: {}", result.error)),
+              true};
+    default:
+      return {Status(Code::kUnavailable, fmt::format("the transfer broke: {}", result.error)),
+              true};
+  }
+}
+
+bool has_ended(const HttpResult& result) {
+  return result.end == HttpEnd::kComplete || result.end == HttpEnd::kStopped;
+}
+
+}  // namespace
+
+Attempt::Attempt(HttpOperation& exchange, const Attempt*& answered, SharedCounters& counters)
+    : exchange_(exchange), answered_(answered), counters_(counters), begin_ns_(monotonic_ns()) {}
+
+bool Attempt::on_response(const HttpResponse& response) {
+  response_ = response;
+  if (!is_success()) return true;
+  if (answered_ != nullptr) return false;
+  answered_ = this;
+  answer_ns_ = monotonic_ns();
+  accepted_ = exchange_.accept(response);
+  return accepted_.status.ok();
+}
+
+bool Attempt::on_body(std::span<const std::byte> bytes) {
+  SharedCounters::add(counters_.bytes, bytes.size());
+  bytes_ += bytes.size();
+  if (is_success()) return exchange_.consume(bytes);
+  const std::size_t room = kErrorBodyBytesMax - error_body_.size();
+  error_body_.append(reinterpret_cast<const char*>(bytes.data()), std::min(room, bytes.size()));
+  return error_body_.size() < kErrorBodyBytesMax;
+}
+
+Verdict Attempt::judge(const HttpResult& result) {
+  if (!has_ended(result)) return transport_verdict(result);
+  if (!is_success()) return exchange_.refuse(response_, error_body_);
+  if (!accepted_.status.ok()) return accepted_;
+  Verdict verdict = exchange_.complete();
+  if (verdict.status.ok()) counters_.add_latency(monotonic_ns() - begin_ns_);
+  return verdict;
+}
+
+WaitReason Attempt::reason(const HttpResult& result) const {
+  if (result.end == HttpEnd::kUnreachable) return WaitReason::kUnreachable;
+  if (result.end == HttpEnd::kStalled) return WaitReason::kStalled;
+  return is_throttled() ? WaitReason::kThrottled : WaitReason::kBroken;
+}
+
+AttemptEnd Attempt::end(const HttpResult& result) const {
+  if (result.end == HttpEnd::kUnreachable || result.end == HttpEnd::kStalled || is_throttled())
+    return AttemptEnd::kRefused;
+  return has_ended(result) ? AttemptEnd::kGood : AttemptEnd::kOther;
+}
+
+std::uint64_t Attempt::retry_after_ns() const {
+  return std::min(response_.retry_after_s, kRetryAfterMaxS) * kSecondNs;
+}
+
+}  // namespace echoline::source

@@ -1,0 +1,48 @@
+#include "source/http/http_head.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+namespace echoline::source {
+namespace {
+
+constexpr std::size_t kBytesMax = 64 << 10;
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && static_cast<unsigned char>(text.front()) <= ' ') text.remove_prefix(1);
+  while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
+  return text;
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return result;
+}
+
+}  // namespace
+
+std::string_view HttpResponse::header(std::string_view lower_case_name) const {
+  for (const auto& [name, value] : headers)
+    if (name == lower_case_name) return value;
+  return {};
+}
+
+bool HttpHead::take(std::string_view line) {
+  if ((bytes_ += line.size()) > kBytesMax) return false;
+  if (line.starts_with("HTTP/")) {  // of a proxy or a 100-continue, then of the answer itself
+    response_ = {};
+    const std::size_t space = std::min(line.find(' '), line.size());
+    const std::string_view code = trimmed(line.substr(space));
+    std::from_chars(code.data(), code.data() + code.size(), response_.status);
+    return true;
+  }
+  const std::size_t colon = line.find(':');
+  if (colon != std::string_view::npos)
+    response_.headers.emplace_back(lower(line.substr(0, colon)), trimmed(line.substr(colon + 1)));
+  return true;
+}
+
+}  // namespace echoline::source

@@ -1,0 +1,339 @@
+// libcurl's multi interface, told of each socket that has something: with hundreds of connections,
+// looking at all of them at each event would cost more than the transfers. All of it happens in
+// step(), on the caller's thread.
+#include "source/http/http_transfers.h"
+
+#include <curl/curl.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <unordered_map>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "source/http/http_head.h"
+#include "source/http/poll_set.h"
+
+namespace echoline::source {
+namespace {
+
+constexpr std::size_t kBufferBytesAll = 16 << 20;
+
+// The options are of several types; a refused one is a bug of ours (a too old library or a bad
+// value).
+template <typename T>
+void set(CURL* easy, CURLoption option, T value) {
+  ECHOLINE_CHECK(curl_easy_setopt(easy, option, value) == CURLE_OK);
+}
+
+struct EasyDeleter {
+  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
+};
+struct ListDeleter {
+  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+};
+using Easy = std::unique_ptr<CURL, EasyDeleter>;
+using HeaderList = std::unique_ptr<curl_slist, ListDeleter>;
+
+// One request on its way. libcurl holds its address, so it stays where it was made.
+struct Transfer {
+  std::uint64_t id = 0;
+  HttpSink* sink = nullptr;
+  Easy easy;
+  HeaderList headers;
+  HttpHead head;
+  std::uint64_t last_byte_ns = 0;
+  curl_off_t sent = 0;  // of the body
+  bool responded = false;
+  bool stopped = false;
+  std::array<char, CURL_ERROR_SIZE> error{};
+
+  // The sink hears of the response once, before the first byte of the body.
+  bool respond() {
+    if (!responded) {
+      responded = true;
+      curl_off_t seconds = 0;
+      curl_easy_getinfo(easy.get(), CURLINFO_RETRY_AFTER, &seconds);
+      HttpResponse& response = head.response();
+      response.retry_after_s = static_cast<std::uint64_t>(std::max<curl_off_t>(seconds, 0));
+      stopped = !sink->on_response(head.response());
+    }
+    return !stopped;
+  }
+};
+
+std::size_t on_header(char* data, std::size_t size, std::size_t count, void* user) {
+  const std::size_t bytes = size * count;
+  Transfer& transfer = *static_cast<Transfer*>(user);
+  transfer.last_byte_ns = monotonic_ns();
+  return transfer.head.take({data, bytes}) ? bytes : 0;
+}
+
+std::size_t on_body(char* data, std::size_t size, std::size_t count, void* user) {
+  Transfer& transfer = *static_cast<Transfer*>(user);
+  transfer.last_byte_ns = monotonic_ns();
+  const std::size_t bytes = size * count;
+  if (transfer.respond())
+    transfer.stopped = !transfer.sink->on_body(std::as_bytes(std::span(data, bytes)));
+  return transfer.stopped ? bytes + 1 : bytes;  // any other count ends the transfer
+}
+
+// Bytes that went out are signs of life as well.
+int on_progress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t sent) {
+  Transfer& transfer = *static_cast<Transfer*>(user);
+  if (sent != transfer.sent) transfer.last_byte_ns = monotonic_ns();
+  transfer.sent = sent;
+  return 0;
+}
+
+HttpEnd end_of(CURLcode code) {
+  switch (code) {
+    case CURLE_OK:
+      return HttpEnd::kComplete;
+    case CURLE_COULDNT_RESOLVE_PROXY:
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_SSL_CONNECT_ERROR:
+      return HttpEnd::kUnreachable;
+    case CURLE_OPERATION_TIMEDOUT:
+      return HttpEnd::kStalled;
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_ISSUER_ERROR:
+      return HttpEnd::kUntrusted;
+    default:
+      return HttpEnd::kBroken;
+  }
+}
+
+void set_body(CURL* easy, const HttpRequest& request, Transfer& transfer) {
+  set(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+  set(easy, CURLOPT_COPYPOSTFIELDS, request.body.c_str());
+  set(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+  set(easy, CURLOPT_NOPROGRESS, 0L);
+  set(easy, CURLOPT_XFERINFOFUNCTION, &on_progress);
+  set(easy, CURLOPT_XFERINFODATA, &transfer);
+}
+
+void follow_redirects(CURL* easy, const HttpRequest& request) {
+  set(easy, CURLOPT_FOLLOWLOCATION, 1L);
+  set(easy, CURLOPT_MAXREDIRS, 8L);
+  set(easy, CURLOPT_REDIR_PROTOCOLS_STR,
+      request.url.starts_with("https:") ? "https" : "http,https");
+}
+
+long to_ms(std::uint64_t ns) {
+  const std::uint64_t ms = ns / 1'000'000 + (ns % 1'000'000 != 0);
+  return static_cast<long>(std::min<std::uint64_t>(ms, std::numeric_limits<int>::max()));
+}
+
+}  // namespace
+
+class HttpTransfers::Loop {
+ public:
+  explicit Loop(const HttpOptions& options) : options_(options) {
+    static const CURLcode global = curl_global_init(CURL_GLOBAL_DEFAULT);
+    ECHOLINE_CHECK(global == CURLE_OK);
+    multi_ = curl_multi_init();
+    ECHOLINE_CHECK(multi_ != nullptr);
+    curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &Loop::on_socket);
+    curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
+    curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &Loop::on_timer);
+    curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
+    const auto connections = static_cast<long>(options.connections_max);
+    curl_multi_setopt(multi_, CURLMOPT_MAX_TOTAL_CONNECTIONS, connections);
+    curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, connections);
+  }
+
+  ~Loop() {
+    for (auto& [id, transfer] : transfers_) curl_multi_remove_handle(multi_, transfer->easy.get());
+    transfers_.clear();
+    curl_multi_cleanup(multi_);
+  }
+
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  void start(std::uint64_t id, const HttpRequest& request, HttpSink& sink) {
+    auto transfer = std::make_unique<Transfer>();
+    transfer->id = id;
+    transfer->sink = &sink;
+    transfer->easy = take_easy();
+    transfer->last_byte_ns = monotonic_ns();
+    prepare(*transfer, request);
+    ECHOLINE_CHECK(curl_multi_add_handle(multi_, transfer->easy.get()) == CURLM_OK);
+    ECHOLINE_CHECK(transfers_.emplace(id, std::move(transfer)).second);
+  }
+
+  void cancel(std::uint64_t id) {
+    if (const auto found = transfers_.find(id); found != transfers_.end()) remove(found);
+  }
+
+  void step(std::uint64_t deadline_ns, std::vector<HttpResult>& ended) {
+    const std::size_t before = ended.size();
+    run_timer();
+    take_ended(ended);
+    if (ended.size() > before) deadline_ns = 0;
+    if (!transfers_.empty())
+      deadline_ns = std::min({deadline_ns, timer_ns_, monotonic_ns() + check_ns()});
+    for (const epoll_event& event : sockets_.wait(deadline_ns)) act(event);
+    run_timer();
+    take_ended(ended);
+    end_stalled(ended);
+  }
+
+  void wake() { sockets_.wake(); }
+
+ private:
+  using Transfers = std::unordered_map<std::uint64_t, std::unique_ptr<Transfer>>;
+
+  Easy take_easy() {
+    if (spare_.empty()) {
+      Easy easy(curl_easy_init());
+      ECHOLINE_CHECK(easy != nullptr);
+      return easy;
+    }
+    Easy easy = std::move(spare_.back());
+    spare_.pop_back();
+    curl_easy_reset(easy.get());
+    return easy;
+  }
+
+  void prepare(Transfer& transfer, const HttpRequest& request) {
+    CURL* easy = transfer.easy.get();
+    for (const auto& [name, value] : request.headers)
+      transfer.headers.reset(curl_slist_append(transfer.headers.release(),
+                                               fmt::format("{}: {}", name, value).c_str()));
+    set(easy, CURLOPT_URL, request.url.c_str());
+    if (request.method == "HEAD") set(easy, CURLOPT_NOBODY, 1L);
+    if (request.method == "POST" || request.method == "PUT") set_body(easy, request, transfer);
+    if (request.follows_redirects) follow_redirects(easy, request);
+    if (request.bypasses_proxy) set(easy, CURLOPT_NOPROXY, "*");
+    set(easy, CURLOPT_HTTPHEADER, transfer.headers.get());
+    set(easy, CURLOPT_PATH_AS_IS, 1L);
+    set(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+    set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    set(easy, CURLOPT_USERAGENT, "echoline");
+    set(easy, CURLOPT_NOSIGNAL, 1L);
+    set(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+    set(easy, CURLOPT_CONNECTTIMEOUT_MS, to_ms(options_.stall_ns));
+    // Refused, and not needed, where a handle still has its buffer from before.
+    const std::size_t buffer = kBufferBytesAll / options_.connections_max;
+    curl_easy_setopt(easy, CURLOPT_BUFFERSIZE,
+                     static_cast<long>(std::clamp<std::size_t>(buffer, 16 << 10, 512 << 10)));
+    if (!options_.ca_file.empty()) set(easy, CURLOPT_CAINFO, options_.ca_file.c_str());
+    set(easy, CURLOPT_ERRORBUFFER, transfer.error.data());
+    set(easy, CURLOPT_HEADERFUNCTION, &on_header);
+    set(easy, CURLOPT_HEADERDATA, &transfer);
+    set(easy, CURLOPT_WRITEFUNCTION, &on_body);
+    set(easy, CURLOPT_WRITEDATA, &transfer);
+    set(easy, CURLOPT_PRIVATE, &transfer);
+  }
+
+  static int on_socket(CURL*, curl_socket_t fd, int what, void* user, void*) {
+    std::uint32_t events = 0;
+    if (what == CURL_POLL_IN || what == CURL_POLL_INOUT) events |= EPOLLIN;
+    if (what == CURL_POLL_OUT || what == CURL_POLL_INOUT) events |= EPOLLOUT;
+    static_cast<Loop*>(user)->sockets_.watch(fd, events);
+    return 0;
+  }
+
+  static int on_timer(CURLM*, long ms, void* user) {
+    static_cast<Loop*>(user)->timer_ns_ =
+        ms < 0 ? UINT64_MAX : monotonic_ns() + static_cast<std::uint64_t>(ms) * 1'000'000;
+    return 0;
+  }
+
+  void run_timer() {
+    if (timer_ns_ > monotonic_ns()) return;
+    timer_ns_ = UINT64_MAX;
+    int running = 0;
+    curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
+  }
+
+  void act(const epoll_event& event) {
+    int mask = 0;
+    if ((event.events & (EPOLLIN | EPOLLHUP)) != 0) mask |= CURL_CSELECT_IN;
+    if ((event.events & EPOLLOUT) != 0) mask |= CURL_CSELECT_OUT;
+    if ((event.events & EPOLLERR) != 0) mask |= CURL_CSELECT_ERR;
+    int running = 0;
+    curl_multi_socket_action(multi_, event.data.fd, mask, &running);
+  }
+
+  void take_ended(std::vector<HttpResult>& ended) {
+    int left = 0;
+    while (CURLMsg* message = curl_multi_info_read(multi_, &left)) {
+      if (message->msg != CURLMSG_DONE) continue;
+      void* user = nullptr;
+      curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &user);
+      finish(static_cast<Transfer*>(user)->id, message->data.result, ended);
+    }
+  }
+
+  void finish(std::uint64_t id, CURLcode code, std::vector<HttpResult>& ended) {
+    const auto found = transfers_.find(id);
+    Transfer& transfer = *found->second;
+    if (code == CURLE_OK) transfer.respond();  // a response without a body
+    HttpResult result{id, transfer.stopped ? HttpEnd::kStopped : end_of(code), {}};
+    if (result.end != HttpEnd::kComplete && result.end != HttpEnd::kStopped)
+      result.error = transfer.error[0] != 0 ? transfer.error.data() : curl_easy_strerror(code);
+    if (result.end == HttpEnd::kComplete) spare_.push_back(detach(transfer));
+    ended.push_back(std::move(result));
+    transfers_.erase(found);
+  }
+
+  // curl counts stalls in whole seconds and below a rate; ours are to the byte and a fraction of a
+  // second.
+  void end_stalled(std::vector<HttpResult>& ended) {
+    const std::uint64_t now = monotonic_ns();
+    if (now < stall_check_ns_) return;
+    stall_check_ns_ = now + check_ns();
+    for (auto at = transfers_.begin(); at != transfers_.end();) {
+      const auto next = std::next(at);
+      if (now > at->second->last_byte_ns + options_.stall_ns) {
+        ended.push_back(
+            {at->first, HttpEnd::kStalled,
+             fmt::format("no byte for {:.1f} s", static_cast<double>(options_.stall_ns) / 1e9)});
+        remove(at);
+      }
+      at = next;
+    }
+  }
+
+  std::uint64_t check_ns() const { return options_.stall_ns / 8 + 1; }
+
+  // Takes the handle out of the loop; its connection stays for others if the response is complete.
+  Easy detach(Transfer& transfer) {
+    curl_multi_remove_handle(multi_, transfer.easy.get());
+    return std::move(transfer.easy);
+  }
+
+  void remove(Transfers::iterator at) {
+    detach(*at->second);
+    transfers_.erase(at);
+  }
+
+  HttpOptions options_;
+  PollSet sockets_;
+  std::uint64_t timer_ns_ = UINT64_MAX;  // when libcurl wants to look by itself
+  CURLM* multi_ = nullptr;
+  Transfers transfers_;
+  std::vector<Easy> spare_;
+  std::uint64_t stall_check_ns_ = 0;
+};
+
+HttpTransfers::HttpTransfers(const HttpOptions& options) : loop_(std::make_unique<Loop>(options)) {}
+HttpTransfers::~HttpTransfers() = default;
+
+void HttpTransfers::start(std::uint64_t id, const HttpRequest& request, HttpSink& sink) {
+  loop_->start(id, request, sink);
+}
+void HttpTransfers::cancel(std::uint64_t id) { loop_->cancel(id); }
+void HttpTransfers::step(std::uint64_t deadline_ns, std::vector<HttpResult>& ended) {
+  loop_->step(deadline_ns, ended);
+}
+void HttpTransfers::wake() { loop_->wake(); }
+
+}  // namespace echoline::source

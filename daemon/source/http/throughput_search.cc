@@ -1,0 +1,104 @@
+#include "source/http/throughput_search.h"
+
+#include <algorithm>
+
+namespace echoline::source {
+
+void ThroughputSearch::set_cap(std::size_t cap) {
+  const std::size_t limit = cap > cap_ ? limit_ + (cap - cap_) : std::min(limit_, cap);
+  if (cap > cap_) step_ = kFirstStep;
+  cap_ = cap;
+  before_ = 0;
+  downwards_ = true;
+  rest_ = 0;
+  next_rest_ = 1;
+  set_limit(limit);
+}
+
+void ThroughputSearch::set_limit(std::size_t limit) {
+  settling_ = std::max(limit_, limit);
+  limit_ = limit;
+  window_ = {};
+}
+
+void ThroughputSearch::go_back() {
+  if (before_ != 0) set_limit(before_);
+  before_ = 0;
+}
+
+void ThroughputSearch::disturbed() {
+  go_back();
+  window_ = {};
+}
+
+void ThroughputSearch::ended(std::uint64_t bytes, std::size_t in_flight, bool wanted,
+                             std::uint64_t now_ns) {
+  if (settling_ > 0) {
+    // Where few are wanted, those that began under another limit are fewer than it.
+    settling_ = std::min(settling_, in_flight) - 1;
+    return;
+  }
+  if (in_flight <= 1) {
+    window_ = {};  // nothing is wanted for a while: that time says nothing of the store
+    return;
+  }
+  if (window_.begin_ns == 0) {
+    window_.begin_ns = now_ns;
+    return;
+  }
+  window_.bytes += bytes;
+  ++window_.ends;
+  window_.wanted += wanted ? 1 : 0;
+  window_.most = std::max(window_.most, in_flight);
+  const std::uint64_t took_ns = now_ns - window_.begin_ns;
+  if (took_ns < kWindowNs || window_.ends < 2 * window_.most) return;
+  const Window whole = window_;
+  window_ = {.begin_ns = now_ns};
+  if (whole.wanted * 5 < whole.ends * 4) return go_back();
+  close(static_cast<double>(whole.bytes) / static_cast<double>(took_ns), whole.most);
+}
+
+void ThroughputSearch::close(double rate, std::size_t most) {
+  if (before_ != 0) {
+    judge(rate);
+    if (rest_ > 0) return;
+  } else if (rate < kFallen * rate_) {
+    rest_ = 0;
+    next_rest_ = 1;
+    downwards_ = false;
+  }
+  rate_ = rate;
+  if (rest_ > 0) {
+    --rest_;
+  } else {
+    try_on(most);
+  }
+}
+
+void ThroughputSearch::judge(double rate) {
+  const bool fewer = limit_ < before_;
+  step_ = kStep;
+  if (rate >= rate_ * (fewer ? kKeeps : kGains)) {
+    before_ = 0;
+    next_rest_ = 1;
+    return;
+  }
+  go_back();
+  downwards_ = !fewer;
+  rest_ = next_rest_;
+  next_rest_ = std::min(next_rest_ * 2, kRestMax);
+}
+
+void ThroughputSearch::try_on(std::size_t most) {
+  // More means nothing where a stream's own bound is what holds.
+  if (most < limit_ || limit_ == cap_) downwards_ = true;
+  const std::size_t now = std::min(limit_, most);
+  const std::size_t fewer = std::max(now / step_, kLeast);
+  if (now < kStep * fewer) downwards_ = false;
+  const std::size_t next = downwards_ ? fewer : std::min(limit_ * kStep, cap_);
+  if (next == limit_) return;
+  before_ = limit_;
+  set_limit(next);
+}
+
+}  // namespace echoline::source

@@ -1,0 +1,242 @@
+// A file's size and time are compared before and after each read: bytes of a file that changed
+// meanwhile are never handed on.
+#include "source/local/file_source.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "base/atomic_file.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "source/core/address.h"
+#include "source/local/file_list.h"
+
+namespace echoline::source {
+namespace {
+
+constexpr std::size_t kFilesMax = 128;
+constexpr std::size_t kPieceBytes = 4
+                                    << 20;  // of one system call; between two of them poll looks up
+constexpr std::size_t kVectorsMax = 64;
+
+}  // namespace
+
+// An open file of a known version.
+class FileSource::File {
+ public:
+  static Result<std::shared_ptr<File>> open(const ObjectInfo& object) {
+    ECHOLINE_ASSIGN(const Address address, parse_address(object.url));
+    UniqueFd fd(::open(address.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    if (!fd) {
+      Status status = errno_status(errno, address.path);
+      const char* next = status.code() == Code::kPermissionDenied
+                             ? "; let the user of this process read it"
+                             : "; it was there when it was indexed";
+      return Status(status.code(), status.message() + next);
+    }
+    return std::make_shared<File>(object, std::move(fd));
+  }
+
+  File(ObjectInfo object, UniqueFd fd) : object_(std::move(object)), fd_(std::move(fd)) {}
+
+  Status check() const {
+    struct stat status {};
+    if (::fstat(fd_.get(), &status) != 0) return errno_status(errno, object_.url);
+    if (object_.version.empty()) return {};
+    if (const std::string version = file_version(status); version != object_.version)
+      return Status(
+          Code::kFailedPrecondition,
+          fmt::format("{}: it changed since it was indexed (size and time {} then, {} now); {}",
+                      object_.url, object_.version, version, kIndexAnew));
+    return {};
+  }
+
+  const ObjectInfo& object() const { return object_; }
+  int fd() const { return fd_.get(); }
+
+ private:
+  const ObjectInfo object_;
+  const UniqueFd fd_;
+};
+
+// One request and how far it is.
+class FileSource::FileRead {
+ public:
+  FileRead(ReadRequest request, Result<std::shared_ptr<File>> file)
+      : tag_(request.tag), segments_(std::move(request.segments)), opened_(file.status()) {
+    std::erase_if(segments_, [](const Segment& segment) { return segment.destination.empty(); });
+    if (!file.ok()) return;
+    file_ = std::move(file).value();
+    opened_ = file_->check();
+    for (const Segment& segment : segments_)
+      ::posix_fadvise(file_->fd(), static_cast<off_t>(segment.offset),
+                      static_cast<off_t>(segment.destination.size()), POSIX_FADV_WILLNEED);
+  }
+
+  std::uint64_t tag() const { return tag_; }
+  bool done() const { return !opened_.ok() || next_ == segments_.size(); }
+  Status last_check() const { return opened_.ok() ? file_->check() : opened_; }
+
+  // The first step, or now.
+  std::uint64_t begin_ns() const { return begin_ns_ == 0 ? monotonic_ns() : begin_ns_; }
+
+  // Reads one piece, of as many adjacent segments as it has; done() must be false.
+  Result<std::size_t> step() {
+    if (begin_ns_ == 0) begin_ns_ = monotonic_ns();
+    std::array<iovec, kVectorsMax> vectors;
+    const Segment& first = segments_[next_];
+    std::uint64_t end = first.offset;
+    std::size_t bytes = 0;
+    int count = 0;
+    for (std::size_t i = next_;
+         i < segments_.size() && static_cast<std::size_t>(count) < kVectorsMax &&
+         segments_[i].offset == end && bytes < kPieceBytes;
+         ++i) {
+      const std::size_t take = std::min(segments_[i].destination.size(), kPieceBytes - bytes);
+      vectors[count++] = {segments_[i].destination.data(), take};
+      bytes += take;
+      end += take;
+      if (take < segments_[i].destination.size()) break;
+    }
+    const ssize_t got =
+        ::preadv(file_->fd(), vectors.data(), count, static_cast<off_t>(first.offset));
+    if (got < 0)
+      return errno == EINTR ? Result<std::size_t>(std::size_t{0})
+                            : errno_status(errno, "reading " + file_->object().url);
+    if (got == 0) return short_read(first.offset);
+    advance(static_cast<std::size_t>(got));
+    return static_cast<std::size_t>(got);
+  }
+
+ private:
+  Status short_read(std::uint64_t offset) const {
+    ECHOLINE_TRY(file_->check());
+    return Status(Code::kDataLoss, fmt::format("{}: it ends at byte {}, but more was wanted; index "
+                                               "the data set again",
+                                               file_->object().url, offset));
+  }
+
+  void advance(std::size_t bytes) {
+    while (bytes > 0) {
+      Segment& segment = segments_[next_];
+      const std::size_t taken = std::min(bytes, segment.destination.size());
+      segment.offset += taken;
+      segment.destination = segment.destination.subspan(taken);
+      bytes -= taken;
+      if (segment.destination.empty()) ++next_;
+    }
+  }
+
+  const std::uint64_t tag_;
+  std::vector<Segment> segments_;
+  std::size_t next_ = 0;
+  std::uint64_t begin_ns_ = 0;
+  Status opened_;
+  std::shared_ptr<File> file_;
+};
+
+Result<std::unique_ptr<Source>> FileSource::open(std::size_t concurrency) {
+  UniqueFd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!event) return errno_status(errno, "eventfd");
+  return std::unique_ptr<Source>(new FileSource(concurrency, std::move(event)));
+}
+
+FileSource::FileSource(std::size_t concurrency, UniqueFd event)
+    : concurrency_(concurrency), event_(std::move(event)) {}
+
+FileSource::~FileSource() = default;
+
+Result<std::vector<ObjectInfo>> FileSource::list(const std::string& url) {
+  ECHOLINE_ASSIGN(const Address address, parse_address(url));
+  return list_files(address);
+}
+
+Status FileSource::put(const std::string& url, const std::string& bytes) {
+  ECHOLINE_ASSIGN(const Address address, parse_address(url));
+  return write_file_atomically(address.path, bytes);
+}
+
+Result<std::shared_ptr<FileSource::File>> FileSource::file_of(const ObjectInfo& object) {
+  if (const auto found = files_by_url_.find(object.url); found != files_by_url_.end()) {
+    const auto at = found->second;
+    if (!object.version.empty() && (*at)->object().version == object.version) {
+      files_.splice(files_.begin(), files_, at);
+      return *at;
+    }
+    files_.erase(at);
+    files_by_url_.erase(found);
+  }
+  ECHOLINE_ASSIGN(std::shared_ptr<File> file, File::open(object));
+  files_.push_front(file);
+  files_by_url_[object.url] = files_.begin();
+  if (files_.size() > kFilesMax) {
+    files_by_url_.erase(files_.back()->object().url);
+    files_.pop_back();
+  }
+  return file;
+}
+
+void FileSource::submit(ReadRequest request) {
+  ECHOLINE_CHECK(slots_free() > 0);
+  auto file = file_of(request.object);
+  reads_.push_back(std::make_unique<FileRead>(std::move(request), std::move(file)));
+  SharedCounters::add(counters_.in_flight, 1);
+}
+
+std::size_t FileSource::slots_free() const {
+  return concurrency_ - std::min(concurrency_, reads_.size());
+}
+
+void FileSource::poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) {
+  const std::size_t before = done.size();
+  do {
+    if (reads_.empty()) {
+      wait(deadline_ns);
+      break;
+    }
+    if (reads_.front()->done()) {
+      finish(reads_.front()->last_check(), done);
+      continue;
+    }
+    const Result<std::size_t> bytes = reads_.front()->step();
+    if (!bytes.ok())
+      finish(bytes.status(), done);
+    else
+      SharedCounters::add(counters_.bytes, *bytes);
+  } while (done.size() == before && !woken_ && monotonic_ns() < deadline_ns);
+  if (woken_.exchange(false)) {
+    eventfd_t count = 0;
+    ::eventfd_read(event_.get(), &count);
+  }
+}
+
+void FileSource::finish(Status status, std::vector<ReadResult>& done) {
+  counters_.end(status.ok());
+  if (status.ok()) counters_.add_latency(monotonic_ns() - reads_.front()->begin_ns());
+  done.push_back({reads_.front()->tag(), std::move(status)});
+  reads_.pop_front();
+}
+
+void FileSource::wait(std::uint64_t deadline_ns) {
+  const std::uint64_t now = monotonic_ns();
+  const std::uint64_t left = deadline_ns > now ? deadline_ns - now : 0;
+  const timespec timeout{
+      static_cast<time_t>(std::min<std::uint64_t>(left / 1'000'000'000, 1 << 30)),
+      static_cast<long>(left % 1'000'000'000)};
+  pollfd event{event_.get(), POLLIN, 0};
+  ::ppoll(&event, 1, &timeout, nullptr);
+}
+
+void FileSource::wake() {
+  woken_ = true;
+  ::eventfd_write(event_.get(), 1);
+}
+
+}  // namespace echoline::source

@@ -1,0 +1,103 @@
+// From the `read` step of a stream to a source that works.
+#include "source/open/open_source.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "echoline/v1/config.pb.h"
+#include "source/core/address.h"
+#include "source/core/source.h"
+#include "source/local/file_source.h"
+#include "source/open/stores.h"
+#include "source/open/throttle.h"
+#include "source/store/object_source.h"
+
+namespace echoline::source {
+namespace {
+
+constexpr std::size_t kConcurrency = 128;
+constexpr std::uint64_t kTimeoutNs = 60'000'000'000;
+constexpr std::uint64_t kStallNs = 15'000'000'000;
+
+Result<std::vector<std::string>> all_urls(const v1::Read& read) {
+  std::vector<std::string> urls;
+  for (const std::string& url : read.url()) {
+    ECHOLINE_ASSIGN(std::vector<std::string> expanded, expand_braces(url));
+    std::move(expanded.begin(), expanded.end(), std::back_inserter(urls));
+  }
+  if (urls.empty()) return Status(Code::kInvalidArgument, "read.url is missing; name the data set");
+  return urls;
+}
+
+Result<Scheme> common_scheme(const std::vector<std::string>& urls) {
+  ECHOLINE_ASSIGN(const Address first, parse_address(urls.front()));
+  for (const std::string& url : urls) {
+    ECHOLINE_ASSIGN(const Address address, parse_address(url));
+    if (address.scheme != first.scheme)
+      return Status(
+          Code::kInvalidArgument,
+          fmt::format("\"{}\" and \"{}\" are of different schemes; one `read` reads from one "
+                      "of them",
+                      urls.front(), url));
+  }
+  return first.scheme;
+}
+
+Result<std::unique_ptr<Source>> open_objects(const v1::Read& read, Scheme scheme, Access access,
+                                             const std::vector<std::string>& urls,
+                                             std::size_t concurrency) {
+  ECHOLINE_ASSIGN(OpenedStore opened, open_store(read, scheme, access));
+  ObjectSourceOptions transfer;
+  transfer.concurrency = concurrency;
+  transfer.timeout_ns = read.timeout() == 0 ? kTimeoutNs : read.timeout();
+  // Room for some attempts within the time-out.
+  transfer.stall_ns =
+      std::min(read.stall() == 0 ? kStallNs : read.stall(), transfer.timeout_ns / 4);
+  transfer.etag_is_md5 = scheme == Scheme::kS3;
+  if (read.checksums() == "fast") transfer.checksums = ChecksumPolicy::Level::kFast;
+  if (read.checksums() == "none") transfer.checksums = ChecksumPolicy::Level::kNone;
+  transfer.hedged = read.hedge() != "off";
+  transfer.ca_file = std::move(opened.ca_file);
+  auto source = std::make_unique<ObjectSource>(std::move(opened.store), std::move(transfer));
+  ECHOLINE_TRY(source->probe(urls));
+  return std::unique_ptr<Source>(std::move(source));
+}
+
+}  // namespace
+
+Result<std::vector<ObjectInfo>> Source::list_all(const std::vector<std::string>& urls) {
+  std::vector<ObjectInfo> all;
+  for (const std::string& url : urls) {
+    ECHOLINE_ASSIGN(std::vector<ObjectInfo> listed, list(url));
+    std::move(listed.begin(), listed.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+Result<std::unique_ptr<Source>> open_source(const v1::Read& read, Access access) {
+  ECHOLINE_ASSIGN(const std::vector<std::string> urls, all_urls(read));
+  ECHOLINE_ASSIGN(const Scheme scheme, common_scheme(urls));
+  const std::size_t concurrency = read.concurrency() == 0 ? kConcurrency : read.concurrency();
+  ECHOLINE_ASSIGN(auto source, scheme == Scheme::kFile
+                                   ? FileSource::open(concurrency)
+                                   : open_objects(read, scheme, access, urls, concurrency));
+  return Throttle::over(std::move(source), read.throttle());
+}
+
+Result<std::vector<std::byte>> read_range(Source& source, const ObjectInfo& object,
+                                          std::uint64_t offset, std::uint64_t bytes) {
+  ECHOLINE_CHECK(source.counters().in_flight == 0);
+  std::vector<std::byte> data(bytes);
+  ReadRequest request;
+  request.object = object;
+  request.segments.push_back({offset, data});
+  source.submit(std::move(request));
+  std::vector<ReadResult> done;
+  while (done.empty()) source.poll(UINT64_MAX, done);
+  ECHOLINE_TRY(std::move(done[0].status));
+  return data;
+}
+
+}  // namespace echoline::source

@@ -1,0 +1,91 @@
+// Settings win over the environment's variables, which are those of the stores' own tools.
+#include "source/open/stores.h"
+
+#include <fmt/core.h>
+
+#include "echoline/v1/config.pb.h"
+#include "source/credentials/aws_credentials.h"
+#include "source/credentials/environment.h"
+#include "source/credentials/google_credentials.h"
+#include "source/store/gcs_store.h"
+#include "source/store/http_store.h"
+#include "source/store/s3_store.h"
+
+namespace echoline::source {
+namespace {
+
+using Opened = Result<std::unique_ptr<ObjectStore>>;
+
+CredentialOptions credential_options(const v1::Read& read, Access access,
+                                     const std::string& ca_file) {
+  CredentialOptions options;
+  options.access = access;
+  if (!read.credentials().empty()) options.from = read.credentials();
+  options.file = read.credentials_file();
+  options.profile = read.profile();
+  options.ca_file = ca_file;
+  return options;
+}
+
+Opened open_s3(const v1::Read& read, CredentialOptions credentials) {
+  S3Options options;
+  options.endpoint = first_set(read.endpoint(), {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"});
+  if (options.endpoint.empty()) options.endpoint = aws_profile_setting(credentials, "endpoint_url");
+  options.region = first_set(read.region(), {"AWS_REGION", "AWS_DEFAULT_REGION"});
+  if (options.region.empty()) options.region = aws_profile_setting(credentials, "region");
+  if (options.region.empty()) options.region = "us-east-1";
+  if (read.addressing() == "path") options.addressing = Addressing::kPath;
+  if (read.addressing() == "virtual") options.addressing = Addressing::kVirtual;
+  credentials.region = options.region;
+  ECHOLINE_ASSIGN(options.credentials, aws_credentials(credentials));
+  return S3Store::open(std::move(options));
+}
+
+// As Google's own libraries: an emulator wants no credentials, unless the `read` names some.
+Opened open_gcs(const v1::Read& read, CredentialOptions credentials) {
+  GcsOptions options;
+  options.endpoint = read.endpoint();
+  const std::string emulator = from_environment("STORAGE_EMULATOR_HOST");
+  if (options.endpoint.empty() && !emulator.empty()) {
+    const bool has_scheme = emulator.find("://") != std::string::npos;
+    options.endpoint = has_scheme ? emulator : "http://" + emulator;
+    if (credentials.from == "auto" && credentials.file.empty()) credentials.from = "anonymous";
+  }
+  ECHOLINE_ASSIGN(options.credentials, google_credentials(credentials));
+  return GcsStore::open(std::move(options));
+}
+
+Opened open_http(const v1::Read& read, const CredentialOptions& credentials) {
+  if (credentials.access == Access::kWrite)
+    return Status(Code::kUnimplemented,
+                  fmt::format("{}: nothing can be written to a web server; write to the files or "
+                              "the bucket that it serves",
+                              read.url(0)));
+  for (const auto& [name, is_set] :
+       {std::pair{"endpoint", !read.endpoint().empty()},
+        {"credentials", credentials.from != "auto" && credentials.from != "anonymous"},
+        {"credentials_file", !credentials.file.empty()}})
+    if (is_set)
+      return Status(
+          Code::kInvalidArgument,
+          fmt::format("`{}` is not for http addresses, which are read as anybody could", name));
+  return std::unique_ptr<ObjectStore>(std::make_unique<HttpStore>());
+}
+
+}  // namespace
+
+Result<OpenedStore> open_store(const v1::Read& read, Scheme scheme, Access access) {
+  OpenedStore opened;
+  opened.ca_file = first_set(read.ca_file(), {"AWS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"});
+  if (!opened.ca_file.empty()) {
+    if (Status status = read_text_file(opened.ca_file).status(); !status.ok())
+      return std::move(status).with_context("ca_file");
+  }
+  CredentialOptions credentials = credential_options(read, access, opened.ca_file);
+  ECHOLINE_ASSIGN(opened.store, scheme == Scheme::kS3    ? open_s3(read, std::move(credentials))
+                                : scheme == Scheme::kGcs ? open_gcs(read, std::move(credentials))
+                                                         : open_http(read, credentials));
+  return opened;
+}
+
+}  // namespace echoline::source

@@ -1,0 +1,94 @@
+// Imitates a slower store: a line of a given rate that all requests share, a delay before each, and
+// connections of a rate of their own.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "source/core/source.h"
+
+namespace echoline::v1 {
+class Throttle;
+}
+
+namespace echoline::source {
+
+struct LineOptions {
+  std::uint64_t rate = 0;             // bytes/s of all requests together; 0: unlimited
+  std::uint64_t latency_ns = 0;       // before the first byte; the median where there is a p99
+  std::uint64_t latency_p99_ns = 0;   // makes the delays log-normal; 0: all the same
+  std::uint64_t connection_rate = 0;  // bytes/s of one request; 0: unlimited
+};
+
+// When bytes arrive over such a line: requests come one after the other in the order they were
+// made, at full rate, but none sooner than its own delay and its own connection allow. The same
+// requests get the same delays in every run. Pure.
+class Line {
+ public:
+  explicit Line(LineOptions options) : options_(options) {}
+
+  // The time at which the last of `bytes` asked for at `now_ns` has arrived.
+  std::uint64_t arrival_ns(std::uint64_t now_ns, std::uint64_t bytes);
+
+ private:
+  std::uint64_t next_latency_ns();
+  std::uint64_t carried_ns(std::uint64_t first_byte_ns, std::uint64_t bytes);
+
+  const LineOptions options_;
+  std::uint32_t draws_ = 0;
+  std::uint64_t free_ns_ = 0;    // when the line has carried all that was asked for
+  std::uint64_t remainder_ = 0;  // of the divisions, so that nothing is lost over time
+};
+
+// Threads as Source says. Requests go to the inner source at once; their results are held back
+// until the line would have carried them. A held result keeps its slot: slots are connections.
+class Throttle : public Source {
+ public:
+  Throttle(std::unique_ptr<Source> inner, LineOptions options);
+
+  // The source itself where nothing is to be imitated. kInvalidArgument if the options contradict
+  // each other.
+  static Result<std::unique_ptr<Source>> over(std::unique_ptr<Source> inner,
+                                              const v1::Throttle& throttle);
+
+  Result<std::vector<ObjectInfo>> list(const std::string& url) override;
+  Result<std::vector<ObjectInfo>> list_all(const std::vector<std::string>& urls) override;
+  Status put(const std::string& url, const std::string& bytes) override;
+  void submit(ReadRequest request) override;
+  std::size_t slots_free() const override;
+  void poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) override;
+  void wake() override;
+  // Request times and waits are those of the imitated store.
+  Counters counters() const override;
+
+ private:
+  struct Held {
+    std::uint64_t begin_ns = 0;
+    std::uint64_t due_ns = 0;
+    ReadResult result;
+  };
+  struct Pending {
+    std::uint64_t tag = 0;
+    std::uint64_t begin_ns = 0;
+    std::uint64_t due_ns = 0;
+  };
+
+  void hold(std::vector<ReadResult>& results, std::uint64_t now_ns);
+  void release(std::uint64_t now_ns, std::vector<ReadResult>& done);
+  std::uint64_t next_due_ns() const;
+
+  const std::unique_ptr<Source> inner_;
+  const std::size_t slots_;
+  Line line_;
+  std::uint64_t next_id_ = 0;
+  std::unordered_map<std::uint64_t, Pending> pending_;  // with the inner source, by our ids
+  std::vector<Held> held_;
+  std::vector<ReadResult> inner_done_;
+  SharedCounters imitated_;  // in_flight: held; times and waits
+  std::atomic<bool> woken_{false};
+};
+
+}  // namespace echoline::source

@@ -1,0 +1,68 @@
+// Sizes and generations come as text, since they don't fit into JSON's numbers.
+#include "source/store/gcs_answer.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "source/http/content_range.h"
+#include "source/http/store_answer.h"
+
+namespace echoline::source {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string text_of(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+bool is_generation(std::string_view text) {
+  return !text.empty() && text.size() <= 20 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+Result<ListEntry> entry_of(const Json& json) {
+  if (!json.is_object()) return Status(Code::kDataLoss, "an object is not described as one");
+  ListEntry entry{text_of(json, "name"), 0, text_of(json, "generation")};
+  const auto bytes = parse_length(text_of(json, "size"));
+  if (!bytes || !is_generation(entry.version))
+    return Status(Code::kDataLoss,
+                  "the answer has no size or no generation; is this Google Cloud Storage?");
+  entry.bytes = *bytes;
+  return entry;
+}
+
+}  // namespace
+
+Result<ListPage> parse_gcs_list(std::string_view body) {
+  const Json json = Json::parse(body, nullptr, false);
+  if (!json.is_object() || text_of(json, "kind") != "storage#objects")
+    return Status(Code::kDataLoss, "it is no list of objects");
+  ListPage page;
+  page.next = text_of(json, "nextPageToken");
+  page.truncated = !page.next.empty();
+  const auto items = json.find("items");
+  if (items == json.end()) return page;
+  if (!items->is_array()) return Status(Code::kDataLoss, "its items are no list");
+  for (const Json& item : *items) {
+    ECHOLINE_ASSIGN(ListEntry entry, entry_of(item));
+    if (entry.key.empty()) return Status(Code::kDataLoss, "an object without a name");
+    page.entries.push_back(std::move(entry));
+  }
+  return page;
+}
+
+Result<ListEntry> parse_gcs_object(std::string_view body) {
+  return entry_of(Json::parse(body, nullptr, false));
+}
+
+std::string gcs_error_text(std::string_view body) {
+  const Json json = Json::parse(body, nullptr, false);
+  if (!json.is_object()) return {};
+  const auto error = json.find("error");
+  return error != json.end() && error->is_object() ? printable(text_of(*error, "message"))
+                                                   : std::string();
+}
+
+}  // namespace echoline::source

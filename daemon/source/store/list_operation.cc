@@ -1,0 +1,74 @@
+// Pages are bounded in bytes; a store that sends more than a page can be isn't one.
+#include "source/store/list_operation.h"
+
+#include <algorithm>
+
+namespace echoline::source {
+namespace {
+
+constexpr std::size_t kPageBytesMax = 32 << 20;
+constexpr std::size_t kStatBytesMax = 64 << 10;
+
+}  // namespace
+
+HttpRequest PageOperation::request(std::time_t now) {
+  body_.clear();
+  too_long_ = false;
+  return store_.list(query_, now);
+}
+
+bool PageOperation::consume(std::span<const std::byte> bytes) {
+  too_long_ = bytes.size() > kPageBytesMax - body_.size();
+  if (!too_long_) body_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return !too_long_;
+}
+
+Verdict PageOperation::complete() {
+  if (too_long_) return {Status(Code::kDataLoss, "a page of the listing is unreasonably long")};
+  Result<ListPage> page = store_.parse_list(body_);
+  if (!page.ok())
+    return {std::move(page).status().with_context("the listing can't be understood"), true};
+  page_ = std::move(page).value();
+  return {};
+}
+
+Verdict PageOperation::refuse(const HttpResponse& response, std::string_view body) {
+  return store_.refuse(response, body, Access::kRead);
+}
+
+std::string PageOperation::what() const { return query_.url; }
+
+HttpRequest StatOperation::request(std::time_t now) {
+  body_.clear();
+  return store_.stat(address_, ask_, now);
+}
+
+Verdict StatOperation::accept(const HttpResponse& response) {
+  response_ = response;
+  return {};
+}
+
+// What doesn't fit is no answer in words but an object that wasn't asked for whole.
+bool StatOperation::consume(std::span<const std::byte> bytes) {
+  const std::size_t count = std::min(bytes.size(), kStatBytesMax - body_.size());
+  body_.append(reinterpret_cast<const char*>(bytes.data()), count);
+  return count == bytes.size();
+}
+
+Verdict StatOperation::complete() {
+  Result<ListEntry> entry = store_.parse_stat(response_, body_);
+  if (!entry.ok()) return {entry.status(), entry.status().code() == Code::kDataLoss};
+  info_ = {address_.url(), entry->bytes, std::move(entry->version)};
+  return {};
+}
+
+Verdict StatOperation::refuse(const HttpResponse& response, std::string_view body) {
+  Verdict verdict = store_.refuse(response, body, Access::kRead);
+  if (!verdict.retry && ask_ == Ask::kFirst) {
+    ask_ = Ask::kAgain;
+    verdict.retry = true;
+  }
+  return verdict;
+}
+
+}  // namespace echoline::source

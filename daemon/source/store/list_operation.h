@@ -1,0 +1,65 @@
+// What objects there are: one page of a listing, and the size and version of one object.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "source/core/address.h"
+#include "source/http/http_operation.h"
+#include "source/store/object_store.h"
+
+namespace echoline::source {
+
+class PageOperation : public HttpOperation {
+ public:
+  // The store must outlive it.
+  PageOperation(ObjectStore& store, ListQuery query) : store_(store), query_(std::move(query)) {}
+
+  Verdict ready(std::time_t now) override { return store_.ready(now); }
+  HttpRequest request(std::time_t now) override;
+  Verdict accept(const HttpResponse&) override { return {}; }
+  bool consume(std::span<const std::byte> bytes) override;
+  Verdict complete() override;
+  Verdict refuse(const HttpResponse& response, std::string_view body) override;
+  std::uint64_t progress() const override { return 0; }
+  std::string what() const override;
+
+  // Once it has ended well.
+  ListPage take_page() { return std::move(page_); }
+
+ private:
+  ObjectStore& store_;
+  ListQuery query_;
+  std::string body_;
+  bool too_long_ = false;
+  ListPage page_;
+};
+
+class StatOperation : public HttpOperation {
+ public:
+  // The store must outlive it.
+  StatOperation(ObjectStore& store, Address address)
+      : store_(store), address_(std::move(address)) {}
+
+  Verdict ready(std::time_t now) override { return store_.ready(now); }
+  HttpRequest request(std::time_t now) override;
+  Verdict accept(const HttpResponse& response) override;
+  bool consume(std::span<const std::byte> bytes) override;
+  Verdict complete() override;
+  Verdict refuse(const HttpResponse& response, std::string_view body) override;
+  std::uint64_t progress() const override { return 0; }
+  std::string what() const override { return address_.url(); }
+
+  // Once it has ended well.
+  ObjectInfo take_info() { return std::move(info_); }
+
+ private:
+  ObjectStore& store_;
+  const Address address_;
+  Ask ask_ = Ask::kFirst;
+  HttpResponse response_;
+  std::string body_;
+  ObjectInfo info_;
+};
+
+}  // namespace echoline::source

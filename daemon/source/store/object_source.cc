@@ -1,0 +1,276 @@
+// Reads go through one set of connections with the configured concurrency, questions through
+// another.
+#include "source/store/object_source.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "source/core/glob.h"
+#include "source/store/list_operation.h"
+#include "source/store/put_operation.h"
+#include "source/store/read_operation.h"
+
+namespace echoline::source {
+namespace {
+
+constexpr std::uint32_t kProbeAttemptsMax = 4;
+// One connection carries this in a fraction of a second.
+constexpr std::uint64_t kPartBytes = kPartedBytes / 2;
+
+// Runs one exchange to its end; nothing else may be under way in `exchanges`.
+template <typename T>
+Result<std::unique_ptr<T>> run(HttpOperations& exchanges, std::unique_ptr<T> exchange) {
+  std::vector<OperationResult> ended;
+  exchanges.start(0, std::move(exchange));
+  while (ended.empty()) exchanges.step(UINT64_MAX, ended);
+  ECHOLINE_TRY(std::move(ended[0].status));
+  return std::unique_ptr<T>(static_cast<T*>(ended[0].exchange.release()));
+}
+
+Status nothing_there(const Address& address) {
+  return Status(
+      Code::kNotFound,
+      fmt::format("{}: no object matches; check the bucket and the pattern", address.url()));
+}
+
+ListQuery query_of(const Address& address) {
+  ListQuery query;
+  query.url = address.url();
+  query.bucket = address.bucket;
+  query.prefix = glob_prefix(address.path);
+  // One level is enough when no pattern goes below it.
+  const bool deep = address.is_tree() ||
+                    address.path.find('/', std::min(query.prefix.size(), address.path.size())) !=
+                        std::string::npos;
+  if (!deep) query.delimiter.push_back('/');
+  return query;
+}
+
+bool is_literal(const Address& address) { return !address.is_tree() && !has_glob(address.path); }
+
+// The segments of a request cut into runs of about kPartBytes.
+std::vector<std::vector<Segment>> parts_of(const std::vector<Segment>& segments) {
+  const std::uint64_t begin = segments.front().offset;
+  const std::uint64_t end = segments.back().offset + segments.back().destination.size();
+  const std::uint64_t count = std::max<std::uint64_t>((end - begin) / kPartBytes, 1);
+  const std::uint64_t part_bytes = (end - begin) / count + 1;
+  std::vector<std::vector<Segment>> parts(count);
+  for (Segment segment : segments) {
+    while (!segment.destination.empty()) {
+      const std::uint64_t part = (segment.offset - begin) / part_bytes;
+      const std::uint64_t left = begin + (part + 1) * part_bytes - segment.offset;
+      const std::size_t bytes = std::min<std::uint64_t>(left, segment.destination.size());
+      parts[part].push_back({segment.offset, segment.destination.first(bytes)});
+      segment = {segment.offset + bytes, segment.destination.subspan(bytes)};
+    }
+  }
+  std::erase_if(parts, [](const auto& part) { return part.empty(); });
+  return parts;
+}
+
+}  // namespace
+
+ObjectSource::ObjectSource(std::unique_ptr<ObjectStore> store, ObjectSourceOptions options)
+    : store_(std::move(store)),
+      options_(std::move(options)),
+      reads_(limits(), counters_),
+      slots_(reads_.limit()) {
+  checksums_.level = options_.checksums;
+  checksums_.etag_is_md5 = options_.etag_is_md5;
+}
+
+OperationLimits ObjectSource::limits() const {
+  return {.timeout_ns = options_.timeout_ns,
+          .stall_ns = options_.stall_ns,
+          .connections_max = options_.concurrency,
+          .hedged = options_.hedged,
+          .ca_file = options_.ca_file};
+}
+
+HttpOperations& ObjectSource::asks() {
+  if (!asks_) asks_ = std::make_unique<HttpOperations>(limits(), counters_);
+  return *asks_;
+}
+
+Status ObjectSource::probe(const std::vector<std::string>& urls) {
+  SharedCounters unseen;
+  OperationLimits few = limits();
+  few.attempts_max = kProbeAttemptsMax;
+  few.connections_max = 1;
+  HttpOperations exchanges(few, unseen);
+  std::vector<std::string> asked;
+  for (const std::string& url : urls) {
+    ECHOLINE_ASSIGN(Address address, parse_address(url));
+    ECHOLINE_TRY(check_glob(address.path));
+    if (std::find(asked.begin(), asked.end(), address.bucket) != asked.end()) continue;
+    asked.push_back(address.bucket);
+    if (is_literal(address)) {
+      address.path = unescape_glob(address.path);
+      ECHOLINE_TRY(run(exchanges, std::make_unique<StatOperation>(*store_, address)).status());
+    } else {
+      ListQuery query = query_of(address);
+      query.entries_max = 1;
+      ECHOLINE_TRY(run(exchanges, std::make_unique<PageOperation>(*store_, query)).status());
+    }
+  }
+  return {};
+}
+
+Result<std::vector<ObjectInfo>> ObjectSource::list(const std::string& url) {
+  return list_all({url});
+}
+
+Result<std::vector<ObjectInfo>> ObjectSource::list_all(const std::vector<std::string>& urls) {
+  auto listed = list_each(urls);
+  asks_.reset();  // its connections, and its part of the endpoint's limit
+  return listed;
+}
+
+Result<std::vector<ObjectInfo>> ObjectSource::list_each(const std::vector<std::string>& urls) {
+  std::vector<ObjectInfo> all;
+  std::vector<Address> literals;  // in a row, to be asked about together
+  const auto append = [&all](std::vector<ObjectInfo> more) {
+    std::move(more.begin(), more.end(), std::back_inserter(all));
+  };
+  for (const std::string& url : urls) {
+    ECHOLINE_ASSIGN(Address address, parse_address(url));
+    ECHOLINE_TRY(check_glob(address.path));
+    if (is_literal(address)) {
+      address.path = unescape_glob(address.path);
+      literals.push_back(std::move(address));
+      continue;
+    }
+    ECHOLINE_ASSIGN(auto stats, stat_many(std::exchange(literals, {})));
+    append(std::move(stats));
+    ECHOLINE_ASSIGN(auto listed, list_pattern(address));
+    append(std::move(listed));
+  }
+  ECHOLINE_ASSIGN(auto stats, stat_many(literals));
+  append(std::move(stats));
+  return all;
+}
+
+Result<std::vector<ObjectInfo>> ObjectSource::stat_many(const std::vector<Address>& addresses) {
+  std::vector<ObjectInfo> infos(addresses.size());
+  std::vector<OperationResult> ended;
+  std::size_t started = 0;
+  Status failure;
+  while (asks().size() > 0 || (started < addresses.size() && failure.ok())) {
+    while (failure.ok() && started < addresses.size() && asks().size() < options_.concurrency) {
+      asks().start(started, std::make_unique<StatOperation>(*store_, addresses[started]));
+      ++started;
+    }
+    ended.clear();
+    asks().step(UINT64_MAX, ended);
+    for (OperationResult& result : ended) {
+      if (result.status.ok())
+        infos[result.id] = static_cast<StatOperation&>(*result.exchange).take_info();
+      else if (failure.ok())
+        failure = std::move(result.status);
+    }
+  }
+  ECHOLINE_TRY(std::move(failure));
+  return infos;
+}
+
+Result<ListPage> ObjectSource::list_page(const ListQuery& query) {
+  ECHOLINE_ASSIGN(auto exchange, run(asks(), std::make_unique<PageOperation>(*store_, query)));
+  return exchange->take_page();
+}
+
+Result<std::vector<ObjectInfo>> ObjectSource::list_pattern(const Address& address) {
+  std::vector<ObjectInfo> infos;
+  ListQuery query = query_of(address);
+  for (bool more = true; more;) {
+    ECHOLINE_ASSIGN(ListPage page, list_page(query));
+    if (page.ambiguous) {
+      ListQuery again = query;
+      again.verbatim = true;
+      ECHOLINE_ASSIGN(page, list_page(again));
+    }
+    for (ListEntry& entry : page.entries) {
+      const bool is_marker = entry.key.empty() || entry.key.back() == '/';  // "folders" of consoles
+      if (!is_marker && glob_matches(address.path, entry.key))
+        infos.push_back({address.url_of(entry.key), entry.bytes, std::move(entry.version)});
+    }
+    more = !page.next.empty();
+    if (more && page.next == query.continuation)
+      return Status(Code::kDataLoss, address.url() + ": the store repeats a page of its listing");
+    query.continuation = std::move(page.next);
+  }
+  if (infos.empty()) return nothing_there(address);
+  std::sort(infos.begin(), infos.end(),
+            [](const ObjectInfo& a, const ObjectInfo& b) { return a.url < b.url; });
+  return infos;
+}
+
+Status ObjectSource::put(const std::string& url, const std::string& bytes) {
+  ECHOLINE_ASSIGN(Address address, parse_address(url));
+  return run(asks(), std::make_unique<PutOperation>(*store_, std::move(address), bytes)).status();
+}
+
+void ObjectSource::submit(ReadRequest request) {
+  ECHOLINE_CHECK(reads_by_number_.size() + refused_.size() < options_.concurrency);
+  Result<Address> address = parse_address(request.object.url);
+  const bool is_empty =
+      std::all_of(request.segments.begin(), request.segments.end(),
+                  [](const Segment& segment) { return segment.destination.empty(); });
+  if (!address.ok() || is_empty) {
+    refused_.push_back({request.tag, address.status()});
+    return;
+  }
+  const std::uint64_t number = next_read_++;
+  Read& read = reads_by_number_[number];
+  read.tag = request.tag;
+  for (std::vector<Segment>& part : parts_of(request.segments)) {
+    const std::uint64_t id = next_id_++;
+    read.parts.push_back(id);
+    reads_by_part_[id] = number;
+    reads_.start(id, std::make_unique<ReadOperation>(
+                         *store_, *address, ReadRequest{0, request.object, std::move(part)},
+                         checksums_, counters_));
+  }
+}
+
+// A failed part ends the others: nothing may write to the destinations once the result is known.
+void ObjectSource::finish_part(OperationResult result, std::vector<ReadResult>& done) {
+  const auto part = reads_by_part_.extract(result.id);
+  if (part.empty()) return;
+  const auto at = reads_by_number_.find(part.mapped());
+  std::erase(at->second.parts, result.id);
+  if (result.status.ok() && !at->second.parts.empty()) return;
+  for (const std::uint64_t other : at->second.parts) {
+    reads_.cancel(other);
+    reads_by_part_.erase(other);
+  }
+  done.push_back({at->second.tag, std::move(result.status)});
+  reads_by_number_.erase(at);
+}
+
+std::size_t ObjectSource::slots_free() const {
+  return slots_ - std::min(slots_, reads_.size() + refused_.size());
+}
+
+void ObjectSource::poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) {
+  const std::size_t before = done.size();
+  std::move(refused_.begin(), refused_.end(), std::back_inserter(done));
+  refused_.clear();
+  bool woken = false;
+  do {
+    ended_.clear();
+    reads_.step(done.size() > before ? 0 : deadline_ns, ended_);
+    for (OperationResult& result : ended_) finish_part(std::move(result), done);
+    woken = woken_.exchange(false);
+  } while (done.size() == before && !woken && monotonic_ns() < deadline_ns);
+  slots_ = reads_.limit();
+}
+
+void ObjectSource::wake() {
+  woken_ = true;
+  reads_.wake();
+}
+
+}  // namespace echoline::source

@@ -1,0 +1,78 @@
+// A source over an object store: reads, listings, and their concurrency.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "source/core/source.h"
+#include "source/http/http_operations.h"
+#include "source/store/body_checksum.h"
+#include "source/store/object_store.h"
+
+namespace echoline::source {
+
+struct ObjectSourceOptions {
+  std::size_t concurrency = 128;
+  std::uint64_t timeout_ns = 60'000'000'000;  // of one request, without progress
+  std::uint64_t stall_ns = 15'000'000'000;    // of one attempt, without a byte
+  ChecksumPolicy::Level checksums = ChecksumPolicy::Level::kAll;
+  bool etag_is_md5 = false;  // as S3 does
+  bool hedged = true;        // requests that are late are made a second time
+  std::string ca_file;
+};
+
+// Threads as Source says. Listings and writes have connections of their own, so that one between
+// polls disturbs no read.
+class ObjectSource : public Source {
+ public:
+  ObjectSource(std::unique_ptr<ObjectStore> store, ObjectSourceOptions options);
+
+  // Asks the store for each address's bucket, briefly: unreachable, missing and refused are found
+  // here.
+  Status probe(const std::vector<std::string>& urls);
+
+  Result<std::vector<ObjectInfo>> list(const std::string& url) override;
+  Result<std::vector<ObjectInfo>> list_all(const std::vector<std::string>& urls) override;
+  Status put(const std::string& url, const std::string& bytes) override;
+  void submit(ReadRequest request) override;
+  std::size_t slots_free() const override;
+  void poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) override;
+  void wake() override;
+  Counters counters() const override { return counters_.snapshot(); }
+
+ private:
+  // A request and what is still to come of it: long ones are read in several ranges at once.
+  struct Read {
+    std::uint64_t tag = 0;
+    std::vector<std::uint64_t> parts;  // under way, by our ids
+  };
+  using Reads = std::unordered_map<std::uint64_t, Read>;
+
+  OperationLimits limits() const;
+  HttpOperations& asks();
+  void finish_part(OperationResult result, std::vector<ReadResult>& done);
+  Result<std::vector<ObjectInfo>> list_each(const std::vector<std::string>& urls);
+  Result<std::vector<ObjectInfo>> stat_many(const std::vector<Address>& addresses);
+  Result<std::vector<ObjectInfo>> list_pattern(const Address& address);
+  Result<ListPage> list_page(const ListQuery& query);
+
+  const std::unique_ptr<ObjectStore> store_;
+  const ObjectSourceOptions options_;
+  ChecksumPolicy checksums_;
+  SharedCounters counters_;
+  std::atomic<bool> woken_{false};
+  HttpOperations reads_;
+  std::unique_ptr<HttpOperations> asks_;  // for listings and writes; made when needed
+  std::size_t slots_;                     // what the endpoint let through at the last poll
+  std::uint64_t next_id_ = 0;
+  std::uint64_t next_read_ = 0;
+  Reads reads_by_number_;
+  std::unordered_map<std::uint64_t, std::uint64_t> reads_by_part_;  // numbers, by our ids
+  std::vector<ReadResult> refused_;  // submitted, but not worth a request
+  std::vector<OperationResult> ended_;
+};
+
+}  // namespace echoline::source

@@ -1,0 +1,37 @@
+// One object, written whole. An attempt that failed is made again from the start; stores put the
+// object in place when all of it has arrived.
+#pragma once
+
+#include <string>
+
+#include "source/core/address.h"
+#include "source/http/http_operation.h"
+#include "source/store/object_store.h"
+
+namespace echoline::source {
+
+class PutOperation : public HttpOperation {
+ public:
+  // The store and the bytes must outlive it.
+  PutOperation(ObjectStore& store, Address address, const std::string& bytes)
+      : store_(store), address_(std::move(address)), bytes_(bytes) {}
+
+  Verdict ready(std::time_t now) override { return store_.ready(now); }
+  HttpRequest request(std::time_t now) override { return store_.put(address_, bytes_, now); }
+  Verdict accept(const HttpResponse&) override { return {}; }
+  bool consume(std::span<const std::byte>) override { return true; }
+  Verdict complete() override { return {}; }
+  Verdict refuse(const HttpResponse& response, std::string_view body) override {
+    return store_.refuse(response, body, Access::kWrite);
+  }
+  std::uint64_t progress() const override { return 0; }
+  bool may_be_hedged() const override { return false; }  // the first is still on its way out
+  std::string what() const override { return "writing " + address_.url(); }
+
+ private:
+  ObjectStore& store_;
+  const Address address_;
+  const std::string& bytes_;
+};
+
+}  // namespace echoline::source

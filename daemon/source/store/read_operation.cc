@@ -1,0 +1,156 @@
+// What is checked, in this order: status, version, range, length; only then is a byte written. The
+// checksum of a whole object comes last.
+#include "source/store/read_operation.h"
+
+#include <fmt/core.h>
+
+#include "base/log.h"
+#include "source/http/content_range.h"
+
+namespace echoline::source {
+namespace {
+
+constexpr std::uint32_t kMismatchesMax = 4;
+
+Verdict broken(std::string text) { return {Status(Code::kDataLoss, std::move(text)), true}; }
+
+}  // namespace
+
+ReadOperation::ReadOperation(ObjectStore& store, Address address, ReadRequest request,
+                             ChecksumPolicy& policy, SharedCounters& counters)
+    : store_(store),
+      address_(std::move(address)),
+      object_(std::move(request.object)),
+      policy_(policy),
+      counters_(counters),
+      scatter_(std::move(request.segments)),
+      is_whole_(scatter_.begin() == 0 && scatter_.end() == object_.bytes) {}
+
+HttpRequest ReadOperation::request(std::time_t now) {
+  // Without a version the rest could be of another object than the start.
+  if (object_.version.empty()) forget();
+  skip_ = body_left_ = 0;
+  body_too_long_ = false;
+  if (is_whole_ && scatter_.position() == 0)
+    return store_.get_whole(address_, object_.version, object_.bytes, now);
+  if (!checksum_) scatter_.skip_gap();
+  return store_.get(address_, object_.version, scatter_.position(), scatter_.end(), now);
+}
+
+void ReadOperation::forget() {
+  scatter_.rewind();
+  checksum_.reset();
+}
+
+Verdict ReadOperation::accept(const HttpResponse& response) {
+  const std::string version = store_.version_of(response);
+  if (!object_.version.empty() && !version.empty() && version != object_.version)
+    return {
+        Status(Code::kFailedPrecondition,
+               fmt::format("it changed since it was indexed (version {} then, {} now); index the "
+                           "data set again",
+                           object_.version, version))};
+  Verdict verdict = response.status == 206 ? accept_part(response) : accept_whole(response);
+  if (verdict.status.ok() && is_whole_ && scatter_.position() == 0)
+    checksum_ = BodyChecksum::offered(response, policy_);
+  return verdict;
+}
+
+Verdict ReadOperation::accept_part(const HttpResponse& response) {
+  const std::string_view text = response.header("content-range");
+  const auto range = parse_content_range(text);
+  if (!range || range->begin != scatter_.position() || range->end > scatter_.end())
+    return broken(fmt::format("asked for bytes {}-{}, the answer is for \"{}\"",
+                              scatter_.position(), scatter_.end() - 1, text));
+  if (range->total)
+    if (Verdict verdict = check_size(*range->total); !verdict.status.ok()) return verdict;
+  body_left_ = range->end - range->begin;
+  const std::string_view length = response.header("content-length");
+  if (!length.empty() && parse_length(length) != body_left_)
+    return broken(fmt::format("the answer's length \"{}\" contradicts its range", length));
+  return {};
+}
+
+// A server that knows no ranges sends everything from the start.
+Verdict ReadOperation::accept_whole(const HttpResponse& response) {
+  const auto total = parse_length(response.header("content-length"));
+  if (!total) return broken("the answer has neither a range nor a length");
+  // The same version has the same size.
+  if (!object_.version.empty() && store_.version_of(response) == object_.version &&
+      *total != object_.bytes)
+    return broken(
+        fmt::format("the answer's length {} is not the object's {}", *total, object_.bytes));
+  if (Verdict verdict = check_size(*total); !verdict.status.ok()) return verdict;
+  skip_ = scatter_.position();
+  body_left_ = *total;
+  return {};
+}
+
+Verdict ReadOperation::check_size(std::uint64_t total) const {
+  if (!object_.version.empty() && total != object_.bytes)
+    return {Status(Code::kFailedPrecondition,
+                   fmt::format("it changed since it was indexed ({} bytes then, {} now); {}",
+                               object_.bytes, total, kIndexAnew))};
+  if (total < scatter_.end())
+    return {Status(Code::kDataLoss,
+                   fmt::format("it ends at byte {}, but bytes up to {} were wanted; {}", total,
+                               scatter_.end(), kIndexAnew))};
+  return {};
+}
+
+bool ReadOperation::consume(std::span<const std::byte> bytes) {
+  body_too_long_ = bytes.size() > body_left_;
+  if (body_too_long_) return false;
+  body_left_ -= bytes.size();
+  const std::size_t skipped = std::min<std::uint64_t>(skip_, bytes.size());
+  skip_ -= skipped;
+  if (checksum_) checksum_->add(bytes.subspan(skipped));
+  scatter_.write(bytes.subspan(skipped));
+  return !scatter_.done() || body_left_ == 0;  // a body read to its end keeps the connection
+}
+
+Verdict ReadOperation::complete() {
+  if (body_too_long_) {
+    forget();
+    return broken("the body is longer than announced");
+  }
+  if (!scatter_.done())
+    return broken(
+        fmt::format("the body ended {} bytes too early", scatter_.end() - scatter_.position()));
+  return check_bytes();
+}
+
+Verdict ReadOperation::check_bytes() {
+  if (!checksum_) return {};
+  const bool is_etag = checksum_->kind() == BodyChecksum::Kind::kEtag;
+  const std::string value = checksum_->value();
+  if (checksum_->agrees()) {
+    SharedCounters::add(counters_.checked, 1);
+    if (is_etag) policy_.etag_held = true;
+    return {};
+  }
+  // The same bytes twice are what the store has: its ETags are no MD5, unless one was before.
+  if (is_etag && value == mismatched_ && !policy_.etag_held) {
+    policy_.etag_is_md5 = false;
+    log_warning("source",
+                "{}: its ETag is not the MD5 of its bytes; ETags of this store are taken "
+                "for versions only",
+                object_.url);
+    return {};
+  }
+  mismatched_ = value;
+  const std::string_view name = checksum_->name();
+  forget();
+  Verdict verdict = broken(fmt::format(
+      "its bytes do not agree with the store's {}; if they are right, write it to the store anew, "
+      "or set read.checksums: none",
+      name));
+  verdict.retry = ++mismatches_ < kMismatchesMax;
+  return verdict;
+}
+
+Verdict ReadOperation::refuse(const HttpResponse& response, std::string_view body) {
+  return store_.refuse(response, body, Access::kRead);
+}
+
+}  // namespace echoline::source

@@ -1,0 +1,54 @@
+// A ranged read of one object into the segments of a request.
+#pragma once
+
+#include <optional>
+
+#include "source/core/address.h"
+#include "source/core/counters.h"
+#include "source/http/http_operation.h"
+#include "source/store/body_checksum.h"
+#include "source/store/object_store.h"
+#include "source/store/scatter.h"
+
+namespace echoline::source {
+
+// Bytes reach the segments only from a response whose version and range have been checked.
+class ReadOperation : public HttpOperation {
+ public:
+  // The store, the policy and the counters must outlive it.
+  ReadOperation(ObjectStore& store, Address address, ReadRequest request, ChecksumPolicy& policy,
+                SharedCounters& counters);
+
+  Verdict ready(std::time_t now) override { return store_.ready(now); }
+  HttpRequest request(std::time_t now) override;
+  Verdict accept(const HttpResponse& response) override;
+  bool consume(std::span<const std::byte> bytes) override;
+  Verdict complete() override;
+  Verdict refuse(const HttpResponse& response, std::string_view body) override;
+  std::uint64_t progress() const override { return scatter_.position() - scatter_.begin(); }
+  std::string what() const override { return object_.url; }
+
+ private:
+  Verdict accept_part(const HttpResponse& response);
+  Verdict accept_whole(const HttpResponse& response);
+  Verdict check_size(std::uint64_t total) const;
+  Verdict check_bytes();
+  // Nothing that has come is to be believed.
+  void forget();
+
+  ObjectStore& store_;
+  const Address address_;
+  const ObjectInfo object_;
+  ChecksumPolicy& policy_;
+  SharedCounters& counters_;
+  Scatter scatter_;
+  const bool is_whole_;                   // all bytes of the object are asked for
+  std::optional<BodyChecksum> checksum_;  // of the bytes before position(), where one was offered
+  std::uint32_t mismatches_ = 0;
+  std::string mismatched_;       // what came the last time instead
+  std::uint64_t skip_ = 0;       // bytes of the body before the first wanted one
+  std::uint64_t body_left_ = 0;  // bytes still to come
+  bool body_too_long_ = false;
+};
+
+}  // namespace echoline::source

@@ -1,0 +1,34 @@
+// AWS Signature Version 4 of requests without a body to sign in pieces. Pure: time and keys are
+// arguments.
+#pragma once
+
+#include <ctime>
+#include <string>
+#include <string_view>
+
+#include "source/credentials/credentials.h"
+#include "source/http/escape.h"
+
+namespace echoline::source {
+
+struct SignRequest {
+  std::string method = "GET";
+  std::string host;     // as in the Host header, with the port if it isn't the default
+  std::string path;     // not escaped, with the leading '/'
+  NamedValues query;    // not escaped
+  NamedValues headers;  // further ones; all are signed
+  std::string payload_sha256;
+  std::string region;
+};
+
+inline constexpr std::string_view kEmptySha256 =
+    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+std::string sha256_hex(std::string_view bytes);
+
+// All headers to send: host, the given ones, x-amz-date, x-amz-content-sha256, the token and the
+// Authorization; without the latter and date for anonymous credentials.
+NamedValues signed_headers(const SignRequest& request, const Credentials& credentials,
+                           std::time_t now);
+
+}  // namespace echoline::source

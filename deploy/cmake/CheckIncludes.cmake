@@ -1,0 +1,18 @@
+# Fails if a file of the module MODULE includes a header of a module that is neither itself nor in USES.
+# Run as a script with DAEMON (the folder of all modules), MODULE, USES and STAMP (written if all is well).
+cmake_policy(SET CMP0057 NEW)  # if(... IN_LIST ...)
+file(GLOB files ${DAEMON}/${MODULE}/*.cc ${DAEMON}/${MODULE}/*.h)
+set(faults "")
+foreach(file ${files})
+  file(STRINGS ${file} includes REGEX "^#include \"[^\"]+/[^\"]+\"")
+  foreach(line ${includes})
+    string(REGEX REPLACE "^#include \"(.+)/[^/]+\".*" "\\1" included ${line})
+    if(IS_DIRECTORY ${DAEMON}/${included} AND NOT included STREQUAL MODULE AND NOT included IN_LIST USES)
+      string(APPEND faults "${file}: ${line}\n  but ${MODULE} does not use ${included}: see daemon/CMakeLists.txt\n")
+    endif()
+  endforeach()
+endforeach()
+if(faults)
+  message(FATAL_ERROR "${faults}")
+endif()
+file(TOUCH ${STAMP})

@@ -1,0 +1,32 @@
+// What others call things comes into messages whole, as one line, or cut.
+#include "base/sanitize_name.h"
+
+#include <gtest/gtest.h>
+
+#include "base/utf8.h"
+
+namespace echoline {
+namespace {
+
+TEST(ShownName, is_the_name_itself_where_that_is_short_text) {
+  EXPECT_EQ(sanitize_name("train"), "train");
+  EXPECT_EQ(sanitize_name("Überfluß"), "Überfluß");
+  EXPECT_EQ(sanitize_name(std::string(200, 'x')), std::string(200, 'x'));
+}
+
+TEST(ShownName, is_one_line) {
+  EXPECT_EQ(sanitize_name("a\nERROR: b\x1b[2J\x7f"), "a\uFFFDERROR: b\uFFFD[2J\uFFFD");
+  EXPECT_EQ(sanitize_name(std::string_view("\0", 1)), "\uFFFD");
+}
+
+TEST(ShownName, is_cut_between_characters) {
+  EXPECT_EQ(sanitize_name(std::string(1 << 20, 'x')), std::string(200, 'x') + "...");
+  std::string accents = "x";
+  while (accents.size() < 300) accents += "\u00e9";
+  EXPECT_EQ(sanitize_name(accents), accents.substr(0, 199) + "...");
+  const std::string garbage(300, '\x80');
+  EXPECT_TRUE(is_utf8(sanitize_name(garbage)));
+}
+
+}  // namespace
+}  // namespace echoline

@@ -1,0 +1,162 @@
+#include "engine/fetch/request_coalescer.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+namespace echoline::engine {
+namespace {
+
+class NoAccount : public echo::Account {
+ public:
+  void add_ahead(std::int64_t) override {}
+  void note_arrival(std::uint64_t) override {}
+  bool try_keep(std::uint64_t) override { return true; }
+  void release_kept(std::uint64_t) override {}
+  void add_encoded(std::int64_t) override {}
+};
+
+FetchRequest order(std::uint64_t record, std::uint32_t shard, std::uint64_t offset,
+                   std::uint64_t bytes) {
+  return {std::make_shared<echo::Item>(std::make_shared<NoAccount>(), 0, record),
+          record,
+          {shard, offset, bytes}};
+}
+
+std::vector<std::uint64_t> records(const std::vector<FetchRequest>& orders) {
+  std::vector<std::uint64_t> result;
+  for (const FetchRequest& one : orders) result.push_back(one.record);
+  return result;
+}
+
+TEST(RequestCoalescer, PutsNeighboursIntoOneRequest) {
+  RequestCoalescer book(0);
+  book.add(order(5, 0, 5000, 1000));
+  book.add(order(4, 0, 4000, 1000));
+  book.add(order(9, 1, 6000, 1000));
+  book.add(order(6, 0, 6000, 1000));
+  EXPECT_EQ(records(book.take(RequestCoalescer::kAtOnce)), (std::vector<std::uint64_t>{4, 5, 6}));
+  EXPECT_EQ(records(book.take(RequestCoalescer::kAtOnce)), (std::vector<std::uint64_t>{9}));
+  EXPECT_TRUE(book.empty());
+}
+
+TEST(RequestCoalescer, ReadsHardlyAnythingAgainThatACacheHas) {
+  constexpr std::uint64_t kBytes = 4000;
+  RequestCoalescer book(1 << 20, true);
+  std::mt19937 random(3);
+  std::uint64_t wanted = 0;
+  for (std::uint64_t record = 0; record < 5000; ++record) {
+    if (random() % 100 < 35) continue;  // cached
+    book.add(order(record, 0, record * kBytes, kBytes));
+    wanted += kBytes;
+  }
+  std::uint64_t read = 0;
+  while (!book.empty()) {
+    const std::vector<FetchRequest> run = book.take(RequestCoalescer::kAtOnce);
+    read += run.back().extent.offset + kBytes - run.front().extent.offset;
+  }
+  EXPECT_LE(static_cast<double>(read), 1.02 * static_cast<double>(wanted));
+}
+
+TEST(RequestCoalescer, CutsARunWhereWhatWasTakenOutLeftAGap) {
+  RequestCoalescer book(1 << 20, true);
+  for (std::uint64_t record = 0; record < 10; ++record) {
+    book.add(order(record, 0, record * 4000, 4000));
+  }
+  std::vector<FetchRequest> run = book.take(RequestCoalescer::kAtOnce);
+  ASSERT_EQ(run.size(), 10U);
+  run.erase(run.begin() + 4);
+  const std::vector<std::vector<FetchRequest>> runs = book.cut(std::move(run));
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_EQ(records(runs[0]), (std::vector<std::uint64_t>{0, 1, 2, 3}));
+  EXPECT_EQ(records(runs[1]), (std::vector<std::uint64_t>{5, 6, 7, 8, 9}));
+}
+
+TEST(RequestCoalescer, LeavesWideGapsUnread) {
+  RequestCoalescer book(0);
+  book.add(order(0, 0, 0, 1000));
+  book.add(order(1, 0, 1000 + RequestCoalescer::kGapBytes, 1000));
+  book.add(order(2, 0, 2001 + 2 * RequestCoalescer::kGapBytes, 1000));
+  EXPECT_EQ(records(book.take(RequestCoalescer::kAtOnce)), (std::vector<std::uint64_t>{0, 1}));
+  EXPECT_EQ(records(book.take(RequestCoalescer::kAtOnce)), (std::vector<std::uint64_t>{2}));
+}
+
+TEST(RequestCoalescer, TakesTheOldestFirstAndPutBackOnesBeforeAll) {
+  RequestCoalescer book(0);
+  book.add(order(1, 1, 0, 10));
+  book.add(order(2, 2, 0, 10));
+  book.put_back(order(3, 3, 0, 10));
+  EXPECT_EQ(records(book.take(RequestCoalescer::kAtOnce)), (std::vector<std::uint64_t>{3}));
+  EXPECT_EQ(records(book.take(RequestCoalescer::kAtOnce)), (std::vector<std::uint64_t>{1}));
+}
+
+TEST(RequestCoalescer, ASecondOrderForEachRecordDoesNotCutRequestsShort) {
+  RequestCoalescer book(0);
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    for (std::uint64_t record = 0; record < 8; ++record) {
+      book.add(order(record, 0, record * 1000, 1000));
+    }
+  }
+  const std::vector<std::uint64_t> all = {0, 1, 2, 3, 4, 5, 6, 7};
+  EXPECT_EQ(records(book.take(RequestCoalescer::kAtOnce)), all);
+  EXPECT_EQ(records(book.take(RequestCoalescer::kAtOnce)), all);
+  EXPECT_TRUE(book.empty());
+}
+
+TEST(RequestCoalescer, WhatIsWantedMuchLaterDoesNotJoin) {
+  RequestCoalescer book(0);
+  book.add(order(0, 0, 0, 1000));
+  for (std::uint64_t i = 0; i < RequestCoalescer::kReachMin; ++i)
+    book.add(order(100 + i, 1, 0, 1000));
+  book.add(order(1, 0, 1000, 1000));
+  EXPECT_EQ(records(book.take(RequestCoalescer::kAtOnce)), (std::vector<std::uint64_t>{0}));
+
+  RequestCoalescer wider(RequestCoalescer::kReachMin + 1);
+  wider.add(order(0, 0, 0, 1000));
+  for (std::uint64_t i = 0; i < RequestCoalescer::kReachMin; ++i)
+    wider.add(order(100 + i, 1, 0, 1000));
+  wider.add(order(1, 0, 1000, 1000));
+  EXPECT_EQ(records(wider.take(RequestCoalescer::kAtOnce)), (std::vector<std::uint64_t>{0, 1}));
+}
+
+TEST(RequestCoalescer, RequestsGrowWhereMuchIsWantedAndLeaveEnoughToGoOnSideBySide) {
+  constexpr std::uint64_t kBytes = 100'000;
+  const auto longest = [](std::uint64_t count) {
+    RequestCoalescer book(1'000'000);
+    for (std::uint64_t i = 0; i < count; ++i) book.add(order(i, 0, i * kBytes, kBytes));
+    return book.take(RequestCoalescer::kAtOnce).size() * kBytes;
+  };
+  EXPECT_EQ(longest(100), RequestCoalescer::kRequestBytes / kBytes * kBytes);
+  EXPECT_EQ(longest(640), 64'000'000 / RequestCoalescer::kAtOnce / kBytes * kBytes);
+  EXPECT_EQ(longest(6000), RequestCoalescer::kRequestBytesMax / kBytes * kBytes);
+}
+
+TEST(RequestCoalescer, NeverLosesOrOverlapsOrders) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 200; ++round) {
+    RequestCoalescer book(0);
+    std::multiset<std::uint64_t> wanted;
+    for (int i = 0; i < 60; ++i) {
+      const std::uint64_t record = random() % 40;  // some twice: two passes want them
+      wanted.insert(record);
+      book.add(order(record, record % 2, record * 30000, 30000));
+    }
+    std::multiset<std::uint64_t> taken;
+    while (!book.empty()) {
+      std::uint64_t end = 0;
+      const std::vector<FetchRequest> orders = book.take(RequestCoalescer::kAtOnce);
+      for (const FetchRequest& one : orders) {
+        EXPECT_EQ(one.extent.shard, orders.front().extent.shard);
+        EXPECT_GE(one.extent.offset, end);
+        end = one.extent.offset + one.extent.bytes;
+        taken.insert(one.record);
+      }
+      EXPECT_LE(end - orders.front().extent.offset, RequestCoalescer::kRequestBytes);
+    }
+    EXPECT_EQ(taken, wanted);
+  }
+}
+
+}  // namespace
+}  // namespace echoline::engine
