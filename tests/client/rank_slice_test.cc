@@ -7,7 +7,7 @@
 namespace echoline::client {
 namespace {
 
-TEST(Rows, RanksTogetherGetEveryRowOnceUnderEveryPolicyAndTail) {
+TEST(RankSlice, AllRanksTogetherGetEachRowOnceForAllPoliciesAndTails) {
   for (const auto last : {shm::kLastDrop, shm::kLastPartial, shm::kLastPad}) {
     for (std::uint32_t world = 1; world <= 9; ++world) {
       for (std::uint64_t part = 1; part <= 5; ++part) {
@@ -40,7 +40,7 @@ TEST(Rows, RanksTogetherGetEveryRowOnceUnderEveryPolicyAndTail) {
   }
 }
 
-TEST(Rows, TheSharesOfATailAreThoseOfTheRules) {
+TEST(RankSlice, AShortBatchIsDividedByTheFormula) {
   // 10 of 16 rows over 4 ranks: floor(10 r / 4).
   const std::uint64_t borders[] = {0, 2, 5, 7, 10};
   for (std::uint32_t rank = 0; rank < 4; ++rank) {
@@ -51,7 +51,7 @@ TEST(Rows, TheSharesOfATailAreThoseOfTheRules) {
   }
 }
 
-TEST(Rows, StepsOfAnEpochCountTheTailUnlessItIsDropped) {
+TEST(RankSlice, StepsOfAnEpochIncludeTheTailUnlessItIsDropped) {
   EXPECT_EQ(steps_between({4, 0, 1, shm::kLastDrop}, 0, 10), 2U);
   EXPECT_EQ(steps_between({4, 0, 1, shm::kLastPartial}, 0, 10), 3U);
   EXPECT_EQ(steps_between({4, 0, 1, shm::kLastPad}, 8, 10), 1U);
@@ -60,7 +60,7 @@ TEST(Rows, StepsOfAnEpochCountTheTailUnlessItIsDropped) {
   EXPECT_EQ(steps_between({4, 0, 1, shm::kLastPartial}, 12, 10), 0U);
 }
 
-TEST(Rows, NoSizeOverflowsTheShares) {
+TEST(RankSlice, LargeSizesDoNotOverflow) {
   const std::uint64_t big = std::uint64_t{1} << 62;
   const RankRows slice = rank_rows({big, 3, 4, shm::kLastPartial}, big);
   EXPECT_EQ(slice.begin, big / 4 * 3);

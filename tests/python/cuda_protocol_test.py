@@ -1,4 +1,4 @@
-"""Batches on a GPU as other libraries take them: DLPack, CUDA's array interface, streams."""
+"""Batches on a GPU for other libraries: DLPack, CUDA's array interface, streams."""
 import threading
 import unittest
 
