@@ -62,6 +62,7 @@ Error read_options(const echoline_attach_options* given, LoaderOptions& options,
     return {ECHOLINE_INVALID_ARGUMENT, "join must be start, current or next_epoch"};
   }
   attach.join = static_cast<shm::JoinAt>(o.join);
+  // The options before the state, so that a wrong option is reported as such.
   if (Error e = check_options(attach); !e.ok()) return e;
   if (o.state != nullptr) {
     if (Error e = use_state(o.state, options); !e.ok()) return e;
@@ -126,6 +127,7 @@ int echoline_attach(const echoline_attach_options* options, echoline_loader** lo
     LoaderOptions read;
     bool async = false;
     if (Error e = read_options(options, read, async); !e.ok()) return e;
+    // Without ASYNC the call blocks until attached; the loader's attach time limits it.
     auto made = std::unique_ptr<echoline_loader>(new echoline_loader{Loader(std::move(read))});
     if (!async) {
       if (Error e = made->loader.await_attached(-1); !e.ok()) return e;

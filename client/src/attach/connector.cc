@@ -29,6 +29,7 @@ void Connector::start(AttachOptions options, std::uint64_t deadline_ns, bool per
 
 Error Connector::deadline_error() const {
   const std::string why = last_refusal_.ok() ? "" : ": " + last_refusal_.text();
+  // UNAVAILABLE: no connection, or a daemon that is about to start or stop.
   const bool answers = !last_refusal_.ok() && last_refusal_.code() != ECHOLINE_UNAVAILABLE;
   if (persistent_ && answers) {
     return {last_refusal_.code(),
@@ -60,6 +61,7 @@ bool Connector::may_succeed_later(const Error& error) const {
 
 Error Connector::retry_or_fail(const Error& error, std::uint64_t now_ns) {
   door_.reset();
+  // A first attach reports a missing daemon at once, and retries short-lived refusals for 2 s.
   if (is_short_lived(error) && !persistent_) {
     if (busy_until_ns_ == 0) busy_until_ns_ = now_ns + kBusyNs;
     if (now_ns >= busy_until_ns_) return error;

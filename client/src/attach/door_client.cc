@@ -77,6 +77,7 @@ std::atomic<DoorClient*> left_open{nullptr};
 }  // namespace
 
 void DoorClient::leave_open(std::shared_ptr<DoorClient> door) {
+  // A lock-free push to a list that is never read: it only keeps the objects reachable.
   DoorClient& one = *door;
   one.self_ = std::move(door);
   one.next_left_open_ = left_open.exchange(&one);
@@ -132,10 +133,11 @@ bool DoorClient::poll_answer(AttachGrant& grant, Error& error) {
     if (got > 0) take_descriptors(message, grant, no_fork);
   }
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-  if (got <= 0) {
+  if (got <= 0) {  // 0: closed by the daemon
     error = {ECHOLINE_UNAVAILABLE, "the daemon closed the door before it answered"};
     return true;
   }
+  // A reply without descriptors: the kernel drops them if this process has too many open files.
   error = check_answer(grant.reply, static_cast<std::size_t>(got));
   if (error.ok() && (grant.data_fd->get() < 0 || grant.cursor_fd.get() < 0)) {
     error = {ECHOLINE_RESOURCE_EXHAUSTED,
@@ -151,6 +153,8 @@ void DoorClient::wait(int timeout_ms) const {
 
 bool DoorClient::poll_alive() {
   shm::Notice notice{};
+  // Read until the socket is empty. Notices of another size or magic are ignored: a later release
+  // may send them.
   while (!gone_) {
     const ssize_t got = recv(socket_.get(), &notice, sizeof(notice), MSG_DONTWAIT);
     if (got < 0 && errno == EINTR) continue;

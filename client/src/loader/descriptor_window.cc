@@ -154,6 +154,8 @@ void DescriptorWindow::advance(StreamPosition& position, const BatchInfo& info,
                                std::uint64_t last_sequence) {
   const std::uint64_t front_row = attachment_->ring().descriptor(front_).row;
   position.advance(info.last);
+  // Ranks with fewer rows than a descriptor share descriptors: the next batch may need this one
+  // again.
   if (info.last) {
     front_ = last_sequence + 1;
   } else {

@@ -29,6 +29,7 @@ Error StreamPosition::update_changes() {
 }
 
 std::optional<std::uint64_t> StreamPosition::epoch_rows() const {
+  // A descriptor is right in any case; the plan's length may not be known for a variable factor.
   if (epoch_rows_) return epoch_rows_;
   if (has(shm::kRingVariable)) return std::nullopt;
   return changes_.rows(current_.epoch);
@@ -55,6 +56,8 @@ void StreamPosition::enter_next_epoch() {
   begun_ = false;
 }
 
+// After the last batch the position is the start of the next epoch, also for states. The trainer
+// still gets its END_OF_EPOCH first.
 void StreamPosition::advance(bool last_of_epoch) {
   if (last_of_epoch) {
     enter_next_epoch();

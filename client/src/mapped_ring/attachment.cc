@@ -7,6 +7,7 @@ namespace echoline::client {
 Error Attachment::open(const AttachGrant& grant, std::shared_ptr<Attachment>& attachment) {
   auto made = std::make_shared<Attachment>();
   if (Error e = RingView::open(grant.data_fd->get(), made->ring_); !e.ok()) return e;
+  // Keep the descriptor open: remap() needs it. The cursor's descriptor is not needed once mapped.
   made->data_fd_ = grant.data_fd;
   made->reply_ = grant.reply;
   made->cursor_ = std::make_shared<Cursor>();
@@ -36,12 +37,15 @@ void Attachment::add(Batch& batch) {
 
 void Attachment::remove(Batch& batch) {
   const std::lock_guard lock(mutex_);
+  // freeze() has already released the descriptors and emptied the list.
   if (batch.frozen_) return;
   (batch.previous_ != nullptr ? batch.previous_->next_ : first_batch_) = batch.next_;
   if (batch.next_ != nullptr) batch.next_->previous_ = batch.previous_;
   cursor_->release(ring_->writer(), batch.location_.first_sequence, batch.location_.last_sequence);
 }
 
+// If a copy fails, nothing is released: batches that were copied keep their copies, the others stay
+// in the ring, and all descriptors stay held.
 Error Attachment::freeze() {
   const std::lock_guard lock(mutex_);
   // Copy all before releasing any: one page may hold rows of two batches.

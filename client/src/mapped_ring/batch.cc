@@ -15,6 +15,7 @@ std::unique_ptr<Batch> Batch::make(std::shared_ptr<Attachment> attachment,
   made->generation_ = fork_generation();
   made->attachment_->add(*made);
   made->holds_ = true;
+  // May throw; the destructor then releases the descriptors.
   made->assemble();
   return made;
 }
@@ -136,6 +137,7 @@ void Batch::assemble() {
   holds_ = false;
 }
 
+// Under batch echo a slot is published again with the same words; batch_use says which time it is.
 void Batch::assemble_uses() {
   auto* uses = reinterpret_cast<std::uint32_t*>(assemble_fixed(attachment_->ring().use_field()));
   for (std::uint32_t row = 0; row < rows(); ++row) uses[row] += location_.batch_use;

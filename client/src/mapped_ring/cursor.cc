@@ -26,6 +26,7 @@ Error Cursor::open(int fd, std::uint32_t descriptor_count, std::uint64_t first_s
   if (Error e = mapping_.reserve(shm::kPageBytes); !e.ok()) return e;
   if (Error e = mapping_.map(0, fd, 0, shm::kPageBytes, true); !e.ok()) return e;
   page_ = reinterpret_cast<shm::CursorPage*>(mapping_.data());
+  // At most descriptor_count descriptors are published and not released, so indices do not collide.
   holds_.assign(descriptor_count, {});
   released_ = front_ = first_sequence;
   return {};
@@ -53,6 +54,8 @@ void Cursor::advance(const shm::WriterPage& writer, std::uint64_t front) {
 }
 
 void Cursor::release_prefix(const shm::WriterPage& writer) {
+  // The daemon knows one number, "all below are released". So a descriptor that is released early
+  // waits for the ones before it.
   std::uint64_t count = released_;
   while (count < front_ && holds_[count % holds_.size()].batches == 0) ++count;
   if (count == released_) return;
@@ -96,6 +99,8 @@ void Cursor::record_batch(const shm::WriterPage& writer, std::uint64_t front,
                           std::uint32_t next_epoch, std::uint64_t next_row) {
   const std::lock_guard lock(mutex_);
   front_ = std::max(front_, front);
+  // The position before the release: when the daemon sees a free slot, it sees the new position,
+  // too.
   shm::write_batches(*page_, ++batches_);
   shm::write_next(*page_, next_epoch, next_row);
   release_prefix(writer);

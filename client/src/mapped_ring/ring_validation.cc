@@ -10,6 +10,7 @@
 namespace echoline::client {
 namespace {
 
+// Generous limits: a value above them is certainly wrong.
 constexpr std::uint64_t kRingBytesMax = std::uint64_t{1} << 46;
 constexpr std::uint32_t kFieldCountMax = 1024;
 constexpr std::uint32_t kRowsMax = 1U << 24;
@@ -68,6 +69,7 @@ Error check_ring_field(const shm::RingHeader& header, const shm::FieldEntry& ent
     return broken("a field's arena");
   }
   if (entry.kind == shm::kFieldRagged) {
+    // In each slot batch_rows + 1 offsets, and values for batch_rows rows of maximum size.
     const std::uint64_t run = (std::uint64_t{header.batch_rows} + 1) * sizeof(std::uint64_t);
     const Uint128 values =
         static_cast<Uint128>(entry.row_bytes) * header.batch_rows * header.slot_count;
@@ -78,6 +80,7 @@ Error check_ring_field(const shm::RingHeader& header, const shm::FieldEntry& ent
     return {};
   }
   if (entry.kind != shm::kFieldFixed) return broken("a field's kind");
+  // row_bytes must be the product of the element size and the shape; compare without overflow.
   Uint128 bytes = element;
   for (std::uint32_t i = 0; i < entry.rank; ++i) {
     bytes *= entry.sizes[i];

@@ -68,6 +68,7 @@ Error RingView::map_all(int fd) {
   std::uint64_t bytes = header_.descriptors.bytes + header_.writer.bytes;
   if (has_factor_log(header_)) bytes += header_.factor_log.bytes;
   for (const shm::FieldEntry& entry : entries_) bytes += address_bytes(entry);
+  // One range for all sections: a forked child can take away access to all of it with one call.
   if (Error e = mapping_.reserve(bytes); !e.ok()) return e;
   std::size_t position = 0;
   const auto map = [&](const shm::Section& section, const std::byte*& at) {
