@@ -40,7 +40,7 @@ class Squares(torch.utils.data.Dataset):
 
 
 class Holding(Squares):
-    """Hands the parent's loader to the workers, which is a mistake."""
+    """Passes the parent's loader to the workers, which is a mistake."""
 
     def __init__(self, loader):
         self.loader = loader
