@@ -147,7 +147,7 @@ std::vector<std::uint8_t> GpuBatch::bytes(std::uint64_t from, std::size_t count)
   std::vector<std::uint8_t> bytes(count);
   std::shared_ptr<const client::cuda::Device> device;
   EXPECT_TRUE(client::cuda::Device::open(echoline_cuda_batch_device(handle_), device).ok());
-  const client::cuda::Current current(*device);
+  const client::cuda::CurrentContext current(*device);
   const MoreDriver& driver = *MoreDriver::find();
   EXPECT_EQ(driver.copy_to_host(bytes.data(), from, count, stream_), 0);
   EXPECT_EQ(driver.stream_synchronize(stream_), 0);

@@ -124,7 +124,7 @@ TEST_F(Order, TwoTrainersOnOneDeviceAndOneOnAnotherDisturbEachOtherNot) {
       GpuBatch batch;
       for (int step = 0; step < 60; ++step) {
         if (trainer.next(mine.get(), batch) == ECHOLINE_END_OF_EPOCH) continue;
-        const client::cuda::Current current(*own);
+        const client::cuda::CurrentContext current(*own);
         batch.check_on_stream(fake_, 100);
       }
     });

@@ -19,7 +19,7 @@ class Ranges : public GpuTest {
                                   client::cuda::StreamHandle stream) const {
     const echoline_cuda_tensor tensor = batch.tensor("image");
     std::vector<std::uint8_t> bytes(tensor.bytes);
-    const client::cuda::Current current(*device());
+    const client::cuda::CurrentContext current(*device());
     const MoreDriver& more = *MoreDriver::find();
     EXPECT_EQ(more.copy_to_host(bytes.data(), tensor.data, bytes.size(), stream), 0);
     EXPECT_EQ(more.stream_synchronize(stream), 0);

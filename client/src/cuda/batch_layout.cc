@@ -32,7 +32,7 @@ Error use_picture(const Field& field, FieldPlan& plan) {
   return {};
 }
 
-Error use_normalize(const Field& field, const FieldWish& wish, FieldPlan& plan) {
+Error use_normalize(const Field& field, const FieldOptions& wish, FieldPlan& plan) {
   if (Error e = use_picture(field, plan); !e.ok()) return e;
   if (!is_float(wish.dtype)) {
     return refused(field.name, "dtype must be float32, float16, bfloat16 or the stream's");
@@ -119,7 +119,7 @@ bool fits(std::uint32_t dtype, double value) {
   }
 }
 
-Error use_pad(const Field& field, const FieldWish& wish, FieldPlan& plan) {
+Error use_pad(const Field& field, const FieldOptions& wish, FieldPlan& plan) {
   if (!field.ragged) return refused(field.name, "only a ragged field can be padded");
   if (!fits(field.dtype, wish.fill)) {
     return refused(field.name, "the fill " + std::to_string(wish.fill) + " is no " +
@@ -132,7 +132,7 @@ Error use_pad(const Field& field, const FieldWish& wish, FieldPlan& plan) {
   return {};
 }
 
-Error use_wish(const Field& field, const FieldWish& wish, FieldPlan& plan) {
+Error use_wish(const Field& field, const FieldOptions& wish, FieldPlan& plan) {
   const bool converts = wish.dtype != 0 && wish.dtype != field.dtype;
   if (wish.layout > ECHOLINE_LAYOUT_HWC) return refused(field.name, "no such layout");
   if (wish.padded) {
@@ -177,8 +177,8 @@ class Places {
 }  // namespace
 
 Error BatchLayout::make(const RingView& ring, std::uint32_t rows_max, std::uint32_t uses,
-                        const std::vector<FieldWish>& wishes, BatchLayout& layout) {
-  for (const FieldWish& wish : wishes) {
+                        const std::vector<FieldOptions>& wishes, BatchLayout& layout) {
+  for (const FieldOptions& wish : wishes) {
     const auto named = [&](const auto& other) { return other.name == wish.name; };
     if (std::ranges::count_if(wishes, named) > 1) return refused(wish.name, "is named twice");
     if (std::ranges::none_of(ring.fields(), named)) {
@@ -189,7 +189,7 @@ Error BatchLayout::make(const RingView& ring, std::uint32_t rows_max, std::uint3
   layout.rows_max = rows_max;
   for (const Field& field : ring.fields()) {
     FieldPlan plan = as_it_is(field);
-    for (const FieldWish& wish : wishes) {
+    for (const FieldOptions& wish : wishes) {
       if (wish.name != field.name) continue;
       if (Error e = use_wish(field, wish, plan); !e.ok()) return e;
     }

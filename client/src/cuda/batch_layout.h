@@ -14,7 +14,7 @@
 namespace echoline::client::cuda {
 
 // What the trainer asks for; see echoline_cuda_field.
-struct FieldWish {
+struct FieldOptions {
   std::string name;
   std::uint32_t dtype = 0;
   std::uint32_t layout = ECHOLINE_LAYOUT_AS_IS;
@@ -60,7 +60,7 @@ struct BatchLayout {
 
   // `rows_max`: of this rank. `uses`: of each batch, by device echo.
   static Error make(const RingView& ring, std::uint32_t rows_max, std::uint32_t uses,
-                    const std::vector<FieldWish>& wishes, BatchLayout& layout);
+                    const std::vector<FieldOptions>& wishes, BatchLayout& layout);
 };
 
 }  // namespace echoline::client::cuda

@@ -25,7 +25,7 @@ class Device {
   bool registers_read_only() const { return registers_read_only_; }
 
  private:
-  friend class Current;
+  friend class CurrentContext;
   Device(const DriverTable& driver, int ordinal) : driver_(driver), ordinal_(ordinal) {}
   Error retain();
 
@@ -39,19 +39,19 @@ class Device {
 // Makes the device's context the calling thread's, and that which was before again. What the thread
 // does meanwhile disturbs no capture of a CUDA graph in another: memory may be freed by whoever
 // lets go of the last batch, at any time.
-class Current {
+class CurrentContext {
  public:
-  explicit Current(const Device& device) : driver_(device.driver()) {
+  explicit CurrentContext(const Device& device) : driver_(device.driver()) {
     pushed_ = driver_.context_push(device.context_) == kSuccess;
     relaxed_ = driver_.exchange_capture_mode(&mode_) == kSuccess;
   }
-  ~Current() {
+  ~CurrentContext() {
     if (relaxed_) driver_.exchange_capture_mode(&mode_);
     ContextHandle popped = nullptr;
     if (pushed_) driver_.context_pop(&popped);
   }
-  Current(const Current&) = delete;
-  Current& operator=(const Current&) = delete;
+  CurrentContext(const CurrentContext&) = delete;
+  CurrentContext& operator=(const CurrentContext&) = delete;
 
  private:
   const DriverTable& driver_;
@@ -76,7 +76,7 @@ class Owned {
   }
   ~Owned() {
     if (value_ == Value{}) return;
-    const Current current(*device_);
+    const CurrentContext current(*device_);
     (device_->driver().*kDestroy)(value_);
   }
 

@@ -27,7 +27,7 @@ Error HostPages::open(std::shared_ptr<const Device> device, std::shared_ptr<Atta
 HostPages::~HostPages() { unregister_all(); }
 
 Error HostPages::register_all() {
-  const Current current(*device_);
+  const CurrentContext current(*device_);
   const RingView& ring = attachment_->ring();
   const bool sealed = (ring.header().flags & shm::kRingSealed) != 0;
   if (device_->registers_read_only()) {
@@ -66,7 +66,7 @@ Code HostPages::register_range(const Range& range) const {
 }
 
 void HostPages::unregister_all() {
-  const Current current(*device_);
+  const CurrentContext current(*device_);
   for (const Range& range : registered_) {
     device_->driver().host_unregister(const_cast<std::byte*>(range.begin));
   }
@@ -81,7 +81,7 @@ bool HostPages::covers(const void* begin, std::size_t bytes) const {
   return false;
 }
 
-void HostPages::tell(const shm::DeviceFigures& all) const {
+void HostPages::report(const shm::DeviceFigures& all) const {
   attachment_->cursor().tell_device({all.batches - before_.batches, all.uses - before_.uses,
                                      all.bytes - before_.bytes, all.copy_ns - before_.copy_ns,
                                      all.wait_ns - before_.wait_ns});

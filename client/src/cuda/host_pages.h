@@ -25,7 +25,7 @@ class HostPages {
   echoline_cuda_path path() const { return path_; }
   const Attachment* attachment() const { return attachment_.get(); }
   // For the daemon's metrics; `all`: what the device ever did.
-  void tell(const shm::DeviceFigures& all) const;
+  void report(const shm::DeviceFigures& all) const;
   bool covers(const void* begin, std::size_t bytes) const;
 
   // A copy by the device may begin; false: the ring is being left, its memory must be read by the
