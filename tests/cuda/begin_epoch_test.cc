@@ -12,18 +12,10 @@ namespace {
 
 using test::ServerProcess;
 
-class BeginEpoch : public GpuTest {
- protected:
-  // Skips without the stand-in.
-  void SetUp() override {
-    GpuTest::SetUp();
-    if (!IsSkipped() && fake_ == nullptr) GTEST_SKIP() << "needs the stand-in of the driver";
-  }
-};
+class BeginEpoch : public FakeGpuTest {};
 
 TEST_F(BeginEpoch, AStreamThatIsFarBehindIsNotAwaited) {
-  client::cuda::Stream behind;
-  ASSERT_TRUE(client::cuda::make_stream(device(), behind).ok());
+  const client::cuda::Stream behind = another_stream();
   ServerProcess server({"batch=4", "rows=4000"});
   GpuTrainer trainer(server, {.depth = 2});
   ASSERT_EQ(trainer.status(), ECHOLINE_OK) << trainer.error();

@@ -139,21 +139,21 @@ TEST_F(DeviceEchoing, AStateGoesOnWithExactlyTheNextUse) {
   echoline_cuda_field field = cuda_field("image");
   field.flip = 1;
   factor_ = 3;
-  const CudaWish wish{.factor = 3, .window = 6, .fields = {field}};
+  const DeviceOptions options{.factor = 3, .window = 6, .fields = {field}};
   ServerProcess whole({"batch=4", "rows=40", "slots=3"});
-  GpuTrainer reference(whole, wish);
+  GpuTrainer reference(whole, options);
   const std::vector<Given> all = take(reference, 70);
   for (const std::size_t taken : {0, 1, 2, 7, 14, 28, 29, 30, 31, 45}) {
     ServerProcess server({"batch=4", "rows=40", "slots=3"});
     std::string state;
     {
-      GpuTrainer trainer(server, wish);
+      GpuTrainer trainer(server, options);
       ASSERT_EQ(take(trainer, taken).size(), taken);
       state = trainer.state();
     }
     server.kill();
     server.start_again();
-    CudaWish resumed = wish;
+    DeviceOptions resumed = options;
     resumed.state = state;
     GpuTrainer trainer(server, resumed);
     ASSERT_EQ(trainer.status(), ECHOLINE_OK) << trainer.error() << state;
@@ -208,17 +208,17 @@ TEST_F(DeviceEchoing, AUseWhoseKernelFailedComesRightWhenItIsAskedForAgain) {
   echoline_cuda_field field = cuda_field("image");
   field.flip = 1;
   factor_ = 2;
-  CudaWish wish{.factor = 2, .window = 3, .fields = {field}};
+  DeviceOptions options{.factor = 2, .window = 3, .fields = {field}};
   ServerProcess server({"batch=4", "rows=40", "seed=7"});
   {
-    GpuTrainer trainer(server, wish);
+    GpuTrainer trainer(server, options);
     ASSERT_EQ(take(trainer, 3).back().use, 0U);
-    wish.state = trainer.state();
+    options.state = trainer.state();
   }
   server.kill();
   server.start_again();
-  GpuTrainer trainer(server, wish);
-  ASSERT_EQ(trainer.status(), ECHOLINE_OK) << trainer.error() << wish.state;
+  GpuTrainer trainer(server, options);
+  ASSERT_EQ(trainer.status(), ECHOLINE_OK) << trainer.error() << options.state;
   // Every buffer has been made ready for its use 0; the first one is asked for use 1.
   const auto all_copied = [&] { return trainer.stats().batches == 3 + 2; };
   for (int i = 0; i < 500 && !all_copied(); ++i) usleep(10'000);

@@ -64,6 +64,17 @@ void GpuTest::TearDown() {
   EXPECT_EQ(fake_->misuses(), std::vector<std::string>{});
 }
 
+void FakeGpuTest::SetUp() {
+  GpuTest::SetUp();
+  if (!IsSkipped() && fake_ == nullptr) GTEST_SKIP() << "needs the stand-in of the driver";
+}
+
+client::cuda::Stream FakeGpuTest::another_stream() const {
+  client::cuda::Stream made;
+  EXPECT_TRUE(client::cuda::make_stream(device(), made).ok());
+  return made;
+}
+
 echoline_cuda_field cuda_field(const char* name) {
   echoline_cuda_field field;
   echoline_cuda_field_init(&field, sizeof(field));
@@ -71,21 +82,21 @@ echoline_cuda_field cuda_field(const char* name) {
   return field;
 }
 
-GpuTrainer::GpuTrainer(const test::ServerProcess& server, const CudaWish& wish) {
-  loader_ = std::make_unique<Loader>("train", LoaderOptions{.rank = wish.rank,
-                                                            .world_size = wish.world_size,
-                                                            .batch_size = wish.batch_size,
+GpuTrainer::GpuTrainer(const test::ServerProcess& server, const DeviceOptions& options) {
+  loader_ = std::make_unique<Loader>("train", LoaderOptions{.rank = options.rank,
+                                                            .world_size = options.world_size,
+                                                            .batch_size = options.batch_size,
                                                             .runtime_dir = server.dir(),
-                                                            .state = wish.state});
-  echoline_cuda_options options;
-  echoline_cuda_options_init(&options, sizeof(options));
-  options.device = wish.device;
-  options.depth = wish.depth;
-  options.echo_factor = wish.factor;
-  options.echo_window = wish.window;
-  options.fields = wish.fields.data();
-  options.field_count = static_cast<std::uint32_t>(wish.fields.size());
-  status_ = echoline_cuda_open(loader_->handle(), &options, &cuda_);
+                                                            .state = options.state});
+  echoline_cuda_options cuda_options;
+  echoline_cuda_options_init(&cuda_options, sizeof(cuda_options));
+  cuda_options.device = options.device;
+  cuda_options.depth = options.depth;
+  cuda_options.echo_factor = options.factor;
+  cuda_options.echo_window = options.window;
+  cuda_options.fields = options.fields.data();
+  cuda_options.field_count = static_cast<std::uint32_t>(options.fields.size());
+  status_ = echoline_cuda_open(loader_->handle(), &cuda_options, &cuda_);
   if (status_ != ECHOLINE_OK) error_ = echoline_last_error();
 }
 
@@ -94,6 +105,15 @@ int GpuTrainer::next(client::cuda::StreamHandle stream, GpuBatch& batch) {
   const int status = echoline_cuda_next(cuda_, stream, kPatienceMs, &batch.handle_);
   batch.stream_ = stream;
   return status;
+}
+
+int GpuTrainer::take(client::cuda::StreamHandle stream, int steps) {
+  GpuBatch batch;
+  for (int step = 0; step < steps; ++step) {
+    const int status = next(stream, batch);
+    if (status != ECHOLINE_OK && status != ECHOLINE_END_OF_EPOCH) return status;
+  }
+  return ECHOLINE_OK;
 }
 
 std::string GpuTrainer::state() const {

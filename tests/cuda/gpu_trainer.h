@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <memory>
 #include <string>
@@ -35,7 +36,21 @@ class GpuTest : public testing::Test {
   client::cuda::Stream stream_;
 };
 
-struct CudaWish {
+// Needs the stand-in of the driver: skips on a real one.
+class FakeGpuTest : public GpuTest {
+ protected:
+  void SetUp() override;
+  client::cuda::Stream another_stream() const;
+};
+
+// Asks every 20 ms, for 10 s at most.
+template <typename Done>
+bool comes_true(Done done) {
+  for (int i = 0; i < 500 && !done(); ++i) usleep(20'000);
+  return done();
+}
+
+struct DeviceOptions {
   int device = 0;
   std::uint32_t depth = 3, factor = 1, window = 1;
   std::vector<echoline_cuda_field> fields = {};
@@ -50,7 +65,7 @@ class GpuBatch;
 // Both handles; open() tells the status where a test wants a failure.
 class GpuTrainer {
  public:
-  GpuTrainer(const test::ServerProcess& server, const CudaWish& wish);
+  GpuTrainer(const test::ServerProcess& server, const DeviceOptions& options);
   ~GpuTrainer() { echoline_cuda_close(cuda_); }
 
   int status() const { return status_; }  // of the open
@@ -58,6 +73,8 @@ class GpuTrainer {
 
   // ECHOLINE_OK or what echoline_cuda_next says; no more than 20 s.
   int next(client::cuda::StreamHandle stream, GpuBatch& batch);
+  // Takes batches until an error, whose code it returns, or `steps` of them.
+  int take(client::cuda::StreamHandle stream, int steps);
   std::string state() const;
   echoline_cuda_stats stats() const;
   echoline_cuda* handle() const { return cuda_; }

@@ -143,19 +143,6 @@ TEST_F(Order, ABatchThatTheTrainerKeepsStaysAsItIs) {
   EXPECT_EQ(kept.rows(), rows_of(kept.info()));
 }
 
-TEST_F(Order, TheTrainerIsToldThatItHoldsAllBuffersItself) {
-  ServerProcess server({"batch=4", "rows=40", "slots=4"});
-  GpuTrainer trainer(server, {.depth = 2});
-  ASSERT_EQ(trainer.status(), ECHOLINE_OK) << trainer.error();
-  GpuBatch first, second, third;
-  ASSERT_EQ(trainer.next(stream(), first), ECHOLINE_OK);
-  ASSERT_EQ(trainer.next(stream(), second), ECHOLINE_OK);
-  ASSERT_EQ(trainer.next(stream(), third), ECHOLINE_LEASE_HELD);
-  EXPECT_THAT(echoline_last_error(), testing::HasSubstr("raise the depth"));
-  first.release();
-  EXPECT_EQ(trainer.next(stream(), third), ECHOLINE_OK);
-}
-
 TEST_F(Order, AShortLastBatchAndAPaddedOneComeAsTheCpuSeesThem) {
   for (const char* last : {"last=2", "last=3"}) {
     ServerProcess server({"batch=8", "rows=21", "slots=3", "consumers=2", last});

@@ -13,7 +13,7 @@ struct Options {
   std::uint32_t depth = 3;
   std::uint32_t echo_factor = 1;
   std::uint32_t echo_window = 1;
-  std::vector<FieldOptions> fields;
+  std::vector<FieldOptions> fields = {};
 };
 
 }  // namespace echoline::client::cuda
