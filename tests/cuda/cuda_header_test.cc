@@ -16,7 +16,7 @@
 namespace echoline::cuda_test {
 namespace {
 
-TEST(DriverApi, says_what_cuda_h_says) {
+TEST(DriverApi, SaysWhatCudaHSays) {
 #ifdef ECHOLINE_CUDA_HEADER
   SUCCEED() << "of version " << CUDA_VERSION;
 #else

@@ -199,7 +199,7 @@ void KernelsTest::try_pad() {
 constexpr echoline_dtype kTypes[] = {ECHOLINE_FLOAT32, ECHOLINE_FLOAT16, ECHOLINE_BFLOAT16};
 constexpr Layout kLayouts[] = {Layout::kChw, Layout::kHwc};
 
-TEST_P(KernelsTest, normalised_pixels_are_those_of_the_loops_in_every_type_and_order) {
+TEST_P(KernelsTest, NormalisedPixelsAreThoseOfTheLoopsInEveryTypeAndOrder) {
   for (const echoline_dtype dtype : kTypes) {
     for (const Layout layout : kLayouts) {
       SCOPED_TRACE(testing::Message() << "type " << dtype << ", order " << int(layout));
@@ -210,7 +210,7 @@ TEST_P(KernelsTest, normalised_pixels_are_those_of_the_loops_in_every_type_and_o
   }
 }
 
-TEST_P(KernelsTest, a_batch_of_photos_is_that_of_the_loops) {
+TEST_P(KernelsTest, ABatchOfPhotosIsThatOfTheLoops) {
   NormalizeParams p{};
   p.rows = 8;
   p.height = p.width = 224;
@@ -222,11 +222,11 @@ TEST_P(KernelsTest, a_batch_of_photos_is_that_of_the_loops) {
   }
 }
 
-TEST_P(KernelsTest, flipped_pixels_are_those_of_the_loops) {
+TEST_P(KernelsTest, FlippedPixelsAreThoseOfTheLoops) {
   for (int i = 0; i < cases(); ++i) ASSERT_NO_FATAL_FAILURE(try_flip());
 }
 
-TEST_P(KernelsTest, padded_rows_are_those_of_the_loops) {
+TEST_P(KernelsTest, PaddedRowsAreThoseOfTheLoops) {
   for (int i = 0; i < cases(); ++i) ASSERT_NO_FATAL_FAILURE(try_pad());
 }
 

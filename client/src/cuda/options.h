@@ -1,4 +1,4 @@
-// How a loader's batches come to a device; see echoline_cuda_options.
+// Options of a device loader; see echoline_cuda_options for their meaning.
 #pragma once
 
 #include <cstdint>
