@@ -1,5 +1,5 @@
-// What the client counts on in a driver's answers. On the stand-in these cases test that; on a real
-// driver they test whether the stand-in is right.
+// Answers of the driver that the client relies on. With the fake driver these cases test the fake
+// driver; with a real driver they show whether the fake driver is right.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 

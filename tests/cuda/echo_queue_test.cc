@@ -21,13 +21,13 @@ State at(std::uint32_t epoch, std::uint64_t row) {
   return state;
 }
 
-// Copies batches of epochs of `batches` each when the trainer has to wait, as late as can be.
+// Runs a queue over epochs of `batches` batches. Copies a batch only when the trainer has to wait.
 class Walk {
  public:
   Walk(const DeviceEcho& echo, std::uint64_t batches, const State& position, std::uint64_t step)
       : batches_(batches), next_(position.position), queue_(echo, position, step) {}
 
-  // One epoch, or what is left of it, as it is given; stops after `most` uses.
+  // The uses of one epoch, or of the rest of it, as they are given; at most `most`.
   std::vector<Given> epoch(std::size_t most = SIZE_MAX) {
     std::vector<Given> given;
     while (given.size() < most) {
@@ -65,7 +65,7 @@ class Walk {
   Position next_;
   EchoQueue queue_;
   std::deque<DeviceSlot> slots_;
-  std::map<const DeviceSlot*, std::uint64_t> rows_;  // on the device
+  std::map<const DeviceSlot*, std::uint64_t> rows_;  // of batches that are on the device
   std::size_t kept_most_ = 0;
   bool last_seen_ = false;
   bool says_last_ = true;

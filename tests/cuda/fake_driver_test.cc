@@ -1,4 +1,4 @@
-// The stand-in of the driver does what CUDA's reference says, and sees what callers do wrong.
+// The fake driver does what CUDA's reference says, and notes misuse by callers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -41,7 +41,7 @@ TEST_F(FakeDriver, PageableMemoryIsReadBeforeTheCallReturns) {
   from.assign(100, 2);
   fake_->set_stuck(stream_, 0);
   EXPECT_EQ(content(to, 100), std::vector<std::uint8_t>(100, 1));
-  EXPECT_EQ(fake_->count().pageable_copies, 2);  // and the one of content()
+  EXPECT_EQ(fake_->count().pageable_copies, 2);  // one more by content()
 }
 
 TEST_F(FakeDriver, AnEventIsCompleteWhenTheWorkBeforeItIs) {
@@ -68,7 +68,7 @@ TEST_F(FakeDriver, AStreamWaitsForTheRecordThatWasTheLatestWhenItWasTold) {
   ASSERT_EQ(cu_->event_record(consumed, stream_), kSuccess);
   ASSERT_EQ(cu_->stream_wait_event(waiting, consumed, 0), kSuccess);
   ASSERT_EQ(cu_->event_record(after, waiting), kSuccess);
-  // Anew, where nothing is in its way: that is not what was waited for.
+  // A second record completes at once, but the waiting stream waits for the first one.
   ASSERT_EQ(cu_->event_record(consumed, second), kSuccess);
   EXPECT_EQ(cu_->event_synchronize(consumed), kSuccess);
   EXPECT_EQ(cu_->event_query(after), kNotReady);

@@ -1,5 +1,5 @@
-// Kernels on the stand-in: run in the stream's order, on device memory alone, with what they read
-// watched.
+// Kernels on the fake driver: they run in the stream's order and only on device memory, and a
+// change of their input while they run is seen.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ class FakeKernels : public FakeDriver {
 };
 
 TEST_F(FakeKernels, RunAfterTheCopiesBeforeThemWithTheParametersOfTheCall) {
-  ASSERT_EQ(launch(four_pixels()), kSuccess);  // which are gone when the kernel runs
+  ASSERT_EQ(launch(four_pixels()), kSuccess);  // the parameters are gone when the kernel runs
   EXPECT_THAT(content(to_, 4), ElementsAre(3, 2, 1, 0));
   EXPECT_EQ(fake_->count().kernels, 1);
   EXPECT_EQ(fake_->count().images, 1);
@@ -74,7 +74,7 @@ TEST_F(FakeKernels, SeeAnInputThatIsWrittenTooEarly) {
   fake_->set_delay(0, 0, 1);
   const StreamHandle other = make_stream();
   std::uint8_t* pixels = pin(4, 0);
-  // Others each time, until the kernel is done: some fall into its time.
+  // Writes other bytes again and again until the kernel is done, so that some come while it runs.
   for (std::uint32_t written = 1; fake_->count().kernels == 0; ++written) {
     std::memcpy(pixels, &written, sizeof written);
     ASSERT_EQ(cu_->copy_to_device(from_, pixels, 4, other), kSuccess);

@@ -1,4 +1,4 @@
-// The stand-in in a whole process: its environment, many threads at once, the end.
+// The fake driver in a whole process: its environment variables, many threads at once, the exit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 
 class FakeProcess : public FakeDriver {
  protected:
-  // Until the test's end.
+  // Sets the variable until the test ends.
   void set(const char* name, const char* value) {
     ASSERT_EQ(setenv(name, value, 1), 0);
     names_.emplace_back(name);
@@ -67,7 +67,7 @@ TEST_F(FakeProcess, TheEnvironmentSaysWhatTheDeviceIsLike) {
   EXPECT_EQ(cu_->context_pop(&popped), kSuccess);
 }
 
-// A copy stream that fills buffers as soon as their readers say so, and a trainer's stream.
+// A copy stream that fills a buffer when its reader has released it, and a trainer's stream.
 TEST_F(FakeProcess, APipelineThatWaitsAsItShouldIsNeverSeenToTear) {
   constexpr std::size_t kBytes = 3000;
   constexpr int kBuffers = 3;

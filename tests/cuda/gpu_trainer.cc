@@ -50,7 +50,7 @@ void GpuTest::TearDown() {
   if (fake_ == nullptr || device_ == nullptr) return;
   stream_ = {};
   device_.reset();
-  // What the last batch left may be freed by a thread.
+  // A thread may still free the memory of the last batch.
   for (int i = 0; i < 1000 && fake_->count().contexts > 0; ++i) usleep(20'000);
   const FakeCudaCounters left = fake_->count();
   EXPECT_EQ(left.contexts, 0U);
@@ -66,7 +66,7 @@ void GpuTest::TearDown() {
 
 void FakeGpuTest::SetUp() {
   GpuTest::SetUp();
-  if (!IsSkipped() && fake_ == nullptr) GTEST_SKIP() << "needs the stand-in of the driver";
+  if (!IsSkipped() && fake_ == nullptr) GTEST_SKIP() << "needs the fake driver";
 }
 
 client::cuda::Stream FakeGpuTest::another_stream() const {

@@ -1,4 +1,4 @@
-// The plain loops against numbers worked out by hand.
+// Compares the plain loops with numbers that were computed by hand.
 #include "cuda/host_kernels.h"
 
 #include <gmock/gmock.h>
@@ -97,7 +97,7 @@ TEST(HostKernels, FlipMirrorsPixelsOfAnySize) {
 }
 
 TEST(HostKernels, PadFillsAndCuts) {
-  // Elements of two bytes, rows of two elements: of one, none and three.
+  // Elements of two bytes, padded to rows of two elements; the rows have one, none and three.
   const std::uint64_t offsets[] = {100, 102, 102, 108};
   std::vector<std::uint8_t> out(12);
   run("echoline_pad", PadParams{kPixels, offsets, out.data(), 4, 0x0907, 2, 3});

@@ -1,4 +1,4 @@
-// What is launched for a batch, what is refused, and sizes that no test has memory for.
+// The launches for a batch, refusals, and sizes that are larger than the test's memory.
 #include <gmock/gmock.h>
 #include <sys/mman.h>
 
@@ -147,7 +147,7 @@ TEST_F(KernelLaunchTest, ABuildWithoutKernelsSaysWhatItLacks) {
   EXPECT_THAT(error.text(), HasSubstr("build it where nvcc is found"));
 }
 
-// Addresses without memory but where it is touched.
+// A range of addresses that gets memory only where it is touched.
 class Sparse {
  public:
   explicit Sparse(std::uint64_t bytes) : bytes_(bytes) {
@@ -173,8 +173,8 @@ struct Float32 {
   static Bits round(float value) { return value; }
 };
 
-// The last unit of the last row is read from the end of the input and written to the end of the
-// output, however far behind 2^32 these are.
+// Runs the last unit of the last row: it must read the end of the input and write the end of the
+// output, which are far beyond 2^32.
 template <Layout layout>
 void expect_the_end(NormalizeParams p) {
   const std::uint64_t values = std::uint64_t{p.rows} * p.height * p.width * p.channels;

@@ -11,7 +11,7 @@
 
 namespace echoline::cuda_test {
 
-// Needs the stand-in of the driver. One thread calls everything.
+// Needs the fake driver. One thread calls everything.
 class StepTest : public FakeGpuTest {
  protected:
   void SetUp() override;

@@ -59,7 +59,7 @@ TEST_F(TrainerStreams, ACaptureElsewhereIsNotDisturbedByThreadsNorByTheLastBatch
     ASSERT_EQ(trainer.status(), ECHOLINE_OK) << trainer.error();
     fake_->set_capture(captured.get(), 1);
     EXPECT_EQ(trainer.take(stream(), 30), ECHOLINE_OK);
-    // An epoch's end is no batch: then the next call gives one.
+    // At the end of an epoch there is no batch; the next call gives one.
     while (trainer.next(stream(), batch) == ECHOLINE_END_OF_EPOCH) {
     }
   }

@@ -1,4 +1,4 @@
-// Errors' names, devices, contexts.
+// The driver's functions for error names, devices and contexts.
 #include <unistd.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ const ErrorText* error_text(Code code) {
   return found == std::end(kErrors) ? nullptr : found;
 }
 
-// Not one that another thread's last release is ending.
+// Not a context that another thread is just destroying with its last release.
 std::shared_ptr<Context> primary(const Call& call, DeviceId device) {
   for (const auto& [handle, context] : call.driver.contexts) {
     if (context->device == device && context->alive) return context;
@@ -105,7 +105,7 @@ Code cuDeviceGetName(char* name, int length, DeviceId device) {
   if (!has(call, device)) return kInvalidDevice;
   if (length <= 0) return kInvalidValue;
   name[0] = '\0';
-  std::strncat(name, "Stand-in of a GPU", static_cast<std::size_t>(length) - 1);
+  std::strncat(name, "Fake driver of a GPU", static_cast<std::size_t>(length) - 1);
   return kSuccess;
 }
 
@@ -127,7 +127,7 @@ Code cuDeviceGetAttribute(int* value, int attribute, DeviceId device) {
       *value = call.driver.settings.read_only_register ? 1 : 0;
       return kSuccess;
     default:
-      return call.misuse("no attribute of the stand-in: " + std::to_string(attribute),
+      return call.misuse("no attribute of the fake driver: " + std::to_string(attribute),
                          kInvalidValue);
   }
 }

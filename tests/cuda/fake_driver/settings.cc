@@ -10,8 +10,8 @@ namespace {
 
 [[noreturn]] void refuse(const char* name, std::string_view value) {
   std::fprintf(stderr,
-               "%s can't be read: '%.*s'; see settings.h of the stand-in of CUDA's driver\n", name,
-               static_cast<int>(value.size()), value.data());
+               "%s can't be read: '%.*s'; see settings.h of the fake driver of CUDA's driver\n",
+               name, static_cast<int>(value.size()), value.data());
   std::abort();
 }
 
@@ -23,7 +23,7 @@ Number number(const char* name, std::string_view text) {
   return value;
 }
 
-// The part before `separator`, which `text` then loses; all of it if there is none.
+// Removes and returns the part of `text` before `separator`; all of it if there is no separator.
 std::string_view cut(std::string_view& text, char separator) {
   const std::size_t at = text.find(separator);
   const std::string_view part = text.substr(0, at);
