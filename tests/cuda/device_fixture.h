@@ -83,7 +83,7 @@ class DeviceTest : public ::testing::Test {
 class FakeDriver : public DeviceTest {
  protected:
   void SetUp() override {
-    if (FakeCuda::find() == nullptr) GTEST_SKIP() << "the driver here is not the fake driver";
+    if (FakeCuda::find() == nullptr) GTEST_SKIP() << "needs the fake driver";
     DeviceTest::SetUp();
   }
 };

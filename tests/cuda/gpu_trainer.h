@@ -1,4 +1,4 @@
-// A trainer on a GPU for tests, on a real driver or its fake driver: it attaches to a ring_server,
+// A trainer on a GPU for tests, on a real or a fake driver: it attaches to a ring_server,
 // takes batches on its own stream and checks their bytes there.
 #pragma once
 

@@ -1,5 +1,5 @@
-// The kernels of client/src/cuda/kernel_params.h as plain loops on the host. The fake driver of the
-// driver runs them, and a GPU's results are compared with theirs.
+// The kernels of client/src/cuda/kernel_params.h as plain loops on the host. The fake driver
+// runs them, and a GPU's results are compared with theirs.
 #pragma once
 
 #include <span>

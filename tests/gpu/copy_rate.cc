@@ -1,5 +1,5 @@
-// What the link between host and device gives: plain loops of copies from memory that the driver
-// pinned, and from shared memory that is pinned where it is. Prints; judges nothing.
+// Measures the link between host and device: plain loops of copies from memory that the driver
+// allocated, and from shared memory that is registered. Prints rates; has no goals.
 //   copy_rate [--rounds 11] [--copies 32] [--device 0]
 #include <cstdio>
 

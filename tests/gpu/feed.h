@@ -1,5 +1,5 @@
-// A loader on the GPU that is measured, and what feeds it: a ring_server of its own, which lays no
-// pixels and so is faster than any link, or a stream of a daemon that runs here.
+// The loader that is measured, and its source: its own ring_server, which writes no pixels and so
+// is faster than any link, or a stream of a daemon that runs here.
 #pragma once
 
 #include <echoline/echoline_cuda.h>
@@ -18,13 +18,14 @@ namespace echoline::gpu {
 struct FeedOptions {
   std::string stream = {};      // of the daemon in ECHOLINE_RUNTIME_DIR; empty: a ring_server
   long rows = 256;              // of a batch of the ring_server; 150,570 bytes each
-  std::uint32_t batches = ~0U;  // that the ring_server publishes, then it stands still
+  std::uint32_t batches = ~0U;  // that the ring_server publishes before it stops
   std::uint32_t echo = 1;       // device echo, back to back
   int device = 0;
-  bool staged = false;  // the ring can't be registered, so the CPU copies into pinned memory
+  bool staged =
+      false;  // makes registering the ring fail, so that the CPU copies into pinned memory
 };
 
-// Open for one measurement; its device buffers are full when it is made.
+// Made for one measurement, with full device buffers.
 class Feed {
  public:
   Feed(Gpu& gpu, const FeedOptions& options);
@@ -32,13 +33,13 @@ class Feed {
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;
 
-  // Takes so many batches for the GPU's stream, puts `work` on it for each, and gives them back.
+  // Takes that many batches for the GPU's stream, puts `work` on it for each, and releases them.
   void take(long batches, const std::function<void()>& work = {});
 
   echoline_cuda_stats stats() const;
-  // Once so many batches were copied, and their copies counted.
+  // Waits until that many batches were copied and counted.
   echoline_cuda_stats stats_of(std::uint64_t batches) const;
-  // That cross the link for a batch: all fields.
+  // Bytes that cross the link for a batch: all fields.
   std::uint64_t batch_bytes() const;
 
  private:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A folder of pack.sh works by itself: on the stand-in of the driver all steps pass, without a device it says so.
-# pack_test.sh BUILD-FOLDER STAND-IN-FOLDER
+# The folder that pack.sh makes is complete: with the fake driver all steps pass, without a device it says so.
+# pack_test.sh BUILD-FOLDER FAKE-DRIVER-FOLDER
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -18,7 +18,7 @@ run
 for log in daemon_starts cuda_test kernel_bandwidth copy_rate loader_rate; do
   [[ -s $folder/logs/$log.log ]] || { echo "no log of $log"; exit 1; }
 done
-# No figure of speed, so it holds on the stand-in too.
+# Not a rate, so it also holds with the fake driver.
 grep -q 'device echo by 4, uses of a copied byte *4\.0000 ' "$folder/logs/loader_rate.log" ||
   { echo "device echo by 4 does not give 4 uses of a copied byte"; cat "$folder/logs/loader_rate.log"; exit 1; }
 

@@ -105,7 +105,7 @@ Code cuDeviceGetName(char* name, int length, DeviceId device) {
   if (!has(call, device)) return kInvalidDevice;
   if (length <= 0) return kInvalidValue;
   name[0] = '\0';
-  std::strncat(name, "Fake driver of a GPU", static_cast<std::size_t>(length) - 1);
+  std::strncat(name, "Stand-in of a GPU", static_cast<std::size_t>(length) - 1);
   return kSuccess;
 }
 
@@ -127,7 +127,7 @@ Code cuDeviceGetAttribute(int* value, int attribute, DeviceId device) {
       *value = call.driver.settings.read_only_register ? 1 : 0;
       return kSuccess;
     default:
-      return call.misuse("no attribute of the fake driver: " + std::to_string(attribute),
+      return call.misuse("no attribute of the stand-in: " + std::to_string(attribute),
                          kInvalidValue);
   }
 }

@@ -10,8 +10,8 @@ namespace {
 
 [[noreturn]] void refuse(const char* name, std::string_view value) {
   std::fprintf(stderr,
-               "%s can't be read: '%.*s'; see settings.h of the fake driver of CUDA's driver\n",
-               name, static_cast<int>(value.size()), value.data());
+               "%s can't be read: '%.*s'; see settings.h of the stand-in of CUDA's driver\n", name,
+               static_cast<int>(value.size()), value.data());
   std::abort();
 }
 
