@@ -1,4 +1,4 @@
-// Device echo, mirroring and conversion, with their states: as the CPU computes them.
+// Device echo, mirroring, conversion and states, compared with what the CPU computes.
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -51,7 +51,7 @@ class DeviceEchoing : public GpuTest {
       EXPECT_EQ(status, ECHOLINE_OK) << echoline_last_error();
       if (status != ECHOLINE_OK) break;
       const echoline_batch_info info = batch.info();
-      // test::made_use is the stream's use of the first row.
+      // test::made_use is the stream's own use of that row.
       const std::uint32_t use = batch.uses()[0] - test::made_use(info.row) * factor_;
       all.push_back({info.epoch, info.row, use, batch.bytes("image")});
     }
@@ -67,7 +67,7 @@ bool mirrored(std::uint64_t seed, std::uint32_t epoch, std::uint64_t row, std::u
   return random.next_u32() >> 31 != 0;
 }
 
-// Pixels of four rows from `row` on, as the device is to see them.
+// The pixels of four rows, beginning with `row`, as the device must have them.
 std::vector<std::uint8_t> images(std::uint32_t epoch, std::uint64_t row, std::uint32_t use,
                                  std::uint32_t factor, std::uint64_t seed) {
   std::vector<std::uint8_t> bytes;
@@ -99,7 +99,7 @@ TEST_F(DeviceEchoing, GivesEachBatchThatOftenForOneCopyOverTheLink) {
   EXPECT_EQ(uses.size(), 20U);
   const echoline_cuda_stats stats = trainer.stats();
   EXPECT_EQ(stats.uses, 60U);
-  EXPECT_LE(stats.batches, 20U + 7);  // some of the next epoch, for every buffer
+  EXPECT_LE(stats.batches, 20U + 7);  // with copies of the next epoch, one in every buffer
   EXPECT_EQ(stats.copied_bytes, stats.batches * 4 * (test::kImageBytes + 8));
 }
 
@@ -139,21 +139,21 @@ TEST_F(DeviceEchoing, AStateGoesOnWithExactlyTheNextUse) {
   echoline_cuda_field field = cuda_field("image");
   field.flip = 1;
   factor_ = 3;
-  const CudaWish wish{.factor = 3, .window = 6, .fields = {field}};
+  const DeviceOptions options{.factor = 3, .window = 6, .fields = {field}};
   ServerProcess whole({"batch=4", "rows=40", "slots=3"});
-  GpuTrainer reference(whole, wish);
+  GpuTrainer reference(whole, options);
   const std::vector<Given> all = take(reference, 70);
   for (const std::size_t taken : {0, 1, 2, 7, 14, 28, 29, 30, 31, 45}) {
     ServerProcess server({"batch=4", "rows=40", "slots=3"});
     std::string state;
     {
-      GpuTrainer trainer(server, wish);
+      GpuTrainer trainer(server, options);
       ASSERT_EQ(take(trainer, taken).size(), taken);
       state = trainer.state();
     }
     server.kill();
     server.start_again();
-    CudaWish resumed = wish;
+    DeviceOptions resumed = options;
     resumed.state = state;
     GpuTrainer trainer(server, resumed);
     ASSERT_EQ(trainer.status(), ECHOLINE_OK) << trainer.error() << state;
@@ -191,7 +191,7 @@ TEST_F(DeviceEchoing, AStateWhosePlaceCannotBeIsRefused) {
   server.start_again();
   const std::string place = "\"device_echo\":[2,3,";
   const std::size_t at = state.find(place) + place.size();
-  // A batch's last use of two, with two batches between them, stands at step 5 from its first.
+  // Two uses with two other batches between them: the second one is 5 steps after the first.
   const std::string last = std::string(state).replace(at, state.find(']', at) - at, "5");
   const std::string beyond = std::string(state).replace(at, state.find(']', at) - at, "6");
   const GpuTrainer refused(server, {.factor = 2, .window = 3, .state = beyond});
@@ -204,22 +204,22 @@ TEST_F(DeviceEchoing, AStateWhosePlaceCannotBeIsRefused) {
 }
 
 TEST_F(DeviceEchoing, AUseWhoseKernelFailedComesRightWhenItIsAskedForAgain) {
-  if (fake_ == nullptr) GTEST_SKIP() << "needs the stand-in of the driver";
+  if (fake_ == nullptr) GTEST_SKIP() << "needs the fake driver";
   echoline_cuda_field field = cuda_field("image");
   field.flip = 1;
   factor_ = 2;
-  CudaWish wish{.factor = 2, .window = 3, .fields = {field}};
+  DeviceOptions options{.factor = 2, .window = 3, .fields = {field}};
   ServerProcess server({"batch=4", "rows=40", "seed=7"});
   {
-    GpuTrainer trainer(server, wish);
+    GpuTrainer trainer(server, options);
     ASSERT_EQ(take(trainer, 3).back().use, 0U);
-    wish.state = trainer.state();
+    options.state = trainer.state();
   }
   server.kill();
   server.start_again();
-  GpuTrainer trainer(server, wish);
-  ASSERT_EQ(trainer.status(), ECHOLINE_OK) << trainer.error() << wish.state;
-  // Every buffer has been made ready for its use 0; the first one is asked for use 1.
+  GpuTrainer trainer(server, options);
+  ASSERT_EQ(trainer.status(), ECHOLINE_OK) << trainer.error() << options.state;
+  // Every buffer was prepared for its use 0; the next use is use 1 of the first one.
   const auto all_copied = [&] { return trainer.stats().batches == 3 + 2; };
   for (int i = 0; i < 500 && !all_copied(); ++i) usleep(10'000);
   ASSERT_TRUE(all_copied());
@@ -234,7 +234,8 @@ TEST_F(DeviceEchoing, AUseWhoseKernelFailedComesRightWhenItIsAskedForAgain) {
 TEST_F(DeviceEchoing, ABreakAbandonsTheEpochWithItsKeptBatches) {
   ServerProcess server({"batch=4", "rows=40", "slots=3"});
   factor_ = 2;
-  for (const std::uint32_t depth : {2, 12}) {  // the copies in this epoch, and in the next already
+  for (const std::uint32_t depth :
+       {2, 12}) {  // copies are in this epoch, or already in the next one
     GpuTrainer trainer(server, {.depth = depth, .factor = 2, .window = 3});
     ASSERT_EQ(trainer.status(), ECHOLINE_OK) << trainer.error();
     EXPECT_EQ(echoline_cuda_begin_epoch(trainer.handle()), ECHOLINE_OK);
