@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "echoline/shm/philox.h"
+#include "pack/open_input.h"
 #include "pack/pack_input.h"
 #include "pack/pack_writer.h"
 #include "record/index/stored_index.h"
@@ -152,7 +153,7 @@ Status remove_leftovers(const PackOptions& options, std::uint64_t shards) {
 Result<PackProgress> pack(const PackOptions& options,
                           const std::function<void(const PackProgress&)>& progress) {
   ECHOLINE_TRY(prepare_output(options));
-  ECHOLINE_ASSIGN(const std::unique_ptr<PackInput> input, open_pack_input(options));
+  ECHOLINE_ASSIGN(const std::unique_ptr<PackInput> input, open_input(options));
   if (input->count() == 0) {
     return Status(Code::kNotFound, fmt::format("no records in {}", options.inputs.front()));
   }

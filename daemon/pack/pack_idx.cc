@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -130,7 +131,7 @@ class IdxInput final : public PackInput {
 
 }  // namespace
 
-Result<std::unique_ptr<PackInput>> open_idx(const PackOptions& options) {
+Result<std::unique_ptr<PackInput>> open_idx_input(const PackOptions& options) {
   if (options.inputs.size() > 2) {
     return Status(Code::kInvalidArgument, "IDX inputs are one file of images and one of labels");
   }

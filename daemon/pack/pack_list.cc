@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "record/core/local_file.h"
+#include "record/core/text.h"
 #include "record/files/class_names.h"
 #include "record/files/csv.h"
-#include "record/tar/tar_member.h"
 
 namespace echoline::cli {
 namespace {
@@ -63,7 +63,7 @@ Result<std::string> label_number(const std::string& label, const record::ClassNa
 
 Result<Entry> parse_entry(std::string_view line, const std::filesystem::path& folder,
                           const record::ClassNames& classes) {
-  ECHOLINE_ASSIGN(const std::vector<std::string> fields, parse_csv_line(line));
+  ECHOLINE_ASSIGN(const std::vector<std::string> fields, record::take_csv_row(line));
   if (fields.size() != 2 || fields[0].empty()) {
     return Status(Code::kInvalidArgument,
                   "a line is 'path,label'; a list with more columns can be read as it is "
@@ -95,11 +95,7 @@ Result<std::vector<Entry>> parse_list(std::string_view text, const std::string& 
 
 }  // namespace
 
-Result<std::vector<std::string>> parse_csv_line(std::string_view line) {
-  return record::take_csv_row(line);
-}
-
-Result<std::unique_ptr<PackInput>> open_list(const PackOptions& options) {
+Result<std::unique_ptr<PackInput>> open_list_input(const PackOptions& options) {
   if (options.inputs.size() != 1) {
     return Status(Code::kInvalidArgument, "a list is one CSV file");
   }

@@ -72,7 +72,7 @@ class ChecksumTest : public RecordTest {
     return tar + tar_end();
   }
   Opened open_all(const std::string& address, const std::string& state = "") const {
-    return open(read_of({path(address)}), state, {}, Checksums::kOfAll);
+    return open(read_of({path(address)}), state, {}, Checksums::kAll);
   }
   static void expect_all_agree(const Opened& opened, const std::string& what) {
     ASSERT_TRUE(opened.set.ok()) << what << ": " << opened.set.status().message();
@@ -86,7 +86,7 @@ class ChecksumTest : public RecordTest {
     }
   }
   static RecordTable scan(const std::string& tar, std::size_t window, std::uint64_t skip_bytes) {
-    const auto scan = tar_format().make_scan({"a.tar", tar.size(), ""}, skip_bytes);
+    const auto scan = tar_scan_spec().make_scan({"a.tar", tar.size(), ""}, skip_bytes);
     const auto all = std::as_bytes(std::span(tar));
     while (!scan->done()) {
       const auto rest = all.subspan(scan->position());

@@ -11,7 +11,7 @@
 
 #include "record/core/open_options.h"
 #include "record/index/folder_state.h"
-#include "record/index/shard_index.h"
+#include "record/index/index_path.h"
 #include "record_fixture.h"
 
 namespace echoline::record {

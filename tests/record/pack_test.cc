@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "pack/pack_input.h"
 #include "record/core/record_check.h"
+#include "record/files/csv.h"
 #include "record_fixture.h"
 
 namespace echoline::cli {
@@ -203,8 +203,10 @@ TEST_F(PackTest, FashionMnistKeepsItsImages) {
 }
 
 TEST(CsvTest, QuotesHoldCommasTogether) {
-  EXPECT_THAT(*parse_csv_line(R"(a,"b,""c""",)"), ElementsAre("a", "b,\"c\"", ""));
-  EXPECT_FALSE(parse_csv_line("\"open").ok());
+  std::string_view line = R"(a,"b,""c""",)";
+  EXPECT_THAT(*record::take_csv_row(line), ElementsAre("a", "b,\"c\"", ""));
+  std::string_view unclosed = "\"open";
+  EXPECT_FALSE(record::take_csv_row(unclosed).ok());
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "echoline/v1/config.pb.h"
-#include "record/core/format.h"
+#include "record/core/data_set.h"
 #include "source/core/source.h"
 
 namespace echoline::record {
@@ -41,7 +41,7 @@ struct Opened {
 
 v1::Read read_of(std::vector<std::string> urls, const std::string& format = "auto");
 Opened open(const v1::Read& read, const std::string& state_dir = "",
-            const ProgressFunction& progress = {}, Checksums checksums = Checksums::kOfWhatIsRead);
+            const ProgressFunction& progress = {}, Checksums checksums = Checksums::kIfRead);
 
 // A folder of its own that goes with the test.
 class RecordTest : public testing::Test {

@@ -1,5 +1,5 @@
 // The index that WebDataset's wids makes stands for the shards it names.
-#include "record/index/shard_list.h"
+#include "record/tar/shard_list.h"
 
 #include <gmock/gmock.h>
 

@@ -9,8 +9,7 @@
 #include <filesystem>
 
 #include "base/clock.h"
-#include "record/index/shard_index.h"
-#include "record/index/sidecar_index.h"
+#include "record/index/index_path.h"
 #include "record_fixture.h"
 
 namespace echoline::record {

@@ -9,8 +9,7 @@
 #include <filesystem>
 
 #include "base/crc.h"
-#include "record/index/shard_index.h"
-#include "record/index/sidecar_index.h"
+#include "record/open/open_data_set.h"
 #include "record/tfrecord/wire.h"
 #include "record_fixture.h"
 

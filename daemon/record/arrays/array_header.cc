@@ -9,7 +9,7 @@
 #include <cstring>
 #include <optional>
 
-#include "record/tar/tar_header.h"
+#include "record/core/text.h"
 
 namespace echoline::record {
 namespace {

@@ -68,7 +68,7 @@ Status IdxDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes,
 Result<ArrayHeader> read_header(const source::ObjectInfo& object, source::Source& source) {
   ECHOLINE_ASSIGN(const std::vector<std::byte> head,
                   read_bytes(source, object, 0, std::min(object.bytes, kArrayHeadBytes)));
-  if (Status packed = refuse_packed(head); !packed.ok()) {
+  if (Status packed = refuse_compressed(head); !packed.ok()) {
     return std::move(packed).with_context(object.url);
   }
   auto header = parse_idx_header(head);
@@ -113,18 +113,22 @@ UniformShard item_shard(source::ObjectInfo object, const ArrayHeader& header) {
   return shard;
 }
 
-}  // namespace
+Result<Match> match_idx(const FormatProbe& probe) {
+  const auto header = parse_idx_header(probe.head);
+  const bool fits =
+      header.ok() && header->header_bytes + header->data_bytes() == probe.object_bytes;
+  return fits ? Match::kContent : Match::kNone;
+}
 
-Result<std::unique_ptr<DataSet>> open_idx(std::vector<source::ObjectInfo> objects,
-                                          source::Source& source) {
+OpenedDataSet open_idx(const OpenRequest& request, std::vector<Listed> listed) {
   std::vector<UniformShard> shards;
   std::vector<IdxFile> files;
   bool labels_may_follow = false;
-  for (source::ObjectInfo& object : objects) {
-    ECHOLINE_ASSIGN(const ArrayHeader header, read_header(object, source));
+  for (source::ObjectInfo& object : flatten(std::move(listed))) {
+    ECHOLINE_ASSIGN(const ArrayHeader header, read_header(object, request.source));
     if (labels_may_follow && header.shape.size() == 1) {
       ECHOLINE_ASSIGN(files.back().labels,
-                      read_labels(object, header, shards.back().record_count, source));
+                      read_labels(object, header, shards.back().record_count, request.source));
       shards.push_back({std::move(object), 0, 0, 0, 0});
       files.push_back({header.type, std::nullopt});
       labels_may_follow = false;
@@ -144,5 +148,9 @@ Result<std::unique_ptr<DataSet>> open_idx(std::vector<source::ObjectInfo> object
   }
   return std::unique_ptr<DataSet>(std::move(set));
 }
+
+}  // namespace
+
+constinit const Format kIdxFormat = {.name = "idx", .match = match_idx, .open = open_idx};
 
 }  // namespace echoline::record

@@ -94,11 +94,14 @@ Result<TokenFile> look(const source::ObjectInfo& object, const ElementType& conf
   return TokenFile{header->type, header->header_bytes, header->elements()};
 }
 
-}  // namespace
+Result<Match> match_tokens(const FormatProbe& probe) {
+  if (is_npy(probe.head)) return Match::kContent;
+  return probe.read.has_tokens() ? Match::kConfigured : Match::kNone;
+}
 
-Result<std::unique_ptr<DataSet>> open_tokens(const v1::Read& read,
-                                             const std::vector<source::ObjectInfo>& objects,
-                                             source::Source& source) {
+OpenedDataSet open_tokens(const OpenRequest& request, std::vector<Listed> listed) {
+  const v1::Read& read = request.read;
+  const std::vector<source::ObjectInfo> objects = flatten(std::move(listed));
   const std::uint64_t length = read.tokens().length();
   if (length == 0 || length > std::uint64_t{1} << 40) {
     return Status(Code::kInvalidArgument,
@@ -121,7 +124,7 @@ Result<std::unique_ptr<DataSet>> open_tokens(const v1::Read& read,
     types.push_back(file.type);
     return {};
   };
-  ECHOLINE_TRY(each_head(objects, kArrayHeadBytes, source, add));
+  ECHOLINE_TRY(for_each_header(objects, kArrayHeadBytes, request.source, add));
   auto set = std::make_unique<TokenDataSet>(std::move(shards), std::move(types));
   if (set->index().record_count() == 0) {
     return Status(Code::kNotFound,
@@ -130,5 +133,10 @@ Result<std::unique_ptr<DataSet>> open_tokens(const v1::Read& read,
   }
   return std::unique_ptr<DataSet>(std::move(set));
 }
+
+}  // namespace
+
+constinit const Format kTokensFormat = {
+    .name = "tokens", .match = match_tokens, .open = open_tokens};
 
 }  // namespace echoline::record

@@ -1,9 +1,11 @@
 // Fields are few: looking one up is a walk.
 #include "record/core/fields.h"
 
+#include <fmt/core.h>
+
 #include <functional>
 
-#include "record/core/format.h"
+#include "record/core/data_set.h"
 
 namespace echoline::record {
 
@@ -17,6 +19,12 @@ const FieldBytes* Fields::find(std::string_view keys) const {
     if (end == std::string_view::npos) return nullptr;
     keys.remove_prefix(end + 1);
   }
+}
+
+Result<std::uint64_t> DataSet::publish(source::Source&) const {
+  return Status(
+      Code::kInvalidArgument,
+      fmt::format("format {} needs no index file: it is read from the data itself", format()));
 }
 
 void clear_fields(Fields& fields) {

@@ -104,6 +104,6 @@ using ProgressFunction = std::function<Status(const Progress&)>;
 
 // Which records get a checksum when an index is made: those whose bytes are read for it anyway, or
 // all, which reads all the data.
-enum class Checksums : std::uint8_t { kOfWhatIsRead, kOfAll };
+enum class Checksums : std::uint8_t { kIfRead, kAll };
 
 }  // namespace echoline::record

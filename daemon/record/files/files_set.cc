@@ -15,11 +15,10 @@
 #include "record/files/class_names.h"
 #include "record/files/list_table.h"
 #include "record/index/file_index.h"
+#include "record/index/index_path.h"
 #include "record/index/kept_listing.h"
 #include "record/index/listed_source.h"
 #include "record/index/listing.h"
-#include "record/index/shard_index.h"
-#include "record/tar/tar_member.h"
 
 namespace echoline::record {
 namespace {
@@ -43,7 +42,7 @@ class FilesDataSet final : public DataSet {
   const Index& index() const override { return index_; }
   std::string_view format() const override { return "files"; }
   Status cut(std::uint64_t record, std::span<const std::byte> bytes, Fields& fields) const override;
-  std::string values_beside() const override;
+  std::string metadata_text() const override;
   std::unique_ptr<source::Source> reading(std::unique_ptr<source::Source> source) const override {
     return std::make_unique<ListedSource>(std::move(source), place_);
   }
@@ -76,7 +75,7 @@ Status FilesDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes,
   return {};
 }
 
-std::string FilesDataSet::values_beside() const {
+std::string FilesDataSet::metadata_text() const {
   std::string text = classes_.names.text();
   for (std::size_t column = 0; column < table_.columns().size(); ++column) {
     text.append(table_.columns()[column]).push_back('\n');
@@ -208,17 +207,14 @@ Result<FileIndex> find_files(const std::vector<List>& lists, const std::string& 
   return files;
 }
 
-}  // namespace
-
-Result<std::unique_ptr<DataSet>> open_files(const v1::Read& read,
-                                            const std::vector<source::ObjectInfo>& lists,
-                                            source::Source& source, const std::string& state_dir,
-                                            const ProgressFunction& progress) {
+OpenedDataSet open_files(const OpenRequest& request, std::vector<Listed> listed) {
+  const v1::Read& read = request.read;
+  const std::vector<source::ObjectInfo> lists = flatten(std::move(listed));
   Classes classes;
   if (!read.classes().empty()) {
-    ECHOLINE_ASSIGN(classes.names, read_classes(read.classes(), source));
+    ECHOLINE_ASSIGN(classes.names, read_classes(read.classes(), request.source));
   }
-  ECHOLINE_ASSIGN(const std::vector<List> read_in, read_lists(lists, source));
+  ECHOLINE_ASSIGN(const std::vector<List> read_in, read_lists(lists, request.source));
   ListTable table;
   for (const List& list : read_in) {
     Status status = table.append(list.table);
@@ -229,11 +225,16 @@ Result<std::unique_ptr<DataSet>> open_files(const v1::Read& read,
     return Status(Code::kNotFound, fmt::format("{} lists no files", lists.front().url));
   }
   const bool local = local_path(lists.front().url).has_value();
-  const std::string kept =
-      local && !state_dir.empty() ? stored_index_path(read, "files", state_dir) : "";
-  ECHOLINE_ASSIGN(FileIndex files, find_files(read_in, kept, source, progress));
+  const std::string kept = local && !request.state_dir.empty()
+                               ? stored_index_path(read, "files", request.state_dir)
+                               : "";
+  ECHOLINE_ASSIGN(FileIndex files, find_files(read_in, kept, request.source, request.progress));
   return std::unique_ptr<DataSet>(std::make_unique<FilesDataSet>(
       std::move(files), ListingPlace{kept, {}}, std::move(table), std::move(classes)));
 }
+
+}  // namespace
+
+constinit const Format kFilesFormat = {.name = "files", .open = open_files};
 
 }  // namespace echoline::record

@@ -10,7 +10,6 @@
 #include "echoline/v1/config.pb.h"
 #include "record/core/fields.h"
 #include "record/files/class_names.h"
-#include "record/tar/tar_member.h"
 #include "source/core/glob.h"
 
 namespace echoline::record {
@@ -26,7 +25,10 @@ class FolderDataSet final : public DataSet {
   const Index& index() const override { return index_; }
   std::string_view format() const override { return "folder"; }
   Status cut(std::uint64_t record, std::span<const std::byte> bytes, Fields& fields) const override;
-  std::string values_beside() const override;
+  std::string metadata_text() const override;
+  Result<std::uint64_t> publish(source::Source& source) const override {
+    return publish_listing(index_, source);
+  }
   std::unique_ptr<source::Source> reading(std::unique_ptr<source::Source> source) const override {
     return std::make_unique<ListedSource>(std::move(source), place_);
   }
@@ -52,7 +54,7 @@ Status FolderDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes
 }
 
 // Which class each file is of, too: the fingerprint knows local files by their names alone.
-std::string FolderDataSet::values_beside() const {
+std::string FolderDataSet::metadata_text() const {
   std::string text = classes_.text();
   for (const std::uint32_t id : class_ids_) text += fmt::format("{}\n", id);
   return text;
@@ -105,9 +107,9 @@ Result<std::vector<std::uint32_t>> class_ids(const FileIndex& files, const Class
   return ids;
 }
 
-}  // namespace
-
-Result<FileIndex> records_of(std::vector<Listed> listed) {
+// The files of whole folders that are records: hidden files and files in no class folder are left
+// out, with a log line for their number.
+Result<FileIndex> files_in_classes(const std::vector<Listed>& listed) {
   FileIndex files;
   std::uint64_t left_out = 0;
   for (const Listed& folder : listed) {
@@ -134,8 +136,9 @@ Result<FileIndex> records_of(std::vector<Listed> listed) {
   return files;
 }
 
-Result<std::unique_ptr<DataSet>> open_folder(const v1::Read& read, FolderFiles files,
-                                             source::Source& source) {
+// With read.classes, a class that its file does not name is kInvalidArgument.
+OpenedDataSet open_files(const OpenRequest& request, FolderFiles files) {
+  const v1::Read& read = request.read;
   if (files.files.record_count() == 0) {
     return Status(Code::kNotFound,
                   fmt::format("{} holds no class folders with files: format folder wants "
@@ -147,11 +150,35 @@ Result<std::unique_ptr<DataSet>> open_folder(const v1::Read& read, FolderFiles f
   if (read.classes().empty()) {
     classes = classes_found(files.files);
   } else {
-    ECHOLINE_ASSIGN(classes, read_classes(read.classes(), source));
+    ECHOLINE_ASSIGN(classes, read_classes(read.classes(), request.source));
   }
   ECHOLINE_ASSIGN(std::vector<std::uint32_t> ids, class_ids(files.files, classes, read.classes()));
   return std::unique_ptr<DataSet>(
       std::make_unique<FolderDataSet>(std::move(files), std::move(classes), std::move(ids)));
 }
+
+Result<Match> match_folder(const FormatProbe& probe) {
+  return probe.listed.front().url.ends_with('/') ? Match::kFolder : Match::kNone;
+}
+
+OpenedDataSet open_folder(const OpenRequest& request, std::vector<Listed> listed) {
+  ECHOLINE_ASSIGN(FileIndex files, files_in_classes(listed));
+  return open_files(request, request.folder_listing.keep(std::move(files)));
+}
+
+OpenedDataSet open_stored_folder(const OpenRequest& request) {
+  std::optional<FolderFiles> files = request.folder_listing.find();
+  if (!files) return std::unique_ptr<DataSet>();
+  return open_files(request, std::move(*files));
+}
+
+}  // namespace
+
+constinit const Format kFolderFormat = {
+    .name = "folder",
+    .match = match_folder,
+    .open = open_folder,
+    .open_stored = open_stored_folder,
+};
 
 }  // namespace echoline::record

@@ -5,7 +5,7 @@
 
 namespace echoline::record {
 
-std::string_view packing_of(std::span<const std::byte> head) {
+std::string_view compression_of(std::span<const std::byte> head) {
   const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
   if (text.starts_with("\x1F\x8B")) return "gzip";
   if (text.starts_with("\x28\xB5\x2F\xFD")) return "zstd";
@@ -16,8 +16,8 @@ std::string_view packing_of(std::span<const std::byte> head) {
   return {};
 }
 
-Status refuse_packed(std::span<const std::byte> head) {
-  const std::string_view packing = packing_of(head);
+Status refuse_compressed(std::span<const std::byte> head) {
+  const std::string_view packing = compression_of(head);
   if (packing.empty()) return {};
   return Status(Code::kUnimplemented,
                 fmt::format("the file is compressed ({}), which is not read here: unpack it, or "

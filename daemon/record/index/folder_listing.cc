@@ -11,9 +11,9 @@
 #include "base/log.h"
 #include "echoline/v1/config.pb.h"
 #include "record/core/local_file.h"
+#include "record/index/index_path.h"
 #include "record/index/kept_listing.h"
 #include "record/index/listing.h"
-#include "record/index/shard_index.h"
 #include "record/index/stored_index.h"
 #include "source/core/glob.h"
 
@@ -98,7 +98,7 @@ std::optional<FolderFiles> FolderListing::find_published() const {
   return found;
 }
 
-void FolderListing::begin() {
+void FolderListing::note_folder_states() {
   if (kept_.empty()) return;
   const std::int64_t now_ns = wall_clock_ns();
   std::set<std::string> all;
@@ -110,7 +110,7 @@ void FolderListing::begin() {
   folders_ = states_of(all, now_ns);
 }
 
-FolderFiles FolderListing::finish(FileIndex files) const {
+FolderFiles FolderListing::keep(FileIndex files) const {
   if (folders_ && files.record_count() > 0) keep_listing(kept_, files, *folders_);
   return {std::move(files), {kept_, {}}};
 }

@@ -30,9 +30,10 @@ class FolderListing {
   bool is_known() const;
   std::optional<FolderFiles> find() const;
 
-  // Before the files are listed, and what to do with them then.
-  void begin();
-  FolderFiles finish(FileIndex files) const;
+  // Call it before the files are listed. Without it `keep` stores nothing.
+  void note_folder_states();
+  // Stores a new listing for the next start, if that is possible.
+  FolderFiles keep(FileIndex files) const;
 
  private:
   std::optional<FolderFiles> find_published() const;

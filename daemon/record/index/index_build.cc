@@ -30,7 +30,7 @@ struct Work {
 class IndexBuild {
  public:
   IndexBuild(const std::vector<source::ObjectInfo>& shards, KnownTables known,
-             const ScannedFormat& format, source::Source& source, const ScanSettings& settings,
+             const ScanSpec& format, source::Source& source, const ScanSettings& settings,
              const ProgressFunction& progress)
       : shards_(shards),
         known_(std::move(known)),
@@ -57,7 +57,7 @@ class IndexBuild {
 
   const std::vector<source::ObjectInfo>& shards_;
   KnownTables known_;  // and done, but not yet their turn
-  const ScannedFormat& format_;
+  const ScanSpec& format_;
   source::Source& source_;
   const ScanSettings settings_;
   const ProgressFunction& progress_;
@@ -199,8 +199,8 @@ Status IndexBuild::report(bool always) {
 }  // namespace
 
 ScanSettings scan_settings(const v1::Read& read, const std::vector<source::ObjectInfo>& shards,
-                           const ScannedFormat& format, Checksums checksums) {
-  const bool all = checksums == Checksums::kOfAll;
+                           const ScanSpec& format, Checksums checksums) {
+  const bool all = checksums == Checksums::kAll;
   if (format.table_at_start && !all) return {0, 32, 0};
   const bool local = !shards.empty() && local_path(shards.front().url).has_value();
   if (local && read.throttle().latency() == 0 && !all) return {64 << 10, 4, 0};
@@ -211,7 +211,7 @@ ScanSettings scan_settings(const v1::Read& read, const std::vector<source::Objec
 }
 
 Result<StoredIndex> build_index(const std::vector<source::ObjectInfo>& shards, KnownTables known,
-                                const ScannedFormat& format, source::Source& source,
+                                const ScanSpec& format, source::Source& source,
                                 const ScanSettings& settings, const ProgressFunction& progress) {
   return IndexBuild(shards, std::move(known), format, source, settings, progress).run();
 }

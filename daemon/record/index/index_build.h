@@ -33,11 +33,11 @@ struct ScanSettings {
 // Files are cheap to seek in, stores (and what is throttled to imitate one) are not. At most 64 MiB
 // are in flight.
 ScanSettings scan_settings(const v1::Read& read, const std::vector<source::ObjectInfo>& shards,
-                           const ScannedFormat& format, Checksums checksums);
+                           const ScanSpec& format, Checksums checksums);
 
 // Scans the shards that `known` has nothing for, in order. Errors name the shard and the offset.
 Result<StoredIndex> build_index(const std::vector<source::ObjectInfo>& shards, KnownTables known,
-                                const ScannedFormat& format, source::Source& source,
+                                const ScanSpec& format, source::Source& source,
                                 const ScanSettings& settings, const ProgressFunction& progress);
 
 }  // namespace echoline::record

@@ -35,9 +35,9 @@ Status read_group(std::span<const source::ObjectInfo> objects, std::uint64_t byt
 
 }  // namespace
 
-Status each_head(const std::vector<source::ObjectInfo>& objects, std::uint64_t bytes,
-                 source::Source& source,
-                 const std::function<Status(std::size_t, std::span<const std::byte>)>& take) {
+Status for_each_header(const std::vector<source::ObjectInfo>& objects, std::uint64_t bytes,
+                       source::Source& source,
+                       const std::function<Status(std::size_t, std::span<const std::byte>)>& take) {
   std::vector<std::vector<std::byte>> heads;
   for (std::size_t from = 0; from < objects.size(); from += kGroup) {
     const std::size_t count = std::min(kGroup, objects.size() - from);

@@ -14,8 +14,8 @@ namespace echoline::record {
 
 // Calls `take` with the first `bytes` (or all) of each object, in order, until one call fails.
 // Memory is that of a few hundred heads. Errors of reading name the object.
-Status each_head(const std::vector<source::ObjectInfo>& objects, std::uint64_t bytes,
-                 source::Source& source,
-                 const std::function<Status(std::size_t, std::span<const std::byte>)>& take);
+Status for_each_header(const std::vector<source::ObjectInfo>& objects, std::uint64_t bytes,
+                       source::Source& source,
+                       const std::function<Status(std::size_t, std::span<const std::byte>)>& take);
 
 }  // namespace echoline::record

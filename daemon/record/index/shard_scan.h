@@ -41,7 +41,7 @@ class ShardScan {
 
 // What the index of a format is built with. `name` stands in the stored index's name, so that two
 // formats never share one. `skip_bytes` as make_checksum_scan has it.
-struct ScannedFormat {
+struct ScanSpec {
   std::string_view name;
   std::function<std::unique_ptr<ShardScan>(const source::ObjectInfo& shard,
                                            std::uint64_t skip_bytes)>

@@ -9,10 +9,8 @@
 #include <utility>
 
 #include "base/log.h"
-#include "record/index/folder_listing.h"
 #include "record/index/listing.h"
 #include "record/index/stored_index.h"
-#include "record/index/table_index.h"
 
 namespace echoline::record {
 namespace {
@@ -22,7 +20,7 @@ constexpr std::uint64_t kInFlightBytesMax = 64 << 20;
 
 using Files = std::map<std::string, source::ObjectInfo>;  // by address
 
-std::string index_address(const source::ObjectInfo& shard) {
+std::string sidecar_address(const source::ObjectInfo& shard) {
   return shard.url + std::string(kShardIndexSuffix);
 }
 
@@ -35,11 +33,11 @@ std::vector<source::ObjectInfo> ask_for_each(const std::vector<std::string>& add
 }
 
 // Index files beside the shards.
-Files list_beside(const std::vector<source::ObjectInfo>& shards, source::Source& source) {
+Files list_sidecars(const std::vector<source::ObjectInfo>& shards, source::Source& source) {
   std::map<std::string, std::vector<std::string>> folders;
   for (const auto& shard : shards) {
     folders[shard.url.substr(0, shard.url.rfind('/') + 1)].push_back(
-        escape_glob(index_address(shard)));
+        escape_glob(sidecar_address(shard)));
   }
   Files found;
   for (const auto& [folder, addresses] : folders) {
@@ -79,7 +77,7 @@ std::vector<Reading> wanted(const Files& files, const std::vector<source::Object
   std::vector<Reading> readings;
   for (std::size_t i = 0; i < shards.size(); ++i) {
     if (known[i]) continue;
-    const auto file = files.find(index_address(shards[i]));
+    const auto file = files.find(sidecar_address(shards[i]));
     if (file != files.end()) readings.push_back({i, file->second, {}});
   }
   return readings;
@@ -87,16 +85,16 @@ std::vector<Reading> wanted(const Files& files, const std::vector<source::Object
 
 }  // namespace
 
-bool all_beside(const std::vector<source::ObjectInfo>& shards, source::Source& source) {
-  const Files files = list_beside(shards, source);
+bool have_sidecars(const std::vector<source::ObjectInfo>& shards, source::Source& source) {
+  const Files files = list_sidecars(shards, source);
   return std::all_of(shards.begin(), shards.end(), [&files](const source::ObjectInfo& shard) {
-    return files.contains(index_address(shard));
+    return files.contains(sidecar_address(shard));
   });
 }
 
-std::size_t take_beside(const std::vector<source::ObjectInfo>& shards, source::Source& source,
-                        KnownTables& known) {
-  std::vector<Reading> readings = wanted(list_beside(shards, source), shards, known);
+std::size_t take_sidecars(const std::vector<source::ObjectInfo>& shards, source::Source& source,
+                          KnownTables& known) {
+  std::vector<Reading> readings = wanted(list_sidecars(shards, source), shards, known);
   std::vector<source::ReadResult> done;
   std::size_t started = 0, taken = 0;
   std::uint64_t in_flight = 0;
@@ -121,25 +119,14 @@ std::size_t take_beside(const std::vector<source::ObjectInfo>& shards, source::S
   return taken;
 }
 
-Result<std::uint64_t> publish_index(const DataSet& data_set, source::Source& source) {
-  if (data_set.format() == "folder") {
-    return publish_listing(dynamic_cast<const FileIndex&>(data_set.index()), source);
+Result<std::uint64_t> publish_sidecars(const StoredIndex& index, source::Source& source) {
+  for (const Shard& shard : index.shards) {
+    RecordTable records;
+    records.append(index.records, shard.first_record, shard.record_count);
+    ECHOLINE_TRY(source.put(sidecar_address(shard.object),
+                            encode_shard_index(shard.object, records, shard.unpacked_bytes)));
   }
-  const auto* set = dynamic_cast<const TableDataSet*>(&data_set);
-  if (set == nullptr) {
-    return Status(Code::kInvalidArgument,
-                  fmt::format("format {} needs no index file: it is read from "
-                              "the data itself",
-                              data_set.format()));
-  }
-  std::uint64_t written = 0;
-  for (const Shard& shard : data_set.index().shards()) {
-    ECHOLINE_TRY(
-        source.put(index_address(shard.object),
-                   encode_shard_index(shard.object, set->table_of(written), shard.unpacked_bytes)));
-    ++written;
-  }
-  return written;
+  return index.shards.size();
 }
 
 }  // namespace echoline::record

@@ -127,7 +127,7 @@ Result<std::size_t> ZstdUnpacker::unpack(std::span<const std::byte>& in, std::sp
 }  // namespace
 
 Result<std::unique_ptr<Unpacker>> Unpacker::make(std::span<const std::byte> head) {
-  const std::string_view packing = packing_of(head);
+  const std::string_view packing = compression_of(head);
   if (packing == "gzip") {
     auto unpacker = std::make_unique<GzipUnpacker>();
     if (unpacker->open()) return std::unique_ptr<Unpacker>(std::move(unpacker));
@@ -135,7 +135,7 @@ Result<std::unique_ptr<Unpacker>> Unpacker::make(std::span<const std::byte> head
     auto unpacker = std::make_unique<ZstdUnpacker>();
     if (unpacker->open()) return std::unique_ptr<Unpacker>(std::move(unpacker));
   } else {
-    ECHOLINE_TRY(refuse_packed(head));
+    ECHOLINE_TRY(refuse_compressed(head));
     return Status(Code::kUnimplemented, "the file is neither gzip nor zstd");
   }
   return Status(Code::kResourceExhausted, "no memory to unpack with");

@@ -25,7 +25,7 @@ std::uint64_t end_of(const source::ReadRequest& request) {
 
 }  // namespace
 
-UnpackingSource::UnpackingSource(std::unique_ptr<source::Source> inner, PackedObjects packed,
+UnpackingSource::UnpackingSource(std::unique_ptr<source::Source> inner, CompressedObjects packed,
                                  UnpackingOptions options)
     : packed_(std::move(packed)),
       options_(std::move(options)),
@@ -59,7 +59,7 @@ void UnpackingSource::wake() {
 source::Counters UnpackingSource::counters() const {
   source::Counters counters = inner_->counters();
   counters.in_flight = in_flight_.load(std::memory_order_relaxed);
-  counters.requests_retried += begun_anew_.load(std::memory_order_relaxed);
+  counters.requests_retried += restarts_.load(std::memory_order_relaxed);
   return counters;
 }
 
@@ -203,18 +203,18 @@ void UnpackingSource::unpack_landed(std::vector<source::ReadResult>& done) {
     }
   }
   for (const auto& [file, status] : failed) {
-    if (!begin_anew(*file, status)) fail(*file, status, done);
+    if (!read_again(*file, status)) fail(*file, status, done);
   }
 }
 
 // Whether bytes that cannot be the object's are read once more: its version is pinned, so they may
 // have changed on the way only.
-bool UnpackingSource::begin_anew(const UnpackedFile& file, const Status& status) {
+bool UnpackingSource::read_again(const UnpackedFile& file, const Status& status) {
   const bool damaged =
       status.code() == Code::kDataLoss || status.code() == Code::kFailedPrecondition;
   if (!damaged || ++damaged_[file.object().url] >= kAnswersMax) return false;
   log_warning("record", "{}; reading it anew", status.message());
-  begun_anew_.fetch_add(1, std::memory_order_relaxed);
+  restarts_.fetch_add(1, std::memory_order_relaxed);
   drop(file);
   return true;
 }

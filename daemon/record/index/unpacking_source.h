@@ -17,7 +17,7 @@
 namespace echoline::record {
 
 // Unpacked sizes by the address of the object.
-using PackedObjects = std::unordered_map<std::string, std::uint64_t>;
+using CompressedObjects = std::unordered_map<std::string, std::uint64_t>;
 
 struct UnpackingOptions {
   std::string folder;           // for the unpacked bytes
@@ -30,7 +30,7 @@ struct UnpackingOptions {
 // not unpack are read anew, a few times.
 class UnpackingSource final : public source::Source {
  public:
-  UnpackingSource(std::unique_ptr<source::Source> inner, PackedObjects packed,
+  UnpackingSource(std::unique_ptr<source::Source> inner, CompressedObjects packed,
                   UnpackingOptions options);
 
   Result<std::vector<source::ObjectInfo>> list(const std::string& url) override;
@@ -60,11 +60,11 @@ class UnpackingSource final : public source::Source {
   void read_pieces();
   void take_landed(std::vector<source::ReadResult>& done);
   void unpack_landed(std::vector<source::ReadResult>& done);
-  bool begin_anew(const UnpackedFile& file, const Status& status);
+  bool read_again(const UnpackedFile& file, const Status& status);
   void fail(const UnpackedFile& file, const Status& status, std::vector<source::ReadResult>& done);
   void drop(const UnpackedFile& file);
 
-  const PackedObjects packed_;
+  const CompressedObjects packed_;
   const UnpackingOptions options_;
   std::deque<source::ReadRequest> waiting_;
   Files files_;
@@ -77,7 +77,7 @@ class UnpackingSource final : public source::Source {
   std::size_t passing_ = 0;  // callers' requests with the inner source
   std::vector<source::ReadResult> inner_done_;
   std::atomic<std::uint64_t> in_flight_{0};
-  std::atomic<std::uint64_t> begun_anew_{0};
+  std::atomic<std::uint64_t> restarts_{0};
   std::atomic<bool> woken_{false};
   const std::unique_ptr<source::Source> inner_;  // goes first: it writes into the pieces
   const std::size_t slots_;

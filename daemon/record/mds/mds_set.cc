@@ -3,11 +3,17 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/log.h"
+#include "record/core/fields.h"
 #include "record/index/checksum_scan.h"
 #include "record/index/shard_index.h"
 #include "record/index/table_index.h"
@@ -69,8 +75,9 @@ Status MdsScan::take(std::span<const std::byte> window) {
 
 class MdsDataSet final : public TableDataSet {
  public:
-  MdsDataSet(StoredIndex stored, std::vector<std::shared_ptr<const MdsColumns>> columns)
-      : TableDataSet(std::move(stored)), columns_(std::move(columns)) {}
+  MdsDataSet(StoredIndex stored, TableOptions options,
+             std::vector<std::shared_ptr<const MdsColumns>> columns)
+      : TableDataSet(std::move(stored), std::move(options)), columns_(std::move(columns)) {}
   std::string_view format() const override { return "mds"; }
   Status cut(std::uint64_t record, std::span<const std::byte> bytes,
              Fields& fields) const override {
@@ -80,6 +87,19 @@ class MdsDataSet final : public TableDataSet {
  private:
   const std::vector<std::shared_ptr<const MdsColumns>> columns_;  // by shard
 };
+
+// The index.json of an address: the address itself, or the one right in the folder that it names.
+std::optional<source::ObjectInfo> find_mds_index(const Listed& listed) {
+  if (!listed.url.ends_with('/')) {
+    if (!listed.url.ends_with("/index.json") || listed.objects.size() != 1) return std::nullopt;
+    return listed.objects.front();
+  }
+  const std::string wanted = source::unescape_glob(listed.url) + "index.json";
+  for (const source::ObjectInfo& object : listed.objects) {
+    if (object.url == wanted) return object;
+  }
+  return std::nullopt;
+}
 
 // What the index files name, and what stands at those names.
 struct Shards {
@@ -143,25 +163,17 @@ void log_unread(const std::vector<MdsShard>& shards) {
   }
 }
 
-}  // namespace
-
-std::optional<source::ObjectInfo> find_mds_index(const Listed& listed) {
-  if (!listed.url.ends_with('/')) {
-    if (!listed.url.ends_with("/index.json") || listed.objects.size() != 1) return std::nullopt;
-    return listed.objects.front();
-  }
-  const std::string wanted = source::unescape_glob(listed.url) + "index.json";
-  for (const source::ObjectInfo& object : listed.objects) {
-    if (object.url == wanted) return object;
-  }
-  return std::nullopt;
+Result<Match> match_mds(const FormatProbe& probe) {
+  const auto index = find_mds_index(probe.listed.front());
+  if (!index) return Match::kNone;
+  ECHOLINE_ASSIGN(const std::vector<std::byte> text,
+                  read_bytes(probe.source, *index, 0, std::min(index->bytes, kMdsIndexBytesMax)));
+  return is_mds_index(as_text(text)) ? Match::kIndexFile : Match::kNone;
 }
 
-Result<std::unique_ptr<DataSet>> open_mds(const v1::Read& read, const std::vector<Listed>& listed,
-                                          source::Source& source, const std::string& state_dir,
-                                          const ProgressFunction& progress, Checksums checksums) {
+OpenedDataSet open_mds(const OpenRequest& request, std::vector<Listed> listed) {
   Shards shards;
-  for (const Listed& entry : listed) ECHOLINE_TRY(add_shards(entry, source, shards));
+  for (const Listed& entry : listed) ECHOLINE_TRY(add_shards(entry, request.source, shards));
   std::unordered_map<std::string, std::uint64_t> samples;
   std::vector<std::shared_ptr<const MdsColumns>> columns;
   for (std::size_t i = 0; i < shards.named.size(); ++i) {
@@ -169,20 +181,27 @@ Result<std::unique_ptr<DataSet>> open_mds(const v1::Read& read, const std::vecto
     columns.push_back(shards.named[i].columns);
   }
   log_unread(shards.named);
-  ScannedFormat format;
-  format.name = "mds";
-  format.table_at_start = true;
-  format.make_scan = [&samples](const source::ObjectInfo& shard, std::uint64_t skip_bytes) {
+  ScanSpec spec;
+  spec.name = "mds";
+  spec.table_at_start = true;
+  spec.make_scan = [&samples](const source::ObjectInfo& shard, std::uint64_t skip_bytes) {
     return make_checksum_scan(std::make_unique<MdsScan>(shard.bytes, samples.at(shard.url)),
                               skip_bytes);
   };
-  ECHOLINE_ASSIGN(StoredIndex stored, load_or_build_index(read, shards.objects, format, source,
-                                                          state_dir, progress, checksums));
+  ECHOLINE_ASSIGN(StoredIndex stored, load_or_build_index(request, shards.objects, spec));
   if (stored.records.size() == 0) {
     return Status(Code::kNotFound, fmt::format("no samples in {}", listed.front().url));
   }
-  return std::unique_ptr<DataSet>(
-      std::make_unique<MdsDataSet>(std::move(stored), std::move(columns)));
+  return std::unique_ptr<DataSet>(std::make_unique<MdsDataSet>(
+      std::move(stored), table_options(request.read, request.state_dir), std::move(columns)));
 }
+
+}  // namespace
+
+constinit const Format kMdsFormat = {
+    .name = "mds",
+    .match = match_mds,
+    .open = open_mds,
+};
 
 }  // namespace echoline::record

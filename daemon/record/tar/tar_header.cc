@@ -6,6 +6,8 @@
 #include <charconv>
 #include <string>
 
+#include "record/core/text.h"
+
 namespace echoline::record {
 namespace {
 

@@ -38,8 +38,4 @@ struct PaxOverrides {
 // Adds the "LENGTH KEY=VALUE\n" records of `text` to `overrides`, which keeps views into it.
 Status parse_pax(std::string_view text, PaxOverrides& overrides);
 
-inline std::string_view as_text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 }  // namespace echoline::record

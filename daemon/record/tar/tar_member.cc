@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "record/core/text.h"
 #include "record/tar/tar_header.h"
 
 namespace echoline::record {
@@ -112,14 +113,6 @@ std::optional<SampleName> sample_name(const TarMember& member) {
   const bool top = base == 0 && member.directory.empty();
   if (top && member.name.starts_with("__") && member.name.ends_with("__")) return std::nullopt;
   return SampleName{member.directory, member.name.substr(0, dot), member.name.substr(dot + 1)};
-}
-
-std::string lower_ascii(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
 }
 
 }  // namespace echoline::record

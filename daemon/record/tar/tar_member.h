@@ -47,7 +47,4 @@ struct SampleName {
 };
 std::optional<SampleName> sample_name(const TarMember& member);
 
-// Field names are lower-cased, ASCII only: "photo.JPG" is the field "jpg".
-std::string lower_ascii(std::string_view text);
-
 }  // namespace echoline::record

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "record/core/text.h"
 #include "record/index/compression.h"
 #include "record/tar/tar_header.h"
 
@@ -41,7 +42,7 @@ Status TarScan::take(std::span<const std::byte> window) {
 }
 
 Status TarScan::check_start(std::span<const std::byte> window) const {
-  ECHOLINE_TRY(refuse_packed(window));
+  ECHOLINE_TRY(refuse_compressed(window));
   if (shard_bytes_ >= kTarBlock) return {};
   return Status(Code::kDataLoss, fmt::format("no tar archive: it has {} bytes; remove it from "
                                              "read.url or write it again",

@@ -1,27 +1,25 @@
-// Data sets of tar shards, WebDataset's naming.
+// Format webdataset: tar shards whose member names say which files belong to one record.
 #pragma once
 
-#include <memory>
-#include <string>
-#include <vector>
+#include <cstddef>
+#include <span>
+#include <string_view>
 
 #include "base/status.h"
-#include "record/core/format.h"
+#include "record/core/data_set.h"
+#include "record/index/format.h"
 #include "record/index/shard_scan.h"
 
 namespace echoline::record {
 
-// The index from the state folder where it fits, else from beside the shards, else from a pass over
-// them. What had to be built or changed is stored in the state folder; `state_dir` may be empty:
-// nothing is stored.
-Result<std::unique_ptr<DataSet>> open_webdataset(
-    const v1::Read& read, std::vector<source::ObjectInfo> shards, source::Source& source,
-    const std::string& state_dir, const ProgressFunction& progress, Checksums checksums);
+// A record is the files of one sample; its index comes from a pass over the shards' headers.
+extern const Format kWebDatasetFormat;
 
-ScannedFormat tar_format();
+ScanSpec tar_scan_spec();
 
 // Cuts the bytes of one record, headers included: every file of it is a field. `key` is the
-// record's.
+// record's. kDataLoss for a truncated or damaged record, kFailedPrecondition for one with another
+// key.
 Status cut_tar_record(std::string_view key, std::span<const std::byte> bytes, Fields& fields);
 
 }  // namespace echoline::record

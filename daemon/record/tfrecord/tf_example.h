@@ -5,7 +5,7 @@
 #include <span>
 
 #include "base/status.h"
-#include "record/core/format.h"
+#include "record/core/data_set.h"
 
 namespace echoline::record {
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "base/crc.h"
+#include "record/index/compressed_scan.h"
 #include "record/index/compression.h"
-#include "record/index/packed_scan.h"
 #include "record/index/shard_index.h"
 #include "record/index/table_index.h"
 #include "record/tfrecord/tf_example.h"
@@ -53,7 +53,7 @@ class TfRecordScan final : public ShardScan {
 };
 
 Status TfRecordScan::take(std::span<const std::byte> window) {
-  if (position_ == 0) ECHOLINE_TRY(refuse_packed(window));
+  if (position_ == 0) ECHOLINE_TRY(refuse_compressed(window));
   const std::uint64_t start = position_;
   while (!done()) {
     if (shard_bytes_ - position_ < kTfFrameBytes) {
@@ -129,29 +129,46 @@ Result<std::span<const std::byte>> tf_record_data(std::span<const std::byte> fra
   return data;
 }
 
-ScannedFormat tfrecord_format() {
-  ScannedFormat format;
+ScanSpec tfrecord_scan_spec() {
+  ScanSpec format;
   format.name = "tfrecord";
   format.make_scan = [](const source::ObjectInfo& shard, std::uint64_t skip_bytes) {
-    return make_packable_scan(shard.bytes, skip_bytes, [](std::uint64_t bytes) {
+    return make_unpacking_scan(shard.bytes, skip_bytes, [](std::uint64_t bytes) {
       return std::make_unique<TfRecordScan>(bytes);
     });
   };
   return format;
 }
 
-Result<std::unique_ptr<DataSet>> open_tfrecord(const v1::Read& read,
-                                               std::vector<source::ObjectInfo> shards,
-                                               source::Source& source, const std::string& state_dir,
-                                               const ProgressFunction& progress,
-                                               Checksums checksums) {
-  ECHOLINE_ASSIGN(StoredIndex stored, load_or_build_index(read, shards, tfrecord_format(), source,
-                                                          state_dir, progress, checksums));
+namespace {
+
+// A header whose checksum holds, of a record that fits the file.
+Result<Match> match_tfrecord(const FormatProbe& probe) {
+  const auto bytes = tf_record_bytes(probe.head);
+  const bool fits =
+      bytes && probe.object_bytes >= kTfFrameBytes && *bytes <= probe.object_bytes - kTfFrameBytes;
+  return fits ? Match::kContent : Match::kNone;
+}
+
+OpenedDataSet open_tfrecord(const OpenRequest& request, std::vector<Listed> listed) {
+  const std::vector<source::ObjectInfo> shards = flatten(std::move(listed));
+  ECHOLINE_ASSIGN(StoredIndex stored, load_or_build_index(request, shards, tfrecord_scan_spec()));
   if (stored.records.size() == 0) {
     return Status(Code::kNotFound, fmt::format("no records in {} TFRecord files, the first is {}",
                                                shards.size(), shards.front().url));
   }
-  return std::unique_ptr<DataSet>(std::make_unique<TfRecordDataSet>(std::move(stored)));
+  return std::unique_ptr<DataSet>(std::make_unique<TfRecordDataSet>(
+      std::move(stored), table_options(request.read, request.state_dir)));
 }
+
+}  // namespace
+
+constinit const Format kTfRecordFormat = {
+    .name = "tfrecord",
+    .match = match_tfrecord,
+    .open = open_tfrecord,
+    .reads_compressed = true,
+    .scans_shards = true,
+};
 
 }  // namespace echoline::record

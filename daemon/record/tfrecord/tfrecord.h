@@ -3,14 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "base/status.h"
-#include "record/core/format.h"
+#include "record/index/format.h"
 #include "record/index/shard_scan.h"
 
 namespace echoline::record {
@@ -25,13 +22,8 @@ std::optional<std::uint64_t> tf_record_bytes(std::span<const std::byte> header);
 // The data within a record's whole frame, checked. kDataLoss for a truncated or damaged one.
 Result<std::span<const std::byte>> tf_record_data(std::span<const std::byte> frame);
 
-ScannedFormat tfrecord_format();
+extern const Format kTfRecordFormat;
 
-// As open_webdataset.
-Result<std::unique_ptr<DataSet>> open_tfrecord(const v1::Read& read,
-                                               std::vector<source::ObjectInfo> shards,
-                                               source::Source& source, const std::string& state_dir,
-                                               const ProgressFunction& progress,
-                                               Checksums checksums);
+ScanSpec tfrecord_scan_spec();
 
 }  // namespace echoline::record

@@ -21,7 +21,7 @@ using echoline::record::kSkipNothing;
 constexpr std::uint64_t kWindow = 600;
 
 void scan_all(std::span<const std::byte> bytes, std::span<const std::byte> unpacked,
-              const echoline::record::ScannedFormat& format, std::uint64_t skip_bytes) {
+              const echoline::record::ScanSpec& format, std::uint64_t skip_bytes) {
   const auto scan = format.make_scan({"fuzz", bytes.size(), ""}, skip_bytes);
   for (std::size_t steps = 0; !scan->done(); ++steps) {
     if (steps > bytes.size() + 2) std::abort();  // a scan that does not move on
@@ -51,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(data), size);
   std::string packed(ZSTD_compressBound(size), '\0');
   packed.resize(ZSTD_compress(packed.data(), packed.size(), data, size, 1));
-  for (const ScannedFormat& format : {tar_format(), tfrecord_format()}) {
+  for (const ScanSpec& format : {tar_scan_spec(), tfrecord_scan_spec()}) {
     for (const std::uint64_t skip_bytes : {std::uint64_t{0}, std::uint64_t{700}, kSkipNothing}) {
       scan_all(bytes, bytes, format, skip_bytes);
     }

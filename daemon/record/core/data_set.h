@@ -72,11 +72,15 @@ class DataSet {
 
   // What decides values beside the bytes of the objects: classes, the columns of a list. The same
   // text for the same values.
-  virtual std::string values_beside() const { return {}; }
+  virtual std::string metadata_text() const { return {}; }
 
   // Compressed shards cannot be read out of order without unpacking them: false refuses an order
   // over all records.
   virtual bool random_access() const { return true; }
+  // Stores the index next to the data for hosts and later starts without a state folder; the source
+  // is that of the data set, open for writing. Returns how many files were written.
+  // kInvalidArgument for a format that needs no index file.
+  virtual Result<std::uint64_t> publish(source::Source& source) const;
   // The source through which extents are read: of compressed shards they count unpacked bytes.
   virtual std::unique_ptr<source::Source> reading(std::unique_ptr<source::Source> source) const {
     return source;

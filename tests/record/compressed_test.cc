@@ -8,7 +8,6 @@
 #include <random>
 
 #include "base/clock.h"
-#include "record/index/sidecar_index.h"
 #include "record/index/unpacker.h"
 #include "record_fixture.h"
 

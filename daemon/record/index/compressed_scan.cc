@@ -1,5 +1,5 @@
 // The plain scan inside sees windows of unpacked bytes, and hears of their end when it comes.
-#include "record/index/packed_scan.h"
+#include "record/index/compressed_scan.h"
 
 #include <algorithm>
 #include <utility>
@@ -65,9 +65,9 @@ class UnpackedFeed {
   std::uint64_t start_ = 0;  // of what is held, in the unpacked bytes
 };
 
-class PackableScan final : public ShardScan {
+class UnpackingScan final : public ShardScan {
  public:
-  PackableScan(std::uint64_t shard_bytes, std::uint64_t skip_bytes, PlainScan plain)
+  UnpackingScan(std::uint64_t shard_bytes, std::uint64_t skip_bytes, PlainScan plain)
       : shard_bytes_(shard_bytes), skip_bytes_(skip_bytes), plain_(std::move(plain)) {}
 
   bool done() const override { return scan_ ? scan_->done() : position_ == shard_bytes_; }
@@ -103,10 +103,10 @@ class PackableScan final : public ShardScan {
   std::uint64_t position_ = 0;
 };
 
-Status PackableScan::take(std::span<const std::byte> window) {
+Status UnpackingScan::take(std::span<const std::byte> window) {
   if (scan_) return scan_->take(window);
   if (!unpacker_) {
-    if (packing_of(window).empty()) {
+    if (compression_of(window).empty()) {
       scan_ = make_checksum_scan(plain_(shard_bytes_), skip_bytes_);
       return scan_->take(window);
     }
@@ -124,7 +124,7 @@ Status PackableScan::take(std::span<const std::byte> window) {
   return feed_->end();
 }
 
-Status PackableScan::unpack(std::span<const std::byte> window) {
+Status UnpackingScan::unpack(std::span<const std::byte> window) {
   while (true) {
     ECHOLINE_ASSIGN(const std::size_t bytes, unpacker_->unpack(window, chunk_));
     ECHOLINE_TRY(feed_->add(std::span<const std::byte>(chunk_).first(bytes)));
@@ -134,9 +134,9 @@ Status PackableScan::unpack(std::span<const std::byte> window) {
 
 }  // namespace
 
-std::unique_ptr<ShardScan> make_packable_scan(std::uint64_t shard_bytes, std::uint64_t skip_bytes,
-                                              PlainScan plain) {
-  return std::make_unique<PackableScan>(shard_bytes, skip_bytes, std::move(plain));
+std::unique_ptr<ShardScan> make_unpacking_scan(std::uint64_t shard_bytes, std::uint64_t skip_bytes,
+                                               PlainScan plain) {
+  return std::make_unique<UnpackingScan>(shard_bytes, skip_bytes, std::move(plain));
 }
 
 }  // namespace echoline::record

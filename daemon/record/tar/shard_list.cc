@@ -1,5 +1,5 @@
 // The list saves a listing; where records stand in the shards it does not say.
-#include "record/index/shard_list.h"
+#include "record/tar/shard_list.h"
 
 #include <fmt/core.h>
 
