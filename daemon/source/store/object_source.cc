@@ -20,14 +20,14 @@ constexpr std::uint32_t kProbeAttemptsMax = 4;
 // One connection carries this in a fraction of a second.
 constexpr std::uint64_t kPartBytes = kPartedBytes / 2;
 
-// Runs one exchange to its end; nothing else may be under way in `exchanges`.
+// Runs one operation to its end; no other may be in flight in `operations`.
 template <typename T>
-Result<std::unique_ptr<T>> run(HttpOperations& exchanges, std::unique_ptr<T> exchange) {
+Result<std::unique_ptr<T>> run(HttpOperations& operations, std::unique_ptr<T> operation) {
   std::vector<OperationResult> ended;
-  exchanges.start(0, std::move(exchange));
-  while (ended.empty()) exchanges.step(UINT64_MAX, ended);
+  operations.start(0, std::move(operation));
+  while (ended.empty()) operations.step(UINT64_MAX, ended);
   ECHOLINE_TRY(std::move(ended[0].status));
-  return std::unique_ptr<T>(static_cast<T*>(ended[0].exchange.release()));
+  return std::unique_ptr<T>(static_cast<T*>(ended[0].operation.release()));
 }
 
 Status nothing_there(const Address& address) {
@@ -90,9 +90,9 @@ OperationLimits ObjectSource::limits() const {
           .ca_file = options_.ca_file};
 }
 
-HttpOperations& ObjectSource::asks() {
-  if (!asks_) asks_ = std::make_unique<HttpOperations>(limits(), counters_);
-  return *asks_;
+HttpOperations& ObjectSource::queries() {
+  if (!queries_) queries_ = std::make_unique<HttpOperations>(limits(), counters_);
+  return *queries_;
 }
 
 Status ObjectSource::probe(const std::vector<std::string>& urls) {
@@ -100,7 +100,7 @@ Status ObjectSource::probe(const std::vector<std::string>& urls) {
   OperationLimits few = limits();
   few.attempts_max = kProbeAttemptsMax;
   few.connections_max = 1;
-  HttpOperations exchanges(few, unseen);
+  HttpOperations operations(few, unseen);
   std::vector<std::string> asked;
   for (const std::string& url : urls) {
     ECHOLINE_ASSIGN(Address address, parse_address(url));
@@ -109,11 +109,11 @@ Status ObjectSource::probe(const std::vector<std::string>& urls) {
     asked.push_back(address.bucket);
     if (is_literal(address)) {
       address.path = unescape_glob(address.path);
-      ECHOLINE_TRY(run(exchanges, std::make_unique<StatOperation>(*store_, address)).status());
+      ECHOLINE_TRY(run(operations, std::make_unique<StatOperation>(*store_, address)).status());
     } else {
       ListQuery query = query_of(address);
       query.entries_max = 1;
-      ECHOLINE_TRY(run(exchanges, std::make_unique<PageOperation>(*store_, query)).status());
+      ECHOLINE_TRY(run(operations, std::make_unique<PageOperation>(*store_, query)).status());
     }
   }
   return {};
@@ -125,7 +125,7 @@ Result<std::vector<ObjectInfo>> ObjectSource::list(const std::string& url) {
 
 Result<std::vector<ObjectInfo>> ObjectSource::list_all(const std::vector<std::string>& urls) {
   auto listed = list_each(urls);
-  asks_.reset();  // its connections, and its part of the endpoint's limit
+  queries_.reset();  // its connections, and its part of the endpoint's limit
   return listed;
 }
 
@@ -158,16 +158,16 @@ Result<std::vector<ObjectInfo>> ObjectSource::stat_many(const std::vector<Addres
   std::vector<OperationResult> ended;
   std::size_t started = 0;
   Status failure;
-  while (asks().size() > 0 || (started < addresses.size() && failure.ok())) {
-    while (failure.ok() && started < addresses.size() && asks().size() < options_.concurrency) {
-      asks().start(started, std::make_unique<StatOperation>(*store_, addresses[started]));
+  while (queries().size() > 0 || (started < addresses.size() && failure.ok())) {
+    while (failure.ok() && started < addresses.size() && queries().size() < options_.concurrency) {
+      queries().start(started, std::make_unique<StatOperation>(*store_, addresses[started]));
       ++started;
     }
     ended.clear();
-    asks().step(UINT64_MAX, ended);
+    queries().step(UINT64_MAX, ended);
     for (OperationResult& result : ended) {
       if (result.status.ok())
-        infos[result.id] = static_cast<StatOperation&>(*result.exchange).take_info();
+        infos[result.id] = static_cast<StatOperation&>(*result.operation).take_info();
       else if (failure.ok())
         failure = std::move(result.status);
     }
@@ -177,8 +177,8 @@ Result<std::vector<ObjectInfo>> ObjectSource::stat_many(const std::vector<Addres
 }
 
 Result<ListPage> ObjectSource::list_page(const ListQuery& query) {
-  ECHOLINE_ASSIGN(auto exchange, run(asks(), std::make_unique<PageOperation>(*store_, query)));
-  return exchange->take_page();
+  ECHOLINE_ASSIGN(auto operation, run(queries(), std::make_unique<PageOperation>(*store_, query)));
+  return operation->take_page();
 }
 
 Result<std::vector<ObjectInfo>> ObjectSource::list_pattern(const Address& address) {
@@ -209,7 +209,8 @@ Result<std::vector<ObjectInfo>> ObjectSource::list_pattern(const Address& addres
 
 Status ObjectSource::put(const std::string& url, const std::string& bytes) {
   ECHOLINE_ASSIGN(Address address, parse_address(url));
-  return run(asks(), std::make_unique<PutOperation>(*store_, std::move(address), bytes)).status();
+  return run(queries(), std::make_unique<PutOperation>(*store_, std::move(address), bytes))
+      .status();
 }
 
 void ObjectSource::submit(ReadRequest request) {

@@ -52,7 +52,7 @@ class ObjectSource : public Source {
   using Reads = std::unordered_map<std::uint64_t, Read>;
 
   OperationLimits limits() const;
-  HttpOperations& asks();
+  HttpOperations& queries();
   void finish_part(OperationResult result, std::vector<ReadResult>& done);
   Result<std::vector<ObjectInfo>> list_each(const std::vector<std::string>& urls);
   Result<std::vector<ObjectInfo>> stat_many(const std::vector<Address>& addresses);
@@ -65,8 +65,8 @@ class ObjectSource : public Source {
   SharedCounters counters_;
   std::atomic<bool> woken_{false};
   HttpOperations reads_;
-  std::unique_ptr<HttpOperations> asks_;  // for listings and writes; made when needed
-  std::size_t slots_;                     // what the endpoint let through at the last poll
+  std::unique_ptr<HttpOperations> queries_;  // for listings and writes; made when needed
+  std::size_t slots_;                        // what the endpoint let through at the last poll
   std::uint64_t next_id_ = 0;
   std::uint64_t next_read_ = 0;
   Reads reads_by_number_;

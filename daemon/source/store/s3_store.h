@@ -46,13 +46,13 @@ class S3Store : public ObjectStore {
 
   // Where a request for a bucket goes: "https", "bucket.host" and "/key", or "host" and
   // "/bucket/key".
-  struct Place {
+  struct BucketTarget {
     std::string scheme;
     std::string host;
     std::string path;
   };
-  Place place(const std::string& bucket, const std::string& key) const;
-  HttpRequest signed_request(std::string method, const Place& place, NamedValues query,
+  BucketTarget target_of(const std::string& bucket, const std::string& key) const;
+  HttpRequest signed_request(std::string method, const BucketTarget& target, NamedValues query,
                              NamedValues headers, std::time_t now, std::string body = {}) const;
   Verdict judge(int status, const S3Error& error, std::string text, std::string_view region,
                 Access wanted) const;
