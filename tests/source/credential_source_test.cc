@@ -22,9 +22,9 @@ struct Answers {
   Status failure;
 };
 
-class MadeUpRecipe : public CredentialRecipe {
+class MadeUpProvider : public CredentialProvider {
  public:
-  explicit MadeUpRecipe(Answers& answers) : answers_(answers) {}
+  explicit MadeUpProvider(Answers& answers) : answers_(answers) {}
 
   Result<CredentialStep> start(std::time_t now) override {
     const std::string number = std::to_string(++answers_.started);
@@ -48,7 +48,7 @@ class CredentialSourceTest : public testing::Test {
   std::string key() const { return source_.current().access_key; }
 
   Answers answers_;
-  CredentialSource source_{std::make_unique<MadeUpRecipe>(answers_), ""};
+  CredentialSource source_{std::make_unique<MadeUpProvider>(answers_), ""};
   const std::time_t now_ = 1'700'000'000;
 };
 

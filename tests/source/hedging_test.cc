@@ -18,29 +18,29 @@ constexpr std::uint64_t kMsNs = 1'000'000;
 
 TEST(Hedging, late_is_twice_what_19_of_20_recent_answers_took) {
   Hedging hedging;
-  for (std::size_t i = 1; i < Hedging::kAnswersLeast; ++i) hedging.answered(kSecondNs);
-  EXPECT_FALSE(hedging.late_ns()) << "too little is known";
-  for (std::size_t i = 0; i < Hedging::kAnswersMost; ++i)
-    hedging.answered((i < 6 ? 1000 : 80) * kMsNs);
-  EXPECT_EQ(hedging.late_ns(), 160 * kMsNs) << "one in 21 was slow";
-  for (int i = 0; i < 3; ++i) hedging.answered(1000 * kMsNs);
-  for (int i = 0; i < 4; ++i) hedging.answered(900 * kMsNs);
-  EXPECT_EQ(hedging.late_ns(), 1800 * kMsNs) << "one in 18 was slow";
-  for (std::size_t i = 0; i < Hedging::kAnswersMost; ++i) hedging.answered(kMsNs);
-  EXPECT_EQ(hedging.late_ns(), Hedging::kLateLeastNs);
+  for (std::size_t i = 1; i < Hedging::kAnswersMin; ++i) hedging.note_answer(kSecondNs);
+  EXPECT_FALSE(hedging.late_after_ns()) << "too little is known";
+  for (std::size_t i = 0; i < Hedging::kAnswersMax; ++i)
+    hedging.note_answer((i < 6 ? 1000 : 80) * kMsNs);
+  EXPECT_EQ(hedging.late_after_ns(), 160 * kMsNs) << "one in 21 was slow";
+  for (int i = 0; i < 3; ++i) hedging.note_answer(1000 * kMsNs);
+  for (int i = 0; i < 4; ++i) hedging.note_answer(900 * kMsNs);
+  EXPECT_EQ(hedging.late_after_ns(), 1800 * kMsNs) << "one in 18 was slow";
+  for (std::size_t i = 0; i < Hedging::kAnswersMax; ++i) hedging.note_answer(kMsNs);
+  EXPECT_EQ(hedging.late_after_ns(), Hedging::kLateMinNs);
 }
 
 TEST(Hedging, second_requests_are_a_twentieth_of_all_and_few_at_once) {
   Hedging hedging;
   std::size_t again = 0;
   for (std::size_t i = 1; i <= 1000; ++i) {
-    hedging.asked();
-    for (; hedging.may_ask_again(); ++again) hedging.asked_again();
-    EXPECT_EQ(again, i / Hedging::kRequestsForEach);
+    hedging.note_request();
+    for (; hedging.may_hedge(); ++again) hedging.note_hedge();
+    EXPECT_EQ(again, i / Hedging::kRequestsPerHedge);
   }
-  for (int i = 0; i < 1000; ++i) hedging.asked();
-  for (again = 0; hedging.may_ask_again(); ++again) hedging.asked_again();
-  EXPECT_EQ(again, Hedging::kBurstMost);
+  for (int i = 0; i < 1000; ++i) hedging.note_request();
+  for (again = 0; hedging.may_hedge(); ++again) hedging.note_hedge();
+  EXPECT_EQ(again, Hedging::kBurstMax);
 }
 
 class LateStore : public testing::Test {
@@ -138,7 +138,7 @@ TEST_F(LateStore, a_store_that_is_slow_as_a_whole_is_asked_little_more) {
   const Counters counters = source_->counters();
   const std::uint64_t hedges = counters.hedges_won + counters.hedges_lost;
   EXPECT_GE(hedges, 1U);
-  EXPECT_LE(hedges, counters.requests_ok / Hedging::kRequestsForEach);
+  EXPECT_LE(hedges, counters.requests_ok / Hedging::kRequestsPerHedge);
 }
 
 TEST_F(LateStore, second_requests_take_no_place_of_first_ones) {

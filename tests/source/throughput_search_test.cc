@@ -92,7 +92,7 @@ TEST(ThroughputSearch, ATrialIsGivenUpWhereTheStoreRefuses) {
   Transfer run;
   run.search.set_cap(128);
   while (run.search.limit() == 128) run.go(near, 0.01);
-  run.search.disturbed();
+  run.search.note_disturbance();
   EXPECT_EQ(run.search.limit(), 128U);
 }
 

@@ -36,7 +36,7 @@ class RequestCoalescer {
   // so much is wanted that as many requests of that length as may go on side by side are left; of
   // those, kAtOnce are enough.
   static constexpr std::uint64_t kRequestBytes = 1 << 20;
-  static constexpr std::uint64_t kRequestBytesMax = source::kPartedBytes - (1 << 20);
+  static constexpr std::uint64_t kRequestBytesMax = source::kSplitReadBytes - (1 << 20);
   static constexpr std::size_t kAtOnce = 32;
   static constexpr std::uint64_t kGapBytes = 16 << 10;
   static constexpr std::int64_t kReachMin = 4096;

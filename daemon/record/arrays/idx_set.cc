@@ -46,8 +46,8 @@ class IdxDataSet final : public DataSet {
 Status IdxDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes,
                        Fields& fields) const {
   clear_fields(fields);
-  const std::size_t place = index_.shard_of(record);
-  const IdxFile& file = files_[place];
+  const std::size_t shard_index = index_.shard_of(record);
+  const IdxFile& file = files_[shard_index];
   if (file.type.bytes == 1) {
     fields.fields.push_back({"image", bytes});
   } else {
@@ -58,9 +58,9 @@ Status IdxDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes,
   }
   if (!file.labels) return {};
   const Labels& labels = *file.labels;
-  const std::uint64_t number = record - index_.first_record(place);
+  const std::uint64_t number = record - index_.first_record(shard_index);
   const std::byte* at = labels.bytes.data() + number * labels.bytes_each;
-  const std::string_view text = keep(fields, element_text(labels.type, at));
+  const std::string_view text = copy_to_scratch(fields, element_text(labels.type, at));
   fields.fields.push_back({"label", as_bytes(text)});
   return {};
 }

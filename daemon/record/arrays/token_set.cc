@@ -55,7 +55,7 @@ struct TokenFile {
 // The header that llm.c and its descendants write: 256 int32, of which a magic number (which says
 // the tokens' size), a version and the count of tokens. Only a count that fits the file is
 // believed.
-std::optional<TokenFile> numbered_header(std::span<const std::byte> head, std::uint64_t bytes) {
+std::optional<TokenFile> llmc_header(std::span<const std::byte> head, std::uint64_t bytes) {
   constexpr std::uint64_t kHeaderBytes = 256 * 4;
   constexpr std::uint32_t kGpt2Magic = 20240520, kLlama3Magic = 20240801;
   if (head.size() < kHeaderBytes) return std::nullopt;
@@ -70,9 +70,9 @@ std::optional<TokenFile> numbered_header(std::span<const std::byte> head, std::u
   return file;
 }
 
-Result<TokenFile> look(const source::ObjectInfo& object, const ElementType& configured,
-                       std::span<const std::byte> head) {
-  if (const auto file = numbered_header(head, object.bytes)) return *file;
+Result<TokenFile> read_layout(const source::ObjectInfo& object, const ElementType& configured,
+                              std::span<const std::byte> head) {
+  if (const auto file = llmc_header(head, object.bytes)) return *file;
   if (!is_npy(head)) {
     if (object.bytes % configured.bytes != 0) {
       return Status(
@@ -112,10 +112,10 @@ OpenedDataSet open_tokens(const OpenRequest& request, std::vector<Listed> listed
   ECHOLINE_ASSIGN(const ElementType configured, element_type(dtype.empty() ? "uint16" : dtype));
   std::vector<UniformShard> shards;
   std::vector<ElementType> types;
-  const auto add = [&](std::size_t place, std::span<const std::byte> head) -> Status {
-    ECHOLINE_ASSIGN(const TokenFile file, look(objects[place], configured, head));
+  const auto add = [&](std::size_t shard_index, std::span<const std::byte> head) -> Status {
+    ECHOLINE_ASSIGN(const TokenFile file, read_layout(objects[shard_index], configured, head));
     UniformShard shard;
-    shard.object = objects[place];
+    shard.object = objects[shard_index];
     shard.record_count = file.count < length ? 0 : (file.count - length) / stride + 1;
     shard.first_byte = file.first_byte;
     shard.record_bytes = length * file.type.bytes;

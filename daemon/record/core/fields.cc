@@ -32,7 +32,7 @@ void clear_fields(Fields& fields) {
   fields.scratch.clear();
 }
 
-std::string_view keep(Fields& fields, std::string_view text) {
+std::string_view copy_to_scratch(Fields& fields, std::string_view text) {
   std::string& scratch = fields.scratch;
   if (scratch.capacity() - scratch.size() < text.size()) {
     // What already points into the scratch moves with it.

@@ -12,6 +12,6 @@ void clear_fields(Fields& fields);
 
 // Copies `text` behind what the scratch holds. Earlier fields stay valid; the result does until the
 // next clear_fields.
-std::string_view keep(Fields& fields, std::string_view text);
+std::string_view copy_to_scratch(Fields& fields, std::string_view text);
 
 }  // namespace echoline::record

@@ -48,23 +48,24 @@ class ShardList {
     using pointer = void;
     using reference = Shard;
 
-    Iterator(const Index* index, std::size_t place) : index_(index), place_(place) {}
+    Iterator(const Index* index, std::size_t shard_index)
+        : index_(index), shard_index_(shard_index) {}
     Shard operator*() const;
     Iterator& operator++() {
-      ++place_;
+      ++shard_index_;
       return *this;
     }
     bool operator==(const Iterator&) const = default;
 
    private:
     const Index* index_;
-    std::size_t place_;
+    std::size_t shard_index_;
   };
 
   explicit ShardList(const Index* index) : index_(index) {}
   std::size_t size() const;
   bool empty() const { return size() == 0; }
-  Shard operator[](std::size_t place) const;
+  Shard operator[](std::size_t shard_index) const;
   Iterator begin() const { return {index_, 0}; }
   Iterator end() const { return {index_, size()}; }
 
@@ -80,7 +81,7 @@ class Index {
   // Every object that was indexed; one without records (an empty tar, the labels of IDX images)
   // counts too.
   virtual std::size_t shard_count() const = 0;
-  virtual Shard shard(std::size_t place) const = 0;
+  virtual Shard shard(std::size_t shard_index) const = 0;
   ShardList shards() const { return ShardList(this); }
   virtual Extent extent(std::uint64_t record) const = 0;
   virtual std::string key(std::uint64_t record) const = 0;
@@ -91,9 +92,11 @@ class Index {
   virtual std::uint64_t record_bytes_total() const = 0;
 };
 
-inline Shard ShardList::Iterator::operator*() const { return index_->shard(place_); }
+inline Shard ShardList::Iterator::operator*() const { return index_->shard(shard_index_); }
 inline std::size_t ShardList::size() const { return index_->shard_count(); }
-inline Shard ShardList::operator[](std::size_t place) const { return index_->shard(place); }
+inline Shard ShardList::operator[](std::size_t shard_index) const {
+  return index_->shard(shard_index);
+}
 
 // Called now and then while an index is built: shards and bytes done and in all (0 while unknown).
 // An error ends the building with it.

@@ -23,7 +23,7 @@
 namespace echoline::record {
 namespace {
 
-constexpr std::uint64_t kAskedAtOnce = 4096;
+constexpr std::uint64_t kFilesPerRequest = 4096;
 constexpr std::string_view kLabel = "label";
 
 // What read.classes says; empty without it.
@@ -34,9 +34,9 @@ struct Classes {
 
 class FilesDataSet final : public DataSet {
  public:
-  FilesDataSet(FileIndex index, ListingPlace place, ListTable table, Classes classes)
+  FilesDataSet(FileIndex index, StoredListing listing, ListTable table, Classes classes)
       : index_(std::move(index)),
-        place_(std::move(place)),
+        listing_(std::move(listing)),
         table_(std::move(table)),
         classes_(std::move(classes)) {}
   const Index& index() const override { return index_; }
@@ -44,12 +44,12 @@ class FilesDataSet final : public DataSet {
   Status cut(std::uint64_t record, std::span<const std::byte> bytes, Fields& fields) const override;
   std::string metadata_text() const override;
   std::unique_ptr<source::Source> reading(std::unique_ptr<source::Source> source) const override {
-    return std::make_unique<ListedSource>(std::move(source), place_);
+    return std::make_unique<ListedSource>(std::move(source), listing_);
   }
 
  private:
   const FileIndex index_;
-  const ListingPlace place_;
+  const StoredListing listing_;
   const ListTable table_;
   const Classes classes_;
 };
@@ -59,7 +59,7 @@ Status FilesDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes,
   clear_fields(fields);
   if (bytes.empty()) return Status(Code::kDataLoss, "the file is empty");
   const std::string extension = lower_ascii(file_extension(index_.path(record)));
-  fields.fields.push_back({keep(fields, extension), bytes});
+  fields.fields.push_back({copy_to_scratch(fields, extension), bytes});
   for (std::size_t i = 0; i < table_.columns().size(); ++i) {
     const std::string_view value = table_.value(record, i);
     if (table_.columns()[i] != kLabel) {
@@ -67,7 +67,8 @@ Status FilesDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes,
     } else if (classes_.names.size() == 0) {
       fields.fields.push_back({"cls", as_bytes(value)});
     } else {
-      const std::string_view number = keep(fields, fmt::format("{}", classes_.ids[record]));
+      const std::string_view number =
+          copy_to_scratch(fields, fmt::format("{}", classes_.ids[record]));
       fields.fields.push_back({"cls", as_bytes(number)});
       fields.fields.push_back({"cls_name", as_bytes(value)});
     }
@@ -136,14 +137,14 @@ Status add_ids(const List& list, Classes& classes) {
   return {};
 }
 
-Status ask(const List& list, source::Source& source, const ProgressFunction& progress,
-           FileIndex& files) {
+Status stat_files(const List& list, source::Source& source, const ProgressFunction& progress,
+                  FileIndex& files) {
   std::string current = list.root;
   files.add_root(list.root);
   const std::uint64_t rows = list.table.rows();
   for (std::uint64_t row = 0; row < rows;) {
     std::vector<std::string> urls;
-    const std::uint64_t end = std::min(rows, row + kAskedAtOnce);
+    const std::uint64_t end = std::min(rows, row + kFilesPerRequest);
     for (; row < end; ++row) urls.push_back(escape_glob(list.address(row)));
     ECHOLINE_ASSIGN(const std::vector<source::ObjectInfo> objects, source.list_all(urls));
     if (objects.size() != urls.size()) {
@@ -161,7 +162,7 @@ Status ask(const List& list, source::Source& source, const ProgressFunction& pro
 }
 
 // Whether these are the files of the lists, row by row.
-bool are_files_of(const FileIndex& files, const std::vector<List>& lists) {
+bool matches_lists(const FileIndex& files, const std::vector<List>& lists) {
   std::uint64_t record = 0;
   for (const List& list : lists) {
     for (std::uint64_t row = 0; row < list.table.rows(); ++row, ++record) {
@@ -193,13 +194,13 @@ Result<FileIndex> find_files(const std::vector<List>& lists, const std::string& 
   std::optional<FolderStates> folders;
   if (!kept.empty()) {
     std::optional<FileIndex> known = load_listing(kept);
-    if (known && are_files_of(*known, lists)) return std::move(*known);
+    if (known && matches_lists(*known, lists)) return std::move(*known);
     const std::int64_t now_ns = wall_clock_ns();
     folders = states_of(folders_of(lists), now_ns);
   }
   FileIndex files;
   for (const List& list : lists) {
-    Status asked = ask(list, source, progress, files);
+    Status asked = stat_files(list, source, progress, files);
     if (!asked.ok()) return std::move(asked).with_context(list.url);
   }
   files.shrink();
@@ -214,9 +215,9 @@ OpenedDataSet open_files(const OpenRequest& request, std::vector<Listed> listed)
   if (!read.classes().empty()) {
     ECHOLINE_ASSIGN(classes.names, read_classes(read.classes(), request.source));
   }
-  ECHOLINE_ASSIGN(const std::vector<List> read_in, read_lists(lists, request.source));
+  ECHOLINE_ASSIGN(const std::vector<List> parsed, read_lists(lists, request.source));
   ListTable table;
-  for (const List& list : read_in) {
+  for (const List& list : parsed) {
     Status status = table.append(list.table);
     if (status.ok() && classes.names.size() > 0) status = add_ids(list, classes);
     if (!status.ok()) return std::move(status).with_context(list.url);
@@ -228,9 +229,9 @@ OpenedDataSet open_files(const OpenRequest& request, std::vector<Listed> listed)
   const std::string kept = local && !request.state_dir.empty()
                                ? stored_index_path(read, "files", request.state_dir)
                                : "";
-  ECHOLINE_ASSIGN(FileIndex files, find_files(read_in, kept, request.source, request.progress));
+  ECHOLINE_ASSIGN(FileIndex files, find_files(parsed, kept, request.source, request.progress));
   return std::unique_ptr<DataSet>(std::make_unique<FilesDataSet>(
-      std::move(files), ListingPlace{kept, {}}, std::move(table), std::move(classes)));
+      std::move(files), StoredListing{kept, {}}, std::move(table), std::move(classes)));
 }
 
 }  // namespace

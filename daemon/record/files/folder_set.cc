@@ -19,7 +19,7 @@ class FolderDataSet final : public DataSet {
  public:
   FolderDataSet(FolderFiles files, ClassNames classes, std::vector<std::uint32_t> class_ids)
       : index_(std::move(files.files)),
-        place_(std::move(files.place)),
+        listing_(std::move(files.listing)),
         classes_(std::move(classes)),
         class_ids_(std::move(class_ids)) {}
   const Index& index() const override { return index_; }
@@ -30,12 +30,12 @@ class FolderDataSet final : public DataSet {
     return publish_listing(index_, source);
   }
   std::unique_ptr<source::Source> reading(std::unique_ptr<source::Source> source) const override {
-    return std::make_unique<ListedSource>(std::move(source), place_);
+    return std::make_unique<ListedSource>(std::move(source), listing_);
   }
 
  private:
   const FileIndex index_;
-  const ListingPlace place_;
+  const StoredListing listing_;
   const ClassNames classes_;
   const std::vector<std::uint32_t> class_ids_;  // by record
 };
@@ -45,9 +45,10 @@ Status FolderDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes
   clear_fields(fields);
   if (bytes.empty()) return Status(Code::kDataLoss, "the file is empty");
   const std::uint32_t id = class_ids_[record];
-  const std::string_view extension = keep(fields, lower_ascii(file_extension(index_.path(record))));
+  const std::string_view extension =
+      copy_to_scratch(fields, lower_ascii(file_extension(index_.path(record))));
   fields.fields.push_back({extension, bytes});
-  const std::string_view number = keep(fields, fmt::format("{}", id));
+  const std::string_view number = copy_to_scratch(fields, fmt::format("{}", id));
   fields.fields.push_back({"cls", as_bytes(number)});
   fields.fields.push_back({"cls_name", as_bytes(classes_.name(id))});
   return {};

@@ -44,8 +44,8 @@ void ListTable::add_cell(std::string_view text) {
   end_.push_back(text_.size());
 }
 
-std::string_view ListTable::cell(std::uint64_t row, std::size_t place) const {
-  const std::uint64_t at = row * (columns_.size() + 1) + place;
+std::string_view ListTable::cell(std::uint64_t row, std::size_t column) const {
+  const std::uint64_t at = row * (columns_.size() + 1) + column;
   const std::uint64_t start = at == 0 ? 0 : end_[at - 1];
   return std::string_view(text_).substr(start, end_[at] - start);
 }
@@ -56,12 +56,12 @@ Status ListTable::parse_csv(std::string_view text) {
   if (!header.ok()) return wrong(1, header.status().message());
   const auto path = std::find_if(header->begin(), header->end(), is_path_name);
   const bool has_header = path != header->end();
-  const auto path_place = has_header ? path - header->begin() : 0;
+  const auto path_column = has_header ? path - header->begin() : 0;
   const std::size_t count = header->size();
   if (has_header) {
     text = rest;
     columns_ = std::move(*header);
-    columns_.erase(columns_.begin() + path_place);
+    columns_.erase(columns_.begin() + path_column);
   } else if (count == 2) {
     columns_ = {"label"};
   } else if (count > 2) {
@@ -74,7 +74,7 @@ Status ListTable::parse_csv(std::string_view text) {
     if (row->size() != count) {
       return wrong(line, fmt::format("{} fields where the first line has {}", row->size(), count));
     }
-    std::rotate(row->begin(), row->begin() + path_place, row->begin() + path_place + 1);
+    std::rotate(row->begin(), row->begin() + path_column, row->begin() + path_column + 1);
     for (const std::string& field : *row) add_cell(field);
   }
   return {};

@@ -36,7 +36,7 @@ class ListTable {
   Status parse_json_lines(std::string_view text);
   void parse_paths(std::string_view text);
   void add_cell(std::string_view text);
-  std::string_view cell(std::uint64_t row, std::size_t place) const;
+  std::string_view cell(std::uint64_t row, std::size_t column) const;
 
   std::vector<std::string> columns_;
   std::string text_;

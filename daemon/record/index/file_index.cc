@@ -92,14 +92,14 @@ std::string_view FileIndex::root_of(std::uint64_t record) const {
   return (after - 1)->url;
 }
 
-Shard FileIndex::shard(std::size_t place) const {
-  const std::string_view below = path(place);
+Shard FileIndex::shard(std::size_t shard_index) const {
+  const std::string_view below = path(shard_index);
   Shard shard;
-  shard.object.url = root_of(place);
+  shard.object.url = root_of(shard_index);
   shard.object.url += below;
-  shard.object.bytes = bytes_[place];
-  shard.object.version = text(place).substr(below.size() + 1);
-  shard.first_record = place;
+  shard.object.bytes = bytes_[shard_index];
+  shard.object.version = text(shard_index).substr(below.size() + 1);
+  shard.first_record = shard_index;
   shard.record_count = 1;
   return shard;
 }

@@ -30,7 +30,7 @@ class FileIndex final : public Index {
 
   std::uint64_t record_count() const override { return bytes_.size(); }
   std::size_t shard_count() const override { return bytes_.size(); }
-  Shard shard(std::size_t place) const override;
+  Shard shard(std::size_t shard_index) const override;
   Extent extent(std::uint64_t record) const override;
   // The path below the root: "class/file.jpg".
   std::string key(std::uint64_t record) const override { return std::string(path(record)); }
@@ -43,7 +43,7 @@ class FileIndex final : public Index {
   std::uint64_t memory_bytes() const;
 
   std::size_t root_count() const { return roots_.size(); }
-  const std::string& root(std::size_t place) const { return roots_[place].url; }
+  const std::string& root(std::size_t shard_index) const { return roots_[shard_index].url; }
   // Adds a root as a shard and its files as records, as if these lay one behind the other. A key is
   // path, NUL, version.
   void store(std::size_t root, StoredIndex& stored) const;

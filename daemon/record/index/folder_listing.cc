@@ -93,8 +93,8 @@ std::optional<FolderFiles> FolderListing::find_published() const {
     }
   }
   found.files.shrink();
-  found.place.published = listing_address(roots_.front());
-  log_info("record", "using the listing published at {}", found.place.published);
+  found.listing.published = listing_address(roots_.front());
+  log_info("record", "using the listing published at {}", found.listing.published);
   return found;
 }
 

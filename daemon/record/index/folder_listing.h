@@ -15,7 +15,7 @@ namespace echoline::record {
 
 struct FolderFiles {
   FileIndex files;
-  ListingPlace place;
+  StoredListing listing;
 };
 
 // One start's. Of local folders a listing is kept in the state folder and stands until a folder

@@ -21,7 +21,7 @@ constexpr std::uint64_t kPollNs = 1'000'000'000;
 constexpr std::uint64_t kProgressEveryNs = 100'000'000;
 
 // One shard on its way. The buffer is the destination of its request in flight.
-struct Work {
+struct ShardJob {
   std::size_t shard = 0;
   std::unique_ptr<ShardScan> scan;
   std::vector<std::byte> buffer;
@@ -46,11 +46,11 @@ class IndexBuild {
 
  private:
   bool start_more();
-  void submit(std::size_t place);
-  Status take(std::size_t place);
-  void go_on(std::size_t place);
+  void submit(std::size_t slot);
+  Status take(std::size_t slot);
+  void continue_shard(std::size_t slot);
   void count(const ShardTable& table);
-  void gather();
+  void collect_in_order();
   Status poll();
   void drain();
   Status report(bool always);
@@ -62,7 +62,7 @@ class IndexBuild {
   const ScanSettings settings_;
   const ProgressFunction& progress_;
 
-  std::vector<std::unique_ptr<Work>> works_;  // by place, which is the request's tag
+  std::vector<std::unique_ptr<ShardJob>> jobs_;  // by slot, which is the request's tag
   std::size_t in_flight_ = 0;
   std::size_t next_shard_ = 0;  // to start
   StoredIndex index_;           // holds shards [0, index_.shards.size())
@@ -74,7 +74,7 @@ Result<StoredIndex> IndexBuild::run() {
   Status status;
   while (status.ok()) {
     const bool more = start_more();
-    gather();
+    collect_in_order();
     if (in_flight_ == 0 && !more) break;
     status = poll();
     if (status.ok()) status = report(false);
@@ -97,23 +97,23 @@ bool IndexBuild::start_more() {
       continue;
     }
     if (source_.slots_free() == 0) break;
-    std::size_t place = 0;
-    while (place < works_.size() && works_[place]) ++place;
-    if (place == works_.size()) works_.emplace_back();
-    works_[place] = std::make_unique<Work>(
-        Work{shard, format_.make_scan(shards_[shard], settings_.skip_bytes), {}});
+    std::size_t slot = 0;
+    while (slot < jobs_.size() && jobs_[slot]) ++slot;
+    if (slot == jobs_.size()) jobs_.emplace_back();
+    jobs_[slot] = std::make_unique<ShardJob>(
+        ShardJob{shard, format_.make_scan(shards_[shard], settings_.skip_bytes), {}});
     ++next_shard_;
-    go_on(place);
+    continue_shard(slot);
   }
   return next_shard_ < shards_.size();
 }
 
-void IndexBuild::submit(std::size_t place) {
-  Work& work = *works_[place];
-  const source::ObjectInfo& object = shards_[work.shard];
-  const std::uint64_t left = object.bytes - work.scan->position();
-  work.buffer.resize(std::min(left, std::max(settings_.window_bytes, work.scan->needed())));
-  source_.submit({place, object, {{work.scan->position(), work.buffer}}});
+void IndexBuild::submit(std::size_t slot) {
+  ShardJob& job = *jobs_[slot];
+  const source::ObjectInfo& object = shards_[job.shard];
+  const std::uint64_t left = object.bytes - job.scan->position();
+  job.buffer.resize(std::min(left, std::max(settings_.window_bytes, job.scan->needed())));
+  source_.submit({slot, object, {{job.scan->position(), job.buffer}}});
   ++in_flight_;
 }
 
@@ -126,40 +126,40 @@ Status IndexBuild::poll() {
     Status status = result.status;
     if (status.ok() && first.ok()) status = take(result.tag);
     if (status.ok() || !first.ok()) continue;
-    const std::string& url = shards_[works_[result.tag]->shard].url;
+    const std::string& url = shards_[jobs_[result.tag]->shard].url;
     first = std::move(status).with_context("indexing " + url);
   }
   return first;
 }
 
-Status IndexBuild::take(std::size_t place) {
-  Work& work = *works_[place];
-  const std::uint64_t before = work.scan->position();
-  ECHOLINE_TRY(work.scan->take(work.buffer));
-  seen_.bytes_done += work.scan->position() - before;
-  go_on(place);
+Status IndexBuild::take(std::size_t slot) {
+  ShardJob& job = *jobs_[slot];
+  const std::uint64_t before = job.scan->position();
+  ECHOLINE_TRY(job.scan->take(job.buffer));
+  seen_.bytes_done += job.scan->position() - before;
+  continue_shard(slot);
   return {};
 }
 
 // Reads the next window, or takes the records of a shard that is done.
-void IndexBuild::go_on(std::size_t place) {
-  Work& work = *works_[place];
-  if (!work.scan->done()) {
-    submit(place);
+void IndexBuild::continue_shard(std::size_t slot) {
+  ShardJob& job = *jobs_[slot];
+  if (!job.scan->done()) {
+    submit(slot);
     return;
   }
-  const source::ObjectInfo& object = shards_[work.shard];
-  seen_.bytes_done += object.bytes - work.scan->position();
-  ShardTable table{work.scan->take_table(), work.scan->unpacked_bytes()};
-  if (work.scan->truncated()) {
+  const source::ObjectInfo& object = shards_[job.shard];
+  seen_.bytes_done += object.bytes - job.scan->position();
+  ShardTable table{job.scan->take_table(), job.scan->unpacked_bytes()};
+  if (job.scan->truncated()) {
     log_warning("record", "{} is truncated: {} records, the last of which is incomplete",
                 object.url, table.records.size());
   } else if (table.records.size() == 0) {
     log_warning("record", "{} holds no records", object.url);
   }
   count(table);
-  known_[work.shard] = std::move(table);
-  works_[place].reset();
+  known_[job.shard] = std::move(table);
+  jobs_[slot].reset();
 }
 
 void IndexBuild::count(const ShardTable& table) {
@@ -168,13 +168,13 @@ void IndexBuild::count(const ShardTable& table) {
 }
 
 // Moves tables whose turn it is into the index; those of shards before next_shard_ are done.
-void IndexBuild::gather() {
+void IndexBuild::collect_in_order() {
   while (index_.shards.size() < next_shard_ && known_[index_.shards.size()]) {
-    const std::size_t place = index_.shards.size();
-    const ShardTable table = std::move(*known_[place]);
-    known_[place].reset();
+    const std::size_t shard_index = index_.shards.size();
+    const ShardTable table = std::move(*known_[shard_index]);
+    known_[shard_index].reset();
     index_.shards.push_back(
-        {shards_[place], index_.records.size(), table.records.size(), table.unpacked_bytes});
+        {shards_[shard_index], index_.records.size(), table.records.size(), table.unpacked_bytes});
     index_.records.append(table.records, 0, table.records.size());
   }
 }

@@ -27,8 +27,8 @@ void remove(const std::string& file) {
 
 }  // namespace
 
-ListedSource::ListedSource(std::unique_ptr<source::Source> inner, ListingPlace place)
-    : inner_(std::move(inner)), place_(std::move(place)) {}
+ListedSource::ListedSource(std::unique_ptr<source::Source> inner, StoredListing listing)
+    : inner_(std::move(inner)), listing_(std::move(listing)) {}
 
 Result<std::vector<source::ObjectInfo>> ListedSource::list(const std::string& url) {
   return inner_->list(url);
@@ -49,11 +49,11 @@ void ListedSource::poll(std::uint64_t deadline_ns, std::vector<source::ReadResul
   for (std::size_t i = before; i < done.size(); ++i) {
     Status& status = done[i].status;
     if (!is_outdated(status)) continue;
-    remove(place_.file);
-    if (place_.published.empty()) continue;
+    remove(listing_.file);
+    if (listing_.published.empty()) continue;
     status = Status(status.code(), fmt::format("{}; it stands so in {}, which 'echoline index "
                                                "--publish' makes anew",
-                                               status.message(), place_.published));
+                                               status.message(), listing_.published));
   }
 }
 

@@ -10,7 +10,7 @@
 namespace echoline::record {
 
 // Where the listing of a data set's files is kept; empty where it is not.
-struct ListingPlace {
+struct StoredListing {
   std::string file;       // in the state folder, for the next start
   std::string published;  // the address of the index that lies beside the data
 };
@@ -19,7 +19,7 @@ struct ListingPlace {
 // the next start lists anew; of a published listing the message says how to make it anew.
 class ListedSource final : public source::Source {
  public:
-  ListedSource(std::unique_ptr<source::Source> inner, ListingPlace place);
+  ListedSource(std::unique_ptr<source::Source> inner, StoredListing listing);
 
   Result<std::vector<source::ObjectInfo>> list(const std::string& url) override;
   Result<std::vector<source::ObjectInfo>> list_all(const std::vector<std::string>& urls) override;
@@ -32,7 +32,7 @@ class ListedSource final : public source::Source {
 
  private:
   const std::unique_ptr<source::Source> inner_;
-  const ListingPlace place_;
+  const StoredListing listing_;
 };
 
 }  // namespace echoline::record

@@ -50,37 +50,37 @@ Files list_sidecars(const std::vector<source::ObjectInfo>& shards, source::Sourc
 }
 
 // One index file on its way.
-struct Reading {
+struct SidecarRead {
   std::size_t shard = 0;
   source::ObjectInfo file;
   std::vector<std::byte> bytes;
 };
 
-std::optional<ShardTable> table_of(const Reading& reading, const source::ObjectInfo& shard,
+std::optional<ShardTable> table_of(const SidecarRead& read, const source::ObjectInfo& shard,
                                    const Status& status) {
-  Result<StoredIndex> index = status.ok() ? decode_index(reading.bytes) : status;
+  Result<StoredIndex> index = status.ok() ? decode_index(read.bytes) : status;
   if (!index.ok()) {
-    log_warning("record", "{}: {}; reading the shard instead", reading.file.url,
+    log_warning("record", "{}: {}; reading the shard instead", read.file.url,
                 index.status().message());
     return std::nullopt;
   }
   if (!is_index_of(*index, shard)) {
     log_warning("record", "{} was made for another version of the shard; reading the shard instead",
-                reading.file.url);
+                read.file.url);
     return std::nullopt;
   }
   return ShardTable{std::move(index->records), index->shards[0].unpacked_bytes};
 }
 
-std::vector<Reading> wanted(const Files& files, const std::vector<source::ObjectInfo>& shards,
-                            const KnownTables& known) {
-  std::vector<Reading> readings;
+std::vector<SidecarRead> reads_of(const Files& files, const std::vector<source::ObjectInfo>& shards,
+                                  const KnownTables& known) {
+  std::vector<SidecarRead> reads;
   for (std::size_t i = 0; i < shards.size(); ++i) {
     if (known[i]) continue;
     const auto file = files.find(sidecar_address(shards[i]));
-    if (file != files.end()) readings.push_back({i, file->second, {}});
+    if (file != files.end()) reads.push_back({i, file->second, {}});
   }
-  return readings;
+  return reads;
 }
 
 }  // namespace
@@ -94,26 +94,26 @@ bool have_sidecars(const std::vector<source::ObjectInfo>& shards, source::Source
 
 std::size_t take_sidecars(const std::vector<source::ObjectInfo>& shards, source::Source& source,
                           KnownTables& known) {
-  std::vector<Reading> readings = wanted(list_sidecars(shards, source), shards, known);
+  std::vector<SidecarRead> reads = reads_of(list_sidecars(shards, source), shards, known);
   std::vector<source::ReadResult> done;
   std::size_t started = 0, taken = 0;
   std::uint64_t in_flight = 0;
-  for (std::size_t ended = 0; ended < readings.size(); ended += done.size()) {
-    while (started < readings.size() && source.slots_free() > 0 &&
-           (in_flight == 0 || in_flight + readings[started].file.bytes <= kInFlightBytesMax)) {
-      Reading& reading = readings[started];
-      reading.bytes.resize(reading.file.bytes);
-      in_flight += reading.bytes.size();
-      source.submit({started++, reading.file, {{0, reading.bytes}}});
+  for (std::size_t ended = 0; ended < reads.size(); ended += done.size()) {
+    while (started < reads.size() && source.slots_free() > 0 &&
+           (in_flight == 0 || in_flight + reads[started].file.bytes <= kInFlightBytesMax)) {
+      SidecarRead& read = reads[started];
+      read.bytes.resize(read.file.bytes);
+      in_flight += read.bytes.size();
+      source.submit({started++, read.file, {{0, read.bytes}}});
     }
     done.clear();
     source.poll(UINT64_MAX, done);
     for (const source::ReadResult& result : done) {
-      Reading& reading = readings[result.tag];
-      known[reading.shard] = table_of(reading, shards[reading.shard], result.status);
-      if (known[reading.shard]) ++taken;
-      in_flight -= reading.bytes.size();
-      reading.bytes = {};
+      SidecarRead& read = reads[result.tag];
+      known[read.shard] = table_of(read, shards[read.shard], result.status);
+      if (known[read.shard]) ++taken;
+      in_flight -= read.bytes.size();
+      read.bytes = {};
     }
   }
   return taken;

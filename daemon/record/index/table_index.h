@@ -19,7 +19,7 @@ class TableIndex final : public Index {
   TableIndex(StoredIndex stored, bool use_checksums);
   std::uint64_t record_count() const override { return stored_.records.size(); }
   std::size_t shard_count() const override { return stored_.shards.size(); }
-  Shard shard(std::size_t place) const override { return stored_.shards[place]; }
+  Shard shard(std::size_t shard_index) const override { return stored_.shards[shard_index]; }
   Extent extent(std::uint64_t record) const override;
   std::string key(std::uint64_t record) const override;
   std::uint32_t checksum(std::uint64_t record) const override;

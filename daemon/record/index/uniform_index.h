@@ -25,7 +25,7 @@ class UniformIndex final : public Index {
   explicit UniformIndex(std::vector<UniformShard> shards);
   std::uint64_t record_count() const override { return first_record_.back(); }
   std::size_t shard_count() const override { return shards_.size(); }
-  Shard shard(std::size_t place) const override;
+  Shard shard(std::size_t shard_index) const override;
   Extent extent(std::uint64_t record) const override;
   std::string key(std::uint64_t record) const override;
   std::uint64_t record_bytes_max() const override { return bytes_max_; }

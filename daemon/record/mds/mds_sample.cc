@@ -36,9 +36,10 @@ Status put_column(const MdsColumn& column, std::span<const std::byte> value, Fie
       fields.fields.push_back({column.name, value});
       return {};
     case MdsForm::kNumber: {
-      const std::string_view text = keep(fields, element_text(column.type, value.data()));
+      const std::string_view text =
+          copy_to_scratch(fields, element_text(column.type, value.data()));
       fields.fields.push_back({column.name, as_bytes(text)});
-      fields.fields.push_back({keep(fields, fmt::format("{}[]", column.name)), value});
+      fields.fields.push_back({copy_to_scratch(fields, fmt::format("{}[]", column.name)), value});
       return {};
     }
     case MdsForm::kArray: {

@@ -45,9 +45,9 @@ class MdsScan final : public ShardScan {
 };
 
 Status MdsScan::take(std::span<const std::byte> window) {
-  const auto word = [&window](std::uint64_t place) {
+  const auto word = [&window](std::uint64_t number) {
     std::uint32_t value = 0;
-    std::memcpy(&value, window.data() + place * kWord, kWord);
+    std::memcpy(&value, window.data() + number * kWord, kWord);
     return value;
   };
   const auto wrong = [](std::string_view what) {
@@ -64,7 +64,7 @@ Status MdsScan::take(std::span<const std::byte> window) {
   for (std::uint64_t i = 0; i < samples_; ++i) {
     const std::uint64_t end = word(i + 2);
     if (end < begin || end > shard_bytes_) {
-      return wrong(fmt::format("offset {}: sample {} has no place", (i + 2) * kWord, i));
+      return wrong(fmt::format("offset {}: sample {} lies outside the shard", (i + 2) * kWord, i));
     }
     table_.add(begin, end - begin, "");
     begin = end;

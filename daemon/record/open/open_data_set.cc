@@ -7,8 +7,8 @@
 
 #include "echoline/v1/config.pb.h"
 #include "record/index/folder_listing.h"
-#include "record/index/listing.h"
 #include "record/index/index_path.h"
+#include "record/index/listing.h"
 #include "record/open/detect.h"
 #include "record/open/formats.h"
 

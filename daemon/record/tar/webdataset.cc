@@ -68,10 +68,10 @@ Status cut_tar_record(std::string_view key, std::span<const std::byte> bytes, Fi
                       fmt::format("the shard has record '{}' where the index has '{}', so the "
                                   "index is another shard's: remove index files that were not "
                                   "made for it; {}",
-                                  name->key(), key, source::kIndexAnew));
+                                  name->key(), key, source::kReindexHint));
       }
       std::string_view field = name->extension;
-      if (!is_lower(field)) field = keep(fields, lower_ascii(field));
+      if (!is_lower(field)) field = copy_to_scratch(fields, lower_ascii(field));
       fields.fields.push_back({field, bytes.subspan(at + member.header_bytes, member.data_bytes)});
     }
     at += std::min<std::uint64_t>(member.total_bytes(), bytes.size() - at);

@@ -1,4 +1,4 @@
-// One matcher for files and stores, so that a pattern means the same wherever the data is.
+// One matcher for files and stores, so that a pattern means the same everywhere.
 #include "source/core/glob.h"
 
 #include <fmt/core.h>
@@ -8,7 +8,7 @@
 namespace echoline::source {
 namespace {
 
-// The place behind a class's ']', or nothing if it isn't closed. A ']' that stands first is a
+// The index after a class's ']', or nothing if the class is not closed. A ']' that comes first is a
 // member.
 std::optional<std::size_t> class_end(std::string_view pattern, std::size_t open) {
   std::size_t at = open + 1;
@@ -43,7 +43,7 @@ bool class_holds(std::string_view members, char c) {
   return found != negated;
 }
 
-// Whether the pattern's item at `at` (anything but '*') matches c, and the place behind it.
+// Whether the pattern's item at `at` (anything except '*') matches c; `next` is the index after it.
 bool item_matches(std::string_view pattern, std::size_t at, char c, std::size_t& next) {
   next = at + 1;
   if (pattern[at] == '?') return true;

@@ -87,7 +87,7 @@ bool HttpOperations::begin_attempt(OperationState& state) {
                     limits_.connections_max, [this] { transfers_.wake(); });
     if (!member_->begin()) return false;
   }
-  hedging_.asked();
+  hedging_.note_request();
   transfers_.start(transfer_id(state, AttemptKind::kFirst), request, state.begin(counters_));
   return true;
 }
@@ -95,20 +95,20 @@ bool HttpOperations::begin_attempt(OperationState& state) {
 void HttpOperations::hedge_late(std::uint64_t now_ns) {
   if (now_ns < hedge_check_ns_) return;
   hedge_check_ns_ = now_ns + kHedgeCheckNs;
-  const std::optional<std::uint64_t> late_ns = hedging_.late_ns();
-  if (!late_ns) return;
+  const std::optional<std::uint64_t> late_after_ns = hedging_.late_after_ns();
+  if (!late_after_ns) return;
   OperationState* latest = nullptr;
   do {
     latest = nullptr;
     for (auto& [id, state] : states_)
-      if (state->silent_ns(now_ns) > (latest ? latest->silent_ns(now_ns) : *late_ns))
+      if (state->silent_ns(now_ns) > (latest ? latest->silent_ns(now_ns) : *late_after_ns))
         latest = state.get();
   } while (latest != nullptr && hedge(*latest));
 }
 
 // Only a connection that would be idle otherwise: hedges must not delay first attempts.
 bool HttpOperations::has_room_for_hedge() const {
-  return hedging_.may_ask_again() && queue_.empty() &&
+  return hedging_.may_hedge() && queue_.empty() &&
          states_.size() + hedges_in_flight_ < limits_.connections_max && member_ &&
          !member_->is_reduced();
 }
@@ -120,7 +120,7 @@ bool HttpOperations::hedge(OperationState& state) {
     member_->withdraw();
     return false;
   }
-  hedging_.asked_again();
+  hedging_.note_hedge();
   ++hedges_in_flight_;
   transfers_.start(transfer_id(state, AttemptKind::kHedge), state.operation_->request(now),
                    state.begin_hedge(counters_));
@@ -207,7 +207,7 @@ void HttpOperations::end_attempt(OperationState& state, AttemptKind kind, Attemp
   if (member_) member_->end(how, state.attempt(kind)->bytes(), now);
   if (how == AttemptEnd::kGood) paused_.note_good_answer(now);
   const bool won = state.has_answer(kind);
-  if (won) hedging_.answered(state.attempt(kind)->waited_ns());
+  if (won) hedging_.note_answer(state.attempt(kind)->waited_ns());
   if (kind == AttemptKind::kHedge) {
     --hedges_in_flight_;
     SharedCounters::add(won ? counters_.hedges_won : counters_.hedges_lost, 1);

@@ -1,6 +1,6 @@
-// libcurl's multi interface, told of each socket that has something: with hundreds of connections,
-// looking at all of them at each event would cost more than the transfers. All of it happens in
-// step(), on the caller's thread.
+// libcurl's multi interface, which is told of each socket that is ready: with hundreds of
+// connections, checking all of them at each event would cost more than the transfers. Everything
+// runs in step(), on the caller's thread.
 #include "source/http/http_transfers.h"
 
 #include <curl/curl.h>
@@ -21,8 +21,7 @@ namespace {
 
 constexpr std::size_t kBufferBytesAll = 16 << 20;
 
-// The options are of several types; a refused one is a bug of ours (a too old library or a bad
-// value).
+// Options have several types. A refused option is a bug (a too old library or a bad value).
 template <typename T>
 void set(CURL* easy, CURLoption option, T value) {
   ECHOLINE_CHECK(curl_easy_setopt(easy, option, value) == CURLE_OK);
@@ -37,7 +36,7 @@ struct ListDeleter {
 using Easy = std::unique_ptr<CURL, EasyDeleter>;
 using HeaderList = std::unique_ptr<curl_slist, ListDeleter>;
 
-// One request on its way. libcurl holds its address, so it stays where it was made.
+// One request in flight. libcurl holds its address, so it must not move.
 struct Transfer {
   std::uint64_t id = 0;
   HttpSink* sink = nullptr;
@@ -50,7 +49,7 @@ struct Transfer {
   bool stopped = false;
   std::array<char, CURL_ERROR_SIZE> error{};
 
-  // The sink hears of the response once, before the first byte of the body.
+  // Passes the response to the sink once, before the first byte of the body.
   bool respond() {
     if (!responded) {
       responded = true;
@@ -80,7 +79,7 @@ std::size_t on_body(char* data, std::size_t size, std::size_t count, void* user)
   return transfer.stopped ? bytes + 1 : bytes;  // any other count ends the transfer
 }
 
-// Bytes that went out are signs of life as well.
+// Sent bytes count as activity, so that a long upload is no stall.
 int on_progress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t sent) {
   Transfer& transfer = *static_cast<Transfer*>(user);
   if (sent != transfer.sent) transfer.last_byte_ns = monotonic_ns();
@@ -219,7 +218,8 @@ class HttpTransfers::Loop {
     set(easy, CURLOPT_NOSIGNAL, 1L);
     set(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     set(easy, CURLOPT_CONNECTTIMEOUT_MS, to_ms(options_.stall_ns));
-    // Refused, and not needed, where a handle still has its buffer from before.
+    // The option fails, and is not needed, if the handle still has its buffer from an earlier
+    // transfer.
     const std::size_t buffer = kBufferBytesAll / options_.connections_max;
     curl_easy_setopt(easy, CURLOPT_BUFFERSIZE,
                      static_cast<long>(std::clamp<std::size_t>(buffer, 16 << 10, 512 << 10)));
@@ -284,8 +284,8 @@ class HttpTransfers::Loop {
     transfers_.erase(found);
   }
 
-  // curl counts stalls in whole seconds and below a rate; ours are to the byte and a fraction of a
-  // second.
+  // libcurl measures stalls in whole seconds and by rate; this check is exact to the byte and to a
+  // fraction of a second.
   void end_stalled(std::vector<HttpResult>& ended) {
     const std::uint64_t now = monotonic_ns();
     if (now < stall_check_ns_) return;
@@ -304,7 +304,7 @@ class HttpTransfers::Loop {
 
   std::uint64_t check_ns() const { return options_.stall_ns / 8 + 1; }
 
-  // Takes the handle out of the loop; its connection stays for others if the response is complete.
+  // Removes the handle from the loop. Its connection can be reused if the response is complete.
   Easy detach(Transfer& transfer) {
     curl_multi_remove_handle(multi_, transfer.easy.get());
     return std::move(transfer.easy);
@@ -317,7 +317,7 @@ class HttpTransfers::Loop {
 
   HttpOptions options_;
   PollSet sockets_;
-  std::uint64_t timer_ns_ = UINT64_MAX;  // when libcurl wants to look by itself
+  std::uint64_t timer_ns_ = UINT64_MAX;  // when libcurl wants to be called without an event
   CURLM* multi_ = nullptr;
   Transfers transfers_;
   std::vector<Easy> spare_;

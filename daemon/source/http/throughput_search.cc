@@ -26,7 +26,7 @@ void ThroughputSearch::go_back() {
   before_ = 0;
 }
 
-void ThroughputSearch::disturbed() {
+void ThroughputSearch::note_disturbance() {
   go_back();
   window_ = {};
 }
@@ -34,12 +34,12 @@ void ThroughputSearch::disturbed() {
 void ThroughputSearch::ended(std::uint64_t bytes, std::size_t in_flight, bool wanted,
                              std::uint64_t now_ns) {
   if (settling_ > 0) {
-    // Where few are wanted, those that began under another limit are fewer than it.
+    // With low demand there are fewer requests from before the change than counted.
     settling_ = std::min(settling_, in_flight) - 1;
     return;
   }
   if (in_flight <= 1) {
-    window_ = {};  // nothing is wanted for a while: that time says nothing of the store
+    window_ = {};  // idle time says nothing about the store
     return;
   }
   if (window_.begin_ns == 0) {
@@ -62,7 +62,7 @@ void ThroughputSearch::close(double rate, std::size_t most) {
   if (before_ != 0) {
     judge(rate);
     if (rest_ > 0) return;
-  } else if (rate < kFallen * rate_) {
+  } else if (rate < kFallenShare * rate_) {
     rest_ = 0;
     next_rest_ = 1;
     downwards_ = false;
@@ -71,14 +71,14 @@ void ThroughputSearch::close(double rate, std::size_t most) {
   if (rest_ > 0) {
     --rest_;
   } else {
-    try_on(most);
+    try_limit(most);
   }
 }
 
 void ThroughputSearch::judge(double rate) {
   const bool fewer = limit_ < before_;
   step_ = kStep;
-  if (rate >= rate_ * (fewer ? kKeeps : kGains)) {
+  if (rate >= rate_ * (fewer ? kKeepShare : kGainShare)) {
     before_ = 0;
     next_rest_ = 1;
     return;
@@ -89,11 +89,11 @@ void ThroughputSearch::judge(double rate) {
   next_rest_ = std::min(next_rest_ * 2, kRestMax);
 }
 
-void ThroughputSearch::try_on(std::size_t most) {
-  // More means nothing where a stream's own bound is what holds.
+void ThroughputSearch::try_limit(std::size_t most) {
+  // A larger limit has no effect if the cap is what limits.
   if (most < limit_ || limit_ == cap_) downwards_ = true;
   const std::size_t now = std::min(limit_, most);
-  const std::size_t fewer = std::max(now / step_, kLeast);
+  const std::size_t fewer = std::max(now / step_, kLimitMin);
   if (now < kStep * fewer) downwards_ = false;
   const std::size_t next = downwards_ ? fewer : std::min(limit_ * kStep, cap_);
   if (next == limit_) return;

@@ -1,4 +1,4 @@
-// One pass, no recursion; every step consumes at least a byte.
+// One pass, no recursion; every step consumes at least one byte.
 #include "source/http/xml.h"
 
 #include <charconv>
@@ -37,7 +37,7 @@ bool append_utf8(std::uint32_t code, std::string& text) {
   return true;
 }
 
-// What stands between '&' and ';'.
+// Appends the character of the entity between '&' and ';'.
 bool append_entity(std::string_view name, std::string& text) {
   constexpr std::pair<std::string_view, char> kNamed[] = {
       {"amp", '&'}, {"lt", '<'}, {"gt", '>'}, {"quot", '"'}, {"apos", '\''}};
@@ -113,7 +113,7 @@ class Elements {
   std::string path_;
 };
 
-// What stands between '<' and its '>', or a comment or declaration; `rest` begins behind '<'.
+// The text between '<' and its '>', or a comment or declaration; `rest` begins after '<'.
 std::optional<std::string_view> take_tag(std::string_view& rest) {
   std::string_view end = ">";
   if (rest.starts_with("!--"))

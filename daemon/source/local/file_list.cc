@@ -1,6 +1,5 @@
-// Walks only the folders that a pattern can reach. Links are followed; a link that leads nowhere,
-// and one that leads to a folder above itself, is an error rather than a data set that is silently
-// smaller.
+// Walks only the folders that a pattern can match. Links are followed. A dangling link, or a link
+// to a folder above it, is an error: skipping it would make the data set smaller without notice.
 #include "source/local/file_list.h"
 
 #include <fmt/core.h>
@@ -46,7 +45,7 @@ class FileList {
     return {};
   }
 
-  // Files below `folder` ("" or ending in '/') that match the rest of the pattern.
+  // Adds files below `folder` ("" or ending in '/') that match the rest of the pattern.
   Status match(const std::string& folder, std::string_view pattern) {
     if (pattern.empty()) return take_folder(folder);
     const std::size_t slash = pattern.find('/');
@@ -89,7 +88,7 @@ class FileList {
     return {};
   }
 
-  // A name that a pattern came to: what is no file doesn't match.
+  // Adds a matching name if it is a file.
   Status take_named(const std::string& path) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0)
@@ -129,7 +128,7 @@ class FileList {
 
   const Address& address_;
   std::vector<ObjectInfo> found_;
-  std::vector<std::pair<dev_t, ino_t>> above_;  // the folders that the one at hand lies in
+  std::vector<std::pair<dev_t, ino_t>> above_;  // the current folder and those above it
 };
 
 }  // namespace

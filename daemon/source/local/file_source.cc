@@ -1,5 +1,5 @@
-// A file's size and time are compared before and after each read: bytes of a file that changed
-// meanwhile are never handed on.
+// Size and mtime of a file are compared before and after each read: bytes of a file that changed
+// meanwhile are never returned.
 #include "source/local/file_source.h"
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t kFilesMax = 128;
 constexpr std::size_t kPieceBytes = 4
-                                    << 20;  // of one system call; between two of them poll looks up
+                                    << 20;  // per system call; poll checks its deadline between two
 constexpr std::size_t kVectorsMax = 64;
 
 }  // namespace
@@ -54,7 +54,7 @@ class FileSource::File {
       return Status(
           Code::kFailedPrecondition,
           fmt::format("{}: it changed since it was indexed (size and time {} then, {} now); {}",
-                      object_.url, object_.version, version, kIndexAnew));
+                      object_.url, object_.version, version, kReindexHint));
     return {};
   }
 
@@ -66,7 +66,7 @@ class FileSource::File {
   const UniqueFd fd_;
 };
 
-// One request and how far it is.
+// One request and its progress.
 class FileSource::FileRead {
  public:
   FileRead(ReadRequest request, Result<std::shared_ptr<File>> file)
@@ -84,10 +84,11 @@ class FileSource::FileRead {
   bool done() const { return !opened_.ok() || next_ == segments_.size(); }
   Status last_check() const { return opened_.ok() ? file_->check() : opened_; }
 
-  // The first step, or now.
+  // When the first step began; now if there was none yet.
   std::uint64_t begin_ns() const { return begin_ns_ == 0 ? monotonic_ns() : begin_ns_; }
 
-  // Reads one piece, of as many adjacent segments as it has; done() must be false.
+  // Reads one piece with one system call, over as many adjacent segments as fit. done() must be
+  // false.
   Result<std::size_t> step() {
     if (begin_ns_ == 0) begin_ns_ = monotonic_ns();
     std::array<iovec, kVectorsMax> vectors;

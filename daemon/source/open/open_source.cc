@@ -1,4 +1,4 @@
-// From the `read` step of a stream to a source that works.
+// Opens the source of a `read` step: local files or an object store, with an optional throttle.
 #include "source/open/open_source.h"
 
 #include <fmt/core.h>
@@ -52,10 +52,10 @@ Result<std::unique_ptr<Source>> open_objects(const v1::Read& read, Scheme scheme
   ObjectSourceOptions transfer;
   transfer.concurrency = concurrency;
   transfer.timeout_ns = read.timeout() == 0 ? kTimeoutNs : read.timeout();
-  // Room for some attempts within the time-out.
+  // Leaves time for several attempts within the time-out.
   transfer.stall_ns =
       std::min(read.stall() == 0 ? kStallNs : read.stall(), transfer.timeout_ns / 4);
-  transfer.etag_is_md5 = scheme == Scheme::kS3;
+  transfer.etag_is_md5 = opened.etag_is_md5;
   if (read.checksums() == "fast") transfer.checksums = ChecksumPolicy::Level::kFast;
   if (read.checksums() == "none") transfer.checksums = ChecksumPolicy::Level::kNone;
   transfer.hedged = read.hedge() != "off";

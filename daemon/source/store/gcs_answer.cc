@@ -1,4 +1,4 @@
-// Sizes and generations come as text, since they don't fit into JSON's numbers.
+// Sizes and generations are strings, because JSON numbers cannot hold 64 bits.
 #include "source/store/gcs_answer.h"
 
 #include <algorithm>

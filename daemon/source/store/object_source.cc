@@ -1,5 +1,4 @@
-// Reads go through one set of connections with the configured concurrency, questions through
-// another.
+// Reads use one set of connections with the configured concurrency, listings and writes another.
 #include "source/store/object_source.h"
 
 #include <fmt/core.h>
@@ -17,8 +16,8 @@ namespace echoline::source {
 namespace {
 
 constexpr std::uint32_t kProbeAttemptsMax = 4;
-// One connection carries this in a fraction of a second.
-constexpr std::uint64_t kPartBytes = kPartedBytes / 2;
+// One connection transfers this in a fraction of a second.
+constexpr std::uint64_t kPartBytes = kSplitReadBytes / 2;
 
 // Runs one operation to its end; no other may be in flight in `operations`.
 template <typename T>
@@ -41,7 +40,7 @@ ListQuery query_of(const Address& address) {
   query.url = address.url();
   query.bucket = address.bucket;
   query.prefix = glob_prefix(address.path);
-  // One level is enough when no pattern goes below it.
+  // List one level only, unless the pattern matches below it.
   const bool deep = address.is_tree() ||
                     address.path.find('/', std::min(query.prefix.size(), address.path.size())) !=
                         std::string::npos;
@@ -51,7 +50,7 @@ ListQuery query_of(const Address& address) {
 
 bool is_literal(const Address& address) { return !address.is_tree() && !has_glob(address.path); }
 
-// The segments of a request cut into runs of about kPartBytes.
+// Splits the segments of a request into runs of about kPartBytes.
 std::vector<std::vector<Segment>> parts_of(const std::vector<Segment>& segments) {
   const std::uint64_t begin = segments.front().offset;
   const std::uint64_t end = segments.back().offset + segments.back().destination.size();
@@ -125,13 +124,13 @@ Result<std::vector<ObjectInfo>> ObjectSource::list(const std::string& url) {
 
 Result<std::vector<ObjectInfo>> ObjectSource::list_all(const std::vector<std::string>& urls) {
   auto listed = list_each(urls);
-  queries_.reset();  // its connections, and its part of the endpoint's limit
+  queries_.reset();  // frees its connections and its share of the endpoint's limit
   return listed;
 }
 
 Result<std::vector<ObjectInfo>> ObjectSource::list_each(const std::vector<std::string>& urls) {
   std::vector<ObjectInfo> all;
-  std::vector<Address> literals;  // in a row, to be asked about together
+  std::vector<Address> literals;  // consecutive, requested together
   const auto append = [&all](std::vector<ObjectInfo> more) {
     std::move(more.begin(), more.end(), std::back_inserter(all));
   };
@@ -192,7 +191,8 @@ Result<std::vector<ObjectInfo>> ObjectSource::list_pattern(const Address& addres
       ECHOLINE_ASSIGN(page, list_page(again));
     }
     for (ListEntry& entry : page.entries) {
-      const bool is_marker = entry.key.empty() || entry.key.back() == '/';  // "folders" of consoles
+      const bool is_marker = entry.key.empty() ||
+                             entry.key.back() == '/';  // consoles create such objects as "folders"
       if (!is_marker && glob_matches(address.path, entry.key))
         infos.push_back({address.url_of(entry.key), entry.bytes, std::move(entry.version)});
     }
@@ -236,7 +236,7 @@ void ObjectSource::submit(ReadRequest request) {
   }
 }
 
-// A failed part ends the others: nothing may write to the destinations once the result is known.
+// A failed part cancels the others: after the result nothing may write to the destinations.
 void ObjectSource::finish_part(OperationResult result, std::vector<ReadResult>& done) {
   const auto part = reads_by_part_.extract(result.id);
   if (part.empty()) return;

@@ -1,5 +1,5 @@
-// What is checked, in this order: status, version, range, length; only then is a byte written. The
-// checksum of a whole object comes last.
+// Checks in this order: status, version, range, length; only then are bytes written. The checksum
+// of a whole object comes last.
 #include "source/store/read_operation.h"
 
 #include <fmt/core.h>
@@ -27,7 +27,7 @@ ReadOperation::ReadOperation(ObjectStore& store, Address address, ReadRequest re
       is_whole_(scatter_.begin() == 0 && scatter_.end() == object_.bytes) {}
 
 HttpRequest ReadOperation::request(std::time_t now) {
-  // Without a version the rest could be of another object than the start.
+  // Without a version the rest could come from another object than the start.
   if (object_.version.empty()) forget();
   skip_ = body_left_ = 0;
   body_too_long_ = false;
@@ -71,7 +71,7 @@ Verdict ReadOperation::accept_part(const HttpResponse& response) {
   return {};
 }
 
-// A server that knows no ranges sends everything from the start.
+// A server without range support sends the whole object.
 Verdict ReadOperation::accept_whole(const HttpResponse& response) {
   const auto total = parse_length(response.header("content-length"));
   if (!total) return broken("the answer has neither a range nor a length");
@@ -90,11 +90,11 @@ Verdict ReadOperation::check_size(std::uint64_t total) const {
   if (!object_.version.empty() && total != object_.bytes)
     return {Status(Code::kFailedPrecondition,
                    fmt::format("it changed since it was indexed ({} bytes then, {} now); {}",
-                               object_.bytes, total, kIndexAnew))};
+                               object_.bytes, total, kReindexHint))};
   if (total < scatter_.end())
     return {Status(Code::kDataLoss,
                    fmt::format("it ends at byte {}, but bytes up to {} were wanted; {}", total,
-                               scatter_.end(), kIndexAnew))};
+                               scatter_.end(), kReindexHint))};
   return {};
 }
 
@@ -106,7 +106,8 @@ bool ReadOperation::consume(std::span<const std::byte> bytes) {
   skip_ -= skipped;
   if (checksum_) checksum_->add(bytes.subspan(skipped));
   scatter_.write(bytes.subspan(skipped));
-  return !scatter_.done() || body_left_ == 0;  // a body read to its end keeps the connection
+  return !scatter_.done() ||
+         body_left_ == 0;  // reading a body to its end keeps the connection open
 }
 
 Verdict ReadOperation::complete() {
@@ -129,7 +130,8 @@ Verdict ReadOperation::check_bytes() {
     if (is_etag) policy_.etag_held = true;
     return {};
   }
-  // The same bytes twice are what the store has: its ETags are no MD5, unless one was before.
+  // Received twice, the bytes are what the store has, so its ETags are not MD5 sums, unless one has
+  // matched before.
   if (is_etag && value == mismatched_ && !policy_.etag_held) {
     policy_.etag_is_md5 = false;
     log_warning("source",

@@ -1,5 +1,5 @@
-// Keys come percent-encoded (encoding-type=url) so that any byte can be in a name; whether "+" is a
-// space or itself differs between stores, so a page with one is marked for a second look.
+// Keys are percent-encoded (encoding-type=url), so that a name can contain any byte. Stores differ
+// in whether "+" is a space or itself, so a page with a "+" is marked ambiguous.
 #include "source/store/s3_list.h"
 
 #include <charconv>

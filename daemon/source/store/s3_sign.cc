@@ -1,5 +1,5 @@
-// Follows "Signature Calculations for the Authorization Header" of the S3 API reference; checked in
-// the tests against that page's examples.
+// Follows "Signature Calculations for the Authorization Header" of the S3 API reference; the tests
+// use the examples of that page.
 #include "source/store/s3_sign.h"
 
 #include <fmt/chrono.h>

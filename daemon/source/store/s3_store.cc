@@ -1,4 +1,4 @@
-// Requests and judgement of S3; nothing here waits or sends.
+// Builds requests and judges answers; nothing here waits or sends.
 #include "source/store/s3_store.h"
 
 #include <fmt/core.h>
@@ -25,7 +25,7 @@ bool retry_by_code(std::string_view code) {
   return std::find(kCodes.begin(), kCodes.end(), code) != kCodes.end();
 }
 
-// Of credentials that were good once.
+// Error codes for credentials that were valid once.
 bool is_expiry(std::string_view code) {
   return code == "ExpiredToken" || code == "ExpiredTokenException" || code == "InvalidToken" ||
          code == "TokenRefreshRequired" || code == "RequestExpired";
@@ -33,7 +33,7 @@ bool is_expiry(std::string_view code) {
 
 struct Hint {
   std::string_view code;
-  std::string_view text;  // {}: where the credentials are from
+  std::string_view text;  // {}: the origin of the credentials
 };
 
 constexpr Hint kHints[] = {
@@ -83,7 +83,7 @@ S3Store::BucketTarget S3Store::target_of(const std::string& bucket, const std::s
   target.host = is_aws ? fmt::format("s3.{}.amazonaws.com{}", options_.region,
                                      options_.region.starts_with("cn-") ? ".cn" : "")
                        : endpoint_->host;
-  // The certificate's wildcard doesn't cover dots in a bucket's name.
+  // The wildcard of AWS's certificate does not match a bucket name with dots.
   const bool by_default = is_aws && bucket.find('.') == std::string::npos;
   if (options_.addressing == Addressing::kVirtual ||
       (options_.addressing == Addressing::kAuto && by_default)) {
@@ -122,7 +122,7 @@ HttpRequest S3Store::get(const Address& address, const std::string& version, std
                         now);
 }
 
-// S3 tells the checksum only of what is asked for without a range.
+// S3 sends the checksum only if the request has no range.
 HttpRequest S3Store::get_whole(const Address& address, const std::string& version, std::uint64_t,
                                std::time_t now) {
   NamedValues headers = {{"x-amz-checksum-mode", "ENABLED"}};
@@ -131,10 +131,10 @@ HttpRequest S3Store::get_whole(const Address& address, const std::string& versio
                         now);
 }
 
-// HEAD is one round trip and right for empty objects, but its errors have no words: a GET asks for
-// them.
-HttpRequest S3Store::stat(const Address& address, Ask ask, std::time_t now) {
-  if (ask == Ask::kAgain) return get(address, "", 0, 1, now);
+// HEAD needs one round trip and works for empty objects, but its errors have no text: the fallback
+// is a GET.
+HttpRequest S3Store::stat(const Address& address, StatMethod method, std::time_t now) {
+  if (method == StatMethod::kFallback) return get(address, "", 0, 1, now);
   return signed_request("HEAD", target_of(address.bucket, address.path), {}, {}, now);
 }
 
