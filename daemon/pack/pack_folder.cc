@@ -1,5 +1,5 @@
-// Folders are read through the daemon's data set of format folder, so that classes and order are
-// the same whether a folder is packed or streamed.
+// Reads folders through the daemon's format `folder`, so that classes and order are the same
+// whether a folder is packed or streamed.
 #include "pack/pack_folder.h"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// Both files are unpacked into memory: gzip cannot be read from the middle.
+// Both files are read into memory, because gzip has no random access.
 #include "pack/pack_idx.h"
 
 #include <fmt/core.h>
@@ -26,7 +26,7 @@ struct GzCloser {
   void operator()(gzFile file) const { gzclose_r(file); }
 };
 
-// zlib reads files that are not compressed as they are.
+// zlib reads uncompressed files as they are.
 Result<std::vector<std::byte>> read_gz(const std::string& path) {
   constexpr std::size_t kPiece = 1 << 20;
   const std::unique_ptr<gzFile_s, GzCloser> file(gzopen(path.c_str(), "rb"));
@@ -62,7 +62,7 @@ Result<IdxFile> read_idx(const std::string& path) {
   return file;
 }
 
-// "u8", "i16", "f32": what `decode` is told with `as` and `shape`.
+// "u8", "i16", "f32": the type for `as` and `shape` of a decode step.
 std::string raw_extension(const record::ElementType& type) {
   const char kind = type.kind == record::ElementKind::kFloat      ? 'f'
                     : type.kind == record::ElementKind::kUnsigned ? 'u'
@@ -145,7 +145,7 @@ Result<std::unique_ptr<PackInput>> open_idx_input(const PackOptions& options) {
                                 options.inputs[1], images.header.shape[0]));
     }
   }
-  // Last: labels written before images would be called images that are no PNG.
+  // Checked last: if labels and images are swapped, the error above is the helpful one.
   if (options.png && !fits_png(images.header)) {
     return Status(
         Code::kInvalidArgument,

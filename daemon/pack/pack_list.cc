@@ -1,5 +1,4 @@
-// The list is checked as a whole before anything is written: labels here, files when they are
-// packed.
+// All labels are checked before anything is written; files are read when they are packed.
 #include "pack/pack_list.h"
 
 #include <fmt/core.h>
@@ -47,7 +46,7 @@ bool is_integer(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-// The label as a number: by its class's name where names are given.
+// The label as a number; with class names, the id of the name.
 Result<std::string> label_number(const std::string& label, const record::ClassNames& classes) {
   if (const auto id = classes.id(label)) return fmt::format("{}", *id);
   if (classes.size() > 0) {
@@ -73,7 +72,7 @@ Result<Entry> parse_entry(std::string_view line, const std::filesystem::path& fo
   return Entry{(folder / fields[0]).string(), label};
 }
 
-// As lists of format files begin; the names there are "path" or "file_name".
+// The headers that lists of format files have.
 bool is_header(std::string_view line) { return line == "path,label" || line == "file_name,label"; }
 
 Result<std::vector<Entry>> parse_list(std::string_view text, const std::string& csv,

@@ -1,4 +1,4 @@
-// IDX: a record is one item's bytes; its label stands in memory.
+// IDX: a record is the bytes of one item; labels are kept in memory.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct Labels {
   std::vector<std::byte> bytes;
 };
 
-// What stands at one place of the list; labels of a labels file have no items.
+// One object of the list. An object of labels has no items.
 struct IdxFile {
   ElementType type;
   std::optional<Labels> labels;
@@ -127,6 +127,8 @@ OpenedDataSet open_idx(const OpenRequest& request, std::vector<Listed> listed) {
   for (source::ObjectInfo& object : flatten(std::move(listed))) {
     ECHOLINE_ASSIGN(const ArrayHeader header, read_header(object, request.source));
     if (labels_may_follow && header.shape.size() == 1) {
+      // The labels belong to the object before; their own object stays in the list, without
+      // records.
       ECHOLINE_ASSIGN(files.back().labels,
                       read_labels(object, header, shards.back().record_count, request.source));
       shards.push_back({std::move(object), 0, 0, 0, 0});

@@ -1,4 +1,4 @@
-// Token files: a record is `length` tokens, the next begins `stride` tokens further on.
+// Token files: a record is `length` tokens, and the next record begins `stride` tokens later.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -45,16 +45,16 @@ Status TokenDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes,
   return {};
 }
 
-// Type, first byte and count of a file's tokens.
+// Layout of one file: type, offset of the first token, number of tokens.
 struct TokenFile {
   ElementType type;
   std::uint64_t first_byte = 0;
   std::uint64_t count = 0;
 };
 
-// The header that llm.c and its descendants write: 256 int32, of which a magic number (which says
-// the tokens' size), a version and the count of tokens. Only a count that fits the file is
-// believed.
+// The header that llm.c and its forks write: 256 int32, the first of which are a magic number
+// (which implies the token size), a version and the number of tokens. It is accepted only if that
+// number fits the file.
 std::optional<TokenFile> llmc_header(std::span<const std::byte> head, std::uint64_t bytes) {
   constexpr std::uint64_t kHeaderBytes = 256 * 4;
   constexpr std::uint32_t kGpt2Magic = 20240520, kLlama3Magic = 20240801;

@@ -1,5 +1,5 @@
-// A format knows how records lie in their shards: it builds the index and cuts a record's bytes
-// into fields.
+// The data set of one stream: the index of its records, and how a record is cut into fields. Each
+// format implements it in its own folder (record/NAME).
 #pragma once
 
 #include <cstddef>
@@ -15,73 +15,48 @@
 
 namespace echoline::record {
 
-// One file of a record: "jpg", "cls", "tokens", ...; points into the record's bytes.
+// One named part of a record: "jpg", "cls", "tokens", ... The bytes point into the record or into
+// Fields::scratch.
 struct FieldBytes {
   std::string_view name;
   std::span<const std::byte> bytes;
 };
 
-// The fields of one record; reused from record to record, so that cutting allocates nothing.
+// The fields of one record. Reused from record to record, so that cutting does not allocate.
 struct Fields {
   std::vector<FieldBytes> fields;
-  // Room for names and values that do not stand in the record's bytes (a folder's class).
+  // Names and values that are not in the record's bytes (for example a class).
   std::string scratch;
 
-  // The first field whose name is one of "a;b;c" in that order of preference; null if none.
+  // The first field with a name of "a;b;c", in that order of preference; null if there is none.
   const FieldBytes* find(std::string_view keys) const;
 };
 
-// What `cut` makes of a record, by format.
-//
-// webdataset: the files of the record by extension, which is all that follows the first dot of the
-// basename, lower-cased. Consecutive files with one path up to that dot are one record, and that
-// path is its key; an extension that comes twice starts the next record. Folders, links, hidden
-// files, names without a dot and "__meta__" files belong to none. ustar, pax, GNU long names and
-// base-256 sizes are read. A truncated shard's last record stays in the index and is bad when it is
-// cut. A damaged header, or a file too short for one (of no bytes, too), is an error when the index
-// is built; an archive of zero blocks alone has no records. Sparse archives are kUnimplemented.
-// tar and tfrecord shards may be gzip or zstd files; a truncated one is an error.
-//
-// tfrecord: the features of a tf.train.Example (tf_example.h). The key is "FILE:NUMBER". Both
-// checksums of the record are checked.
-//
-// mds: the columns of a sample (mds_sample.h). The key is "FILE:NUMBER".
-//
-// files: the file by its extension; the other columns of its list by their names, "label" as
-// "cls". The key is the path in the list. Each file is a shard of its own.
-//
-// folder: the file by its extension, which is what follows its last dot, lower-cased ("data"
-// without one); "cls", the class id in decimal; "cls_name". The key is the path below the address.
-// Each file is a shard of its own.
-//
-// idx: "image", the item's raw elements, little-endian; "label" in decimal (`as: int64`) where a
-// file of labels follows in the list. The key is "FILE:NUMBER". The labels are a shard without
-// records.
-//
-// tokens: "tokens", raw and little-endian. The key is "FILE:NUMBER".
-
-// The opened data set of one stream: the index and the way to cut. Any thread may call `cut`.
+// Immutable once opened, and any thread may call it. The header of each format's folder says which
+// fields and keys its records have.
 class DataSet {
  public:
   virtual ~DataSet() = default;
   virtual const Index& index() const = 0;
   virtual std::string_view format() const = 0;
-  // A failure here is a verdict on verified bytes: the record is bad (semantics.md, Failures).
+  // Cuts the bytes of a record into fields. The bytes have passed their checksum, so a failure
+  // means that the record is bad (docs/semantics.md, Failures).
   virtual Status cut(std::uint64_t record, std::span<const std::byte> bytes,
                      Fields& fields) const = 0;
 
-  // What decides values beside the bytes of the objects: classes, the columns of a list. The same
-  // text for the same values.
+  // Values of fields that are not in the objects' bytes: classes, the columns of a list. Equal
+  // values give equal text; the fingerprint of a stream contains it.
   virtual std::string metadata_text() const { return {}; }
 
-  // Compressed shards cannot be read out of order without unpacking them: false refuses an order
-  // over all records.
+  // False for compressed shards: an order over all records would unpack each shard again and again,
+  // so it is refused.
   virtual bool random_access() const { return true; }
-  // Stores the index next to the data for hosts and later starts without a state folder; the source
-  // is that of the data set, open for writing. Returns how many files were written.
-  // kInvalidArgument for a format that needs no index file.
+  // Writes the index next to the data, for other hosts and for starts without a state folder. The
+  // source is that of the data set, open for writing. Returns the number of files. kInvalidArgument
+  // for a format that needs no index file.
   virtual Result<std::uint64_t> publish(source::Source& source) const;
-  // The source through which extents are read: of compressed shards they count unpacked bytes.
+  // Wraps the source through which extents are read: extents of compressed shards count unpacked
+  // bytes.
   virtual std::unique_ptr<source::Source> reading(std::unique_ptr<source::Source> source) const {
     return source;
   }

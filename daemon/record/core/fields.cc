@@ -1,4 +1,4 @@
-// Fields are few: looking one up is a walk.
+// Records have few fields, so find() is a linear search.
 #include "record/core/fields.h"
 
 #include <fmt/core.h>
@@ -35,7 +35,7 @@ void clear_fields(Fields& fields) {
 std::string_view copy_to_scratch(Fields& fields, std::string_view text) {
   std::string& scratch = fields.scratch;
   if (scratch.capacity() - scratch.size() < text.size()) {
-    // What already points into the scratch moves with it.
+    // The fields that point into the scratch move with it.
     std::string larger;
     larger.reserve(2 * (scratch.size() + text.size()));
     larger = scratch;

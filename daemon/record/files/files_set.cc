@@ -1,5 +1,5 @@
-// Every file is asked for, thousands at a time, unless it is known from an earlier start; its
-// version pins it from then on.
+// Size and version of every file are requested, thousands at a time, unless an earlier start has
+// stored them. From then on the version identifies the content.
 #include "record/files/files_set.h"
 
 #include <fmt/core.h>
@@ -26,7 +26,7 @@ namespace {
 constexpr std::uint64_t kFilesPerRequest = 4096;
 constexpr std::string_view kLabel = "label";
 
-// What read.classes says; empty without it.
+// The classes of read.classes; empty if it is not set.
 struct Classes {
   ClassNames names;
   std::vector<std::uint32_t> ids;  // by record
@@ -87,7 +87,7 @@ std::string FilesDataSet::metadata_text() const {
   return text;
 }
 
-// A list with the folder that its paths count from.
+// A list and the folder that its paths are relative to.
 struct List {
   std::string url;
   std::string root;
@@ -95,6 +95,7 @@ struct List {
 
   std::string address(std::uint64_t row) const {
     std::string_view path = table.path(row);
+    // Whole addresses and absolute paths are not relative to the list.
     const bool whole = path.find("://") != std::string_view::npos || path.starts_with('/');
     if (whole) return std::string(path);
     if (path.starts_with("./")) path.remove_prefix(2);
@@ -148,7 +149,7 @@ Status stat_files(const List& list, source::Source& source, const ProgressFuncti
     for (; row < end; ++row) urls.push_back(escape_glob(list.address(row)));
     ECHOLINE_ASSIGN(const std::vector<source::ObjectInfo> objects, source.list_all(urls));
     if (objects.size() != urls.size()) {
-      return Status(Code::kInvalidArgument, "an entry stands for more than one file");
+      return Status(Code::kInvalidArgument, "an entry matches more than one file");
     }
     for (const source::ObjectInfo& object : objects) {
       const std::string& wanted = object.url.starts_with(list.root) ? list.root : std::string();
@@ -195,6 +196,8 @@ Result<FileIndex> find_files(const std::vector<List>& lists, const std::string& 
   if (!kept.empty()) {
     std::optional<FileIndex> known = load_listing(kept);
     if (known && matches_lists(*known, lists)) return std::move(*known);
+    // Before the files are looked up: folders that change meanwhile make the stored listing
+    // invalid.
     const std::int64_t now_ns = wall_clock_ns();
     folders = states_of(folders_of(lists), now_ns);
   }

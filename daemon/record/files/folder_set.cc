@@ -1,4 +1,4 @@
-// The listing is the index; a changed file is noticed by its version when it is read.
+// The listing is the index; a read notices a changed file by its version.
 #include "record/files/folder_set.h"
 
 #include <fmt/core.h>
@@ -54,21 +54,23 @@ Status FolderDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes
   return {};
 }
 
-// Which class each file is of, too: the fingerprint knows local files by their names alone.
+// Includes the class of each file: the fingerprint of the data set has only the names of local
+// files.
 std::string FolderDataSet::metadata_text() const {
   std::string text = classes_.text();
   for (const std::uint32_t id : class_ids_) text += fmt::format("{}\n", id);
   return text;
 }
 
-// The address that every file of a listing begins with; empty for a listing of no whole folder.
+// The common prefix of all files of a listed folder; empty if the address is not a whole folder.
 std::string root_of(const Listed& listed) {
   const std::string root = source::unescape_glob(listed.url);
   const bool fits = root.ends_with('/') && listed.objects.front().url.starts_with(root);
   return fits ? root : "";
 }
 
-// The class of a file below the root, or nothing for files that are no records.
+// The class of a file below the root; nothing for files that are not records: hidden files and
+// files without a class folder.
 std::optional<std::string_view> class_of(std::string_view path) {
   const std::size_t slash = path.find('/');
   if (slash == std::string_view::npos || slash == 0 || path.front() == '.') return std::nullopt;
@@ -93,9 +95,8 @@ Result<std::vector<std::uint32_t>> class_ids(const FileIndex& files, const Class
   for (std::uint64_t record = 0; record < files.record_count(); ++record) {
     const auto name = class_of(files.path(record));
     if (!name) {
-      return Status(Code::kDataLoss,
-                    fmt::format("{} stands in the listing and is in no class folder",
-                                files.shard(record).object.url));
+      return Status(Code::kDataLoss, fmt::format("{} is in the listing but in no class folder",
+                                                 files.shard(record).object.url));
     }
     const auto id = classes.id(*name);
     if (!id) {
@@ -108,8 +109,7 @@ Result<std::vector<std::uint32_t>> class_ids(const FileIndex& files, const Class
   return ids;
 }
 
-// The files of whole folders that are records: hidden files and files in no class folder are left
-// out, with a log line for their number.
+// Keeps the files that are records. The number of the others is logged.
 Result<FileIndex> files_in_classes(const std::vector<Listed>& listed) {
   FileIndex files;
   std::uint64_t left_out = 0;
@@ -137,7 +137,7 @@ Result<FileIndex> files_in_classes(const std::vector<Listed>& listed) {
   return files;
 }
 
-// With read.classes, a class that its file does not name is kInvalidArgument.
+// kInvalidArgument for a class that read.classes does not contain.
 OpenedDataSet open_files(const OpenRequest& request, FolderFiles files) {
   const v1::Read& read = request.read;
   if (files.files.record_count() == 0) {

@@ -1,4 +1,4 @@
-// Every row is brought into the order of the first one's columns.
+// Every row is stored in the column order of the first one.
 #include "record/files/list_table.h"
 
 #include <fmt/core.h>
@@ -30,7 +30,7 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-// A value as the text that a decoder reads: strings as they are, all else as JSON writes it.
+// A value as a decoder reads it: strings as they are, other values as JSON text.
 std::string text_of(const Json& value) {
   if (value.is_null()) return "";
   if (value.is_string()) return value.get<std::string>();
@@ -119,7 +119,8 @@ void ListTable::parse_paths(std::string_view text) {
 
 Result<ListTable> ListTable::parse(std::string_view name, std::string_view text) {
   ListTable table;
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // as some spreadsheets write it
+  if (text.starts_with("\xEF\xBB\xBF"))
+    text.remove_prefix(3);  // byte order mark of some spreadsheets
   if (name.ends_with(".csv")) {
     ECHOLINE_TRY(table.parse_csv(text));
   } else if (name.ends_with(".jsonl") || name.ends_with(".ndjson")) {

@@ -1,4 +1,4 @@
-// The plain scan inside sees windows of unpacked bytes, and hears of their end when it comes.
+// The plain scan sees windows of unpacked bytes. It learns the unpacked size only at the end.
 #include "record/index/compressed_scan.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ constexpr std::uint64_t kWindowBytes = 1 << 20;
 constexpr std::size_t kChunkBytes = 256 << 10;
 constexpr std::uint64_t kEndUnknown = std::uint64_t{1} << 62;
 
-// Hands the unpacked bytes to a plain scan, holding back what it cannot use yet.
+// Passes unpacked bytes to a plain scan and holds back those that it cannot use yet.
 class UnpackedFeed {
  public:
   explicit UnpackedFeed(std::unique_ptr<ShardScan> scan) : scan_(std::move(scan)) {}
@@ -47,7 +47,7 @@ class UnpackedFeed {
   }
 
  private:
-  // How much of what begins at start_ is used up.
+  // Returns how many bytes, from start_ on, the scan no longer needs.
   Result<std::size_t> take(std::span<const std::byte> bytes) {
     while (!scan_->done()) {
       const std::uint64_t before = scan_->position();
@@ -62,7 +62,7 @@ class UnpackedFeed {
 
   const std::unique_ptr<ShardScan> scan_;
   std::vector<std::byte> held_;
-  std::uint64_t start_ = 0;  // of what is held, in the unpacked bytes
+  std::uint64_t start_ = 0;  // offset of held_ in the unpacked bytes
 };
 
 class UnpackingScan final : public ShardScan {
@@ -96,9 +96,9 @@ class UnpackingScan final : public ShardScan {
   const std::uint64_t shard_bytes_;
   const std::uint64_t skip_bytes_;
   const PlainScan plain_;
-  std::unique_ptr<ShardScan> scan_;  // of a plain shard
+  std::unique_ptr<ShardScan> scan_;  // of a plain shard, once known
   std::unique_ptr<Unpacker> unpacker_;
-  std::unique_ptr<UnpackedFeed> feed_;  // of a packed one
+  std::unique_ptr<UnpackedFeed> feed_;  // of a compressed shard, once known
   std::vector<std::byte> chunk_;
   std::uint64_t position_ = 0;
 };

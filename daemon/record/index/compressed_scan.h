@@ -1,4 +1,4 @@
-// Scans shards that may be compressed: their records are found while they are unpacked.
+// Scans shards that may be compressed: finds their records while unpacking them.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace echoline::record {
 
-// Makes the scan of a plain shard of that many bytes.
+// Creates the scan of a plain shard of that size.
 using PlainScan = std::function<std::unique_ptr<ShardScan>(std::uint64_t shard_bytes)>;
 
-// Decides by the shard's first bytes: a plain one is scanned as make_checksum_scan says, a gzip or
-// zstd one is passed over as a whole, in bounded memory; the places and the checksums of its
-// records are those of the unpacked bytes.
+// The shard's first bytes decide. A plain shard is scanned as by make_checksum_scan. A gzip or zstd
+// shard is read as a whole, in bounded memory; offsets and checksums of its records refer to the
+// unpacked bytes.
 std::unique_ptr<ShardScan> make_unpacking_scan(std::uint64_t shard_bytes, std::uint64_t skip_bytes,
                                                PlainScan plain);
 

@@ -1,4 +1,4 @@
-// The magic numbers of the formats' own specifications.
+// The magic numbers are those of the compression formats' specifications.
 #include "record/index/compression.h"
 
 #include <fmt/core.h>

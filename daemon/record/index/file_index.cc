@@ -1,4 +1,4 @@
-// A path holds no NUL, so one may end it.
+// The text of a file is path, NUL, version: a path cannot contain NUL.
 #include "record/index/file_index.h"
 
 #include <fmt/core.h>
@@ -43,7 +43,7 @@ Status FileIndex::restore(const StoredIndex& stored, std::size_t shard) {
   return {};
 }
 
-// The file whose text has just been appended.
+// Completes a file after its text has been appended.
 void FileIndex::end_file(std::uint64_t bytes) {
   text_end_.push_back(text_.size());
   bytes_.push_back(bytes);

@@ -1,4 +1,4 @@
-// A published listing lies where the index of a shard called like the folder would.
+// A published listing has the name of a sidecar index of a shard named like the folder.
 #include "record/index/folder_listing.h"
 
 #include <fmt/core.h>
@@ -24,7 +24,7 @@ std::string listing_address(const std::string& root) {
   return root + std::string(kShardIndexSuffix);
 }
 
-// The folders that a read names, if it names nothing else.
+// The folders of the read; empty if it has any other address or format.
 std::vector<std::string> roots_of(const v1::Read& read) {
   if (read.format() != "folder" && read.format() != "auto" && !read.format().empty()) return {};
   const auto addresses = addresses_of(read);
@@ -43,7 +43,7 @@ std::string encode_root(const FileIndex& files, std::size_t root) {
   return encode_index(stored);
 }
 
-// Adds what is published for a root to the files; errors name it.
+// Adds the files of the listing published for a root; errors name it.
 Status add_published(const std::string& root, source::Source& source, FileIndex& files) {
   const std::string address = listing_address(root);
   ECHOLINE_ASSIGN(const std::vector<source::ObjectInfo> found, source.list(escape_glob(address)));
@@ -65,6 +65,7 @@ FolderListing::FolderListing(const v1::Read& read, source::Source& source,
     : source_(source), roots_(roots_of(read)) {
   const bool local = !roots_.empty() && local_path(roots_.front()).has_value();
   if (local && !state_dir.empty()) kept_ = stored_index_path(read, "folder", state_dir);
+  // A local folder is never published, so without a state folder there is nothing to find.
   if (local && state_dir.empty()) roots_.clear();
 }
 
@@ -86,6 +87,7 @@ std::optional<FolderFiles> FolderListing::find_published() const {
   FolderFiles found;
   for (const std::string& root : roots_) {
     const Status status = add_published(root, source_, found.files);
+    // One missing listing is enough to list everything again.
     if (status.code() == Code::kNotFound) return std::nullopt;
     if (!status.ok()) {
       log_warning("record", "{}; listing the folder instead", status.message());

@@ -1,4 +1,4 @@
-// A folder's own state says nothing of the folders in it, so each of them is asked.
+// The ctime of a folder does not change with its sub-folders, so each of them is checked.
 #include "record/index/folder_state.h"
 
 #include <fmt/core.h>
@@ -17,9 +17,9 @@ namespace echoline::record {
 namespace {
 
 constexpr std::int64_t kSecondNs = 1'000'000'000;
-// The coarsest clock among these file systems counts seconds.
+// The coarsest timestamps of these file systems are in seconds.
 constexpr std::int64_t kSettledNs = 2 * kSecondNs;
-constexpr std::size_t kFoldersMax = 1'000'000;  // a link that leads back up ends here
+constexpr std::size_t kFoldersMax = 1'000'000;  // ends loops of links
 
 constexpr std::int64_t kZfsMagic = 0x2fc12fc1, kLustreMagic = 0x0bd00bd0, kGpfsMagic = 0x47504653;
 

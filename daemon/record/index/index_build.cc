@@ -1,5 +1,5 @@
-// Each shard in work has one window in flight; when it lands, the scan takes it and names the next
-// one.
+// Each active shard has one window in flight. When it lands, the scan takes it and says which one
+// to read next.
 #include "record/index/index_build.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t kPollNs = 1'000'000'000;
 constexpr std::uint64_t kProgressEveryNs = 100'000'000;
 
-// One shard on its way. The buffer is the destination of its request in flight.
+// One active shard. The buffer is the destination of its request in flight.
 struct ShardJob {
   std::size_t shard = 0;
   std::unique_ptr<ShardScan> scan;
@@ -56,16 +56,16 @@ class IndexBuild {
   Status report(bool always);
 
   const std::vector<source::ObjectInfo>& shards_;
-  KnownTables known_;  // and done, but not yet their turn
+  KnownTables known_;  // known from the start, or done and waiting for earlier shards
   const ScanSpec& format_;
   source::Source& source_;
   const ScanSettings settings_;
   const ProgressFunction& progress_;
 
-  std::vector<std::unique_ptr<ShardJob>> jobs_;  // by slot, which is the request's tag
+  std::vector<std::unique_ptr<ShardJob>> jobs_;  // by slot, which is the tag of its request
   std::size_t in_flight_ = 0;
   std::size_t next_shard_ = 0;  // to start
-  StoredIndex index_;           // holds shards [0, index_.shards.size())
+  StoredIndex index_;           // complete for shards [0, index_.shards.size())
   Progress seen_;
   std::uint64_t reported_ns_ = 0;
 };
@@ -86,7 +86,7 @@ Result<StoredIndex> IndexBuild::run() {
   return std::move(index_);
 }
 
-// Starts shards while there is room; true while shards are left.
+// Starts shards while there is room. True while shards are left.
 bool IndexBuild::start_more() {
   while (next_shard_ < shards_.size() && in_flight_ < settings_.shards_at_once) {
     const std::size_t shard = next_shard_;
@@ -141,7 +141,7 @@ Status IndexBuild::take(std::size_t slot) {
   return {};
 }
 
-// Reads the next window, or takes the records of a shard that is done.
+// Requests the next window, or takes the records of a finished shard.
 void IndexBuild::continue_shard(std::size_t slot) {
   ShardJob& job = *jobs_[slot];
   if (!job.scan->done()) {
@@ -167,7 +167,8 @@ void IndexBuild::count(const ShardTable& table) {
   seen_.records += table.records.size();
 }
 
-// Moves tables whose turn it is into the index; those of shards before next_shard_ are done.
+// Moves finished tables into the index, in the order of the shards. All shards before next_shard_
+// are active or done.
 void IndexBuild::collect_in_order() {
   while (index_.shards.size() < next_shard_ && known_[index_.shards.size()]) {
     const std::size_t shard_index = index_.shards.size();
@@ -179,7 +180,7 @@ void IndexBuild::collect_in_order() {
   }
 }
 
-// Buffers must not go away under a transfer.
+// Waits for all requests in flight: they write into the buffers.
 void IndexBuild::drain() {
   std::vector<source::ReadResult> done;
   while (in_flight_ > 0) {

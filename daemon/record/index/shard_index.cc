@@ -1,5 +1,5 @@
-// Nothing here is trusted but checksums: a wrong guess costs a pass over the shard, never a wrong
-// record.
+// Stored indexes are trusted only after their checksums. A wrong match of a shard costs a scan,
+// never a wrong record.
 #include "record/index/shard_index.h"
 
 #include <fmt/core.h>
@@ -18,7 +18,7 @@
 namespace echoline::record {
 namespace {
 
-// A missing file is the normal first start; anything else is worth a line.
+// A missing file is normal at the first start; any other error is logged.
 std::optional<StoredIndex> load_stored(const std::string& path) {
   auto stored = read_index_file(path);
   if (stored.ok()) return std::move(*stored);
@@ -36,7 +36,7 @@ bool same_objects(const StoredIndex& stored, const std::vector<source::ObjectInf
                     });
 }
 
-// Shards of a stale index that are still what they were.
+// Takes the shards of a stale index that have not changed; returns their number.
 std::size_t take_unchanged(const StoredIndex& stored, const std::vector<source::ObjectInfo>& shards,
                            KnownTables& known) {
   std::unordered_map<std::string_view, const Shard*> by_url;

@@ -1,4 +1,4 @@
-// One listing a folder finds them, however many shards there are; they are read many at once.
+// One listing per folder finds the files, however many shards there are. They are read in parallel.
 #include "record/index/sidecar_index.h"
 
 #include <fmt/core.h>
@@ -15,7 +15,7 @@
 namespace echoline::record {
 namespace {
 
-// Of all index files that are on their way, unless a single one is larger.
+// Bound on the index files in flight, unless a single one is larger.
 constexpr std::uint64_t kInFlightBytesMax = 64 << 20;
 
 using Files = std::map<std::string, source::ObjectInfo>;  // by address
@@ -24,15 +24,16 @@ std::string sidecar_address(const source::ObjectInfo& shard) {
   return shard.url + std::string(kShardIndexSuffix);
 }
 
-// Of a web server, which cannot list: one beside each of the shards, or none.
+// For a web server, which cannot list: one file for every shard, or none.
 std::vector<source::ObjectInfo> ask_for_each(const std::vector<std::string>& addresses,
                                              source::Source& source) {
-  if (!source.list(addresses.front()).ok()) return {};  // rather than one question for each
+  if (!source.list(addresses.front()).ok())
+    return {};  // no file for the first shard: do not ask for the others
   auto objects = source.list_all(addresses);
   return objects.ok() ? std::move(*objects) : std::vector<source::ObjectInfo>();
 }
 
-// Index files beside the shards.
+// The sidecar files of the shards that exist.
 Files list_sidecars(const std::vector<source::ObjectInfo>& shards, source::Source& source) {
   std::map<std::string, std::vector<std::string>> folders;
   for (const auto& shard : shards) {
@@ -49,7 +50,7 @@ Files list_sidecars(const std::vector<source::ObjectInfo>& shards, source::Sourc
   return found;
 }
 
-// One index file on its way.
+// One sidecar file in flight.
 struct SidecarRead {
   std::size_t shard = 0;
   source::ObjectInfo file;

@@ -1,4 +1,4 @@
-// The index is the stored form itself; the shard of a record is found by bisection.
+// The index is the stored form; the shard of a record is found by binary search.
 #include "record/index/table_index.h"
 
 #include <fmt/core.h>
@@ -23,8 +23,8 @@ TableIndex::TableIndex(StoredIndex stored, bool use_checksums)
   }
 }
 
-// The last shard that starts at or before the record; shards without records start where the next
-// does.
+// The last shard that starts at or before the record. A shard without records starts where the next
+// one does.
 std::size_t TableIndex::shard_of(std::uint64_t record) const {
   const auto after = std::upper_bound(
       stored_.shards.begin(), stored_.shards.end(), record,

@@ -1,4 +1,4 @@
-// Data sets whose index is a table of extents, as it is stored: tar shards, TFRecord, MDS.
+// Data sets with a table of extents as index: tar shards, TFRecord, MDS.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@
 
 namespace echoline::record {
 
-// Records without a key of their own are called "FILE:NUMBER", counting from 0 within their file.
+// A record without a stored key has the key "FILE:NUMBER", counted from 0 in its file. Immutable;
+// any thread may read it.
 class TableIndex final : public Index {
  public:
   TableIndex(StoredIndex stored, bool use_checksums);
@@ -27,7 +28,7 @@ class TableIndex final : public Index {
   std::uint64_t record_bytes_total() const override { return bytes_total_; }
 
   std::size_t shard_of(std::uint64_t record) const;
-  // As it is stored; empty for a record without one.
+  // The stored key; empty if there is none.
   std::string_view stored_key(std::uint64_t record) const { return stored_.records.key(record); }
   const StoredIndex& stored() const { return stored_; }
 

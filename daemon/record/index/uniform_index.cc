@@ -1,4 +1,4 @@
-// Shards are few; finding the one of a record is a bisection.
+// The shard of a record is found by binary search.
 #include "record/index/uniform_index.h"
 
 #include <fmt/core.h>

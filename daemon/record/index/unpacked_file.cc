@@ -1,5 +1,5 @@
-// Written through the page cache: what is unpacked is usually read within seconds, and dropped
-// before it reaches the disk.
+// Written through the page cache: the bytes are usually read within seconds and freed before they
+// reach the disk.
 #include "record/index/unpacked_file.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// The document is checked value by value: it comes from wherever the data came from.
+// Every value of the document is checked: it is as untrusted as the data.
 #include "record/mds/mds_index.h"
 
 #include <fmt/core.h>
@@ -15,7 +15,7 @@ using Json = nlohmann::json;
 
 Json parse(std::string_view text) { return Json::parse(text, nullptr, false); }
 
-// A member, or null where there is none or no object to have it.
+// A member; null if there is none, or if `object` is not an object.
 const Json& member(const Json& object, const char* name) {
   static const Json kNull;
   if (!object.is_object()) return kNull;
@@ -126,7 +126,7 @@ Result<MdsShard> read_shard(const Json& json) {
   shard.bytes = bytes.get<std::uint64_t>();
   shard.samples = samples.get<std::uint64_t>();
   if (!stays_below(shard.name)) return wrong("shard name " + name.dump());
-  // Offsets have 32 bits.
+  // Offsets in a shard have 32 bits.
   if (shard.bytes > std::numeric_limits<std::uint32_t>::max() || shard.samples > shard.bytes / 4) {
     return wrong(
         fmt::format("{} with {} samples in {} bytes", shard.name, shard.samples, shard.bytes));
@@ -134,7 +134,7 @@ Result<MdsShard> read_shard(const Json& json) {
   return shard;
 }
 
-// The layout of a shard as text: equal for equal columns.
+// The column layout of a shard as text, to compare layouts.
 std::string layout_of(const Json& shard) {
   return member(shard, "column_names").dump(-1, ' ', false, Json::error_handler_t::replace) +
          member(shard, "column_encodings").dump(-1, ' ', false, Json::error_handler_t::replace) +

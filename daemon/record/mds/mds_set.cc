@@ -1,4 +1,5 @@
-// A shard begins with the number of its samples and one more offset than samples, 32 bits each.
+// A shard starts with a table of 32-bit words: the number of samples, and one more offset than
+// samples.
 #include "record/mds/mds_set.h"
 
 #include <fmt/core.h>
@@ -88,7 +89,7 @@ class MdsDataSet final : public TableDataSet {
   const std::vector<std::shared_ptr<const MdsColumns>> columns_;  // by shard
 };
 
-// The index.json of an address: the address itself, or the one right in the folder that it names.
+// The index.json of an address: the address itself, or the file directly in that folder.
 std::optional<source::ObjectInfo> find_mds_index(const Listed& listed) {
   if (!listed.url.ends_with('/')) {
     if (!listed.url.ends_with("/index.json") || listed.objects.size() != 1) return std::nullopt;
@@ -101,7 +102,7 @@ std::optional<source::ObjectInfo> find_mds_index(const Listed& listed) {
   return std::nullopt;
 }
 
-// What the index files name, and what stands at those names.
+// The shards as the index files name them, and the objects with these names.
 struct Shards {
   std::vector<MdsShard> named;
   std::vector<source::ObjectInfo> objects;

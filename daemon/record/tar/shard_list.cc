@@ -1,4 +1,5 @@
-// The list saves a listing; where records stand in the shards it does not say.
+// The list replaces a listing. It does not contain offsets of records, so the shards are still
+// scanned.
 #include "record/tar/shard_list.h"
 
 #include <fmt/core.h>

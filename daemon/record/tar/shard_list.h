@@ -1,4 +1,4 @@
-// WebDataset's own index (wids): a JSON file that names the shards of a data set.
+// Reads the JSON index of WebDataset's wids library, which names the shards of a data set.
 #pragma once
 
 #include <string>
@@ -10,20 +10,20 @@
 
 namespace echoline::record {
 
-// One shard as the list has it.
+// One entry of the list.
 struct NamedShard {
-  std::string url;          // from the list's folder on, or a whole address
-  std::uint64_t bytes = 0;  // 0: not said
+  std::string url;          // relative to the folder of the list, or a whole address
+  std::uint64_t bytes = 0;  // 0: not in the list
 };
 
-// Whether a text is such a list, as far as its outline tells.
+// Whether a text looks like such a list: only its outline is checked.
 bool is_shard_list(std::string_view json);
 
-// The shards in order. kDataLoss for a list without shards, or one that is damaged.
+// The shards in order. kDataLoss for an empty or damaged list.
 Result<std::vector<NamedShard>> parse_shard_list(std::string_view json);
 
-// Puts the shards in the place of each address that is a single .json file with such a list; other
-// addresses stay as they are. kDataLoss for a shard of another size than its list says.
+// Replaces each address that is a single .json file with such a list by its shards; other addresses
+// stay as they are. kDataLoss if the size of a shard differs from the list.
 Status expand_shard_lists(source::Source& source, std::vector<Listed>& listed);
 
 }  // namespace echoline::record

@@ -1,4 +1,4 @@
-// A member may have several headers: pax ('x'), GNU long name ('L') and long link ('K'), then its
+// A member can have several headers: pax ('x'), GNU long name ('L') and long link ('K'), then its
 // own.
 #include "record/tar/tar_member.h"
 
@@ -10,14 +10,14 @@
 namespace echoline::record {
 namespace {
 
-// Names and pax headers above this are taken for garbage.
+// A larger extension header is taken for garbage.
 constexpr std::uint64_t kExtensionBytesMax = 1 << 20;
 
 std::uint64_t padded(std::uint64_t bytes) {
   return (bytes + kTarBlock - 1) / kTarBlock * kTarBlock;
 }
 
-// What the extension headers before a member's own header said.
+// Values from the extension headers before the member's own header.
 struct Overrides {
   PaxOverrides pax;
   std::optional<std::string_view> long_name;

@@ -1,4 +1,4 @@
-// The scan is a loop of "parse a member, step over its data"; whoever owns it does the reading.
+// The scan parses a member and steps over its data, in a loop; its owner reads the bytes.
 #include "record/tar/tar_scan.h"
 
 #include <fmt/core.h>
@@ -60,7 +60,7 @@ void TarScan::end_at(std::uint64_t bytes) {
   done_ = true;
 }
 
-// What the status of a header says, with the place and the way out.
+// Adds the offset and what to do to the error of a header.
 Status TarScan::damaged(Status status) const {
   if (status.code() != Code::kDataLoss) {
     return std::move(status).with_context(fmt::format("offset {}", position_));
@@ -84,7 +84,7 @@ void TarScan::take_member(const TarMember& member) {
   data_end_ = position_ + member.header_bytes + member.data_bytes;
   position_ = std::min(position_ + member.total_bytes(), shard_bytes_);
   if (position_ < shard_bytes_) return;
-  // Without the zero blocks that end an archive: some writers leave them out.
+  // An archive without the zero blocks at its end is not truncated: some writers leave them out.
   truncated_ = data_end_ > shard_bytes_;
   done_ = true;
 }
@@ -97,8 +97,8 @@ void TarScan::start_record(std::string key) {
 
 void TarScan::end_record_at(std::uint64_t end) { table_.bytes.back() = end - table_.offset.back(); }
 
-// The shard ends within a header, so it cannot be told which record the file belongs to: to the one
-// before, which is bad for it, or where there is none to one of its own.
+// The shard ends within a header, so the record of that file is unknown. The last record gets these
+// bytes and becomes bad; without one, they are a record of their own.
 void TarScan::finish_truncated() {
   if (table_.size() == 0) start_record("truncated");
   end_record_at(shard_bytes_);

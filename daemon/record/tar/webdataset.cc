@@ -1,4 +1,4 @@
-// A record's headers are parsed again when it is cut.
+// The index has only the extent of a record: its tar headers are parsed again when it is cut.
 #include "record/tar/webdataset.h"
 
 #include <fmt/core.h>

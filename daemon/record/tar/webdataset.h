@@ -12,14 +12,13 @@
 
 namespace echoline::record {
 
-// A record is the files of one sample; its index comes from a pass over the shards' headers.
+// A record is the files of one sample. Its index comes from a scan of the headers of all shards.
 extern const Format kWebDatasetFormat;
 
 ScanSpec tar_scan_spec();
 
-// Cuts the bytes of one record, headers included: every file of it is a field. `key` is the
-// record's. kDataLoss for a truncated or damaged record, kFailedPrecondition for one with another
-// key.
+// Cuts the bytes of one record, headers included: every file is a field. `key` is the record's.
+// kDataLoss for a truncated or damaged record, kFailedPrecondition for a record with another key.
 Status cut_tar_record(std::string_view key, std::span<const std::byte> bytes, Fields& fields);
 
 }  // namespace echoline::record

@@ -41,7 +41,7 @@ Status put_bytes_list(std::string_view name, std::span<const std::byte> list, Fi
   return {};
 }
 
-// The elements of one field of a list, packed or single, behind those before them.
+// Appends the elements of one field of a list; packed and unpacked encodings can be mixed.
 Status append_elements(const WireField& value, const ElementType& type, std::string& elements) {
   if (type.kind == ElementKind::kFloat) {
     if (value.type != WireType::kBytes && value.type != WireType::kFixed32) {
@@ -70,13 +70,14 @@ Status append_elements(const WireField& value, const ElementType& type, std::str
 
 Status put_numbers(std::string_view name, std::span<const std::byte> list, const ElementType& type,
                    Fields& fields) {
-  thread_local std::string elements;  // keeps its room from record to record
+  thread_local std::string elements;  // static: keeps its capacity
   elements.clear();
   for (WireReader reader(list); !reader.done();) {
     ECHOLINE_ASSIGN(const WireField value, reader.next());
     if (value.number == 1) ECHOLINE_TRY(append_elements(value, type, elements));
   }
-  // What is kept may move when more is kept: the fields follow, other views would not.
+  // Adding to the scratch can move its earlier contents. Fields are adjusted, other views are not:
+  // so the name goes into a field before the elements are added.
   fields.fields.push_back({copy_to_scratch(fields, fmt::format("{}[]", name)), {}});
   const std::size_t all = fields.fields.size() - 1;
   const std::string_view kept = copy_to_scratch(fields, elements);

@@ -1,5 +1,4 @@
-// The scan steps from header to header; checksums of data are left to the cut, which reads them
-// anyway.
+// The scan steps from header to header. It does not check the checksums of data; `cut` does.
 #include "record/tfrecord/tfrecord.h"
 
 #include <fmt/core.h>
@@ -25,8 +24,7 @@ T load(std::span<const std::byte> bytes, std::size_t at) {
   return value;
 }
 
-// TensorFlow stores checksums turned and shifted, so that those of data that holds checksums differ
-// from them.
+// TensorFlow masks its checksums, so that data that contains checksums is not its own checksum.
 std::uint32_t masked(std::uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xA282EAD8U; }
 
 class TfRecordScan final : public ShardScan {
@@ -89,7 +87,7 @@ void TfRecordScan::end_at(std::uint64_t bytes) {
   truncated_ = true;
 }
 
-// The record that the shard ends in.
+// Adds the incomplete record at the end of a truncated shard.
 void TfRecordScan::add_rest() {
   table_.add(position_, shard_bytes_ - position_, "");
   position_ = shard_bytes_;
@@ -142,7 +140,7 @@ ScanSpec tfrecord_scan_spec() {
 
 namespace {
 
-// A header whose checksum holds, of a record that fits the file.
+// A valid header checksum, and a record that fits the file.
 Result<Match> match_tfrecord(const FormatProbe& probe) {
   const auto bytes = tf_record_bytes(probe.head);
   const bool fits =
