@@ -1,4 +1,5 @@
-// Packing: what goes in comes out of the shards, twice the same, with an index that saves the pass.
+// Packing: the shards contain the input, two runs give the same bytes, and the index saves the
+// scan.
 #include "pack/pack.h"
 
 #include <fmt/core.h>
@@ -162,7 +163,7 @@ TEST_F(PackTest, AListWithAMistakeNamesTheLine) {
   EXPECT_THAT(pack(options_).status().message(), HasSubstr("missing.txt"));
   write("list.csv", "path,label,caption\na.txt,1,a word\n");
   EXPECT_THAT(pack(options_).status().message(), HasSubstr("can be read as it is (format: files)"));
-  // Nothing half-written is left behind.
+  // No incomplete file is left.
   EXPECT_TRUE(std::filesystem::is_empty(path("out")));
 }
 

@@ -1,4 +1,4 @@
-// Files are written with streams on purpose: not by the code under test.
+// Writes files with streams, not with the code under test.
 #include "record_fixture.h"
 
 #include <fmt/core.h>

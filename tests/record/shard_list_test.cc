@@ -1,4 +1,4 @@
-// The index that WebDataset's wids makes stands for the shards it names.
+// The JSON index of WebDataset's wids library is read as the shards that it names.
 #include "record/tar/shard_list.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// When credentials are fetched, renewed and given up, with answers made up by the test.
+// When credentials are fetched, renewed and given up, with a fake provider.
 #include "source/credentials/credential_source.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// Answers without asking anybody.
+// A provider without a network.
 struct Answers {
   std::atomic<int> started{0};
   std::time_t lifetime = 3600;

@@ -1,5 +1,4 @@
-// Second requests for answers that are late: the arithmetic of when, and a store whose answers are
-// late in every way.
+// Hedging: when a request counts as late, and a store with late answers of all kinds.
 #include "source/http/hedging.h"
 
 #include <gtest/gtest.h>
@@ -58,10 +57,10 @@ class LateStore : public testing::Test {
     auto opened = open_source(read_);
     ASSERT_TRUE(opened.ok()) << opened.status().message();
     source_ = std::move(opened).value();
-    for (int i = 0; i < 60; ++i) read("ok-0", 1);  // what is late is learnt
+    for (int i = 0; i < 60; ++i) read("ok-0", 1);  // so that the percentile is known
   }
 
-  // Reads parts of `count` objects that behave so, all at once, and compares their bytes.
+  // Reads parts of `count` objects with this behaviour, all at once, and compares their bytes.
   void read(const std::string& behaviour, std::size_t count) {
     static const std::string content = object_content();
     std::vector<std::string> got(count, std::string(kBytes, 0));

@@ -1,4 +1,4 @@
-// The imitated line: its arithmetic exactly, its clock within two percent.
+// The simulated link: exact arithmetic, and a clock that is right within two percent.
 #include "source/open/throttle.h"
 
 #include <gtest/gtest.h>
@@ -79,7 +79,7 @@ TEST(SimulatedLink, delays_are_log_normal_around_their_median_and_the_same_in_ev
   constexpr int kDraws = 100'000;
   SimulatedLink line({.latency_ns = kMedian, .latency_p99_ns = kP99});
   SimulatedLink again({.latency_ns = kMedian, .latency_p99_ns = kP99});
-  // A straggler is late; the others are no earlier than the median only where they share a line.
+  // One request is delayed. The others are no earlier than the median only if they share a link.
   SimulatedLink shared({.rate = UINT64_MAX, .latency_ns = kMedian, .latency_p99_ns = kP99});
   int below_median = 0;
   int above_p99 = 0;
@@ -121,7 +121,7 @@ TEST(Throttle, its_times_and_waits_are_counted) {
 }
 
 TEST(Throttle, the_mean_rate_is_right_within_two_percent) {
-  constexpr std::uint64_t kRate = 4'000'000;  // what is asked for at once keeps it busy for 0.5 s
+  constexpr std::uint64_t kRate = 4'000'000;  // the requests below need 0.5 s of it
   constexpr std::uint64_t kBytes = 32'000;
   Throttle source(std::make_unique<InstantSource>(64),
                   LinkOptions{.rate = kRate, .latency_ns = 5'000'000});

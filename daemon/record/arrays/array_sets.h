@@ -5,12 +5,14 @@
 
 namespace echoline::record {
 
-// Format idx. Each object holds items along its first dimension. An object of rank 1 that follows
-// one of higher rank holds its labels, which are read into memory when the data set is opened.
+// Format idx. Each object holds items along its first dimension; the key is "FILE:NUMBER". The
+// fields are "image", the raw little-endian elements, and, if labels follow, "label" in decimal. An
+// object of rank 1 after one of higher rank holds its labels: they are read into memory when the
+// data set is opened, and that object is a shard without records.
 extern const Format kIdxFormat;
 
 // Format tokens: raw tokens of read.tokens.dtype, or .npy files that state their type, cut into
-// records by read.tokens.
+// records by read.tokens. The field is "tokens", raw and little-endian; the key is "FILE:NUMBER".
 extern const Format kTokensFormat;
 
 }  // namespace echoline::record

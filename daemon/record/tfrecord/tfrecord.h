@@ -23,6 +23,8 @@ std::optional<std::uint64_t> tf_record_bytes(std::span<const std::byte> header);
 // The data of a record's frame, after checking it. kDataLoss for a truncated or damaged frame.
 Result<std::span<const std::byte>> tf_record_data(std::span<const std::byte> frame);
 
+// The fields of a record are the features of its tf.train.Example (tf_example.h); the key is
+// "FILE:NUMBER". `cut` checks both checksums of a record. Also reads gzip and zstd files.
 extern const Format kTfRecordFormat;
 
 ScanSpec tfrecord_scan_spec();

@@ -1,4 +1,4 @@
-// libcurl's multi interface, which is told of each socket that is ready: with hundreds of
+// libcurl multi interface with socket callbacks: with hundreds of
 // connections, checking all of them at each event would cost more than the transfers. Everything
 // runs in step(), on the caller's thread.
 #include "source/http/http_transfers.h"
