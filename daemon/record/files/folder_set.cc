@@ -118,7 +118,7 @@ Result<FileIndex> files_in_classes(const std::vector<Listed>& listed) {
     if (root.empty()) {
       return Status(
           Code::kInvalidArgument,
-          fmt::format("format folder reads whole folders, and {} is none: write the folder that "
+          fmt::format("format folder reads whole folders, and {} is not one: write the folder that "
                       "holds the class folders",
                       folder.url));
     }
@@ -142,7 +142,7 @@ OpenedDataSet open_files(const OpenRequest& request, FolderFiles files) {
   const v1::Read& read = request.read;
   if (files.files.record_count() == 0) {
     return Status(Code::kNotFound,
-                  fmt::format("{} holds no class folders with files: format folder wants "
+                  fmt::format("{} holds no class folders with files: format folder expects "
                               "FOLDER/CLASS/FILE; of shards give FOLDER/*.tar, of files without "
                               "classes a list of them (format: files)",
                               read.url(0)));

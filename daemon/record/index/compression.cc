@@ -17,12 +17,12 @@ std::string_view compression_of(std::span<const std::byte> head) {
 }
 
 Status refuse_compressed(std::span<const std::byte> head) {
-  const std::string_view packing = compression_of(head);
-  if (packing.empty()) return {};
+  const std::string_view compression = compression_of(head);
+  if (compression.empty()) return {};
   return Status(Code::kUnimplemented,
-                fmt::format("the file is compressed ({}), which is not read here: unpack it, or "
+                fmt::format("the file is compressed ({}), which is not supported here: unpack it, or "
                             "write shards with 'echoline pack'",
-                            packing));
+                            compression));
 }
 
 }  // namespace echoline::record

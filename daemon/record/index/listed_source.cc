@@ -19,9 +19,9 @@ bool is_outdated(const Status& status) {
 void remove(const std::string& file) {
   if (file.empty()) return;
   if (::unlink(file.c_str()) == 0) {
-    log_info("record", "a file is not what was listed: the next start lists again");
+    log_info("record", "a file has changed since it was listed: the next start lists again");
   } else if (errno != ENOENT) {
-    log_warning("record", "a file is not what was listed, and the listing cannot be removed: {}",
+    log_warning("record", "a file has changed since it was listed, and the listing cannot be removed: {}",
                 errno_status(errno, file).message());
   }
 }

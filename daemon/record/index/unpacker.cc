@@ -127,11 +127,11 @@ Result<std::size_t> ZstdUnpacker::unpack(std::span<const std::byte>& in, std::sp
 }  // namespace
 
 Result<std::unique_ptr<Unpacker>> Unpacker::make(std::span<const std::byte> head) {
-  const std::string_view packing = compression_of(head);
-  if (packing == "gzip") {
+  const std::string_view compression = compression_of(head);
+  if (compression == "gzip") {
     auto unpacker = std::make_unique<GzipUnpacker>();
     if (unpacker->open()) return std::unique_ptr<Unpacker>(std::move(unpacker));
-  } else if (packing == "zstd") {
+  } else if (compression == "zstd") {
     auto unpacker = std::make_unique<ZstdUnpacker>();
     if (unpacker->open()) return std::unique_ptr<Unpacker>(std::move(unpacker));
   } else {

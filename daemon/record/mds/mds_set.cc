@@ -159,7 +159,7 @@ void log_unread(const std::vector<MdsShard>& shards) {
   if (shards.empty()) return;
   for (const MdsColumn& column : *shards.front().columns) {
     if (column.form != MdsForm::kUnread) continue;
-    log_warning("record", "column '{}' is of encoding '{}', which is not read: it is no field",
+    log_warning("record", "column '{}' is of encoding '{}', which is not supported: it is no field",
                 column.name, column.encoding);
   }
 }

@@ -137,7 +137,7 @@ Status cut_tf_example(std::span<const std::byte> example, Fields& fields) {
   Status status = put_all(example, fields);
   if (!status.ok()) return std::move(status).with_context("no tf.train.Example");
   if (fields.fields.empty()) {
-    return Status(Code::kDataLoss, "no tf.train.Example with features stands in the record");
+    return Status(Code::kDataLoss, "the record contains no tf.train.Example with features");
   }
   return {};
 }

@@ -38,7 +38,7 @@ Result<Scheme> common_scheme(const std::vector<std::string>& urls) {
     if (address.scheme != first.scheme)
       return Status(
           Code::kInvalidArgument,
-          fmt::format("\"{}\" and \"{}\" are of different schemes; one `read` reads from one "
+          fmt::format("\"{}\" and \"{}\" have different schemes; one `read` reads from one "
                       "of them",
                       urls.front(), url));
   }

@@ -75,7 +75,7 @@ Opened open_http(const v1::Read& read, CredentialOptions credentials) {
     if (is_set)
       return Status(
           Code::kInvalidArgument,
-          fmt::format("`{}` is not for http addresses, which are read as anybody could", name));
+          fmt::format("`{}` does not apply to http addresses, which are read without credentials", name));
   return std::unique_ptr<ObjectStore>(std::make_unique<HttpStore>());
 }
 

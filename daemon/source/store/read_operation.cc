@@ -135,8 +135,8 @@ Verdict ReadOperation::check_bytes() {
   if (is_etag && value == mismatched_ && !policy_.etag_held) {
     policy_.etag_is_md5 = false;
     log_warning("source",
-                "{}: its ETag is not the MD5 of its bytes; ETags of this store are taken "
-                "for versions only",
+                "{}: its ETag is not the MD5 of its bytes; ETags of this store are used "
+                "as versions only",
                 object_.url);
     return {};
   }
@@ -144,7 +144,7 @@ Verdict ReadOperation::check_bytes() {
   const std::string_view name = checksum_->name();
   forget();
   Verdict verdict = broken(fmt::format(
-      "its bytes do not agree with the store's {}; if they are right, write it to the store anew, "
+      "its bytes do not match the store's {}; if they are right, upload the object again, "
       "or set read.checksums: none",
       name));
   verdict.retry = ++mismatches_ < kMismatchesMax;
