@@ -97,6 +97,7 @@ class Packer {
   Status add(const PackItem& item) {
     std::uint64_t bytes = ShardWriter::member_bytes(item.data.size());
     if (item.label) bytes += ShardWriter::member_bytes(item.label->size());
+    // Before the record, so that no shard exceeds the limit unless one record does.
     if (shard_ && is_full(bytes)) ECHOLINE_TRY(close());
     if (!shard_) ECHOLINE_TRY(open());
     const std::string key = fmt::format("{:08}", done_.records_done);
@@ -142,6 +143,7 @@ Status remove_leftovers(const PackOptions& options, std::uint64_t shards) {
   ECHOLINE_ASSIGN(const std::vector<std::string> paths, existing_shards(options, shards));
   for (const std::string& path : paths) {
     std::error_code error;
+    // The index first: it must never exist without its shard.
     fs::remove(path + std::string(record::kShardIndexSuffix), error);
     if (!error) fs::remove(path, error);
     if (error) return errno_status(error.value(), "cannot remove " + path);
@@ -160,6 +162,7 @@ Result<PackProgress> pack(const PackOptions& options,
   }
   auto packed = Packer(options, progress).run(*input);
   if (!packed.ok()) return packed.status().with_context("packing");
+  // Last: until now the old shards were complete.
   if (options.overwrite) ECHOLINE_TRY(remove_leftovers(options, packed->shards));
   return packed;
 }

@@ -54,6 +54,7 @@ Result<IdxFile> read_idx(const std::string& path) {
   auto header = record::parse_idx_header(file.bytes);
   if (!header.ok()) return header.status().with_context(path);
   file.header = std::move(*header);
+  // A size that differs from the header means a truncated file.
   const std::uint64_t expected = file.header.header_bytes + file.header.data_bytes();
   if (file.bytes.size() != expected) {
     return Status(Code::kDataLoss, fmt::format("{} has {} bytes where its header says {}", path,

@@ -44,6 +44,7 @@ std::array<char, kBlock> make_header(std::string_view name, std::uint64_t bytes)
   put_text(block, 116, "0000000");
   put_size(block, bytes);
   put_text(block, 136, "00000000000");
+  // The checksum is computed with its own field as blanks.
   put_text(block, 148, "        ");
   block[156] = '0';
   put_text(block, 257, std::string_view("ustar\00000", 8));
@@ -142,6 +143,7 @@ Status ShardWriter::pad(std::uint64_t multiple) {
 
 Status ShardWriter::put(std::string_view bytes) {
   bytes_ += bytes.size();
+  // Headers and padding are part of the record, as in a scanned index.
   crc_ = crc32c(crc_, std::as_bytes(std::span(bytes)));
   buffer_.append(bytes);
   return buffer_.size() < kBufferBytes ? Status() : flush();

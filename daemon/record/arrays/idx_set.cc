@@ -52,6 +52,7 @@ Status IdxDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes,
     fields.fields.push_back({"image", bytes});
   } else {
     fields.scratch.resize(bytes.size());
+    // Big-endian elements are converted into the scratch.
     auto* turned = reinterpret_cast<std::byte*>(fields.scratch.data());
     copy_little_endian(bytes, file.type, turned);
     fields.fields.push_back({"image", {turned, bytes.size()}});

@@ -195,6 +195,7 @@ Result<FileIndex> find_files(const std::vector<List>& lists, const std::string& 
   std::optional<FolderStates> folders;
   if (!kept.empty()) {
     std::optional<FileIndex> known = load_listing(kept);
+    // The lists may have changed since the listing was stored.
     if (known && matches_lists(*known, lists)) return std::move(*known);
     // Before the files are looked up: folders that change meanwhile make the stored listing
     // invalid.

@@ -43,6 +43,7 @@ class FolderDataSet final : public DataSet {
 Status FolderDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes,
                           Fields& fields) const {
   clear_fields(fields);
+  // An empty file is a failed copy, and no decoder accepts it.
   if (bytes.empty()) return Status(Code::kDataLoss, "the file is empty");
   const std::uint32_t id = class_ids_[record];
   const std::string_view extension =

@@ -89,6 +89,7 @@ std::uint64_t ChecksumScan::goal() const {
 
 Status ChecksumScan::take(std::span<const std::byte> window) {
   const std::uint64_t begin = position();
+  // The owner skipped to the next header: the bytes between are not seen.
   if (begin > sums_.passed()) sums_.skip_to(begin);
   if (!plain_->done() && plain_->position() - begin <= window.size()) {
     ECHOLINE_TRY(plain_->take(window.subspan(plain_->position() - begin)));
@@ -107,6 +108,7 @@ RecordTable ChecksumScan::take_table() {
   RecordTable table = plain_->take_table();
   std::vector<std::uint32_t> sums = sums_.take();
   sums.resize(table.size());
+  // Without any checksum the older file layout suffices.
   const bool known = std::any_of(sums.begin(), sums.end(), [](auto sum) { return sum != 0; });
   if (known) table.checksum = std::move(sums);
   return table;

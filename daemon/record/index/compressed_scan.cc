@@ -24,6 +24,7 @@ class UnpackedFeed {
   std::uint64_t bytes() const { return start_ + held_.size(); }
 
   Status add(std::span<const std::byte> chunk) {
+    // The common case: the scan uses the chunk without a copy.
     if (held_.empty()) {
       ECHOLINE_ASSIGN(const std::size_t used, take(chunk));
       start_ += used;
@@ -38,6 +39,7 @@ class UnpackedFeed {
   }
 
   Status end() {
+    // The scan worked with an unknown end; now it can finish its last record.
     scan_->end_at(bytes());
     while (!scan_->done()) {
       ECHOLINE_TRY(
@@ -54,6 +56,7 @@ class UnpackedFeed {
       const auto rest = bytes.subspan(std::min<std::uint64_t>(before - start_, bytes.size()));
       if (rest.empty() || rest.size() < scan_->needed()) break;
       ECHOLINE_TRY(scan_->take(rest));
+      // No progress: the scan needs more bytes.
       if (scan_->position() == before) break;
     }
     if (scan_->done()) return bytes.size();
@@ -106,6 +109,7 @@ class UnpackingScan final : public ShardScan {
 Status UnpackingScan::take(std::span<const std::byte> window) {
   if (scan_) return scan_->take(window);
   if (!unpacker_) {
+    // The first window decides whether the shard is compressed.
     if (compression_of(window).empty()) {
       scan_ = make_checksum_scan(plain_(shard_bytes_), skip_bytes_);
       return scan_->take(window);
@@ -128,6 +132,7 @@ Status UnpackingScan::unpack(std::span<const std::byte> window) {
   while (true) {
     ECHOLINE_ASSIGN(const std::size_t bytes, unpacker_->unpack(window, chunk_));
     ECHOLINE_TRY(feed_->add(std::span<const std::byte>(chunk_).first(bytes)));
+    // A chunk that is not full means that the window is used up.
     if (bytes < chunk_.size()) return {};
   }
 }

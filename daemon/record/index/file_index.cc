@@ -20,6 +20,7 @@ void FileIndex::add_root(std::string_view url) {
 }
 
 void FileIndex::add(const source::ObjectInfo& object) {
+  // Only the part below the root: the root is stored once.
   text_.append(object.url, roots_.back().url.size());
   text_.push_back('\0');
   text_.append(object.version);

@@ -97,6 +97,7 @@ bool IndexBuild::start_more() {
       continue;
     }
     if (source_.slots_free() == 0) break;
+    // A free slot, so that tags stay small.
     std::size_t slot = 0;
     while (slot < jobs_.size() && jobs_[slot]) ++slot;
     if (slot == jobs_.size()) jobs_.emplace_back();
@@ -113,6 +114,7 @@ void IndexBuild::submit(std::size_t slot) {
   const source::ObjectInfo& object = shards_[job.shard];
   const std::uint64_t left = object.bytes - job.scan->position();
   job.buffer.resize(std::min(left, std::max(settings_.window_bytes, job.scan->needed())));
+  // At least one window, or what the scan needs, up to the end of the shard.
   source_.submit({slot, object, {{job.scan->position(), job.buffer}}});
   ++in_flight_;
 }
@@ -127,6 +129,7 @@ Status IndexBuild::poll() {
     if (status.ok() && first.ok()) status = take(result.tag);
     if (status.ok() || !first.ok()) continue;
     const std::string& url = shards_[jobs_[result.tag]->shard].url;
+    // The first error wins; the other requests are drained before it is returned.
     first = std::move(status).with_context("indexing " + url);
   }
   return first;
@@ -149,6 +152,7 @@ void IndexBuild::continue_shard(std::size_t slot) {
     return;
   }
   const source::ObjectInfo& object = shards_[job.shard];
+  // Skipped bytes at the end count as done.
   seen_.bytes_done += object.bytes - job.scan->position();
   ShardTable table{job.scan->take_table(), job.scan->unpacked_bytes()};
   if (job.scan->truncated()) {

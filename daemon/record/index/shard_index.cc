@@ -84,6 +84,7 @@ Result<StoredIndex> load_or_build_index(const OpenRequest& request,
   // Stored indexes and sidecars may lack checksums, so a pass over all shards is the only way.
   const bool rebuild = request.options.checksums == Checksums::kAll;
   KnownTables known(shards.size());
+  // The state folder first: it needs no request.
   if (!path.empty() && !rebuild) {
     auto stored = load_stored(path);
     if (stored && same_objects(*stored, shards)) return std::move(*stored);

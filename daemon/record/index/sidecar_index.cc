@@ -99,6 +99,7 @@ std::size_t take_sidecars(const std::vector<source::ObjectInfo>& shards, source:
   std::vector<source::ReadResult> done;
   std::size_t started = 0, taken = 0;
   std::uint64_t in_flight = 0;
+  // Every read that starts is waited for: they write into `reads`.
   for (std::size_t ended = 0; ended < reads.size(); ended += done.size()) {
     while (started < reads.size() && source.slots_free() > 0 &&
            (in_flight == 0 || in_flight + reads[started].file.bytes <= kInFlightBytesMax)) {

@@ -136,6 +136,7 @@ Status check_records(const StoredIndex& index) {
       const std::uint64_t record = shard.first_record + i;
       const std::uint64_t offset = index.records.offset[record],
                           bytes = index.records.bytes[record];
+      // Compared without sums, which could overflow.
       const std::uint64_t all = shard.extents_end();
       if (offset < end || offset > all || bytes > all - offset) {
         return corrupt("record outside its shard");
@@ -186,6 +187,7 @@ Result<StoredIndex> decode_index(std::span<const std::byte> bytes) {
   const auto header = cursor.take<FileHeader>();
   if (header.magic != kMagic) return corrupt("no index file");
   if (header.layout != kLayout && !has_checksums(header)) return corrupt("made by another version");
+  // The checksum comes first: after it only other writers can cause an error.
   const auto body = bytes.first(bytes.size() - sizeof(std::uint64_t));
   const auto sum = Cursor(bytes.subspan(body.size())).take<std::uint64_t>();
   if (sum != XXH3_64bits(body.data(), body.size())) return corrupt("checksum differs");
@@ -214,6 +216,7 @@ Result<StoredIndex> read_index_file(const std::string& path) {
 
 std::string encode_shard_index(const source::ObjectInfo& shard, const RecordTable& records,
                                std::uint64_t unpacked_bytes) {
+  // The file name only, because the shard may be copied with its index.
   Shard kept;
   kept.unpacked_bytes = unpacked_bytes;
   kept.object.url = base_name(shard.url);

@@ -76,6 +76,7 @@ void UnpackingSource::poll(std::uint64_t deadline_ns, std::vector<source::ReadRe
       break;
     }
   }
+  // All results of this poll leave the count at once.
   in_flight_.fetch_sub(done.size() - before, std::memory_order_relaxed);
 }
 
@@ -166,6 +167,7 @@ void UnpackingSource::unpack_landed(std::vector<source::ReadResult>& done) {
       damaged_.erase(file->object().url);
     }
   }
+  // Not within the loop above: failing a file removes it from the list.
   for (const auto& [file, status] : failed) {
     if (!read_again(*file, status)) fail(*file, status, done);
   }

@@ -56,6 +56,7 @@ Status MdsScan::take(std::span<const std::byte> window) {
                                                "again together with its index.json",
                                                what));
   };
+  // needed() is bounded by the size of the shard, as index.json states it.
   if (window.size() < needed()) return wrong("the shard ends within its table");
   if (word(0) != samples_) {
     return wrong(fmt::format("{} samples where index.json says {}", word(0), samples_));
@@ -64,6 +65,7 @@ Status MdsScan::take(std::span<const std::byte> window) {
   if (begin < needed()) return wrong("offset 4: the first sample begins within the table");
   for (std::uint64_t i = 0; i < samples_; ++i) {
     const std::uint64_t end = word(i + 2);
+    // Offsets must ascend within the shard, so every extent is valid.
     if (end < begin || end > shard_bytes_) {
       return wrong(fmt::format("offset {}: sample {} lies outside the shard", (i + 2) * kWord, i));
     }
@@ -135,6 +137,7 @@ Status add_shards(const Listed& listed, source::Source& source, Shards& all) {
   for (const source::ObjectInfo& object : listed.objects) by_url.emplace(object.url, &object);
   std::vector<std::string> missing;
   for (const MdsShard& shard : *named) {
+    // An address of index.json alone lists no shards: they are looked up.
     if (!by_url.contains(root + shard.name)) missing.push_back(escape_glob(root + shard.name));
   }
   auto asked = source.list_all(missing);

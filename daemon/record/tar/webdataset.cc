@@ -57,12 +57,14 @@ Status cut_tar_record(std::string_view key, std::span<const std::byte> bytes, Fi
     }
     if (parsed->step == TarStep::kEnd) break;
     const TarMember& member = parsed->member;
+    // parse_tar_member has checked that the headers are within the bytes.
     const std::uint64_t left = bytes.size() - at - member.header_bytes;
     if (member.data_bytes > left) {
       return Status(Code::kDataLoss, fmt::format("truncated: '{}' has {} of its {} bytes",
                                                  member.name, left, member.data_bytes));
     }
     if (const auto name = sample_name(member)) {
+      // The bytes belong to another shard than the one that was indexed.
       if (!name->has_key(key)) {
         return Status(Code::kFailedPrecondition,
                       fmt::format("the shard has record '{}' where the index has '{}', so the "
@@ -74,6 +76,7 @@ Status cut_tar_record(std::string_view key, std::span<const std::byte> bytes, Fi
       if (!is_lower(field)) field = copy_to_scratch(fields, lower_ascii(field));
       fields.fields.push_back({field, bytes.subspan(at + member.header_bytes, member.data_bytes)});
     }
+    // The padding of the last member may be missing.
     at += std::min<std::uint64_t>(member.total_bytes(), bytes.size() - at);
   }
   if (fields.fields.empty()) return Status(Code::kDataLoss, "the record holds no file");
@@ -89,6 +92,7 @@ Result<Match> match_webdataset(const FormatProbe& probe) {
 
 OpenedDataSet open_webdataset(const OpenRequest& request, std::vector<Listed> listed) {
   const std::vector<source::ObjectInfo> shards = flatten(std::move(listed));
+  // An empty file is a failed upload, not an archive without records.
   for (const source::ObjectInfo& shard : shards) {
     if (shard.bytes > 0) continue;
     return Status(Code::kDataLoss, shard.url +

@@ -59,6 +59,7 @@ Status TfRecordScan::take(std::span<const std::byte> window) {
       break;
     }
     const std::uint64_t at = position_ - start;
+    // The next header is outside of this window.
     if (at > window.size() || window.size() - at < kTfHeaderBytes) return {};
     const auto bytes = tf_record_bytes(window.subspan(at));
     if (!bytes) {
@@ -79,6 +80,7 @@ Status TfRecordScan::take(std::span<const std::byte> window) {
   return {};
 }
 
+// The scan of a compressed shard may have stepped beyond its end.
 void TfRecordScan::end_at(std::uint64_t bytes) {
   shard_bytes_ = bytes;
   if (position_ <= bytes) return;

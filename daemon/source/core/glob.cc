@@ -60,6 +60,7 @@ bool item_matches(std::string_view pattern, std::size_t at, char c, std::size_t&
   return pattern[at] == c;
 }
 
+// Removes the first segment, and the slash after it, from `rest`.
 std::string_view take_segment(std::string_view& rest) {
   const std::size_t slash = rest.find('/');
   const std::string_view segment = rest.substr(0, slash);
@@ -114,6 +115,8 @@ std::string glob_prefix(std::string_view pattern) {
 bool glob_matches_segment(std::string_view pattern, std::string_view name) {
   std::size_t at = 0;
   std::size_t read = 0;
+  // Greedy match with one fallback: on a mismatch the last star takes one more character. Earlier
+  // stars never need to, so the time is O(pattern * name).
   std::size_t behind_star = std::string_view::npos;
   std::size_t star_read = 0;
   while (read < name.size()) {
@@ -141,6 +144,7 @@ bool glob_matches(std::string_view pattern, std::string_view name) {
     pattern.remove_suffix(1);
   else if (tree)
     return !name.empty();
+  // Segment by segment; a tree pattern needs at least one more segment in the name.
   std::string_view names = name;
   for (bool more = true; more;) {
     more = pattern.find('/') != std::string_view::npos;

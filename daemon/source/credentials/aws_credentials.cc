@@ -59,6 +59,7 @@ std::string sts_endpoint(const CredentialOptions& options) {
                      options.region.starts_with("cn-") ? ".cn" : "");
 }
 
+// The request contains a token, so plain http to another machine is refused.
 Found assume(const CredentialOptions& options, WebIdentity identity) {
   identity.endpoint = sts_endpoint(options);
   ECHOLINE_ASSIGN(const Endpoint endpoint, parse_endpoint(identity.endpoint));

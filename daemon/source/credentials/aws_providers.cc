@@ -18,6 +18,7 @@ class ProfileProvider : public CredentialProvider {
 
   Result<CredentialStep> start(std::time_t) override {
     ECHOLINE_ASSIGN(Settings settings, read_profile(files_, name_));
+    // For messages: which of the two files has the key.
     ECHOLINE_ASSIGN(const Settings own, read_profile({files_.credentials, ""}, name_));
     file_ = own.contains("aws_access_key_id") ? files_.credentials : files_.config;
     Credentials credentials{settings["aws_access_key_id"], settings["aws_secret_access_key"],
@@ -90,6 +91,7 @@ class ContainerProvider : public CredentialProvider {
       ECHOLINE_ASSIGN(token, read_text_file(service_.token_file));
       while (token.ends_with('\n')) token.pop_back();
     }
+    // A line break would start another header.
     if (token.find_first_of("\r\n") != std::string::npos)
       return Status(Code::kPermissionDenied, "its authorization token has several lines");
     HttpRequest request;

@@ -72,6 +72,7 @@ Result<Credentials> parse_aws_sts(std::string_view xml) {
 }
 
 Result<Credentials> parse_oauth(std::string_view body, std::time_t now) {
+  // Bounds the lifetime, so that the sum below cannot overflow.
   constexpr double kSecondsMax = 1e9;
   const Json json = Json::parse(body, nullptr, false);
   Credentials credentials;

@@ -21,6 +21,7 @@ std::string scope_of(Access access) {
                      access == Access::kWrite ? "read_write" : "read_only");
 }
 
+// A parsed key file; members are checked when they are used.
 struct KeyFile {
   std::string type;
   nlohmann::json json;
@@ -56,6 +57,7 @@ Result<std::string> assertion(const KeyFile& file, const std::string& url, Acces
                                  {"aud", url},
                                  {"iat", now},
                                  {"exp", now + 3600}};
+  // Replaces invalid UTF-8 instead of throwing.
   const auto bytes = [](const nlohmann::json& json) {
     return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   };
@@ -79,6 +81,7 @@ class KeyFileProvider : public CredentialProvider {
   KeyFileProvider(std::string path, Access access) : path_(std::move(path)), access_(access) {}
 
   Result<CredentialStep> start(std::time_t now) override {
+    // Read again for each renewal: an administrator may have replaced it.
     ECHOLINE_ASSIGN(const KeyFile file, read_key_file(path_));
     std::string url = file.text("token_uri");
     if (url.empty()) url = kTokenUrl;

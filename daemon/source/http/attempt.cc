@@ -55,6 +55,7 @@ Attempt::Attempt(HttpOperation& operation, const Attempt*& answered, SharedCount
 bool Attempt::on_response(const HttpResponse& response) {
   response_ = response;
   if (!is_success()) return true;
+  // The other attempt has a good answer already, so this one ends.
   if (answered_ != nullptr) return false;
   answered_ = this;
   answer_ns_ = monotonic_ns();
@@ -66,6 +67,7 @@ bool Attempt::on_body(std::span<const std::byte> bytes) {
   SharedCounters::add(counters_.bytes, bytes.size());
   bytes_ += bytes.size();
   if (is_success()) return operation_.consume(bytes);
+  // Only the start of an error body is kept.
   const std::size_t room = kErrorBodyBytesMax - error_body_.size();
   error_body_.append(reinterpret_cast<const char*>(bytes.data()), std::min(room, bytes.size()));
   return error_body_.size() < kErrorBodyBytesMax;
@@ -88,6 +90,7 @@ WaitReason Attempt::reason(const HttpResult& result) const {
 
 AttemptEnd Attempt::end(const HttpResult& result) const {
   if (result.end == HttpEnd::kUnreachable || result.end == HttpEnd::kStalled || is_throttled())
+    // An overloaded store refuses connections or stalls before it answers 503.
     return AttemptEnd::kRefused;
   return has_ended(result) ? AttemptEnd::kGood : AttemptEnd::kOther;
 }

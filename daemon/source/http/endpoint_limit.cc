@@ -14,6 +14,7 @@ bool is_nearly(std::size_t in_flight, std::size_t limit) { return in_flight >= l
 }  // namespace
 
 std::shared_ptr<EndpointLimit> EndpointLimit::of(const std::string& endpoint) {
+  // One limit per endpoint and process. Weak pointers: the last member destroys it.
   static std::mutex mutex;
   static std::unordered_map<std::string, std::weak_ptr<EndpointLimit>> limits;
   const std::lock_guard lock(mutex);
@@ -49,6 +50,7 @@ void EndpointLimit::leave(Member& member) {
   const std::lock_guard lock(mutex_);
   std::erase(waiting_, &member);
   cap_ -= member.cap_;
+  // Attempts that are cancelled with their member never call end().
   in_flight_ -= member.in_flight_;
   accepted_.set_cap(static_cast<double>(cap_));
   search_.set_cap(cap_);
@@ -58,6 +60,7 @@ void EndpointLimit::leave(Member& member) {
 bool EndpointLimit::begin(Member& member) {
   const std::lock_guard lock(mutex_);
   const std::size_t room = limit_now() - std::min(limit_now(), in_flight_);
+  // A member may start if it has waited longest, or if there is room for all that wait.
   const bool is_next = member.waiting_for_room_ && waiting_.front() == &member;
   if (room == 0 || (!is_next && room <= waiting_.size())) {
     if (!std::exchange(member.waiting_for_room_, true)) waiting_.push_back(&member);
@@ -75,6 +78,7 @@ bool EndpointLimit::begin(Member& member) {
 void EndpointLimit::end(Member& member, AttemptEnd how, std::uint64_t bytes, std::uint64_t now_ns) {
   const std::lock_guard lock(mutex_);
   if (how == AttemptEnd::kGood) {
+    // Rates count only while the demand reaches the limit, or the cap of this member.
     const bool wanted =
         is_nearly(in_flight_, limit_now()) || is_nearly(member.in_flight_, member.cap_);
     search_.ended(bytes, in_flight_, wanted, now_ns);
@@ -95,6 +99,7 @@ void EndpointLimit::withdraw(Member& member) {
   wake_next();
 }
 
+// Wakes only one: it takes the room in begin(), which then wakes the next.
 void EndpointLimit::wake_next() {
   if (!waiting_.empty() && in_flight_ < limit_now()) waiting_.front()->wake_();
 }

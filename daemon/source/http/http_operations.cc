@@ -56,6 +56,7 @@ void HttpOperations::start(std::uint64_t id, std::unique_ptr<HttpOperation> oper
 
 void HttpOperations::begin_attempts() {
   while (!queue_.empty() && begin_attempt(*queue_.front())) queue_.pop_front();
+  // Nothing is queued any more, so this stream must not be woken for room.
   if (queue_.empty() && member_) member_->withdraw();
   if (member_) counters_.limit.store(member_->limit(), std::memory_order_relaxed);
 }
@@ -81,6 +82,7 @@ bool HttpOperations::begin_attempt(OperationState& state) {
   if (!is_ready(state)) return true;
   if (member_ && !member_->begin()) return false;
   const HttpRequest request = state.operation_->request(std::time(nullptr));
+  // The endpoint is known only now, from the first request.
   if (!member_ && limits_.limited) {
     const Result<Endpoint> endpoint = endpoint_of_url(request.url);
     member_.emplace(EndpointLimit::of(endpoint.ok() ? endpoint->url() : request.url),
@@ -97,6 +99,7 @@ void HttpOperations::hedge_late(std::uint64_t now_ns) {
   hedge_check_ns_ = now_ns + kHedgeCheckNs;
   const std::optional<std::uint64_t> late_after_ns = hedging_.late_after_ns();
   if (!late_after_ns) return;
+  // The latest first, until there is no room; a hedged operation is no longer silent.
   OperationState* latest = nullptr;
   do {
     latest = nullptr;
@@ -117,6 +120,7 @@ bool HttpOperations::hedge(OperationState& state) {
   const std::time_t now = std::time(nullptr);
   if (!has_room_for_hedge() || !state.operation_->ready(now).status.ok()) return false;
   if (!member_->begin()) {
+    // A hedge does not wait for room.
     member_->withdraw();
     return false;
   }
@@ -142,11 +146,13 @@ void HttpOperations::step(std::uint64_t deadline_ns, std::vector<OperationResult
 // A transfer that delivers a few bytes now and then never stalls, so this check finds it.
 void HttpOperations::end_too_slow(std::uint64_t now_ns, std::vector<OperationResult>& ended) {
   if (now_ns < slow_check_ns_) return;
+  // An eighth of the time-out is exact enough.
   slow_check_ns_ = now_ns + limits_.timeout_ns / 8;
   for (auto at = states_.begin(); at != states_.end();) {
     const auto next = std::next(at);
     OperationState& state = *at->second;
     if (state.in_flight()) state.note_progress();
+    // Queued operations are not slow: they wait for the limit, not for the store.
     const bool is_slow = state.in_flight() || state.due_ns_ > 0;
     if (is_slow && now_ns > state.give_up_ns(limits_.timeout_ns)) {
       drop(state);
@@ -171,12 +177,14 @@ void HttpOperations::settle(const HttpResult& result, std::vector<OperationResul
   const WaitReason reason = attempt.reason(result);
   const std::uint64_t retry_after_ns = attempt.retry_after_ns();
   end_attempt(state, kind, end);
+  // The operation has one answer: a second request is no longer needed.
   drop_attempt(state, other(kind));
   state.note_progress();
   if (verdict.status.ok() || !verdict.retry) return finish(at, std::move(verdict.status), ended);
   const std::uint64_t now = monotonic_ns();
   ++state.failures_;
   const std::uint64_t until = paused_.retry_time_ns(state, retry_after_ns, now);
+  // Do not pause beyond the deadline: fail now, with the last reason.
   if (until >= state.give_up_ns(limits_.timeout_ns) || state.failures_ >= limits_.attempts_max)
     return finish(at, given_up(verdict.status, state.failures_), ended);
   state.last_failure_ = std::move(verdict.status);
@@ -207,6 +215,7 @@ void HttpOperations::end_attempt(OperationState& state, AttemptKind kind, Attemp
   if (member_) member_->end(how, state.attempt(kind)->bytes(), now);
   if (how == AttemptEnd::kGood) paused_.note_good_answer(now);
   const bool won = state.has_answer(kind);
+  // Only the answer that was used counts, otherwise hedges would make the store look faster.
   if (won) hedging_.note_answer(state.attempt(kind)->waited_ns());
   if (kind == AttemptKind::kHedge) {
     --hedges_in_flight_;

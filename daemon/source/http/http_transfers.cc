@@ -19,6 +19,7 @@
 namespace echoline::source {
 namespace {
 
+// Receive buffers of all connections together.
 constexpr std::size_t kBufferBytesAll = 16 << 20;
 
 // Options have several types. A refused option is a bug (a too old library or a bad value).
@@ -116,6 +117,7 @@ void set_body(CURL* easy, const HttpRequest& request, Transfer& transfer) {
   set(easy, CURLOPT_XFERINFODATA, &transfer);
 }
 
+// A redirect from https must stay on https: requests can contain credentials.
 void follow_redirects(CURL* easy, const HttpRequest& request) {
   set(easy, CURLOPT_FOLLOWLOCATION, 1L);
   set(easy, CURLOPT_MAXREDIRS, 8L);
@@ -123,6 +125,7 @@ void follow_redirects(CURL* easy, const HttpRequest& request) {
       request.url.starts_with("https:") ? "https" : "http,https");
 }
 
+// Rounds up, so that libcurl never waits less than asked for.
 long to_ms(std::uint64_t ns) {
   const std::uint64_t ms = ns / 1'000'000 + (ns % 1'000'000 != 0);
   return static_cast<long>(std::min<std::uint64_t>(ms, std::numeric_limits<int>::max()));
@@ -146,6 +149,7 @@ class HttpTransfers::Loop {
     curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, connections);
   }
 
+  // Handles must leave the multi handle before either is destroyed.
   ~Loop() {
     for (auto& [id, transfer] : transfers_) curl_multi_remove_handle(multi_, transfer->easy.get());
     transfers_.clear();
@@ -174,8 +178,10 @@ class HttpTransfers::Loop {
     const std::size_t before = ended.size();
     run_timer();
     take_ended(ended);
+    // Results are ready: collect other events, but do not wait.
     if (ended.size() > before) deadline_ns = 0;
     if (!transfers_.empty())
+      // libcurl needs its timer, and stalls must be found in time.
       deadline_ns = std::min({deadline_ns, timer_ns_, monotonic_ns() + check_ns()});
     for (const epoll_event& event : sockets_.wait(deadline_ns)) act(event);
     run_timer();
@@ -211,10 +217,13 @@ class HttpTransfers::Loop {
     if (request.follows_redirects) follow_redirects(easy, request);
     if (request.bypasses_proxy) set(easy, CURLOPT_NOPROXY, "*");
     set(easy, CURLOPT_HTTPHEADER, transfer.headers.get());
+    // Keys may contain "/../": libcurl must not normalise them.
     set(easy, CURLOPT_PATH_AS_IS, 1L);
+    // HTTP/2 would share one connection, and with it one rate.
     set(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
     set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     set(easy, CURLOPT_USERAGENT, "echoline");
+    // Signals for timeouts would hit other threads of the process.
     set(easy, CURLOPT_NOSIGNAL, 1L);
     set(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     set(easy, CURLOPT_CONNECTTIMEOUT_MS, to_ms(options_.stall_ns));
@@ -232,6 +241,7 @@ class HttpTransfers::Loop {
     set(easy, CURLOPT_PRIVATE, &transfer);
   }
 
+  // libcurl reports here which events of a socket it waits for.
   static int on_socket(CURL*, curl_socket_t fd, int what, void* user, void*) {
     std::uint32_t events = 0;
     if (what == CURL_POLL_IN || what == CURL_POLL_INOUT) events |= EPOLLIN;
@@ -240,6 +250,7 @@ class HttpTransfers::Loop {
     return 0;
   }
 
+  // libcurl reports here when it wants to be called next; negative: not at all.
   static int on_timer(CURLM*, long ms, void* user) {
     static_cast<Loop*>(user)->timer_ns_ =
         ms < 0 ? UINT64_MAX : monotonic_ns() + static_cast<std::uint64_t>(ms) * 1'000'000;
@@ -249,6 +260,7 @@ class HttpTransfers::Loop {
   void run_timer() {
     if (timer_ns_ > monotonic_ns()) return;
     timer_ns_ = UINT64_MAX;
+    // The timer is reset first: the call below may set a new one.
     int running = 0;
     curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
   }
@@ -279,6 +291,7 @@ class HttpTransfers::Loop {
     HttpResult result{id, transfer.stopped ? HttpEnd::kStopped : end_of(code), {}};
     if (result.end != HttpEnd::kComplete && result.end != HttpEnd::kStopped)
       result.error = transfer.error[0] != 0 ? transfer.error.data() : curl_easy_strerror(code);
+    // Only a complete response leaves the connection in a clean state.
     if (result.end == HttpEnd::kComplete) spare_.push_back(detach(transfer));
     ended.push_back(std::move(result));
     transfers_.erase(found);

@@ -5,6 +5,7 @@
 namespace echoline::source {
 
 void ThroughputSearch::set_cap(std::size_t cap) {
+  // A new cap starts a new search, with the large first step.
   const std::size_t limit = cap > cap_ ? limit_ + (cap - cap_) : std::min(limit_, cap);
   if (cap > cap_) step_ = kFirstStep;
   cap_ = cap;
@@ -16,6 +17,7 @@ void ThroughputSearch::set_cap(std::size_t cap) {
 }
 
 void ThroughputSearch::set_limit(std::size_t limit) {
+  // Requests in flight began under the old limit, so their ends do not count.
   settling_ = std::max(limit_, limit);
   limit_ = limit;
   window_ = {};
@@ -42,6 +44,7 @@ void ThroughputSearch::ended(std::uint64_t bytes, std::size_t in_flight, bool wa
     window_ = {};  // idle time says nothing about the store
     return;
   }
+  // The first end only starts the window: its bytes arrived before.
   if (window_.begin_ns == 0) {
     window_.begin_ns = now_ns;
     return;
@@ -54,6 +57,7 @@ void ThroughputSearch::ended(std::uint64_t bytes, std::size_t in_flight, bool wa
   if (took_ns < kWindowNs || window_.ends < 2 * window_.most) return;
   const Window whole = window_;
   window_ = {.begin_ns = now_ns};
+  // Less than 80 % demand: the rate shows the consumer, not the store.
   if (whole.wanted * 5 < whole.ends * 4) return go_back();
   close(static_cast<double>(whole.bytes) / static_cast<double>(took_ns), whole.most);
 }
@@ -62,6 +66,7 @@ void ThroughputSearch::close(double rate, std::size_t most) {
   if (before_ != 0) {
     judge(rate);
     if (rest_ > 0) return;
+    // The rate has dropped without a change of the limit: search again, upwards first.
   } else if (rate < kFallenShare * rate_) {
     rest_ = 0;
     next_rest_ = 1;
@@ -76,6 +81,7 @@ void ThroughputSearch::close(double rate, std::size_t most) {
 }
 
 void ThroughputSearch::judge(double rate) {
+  // A smaller limit wins ties, a larger one must be clearly better.
   const bool fewer = limit_ < before_;
   step_ = kStep;
   if (rate >= rate_ * (fewer ? kKeepShare : kGainShare)) {
@@ -85,6 +91,7 @@ void ThroughputSearch::judge(double rate) {
   }
   go_back();
   downwards_ = !fewer;
+  // Failed trials become rarer, up to kRestMax windows apart.
   rest_ = next_rest_;
   next_rest_ = std::min(next_rest_ * 2, kRestMax);
 }
@@ -94,6 +101,7 @@ void ThroughputSearch::try_limit(std::size_t most) {
   if (most < limit_ || limit_ == cap_) downwards_ = true;
   const std::size_t now = std::min(limit_, most);
   const std::size_t fewer = std::max(now / step_, kLimitMin);
+  // Too close to the minimum for a step down.
   if (now < kStep * fewer) downwards_ = false;
   const std::size_t next = downwards_ ? fewer : std::min(limit_ * kStep, cap_);
   if (next == limit_) return;

@@ -63,6 +63,7 @@ class FileList {
     });
   }
 
+  // Adds everything below a folder.
   Status take_folder(const std::string& folder) {
     struct stat status {};
     if (::stat(folder.empty() ? "." : folder.c_str(), &status) != 0) return failed(errno, folder);
@@ -70,12 +71,13 @@ class FileList {
   }
 
   Status take_tree(const std::string& folder, const struct stat& status) {
-    const std::pair place(status.st_dev, status.st_ino);
-    if (std::find(above_.begin(), above_.end(), place) != above_.end())
+    // Only the folders above this one count: two links to one folder are not a loop.
+    const std::pair identity(status.st_dev, status.st_ino);
+    if (std::find(above_.begin(), above_.end(), identity) != above_.end())
       return Status(
           Code::kInvalidArgument,
           fmt::format("{}: a link leads back up to a folder that it lies in; remove it", folder));
-    above_.push_back(place);
+    above_.push_back(identity);
     ECHOLINE_TRY(each_name(folder, [&](const std::string& name) -> Status {
       struct stat found {};
       const std::string path = folder + name;
@@ -92,6 +94,7 @@ class FileList {
   Status take_named(const std::string& path) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0)
+      // A name in the middle of a pattern need not exist in every folder.
       return errno == ENOENT || errno == ENOTDIR ? Status() : failed(errno, path);
     if (S_ISREG(status.st_mode)) add(path, status);
     return {};

@@ -31,6 +31,7 @@ Result<std::vector<std::string>> all_urls(const v1::Read& read) {
   return urls;
 }
 
+// One source reads from one kind of store.
 Result<Scheme> common_scheme(const std::vector<std::string>& urls) {
   ECHOLINE_ASSIGN(const Address first, parse_address(urls.front()));
   for (const std::string& url : urls) {
@@ -61,6 +62,7 @@ Result<std::unique_ptr<Source>> open_objects(const v1::Read& read, Scheme scheme
   transfer.hedged = read.hedge() != "off";
   transfer.ca_file = std::move(opened.ca_file);
   auto source = std::make_unique<ObjectSource>(std::move(opened.store), std::move(transfer));
+  // Fails at the start of a stream, not at its first record.
   ECHOLINE_TRY(source->probe(urls));
   return std::unique_ptr<Source>(std::move(source));
 }
@@ -88,6 +90,7 @@ Result<std::unique_ptr<Source>> open_source(const v1::Read& read, Access access)
 
 Result<std::vector<std::byte>> read_range(Source& source, const ObjectInfo& object,
                                           std::uint64_t offset, std::uint64_t bytes) {
+  // poll() would otherwise return results of other requests.
   ECHOLINE_CHECK(source.counters().in_flight == 0);
   std::vector<std::byte> data(bytes);
   ReadRequest request;

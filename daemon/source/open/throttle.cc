@@ -33,6 +33,7 @@ double normal(std::uint32_t draw) {
 
 std::uint64_t SimulatedLink::next_latency_ns() {
   if (options_.latency_p99_ns == 0) return options_.latency_ns;
+  // Log-normal with the given median and 99th percentile.
   const double sigma = std::log(static_cast<double>(options_.latency_p99_ns) /
                                 static_cast<double>(options_.latency_ns)) /
                        kNormalP99;
@@ -54,6 +55,7 @@ std::uint64_t SimulatedLink::arrival_ns(std::uint64_t now_ns, std::uint64_t byte
 
 std::uint64_t SimulatedLink::carried_ns(std::uint64_t first_byte_ns, std::uint64_t bytes) {
   const std::uint64_t rate = options_.rate;
+  // The link was idle: it starts again, without a remainder.
   if (first_byte_ns > free_ns_) {
     free_ns_ = first_byte_ns;
     remainder_ = 0;

@@ -95,6 +95,7 @@ HttpOperations& ObjectSource::queries() {
 }
 
 Status ObjectSource::probe(const std::vector<std::string>& urls) {
+  // The attempts of a probe are not counted as reads.
   SharedCounters unseen;
   OperationLimits few = limits();
   few.attempts_max = kProbeAttemptsMax;
@@ -130,6 +131,7 @@ Result<std::vector<ObjectInfo>> ObjectSource::list_all(const std::vector<std::st
 
 Result<std::vector<ObjectInfo>> ObjectSource::list_each(const std::vector<std::string>& urls) {
   std::vector<ObjectInfo> all;
+  // Consecutive literal addresses become parallel requests; a pattern in between keeps the order.
   std::vector<Address> literals;  // consecutive, requested together
   const auto append = [&all](std::vector<ObjectInfo> more) {
     std::move(more.begin(), more.end(), std::back_inserter(all));
@@ -157,6 +159,7 @@ Result<std::vector<ObjectInfo>> ObjectSource::stat_many(const std::vector<Addres
   std::vector<OperationResult> ended;
   std::size_t started = 0;
   Status failure;
+  // After a failure nothing new is started, but everything in flight is waited for.
   while (queries().size() > 0 || (started < addresses.size() && failure.ok())) {
     while (failure.ok() && started < addresses.size() && queries().size() < options_.concurrency) {
       queries().start(started, std::make_unique<StatOperation>(*store_, addresses[started]));
@@ -197,11 +200,13 @@ Result<std::vector<ObjectInfo>> ObjectSource::list_pattern(const Address& addres
         infos.push_back({address.url_of(entry.key), entry.bytes, std::move(entry.version)});
     }
     more = !page.next.empty();
+    // A broken store could otherwise cause an endless loop.
     if (more && page.next == query.continuation)
       return Status(Code::kDataLoss, address.url() + ": the store repeats a page of its listing");
     query.continuation = std::move(page.next);
   }
   if (infos.empty()) return nothing_there(address);
+  // Stores sort by key, not by address, and some do not sort at all.
   std::sort(infos.begin(), infos.end(),
             [](const ObjectInfo& a, const ObjectInfo& b) { return a.url < b.url; });
   return infos;
@@ -266,6 +271,7 @@ void ObjectSource::poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done
     for (OperationResult& result : ended_) finish_part(std::move(result), done);
     woken = woken_.exchange(false);
   } while (done.size() == before && !woken && monotonic_ns() < deadline_ns);
+  // Constant between two polls, so that the caller can rely on slots_free().
   slots_ = reads_.limit();
 }
 

@@ -33,6 +33,7 @@ HttpRequest ReadOperation::request(std::time_t now) {
   body_too_long_ = false;
   if (is_whole_ && scatter_.position() == 0)
     return store_.get_whole(address_, object_.version, object_.bytes, now);
+  // A checksum of the whole object needs the bytes of gaps, too.
   if (!checksum_) scatter_.skip_gap();
   return store_.get(address_, object_.version, scatter_.position(), scatter_.end(), now);
 }
@@ -52,6 +53,7 @@ Verdict ReadOperation::accept(const HttpResponse& response) {
                            object_.version, version))};
   Verdict verdict = response.status == 206 ? accept_part(response) : accept_whole(response);
   if (verdict.status.ok() && is_whole_ && scatter_.position() == 0)
+    // Later attempts continue this checksum after the first bytes.
     checksum_ = BodyChecksum::offered(response, policy_);
   return verdict;
 }
@@ -59,6 +61,7 @@ Verdict ReadOperation::accept(const HttpResponse& response) {
 Verdict ReadOperation::accept_part(const HttpResponse& response) {
   const std::string_view text = response.header("content-range");
   const auto range = parse_content_range(text);
+  // A server may send less than requested, but must start at the right byte.
   if (!range || range->begin != scatter_.position() || range->end > scatter_.end())
     return broken(fmt::format("asked for bytes {}-{}, the answer is for \"{}\"",
                               scatter_.position(), scatter_.end() - 1, text));
@@ -81,6 +84,7 @@ Verdict ReadOperation::accept_whole(const HttpResponse& response) {
     return broken(
         fmt::format("the answer's length {} is not the object's {}", *total, object_.bytes));
   if (Verdict verdict = check_size(*total); !verdict.status.ok()) return verdict;
+  // The bytes before position() were received by an earlier attempt.
   skip_ = scatter_.position();
   body_left_ = *total;
   return {};
@@ -102,6 +106,7 @@ bool ReadOperation::consume(std::span<const std::byte> bytes) {
   body_too_long_ = bytes.size() > body_left_;
   if (body_too_long_) return false;
   body_left_ -= bytes.size();
+  // consume() runs only after accept(), so these bytes belong to the checked range.
   const std::size_t skipped = std::min<std::uint64_t>(skip_, bytes.size());
   skip_ -= skipped;
   if (checksum_) checksum_->add(bytes.subspan(skipped));

@@ -35,6 +35,7 @@ struct PageReader {
       has_size = error == std::errc() && end == text.data() + text.size() && !text.empty();
     } else if (path == "Contents/ETag") {
       entry.version = unquoted_etag(text);
+      // An element closes after its children, so the entry is complete here.
     } else if (path == "Contents") {
       add_entry();
     } else if (path == "NextContinuationToken") {
@@ -55,6 +56,7 @@ struct PageReader {
   void decode_keys() {
     if (!is_encoded) return;
     for (ListEntry& listed : page.entries) {
+      // Whether a "+" means a space depends on the store.
       page.ambiguous |= listed.key.find('+') != std::string::npos;
       listed.key = percent_decoded(listed.key);
     }
