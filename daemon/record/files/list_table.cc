@@ -45,6 +45,7 @@ void ListTable::add_cell(std::string_view text) {
 }
 
 std::string_view ListTable::cell(std::uint64_t row, std::size_t column) const {
+  // The path is cell 0 of its row.
   const std::uint64_t at = row * (columns_.size() + 1) + column;
   const std::uint64_t start = at == 0 ? 0 : end_[at - 1];
   return std::string_view(text_).substr(start, end_[at] - start);
@@ -74,6 +75,7 @@ Status ListTable::parse_csv(std::string_view text) {
     if (row->size() != count) {
       return wrong(line, fmt::format("{} fields where the first line has {}", row->size(), count));
     }
+    // Moves the path to the front.
     std::rotate(row->begin(), row->begin() + path_column, row->begin() + path_column + 1);
     for (const std::string& field : *row) add_cell(field);
   }
@@ -87,6 +89,7 @@ Status ListTable::parse_json_lines(std::string_view text) {
     if (json.find_first_not_of(" \t") == std::string_view::npos) continue;
     const Json row = Json::parse(json, nullptr, false);
     if (!row.is_object()) return wrong(line, "no JSON object");
+    // The first row defines the columns.
     if (!path_name) {
       for (const auto& [name, value] : row.items()) {
         if (is_path_name(name) && !path_name) {
@@ -98,6 +101,7 @@ Status ListTable::parse_json_lines(std::string_view text) {
     }
     if (!path_name || !row.contains(*path_name)) return wrong(line, "no member 'path'");
     if (!row[*path_name].is_string()) return wrong(line, "'path' is no text");
+    // Together with the lookups below: exactly the columns of the first row.
     if (row.size() != columns_.size() + 1) {
       return wrong(line, fmt::format("its members are not those of the first line: path, {}",
                                      fmt::join(columns_, ", ")));
@@ -129,6 +133,7 @@ Result<ListTable> ListTable::parse(std::string_view name, std::string_view text)
     table.parse_paths(text);
   }
   for (std::uint64_t row = 0; row < table.rows(); ++row) {
+    // A file index separates paths by NUL.
     if (table.path(row).empty() || table.path(row).find('\0') != std::string_view::npos) {
       return Status(Code::kInvalidArgument, fmt::format("entry {} names no file", row + 1));
     }

@@ -31,6 +31,7 @@ struct Form {
   std::string_view encoding;
   MdsForm form;
 };
+// Encodings whose values are files or text. Numbers and arrays are recognised by their names.
 constexpr Form kForms[] = {
     {"bytes", MdsForm::kPlain},     {"str", MdsForm::kPlain},         {"jpeg", MdsForm::kPlain},
     {"png", MdsForm::kPlain},       {"json", MdsForm::kPlain},        {"str_int", MdsForm::kPlain},
@@ -48,6 +49,7 @@ bool read_array(std::string_view encoding, MdsColumn& column) {
 
 MdsColumn make_column(std::string name, std::string encoding) {
   MdsColumn column;
+  // Unknown encodings stay kUnread: their bytes are skipped.
   column.form = MdsForm::kUnread;
   for (const Form& form : kForms) {
     if (form.encoding == encoding) column.form = form.form;
@@ -83,6 +85,7 @@ Result<MdsColumns> read_columns(const Json& shard) {
     } else if (!sizes[i].is_null()) {
       return wrong("a column's size");
     }
+    // A wrong size would shift all later columns of a sample.
     if (column.form == MdsForm::kNumber && column.bytes != column.type.bytes) {
       return wrong(
           fmt::format("column '{}' is {} of {} bytes", column.name, column.encoding, column.bytes));
@@ -92,6 +95,7 @@ Result<MdsColumns> read_columns(const Json& shard) {
   return columns;
 }
 
+// False for names that lead out of the folder: index.json may be hostile.
 bool stays_below(std::string_view name) {
   if (name.empty() || name.front() == '/') return false;
   while (!name.empty()) {

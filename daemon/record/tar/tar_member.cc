@@ -34,6 +34,7 @@ Status apply_extension(char type, std::string_view data, Overrides& overrides) {
               // needs
 }
 
+// Links, devices, folders and pipes may have a size, but have no data.
 bool has_no_data(char type) { return type >= '1' && type <= '6'; }
 
 Result<TarMember> make_member(const TarHeader& header, const Overrides& overrides) {
@@ -45,6 +46,7 @@ Result<TarMember> make_member(const TarHeader& header, const Overrides& override
   TarMember member;
   member.directory = header.prefix;
   member.name = header.name;
+  // Both replace the prefix, too; pax wins.
   if (overrides.long_name || overrides.pax.path) {
     member.directory = {};
     member.name = overrides.pax.path ? *overrides.pax.path : *overrides.long_name;
@@ -83,6 +85,7 @@ Result<TarParse> parse_tar_member(std::span<const std::byte> window) {
       member.header_bytes = at;
       return TarParse{TarStep::kMember, member, 0};
     }
+    // Bounds the memory that a damaged header can request.
     if (header.bytes > kExtensionBytesMax || at > kExtensionBytesMax * 2) {
       return Status(Code::kDataLoss, "tar extension header is too long");
     }

@@ -18,6 +18,7 @@ Status TarScan::take(std::span<const std::byte> window) {
   const bool to_end = start + window.size() >= shard_bytes_;
   while (!done_) {
     const std::uint64_t at = position_ - start;
+    // The next member starts beyond this window.
     if (at > window.size() || (at == window.size() && position_ < shard_bytes_)) {
       needed_ = std::min(kTarBlock, shard_bytes_ - position_);
       return {};
@@ -25,6 +26,7 @@ Status TarScan::take(std::span<const std::byte> window) {
     auto parsed = parse_tar_member(window.subspan(at));
     if (!parsed.ok()) return damaged(parsed.status());
     if (parsed->step == TarStep::kNeedMore) {
+      // No more bytes will come, so the header is incomplete.
       if (to_end) {
         finish_truncated();
         return {};
@@ -49,6 +51,7 @@ Status TarScan::check_start(std::span<const std::byte> window) const {
                                              shard_bytes_));
 }
 
+// The unpacked size of a compressed shard is known now.
 void TarScan::end_at(std::uint64_t bytes) {
   shard_bytes_ = bytes;
   if (done_ || position_ < bytes) return;
@@ -79,6 +82,7 @@ void TarScan::take_member(const TarMember& member) {
         std::find(extensions_.begin(), extensions_.end(), extension) != extensions_.end();
     if (table_.size() == 0 || repeated || !name->has_key(key_)) start_record(name->key());
     extensions_.push_back(std::move(extension));
+    // The extent includes headers and padding, up to the end of the shard.
     end_record_at(std::min(position_ + member.total_bytes(), shard_bytes_));
   }
   data_end_ = position_ + member.header_bytes + member.data_bytes;
