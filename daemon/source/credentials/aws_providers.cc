@@ -1,5 +1,5 @@
-// The profile, web identity and containers: one question at most.
-#include "source/credentials/aws_recipes.h"
+// Providers that need at most one request: profile, web identity and container.
+#include "source/credentials/aws_providers.h"
 
 #include <fmt/core.h>
 
@@ -11,13 +11,14 @@
 namespace echoline::source {
 namespace {
 
-class ProfileRecipe : public CredentialRecipe {
+class ProfileProvider : public CredentialProvider {
  public:
-  ProfileRecipe(AwsFiles files, std::string name)
+  ProfileProvider(AwsFiles files, std::string name)
       : files_(std::move(files)), name_(std::move(name)) {}
 
   Result<CredentialStep> start(std::time_t) override {
     ECHOLINE_ASSIGN(Settings settings, read_profile(files_, name_));
+    // For messages: which of the two files has the key.
     ECHOLINE_ASSIGN(const Settings own, read_profile({files_.credentials, ""}, name_));
     file_ = own.contains("aws_access_key_id") ? files_.credentials : files_.config;
     Credentials credentials{settings["aws_access_key_id"], settings["aws_secret_access_key"],
@@ -38,12 +39,12 @@ class ProfileRecipe : public CredentialRecipe {
  private:
   const AwsFiles files_;
   const std::string name_;
-  std::string file_ = files_.credentials;  // the one of the two that the key is in
+  std::string file_ = files_.credentials;  // the file that has the key
 };
 
-class WebIdentityRecipe : public CredentialRecipe {
+class WebIdentityProvider : public CredentialProvider {
  public:
-  explicit WebIdentityRecipe(WebIdentity identity) : identity_(std::move(identity)) {}
+  explicit WebIdentityProvider(WebIdentity identity) : identity_(std::move(identity)) {}
 
   Result<CredentialStep> start(std::time_t) override {
     ECHOLINE_ASSIGN(std::string token, read_text_file(identity_.token_file));
@@ -63,7 +64,7 @@ class WebIdentityRecipe : public CredentialRecipe {
     ECHOLINE_ASSIGN(Credentials credentials, parse_aws_sts(body));
     return CredentialStep(std::move(credentials));
   }
-  // Its code alone: the message may repeat the token.
+  // Shows only the error code: the message may repeat the token.
   Status refuse(int status, std::string_view body) const override {
     std::string code;
     const Status read = read_xml(body, [&code](std::string_view path, std::string_view text) {
@@ -80,9 +81,9 @@ class WebIdentityRecipe : public CredentialRecipe {
   const WebIdentity identity_;
 };
 
-class ContainerRecipe : public CredentialRecipe {
+class ContainerProvider : public CredentialProvider {
  public:
-  explicit ContainerRecipe(ContainerService service) : service_(std::move(service)) {}
+  explicit ContainerProvider(ContainerService service) : service_(std::move(service)) {}
 
   Result<CredentialStep> start(std::time_t) override {
     std::string token = service_.token;
@@ -90,6 +91,7 @@ class ContainerRecipe : public CredentialRecipe {
       ECHOLINE_ASSIGN(token, read_text_file(service_.token_file));
       while (token.ends_with('\n')) token.pop_back();
     }
+    // A line break would start another header.
     if (token.find_first_of("\r\n") != std::string::npos)
       return Status(Code::kPermissionDenied, "its authorization token has several lines");
     HttpRequest request;
@@ -114,16 +116,16 @@ class ContainerRecipe : public CredentialRecipe {
 
 }  // namespace
 
-std::unique_ptr<CredentialRecipe> profile_recipe(AwsFiles files, std::string name) {
-  return std::make_unique<ProfileRecipe>(std::move(files), std::move(name));
+std::unique_ptr<CredentialProvider> profile_provider(AwsFiles files, std::string name) {
+  return std::make_unique<ProfileProvider>(std::move(files), std::move(name));
 }
 
-std::unique_ptr<CredentialRecipe> web_identity_recipe(WebIdentity identity) {
-  return std::make_unique<WebIdentityRecipe>(std::move(identity));
+std::unique_ptr<CredentialProvider> web_identity_provider(WebIdentity identity) {
+  return std::make_unique<WebIdentityProvider>(std::move(identity));
 }
 
-std::unique_ptr<CredentialRecipe> container_recipe(ContainerService service) {
-  return std::make_unique<ContainerRecipe>(std::move(service));
+std::unique_ptr<CredentialProvider> container_provider(ContainerService service) {
+  return std::make_unique<ContainerProvider>(std::move(service));
 }
 
 }  // namespace echoline::source

@@ -1,16 +1,12 @@
-// Chooses the input; folders are read through the daemon's own rooms, so that classes and order are
-// the same whether a folder is packed or streamed.
-#include "pack/pack_input.h"
+// Reads folders through the daemon's format `folder`, so that classes and order are the same
+// whether a folder is packed or streamed.
+#include "pack/pack_folder.h"
 
-#include <fmt/core.h>
-
-#include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "echoline/v1/config.pb.h"
-#include "pack/pack_idx.h"
-#include "pack/pack_list.h"
-#include "record/core/format.h"
+#include "record/core/data_set.h"
 #include "record/open/open_data_set.h"
 #include "source/core/source.h"
 #include "source/open/open_source.h"
@@ -45,7 +41,9 @@ class FolderInput final : public PackInput {
   record::Fields fields_;
 };
 
-Result<std::unique_ptr<PackInput>> open_folder(const PackOptions& options) {
+}  // namespace
+
+Result<std::unique_ptr<PackInput>> open_folder_input(const PackOptions& options) {
   v1::Read read;
   for (const std::string& input : options.inputs) read.add_url(input);
   read.set_format("folder");
@@ -56,23 +54,6 @@ Result<std::unique_ptr<PackInput>> open_folder(const PackOptions& options) {
                   record::open_data_set(read, *source, "", {}));
   return std::unique_ptr<PackInput>(
       std::make_unique<FolderInput>(std::move(source), std::move(set)));
-}
-
-PackFrom guess(const PackOptions& options) {
-  const std::string& first = options.inputs.front();
-  std::error_code error;
-  if (first.ends_with('/') || std::filesystem::is_directory(first, error)) return PackFrom::kFolder;
-  return first.ends_with(".csv") ? PackFrom::kList : PackFrom::kIdx;
-}
-
-}  // namespace
-
-Result<std::unique_ptr<PackInput>> open_pack_input(const PackOptions& options) {
-  if (options.inputs.empty())
-    return Status(Code::kInvalidArgument, "nothing to pack: name an input");
-  const PackFrom from = options.from == PackFrom::kAuto ? guess(options) : options.from;
-  if (from == PackFrom::kFolder) return open_folder(options);
-  return from == PackFrom::kList ? open_list(options) : open_idx(options);
 }
 
 }  // namespace echoline::cli

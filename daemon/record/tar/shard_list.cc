@@ -1,5 +1,6 @@
-// The list saves a listing; where records stand in the shards it does not say.
-#include "record/index/shard_list.h"
+// The list replaces a listing. It does not contain offsets of records, so the shards are still
+// scanned.
+#include "record/tar/shard_list.h"
 
 #include <fmt/core.h>
 
@@ -31,6 +32,7 @@ Status expand(const source::ObjectInfo& list, std::string_view text, source::Sou
   for (const NamedShard& shard : shards) {
     urls.push_back(escape_glob(address_of(list.url, shard.url)));
   }
+  // Addresses are literal here, so there is exactly one object each.
   ECHOLINE_ASSIGN(objects, source.list_all(urls));
   for (std::size_t i = 0; i < objects.size(); ++i) {
     if (shards[i].bytes == 0 || shards[i].bytes == objects[i].bytes) continue;

@@ -1,5 +1,5 @@
-// OAuth 2.0: a token is asked for reading only, unless something is to be written.
-#include "source/credentials/google_recipes.h"
+// OAuth 2.0. The scope is read-only unless the source is opened for writing.
+#include "source/credentials/google_providers.h"
 
 #include <fmt/core.h>
 
@@ -21,6 +21,7 @@ std::string scope_of(Access access) {
                      access == Access::kWrite ? "read_write" : "read_only");
 }
 
+// A parsed key file; members are checked when they are used.
 struct KeyFile {
   std::string type;
   nlohmann::json json;
@@ -46,7 +47,7 @@ Result<KeyFile> read_key_file(const std::string& path) {
   return file;
 }
 
-// The statement a service account signs, by which it is given a token for an hour.
+// The assertion that a service account signs; Google exchanges it for a token of one hour.
 Result<std::string> assertion(const KeyFile& file, const std::string& url, Access access,
                               std::time_t now) {
   const nlohmann::json header = {
@@ -56,6 +57,7 @@ Result<std::string> assertion(const KeyFile& file, const std::string& url, Acces
                                  {"aud", url},
                                  {"iat", now},
                                  {"exp", now + 3600}};
+  // Replaces invalid UTF-8 instead of throwing.
   const auto bytes = [](const nlohmann::json& json) {
     return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   };
@@ -74,16 +76,17 @@ Result<NamedValues> token_form(const KeyFile& file, const std::string& url, Acce
                      {"assertion", std::move(proof)}};
 }
 
-class KeyFileRecipe : public CredentialRecipe {
+class KeyFileProvider : public CredentialProvider {
  public:
-  KeyFileRecipe(std::string path, Access access) : path_(std::move(path)), access_(access) {}
+  KeyFileProvider(std::string path, Access access) : path_(std::move(path)), access_(access) {}
 
   Result<CredentialStep> start(std::time_t now) override {
+    // Read again for each renewal: an administrator may have replaced it.
     ECHOLINE_ASSIGN(const KeyFile file, read_key_file(path_));
     std::string url = file.text("token_uri");
     if (url.empty()) url = kTokenUrl;
     ECHOLINE_ASSIGN(const Endpoint endpoint, endpoint_of_url(url));
-    if (endpoint.is_overheard())
+    if (endpoint.is_insecure())
       return Status(Code::kPermissionDenied, "its token_uri could be overheard; use https");
     ECHOLINE_ASSIGN(const NamedValues form, token_form(file, url, access_, now));
     HttpRequest request;
@@ -108,9 +111,9 @@ class KeyFileRecipe : public CredentialRecipe {
   const Access access_;
 };
 
-class MetadataRecipe : public CredentialRecipe {
+class MetadataProvider : public CredentialProvider {
  public:
-  MetadataRecipe(std::string host, std::string hint, Access access)
+  MetadataProvider(std::string host, std::string hint, Access access)
       : host_(std::move(host)), hint_(std::move(hint)), access_(access) {}
 
   Result<CredentialStep> start(std::time_t) override {
@@ -122,19 +125,19 @@ class MetadataRecipe : public CredentialRecipe {
     request.bypasses_proxy = true;
     return CredentialStep(std::move(request));
   }
-  // Whoever else answers at that address isn't to be believed.
+  // Any other server at that address is not trusted.
   Result<CredentialStep> answer(const HttpResponse& response, std::string_view body,
                                 std::time_t now) override {
     if (response.header("metadata-flavor") != "Google")
-      return Status(Code::kPermissionDenied, "what answered is no metadata server");
+      return Status(Code::kPermissionDenied, "the server that answered is not a metadata server");
     ECHOLINE_ASSIGN(Credentials credentials, parse_oauth(body, now));
     return CredentialStep(std::move(credentials));
   }
   Status refuse(int status, std::string_view) const override {
     return credential_refusal(status, status == 404 ? "the machine has no service account" : "");
   }
-  // On a machine of another kind nobody answers at that address.
-  std::uint64_t patience_ns() const override { return 1'000'000'000; }
+  // On other machines nothing answers at that address, so fail fast.
+  std::uint64_t timeout_ns() const override { return 1'000'000'000; }
 
   std::string what() const override {
     return fmt::format("the metadata server at {}{}", host_, hint_);
@@ -148,14 +151,15 @@ class MetadataRecipe : public CredentialRecipe {
 
 }  // namespace
 
-Result<std::unique_ptr<CredentialRecipe>> key_file_recipe(const std::string& path, Access access) {
+Result<std::unique_ptr<CredentialProvider>> key_file_provider(const std::string& path,
+                                                              Access access) {
   ECHOLINE_TRY(read_key_file(path).status());
-  return std::unique_ptr<CredentialRecipe>(std::make_unique<KeyFileRecipe>(path, access));
+  return std::unique_ptr<CredentialProvider>(std::make_unique<KeyFileProvider>(path, access));
 }
 
-std::unique_ptr<CredentialRecipe> metadata_recipe(std::string host, std::string hint,
-                                                  Access access) {
-  return std::make_unique<MetadataRecipe>(std::move(host), std::move(hint), access);
+std::unique_ptr<CredentialProvider> metadata_provider(std::string host, std::string hint,
+                                                      Access access) {
+  return std::make_unique<MetadataProvider>(std::move(host), std::move(hint), access);
 }
 
 }  // namespace echoline::source

@@ -1,5 +1,5 @@
-// The plain scan inside sees windows of unpacked bytes, and hears of their end when it comes.
-#include "record/index/packed_scan.h"
+// The plain scan sees windows of unpacked bytes. It learns the unpacked size only at the end.
+#include "record/index/compressed_scan.h"
 
 #include <algorithm>
 #include <utility>
@@ -16,7 +16,7 @@ constexpr std::uint64_t kWindowBytes = 1 << 20;
 constexpr std::size_t kChunkBytes = 256 << 10;
 constexpr std::uint64_t kEndUnknown = std::uint64_t{1} << 62;
 
-// Hands the unpacked bytes to a plain scan, holding back what it cannot use yet.
+// Passes unpacked bytes to a plain scan and holds back those that it cannot use yet.
 class UnpackedFeed {
  public:
   explicit UnpackedFeed(std::unique_ptr<ShardScan> scan) : scan_(std::move(scan)) {}
@@ -24,6 +24,7 @@ class UnpackedFeed {
   std::uint64_t bytes() const { return start_ + held_.size(); }
 
   Status add(std::span<const std::byte> chunk) {
+    // The common case: the scan uses the chunk without a copy.
     if (held_.empty()) {
       ECHOLINE_ASSIGN(const std::size_t used, take(chunk));
       start_ += used;
@@ -38,6 +39,7 @@ class UnpackedFeed {
   }
 
   Status end() {
+    // The scan worked with an unknown end; now it can finish its last record.
     scan_->end_at(bytes());
     while (!scan_->done()) {
       ECHOLINE_TRY(
@@ -47,13 +49,14 @@ class UnpackedFeed {
   }
 
  private:
-  // How much of what begins at start_ is used up.
+  // Returns how many bytes, from start_ on, the scan no longer needs.
   Result<std::size_t> take(std::span<const std::byte> bytes) {
     while (!scan_->done()) {
       const std::uint64_t before = scan_->position();
       const auto rest = bytes.subspan(std::min<std::uint64_t>(before - start_, bytes.size()));
       if (rest.empty() || rest.size() < scan_->needed()) break;
       ECHOLINE_TRY(scan_->take(rest));
+      // No progress: the scan needs more bytes.
       if (scan_->position() == before) break;
     }
     if (scan_->done()) return bytes.size();
@@ -62,12 +65,12 @@ class UnpackedFeed {
 
   const std::unique_ptr<ShardScan> scan_;
   std::vector<std::byte> held_;
-  std::uint64_t start_ = 0;  // of what is held, in the unpacked bytes
+  std::uint64_t start_ = 0;  // offset of held_ in the unpacked bytes
 };
 
-class PackableScan final : public ShardScan {
+class UnpackingScan final : public ShardScan {
  public:
-  PackableScan(std::uint64_t shard_bytes, std::uint64_t skip_bytes, PlainScan plain)
+  UnpackingScan(std::uint64_t shard_bytes, std::uint64_t skip_bytes, PlainScan plain)
       : shard_bytes_(shard_bytes), skip_bytes_(skip_bytes), plain_(std::move(plain)) {}
 
   bool done() const override { return scan_ ? scan_->done() : position_ == shard_bytes_; }
@@ -96,17 +99,18 @@ class PackableScan final : public ShardScan {
   const std::uint64_t shard_bytes_;
   const std::uint64_t skip_bytes_;
   const PlainScan plain_;
-  std::unique_ptr<ShardScan> scan_;  // of a plain shard
+  std::unique_ptr<ShardScan> scan_;  // of a plain shard, once known
   std::unique_ptr<Unpacker> unpacker_;
-  std::unique_ptr<UnpackedFeed> feed_;  // of a packed one
+  std::unique_ptr<UnpackedFeed> feed_;  // of a compressed shard, once known
   std::vector<std::byte> chunk_;
   std::uint64_t position_ = 0;
 };
 
-Status PackableScan::take(std::span<const std::byte> window) {
+Status UnpackingScan::take(std::span<const std::byte> window) {
   if (scan_) return scan_->take(window);
   if (!unpacker_) {
-    if (packing_of(window).empty()) {
+    // The first window decides whether the shard is compressed.
+    if (compression_of(window).empty()) {
       scan_ = make_checksum_scan(plain_(shard_bytes_), skip_bytes_);
       return scan_->take(window);
     }
@@ -124,19 +128,20 @@ Status PackableScan::take(std::span<const std::byte> window) {
   return feed_->end();
 }
 
-Status PackableScan::unpack(std::span<const std::byte> window) {
+Status UnpackingScan::unpack(std::span<const std::byte> window) {
   while (true) {
     ECHOLINE_ASSIGN(const std::size_t bytes, unpacker_->unpack(window, chunk_));
     ECHOLINE_TRY(feed_->add(std::span<const std::byte>(chunk_).first(bytes)));
+    // A chunk that is not full means that the window is used up.
     if (bytes < chunk_.size()) return {};
   }
 }
 
 }  // namespace
 
-std::unique_ptr<ShardScan> make_packable_scan(std::uint64_t shard_bytes, std::uint64_t skip_bytes,
-                                              PlainScan plain) {
-  return std::make_unique<PackableScan>(shard_bytes, skip_bytes, std::move(plain));
+std::unique_ptr<ShardScan> make_unpacking_scan(std::uint64_t shard_bytes, std::uint64_t skip_bytes,
+                                               PlainScan plain) {
+  return std::make_unique<UnpackingScan>(shard_bytes, skip_bytes, std::move(plain));
 }
 
 }  // namespace echoline::record

@@ -1,5 +1,5 @@
-// Compressed shards are read as their plain ones are, from any place, within the disk that is
-// given.
+// Compressed shards give the same records as plain ones, in any order, within the configured disk
+// space.
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <zstd.h>
@@ -8,7 +8,6 @@
 #include <random>
 
 #include "base/clock.h"
-#include "record/index/sidecar_index.h"
 #include "record/index/unpacker.h"
 #include "record_fixture.h"
 
@@ -23,14 +22,14 @@ std::string zstd(const std::string& plain) {
   return packed;
 }
 
-// As a stream of unknown length, with a window of 2^bits bytes.
+// A stream of unknown length, with a window of 2^bits bytes.
 std::string zstd_with_window(const std::string& plain, int bits) {
   ZSTD_CCtx* const context = ZSTD_createCCtx();
   ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, bits);
   std::string packed(ZSTD_compressBound(plain.size()), '\0');
   ZSTD_inBuffer in{plain.data(), plain.size(), 0};
   ZSTD_outBuffer out{packed.data(), packed.size(), 0};
-  ZSTD_compressStream2(context, &out, &in, ZSTD_e_flush);  // the length is not told at the start
+  ZSTD_compressStream2(context, &out, &in, ZSTD_e_flush);  // so that the header has no length
   EXPECT_EQ(ZSTD_compressStream2(context, &out, &in, ZSTD_e_end), 0U);
   ZSTD_freeCCtx(context);
   packed.resize(out.pos);
@@ -39,7 +38,7 @@ std::string zstd_with_window(const std::string& plain, int bits) {
 
 class PackedTest : public RecordTest {
  protected:
-  // Photos do not compress, text does: both kinds of stream occur.
+  // Photos do not compress and text does, so both kinds of blocks occur.
   static std::string make_tar(int records, std::size_t bytes, unsigned seed) {
     std::mt19937 random(seed);
     std::string tar;
@@ -71,7 +70,7 @@ TEST_F(PackedTest, AnyPackingHasTheRecordsOfThePlainShards) {
   write("gz/b.tgz", gzip(b));
   write("zst/a.tar.zst", zstd(a));
   write("zst/b.tar.zst", zstd(b));
-  // Members and frames one after another, cut anywhere; a plain shard among packed ones.
+  // Several members and frames, split anywhere; a plain shard between compressed ones.
   write("mixed/a.tar",
         gzip(a.substr(0, 700)) + gzip(a.substr(700, 100'000)) + gzip(a.substr(100'700)));
   write("mixed/b.tar", b);
@@ -82,7 +81,7 @@ TEST_F(PackedTest, AnyPackingHasTheRecordsOfThePlainShards) {
     ASSERT_TRUE(packed.set.ok()) << folder << packed.set.status().message();
     EXPECT_FALSE((*packed.set)->random_access());
     EXPECT_TRUE(packed.cut_all() == expected) << folder;
-    // From the stored index nothing is read until a record is wanted.
+    // With the stored index nothing is read until a record is needed.
     const Opened again = opened(folder + "/*");
     const std::uint64_t opening = again.source->counters().bytes;
     EXPECT_LE(opening, (4U << 10) + (256U << 10));
@@ -111,7 +110,7 @@ TEST_F(PackedTest, WithRoomForOneShardOthersAreUnpackedAgain) {
   expected = opened("plain/*").cut_all();
   const Opened set = opened("packed/*", 500'000);
   ASSERT_TRUE(set.set.ok()) << set.set.status().message();
-  // All at once: more requests than objects that fit.
+  // All at once: requests for more objects than fit on disk.
   std::vector<std::vector<std::byte>> bytes(24);
   std::vector<source::ReadResult> done;
   const Index& index = (*set.set)->index();
