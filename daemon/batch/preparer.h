@@ -24,21 +24,23 @@ struct RowTarget {
   std::span<std::uint64_t> ragged_bytes;  // one a field; untouched for fixed ones
 };
 
-// What one worker thread keeps between rows, so that the steady state allocates nothing.
+// The buffers that one worker thread uses for one stream. They are reused from row to row, so that
+// nothing is allocated in the steady state.
 struct WorkerScratch {
   record::Fields fields;
   decode::Sample sample;
   std::unique_ptr<decode::Scratch> decode_scratch;
   std::unique_ptr<augment::Scratch> augment_scratch;
+  std::vector<std::span<std::byte>> row_fields;  // RowTarget::fields of the row in work
 };
 
-// Compiled once per stream; any thread may prepare with a workbench of its own.
+// Compiled once per stream; any thread may prepare with its own WorkerScratch.
 class Preparer {
  public:
   Preparer(const record::DataSet& data_set, std::unique_ptr<decode::Decoder> decoder,
            std::unique_ptr<augment::Chain> chain, plan::EchoPoint echo_point);
 
-  WorkerScratch make_workbench() const;
+  WorkerScratch make_scratch() const;
   const augment::Chain& chain() const { return *chain_; }
   // Fixes the types of the rows; once, before the first prepare.
   void set_row_types(const std::vector<decode::FieldType>& types);
@@ -48,21 +50,22 @@ class Preparer {
   // this.
   void set_sample_cache(SampleCache* samples) { samples_ = samples; }
 
-  // Cuts and decodes into the workbench: for looking at a first record.
-  Status decode(std::uint64_t record, std::span<const std::byte> bytes, WorkerScratch& bench) const;
+  // Cuts and decodes a record into `scratch.sample`: used to look at the first records.
+  Status decode(std::uint64_t record, std::span<const std::byte> bytes,
+                WorkerScratch& scratch) const;
 
   // Fills `target` with this use of the item, which is ready. `lock` holds item.mutex; it is
   // released as soon as the item no longer changes, and held again on return of an error: the
   // verdict on the record. `used_again`: further uses are planned, so the item keeps what the echo
   // point lets them share.
   Status prepare(echo::Item& item, std::unique_lock<std::mutex>& lock, const UseKey& key,
-                 bool used_again, WorkerScratch& bench, const RowTarget& target) const;
+                 bool used_again, WorkerScratch& scratch, const RowTarget& target) const;
 
  private:
-  Status find_or_decode(const echo::Item& item, WorkerScratch& bench) const;
-  Status run_chain(const decode::Sample& sample, const UseKey& key, WorkerScratch& bench,
+  Status find_or_decode(const echo::Item& item, WorkerScratch& scratch) const;
+  Status run_chain(const decode::Sample& sample, const UseKey& key, WorkerScratch& scratch,
                    const RowTarget& target) const;
-  void keep(echo::Item& item, WorkerScratch& bench, const RowTarget& target) const;
+  void keep(echo::Item& item, WorkerScratch& scratch, const RowTarget& target) const;
   void copy_rows(const echo::Item& item, const RowTarget& target) const;
   std::size_t row_bytes(std::size_t field, const RowTarget& target) const;
 
