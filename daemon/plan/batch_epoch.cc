@@ -13,7 +13,7 @@ BatchEpoch::BatchEpoch(const std::shared_ptr<const StreamOrder>& stream, std::ui
     : batch_rows_(stream->spec.batch_rows),
       fresh_(stream, epoch, {}),
       echo_(stream->shape,
-            EchoOrder::Place{
+            EchoOrder::LaneInEpoch{
                 .seed = stream->spec.seed, .epoch = epoch, .items = stream->demand.items},
             factors) {}
 

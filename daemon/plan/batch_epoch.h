@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "plan/echo_order.h"
-#include "plan/plan.h"
+#include "plan/epoch_plan.h"
 #include "plan/row_epoch.h"
 #include "plan/stream_order.h"
 

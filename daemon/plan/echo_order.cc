@@ -9,13 +9,13 @@
 
 namespace echoline::plan {
 
-EchoOrder::EchoOrder(const EchoShape& shape, const Place& place,
+EchoOrder::EchoOrder(const EchoShape& shape, const LaneInEpoch& lane,
                      std::span<const FactorChange> factors)
-    : shape_(shape), place_(place), blocks_(place.items, shape.blocks) {
+    : shape_(shape), lane_(lane), blocks_(lane.items, shape.blocks) {
   ECHOLINE_CHECK(!factors.empty() && factors[0].block == 0);
   segments_.reserve(factors.size());
   std::vector<std::uint64_t> below(shape.passes, 0);
-  std::uint64_t carry = place.lane_begin * factors[0].factor % 1000;
+  std::uint64_t carry = lane.lane_begin * factors[0].factor % 1000;
   for (std::size_t i = 0; i < factors.size(); ++i) {
     const EchoSegment segment{.block = factors[i].block,
                               .first_item = blocks_.begin(factors[i].block),

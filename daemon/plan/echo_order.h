@@ -9,7 +9,7 @@
 #include "plan/echo_shape.h"
 #include "plan/lanes.h"
 #include "plan/permutation.h"
-#include "plan/plan.h"
+#include "plan/plan_spec.h"
 
 namespace echoline::plan {
 
@@ -42,23 +42,23 @@ struct EchoSegment {
 // Immutable, any thread. Memory: passes * segments numbers.
 class EchoOrder {
  public:
-  // Where the lane stands in the epoch, for carries and keys.
-  struct Place {
+  // Which lane of which epoch this is; carries and keys depend on it.
+  struct LaneInEpoch {
     std::uint64_t seed = 0;
     std::uint32_t epoch = 0;
     std::uint32_t lane = 0;
-    std::uint64_t lane_begin = 0;  // items of the lanes before
-    std::uint64_t items = 0;
+    std::uint64_t lane_begin = 0;  // items of the lanes before this one
+    std::uint64_t items = 0;       // of this lane
   };
 
   // `factors` begins with block 0 and ascends.
-  EchoOrder(const EchoShape& shape, const Place& place, std::span<const FactorChange> factors);
+  EchoOrder(const EchoShape& shape, const LaneInEpoch& lane, std::span<const FactorChange> factors);
 
   std::uint64_t rows() const { return rows_; }
   ItemUse at(std::uint64_t row) const;
 
   const EchoShape& shape() const { return shape_; }
-  const Place& place() const { return place_; }
+  const LaneInEpoch& lane() const { return lane_; }
   const EvenCut& blocks() const { return blocks_; }
   const EchoSegment& segment_of(std::uint64_t block) const;
 
@@ -81,7 +81,7 @@ class EchoOrder {
   std::uint64_t border_of(std::uint64_t super_block, std::uint32_t pass) const;
 
   EchoShape shape_;
-  Place place_;
+  LaneInEpoch lane_;
   EvenCut blocks_;
   std::vector<EchoSegment> segments_;
   std::vector<std::uint64_t> below_;  // [segment][pass]: items before the segment that have it

@@ -18,15 +18,15 @@ EchoPass::EchoPass(const EchoOrder& order, std::uint64_t block, std::uint32_t pa
     kind_ = Kind::kExtrasFirst;
   }
   OrderUse use{.purpose = Purpose::kEcho,
-               .epoch = order.place().epoch,
-               .lane = order.place().lane,
+               .epoch = order.lane().epoch,
+               .lane = order.lane().lane,
                .block = block,
                .pass = pass};
-  const OrderKey key = order_key(order.place().seed, use);
+  const OrderKey key = order_key(order.lane().seed, use);
   order_ = Permutation(kind_ == Kind::kWhole ? count : extras, key);
   if (kind_ == Kind::kExtrasFirst) {
     use.purpose = Purpose::kEchoPlain;
-    plain_order_ = Permutation(count - extras, order_key(order.place().seed, use));
+    plain_order_ = Permutation(count - extras, order_key(order.lane().seed, use));
   }
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "plan/plan.h"
+#include "plan/plan_spec.h"
 
 namespace echoline::plan {
 

@@ -17,11 +17,11 @@ std::vector<EchoOrder> echo_orders(const StreamOrder& stream, std::uint32_t epoc
   orders.reserve(stream.spec.lanes);
   for (std::uint32_t lane = 0; lane < stream.spec.lanes; ++lane) {
     orders.emplace_back(stream.shape,
-                        EchoOrder::Place{.seed = stream.spec.seed,
-                                         .epoch = epoch,
-                                         .lane = lane,
-                                         .lane_begin = stream.lanes.begin(lane),
-                                         .items = stream.lanes.size(lane)},
+                        EchoOrder::LaneInEpoch{.seed = stream.spec.seed,
+                                               .epoch = epoch,
+                                               .lane = lane,
+                                               .lane_begin = stream.lanes.begin(lane),
+                                               .items = stream.lanes.size(lane)},
                         factors);
   }
   return orders;

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "plan/echo_order.h"
+#include "plan/epoch_plan.h"
 #include "plan/lanes.h"
-#include "plan/plan.h"
 #include "plan/shuffle_order.h"
 #include "plan/stream_order.h"
 

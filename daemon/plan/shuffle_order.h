@@ -7,7 +7,7 @@
 
 #include "plan/lanes.h"
 #include "plan/permutation.h"
-#include "plan/plan.h"
+#include "plan/plan_spec.h"
 #include "plan/shard_order.h"
 
 namespace echoline::plan {

@@ -3,7 +3,7 @@
 
 #include "base/status.h"
 #include "plan/echo_shape.h"
-#include "plan/plan.h"
+#include "plan/plan_spec.h"
 
 namespace echoline::plan {
 

@@ -4,7 +4,7 @@
 
 #include "plan/echo_shape.h"
 #include "plan/lanes.h"
-#include "plan/plan.h"
+#include "plan/plan_spec.h"
 #include "plan/shard_order.h"
 
 namespace echoline::plan {
