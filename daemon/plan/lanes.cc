@@ -1,4 +1,3 @@
-// The grid of lanes: arithmetic for the even rounds, a table for what comes after.
 #include "plan/lanes.h"
 
 #include "base/check.h"
@@ -11,6 +10,7 @@ LaneGrid::LaneGrid(std::uint32_t chunk_rows, std::vector<std::uint64_t> lane_row
   const std::uint64_t even_rounds = *least / chunk_rows_;
   even_rows_ = even_rounds * chunk_rows_ * lane_rows_.size();
   rows_ = even_rows_;
+  // Lanes differ in length only by a few rows, so this table is short.
   for (std::uint64_t start = even_rounds * chunk_rows_; start < *most; start += chunk_rows_) {
     for (std::uint32_t lane = 0; lane < lanes(); ++lane) {
       if (lane_rows_[lane] <= start) continue;

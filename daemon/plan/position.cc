@@ -1,4 +1,3 @@
-// Positions over the border of an epoch.
 #include "plan/position.h"
 
 #include <string>

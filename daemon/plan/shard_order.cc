@@ -1,4 +1,5 @@
-// Prefix sums of the permuted shards; a coarse table of first guesses spares most of the bisection.
+// Prefix sums of the permuted shards. A table of first guesses shortens the binary search to a few
+// entries.
 #include "plan/shard_order.h"
 
 #include <algorithm>

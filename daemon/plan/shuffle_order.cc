@@ -1,4 +1,3 @@
-// Windows of a lane, each permuted in itself by its own key.
 #include "plan/shuffle_order.h"
 
 namespace echoline::plan {
@@ -13,7 +12,8 @@ ShardOrder shard_order(const PlanSpec& spec, const ShardTable& shards, std::uint
   return ShardOrder(shards, order_key(spec.seed, {.purpose = Purpose::kShards, .epoch = epoch}));
 }
 
-// A window that holds the whole lane is one permutation; a shorter one starts anywhere.
+// A window as large as the lane is one permutation. With smaller windows, the first one has a
+// random size, so that the window borders differ from epoch to epoch.
 std::uint64_t first_window_size(const PlanSpec& spec, std::uint64_t lane_records,
                                 std::uint32_t lane, std::uint32_t epoch) {
   if (spec.shuffle_window >= lane_records) return lane_records;
