@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint32_t kTagOrientation = 0x0112;
 constexpr std::size_t kEntryBytes = 12;
 
-// Unsigned integers of a TIFF structure; 0 beyond its end.
+// Reads unsigned integers of a TIFF structure; 0 beyond its end, so damaged files need no checks.
 class TiffView {
  public:
   explicit TiffView(std::span<const std::byte> bytes)
@@ -34,12 +34,13 @@ class TiffView {
 };
 
 struct Turn {
-  bool transpose;  // rows become columns, before the mirrors
+  bool transpose;  // rows become columns, before mirroring
   bool mirror_rows;
   bool mirror_columns;
 };
 
-// Upright pixel (y, x) is stored at (y, x), swapped if `transpose`, then counted from the far end.
+// Upright pixel (y, x) is stored at (y, x), swapped if `transpose`, then mirrored: counted from the
+// last row or column. The table is that of the EXIF 2.3 specification, tag 0x0112.
 constexpr Turn turn_of(Orientation orientation) {
   constexpr Turn kTurns[] = {{false, false, false}, {false, false, true}, {false, true, true},
                              {false, true, false},  {true, false, false}, {true, true, false},
