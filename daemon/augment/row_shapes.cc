@@ -8,7 +8,7 @@
 namespace echoline::augment {
 namespace {
 
-constexpr int kOddMax = 1;
+constexpr int kOddMax = 1;  // records of another shape that bad_records can handle
 
 bool same(const decode::FieldType& a, const decode::FieldType& b) {
   return a.ragged || !a.fixed || !b.fixed || a.shape == b.shape;

@@ -100,7 +100,7 @@ Pixels mirrored(Pixels in) {
 }
 
 TEST(Resize, EqualsThePlainFormulaBitForBit) {
-  ResizeBench bench;
+  ResizeScratch scratch;
   for (const std::uint32_t channels : {1U, 3U}) {
     for (const ImageSize in : {ImageSize{1, 1}, {1, 40}, {40, 1}, {37, 53}, {90, 64}}) {
       const Pixels source = noise(in, channels);
@@ -108,7 +108,7 @@ TEST(Resize, EqualsThePlainFormulaBitForBit) {
            {ImageSize{1, 1}, {37, 53}, {20, 53}, {37, 20}, {16, 17}, {120, 131}}) {
         for (const Filter filter : {Filter::kBilinear, Filter::kBicubic}) {
           Pixels made = noise(out, channels);
-          EXPECT_FALSE(resize(source.view(), out, filter, false, bench, made.data.data()));
+          EXPECT_FALSE(resize(source.view(), out, filter, false, scratch, made.data.data()));
           EXPECT_EQ(made.data, plain_resize(source, out, filter).data)
               << in.height << "x" << in.width << " to " << out.height << "x" << out.width;
         }
@@ -118,7 +118,7 @@ TEST(Resize, EqualsThePlainFormulaBitForBit) {
 }
 
 TEST(Resize, MirrorsBeforeAndAfterCostNothingAndChangeNoBit) {
-  ResizeBench bench;
+  ResizeScratch scratch;
   const Pixels source = noise({45, 61}, 3);
   for (const ImageSize out : {ImageSize{20, 30}, {45, 30}, {20, 61}, {45, 61}, {80, 100}}) {
     for (const Filter filter : {Filter::kBilinear, Filter::kBicubic}) {
@@ -128,7 +128,7 @@ TEST(Resize, MirrorsBeforeAndAfterCostNothingAndChangeNoBit) {
         View view = source.view();
         view.mirrored = before;
         Pixels made = noise(out, 3);
-        if (resize(view, out, filter, after, bench, made.data.data())) made = mirrored(made);
+        if (resize(view, out, filter, after, scratch, made.data.data())) made = mirrored(made);
         EXPECT_EQ(made.data, expected.data);
       }
     }
@@ -136,13 +136,13 @@ TEST(Resize, MirrorsBeforeAndAfterCostNothingAndChangeNoBit) {
 }
 
 TEST(Resize, OfACropNeverLooksBeyondIt) {
-  ResizeBench bench;
+  ResizeScratch scratch;
   Pixels source = noise({60, 70}, 3);
   const Box box{11, 13, 30, 40};
   Pixels cut = noise({box.height, box.width}, 3);
   copy_pixels(source.view().crop(box), cut.data.data());
   Pixels made = noise({17, 19}, 3);
-  resize(source.view().crop(box), made.size, Filter::kBicubic, false, bench, made.data.data());
+  resize(source.view().crop(box), made.size, Filter::kBicubic, false, scratch, made.data.data());
   EXPECT_EQ(made.data, plain_resize(cut, made.size, Filter::kBicubic).data);
 }
 
