@@ -62,7 +62,7 @@ Status Preparer::find_or_decode(const echo::Item& item, WorkerScratch& scratch) 
 Status Preparer::run_chain(const decode::Sample& sample, const UseKey& key, WorkerScratch& scratch,
                            const RowTarget& target) const {
   UseKey drawn = key;
-  // What is kept after the augmentations has the pixels of its first use.
+  // These echo points keep rows after the augmentations: all uses have the pixels of the first.
   if (echo_point_ == plan::EchoPoint::kAugmented || echo_point_ == plan::EchoPoint::kBatch) {
     drawn.use = 0;
   }

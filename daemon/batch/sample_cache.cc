@@ -8,7 +8,7 @@
 namespace echoline::batch {
 namespace {
 
-// Before each tensor's bytes. In memory only, so the machine's own layout will do.
+// Precedes each tensor's bytes. It is only used in memory, so its layout need not be portable.
 struct TensorHead {
   decode::Shape shape;
   shm::DType dtype;

@@ -8,8 +8,9 @@
 namespace echoline::echo {
 namespace {
 
-// A buffer that was reused for samples of different sizes holds more than this one's bytes, which
-// nobody would have counted: such a sample is copied, and the large buffer stays where it was.
+// A buffer that was reused for samples of different sizes can have more capacity than this sample
+// needs. Keeping it would use memory that the account does not count. So the sample is copied, and
+// the worker keeps the large buffer.
 Buffer take_exact(Buffer& bytes) {
   if (bytes.capacity() == bytes.size()) return std::move(bytes);
   Buffer exact(bytes.size());
@@ -47,6 +48,7 @@ void Item::arrive(std::shared_ptr<const Buffer> bytes) {
     if (ahead_bytes_ > 0) account_->note_arrival(monotonic_ns() - ordered_ns_);
     waiters.swap(waiters_);
   }
+  // Without the lock: item_ready may lock this item again.
   for (const std::shared_ptr<Waiter>& waiter : waiters) waiter->item_ready();
 }
 
@@ -58,14 +60,15 @@ bool Item::wait(const std::shared_ptr<Waiter>& waiter) {
 }
 
 void Item::abandon() {
-  std::vector<std::shared_ptr<Waiter>> waiters;
+  std::vector<std::shared_ptr<Waiter>> waiters;  // destroyed after the lock is released
   std::lock_guard lock(mutex);
   waiters.swap(waiters_);
 }
 
 void Item::used() {
   if (--uses_left == 0) drop_encoded();
-  leave_ahead();  // last: what takes the room must not come before it is there
+  // Last: other items may use the freed bytes of the read-ahead at once.
+  leave_ahead();
 }
 
 void Item::replace_by(std::uint64_t substitute) {
