@@ -16,14 +16,14 @@
 namespace echoline::cache {
 namespace {
 
-// Of what a server may use, the share that records get: the rest is keys, heads and the rounding up
-// to its item sizes.
+// The share of a server's memory that is available for records. The rest is for keys, headers, and
+// rounding up to memcached's item sizes.
 constexpr double kUsableShare = 0.85;
 constexpr std::uint32_t kDoublingsMax = 4;
 
 }  // namespace
 
-// A lane that goes back when its user is done.
+// A lane for one call; the destructor returns it.
 class FleetCache::Borrowed {
  public:
   explicit Borrowed(FleetCache& cache) : cache_(cache), lane_(cache.take_lane()) {}
@@ -100,7 +100,7 @@ bool FleetCache::check(FleetLane& lane, std::size_t server, FleetLane::Outcome o
   }
   failures_.error.fetch_add(1, std::memory_order_relaxed);
   lane.hang_up(server);
-  // Threads that fail together are one strike.
+  // Threads that fail at the same time count as one strike.
   if (!usable(server)) return false;
   const std::uint32_t strikes = health.strikes.fetch_add(1, std::memory_order_relaxed);
   health.down_until_ns.store(monotonic_ns() +
@@ -128,7 +128,8 @@ std::uint64_t FleetCache::capacity_bytes() {
   return static_cast<std::uint64_t>(mean * static_cast<double>(servers_.size()) * kUsableShare);
 }
 
-// `keys` by server.
+// Asks all servers first, then reads the answers, so that the servers work in parallel. `keys` is
+// by server.
 void FleetCache::ask_all(FleetLane& lane, const std::vector<std::vector<std::string>>& keys,
                          const FleetLane::ItemFunction& take) {
   std::vector<std::size_t> asked;
@@ -164,7 +165,7 @@ void FleetCache::get(std::span<FleetQuery> queries) {
         take_fleet_part(queries[query].key, part, item, queries[query].destination);
     if (verdict == FleetVerdict::kCorrupt) failures_.corrupt.fetch_add(1);
     if (verdict == FleetVerdict::kGood) --missing[query];
-    wanted.erase(found);  // a second answer for it counts no part twice
+    wanted.erase(found);  // a second answer must not count a part twice
   });
   for (std::size_t i = 0; i < queries.size(); ++i) queries[i].hit = missing[i] == 0;
 }
@@ -175,9 +176,9 @@ void FleetCache::claim(std::span<FleetQuery*> queries) {
   std::unordered_map<std::string, FleetQuery*> wanted;
   std::vector<std::vector<std::string>> keys(servers_.size());
   for (FleetQuery* query : queries) {
-    query->claimed = true;  // unless another holds it
+    query->claimed = true;  // until an answer shows that another host has claimed it
     std::string key = fleet_claim(query->key);
-    // Where the value itself goes: where that cannot be, nobody waits for it.
+    // On the server of the value itself: if that one is away, no host waits for another.
     const std::size_t server = (*lane).server_of(fleet_item(query->key, 0));
     if (!usable(server)) continue;
     if (!check(*lane, server, (*lane).add_unanswered(server, key, word, kClaimSeconds))) continue;

@@ -1,5 +1,5 @@
-// libmemcached tells the port of a connection's own end, not its file descriptor; the descriptor is
-// looked for among those of the process. Only servers that misbehave cost that.
+// libmemcached reports the local port of a connection, but not its file descriptor. So this file
+// searches the descriptors of the process for it. That happens only for servers that misbehave.
 #include "cache/fleet_call.h"
 
 #include <netinet/in.h>
@@ -14,12 +14,12 @@
 namespace echoline::cache {
 namespace {
 
-// An item of the largest part, its head, its name and what libmemcached rounds up to.
+// Enough for the largest part with its header and key, as libmemcached rounds it up.
 constexpr std::size_t kAllocationBytesMax = 4 << 20;
 
 using NameFunction = int (*)(int, sockaddr*, socklen_t*);
 
-// In IPv4 and IPv6 the port stands in the same place.
+// IPv4 and IPv6 addresses have the port at the same offset.
 in_port_t port_of(int fd, NameFunction name) {
   sockaddr_in6 address{};
   socklen_t size = sizeof address;

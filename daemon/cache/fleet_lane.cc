@@ -10,7 +10,7 @@ namespace {
 
 using Outcome = FleetLane::Outcome;
 
-// A call for many large items may take longer than a single wait.
+// A call for many large items may take longer than one wait.
 constexpr std::uint64_t kWaitsPerCall = 5;
 
 Outcome outcome(memcached_return_t code) {
@@ -44,7 +44,7 @@ memcached_st* make(const std::vector<FleetServer>& servers, std::uint32_t timeou
   memcached_behavior_set(handle, MEMCACHED_BEHAVIOR_POLL_TIMEOUT, timeout_ms);
   memcached_behavior_set(handle, MEMCACHED_BEHAVIOR_SND_TIMEOUT, timeout_us);
   memcached_behavior_set(handle, MEMCACHED_BEHAVIOR_RCV_TIMEOUT, timeout_us);
-  // When to try a dead server again is FleetCache's matter, which knows of all lanes.
+  // FleetCache decides when to ask a dead server again, because it knows the results of all lanes.
   memcached_behavior_set(handle, MEMCACHED_BEHAVIOR_RETRY_TIMEOUT, 0);
   memcached_behavior_set(handle, MEMCACHED_BEHAVIOR_SERVER_FAILURE_LIMIT, 0);
   for (const FleetServer& server : servers) {
@@ -55,7 +55,7 @@ memcached_st* make(const std::vector<FleetServer>& servers, std::uint32_t timeou
 
 }  // namespace
 
-// While it lives its server is waited for.
+// For its lifetime, the call to its server can be cut by cut_overdue.
 class FleetLane::Timed {
  public:
   Timed(FleetLane& lane, const Handle& handle) : call_(lane.call_) {
@@ -69,7 +69,8 @@ class FleetLane::Timed {
   FleetCall& call_;
 };
 
-// A polite farewell would read what the server still sends, and that may be without end.
+// Closes the connection first: libmemcached's "quit" would read all that the server still sends,
+// which may have no end.
 void FleetLane::Free::operator()(memcached_st* handle) const {
   cut_connection(handle);
   memcached_free(handle);
