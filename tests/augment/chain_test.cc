@@ -1,4 +1,4 @@
-// The chain as a whole: shapes, errors, where draws come from, what is left alone, no allocations.
+// The whole chain: shapes, errors, the draws of each step, unchanged fields, no allocations.
 #include "augment/chain.h"
 
 #include <gmock/gmock.h>
@@ -78,7 +78,7 @@ Sample sample_of(std::uint32_t height, std::uint32_t width, std::uint32_t text_b
   return sample;
 }
 
-// A chain with a scratch and rows of its outputs for one sample.
+// A chain with its scratch, and rows for the results of one sample.
 class Runner {
  public:
   explicit Runner(const std::vector<std::string>& steps) {
@@ -288,11 +288,11 @@ TEST(Chain, TheSampleStaysAsItIs) {
   }
 }
 
-// What a chain of single steps makes, each with its result as the next one's sample.
+// The result of one chain per step; each one's result is the next one's sample.
 std::string step_by_step(const std::vector<std::string>& steps, Sample sample, const UseKey& key) {
   std::string image;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    // Steps before keep their place by a step that does nothing.
+    // The step must keep its number, so steps that do nothing replace the steps before it.
     std::vector<std::string> alone(i, "horizontal_flip { field: 'image' probability: 0 }");
     alone.push_back(steps[i]);
     Runner runner(alone);
@@ -342,7 +342,7 @@ TEST(Chain, TheSteadyStateAllocatesNothing) {
   for (std::uint64_t round = 0; round < 60; ++round) {
     if (round == 30) before = allocation_count;
     for (const Sample& sample : samples) {
-      // The same uses again: what the largest crop needs has been seen.
+      // The same uses again, so that all buffers are large enough.
       ASSERT_TRUE(runner.run(sample, {.seed = 1, .sample = round % 30}).ok());
     }
   }

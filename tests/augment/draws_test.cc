@@ -1,4 +1,4 @@
-// Draws: the same for the same key, in their bounds, and equal to numbers computed elsewhere.
+// Draws: equal for equal keys, within their bounds, and equal to values of another implementation.
 #include "augment/draws.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The resize against the plain formula, written out pixel by pixel, bit for bit.
+// Compares the resize with the formula computed pixel by pixel; all bits must be equal.
 #include "augment/resize.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ double filter_weight(Filter filter, double x) {
   return x < 2 ? (((x - 5) * x + 8) * x - 4) * -0.5 : 0;
 }
 
-// One output value from a line of values.
+// One output value of a line of values.
 std::uint8_t plain_output(const std::vector<std::uint8_t>& line, std::uint32_t out, std::uint32_t i,
                           Filter filter) {
   const double scale = static_cast<double>(line.size()) / out;

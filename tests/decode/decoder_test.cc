@@ -1,5 +1,4 @@
-// The step as a whole: order of fields, missing files, what the configuration may say, no
-// allocations.
+// The whole step: order of fields, missing files, valid and invalid settings, no allocations.
 #include "decode/decoder.h"
 
 #include <gmock/gmock.h>

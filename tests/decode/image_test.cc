@@ -1,5 +1,5 @@
-// Pictures that are cut off, corrupt, far too large or of another size, and what is left of a
-// reader then.
+// Pictures that are truncated, corrupt, too large or of another size, and the reader's state
+// afterwards.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ TEST(Image, EveryTruncationOfAPngButOfItsEndMarkIsAVerdict) {
   OneField image(kRgb);
   ASSERT_TRUE(image.decode(whole, "png").ok());
   const std::string pixels = image.bytes();
-  constexpr std::size_t kAfterData = 12 + 12;  // IEND and the checksums of the last data
+  constexpr std::size_t kAfterData = 12 + 12;  // IEND and the checksum of the last data chunk
   for (std::size_t length = 0; length + kAfterData < whole.size(); ++length) {
     const Status status = image.decode(whole.substr(0, length), "png");
     ASSERT_EQ(status.code(), Code::kDataLoss) << length << ": " << status.message();

@@ -1,4 +1,4 @@
-// Numbers, arrays, text and bytes: what is read and what is refused, with which words.
+// Numbers, arrays, text and bytes: which values are read, and the errors for the others.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -106,7 +106,7 @@ TEST(Array, EveryTruncationOfANumpyFileIsRefused) {
   const std::string whole =
       npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n", std::string(8, 'x'));
   for (std::size_t length = 0; length < whole.size(); ++length) {
-    if (length == 8) continue;  // as long as bare elements: is taken for those
+    if (length == 8) continue;  // the length of elements without a header: read as such
     EXPECT_FALSE(array.decode(whole.substr(0, length), "npy").ok()) << length;
   }
 }

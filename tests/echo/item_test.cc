@@ -1,4 +1,4 @@
-// Items hold the cheapest form their remaining uses need, within the account's share.
+// Items keep the cheapest form that their remaining uses need, within the limit of the account.
 #include "echo/item.h"
 
 #include <gtest/gtest.h>

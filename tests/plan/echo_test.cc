@@ -1,4 +1,5 @@
-// Echo is no repeated epoch: fresh rows come evenly, uses lie apart, neighbours part.
+// Echo is not a repeated epoch: fresh rows are spread evenly, the uses of a record are far apart,
+// and adjacent records do not stay adjacent.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +28,8 @@ PlanSpec fashion(std::uint32_t factor) {
   return spec;
 }
 
-// Checks the fresh rows of each batch between the first and the last `window` records' uses.
+// Checks the number of fresh rows in each batch, except for the first and the last `window`
+// records.
 void expect_even_fresh_rows(const PlanSpec& spec, const std::vector<RowUse>& rows) {
   const double share = spec.batch_rows * 1000.0 / spec.factor;
   const std::uint64_t border = spec.echo_window * spec.factor / 1000 + 1;
@@ -98,7 +100,7 @@ TEST(Echo, PartsNeighbours) {
     met += second[rows[row].record] == second[previous];
     previous = rows[row].record;
   }
-  // A block's second uses lie in about 6,700 rows, or 52 batches.
+  // The second uses of a block are spread over about 6,700 rows, or 52 batches.
   EXPECT_LT(static_cast<double>(met) / static_cast<double>(pairs), 2.0 / 52);
 }
 
@@ -114,7 +116,7 @@ TEST(Echo, HasNoCorrelationBetweenTheOrdersOfFirstAndSecondUses) {
       same += rank[row.record] == seconds++;
     }
   }
-  EXPECT_LT(same, 60U);  // chance: one in a block of 5,000
+  EXPECT_LT(same, 60U);  // by chance: one in a block of 5,000
 }
 
 TEST(Echo, MixesAnewInEachEpochAlsoInTheOrderOfTheIndex) {
@@ -127,7 +129,7 @@ TEST(Echo, MixesAnewInEachEpochAlsoInTheOrderOfTheIndex) {
   for (std::size_t row = 0; row < first.size(); ++row) {
     same += first[row].record == second[row].record;
   }
-  EXPECT_LT(same, 120U);  // chance: about one in a block of 5,000, in each of its passes
+  EXPECT_LT(same, 120U);  // by chance: about one in a block of 5,000 in each pass
 }
 
 TEST(Echo, WithAFactorOfOneUsesEachRecordOnce) {

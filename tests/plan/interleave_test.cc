@@ -1,4 +1,4 @@
-// The even mixing of passes: exact for any size, and as even as whole rows can be.
+// The mixing of passes: the counts are exact for any size, and the rows as even as possible.
 #include "plan/interleave.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Permutations without tables: complete, uniform, and different by key.
+// Permutations without tables: each is complete, the results are uniform, and different keys give
+// different permutations.
 #include "plan/permutation.h"
 
 #include <gtest/gtest.h>
@@ -92,7 +93,7 @@ TEST(Permutation, HasAsManyFixedPointsAndKeptNeighboursAsChance) {
     for (std::uint64_t i = 0; i < 1000; ++i) fixed += random(i) == i;
     for (std::uint64_t i = 0; i + 1 < 1000; ++i) neighbours += random(i) + 1 == random(i + 1);
   }
-  // One of each is expected per permutation, with the spread of Poisson's law.
+  // One is expected per permutation, with a Poisson distribution.
   EXPECT_NEAR(static_cast<double>(fixed), 300, 5 * std::sqrt(300));
   EXPECT_NEAR(static_cast<double>(neighbours), 300, 5 * std::sqrt(300));
 }

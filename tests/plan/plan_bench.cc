@@ -1,5 +1,5 @@
-// Rows a second of the sequential walk and time of a random row, for the configurations of real
-// streams.
+// Measures the rows per second of the sequential walk and the time of one random row, for
+// configurations like those of real streams.
 #include <benchmark/benchmark.h>
 
 #include <random>
@@ -10,7 +10,7 @@
 namespace echoline::plan {
 namespace {
 
-// Like a large image data set: 1.28 million records, shards of uneven size.
+// Like a large image data set: 1.28 million records in shards of different sizes.
 PlanSpec photos() {
   PlanSpec spec;
   spec.seed = 7;
@@ -46,7 +46,7 @@ PlanSpec fully_shuffled() {
   return spec;
 }
 
-// 2^40 records in 2^20 shards, one missing, so that nothing is even.
+// 2^40 records in 2^20 shards, less one record, so that no division is exact.
 PlanSpec huge() {
   PlanSpec spec = echoed(2500);
   spec.shard_records.assign(std::size_t{1} << 20, std::uint64_t{1} << 20);

@@ -1,4 +1,4 @@
-// The rows of a step, against the epoch they are cut from.
+// Compares the rows of a step with those of the whole epoch.
 #include "plan/step_rows.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ std::unique_ptr<Plan> plan_of(EchoPoint point, LastBatch last) {
   return Plan::create(spec).value();
 }
 
-// Every step of every size: together they are the epoch.
+// For every batch size: all steps together are the epoch.
 TEST(StepRows, StepsTogetherAreTheEpoch) {
   const auto plan = plan_of(EchoPoint::kSample, LastBatch::kPartial);
   const auto epoch = plan->epoch(3, {});

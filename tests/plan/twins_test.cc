@@ -1,5 +1,5 @@
-// Two uses of one record never meet in a batch, in what is accepted; and what is refused says what
-// would be.
+// If a spec is accepted, no batch has two uses of one record. If it is refused, the error names a
+// window that is accepted.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A trainer that does what it likes with its cursor page harms itself.
+// A trainer that writes anything to its cursor page harms only itself.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -25,7 +25,7 @@ TEST(Hostile, AClaimBeyondWhatIsPublishedIsNotBelieved) {
   shm::release(trainer.writer(), trainer.cursor(), 3);
   EXPECT_EQ(ring->released(), 0U);
   EXPECT_TRUE(ring->view(reader.id).misbehaved);
-  // Not even when the lie comes true later.
+  // Not even when the claimed batches are published later.
   ASSERT_TRUE(write_rows(*ring, 2, 4, kLongNs));
   EXPECT_EQ(ring->released(), 0U);
   EXPECT_TRUE(ring->view(reader.id).misbehaved);
@@ -63,7 +63,8 @@ TEST(Hostile, RandomBytesOnACursorPageMoveNobodyElse) {
   constexpr std::uint64_t kBatches = 2000;
   const Ring::Reader honest = ring->add_reader(0).value();
   std::atomic<bool> done = false;
-  // Scribbles and is removed as soon as it is seen to lie, as the engine does; then comes again.
+  // Writes random values, is removed as soon as it is marked as misbehaved, as in the engine, and
+  // attaches again.
   std::thread hostile([&] {
     std::mt19937_64 random(11);
     while (!done) {
@@ -83,7 +84,7 @@ TEST(Hostile, RandomBytesOnACursorPageMoveNobodyElse) {
     std::uint64_t expected = 0;
     while (const auto descriptor = trainer.next(kLongNs)) {
       EXPECT_EQ(descriptor->sequence, expected++);
-      EXPECT_TRUE(rows_stand(trainer, *descriptor));
+      EXPECT_TRUE(rows_match(trainer, *descriptor));
       trainer.release();
     }
     EXPECT_EQ(expected, kBatches);

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A tree like /proc and /sys/fs/cgroup in a folder that goes away.
+// A temporary folder with files like those in /proc and /sys/fs/cgroup.
 class FreeMemoryTree : public testing::Test {
  protected:
   FreeMemoryTree()
@@ -106,7 +106,7 @@ TEST(FullMemory, ARingLargerThanTheMachineIsRefusedAtOnce) {
   EXPECT_NE(ring.status().message().find("need"), std::string::npos);
 }
 
-// The exit status of `body` in a child of its own.
+// Runs `body` in a child process and returns its exit status.
 int in_child(const std::function<int()>& body) {
   const pid_t child = fork();
   if (child == 0) _exit(body());
@@ -121,7 +121,7 @@ TEST(FullMemory, AFullAddressSpaceIsAnErrorAndNoFault) {
               const rlimit limit{512 << 20, 512 << 20};
               setrlimit(RLIMIT_AS, &limit);
               RingSpec spec = small_spec(320, 1);
-              spec.fields = {field("image", shm::kUint8, {1024, 1024})};  // 320 MiB, 640 mapped
+              spec.fields = {field("image", shm::kUint8, {1024, 1024})};  // 320 MiB, mapped twice
               const auto ring = Ring::create(spec);
               return ring.ok() ? 1 : ring.status().code() == Code::kResourceExhausted ? 0 : 2;
             }),
@@ -129,7 +129,8 @@ TEST(FullMemory, AFullAddressSpaceIsAnErrorAndNoFault) {
 }
 #endif
 
-// A control group (version 1 or 2) of 64 MiB for one test; not ok without the right to make one.
+// A control group (version 1 or 2) with a limit of 64 MiB for one test. Not ok() if this process
+// may not create one.
 class SmallGroup {
  public:
   SmallGroup() {

@@ -20,7 +20,7 @@ std::uint8_t pixel(std::uint64_t row, std::size_t i) {
   return static_cast<std::uint8_t>(row * 31 + i);
 }
 
-// Publishes batch s with content that depends on its row numbers alone.
+// Publishes batch s with content that only depends on its row numbers.
 void publish_batch(Ring& ring, std::uint64_t s) {
   const std::uint64_t rows = ring.spec().batch_rows;
   for (std::uint64_t r = s * rows; r < (s + 1) * rows; ++r) {
@@ -58,7 +58,8 @@ TEST(Ring, ABatchIsReadInAnotherMappingAsItWasWritten) {
 }
 
 TEST(Ring, RowsAcrossTheEndOfAnArenaAreContiguousOnBothSides) {
-  // 72 rows of 105 bytes on two pages: the arena ends inside a row, at another place in each round.
+  // 72 rows of 105 bytes on two pages: the arena ends inside a row, in a different one in each
+  // round.
   const auto ring = make_ring(small_spec(8, 9));
   const auto reader = ring->add_reader(0);
   ASSERT_TRUE(reader.ok());
@@ -118,9 +119,9 @@ TEST(Ring, AJoinerStartsWithinWhatStands) {
   EXPECT_EQ(ring->add_reader(99).value().first_sequence, 3U);
 }
 
-// Whether a wait for the first slot, with `other` beside it, is ended by a wake and not by the look
-// that comes every 100 ms: in one of a few rounds, since on a busy machine a thread may be late for
-// reasons of its own.
+// Whether `other`, in a second thread, ends a wait for the first slot at once, and not only the
+// check every 100 ms does. One success in a few rounds is enough, because threads can be late on a
+// busy machine.
 template <typename Other>
 bool woken(Other other) {
   for (int round = 0; round < 8; ++round) {

@@ -14,7 +14,7 @@
 namespace echoline::ring {
 namespace {
 
-// What a trainer has: the descriptors, in this process as they would be in its own.
+// The file descriptors of a trainer, used in this process.
 class Seals : public testing::Test {
  protected:
   void SetUp() override {
@@ -30,7 +30,7 @@ class Seals : public testing::Test {
 TEST_F(Seals, TheDataCannotBeMappedForWriting) {
   EXPECT_EQ(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, data_, 0), MAP_FAILED);
   EXPECT_EQ(errno, EPERM);
-  // A descriptor opened anew is no way round.
+  // Opening the file again through /proc does not help.
   const std::string path = "/proc/self/fd/" + std::to_string(data_);
   const UniqueFd again(open(path.c_str(), O_RDWR | O_CLOEXEC));
   ASSERT_TRUE(again);
@@ -91,7 +91,7 @@ TEST(UnsealedRing, CanBeMappedForWritingButNotCut) {
   void* view = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, ring->data_fd(), 0);
   ASSERT_NE(view, MAP_FAILED);
   EXPECT_NE(ftruncate(ring->data_fd(), 0), 0);
-  // Scribbling over header and writer page: the daemon reads nothing of it back.
+  // Overwrites header and writer page: the daemon does not read them.
   std::memset(view, 0xff, 4096);
   munmap(view, 4096);
   EXPECT_EQ(ring->publish({}), 0U);
@@ -115,7 +115,7 @@ TEST(RingDescriptors, ManyRingsAndReadersLeaveNoDescriptorBehind) {
 }
 
 TEST(RingAddresses, AreGivenBackWholeAndNobodyElsesAreTouched) {
-  // What lies beside a ring that goes away stays mapped.
+  // Destroying a ring must not unmap adjacent memory.
   const auto lines = [] {
     FILE* maps = fopen("/proc/self/maps", "r");
     int rings = 0;
