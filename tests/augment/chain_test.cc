@@ -132,7 +132,7 @@ TEST(Chain, WithoutStepsCopiesAndGivesLengthsOfRaggedFields) {
   EXPECT_EQ(runner.length(2), 7U);
 }
 
-TEST(Chain, ShapesAreKnownAsSoonAsAStepFixesThem) {
+TEST(Chain, AShapeIsKnownIfAStepDeterminesIt) {
   const auto output = [](const std::vector<std::string>& steps) {
     return Runner(steps).chain().outputs()[0];
   };
@@ -154,7 +154,7 @@ TEST(Chain, OutputsForASampleFollowItsSize) {
   EXPECT_EQ(runner.chain().outputs_for(sample_of(61, 40))[0].shape, (Shape{{30, 20, 3}, 3}));
 }
 
-TEST(RowShapes, OfTwoOddRecordsAreRefusedAndOneIsLeftToBadRecords) {
+TEST(RowShapes, TwoRecordsOfAnotherShapeAreRefusedAndOneIsNot) {
   Runner runner({"resize { field: 'image' size: 20 }"});
   RowShapes shapes(runner.chain());
   EXPECT_FALSE(shapes.settled());
@@ -170,14 +170,14 @@ TEST(RowShapes, OfTwoOddRecordsAreRefusedAndOneIsLeftToBadRecords) {
   EXPECT_THAT(refused.message(), HasSubstr("resize: {field: image, size: [height, width]}"));
 }
 
-TEST(RowShapes, ThatTheStepsFixAreSettledByTheFirstRecord) {
+TEST(RowShapes, AreSettledByTheFirstRecordIfTheStepsFixThem) {
   Runner runner({"resize { field: 'image' size: 20 }", "center_crop { field: 'image' size: 16 }"});
   RowShapes shapes(runner.chain());
   ASSERT_TRUE(shapes.take(sample_of(40, 61)).ok());
   EXPECT_TRUE(shapes.settled());
 }
 
-TEST(Chain, ASampleOfAnotherShapeIsRefusedAlsoWhenItsBytesAreAsMany) {
+TEST(Chain, ASampleOfAnotherShapeIsRefusedEvenWithEquallyManyBytes) {
   Runner runner({"decode {}"});
   runner.make_rows(sample_of(10, 12));
   runner.chain().fix_outputs(runner.chain().outputs_for(sample_of(10, 12)));
@@ -190,7 +190,7 @@ TEST(Chain, ASampleOfAnotherShapeIsRefusedAlsoWhenItsBytesAreAsMany) {
   EXPECT_EQ(runner.run(sample_of(10, 12, 17)).code(), Code::kInvalidArgument);
 }
 
-TEST(Chain, StepsThatMakeNoSenseAreRefusedByStepKeyAndWhatIsAllowed) {
+TEST(Chain, InvalidStepsAreRefusedWithStepKeyAndAllowedValues) {
   const std::pair<std::vector<std::string>, const char*> kCases[] = {
       {{"resize { field: 'img' size: 8 }"},
        "field \"img\" is not decoded; decoded are: image, label, text"},
@@ -228,7 +228,7 @@ TEST(Chain, StepsThatMakeNoSenseAreRefusedByStepKeyAndWhatIsAllowed) {
   }
 }
 
-TEST(Chain, ACropThatDoesNotFitIsTheSamplesVerdict) {
+TEST(Chain, ACropThatDoesNotFitIsAnErrorOfTheSample) {
   Runner runner({"random_crop { field: 'image' size: 30 padding: 2 }"});
   runner.make_rows(sample_of(30, 30));
   EXPECT_TRUE(runner.run(sample_of(26, 30)).ok());
@@ -237,7 +237,7 @@ TEST(Chain, ACropThatDoesNotFitIsTheSamplesVerdict) {
   EXPECT_THAT(status.message(), HasSubstr("30 x 30 does not fit in 25 x 30 pixels with padding 2"));
 }
 
-TEST(Chain, AThinStripIsNotBlownUpBeyondAllMemory) {
+TEST(Chain, AThinStripIsNotEnlargedBeyondTheLimit) {
   Runner runner({"resize { field: 'image' size: 9000 }", "center_crop { field: 'image' size: 4 }"});
   runner.make_rows(sample_of(1, 100));
   EXPECT_EQ(runner.run(sample_of(1, 100)).code(), Code::kResourceExhausted);
@@ -275,7 +275,7 @@ TEST(Chain, MovingEchoCacheAndBatchChangesNoPixel) {
   EXPECT_EQ(third.image(sample, key), made);
 }
 
-TEST(Chain, TheSampleStaysAsItIs) {
+TEST(Chain, TheSampleIsNotChanged) {
   const Sample sample = sample_of(40, 44);
   const Sample same = sample_of(40, 44);
   for (const char* step : {"cutout { field: 'image' size: 9 }",

@@ -117,7 +117,7 @@ TEST(Resize, EqualsThePlainFormulaBitForBit) {
   }
 }
 
-TEST(Resize, MirrorsBeforeAndAfterCostNothingAndChangeNoBit) {
+TEST(Resize, FlipsBeforeAndAfterEqualMirroredWeights) {
   ResizeScratch scratch;
   const Pixels source = noise({45, 61}, 3);
   for (const ImageSize out : {ImageSize{20, 30}, {45, 30}, {20, 61}, {45, 61}, {80, 100}}) {
@@ -135,7 +135,7 @@ TEST(Resize, MirrorsBeforeAndAfterCostNothingAndChangeNoBit) {
   }
 }
 
-TEST(Resize, OfACropNeverLooksBeyondIt) {
+TEST(Resize, OfACropUsesNoPixelOutsideIt) {
   ResizeScratch scratch;
   Pixels source = noise({60, 70}, 3);
   const Box box{11, 13, 30, 40};
@@ -146,7 +146,7 @@ TEST(Resize, OfACropNeverLooksBeyondIt) {
   EXPECT_EQ(made.data, plain_resize(cut, made.size, Filter::kBicubic).data);
 }
 
-TEST(Half, EveryValueSurvivesTheWayThroughFloat) {
+TEST(Half, EveryValueSurvivesTheConversionToFloatAndBack) {
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
     const std::uint32_t exponent = bits >> 10 & 31;
     const std::uint32_t mantissa = bits & 1023;
@@ -159,7 +159,7 @@ TEST(Half, EveryValueSurvivesTheWayThroughFloat) {
   }
 }
 
-TEST(Half, HalvesGoToTheEvenNeighbourAndTheTooLargeToInfinity) {
+TEST(Half, RoundsHalfToEvenAndOverflowsToInfinity) {
   EXPECT_EQ(to_half(1.0F + 0x1p-11F), 0x3C00);
   EXPECT_EQ(to_half(1.0F + 3 * 0x1p-11F), 0x3C02);
   EXPECT_EQ(to_half(1.0F + 0x1p-11F + 0x1p-20F), 0x3C01);

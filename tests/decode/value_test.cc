@@ -23,7 +23,7 @@ TEST(Number, IsReadFromDecimalTextWithBlanksAround) {
   EXPECT_EQ(weight.number<float>(), 1.5e-3F);
 }
 
-TEST(Number, ALabelThatIsNoNumberIsRefusedWithItsText) {
+TEST(Number, ALabelThatIsNotANumberIsRefusedWithItsText) {
   OneField label("key: 'cls' as: 'int64'");
   for (const char* text : {"cat", "12 3", "1.5", "0x10", "+7", "--1", "12abc"}) {
     const Status status = label.decode(text, "cls");
@@ -35,7 +35,7 @@ TEST(Number, ALabelThatIsNoNumberIsRefusedWithItsText) {
   EXPECT_THAT(label.decode("\n", "cls").message(), HasSubstr("blank"));
 }
 
-TEST(Number, BinaryIntegersAreNotGuessed) {
+TEST(Number, BinaryIntegersAreRefused) {
   OneField label("key: 'cls' as: 'int32'");
   const Status status = label.decode(std::string("\x05\0\0\0", 4), "cls");
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
@@ -43,7 +43,7 @@ TEST(Number, BinaryIntegersAreNotGuessed) {
   EXPECT_THAT(status.message(), Not(HasSubstr("read.classes")));
 }
 
-TEST(Number, OfANameTellsOfTheFileOfClasses) {
+TEST(Number, ANameIsRefusedWithAHintToTheClassesFile) {
   OneField label("key: 'cls' as: 'int64'");
   EXPECT_THAT(label.decode("n04310018", "cls").message(),
               HasSubstr("is no number of type int64; for labels that are names in a list of files, "
@@ -118,7 +118,7 @@ TEST(Array, OfBytesWithChannelsIsAnImage) {
   EXPECT_FALSE(OneField("key: 'b' as: 'int8' shape: [28, 28, 1]").type().image);
 }
 
-TEST(Text, IsKeptAsItIsUpToItsLongest) {
+TEST(Text, IsUnchangedUpToItsMaximumLength) {
   OneField text("key: 'txt' as: 'text' max_bytes: 8");
   EXPECT_TRUE(text.type().ragged);
   EXPECT_EQ(text.type().shape.sizes[0], 8U);

@@ -57,7 +57,7 @@ TEST(BatchEcho, UsesEveryBatchAsOftenAsTheRunningSumOfFactorsSays) {
   }
 }
 
-TEST(BatchEcho, RepeatsTheRowsOfTheUnechoedOrderAndMarksWhatAShortBatchLacks) {
+TEST(BatchEcho, RepeatsTheRowsOfTheOrderWithoutEchoAndMarksMissingRows) {
   Dice dice(42);
   for (int i = 0; i < scaled(2500); ++i) {
     const PlanSpec spec = random_batch_spec(dice);

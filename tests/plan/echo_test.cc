@@ -86,7 +86,7 @@ TEST(Echo, KeepsUsesApartByTheWindow) {
   EXPECT_GE(most_kept(rows, 0), 9000U) << "the window is used";
 }
 
-TEST(Echo, PartsNeighbours) {
+TEST(Echo, SeparatesAdjacentRecords) {
   const PlanSpec spec = fashion(4000);
   const auto rows = read_all(*Plan::create(spec).value()->epoch(0, {}));
   std::vector<std::uint64_t> second(60000, 0);
@@ -119,7 +119,7 @@ TEST(Echo, HasNoCorrelationBetweenTheOrdersOfFirstAndSecondUses) {
   EXPECT_LT(same, 60U);  // by chance: one in a block of 5,000
 }
 
-TEST(Echo, MixesAnewInEachEpochAlsoInTheOrderOfTheIndex) {
+TEST(Echo, MixesDifferentlyInEachEpochEvenWithoutAShuffle) {
   PlanSpec spec = fashion(2000);
   spec.shuffle_window = 0;
   const auto plan = Plan::create(spec).value();

@@ -69,7 +69,7 @@ TEST(Epoch, HoldsFlooredRecordsTimesFactorRowsForAnyLanes) {
       });
 }
 
-TEST(Epoch, SaysTheSameAtRandomRowsAndFromAnyRowOn) {
+TEST(Epoch, GivesTheSameRowsByRandomAndSequentialAccess) {
   for_random_epochs(
       3, 4000, [](Dice& dice, const Plan&, std::uint32_t, const auto&, const EpochPlan& epoch) {
         const auto rows = read_all(epoch);
@@ -104,7 +104,7 @@ TEST(Epoch, HoldsNoMoreRecordsThanTheWindowInAWalkFromAnyRow) {
       });
 }
 
-TEST(Epoch, LeavesRowsBeforeAFactorChangeAsTheyWere) {
+TEST(Epoch, KeepsTheRowsBeforeAFactorChange) {
   for_random_epochs(5, 4000,
                     [](Dice& dice, const Plan& plan, std::uint32_t number, const auto& changes,
                        const EpochPlan& epoch) {
@@ -127,7 +127,7 @@ TEST(Epoch, LeavesRowsBeforeAFactorChangeAsTheyWere) {
                     });
 }
 
-TEST(Epoch, DependsOnSeedAndEpochNumberAndNothingElseThatCouldDiffer) {
+TEST(Epoch, DependsOnlyOnSeedAndEpochNumber) {
   PlanSpec spec;
   spec.seed = 11;
   spec.batch_rows = 8;

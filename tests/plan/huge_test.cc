@@ -73,7 +73,7 @@ TEST(Huge, InBatches) {
   spec.echo_point = EchoPoint::kBatch;
   expect_sound(spec);
 }
-TEST(Huge, AtTheMostRecordsThatAreTaken) {
+TEST(Huge, AtTheLargestNumberOfRecords) {
   PlanSpec spec = huge(1000000, 20000000, 1);
   spec.shard_records = {kRecordsMax - 1, 1};
   expect_sound(spec);
@@ -93,7 +93,7 @@ TEST(Huge, ARowAtTheEndTakesNoLongerThanOneAtTheStart) {
   EXPECT_LT(time_of(epoch->rows() - 100000), 10 * time_of(100000));
 }
 
-TEST(Huge, RecordsOfOneStretchOfRowsAreDistinct) {
+TEST(Huge, ConsecutiveRowsHaveDistinctRecords) {
   const auto epoch = Plan::create(huge(1000, 100000, 1)).value()->epoch(0, {});
   std::vector<RowUse> rows(100000);
   epoch->read(epoch->rows() / 2, rows);

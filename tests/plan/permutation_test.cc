@@ -86,7 +86,7 @@ TEST(Permutation, PutsAPairOfElementsAnywhereEquallyOften) {
   }
 }
 
-TEST(Permutation, HasAsManyFixedPointsAndKeptNeighboursAsChance) {
+TEST(Permutation, HasAsManyFixedPointsAndKeptPairsAsChance) {
   std::uint64_t fixed = 0, neighbours = 0;
   for (std::uint64_t key = 0; key < 300; ++key) {
     const Permutation random = permutation(1000, key);

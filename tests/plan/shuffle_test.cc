@@ -76,7 +76,7 @@ TEST(Shuffle, PutsEachRecordAtEachPlaceOfAFullPermutationEquallyOften) {
   }
 }
 
-TEST(Shuffle, BordersOfWindowsFallElsewhereInEachEpoch) {
+TEST(Shuffle, WindowBordersDifferFromEpochToEpoch) {
   const std::uint64_t window = 100;
   std::vector<std::uint64_t> starts(window, 0);
   const auto plan = Plan::create(stream({1000}, window)).value();
@@ -125,7 +125,7 @@ TEST(Shuffle, WithinAWindowKeepsNoOrderFromEpochToEpoch) {
   EXPECT_LT(kept, 20000U * 18 / 2000 * 2);
 }
 
-TEST(Shuffle, CutsLanesOfEqualSizeWhoseShardsAreTheirOwn) {
+TEST(Shuffle, DividesIntoLanesOfEqualSizeWithSeparateShards) {
   PlanSpec spec = stream({}, 300);
   for (int i = 0; i < 64; ++i) spec.shard_records.push_back(90 + i % 21);
   spec.lanes = 4;

@@ -41,13 +41,13 @@ TEST(StepRows, StepsTogetherAreTheEpoch) {
   }
 }
 
-TEST(StepRows, UnderDropAShortBatchIsNoStep) {
+TEST(StepRows, WithDropAShortBatchIsNotAStep) {
   const auto plan = plan_of(EchoPoint::kSample, LastBatch::kDrop);
   EXPECT_EQ(rows_of_step(*plan, 0, 24, 0)->size(), 8U);
   EXPECT_THAT(rows_of_step(*plan, 0, 25, 0).status().message(), HasSubstr("an epoch has 25"));
 }
 
-TEST(StepRows, UnderBatchEchoRowsThatAShortBatchLacksAreLeftOut) {
+TEST(StepRows, UnderBatchEchoMissingRowsOfAShortBatchAreLeftOut) {
   const auto plan = plan_of(EchoPoint::kBatch, LastBatch::kPartial);
   const std::uint64_t steps = plan->rows_per_epoch() / 8;
   std::uint64_t rows = 0;

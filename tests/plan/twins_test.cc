@@ -95,7 +95,7 @@ TEST(Twins, AnyWindowAboveTheSmallestIsAccepted) {
   }
 }
 
-TEST(Twins, TheRoundFigureOfTheDocumentationAlwaysSuffices) {
+TEST(Twins, TheWindowThatTheDocumentationRecommendsIsAlwaysAccepted) {
   Dice dice(25);
   for (int i = 0; i < scaled(20000); ++i) {
     EchoDemand demand;

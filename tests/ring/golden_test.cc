@@ -58,7 +58,7 @@ std::string dump_small_ring() {
   return text;
 }
 
-TEST(Golden, TheBytesOfLayout1AreThoseInGit) {
+TEST(Golden, TheBytesOfLayout1EqualTheFileInGit) {
   const std::string dump = dump_small_ring();
   // The bytes of this build, to compare them after a failure. A new layout version adds its own
   // file.

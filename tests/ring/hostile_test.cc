@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t kLongNs = 20'000'000'000;
 
-TEST(Hostile, AClaimBeyondWhatIsPublishedIsNotBelieved) {
+TEST(Hostile, AClaimBeyondThePublishedBatchesIsIgnored) {
   const auto ring = make_ring(words_spec(4, 2));
   const Ring::Reader reader = ring->add_reader(0).value();
   Trainer trainer(ring->data_fd(), reader.cursor_fd, 0);
@@ -31,7 +31,7 @@ TEST(Hostile, AClaimBeyondWhatIsPublishedIsNotBelieved) {
   EXPECT_TRUE(ring->view(reader.id).misbehaved);
 }
 
-TEST(Hostile, AClaimThatFallsIsNotBelieved) {
+TEST(Hostile, ADecreasingClaimIsIgnored) {
   const auto ring = make_ring(words_spec(4, 2));
   const Ring::Reader reader = ring->add_reader(0).value();
   Trainer trainer(ring->data_fd(), reader.cursor_fd, 0);
@@ -43,7 +43,7 @@ TEST(Hostile, AClaimThatFallsIsNotBelieved) {
   EXPECT_TRUE(ring->view(reader.id).misbehaved);
 }
 
-TEST(Hostile, ALiarIsRemovedLikeAnybodyElse) {
+TEST(Hostile, AMisbehavedReaderIsRemovedLikeAnyOther) {
   const auto ring = make_ring(words_spec(2, 2));
   const Ring::Reader liar = ring->add_reader(0).value();
   const Ring::Reader honest = ring->add_reader(0).value();
@@ -58,7 +58,7 @@ TEST(Hostile, ALiarIsRemovedLikeAnybodyElse) {
   EXPECT_TRUE(ring->wait_released(1, monotonic_ns() + kLongNs));
 }
 
-TEST(Hostile, RandomBytesOnACursorPageMoveNobodyElse) {
+TEST(Hostile, RandomBytesOnACursorPageAffectNoOtherReader) {
   const auto ring = make_ring(words_spec(4, 3));
   constexpr std::uint64_t kBatches = 2000;
   const Ring::Reader honest = ring->add_reader(0).value();
@@ -104,7 +104,7 @@ std::uint64_t thread_cpu_ns() {
          static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-TEST(Hostile, ABellThatRingsForNothingDoesNotKeepTheWriterBusy) {
+TEST(Hostile, WakesWithoutAReleaseDoNotKeepTheWriterBusy) {
   const auto ring = make_ring(words_spec(2, 2));
   const Ring::Reader reader = ring->add_reader(0).value();
   Trainer trainer(ring->data_fd(), reader.cursor_fd, 0);
@@ -123,7 +123,7 @@ TEST(Hostile, ABellThatRingsForNothingDoesNotKeepTheWriterBusy) {
   ringer.join();
 }
 
-TEST(Hostile, AReleaseWithoutABellCostsTimeAndIsFoundAnyway) {
+TEST(Hostile, AReleaseWithoutAWakeIsFoundWithADelay) {
   const auto ring = make_ring(words_spec(2, 2));
   const Ring::Reader reader = ring->add_reader(0).value();
   Trainer trainer(ring->data_fd(), reader.cursor_fd, 0);

@@ -53,7 +53,7 @@ int train(int data_fd, const Ring::Reader& reader, std::uint64_t batches) {
   return expected == batches ? 0 : 3;
 }
 
-TEST(Processes, ThreeTrainersEachSeeEveryBatchThroughMappingsOfTheirOwn) {
+TEST(Processes, ThreeTrainersEachSeeEveryBatchThroughTheirOwnMappings) {
   const auto ring = make_ring(words_spec(4, 7));
   constexpr std::uint64_t kBatches = 5000;
   std::vector<Child> children;
@@ -108,7 +108,7 @@ int train_until(DiesAt place, int data_fd, const Ring::Reader& reader) {
 
 class Killed : public testing::TestWithParam<DiesAt> {};
 
-TEST_P(Killed, ATrainersSlotsComeBackAndTheOtherOneNoticesNothing) {
+TEST_P(Killed, TheSlotsOfAKilledTrainerAreFreedAndTheOtherTrainerContinues) {
   const auto ring = make_ring(words_spec(3, 4));
   constexpr std::uint64_t kBatches = 400;
   const Ring::Reader dying = ring->add_reader(0).value();
@@ -156,7 +156,7 @@ TEST(Processes, FiftyKillsAtRandomMomentsLoseNothingForTheOthers) {
 
 // After the death of the writer, a trainer still reads the published batches, and its sleep ends by
 // its deadline.
-TEST(Processes, TheDeathOfTheWriterLeavesPublishedBatchesWholeAndNobodyAsleep) {
+TEST(Processes, TheDeathOfTheWriterKeepsPublishedBatchesAndEndsAllSleeps) {
   int sockets[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
   // This process creates the ring; a child writes to it and is killed.

@@ -39,7 +39,7 @@ void publish_batch(Ring& ring, std::uint64_t s) {
   EXPECT_EQ(ring.publish(descriptor), s);
 }
 
-TEST(Ring, ABatchIsReadInAnotherMappingAsItWasWritten) {
+TEST(Ring, ABatchReadInAnotherMappingEqualsTheWrittenOne) {
   const auto ring = make_ring(small_spec());
   const auto reader = ring->add_reader(0);
   ASSERT_TRUE(reader.ok());
@@ -106,7 +106,7 @@ TEST(Ring, WithoutReadersNothingIsReleased) {
   EXPECT_FALSE(ring->wait_released(1, monotonic_ns() + 20'000'000));
 }
 
-TEST(Ring, AJoinerStartsWithinWhatStands) {
+TEST(Ring, ANewReaderStartsWithinTheUnreleasedBatches) {
   const auto ring = make_ring(small_spec());
   const auto first = ring->add_reader(0);
   ASSERT_TRUE(first.ok());
@@ -156,7 +156,7 @@ TEST(Ring, TheRemovalOfTheSlowestReaderWakesTheWriter) {
   }));
 }
 
-TEST(Ring, AReaderThatJoinsWhileTheWriterSleepsWithoutOneIsHeard) {
+TEST(Ring, AFirstReaderWakesAWriterThatSleepsWithoutReaders) {
   EXPECT_TRUE(woken([](Ring& ring, const Ring::Reader& first) {
     ring.remove_reader(first.id);
     take_one(ring, ring.add_reader(0).value());
@@ -199,7 +199,7 @@ TEST(Ring, TheEndWakesAWaitingReaderAfterTheLastBatch) {
   EXPECT_EQ(seen, std::vector<std::uint64_t>{0});
 }
 
-TEST(Ring, RaggedRowsStandTogetherWithTheirOffsets) {
+TEST(Ring, RaggedRowsAreAdjacentAndHaveOffsets) {
   RingSpec spec = small_spec();
   spec.fields.push_back(ragged_field("tokens", shm::kUint16, 10));
   const auto ring = make_ring(spec);
@@ -251,13 +251,13 @@ TEST(Ring, UnderBatchEchoADescriptorNamesASlotAgain) {
   }
 }
 
-TEST(RingDeath, PublishingOverAnUnreleasedDescriptorIsAProgrammersError) {
+TEST(RingDeath, PublishingOverAnUnreleasedDescriptorAborts) {
   const auto ring = make_ring(small_spec());
   for (std::uint64_t s = 0; s < 4; ++s) publish_batch(*ring, s);
   EXPECT_DEATH((void)ring->publish({}), "descriptors_live");
 }
 
-TEST(Ring, WhatAReaderTellsOfItselfIsShown) {
+TEST(Ring, TheViewShowsTheCursorPageOfAReader) {
   const auto ring = make_ring(small_spec());
   const auto reader = ring->add_reader(0);
   Trainer trainer(ring->data_fd(), reader.value().cursor_fd, 0);

@@ -44,7 +44,7 @@ TEST_F(Seals, AReadOnlyMappingOfTheDataCannotBeMadeWritable) {
   munmap(view, 4096);
 }
 
-TEST_F(Seals, TheDataCannotBeWrittenCutGrownOrPunched) {
+TEST_F(Seals, TheDataCannotBeWrittenTruncatedExtendedOrPunched) {
   EXPECT_LT(pwrite(data_, "x", 1, 0), 0);
   EXPECT_EQ(errno, EPERM);
   EXPECT_NE(ftruncate(data_, 0), 0);
@@ -59,14 +59,14 @@ TEST_F(Seals, NoSealCanBeAddedByATrainer) {
   EXPECT_NE(fcntl(data_, F_ADD_SEALS, F_SEAL_WRITE), 0);
 }
 
-TEST_F(Seals, ACursorCannotBeCutOrGrown) {
+TEST_F(Seals, ACursorCannotBeTruncatedOrExtended) {
   EXPECT_NE(ftruncate(cursor_, 0), 0);
   EXPECT_EQ(errno, EPERM);
   EXPECT_NE(ftruncate(cursor_, 8192), 0);
   EXPECT_EQ(errno, EPERM);
 }
 
-TEST_F(Seals, AHolePunchedInACursorIsAFalseClaimAndNoFault) {
+TEST_F(Seals, AHolePunchedInACursorIsAFalseClaimNotAFault) {
   (void)ring_->publish({});
   ASSERT_TRUE(ring_->add_reader(1).ok());
   const auto late = ring_->add_reader(1).value();
@@ -76,7 +76,7 @@ TEST_F(Seals, AHolePunchedInACursorIsAFalseClaimAndNoFault) {
   EXPECT_EQ(ring_->view(late.id).released, 1U);
 }
 
-TEST_F(Seals, AllPagesAreThereFromTheStart) {
+TEST_F(Seals, AllPagesAreAllocatedFromTheStart) {
   for (const int fd : {data_, cursor_}) {
     struct stat status {};
     ASSERT_EQ(fstat(fd, &status), 0);
@@ -84,7 +84,7 @@ TEST_F(Seals, AllPagesAreThereFromTheStart) {
   }
 }
 
-TEST(UnsealedRing, CanBeMappedForWritingButNotCut) {
+TEST(UnsealedRing, CanBeMappedForWritingButNotTruncated) {
   RingSpec spec = small_spec();
   spec.flags &= ~static_cast<std::uint32_t>(shm::kRingSealed);
   const auto ring = make_ring(spec);
@@ -114,7 +114,7 @@ TEST(RingDescriptors, ManyRingsAndReadersLeaveNoDescriptorBehind) {
   EXPECT_EQ(open_count(), before);
 }
 
-TEST(RingAddresses, AreGivenBackWholeAndNobodyElsesAreTouched) {
+TEST(RingAddresses, AreFreedCompletelyWithoutTouchingOtherMappings) {
   // Destroying a ring must not unmap adjacent memory.
   const auto lines = [] {
     FILE* maps = fopen("/proc/self/maps", "r");

@@ -32,7 +32,7 @@ std::uint64_t read_all(Trainer& trainer, unsigned seed) {
 
 class Threads : public testing::TestWithParam<std::pair<std::uint32_t, int>> {};
 
-TEST_P(Threads, EachReaderSeesEachBatchOnceAndWhole) {
+TEST_P(Threads, EachReaderSeesEachBatchOnceAndComplete) {
   const auto [slots, reader_count] = GetParam();
   const auto ring = make_ring(words_spec(slots, 5));
   constexpr std::uint64_t kBatches = 3000;
@@ -56,7 +56,7 @@ TEST_P(Threads, EachReaderSeesEachBatchOnceAndWhole) {
 INSTANTIATE_TEST_SUITE_P(SlotsAndReaders, Threads,
                          testing::Values(std::pair(1U, 1), std::pair(2U, 2), std::pair(4U, 3)));
 
-TEST(Threads, ReadersThatComeAndGoWhileTheRingRunsSeeNoGapAndStopNobody) {
+TEST(Threads, ReadersThatAttachAndDetachSeeNoGapAndBlockNoOther) {
   const auto ring = make_ring(words_spec(4, 3));
   std::atomic<bool> done = false;
   std::vector<std::thread> threads;
