@@ -59,7 +59,7 @@ Status Chain::check_shape(std::size_t field, const decode::Shape& shape,
     return {
         Code::kInvalidArgument,
         fmt::format("field {} has the shape [{}] where the stream's is [{}]; a crop, or a resize "
-                    "to [height, width], makes all alike",
+                    "to [height, width], gives all rows one shape",
                     type.name, fmt::join(shape.span(), ", "), fmt::join(type.shape.span(), ", "))};
   }
   const std::uint64_t bytes = shape.elements() * shm::dtype_bytes(type.dtype);

@@ -117,10 +117,9 @@ Result<Range> range_of(const google::protobuf::RepeatedField<double>& values, co
   if (values.size() == 2 && values[0] > 0 && values[0] <= values[1] && values[1] < 1e6) {
     return Range{values[0], values[1]};
   }
-  return Status(
-      Code::kInvalidArgument,
-      fmt::format("{} is [{}]; two numbers are allowed, the least above 0, then the greatest", name,
-                  fmt::join(values, ", ")));
+  return Status(Code::kInvalidArgument,
+                fmt::format("{} is [{}]; two numbers above 0 are allowed, the smaller one first",
+                            name, fmt::join(values, ", ")));
 }
 
 Status compile_resize(const v1::Step& step, std::uint8_t, FieldProgram& program) {

@@ -120,7 +120,7 @@ void DiskCache::give_up(const std::vector<DiskEntry>& entries, std::uint64_t use
                         int error) {
   const bool full = error == ENOSPC || error == EDQUOT;
   failures_.full.fetch_add(full ? entries.size() : 0, std::memory_order_relaxed);
-  log_warning("cache", "{}: nothing more is kept for {} s: {}", space_.folder(),
+  log_warning("cache", "{}: the disk cache keeps no new values for {} s: {}", space_.folder(),
               kPauseNs / 1'000'000'000, errno_status(error, "writing").message());
   if (::ftruncate(data_.get(), static_cast<off_t>(entries.front().offset)) == 0) {
     log_.set_used_bytes(used_before);

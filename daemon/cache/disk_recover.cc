@@ -72,8 +72,8 @@ void warn_of_little_room(const DiskOptions& options, const DiskSpace& space, con
   const std::uint64_t room_bytes = room.available + space.used_by_others() + log.used_bytes();
   if (room_bytes >= options.cap_bytes) return;
   log_warning("cache",
-              "{}: cache.disk.size is {} bytes, and its file system has room for {}: what comes "
-              "when it is full is not kept; lower the size or make room",
+              "{}: cache.disk.size is {} bytes, and its file system has room for {}: values "
+              "that come when it is full are not kept; lower the size or make room",
               options.path, options.cap_bytes, room_bytes);
 }
 

@@ -107,7 +107,7 @@ bool FleetCache::check(FleetLane& lane, std::size_t server, FleetLane::Outcome o
                              (options_.retry_ns << std::min(strikes, kDoublingsMax)));
   if (strikes == 0) {
     log_warning("cache",
-                "memcached server {}:{} does not answer; what it keeps is a miss meanwhile",
+                "memcached server {}:{} does not answer; its values are misses until it does",
                 servers_[server].host, servers_[server].port);
   }
   return false;

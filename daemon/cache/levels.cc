@@ -60,7 +60,7 @@ Status Levels::open_disk() {
   if (code != Code::kResourceExhausted && code != Code::kUnavailable) {
     return disk.status().with_context("cache.disk");
   }
-  log_warning("cache", "going on without a disk cache: {}", disk.status().message());
+  log_warning("cache", "continuing without a disk cache: {}", disk.status().message());
   return {};
 }
 

@@ -58,7 +58,7 @@ Result<Shape> shape_in(std::string_view value) {
     }
     if (shape.rank == kRankMax) return malformed("too many sizes in the shape");
     const auto [stop, error] = std::from_chars(at, end, shape.sizes[shape.rank]);
-    if (error != std::errc()) return malformed("the shape has something that is no size");
+    if (error != std::errc()) return malformed("the shape has an element that is not a size");
     ++shape.rank;
     at = stop;
   }

@@ -25,7 +25,7 @@ std::uint64_t count_records(const PlanSpec& spec) {
 }
 
 Status check_records(std::uint64_t records) {
-  if (records == 0) return refusal("read.url: there are no records in what it names");
+  if (records == 0) return refusal("read.url: there are no records at this address");
   if (records > kRecordsMax) {
     return refusal("read.url: more than " + std::to_string(kRecordsMax) +
                    " records in one stream; split it into several");
