@@ -37,7 +37,7 @@ std::vector<decode::FieldType> Chain::outputs_for(const decode::Sample& sample) 
   for (std::size_t i = 0; i < types.size(); ++i) {
     if (types[i].ragged || types[i].fixed) continue;
     const Result<decode::Shape> shape = shape_after(i, sample.tensors[i]);
-    if (!shape.ok()) continue;
+    if (!shape.ok()) continue;  // the steps refuse this sample, so its shape stays unknown
     types[i].shape = shape.value();
     types[i].fixed = true;
   }
@@ -52,6 +52,7 @@ Result<decode::Shape> Chain::shape_after(std::size_t field, const decode::Tensor
   return program.shape_of(size);
 }
 
+// Before fix_outputs, the shape may be unknown; then only the number of bytes is checked.
 Status Chain::check_shape(std::size_t field, const decode::Shape& shape,
                           std::size_t row_bytes) const {
   const decode::FieldType& type = outputs_[field];
@@ -90,6 +91,7 @@ Status Chain::run_field(std::size_t field, const decode::Tensor& tensor, const U
     std::memcpy(row.data(), tensor.bytes.data(), row.size());
     return {};
   }
+  // One Picture per field, so that its buffers keep the size that the field needs.
   Picture& picture = scratch.pictures[field];
   picture.start(view_of(tensor), row);
   for (const Instruction& instruction : program.instructions) {

@@ -33,6 +33,7 @@ void copy_padded(const View& view, const Corner& corner, const ImageSize& size, 
                  std::uint8_t* out) {
   const Span rows = within(corner.top, size.height, view.size.height);
   const Span columns = within(corner.left, size.width, view.size.width);
+  // Fills everything first: simpler than four borders, and padding is rare.
   std::memset(out, fill, size.pixels() * view.channels);
   if (rows.length == 0 || columns.length == 0) return;
   const View part = view.crop({rows.begin, columns.begin, rows.length, columns.length});

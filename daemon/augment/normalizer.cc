@@ -78,6 +78,7 @@ void Normalizer::write_as(const View& view, const std::vector<std::array<T, 256>
   const std::size_t channels = view.channels;
   const std::size_t width = view.size.width;
   const std::size_t next = planar_ ? 1 : channels;  // distance of two pixels, in elements
+  // Channel by channel: one table stays in the CPU's cache, and planar output is sequential.
   for (std::size_t c = 0; c < channels; ++c) {
     const std::array<T, 256>& table = tables[c];
     for (std::size_t y = 0; y < view.size.height; ++y) {

@@ -40,6 +40,7 @@ class CutoutOp final : public Op {
     const View& view = picture.view();
     const View hole =
         view.crop(cutout_box(work.key, step_, view.size.height, view.size.width, side_));
+    // `hole` points into the same pixels, but a view is read-only.
     std::uint8_t* row = pixels + (hole.data - view.data);
     for (std::uint32_t y = 0; y < hole.size.height; ++y, row += hole.stride) {
       std::memset(row, fill_, hole.row_bytes());
@@ -61,6 +62,8 @@ class ColorJitterOp final : public Op {
   void apply(const Work& work, Picture& picture, bool in_row) const override {
     std::uint8_t* pixels = picture.editable(in_row);
     const JitterDraw draw = color_jitter_draw(work.key, step_, amounts_);
+    // All factors are drawn, also those of amount 0: otherwise a changed amount would change the
+    // other draws.
     for (const Jitter kind : draw.order) {
       const auto index = static_cast<std::size_t>(kind);
       if (amounts_[index] > 0) adjust(kind, draw.factors[index], picture.view(), pixels);
@@ -93,9 +96,11 @@ Status out_of_range(const char* name, double value, const char* allowed) {
 
 Status compile_horizontal_flip(const v1::Step& step, std::uint8_t number, FieldProgram& program) {
   const double probability = step.horizontal_flip().probability();
+  // Written as !(a && b), so that NaN is refused, too.
   if (!(probability >= 0 && probability <= 1)) {
     return out_of_range("probability", probability, "0 to 1");
   }
+  // A resize before the flip does both in one pass.
   if (program.fuse_flip(number, probability)) return {};
   return program.append(std::make_unique<FlipOp>(probability, number));
 }

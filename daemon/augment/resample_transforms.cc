@@ -20,6 +20,7 @@ class Resample : public Op {
  public:
   explicit Resample(Filter filter) : filter_(filter) {}
 
+  // One flip only: a second one is a step of its own.
   bool fuse_flip(std::uint8_t step, double probability) override {
     if (flip_) return false;
     flip_ = FusedFlip{step, probability};
@@ -61,6 +62,7 @@ class ResizeOp final : public Resample {
   Result<ImageSize> size_after(const ImageSize& in) const override {
     const std::uint64_t shorter = std::min(in.height, in.width);
     const std::uint64_t longer = std::max(in.height, in.width);
+    // A 1-pixel strip would get a longer side that does not fit 32 bits.
     if (shorter_side_ && size_.height * longer / shorter > UINT32_MAX) {
       return Status(Code::kResourceExhausted,
                     fmt::format("the longer side of {} x {} pixels would be far too long",

@@ -34,6 +34,8 @@ Status Preparer::decode(std::uint64_t record, std::span<const std::byte> bytes,
 
 Status Preparer::prepare(echo::Item& item, std::unique_lock<std::mutex>& lock, const UseKey& key,
                          bool used_again, WorkerScratch& scratch, const RowTarget& target) const {
+  // Kept rows and samples never change, so the lock is not needed to read them. Encoded bytes are
+  // decoded with the lock held: two uses of a record in flight must not decode it twice.
   if (item.has_rows()) {
     lock.unlock();
     copy_rows(item, target);

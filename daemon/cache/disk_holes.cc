@@ -11,6 +11,7 @@ void punch_holes(int data_fd, std::vector<DiskValue> dead, DiskLog& log) {
             [](const DiskValue& one, const DiskValue& other) { return one.offset < other.offset; });
   std::uint64_t freed = 0;
   for (std::size_t i = 0; i < dead.size();) {
+    // One range of adjacent values.
     const std::uint64_t begin = dead[i].offset;
     std::uint64_t end = begin;
     for (; i < dead.size() && dead[i].offset == end; ++i) end += dead[i].bytes;

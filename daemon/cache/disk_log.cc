@@ -63,8 +63,10 @@ bool DiskLog::read_tail() {
   struct stat about {};
   if (::fstat(file_.get(), &about) != 0) return false;
   const auto size = static_cast<std::uint64_t>(about.st_size);
+  // At the start the table grows once to its full size.
   if (values_.empty()) values_.reserve((size - std::min(size, position_)) / kEntryBytes);
   std::vector<DiskEntry> entries;
+  // In portions, so that the memory does not depend on the length of the log.
   while (size - position_ >= kEntryBytes && size >= position_) {
     entries.resize(std::min<std::uint64_t>(kEntriesAtOnce, (size - position_) / kEntryBytes));
     if (!read_at(file_.get(), position_, std::as_writable_bytes(std::span(entries)))) return false;
@@ -91,7 +93,7 @@ void DiskLog::take(const DiskEntry& entry) {
 bool DiskLog::append(std::span<DiskEntry> entries) {
   for (DiskEntry& entry : entries) entry.check = check_of(entry, header_.generation);
   if (!write_at(file_.get(), position_, std::as_bytes(entries))) {
-    cut_off();
+    cut_off();  // removes the entries that were written
     return false;
   }
   for (const DiskEntry& entry : entries) take(entry);
@@ -121,6 +123,7 @@ std::optional<DiskValue> DiskLog::erase(const Hash128& location, std::uint64_t c
   return value;
 }
 
+// Writes a second log and renames it over the first one: a crash leaves one of the two complete.
 bool DiskLog::rewrite(const std::function<bool(const Hash128&)>& keep,
                       std::vector<DiskValue>& dropped) {
   const std::string path = path_ + ".new";

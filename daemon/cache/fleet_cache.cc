@@ -153,6 +153,7 @@ void FleetCache::get(std::span<FleetQuery> queries) {
     missing[i] = fleet_parts(queries[i].destination.size());
     for (std::uint32_t part = 0; part < missing[i]; ++part) {
       std::string item = fleet_item(queries[i].key, part);
+      // Of two queries for one value only the first is answered.
       if (!wanted.emplace(item, Part{i, part}).second) continue;
       keys[(*lane).server_of(item)].push_back(std::move(item));
     }
@@ -176,6 +177,7 @@ void FleetCache::claim(std::span<FleetQuery*> queries) {
   std::unordered_map<std::string, FleetQuery*> wanted;
   std::vector<std::vector<std::string>> keys(servers_.size());
   for (FleetQuery* query : queries) {
+    // Adds the claim without waiting, then reads back which host's claim is stored.
     query->claimed = true;  // until an answer shows that another host has claimed it
     std::string key = fleet_claim(query->key);
     // On the server of the value itself: if that one is away, no host waits for another.
@@ -193,6 +195,7 @@ void FleetCache::claim(std::span<FleetQuery*> queries) {
   });
 }
 
+// If a part can't be stored, the claim is removed, so that other hosts stop waiting for the value.
 bool FleetCache::put(const RecordKey& key, std::span<const std::byte> value) {
   Borrowed lane(*this);
   if (put_parts(*lane, key, value)) return true;

@@ -23,6 +23,7 @@ FleetHead fleet_head(const RecordKey& key, std::uint64_t value_bytes, std::uint3
   head.version = key.version;
   head.bytes = value_bytes;
   RecordKey of_part = key;
+  // The part number changes the key, so that parts of one value can't be exchanged.
   of_part.location.low += part;
   head.checksum = checksum(of_part, part_bytes);
   return head;
@@ -41,6 +42,8 @@ FleetVerdict take_fleet_part(const RecordKey& key, std::uint32_t part,
   const std::span<std::byte> target = fleet_part(destination, part);
   if (bytes.size() != target.size()) return FleetVerdict::kCorrupt;
   std::copy(bytes.begin(), bytes.end(), target.begin());
+  // If the part is bad, `destination` now has wrong bytes. The caller ignores them, because the
+  // whole value is a miss then.
   const FleetHead expected = fleet_head(key, destination.size(), part, target);
   return std::memcmp(&expected, &head, sizeof head) == 0 ? FleetVerdict::kGood
                                                          : FleetVerdict::kCorrupt;

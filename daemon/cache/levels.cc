@@ -57,6 +57,7 @@ Status Levels::open_disk() {
     return {};
   }
   const Code code = disk.status().code();
+  // These pass: a full disk, or a lock that another process holds. A wrong path does not.
   if (code != Code::kResourceExhausted && code != Code::kUnavailable) {
     return disk.status().with_context("cache.disk");
   }
@@ -129,6 +130,7 @@ void Levels::count_hit(Level level, std::uint64_t bytes, std::uint64_t spent_ns)
   LevelCounters& own = counters(level);
   own.hits.fetch_add(1, std::memory_order_relaxed);
   own.hit_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  // A slow level can take longer than the store; then a hit saves nothing.
   const auto store_ns =
       static_cast<std::uint64_t>(static_cast<double>(bytes) * store_ns_per_byte_.load());
   if (store_ns > spent_ns) {

@@ -39,6 +39,7 @@ Hash128 hash_words(std::span<const std::string_view> words) {
 }
 
 std::uint64_t checksum(const RecordKey& key, std::span<const std::byte> bytes) {
+  // The key is the seed, so no copy of key and bytes is needed.
   const std::uint64_t seed = key.location.high ^ key.location.low ^ key.version;
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
 }

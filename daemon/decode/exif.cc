@@ -59,6 +59,7 @@ std::optional<std::span<const std::byte>> exif_of_app1(std::span<const std::byte
 }
 
 std::span<const std::byte> exif_of_png(std::span<const std::byte> file) {
+  // The chunks before IDAT; lengths are checked against the file before they are used.
   constexpr std::size_t kSignatureBytes = 8;
   constexpr std::size_t kAroundBytes = 12;  // length, type and checksum of a chunk
   std::size_t at = kSignatureBytes;

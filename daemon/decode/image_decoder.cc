@@ -41,6 +41,7 @@ bool has_magic(std::span<const std::byte> file, std::string_view magic, std::siz
   return head == magic;
 }
 
+// The most helpful message for a file that is neither JPEG nor PNG.
 Status not_supported(std::span<const std::byte> file) {
   if (file.empty()) return {Code::kDataLoss, "the file is empty"};
   for (const Foreign& foreign : kForeign) {

@@ -142,7 +142,7 @@ Result<ImageHeader> JpegReader::open(std::span<const std::byte> file, const Imag
 // Each block of 64 samples needs at least one bit of Huffman code. A file with fewer bits is
 // truncated; it is refused before allocating memory for its pixels.
 Status JpegReader::check_length(std::span<const std::byte> file) const {
-  if (info_.arith_code) return {};
+  if (info_.arith_code) return {};  // arithmetic coding can use less than a bit per block
   std::uint64_t blocks = 0;
   for (int i = 0; i < info_.num_components; ++i) {
     const jpeg_component_info& component = info_.comp_info[i];
@@ -163,6 +163,8 @@ Orientation JpegReader::orientation() const {
   return 1;
 }
 
+// libjpeg converts YCbCr to RGB. Gray from colour files is computed here and not taken from the Y
+// channel, because Pillow converts RGB to gray.
 void JpegReader::choose_colors(Colors colors) {
   switch (info_.jpeg_color_space) {
     case JCS_CMYK:

@@ -98,6 +98,8 @@ Result<ImageHeader> PngReader::open(std::span<const std::byte> file, const Image
   return header;
 }
 
+// Deflate can't expand data by more than kInflateRatioMax. A file that is shorter is truncated; it
+// is refused before allocating memory for its pixels.
 Status PngReader::check_length(const ImageSize& size, std::size_t file_bytes) const {
   const std::uint64_t bits =
       png_get_bit_depth(png_, info_) * std::uint64_t{png_get_channels(png_, info_)};
@@ -147,6 +149,7 @@ void PngReader::read_rows(const Region& region, Colors colors, std::uint8_t* out
   }
 }
 
+// Every pass of Adam7 needs the rows of the passes before, so this reads the whole picture.
 void PngReader::read_interlaced(const Region& region, Colors colors, std::uint8_t* out) {
   const std::size_t stride = png_get_rowbytes(png_, info_);
   for (std::size_t y = 0; y < rows_.size(); ++y) {

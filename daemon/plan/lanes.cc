@@ -47,6 +47,8 @@ std::uint64_t LaneGrid::run(std::uint64_t row) const {
 std::uint64_t LaneGrid::lane_rows_before(std::uint64_t row, std::uint32_t lane) const {
   const std::uint64_t round_rows = std::uint64_t{chunk_rows_} * lanes();
   const std::uint64_t even = std::min(row, even_rows_);
+  // In whole rounds the lane has chunk_rows_ rows each; in the last, partial round it has the part
+  // of its chunk before `row`.
   const std::uint64_t lane_begin = std::uint64_t{lane} * chunk_rows_;
   const std::uint64_t in_round = even % round_rows;
   std::uint64_t before = even / round_rows * chunk_rows_ +

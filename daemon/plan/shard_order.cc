@@ -59,6 +59,7 @@ ShardOrder::Run ShardOrder::run(std::uint64_t place) const {
 
 ShardOrder::Run ShardOrder::table_run(std::uint64_t place) const {
   const std::uint64_t stretch = place >> guess_shift_;
+  // The shard is between the first guesses of this stretch and of the next one.
   const auto from = begin_.begin() + guess_[stretch];
   const auto to = begin_.begin() + guess_[stretch + 1] + 2;
   const auto after = std::upper_bound(from, to, place);

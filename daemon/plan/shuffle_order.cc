@@ -48,6 +48,7 @@ ShuffleOrder::Window ShuffleOrder::window_of(std::uint32_t lane, std::uint64_t i
 std::uint64_t ShuffleOrder::shuffled(std::uint32_t lane, std::uint64_t index,
                                      Memory& memory) const {
   const Window window = window_of(lane, index);
+  // 0 marks an empty slot, so slots store the window's number plus one.
   const std::size_t slot = window.number % Memory::kWindows;
   if (memory.number_plus_one[slot] != window.number + 1) {
     memory.number_plus_one[slot] = window.number + 1;

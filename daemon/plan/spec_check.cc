@@ -18,6 +18,7 @@ std::string thousandths(std::uint32_t factor) {
 std::uint64_t count_records(const PlanSpec& spec) {
   std::uint64_t records = 0;
   for (const std::uint64_t count : spec.shard_records) {
+    // Compared before adding, so that the sum can't overflow.
     if (count > kRecordsMax - records) return kRecordsMax + 1;
     records += count;
   }

@@ -127,6 +127,7 @@ shm::RingHeader header_of(const RingSpec& spec) {
   header.layout_minor = shm::kLayoutMinor;
   header.batch_rows = spec.batch_rows;
   header.slot_count = spec.slot_count;
+  // A power of two, as docs/ring_format.md promises.
   header.descriptor_count = std::bit_ceil(spec.descriptors_live);
   header.descriptors_live = spec.descriptors_live;
   header.last_batch = spec.last_batch;
@@ -162,6 +163,7 @@ Result<Layout> compute_layout(const RingSpec& spec) {
   shm::RingHeader& header = layout.header;
   header.field_count = static_cast<std::uint32_t>(layout.fields.size());
 
+  // The order of the sections is part of the layout version: docs/ring_format.md.
   Sections sections;
   shm::Section header_section{};
   bool placed =
