@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "cache/fleet_lane.h"
+#include "cache/fleet_client.h"
 #include "cache/record_key.h"
 
 namespace echoline::cache {
@@ -73,26 +73,26 @@ class FleetCache {
     std::atomic<std::uint64_t> down_until_ns{0};
     std::atomic<std::uint32_t> strikes{0};  // failures since its last answer
   };
-  class Borrowed;
+  class ClientLease;
 
   FleetCache(Options options, std::vector<FleetServer> servers);
   // Runs in watch_ until the end: ends calls that take too long.
   void watch();
-  std::unique_ptr<FleetLane> take_lane();
+  std::unique_ptr<FleetClient> take_client();
   // False while a server is not asked because it failed.
   bool usable(std::size_t server) const;
   // Updates the health of a server after a call; returns whether it was done.
-  bool check(FleetLane& lane, std::size_t server, FleetLane::Outcome outcome);
-  bool put_parts(FleetLane& lane, const RecordKey& key, std::span<const std::byte> value);
-  void ask_all(FleetLane& lane, const std::vector<std::vector<std::string>>& keys,
-               const FleetLane::ItemFunction& take);
+  bool check(FleetClient& client, std::size_t server, FleetClient::Outcome outcome);
+  bool put_parts(FleetClient& client, const RecordKey& key, std::span<const std::byte> value);
+  void ask_all(FleetClient& client, const std::vector<std::vector<std::string>>& keys,
+               const FleetClient::ItemFunction& take);
 
   const Options options_;
   const std::vector<FleetServer> servers_;
   std::vector<Health> health_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<FleetLane>> lanes_;  // idle
-  std::vector<FleetLane*> all_lanes_;
+  std::vector<std::unique_ptr<FleetClient>> idle_clients_;  // idle
+  std::vector<FleetClient*> all_clients_;
   bool ending_ = false;
   std::condition_variable end_;
   const std::uint64_t name_;  // identifies this daemon in claims

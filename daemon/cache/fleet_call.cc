@@ -46,7 +46,7 @@ void limit_allocations(memcached_st* handle) {
   memcached_set_memory_allocators(handle, allocate, release, reallocate, allocate_zeroed, nullptr);
 }
 
-void cut_connection(const memcached_st* handle) {
+void shut_down_connection(const memcached_st* handle) {
   const memcached_instance_st* server = memcached_server_instance_by_position(handle, 0);
   const in_port_t own = server == nullptr ? in_port_t{0} : memcached_server_srcport(server);
   if (own == 0) return;
@@ -71,9 +71,9 @@ void FleetCall::end() {
   handle_ = nullptr;
 }
 
-void FleetCall::cut_overdue(std::uint64_t now_ns) {
+void FleetCall::end_overdue(std::uint64_t now_ns) {
   const std::lock_guard lock(mutex_);
-  if (handle_ != nullptr && now_ns > deadline_ns_) cut_connection(handle_);
+  if (handle_ != nullptr && now_ns > deadline_ns_) shut_down_connection(handle_);
 }
 
 }  // namespace echoline::cache

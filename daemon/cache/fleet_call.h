@@ -15,16 +15,16 @@ namespace echoline::cache {
 void limit_allocations(memcached_st* handle);
 
 // Shuts down the handle's connection, if it has one, so that a blocked read returns. Any thread.
-void cut_connection(const memcached_st* handle);
+void shut_down_connection(const memcached_st* handle);
 
-// The current call of a lane. libmemcached's timeouts apply to single waits: a server that sends
+// The current call of a client. libmemcached's timeouts apply to single waits: a server that sends
 // one byte now and then, or never stops sending, could block a call without end. Any thread may
-// call cut_overdue.
+// call end_overdue.
 class FleetCall {
  public:
   void begin(const memcached_st* handle, std::uint64_t deadline_ns);
   void end();
-  void cut_overdue(std::uint64_t now_ns);
+  void end_overdue(std::uint64_t now_ns);
 
  private:
   std::mutex mutex_;  // while it is held, the call does not end and the handle stays valid

@@ -18,11 +18,11 @@ struct memcached_st;
 
 namespace echoline::cache {
 
-// One thread at a time, except for `cut_overdue`: another thread must call it regularly, because it
+// One thread at a time, except for `end_overdue`: another thread must call it regularly, because it
 // limits the time of each call.
-class FleetLane {
+class FleetClient {
  public:
-  FleetLane(const std::vector<FleetServer>& servers, std::uint32_t timeout_ms);
+  FleetClient(const std::vector<FleetServer>& servers, std::uint32_t timeout_ms);
 
   // By consistent hashing (ketama): the same on every host with the same list of servers.
   std::size_t server_of(const std::string& key) const;
@@ -43,9 +43,9 @@ class FleetLane {
   // The size of the server's memory; nothing if it does not answer.
   std::optional<std::uint64_t> limit_bytes(std::size_t server);
   // Ends the current call if it takes too long. Any thread.
-  void cut_overdue(std::uint64_t now_ns) { call_.cut_overdue(now_ns); }
+  void end_overdue(std::uint64_t now_ns) { call_.end_overdue(now_ns); }
   // Closes the connection after kFailed; the next call connects again.
-  void hang_up(std::size_t server);
+  void disconnect(std::size_t server);
 
  private:
   struct Free {
