@@ -73,13 +73,13 @@ Result<ControlChannel> open_channel(const DaemonOptions& given) {
 
 Status explain_silence(const DaemonOptions& daemon, const std::string& grpc_message) {
   if (daemon.address.empty()) {
-    ECHOLINE_TRY(reach_socket(socket_of(daemon)));
+    ECHOLINE_TRY(check_socket_connection(socket_of(daemon)));
     return Status(Code::kUnavailable,
                   fmt::format("the daemon at {} ended the call ({}); is it stopping, or has this "
                               "user too many connections to it?",
                               socket_of(daemon), grpc_message));
   }
-  ECHOLINE_TRY(reach_tls(daemon));
+  ECHOLINE_TRY(check_tls_connection(daemon));
   return Status(Code::kUnavailable,
                 fmt::format("the daemon at {} ended the call ({})", daemon.address, grpc_message));
 }

@@ -91,7 +91,7 @@ Status create_streams(const DaemonOptions& daemon, const CreateOptions& options)
     request.set_name(name);
     *request.mutable_stream() = stream;
     if (!is_elsewhere(daemon)) {
-      anchor_paths(*request.mutable_stream(), std::filesystem::current_path());
+      resolve_paths(*request.mutable_stream(), std::filesystem::current_path());
     }
     request.set_persist(options.persist);
     ECHOLINE_TRY(client->create(request));

@@ -5,10 +5,10 @@
 #include <google/protobuf/message.h>
 
 #include "base/status.h"
-#include "config/places.h"
+#include "config/source_locations.h"
 
 namespace echoline::config {
 
-Status complete(google::protobuf::Message& message, const Places& places);
+Status complete(google::protobuf::Message& message, const SourceLocations& locations);
 
 }  // namespace echoline::config

@@ -34,14 +34,14 @@ bool any_certificate(const v1::ControlAccess& control) {
 // What looks like a part of a certificate but is none of those that are compared.
 Status check_entries(const v1::ControlAccess& control, const std::string& key,
                      const google::protobuf::RepeatedPtrField<std::string>& entries,
-                     const Places& places) {
+                     const SourceLocations& locations) {
   for (const std::string& entry : entries) {
     const bool user = entry.starts_with("group:") || entry.find_first_of("=:") == std::string::npos;
     if (user || names_certificate(entry)) continue;
-    return places.error(control, key,
-                        fmt::format("'{}' names nobody; allowed: a user, group:NAME, CN=NAME, "
-                                    "DNS:NAME, URI:ADDRESS, email:ADDRESS",
-                                    entry));
+    return locations.error(control, key,
+                           fmt::format("'{}' names nobody; allowed: a user, group:NAME, CN=NAME, "
+                                       "DNS:NAME, URI:ADDRESS, email:ADDRESS",
+                                       entry));
   }
   return Status();
 }
@@ -64,21 +64,22 @@ bool names_certificate(std::string_view entry) {
                      });
 }
 
-Status check_control(const v1::ControlAccess& control, const Places& places) {
-  ECHOLINE_TRY(check_entries(control, "operators", control.operators(), places));
-  ECHOLINE_TRY(check_entries(control, "readers", control.readers(), places));
+Status check_control(const v1::ControlAccess& control, const SourceLocations& locations) {
+  ECHOLINE_TRY(check_entries(control, "operators", control.operators(), locations));
+  ECHOLINE_TRY(check_entries(control, "readers", control.readers(), locations));
   if (control.listen().empty()) {
     const std::string idle = present_file(control);
     if (idle.empty()) return Status();
-    return places.error(control, idle, "of no use without 'listen'; set that, or leave this out");
+    return locations.error(control, idle,
+                           "of no use without 'listen'; set that, or leave this out");
   }
   if (!is_address(control.listen())) {
-    return places.error(
+    return locations.error(
         control, "listen",
         fmt::format("'{}' is no address; allowed: host:port, as 0.0.0.0:9465", control.listen()));
   }
   if (const std::string missing = missing_file(control); !missing.empty()) {
-    return places.error(
+    return locations.error(
         control, "listen",
         fmt::format("'{}' is missing: over TCP the control service speaks TLS with certificates on "
                     "both sides, and nothing else; set certificate, key and client_ca, or leave "
@@ -86,8 +87,9 @@ Status check_control(const v1::ControlAccess& control, const Places& places) {
                     missing));
   }
   if (any_certificate(control)) return Status();
-  return places.error(control, "listen",
-                      "no certificate may use it; name some in operators or readers, as CN=NAME");
+  return locations.error(
+      control, "listen",
+      "no certificate may use it; name some in operators or readers, as CN=NAME");
 }
 
 }  // namespace echoline::config

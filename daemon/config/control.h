@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/status.h"
-#include "config/places.h"
+#include "config/source_locations.h"
 #include "echoline/v1/config.pb.h"
 
 namespace echoline::config {
@@ -17,6 +17,6 @@ bool is_address(std::string_view text);
 bool names_certificate(std::string_view entry);
 
 // An address has all that mutual TLS needs, and somebody who may use it.
-Status check_control(const v1::ControlAccess& control, const Places& places);
+Status check_control(const v1::ControlAccess& control, const SourceLocations& locations);
 
 }  // namespace echoline::config

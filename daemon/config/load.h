@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "config/places.h"
+#include "config/source_locations.h"
 #include "echoline/v1/config.pb.h"
 
 namespace echoline::config {
@@ -23,12 +23,13 @@ Result<v1::Config> parse_config(std::string_view text, const std::string& name,
                                 const std::vector<std::string>& overrides = {});
 
 // A configuration and where its values stood, for errors that are found later.
-struct PlacedConfig {
-  std::unique_ptr<v1::Config> config;  // not moved: `places` knows its messages by their addresses
-  Places places;
+struct LocatedConfig {
+  std::unique_ptr<v1::Config>
+      config;  // not moved: `locations` knows its messages by their addresses
+  SourceLocations locations;
 };
-Result<PlacedConfig> load_placed_config_file(const std::string& path,
-                                             const std::vector<std::string>& overrides = {});
+Result<LocatedConfig> load_located_config_file(const std::string& path,
+                                               const std::vector<std::string>& overrides = {});
 
 // Checks a stream that came as a message (over the control socket) and fills in its defaults.
 Status complete_stream(const std::string& name, v1::Stream& stream);

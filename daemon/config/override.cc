@@ -32,7 +32,8 @@ std::vector<std::string> parts_of(std::string_view path) {
 
 class Descent {
  public:
-  Descent(std::string where, Places& places) : where_(std::move(where)), places_(places) {}
+  Descent(std::string where, SourceLocations& locations)
+      : where_(std::move(where)), locations_(locations) {}
 
   Status set(Message& message, const std::vector<std::string>& parts, std::size_t at,
              const YAML::Node& value) {
@@ -43,7 +44,7 @@ class Descent {
     }
     const FieldDescriptor* field = message.GetDescriptor()->FindFieldByName(part);
     if (field == nullptr) return unknown(part, *message.GetDescriptor());
-    if (last) return Reader(where_, false, places_).read_field(value, message, *field);
+    if (last) return Reader(where_, false, locations_).read_field(value, message, *field);
     if (field->is_map()) {
       ECHOLINE_TRY(stream_is_there(message, parts[at + 1]));
       if (at + 2 == parts.size()) return needs_more(parts[at + 1]);
@@ -79,23 +80,24 @@ class Descent {
                      "unknown; allowed: " + join_names(known) + did_you_mean(part, known));
   }
 
-  // A step by its name or by its place.
+  // A step by its name or by its position.
   Status set_in_step(Message& message, const FieldDescriptor& field,
                      const std::vector<std::string>& parts, std::size_t at,
                      const YAML::Node& value) {
     const auto* reflection = message.GetReflection();
-    const Result<std::uint64_t> place = parse_count(parts[at]);
+    const Result<std::uint64_t> position = parse_count(parts[at]);
     std::vector<std::string> names;
     for (int i = 0; i < reflection->FieldSize(message, &field); ++i) {
       auto& step =
           dynamic_cast<v1::Step&>(*reflection->MutableRepeatedMessage(&message, &field, i));
       const std::string name(step_name(step.step_case()));
       names.push_back(name);
-      const bool found = place.ok() ? *place == static_cast<std::uint64_t>(i) : name == parts[at];
+      const bool found =
+          position.ok() ? *position == static_cast<std::uint64_t>(i) : name == parts[at];
       if (!found) continue;
       const auto* setting = v1::Step::descriptor()->FindFieldByName(name);
       if (at + 1 == parts.size()) {
-        return Reader(where_, false, places_).read_field(value, step, *setting);
+        return Reader(where_, false, locations_).read_field(value, step, *setting);
       }
       return set(*step.GetReflection()->MutableMessage(&step, setting), parts, at + 1, value);
     }
@@ -105,12 +107,12 @@ class Descent {
   }
 
   std::string where_;
-  Places& places_;
+  SourceLocations& locations_;
 };
 
 }  // namespace
 
-Status apply_override(const std::string& text, v1::Config& config, Places& places) {
+Status apply_override(const std::string& text, v1::Config& config, SourceLocations& locations) {
   const std::string where = "--set " + text;
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) {
@@ -124,7 +126,7 @@ Status apply_override(const std::string& text, v1::Config& config, Places& place
     if (!parsed.ok()) return parsed.status();
     node = *parsed;
   }
-  return Descent(where, places).set(config, parts_of(text.substr(0, equals)), 0, node);
+  return Descent(where, locations).set(config, parts_of(text.substr(0, equals)), 0, node);
 }
 
 }  // namespace echoline::config

@@ -120,7 +120,7 @@ Status Reader::read_choice(const YAML::Node& node, const std::vector<Entry>& lis
 Status Reader::read_message(const YAML::Node& node, Message& message) {
   ECHOLINE_TRY(count_node(node));
   const Descriptor& descriptor = *message.GetDescriptor();
-  if (places_.find(message, 0) == nullptr) places_.note(message, 0, {where(node), ""});
+  if (locations_.find(message, 0) == nullptr) locations_.set(message, 0, {where(node), ""});
   if (inline_map(descriptor) != nullptr) return read_map(node, message);
   if (is_choice(descriptor) && node.IsScalar()) {
     return Status(Code::kInvalidArgument,
@@ -135,8 +135,8 @@ Status Reader::read_message(const YAML::Node& node, Message& message) {
     if (field == nullptr) return unknown_key(entry, descriptor);
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !field->is_repeated()) {
       Message& child = *message.GetReflection()->MutableMessage(&message, field);
-      places_.note(child, 0, {where(entry.key), ""});
-      places_.note(message, field->number(), {where(entry.key), ""});
+      locations_.set(child, 0, {where(entry.key), ""});
+      locations_.set(message, field->number(), {where(entry.key), ""});
     }
     ECHOLINE_TRY(read_field(entry.value, message, *field));
   }
@@ -148,7 +148,7 @@ Status Reader::read_field(const YAML::Node& node, Message& message, const FieldD
   if (field.is_map()) return read_map(node, message);
   const bool mapping = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !field.is_repeated();
   if (!mapping) {
-    places_.note(message, field.number(), {where(node), node.IsScalar() ? node.Scalar() : ""});
+    locations_.set(message, field.number(), {where(node), node.IsScalar() ? node.Scalar() : ""});
   }
   if (field.is_repeated()) return read_list(node, message, field);
   if (mapping) {
@@ -167,7 +167,7 @@ Status Reader::read_map(const YAML::Node& node, Message& message) {
   ECHOLINE_ASSIGN(const std::vector<Entry> list, entries(node));
   for (const Entry& entry : list) {
     Message& value = map_value(message, entry.key.Scalar());
-    places_.note(value, 0, {where(entry.key), entry.key.Scalar()});
+    locations_.set(value, 0, {where(entry.key), entry.key.Scalar()});
     if (!entry.value.IsMap()) {
       return key_error(
           where(entry.key), entry.key.Scalar(),

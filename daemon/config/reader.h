@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "config/places.h"
+#include "config/source_locations.h"
 
 namespace echoline::config {
 
@@ -22,8 +22,8 @@ inline constexpr std::size_t kNodeCountMax = 200'000;
 class Reader {
  public:
   // `name` stands in errors, with line and column behind it where `positions` is true.
-  Reader(std::string name, bool positions, Places& places)
-      : name_(std::move(name)), positions_(positions), places_(places) {}
+  Reader(std::string name, bool positions, SourceLocations& locations)
+      : name_(std::move(name)), positions_(positions), locations_(locations) {}
 
   Status read_message(const YAML::Node& node, google::protobuf::Message& message);
   // Replaces what the field held.
@@ -54,7 +54,7 @@ class Reader {
 
   std::string name_;
   bool positions_;
-  Places& places_;
+  SourceLocations& locations_;
   std::size_t nodes_ = 0;
 };
 

@@ -50,13 +50,14 @@ Slot slot_of(StepCase step) {
 // Walks the steps once and knows what it has passed.
 class OrderCheck {
  public:
-  OrderCheck(const v1::Stream& stream, const Places& places) : stream_(stream), places_(places) {}
+  OrderCheck(const v1::Stream& stream, const SourceLocations& locations)
+      : stream_(stream), locations_(locations) {}
 
   Status run() {
     for (const v1::Step& step : stream_.pipeline()) ECHOLINE_TRY(pass(step));
     for (const StepCase needed : {v1::Step::kRead, v1::Step::kDecode, v1::Step::kBatch}) {
       if (seen(needed) == 0) {
-        return places_.error(
+        return locations_.error(
             stream_, "pipeline",
             fmt::format("no '{}' step; it belongs {}", step_name(needed), slot_of(needed).belongs));
       }
@@ -68,14 +69,14 @@ class OrderCheck {
   int seen(StepCase step) const { return seen_[static_cast<std::size_t>(step)]; }
 
   Status error(const v1::Step& step, std::string_view text) const {
-    return key_error(places_.where(step, static_cast<int>(step.step_case())),
+    return key_error(locations_.where(step, static_cast<int>(step.step_case())),
                      step_name(step.step_case()), text);
   }
 
   Status pass(const v1::Step& step) {
     const StepCase kind = step.step_case();
     if (kind == v1::Step::STEP_NOT_SET) {
-      return places_.error(stream_, "pipeline", "a step without a kind");
+      return locations_.error(stream_, "pipeline", "a step without a kind");
     }
     const Slot slot = slot_of(kind);
     if (slot.once && seen(kind) > 0) return error(step, "stands twice; one is allowed");
@@ -118,56 +119,57 @@ class OrderCheck {
   }
 
   const v1::Stream& stream_;
-  const Places& places_;
+  const SourceLocations& locations_;
   const v1::Step* before_ = nullptr;
   int rank_ = 0;
   int echo_rank_ = -1;
   std::array<int, 64> seen_{};
 };
 
-Status check_echo(const v1::Stream& stream, const Places& places) {
+Status check_echo(const v1::Stream& stream, const SourceLocations& locations) {
   const v1::Echo* echo = echo_step(stream);
   if (echo == nullptr || !echo->has_max() || echo->max() >= echo->factor()) return Status();
-  return places.error(*echo, "max", "smaller than the factor; allowed: the factor or more");
+  return locations.error(*echo, "max", "smaller than the factor; allowed: the factor or more");
 }
 
-Status check_lanes(const v1::Stream& stream, const Places& places) {
+Status check_lanes(const v1::Stream& stream, const SourceLocations& locations) {
   const std::uint32_t size = batch_step(stream).size();
   if (size % stream.lanes() == 0) return Status();
-  return places.error(stream, "lanes",
-                      fmt::format("{} does not divide the batch size {}", stream.lanes(), size));
+  return locations.error(stream, "lanes",
+                         fmt::format("{} does not divide the batch size {}", stream.lanes(), size));
 }
 
-Status check_lag(const v1::Stream& stream, const Places& places) {
+Status check_lag(const v1::Stream& stream, const SourceLocations& locations) {
   const v1::Publish& publish = publish_step(stream);
   if (!publish.has_lag()) return Status();
   if (publish.when_slow() == "wait") {
-    return places.error(publish, "lag", "needs 'when_slow: split' or 'when_slow: detach'");
+    return locations.error(publish, "lag", "needs 'when_slow: split' or 'when_slow: detach'");
   }
   const std::uint32_t size = batch_step(stream).size();
   const std::uint64_t most = (std::uint64_t{publish.slots()} - 1) * size;
   if (publish.lag() <= most) return Status();
-  return places.error(publish, "lag",
-                      fmt::format("no job can be {} rows behind with {} slots of {}; allowed: 1 to "
-                                  "{}",
-                                  publish.lag(), publish.slots(), size, most));
+  return locations.error(
+      publish, "lag",
+      fmt::format("no job can be {} rows behind with {} slots of {}; allowed: 1 to "
+                  "{}",
+                  publish.lag(), publish.slots(), size, most));
 }
 
 }  // namespace
 
-Status check_structure(v1::Stream& stream, const Places& places) {
-  ECHOLINE_TRY(OrderCheck(stream, places).run());
+Status check_structure(v1::Stream& stream, const SourceLocations& locations) {
+  ECHOLINE_TRY(OrderCheck(stream, locations).run());
   if (stream.pipeline().rbegin()->step_case() != v1::Step::kPublish) {
     // Behind a batch echo too: nothing can follow `publish`.
-    ECHOLINE_TRY(complete(*stream.add_pipeline()->mutable_publish(), places));
+    ECHOLINE_TRY(complete(*stream.add_pipeline()->mutable_publish(), locations));
   }
-  ECHOLINE_TRY(check_read(read_step(stream), places));
-  ECHOLINE_TRY(check_decode(decode_step(stream), places));
-  ECHOLINE_TRY(check_cache(stream, places));
-  ECHOLINE_TRY(check_augmentations(stream, places));
-  ECHOLINE_TRY(check_echo(stream, places));
-  ECHOLINE_TRY(check_lanes(stream, places));
-  return check_lag(stream, places);
+  ECHOLINE_TRY(check_read(read_step(stream), locations));
+  ECHOLINE_TRY(check_decode(decode_step(stream), locations));
+  ECHOLINE_TRY(check_cache(stream, locations));
+  ECHOLINE_TRY(check_augmentations(stream, locations));
+  ECHOLINE_TRY(check_echo(stream, locations));
+  ECHOLINE_TRY(check_lanes(stream, locations));
+  return check_lag(stream, locations);
 }
 
 }  // namespace echoline::config

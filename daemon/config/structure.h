@@ -3,12 +3,12 @@
 #pragma once
 
 #include "base/status.h"
-#include "config/places.h"
+#include "config/source_locations.h"
 #include "echoline/v1/config.pb.h"
 
 namespace echoline::config {
 
 // Adds the `publish` step where none is written.
-Status check_structure(v1::Stream& stream, const Places& places);
+Status check_structure(v1::Stream& stream, const SourceLocations& locations);
 
 }  // namespace echoline::config

@@ -46,7 +46,7 @@ class Screen {
 Line keys_line(const View& view) {
   Line line;
   line.add(fmt::format("q quit  ? help  p {}  j k stream  s sort: {}",
-                       view.paused ? "go on" : "pause", sort_name(view.sort)),
+                       view.paused ? "continue" : "pause", sort_name(view.sort)),
            Style::kFaint);
   return line;
 }

@@ -66,6 +66,11 @@ Line stage_line(const StageShares& stage, const Paper& paper) {
   return line.add(shares);
 }
 
+// "imitated" is the counter's name for waits of read.throttle.
+std::string wait_reason_text(const std::string& reason) {
+  return reason == "imitated" ? "read.throttle" : reason;
+}
+
 std::vector<std::string> source_facts(const SourceInterval& source) {
   const v1::Source& now = source.now;
   std::vector<std::string> facts = {now.scheme() + " " + bytes_rate_text(source.bytes_per_second),
@@ -83,7 +88,8 @@ std::vector<std::string> source_facts(const SourceInterval& source) {
     facts.push_back(count_text(source.failed_per_second) + " failed/s");
   }
   for (const auto& [reason, requests] : source.waiting) {
-    if (requests >= 0.05) facts.push_back(count_text(requests) + " waiting: " + reason);
+    if (requests < 0.05) continue;
+    facts.push_back(count_text(requests) + " waiting: " + wait_reason_text(reason));
   }
   return facts;
 }

@@ -319,22 +319,22 @@ TEST_F(ControlCalls, watchers_are_bounded_leave_their_seat_and_end_with_the_daem
   EXPECT_EQ(ended.error_message(), "the daemon is going down");
 }
 
-TEST(WatcherSeats, have_room_for_others_beside_the_greediest_caller) {
+TEST(WatchLeases, are_limited_per_caller_and_in_all) {
   Watchers watchers;
-  std::vector<Watchers::Seat> seats;
+  std::vector<WatchLease> leases;
   const auto take = [&](const std::string& caller) {
-    auto seat = watchers.admit(caller);
-    if (seat.ok()) seats.push_back(std::move(seat).value());
-    return seat.status();
+    auto lease = watchers.admit(caller);
+    if (lease.ok()) leases.push_back(std::move(lease).value());
+    return lease.status();
   };
   for (int i = 0; i < 100; ++i) (void)take("user alice");
-  EXPECT_EQ(seats.size(), kWatchersPerCallerMax);
+  EXPECT_EQ(leases.size(), kWatchersPerCallerMax);
   EXPECT_EQ(take("user alice").code(), Code::kResourceExhausted);
-  for (std::size_t i = 0; seats.size() < kWatchersMax; ++i) {
+  for (std::size_t i = 0; leases.size() < kWatchersMax; ++i) {
     ASSERT_TRUE(take("the certificate CN=" + std::to_string(i / 2)).ok());
   }
   EXPECT_EQ(take("user bob").message(), "32 are watching already; end one of them first");
-  seats.pop_back();
+  leases.pop_back();
   EXPECT_TRUE(take("user bob").ok());
 }
 

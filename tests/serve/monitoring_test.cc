@@ -169,6 +169,15 @@ TEST_F(Monitoring, shows_names_and_errors_as_text_on_its_page) {
   EXPECT_THAT(answer.body, Not(HasSubstr("{{")));
 }
 
+TEST_F(Monitoring, shows_each_reason_of_a_wait_in_words_on_its_page) {
+  const std::string page = get("/").body;
+  for (const char* reason : source::kWaitReasonNames)
+    EXPECT_THAT(page,
+                ::testing::ContainsRegex(std::string("[ {]") + reason + ": \"(for|to|because) "))
+        << reason;
+  EXPECT_THAT(page, HasSubstr("for the configured throttle (read.throttle)"));
+}
+
 TEST_F(Monitoring, answers_names_that_are_no_text_with_json_all_the_same) {
   engine_.set_stream(MemoryEngine::full_stats("broken \xff name"));
   EXPECT_EQ(nlohmann::json::parse(get("/status.json").body)["streams"].size(), 2U);

@@ -66,7 +66,7 @@ Caller ControlRoles::of_peer(const Peer& peer) const {
 }
 
 Caller ControlRoles::of_certificate(const std::vector<std::string>& names) const {
-  // An authority may put anything into a name.
+  // A certificate's names can contain any bytes, and this one appears in logs.
   const std::string name =
       names.empty() ? "a certificate without names"
                     : fmt::format("the certificate {}",

@@ -34,7 +34,7 @@ const sockaddr* generic(const sockaddr_un& address) {
 
 Result<UniqueFd> make_socket(int kind) {
   UniqueFd made(::socket(AF_UNIX, kind | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!made) return errno_status(errno, "making a socket");
+  if (!made) return errno_status(errno, "creating a socket");
   return made;
 }
 
