@@ -145,7 +145,7 @@ void add_file_commands(CLI::App& app, Invocation& call) {
 
 // CLI11 converts -1 to the largest unsigned number.
 std::string check_count(const std::string& text) {
-  return text.starts_with('-') ? fmt::format("{} is negative; the least is 0", text) : "";
+  return text.starts_with('-') ? fmt::format("{}: steps and seeds count from 0", text) : "";
 }
 
 void add_step(CLI::App& show, StepOptions& options) {

@@ -1,5 +1,5 @@
-// Every metric of the daemon: name, kind, labels and what it says. docs/metrics.md is made from
-// this list, and only what stands here can be exported.
+// The list of all metrics of the daemon: name, kind, labels and meaning. docs/metrics.md is
+// generated from it, and only metrics in it can be exported.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ struct MetricInfo {
   std::string_view labels;  // comma separated
   std::string_view help;
 
-  // By Prometheus' convention the name of a counter says that it is one.
+  // Derived from the name, by Prometheus' convention.
   constexpr MetricKind kind() const {
     if (name.ends_with("_total")) return MetricKind::kCounter;
     return name.ends_with("_request_seconds") ? MetricKind::kHistogram : MetricKind::kGauge;

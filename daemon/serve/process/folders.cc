@@ -1,5 +1,3 @@
-// In a folder like /tmp anybody may have made the name first, hence the checks of a folder that is
-// there.
 #include "serve/process/folders.h"
 
 #include <fcntl.h>
@@ -14,7 +12,7 @@
 namespace echoline::serve {
 namespace {
 
-constexpr const char* kRemedy = "; set daemon.runtime_dir to a folder of this user's";
+constexpr const char* kRemedy = "; set daemon.runtime_dir to a folder of this user";
 
 Status make_folder(const std::string& path, mode_t mode, const char* key) {
   std::filesystem::path folder = std::filesystem::path(path).lexically_normal();
@@ -22,9 +20,11 @@ Status make_folder(const std::string& path, mode_t mode, const char* key) {
   std::error_code error;
   std::filesystem::create_directories(folder.parent_path(), error);
   if (::mkdir(folder.c_str(), mode) == 0 || errno == EEXIST) return Status();
-  return errno_status(errno, path + ": cannot be made; set " + key + " to a folder of this user's");
+  return errno_status(errno,
+                      path + ": cannot be created; set " + key + " to a folder of this user");
 }
 
+// For a folder that may have existed before: in /tmp, another user can create the name first.
 Status check_trusted(int folder, const std::string& path) {
   struct stat found {};
   if (::fstat(folder, &found) != 0) return errno_status(errno, path);
@@ -60,7 +60,7 @@ Result<RuntimeDir> RuntimeDir::open(const std::string& path) {
 Status make_state_dir(const std::string& path) {
   ECHOLINE_TRY(make_folder(path, 0750, "daemon.state_dir"));
   if (::access(path.c_str(), W_OK | X_OK) != 0) {
-    return errno_status(errno, path + "; set daemon.state_dir to a folder of this user's");
+    return errno_status(errno, path + "; set daemon.state_dir to a folder of this user");
   }
   return Status();
 }
