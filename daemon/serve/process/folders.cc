@@ -12,7 +12,7 @@
 namespace echoline::serve {
 namespace {
 
-constexpr const char* kRemedy = "; set daemon.runtime_dir to a folder of this user";
+constexpr const char* kRemedy = "; set daemon.runtime_dir to a folder of this user's";
 
 Status make_folder(const std::string& path, mode_t mode, const char* key) {
   std::filesystem::path folder = std::filesystem::path(path).lexically_normal();
@@ -21,7 +21,7 @@ Status make_folder(const std::string& path, mode_t mode, const char* key) {
   std::filesystem::create_directories(folder.parent_path(), error);
   if (::mkdir(folder.c_str(), mode) == 0 || errno == EEXIST) return Status();
   return errno_status(errno,
-                      path + ": cannot be created; set " + key + " to a folder of this user");
+                      path + ": cannot be made; set " + key + " to a folder of this user's");
 }
 
 // For a folder that may have existed before: in /tmp, another user can create the name first.
@@ -60,7 +60,7 @@ Result<RuntimeDir> RuntimeDir::open(const std::string& path) {
 Status make_state_dir(const std::string& path) {
   ECHOLINE_TRY(make_folder(path, 0750, "daemon.state_dir"));
   if (::access(path.c_str(), W_OK | X_OK) != 0) {
-    return errno_status(errno, path + "; set daemon.state_dir to a folder of this user");
+    return errno_status(errno, path + "; set daemon.state_dir to a folder of this user's");
   }
   return Status();
 }

@@ -46,7 +46,7 @@ std::map<std::string, v1::Stream> KeptStreams::load(const v1::Config& config) {
     if (file.path().extension() != ".json") continue;
     const std::string name = file.path().stem();
     if (config.streams().contains(name)) {
-      log_warning("serve", "{}: ignored, because the configuration has a stream '{}'",
+      log_warning("serve", "{}: passed over, as the configuration has a stream '{}'",
                   file.path().string(), name);
       continue;
     }
