@@ -22,7 +22,7 @@ using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-// A field together with what is said about it; lives for one check.
+// A field, its rules and its location, during one check.
 struct Checked {
   Message& message;
   const FieldDescriptor& field;
@@ -36,7 +36,7 @@ bool is_message(const FieldDescriptor& field) {
   return field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
 }
 
-// A mapping that was left out stands for its defaults when it needs no key.
+// Fills in a mapping that was left out, if all of its keys have defaults.
 bool stands_for_defaults(const Descriptor& message) {
   bool any = false;
   for (int i = 0; i < message.field_count(); ++i) {
@@ -84,7 +84,7 @@ Status check_word(const Checked& checked, const std::string& word) {
                                    did_you_mean(word, words)));
 }
 
-// The numbers of a field, one or a list of them.
+// The numbers of a field: one, or those of a list.
 std::vector<double> numbers(const Checked& checked) {
   const auto* reflection = checked.message.GetReflection();
   const FieldDescriptor* field = &checked.field;

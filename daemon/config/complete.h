@@ -1,5 +1,5 @@
-// Fills in what the schema says stands where nothing is written, and checks each value alone:
-// required keys, ranges, words, lengths of lists. How values fit together is structure.h.
+// Fills in the schema's defaults and checks each value: required keys, ranges, allowed words,
+// lengths of lists. structure.h checks how values fit together.
 #pragma once
 
 #include <google/protobuf/message.h>

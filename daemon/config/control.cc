@@ -13,7 +13,7 @@ namespace {
 constexpr auto kCertificateKinds =
     std::to_array<std::string_view>({"CN=", "DNS:", "URI:", "email:"});
 
-// The key of the first file that TLS lacks; "" if none.
+// The key of the first TLS file that is missing; "" if none is.
 std::string missing_file(const v1::ControlAccess& control) {
   if (control.certificate().empty()) return "certificate";
   if (control.key().empty()) return "key";
@@ -31,7 +31,7 @@ bool any_certificate(const v1::ControlAccess& control) {
          std::any_of(control.readers().begin(), control.readers().end(), names_certificate);
 }
 
-// What looks like a part of a certificate but is none of those that are compared.
+// Whether the entry looks like a certificate's name but has an unknown kind.
 Status check_entries(const v1::ControlAccess& control, const std::string& key,
                      const google::protobuf::RepeatedPtrField<std::string>& entries,
                      const SourceLocations& locations) {

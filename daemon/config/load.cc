@@ -1,4 +1,5 @@
-// Text, YAML, message, overrides, defaults, structure: in this order, each step the first to fail.
+// The steps are: read the text, parse YAML, fill the message, apply overrides, fill in defaults,
+// check the structure. The first error ends them.
 #include "config/load.h"
 
 #include <fmt/core.h>

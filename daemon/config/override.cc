@@ -1,4 +1,4 @@
-// Walks down the message by reflection, one part of the path at a time.
+// Walks the message by reflection, one part of the path per step.
 #include "config/override.h"
 
 #include <fmt/core.h>
@@ -58,7 +58,7 @@ class Descent {
   }
 
  private:
-  // A value of a new stream would make one without a pipeline: the name is misspelt.
+  // A new name would create a stream without a pipeline, so it must be a misspelt one.
   Status stream_is_there(Message& config, const std::string& name) const {
     std::vector<std::string> names;
     ECHOLINE_TRY(for_each_map_value(config, [&](const std::string& key, Message&) {
@@ -80,7 +80,7 @@ class Descent {
                      "unknown; allowed: " + join_names(known) + did_you_mean(part, known));
   }
 
-  // A step by its name or by its position.
+  // The part names a step, or is its position.
   Status set_in_step(Message& message, const FieldDescriptor& field,
                      const std::vector<std::string>& parts, std::size_t at,
                      const YAML::Node& value) {

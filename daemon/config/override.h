@@ -1,4 +1,4 @@
-// "daemon.workers=4" on top of a configuration that has been read.
+// Applies an override such as "daemon.workers=4" to a configuration that has been read.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-// The walk goes by the schema, which is not recursive, so its depth is bounded whatever the YAML
-// nests.
+// The recursion follows the schema, which is not recursive, so its depth is bounded for any YAML.
 #include "config/reader.h"
 
 #include <fmt/core.h>
@@ -104,7 +103,7 @@ Status Reader::unknown_key(const Entry& entry, const Descriptor& message) const 
                    "unknown; allowed: " + join_names(known) + did_you_mean(key, known));
 }
 
-// Exactly one key of a choice; which ones exist is checked with the keys.
+// A choice has exactly one key. Whether that key exists is checked like any other.
 Status Reader::read_choice(const YAML::Node& node, const std::vector<Entry>& list,
                            const Descriptor& message) const {
   if (list.size() == 1) return Status();

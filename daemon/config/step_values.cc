@@ -1,4 +1,4 @@
-// The field an augmentation works on is found by reflection: every one of them has the key `field`.
+// Reflection finds the field of an augmentation: every augmentation has the key `field`.
 #include "config/step_values.h"
 
 #include <fmt/core.h>
@@ -37,7 +37,7 @@ Status check_url(const v1::Read& read, const std::string& url, const SourceLocat
   return Status();
 }
 
-// One way of credentials by name, and a profile or file that this way does not look at.
+// A kind of credentials, and the key of a setting that this kind ignores.
 Status check_credentials(const v1::Read& read, const SourceLocations& locations) {
   const std::string& way = read.credentials();
   const bool gcs = scheme_of(read.url(0)) == Scheme::kGcs;
@@ -65,7 +65,7 @@ Status check_urls(const v1::Read& read, const SourceLocations& locations) {
   return Status();
 }
 
-// A scheme before it, as in memcached://host:port, is none of a host's name.
+// A scheme, as in memcached://host:port, is not part of a host name.
 bool is_host_and_port(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || colon == 0) return false;
@@ -85,7 +85,7 @@ bool is_name(std::string_view name) {
          std::all_of(name.begin(), name.end(), fits);
 }
 
-// Channels of an image field: decoded as one, or raw uint8 [height, width, 1 or 3]; 0 for others.
+// Channels of an image field, decoded or raw uint8 [height, width, 1 or 3]; 0 for other fields.
 int image_channels(const v1::DecodeField& field) {
   if (field.as() == "rgb") return 3;
   if (field.as() == "gray") return 1;
@@ -124,7 +124,7 @@ std::vector<std::string> field_names(const v1::Decode& decode) {
   return names;
 }
 
-// The one message a step holds.
+// The message of the step's kind.
 const google::protobuf::Message& settings_of(const v1::Step& step) {
   const auto* field = v1::Step::descriptor()->FindFieldByNumber(static_cast<int>(step.step_case()));
   return step.GetReflection()->GetMessage(step, field);

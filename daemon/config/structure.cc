@@ -1,5 +1,5 @@
-// Steps have a rank in the pipeline's order; `echo` may stand between any two of the ranks behind
-// `shuffle`, but not amid the augmentations.
+// Each kind of step has a rank, and ranks must ascend. `echo` has none: it can come between any two
+// ranks after `shuffle`, but not between two augmentations.
 #include "config/structure.h"
 
 #include <fmt/core.h>
@@ -47,7 +47,7 @@ Slot slot_of(StepCase step) {
   }
 }
 
-// Walks the steps once and knows what it has passed.
+// Visits the steps in order and remembers the rank that it has reached.
 class OrderCheck {
  public:
   OrderCheck(const v1::Stream& stream, const SourceLocations& locations)
@@ -160,7 +160,7 @@ Status check_lag(const v1::Stream& stream, const SourceLocations& locations) {
 Status check_structure(v1::Stream& stream, const SourceLocations& locations) {
   ECHOLINE_TRY(OrderCheck(stream, locations).run());
   if (stream.pipeline().rbegin()->step_case() != v1::Step::kPublish) {
-    // Behind a batch echo too: nothing can follow `publish`.
+    // At the end, also after an echo of batches: no step can follow `publish`.
     ECHOLINE_TRY(complete(*stream.add_pipeline()->mutable_publish(), locations));
   }
   ECHOLINE_TRY(check_read(read_step(stream), locations));
