@@ -1,4 +1,4 @@
-// Widths are wcwidth's, which knows the wide characters of East Asia in a UTF-8 locale.
+// Widths come from wcwidth, which knows the wide characters of East Asia in a UTF-8 locale.
 #include "top/line.h"
 
 #include <wchar.h>
@@ -11,11 +11,11 @@ namespace echoline::top {
 namespace {
 
 struct Character {
-  std::size_t bytes = 0;  // 0: no UTF-8 stands here
+  std::size_t bytes = 0;  // 0: not valid UTF-8
   char32_t code = 0;
 };
 
-// The character at the front of `text`, which is not empty.
+// The first character of `text`, which is not empty.
 Character first_of(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   if (byte(0) < 0x80) return {1, byte(0)};
@@ -26,8 +26,8 @@ Character first_of(std::string_view text) {
   return {bytes, code};
 }
 
-// Of a printable character. Where the locale knows none beyond ASCII, those that stand here are
-// this program's own, which take one column each.
+// The width of a printable character. In an ASCII locale, the only other characters are this
+// program's own marks, which take one column each.
 std::size_t width_of(char32_t code) {
   const int width = code < 0x80 ? 1 : ::wcwidth(static_cast<wchar_t>(code));
   return width > 0 ? static_cast<std::size_t>(width) : 1;
@@ -89,7 +89,7 @@ std::size_t columns_of(std::string_view text) {
 
 namespace {
 
-// The bytes of as many leading characters as `columns` hold.
+// The number of bytes of the leading characters that fit into `columns`.
 std::size_t bytes_within(std::string_view text, std::size_t columns) {
   std::size_t bytes = 0;
   while (bytes < text.size()) {

@@ -1,4 +1,4 @@
-// One stream from top to bottom: what it is, what limits it, where its time goes, what it reads.
+// The lines of one stream: properties, limit, time per stage, source, caches.
 #include <fmt/core.h>
 
 #include "base/pluralize.h"
@@ -10,7 +10,7 @@
 namespace echoline::top {
 namespace {
 
-// Below it only the bars and the busy share are shown.
+// A narrower screen shows only the bars and the busy shares.
 constexpr std::size_t kColumnsOfAllShares = 64;
 
 std::string echo_text(const v1::StreamStatus& stream) {

@@ -1,5 +1,5 @@
-// Lines are filled with spaces to the right border rather than cleared first, and only those that
-// changed are written: nothing flickers, and little travels over a slow line.
+// Only changed lines are written, and filled with spaces instead of cleared first. So nothing
+// flickers, and a slow connection carries little.
 #include "top/terminal.h"
 
 #include <fmt/core.h>
