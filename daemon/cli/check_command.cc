@@ -1,5 +1,5 @@
-// `echoline check`: the configuration by itself, then the TLS files and the data that it names, as
-// far as that is cheap. Every error begins with the place in the file that it is about.
+// `echoline check`: checks the configuration, then the TLS files and the data that it names, as far
+// as that is cheap. Every error begins with a location in the file.
 #include <fmt/core.h>
 
 #include "base/log.h"
@@ -17,7 +17,7 @@ Status at(const std::string& place, const Status& status) {
   return Status(status).with_context(place);
 }
 
-// As the daemon reads them at its start.
+// Loads them as the daemon does at its start.
 Status check_tls_files(const config::LocatedConfig& located) {
   const v1::ControlAccess& control = located.config->daemon().control();
   if (control.listen().empty()) return Status();

@@ -20,7 +20,7 @@ std::string echo_text(const v1::Stream& stream) {
                      config::echo_step(stream)->window());
 }
 
-// What when_slow asks for beyond the first pass, where the budget has no room for it.
+// Advice if publish.when_slow needs a second pass for which the budget has no room.
 std::string second_pass_text(const Checked& checked, std::uint64_t free_bytes) {
   const std::string& when_slow = config::publish_step(*checked.stream).when_slow();
   const std::uint64_t needed = checked.memory.pass();

@@ -1,4 +1,4 @@
-// `echoline index`: the same opening of a data set as the daemon's, with a bar.
+// `echoline index`: opens a data set as the daemon does, with a progress bar.
 #include <fmt/core.h>
 
 #include <filesystem>
@@ -26,7 +26,7 @@
 namespace echoline::cli {
 namespace {
 
-// What is indexed: the `read` steps of a configuration by stream, or one made of an address.
+// The `read` steps to index: those of a configuration by stream, or one made from an address.
 struct Job {
   std::map<std::string, v1::Read> reads;
   std::string state_dir;
@@ -72,7 +72,7 @@ std::string misuse_of_address(const IndexOptions& options) {
   return {};
 }
 
-// What the configuration calls "stream 'index': key 'endpoint'" was written as --endpoint.
+// Replaces "stream 'index': key 'endpoint'" in a configuration error by the option, --endpoint.
 Status in_words_of_the_call(const Status& status) {
   constexpr std::string_view kBefore = "stream 'index': key '";
   const std::string& text = status.message();
@@ -82,7 +82,7 @@ Status in_words_of_the_call(const Status& status) {
   return Status(status.code(), (key == "url" ? "the address" : "--" + key) + text.substr(end + 1));
 }
 
-// An address goes through the configuration's own checks, as a stream of one.
+// An address becomes a stream with only this address, so that the configuration's checks apply.
 Result<Job> job_of_address(const IndexOptions& options) {
   v1::Stream stream;
   v1::Read& read = *stream.add_pipeline()->mutable_read();
@@ -103,7 +103,7 @@ Result<Job> job_of_address(const IndexOptions& options) {
   return job;
 }
 
-// ", about 3 min left", by what has been done since the start; nothing in the first second.
+// ", about 3 min left", estimated from the progress since the start; empty in the first second.
 std::string time_left(const record::Progress& progress, std::uint64_t elapsed_ns) {
   if (elapsed_ns < 1'000'000'000 || progress.bytes_done == 0) return {};
   const double share =
@@ -206,7 +206,8 @@ Status build_index(const IndexOptions& options) {
   if (!options.state_dir.empty()) job.state_dir = options.state_dir;
   for (const auto& [name, read] : job.reads) {
     Result<Indexed> indexed = index_one(name, read, job.state_dir, options);
-    // An address is the call's only one, named where it matters, and may hold a password.
+    // The errors of an address need no context: the call has one address, which can contain a
+    // password.
     if (!indexed.ok() && !is_config(options.target)) return indexed.status();
     if (!indexed.ok()) return indexed.status().with_context(name);
     print_indexed(name, *indexed, options.json);

@@ -1,4 +1,4 @@
-// `echoline read`: a trainer that only reads, through the same client library as every other.
+// `echoline read`: a trainer that only reads, through the client library.
 #include <fmt/core.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -22,13 +22,13 @@
 namespace echoline::cli {
 namespace {
 
-// Between two looks at whether Ctrl-C was pressed.
+// How often it checks for Ctrl-C.
 constexpr std::chrono::milliseconds kLook{200};
 constexpr std::size_t kStateBytesMax = 64 << 10;
 
 std::atomic<bool> interrupted = false;
 
-// The first Ctrl-C ends the reading with its report, the second the program.
+// The first Ctrl-C ends the reading and prints the report, the second one ends the program.
 void end_on_interrupt() {
   struct sigaction action {};
   action.sa_handler = [](int) { interrupted = true; };
@@ -86,7 +86,7 @@ Result<LoaderOptions> loader_options(const DaemonOptions& daemon, const ReadOpti
   return loader;
 }
 
-// Reads batch after batch and counts; lives for one command.
+// Reads batches and counts them, during one command.
 class Reading {
  public:
   Reading(const ReadOptions& options, Loader loader, std::unique_ptr<ControlClient> control)
@@ -114,7 +114,7 @@ class Reading {
     return options_.batches > 0 ? report_.batches >= options_.batches : epochs_ >= options_.epochs;
   }
 
-  // One batch, an epoch's end, or another look at Ctrl-C.
+  // Returns after a batch, at the end of an epoch, or when it is time to check for Ctrl-C.
   Status step() {
     Batch batch;
     const std::uint64_t asked_ns = monotonic_ns();
@@ -191,7 +191,7 @@ Status read_with(const DaemonOptions& daemon, const ReadOptions& options) {
   if (options.json) {
     fmt::print("{}\n", report.json());
   } else {
-    // Lines of batches are for programs; the report then goes where it does not mix with them.
+    // With lines of batches on stdout, which programs read, the report goes to stderr.
     const bool lines = options.ids || options.keys || options.checksum || options.row_checksums;
     fmt::print(lines ? stderr : stdout, "{}\n", report.text());
   }

@@ -1,4 +1,4 @@
-// A client is made anew for each try: gRPC's own retries come ever more rarely, up to minutes.
+// Each retry creates a new client: gRPC's own reconnects back off up to minutes.
 #include "cli/stats_watcher.h"
 
 #include <sys/eventfd.h>
@@ -37,7 +37,7 @@ StatsWatcher::News StatsWatcher::take() {
   const std::lock_guard lock(mutex_);
   News taken = news_;
   news_.answer.reset();
-  news_.anew = false;
+  news_.reconnected = false;
   return taken;
 }
 
@@ -59,7 +59,7 @@ Status StatsWatcher::listen_once() {
   for (; answer.ok(); answer = call->next()) {
     {
       const std::lock_guard lock(mutex_);
-      news_ = {std::move(answer).value(), first || news_.anew, Status(), monotonic_ns()};
+      news_ = {std::move(answer).value(), first || news_.reconnected, Status(), monotonic_ns()};
     }
     first = false;
     ::eventfd_write(event_.get(), 1);

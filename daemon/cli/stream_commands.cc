@@ -1,5 +1,5 @@
-// `echoline list, show, state, create, delete, drain, set-echo`: one call of the control service
-// each.
+// `echoline list, show, state, create, delete, drain, set-echo`: each makes one call of the control
+// service.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// One loop waits for keys, signals and the daemon's answers, and draws after each.
+// One loop waits for keys, signals and the daemon's answers, and draws after each of them.
 #include "cli/top_live.h"
 
 #include <fmt/core.h>
@@ -19,9 +19,9 @@
 namespace echoline::cli {
 namespace {
 
-// How often the seconds of a daemon's absence are counted on.
+// How often the display of a daemon's absence is updated.
 constexpr int kTickMs = 1000;
-// A daemon that lets so many intervals pass, and this time, without an answer is named silent.
+// A daemon counts as silent after this many intervals and this time without an answer.
 constexpr std::uint64_t kSilentIntervals = 3;
 constexpr std::uint64_t kSilentNs = 3'000'000'000;
 
@@ -48,7 +48,7 @@ class LiveTop {
   }
 
  private:
-  // False: the terminal is gone.
+  // False: the terminal has closed.
   bool draw() {
     view_.notice = notice();
     const top::Size size = top::Terminal::size();
@@ -56,7 +56,7 @@ class LiveTop {
   }
 
   std::string notice() const {
-    const std::uint64_t silent_ns = monotonic_ns() - heard_ns_;
+    const std::uint64_t silent_ns = monotonic_ns() - answered_ns_;
     const auto seconds = silent_ns / 1'000'000'000;
     if (away_) {
       return fmt::format("the daemon went away {} s ago; waiting for its return", seconds);
@@ -102,14 +102,14 @@ class LiveTop {
     const StatsWatcher::News news = watcher_.take();
     if (news.answer) {
       if (!terminal_) ECHOLINE_TRY(known_stream(view_.stream, *news.answer));
-      latest_ = top::between(news.anew ? v1::WatchStatsResponse() : answer_, *news.answer);
+      latest_ = top::between(news.reconnected ? v1::WatchStatsResponse() : answer_, *news.answer);
       answer_ = *news.answer;
-      heard_ns_ = news.heard_ns;
+      answered_ns_ = news.answered_ns;
       if (!view_.paused) show(latest_);
       if (!terminal_) terminal_.emplace();
     }
     away_ = !news.status.ok();
-    // Once there was a daemon, its absence is only waited out.
+    // After the first answer, a missing daemon is not an error: wait for its return.
     const bool waits = terminal_ && news.status.code() == Code::kUnavailable;
     return waits ? Status() : news.status;
   }
@@ -130,8 +130,8 @@ class LiveTop {
   std::optional<top::Terminal> terminal_;  // from the first answer on
   v1::WatchStatsResponse answer_;
   top::Interval latest_;
-  top::Interval shown_;  // the latest, unless paused
-  std::uint64_t heard_ns_ = 0;
+  top::Interval shown_;  // the latest, or the one at the pause
+  std::uint64_t answered_ns_ = 0;
   bool away_ = false;
 };
 
