@@ -84,6 +84,8 @@ Status serve_until_stopped(engine::Engine& engine, const v1::Config& config,
   control->set_serving(false);
   serve::notify_supervisor("STOPPING=1");
   door->leave_newcomers_waiting();
+  // Trainers that have closed already are not attached when the engine drains.
+  door->flush();
   engine.drain(kDrainPatience);
   // They read the door's counters, so they end before it.
   monitoring.reset();

@@ -285,6 +285,20 @@ TEST_F(OpenDoor, ATrainerKilledIsWithdrawnWithinAHundredMilliseconds) {
   EXPECT_LT(least, 100'000'000U);
 }
 
+TEST_F(OpenDoor, AFlushWithdrawsEveryTrainerThatHasClosed) {
+  for (int round = 1; round <= 3; ++round) {
+    std::vector<TestTrainer> trainers;
+    for (int i = 0; i < 200; ++i) {
+      trainers.push_back(connect());
+      ASSERT_TRUE(trainers.back().send(good_request()));
+      ASSERT_EQ(trainers.back().receive().as<shm::AttachReply>().code, 0U);
+    }
+    trainers.clear();
+    door_->flush();
+    EXPECT_EQ(engine_.withdrawn().size(), 200U * static_cast<std::size_t>(round));
+  }
+}
+
 TEST_F(OpenDoor, TwoThousandSilentConnectionsDoNotKeepATrainerOut) {
   std::vector<TestTrainer> flood;
   for (int i = 0; i < 2000; ++i) {

@@ -3,12 +3,17 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <chrono>
 #include <utility>
 
+#include "base/clock.h"
 #include "serve/door/door_loop.h"
 
 namespace echoline::serve {
 namespace {
+
+constexpr std::uint64_t kFlushNs = 1'000'000'000;
+constexpr std::chrono::milliseconds kFlushPoll{1};
 
 // Starts a thread with all signals blocked, so that the main thread gets them.
 template <typename Body>
@@ -51,5 +56,16 @@ Door::~Door() {
 std::size_t Door::connection_count() const { return loop_->connection_count(); }
 std::uint64_t Door::rounds() const { return loop_->rounds(); }
 void Door::leave_newcomers_waiting() { loop_->leave_newcomers_waiting(); }
+
+void Door::flush() {
+  // A round handles kEventsMax events, and epoll returns the ready descriptors in turn. One round
+  // more, because the current one may have waited for its events before the call.
+  const std::uint64_t done = rounds() + connection_count() / kEventsMax + 2;
+  const std::uint64_t until_ns = monotonic_ns() + kFlushNs;
+  while (rounds() < done && monotonic_ns() < until_ns) {
+    outbox_->wake();
+    std::this_thread::sleep_for(kFlushPoll);
+  }
+}
 
 }  // namespace echoline::serve

@@ -36,6 +36,9 @@ class Door {
   // new connections in its queue for the next daemon; at the daemon's own socket they are still
   // accepted, and the engine refuses them.
   void leave_newcomers_waiting();
+  // Returns when the trainers whose connections closed before this call are withdrawn from the
+  // engine, after 1 s at most. So a drain that follows does not mistake them for attached ones.
+  void flush();
 
  private:
   Door(std::unique_ptr<DoorLoop> loop, std::shared_ptr<DoorOutbox> outbox);

@@ -34,9 +34,10 @@ struct Outgoing {
   std::variant<Reply, shm::Notice> message;
 };
 
-// Any thread may call reply(), notify() and stop(); the door's thread calls the others. Bounded:
-// notices beyond the bound are dropped, and there is one reply per connection. The engine's reply
-// functions own it too, so it can outlive the door; after close() it drops everything.
+// Any thread may call reply(), notify(), stop() and wake(); the door's thread calls the others.
+// Bounded: notices beyond the bound are dropped, and there is one reply per connection. The
+// engine's reply functions own it too, so it can outlive the door; after close() it drops
+// everything.
 class DoorOutbox {
  public:
   static Result<std::shared_ptr<DoorOutbox>> open();
@@ -45,6 +46,8 @@ class DoorOutbox {
   void notify(std::uint64_t connection, shm::NoticeKind kind, const Status& status);
   // Wakes the door's thread, which then finds stopping() true.
   void stop();
+  // Wakes the door's thread without a message.
+  void wake();
 
   int event() const { return event_.get(); }
   bool stopping() const;
@@ -55,7 +58,6 @@ class DoorOutbox {
 
  private:
   void push(Outgoing outgoing);
-  void wake();
 
   UniqueFd event_;
   mutable std::mutex mutex_;

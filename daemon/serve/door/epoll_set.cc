@@ -32,7 +32,7 @@ Status EpollSet::control(int operation, int fd, std::uint64_t key, std::uint32_t
 }
 
 std::vector<std::uint64_t> EpollSet::wait(int timeout_ms) const {
-  std::array<epoll_event, 64> events{};
+  std::array<epoll_event, kEventsMax> events{};
   const int count =
       epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout_ms);
   std::vector<std::uint64_t> keys;
