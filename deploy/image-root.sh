@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Copies programs, and only those files of this Debian that they need, into an empty folder: the file system of an image
-# without a shell or a package manager. A missing library is an error: then the `run` packages must be extended.
+# Copies programs, and only those files of this Debian that they need, into an empty folder: the file system of an
+# image without a shell or a package manager. A missing library is an error: then the `run` packages must be extended.
 set -euo pipefail
 
 if [[ $# -lt 2 || $1 == -h || $1 == --help ]]; then
@@ -40,8 +40,8 @@ describe() {
   done
 }
 
-# A package lists its files with or without /usr, depending on whether it was built before /bin and /usr/bin were merged.
-# A file of no package comes from the build.
+# A package lists its files with or without /usr, depending on whether it was built before /bin and /usr/bin were
+# merged. A file of no package comes from the build.
 owners() {
   local file
   for file in "$@"; do

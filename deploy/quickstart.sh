@@ -127,7 +127,7 @@ start_daemon() {
   wait_until_ready
 }
 
-# Measures the images per second that the trainer needs, without its waits, with a daemon whose source is not throttled.
+# Measures the images per second that the trainer takes, without its waits, from a daemon with an unthrottled source.
 measure_rate() {
   start_daemon rate echo 1 ""
   "$trainer" "${test_set[@]}" --runtime-dir "$runtime" --measure-rate >"$out/runs/rate.txt" ||
