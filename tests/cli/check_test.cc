@@ -1,5 +1,5 @@
-// `echoline check` looks at the data that a configuration names, and says where in the file the
-// mistake is.
+// `echoline check` checks the data that a configuration names, and reports the error's location in
+// the file.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ class Check : public ::testing::Test {
         run_command({"pack", folder_.file("images-idx3-ubyte"), folder_.file("labels-idx1-ubyte"),
                      "--output", folder_.file("shards"), "--shard-records", "20"});
     ASSERT_EQ(packed.status, 0) << packed.err;
-    // As of a data set that was never indexed.
+    // As for a data set that was never indexed.
     for (const char* shard : {"shard-000000", "shard-000001", "shard-000002"}) {
       ASSERT_TRUE(std::filesystem::remove(folder_.file("shards/") + shard + ".tar.echoline-index"));
     }
@@ -124,7 +124,7 @@ TEST_F(Check, of_a_budget_that_is_too_small_gives_its_place) {
   EXPECT_THAT(small.err, StartsWith("echoline: " + path() + ":1:18: key 'memory': the streams "));
 }
 
-TEST_F(Check, of_a_store_that_nobody_runs_says_so) {
+TEST_F(Check, of_a_store_that_does_not_run_reports_it) {
   ::setenv("AWS_ACCESS_KEY_ID", "somebody", 1);
   ::setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
   const CommandResult away = check({folder_.file("shards/shard-{000000..000002}.tar") + "'",

@@ -87,7 +87,7 @@ TEST(Usage, of_index_with_an_address_that_cannot_be_says_it_once_and_without_its
               StartsWith("echoline: /no/such/: No such file"));
 }
 
-TEST(Usage, of_a_name_that_is_misspelt_tells_the_nearest_one) {
+TEST(Usage, of_a_misspelt_name_suggests_the_nearest_one) {
   const std::string misspelt = run_command({"shw", "train"}).err;
   EXPECT_THAT(misspelt,
               StartsWith("echoline: there is no command 'shw'; commands: check, index, "));

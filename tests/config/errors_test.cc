@@ -1,4 +1,4 @@
-// What a user sees for each kind of mistake: the whole line, exact.
+// The exact error line for each kind of mistake.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -244,7 +244,7 @@ TEST(ConfigText, that_is_hostile_ends_in_an_error_and_quickly) {
   EXPECT_THAT(error_of("daemon: " + std::string(2'000'000, 'a')),
               ::testing::HasSubstr("too many for a configuration"));
   EXPECT_THAT(error_of("a: &a {<<: *a}\n<<: *a\n"), ::testing::HasSubstr("t.yaml"));
-  // From here yaml-cpp's own reader of several documents never came back.
+  // With this text, yaml-cpp's LoadAll does not return.
   EXPECT_THAT(error_of(std::string(" ,\x03\0", 4)), ::testing::HasSubstr("t.yaml"));
   std::string bomb = "x0: &x0 {seed: 1, pipeline: [{read: {url: x}}]}\n";
   EXPECT_THAT(error_of(bomb), ::testing::HasSubstr("key 'x0': unknown"));

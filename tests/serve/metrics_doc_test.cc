@@ -1,4 +1,4 @@
-// docs/metrics.md lists what the daemon exports. ECHOLINE_UPDATE_DOCS=1 writes it anew.
+// docs/metrics.md is generated from the list of metrics. ECHOLINE_UPDATE_DOCS=1 writes it again.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

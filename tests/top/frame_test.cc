@@ -101,7 +101,7 @@ TEST_F(Frame, names_the_key_of_the_configured_throttle) {
   EXPECT_THAT(text, ::testing::Not(HasSubstr("imitated")));
 }
 
-TEST_F(Frame, says_what_is_the_matter) {
+TEST_F(Frame, shows_why_there_is_nothing_to_show) {
   const Size size = {80, 24};
   View view = view_of("gone");
   EXPECT_THAT(picture(frame(interval_, view, size, kUtf8), size),
