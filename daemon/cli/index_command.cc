@@ -189,7 +189,7 @@ void print_indexed(const std::string& name, const Indexed& indexed, bool json) {
              indexed.format);
   if (indexed.checksums > 0) fmt::print(", {}", pluralize(indexed.checksums, "checksum"));
   if (indexed.published > 0)
-    fmt::print("; {} beside the data", pluralize(indexed.published, "index file"));
+    fmt::print("; {} next to the data", pluralize(indexed.published, "index file"));
   fmt::print("\n");
 }
 

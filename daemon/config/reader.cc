@@ -86,7 +86,7 @@ Result<std::vector<Reader::Entry>> Reader::entries(const YAML::Node& node, int d
     }
     if (const auto first = find(key); first != own.end()) {
       return key_error(where(key), key.Scalar(),
-                       "stands twice; first at " + where(first->key) + "; remove one");
+                       "is given twice; first at " + where(first->key) + "; remove one");
     }
     own.push_back({key, pair.second});
   }
@@ -112,7 +112,7 @@ Status Reader::read_choice(const YAML::Node& node, const std::vector<Entry>& lis
                                                       join_names(known_keys(message))));
   }
   return key_error(where(list[1].key), key_text(list[1].key),
-                   fmt::format("a second key in one step, beside '{}'; begin each step with '- '",
+                   fmt::format("a second key in one step, next to '{}'; begin each step with '- '",
                                key_text(list[0].key)));
 }
 

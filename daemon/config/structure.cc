@@ -79,10 +79,10 @@ class OrderCheck {
       return locations_.error(stream_, "pipeline", "a step without a kind");
     }
     const Slot slot = slot_of(kind);
-    if (slot.once && seen(kind) > 0) return error(step, "stands twice; one is allowed");
+    if (slot.once && seen(kind) > 0) return error(step, "is given twice; one is allowed");
     ++seen_[static_cast<std::size_t>(kind)];
     if (before_ == nullptr && kind != v1::Step::kRead) {
-      return error(step, "stands first; a pipeline begins with 'read'");
+      return error(step, "is the first step; a pipeline begins with 'read'");
     }
     const Status status = kind == v1::Step::kEcho    ? pass_echo(step)
                           : kind == v1::Step::kCache ? pass_cache(step)
@@ -105,7 +105,7 @@ class OrderCheck {
   Status pass_ranked(const v1::Step& step, const Slot& slot) {
     if (slot.rank < rank_ || (slot.rank <= kShuffleRank && echo_rank_ >= 0)) return misplaced(step);
     if (slot.rank == kAugmentRank && echo_rank_ == kAugmentRank) {
-      return error(step, "stands after an 'echo' amid the augmentations; 'echo' belongs " +
+      return error(step, "follows an 'echo' between augmentations; 'echo' belongs " +
                              std::string(slot_of(v1::Step::kEcho).belongs));
     }
     rank_ = slot.rank;
@@ -113,9 +113,8 @@ class OrderCheck {
   }
 
   Status misplaced(const v1::Step& step) const {
-    return error(step,
-                 fmt::format("stands after '{}'; it belongs {}", step_name(before_->step_case()),
-                             slot_of(step.step_case()).belongs));
+    return error(step, fmt::format("follows '{}'; it belongs {}", step_name(before_->step_case()),
+                                   slot_of(step.step_case()).belongs));
   }
 
   const v1::Stream& stream_;

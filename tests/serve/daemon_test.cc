@@ -88,7 +88,7 @@ TEST_F(Daemon, stops_on_a_signal_while_it_is_still_starting) {
 }
 
 // tests/process/stop_test.py has the case of a later second signal.
-TEST_F(Daemon, takes_two_signals_at_once_for_one_wish_to_stop) {
+TEST_F(Daemon, treats_two_signals_at_once_as_one_request_to_stop) {
   Process daemon(command(config("slow")), folder_.file("notify"));
   wait_until_starting();
   // Two different signals: the kernel merges two pending ones of the same number.

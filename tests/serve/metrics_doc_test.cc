@@ -14,9 +14,9 @@ namespace {
 constexpr const char* kHead = R"(# Metrics
 
 The daemon serves these at `/metrics` of `daemon.metrics` (default `127.0.0.1:9464`), in the text format of
-Prometheus: base units, `_total` for counters, few labels. Series of a stream, a job or a trainer vanish when it is
-gone. This page is made from the list in `daemon/serve/metric_list.h` and a test compares them. Scraping, rules, dashboard and
-the status page are in [monitoring.md](monitoring.md).
+Prometheus: base units, `_total` for counters, few labels. The series of a stream, a job or a trainer end with it. This
+page is generated from the list in `daemon/serve/monitor/metric_list.h`. [Monitoring](monitoring.md) explains scraping,
+rules, the dashboard and the status page.
 
 | metric | kind | labels | meaning |
 |---|---|---|---|
@@ -25,23 +25,23 @@ the status page are in [monitoring.md](monitoring.md).
 constexpr const char* kTail = R"(
 ## Reading them
 
-* Where does the time go? `rate(echoline_consumer_wait_seconds_total[1m])` by `cause` is the share of its time
-  that a trainer waits, by who is to blame: `fetch` is storage, `prep` is decoding and augmenting, `publish` is the
-  daemon's last step, `peer` is another job or rank that is slower, `daemon` is a daemon that was away.
-* Would echo help? `echoline_upstream_downstream_ratio` above 1 says that what stands before the echo point is slower
-  than what stands behind it; uses up to that number cost no time.
-* What does echo give now? `rate(echoline_samples_total{kind="fresh"}[1m])` is fresh data,
-  `sum without (kind) (rate(echoline_samples_total[1m]))` is what trainers get.
-* Why is storage slow? `echoline_source_request_seconds` is how long the store itself takes.
-  `rate(echoline_source_wait_seconds_total[1m])` by `reason` is how many requests, in the mean, were not even under
-  way, and why; [transfers.md](transfers.md) says what happens then. Where
-  `rate(echoline_source_hedged_total{outcome="won"}[5m])` is not near zero, single answers come late.
-* Is memory at its limit? `echoline_memory_reserved_bytes / echoline_memory_budget_bytes` may be near 1 without harm: decoded
-  samples are kept as far as the budget goes. `process_resident_memory_bytes` should not exceed the budget by more than what code and
-  tables need.
+* Why do trainers wait? `rate(echoline_consumer_wait_seconds_total[1m])` is the share of its time that a trainer waits,
+  by `cause`: `fetch` is storage, `prep` is decoding and augmenting, `publish` is the daemon's last step, `peer` is a
+  slower job or rank, `daemon` is a daemon that was away.
+* Would echo help? If `echoline_upstream_downstream_ratio` is above 1, the steps before the echo point are slower than
+  the steps after it, and uses up to that number cost no time.
+* What does echo give now? `rate(echoline_samples_total{kind="fresh"}[1m])` is the rate of fresh data,
+  `sum without (kind) (rate(echoline_samples_total[1m]))` is the rate that trainers get.
+* Why is storage slow? `echoline_source_request_seconds` is the time of the store itself.
+  `rate(echoline_source_wait_seconds_total[1m])` is the mean number of requests that wait before they are sent, by
+  `reason`; [transfers.md](transfers.md) explains them. If `rate(echoline_source_hedged_total{outcome="won"}[5m])` is not
+  near zero, single answers are late.
+* Is memory at its limit? `echoline_memory_reserved_bytes / echoline_memory_budget_bytes` can be near 1 without harm:
+  decoded samples use what the budget allows. `process_resident_memory_bytes` should exceed the budget only by the size
+  of code and tables.
 
-`/healthz` answers 200 while the process works. `/readyz` answers 200 when every stream is ready, and 503 with the
-reason while one is not, or while the daemon drains.
+`/healthz` replies 200 while the process works. `/readyz` replies 200 when every stream is ready, else 503 with the
+reason, also while the daemon drains.
 )";
 
 std::string labels_text(std::string_view labels) {
