@@ -37,7 +37,7 @@ bool is_message(const FieldDescriptor& field) {
 }
 
 // Fills in a mapping that was left out, if all of its keys have defaults.
-bool stands_for_defaults(const Descriptor& message) {
+bool has_only_defaults(const Descriptor& message) {
   bool any = false;
   for (int i = 0; i < message.field_count(); ++i) {
     const FieldRules rules = rules_of(*message.field(i));
@@ -181,7 +181,7 @@ Status complete_messages(Message& message, const FieldDescriptor& field,
     return Status();
   }
   const bool wanted =
-      field.real_containing_oneof() == nullptr && stands_for_defaults(*field.message_type());
+      field.real_containing_oneof() == nullptr && has_only_defaults(*field.message_type());
   if (!reflection->HasField(message, &field) && !wanted) return Status();
   return complete(*reflection->MutableMessage(&message, &field), locations);
 }

@@ -84,12 +84,12 @@ Size Terminal::size() {
 
 bool Terminal::draw(const std::vector<Line>& lines, const Size& size, const Theme& theme) {
   std::string frame;
-  const bool anew = size.columns != shown_size_.columns || size.rows != shown_size_.rows;
-  if (anew) frame += kClear;
+  const bool resized = size.columns != shown_size_.columns || size.rows != shown_size_.rows;
+  if (resized) frame += kClear;
   std::vector<std::string> rows(size.rows, Line().text(size.columns));
   for (std::size_t row = 0; row < size.rows; ++row) {
     if (row < lines.size()) rows[row] = lines[row].styled(size.columns, theme);
-    if (anew || rows[row] != shown_[row]) frame += fmt::format("\x1b[{};1H{}", row + 1, rows[row]);
+    if (resized || rows[row] != shown_[row]) frame += fmt::format("\x1b[{};1H{}", row + 1, rows[row]);
   }
   shown_ = std::move(rows);
   shown_size_ = size;

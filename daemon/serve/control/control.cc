@@ -98,7 +98,7 @@ class GrpcControlServer final : public ControlServer {
     ControlCounts counts;
     counts.unix_connections = gate_->unix_connections();
     counts.tls_connections = gate_->tcp_connections();
-    counts.turned_away = gate_->turned_away();
+    counts.refused = gate_->refused();
     counts.calls_denied = calls_denied_;
     if (tls_ == nullptr) return counts;
     const TlsFiles::Counts tls = tls_->counts();

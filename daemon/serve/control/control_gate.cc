@@ -142,7 +142,7 @@ void ControlGate::admit(UniqueFd socket, Connection connection, const Peer& peer
   const bool room = has_room(connection);
   if (room) connection.socket.reset(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
   if (!connection.socket) {
-    if (turned_away_++ == 0) {
+    if (refused_++ == 0) {
       log_warning("control", "a connection of {} was closed: too many {}", connection.peer_name,
                   room ? "open files" : "connections");
     }

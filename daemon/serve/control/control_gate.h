@@ -49,7 +49,7 @@ class ControlGate {
   std::uint16_t tcp_port() const;  // 0: no TCP
   std::size_t unix_connections() const { return unix_count_; }
   std::size_t tcp_connections() const { return tcp_count_; }
-  std::uint64_t turned_away() const { return turned_away_; }
+  std::uint64_t refused() const { return refused_; }
 
  private:
   // An accepted connection. The duplicated descriptor shows when the peer closes it: gRPC, which
@@ -80,7 +80,7 @@ class ControlGate {
   RateLimiter pause_log_{10'000'000'000};
   std::atomic<std::size_t> unix_count_ = 0;
   std::atomic<std::size_t> tcp_count_ = 0;
-  std::atomic<std::uint64_t> turned_away_ = 0;
+  std::atomic<std::uint64_t> refused_ = 0;
   std::thread thread_;
 };
 

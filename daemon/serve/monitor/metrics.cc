@@ -110,7 +110,7 @@ class Families {
 
 void add_control(const ControlCounts& control, Families& families) {
   families.add("echoline_control_calls_denied_total", {}, control.calls_denied);
-  families.add("echoline_control_connections_refused_total", {}, control.turned_away);
+  families.add("echoline_control_connections_refused_total", {}, control.refused);
   constexpr std::string_view kConnections = "echoline_control_connections";
   families.add(kConnections, {"unix"}, std::uint64_t{control.unix_connections});
   if (!control.has_tls) return;
