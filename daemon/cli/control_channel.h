@@ -19,7 +19,7 @@ struct ControlChannel {
 };
 
 // Whether the daemon is on another host, reached over TLS.
-bool is_elsewhere(const DaemonOptions& daemon);
+bool is_remote(const DaemonOptions& daemon);
 
 // Does not connect yet. Wrong or missing TLS files are errors.
 Result<ControlChannel> open_channel(const DaemonOptions& daemon);

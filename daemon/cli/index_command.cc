@@ -27,7 +27,7 @@ namespace echoline::cli {
 namespace {
 
 // The `read` steps to index: those of a configuration by stream, or one made from an address.
-struct Job {
+struct IndexJob {
   std::map<std::string, v1::Read> reads;
   std::string state_dir;
 };
@@ -37,16 +37,17 @@ bool is_config(const std::string& target) {
   return path.extension() == ".yaml" || path.extension() == ".yml";
 }
 
-Result<Job> job_of_config(const IndexOptions& options) {
+Result<IndexJob> job_of_config(const IndexOptions& options) {
   ECHOLINE_ASSIGN(const v1::Config config,
                   config::load_config_file(options.target, options.overrides));
-  Job job;
+  IndexJob job;
   job.state_dir = config.daemon().state_dir();
   for (const auto& [name, stream] : config.streams()) job.reads[name] = config::read_step(stream);
   if (job.reads.empty()) return Status(Code::kNotFound, options.target + ": no streams in it");
   return job;
 }
 
+// The error for an option that a configuration makes useless; "" if there is none.
 std::string misuse_of_config(const IndexOptions& options) {
   for (const auto& [flag, key, value] : {std::tuple{"--format", "format", &options.format},
                                          {"--endpoint", "endpoint", &options.endpoint},
@@ -58,6 +59,7 @@ std::string misuse_of_config(const IndexOptions& options) {
   return {};
 }
 
+// The error for an option that does not apply to this address; "" if there is none.
 std::string misuse_of_address(const IndexOptions& options) {
   if (!options.overrides.empty())
     return fmt::format(
@@ -73,7 +75,7 @@ std::string misuse_of_address(const IndexOptions& options) {
 }
 
 // Replaces "stream 'index': key 'endpoint'" in a configuration error by the option, --endpoint.
-Status in_words_of_the_call(const Status& status) {
+Status in_terms_of_options(const Status& status) {
   constexpr std::string_view kBefore = "stream 'index': key '";
   const std::string& text = status.message();
   const std::size_t end = text.find('\'', kBefore.size());
@@ -83,21 +85,22 @@ Status in_words_of_the_call(const Status& status) {
 }
 
 // An address becomes a stream with only this address, so that the configuration's checks apply.
-Result<Job> job_of_address(const IndexOptions& options) {
+Result<IndexJob> job_of_address(const IndexOptions& options) {
   v1::Stream stream;
   v1::Read& read = *stream.add_pipeline()->mutable_read();
   read.add_url(options.target);
   if (!options.format.empty()) read.set_format(options.format);
   if (!options.endpoint.empty()) read.set_endpoint(options.endpoint);
   if (!options.region.empty()) read.set_region(options.region);
+  // The other required steps; indexing does not use them.
   auto& field = (*stream.add_pipeline()->mutable_decode()->mutable_fields())["data"];
   field.set_key("data");
   field.set_as("bytes");
   stream.add_pipeline()->mutable_batch()->set_size(1);
   if (const Status status = config::complete_stream("index", stream); !status.ok()) {
-    return in_words_of_the_call(status);
+    return in_terms_of_options(status);
   }
-  Job job;
+  IndexJob job;
   job.reads[options.target] = config::read_step(stream);
   job.state_dir = config::default_state_dir();
   return job;
@@ -200,7 +203,7 @@ std::string index_misuse(const IndexOptions& options) {
 }
 
 Status build_index(const IndexOptions& options) {
-  ECHOLINE_ASSIGN(Job job,
+  ECHOLINE_ASSIGN(IndexJob job,
                   is_config(options.target) ? job_of_config(options) : job_of_address(options));
   set_log_level(LogLevel::kWarning);
   if (!options.state_dir.empty()) job.state_dir = options.state_dir;

@@ -23,7 +23,7 @@ namespace echoline::cli {
 namespace {
 
 // How often it checks for Ctrl-C.
-constexpr std::chrono::milliseconds kLook{200};
+constexpr std::chrono::milliseconds kInterruptCheck{200};
 constexpr std::size_t kStateBytesMax = 64 << 10;
 
 std::atomic<bool> interrupted = false;
@@ -87,9 +87,9 @@ Result<LoaderOptions> loader_options(const DaemonOptions& daemon, const ReadOpti
 }
 
 // Reads batches and counts them, during one command.
-class Reading {
+class StreamReading {
  public:
-  Reading(const ReadOptions& options, Loader loader, std::unique_ptr<ControlClient> control)
+  StreamReading(const ReadOptions& options, Loader loader, std::unique_ptr<ControlClient> control)
       : options_(options), loader_(std::move(loader)), control_(std::move(control)) {
     for (const echoline_field& field : loader_.fields()) fields_.emplace_back(field.name);
   }
@@ -118,7 +118,7 @@ class Reading {
   Status step() {
     Batch batch;
     const std::uint64_t asked_ns = monotonic_ns();
-    const int status = loader_.next_within(kLook, batch);
+    const int status = loader_.next_within(kInterruptCheck, batch);
     waiting_ns_ += monotonic_ns() - asked_ns;
     if (status != ECHOLINE_OK) print_news();
     if (status == ECHOLINE_TIMEOUT) return Status();
@@ -132,6 +132,7 @@ class Reading {
     return wants_lines() ? print(batch) : Status();
   }
 
+  // Prints the client library's messages, for example about a re-attach.
   void print_news() {
     while (const std::optional<std::string> news = loader_.take_news()) {
       fmt::print(stderr, "echoline: {}\n", *news);
@@ -142,6 +143,7 @@ class Reading {
     return options_.ids || options_.keys || options_.checksum || options_.row_checksums;
   }
 
+  // Adds the batch to the report and updates the progress line.
   void count(const Batch& batch) {
     ++report_.batches;
     report_.samples += batch.valid_rows();
@@ -172,15 +174,16 @@ class Reading {
   ProgressLine line_;
   ReadReport report_;
   std::uint64_t epochs_ = 0;
-  std::uint64_t waiting_ns_ = 0;
+  std::uint64_t waiting_ns_ = 0;  // for the next batch, over several calls of step()
 };
 
 Status read_with(const DaemonOptions& daemon, const ReadOptions& options) {
   ECHOLINE_ASSIGN(const LoaderOptions loader, loader_options(daemon, options));
   ReadReport report;
+  // A scope, so that the progress line is cleared before the report is printed.
   {
-    Reading reading(options, Loader(options.stream, loader),
-                    ControlClient::open({.runtime_dir = runtime_dir_of(daemon.runtime_dir)}));
+    StreamReading reading(options, Loader(options.stream, loader),
+                          ControlClient::open({.runtime_dir = runtime_dir_of(daemon.runtime_dir)}));
     end_on_interrupt();
     ECHOLINE_TRY(reading.run());
     if (!options.save_state_file.empty()) {

@@ -51,6 +51,7 @@ Status StatsWatcher::listen_once() {
   const std::unique_ptr<StatsCall> call = client->watch(interval_);
   {
     const std::lock_guard lock(mutex_);
+    // Under the lock: the destructor either sets stop_ before this, or finds call_ and cancels it.
     if (stop_) return Status(Code::kCancelled, "stopped");
     call_ = call.get();
   }
@@ -59,11 +60,13 @@ Status StatsWatcher::listen_once() {
   for (; answer.ok(); answer = call->next()) {
     {
       const std::lock_guard lock(mutex_);
+      // `reconnected` stays set until take() has delivered it, also over several answers.
       news_ = {std::move(answer).value(), first || news_.reconnected, Status(), monotonic_ns()};
     }
     first = false;
     ::eventfd_write(event_.get(), 1);
   }
+  // Before the call is destroyed, so that the destructor of the watcher never cancels a dead one.
   const std::lock_guard lock(mutex_);
   call_ = nullptr;
   return answer.status();

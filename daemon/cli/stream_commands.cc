@@ -90,7 +90,7 @@ Status create_streams(const DaemonOptions& daemon, const CreateOptions& options)
     v1::CreateStreamRequest request;
     request.set_name(name);
     *request.mutable_stream() = stream;
-    if (!is_elsewhere(daemon)) {
+    if (!is_remote(daemon)) {
       resolve_paths(*request.mutable_stream(), std::filesystem::current_path());
     }
     request.set_persist(options.persist);

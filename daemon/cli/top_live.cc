@@ -25,6 +25,7 @@ constexpr int kTickMs = 1000;
 constexpr std::uint64_t kSilentIntervals = 3;
 constexpr std::uint64_t kSilentNs = 3'000'000'000;
 
+// The state of the view: the last answer, what is shown, and the terminal. One thread.
 class LiveTop {
  public:
   LiveTop(StatsWatcher& watcher, const TerminalSignals& signals, std::chrono::milliseconds interval,
@@ -55,6 +56,7 @@ class LiveTop {
     return terminal_->draw(top::frame(shown_, view_, size, theme_), size, theme_);
   }
 
+  // The line about a daemon that is away or silent; "" if it answers.
   std::string notice() const {
     const std::uint64_t silent_ns = monotonic_ns() - answered_ns_;
     const auto seconds = silent_ns / 1'000'000'000;
@@ -67,6 +69,7 @@ class LiveTop {
     return silent ? fmt::format("the daemon has not answered for {} s", seconds) : "";
   }
 
+  // False: the user quits, or stdin has closed.
   bool take_keys() {
     std::array<char, 64> bytes{};
     const ssize_t count = ::read(STDIN_FILENO, bytes.data(), bytes.size());
@@ -75,18 +78,20 @@ class LiveTop {
     std::vector<std::string> names;
     for (const top::StreamInterval& stream : shown_.streams) names.push_back(stream.now.name());
     const bool was_paused = view_.paused;
-    const bool goes_on =
+    const bool continues =
         top::apply_keys({bytes.data(), static_cast<std::size_t>(count)}, names, view_);
     if (was_paused && !view_.paused) show(latest_);
-    return goes_on;
+    return continues;
   }
 
+  // False: the signal ends the view.
   bool take_signal() {
     switch (signals_.take()) {
       case 0:
       case SIGWINCH:
         return true;
       case SIGTSTP:
+        // SIGTSTP is blocked and read here, so the process must stop itself, with SIGSTOP.
         if (terminal_) terminal_->leave();
         ::raise(SIGSTOP);
         return true;
@@ -98,6 +103,8 @@ class LiveTop {
     }
   }
 
+  // Takes the watcher's latest answer and status. Opens the terminal at the first answer, so that
+  // an error before it is printed as plain text.
   Status take_news() {
     const StatsWatcher::News news = watcher_.take();
     if (news.answer) {
@@ -114,6 +121,7 @@ class LiveTop {
     return waits ? Status() : news.status;
   }
 
+  // Makes this interval the one on the screen.
   void show(const top::Interval& interval) {
     shown_ = interval;
     view_.clock = top::clock_text(shown_.unix_seconds);

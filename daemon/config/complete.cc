@@ -36,7 +36,7 @@ bool is_message(const FieldDescriptor& field) {
   return field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
 }
 
-// Fills in a mapping that was left out, if all of its keys have defaults.
+// Whether a mapping that was left out is filled in: no key is required and one has a default.
 bool has_only_defaults(const Descriptor& message) {
   bool any = false;
   for (int i = 0; i < message.field_count(); ++i) {
@@ -47,6 +47,7 @@ bool has_only_defaults(const Descriptor& message) {
   return any;
 }
 
+// Defaults go through the same reader as the file, so they have the same form.
 void set_default(Checked& checked) {
   SourceLocations nowhere("default");
   Reader reader("default", false, nowhere);
@@ -54,6 +55,7 @@ void set_default(Checked& checked) {
   ECHOLINE_CHECK(reader.read_field(node, checked.message, checked.field).ok());
 }
 
+// The value as the user wrote it, if it comes from a text.
 std::string shown(const Checked& checked, double value) {
   const SourceLocation* location = checked.locations.find(checked.message, checked.field.number());
   if (location != nullptr && !location->written.empty()) return location->written;
@@ -62,6 +64,7 @@ std::string shown(const Checked& checked, double value) {
 
 Status check_range(const Checked& checked, double value) {
   const FieldRules& rules = checked.rules;
+  // 0 means "auto", which is always allowed.
   if (rules.unit == v1::COUNT_OR_AUTO && value == 0) return Status();
   const double scaled = rules.unit == v1::THOUSANDTHS ? value / 1000 : value;
   const bool below =
@@ -157,6 +160,7 @@ Status complete_value(Checked& checked) {
     if (!checked.rules.default_value.empty()) set_default(checked);
     return Status();
   }
+  // Defaults need no check; the tests check all of them.
   const std::vector<double> values = numbers(checked);
   for (const double value : values) ECHOLINE_TRY(check_range(checked, value));
   ECHOLINE_TRY(check_words(checked));
@@ -180,6 +184,7 @@ Status complete_messages(Message& message, const FieldDescriptor& field,
     }
     return Status();
   }
+  // A member of a oneof is never filled in: that would choose it.
   const bool wanted =
       field.real_containing_oneof() == nullptr && has_only_defaults(*field.message_type());
   if (!reflection->HasField(message, &field) && !wanted) return Status();

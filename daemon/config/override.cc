@@ -30,11 +30,13 @@ std::vector<std::string> parts_of(std::string_view path) {
   return parts;
 }
 
-class Descent {
+// Follows the path of one override and sets the value at its end.
+class OverridePath {
  public:
-  Descent(std::string where, SourceLocations& locations)
+  OverridePath(std::string where, SourceLocations& locations)
       : where_(std::move(where)), locations_(locations) {}
 
+  // `message` is the one that parts[at] names a key of.
   Status set(Message& message, const std::vector<std::string>& parts, std::size_t at,
              const YAML::Node& value) {
     const std::string& part = parts[at];
@@ -46,7 +48,7 @@ class Descent {
     if (field == nullptr) return unknown(part, *message.GetDescriptor());
     if (last) return Reader(where_, false, locations_).read_field(value, message, *field);
     if (field->is_map()) {
-      ECHOLINE_TRY(stream_is_there(message, parts[at + 1]));
+      ECHOLINE_TRY(check_stream_exists(message, parts[at + 1]));
       if (at + 2 == parts.size()) return needs_more(parts[at + 1]);
       return set(map_value(message, parts[at + 1]), parts, at + 2, value);
     }
@@ -59,7 +61,7 @@ class Descent {
 
  private:
   // A new name would create a stream without a pipeline, so it must be a misspelt one.
-  Status stream_is_there(Message& config, const std::string& name) const {
+  Status check_stream_exists(Message& config, const std::string& name) const {
     std::vector<std::string> names;
     ECHOLINE_TRY(for_each_map_value(config, [&](const std::string& key, Message&) {
       names.push_back(key);
@@ -70,6 +72,7 @@ class Descent {
                      "no such stream; there are: " + join_names(names) + did_you_mean(name, names));
   }
 
+  // The error for a path that ends at a mapping.
   Status needs_more(const std::string& part) const {
     return key_error(where_, part, "is a mapping; name one of its keys");
   }
@@ -120,13 +123,14 @@ Status apply_override(const std::string& text, v1::Config& config, SourceLocatio
                   where + ": wanted: key.key=value, as in daemon.workers=4");
   }
   const std::string value = text.substr(equals + 1);
+  // "key=" sets an empty text.
   YAML::Node node("");
   if (!value.empty()) {
     Result<YAML::Node> parsed = parse_yaml(value, where);
     if (!parsed.ok()) return parsed.status();
     node = *parsed;
   }
-  return Descent(where, locations).set(config, parts_of(text.substr(0, equals)), 0, node);
+  return OverridePath(where, locations).set(config, parts_of(text.substr(0, equals)), 0, node);
 }
 
 }  // namespace echoline::config

@@ -20,6 +20,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
+// An anchor can merge itself, so the depth of merges must be bounded too.
 constexpr int kMergeDepthMax = 16;
 
 std::string kind_of(const YAML::Node& node) {
@@ -48,6 +49,7 @@ Status Reader::count_node(const YAML::Node& node) {
   return Status(Code::kInvalidArgument, where(node) + ": too many values; aliases count each time");
 }
 
+// Appends the entries that "<<" merges: of a mapping, or of a list of mappings.
 Status Reader::merge(const YAML::Node& node, int depth, std::vector<Entry>& into) {
   if (depth >= kMergeDepthMax) {
     return key_error(where(node), "<<", "merges too many levels deep");
@@ -90,6 +92,8 @@ Result<std::vector<Reader::Entry>> Reader::entries(const YAML::Node& node, int d
     }
     own.push_back({key, pair.second});
   }
+  // A key of the mapping itself has precedence over a merged one, and the first merge over later
+  // ones.
   for (Entry& entry : merged) {
     if (find(entry.key) == own.end()) own.push_back(entry);
   }
@@ -116,9 +120,11 @@ Status Reader::read_choice(const YAML::Node& node, const std::vector<Entry>& lis
                                key_text(list[0].key)));
 }
 
+// Sets the fields of the message from the mapping's entries, and records their locations.
 Status Reader::read_message(const YAML::Node& node, Message& message) {
   ECHOLINE_TRY(count_node(node));
   const Descriptor& descriptor = *message.GetDescriptor();
+  // The key of the mapping is the better location, if the caller has set it already.
   if (locations_.find(message, 0) == nullptr) locations_.set(message, 0, {where(node), ""});
   if (inline_map(descriptor) != nullptr) return read_map(node, message);
   if (is_choice(descriptor) && node.IsScalar()) {
@@ -180,8 +186,10 @@ Status Reader::read_map(const YAML::Node& node, Message& message) {
 
 Status Reader::read_list(const YAML::Node& node, Message& message, const FieldDescriptor& field) {
   const Reflection& reflection = *message.GetReflection();
+  // An override replaces the list of the file.
   reflection.ClearField(&message, &field);
   if (!node.IsSequence()) {
+    // `url: a.tar` is a list of one.
     if (rules_of(field).single && node.IsScalar()) return read_scalar(node, message, field);
     return key_error(where(node), field.name(),
                      fmt::format("{} where a list is wanted", kind_of(node)));

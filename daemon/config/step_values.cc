@@ -37,7 +37,7 @@ Status check_url(const v1::Read& read, const std::string& url, const SourceLocat
   return Status();
 }
 
-// A kind of credentials, and the key of a setting that this kind ignores.
+// Refuses a profile or a credentials file that the configured kind of credentials ignores.
 Status check_credentials(const v1::Read& read, const SourceLocations& locations) {
   const std::string& way = read.credentials();
   const bool gcs = scheme_of(read.url(0)) == Scheme::kGcs;
@@ -52,6 +52,7 @@ Status check_credentials(const v1::Read& read, const SourceLocations& locations)
       fmt::format("is not looked at with 'credentials: {}'; leave one of the two out", way));
 }
 
+// All addresses must be of one kind of storage, because a stream has one source.
 Status check_urls(const v1::Read& read, const SourceLocations& locations) {
   for (const std::string& url : read.url()) {
     ECHOLINE_TRY(check_url(read, url, locations));
@@ -130,6 +131,7 @@ const google::protobuf::Message& settings_of(const v1::Step& step) {
   return step.GetReflection()->GetMessage(step, field);
 }
 
+// The field that an augmentation names must be an image that `decode` makes.
 Status check_named_field(const v1::Decode& decode, const google::protobuf::Message& settings,
                          const SourceLocations& locations) {
   const auto* key = settings.GetDescriptor()->FindFieldByName("field");

@@ -13,18 +13,20 @@ namespace {
 
 using StepCase = v1::Step::StepCase;
 
-struct Slot {
+// The allowed position of a kind of step.
+struct StepOrder {
   int rank;
-  bool once;
-  std::string_view belongs;
+  bool once;                 // it can occur at most once
+  std::string_view belongs;  // for errors
 };
 
 constexpr int kShuffleRank = 2;
 constexpr int kAugmentRank = 4;
+// Steps without a rank.
 constexpr int kEchoRank = -1;
 constexpr int kCacheRank = -2;
 
-Slot slot_of(StepCase step) {
+StepOrder order_of(StepCase step) {
   switch (step) {
     case v1::Step::kRead:
       return {0, true, "first"};
@@ -57,9 +59,9 @@ class OrderCheck {
     for (const v1::Step& step : stream_.pipeline()) ECHOLINE_TRY(pass(step));
     for (const StepCase needed : {v1::Step::kRead, v1::Step::kDecode, v1::Step::kBatch}) {
       if (seen(needed) == 0) {
-        return locations_.error(
-            stream_, "pipeline",
-            fmt::format("no '{}' step; it belongs {}", step_name(needed), slot_of(needed).belongs));
+        return locations_.error(stream_, "pipeline",
+                                fmt::format("no '{}' step; it belongs {}", step_name(needed),
+                                            order_of(needed).belongs));
       }
     }
     return Status();
@@ -78,21 +80,22 @@ class OrderCheck {
     if (kind == v1::Step::STEP_NOT_SET) {
       return locations_.error(stream_, "pipeline", "a step without a kind");
     }
-    const Slot slot = slot_of(kind);
-    if (slot.once && seen(kind) > 0) return error(step, "is given twice; one is allowed");
+    const StepOrder order = order_of(kind);
+    if (order.once && seen(kind) > 0) return error(step, "is given twice; one is allowed");
     ++seen_[static_cast<std::size_t>(kind)];
     if (before_ == nullptr && kind != v1::Step::kRead) {
       return error(step, "is the first step; a pipeline begins with 'read'");
     }
     const Status status = kind == v1::Step::kEcho    ? pass_echo(step)
                           : kind == v1::Step::kCache ? pass_cache(step)
-                                                     : pass_ranked(step, slot);
+                                                     : pass_ranked(step, order);
     before_ = &step;
     return status;
   }
 
+  // Remembers the rank before the echo; pass_ranked() refuses wrong steps after it.
   Status pass_echo(const v1::Step& step) {
-    if (rank_ == slot_of(v1::Step::kPublish).rank) return misplaced(step);
+    if (rank_ == order_of(v1::Step::kPublish).rank) return misplaced(step);
     echo_rank_ = rank_;
     return Status();
   }
@@ -102,27 +105,29 @@ class OrderCheck {
     return before == v1::Step::kRead || before == v1::Step::kDecode ? Status() : misplaced(step);
   }
 
-  Status pass_ranked(const v1::Step& step, const Slot& slot) {
-    if (slot.rank < rank_ || (slot.rank <= kShuffleRank && echo_rank_ >= 0)) return misplaced(step);
-    if (slot.rank == kAugmentRank && echo_rank_ == kAugmentRank) {
+  Status pass_ranked(const v1::Step& step, const StepOrder& order) {
+    // A shuffle after an echo would separate the uses of a record, so it must come before.
+    if (order.rank < rank_ || (order.rank <= kShuffleRank && echo_rank_ >= 0))
+      return misplaced(step);
+    if (order.rank == kAugmentRank && echo_rank_ == kAugmentRank) {
       return error(step, "follows an 'echo' between augmentations; 'echo' belongs " +
-                             std::string(slot_of(v1::Step::kEcho).belongs));
+                             std::string(order_of(v1::Step::kEcho).belongs));
     }
-    rank_ = slot.rank;
+    rank_ = order.rank;
     return Status();
   }
 
   Status misplaced(const v1::Step& step) const {
     return error(step, fmt::format("follows '{}'; it belongs {}", step_name(before_->step_case()),
-                                   slot_of(step.step_case()).belongs));
+                                   order_of(step.step_case()).belongs));
   }
 
   const v1::Stream& stream_;
   const SourceLocations& locations_;
-  const v1::Step* before_ = nullptr;
-  int rank_ = 0;
-  int echo_rank_ = -1;
-  std::array<int, 64> seen_{};
+  const v1::Step* before_ = nullptr;  // the previous step
+  int rank_ = 0;                      // reached so far
+  int echo_rank_ = -1;                // reached before the echo; -1: no echo yet
+  std::array<int, 64> seen_{};        // counts by kind
 };
 
 Status check_echo(const v1::Stream& stream, const SourceLocations& locations) {
@@ -145,6 +150,7 @@ Status check_lag(const v1::Stream& stream, const SourceLocations& locations) {
     return locations.error(publish, "lag", "needs 'when_slow: split' or 'when_slow: detach'");
   }
   const std::uint32_t size = batch_step(stream).size();
+  // The slowest job holds one slot, and the ring stops the others when they have filled the rest.
   const std::uint64_t most = (std::uint64_t{publish.slots()} - 1) * size;
   if (publish.lag() <= most) return Status();
   return locations.error(
