@@ -160,7 +160,6 @@ Status complete_value(Checked& checked) {
     if (!checked.rules.default_value.empty()) set_default(checked);
     return Status();
   }
-  // Defaults need no check; the tests check all of them.
   const std::vector<double> values = numbers(checked);
   for (const double value : values) ECHOLINE_TRY(check_range(checked, value));
   ECHOLINE_TRY(check_words(checked));

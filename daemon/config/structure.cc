@@ -106,7 +106,7 @@ class OrderCheck {
   }
 
   Status pass_ranked(const v1::Step& step, const StepOrder& order) {
-    // A shuffle after an echo would separate the uses of a record, so it must come before.
+    // Ranks ascend, and `shuffle` is not allowed after `echo`.
     if (order.rank < rank_ || (order.rank <= kShuffleRank && echo_rank_ >= 0))
       return misplaced(step);
     if (order.rank == kAugmentRank && echo_rank_ == kAugmentRank) {
