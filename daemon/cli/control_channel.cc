@@ -57,10 +57,9 @@ Result<ControlChannel> open_channel(const DaemonOptions& given) {
   const DaemonOptions& daemon = opened.daemon;
   if (daemon.address.empty()) {
     if (!given.tls_ca.empty() || !given.tls_cert.empty() || !given.tls_key.empty()) {
-      return Status(
-          Code::kInvalidArgument,
-          "--tls-ca, --tls-cert and --tls-key need --address or ECHOLINE_ADDRESS; without "
-          "it the command uses this host's daemon");
+      return Status(Code::kInvalidArgument,
+                    "--tls-ca, --tls-cert and --tls-key go with --address or ECHOLINE_ADDRESS; "
+                    "without, this host's daemon would be asked");
     }
     opened.channel =
         grpc::CreateChannel("unix:" + socket_of(daemon), grpc::InsecureChannelCredentials());
