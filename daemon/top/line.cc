@@ -19,6 +19,7 @@ struct Character {
 Character first_of(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   if (byte(0) < 0x80) return {1, byte(0)};
+  // The lead byte gives the length; is_utf8() checks the rest.
   const std::size_t bytes = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
   if (text.size() < bytes || !is_utf8(text.substr(0, bytes))) return {};
   char32_t code = byte(0) & (0x7fU >> bytes);
@@ -120,6 +121,7 @@ Line& Line::fill_to(std::size_t column) {
   return columns_ < column ? add(std::string(column - columns_, ' ')) : *this;
 }
 
+// Emits the pieces, cut at `columns`, and then spaces for the rest.
 template <typename Emit>
 void Line::each_fitting(std::size_t columns, Emit emit) const {
   std::size_t left = columns;

@@ -68,6 +68,7 @@ std::uint16_t ControlGate::tcp_port() const {
   return tcp_ ? port_of(tcp_.get()) : std::uint16_t{0};
 }
 
+// The set for poll() is built in each round: there are at most 256 connections.
 void ControlGate::run() {
   std::uint64_t next_second_ns = monotonic_ns() + kSecondNs;
   while (true) {
@@ -83,6 +84,7 @@ void ControlGate::run() {
     std::vector<bool> closed(connections_.size());
     for (std::size_t i = 0; i < closed.size(); ++i)
       closed[i] = watched[first_connection + i].revents != 0;
+    // Before accepting, so that closed connections do not count against the limits.
     remove_closed(closed);
     if (watched[1].revents != 0) accept_all(unix_.get(), false);
     if (watched[2].revents != 0) accept_all(tcp_.get(), true);
@@ -101,6 +103,7 @@ void ControlGate::accept_all(int listener, bool tcp) {
     if (!socket) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       if (errno == EAGAIN || errno == EWOULDBLOCK) return;
+      // Mostly no free descriptor: poll() would return at once again, so stop polling for a moment.
       const Status failed = errno_status(errno, "accept");
       if (pause_log_.due(monotonic_ns())) {
         log_warning("control", "no connection can be accepted: {}", failed.message());
@@ -113,6 +116,7 @@ void ControlGate::accept_all(int listener, bool tcp) {
     Peer peer;
     if (tcp) {
       connection.peer_name = address_text(address, bytes);
+      // gRPC sets this itself only on sockets that it has accepted.
       const int yes = 1;
       ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     } else {
@@ -130,6 +134,7 @@ bool ControlGate::has_room(const Connection& newcomer) const {
   const auto same = [&](const Connection& one) { return one.tcp == newcomer.tcp; };
   const auto all =
       static_cast<std::size_t>(std::count_if(connections_.begin(), connections_.end(), same));
+  // Root and the daemon's user can use every connection, others not the reserved ones.
   if (newcomer.own) return all < kControlConnectionsMax;
   const auto of_peer = static_cast<std::size_t>(std::count_if(
       connections_.begin(), connections_.end(),
@@ -142,6 +147,7 @@ void ControlGate::admit(UniqueFd socket, Connection connection, const Peer& peer
   const bool room = has_room(connection);
   if (room) connection.socket.reset(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
   if (!connection.socket) {
+    // One log line; after that only the metric counts.
     if (refused_++ == 0) {
       log_warning("control", "a connection of {} was closed: too many {}", connection.peer_name,
                   room ? "open files" : "connections");
@@ -169,6 +175,7 @@ void ControlGate::remove_closed(const std::vector<bool>& closed) {
   recount();
 }
 
+// Updates the counts that other threads read.
 void ControlGate::recount() {
   const auto tcp = static_cast<std::size_t>(std::count_if(
       connections_.begin(), connections_.end(), [](const Connection& one) { return one.tcp; }));

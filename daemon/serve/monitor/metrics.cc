@@ -63,6 +63,7 @@ class Families {
     ClientMetric metric = labelled(info, labels);
     ClientMetric::Histogram& histogram = metric.histogram;
     for (std::size_t i = 0; i < latencies.counts.size(); ++i) {
+      // Prometheus' buckets are cumulative.
       histogram.sample_count += latencies.counts[i];
       const bool last = i == source::kLatencyBounds.size();
       histogram.bucket.push_back(
@@ -152,6 +153,7 @@ std::map<std::string, engine::ConsumerStats> by_name(const engine::StreamStats& 
 // Only trainers with a GPU have these.
 void add_device(const std::string& stream, const std::string& consumer,
                 const shm::DeviceFigures& device, Families& families) {
+  // A trainer without a GPU reports no copies.
   if (device.batches == 0) return;
   families.add("echoline_device_batches_total", {stream, consumer}, device.batches);
   families.add("echoline_device_uses_total", {stream, consumer}, device.uses);
@@ -209,6 +211,7 @@ void add_caches(const engine::StreamStats& stream, Families& families) {
     families.add(kRequests, {name, one.level, "miss"}, one.misses);
     families.add("echoline_cache_hit_bytes_total", {name, one.level}, one.hit_bytes);
     families.add("echoline_cache_saved_seconds_total", {name, one.level}, to_seconds(one.saved_ns));
+    // The fleet's servers are shared, so one daemon does not know what they hold for it.
     if (one.level != "fleet") {
       families.add("echoline_cache_bytes", {name, one.level}, one.held_bytes);
     }
