@@ -16,8 +16,8 @@ enum class LogLevel { kDebug, kInfo, kWarning, kError };
 // ECHOLINE_STREAM.
 struct LogOrigin {
   LogOrigin(const char* of_room, std::string_view of_stream = {})
-      : room(of_room), stream(of_stream) {}
-  std::string_view room;
+      : module(of_room), stream(of_stream) {}
+  std::string_view module;
   std::string_view stream;
 };
 
