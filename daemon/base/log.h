@@ -15,8 +15,8 @@ enum class LogLevel { kDebug, kInfo, kWarning, kError };
 // stderr "module: stream NAME: message", in the journal the fields ECHOLINE_ROOM and
 // ECHOLINE_STREAM.
 struct LogOrigin {
-  LogOrigin(const char* of_room, std::string_view of_stream = {})
-      : module(of_room), stream(of_stream) {}
+  LogOrigin(const char* of_module, std::string_view of_stream = {})
+      : module(of_module), stream(of_stream) {}
   std::string_view module;
   std::string_view stream;
 };
