@@ -9,7 +9,7 @@ namespace echoline::serve {
 struct ControlCounts {
   std::size_t unix_connections = 0;
   std::size_t tls_connections = 0;
-  std::uint64_t refused = 0;   // connections closed because there were too many
+  std::uint64_t refused = 0;       // connections closed because there were too many
   std::uint64_t calls_denied = 0;  // by may_call
   bool has_tls = false;            // the fields below are valid
   std::uint64_t reloads_ok = 0;

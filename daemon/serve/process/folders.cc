@@ -20,8 +20,7 @@ Status make_folder(const std::string& path, mode_t mode, const char* key) {
   std::error_code error;
   std::filesystem::create_directories(folder.parent_path(), error);
   if (::mkdir(folder.c_str(), mode) == 0 || errno == EEXIST) return Status();
-  return errno_status(errno,
-                      path + ": cannot be made; set " + key + " to a folder of this user's");
+  return errno_status(errno, path + ": cannot be made; set " + key + " to a folder of this user's");
 }
 
 // For a folder that may have existed before: in /tmp, another user can create the name first.
