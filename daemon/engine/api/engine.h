@@ -52,6 +52,9 @@ class Engine : public AttachHandler {
                                                     std::uint32_t factor) = 0;
 
   virtual EngineStats stats() const = 0;
+  // Grows a hundred times a second while the engine's thread is alive and not blocked. Takes no
+  // lock, for the watchdog.
+  virtual std::uint64_t rounds() const = 0;
   // With every value that is in force; of streams that are there, not of those being opened.
   virtual Result<v1::Stream> definition(const std::string& name) const = 0;
   // The state each job would save now, as JSON, by job.

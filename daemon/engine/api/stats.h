@@ -129,7 +129,6 @@ struct EngineStats {
   std::uint64_t memory_reserved = 0;
   std::uint32_t workers = 0;
   std::uint64_t tasks_queued = 0;  // that wait for a worker
-  std::uint64_t rounds = 0;        // of the engine's thread: grows while it lives
 };
 
 }  // namespace echoline::engine
