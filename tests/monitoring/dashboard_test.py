@@ -20,21 +20,38 @@ class DashboardTest(unittest.TestCase):
         self.dashboard = queries.dashboard()
 
     def test_identities_are_unique(self):
-        numbers = [panel["id"] for panel in self.dashboard["panels"]]
+        numbers = [panel["id"] for panel in queries.all_panels()]
         self.assertEqual(len(numbers), len(set(numbers)))
-        titles = [panel["title"] for panel in self.dashboard["panels"]]
+        titles = [panel["title"] for panel in queries.all_panels()]
         self.assertEqual(len(titles), len(set(titles)))
         for panel in queries.panels():
             letters = [target["refId"] for target in panel["targets"]]
             self.assertEqual(len(letters), len(set(letters)), panel["title"])
 
-    def test_no_panel_lies_on_another_or_leaves_the_grid(self):
+    def check_places(self, panels):
+        """No panel overlaps another one or leaves the grid."""
         taken = {}
-        for panel in self.dashboard["panels"]:
+        for panel in panels:
             for cell in cells(panel):
                 self.assertLess(cell[0], WIDTH, panel["title"])
                 self.assertNotIn(cell, taken, f"{panel['title']} on {taken.get(cell)}")
                 taken[cell] = panel["title"]
+
+    def test_no_panel_lies_on_another_or_leaves_the_grid(self):
+        self.check_places(self.dashboard["panels"])
+        for row in self.dashboard["panels"]:
+            self.check_places([row, *row.get("panels", [])])
+
+    def test_only_the_first_rows_are_open(self):
+        """Grafana shows the panels of a collapsed row only if they are in the row itself, and of an open row if they follow it."""
+        rows = [panel for panel in self.dashboard["panels"] if panel["type"] == "row"]
+        self.assertEqual([row["title"] for row in rows if not row["collapsed"]],
+                         ["Overview", "Stalls: what trainers wait for"])
+        for row in rows:
+            self.assertEqual(row["collapsed"], bool(row.get("panels")), row["title"])
+        last_open = max(self.dashboard["panels"].index(row) for row in rows if not row["collapsed"])
+        kinds = [panel["type"] for panel in self.dashboard["panels"][last_open + 1:]]
+        self.assertEqual(kinds[kinds.index("row"):], ["row"] * (len(rows) - 2))
 
     def test_every_panel_says_what_it_shows_in_which_unit(self):
         for panel in queries.panels():

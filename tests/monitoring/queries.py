@@ -25,9 +25,14 @@ def dashboard():
     return json.loads((MONITORING / "dashboard.json").read_text(encoding="utf-8"))
 
 
+def all_panels():
+    """Rows and panels. A collapsed row contains its panels."""
+    return [found for panel in dashboard()["panels"] for found in (panel, *panel.get("panels", []))]
+
+
 def panels():
-    """Those that show something."""
-    return [panel for panel in dashboard()["panels"] if panel["type"] != "row"]
+    """The panels that show data, also those in collapsed rows."""
+    return [panel for panel in all_panels() if panel["type"] != "row"]
 
 
 def expressions(interval="1m"):

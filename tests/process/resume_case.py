@@ -30,7 +30,7 @@ class Configuration:
         batch = lanes * random.choice([2, 3, 4])
         point = random.choice(POINTS)
         factor = random.choice([1.25, 1.5, 2, 2.125, 3])
-        # The window that always suffices (docs/semantics.md, "No two uses in one batch").
+        # A window that is always large enough (docs/semantics_details.md, "A window that is large enough").
         most = max(2, math.ceil(factor))
         per_lane = batch // lanes + (most + 1 if lanes > 1 else 0)
         window = random.choice([1, 2, 5]) if point == "batch" else 3 * (most - 1) * per_lane * lanes
