@@ -10,7 +10,7 @@
 
 #include "cuda/driver_api.h"
 #include "cuda/more_driver_api.h"
-#include "error.h"
+#include "system/error.h"
 
 namespace echoline::gpu {
 

@@ -1,4 +1,7 @@
-"""Beside and inside PyTorch's DataLoader: its workers are forked or spawned. Skipped where there is no torch."""
+"""A loader together with PyTorch's DataLoader, whose workers are forked or spawned, and inside its workers.
+
+Skipped if torch is not installed.
+"""
 import os
 import signal
 import subprocess
@@ -30,7 +33,7 @@ time.sleep(100)
 
 
 class Squares(torch.utils.data.Dataset):
-    """Nothing of Echoline's: the workers only live beside a loader."""
+    """A data set without Echoline: the workers only exist at the same time as a loader."""
 
     def __len__(self):
         return 64
@@ -40,7 +43,7 @@ class Squares(torch.utils.data.Dataset):
 
 
 class Holding(Squares):
-    """Hands the parent's loader to the workers, which is a mistake."""
+    """Passes the parent's loader to the workers, which is a mistake."""
 
     def __init__(self, loader):
         self.loader = loader
@@ -50,7 +53,7 @@ class Holding(Squares):
 
 
 class OfItsOwn(torch.utils.data.IterableDataset):
-    """Each worker is a rank."""
+    """Each worker is one rank."""
 
     def __init__(self, folder):
         self.folder = folder

@@ -8,8 +8,8 @@
 
 #include "cuda/kernel_params.h"
 #include "echoline/echoline_cuda.h"
-#include "error.h"
-#include "ring_view.h"
+#include "mapped_ring/ring_view.h"
+#include "system/error.h"
 
 namespace echoline::client::cuda {
 

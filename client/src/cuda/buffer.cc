@@ -47,7 +47,7 @@ Error Buffer::answer(Code code, const char* what) const {
 
 void Buffer::keep_facts(const Batch& batch) {
   const std::uint32_t rows = batch.rows();
-  facts_ = batch.facts();
+  facts_ = batch.info();
   sample_ids_.assign(batch.sample_ids(), batch.sample_ids() + rows);
   uses_.assign(batch.uses(), batch.uses() + rows);
   row_flags_.assign(batch.row_flags(), batch.row_flags() + rows);

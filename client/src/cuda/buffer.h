@@ -7,12 +7,12 @@
 #include <optional>
 #include <vector>
 
-#include "batch.h"
 #include "cuda/batch_layout.h"
 #include "cuda/device.h"
 #include "cuda/host_pages.h"
 #include "cuda/kernels.h"
-#include "state_json.h"
+#include "mapped_ring/batch.h"
+#include "state/state_json.h"
 
 namespace echoline::client::cuda {
 
@@ -51,7 +51,7 @@ class Buffer {
   Error consume(StreamHandle stream);
 
   DevicePointer at(std::size_t offset) const { return memory_.get() + offset; }
-  const BatchFacts& facts() const { return facts_; }
+  const BatchInfo& facts() const { return facts_; }
   std::uint32_t rows() const { return static_cast<std::uint32_t>(sample_ids_.size()); }
   const std::vector<std::uint64_t>& sample_ids() const { return sample_ids_; }
   const std::vector<std::uint32_t>& uses() const { return uses_; }
@@ -88,7 +88,7 @@ class Buffer {
   bool was_consumed_ = false;  // since it was loaded
   std::optional<std::uint32_t> prepared_use_;
 
-  BatchFacts facts_;
+  BatchInfo facts_;
   std::vector<std::uint64_t> sample_ids_;
   std::vector<std::uint32_t> uses_;
   std::vector<std::uint32_t> row_flags_;

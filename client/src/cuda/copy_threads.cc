@@ -95,7 +95,7 @@ Error DeviceLoader::pages_for(const Batch& batch, std::shared_ptr<HostPages>& pa
 void DeviceLoader::load(Slot& slot, std::unique_ptr<Batch> batch, State after) {
   std::shared_ptr<HostPages> pages;
   Error e = pages_for(*batch, pages);
-  const bool last = batch->facts().last;
+  const bool last = batch->info().last;
   // Before the device reads the batch, so that no want of memory parts the two.
   std::list<Copy> made;
   made.push_back({&slot, std::move(batch), std::move(pages), false});

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "cuda/driver_api.h"
-#include "error.h"
+#include "system/error.h"
 
 namespace echoline::client::cuda {
 

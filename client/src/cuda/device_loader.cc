@@ -27,7 +27,7 @@ Error check(const Options& options) {
 
 // A state that was taken under another echo names uses that this one doesn't give; and the batch at
 // its position must still be wanted.
-Error check_resumed(const std::optional<DevicePlace>& place, const Options& options) {
+Error check_resumed(const std::optional<DeviceEchoPosition>& place, const Options& options) {
   if (!place) return {};
   if (place->factor != options.echo_factor || place->window != options.echo_window) {
     return {ECHOLINE_FAILED_PRECONDITION,
@@ -54,7 +54,7 @@ DeviceLoader::DeviceLoader(Loader& inner, const Options& options,
 Error DeviceLoader::open(Loader& inner, const Options& options,
                          std::shared_ptr<DeviceLoader>& loader) {
   if (Error e = check(options); !e.ok()) return e;
-  if (Error e = check_resumed(inner.device_place(), options); !e.ok()) return e;
+  if (Error e = check_resumed(inner.device_echo_position(), options); !e.ok()) return e;
   std::shared_ptr<const Device> device;
   if (Error e = Device::open(options.device, device); !e.ok()) return e;
   const std::shared_ptr<DeviceLoader> made(new DeviceLoader(inner, options, std::move(device)));
@@ -91,7 +91,7 @@ Error DeviceLoader::prepare() {
   }
   State position;
   if (Error e = inner_->state(position); !e.ok()) return e;
-  const auto place = inner_->device_place();
+  const auto place = inner_->device_echo_position();
   queue_ = std::make_unique<EchoQueue>(echo_, std::move(position), place ? place->step : 0);
   return {};
 }
@@ -101,7 +101,7 @@ Error DeviceLoader::start() {
     const auto loader = self.lock();
     return loader == nullptr || loader->leave_ring(left);
   };
-  if (Error e = inner_->before_leaving(settle); !e.ok()) return e;
+  if (Error e = inner_->set_drain_hook(settle); !e.ok()) return e;
   const NoSignals no_signals;
   try {
     threads_ = 1;
@@ -139,7 +139,7 @@ void DeviceLoader::close() {
   }
   // Else copies still read the ring: the loader is to ask before it leaves it.
   if (!ended) return;
-  (void)inner_->before_leaving(nullptr);
+  (void)inner_->set_drain_hook(nullptr);
   // A batch that the trainer keeps is to keep nothing of the ring; but to unregister memory may
   // wait for the whole device.
   patience_ends_ = end;
@@ -366,7 +366,7 @@ Error DeviceLoader::state(State& state) {
   state = std::move(place.position);
   state.device.reset();
   if (echo_.factor() > 1) {
-    state.device = DevicePlace{options_.echo_factor, options_.echo_window, place.step};
+    state.device = DeviceEchoPosition{options_.echo_factor, options_.echo_window, place.step};
   }
   return {};
 }

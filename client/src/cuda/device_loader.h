@@ -14,7 +14,7 @@
 #include "cuda/echo_queue.h"
 #include "cuda/options.h"
 #include "cuda/wait_meter.h"
-#include "loader.h"
+#include "loader/loader.h"
 
 namespace echoline::client::cuda {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "cuda/driver_api.h"
-#include "error.h"
+#include "system/error.h"
 
 namespace echoline::client::cuda {
 

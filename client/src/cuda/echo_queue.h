@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cuda/device_echo.h"
-#include "state_json.h"
+#include "state/state_json.h"
 
 namespace echoline::client::cuda {
 

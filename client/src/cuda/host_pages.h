@@ -6,9 +6,9 @@
 #include <mutex>
 #include <vector>
 
-#include "attachment.h"
 #include "cuda/device.h"
 #include "echoline/echoline_cuda.h"
+#include "mapped_ring/attachment.h"
 
 namespace echoline::client::cuda {
 

@@ -8,7 +8,7 @@
 
 #include "cuda/driver_api.h"
 #include "cuda/kernel_params.h"
-#include "error.h"
+#include "system/error.h"
 
 namespace echoline::client::cuda {
 
