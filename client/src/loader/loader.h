@@ -11,6 +11,7 @@
 #include "loader/daemon_link.h"
 #include "loader/loader_info.h"
 #include "loader/reader.h"
+#include "loader/trainer_wait.h"
 #include "state/state_json.h"
 
 namespace echoline::client {
@@ -86,6 +87,7 @@ class Loader {
 
   const LoaderOptions options_;
   const std::uint32_t generation_;
+  UnattachedWaits unattached_waits_;  // with a lock of its own, below mutex_
   std::mutex mutex_;
   DaemonLink link_;
   Reader reader_;
