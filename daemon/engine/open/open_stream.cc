@@ -199,7 +199,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
   auto core = std::make_shared<StreamCore>(
       StreamCore{.name = name,
                  .seed = stream.seed(),
-                 .scheme = to_string(scheme_of(read.url(0)).value_or(Scheme::kFile)),
+                 .scheme = std::string(to_string(scheme_of(read.url(0)).value_or(Scheme::kFile))),
                  .access = std::move(access),
                  .created_ns = created_ns,
                  .data_set = std::move(data.data_set),

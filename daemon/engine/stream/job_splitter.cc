@@ -87,6 +87,7 @@ bool JobSplitter::split(const Request& request, const std::shared_ptr<Pass>& bui
   const bool detaches = core_.slow.action == SlowPolicy::Action::kDetach;
   const std::string why = text(slow);
   passes_.set_split_off(*pass);
+  passes_.add(built, now_ns);
   for (Consumer& consumer : consumers_.all()) {
     if (consumer.pass != pass || consumer.moving) continue;
     if (!contains(slow, consumer.job)) {

@@ -1,6 +1,7 @@
 #include "engine/stream/pass_set.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace echoline::engine {
@@ -10,6 +11,13 @@ namespace {
 constexpr std::uint64_t kIdleNs = 2'000'000'000;
 
 }  // namespace
+
+std::vector<std::shared_ptr<Pass>> PassSet::passes() const {
+  std::vector<std::shared_ptr<Pass>> passes;
+  std::transform(members_.begin(), members_.end(), std::back_inserter(passes),
+                 [](const Member& member) { return member.pass; });
+  return passes;
+}
 
 void PassSet::add(std::shared_ptr<Pass> pass, std::uint64_t now_ns) {
   members_.push_back({.pass = std::move(pass), .idle_since_ns = now_ns});

@@ -34,6 +34,7 @@ class PassSet {
   };
 
   const std::vector<Member>& members() const { return members_; }
+  std::vector<std::shared_ptr<Pass>> passes() const;
   void add(std::shared_ptr<Pass> pass, std::uint64_t now_ns);
   void set_split_off(const Pass& pass);
   void set_ended(const Pass& pass);

@@ -2,30 +2,24 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <iterator>
 #include <utility>
 
-#include "base/log.h"
 #include "config/pipeline.h"
 #include "engine/stats/verdict.h"
-#include "engine/stream/job_notices.h"
-#include "engine/stream/lane_choice.h"
 #include "engine/stream/stream_report.h"
 
 namespace echoline::engine {
+
 Stream::Stream(OpenedStream opened, v1::Stream definition, std::uint32_t workers,
                ReattachBarrier reattach_barrier)
     : definition_(std::move(definition)),
       core_(std::move(opened.core)),
       cache_(std::move(opened.cache)),
-      pending_ranks_(core_->name),
+      attendance_(*core_, passes_, workers),
       reattach_barrier_(std::move(reattach_barrier)),
-      rank_events_(core_->name),
-      admission_(*core_, consumers_, passes_, pending_ranks_),
-      factor_control_(*core_, consumers_, passes_, reattach_barrier_),
-      job_splitter_(*core_, consumers_, passes_, pending_ranks_),
-      meter_(*core_, consumers_, passes_, workers),
+      admission_(*core_, attendance_.consumers(), passes_, attendance_.pending_ranks()),
+      factor_control_(*core_, attendance_.consumers(), passes_, reattach_barrier_),
+      job_splitter_(*core_, attendance_.consumers(), passes_, attendance_.pending_ranks()),
       attach_queue_(
           admission_, factor_control_, passes_,
           [this](Consumer consumer, const JoinedPass& joined, const AttachCall& call,
@@ -44,7 +38,8 @@ Stream::~Stream() {
 Status Stream::warm_up(BuiltPass pass, std::uint64_t now_ns) {
   passes_.add(pass.take(), now_ns);
   const auto& jobs = config::publish_step(definition_).jobs();
-  return pending_ranks_.await_jobs(passes_.members().front().pass, {jobs.begin(), jobs.end()});
+  return attendance_.pending_ranks().await_jobs(passes_.members().front().pass,
+                                                {jobs.begin(), jobs.end()});
 }
 
 Status Stream::check_open() const {
@@ -79,9 +74,7 @@ void Stream::admit_waiting(std::uint64_t now_ns) {
   std::optional<Pass::Options> needed = attach_queue_.admit(open, now_ns);
   if (!needed.has_value()) return;
   // First, so that their memory is free when the new pass reserves its own.
-  retire(passes_.take_idle([this](const Pass& pass) {
-    return !consumers_.has_readers(pass) && !pending_ranks_.awaits_rank(pass);
-  }));
+  retire(passes_.take_idle([this](const Pass& pass) { return attendance_.is_unread(pass); }));
   construction_ = {.connection = attach_queue_.first(),
                    .split = {},
                    .factor_changes = factor_control_.changes()};
@@ -89,9 +82,9 @@ void Stream::admit_waiting(std::uint64_t now_ns) {
 }
 
 void Stream::pass_built(Result<BuiltPass> built, std::uint64_t now_ns) {
-  const std::optional<Construction> purpose = std::exchange(construction_, {});
+  const std::optional<PassConstruction> purpose = std::exchange(construction_, {});
   if (!purpose.has_value()) return;
-  // The factor was changed meanwhile: whoever needs a pass requests another one.
+  // The factor was changed meanwhile: a trainer that still needs a pass requests another one.
   const bool outdated = purpose->factor_changes != factor_control_.changes();
   if (purpose->split.has_value()) {
     if (!outdated) finish_split(*purpose->split, std::move(built), now_ns);
@@ -112,68 +105,27 @@ void Stream::pass_built(Result<BuiltPass> built, std::uint64_t now_ns) {
 
 Attachment Stream::place(Consumer consumer, const JoinedPass& joined, const AttachCall& call,
                          const Start& start) {
-  const bool reattaches = call.request.reattaching != 0;
   factor_control_.note_start(start);
   consumer.pass = joined.pass;
-  consumer.reader = joined.reader.id;
-  // A job that comes back begins with no rank: its other ranks came with it, or died before.
-  const bool begins = !reattaches && !consumers_.has_job(consumer.job);
-  pending_ranks_.note_rank(consumer, joined.reader.first_sequence, begins, consumer.attached_ns);
-  log_info({"engine", core_->name}, "job {} rank {}/{} attached at epoch {} row {}",
-           consumer.job.name, consumer.rank, consumer.job.world_size, consumer.start.epoch,
-           consumer.start.row);
-  notify_of_newcomer(core_->name, consumer, consumers_, work_.notices);
-  meter_.begin(consumer, reattaches);
-  const Consumer& attached = consumers_.add(std::move(consumer));
-  leave_lanes_to_other_hosts(*core_, passes_, consumers_, pending_ranks_);
-  return Admission::attachment_of(attached, joined);
-}
-
-void Stream::release_pending(std::uint64_t now_ns) {
-  const auto late = pending_ranks_.release(now_ns, [this](const Pass& pass, const Job& job) {
-    return consumers_.is_reading(pass, job);
-  });
-  for (const auto& [job, status] : late) {
-    notify_job(job, consumers_.all(), status, work_.notices);
-  }
+  Attachment attachment = Admission::attachment_of(consumer, joined);
+  attendance_.add(std::move(consumer), joined, call.request.reattaching != 0, work_.notices);
+  return attachment;
 }
 
 bool Stream::withdraw(std::uint64_t connection, std::uint64_t now_ns) {
   if (reattach_barrier_.withdraw(connection)) return true;
   if (attach_queue_.withdraw(connection)) return true;
-  Consumer* consumer = consumers_.find(connection);
-  if (consumer == nullptr) return false;
-  remove(*consumer, now_ns);
-  return true;
-}
-
-void Stream::remove(Consumer& consumer, std::uint64_t now_ns) {
-  rank_events_.note_gone(consumer, now_ns);
-  meter_.end(consumer, now_ns);
-  consumers_.remove(consumer);
-  release_pending(0);
+  return attendance_.remove(connection, now_ns, work_.notices);
 }
 
 void Stream::tick(std::uint64_t now_ns) {
-  for (const std::uint64_t connection : meter_.tick(now_ns)) {
-    work_.notices.push_back(
-        {connection, shm::kNoticeDetached,
-         Status(Code::kInvalidArgument, "the cursor page held claims that cannot be")});
-    remove(*consumers_.find(connection), now_ns);
-  }
-  for (AttachCall& call : reattach_barrier_.take_due(now_ns)) {
-    attach_queue_.add(std::move(call));
-  }
+  attendance_.measure(now_ns, work_.notices);
+  for (AttachCall& call : reattach_barrier_.take_due(now_ns)) attach_queue_.add(std::move(call));
   admit_waiting(now_ns);
-  release_pending(now_ns);
-  leave_lanes_to_other_hosts(*core_, passes_, consumers_, pending_ranks_);
-  notify_of_missing_jobs(pending_ranks_.missing_jobs(), consumers_, now_ns, work_.notices);
+  attendance_.tick(now_ns, work_.notices);
   request_split(now_ns);
-  const auto idle = [this](const Pass& pass) { return is_idle(pass); };
+  const auto idle = [this](const Pass& pass) { return attendance_.is_idle(pass); };
   retire(closed_ ? passes_.take_idle(idle) : passes_.take_surplus(idle, now_ns));
-  for (TrainerNotice& notice : rank_events_.look(consumers_.all(), now_ns)) {
-    work_.notices.push_back(std::move(notice));
-  }
 }
 
 void Stream::request_split(std::uint64_t now_ns) {
@@ -186,44 +138,28 @@ void Stream::request_split(std::uint64_t now_ns) {
 
 void Stream::finish_split(const JobSplitter::Request& request, Result<BuiltPass> built,
                           std::uint64_t now_ns) {
-  if (!built.ok()) {
-    job_splitter_.note_refused(request, built.status(), now_ns);
-    return;
-  }
-  std::shared_ptr<Pass> pass = built->take();
+  if (!built.ok()) return job_splitter_.note_refused(request, built.status(), now_ns);
+  const std::shared_ptr<Pass> pass = built->take();
   if (!check_open().ok() || !job_splitter_.split(request, pass, now_ns, work_.notices)) {
-    work_.retired.push_back(std::move(pass));
-    return;
+    work_.retired.push_back(pass);
+  } else if (core_->slow.action == SlowPolicy::Action::kDetach) {
+    work_.ended = request.pass;
   }
-  passes_.add(std::move(pass), now_ns);
-  if (core_->slow.action == SlowPolicy::Action::kDetach) work_.ended = request.pass;
-}
-
-bool Stream::is_idle(const Pass& pass) const {
-  return !consumers_.has_readers(pass) && !pending_ranks_.awaits_rank(pass) &&
-         !pending_ranks_.awaits_job(pass);
 }
 
 std::shared_ptr<Pass> Stream::give_up_idle_pass() {
   std::shared_ptr<Pass> pass =
-      passes_.take_one_idle([this](const Pass& one) { return is_idle(one); });
+      passes_.take_one_idle([this](const Pass& one) { return attendance_.is_idle(one); });
   if (pass != nullptr) job_splitter_.forget(*pass);
   return pass;
 }
 
 void Stream::retire(std::vector<std::shared_ptr<Pass>> passes) {
   for (std::shared_ptr<Pass>& pass : passes) {
-    pending_ranks_.forget(*pass);
+    attendance_.pending_ranks().forget(*pass);
     job_splitter_.forget(*pass);
     work_.retired.push_back(std::move(pass));
   }
-}
-
-std::vector<std::shared_ptr<Pass>> Stream::passes() const {
-  std::vector<std::shared_ptr<Pass>> passes;
-  std::transform(passes_.members().begin(), passes_.members().end(), std::back_inserter(passes),
-                 [](const PassSet::Member& member) { return member.pass; });
-  return passes;
 }
 
 Result<std::vector<FactorSwitch>> Stream::set_echo(std::uint32_t factor) {
@@ -233,8 +169,8 @@ Result<std::vector<FactorSwitch>> Stream::set_echo(std::uint32_t factor) {
   // Batches that are ready for no trainer in particular would delay the next trainer, as they have
   // the factor from before; a pass that waits for the jobs of publish.jobs stays.
   const bool differs = factor != factor_control_.present().factor;
-  if (differs && pending_ranks_.missing_jobs().empty()) {
-    retire(passes_.take_idle([this](const Pass& pass) { return is_idle(pass); }));
+  if (differs && attendance_.pending_ranks().missing_jobs().empty()) {
+    retire(passes_.take_idle([this](const Pass& pass) { return attendance_.is_idle(pass); }));
   }
   return factor_control_.apply(factor);
 }
@@ -246,23 +182,17 @@ StreamStats Stream::stats(std::uint64_t now_ns) const {
   stats.state = !failure_.ok() ? "failed" : closed_ ? "drained" : "ready";
   stats.error = failure_.message();
   stats.slow = job_splitter_.counts();
-  meter_.report(stats, now_ns);
+  attendance_.meter().report(stats, now_ns);
   stats.verdict = verdict(stats);
   return stats;
 }
 
-std::map<std::string, std::string> Stream::states() const { return states_of(*core_, consumers_); }
+std::map<std::string, std::string> Stream::states() const {
+  return states_of(*core_, attendance_.consumers());
+}
 
 std::vector<Trainer> Stream::trainers() const {
-  std::vector<Trainer> trainers = reattach_barrier_.expected();
-  for (const Consumer& consumer : consumers_.all()) {
-    trainers.push_back({.stream = core_->name,
-                        .job = consumer.job,
-                        .rank = consumer.rank,
-                        .pid = consumer.peer.pid,
-                        .begin_ticks = consumer.begin_ticks});
-  }
-  return trainers;
+  return trainers_of(*core_, reattach_barrier_.expected(), attendance_.consumers());
 }
 
 }  // namespace echoline::engine

@@ -11,18 +11,15 @@
 #include "base/status.h"
 #include "engine/api/attach.h"
 #include "engine/api/stats.h"
-#include "engine/jobs/consumers.h"
-#include "engine/jobs/pending_ranks.h"
-#include "engine/jobs/rank_events.h"
 #include "engine/jobs/reattach_barrier.h"
 #include "engine/open/open_stream.h"
 #include "engine/stream/admission.h"
 #include "engine/stream/attach_queue.h"
+#include "engine/stream/attendance.h"
 #include "engine/stream/factor_control.h"
 #include "engine/stream/job_splitter.h"
 #include "engine/stream/pass_builder.h"
 #include "engine/stream/pass_set.h"
-#include "engine/stream/stream_meter.h"
 
 namespace echoline::engine {
 
@@ -36,6 +33,13 @@ struct StreamWork {
   // A pass to build; the answer goes to pass_built(). At most one is under construction.
   std::optional<Pass::Options> build;
   std::vector<TrainerNotice> notices;
+};
+
+// Why a pass is under construction.
+struct PassConstruction {
+  std::uint64_t connection = 0;               // for this trainer,
+  std::optional<JobSplitter::Request> split;  // or to move jobs to it
+  std::uint64_t factor_changes = 0;
 };
 
 // Under the registry's lock, and never slow: the stream starts and stops no pass, its owner does,
@@ -72,9 +76,9 @@ class Stream {
   // Ok while it takes trainers; else the reason.
   Status check_open() const;
   // Every trainer has released all that is published.
-  bool is_drained() const { return consumers_.are_drained(); }
-  std::vector<std::shared_ptr<Pass>> passes() const;
-  std::vector<std::uint64_t> connections() const { return consumers_.connections(); }
+  bool is_drained() const { return attendance_.consumers().are_drained(); }
+  std::vector<std::shared_ptr<Pass>> passes() const { return passes_.passes(); }
+  std::vector<std::uint64_t> connections() const { return attendance_.consumers().connections(); }
 
   // Every pass continues with `factor` (thousandths) from its next block that is not planned, and
   // trainers without a state begin with it. kInvalidArgument for a factor out of bounds;
@@ -87,33 +91,20 @@ class Stream {
   std::map<std::string, std::string> states() const;
   // Attached, or expected back from an earlier daemon.
   std::vector<Trainer> trainers() const;
-  bool take_trainers_changed() { return consumers_.take_changed(); }
+  bool take_trainers_changed() { return attendance_.consumers().take_changed(); }
 
  private:
-  // Why a pass is under construction.
-  struct Construction {
-    std::uint64_t connection = 0;               // for this trainer,
-    std::optional<JobSplitter::Request> split;  // or to move jobs to it
-    std::uint64_t factor_changes = 0;
-  };
-
   // Answers waiting trainers, and requests the pass that the first of them needs.
   void admit_waiting(std::uint64_t now_ns);
   // Makes a trainer that has joined its pass one of the consumers.
   Attachment place(Consumer consumer, const JoinedPass& joined, const AttachCall& call,
                    const Start& start);
-  // Removes a trainer; its counters are kept.
-  void remove(Consumer& consumer, std::uint64_t now_ns);
-  // Ends waits for ranks that have come, or did not come in time.
-  void release_pending(std::uint64_t now_ns);
   // Moves jobs to a pass that was built for them, or drops it where that is no longer needed.
   void finish_split(const JobSplitter::Request& request, Result<BuiltPass> built,
                     std::uint64_t now_ns);
   // Requests the pass that is needed to split slow jobs off.
   void request_split(std::uint64_t now_ns);
   void retire(std::vector<std::shared_ptr<Pass>> passes);
-  // No trainer reads the pass or is awaited there.
-  bool is_idle(const Pass& pass) const;
 
   const v1::Stream definition_;
   const std::shared_ptr<StreamCore> core_;
@@ -121,17 +112,14 @@ class Stream {
   Status failure_;
   bool closed_ = false;
   PassSet passes_;
-  Consumers consumers_;
-  PendingRanks pending_ranks_;
+  Attendance attendance_;
   ReattachBarrier reattach_barrier_;
-  RankEvents rank_events_;
-  std::optional<Construction> construction_;
+  std::optional<PassConstruction> construction_;
   StreamWork work_;
   // They refer to the members above:
   Admission admission_;
   FactorControl factor_control_;
   JobSplitter job_splitter_;
-  StreamMeter meter_;
   AttachQueue attach_queue_;
 };
 

@@ -154,12 +154,18 @@ void StreamDriver::fail(const std::string& name, std::uint64_t generation, const
   });
 }
 
+void StreamDriver::Ending::add(const Stream& stream) {
+  for (const std::shared_ptr<Pass>& pass : stream.passes()) passes.push_back(pass);
+  for (const std::uint64_t connection : stream.connections()) connections.push_back(connection);
+}
+
 StreamDriver::Ending StreamDriver::ending_of(const Stream& stream, shm::NoticeKind kind,
                                              Status status) {
-  return {.passes = stream.passes(),
-          .connections = stream.connections(),
-          .kind = kind,
-          .status = std::move(status)};
+  Ending ending;
+  ending.kind = kind;
+  ending.status = std::move(status);
+  ending.add(stream);
+  return ending;
 }
 
 void StreamDriver::end(const Ending& ending) {

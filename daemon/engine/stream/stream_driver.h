@@ -51,6 +51,7 @@ class StreamDriver {
     shm::WriterState state = shm::kWriterEnded;
     shm::NoticeKind kind = shm::kNoticeDetached;
     Status status;
+    void add(const Stream& stream);
   };
   static Ending ending_of(const Stream& stream, shm::NoticeKind kind, Status status);
   void end(const Ending& ending);

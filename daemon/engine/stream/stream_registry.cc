@@ -45,6 +45,19 @@ void log_created(const std::string& name, const StreamStats& stats) {
            config::format_bytes(stats.memory_bytes.at("ring")));
 }
 
+// With the exact rows, which takes too long for the lock.
+std::vector<FactorStart> starts_of(const plan::Plan& plan, std::vector<FactorSwitch> switches) {
+  std::vector<FactorStart> starts;
+  for (FactorSwitch& change : switches) {
+    const plan::Position first = first_changed_row(plan, change.before, change.after,
+                                                   {change.start.epoch, change.start.row});
+    change.start.epoch = first.epoch;
+    change.start.row = first.row;
+    starts.push_back(std::move(change.start));
+  }
+  return starts;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::create(const v1::Daemon& daemon) {
@@ -53,13 +66,12 @@ Result<std::unique_ptr<Engine>> Engine::create(const v1::Daemon& daemon) {
 }
 
 StreamRegistry::StreamRegistry(const v1::Daemon& daemon)
-    : state_dir_(daemon.state_dir()),
-      reattach_grace_ns_(daemon.reattach_grace()),
-      budget_(daemon.memory()),
+    : budget_(daemon.memory()),
       trainers_file_(daemon.runtime_dir()),
       driver_(shared_, budget_, trainers_file_),
       pool_(daemon.workers() != 0 ? daemon.workers()
-                                  : usable_processors(std::thread::hardware_concurrency())) {}
+                                  : usable_processors(std::thread::hardware_concurrency())),
+      opener_{daemon.state_dir(), daemon.reattach_grace(), &pool_, &budget_, &trainers_file_} {}
 
 StreamRegistry::~StreamRegistry() {
   driver_.stop();
@@ -78,11 +90,9 @@ Status StreamRegistry::create_stream(const std::string& name, const v1::Stream& 
     if (const Stream* same = shared_.table.get(name)) return check_same(*same, name, definition);
     ECHOLINE_ASSIGN(generation, shared_.table.begin_opening(name));
   }
-  Result<std::unique_ptr<Stream>> opened = open(name, std::move(definition), generation, progress);
-  // The last question: a caller that left meanwhile gets no stream.
-  if (opened.ok() && progress) {
-    if (Status ended = progress({}); !ended.ok()) opened = std::move(ended);
-  }
+  Result<std::unique_ptr<Stream>> opened = opener_.open(
+      name, definition, progress,
+      [this, name, generation](const Status& status) { driver_.fail(name, generation, status); });
   if (opened.ok()) {
     add(name, std::move(opened).value(), generation);
     return {};
@@ -90,24 +100,6 @@ Status StreamRegistry::create_stream(const std::string& name, const v1::Stream& 
   std::lock_guard lock(shared_.mutex);
   shared_.table.abandon(name);
   return opened.status().with_context("stream '" + name + "'");
-}
-
-Result<std::unique_ptr<Stream>> StreamRegistry::open(const std::string& name, v1::Stream definition,
-                                                     std::uint64_t generation,
-                                                     const record::ProgressFunction& progress) {
-  const auto fail = [this, name, generation](const Status& status) {
-    driver_.fail(name, generation, status);
-  };
-  ECHOLINE_ASSIGN(OpenedStream opened,
-                  open_stream(name, definition, state_dir_, pool_, budget_, progress, fail));
-  const std::shared_ptr<StreamCore> core = opened.core;
-  auto stream = std::make_unique<Stream>(
-      std::move(opened), std::move(definition), static_cast<std::uint32_t>(pool_.worker_count()),
-      ReattachBarrier(trainers_file_.left_behind(name), monotonic_ns() + reattach_grace_ns_));
-  ECHOLINE_ASSIGN(BuiltPass pass,
-                  build_pass(core, budget_, {.factors = FactorHistory(*core->plan)}));
-  ECHOLINE_TRY(stream->warm_up(std::move(pass), monotonic_ns()));
-  return stream;
 }
 
 void StreamRegistry::add(const std::string& name, std::unique_ptr<Stream> stream,
@@ -191,15 +183,7 @@ Result<std::vector<FactorStart>> StreamRegistry::set_echo(const std::string& nam
     driver_.do_work(name, *stream);
     core = stream->core();
   }
-  std::vector<FactorStart> starts;
-  for (FactorSwitch& change : switches) {
-    const plan::Position first = first_changed_row(*core->plan, change.before, change.after,
-                                                   {change.start.epoch, change.start.row});
-    change.start.epoch = first.epoch;
-    change.start.row = first.row;
-    starts.push_back(std::move(change.start));
-  }
-  return starts;
+  return starts_of(*core->plan, std::move(switches));
 }
 
 EngineStats StreamRegistry::stats() const {
@@ -269,18 +253,12 @@ Result<std::vector<SampleUse>> StreamRegistry::step(const std::string& name, std
 void StreamRegistry::drain(std::chrono::milliseconds patience) {
   const auto until = std::chrono::steady_clock::now() + patience;
   driver_.begin_draining();
-  StreamDriver::Ending ending{.passes = {},
-                              .connections = {},
-                              .kind = shm::kNoticeDraining,
-                              .status = Status(Code::kUnavailable, "the daemon is going down")};
+  StreamDriver::Ending ending;
+  ending.kind = shm::kNoticeDraining;
+  ending.status = Status(Code::kUnavailable, "the daemon is going down");
   {
     std::lock_guard lock(shared_.mutex);
-    for (const auto& [name, stream] : shared_.table.streams()) {
-      const auto passes = stream->passes();
-      const auto connections = stream->connections();
-      ending.passes.insert(ending.passes.end(), passes.begin(), passes.end());
-      ending.connections.insert(ending.connections.end(), connections.begin(), connections.end());
-    }
+    for (const auto& [name, stream] : shared_.table.streams()) ending.add(*stream);
   }
   driver_.end(ending);
   const auto all_drained = [this] {

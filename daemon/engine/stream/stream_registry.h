@@ -12,6 +12,7 @@
 #include "engine/runtime/memory_budget.h"
 #include "engine/runtime/worker_pool.h"
 #include "engine/stream/stream_driver.h"
+#include "engine/stream/stream_opener.h"
 
 namespace echoline::engine {
 
@@ -44,10 +45,6 @@ class StreamRegistry : public Engine {
   void set_notify(NotifyFunction notify) override { driver_.set_notify(std::move(notify)); }
 
  private:
-  // Opens the stream and starts its first pass.
-  Result<std::unique_ptr<Stream>> open(const std::string& name, v1::Stream definition,
-                                       std::uint64_t generation,
-                                       const record::ProgressFunction& progress);
   // A stream that is open is added to the table.
   void add(const std::string& name, std::unique_ptr<Stream> stream, std::uint64_t generation);
   // Ends the passes of a stream that takes no more trainers; returns the stream's generation.
@@ -55,14 +52,13 @@ class StreamRegistry : public Engine {
   // What is read without the lock; the stream may be deleted meanwhile.
   Result<std::shared_ptr<StreamCore>> core_of(const std::string& name) const;
 
-  const std::string state_dir_;
-  const std::uint64_t reattach_grace_ns_;
   MemoryBudget budget_;
   AttachedTrainersFile trainers_file_;
   mutable SharedStreams shared_;
   StreamDriver driver_;
   // Last: its workers may report a failure to the driver until they have ended.
   WorkerPool pool_;
+  const StreamOpener opener_;
 };
 
 }  // namespace echoline::engine

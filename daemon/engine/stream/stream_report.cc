@@ -69,4 +69,17 @@ std::map<std::string, std::string> states_of(const StreamCore& core, const Consu
   return states;
 }
 
+std::vector<Trainer> trainers_of(const StreamCore& core, const std::vector<Trainer>& expected,
+                                 const Consumers& consumers) {
+  std::vector<Trainer> trainers = expected;
+  for (const Consumer& consumer : consumers.all()) {
+    trainers.push_back({.stream = core.name,
+                        .job = consumer.job,
+                        .rank = consumer.rank,
+                        .pid = consumer.peer.pid,
+                        .begin_ticks = consumer.begin_ticks});
+  }
+  return trainers;
+}
+
 }  // namespace echoline::engine
