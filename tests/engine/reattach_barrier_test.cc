@@ -73,7 +73,7 @@ TEST(ReattachBarrier, AnotherRankOrSizeIsNotTheOneThatIsExpected) {
 TEST(ReattachBarrier, TheDeadAreNotWaitedFor) {
   const pid_t child = ended_child();
   Trainer dead = trainer("dead", 0, child);
-  dead.begin_ticks = 1;  // what the file would have told of it
+  dead.begin_ticks = 1;  // as the file would say
   ReattachBarrier barrier({dead}, 10 * kSecond);
   barrier.add(returning(trainer("a"), 0), kSecond);
   EXPECT_EQ(barrier.take_due(2 * kSecond).size(), 1U);

@@ -64,7 +64,7 @@ TEST(WorkerPool, DropsTasksThatHaveNotBegunWhenItEnds) {
     }));
     begun.get_future().wait();
     pool.push(dropped);
-    // Let go only when the pool's end has taken the tasks that wait.
+    // The worker is released once the pool's destructor has taken the waiting tasks.
     ending = std::thread([&] {
       while (dropped.use_count() > 1) std::this_thread::yield();
       may_end.set_value();

@@ -22,10 +22,10 @@ class Consumers {
   void remove(const Consumer& consumer);
 
   bool has_readers(const Pass& pass) const;
-  // Whether a rank of the job reads the pass and is not on its way to another one.
+  // Whether a rank of the job reads the pass and is not moving to another one.
   bool is_reading(const Pass& pass, const Job& job) const;
   bool has_job(const Job& job) const;
-  // The pass of a rank of this job that is not on its way to another one, else null.
+  // The pass of a rank of this job that is not moving to another one, else null.
   const Pass* pass_of(const Job& job) const;
   // Every trainer has released all that is published.
   bool are_drained() const;

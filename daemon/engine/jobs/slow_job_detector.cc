@@ -39,8 +39,8 @@ std::vector<SlowJobDetector::SlowJob> SlowJobDetector::look(const void* pass,
   std::vector<SlowJob> slow;
   bool for_long = false;
   for (const auto& [job, progress] : jobs) {
-    // The ring bounds the lag: a job that holds a full ring back is slow, whatever publish.lag
-    // says.
+    // The ring bounds the lag: a job that delays a full ring is slow, even if publish.lag is
+    // larger.
     const std::uint64_t most_rows =
         policy_.ring_rows - std::min<std::uint64_t>(policy_.ring_rows, job.batch_size);
     const std::uint64_t lag_rows =

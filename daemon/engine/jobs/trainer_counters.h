@@ -1,4 +1,4 @@
-// What a trainer (job, rank) was counted for over all of its attachments.
+// The counters of a trainer (job, rank) over all of its attachments.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ class DetachedCounters {
   static constexpr std::size_t kTrainersMax = 1024;
   static constexpr std::uint64_t kKeepNs = 3'600'000'000'000;
 
-  // `moving`: it was told to attach again elsewhere.
+  // `moving`: it was notified to attach again, to another pass.
   void keep(const Job& job, std::uint32_t rank, const TrainerCounters& counters, bool moving,
             std::uint64_t now_ns);
   struct Kept {

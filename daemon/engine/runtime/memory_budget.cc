@@ -36,7 +36,7 @@ Result<MemoryBudget::Reservation> MemoryBudget::reserve(std::uint64_t bytes,
                                                         const std::string& what) {
   while (true) {
     Result<Reservation> reservation = try_reserve(bytes, what);
-    // More than the whole budget is never free, whatever is reclaimed.
+    // More than the whole budget cannot become free.
     if (reservation.ok() || bytes > budget_bytes_ || !reclaim_ || !reclaim_()) return reservation;
   }
 }

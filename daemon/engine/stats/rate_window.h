@@ -8,13 +8,14 @@
 
 namespace echoline::engine {
 
-// Not thread safe. Totals are a RecentStats since the stream's creation, whose passed_ns is a clock.
+// Not thread safe. Totals are a RecentStats since the stream's creation, whose passed_ns is a
+// clock.
 class RateWindow {
  public:
   static constexpr std::uint64_t kStepNs = 1'000'000'000;
   static constexpr std::size_t kSteps = 10;
 
-  // Whether the totals are to be noted again: once a second.
+  // Whether it is time to note the totals again: once a second.
   bool due(std::uint64_t now_ns) const {
     return noted_.empty() || now_ns >= noted_.back().passed_ns + kStepNs;
   }

@@ -30,7 +30,7 @@ class Admission {
                          const PresentFactor& present) const;
   // What it wants of the pass that it joins.
   PassSet::Wanted wanted_by(const Consumer& consumer, const Start& start) const;
-  // The pass that is to be built for it where no pass has its position.
+  // The pass to build for it where no pass has its position.
   Pass::Options new_pass_for(const Consumer& consumer, const Start& start) const;
   static Attachment attachment_of(const Consumer& consumer, const JoinedPass& joined);
 

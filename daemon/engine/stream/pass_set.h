@@ -50,7 +50,7 @@ class PassSet {
     bool also_split_off = false;
     std::function<bool(const Pass&)> has_own_job;  // that is, of the trainer
   };
-  // Joins the first pass that has the position, or comes to it within its slots.
+  // Joins the first pass that has the position, or will reach it within its slots.
   Result<std::optional<JoinedPass>> join(const Wanted& wanted);
   // Of the passes for which `counts` holds, the one that is furthest; null if there is none.
   const Pass* foremost(const std::function<bool(const Pass&)>& counts) const;

@@ -59,16 +59,14 @@ void Stream::close(std::uint64_t now_ns) {
 }
 
 void Stream::attach(AttachCall call, std::uint64_t now_ns) {
-  if (reattach_barrier_.collects(call.request, now_ns)) {
-    reattach_barrier_.add(std::move(call), now_ns);
-    return;
-  }
+  const bool returns = reattach_barrier_.collects(call.request, now_ns);
+  if (returns) return reattach_barrier_.add(std::move(call), now_ns);
   attach_queue_.add(std::move(call));
   admit_waiting(now_ns);
 }
 
 void Stream::admit_waiting(std::uint64_t now_ns) {
-  // One pass at a time. A closed stream refuses at once, whatever is under construction.
+  // One pass at a time. A closed stream refuses at once, even while a pass is under construction.
   const Status open = check_open();
   if (construction_.has_value() && open.ok()) return;
   std::optional<Pass::Options> needed = attach_queue_.admit(open, now_ns);
@@ -88,12 +86,9 @@ void Stream::pass_built(Result<BuiltPass> built, std::uint64_t now_ns) {
   const bool outdated = purpose->factor_changes != factor_control_.changes();
   if (purpose->split.has_value()) {
     if (!outdated) finish_split(*purpose->split, std::move(built), now_ns);
-  } else if (!built.ok()) {
-    // The trainer may have been withdrawn meanwhile; the next one tries for itself.
-    if (attach_queue_.first() == purpose->connection) {
-      attach_queue_.admit_without_pass(check_open(), built.status(), now_ns);
-    }
-  } else if (!outdated && !attach_queue_.empty() && check_open().ok()) {
+  } else if (!built.ok() && attach_queue_.first() == purpose->connection) {
+    attach_queue_.admit_without_pass(check_open(), built.status(), now_ns);
+  } else if (built.ok() && !outdated && !attach_queue_.empty() && check_open().ok()) {
     passes_.add(built->take(), now_ns);
   }
   admit_waiting(now_ns);
@@ -124,8 +119,7 @@ void Stream::tick(std::uint64_t now_ns) {
   admit_waiting(now_ns);
   attendance_.tick(now_ns, work_.notices);
   request_split(now_ns);
-  const auto idle = [this](const Pass& pass) { return attendance_.is_idle(pass); };
-  retire(closed_ ? passes_.take_idle(idle) : passes_.take_surplus(idle, now_ns));
+  retire(closed_ ? passes_.take_idle(is_idle_) : passes_.take_surplus(is_idle_, now_ns));
 }
 
 void Stream::request_split(std::uint64_t now_ns) {
@@ -148,8 +142,7 @@ void Stream::finish_split(const JobSplitter::Request& request, Result<BuiltPass>
 }
 
 std::shared_ptr<Pass> Stream::give_up_idle_pass() {
-  std::shared_ptr<Pass> pass =
-      passes_.take_one_idle([this](const Pass& one) { return attendance_.is_idle(one); });
+  std::shared_ptr<Pass> pass = passes_.take_one_idle(is_idle_);
   if (pass != nullptr) job_splitter_.forget(*pass);
   return pass;
 }
@@ -170,7 +163,7 @@ Result<std::vector<FactorSwitch>> Stream::set_echo(std::uint32_t factor) {
   // the factor from before; a pass that waits for the jobs of publish.jobs stays.
   const bool differs = factor != factor_control_.present().factor;
   if (differs && attendance_.pending_ranks().missing_jobs().empty()) {
-    retire(passes_.take_idle([this](const Pass& pass) { return attendance_.is_idle(pass); }));
+    retire(passes_.take_idle(is_idle_));
   }
   return factor_control_.apply(factor);
 }

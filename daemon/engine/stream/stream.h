@@ -114,6 +114,7 @@ class Stream {
   PassSet passes_;
   Attendance attendance_;
   ReattachBarrier reattach_barrier_;
+  const PassSet::IsIdle is_idle_ = [this](const Pass& pass) { return attendance_.is_idle(pass); };
   std::optional<PassConstruction> construction_;
   StreamWork work_;
   // They refer to the members above:

@@ -1,4 +1,4 @@
-// The engine: creates, finds and deletes streams by name, and answers what is asked of them.
+// The engine: creates, finds and deletes streams by name, and answers questions about them.
 #pragma once
 
 #include <cstdint>
