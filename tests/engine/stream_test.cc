@@ -127,8 +127,8 @@ TEST_F(StreamTest, PassesThatNobodyReadsEndWithinSecondsExceptTheLastOne) {
   const std::size_t passes = stream_->passes().size();
   ASSERT_GT(passes, 1U);
   const std::uint64_t of_all = small_.budget.reserved_bytes();
-  tick(2 * kSecond);
-  for (std::uint64_t job = 0; job < 3; ++job) withdraw(job + 1, (3 + job) * kSecond);
+  tick(5 * kSecond);
+  for (std::uint64_t job = 0; job < 3; ++job) withdraw(job + 1, 5 * kSecond);
   tick(6 * kSecond);
   EXPECT_EQ(stream_->passes().size(), passes) << "a trainer may come back at once";
   tick(8 * kSecond);
