@@ -51,7 +51,7 @@ Status try_first_record(const v1::Stream& stream, const source::ObjectInfo& shar
   augment::RowShapes shapes(*chain);
   ECHOLINE_ASSIGN(const std::vector<std::byte> head,
                   record::read_bytes(source, shard, 0, std::min(shard.bytes, kHeadBytes)));
-  if (!record::packing_of(head).empty()) return {};  // to be unpacked first
+  if (!record::compression_of(head).empty()) return {};  // to be unpacked first
   ECHOLINE_ASSIGN(const record::RecordTable records, first_records(shard, source));
   const std::unique_ptr<decode::Scratch> scratch = decoder->make_scratch();
   decode::Sample sample;

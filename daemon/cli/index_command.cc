@@ -16,9 +16,8 @@
 #include "config/paths.h"
 #include "config/pipeline.h"
 #include "config/values.h"
-#include "record/core/format.h"
+#include "record/core/data_set.h"
 #include "record/core/open_options.h"
-#include "record/index/sidecar_index.h"
 #include "record/open/open_data_set.h"
 #include "source/core/source.h"
 #include "source/open/open_source.h"
@@ -150,9 +149,8 @@ Result<Indexed> index_one(const std::string& name, const v1::Read& read,
     return Status();
   };
   const record::OpenOptions opening{
-      .listings = options.publish ? record::Listings::kMadeAnew : record::Listings::kTrusted,
-      .checksums =
-          options.checksums ? record::Checksums::kOfAll : record::Checksums::kOfWhatIsRead};
+      .listings = options.publish ? record::Listings::kRefresh : record::Listings::kReuse,
+      .checksums = options.checksums ? record::Checksums::kAll : record::Checksums::kIfRead};
   ECHOLINE_ASSIGN(const std::unique_ptr<record::DataSet> data_set,
                   record::open_data_set(read, *source, state_dir, show, opening));
   const record::Index& index = data_set->index();
@@ -163,7 +161,7 @@ Result<Indexed> index_one(const std::string& name, const v1::Read& read,
         Code::kInvalidArgument,
         fmt::format("format {} has no index that checksums could be kept in", data_set->format()));
   if (options.publish) {
-    ECHOLINE_ASSIGN(indexed.published, record::publish_index(*data_set, *source));
+    ECHOLINE_ASSIGN(indexed.published, data_set->publish(*source));
   }
   indexed.records = index.record_count();
   indexed.shards = index.shard_count();

@@ -12,9 +12,9 @@
 #include "record/core/local_file.h"
 #include "record/index/folder_listing.h"
 #include "record/index/listing.h"
-#include "record/index/shard_index.h"
 #include "record/index/sidecar_index.h"
 #include "record/open/detect.h"
+#include "record/open/open_data_set.h"
 #include "ring/ring.h"
 #include "source/core/source.h"
 #include "source/open/open_source.h"
@@ -117,10 +117,12 @@ Result<Checked> check_stream(const std::string& name, const v1::Stream& stream,
   ECHOLINE_ASSIGN(std::vector<record::Listed> listed, record::list_all(first, *source));
   v1::Read known = read;
   if (read.format() == "auto") {
-    ECHOLINE_ASSIGN(*known.mutable_format(), record::detect_format(read, listed, *source));
+    ECHOLINE_ASSIGN(const record::Format* format, record::detect_format(read, listed, *source));
+    known.set_format(std::string(format->name));
   }
   const std::vector<source::ObjectInfo> objects = record::flatten(std::move(listed));
-  if (record::index_is_known(known, daemon.state_dir()) || record::all_beside(objects, *source)) {
+  if (record::index_is_known(known, daemon.state_dir()) ||
+      record::have_sidecars(objects, *source)) {
     ECHOLINE_TRY(measure(name, daemon, checked));
   } else if (known.format() == "webdataset") {
     ECHOLINE_TRY(try_first_record(stream, objects.front(), *source));

@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 #include "decode/sample.h"
-#include "record/core/format.h"
+#include "record/core/data_set.h"
 
 namespace echoline::v1 {
 class Decode;

@@ -11,8 +11,9 @@ import time
 from pages import ROOT
 
 sys.path[:0] = [str(ROOT / "tests" / "process")]
-import line_photos
-from daemon_process import PATIENCE, binary, end_with_parent, free_port
+from support import photos
+from support.programs import PATIENCE, binary, end_with_parent, free_port
+from support.tars import write_tar
 
 # The daemon of a page that starts none: stream "train" with photos and labels, for one trainer or several.
 STREAM = """
@@ -35,9 +36,9 @@ def write_photos(folder):
     for shard in range(2):
         files = []
         for number in range(64 * shard, 64 * shard + 64):
-            content, label = line_photos.photo(number)
+            content, label = photos.photo(number)
             files += [(f"{number:03d}.jpg", content), (f"{number:03d}.cls", str(label % 10).encode())]
-        line_photos.write_tar(folder / f"train-{shard:06d}.tar", files)
+        write_tar(folder / f"train-{shard:06d}.tar", files)
 
 
 class Session:

@@ -68,7 +68,7 @@ class Ends(unittest.TestCase):
         done = run()
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"^240 rows, 28 of them fresh, in 60 uses of 2[0-9] batches: \d+ rows/s; shared memory "
-                                      r"registered read-only\ncopied .*waiting [\d.]+ % of the time\n$")
+                                      r"registered read-only\ncopied .*the stream waited [\d.]+ % of the time\n$")
         done = run(FAKE_CUDA_DEVICES="0")
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertRegex(done.stderr, "^gpu_rate: unavailable: .*CUDA_ERROR_NO_DEVICE")

@@ -11,8 +11,8 @@ namespace {
 struct Batch {
   unsigned long long epoch = 0, step = 0, rows = 0, valid_rows = 0, fresh = 0;
   char is_last = 0;
-  PyObject* fields = nullptr;  // dict of the loader: name -> (number, FieldSpec, function that
-                               // makes the value from its memory)
+  PyObject* fields = nullptr;       // dict of the loader: name -> (number, FieldSpec, function that
+                                    // makes the value from its memory)
   PyObject* arrays = nullptr;       // dict of the values that were made; null before the first
   PyObject* weak = nullptr;         // weak references
   echoline_batch* batch = nullptr;  // null: a copy without a lease

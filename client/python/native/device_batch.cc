@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cuda_stream.h"
 #include "device_lease.h"
 #include "device_tensor.h"
 #include "errors.h"
@@ -166,14 +167,6 @@ PyObject* wrap_device_batch(PyTypeObject* type, PyObject* fields, echoline_cuda_
   made.is_last = (info.flags & ECHOLINE_BATCH_LAST) != 0 ? 1 : 0;
   made.device = echoline_cuda_batch_device(batch);
   return self;
-}
-
-bool read_stream(PyObject* number, void*& stream) {
-  unsigned long long handle = 1;
-  if (number != Py_None) handle = PyLong_AsUnsignedLongLong(number);
-  if (PyErr_Occurred() != nullptr) return false;
-  stream = handle <= 1 ? nullptr : reinterpret_cast<void*>(handle);
-  return true;
 }
 
 }  // namespace echoline::python

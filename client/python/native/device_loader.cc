@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "cuda_stream.h"
 #include "device_batch.h"
 #include "echoline/echoline_cuda.h"
 #include "errors.h"

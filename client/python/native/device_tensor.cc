@@ -3,7 +3,7 @@
 #include <functional>
 #include <numeric>
 
-#include "device_batch.h"
+#include "cuda_stream.h"
 #include "dlpack.h"
 #include "errors.h"
 

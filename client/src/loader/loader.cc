@@ -10,8 +10,6 @@ namespace echoline::client {
 namespace {
 
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
-// How long another thread may hold a batch before the wait for its slot ends with LEASE_HELD.
-constexpr std::uint64_t kOtherLeaseNs = 10'000'000'000;
 
 std::uint64_t deadline_of(std::int64_t timeout_ms, std::uint64_t now_ns) {
   if (timeout_ms < 0) return kNever;
@@ -115,21 +113,6 @@ void Loader::attach_again(std::int64_t patience_ms, bool persistent) {
                deadline_of(patience_ms, shm::futex_clock_ns()), persistent);
 }
 
-// A batch of another thread usually comes back soon. If that thread keeps it, this one must not
-// wait without end.
-Error Loader::check_lease() {
-  Error not_ready = {ECHOLINE_TIMEOUT, "no batch was ready in time"};
-  if (!reader_.window().blocked_by_other_thread()) {
-    blocked_since_ns_ = 0;
-    return not_ready;
-  }
-  const std::uint64_t now = shm::futex_clock_ns();
-  if (blocked_since_ns_ == 0) blocked_since_ns_ = now;
-  if (now - blocked_since_ns_ < kOtherLeaseNs) return not_ready;
-  blocked_since_ns_ = 0;
-  return reader_.window().lease_held();
-}
-
 void Loader::poll_daemon() {
   switch (link_.poll_notices()) {
     case DaemonLink::Event::kNone:
@@ -164,7 +147,7 @@ Error Loader::step(std::unique_ptr<Batch>* batch) {
     if (!link_.connected()) continue;
     Error e = reader_.try_next(*batch);
     if (e.code() == ECHOLINE_DATA_LOSS) return fail(e);
-    if (e.code() == ECHOLINE_TIMEOUT) e = check_lease();
+    if (e.code() == ECHOLINE_TIMEOUT) e = lease_timer_.check(reader_.window());
     if (e.code() == ECHOLINE_LEASE_HELD && reader_.jumped() && !drain_hook_) {
       if (Error kept = reader_.detach_held_batches(); !kept.ok()) return kept;
       continue;
@@ -230,10 +213,7 @@ void Loader::close() {
 }
 
 Error Loader::begin_epoch() {
-  return with_reader([](Reader& reader) {
-    reader.begin_epoch();
-    return Error();
-  });
+  return with_reader([](Reader& reader) { return reader.begin_epoch(), Error(); });
 }
 
 Error Loader::skip(std::uint64_t steps) {
@@ -249,10 +229,7 @@ Error Loader::state(State& state) {
 }
 
 Error Loader::info(echoline_loader_info& info) {
-  return with_reader([&](Reader& reader) {
-    fill_info(reader, info);
-    return Error();
-  });
+  return with_reader([&](Reader& reader) { return fill_info(reader, info), Error(); });
 }
 
 Error Loader::steps_per_epoch(std::uint64_t& steps) {

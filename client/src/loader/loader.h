@@ -9,6 +9,7 @@
 #include <string>
 
 #include "loader/daemon_link.h"
+#include "loader/lease_timer.h"
 #include "loader/loader_info.h"
 #include "loader/reader.h"
 #include "loader/trainer_wait.h"
@@ -64,8 +65,6 @@ class Loader {
   // One attempt, without blocking: TIMEOUT if the caller should sleep. Null: only attach.
   Error step(std::unique_ptr<Batch>* batch);
   Error poll_attach();
-  // TIMEOUT, or LEASE_HELD if another thread keeps a batch for too long.
-  Error check_lease();
   // Reads the daemon's notices; may begin to attach again or set final_.
   void poll_daemon();
   // The same when no batch is ready: also acts on a verdict of the daemon.
@@ -92,7 +91,7 @@ class Loader {
   DaemonLink link_;
   Reader reader_;
   bool attached_once_ = false;
-  std::uint64_t blocked_since_ns_ = 0;  // by a batch of another thread; 0: not blocked
+  LeaseTimer lease_timer_;
   DrainHook drain_hook_;
   Error final_;  // if not OK: the result of every further call
 };

@@ -19,7 +19,7 @@
 #include "engine/runtime/worker_pool.h"
 #include "engine/walk/read_ahead.h"
 #include "plan/plan.h"
-#include "record/core/format.h"
+#include "record/core/data_set.h"
 #include "ring/ring.h"
 
 namespace echoline::engine {
