@@ -1,5 +1,5 @@
 // The bytes of a disk cache's log: a header, then one entry for each value, appended only.
-// docs/caching.md tells how they are written and recovered.
+// docs/caching_internals.md describes how they are written and recovered.
 #pragma once
 
 #include <cstddef>

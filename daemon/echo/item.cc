@@ -38,7 +38,7 @@ void Item::leave_ahead() {
 }
 
 void Item::arrive(std::shared_ptr<const Buffer> bytes) {
-  std::vector<std::shared_ptr<Waiter>> waiters;
+  std::vector<std::weak_ptr<Waiter>> waiters;
   {
     std::lock_guard lock(mutex);
     encoded_ = std::move(bytes);
@@ -47,7 +47,9 @@ void Item::arrive(std::shared_ptr<const Buffer> bytes) {
     if (ahead_bytes_ > 0) account_->note_arrival(monotonic_ns() - ordered_ns_);
     waiters.swap(waiters_);
   }
-  for (const std::shared_ptr<Waiter>& waiter : waiters) waiter->item_ready();
+  for (const std::weak_ptr<Waiter>& registered : waiters) {
+    if (const std::shared_ptr<Waiter> waiter = registered.lock()) waiter->item_ready();
+  }
 }
 
 bool Item::wait(const std::shared_ptr<Waiter>& waiter) {
@@ -55,12 +57,6 @@ bool Item::wait(const std::shared_ptr<Waiter>& waiter) {
   if (ready()) return false;
   waiters_.push_back(waiter);
   return true;
-}
-
-void Item::abandon() {
-  std::vector<std::shared_ptr<Waiter>> waiters;
-  std::lock_guard lock(mutex);
-  waiters.swap(waiters_);
 }
 
 void Item::used() {

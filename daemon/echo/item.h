@@ -54,10 +54,9 @@ class Item : public std::enable_shared_from_this<Item> {
   void count_ahead(std::uint64_t bytes, std::uint64_t now_ns);
   // The bytes have come: whoever waited is told. Caches may hold them, too.
   void arrive(std::shared_ptr<const Buffer> bytes);
-  // Registers `waiter` and says true if the bytes are still to come; false if they are there.
+  // Registers `waiter` and returns true if the bytes are still missing; false if they are there.
+  // The item does not own its waiters: one that has been destroyed is not called.
   bool wait(const std::shared_ptr<Waiter>& waiter);
-  // Forgets who waits: the pass that wanted the item has ended.
-  void abandon();
 
   // With `mutex` held: ----------------------------------------------------------------------------
 
@@ -106,7 +105,7 @@ class Item : public std::enable_shared_from_this<Item> {
   std::vector<Buffer> rows_;
   std::vector<std::uint64_t> lengths_;
   std::uint64_t kept_bytes_ = 0;
-  std::vector<std::shared_ptr<Waiter>> waiters_;
+  std::vector<std::weak_ptr<Waiter>> waiters_;
 };
 
 }  // namespace echoline::echo

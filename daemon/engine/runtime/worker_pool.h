@@ -22,10 +22,13 @@ class Task {
 // Any thread may push. Destruction ends the workers; tasks that have not begun are dropped.
 class WorkerPool {
  public:
+  // Without workers (0) tasks wait for run_one.
   explicit WorkerPool(std::size_t worker_count);
   ~WorkerPool();
 
   void push(std::shared_ptr<Task> task);
+  // Runs the oldest task on the calling thread, as worker number `worker`; false if there is none.
+  bool run_one(std::size_t worker);
 
   std::size_t worker_count() const { return threads_.size(); }
   std::size_t queued() const { return queued_.load(std::memory_order_relaxed); }
@@ -33,6 +36,8 @@ class WorkerPool {
 
  private:
   void work(std::size_t worker);
+  // With `lock` held on mutex_, which is released while the task runs.
+  bool run_oldest(std::unique_lock<std::mutex>& lock, std::size_t worker);
 
   std::mutex mutex_;
   std::condition_variable changed_;
