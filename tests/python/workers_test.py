@@ -50,7 +50,7 @@ class Holding(Squares):
 
 
 class LoaderInWorker(torch.utils.data.IterableDataset):
-    """Each worker is one rank."""
+    """Each worker is a rank."""
 
     def __init__(self, folder):
         self.folder = folder

@@ -26,17 +26,17 @@ T filled(const T& given, T defaults) {
   return defaults;
 }
 
-FieldWish to_wish(const echoline_cuda_field& field) {
-  FieldWish wish;
-  wish.name = field.name == nullptr ? "" : field.name;
-  wish.dtype = field.dtype;
-  wish.layout = field.layout;
-  wish.flip = field.flip != 0;
-  wish.padded = field.padded != 0;
-  wish.fill = field.fill;
-  std::copy(std::begin(field.mean), std::end(field.mean), wish.mean);
-  std::copy(std::begin(field.std), std::end(field.std), wish.std);
-  return wish;
+FieldOptions to_field_options(const echoline_cuda_field& field) {
+  FieldOptions options;
+  options.name = field.name == nullptr ? "" : field.name;
+  options.dtype = field.dtype;
+  options.layout = field.layout;
+  options.flip = field.flip != 0;
+  options.padded = field.padded != 0;
+  options.fill = field.fill;
+  std::copy(std::begin(field.mean), std::end(field.mean), options.mean);
+  std::copy(std::begin(field.std), std::end(field.std), options.std);
+  return options;
 }
 
 Error read_options(const echoline_cuda_options* given, Options& options) {
@@ -57,7 +57,7 @@ Error read_options(const echoline_cuda_options* given, Options& options) {
     if (!has_size(field)) return {ECHOLINE_INVALID_ARGUMENT, "a field without a size"};
     echoline_cuda_field field_defaults{};
     echoline_cuda_field_init(&field_defaults, sizeof(field_defaults));
-    options.fields.push_back(to_wish(filled(*field, field_defaults)));
+    options.fields.push_back(to_field_options(filled(*field, field_defaults)));
     at += field->size;
   }
   return {};
@@ -185,7 +185,7 @@ int echoline_cuda_batch_wait(const echoline_cuda_batch* batch, void* stream) {
   return guarded([&]() -> Error {
     if (batch == nullptr) return null_error();
     if (!readable(batch)) return forked_error();
-    return to_batch(batch)->loader->let_wait(*to_batch(batch), static_cast<StreamHandle>(stream));
+    return to_batch(batch)->loader->make_wait(*to_batch(batch), static_cast<StreamHandle>(stream));
   });
 }
 

@@ -39,7 +39,7 @@ class RequestCoalescer {
   // bound while enough bytes are requested to keep as many reads of that length in flight as the
   // store takes; of those, kAtOnce are enough.
   static constexpr std::uint64_t kRequestBytes = 1 << 20;
-  static constexpr std::uint64_t kRequestBytesMax = source::kPartedBytes - (1 << 20);
+  static constexpr std::uint64_t kRequestBytesMax = source::kSplitReadBytes - (1 << 20);
   static constexpr std::size_t kAtOnce = 32;
   static constexpr std::uint64_t kGapBytes = 16 << 10;
   static constexpr std::int64_t kReachMin = 4096;

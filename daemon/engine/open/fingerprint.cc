@@ -71,7 +71,7 @@ void write_part(Fingerprint& fingerprint, const Part& part, const std::string& t
 }  // namespace
 
 Fingerprint fingerprint(const v1::Stream& stream, const record::DataSet& data_set) {
-  std::string data = fmt::format("{}\n{}", data_set.format(), data_set.values_beside());
+  std::string data = fmt::format("{}\n{}", data_set.format(), data_set.metadata_text());
   for (const record::Shard& shard : data_set.index().shards()) data += object_line(shard);
   Fingerprint result{};
   write_part(result, kData, data);

@@ -8,7 +8,7 @@
 
 #include "echoline/shm/ring_layout.h"
 #include "echoline/v1/config.pb.h"
-#include "record/core/format.h"
+#include "record/core/data_set.h"
 
 namespace echoline::engine {
 

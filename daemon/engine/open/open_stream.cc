@@ -162,7 +162,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
       *core->data_set, std::move(decoder), std::move(chain), core->plan->spec().echo_point);
   ECHOLINE_ASSIGN(const std::uint64_t decoded_bytes, probe_types(*source, *core));
   for (std::size_t worker = 0; worker < pool.worker_count(); ++worker) {
-    core->seats.push_back({core->preparer->make_workbench(), {}});
+    core->worker_scratch.push_back(core->preparer->make_scratch());
   }
   core->bad_records = std::make_unique<BadRecords>(
       index, BadRecords::Policy{.replace = stream.bad_records().policy() != "fail",

@@ -29,11 +29,11 @@ std::uint64_t decoded_bytes(const record::Index& index, std::uint64_t encoded,
 }
 
 Status probe_record(source::Source& source, const StreamCore& core, std::uint64_t record,
-                    batch::WorkerScratch& bench) {
+                    batch::WorkerScratch& scratch) {
   const record::Index& index = core.data_set->index();
   const source::ObjectInfo object = index.shard(index.extent(record).shard).object;
   ECHOLINE_ASSIGN(const std::vector<std::byte> bytes, record::read_record(index, record, source));
-  return core.preparer->decode(record, bytes, bench)
+  return core.preparer->decode(record, bytes, scratch)
       .with_context(fmt::format("sample {} (key {}) in {}", record, index.key(record), object.url));
 }
 
@@ -55,17 +55,17 @@ std::uint64_t cautious_mean(const std::vector<double>& sizes) {
 Result<std::uint64_t> probe_types(source::Source& source, StreamCore& core) {
   const record::Index& index = core.data_set->index();
   const std::uint64_t tried = std::min(index.record_count(), kProbesMax);
-  batch::WorkerScratch bench = core.preparer->make_workbench();
+  batch::WorkerScratch scratch = core.preparer->make_scratch();
   augment::RowShapes shapes(core.preparer->chain());
   std::uint64_t bytes = 0;
   Status last;
   for (std::uint64_t record = 0; record < tried && !shapes.settled(); ++record) {
-    last = probe_record(source, core, record, bench);
+    last = probe_record(source, core, record, scratch);
     if (!last.ok()) continue;
     if (!shapes.types()) {
-      bytes = decoded_bytes(index, index.extent(record).bytes, bench.sample.bytes());
+      bytes = decoded_bytes(index, index.extent(record).bytes, scratch.sample.bytes());
     }
-    ECHOLINE_TRY(shapes.take(bench.sample));
+    ECHOLINE_TRY(shapes.take(scratch.sample));
   }
   if (!shapes.types()) {
     return std::move(last).with_context(
@@ -80,13 +80,13 @@ Result<std::uint64_t> probe_kept_bytes(source::Source& source, const StreamCore&
   const std::uint64_t tried = std::min(records, kSizeProbes);
   // To reach a record in the middle of a compressed shard is to unpack all before it.
   const std::uint64_t spacing = core.data_set->random_access() ? records / tried : 1;
-  batch::WorkerScratch bench = core.preparer->make_workbench();
+  batch::WorkerScratch scratch = core.preparer->make_scratch();
   std::vector<double> sizes;
   Status last;
   for (std::uint64_t i = 0; i < tried; ++i) {
-    last = probe_record(source, core, i * spacing + spacing / 2, bench);
+    last = probe_record(source, core, i * spacing + spacing / 2, scratch);
     if (last.ok()) {
-      sizes.push_back(static_cast<double>(batch::SampleCache::kept_bytes(bench.sample)));
+      sizes.push_back(static_cast<double>(batch::SampleCache::kept_bytes(scratch.sample)));
     }
   }
   if (sizes.empty()) {

@@ -19,7 +19,7 @@
 #include "engine/runtime/worker_pool.h"
 #include "engine/walk/read_ahead.h"
 #include "plan/plan.h"
-#include "record/core/format.h"
+#include "record/core/data_set.h"
 #include "ring/ring.h"
 
 namespace echoline::engine {
@@ -50,12 +50,6 @@ struct PresentFactor {
   bool has_changed = false;     // it or that of some pass, ever
 };
 
-// What one worker keeps for one stream.
-struct WorkerSeat {
-  batch::WorkerScratch bench;
-  std::vector<std::span<std::byte>> fields;
-};
-
 // Immutable once the stream is open, but for its counters and parts that guard themselves.
 struct StreamCore {
   bool repeats_batches() const { return plan->spec().echo_point == plan::EchoPoint::kBatch; }
@@ -73,7 +67,7 @@ struct StreamCore {
   std::unique_ptr<batch::SampleCache> samples;  // null without a cache step after decode
   std::unique_ptr<Fetcher> fetcher;
   WorkerPool* pool = nullptr;
-  std::vector<WorkerSeat> seats;  // by worker
+  std::vector<batch::WorkerScratch> worker_scratch;  // by worker
   ring::RingSpec ring_spec;
   std::uint32_t slots = 8;
   SlowPolicy slow;

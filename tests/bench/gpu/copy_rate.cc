@@ -1,5 +1,5 @@
-// The rate of the link between host and device: plain loops of copies from memory that the driver
-// allocated pinned, and from registered shared memory. Prints figures and judges nothing.
+// Measures the link between host and device: plain loops of copies from memory that the driver
+// allocated, and from shared memory that is registered. Prints rates; has no goals.
 //   copy_rate [--rounds 11] [--copies 32] [--device 0]
 #include <cstdio>
 

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""The CPU cost of batches on a GPU: echoline.torch.Loader(device="cuda") from a daemon, and PyTorch's DataLoader with
-pin_memory, in turn. Prints figures and goals and judges nothing. Code 77, and SKIP, where torch sees no GPU.
+"""CPU time for bringing batches to a GPU: echoline.torch.Loader(device="cuda") from a daemon, and PyTorch's DataLoader
+with pin_memory, in turn. Prints figures and goals, and does not fail if a goal is missed. Exits with 77, and prints
+SKIP, if torch sees no GPU.
 
     ECHOLINED=... ECHOLINE_LIBRARY=... PYTHONPATH=client/python dataloader_rate.py [--rows 256] [--seconds 3] [--rounds 5]
 
-Both have the same rows of 224 x 224 x 3 bytes ready in memory; nothing decodes, and nothing uses the tensors. The daemon
-echoes each batch 64 times, so that only 1/64 of the cost of writing rows into the ring counts; "rows written each time" is
-without echo. DataLoader's workers collate rows that are tensors already, its thread pins batches, and the loop copies
-them to the GPU with non_blocking. CPU time is that of all processes. `--device cpu` only tries the program on a machine
-without a GPU; its figures mean nothing."""
+Both have the same rows of 224 x 224 x 3 bytes ready in memory; nothing is decoded, and the tensors are not used.
+The daemon echoes batches 64 times, so that writing rows into the ring counts a 64th; "rows laid each time" is without
+echo. DataLoader's workers collate rows that are tensors already, its thread pins batches, and the loop copies them to
+the GPU with non_blocking. CPU time is that of all processes. `--device cpu` only shows that the program
+works on a machine without a GPU."""
 import argparse
 import os
 import pathlib
@@ -74,7 +75,7 @@ def echoline_loader(daemon, options):
 
 
 def compare(path, options):
-    """{way: [what figures() gives of each round]}"""
+    """{way: [the figures of each round, from `told`]}"""
     with Daemon(pipeline(path, options.rows, True), memory="3GiB", workers=options.daemon_workers) as ours, \
             Daemon(pipeline(path, options.rows, False), memory="3GiB", workers=options.daemon_workers) as fresh:
         ways = {"Echoline": lambda: echoline_loader(ours, options),
@@ -105,7 +106,7 @@ def main():
         path.write_bytes(os.urandom(1024 * ROW))
         found = compare(path, options)
     medians = {name: [statistics.median(part) for part in zip(*rounds)] for name, rounds in found.items()}
-    # The DataLoader with the least CPU time, at any rate.
+    # The DataLoader that takes the least CPU time; its rate does not matter.
     best = min((name for name in found if name.startswith("DataLoader")), key=lambda name: medians[name][1])
     print(f"torch {torch.__version__}, {options.device}, batches of {options.rows * ROW / 1e6:.1f} MB, medians of "
           f"{options.rounds} rounds, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")

@@ -11,7 +11,8 @@ namespace {
 constexpr std::uint32_t kDepth = 3;
 constexpr std::int64_t kPatienceMs = 60'000;
 
-// An image of ring_server has 105 bytes; this many have about the size of one of 224 x 224 x 3.
+// An image of ring_server has 105 bytes; this many of them have those of 224 x 224 x 3, and 42
+// more.
 constexpr long kWide = 1434;
 
 void must(int status, const char* what) {
@@ -51,8 +52,8 @@ Feed::~Feed() {
   if (held_ != nullptr) gpu_.driver().host_unregister(held_);
 }
 
-// A driver registers memory only once: after this registers one page, the registration by the
-// library fails, and the library copies. A device that cannot register memory makes it copy anyway.
+// Memory can be registered only once: when a page of it is registered already, the driver refuses
+// the library's registration. If the device cannot register it at all, the library copies anyway.
 void Feed::hold_a_page() {
   echoline_batch* batch = nullptr;
   must(echoline_next(loader_->handle(), kPatienceMs, &batch), "no batch");

@@ -1,5 +1,5 @@
-// The measured loader on the GPU and its source: a ring_server, which writes no pixels and so is
-// faster than any link, or a stream of a running daemon.
+// The loader that is measured, and its source: its own ring_server, which writes no pixels and so
+// is faster than any link, or a stream of a daemon that runs here.
 #pragma once
 
 #include <echoline/echoline_cuda.h>
@@ -21,10 +21,11 @@ struct FeedOptions {
   std::uint32_t batches = ~0U;  // that the ring_server publishes before it stops
   std::uint32_t echo = 1;       // device echo, back to back
   int device = 0;
-  bool staged = false;  // the ring is not registered, so the CPU copies into pinned memory
+  bool staged =
+      false;  // makes registering the ring fail, so that the CPU copies into pinned memory
 };
 
-// For one measurement; the constructor returns when the device buffers are full.
+// Made for one measurement, with full device buffers.
 class Feed {
  public:
   Feed(Gpu& gpu, const FeedOptions& options);
@@ -32,13 +33,13 @@ class Feed {
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;
 
-  // Takes this many batches for the GPU's stream, puts `work` on it for each, and gives them back.
+  // Takes that many batches for the GPU's stream, puts `work` on it for each, and releases them.
   void take(long batches, const std::function<void()>& work = {});
 
   echoline_cuda_stats stats() const;
-  // Waits until this many batches were copied and counted.
+  // Waits until that many batches were copied and counted.
   echoline_cuda_stats stats_of(std::uint64_t batches) const;
-  // The bytes of all fields of a batch, which cross the link.
+  // Bytes that cross the link for a batch: all fields.
   std::uint64_t batch_bytes() const;
 
  private:

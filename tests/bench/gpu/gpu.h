@@ -1,5 +1,5 @@
-// A GPU to measure on: its context, a stream, memory, times between events. An error ends the
-// program with a line that names it: code 1, or kNoGpu without a GPU.
+// A GPU to measure on: its context, a stream, memory, times between events. A failure ends the
+// program with a line that says what failed: with code 1, or kNoGpu if there is no GPU.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace echoline::gpu {
 
-inline constexpr int kNoGpu = 77;  // ctest: skipped
+inline constexpr int kNoGpu = 77;  // the exit code that ctest reads as skipped
 
 class Gpu {
  public:
@@ -28,10 +28,10 @@ class Gpu {
   const cuda_test::MoreDriver& more() const { return more_; }
   client::cuda::StreamHandle stream() const { return stream_; }
   std::string name() const;
-  // Bytes a second from the memory's clock and width; 0 if the driver does not report them.
+  // Bytes per second, from the memory's clock and width; 0 if the driver does not say.
   double peak_bandwidth() const;
 
-  // Freed with the GPU.
+  // Device memory; freed with the GPU.
   client::cuda::DevicePointer memory(std::size_t bytes);
   client::cuda::DevicePointer filled(const void* from, std::size_t bytes);
 
@@ -53,7 +53,7 @@ class Gpu {
 
 double median(std::vector<double> values);
 
-// The value of --NAME in a program's arguments, or `otherwise`.
+// The value of --NAME in a program's arguments; `otherwise` if it is not given.
 long option(int count, char** arguments, const std::string& name, long otherwise);
 std::string text_option(int count, char** arguments, const std::string& name);  // empty: not given
 

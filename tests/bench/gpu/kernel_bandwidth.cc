@@ -1,6 +1,5 @@
-// Compares the kernels with the memory's bandwidth: bytes read and written a second, and a copy of
-// the same number of bytes from device to device in the same rounds. Prints figures and judges
-// nothing.
+// Compares the kernels with the memory's bandwidth: bytes read and written per second, and a copy
+// of the same size from device to device in the same rounds. Prints rates; has no goals.
 //   kernel_bandwidth [--rows 256] [--side 224] [--rounds 21] [--device 0]
 #include <cstdio>
 #include <random>
@@ -13,8 +12,8 @@ namespace {
 
 using namespace client::cuda;
 
-// Batches in turn, so that none is still in the device's cache, and launches between two events, so
-// that the events take little of the time.
+// The number of batches that are used in turn, so that none is still in the device's cache; and of
+// launches between two events, so that the events take a small part of the time.
 constexpr int kBatches = 6;
 constexpr int kLaunches = 12;
 
@@ -75,8 +74,8 @@ class Bench {
     });
   }
 
-  // Rows that are three quarters full, of 4-byte elements; every other begins between two words of
-  // eight bytes. Read from another batch's output, which is large enough.
+  // Rows of 4-byte elements, three quarters full; every second row begins between two words of
+  // eight bytes. The input is another batch's output, which is large enough.
   void add_pad() {
     add("pad", 1.75 * rows_ * static_cast<double>(padded_row_bytes()), [this](int batch) {
       PadParams p{};
@@ -136,7 +135,7 @@ class Bench {
         gpu_.filled(offsets.data(), offsets.size() * sizeof offsets[0]));
   }
 
-  // From one batch's output to the next: reads and writes the same number of bytes.
+  // From one batch's output to the next: reads as many bytes as it writes.
   void copy(std::size_t bytes) {
     for (int i = 0; i < kLaunches; ++i) {
       gpu_.must(gpu_.more().copy_on_device(outs_[(i + 1) % kBatches], outs_[i % kBatches], bytes,

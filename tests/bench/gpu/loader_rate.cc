@@ -1,11 +1,11 @@
-// Compares a loader on the GPU with the link: its rate against a plain loop of pinned copies,
-// copies hidden behind work, the stall share, device echo, CPU time. Measures all in turn in the
-// same rounds and takes medians. Prints figures and goals and judges nothing.
+// Measures a loader on the GPU: its rate compared with a plain loop of pinned copies, copies hidden
+// behind work, the stall share, device echo, CPU time. All in the same rounds, one after the other;
+// prints medians and goals, and does not fail if a goal is missed.
 //   loader_rate [--stream NAME] [--rows 256] [--batches 64] [--rounds 11] [--staged 1] [--device 0]
-// Batches come from a new ring_server, with `rows` images of 150,570 bytes; with --stream from
-// the daemon in ECHOLINE_RUNTIME_DIR, which must be faster than the link for the goals to mean
-// anything. Work on the trainer's stream is Work's kernel. --staged 1 measures also what the loader
-// reaches if it cannot register the ring.
+// Batches come from its own ring_server and have `rows` images of 150,570 bytes; with --stream from
+// the daemon in ECHOLINE_RUNTIME_DIR, which must be faster than the link for the goals to be
+// meaningful. The work on the trainer's stream is the kernel of class Work. --staged 1 also
+// measures the loader with a ring that cannot be registered.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ class Bench {
     path_ = path_name(feed.stats().path);
     bytes_ = feed.batch_bytes();
     plain_ = std::make_unique<PinnedCopies>(gpu_, PinnedCopies::Memory::kAllocated, bytes_);
-    // A quarter of a batch, so that the launches add up to nearly the wanted time.
+    // A launch takes a quarter of a batch, so that launches add up to nearly the wanted time.
     work_ = std::make_unique<Work>(gpu_, static_cast<std::uint32_t>((options_.rows + 3) / 4));
     plain_->rate(static_cast<int>(kWarmUp));
   }
@@ -81,8 +81,8 @@ class Bench {
     line("work twice as long: stall share, %", median(stall_), "less than 1");
   }
 
-  // The ring_server publishes exactly this number of batches: the loop also uses the batches that
-  // the loader copied ahead, and the figures are exact.
+  // The ring_server publishes exactly these batches: then the trainer uses all that the loader
+  // copies, and the figures are exact.
   void print_echo(std::uint32_t batches) const {
     std::uint64_t uses[2];
     std::uint64_t copied[2];
@@ -110,8 +110,7 @@ class Bench {
     std::printf("%-52s %12.4f   %s\n", what, figure, goal);
   }
 
-  // Seconds for a batch on the trainer's stream, measured after the batches that the loader had
-  // copied ahead are used up.
+  // Seconds for a batch on the trainer's stream, after the batches that the loader copied ahead.
   double period(Feed& feed, const std::function<void()>& work) const {
     feed.take(kWarmUp, work);
     return gpu_.seconds([&] { feed.take(batches_, work); }) / static_cast<double>(batches_);
@@ -125,7 +124,7 @@ class Bench {
     const double seconds = gpu_.seconds([&] {
       const double before = cpu_seconds();
       feed.take(batches_);
-      used = cpu_seconds() - before;  // before this program's own wait for the stream
+      used = cpu_seconds() - before;  // before this program waits for the stream
     });
     const std::uint64_t bytes = bytes_ * static_cast<std::uint64_t>(batches_);
     const double rate = static_cast<double>(bytes) / seconds;

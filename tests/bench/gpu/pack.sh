@@ -44,13 +44,13 @@ for file in "${programs[@]}" "$python" client/libecholine.so; do
   fi
 done
 
-# The linked libraries without the C library and the dynamic loader, which must be those of the machine.
+# The linked libraries, except those of the C library and the dynamic loader, which belong to the machine.
 libraries() {
   ldd "$@" | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p' | sort -u |
     grep -vE '/(ld-linux[^/]*|lib(c|m|dl|rt|pthread|resolv|util|anl|nsl|BrokenLocale|c_malloc_debug|nss_[a-z]*))\.so[^/]*$'
 }
 
-# Each in libexec/, and in bin/ by its name a script that lets it, and nobody else, see the libraries.
+# Each program is in libexec/. A script of its name in bin/ starts it with these libraries; no other process sees them.
 mkdir -p "$folder"/{bin,libexec,lib,cxx,python/echoline}
 cd "$build"
 install --strip "${programs[@]}" "$folder/libexec"
@@ -58,14 +58,14 @@ mapfile -t needed < <(libraries "${programs[@]}" "$python")
 cp --dereference "${needed[@]}" "$folder/lib"  # libecholine among them: the command line is linked with it
 cat >"$folder/libexec/start" <<'START'
 #!/bin/sh
-# Starts the program by whose name it is called, with the libraries that came along.
+# Starts the program of this script's name with the packed libraries.
 here=$(dirname "$(readlink -f "$0")")
 export LD_LIBRARY_PATH="$here/../lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 exec "$here/$(basename "$0")" "$@"
 START
 chmod +x "$folder/libexec/start"
 for program in "${programs[@]}"; do ln -s ../libexec/start "$folder/bin/$(basename "$program")"; done
-# For a Python on a machine without them; where there are any, theirs may be newer and needed by others.
+# For a machine without them. If the machine has them, its own may be newer, and others need those.
 cp "$folder"/lib/lib{stdc++,gcc_s}.so* "$folder/cxx"
 cp "$root"/client/python/echoline/*.py "$folder/python/echoline"
 install --strip "$python" "$folder/python/echoline"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A folder of pack.sh works alone: on the fake driver all steps pass, without a device it says so.
+# The folder that pack.sh makes is complete: with the fake driver all steps pass, without a device it says so.
 # pack_test.sh BUILD-FOLDER FAKE-DRIVER-FOLDER
 set -euo pipefail
 
@@ -18,7 +18,7 @@ run
 for log in daemon_starts cuda_test kernel_bandwidth copy_rate loader_rate; do
   [[ -s $folder/logs/$log.log ]] || { echo "no log of $log"; exit 1; }
 done
-# This is not a speed, so it also holds on the fake driver.
+# Not a rate, so it also holds with the fake driver.
 grep -q 'device echo by 4, uses of a copied byte *4\.0000 ' "$folder/logs/loader_rate.log" ||
   { echo "device echo by 4 does not give 4 uses of a copied byte"; cat "$folder/logs/loader_rate.log"; exit 1; }
 

@@ -1,4 +1,4 @@
-// The rate that a loader is compared with: a plain loop of copies from pinned memory.
+// A plain loop of copies from pinned memory; loaders are compared with its rate.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,11 @@
 
 namespace echoline::gpu {
 
-// Batches of `bytes` in pinned host memory, copied in turn to as many buffers on the device.
+// Batches of `bytes` in pinned host memory, and as many buffers on the device; copied in turn.
 class PinnedCopies {
  public:
   enum class Memory {
-    kAllocated,   // allocated by the driver
+    kAllocated,   // by the driver
     kRegistered,  // a registered mapping of a memfd, as a ring is
   };
 
@@ -21,7 +21,7 @@ class PinnedCopies {
   PinnedCopies(const PinnedCopies&) = delete;
   PinnedCopies& operator=(const PinnedCopies&) = delete;
 
-  // Bytes a second over `copies` that are enqueued at once.
+  // Bytes per second over `copies` that are enqueued together.
   double rate(int copies);
 
  private:

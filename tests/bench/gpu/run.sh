@@ -33,7 +33,7 @@ python+=(python3)
 failed=0
 table=()
 
-# step NAME COMMAND...: its output goes to the log and, for `measure`, to the screen too.
+# step NAME COMMAND...: the output goes to the log; that of `measure` also to the screen.
 step() {
   local name=$1 begin=$SECONDS code=0 result=passed
   shift
@@ -48,7 +48,7 @@ step() {
   return $code
 }
 
-# not_here STEP WHY: it is in the table, and fails nothing.
+# not_here STEP WHY: lists the step in the table as left out; no failure.
 not_here() {
   table+=("$(printf '%-28s %s' "$1" "$2")")
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""echoline.torch.Loader(device="cuda") on a real GPU. Code 77, and SKIP, where torch sees none: there is no fake of
-torch or the driver here. Environment as of tests/python: ECHOLINE_RING_SERVER, ECHOLINE_LIBRARY."""
+"""echoline.torch.Loader(device="cuda") on a real GPU. Exits with 77, and prints SKIP, if torch sees none: nothing here replaces
+torch or the driver. Environment as of tests/python: ECHOLINE_RING_SERVER, ECHOLINE_LIBRARY."""
 import pathlib
 import sys
 import unittest
@@ -35,7 +35,7 @@ def normalized(batch):
 
 
 def busy(milliseconds):
-    """Keeps the current stream at work, so that what is enqueued next reads late."""
+    """Keeps the current stream busy, so that work that is enqueued next reads late."""
     torch.cuda._sleep(int(milliseconds * 1e6))
 
 

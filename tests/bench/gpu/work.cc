@@ -28,7 +28,7 @@ Work::Work(Gpu& gpu, std::uint32_t rows) : gpu_(gpu) {
 }
 
 void Work::last(double seconds) {
-  constexpr int kMany = 32;  // so that the latency of the first launch counts little
+  constexpr int kMany = 32;  // so that the delay of the first launch counts little
   launches_ = kMany;
   launches_ = std::max(1, static_cast<int>(std::lround(seconds / alone() * kMany)));
 }

@@ -1,5 +1,5 @@
-// Work of a given length on the trainer's stream: repeated launches of the library's kernel that
-// normalises photos, on separate memory.
+// Work of a given duration on the trainer's stream: the library's kernel that normalises photos,
+// launched again and again on separate memory.
 #pragma once
 
 #include <memory>
@@ -14,10 +14,10 @@ class Work {
   // Each launch normalises `rows` photos of 224 x 224 x 3 to bfloat16 planes.
   Work(Gpu& gpu, std::uint32_t rows);
 
-  // Sets the number of launches to those that take `seconds` alone on the device, at least one.
+  // From now on as many launches as take `seconds` on an idle device; at least one.
   void last(double seconds);
   int launches() const { return launches_; }
-  // The seconds that these launches take now, alone on the device.
+  // Seconds that they take now on an idle device.
   double alone();
 
   void enqueue() const;
