@@ -78,7 +78,7 @@ Status serve_until_stopped(engine::Engine& engine, const v1::Config& config,
   log_ready(engine, config.daemon());
   serve::notify_supervisor("READY=1");
   const serve::Watchdog watchdog(
-      {[&engine] { return engine.stats().rounds; }, [&door] { return door->rounds(); }});
+      {[&engine] { return engine.rounds(); }, [&door] { return door->rounds(); }});
   stop.wait();
   draining = true;
   control->set_serving(false);

@@ -35,6 +35,7 @@ class MemoryEngine final : public engine::Engine {
   Result<std::vector<engine::FactorStart>> set_echo(const std::string& name,
                                                     std::uint32_t factor) override;
   engine::EngineStats stats() const override;
+  std::uint64_t rounds() const override { return 0; }
   Result<v1::Stream> definition(const std::string& name) const override;
   Result<std::map<std::string, std::string>> states(const std::string& name) const override;
   Result<std::vector<std::string>> keys(const std::string& name,

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "echoline/shm/cursor_steps.h"
-#include "loader/trainer_wait.h"
 #include "system/uint128.h"
 
 namespace echoline::client {
@@ -68,7 +67,7 @@ Error Loader::sleep_until(std::int64_t timeout_ms, Attempt attempt) {
     const std::uint64_t now = shm::futex_clock_ns();
     if (!wait) {
       deadline_ns = deadline_of(timeout_ms, now);
-      wait.emplace(now);
+      wait.emplace(unattached_waits_, now);
     }
     if (now >= deadline_ns) return {ECHOLINE_TIMEOUT, "nothing was ready in time"};
     wait->set_attachment(attachment);
@@ -86,6 +85,10 @@ Error Loader::poll_attach() {
   }
   if (!e.ok()) return fail(e);
   link_.set_connected(std::move(connection.door));
+  // The time until the first attach is no wait for a batch. Later the daemon cannot know for how
+  // long this trainer had none.
+  const std::uint64_t waited_ns = unattached_waits_.take(shm::futex_clock_ns());
+  if (attached_once_) reader_.attachment()->cursor().add_wait(waited_ns);
   attached_once_ = true;
   return {};
 }

@@ -12,6 +12,7 @@
 #include "loader/lease_timer.h"
 #include "loader/loader_info.h"
 #include "loader/reader.h"
+#include "loader/trainer_wait.h"
 #include "state/state_json.h"
 
 namespace echoline::client {
@@ -85,6 +86,7 @@ class Loader {
 
   const LoaderOptions options_;
   const std::uint32_t generation_;
+  UnattachedWaits unattached_waits_;  // with a lock of its own, below mutex_
   std::mutex mutex_;
   DaemonLink link_;
   Reader reader_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "echoline/shm/cursor_steps.h"
 
@@ -14,11 +15,45 @@ constexpr std::uint64_t kSleepMaxNs = 50'000'000;
 
 }  // namespace
 
+void UnattachedWaits::begin(std::uint64_t now_ns) {
+  const std::lock_guard lock(mutex_);
+  if (waiters_++ == 0) since_ns_ = now_ns;
+}
+
+void UnattachedWaits::end(std::uint64_t now_ns) {
+  const std::lock_guard lock(mutex_);
+  if (--waiters_ == 0 && now_ns > since_ns_) waited_ns_ += now_ns - since_ns_;
+}
+
+std::uint64_t UnattachedWaits::take(std::uint64_t now_ns) {
+  const std::lock_guard lock(mutex_);
+  if (waiters_ > 0 && now_ns > since_ns_) {
+    waited_ns_ += now_ns - since_ns_;
+    since_ns_ = now_ns;
+  }
+  return std::exchange(waited_ns_, 0);
+}
+
+void TrainerWait::end() {
+  if (!std::exchange(counting_, false)) return;
+  since_ns_ = shm::futex_clock_ns();  // the next attachment counts from here
+  if (attachment_ != nullptr) {
+    attachment_->cursor().end_wait();
+  } else {
+    unattached_.end(since_ns_);
+  }
+}
+
 void TrainerWait::set_attachment(const std::shared_ptr<Attachment>& attachment) {
-  if (attachment == attachment_) return;
-  if (attachment_ != nullptr) attachment_->cursor().end_wait();
+  if (counting_ && attachment == attachment_) return;
+  end();
   attachment_ = attachment;
-  if (attachment_ != nullptr) attachment_->cursor().begin_wait(since_ns_);
+  counting_ = true;
+  if (attachment_ != nullptr) {
+    attachment_->cursor().begin_wait(since_ns_);
+  } else {
+    unattached_.begin(since_ns_);
+  }
 }
 
 void TrainerWait::sleep(const std::shared_ptr<DoorClient>& door, std::uint64_t seen,

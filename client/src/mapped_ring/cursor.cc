@@ -86,6 +86,11 @@ void Cursor::end_wait() {
   if (--waiters_ == 0) shm::end_wait(*page_, shm::futex_clock_ns());
 }
 
+void Cursor::add_wait(std::uint64_t waited_ns) {
+  const std::lock_guard lock(mutex_);
+  shm::add_wait(*page_, waited_ns);
+}
+
 void Cursor::record_skip(const Position& from, const Position& to) {
   const std::lock_guard lock(mutex_);
   // A skip that begins where the one before ended extends it: the daemon sees one run.

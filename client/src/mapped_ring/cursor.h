@@ -46,6 +46,8 @@ class Cursor {
   // one.
   void begin_wait(std::uint64_t since_ns);
   void end_wait();
+  // Reports what the trainer waited before this attachment, while it had none.
+  void add_wait(std::uint64_t waited_ns);
 
  private:
   struct Hold {

@@ -24,7 +24,7 @@ std::string deterministic_bytes(const google::protobuf::Message& message) {
   return bytes;
 }
 
-// The part of a stream's definition, but for its seed, that changes order or values.
+// The part of a stream's definition that changes order or values, without the seed.
 v1::Stream essence(const v1::Stream& stream) {
   v1::Stream kept;
   kept.set_lanes(stream.lanes());
@@ -51,7 +51,7 @@ std::string object_line(const record::Shard& shard) {
                      shard.record_count);
 }
 
-// Where each part stands in a fingerprint.
+// The offset of each part in a fingerprint.
 struct Part {
   std::string_view name;
   std::size_t begin;

@@ -16,7 +16,7 @@ WorkerPool::WorkerPool(std::size_t worker_count) {
 }
 
 WorkerPool::~WorkerPool() {
-  // Not under the lock: a task may be the last that holds a stream, whose threads push here.
+  // Dropped without the lock: a task may be the last owner of a stream, whose threads push here.
   std::deque<std::shared_ptr<Task>> dropped;
   {
     std::lock_guard lock(mutex_);

@@ -1,4 +1,4 @@
-// The CPU workers, shared by all streams: tasks first come, first served.
+// The CPU workers that all streams share. Tasks run in the order in which they were pushed.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace echoline::engine {
 
-// A piece of work of a few hundred microseconds. It runs on one worker and may be pushed again.
+// A piece of work of a few hundred microseconds, on one worker. It may be pushed again.
 class Task {
  public:
   virtual ~Task() = default;
@@ -39,7 +39,7 @@ class WorkerPool {
   // With `lock` held on mutex_, which is released while the task runs.
   bool run_oldest(std::unique_lock<std::mutex>& lock, std::size_t worker);
 
-  std::mutex mutex_;
+  std::mutex mutex_;  // guards tasks_ and stopping_; no other lock is taken under it
   std::condition_variable changed_;
   std::deque<std::shared_ptr<Task>> tasks_;
   bool stopping_ = false;

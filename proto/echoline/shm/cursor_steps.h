@@ -135,6 +135,12 @@ inline bool writer_waits(const WriterPage& writer) {
   return word(writer.waiting).load(std::memory_order_seq_cst) != 0;
 }
 
+// Adds what the trainer waited while it had no cursor page: before it attached again.
+inline void add_wait(CursorPage& cursor, std::uint64_t waited_ns) {
+  const std::uint64_t sum = word(cursor.wait_ns).load(std::memory_order_relaxed);
+  word(cursor.wait_ns).store(sum + waited_ns, std::memory_order_relaxed);
+}
+
 // The number of batches that the trainer got.
 inline void write_batches(CursorPage& cursor, std::uint64_t batches) {
   word(cursor.batches).store(batches, std::memory_order_relaxed);
