@@ -35,7 +35,7 @@ Error CopyPipeline::make_parts(Loader& host) {
   }
   State position;
   if (Error e = host.state(position); !e.ok()) return e;
-  const auto& resumed = host.device_place();
+  const auto& resumed = host.device_echo_position();
   table.queue.emplace(resources.echo, std::move(position), resumed ? resumed->step : 0);
   return {};
 }

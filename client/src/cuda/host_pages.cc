@@ -84,9 +84,9 @@ bool HostPages::covers(const void* begin, std::size_t bytes) const {
 }
 
 void HostPages::report(const shm::DeviceFigures& all) const {
-  attachment_->cursor().tell_device({all.batches - before_.batches, all.uses - before_.uses,
-                                     all.bytes - before_.bytes, all.copy_ns - before_.copy_ns,
-                                     all.wait_ns - before_.wait_ns});
+  attachment_->cursor().report_device({all.batches - before_.batches, all.uses - before_.uses,
+                                       all.bytes - before_.bytes, all.copy_ns - before_.copy_ns,
+                                       all.wait_ns - before_.wait_ns});
 }
 
 bool HostPages::begin_copy() {
