@@ -1,5 +1,6 @@
-// Takes every batch of some epochs on a GPU and says how fast they came. Needs no CUDA toolkit; the
-// trainer's work would be put on the stream of each batch, here the legacy default stream.
+// Takes every batch of a few epochs on a GPU and prints their rate. Builds without the CUDA
+// toolkit. A trainer would queue its work on the stream of each batch, here the legacy default
+// stream.
 //
 // usage: gpu_rate [STREAM [EPOCHS [ECHO_FACTOR [ECHO_WINDOW]]]]
 #include <chrono>
@@ -11,9 +12,9 @@
 
 namespace {
 
-std::uint32_t number(int argc, char** argv, int index, std::uint32_t otherwise) {
+std::uint32_t number(int argc, char** argv, int index, std::uint32_t fallback) {
   return index < argc ? static_cast<std::uint32_t>(std::strtoul(argv[index], nullptr, 10))
-                      : otherwise;
+                      : fallback;
 }
 
 constexpr const char* path_of(std::uint32_t path) {
@@ -45,7 +46,7 @@ int main(int argc, char** argv) try {
     }
   }
   while (loader.stats().batches * options.echo.factor < loader.stats().uses) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the last copies are on their way
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the last copies are in flight
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   const echoline_cuda_stats stats = loader.stats();
@@ -53,15 +54,14 @@ int main(int argc, char** argv) try {
               " batches: %.0f rows/s; %s\n",
               rows, fresh, stats.uses, stats.batches, static_cast<double>(rows) / took.count(),
               path_of(stats.path));
-  std::printf(
-      "copied %.3f GB at %.2f GB/s while copying; the stream stood waiting %.1f %% of the time\n",
-      static_cast<double>(stats.copied_bytes) * 1e-9,
-      stats.copy_ns > 0
-          ? static_cast<double>(stats.copied_bytes) / static_cast<double>(stats.copy_ns)
-          : 0,
-      stats.span_ns > 0
-          ? 100.0 * static_cast<double>(stats.wait_ns) / static_cast<double>(stats.span_ns)
-          : 0);
+  std::printf("copied %.3f GB at %.2f GB/s while copying; the stream waited %.1f %% of the time\n",
+              static_cast<double>(stats.copied_bytes) * 1e-9,
+              stats.copy_ns > 0
+                  ? static_cast<double>(stats.copied_bytes) / static_cast<double>(stats.copy_ns)
+                  : 0,
+              stats.span_ns > 0
+                  ? 100.0 * static_cast<double>(stats.wait_ns) / static_cast<double>(stats.span_ns)
+                  : 0);
   return 0;
 } catch (const echoline::Error& error) {
   std::fprintf(stderr, "gpu_rate: %s\n", error.what());

@@ -19,7 +19,8 @@ std::uint32_t big_endian(const std::vector<std::uint8_t>& bytes, std::size_t at)
          std::uint32_t{bytes[at + 2]} << 8 | std::uint32_t{bytes[at + 3]};
 }
 
-// The elements of an IDX file of bytes; `rank` dimensions, each first item of `item_bytes`.
+// Reads the elements of an IDX file of bytes. It must have `rank` dimensions, and `item_bytes`
+// bytes for each index of the first one.
 std::vector<std::uint8_t> read_bytes(const std::string& path, std::uint32_t magic, std::size_t rank,
                                      std::size_t item_bytes) {
   std::ifstream file(path, std::ios::binary);

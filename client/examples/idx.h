@@ -13,7 +13,7 @@ struct LabelledImages {
   std::vector<std::int64_t> labels;  // [count]
 };
 
-// Throws std::runtime_error that names the file when it can't be read or is something else.
+// Throws a std::runtime_error that names the file if it cannot be read or has another format.
 LabelledImages read_idx(const std::string& images_path, const std::string& labels_path);
 
 }  // namespace example

@@ -1,5 +1,4 @@
-// The blocked product: tiles of 4 rows by some vectors, then whatever is left over one element at a
-// time.
+// The blocked product: tiles of 4 rows by several vectors; the remaining elements one at a time.
 #include "matmul.h"
 
 #include <cstring>
@@ -7,7 +6,7 @@
 namespace example {
 namespace {
 
-// A tile's sums, a line of the right side and one factor fill the registers that there are.
+// The sums of a tile, one line of the right matrix and one factor use all vector registers.
 #if defined(__AVX512F__)
 constexpr int kLanes = 16;
 constexpr int kTileVectors = 4;

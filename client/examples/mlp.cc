@@ -12,7 +12,8 @@
 namespace example {
 namespace {
 
-// Mean and spread of Fashion-MNIST's grey levels, so that inputs have mean 0 and variance 1.
+// Mean and standard deviation of the grey levels of Fashion-MNIST: inputs get mean 0 and
+// variance 1.
 constexpr float kMean = 0.286F;
 constexpr float kSpread = 0.353F;
 
@@ -24,7 +25,7 @@ std::array<float, 256> make_scaled_levels() {
   return levels;
 }
 
-// Uniform by He's rule: the variance of the units stays the same from layer to layer.
+// Uniform weights after He et al.: the variance of the units is the same in all layers.
 void fill_random(std::vector<float>& values, int inputs, std::mt19937_64& random) {
   const float bound = std::sqrt(6.0F / static_cast<float>(inputs));
   for (float& value : values) {
@@ -71,7 +72,7 @@ void Mlp::forward(std::span<const std::uint8_t> images) {
               kHidden, kClasses);
 }
 
-// Turns output_ into the gradient of the mean loss by the logits.
+// Replaces output_ by the gradient of the mean loss with respect to the logits.
 Score Mlp::loss_and_gradient(std::span<const std::int64_t> labels) {
   Score sum;
   for (std::size_t row = 0; row < labels.size(); ++row) {

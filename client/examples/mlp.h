@@ -1,5 +1,5 @@
-// A perceptron with one hidden layer, trained by Nesterov momentum: small enough to read, fast
-// enough (tens of thousands of images a second on one core) that a slow loader shows.
+// A perceptron with one hidden layer, trained with Nesterov momentum. Small enough to read, and
+// fast enough (tens of thousands of images per second on one core) to make a slow loader visible.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@ namespace example {
 
 struct Score {
   double loss = 0;      // mean cross-entropy in nats
-  double accuracy = 0;  // share of right answers, 0 to 1
+  double accuracy = 0;  // share of correct answers, 0 to 1
 };
 
-// 784 pixels, 128 rectified units, 10 classes. One thread at a time; all memory is taken at
-// construction.
+// 784 pixels, 128 rectified linear units, 10 classes. One thread at a time. The constructor
+// allocates all memory.
 class Mlp {
  public:
   static constexpr int kInputs = 784;
   static constexpr int kHidden = 128;
   static constexpr int kClasses = 10;
 
-  // Weights are drawn from `seed`; `batch_max` is the most images of one call.
+  // Weights are drawn from `seed`; `batch_max` is the maximum number of images of one call.
   Mlp(std::uint64_t seed, int batch_max);
 
   // One step on the batch: images is [n, 784] grey levels, labels [n] in 0 to 9. Returns the mean

@@ -1,4 +1,4 @@
-// Command line of the example trainer, by getopt_long.
+// Parses the command line of the example trainer with getopt_long.
 #include "options.h"
 
 #include <getopt.h>
@@ -25,13 +25,13 @@ Trains a small perceptron on batches from an Echoline daemon until the test loss
   --lr X               learning rate (0.024)
   --momentum X         Nesterov momentum (0.9)
   --target X           test cross-entropy to reach (0.50)
-  --max-epochs N       give up after so many epochs of the stream (60)
-  --evaluate-every N   batches between two looks at the test set (150)
+  --max-epochs N       stop after this many epochs of the stream (60)
+  --evaluate-every N   batches between two evaluations on the test set (150)
   --seed N             seed of the weights (1)
   --clock-from T       count time from this Unix time in seconds, to include a daemon's start
-  --csv FILE           write seconds, images, fresh images, loss and accuracy of every look
+  --csv FILE           write seconds, images, fresh images, loss and accuracy of every evaluation
   --json               end with one line of JSON
-  --measure-rate       train for a few seconds; print images a second of training, waits not counted
+  --measure-rate       train for a few seconds; print images per second of training, without waits
   --help               this text
 )";
 
@@ -78,7 +78,7 @@ void apply(const Known& option, const char* value, Options& options) {
   try {
     option.set(options, value == nullptr ? "" : value);
   } catch (const std::exception&) {
-    fail("--" + std::string(option.name) + ": '" + value + "' is no number");
+    fail("--" + std::string(option.name) + ": '" + value + "' is not a number");
   }
 }
 

@@ -8,7 +8,7 @@ namespace example {
 
 struct Options {
   std::string stream = "train";
-  std::string runtime_dir;  // empty: where the client library looks by itself
+  std::string runtime_dir;  // empty: the default of the client library
   std::string test_images;  // IDX files of the test set, unpacked
   std::string test_labels;
   std::string csv;  // empty: no file
@@ -23,8 +23,7 @@ struct Options {
   bool measure_rate = false;
 };
 
-// Ends the process with its own text for --help, and with exit code 2 for what it doesn't
-// understand.
+// Prints the usage and ends the process for --help; ends it with exit code 2 for invalid arguments.
 Options parse_options(int argc, char** argv);
 
 }  // namespace example

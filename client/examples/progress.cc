@@ -10,9 +10,9 @@
 namespace example {
 namespace {
 
-constexpr int kLooksOfMeasuring = 8;
+constexpr int kScoresToMeasureRate = 8;
 
-// Wall-clock time, as --clock-from gives it.
+// Unix time in seconds, the clock of --clock-from.
 std::chrono::duration<double> now() { return std::chrono::system_clock::now().time_since_epoch(); }
 
 }  // namespace
@@ -40,11 +40,11 @@ void Progress::count_batch(std::uint64_t images, std::uint64_t fresh, double wai
   waited_seconds_ += waited_seconds;
 }
 
-bool Progress::look(const Score& score) {
+bool Progress::record_score(const Score& score) {
   score_ = score;
   last_seconds_ = seconds();
-  ++looks_;
-  ended_ = options_.measure_rate ? looks_ == kLooksOfMeasuring : score.loss <= options_.target;
+  ++scores_;
+  ended_ = options_.measure_rate ? scores_ == kScoresToMeasureRate : score.loss <= options_.target;
   if (csv_.is_open()) {
     csv_ << last_seconds_ << ',' << images_ << ',' << fresh_ << ',' << score.loss << ','
          << score.accuracy << '\n';

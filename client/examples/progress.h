@@ -1,4 +1,4 @@
-// What a training run shows while it goes on and leaves behind when it ends.
+// Reports the progress of a training run and its results.
 #pragma once
 
 #include <chrono>
@@ -10,21 +10,21 @@
 
 namespace example {
 
-// Counts of one run. Time runs from Options::clock_from or from construction; one thread.
+// The counts of one run. Time starts at Options::clock_from or at construction. One thread.
 class Progress {
  public:
   explicit Progress(const Options& options);
 
   void count_batch(std::uint64_t images, std::uint64_t fresh, double waited_seconds);
 
-  // A look at the test set: one line of the CSV file, one progress line on stderr (rewritten in
-  // place on a terminal). True when the run has come to its end.
-  bool look(const Score& score);
+  // Records a score on the test set: one line in the CSV file, one progress line on stderr (on a
+  // terminal the line is overwritten). Returns whether the run has ended.
+  bool record_score(const Score& score);
 
   // The summary on stdout: a sentence, one line of JSON, or the rate alone.
   void finish() const;
 
-  // The target was reached, or enough was seen to know the rate.
+  // Whether the target was reached, or enough batches were counted to know the rate.
   bool ended() const { return ended_; }
 
  private:
@@ -41,7 +41,7 @@ class Progress {
   std::uint64_t images_ = 0;
   std::uint64_t fresh_ = 0;
   Score score_;
-  int looks_ = 0;
+  int scores_ = 0;  // recorded so far
   bool ended_ = false;
   bool on_terminal_;
   std::ofstream csv_;

@@ -3,7 +3,7 @@
 usage: train_cuda.py [STREAM [EPOCHS [ECHO_FACTOR]]]
 
 The stream has uint8 rows [height, width, 3] in `image` and int64 class numbers in `label` (docs/first_stream.md). Pixels
-are normalised on the GPU, and each batch is used ECHO_FACTOR times there, mirrored anew each time.
+are normalised on the GPU. Each batch is used ECHO_FACTOR times there, with a new random mirroring each time.
 """
 import sys
 import time
@@ -45,5 +45,5 @@ for epoch in range(EPOCHS):
         rows += len(label)
     mean = total.item() / rows
     stats = loader.stats()
-    print(f"epoch {epoch}: loss {mean:.3f}, {rows / (time.perf_counter() - begin):.0f} rows/s; the GPU stood waiting for "
+    print(f"epoch {epoch}: loss {mean:.3f}, {rows / (time.perf_counter() - begin):.0f} rows/s; the GPU waited for "
           f"data {100 * stats['wait_ns'] / max(stats['span_ns'], 1):.1f} % of the time")

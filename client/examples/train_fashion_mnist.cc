@@ -1,5 +1,5 @@
-// Example trainer: learns Fashion-MNIST from a stream of an Echoline daemon and tells how long it
-// took, how much fresh data it used and how much of the time it waited.
+// Example trainer: learns Fashion-MNIST from a stream of an Echoline daemon. Prints how long it
+// took, how much fresh data it used, and how much of the time it waited.
 #include <chrono>
 #include <cstdio>
 #include <echoline/echoline.hpp>
@@ -29,7 +29,7 @@ class Stopwatch {
   Clock::time_point start_ = Clock::now();
 };
 
-// Exit code 0 when the target was reached, or the rate measured.
+// Exit code 0 if the target was reached or the rate was measured.
 int train(const Options& options, const LabelledImages& test) {
   Progress progress(options);
   Mlp model(options.seed, kBatchMax);
@@ -43,7 +43,7 @@ int train(const Options& options, const LabelledImages& test) {
       model.train(batch.tensor<std::uint8_t>("image"), labels,
                   static_cast<float>(options.learning_rate), static_cast<float>(options.momentum));
       const bool due = ++step % options.evaluate_every == 0;
-      if (due && progress.look(model.evaluate(test.pixels, test.labels))) break;
+      if (due && progress.record_score(model.evaluate(test.pixels, test.labels))) break;
       waiting = Stopwatch();
     }
   }

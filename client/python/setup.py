@@ -1,7 +1,7 @@
-"""Builds the wheel: the compiled module by CMake (nothing of the daemon), and the package around it.
+"""Builds the wheel: CMake builds the compiled module (not the daemon), and setuptools packs it with the Python files.
 
-The module keeps to CPython's stable ABI, so one wheel serves every CPython from 3.9 on (not the free-threaded builds,
-which have no stable ABI). ECHOLINE_LIBRARY=FILE takes a module that is built already.
+The module uses CPython's stable ABI: one wheel works with every CPython from 3.9 on, except the free-threaded builds,
+which have no stable ABI. ECHOLINE_LIBRARY=FILE takes a module that is already built.
 """
 import atexit
 import os
@@ -27,7 +27,7 @@ def version():
 
 
 def build_module(build):
-    """Configures and builds the one target in the folder `build`."""
+    """Configures CMake in the folder `build` and builds only the module."""
     generator = ["-G", "Ninja"] if shutil.which("ninja") else []
     subprocess.check_call(["cmake", "-S", ROOT, "-B", build, *generator, "-DCMAKE_BUILD_TYPE=Release",
                            "-DECHOLINE_DAEMON=OFF", "-DECHOLINE_TESTS=OFF", f"-DPython3_EXECUTABLE={sys.executable}"])
@@ -55,7 +55,7 @@ class BinaryDistribution(Distribution):
         return True
 
 
-# Builds leave nothing in the tree.
+# Keeps build files out of the source tree.
 scratch = tempfile.mkdtemp(prefix="echoline-wheel-")
 atexit.register(shutil.rmtree, scratch, ignore_errors=True)
 

@@ -14,7 +14,7 @@
 #include "echo/item.h"
 #include "echoline/shm/sample_random.h"
 #include "plan/plan.h"
-#include "record/core/format.h"
+#include "record/core/data_set.h"
 
 namespace echoline::batch {
 

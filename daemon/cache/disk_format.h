@@ -1,5 +1,5 @@
-// The format of a disk cache's log: a header, then one entry per value, only appended.
-// docs/caching.md describes how it is written and recovered.
+// The bytes of a disk cache's log: a header, then one entry for each value, appended only.
+// docs/caching_internals.md describes how they are written and recovered.
 #pragma once
 
 #include <cstddef>

@@ -18,13 +18,13 @@
 namespace echoline::cli {
 namespace {
 
-// As many as a daemon tries at its start.
+// The number that a daemon tries at its start.
 constexpr std::size_t kRecordsMax = 8;
 constexpr int kWindowsMax = 64;
 constexpr std::uint64_t kHeadBytes = 8;
 constexpr std::uint64_t kWindowBytes = 128 << 10;
 
-// Without the last record found, if that may go on.
+// Without the last record, if the part that was read may end within it.
 Result<record::RecordTable> first_records(const source::ObjectInfo& shard, source::Source& source) {
   record::TarScan scan(shard.bytes);
   for (int i = 0; i < kWindowsMax && !scan.done() && scan.table().size() <= kRecordsMax; ++i) {
@@ -51,7 +51,7 @@ Status try_first_record(const v1::Stream& stream, const source::ObjectInfo& shar
   augment::RowShapes shapes(*chain);
   ECHOLINE_ASSIGN(const std::vector<std::byte> head,
                   record::read_bytes(source, shard, 0, std::min(shard.bytes, kHeadBytes)));
-  if (!record::packing_of(head).empty()) return {};  // to be unpacked first
+  if (!record::compression_of(head).empty()) return {};  // to be unpacked first
   ECHOLINE_ASSIGN(const record::RecordTable records, first_records(shard, source));
   const std::unique_ptr<decode::Scratch> scratch = decoder->make_scratch();
   decode::Sample sample;

@@ -9,7 +9,7 @@
 #include "decode/field.h"
 #include "decode/sample.h"
 #include "decode/scratch.h"
-#include "record/core/format.h"
+#include "record/core/data_set.h"
 
 namespace echoline::v1 {
 class Decode;

@@ -39,7 +39,7 @@ void Item::leave_ahead() {
 }
 
 void Item::arrive(std::shared_ptr<const Buffer> bytes) {
-  std::vector<std::shared_ptr<Waiter>> waiters;
+  std::vector<std::weak_ptr<Waiter>> waiters;
   {
     std::lock_guard lock(mutex);
     encoded_ = std::move(bytes);
@@ -48,8 +48,9 @@ void Item::arrive(std::shared_ptr<const Buffer> bytes) {
     if (ahead_bytes_ > 0) account_->note_arrival(monotonic_ns() - ordered_ns_);
     waiters.swap(waiters_);
   }
-  // Without the lock: item_ready may lock this item again.
-  for (const std::shared_ptr<Waiter>& waiter : waiters) waiter->item_ready();
+  for (const std::weak_ptr<Waiter>& registered : waiters) {
+    if (const std::shared_ptr<Waiter> waiter = registered.lock()) waiter->item_ready();
+  }
 }
 
 bool Item::wait(const std::shared_ptr<Waiter>& waiter) {
@@ -57,12 +58,6 @@ bool Item::wait(const std::shared_ptr<Waiter>& waiter) {
   if (ready()) return false;
   waiters_.push_back(waiter);
   return true;
-}
-
-void Item::abandon() {
-  std::vector<std::shared_ptr<Waiter>> waiters;  // destroyed after the lock is released
-  std::lock_guard lock(mutex);
-  waiters.swap(waiters_);
 }
 
 void Item::used() {

@@ -54,10 +54,9 @@ class Item : public std::enable_shared_from_this<Item> {
   void count_ahead(std::uint64_t bytes, std::uint64_t now_ns);
   // Stores the bytes, which may be shared with caches, and notifies the waiters.
   void arrive(std::shared_ptr<const Buffer> bytes);
-  // Registers `waiter` and returns true if the bytes have not arrived; else returns false.
+  // Registers `waiter` and returns true if the bytes are still missing; false if they are there.
+  // The item does not own its waiters: one that has been destroyed is not called.
   bool wait(const std::shared_ptr<Waiter>& waiter);
-  // Drops the waiters, because the pass that uses the item has ended.
-  void abandon();
 
   // With `mutex` held: ----------------------------------------------------------------------------
 
@@ -106,7 +105,7 @@ class Item : public std::enable_shared_from_this<Item> {
   std::vector<Buffer> rows_;
   std::vector<std::uint64_t> lengths_;
   std::uint64_t kept_bytes_ = 0;
-  std::vector<std::shared_ptr<Waiter>> waiters_;
+  std::vector<std::weak_ptr<Waiter>> waiters_;
 };
 
 }  // namespace echoline::echo

@@ -1,4 +1,4 @@
-// The order of records, their names, and where a shard ends.
+// Decides the order of records, their names, and where a shard ends.
 #include "pack/pack.h"
 
 #include <fmt/core.h>
@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "echoline/shm/philox.h"
+#include "pack/open_input.h"
 #include "pack/pack_input.h"
 #include "pack/pack_writer.h"
 #include "record/index/stored_index.h"
@@ -20,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The place of a shard's number in its file name, or nothing for other files.
+// The number in the file name of a shard, or nothing for other files.
 std::optional<std::uint64_t> shard_number(const std::string& file, const std::string& name) {
   const std::size_t digits = 6, size = name.size() + 1 + digits + 4;
   if (file.size() != size || !file.starts_with(name + "-") || !file.ends_with(".tar")) {
@@ -31,8 +32,8 @@ std::optional<std::uint64_t> shard_number(const std::string& file, const std::st
   return std::stoull(number);
 }
 
-// Shards of this name that lie in the folder already, from a number on.
-Result<std::vector<std::string>> shards_in_the_way(const PackOptions& options, std::uint64_t from) {
+// Existing shards of this name with a number of at least `from`.
+Result<std::vector<std::string>> existing_shards(const PackOptions& options, std::uint64_t from) {
   std::vector<std::string> paths;
   std::error_code error;
   for (fs::directory_iterator at(options.output_dir, error), end; !error && at != end;
@@ -53,14 +54,15 @@ Status prepare_output(const PackOptions& options) {
   std::error_code error;
   fs::create_directories(options.output_dir, error);
   if (error) return errno_status(error.value(), "cannot make " + options.output_dir);
-  ECHOLINE_ASSIGN(const std::vector<std::string> there, shards_in_the_way(options, 0));
+  ECHOLINE_ASSIGN(const std::vector<std::string> there, existing_shards(options, 0));
   if (options.overwrite || there.empty()) return {};
   return Status(
       Code::kAlreadyExists,
       fmt::format("{} is there already: choose another name or folder, or overwrite", there[0]));
 }
 
-// Fisher and Yates' shuffle on counter-based draws.
+// Fisher-Yates shuffle with counter-based random numbers, so that a seed gives the same order
+// everywhere.
 std::vector<std::uint64_t> record_order(std::uint64_t count, const PackOptions& options) {
   std::vector<std::uint64_t> order(count);
   std::iota(order.begin(), order.end(), 0);
@@ -95,6 +97,7 @@ class Packer {
   Status add(const PackItem& item) {
     std::uint64_t bytes = ShardWriter::member_bytes(item.data.size());
     if (item.label) bytes += ShardWriter::member_bytes(item.label->size());
+    // Before the record, so that no shard exceeds the limit unless one record does.
     if (shard_ && is_full(bytes)) ECHOLINE_TRY(close());
     if (!shard_) ECHOLINE_TRY(open());
     const std::string key = fmt::format("{:08}", done_.records_done);
@@ -137,9 +140,10 @@ class Packer {
 };
 
 Status remove_leftovers(const PackOptions& options, std::uint64_t shards) {
-  ECHOLINE_ASSIGN(const std::vector<std::string> paths, shards_in_the_way(options, shards));
+  ECHOLINE_ASSIGN(const std::vector<std::string> paths, existing_shards(options, shards));
   for (const std::string& path : paths) {
     std::error_code error;
+    // The index first: it must never exist without its shard.
     fs::remove(path + std::string(record::kShardIndexSuffix), error);
     if (!error) fs::remove(path, error);
     if (error) return errno_status(error.value(), "cannot remove " + path);
@@ -152,12 +156,13 @@ Status remove_leftovers(const PackOptions& options, std::uint64_t shards) {
 Result<PackProgress> pack(const PackOptions& options,
                           const std::function<void(const PackProgress&)>& progress) {
   ECHOLINE_TRY(prepare_output(options));
-  ECHOLINE_ASSIGN(const std::unique_ptr<PackInput> input, open_pack_input(options));
+  ECHOLINE_ASSIGN(const std::unique_ptr<PackInput> input, open_input(options));
   if (input->count() == 0) {
     return Status(Code::kNotFound, fmt::format("no records in {}", options.inputs.front()));
   }
   auto packed = Packer(options, progress).run(*input);
   if (!packed.ok()) return packed.status().with_context("packing");
+  // Last: until now the old shards were complete.
   if (options.overwrite) ECHOLINE_TRY(remove_leftovers(options, packed->shards));
   return packed;
 }

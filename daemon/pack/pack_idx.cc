@@ -1,4 +1,4 @@
-// Both files are unpacked into memory: gzip cannot be read from the middle.
+// Both files are read into memory, because gzip has no random access.
 #include "pack/pack_idx.h"
 
 #include <fmt/core.h>
@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -25,7 +26,7 @@ struct GzCloser {
   void operator()(gzFile file) const { gzclose_r(file); }
 };
 
-// zlib reads files that are not compressed as they are.
+// zlib reads uncompressed files as they are.
 Result<std::vector<std::byte>> read_gz(const std::string& path) {
   constexpr std::size_t kPiece = 1 << 20;
   const std::unique_ptr<gzFile_s, GzCloser> file(gzopen(path.c_str(), "rb"));
@@ -53,6 +54,7 @@ Result<IdxFile> read_idx(const std::string& path) {
   auto header = record::parse_idx_header(file.bytes);
   if (!header.ok()) return header.status().with_context(path);
   file.header = std::move(*header);
+  // A size that differs from the header means a truncated file.
   const std::uint64_t expected = file.header.header_bytes + file.header.data_bytes();
   if (file.bytes.size() != expected) {
     return Status(Code::kDataLoss, fmt::format("{} has {} bytes where its header says {}", path,
@@ -61,7 +63,7 @@ Result<IdxFile> read_idx(const std::string& path) {
   return file;
 }
 
-// "u8", "i16", "f32": what `decode` is told with `as` and `shape`.
+// "u8", "i16", "f32": the type for `as` and `shape` of a decode step.
 std::string raw_extension(const record::ElementType& type) {
   const char kind = type.kind == record::ElementKind::kFloat      ? 'f'
                     : type.kind == record::ElementKind::kUnsigned ? 'u'
@@ -130,7 +132,7 @@ class IdxInput final : public PackInput {
 
 }  // namespace
 
-Result<std::unique_ptr<PackInput>> open_idx(const PackOptions& options) {
+Result<std::unique_ptr<PackInput>> open_idx_input(const PackOptions& options) {
   if (options.inputs.size() > 2) {
     return Status(Code::kInvalidArgument, "IDX inputs are one file of images and one of labels");
   }
@@ -144,7 +146,7 @@ Result<std::unique_ptr<PackInput>> open_idx(const PackOptions& options) {
                                 options.inputs[1], images.header.shape[0]));
     }
   }
-  // Last: labels written before images would be called images that are no PNG.
+  // Checked last: if labels and images are swapped, the error above is the helpful one.
   if (options.png && !fits_png(images.header)) {
     return Status(
         Code::kInvalidArgument,

@@ -3,10 +3,12 @@
 
 #include <memory>
 
+#include "base/status.h"
 #include "pack/pack_input.h"
+#include "pack/pack_options.h"
 
 namespace echoline::cli {
 
-Result<std::unique_ptr<PackInput>> open_idx(const PackOptions& options);
+Result<std::unique_ptr<PackInput>> open_idx_input(const PackOptions& options);
 
 }  // namespace echoline::cli

@@ -1,5 +1,4 @@
-// The list is checked as a whole before anything is written: labels here, files when they are
-// packed.
+// All labels are checked before anything is written; files are read when they are packed.
 #include "pack/pack_list.h"
 
 #include <fmt/core.h>
@@ -10,9 +9,9 @@
 #include <vector>
 
 #include "record/core/local_file.h"
+#include "record/core/text.h"
 #include "record/files/class_names.h"
 #include "record/files/csv.h"
-#include "record/tar/tar_member.h"
 
 namespace echoline::cli {
 namespace {
@@ -47,7 +46,7 @@ bool is_integer(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-// The label as a number: by its class's name where names are given.
+// The label as a number; with class names, the id of the name.
 Result<std::string> label_number(const std::string& label, const record::ClassNames& classes) {
   if (const auto id = classes.id(label)) return fmt::format("{}", *id);
   if (classes.size() > 0) {
@@ -63,7 +62,7 @@ Result<std::string> label_number(const std::string& label, const record::ClassNa
 
 Result<Entry> parse_entry(std::string_view line, const std::filesystem::path& folder,
                           const record::ClassNames& classes) {
-  ECHOLINE_ASSIGN(const std::vector<std::string> fields, parse_csv_line(line));
+  ECHOLINE_ASSIGN(const std::vector<std::string> fields, record::take_csv_row(line));
   if (fields.size() != 2 || fields[0].empty()) {
     return Status(Code::kInvalidArgument,
                   "a line is 'path,label'; a list with more columns can be read as it is "
@@ -73,7 +72,7 @@ Result<Entry> parse_entry(std::string_view line, const std::filesystem::path& fo
   return Entry{(folder / fields[0]).string(), label};
 }
 
-// As lists of format files begin; the names there are "path" or "file_name".
+// The headers that lists of format files have.
 bool is_header(std::string_view line) { return line == "path,label" || line == "file_name,label"; }
 
 Result<std::vector<Entry>> parse_list(std::string_view text, const std::string& csv,
@@ -95,11 +94,7 @@ Result<std::vector<Entry>> parse_list(std::string_view text, const std::string& 
 
 }  // namespace
 
-Result<std::vector<std::string>> parse_csv_line(std::string_view line) {
-  return record::take_csv_row(line);
-}
-
-Result<std::unique_ptr<PackInput>> open_list(const PackOptions& options) {
+Result<std::unique_ptr<PackInput>> open_list_input(const PackOptions& options) {
   if (options.inputs.size() != 1) {
     return Status(Code::kInvalidArgument, "a list is one CSV file");
   }

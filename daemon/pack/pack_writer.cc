@@ -1,4 +1,4 @@
-// Header fields are those of POSIX ustar; everything that would differ between two runs is zero.
+// Writes POSIX ustar headers; every field that could differ between two runs is zero.
 #include "pack/pack_writer.h"
 
 #include <fcntl.h>
@@ -21,8 +21,7 @@ namespace echoline::cli {
 namespace {
 
 constexpr std::uint64_t kBlock = 512;
-constexpr std::uint64_t kArchiveBlock =
-    10240;  // archives are a multiple of this, as tar makes them
+constexpr std::uint64_t kArchiveBlock = 10240;  // tar pads archives to a multiple of this
 constexpr std::size_t kBufferBytes = 1 << 20;
 constexpr std::uint64_t kOctalSizeMax = (std::uint64_t{1} << 33) - 1;
 
@@ -30,7 +29,7 @@ void put_text(std::array<char, kBlock>& block, std::size_t at, std::string_view 
   std::memcpy(block.data() + at, text.data(), text.size());
 }
 
-// Eleven octal digits, or GNU's big-endian form where they do not suffice.
+// Eleven octal digits, or GNU's big-endian form for larger numbers.
 void put_size(std::array<char, kBlock>& block, std::uint64_t bytes) {
   if (bytes <= kOctalSizeMax) return put_text(block, 124, fmt::format("{:011o}", bytes));
   block[124] = static_cast<char>(0x80);
@@ -45,6 +44,7 @@ std::array<char, kBlock> make_header(std::string_view name, std::uint64_t bytes)
   put_text(block, 116, "0000000");
   put_size(block, bytes);
   put_text(block, 136, "00000000000");
+  // The checksum is computed with its own field as blanks.
   put_text(block, 148, "        ");
   block[156] = '0';
   put_text(block, 257, std::string_view("ustar\00000", 8));
@@ -124,7 +124,7 @@ Status ShardWriter::close() {
   if (::fchmod(fd_.get(), 0644) != 0 || ::fsync(fd_.get()) != 0) {
     return errno_status(errno, "cannot flush " + temporary_);
   }
-  // An index of an older shard must never stand beside this one.
+  // The old index goes first: it must never be next to the new shard.
   const std::string index = path_ + std::string(record::kShardIndexSuffix);
   if (::unlink(index.c_str()) != 0 && errno != ENOENT) {
     return errno_status(errno, "cannot replace " + index);
@@ -143,6 +143,7 @@ Status ShardWriter::pad(std::uint64_t multiple) {
 
 Status ShardWriter::put(std::string_view bytes) {
   bytes_ += bytes.size();
+  // Headers and padding are part of the record, as in a scanned index.
   crc_ = crc32c(crc_, std::as_bytes(std::span(bytes)));
   buffer_.append(bytes);
   return buffer_.size() < kBufferBytes ? Status() : flush();

@@ -1,5 +1,4 @@
-// Writes one shard: a ustar archive that appears under its name when it is complete, with its index
-// beside it.
+// Writes one shard and its sidecar index. The archive appears under its name when it is complete.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +11,7 @@
 
 namespace echoline::cli {
 
-// Single-threaded. Owns the temporary file until close(); destroyed without it, nothing is left
-// over.
+// Single-threaded. Owns a temporary file until close(); the destructor removes it.
 class ShardWriter {
  public:
   static Result<ShardWriter> open(std::string path);
@@ -21,17 +19,17 @@ class ShardWriter {
   ShardWriter& operator=(ShardWriter&&) = delete;
   ~ShardWriter();
 
-  // Members of one record come between begin and the next begin or close.
+  // Starts a record: the members that are added before the next begin or close.
   void begin(std::string_view key);
-  // `name` has at most 100 bytes; mode, owner and time are the same for every file.
+  // Adds a member. `name` has at most 100 bytes; mode, owner and time are the same for every file.
   Status add(std::string_view name, std::string_view data);
-  // Ends the archive, flushes it, renames it and writes the index.
+  // Ends the archive, flushes it, renames it and writes its index.
   Status close();
 
   std::uint64_t bytes() const { return bytes_; }
   std::uint64_t records() const { return table_.size() + (open_ ? 1 : 0); }
 
-  // What a member costs in the archive.
+  // The size of a member in the archive.
   static std::uint64_t member_bytes(std::uint64_t data_bytes);
 
  private:

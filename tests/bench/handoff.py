@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""What it costs to hand a batch over: the daemon to C++ and to Python, PyTorch's DataLoader from one worker, and a
-gRPC stream, in turn, for batches of 38 MB and of 128 KiB; and what Python's next() takes on a ready batch beside a bare
-loop. Prints; judges nothing.
+"""The cost of a batch's hand-over: from the daemon to C++ and to Python, from one worker of PyTorch's DataLoader, and over
+a gRPC stream, in turn, for batches of 38 MB and of 128 KiB; and the time of Python's next() on a ready batch, compared
+with a bare loop. Prints figures and judges nothing.
 
     python3 -m venv grpc && grpc/bin/pip install grpcio numpy
     ECHOLINED=... ECHOLINE_LIBRARY=... ECHOLINE_RING_SERVER=... PYTHONPATH=client/python \\
       handoff.py --trainer build/release/tests/bench/handoff_trainer --grpc-python grpc/bin/python
 
-Every producer has its data ready in memory, and no consumer touches it. The daemon's batches are echoed 64 times, so
-that laying their rows into the ring counts a 64th; DataLoader collates rows that are tensors already, as it always
-does; gRPC sends the same bytes again and again. CPU time is that of producer and consumer, from the first batch on."""
+Every producer has its data ready in memory, and no consumer touches it. The daemon echoes each batch 64 times, so that
+only 1/64 of the cost of writing rows into the ring counts. DataLoader collates rows that are tensors already, as always.
+gRPC sends the same bytes again and again. CPU time is that of producer and consumer from the first batch."""
 import argparse
 import json
 import os
@@ -21,7 +21,8 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "process"))
 
-from daemon_process import Daemon, binary, stream_yaml  # noqa: E402
+from support.daemon_process import Daemon, stream_yaml  # noqa: E402
+from support.programs import binary  # noqa: E402
 
 LOOPS = pathlib.Path(__file__).with_name("handoff_loops.py")
 # name: (bytes of a row, rows of a batch)
@@ -47,7 +48,7 @@ def output(command):
 
 
 class Echoline:
-    """Its daemon on one stream, and the trainers on it."""
+    """A daemon with one stream, and trainers on it."""
 
     def __init__(self, trainer, path, row, rows, echoed=True):
         self.trainer = trainer
@@ -60,7 +61,7 @@ class Echoline:
         return output([sys.executable, LOOPS, "echoline", seconds, self.daemon.runtime_dir, self.daemon.process.pid])
 
 
-def told(found):
+def figures(found):
     """(GB/s, CPU-seconds per GB, microseconds of CPU per batch)."""
     gigabytes = found["bytes"] / 1e9
     return (gigabytes / found["seconds"], found["cpu_seconds"] / gigabytes,
@@ -72,7 +73,7 @@ def compare(size, path, options):
     ours = Echoline(options.trainer, path, row, rows)
     fresh = Echoline(options.trainer, path, row, rows, echoed=False)
     ways = {"Echoline, C++": ours.from_cpp, "Echoline, Python": ours.from_python,
-            "Echoline, C++, rows laid each time": fresh.from_cpp,
+            "Echoline, C++, rows written each time": fresh.from_cpp,
             "DataLoader": lambda seconds: output([options.torch_python, LOOPS, "dataloader", seconds, row, rows])}
     if options.grpc_python:
         ways["gRPC"] = lambda seconds: output([options.grpc_python, LOOPS, "grpc", seconds, row * rows])
@@ -83,9 +84,9 @@ def compare(size, path, options):
         each.daemon.stop()
     print(f"{size}, {options.rounds} rounds, load {os.getloadavg()[0]:.1f} of {os.cpu_count()} cores:")
     for name in ways:
-        seen = [told(found[name]) for found in rounds]
+        seen = [figures(found[name]) for found in rounds]
         rate, cpu, batch = (statistics.median(part) for part in zip(*seen))
-        ratio = statistics.median(mine[1] / told(found["Echoline, Python"])[1] for mine, found in zip(seen, rounds))
+        ratio = statistics.median(mine[1] / figures(found["Echoline, Python"])[1] for mine, found in zip(seen, rounds))
         more = [f"{key} {statistics.median(found[name][key] for found in rounds):.2f}" for key in ("next_p50_us", "copied")
                 if key in rounds[0][name]]
         print(f"  {name:>34}: {rate:7.2f} GB/s  {cpu:8.4f} CPU-s/GB ({min(part[1] for part in seen):.4f} to "
@@ -94,7 +95,7 @@ def compare(size, path, options):
 
 
 def ready(options):
-    """A ring full of small batches, whose daemon does nothing meanwhile."""
+    """Times steps over a ring full of small batches; its server is idle meanwhile."""
     for _ in range(options.rounds):
         with tempfile.TemporaryDirectory() as folder:
             server = subprocess.Popen([binary("ECHOLINE_RING_SERVER"), f"dir={folder}", "slots=20000",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The consumers' loops of handoff.py, each with its producer: prints {"batches", "bytes", "seconds", "cpu_seconds"}.
+"""The consumer loops of handoff.py, each with its producer. Prints {"batches", "bytes", "seconds", "cpu_seconds"}.
 
-    handoff_loops.py echoline SECONDS RUNTIME_DIR PID  of the daemon, which runs already
+    handoff_loops.py echoline SECONDS RUNTIME_DIR PID  from a daemon that already runs
     handoff_loops.py dataloader SECONDS ROW ROWS       with torch
     handoff_loops.py grpc SECONDS BYTES                with grpcio
     handoff_loops.py ready RUNTIME_DIR                 nanoseconds of a step over ready batches, by kind of loop"""
@@ -17,7 +17,7 @@ from handoff import cpu_seconds
 
 
 def count(batches, seconds, size_of, producers):
-    """Takes batches for so long; `producers()` are the other processes that work for it."""
+    """Takes batches for `seconds`; `producers()` returns the ids of the other processes that take part."""
     batches = iter(batches)
     for _ in range(20):
         next(batches)
@@ -36,7 +36,7 @@ def count(batches, seconds, size_of, producers):
 
 
 def ring_memory():
-    """[(begin, end)] of the addresses where a ring is mapped."""
+    """[(begin, end)] of the addresses of mapped rings."""
     lines = pathlib.Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
     return [tuple(int(edge, 16) for edge in line.split()[0].split("-")) for line in lines if "/memfd:" in line]
 
@@ -118,7 +118,7 @@ def grpc_loop(seconds, size):
 
 
 def ready_loop(folder):
-    """Bursts of 500 steps of each kind in turn. The arrays are those of the stream: 4 rows of 105 bytes and a label."""
+    """Bursts of 500 steps of each kind in turn. The arrays have the stream's shapes: 4 rows of 105 bytes and a label."""
     import numpy
 
     import echoline

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Time and memory of the index of many records: built, and loaded again, by `echoline index`. Prints a Markdown table;
+"""Time and memory of the index of many records, which `echoline index` builds and loads again. Prints a Markdown table and
 judges nothing.
 
     ECHOLINE_CLI=... index_scale.py [--records N] [--folder FOLDER] [--formats webdataset,tfrecord,...] [--checksums]
 
-"files" is a list of the paths that "folder" is. Times are those of whole processes, listing included, with the shards in the page cache. Packed shards are passed over
-as a whole when they are indexed first."""
+"files" is a list of the paths of "folder". Times are those of whole processes, including the listing, with the shards in
+the page cache. The first index of packed shards reads them completely."""
 import argparse
 import gzip
 import json
@@ -18,14 +18,14 @@ import sys
 import tempfile
 import time
 
-TESTS = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(TESTS / "process"), str(TESTS / "record")]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "process"))
 
-import shard_writers  # noqa: E402
-from daemon_process import binary  # noqa: E402
+from support.programs import binary  # noqa: E402
+
+import shard_writers  # noqa: E402  of tests/record
 
 SHARDS = 100
-SETTLED_SECONDS = 3  # the listing of a folder that has just changed is not kept
+SETTLED_SECONDS = 3  # the daemon does not keep the listing of a folder that has just changed
 
 
 def tar_member(name, data):
@@ -98,7 +98,7 @@ def index(address, state, *more):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--records", type=int, default=1_000_000)
-    parser.add_argument("--folder", default=None, help="where the data is made, and removed again")
+    parser.add_argument("--folder", default=None, help="where to make the data; removed at the end")
     parser.add_argument("--formats", default=",".join(FORMATS))
     parser.add_argument("--checksums", action="store_true", help="build with a checksum of every record")
     options = parser.parse_args()
@@ -108,7 +108,7 @@ def main():
         with tempfile.TemporaryDirectory(dir=options.folder) as folder:
             data = pathlib.Path(folder, "data")
             data.mkdir()
-            # In a process of its own: a child's peak counts from its parent's size on.
+            # In another process: the peak memory of a child starts at the size of its parent.
             writer = multiprocessing.Process(target=write, args=(data, options.records))
             writer.start()
             writer.join()
@@ -116,7 +116,7 @@ def main():
                 sys.exit(f"the data of {name} could not be made")
             time.sleep(SETTLED_SECONDS)
             address = f"{data}/{pattern}"
-            more = ["--format", name] if name == "files" else []  # which no first bytes tell
+            more = ["--format", name] if name == "files" else []  # the first bytes do not show this format
             checked = ["--checksums"] if options.checksums else []
             built, built_mb, facts = index(address, f"{folder}/state", *more, *checked)
             loaded, loaded_mb, _ = index(address, f"{folder}/state", *more)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Jobs that share one preparation: `echoline read` as 1 to 8 jobs on one stream of JPEGs, and against 8 daemons with a
-job each on the same processors, in turn. Prints; judges nothing.
+"""Jobs that share one pass: `echoline read` as 1 to 8 jobs on one stream of JPEGs, compared with 8 daemons with one job each
+on the same processors, in turn. Prints figures and judges nothing.
 
     ECHOLINED=... ECHOLINE_CLI=... [ECHOLINE_TEST_DATA=...] jobs.py [--seconds N] [--rounds N] [--most N]
 
-CPU of a batch is the daemon's for one that it published, preparation and hand-off together. Rates are photos a second,
-and, as other work on the machine leaves them alone, photos for each CPU-second of all daemons and jobs."""
+CPU of a batch is the daemon's CPU time for one published batch, preparation and hand-over together. Rates are photos a
+second and photos for each CPU-second of all daemons and jobs; other work on the machine does not change the latter."""
 import argparse
 import contextlib
 import json
@@ -19,15 +19,16 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "process"))
 
-import line_photos  # noqa: E402
-from daemon_process import Daemon, binary, end_with_parent, free_port, stream_yaml  # noqa: E402
 from handoff import cpu_seconds  # noqa: E402
+from support import photos  # noqa: E402
+from support.daemon_process import Daemon, stream_yaml  # noqa: E402
+from support.programs import binary, end_with_parent  # noqa: E402
 
 BATCH = 32
 
 
 def stream(paths, jobs):
-    """Whose first pass begins when all the jobs are there."""
+    """A stream whose first pass begins when all jobs are attached."""
     urls = ", ".join(f"'{path}'" for path in paths)
     steps = [f"read: {{url: [{urls}], format: webdataset}}", "shuffle: {window: 256}",
              "decode: {image: {key: jpg, as: rgb}, label: {key: cls, as: int64}}",
@@ -63,35 +64,35 @@ class Seen(NamedTuple):
         return cls([report["samples"] / report["seconds"] for report in found],
                    [report["samples"] / cpu for report in found], daemon_cpu / published)
 
-    def tell(self, name):
+    def report(self, name):
         print(f"  {name}: {min(self.rates):6.1f} to {max(self.rates):6.1f} photos/s each, {sum(self.rates):7.1f} in all; "
               f"{sum(self.efficiency):7.1f} for each CPU-second; {self.batch_cpu * 1000:.1f} CPU-ms a batch", flush=True)
         return self
 
 
 def measure(daemons, jobs, batches):
-    """Each job on its daemon; those repeat where there are fewer daemons than jobs."""
+    """Runs each job on its daemon; daemons may repeat."""
     def now():
         each = set(daemons)
         return (sum(daemon.metric_lines("echoline_batches_total")['{stream="train"}'] for daemon in each),
                 sum(cpu_seconds(daemon.process.pid) for daemon in each))
 
-    time.sleep(1)  # the slots are filled
+    time.sleep(1)  # until the slots are full
     before = now()
     found = reports([started(daemon, job, batches) for daemon, job in zip(daemons, jobs, strict=True)])
-    time.sleep(1)  # and filled again
+    time.sleep(1)  # until they are full again
     after = now()
     return Seen.of(found, after[1] - before[1], after[0] - before[0])
 
 
 def together(paths, count, batches):
-    with Daemon(stream(paths, names(count)), metrics=free_port()) as daemon:
+    with Daemon(stream(paths, names(count)), metrics=True) as daemon:
         return measure([daemon] * count, names(count), batches)
 
 
 def apart(paths, count, batches):
     with contextlib.ExitStack() as running:
-        daemons = [running.enter_context(Daemon(stream(paths, [job]), metrics=free_port())) for job in names(count)]
+        daemons = [running.enter_context(Daemon(stream(paths, [job]), metrics=True)) for job in names(count)]
         return measure(daemons, names(count), batches)
 
 
@@ -102,7 +103,7 @@ def main():
     parser.add_argument("--most", type=int, default=8, help="jobs")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        paths = line_photos.shards(folder)
+        paths = photos.shards(folder)
         batches = max(20, int(together(paths, 1, 40).rates[0] / BATCH * options.seconds))
         turns = [turn(paths, batches, options.most) for _ in range(options.rounds)]
     for name in turns[0]:
@@ -111,9 +112,9 @@ def main():
 
 
 def turn(paths, batches, most):
-    """Each number of jobs once, and the daemons apart; what is compared."""
-    shared = [together(paths, count, batches).tell(f"{count} jobs") for count in range(1, most + 1)]
-    alone = apart(paths, most, max(20, 2 * batches // most)).tell(f"{most} daemons")
+    """Measures each number of jobs once and the separate daemons; the ratios."""
+    shared = [together(paths, count, batches).report(f"{count} jobs") for count in range(1, most + 1)]
+    alone = apart(paths, most, max(20, 2 * batches // most)).report(f"{most} daemons")
     one, all_jobs = shared[0], shared[-1]
     return {f"CPU of a batch, {most} jobs against 1": all_jobs.batch_cpu / one.batch_cpu,
             "slowest job's rate, least of all numbers of jobs against 1 job":

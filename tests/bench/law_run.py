@@ -1,8 +1,8 @@
 """One point of the systems law: a stream of real photos behind a line of a given rate, echoed by a factor, read by a
-trainer of a given speed; and what the law says of it.
+trainer of a given speed; and the period that the law predicts.
 
-Time for one fresh batch and its e uses = max(t_up, e * t_down), where t_up is what the line takes for a batch of
-fresh records and t_down what the trainer takes for one step."""
+Time for one fresh batch and its e uses = max(t_up, e * t_down), where t_up is the time of the line for a batch of
+fresh records and t_down the time of the trainer for one step."""
 import pathlib
 import sys
 import time
@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "process"))
 
-import line_photos  # noqa: E402
-from daemon_process import Daemon, stream_yaml  # noqa: E402
-from line_photos import Image, numpy  # noqa: E402
+from support.daemon_process import Daemon, stream_yaml  # noqa: E402
+from support.photos import Image, jpeg, numpy  # noqa: E402
+from support.tars import write_tar  # noqa: E402
 
 POINTS = ("record", "sample", "augmented", "batch")
 BATCH = 8
@@ -30,8 +30,8 @@ class Point(NamedTuple):
 
 class Seen(NamedTuple):
     period: float  # seconds for a fresh batch and its uses
-    law: float     # what it should be
-    t_down: float  # of the trainer's step, as it was
+    law: float     # the predicted period
+    t_down: float  # of the trainer's step, as measured
     wait: float    # share of the trainer's time
 
     @property
@@ -39,23 +39,23 @@ class Seen(NamedTuple):
         return self.period / self.law - 1
 
 
-def with_attached(jpeg, size):
-    """The same photo with that many bytes of an application's own after its start, as cameras add them: a line is
-    slow then for records that cost little to decode."""
-    return jpeg[:2] + b"\xff\xef" + (size + 2).to_bytes(2, "big") + bytes(size) + jpeg[2:]
+def with_attached(photo, size):
+    """The photo with `size` bytes of application data after its start, as cameras add them: such records are slow to
+    fetch and cheap to decode."""
+    return photo[:2] + b"\xff\xef" + (size + 2).to_bytes(2, "big") + bytes(size) + photo[2:]
 
 
 class Photos:
-    """`count` photos of one size in one shard: small to decode, large to fetch."""
+    """`count` photos of one size in one shard: cheap to decode, large to fetch."""
 
     def __init__(self, folder, count=240):
         self.count, self.path = count, pathlib.Path(folder, "law.tar")
         files = []
         for place in range(count):
             pixels = numpy.random.default_rng(place).integers(0, 256, (SIDE, SIDE, 3), dtype=numpy.uint8)
-            files += [(f"{place:05d}.jpg", with_attached(line_photos.jpeg(Image.fromarray(pixels, "RGB")), 60_000)),
+            files += [(f"{place:05d}.jpg", with_attached(jpeg(Image.fromarray(pixels, "RGB")), 60_000)),
                       (f"{place:05d}.cls", b"1")]
-        line_photos.write_tar(self.path, files)
+        write_tar(self.path, files)
 
     def bytes_of_a_batch(self):
         return self.path.stat().st_size / self.count * BATCH
@@ -64,7 +64,7 @@ class Photos:
 def pipeline(photos, point):
     uses = max(2, -int(-point.factor // 1))
     window = 4 if point.place == "batch" else max(4, 3 * (uses - 1)) * BATCH
-    ahead = (window if point.place != "batch" else 0) / BATCH + 8  # evens out an epoch's first and last window
+    ahead = (window if point.place != "batch" else 0) / BATCH + 8  # compensates an epoch's first and last window
     rate = photos.bytes_of_a_batch() / point.t_up
     steps = [f"read: {{url: '{photos.path}', format: webdataset, "
              f"read_ahead: {ahead * photos.bytes_of_a_batch():.0f}B, throttle: {{rate: {rate:.0f}B/s}}}}",
@@ -108,7 +108,7 @@ def measure(photos, point):
                 wait=sum(wait for _, wait, _, _ in counted) / seconds)
 
 
-def tell(point, seen):
+def report(point, seen):
     print(f"{point.place:>9}  R {point.ratio:4.1f}  e {point.factor:4.1f}  law {seen.law * 1000:6.1f} ms  "
           f"seen {seen.period * 1000:6.1f} ms  {seen.deviation * 100:+5.1f} %  waits {seen.wait * 100:3.0f} %",
           flush=True)

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Time and memory of listing many objects of an S3 bucket, by `echoline index` of class folders, whose index is the
-listing; of publishing that; and of taking it on a host of its own. Prints a Markdown table; judges nothing.
+"""Time and memory to list many objects of an S3 bucket, by `echoline index` of class folders, whose index is the listing;
+to publish that listing; and to load it on another host. Prints a Markdown table and judges nothing.
 
     ECHOLINE_CLI=... listing_scale.py [--objects N] [--latencies 0,30]
 
-The bucket is made up: a server of this script's own answers ListObjectsV2 with pages of 1000 names that it computes,
-and keeps what is written, each answer after a latency in milliseconds. Filling a real server with a million objects
-would take hours."""
+The bucket is simulated: a server of this script answers ListObjectsV2 with pages of 1000 computed names and keeps what is
+written, each answer after a latency in milliseconds. It would take hours to fill a real server with a million objects."""
 import argparse
 import multiprocessing
 import os
@@ -16,8 +15,7 @@ import tempfile
 import time
 import urllib.parse
 
-TESTS = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(TESTS / "process"), str(TESTS / "servers")]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "servers"))
 
 from index_scale import index  # noqa: E402
 from starter import Handler, end_with_parent, local_server  # noqa: E402

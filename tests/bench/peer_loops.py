@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The loops of other loaders over tar shards of an S3 server, as their manuals write them; run by peers.py. Each reads
+"""The loops of other loaders over tar shards of an S3 server, as in their manuals, for peers.py. Each reads
 every record's bytes once and prints {"bytes", "samples"}.
 
     peer_loops.py webdataset PROCESSES URL...            signed addresses, through pipes from curl
@@ -21,7 +21,7 @@ def count_webdataset(urls):
 
 
 def webdataset_loop(processes, *urls):
-    """As with that many DataLoader workers: each process reads shards of its own."""
+    """As with `processes` DataLoader workers: each process reads other shards."""
     processes = int(processes)
     if processes == 1:
         return count_webdataset(urls)

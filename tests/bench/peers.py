@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tars of 100 MB from a real S3 server on this machine, by the daemon, by WebDataset's pipes from curl, and by SPDL with
-boto3, in turn; each peer as it is fastest of a few widths. Prints; judges nothing.
+boto3, in turn; each peer with its fastest width. Prints figures and judges nothing.
 
     python3 -m venv peers && peers/bin/pip install webdataset spdl boto3
     ECHOLINED=... ECHOLINE_CLI=... ECHOLINE_WEED=... peers.py --python peers/bin/python
@@ -18,7 +18,9 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "process"))
 
-from daemon_process import Daemon, Server, free_port  # noqa: E402
+from support.daemon_process import Daemon  # noqa: E402
+from support.programs import free_port  # noqa: E402
+from support.server_process import Server  # noqa: E402
 from transfers import BUCKET, echoline, put_tars, stream_of  # noqa: E402
 
 LOOPS = pathlib.Path(__file__).with_name("peer_loops.py")
@@ -38,7 +40,7 @@ def timed(command, environment):
 
 
 def fastest(name, commands, environment):
-    """The command of several widths that is fastest in one try."""
+    """The command of the width that is fastest in one try."""
     tries = {width: timed(command, environment)[0] for width, command in commands.items()}
     print(f"{name}: " + ", ".join(f"{width}: {rate:.0f} MB/s" for width, rate in tries.items()), flush=True)
     return commands[max(tries, key=tries.get)]

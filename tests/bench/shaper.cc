@@ -1,11 +1,10 @@
-// A proxy that makes a near server a far one: the first byte of each answer comes late, and each
-// connection has a rate of its own. Bytes pass from socket to socket within the kernel, so that it
-// costs the benchmark little.
+// A proxy that makes a local server look distant: it delays the first byte of each answer and
+// limits the rate of each connection. Bytes go from socket to socket inside the kernel, so that the
+// proxy costs little CPU.
 //
 //     shaper HOST PORT LATENCY_MS BYTES_PER_S [SHARE:MS]...    (0: no limit)
 //
-// Each SHARE of the answers has its own latency, drawn by chance. Prints its port; ends with its
-// parent.
+// A random SHARE of the answers gets the latency MS instead. Prints its port; ends with its parent.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -33,7 +32,7 @@ namespace {
 using echoline::monotonic_ns;
 using echoline::UniqueFd;
 
-constexpr std::size_t kBurstBytes = 256 << 10;  // what goes through at once
+constexpr std::size_t kBurstBytes = 256 << 10;  // may pass at once
 
 struct Tail {
   double share = 0;
@@ -49,12 +48,12 @@ struct Shape {
 
 std::uint64_t to_ns(const char* ms) { return static_cast<std::uint64_t>(std::atof(ms) * 1e6); }
 
-// A client's connection and the one made for it.
+// A client's connection and the matching one to the server.
 struct Pair {
   UniqueFd client, server, pipe_in, pipe_out;
   std::size_t piped = 0;
-  std::uint64_t not_before_ns = 0;  // the next bytes of an answer
-  bool timed = false;               // waits for that
+  std::uint64_t not_before_ns = 0;  // earliest time of the answer's next bytes
+  bool timed = false;               // waits for not_before_ns
 };
 
 class Shaper {
@@ -143,7 +142,7 @@ class Shaper {
     pairs_.erase(pair->server.get());
   }
 
-  // Requests are small and go through at once; false at the end.
+  // Forwards requests without delay, because they are small; false at the end.
   bool requests(Pair& pair) {
     char bytes[16 << 10];
     for (;;) {
@@ -184,7 +183,7 @@ class Shaper {
                                    pair.piped, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
       if (put < 0) return errno == EAGAIN;
       pair.piped -= static_cast<std::size_t>(put);
-      // What was late before is made up for, but no more than a burst of it.
+      // A delay may be made up for, but by at most one burst.
       if (shape_.rate <= 0) continue;
       const auto burst_ns = static_cast<std::uint64_t>(kBurstBytes / shape_.rate * 1e9);
       const std::uint64_t from = std::max(pair.not_before_ns, now - std::min(now, burst_ns));

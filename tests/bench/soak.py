@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Millions of small batches: one trainer stays all the time, others come and go. Every so often a line of what the
-daemon and the trainer hold and how long next() took since the last line. Prints; judges
-nothing.
+"""Millions of small batches: one trainer stays all the time, others come and go. Prints regularly the memory and
+descriptors of daemon and trainer and the times of next() since the last line. Judges nothing.
 
     ECHOLINED=... ECHOLINE_CLI=... ECHOLINE_LIBRARY=... PYTHONPATH=client/python soak.py [--minutes N] [--every SECONDS]
 """
@@ -16,11 +15,13 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "process"))
 
 import echoline  # noqa: E402
-from daemon_process import Daemon, binary, end_with_parent  # noqa: E402
-from handoff import STREAMS, pipeline  # noqa: E402
-from memory_use import held  # noqa: E402
+from handoff import pipeline  # noqa: E402
+from support.daemon_process import Daemon  # noqa: E402
+from support.memory_use import held  # noqa: E402
+from support.programs import binary, end_with_parent  # noqa: E402
 
 VISIT_BATCHES = 20_000
+ROW_BYTES, ROWS, RECORDS = 32, 16, 65_536
 
 
 class Visitor:
@@ -29,7 +30,7 @@ class Visitor:
     def __init__(self, daemon):
         self.daemon, self.count, self.process = daemon, 0, None
 
-    def see_to_it(self):
+    def start_next_if_ended(self):
         if self.process is not None and self.process.poll() is None:
             return
         if self.process is not None and self.process.returncode != 0:
@@ -46,7 +47,7 @@ class Visitor:
 
 
 def read_for(loader, seconds):
-    """Sorted microseconds of next(), each batch's."""
+    """Sorted times of next() in microseconds, one for each batch."""
     clock, end, times = time.perf_counter_ns, time.monotonic() + seconds, []
     while time.monotonic() < end:
         for _ in range(1000):
@@ -69,11 +70,10 @@ def main():
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--every", type=float, default=30)
     options = parser.parse_args()
-    _, length, records, batch = STREAMS[0]
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "data.tokens")
-        path.write_bytes(os.urandom(2 * length * records))
-        with Daemon(pipeline(path, length, batch, echoed=False), memory="256MiB") as daemon, \
+        path.write_bytes(os.urandom(ROW_BYTES * RECORDS))
+        with Daemon(pipeline(path, ROW_BYTES, ROWS, echoed=False), memory="256MiB") as daemon, \
                 echoline.Loader("train", "stays", runtime_dir=daemon.runtime_dir) as loader:
             soak(daemon, loader, options)
 
@@ -82,7 +82,7 @@ def soak(daemon, loader, options):
     visitor, total, begin = Visitor(daemon), 0, time.monotonic()
     try:
         while (passed := time.monotonic() - begin) < 60 * options.minutes:
-            visitor.see_to_it()
+            visitor.start_next_if_ended()
             times = read_for(loader, options.every)
             total += len(times)
             line(f"{passed / 60:5.1f} min", times, options.every, held(daemon.process.pid), held(os.getpid()))

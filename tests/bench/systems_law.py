@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The systems law, measured: a table of periods over echo points, R and e, and the worst deviation.
+"""Measures the systems law: a table of periods over echo points, R and e, and the largest deviation.
 
     ECHOLINED=... ECHOLINE_CLI=... ECHOLINE_LIBRARY=... PYTHONPATH=client/python systems_law.py [--all]
 
-By default every echo point is taken with the pairs (R, e) on both sides of e = R; --all takes R in {1, 2, 4, 6} with
+By default it measures every echo point with pairs (R, e) on both sides of e = R; --all measures R in {1, 2, 4, 6} with
 e in {1, ..., 8}, 128 points, about 40 minutes. Exit code 1 where a point is more than 5 % away."""
 import argparse
 import itertools
@@ -29,12 +29,12 @@ def main():
         for (ratio, factor), place in itertools.product(pairs, options.place or law_run.POINTS):
             point = law_run.Point(place, ratio, factor, options.t_up)
             seen = law_run.measure(photos, point)
-            law_run.tell(point, seen)
+            law_run.report(point, seen)
             worst.append((abs(seen.deviation), point, seen))
     deviation, point, seen = max(worst, key=lambda entry: entry[0])
     outside = sum(entry[0] > options.within for entry in worst)
     print(f"worst of {len(worst)}, {outside} outside {options.within * 100:.0f} %:")
-    law_run.tell(point, seen)
+    law_run.report(point, seen)
     return 0 if deviation <= options.within else 1
 
 

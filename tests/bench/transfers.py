@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""How fast a far store is read: tars of 100 MB and single objects of 100 KB from a real S3 server behind a proxy that
-adds latency and bounds each connection, by the daemon and by the best of `curl -Z`, in turn. Prints; judges nothing.
+"""Reads from a distant store: tars of 100 MB and single objects of 100 KB from a real S3 server behind a proxy that adds
+latency and limits each connection, by the daemon and by the best of `curl -Z`, in turn. Prints figures and judges nothing.
 
     ECHOLINED=... ECHOLINE_CLI=... ECHOLINE_WEED=... transfers.py --shaper build/release/tests/bench/shaper
 
@@ -21,7 +21,9 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "process"))
 
-from daemon_process import Daemon, Server, binary, free_port, stream_yaml  # noqa: E402
+from support.daemon_process import Daemon, stream_yaml  # noqa: E402
+from support.programs import binary, free_port  # noqa: E402
+from support.server_process import Server  # noqa: E402
 from handoff import cpu_seconds  # noqa: E402
 
 BUCKET = "bench"
@@ -63,7 +65,7 @@ def put_singles(server, count, size):
 
 
 class Shaped:
-    """The proxy, and the address of what is behind it."""
+    """The proxy with its address."""
 
     def __init__(self, program, port, latency_ms, rate, tails):
         self.process = subprocess.Popen([program, "127.0.0.1", str(port), str(latency_ms), str(rate), *tails],
@@ -135,19 +137,19 @@ def compare(data, endpoint, facts, options, folder):
         rounds = [one_round(lambda: curl(endpoint, facts, data, best, folder), daemons, options)
                   for _ in range(options.rounds)]
         for place, daemon in enumerate(daemons):
-            tell(data, rounds, place, (options.read or [""])[place])
+            report(data, rounds, place, (options.read or [""])[place])
             if options.waits:
-                tell_waits(daemon)
+                report_waits(daemon)
 
 
-def one_round(its, daemons, options):
+def one_round(run_curl, daemons, options):
     """[(MB/s, CPU-s/GB)] of curl and of each daemon."""
-    found = [its(), *(echoline(daemon, options.epochs) for daemon in daemons)]
+    found = [run_curl(), *(echoline(daemon, options.epochs) for daemon in daemons)]
     print("  curl " + "   echoline ".join(f"{rate:6.0f} MB/s {cpu:5.2f} CPU-s/GB" for rate, cpu in found), flush=True)
     return found
 
 
-def tell(data, rounds, place, read):
+def report(data, rounds, place, read):
     ratios = [found[1 + place][0] / found[0][0] for found in rounds]
     cpu = statistics.median(found[1 + place][1] for found in rounds)
     its = statistics.median(found[0][1] for found in rounds)
@@ -156,7 +158,7 @@ def tell(data, rounds, place, read):
           f"{min(ratios):.2f} to {max(ratios):.2f}), CPU-s/GB {cpu:.2f}, curl's {its:.2f}  {read}", flush=True)
 
 
-def tell_waits(daemon):
+def report_waits(daemon):
     print(f"  CPU-s by thread {threads(daemon.process.pid)}")
     for name in ("hedged_total", "wait_seconds_total", "requests_total", "request_seconds_sum", "request_seconds_count"):
         lines = daemon.metric_lines("echoline_source_" + name).items()
@@ -165,11 +167,11 @@ def tell_waits(daemon):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shaper", help="the proxy's program; without it the store is near")
+    parser.add_argument("--shaper", help="the program of the proxy; without it there is no added latency")
     parser.add_argument("--latency", type=float, default=30, help="ms before the first byte of an answer")
     parser.add_argument("--rate", type=float, default=90e6, help="bytes/s of a connection")
     parser.add_argument("--tail", action="append", default=[], metavar="SHARE:MS",
-                        help="that share of the answers is so late, as 0.01:1000; may be repeated")
+                        help="adds this latency to this share of the answers, as 0.01:1000; may be repeated")
     parser.add_argument("--tars", type=int, default=10)
     parser.add_argument("--megabytes", type=int, default=100, help="of one tar")
     parser.add_argument("--singles", type=int, default=4000)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What a warm cache gives: `echoline read` on a stream of 110 KB records that stand in the disk cache, in the memory
-cache, or in the local file they came from, all of it in the page cache. Prints; judges nothing.
+"""The rate of a warm cache: `echoline read` on a stream of 110 KB records that are in the disk cache, in the memory cache, or
+in the local source file, all of it in the page cache. Prints figures and judges nothing.
 
     ECHOLINED=... ECHOLINE_CLI=... warm_cache.py [--seconds N] [--megabytes N]
 
-CPU is the daemon's, from the record's bytes to the row in the ring; `read` is one thread that reads the cache's file
-in a row into one buffer, in the same run."""
+CPU is the daemon's CPU time, from the record's bytes to the row in the ring; `read` is one thread that reads the file
+sequentially into one buffer, in the same run."""
 import argparse
 import json
 import os
@@ -17,8 +17,9 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "process"))
 
-from cache_run import CachedDaemon  # noqa: E402
-from daemon_process import binary, stream_yaml  # noqa: E402
+from support.cached_daemon import CachedDaemon  # noqa: E402
+from support.daemon_process import stream_yaml  # noqa: E402
+from support.programs import binary  # noqa: E402
 from handoff import cpu_seconds  # noqa: E402
 
 LENGTH = 55_296  # of 2 bytes
@@ -29,7 +30,7 @@ def stream(path, cache):
     steps = [f"read: {{url: '{path}', format: tokens, tokens: {{length: {LENGTH}}}}}", f"cache: {cache}" if cache else "",
              "shuffle: {window: all}", f"decode: {{tokens: {{key: tokens, as: uint16, shape: [{LENGTH}]}}}}",
              f"batch: {{size: {BATCH}}}", "publish: {slots: 8}"]
-    return stream_yaml([step for step in steps if step])
+    return stream_yaml(steps)
 
 
 def read(daemon, batches):

@@ -1,5 +1,5 @@
-// Which records a level keeps: as many bytes as it has, spread evenly, disjoint from level to
-// level.
+// The records that a cache level keeps: as many bytes as it has, evenly spread, different ones in
+// each level.
 #include "cache/admission.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ std::uint64_t bytes_where(const MadeDataSet& data, const std::function<bool(std:
   return bytes;
 }
 
-// Records, their least and their greatest size.
+// Number of records, smallest and largest size.
 class DataSets
     : public testing::TestWithParam<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>> {
  protected:
@@ -42,7 +42,7 @@ TEST_P(DataSets, ALevelKeepsItsCapacityToWithinOneRecord) {
   }
 }
 
-TEST_P(DataSets, WhatADiskIsToKeepFitsWithItsEntriesWhereverMemoryEnds) {
+TEST_P(DataSets, TheRecordsOfADiskFitWithTheirEntriesWhereverMemoryEnds) {
   const MadeDataSet data = this->data();
   constexpr std::uint64_t kOverhead = 64;
   const std::uint64_t capacity = data.bytes / 3;
@@ -54,7 +54,7 @@ TEST_P(DataSets, WhatADiskIsToKeepFitsWithItsEntriesWhereverMemoryEnds) {
       records += admission.on_disk(record) ? 1 : 0;
       return admission.on_disk(record);
     });
-    // Of the largest data set only every second record is weighed.
+    // Admission looks only at every second record of the largest data set.
     const std::uint64_t guessed = data.places.size() > 4'000'000 ? capacity / 500 : 0;
     EXPECT_LE(bytes + records * kOverhead, capacity + guessed) << part;
     EXPECT_GE(bytes + records * kOverhead + std::get<2>(GetParam()) + kOverhead + guessed,
@@ -71,7 +71,7 @@ TEST_P(DataSets, LevelsKeepDifferentRecordsUntilAllAreKept) {
   }
 }
 
-TEST_P(DataSets, ALevelThatReachesTheEndGoesOnAtTheBeginning) {
+TEST_P(DataSets, ALevelThatReachesTheEndContinuesAtTheBeginning) {
   const MadeDataSet data = this->data();
   const Admission admission(data.size(),
                             {.memory = {data.bytes / 2}, .disk = {data.bytes / 4 * 3}});
@@ -84,7 +84,7 @@ TEST_P(DataSets, ALevelThatReachesTheEndGoesOnAtTheBeginning) {
               2.0 * static_cast<double>(std::get<2>(GetParam())));
 }
 
-TEST_P(DataSets, AFleetThatHoldsEverythingGetsEverything) {
+TEST_P(DataSets, AFleetWithRoomForAllRecordsKeepsAll) {
   const MadeDataSet data = this->data();
   const Admission admission(data.size(), {{data.bytes / 5}, {data.bytes / 3}, {data.bytes}});
   for (std::uint64_t record = 0; record < data.places.size(); ++record) {
@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, DataSets,
                                          std::tuple(20'000, 50'000, 200'000),
                                          std::tuple(5'000'000, 8, 8)));
 
-TEST(Admission, WhatIsLeftStandsTogetherInItsShard) {
+TEST(Admission, TheRecordsThatNoLevelKeepsAreContiguousInTheirShard) {
   const MadeDataSet data(100'000, 4000, 4000);
   const Admission admission(data.size(), {.memory = {data.bytes * 65 / 100}});
   std::uint64_t runs = 0;
@@ -107,10 +107,10 @@ TEST(Admission, WhatIsLeftStandsTogetherInItsShard) {
     left += now ? 0 : 1;
     runs += !now && admission.in_memory(record - 1) ? 1 : 0;
   }
-  EXPECT_GT(left / runs, 20U) << "a request for the store has at least a block of 100 KB";
+  EXPECT_GT(left / runs, 20U) << "a request to the store must cover at least 100 KB";
 }
 
-TEST(Admission, IsSpreadEvenlyOverTheDataSet) {
+TEST(Admission, SpreadsRecordsEvenlyOverTheDataSet) {
   const MadeDataSet data(20'000, 50'000, 200'000);
   const Admission admission(data.size(), {.memory = {data.bytes * 35 / 100}});
   for (std::uint64_t part = 0; part < 10; ++part) {

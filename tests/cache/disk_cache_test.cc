@@ -1,5 +1,5 @@
-// The disk cache on a real file system: what is written is found again, by others and after a
-// restart; what is damaged, replaced or too much is noticed.
+// The disk cache on a real file system: written records are found again, by other processes and
+// after a restart; damaged, replaced and excess records are detected.
 #include "cache/disk_cache.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ class DiskCaches : public testing::Test {
     }
     while (cache.has_pending()) cache.flush();
   }
-  // How many of the records are there and right; a wrong byte fails the test.
+  // How many of the records the cache has; a wrong byte fails the test.
   static std::uint64_t hits(DiskCache& cache, std::uint64_t first, std::uint64_t count,
                             const std::string& version = "v1") {
     std::uint64_t hits = 0;
@@ -75,28 +75,28 @@ class DiskCaches : public testing::Test {
   serve::ScratchFolder folder_;
 };
 
-TEST_F(DiskCaches, WhatIsWrittenIsFoundAgainAfterARestart) {
+TEST_F(DiskCaches, WrittenRecordsAreFoundAfterARestart) {
   write(*open(), 0, 50);
   const auto cache = open();
   EXPECT_EQ(hits(*cache, 0, 60), 50U);
   EXPECT_EQ(cache->bytes(), 50 * kBytes);
 }
 
-TEST_F(DiskCaches, WhatIsNotYetWrittenIsFoundToo) {
+TEST_F(DiskCaches, RecordsThatAreNotYetWrittenAreFoundToo) {
   const auto cache = open();
   cache->offer(made_key(1), shared_record(1, kBytes));
   EXPECT_TRUE(cache->holds(made_key(1), kBytes));
   EXPECT_EQ(hits(*cache, 1, 1), 1U);
 }
 
-TEST_F(DiskCaches, AnotherVersionIsAMissAndTakesThePlaceOfTheOld) {
+TEST_F(DiskCaches, AnotherVersionIsAMissAndReplacesTheOldOne) {
   const auto cache = open();
   write(*cache, 0, 20);
   EXPECT_EQ(hits(*cache, 0, 20, "v2"), 0U);
   for (const std::string version : {"v2", "v3", "v4", "v5"}) write(*cache, 0, 20, version);
   EXPECT_EQ(hits(*cache, 0, 20, "v5"), 20U);
   EXPECT_EQ(hits(*cache, 0, 20), 0U);
-  EXPECT_LT(bytes_on_disk(), 2 * 20 * (kBytes + 4096)) << "the old ones' places were given back";
+  EXPECT_LT(bytes_on_disk(), 2 * 20 * (kBytes + 4096)) << "the space of old versions must be freed";
 }
 
 TEST_F(DiskCaches, FlippedBytesAreAMissAndCountedAndReplaced) {
@@ -111,7 +111,7 @@ TEST_F(DiskCaches, FlippedBytesAreAMissAndCountedAndReplaced) {
   EXPECT_EQ(hits(*open(), 0, 10), 10U) << "also after a restart";
 }
 
-TEST_F(DiskCaches, ADamagedLogCostsWhatStandsBehindTheDamageAndNothingElse) {
+TEST_F(DiskCaches, ADamagedLogLosesOnlyTheEntriesAfterTheDamage) {
   for (const std::uint64_t at : {std::uint64_t{3}, kHeaderBytes + 4 * kEntryBytes + 5}) {
     write(*open(), 0, 10);
     overwrite(file("log"), at, "????????");
@@ -122,7 +122,7 @@ TEST_F(DiskCaches, ADamagedLogCostsWhatStandsBehindTheDamageAndNothingElse) {
   }
 }
 
-TEST_F(DiskCaches, FilesCutAnywhereAreRecovered) {
+TEST_F(DiskCaches, FilesTruncatedAnywhereAreRecovered) {
   for (const std::uint64_t part : {0, 1, 5, 9, 10}) {
     fs::remove_all(fs::path(folder_.path()) / "cache");
     write(*open(), 0, 10);
@@ -151,24 +151,24 @@ TEST_F(DiskCaches, TheCapHoldsForAllDataSetsTogether) {
             kCap);
 }
 
-TEST_F(DiskCaches, ADataSetThatNobodyUsesMakesRoom) {
+TEST_F(DiskCaches, AnUnusedDataSetIsRemovedForRoom) {
   constexpr std::uint64_t kCap = 40 * (kBytes + kEntryBytes);
   write(*open(kCap, "old"), 0, 39);
   const auto cache = open(kCap, "new", 30 * kBytes);
-  EXPECT_TRUE(fs::exists(file("log", "old"))) << "only when the room is needed";
+  EXPECT_TRUE(fs::exists(file("log", "old"))) << "it must stay until room is needed";
   write(*cache, 0, 30);
   EXPECT_FALSE(fs::exists(file("log", "old")));
   EXPECT_EQ(hits(*cache, 0, 30), 30U);
 }
 
-TEST_F(DiskCaches, AFolderThatIsNoDataSetOfTheCacheIsNeverRemoved) {
+TEST_F(DiskCaches, AFolderWithOtherFilesIsNeverRemoved) {
   const auto write_file = [this](const std::string& name, const std::string& set) {
     fs::create_directories(file("", set));
     std::ofstream(file(name, set)) << "irreplaceable";
   };
-  write_file("photo.jpg", "of-photos");  // somebody's own
+  write_file("photo.jpg", "of-photos");  // in a folder of the user
   write(*open(1 << 20, "old"), 0, 60);
-  write_file("notes.txt", "old");  // somebody's, in a folder of ours
+  write_file("notes.txt", "old");  // a file of the user in a folder of the cache
   const auto cache = open(1 << 20, "new");
   write(*cache, 100, 90);
   EXPECT_EQ(hits(*cache, 100, 90), 90U);
@@ -177,7 +177,7 @@ TEST_F(DiskCaches, AFolderThatIsNoDataSetOfTheCacheIsNeverRemoved) {
   EXPECT_TRUE(fs::exists(file("notes.txt", "old")));
 }
 
-TEST_F(DiskCaches, ADataSetInUseStaysHoweverShortTheRoom) {
+TEST_F(DiskCaches, ADataSetInUseIsNeverRemoved) {
   constexpr std::uint64_t kCap = 40 * (kBytes + kEntryBytes);
   const auto used = open(kCap, "old");
   write(*used, 0, 39);
@@ -185,7 +185,7 @@ TEST_F(DiskCaches, ADataSetInUseStaysHoweverShortTheRoom) {
   EXPECT_EQ(hits(*used, 0, 39), 39U);
 }
 
-TEST_F(DiskCaches, RecordsThatTheDataSetNoLongerHasMakeRoom) {
+TEST_F(DiskCaches, RecordsThatTheDataSetNoLongerHasAreRemovedForRoom) {
   constexpr std::uint64_t kCap = 40 * (kBytes + kEntryBytes);
   write(*open(kCap), 0, 39);
   const auto is_wanted = [](const Hash128& place) {
@@ -195,24 +195,24 @@ TEST_F(DiskCaches, RecordsThatTheDataSetNoLongerHasMakeRoom) {
     return false;
   };
   const auto cache = open(kCap, "a", 30 * kBytes, is_wanted);
-  EXPECT_EQ(hits(*cache, 0, 60), 9U) << "30 to 38 are still wanted";
+  EXPECT_EQ(hits(*cache, 0, 60), 9U) << "30 to 38 must stay";
   write(*cache, 30, 30);
   EXPECT_EQ(hits(*cache, 30, 30), 30U);
   EXPECT_EQ(hits(*open(kCap), 30, 30), 30U);
 }
 
-TEST_F(DiskCaches, ALoweredCapHoldsFromTheStartOn) {
+TEST_F(DiskCaches, ALowerCapTakesEffectAtTheStart) {
   const auto all = [](const Hash128&) { return true; };
   write(*open(1 << 30), 0, 300);
   constexpr std::uint64_t kLowered = 100 * kBytes;
   const auto cache = open(kLowered, "a", kLowered, all);
-  EXPECT_LE(bytes_on_disk(), kLowered + 3 * 4096) << "log and data end in pages begun";
+  EXPECT_LE(bytes_on_disk(), kLowered + 3 * 4096) << "log and data end in partly used pages";
   const std::uint64_t kept = hits(*cache, 0, 300);
   EXPECT_GE(kept, 95U);
   EXPECT_EQ(hits(*open(kLowered, "a", kLowered, all), 0, 300), kept) << "also after a restart";
 }
 
-TEST_F(DiskCaches, OfRecordsOfWhichFewAreWantedPagesCount) {
+TEST_F(DiskCaches, TheCapCountsWholePagesIfFewRecordsStay) {
   const auto few = [](const Hash128& place) { return place.low % 8 == 0; };
   constexpr std::uint64_t kSmall = 500;
   {
@@ -224,7 +224,7 @@ TEST_F(DiskCaches, OfRecordsOfWhichFewAreWantedPagesCount) {
   }
   constexpr std::uint64_t kLowered = 1 << 20;
   const auto cache = open(kLowered, "a", kLowered, few);
-  EXPECT_LE(bytes_on_disk(), kLowered + (64 << 10)) << "pages that dropped neighbours share";
+  EXPECT_LE(bytes_on_disk(), kLowered + (64 << 10)) << "dropped records share pages with kept ones";
   EXPECT_GT(cache->count(), 200U);
 }
 
@@ -241,7 +241,7 @@ TEST_F(DiskCaches, TwoDaemonsWriteEachRecordOnce) {
   EXPECT_EQ(fs::file_size(file("data")), 400 * kBytes);
 }
 
-TEST_F(DiskCaches, AStoppedDaemonThatHoldsTheLockStopsNobody) {
+TEST_F(DiskCaches, AStoppedDaemonThatHoldsTheLockBlocksNobody) {
   const auto cache = open();
   const UniqueFd lock_file =
       std::move(open_file(fs::path(folder_.path()) / "cache" / "lock")).value();

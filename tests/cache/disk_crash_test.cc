@@ -1,4 +1,4 @@
-// A daemon killed at any point, and a disk that is full: no wrong byte, no manual step.
+// A daemon that is killed at any point, and a full disk: no wrong byte, no manual step.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
@@ -32,8 +32,8 @@ std::unique_ptr<DiskCache> open(const std::string& path) {
   return cache.ok() ? std::move(cache).value() : nullptr;
 }
 
-// Reads and writes as a stream does, for ever; some records change their version each time round,
-// so that places are given back and taken anew.
+// Reads and writes endlessly, as a stream does; some records change their version in each round, so
+// that the cache frees and reuses their space.
 [[noreturn]] void work(const std::string& path, unsigned seed) {
   const auto cache = open(path);
   std::mt19937 random(seed);
@@ -48,7 +48,7 @@ std::unique_ptr<DiskCache> open(const std::string& path) {
   }
 }
 
-// How many records are there in some version; a wrong byte fails the test.
+// How many records the cache has in any version; a wrong byte fails the test.
 std::uint64_t check_all(DiskCache& cache) {
   std::uint64_t hits = 0;
   for (std::uint64_t record = 0; record < kRecords; ++record) {
@@ -62,8 +62,8 @@ std::uint64_t check_all(DiskCache& cache) {
   return hits;
 }
 
-// ECHOLINE_ALL_CASES=1 kills a hundred times.
-TEST(DiskCrash, KilledAtAnyPointItServesNoWrongByteAndNeedsNoHand) {
+// ECHOLINE_ALL_CASES=1 sets a hundred kills.
+TEST(DiskCrash, AKillAtAnyPointLeavesNoWrongByteAndNeedsNoManualStep) {
   const serve::ScratchFolder folder;
   const std::string path = folder.file("cache");
   const int rounds = std::getenv("ECHOLINE_ALL_CASES") != nullptr ? 100 : 15;
@@ -83,14 +83,14 @@ TEST(DiskCrash, KilledAtAnyPointItServesNoWrongByteAndNeedsNoHand) {
     ASSERT_NE(cache, nullptr);
     hits = check_all(*cache);
     EXPECT_LE(cache->failures().corrupt.load(), kRecords / 3)
-        << "only a value that was just being replaced loses its place before its entry";
+        << "only a value in replacement may lose its space before its entry";
     ASSERT_FALSE(testing::Test::HasFailure()) << "round " << round;
   }
   EXPECT_GT(hits, kRecords / 2);
 }
 
-// A power cut leaves any mixture of old and new pages.
-TEST(DiskCrash, PagesThatNeverReachedTheDiskAreNoticed) {
+// After a power failure any page may be the old or the new one.
+TEST(DiskCrash, PagesThatNeverReachedTheDiskAreDetected) {
   const serve::ScratchFolder folder;
   const std::string path = folder.file("cache");
   std::mt19937 random(7);
@@ -114,8 +114,8 @@ TEST(DiskCrash, PagesThatNeverReachedTheDiskAreNoticed) {
   }
 }
 
-// A mount of its own in a namespace of its own needs root; elsewhere the test says so.
-TEST(DiskCrash, AFullDiskCostsTheValuesAndIsCounted) {
+// Only root can mount a small tmpfs in a new namespace; other users skip the test.
+TEST(DiskCrash, AFullDiskLosesValuesAndIsCounted) {
   const serve::ScratchFolder folder;
   const std::string path = folder.file("small");
   fs::create_directories(path);
@@ -131,7 +131,7 @@ TEST(DiskCrash, AFullDiskCostsTheValuesAndIsCounted) {
     }
     while (cache->has_pending()) cache->flush();
     EXPECT_GT(cache->failures().full.load(), 0U);
-    EXPECT_GT(check_all(*cache), 50U) << "what had room is served";
+    EXPECT_GT(check_all(*cache), 50U) << "values that had room must be served";
   }
   EXPECT_GT(check_all(*open(path)), 50U);
   ::umount2(path.c_str(), MNT_DETACH);

@@ -1,5 +1,4 @@
-// A memcached server that never comes to an end: what a broken or hostile one may answer to a
-// "get".
+// A memcached server whose answer to a "get" never ends, as a broken or hostile server may send it.
 #pragma once
 
 #include <sys/socket.h>
@@ -15,8 +14,8 @@
 
 namespace echoline::cache {
 
-// Answers each request with `first` ("KEY" stands for the key asked for), then sends `rest` every
-// `pause` until it is hung up on.
+// Answers each request with `first` ("KEY" becomes the requested key), then sends `rest` every
+// `pause` until the client closes the connection.
 class EndlessMemcached {
  public:
   struct Answer {
@@ -40,7 +39,7 @@ class EndlessMemcached {
   ~EndlessMemcached() {
     ending_ = true;
     ::shutdown(listener_, SHUT_RDWR);
-    accepts_.join();  // before the others: it adds to them
+    accepts_.join();  // first: this thread adds to threads_
     for (std::thread& serves : threads_) serves.join();
     ::close(listener_);
   }
@@ -79,7 +78,7 @@ class EndlessMemcached {
   int listener_ = -1;
   std::uint16_t port_ = 0;
   std::thread accepts_;
-  std::vector<std::thread> threads_;  // one for each connection
+  std::vector<std::thread> threads_;  // one per connection
 };
 
 }  // namespace echoline::cache

@@ -74,16 +74,16 @@ class Fleet : public testing::Test {
   std::array<std::unique_ptr<Memcached>, 3> servers_;
 };
 
-TEST_F(Fleet, WhatOneHostStoresAnotherFinds) {
+TEST_F(Fleet, AValueOfOneHostIsFoundByAnother) {
   const auto one = open();
   const auto other = open();
   EXPECT_EQ(hits(*other), 0U);
   EXPECT_EQ(put(*one), kRecords);
   EXPECT_EQ(hits(*other), kRecords);
-  EXPECT_EQ(hits(*other, 5000, "v2"), 0U) << "a changed object is a miss";
+  EXPECT_EQ(hits(*other, 5000, "v2"), 0U) << "a changed object must be a miss";
 }
 
-TEST_F(Fleet, ValuesLargerThanAnItemAreCutAndPutTogether) {
+TEST_F(Fleet, ValuesLargerThanAnItemAreSplitAndJoined) {
   const auto cache = open();
   for (const std::uint64_t bytes :
        {std::uint64_t{0}, std::uint64_t{1}, kFleetPartBytes - 1, kFleetPartBytes,
@@ -106,7 +106,7 @@ TEST_F(Fleet, ADeadServerIsAMissInBoundedTimeAndComesBack) {
   const std::uint64_t left = hits(*cache);
   EXPECT_GT(left, kRecords / 3);
   EXPECT_LT(left, kRecords);
-  EXPECT_EQ(hits(*cache), left) << "the others' keys stay where they are";
+  EXPECT_EQ(hits(*cache), left) << "keys of the other servers must stay";
   EXPECT_LT(Clock::now() - begin, std::chrono::seconds(20));
   EXPECT_GT(cache->failures().error.load(), 0U);
   servers_[1]->start();
@@ -114,8 +114,8 @@ TEST_F(Fleet, ADeadServerIsAMissInBoundedTimeAndComesBack) {
   EXPECT_EQ(hits(*cache), kRecords);
 }
 
-TEST_F(Fleet, AServerThatHangsCostsOneTimeOutAndThenNothing) {
-  // The server is left alone for longer than a second look takes, on a busy machine too.
+TEST_F(Fleet, AServerThatHangsCostsOneTimeOutOnly) {
+  // The retry interval is longer than the second read takes, also on a busy machine.
   const auto cache = open(std::chrono::seconds(20));
   put(*cache);
   servers_[2]->stop_answering();
@@ -123,7 +123,7 @@ TEST_F(Fleet, AServerThatHangsCostsOneTimeOutAndThenNothing) {
   const std::uint64_t errors = cache->failures().error.load();
   EXPECT_GT(errors, 0U);
   EXPECT_GT(hits(*cache), kRecords / 3);
-  EXPECT_EQ(cache->failures().error.load(), errors) << "it was asked again";
+  EXPECT_EQ(cache->failures().error.load(), errors) << "the cache asked the server again";
 }
 
 TEST_F(Fleet, AServerThatHungIsAskedAgainOnceItAnswers) {
@@ -147,7 +147,7 @@ TEST_F(Fleet, AllServersDeadAreAMissAndEverybodyFetches) {
   EXPECT_TRUE(query.claimed);
 }
 
-TEST_F(Fleet, OfHostsThatMissOneRecordOneFetchesIt) {
+TEST_F(Fleet, OneOfTheHostsThatMissARecordFetchesIt) {
   std::array<std::unique_ptr<FleetCache>, 3> hosts = {open(), open(), open()};
   std::array<std::vector<FleetQuery>, 3> queries;
   std::vector<std::thread> threads;
@@ -168,7 +168,7 @@ TEST_F(Fleet, OfHostsThatMissOneRecordOneFetchesIt) {
   }
 }
 
-TEST_F(Fleet, TheirCapacityIsWhatTheyCanKeep) {
+TEST_F(Fleet, TheCapacityIs85PercentOfTheServersMemory) {
   const double all = 3.0 * 64 * (1 << 20);
   EXPECT_NEAR(static_cast<double>(open()->capacity_bytes()), 0.85 * all, 0.01 * all);
 }
@@ -189,11 +189,11 @@ TEST_F(Fleet, AFullServerRefusesAndKeepsWhatItHas) {
     cache->get(query);
     found += query[0].hit ? 1 : 0;
   }
-  EXPECT_GE(found, kept) << "nothing is evicted";
+  EXPECT_GE(found, kept) << "a value was evicted";
   EXPECT_LT(found, 400U);
 }
 
-TEST_F(Fleet, AValueThatIsNotWhatWasStoredIsAMissAndCounted) {
+TEST_F(Fleet, AChangedValueIsAMissAndCounted) {
   const auto cache = open();
   put(*cache);
   for (const auto& server : servers_) {
@@ -249,7 +249,7 @@ INSTANTIATE_TEST_SUITE_P(
                     EndlessMemcached::Answer{"of_figures", "", "STAT pid 1\r\n", {}}),
     [](const auto& each) { return each.param.name; });
 
-TEST(FleetAddress, ThatIsNoneIsRefusedWithWhatIsAllowed) {
+TEST(FleetAddress, InvalidOnesAreRefusedWithTheAllowedForm) {
   for (const char* address : {"", "host", ":1", "host:", "host:0", "host:70000", "host:1x"}) {
     EXPECT_FALSE(FleetCache::open({.servers = {address}}).ok()) << address;
   }

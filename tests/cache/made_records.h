@@ -1,4 +1,4 @@
-// Records for the tests of caches: bytes that say which record they are of.
+// Records for cache tests; their bytes depend on the record's number.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ inline RecordKey made_key(std::uint64_t record, const std::string& version = "v1
   return make_key("s3://photos/train.tar", version, record * 1'000'000, 1);
 }
 
-// Records of different sizes, one after the other in shards of 1000.
+// Records of different sizes, contiguous in shards of 1000.
 struct MadeDataSet {
   std::vector<RecordPlace> places;
   std::uint64_t bytes = 0;

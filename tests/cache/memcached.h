@@ -33,7 +33,7 @@ inline std::uint16_t free_port() {
   return ntohs(address.sin_port);
 }
 
-// One server; ends with it.
+// One server; the destructor ends it.
 class Memcached {
  public:
   explicit Memcached(int megabytes = 64) : megabytes_(megabytes) { start(); }
@@ -43,7 +43,7 @@ class Memcached {
 
   static bool installed() { return ::access("/usr/bin/memcached", X_OK) == 0; }
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
-  // On the same port as before.
+  // Starts again on the same port.
   void start() {
     pid_ = ::fork();
     if (pid_ == 0) {

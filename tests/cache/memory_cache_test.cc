@@ -9,7 +9,7 @@
 namespace echoline::cache {
 namespace {
 
-TEST(MemoryCache, KeepsWhatFitsAndNeverLetsGo) {
+TEST(MemoryCache, KeepsRecordsThatFitAndNeverEvicts) {
   MemoryCache cache(1000);
   for (std::uint64_t record = 0; record < 20; ++record) {
     cache.offer(record, made_record(record, 100).span());
@@ -22,7 +22,7 @@ TEST(MemoryCache, KeepsWhatFitsAndNeverLetsGo) {
   }
 }
 
-TEST(MemoryCache, AValueOutlivesTheCacheWhileSomebodyHoldsIt) {
+TEST(MemoryCache, AHeldValueOutlivesTheCache) {
   auto cache = std::make_unique<MemoryCache>(1000);
   cache->offer(7, made_record(7, 500).span());
   const auto held = cache->find(7);

@@ -1,4 +1,4 @@
-// Checks that a batch has the values that made_stream.h says its rows have.
+// Checks the values of a batch against the formulas of made_stream.h.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +10,8 @@
 
 namespace echoline::test {
 
-// The epoch's row of each row of the batch, told by its label; its other fields must fit it.
+// The row number of each row of the batch within its epoch, computed from the label. Checks that
+// the other fields belong to the same row.
 inline std::vector<std::uint64_t> checked_rows(const Batch& batch) {
   const auto labels = batch.tensor<std::int64_t>("label");
   const auto image = batch.tensor<std::uint8_t>("image");
@@ -33,7 +34,7 @@ inline std::vector<std::uint64_t> checked_rows(const Batch& batch) {
   return rows;
 }
 
-// Rows [begin, end) as a list.
+// The list of rows [begin, end).
 inline std::vector<std::uint64_t> rows_between(std::uint64_t begin, std::uint64_t end) {
   std::vector<std::uint64_t> rows;
   for (std::uint64_t row = begin; row < end; ++row) rows.push_back(row);

@@ -1,4 +1,4 @@
-#include "factor_changes.h"
+#include "loader/factor_changes.h"
 
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ class Changes : public testing::Test {
   FactorChanges changes_;
 };
 
-TEST_F(Changes, AStateHoldsThoseThatItsRowsWerePlannedWith) {
+TEST_F(Changes, AStateHasTheChangesThatItsRowsWerePlannedWith) {
   shm::write_factor(log_, entry(2, 7, 2000, 641));
   ASSERT_TRUE(changes_.update(2));
   expect_list(changes_.of_state({2, 640}), {});
@@ -52,7 +52,7 @@ TEST_F(Changes, AStateHoldsThoseThatItsRowsWerePlannedWith) {
   EXPECT_EQ(changes_.rows(3), 2000U);
 }
 
-TEST_F(Changes, OfOneBlockTheLastOneCountsAndThePlansOwnFactorIsNoChange) {
+TEST_F(Changes, TheLastChangeOfABlockCountsAndThePlansFactorIsNotAChange) {
   shm::write_factor(log_, entry(0, 3, 2000, 9));
   shm::write_factor(log_, entry(0, 3, 1250, 9));
   shm::write_factor(log_, entry(1, 0, 1500, 1));
@@ -63,7 +63,7 @@ TEST_F(Changes, OfOneBlockTheLastOneCountsAndThePlansOwnFactorIsNoChange) {
   expect_list(changes_.all_from(0), {{3, 1250, 0}, {0, 1500, 1}});
 }
 
-TEST_F(Changes, HundredsOfThemOverManyEpochsAreFollowed) {
+TEST_F(Changes, ReadsHundredsOfChangesOverManyEpochs) {
   for (std::uint32_t epoch = 0; epoch < 50; ++epoch) {
     for (std::uint64_t block = 1; block < 10; ++block) {
       shm::write_factor(log_, entry(epoch, block, 1600 + epoch, block));
@@ -78,7 +78,7 @@ TEST_F(Changes, HundredsOfThemOverManyEpochsAreFollowed) {
   EXPECT_EQ(late.all_from(48).size(), 19U);
 }
 
-TEST_F(Changes, BordersAreLookedAtWhereLengthsChange) {
+TEST_F(Changes, BorderEpochsCoverTheChangesOfLength) {
   shm::write_factor(log_, entry(4, 3, 2000, 10));
   ASSERT_TRUE(changes_.update(0));
   EXPECT_EQ(changes_.border_epochs(1), (std::vector<std::uint32_t>{1, 3, 4, 5}));
@@ -86,7 +86,7 @@ TEST_F(Changes, BordersAreLookedAtWhereLengthsChange) {
   EXPECT_EQ(changes_.border_epochs(9), (std::vector<std::uint32_t>{9}));
 }
 
-TEST_F(Changes, ALogThatCannotBeIsSaidSo) {
+TEST_F(Changes, AnInvalidLogIsRefused) {
   shm::write_factor(log_, entry(5, 1, 2000, 1));
   shm::write_factor(log_, entry(4, 1, 2000, 1));
   EXPECT_FALSE(changes_.update(0)) << "epochs never go back";
@@ -100,7 +100,7 @@ TEST_F(Changes, ALogThatCannotBeIsSaidSo) {
   EXPECT_FALSE(changes_.update(0));
 }
 
-TEST_F(Changes, ARingWithoutALogHasNone) {
+TEST_F(Changes, ARingWithoutALogHasNoChanges) {
   changes_.follow(nullptr, 1500, 1500);
   EXPECT_TRUE(changes_.update(0));
   EXPECT_FALSE(changes_.any());

@@ -1,4 +1,4 @@
-// Forks while other threads attach and detach: what a child must not have of its parent.
+// Forks while other threads attach and detach: a child must not inherit sockets or memory.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -17,8 +17,9 @@
 namespace echoline::test {
 namespace {
 
-// 0, or which kind of descriptor a child has: a socket would keep the door open after its parent's
-// death, a memfd the ring's memory. Async-signal-safe.
+// The kind of file descriptor that a child has inherited; 0: none. A socket (1) would keep the
+// parent attached after its death; a memfd (2) would keep the memory of the ring.
+// Async-signal-safe.
 int inherited() {
   for (int fd = 3; fd < 256; ++fd) {
     struct stat status {};
@@ -34,7 +35,7 @@ int inherited() {
   return 0;
 }
 
-TEST(Fork, AChildMadeAmidAttachingAndDetachingHasNothingOfIt) {
+TEST(Fork, AChildInheritsNothingWhileThreadsAttachAndDetach) {
   ServerProcess server({"batches_max=0"});
   std::atomic<bool> stop = false;
   std::atomic<int> attached = 0;
@@ -64,7 +65,7 @@ TEST(Fork, AChildMadeAmidAttachingAndDetachingHasNothingOfIt) {
   EXPECT_EQ(codes[2], 0) << "children with the ring's memory";
 }
 
-TEST(Fork, AChildMadeWhileOneThreadAttachesMakesALoaderOfItsOwn) {
+TEST(Fork, AChildCanAttachWhileAThreadOfTheParentAttaches) {
   ServerProcess server({"rows=4000"});
   kill(server.pid(), SIGSTOP);  // the request stays unanswered
   std::uint64_t first_row = 1;

@@ -1,4 +1,4 @@
-// Leases, deaths, forks, threads, time-outs.
+// Leases, the death of daemon or trainer, forks, threads, timeouts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -27,7 +27,7 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-TEST(Life, ATrainerThatKeepsEveryBatchIsToldAtOnceAndGoesOnAfterARelease) {
+TEST(Life, ATrainerThatKeepsAllBatchesGetsLeaseHeldAtOnceAndContinuesAfterARelease) {
   ServerProcess server({"slots=4", "rows=400"});
   Loader loader("train", {.runtime_dir = server.dir()});
   std::vector<Batch> kept;
@@ -47,7 +47,7 @@ TEST(Life, ATrainerThatKeepsEveryBatchIsToldAtOnceAndGoesOnAfterARelease) {
   EXPECT_EQ(checked_rows(*loader.next()), rows_between(16, 20));
 }
 
-TEST(Life, ASlotComesBackOnlyWhenAllBeforeItAreReleased) {
+TEST(Life, ASlotIsReusedOnlyWhenAllBeforeItAreReleased) {
   ServerProcess server({"slots=4", "rows=400"});
   Loader loader("train", {.runtime_dir = server.dir()});
   Batch first = *loader.next();
@@ -69,7 +69,7 @@ TEST(Life, ABatchOutlivesItsLoaderAndTheDaemon) {
   EXPECT_EQ(checked_rows(kept), rows_between(0, 4));
 }
 
-TEST(Life, ABatchOfADetachedLoaderStaysWhileTheRingGoesOn) {
+TEST(Life, ABatchOfADetachedLoaderStaysValidWhileTheRingContinues) {
   ServerProcess server({"slots=4", "rows=400"});
   Loader other("train", {.job = "other", .runtime_dir = server.dir()});
   Batch kept;
@@ -105,7 +105,7 @@ TEST(Life, WithoutReattachTheDaemonsDeathIsAnErrorWithinASecond) {
   EXPECT_THROW(loader.next(), Error);
 }
 
-TEST(Life, TheDeathIsToldWithinASecondThoughBatchesStandReady) {
+TEST(Life, TheDeathIsReportedWithinASecondAlthoughBatchesAreReady) {
   ServerProcess server({"slots=100", "rows=400"});
   Loader loader("train", {.reattach = milliseconds(0), .runtime_dir = server.dir()});
   const auto read = [&] {
@@ -120,7 +120,7 @@ TEST(Life, TheDeathIsToldWithinASecondThoughBatchesStandReady) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
 }
 
-TEST(Life, ADaemonThatComesBackIsOneLongWaitAndTheNextBatchIsExact) {
+TEST(Life, ADaemonThatComesBackCausesOneLongWaitAndTheNextBatchIsExact) {
   ServerProcess server({"slots=4", "rows=40"});
   Loader loader("train", {.reattach = std::chrono::seconds(20), .runtime_dir = server.dir()});
   std::uint64_t row = 0;
@@ -171,7 +171,7 @@ TEST(Life, AFailedStreamSaysWhy) {
   }
 }
 
-TEST(Life, ATimeOutIsKeptAndLosesNothing) {
+TEST(Life, ATimeoutIsExactAndLosesNoBatch) {
   ServerProcess server({"batches_max=1"});
   Loader loader("train", {.runtime_dir = server.dir()});
   Batch batch;
@@ -192,7 +192,7 @@ int in_child(const std::function<int()>& work) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-TEST(Life, AForkedChildGetsErrorsAndTheParentGoesOn) {
+TEST(Life, AForkedChildGetsErrorsAndTheParentContinues) {
   ServerProcess server({"slots=4", "rows=400"});
   Loader loader("train", {.runtime_dir = server.dir()});
   Batch kept = *loader.next();
@@ -207,7 +207,7 @@ TEST(Life, AForkedChildGetsErrorsAndTheParentGoesOn) {
     Loader own("train", {.job = "child", .runtime_dir = server.dir()});
     return 0;
   });
-  // The child's own attachment may be refused as its rows are gone: that is an error, no crash.
+  // The daemon may refuse the child because its rows are gone: that must be an error, not a crash.
   EXPECT_TRUE(code == 0 || code == 134) << code;
   EXPECT_EQ(checked_rows(kept), rows_between(0, 4));
   for (std::uint64_t i = 1; i < 20; ++i) {
@@ -216,7 +216,7 @@ TEST(Life, AForkedChildGetsErrorsAndTheParentGoesOn) {
   }
 }
 
-TEST(Life, AForkedChildFaultsOnTheParentsViewsRatherThanReadingOtherMemory) {
+TEST(Life, AForkedChildFaultsOnTheParentsViewsInsteadOfReadingOtherMemory) {
   ServerProcess server;
   Loader loader("train", {.runtime_dir = server.dir()});
   const Batch kept = *loader.next();
@@ -252,7 +252,7 @@ TEST(Life, AForkedChildDoesNotKeepADeadParentsSlots) {
     }
     _exit(0);
   }
-  // Both are attached now; the other one reads to where the parent's lease stops the writer.
+  // Both are attached. The other trainer reads until the parent's lease stops the daemon.
   pid_t child = 0;
   ASSERT_EQ(read(pipe_ends[0], &child, sizeof(child)), static_cast<ssize_t>(sizeof(child)));
   Batch batch;
@@ -286,12 +286,12 @@ TEST(Life, SeveralThreadsGetEachBatchOnce) {
   for (int i = 0; i < 800; ++i) EXPECT_EQ(seen[static_cast<std::size_t>(i)], 1);
 }
 
-TEST(Life, AReadyBatchTakesWellUnderAMicrosecond) {
+TEST(Life, AReadyBatchTakesLessThanAMicrosecond) {
   ServerProcess server({"slots=256", "rows=1000000"});
   Loader loader("train", {.runtime_dir = server.dir()});
   std::vector<double> times;
   for (int round = 0; round < 40; ++round) {
-    std::this_thread::sleep_for(milliseconds(5));  // let the writer fill the ring
+    std::this_thread::sleep_for(milliseconds(5));  // let the daemon fill the ring
     for (int i = 0; i < 200; ++i) {
       const auto start = Clock::now();
       Batch batch;

@@ -1,4 +1,5 @@
-// A stream whose every value is known from its epoch and row, for trainers to check what they read.
+// Formulas for all values of a test stream, by epoch and row, so that trainers can check what they
+// read.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ inline std::uint8_t made_pixel(std::uint64_t epoch, std::uint64_t row, std::uint
 inline std::int64_t made_label(std::uint64_t epoch, std::uint64_t row) {
   return static_cast<std::int64_t>(epoch * 1'000'000 + row);
 }
-// Row of int32 tokens, 0 to 4 of them.
+// The number of int32 tokens in a row, 0 to 4.
 inline std::uint32_t made_token_count(std::uint64_t row) {
   return static_cast<std::uint32_t>(row % 5);
 }

@@ -1,4 +1,4 @@
-// The trainer's position: states, early breaks, skips, and what doesn't fit.
+// The trainer's position: states, breaks, skips, and options that do not fit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ std::string failure(const std::string& dir, LoaderOptions options,
   return "attached";
 }
 
-TEST(Position, AStateTakenAfterABatchGoesOnWithTheNextOne) {
+TEST(Position, AStateContinuesWithTheNextBatch) {
   for (int taken = 0; taken <= 25; ++taken) {
     ServerProcess server({"batch=4", "rows=40"});
     std::string state;
@@ -68,7 +68,7 @@ TEST(Position, AfterAnEpochsLastBatchTheStateIsTheNextEpochsStart) {
   }
 }
 
-TEST(Position, AnotherBatchAndWorldSizeGoOnFromTheRow) {
+TEST(Position, AnotherBatchSizeAndWorldSizeContinueAtTheRow) {
   ServerProcess server({"batch=4", "rows=42", "last=2", "slots=8"});
   std::string state;
   {
@@ -88,7 +88,7 @@ TEST(Position, AnotherBatchAndWorldSizeGoOnFromTheRow) {
   EXPECT_EQ(checked_rows(*loader.next()), rows_between(5, 10));
 }
 
-TEST(Position, ABreakAbandonsTheRestOfTheEpoch) {
+TEST(Position, ABreakSkipsTheRestOfTheEpoch) {
   ServerProcess server({"batch=4", "rows=40"});
   Loader loader("train", {.runtime_dir = server.dir()});
   for (std::uint32_t epoch = 0; epoch < 4; ++epoch) {
@@ -102,7 +102,7 @@ TEST(Position, ABreakAbandonsTheRestOfTheEpoch) {
   }
 }
 
-TEST(Position, ABatchThatABreakLeavesHeldIsCopiedAsideAndNeverChanges) {
+TEST(Position, ABatchThatIsHeldAfterABreakIsCopiedAndNeverChanges) {
   ServerProcess server({"batch=4", "rows=400", "slots=4", "ragged=1"});
   Loader loader("train", {.runtime_dir = server.dir()});
   const auto* arena = loader.fields()[0].arena;
@@ -122,7 +122,7 @@ TEST(Position, ABatchThatABreakLeavesHeldIsCopiedAsideAndNeverChanges) {
   EXPECT_EQ(other.ragged<std::int32_t>("tokens")[3][1], made_token(7, 1));
 }
 
-TEST(Position, ALoadedStateInMidEpochIsNoBreak) {
+TEST(Position, ALoadedStateInTheMiddleOfAnEpochIsNotABreak) {
   ServerProcess server({"batch=4", "rows=40"});
   std::string state;
   {
@@ -136,7 +136,7 @@ TEST(Position, ALoadedStateInMidEpochIsNoBreak) {
   EXPECT_EQ(steps, 3U);
 }
 
-TEST(Position, SkippedStepsAreLeftOutAcrossEpochs) {
+TEST(Position, SkipsCrossEpochs) {
   ServerProcess server({"batch=4", "rows=42", "last=2"});
   Loader loader("train", {.runtime_dir = server.dir()});
   loader.next();
@@ -149,13 +149,13 @@ TEST(Position, SkippedStepsAreLeftOutAcrossEpochs) {
   EXPECT_EQ(batch->step(), 10U);
 }
 
-TEST(Position, JoinNextEpochBeginsThere) {
+TEST(Position, JoinNextEpochBeginsAtTheNextEpoch) {
   ServerProcess server({"batch=4", "rows=40"});
   Loader loader("train", {.join = Join::kNextEpoch, .runtime_dir = server.dir()});
   EXPECT_EQ(loader.next()->epoch(), 1U);
 }
 
-TEST(Position, WhatDoesNotFitIsRefusedWithItsReason) {
+TEST(Position, OptionsThatDoNotFitAreRefusedWithTheReason) {
   ServerProcess server({"batch=4", "rows=40", "slots=2"});
   const std::string& dir = server.dir();
   EXPECT_THAT(failure(dir, {.rank = 2, .world_size = 2}), HasSubstr("rank 2"));

@@ -1,4 +1,4 @@
-// What a trainer reads: every row once, in order, as views of the shared memory.
+// A trainer reads every row once, in order, as views of shared memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ std::vector<std::uint64_t> epoch_rows(Loader& loader) {
   return all;
 }
 
-TEST(Reading, AnEpochHasEachRowOnceInOrderAndTheNextOneFollows) {
+TEST(Reading, AnEpochHasEachRowOnceInOrderAndTheNextEpochFollows) {
   ServerProcess server({"batch=4", "rows=40"});
   Loader loader("train", {.runtime_dir = server.dir()});
   EXPECT_EQ(loader.steps_per_epoch(), 10U);
@@ -41,7 +41,7 @@ TEST(Reading, AnEpochHasEachRowOnceInOrderAndTheNextOneFollows) {
   }
 }
 
-TEST(Reading, FieldsAndFactsOfTheStreamAreKnown) {
+TEST(Reading, FieldsAndInfoDescribeTheStream) {
   ServerProcess server({"ragged=1", "seed=9"});
   Loader loader("train", {.runtime_dir = server.dir()});
   const auto fields = loader.fields();
@@ -87,7 +87,7 @@ TEST(ReadingDeathTest, AWriteIntoABatchFaults) {
       "");
 }
 
-TEST(Reading, AWrongNameOrTypeIsSaidWithWhatThereIs) {
+TEST(Reading, AWrongNameOrTypeIsAnErrorThatListsTheFields) {
   ServerProcess server;
   Loader loader("train", {.runtime_dir = server.dir()});
   const auto batch = loader.next();
@@ -102,7 +102,7 @@ TEST(Reading, AWrongNameOrTypeIsSaidWithWhatThereIs) {
   EXPECT_THROW(batch->ragged<std::uint8_t>("image"), Error);
 }
 
-// Every job batch size, over the arena's end many times.
+// All batch sizes of a job; the rows wrap at the end of the arena many times.
 TEST(Reading, AnyBatchSizeIsOneContiguousViewInTheSameOrder) {
   for (const std::uint32_t size : {1U, 3U, 4U, 5U, 7U, 8U, 12U}) {
     ServerProcess server({"batch=4", "rows=41", "slots=4", "last=2"});
@@ -122,7 +122,7 @@ TEST(Reading, UnderDropAnotherBatchSizeHasItsOwnTail) {
   EXPECT_EQ(epoch_rows(loader), rows_between(0, 30));
 }
 
-TEST(Reading, UnderDropATailThatIsPublishedOrNotIsLeftOut) {
+TEST(Reading, UnderDropATailIsLeftOutWhetherItIsPublishedOrNot) {
   for (const char* tail : {"tail=0", "tail=1"}) {
     ServerProcess server({"batch=8", "rows=30", "last=1", tail});
     Loader loader("train", {.runtime_dir = server.dir()});
@@ -145,9 +145,9 @@ void PrintTo(const TailCase& c, std::ostream* out) {
 
 class Tails : public testing::TestWithParam<TailCase> {};
 
-// Ranks read one after the other in turn; together they have every row once, in order, and as many
-// steps.
-TEST_P(Tails, RanksTogetherAreTheStream) {
+// Ranks read in turn. Together they get every row once and in order, and all have the same number
+// of steps.
+TEST_P(Tails, AllRanksTogetherReadTheStream) {
   const TailCase c = GetParam();
   ServerProcess server({"batch=8", "rows=" + std::to_string(c.rows), "slots=8",
                         "last=" + std::to_string(c.last), "consumers=" + std::to_string(c.world)});
@@ -191,7 +191,7 @@ INSTANTIATE_TEST_SUITE_P(
                     TailCase{3, 51, 8, 8}, TailCase{2, 51, 4, 12}, TailCase{3, 51, 4, 12},
                     TailCase{1, 51, 4, 12}, TailCase{2, 51, 2, 6}, TailCase{3, 53, 8, 32}));
 
-TEST(Reading, AStreamOfOpenLengthEndsWhereItsLastBatchSays) {
+TEST(Reading, AStreamOfUnknownLengthEndsAtItsMarkedBatch) {
   for (const char* last : {"last=1", "last=2", "last=3"}) {
     for (const char* tail : {"tail=0", "tail=1"}) {
       ServerProcess server({"batch=8", "rows=30", "variable=1", last, tail});
@@ -229,7 +229,7 @@ TEST(Reading, RaggedRowsHaveTheirLengthsForEveryBatchSizeAndRank) {
   }
 }
 
-TEST(Reading, UnderBatchEchoABatchComesAgainWithItsNextUse) {
+TEST(Reading, UnderBatchEchoABatchIsRepeatedWithItsNextUse) {
   ServerProcess server({"batch=4", "rows=24", "slots=2", "batch_echo=1"});
   Loader loader("train", {.runtime_dir = server.dir()});
   for (int epoch = 0; epoch < 3; ++epoch) {

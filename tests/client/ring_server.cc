@@ -1,6 +1,6 @@
-// A daemon of the tests' own: the real ring and the real door, and batches made by formula instead
-// of a pipeline. usage: ring_server key=value...   (see Options); ends by signal or with its stdin;
-// says "ready" on stdout.
+// A daemon for tests: the real ring and the real door, but formulas instead of a pipeline make the
+// batches. usage: ring_server key=value... (see Options). Prints "ready" when it is; exits by a
+// signal or when its stdin is closed.
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,14 +27,14 @@ struct Options {
   std::uint64_t rows = 40;  // per epoch
   std::uint32_t slots = 4;
   std::uint32_t last = shm::kLastDrop;
-  std::uint32_t tail = 1;           // under drop: publish the rows that don't fill a batch
-  std::uint32_t ragged = 0;         // with a field of tokens
-  std::uint32_t variable = 0;       // the number of rows isn't known ahead
-  std::uint32_t batch_echo = 0;     // every batch comes twice
-  std::uint32_t consumers = 1;      // that must be attached before anything is published
-  std::uint32_t batches_max = ~0U;  // then no more is published
-  std::uint32_t fail_at = ~0U;      // then the stream fails
-  std::uint32_t wide = 1;           // times as many bytes per image
+  std::uint32_t tail = 1;           // under drop: publish the rows that do not fill a batch
+  std::uint32_t ragged = 0;         // 1: adds a field of tokens
+  std::uint32_t variable = 0;       // 1: the number of rows is not announced
+  std::uint32_t batch_echo = 0;     // 1: publishes each batch twice
+  std::uint32_t consumers = 1;      // number that must attach before anything is published
+  std::uint32_t batches_max = ~0U;  // number to publish; then it pauses
+  std::uint32_t fail_at = ~0U;      // after this many batches the stream fails
+  std::uint32_t wide = 1;           // factor of the bytes of an image
   std::uint32_t interval_us = 0;    // between two batches
   std::uint32_t seed = 0;           // part of the fingerprint
   std::uint32_t sealed = 1;
@@ -103,7 +103,7 @@ ring::RingSpec spec_of(const Options& o) {
   return spec;
 }
 
-// One ring, one pass: the first trainer's position is where it begins.
+// One ring, one pass. It begins at the position of the first trainer.
 class RingServer : public engine::AttachHandler {
  public:
   explicit RingServer(const Options& options) : options_(options) {
@@ -167,7 +167,7 @@ class RingServer : public engine::AttachHandler {
 
   void set_notify(engine::NotifyFunction notify) override { notify_ = std::move(notify); }
 
-  // For ever.
+  // Never returns, unless the stream fails.
   void publish_all() {
     while (!begun()) usleep(1000);
     for (std::uint64_t count = 0;; ++count) {
@@ -207,9 +207,9 @@ class RingServer : public engine::AttachHandler {
         static_cast<std::uint32_t>(std::min<std::uint64_t>(options_.batch, options_.rows - d.row));
     if (step + 1 == steps()) d.flags = shm::kEndOfEpoch;
     const bool echoed = options_.batch_echo != 0;
-    // With batch echo steps 2k and 2k + 1 name one slot, filled as row 2k * batch says.
-    const std::uint64_t place = echoed ? count / 2 : count;
-    d.slot = static_cast<std::uint32_t>(place % ring_->spec().slot_count);
+    // Under batch echo the steps 2k and 2k + 1 use one slot, with the rows from 2k * batch on.
+    const std::uint64_t slot_number = echoed ? count / 2 : count;
+    d.slot = static_cast<std::uint32_t>(slot_number % ring_->spec().slot_count);
     d.arena_row = (echoed ? d.slot : count) * std::uint64_t{options_.batch};
     d.batch_use = echoed ? static_cast<std::uint32_t>(step % 2) : 0;
     if (!echoed || d.batch_use == 0) fill(d);
@@ -264,7 +264,7 @@ int serve(int argc, char** argv) {
     std::fprintf(stderr, "ring_server: %s\n", door.status().message().c_str());
     return 1;
   }
-  // Ends with whoever started it, however that one ends.
+  // Exits when the parent process ends, for any reason: the kernel closes the pipe then.
   std::thread([] {
     char byte = 0;
     while (read(STDIN_FILENO, &byte, 1) > 0) {

@@ -30,9 +30,8 @@ void ServerProcess::start_again() {
   int out[2];
   int in[2];
   if (pipe2(out, O_CLOEXEC) != 0 || pipe2(in, O_CLOEXEC) != 0) throw std::runtime_error("pipe");
-  const char* elsewhere = std::getenv("ECHOLINE_RING_SERVER");
-  std::vector<std::string> words = {elsewhere != nullptr ? elsewhere : ECHOLINE_RING_SERVER,
-                                    "dir=" + dir_};
+  const char* other = std::getenv("ECHOLINE_RING_SERVER");
+  std::vector<std::string> words = {other != nullptr ? other : ECHOLINE_RING_SERVER, "dir=" + dir_};
   words.insert(words.end(), arguments_.begin(), arguments_.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -46,7 +45,7 @@ void ServerProcess::start_again() {
   }
   close(out[1]);
   close(in[0]);
-  leash_ = in[1];
+  server_stdin_ = in[1];
   char byte = 0;
   const bool ready = read(out[0], &byte, 1) == 1;
   close(out[0]);
@@ -58,7 +57,7 @@ void ServerProcess::kill() {
   ::kill(pid_, SIGKILL);
   waitpid(pid_, nullptr, 0);
   pid_ = -1;
-  close(leash_);
+  close(server_stdin_);
 }
 
 }  // namespace echoline::test

@@ -1,5 +1,5 @@
-// The ring_server of this folder, or what ECHOLINE_RING_SERVER of the environment names, as a
-// process in a folder of its own, to be killed.
+// Runs ring_server of this folder, or the program that ECHOLINE_RING_SERVER names, as a process in
+// a temporary folder.
 #pragma once
 
 #include <sys/types.h>
@@ -9,10 +9,10 @@
 
 namespace echoline::test {
 
-// Killed and cleaned up at its end.
+// The destructor kills the process and removes the folder.
 class ServerProcess {
  public:
-  // Arguments as "batch=4"; ready when this returns.
+  // Arguments such as "batch=4". Returns when the server is ready.
   explicit ServerProcess(std::vector<std::string> arguments = {});
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;
@@ -20,14 +20,14 @@ class ServerProcess {
 
   const std::string& dir() const { return dir_; }
   pid_t pid() const { return pid_; }
-  void kill();  // SIGKILL, and waits for its end
+  void kill();  // sends SIGKILL and waits for the exit
   void start_again();
 
  private:
   std::string dir_;
   std::vector<std::string> arguments_;
   pid_t pid_ = -1;
-  int leash_ = -1;  // the server's stdin: it ends when nobody holds it any more
+  int server_stdin_ = -1;  // the server exits when this pipe is closed
 };
 
 }  // namespace echoline::test

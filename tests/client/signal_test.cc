@@ -1,4 +1,4 @@
-// Signal handlers that run during a wait: it goes on.
+// Signal handlers that run during a wait: the wait continues.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/time.h>
@@ -17,7 +17,8 @@ using std::chrono::milliseconds;
 
 volatile sig_atomic_t handled = 0;
 
-// While it lives, a handler interrupts this process every 2 ms; system calls aren't restarted.
+// While it exists, a signal handler interrupts this process every 2 ms; system calls are not
+// restarted.
 class Interruptions {
  public:
   Interruptions() {
@@ -38,7 +39,7 @@ class Interruptions {
   struct sigaction before_ {};
 };
 
-// A child, so that this process has one thread only, which all signals go to.
+// Uses a child instead of a thread: this process keeps one thread, which receives all signals.
 void after(milliseconds time, pid_t pid, int signal) {
   if (fork() != 0) return;
   std::this_thread::sleep_for(time);
@@ -46,7 +47,7 @@ void after(milliseconds time, pid_t pid, int signal) {
   _exit(0);
 }
 
-TEST(Signals, AWaitForABatchGoesOn) {
+TEST(Signals, AWaitForABatchContinues) {
   ServerProcess server({"rows=400"});
   Loader loader("train", {.runtime_dir = server.dir()});
   for (int i = 0; i < 10; ++i) loader.next();
@@ -60,7 +61,7 @@ TEST(Signals, AWaitForABatchGoesOn) {
   EXPECT_GT(handled, 3);
 }
 
-TEST(Signals, ATimeOutIsKept) {
+TEST(Signals, ATimeoutIsExact) {
   ServerProcess server({"batches_max=0"});
   Loader loader("train", {.runtime_dir = server.dir()});
   const Interruptions interruptions;
@@ -71,7 +72,7 @@ TEST(Signals, ATimeOutIsKept) {
   EXPECT_GT(handled, 3);
 }
 
-TEST(Signals, AWaitToBeLetInGoesOn) {
+TEST(Signals, AWaitForTheAttachmentContinues) {
   ServerProcess server;
   kill(server.pid(), SIGSTOP);
   after(milliseconds(300), server.pid(), SIGCONT);

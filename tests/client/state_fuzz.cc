@@ -1,10 +1,10 @@
-// A state is text from a checkpoint: nothing in it may do more than be refused, and what is taken
-// is written the same.
+// Fuzzes the parser of states. A state is text from a checkpoint: invalid text must be refused, and
+// a state that is accepted must be the same after writing and reading it.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
-#include "state_json.h"
+#include "state/state_json.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace echoline::client;

@@ -1,4 +1,4 @@
-#include "state_json.h"
+#include "state/state_json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ std::string with(const std::string& from, const std::string& to) {
   return text.replace(text.find(from), from.size(), to);
 }
 
-TEST(StateJson, WhatIsWrittenIsReadBack) {
+TEST(StateJson, AWrittenStateIsReadBack) {
   const State state = example();
   State read;
   ASSERT_TRUE(parse_state(write_state(state), read).ok());
@@ -44,7 +44,7 @@ TEST(StateJson, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(read.changes[1].factor, 4500U);
 }
 
-TEST(StateJson, MembersMayStandInAnyOrderWithSpaceBetween) {
+TEST(StateJson, MembersMayBeInAnyOrderWithSpaces) {
   State read;
   const Error error = parse_state(
       " { \"changes\" : [ [ 1 , 2 ] , [3,4] ] ,\n\"row\":64,\t\"epoch\":7,\"batch_size\":8,"
@@ -56,7 +56,7 @@ TEST(StateJson, MembersMayStandInAnyOrderWithSpaceBetween) {
   EXPECT_EQ(read.changes[1].factor, 4U);
 }
 
-TEST(StateJson, AnythingElseIsRefused) {
+TEST(StateJson, InvalidTextIsRefused) {
   State read;
   ASSERT_TRUE(parse_state(kPlain, read).ok());
   const std::string bad[] = {
@@ -95,7 +95,7 @@ TEST(StateJson, AnythingElseIsRefused) {
   EXPECT_FALSE(parse_state(with("[]", many + "]"), read).ok());
 }
 
-TEST(StateJson, AStateOfALaterVersionIsNamed) {
+TEST(StateJson, AStateOfALaterVersionIsAVersionMismatch) {
   State read;
   const Error error = parse_state(with("\"version\":1", "\"version\":2"), read);
   EXPECT_EQ(error.code(), ECHOLINE_VERSION_MISMATCH);
@@ -104,7 +104,7 @@ TEST(StateJson, AStateOfALaterVersionIsNamed) {
   EXPECT_THAT(more.text(), testing::HasSubstr("version 2"));
 }
 
-TEST(StateJson, AKeyThatIsMissingStrangeOrWrittenTwiceIsNamed) {
+TEST(StateJson, AMissingUnknownOrDuplicateKeyIsNamed) {
   const std::pair<std::string, std::string> wrong[] = {
       {"{}", "lacks version, plan_version, fingerprint"},
       {with("\"row\":64,", ""), "lacks row"},
@@ -118,7 +118,7 @@ TEST(StateJson, AKeyThatIsMissingStrangeOrWrittenTwiceIsNamed) {
   }
 }
 
-TEST(StateJson, AMistakeIsPlacedByItsByte) {
+TEST(StateJson, AnErrorGivesTheByteOfTheMistake) {
   State read;
   const Error error = parse_state("{\"version\":x}", read);
   EXPECT_THAT(error.text(), testing::HasSubstr("byte 11"));

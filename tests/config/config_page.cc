@@ -1,4 +1,4 @@
-// Tables by reflection; a value that Markdown would take for a column is escaped.
+// Builds the tables by reflection; escapes values that contain Markdown's column separator.
 #include "config/config_page.h"
 
 #include <google/protobuf/descriptor.h>
@@ -18,15 +18,17 @@ using google::protobuf::FieldDescriptor;
 
 constexpr const char* kHead = R"(# Configuration
 
-A YAML file with two keys: `daemon` and `streams`. An unknown key, a step in an impossible place or a value out of
-range is one line with file, line, column, key, what is allowed, and the nearest known name; nothing starts then.
-`echoline check FILE` tells without starting anything, `--set daemon.workers=4` overrides single values
-(`--set streams.train.pipeline.echo.factor=2` reaches into a step by its name).
+Write this file to say what the daemon reads, how it prepares batches and how much memory it may use. It is YAML with two
+keys: `daemon` and `streams`.
 
-Sizes take B, KB, MB, GB, TB and KiB, MiB, GiB, TiB; times us, ms, s, min, h; rates a size and `/s`; shares a number or
-percent. Anchors, aliases and merge keys (`<<`) of YAML work.
+* `echoline check FILE` validates the file and does not start anything.
+* For each mistake (an unknown key, a step in the wrong place, a value out of range) it prints one line with file, line,
+  column, key, the allowed values and the nearest known name. The daemon does not start with such a file.
+* `--set daemon.workers=4` overrides one value. `--set streams.train.pipeline.echo.factor=2` addresses a step by its name.
+* Sizes take B, KB, MB, GB, TB and KiB, MiB, GiB, TiB. Times take us, ms, s, min, h. Rates are a size and `/s`. Shares are a
+  number or a percentage. YAML anchors, aliases and merge keys (`<<`) work.
 
-This page is made from the comments of `proto/echoline/v1/config.proto`, and a test compares them.
+This page is generated from the comments of `proto/echoline/v1/config.proto`, and a test compares them.
 
 ```yaml
 daemon:
@@ -44,8 +46,8 @@ streams:
       - batch:   {size: 256}
 ```
 
-Where `echo` stands is the echo point: before `decode` the record, after it the sample, after the augmentations the
-augmented sample, after `batch` the batch. `publish` is added where it is left out.
+The position of `echo` is the echo point. Before `decode`, echo repeats the record; after `decode`, the sample; after the
+augmentations, the augmented sample; after `batch`, the batch. `publish` is added if it is missing.
 )";
 
 class Page {
@@ -131,7 +133,7 @@ class Page {
     }
   }
 
-  // Mappings within a mapping follow it, one level down.
+  // Nested mappings follow their mapping, one heading level down.
   void add_message(const std::string& title, const Descriptor& message, int level) {
     text_ += "\n" + std::string(static_cast<std::size_t>(level), '#') + " `" + title + "`\n";
     const std::string comment = comment_of(pool_.FindMessageTypeByName(message.full_name()));

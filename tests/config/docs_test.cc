@@ -1,4 +1,4 @@
-// docs/config.md says what the schema says. ECHOLINE_UPDATE_DOCS=1 writes it anew.
+// docs/config.md says what the schema says. ECHOLINE_UPDATE_DOCS=1 writes it.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

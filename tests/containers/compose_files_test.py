@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The compose file by the schema of its specification, by its references and by its rights; the Dockerfile's version."""
+"""The compose file: its schema, its references, the rights of its services; the Dockerfile's version."""
 import re
 import subprocess
 import sys
@@ -15,18 +15,18 @@ COMPOSE = yaml.safe_load(FILE.read_text(encoding="utf-8"))
 SERVICES = COMPOSE["services"]
 
 
-class Compose(unittest.TestCase):
-    def judge(self, text):
+class ComposeFiles(unittest.TestCase):
+    def validate(self, text):
         return subprocess.run([sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec",
                                "--force-filetype", "yaml", "-"],
                               input=text, capture_output=True, text=True, check=False)
 
-    def test_it_fits_the_specification(self):
-        done = self.judge(FILE.read_text(encoding="utf-8"))
+    def test_the_file_fits_the_specification(self):
+        done = self.validate(FILE.read_text(encoding="utf-8"))
         self.assertEqual(done.returncode, 0, done.stdout)
-        self.assertEqual(self.judge("services: {daemon: {imagee: x}}").returncode, 1)
+        self.assertEqual(self.validate("services: {daemon: {imagee: x}}").returncode, 1)
 
-    def test_files_that_are_mounted_are_there(self):
+    def test_mounted_files_exist(self):
         for name, service in SERVICES.items():
             for volume in service.get("volumes", []):
                 source = volume.split(":")[0]
@@ -37,7 +37,7 @@ class Compose(unittest.TestCase):
             if "build" in service:
                 self.assertEqual((FILE.parent / service["build"]["context"]).resolve(), ROOT)
 
-    def test_services_wait_for_services_that_can_tell(self):
+    def test_services_wait_only_for_services_with_a_health_check_or_an_end(self):
         for name, service in SERVICES.items():
             for other, how in service.get("depends_on", {}).items():
                 if how["condition"] == "service_healthy":  # the daemon's check is in its image
@@ -54,7 +54,7 @@ class Compose(unittest.TestCase):
             self.assertFalse(str(service.get("user", "10001")).startswith("0"), name)
             self.assertTrue(all(port.startswith("127.0.0.1:") for port in service.get("ports", [])), name)
 
-    def test_images_have_versions_and_ours_this_one(self):
+    def test_images_have_versions_and_our_image_has_the_current_one(self):
         for name, service in SERVICES.items():
             tag = service["image"].rpartition(":")[2]
             self.assertRegex(tag, r"^v?\d+\.\d+", name)
@@ -63,7 +63,7 @@ class Compose(unittest.TestCase):
         dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
         self.assertEqual(set(re.findall(r"^ARG VERSION=(.*)$", dockerfile, re.MULTILINE)), {version()})
 
-    def test_the_stream_is_right(self):
+    def test_the_stream_is_valid(self):
         self.assertIn("train", check_stream_file(FILE.parent / "echoline.yaml"))
 
 

@@ -1,4 +1,4 @@
-"""The files of deploy/, and the modules that judge them. Exit code 77 (ctest: skipped) where a module is missing."""
+"""The files of deploy/, and the modules that check them. Exit code 77 (ctest: skipped) where a module is missing."""
 import importlib
 import os
 import pathlib
@@ -23,7 +23,7 @@ def version():
 
 
 def check_stream_file(path):
-    """What `echoline check` says of it, without asking any store; raises where it finds a mistake."""
+    """The output of `echoline check --offline`; AssertionError if it finds a mistake."""
     done = subprocess.run([os.environ["ECHOLINE_CLI"], "check", "--offline", str(path)], capture_output=True, text=True,
                           check=False)
     if done.returncode != 0:

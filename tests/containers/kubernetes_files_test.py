@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The Kubernetes manifests: each object by its schema, each name by what it names, each container by its rights."""
+"""The Kubernetes manifests: schemas of objects, references between them, rights of containers."""
 import unittest
 
 from deploy_files import DEPLOY, check_stream_file, module, version
@@ -8,8 +8,8 @@ yaml = module("yaml")
 kubernetes_validate = module("kubernetes_validate")
 
 FOLDER = DEPLOY / "kubernetes"
-OLDEST, NEWEST = "1.29", "1.35"  # sidecars are of 1.29
-OF_OTHERS = {"PodMonitor"}  # no object of Kubernetes itself: the schemas do not know it
+OLDEST, NEWEST = "1.29", "1.35"  # 1.29 is the first release with sidecars
+OTHER_PROJECTS_KINDS = {"PodMonitor"}  # not an object of Kubernetes itself: it has no schema here
 DAEMON, OPERATORS = 10001, ("base", "sidecar")
 
 
@@ -23,7 +23,7 @@ def objects(part):
 
 
 def pods(part):
-    """(the object's name, the pod's spec) of everything that runs."""
+    """(the object's name, the pod's spec) of all objects with pods."""
     return [(each["metadata"]["name"], each["spec"]["template"]["spec"]) for each in objects(part)
             if "template" in each.get("spec", {})]
 
@@ -32,12 +32,12 @@ def containers(spec):
     return spec.get("initContainers", []) + spec["containers"]
 
 
-class Kubernetes(unittest.TestCase):
+class KubernetesFiles(unittest.TestCase):
     def test_every_object_fits_its_schema(self):
         checked = 0
         for path in FOLDER.glob("*/*.yaml"):
             for each in documents(path):
-                if path.name in ("kustomization.yaml", "echoline.yaml") or each["kind"] in OF_OTHERS:
+                if path.name in ("kustomization.yaml", "echoline.yaml") or each["kind"] in OTHER_PROJECTS_KINDS:
                     continue
                 for release in (OLDEST, NEWEST):
                     with self.subTest(path=path.name, object=each["kind"], release=release):
@@ -68,7 +68,7 @@ class Kubernetes(unittest.TestCase):
                     image = container["image"]
                     self.assertTrue(image in replaced or ":" in image, f"{name}: {image} has no version")
 
-    def test_what_pods_name_is_there(self):
+    def test_references_of_pods_exist(self):
         for part in OPERATORS:
             kustomization = documents(FOLDER / part / "kustomization.yaml")[0]
             there = {(each["kind"], each["metadata"]["name"]) for each in objects(part)}
@@ -122,19 +122,19 @@ class Kubernetes(unittest.TestCase):
                 self.assertNotEqual(context["runAsUser"], DAEMON)
                 self.assertIn(DAEMON, [context.get("fsGroup"), *context.get("supplementalGroups", [])])
 
-    def test_what_a_daemon_of_a_node_keeps_outlives_its_pod(self):
+    def test_the_folders_of_a_nodes_daemon_outlive_its_pod(self):
         spec = next(spec for _, spec in pods("base") for container in spec["containers"] if container["image"] == "echoline")
         volumes = {volume["name"]: volume for volume in spec["volumes"]}
         daemon, = spec["containers"]
         kept = {mount["mountPath"] for mount in daemon["volumeMounts"] if "hostPath" in volumes[mount["name"]]}
         self.assertEqual(kept, {"/run/echoline", "/var/lib/echoline"})
-        # What the kubelet makes for root is given to the daemon's user first.
+        # The kubelet makes the folders for root; the init container gives them to the daemon's user.
         folders, = spec["initContainers"]
         self.assertEqual(folders["command"][:2], ["chown", f"{DAEMON}:{DAEMON}"])
         self.assertEqual(set(folders["command"][2:]), kept)
         self.assertEqual({mount["mountPath"] for mount in folders["volumeMounts"]}, kept)
 
-    def test_streams_are_right_and_fit_their_container(self):
+    def test_streams_are_valid_and_fit_their_container(self):
         for part in OPERATORS:
             self.assertIn("train", check_stream_file(FOLDER / part / "echoline.yaml"))
             config = documents(FOLDER / part / "echoline.yaml")[0]
@@ -145,7 +145,7 @@ class Kubernetes(unittest.TestCase):
                 number, unit = int(limit[:-2]), {"Gi": 1024, "Mi": 1}[limit[-2:]]
                 self.assertGreaterEqual(number * unit, budget + 512)
 
-    def test_the_fleet_is_the_stateful_set(self):
+    def test_the_fleet_names_all_pods_of_the_stateful_set(self):
         config = documents(FOLDER / "base" / "echoline.yaml")[0]
         fleet = next(step["cache"]["fleet"] for step in config["streams"]["train"]["pipeline"] if "cache" in step)
         cache = next(each for each in objects("base") if each["kind"] == "StatefulSet")

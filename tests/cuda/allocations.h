@@ -1,9 +1,9 @@
-// A program's `new` that fails when a test wants it.
+// Replaces `new` in this program by one that fails when a test wants it.
 #pragma once
 
 namespace echoline::cuda_test {
 
-// The copy thread's allocation after `before` others finds no memory; below 0: none does.
+// In the copier's thread, `before` allocations succeed, then one fails. Below 0: none fails.
 void fail_allocation(int before);
 
 }  // namespace echoline::cuda_test

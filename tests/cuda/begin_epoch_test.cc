@@ -1,4 +1,4 @@
-// An epoch that is left before its end, while the GPU is behind and by several threads at once.
+// begin_epoch() before an epoch's end: while the GPU is behind, and by several threads at once.
 #include <gmock/gmock.h>
 
 #include <chrono>
@@ -12,18 +12,10 @@ namespace {
 
 using test::ServerProcess;
 
-class BeginEpoch : public GpuTest {
- protected:
-  // Skips without the stand-in.
-  void SetUp() override {
-    GpuTest::SetUp();
-    if (!IsSkipped() && fake_ == nullptr) GTEST_SKIP() << "needs the stand-in of the driver";
-  }
-};
+class BeginEpoch : public FakeGpuTest {};
 
 TEST_F(BeginEpoch, AStreamThatIsFarBehindIsNotAwaited) {
-  client::cuda::Stream behind;
-  ASSERT_TRUE(client::cuda::make_stream(device(), behind).ok());
+  const client::cuda::Stream behind = another_stream();
   ServerProcess server({"batch=4", "rows=4000"});
   GpuTrainer trainer(server, {.depth = 2});
   ASSERT_EQ(trainer.status(), ECHOLINE_OK) << trainer.error();
@@ -31,7 +23,7 @@ TEST_F(BeginEpoch, AStreamThatIsFarBehindIsNotAwaited) {
   GpuBatch batch;
   for (int i = 0; i < 2; ++i) ASSERT_EQ(trainer.next(behind.get(), batch), ECHOLINE_OK);
   batch.release();
-  // Both buffers are filled anew behind the stream.
+  // Both buffers get their next copies, which wait for the stream.
   EXPECT_EQ(trainer.next(stream(), batch), ECHOLINE_OK);
   batch.release();
   const auto begin = std::chrono::steady_clock::now();

@@ -1,6 +1,6 @@
-// What closing leaves behind: for the other jobs of the ring, for a trainer that keeps a batch, for
-// a capture elsewhere.
+// The end of a loader, also with a stream that hangs, a batch that is kept, or in a forked child.
 #include <gmock/gmock.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -13,24 +13,6 @@ namespace {
 using test::ServerProcess;
 using testing::HasSubstr;
 
-class Closing : public GpuTest {
- protected:
-  void SetUp() override {
-    GpuTest::SetUp();
-    if (!IsSkipped() && fake_ == nullptr) GTEST_SKIP() << "needs the stand-in of the driver";
-  }
-  client::cuda::Stream another_stream() {
-    client::cuda::Stream made;
-    EXPECT_TRUE(client::cuda::make_stream(device(), made).ok());
-    return made;
-  }
-  template <typename Done>
-  static bool comes_true(Done done) {
-    for (int i = 0; i < 500 && !done(); ++i) usleep(20'000);
-    return done();
-  }
-};
-
 // Takes what is published, until nothing more comes.
 int take_all(Loader& loader) {
   int taken = 0;
@@ -40,22 +22,60 @@ int take_all(Loader& loader) {
   }
 }
 
-TEST_F(Closing, SlotsThatCopiesStillReadAreNotGivenBack) {
+class Closing : public FakeGpuTest {};
+
+TEST_F(Closing, AStreamThatHangsDelaysTheEndButGivesNoSlotBack) {
   const client::cuda::Stream stuck = another_stream();
   ServerProcess server({"batch=4", "rows=4000", "slots=4", "consumers=2"});
   Loader other("train", {.job = "other", .runtime_dir = server.dir()});
+  const auto begin = std::chrono::steady_clock::now();
   {
     GpuTrainer trainer(server, {.depth = 2});
     ASSERT_EQ(trainer.status(), ECHOLINE_OK) << trainer.error();
-    GpuBatch batch;
-    ASSERT_EQ(trainer.next(stuck.get(), batch), ECHOLINE_OK);
     fake_->set_stuck(stuck.get(), 1);
-    batch.release();
+    for (int i = 0; i < 6; ++i) {
+      echoline_cuda_batch* batch = nullptr;
+      const int status = echoline_cuda_next(trainer.handle(), stuck.get(), 200, &batch);
+      EXPECT_TRUE(status == ECHOLINE_OK || status == ECHOLINE_TIMEOUT) << status;
+      echoline_cuda_release(batch, stuck.get());
+    }
     EXPECT_GT(take_all(other), 0);
   }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(40));
   EXPECT_GT(fake_->count().operations, 0U) << "the copy that waits for the stream";
   EXPECT_EQ(take_all(other), 0);
   fake_->set_stuck(stuck.get(), 0);
+  // The loader's thread ends the copy now and frees everything.
+  EXPECT_TRUE(comes_true([&] { return fake_->count().registrations == 0; }));
+}
+
+TEST_F(Closing, TheLastBatchOfAStuckStreamIsReleasedAtOnce) {
+  const client::cuda::Stream stuck = another_stream();
+  ServerProcess server({"batch=4", "rows=40"});
+  GpuBatch batch;
+  {
+    GpuTrainer trainer(server, {});
+    ASSERT_EQ(trainer.next(stuck.get(), batch), ECHOLINE_OK);
+  }
+  fake_->set_stuck(stuck.get(), 1);
+  batch.check_on_stream(fake_, 1);
+  const auto begin = std::chrono::steady_clock::now();
+  batch.release();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  fake_->set_stuck(stuck.get(), 0);
+  EXPECT_TRUE(comes_true([&] { return fake_->count().device_allocations == 0; }));
+}
+
+TEST_F(Closing, ABatchThatIsKeptKeepsNothingOfTheRing) {
+  ServerProcess server({"batch=4", "rows=40"});
+  GpuBatch batch;
+  {
+    GpuTrainer trainer(server, {});
+    ASSERT_EQ(trainer.next(stream(), batch), ECHOLINE_OK);
+    EXPECT_GT(fake_->count().registrations, 0U);
+  }
+  EXPECT_EQ(fake_->count().registrations, 0U);
+  EXPECT_EQ(batch.rows(), (std::vector<std::uint64_t>{0, 1, 2, 3}));
 }
 
 TEST_F(Closing, ALoaderHasOneDeviceAtATime) {
@@ -76,30 +96,22 @@ TEST_F(Closing, ALoaderHasOneDeviceAtATime) {
   }
 }
 
-TEST_F(Closing, TheLastBatchDisturbsNoCapture) {
-  const client::cuda::Stream captured = another_stream();
+TEST_F(Closing, AForkedChildFindsItsHandlesDead) {
   ServerProcess server({"batch=4", "rows=40"});
+  GpuTrainer trainer(server, {});
+  ASSERT_EQ(trainer.status(), ECHOLINE_OK) << trainer.error();
   GpuBatch batch;
-  {
-    GpuTrainer trainer(server, {});
-    ASSERT_EQ(trainer.next(stream(), batch), ECHOLINE_OK);
-    fake_->set_capture(captured.get(), 1);
+  ASSERT_EQ(trainer.next(stream(), batch), ECHOLINE_OK);
+  const pid_t child = fork();
+  if (child == 0) {
+    echoline_cuda_batch* other = nullptr;
+    const bool dead = echoline_cuda_next(trainer.handle(), nullptr, 0, &other) == ECHOLINE_FORKED;
+    _exit(dead ? 0 : 1);
   }
-  batch.release();
-  EXPECT_TRUE(comes_true([&] { return fake_->count().device_allocations == 0; }));
-  fake_->set_capture(captured.get(), 0);
-}
-
-TEST_F(Closing, ABatchThatIsKeptKeepsNothingOfTheRing) {
-  ServerProcess server({"batch=4", "rows=40"});
-  GpuBatch batch;
-  {
-    GpuTrainer trainer(server, {});
-    ASSERT_EQ(trainer.next(stream(), batch), ECHOLINE_OK);
-    EXPECT_GT(fake_->count().registrations, 0U);
-  }
-  EXPECT_EQ(fake_->count().registrations, 0U);
-  EXPECT_EQ(batch.rows(), (std::vector<std::uint64_t>{0, 1, 2, 3}));
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_EQ(trainer.take(stream(), 20), ECHOLINE_OK);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// driver_api.h against NVIDIA's own header, where a toolkit is installed: what differs does not
+// Compares driver_api.h with NVIDIA's header, if a toolkit is installed. A difference does not
 // compile.
 #if __has_include(<cuda.h>)
 #include <cuda.h>  // first: the handles' structures are then the same
@@ -16,7 +16,7 @@
 namespace echoline::cuda_test {
 namespace {
 
-TEST(DriverApi, says_what_cuda_h_says) {
+TEST(DriverApi, SaysWhatCudaHSays) {
 #ifdef ECHOLINE_CUDA_HEADER
   SUCCEED() << "of version " << CUDA_VERSION;
 #else
@@ -27,8 +27,8 @@ TEST(DriverApi, says_what_cuda_h_says) {
 #ifdef ECHOLINE_CUDA_HEADER
 using namespace client::cuda;  // NOLINT: the tables' parameters are written with its names
 
-// Whether a value of one type is passed just as one of the other: the header's enumerations are
-// numbers of their size here.
+// Whether values of both types are passed in the same way: driver_api.h has integers where the
+// header has enumerations.
 template <typename Ours, typename Theirs>
 struct Same : std::is_same<Ours, Theirs> {};
 template <typename Ours, typename Theirs>

@@ -1,4 +1,4 @@
-// Tests with a device: a context, a stream and a few words for what all of them do.
+// The base of tests that call the driver: a context, a stream, and short names for common calls.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,9 +12,9 @@
 
 namespace echoline::cuda_test {
 
-using namespace client::cuda;  // NOLINT: half of each line would be its name
+using namespace client::cuda;  // NOLINT: tests use its names in every line
 
-// On the driver that the process finds; skipped where there is none. Device 0's primary context is
+// Uses the driver that the process finds; skips if there is none. Device 0's primary context is
 // current in the test's thread.
 class DeviceTest : public ::testing::Test {
  protected:
@@ -64,7 +64,7 @@ class DeviceTest : public ::testing::Test {
     std::memset(memory, fill, bytes);
     return static_cast<std::uint8_t*>(memory);
   }
-  // Once all that is on the stream is done.
+  // Waits for the stream.
   std::vector<std::uint8_t> content(DevicePointer from, std::size_t bytes) {
     std::vector<std::uint8_t> to(bytes);
     EXPECT_EQ(more_->copy_to_host(to.data(), from, bytes, stream_), kSuccess);
@@ -79,11 +79,11 @@ class DeviceTest : public ::testing::Test {
   StreamHandle stream_ = nullptr;
 };
 
-// On the stand-in only.
+// Skips on a real driver.
 class FakeDriver : public DeviceTest {
  protected:
   void SetUp() override {
-    if (FakeCuda::find() == nullptr) GTEST_SKIP() << "the driver here is not the stand-in";
+    if (FakeCuda::find() == nullptr) GTEST_SKIP() << "needs the fake driver";
     DeviceTest::SetUp();
   }
 };

@@ -1,5 +1,5 @@
-// What the client counts on in a driver's answers. On the stand-in these cases test that; on a real
-// driver they test whether the stand-in is right.
+// Answers of the driver that the client relies on. With the fake driver these cases test the fake
+// driver; with a real driver they show whether the fake driver is right.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 class DriverAnswers : public DeviceTest {};
 
-TEST_F(DriverAnswers, an_event_that_was_never_recorded_is_complete_and_has_no_time) {
+TEST_F(DriverAnswers, AnEventThatWasNeverRecordedIsCompleteAndHasNoTime) {
   const EventHandle first = make_event(0);
   const EventHandle second = make_event(0);
   EXPECT_EQ(cu_->event_query(first), kSuccess);
@@ -32,7 +32,7 @@ TEST_F(DriverAnswers, an_event_that_was_never_recorded_is_complete_and_has_no_ti
   EXPECT_EQ(cu_->event_elapsed(&milliseconds, first, untimed), kInvalidHandle);
 }
 
-TEST_F(DriverAnswers, a_copy_is_there_for_a_stream_that_waited_for_its_event) {
+TEST_F(DriverAnswers, ACopyIsThereForAStreamThatWaitedForItsEvent) {
   constexpr std::size_t kBytes = 1 << 20;
   const DevicePointer to = allocate(kBytes);
   const std::uint8_t* from = pin(kBytes, 3);
@@ -44,7 +44,7 @@ TEST_F(DriverAnswers, a_copy_is_there_for_a_stream_that_waited_for_its_event) {
   EXPECT_EQ(content(to, kBytes), std::vector<std::uint8_t>(kBytes, 3));
 }
 
-TEST_F(DriverAnswers, pageable_memory_can_be_changed_once_the_copy_has_returned) {
+TEST_F(DriverAnswers, PageableMemoryCanBeChangedOnceTheCopyHasReturned) {
   constexpr std::size_t kBytes = 1 << 20;
   const DevicePointer to = allocate(kBytes);
   std::vector<std::uint8_t> from(kBytes, 3);
@@ -53,7 +53,7 @@ TEST_F(DriverAnswers, pageable_memory_can_be_changed_once_the_copy_has_returned)
   EXPECT_EQ(content(to, kBytes), std::vector<std::uint8_t>(kBytes, 3));
 }
 
-TEST_F(DriverAnswers, a_mapping_that_is_read_only_is_registered_with_the_flag_alone) {
+TEST_F(DriverAnswers, AMappingThatIsReadOnlyIsRegisteredWithTheFlagAlone) {
   constexpr std::size_t kBytes = 1 << 16;
   void* ring = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(ring, MAP_FAILED);
@@ -74,7 +74,7 @@ TEST_F(DriverAnswers, a_mapping_that_is_read_only_is_registered_with_the_flag_al
   munmap(ring, kBytes);
 }
 
-TEST_F(DriverAnswers, memory_is_registered_once_and_only_then_unregistered) {
+TEST_F(DriverAnswers, MemoryIsRegisteredOnceAndOnlyThenUnregistered) {
   constexpr std::size_t kBytes = 1 << 16;
   void* ring = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(ring, MAP_FAILED);
@@ -85,13 +85,13 @@ TEST_F(DriverAnswers, memory_is_registered_once_and_only_then_unregistered) {
   munmap(ring, kBytes);
 }
 
-TEST_F(DriverAnswers, nothing_is_allocated_without_a_size_or_a_context) {
+TEST_F(DriverAnswers, NothingIsAllocatedWithoutASizeOrAContext) {
   DevicePointer memory = 0;
   EXPECT_EQ(cu_->mem_alloc(&memory, 0), kInvalidValue);
   std::thread([&] { EXPECT_EQ(cu_->mem_alloc(&memory, 1), kInvalidContext); }).join();
 }
 
-TEST_F(DriverAnswers, a_threads_capture_mode_is_exchanged) {
+TEST_F(DriverAnswers, AThreadsCaptureModeIsExchanged) {
   int mode = kCaptureRelaxed;
   ASSERT_EQ(cu_->exchange_capture_mode(&mode), kSuccess);
   const int before = mode;
@@ -103,7 +103,7 @@ TEST_F(DriverAnswers, a_threads_capture_mode_is_exchanged) {
   EXPECT_EQ(status, kCaptureNone);
 }
 
-TEST_F(DriverAnswers, codes_have_names) {
+TEST_F(DriverAnswers, CodesHaveNames) {
   const char* name = nullptr;
   EXPECT_EQ(cu_->error_name(kEccUncorrectable, &name), kSuccess);
   EXPECT_STREQ(name, "CUDA_ERROR_ECC_UNCORRECTABLE");

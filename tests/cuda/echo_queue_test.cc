@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "cuda/device_loader.h"
+#include "cuda/device_slot.h"
 
 namespace echoline::client::cuda {
 namespace {
@@ -21,23 +21,23 @@ State at(std::uint32_t epoch, std::uint64_t row) {
   return state;
 }
 
-// Copies batches of epochs of `batches` each when the trainer has to wait, as late as can be.
+// Runs a queue over epochs of `batches` batches. Copies a batch only when the trainer has to wait.
 class Walk {
  public:
   Walk(const DeviceEcho& echo, std::uint64_t batches, const State& position, std::uint64_t step)
       : batches_(batches), next_(position.position), queue_(echo, position, step) {}
 
-  // One epoch, or what is left of it, as it is given; stops after `most` uses.
+  // The uses of one epoch, or of the rest of it, as they are given; at most `most`.
   std::vector<Given> epoch(std::size_t most = SIZE_MAX) {
     std::vector<Given> given;
     while (given.size() < most) {
       const EchoQueue::Next next = queue_.peek();
-      if (next.what == EchoQueue::What::kWait) {
+      if (next.kind == EchoQueue::Kind::kWait) {
         copy_one();
         continue;
       }
       queue_.take(next);
-      if (next.what == EchoQueue::What::kEnd) break;
+      if (next.kind == EchoQueue::Kind::kEnd) break;
       given.emplace_back(rows_.at(next.slot), next.use);
       if (next.last_use) rows_.erase(next.slot);
       last_seen_ = next.last_of_epoch;
@@ -46,7 +46,7 @@ class Walk {
   }
 
   void copy_one() {
-    Slot& slot = slots_.emplace_back();
+    DeviceSlot& slot = slots_.emplace_back();
     rows_[&slot] = next_.row;
     kept_most_ = std::max(kept_most_, rows_.size());
     const bool last = next_.row == (batches_ - 1) * kBatchSize;
@@ -64,8 +64,8 @@ class Walk {
   const std::uint64_t batches_;
   Position next_;
   EchoQueue queue_;
-  std::deque<Slot> slots_;
-  std::map<const Slot*, std::uint64_t> rows_;  // on the device
+  std::deque<DeviceSlot> slots_;
+  std::map<const DeviceSlot*, std::uint64_t> rows_;  // of batches that are on the device
   std::size_t kept_most_ = 0;
   bool last_seen_ = false;
   bool says_last_ = true;
@@ -133,11 +133,11 @@ TEST(EchoQueue, GoesOnWithExactlyTheNextUseFromThePlaceOfAnyStep) {
       Walk first(echo, c.batches, at(0, 0), 0);
       first.epoch(taken);
       for (std::size_t ahead = 0; ahead < taken % 4; ++ahead) first.copy_one();
-      const EchoQueue::Place place = first.queue().place();
-      Walk resumed(echo, c.batches, place.position, place.step);
+      const EchoQueue::ResumePoint point = first.queue().resume_point();
+      Walk resumed(echo, c.batches, point.position, point.step);
       std::vector<Given> given = resumed.epoch();
       if (taken + 1 == rest.size()) {
-        EXPECT_EQ(place.position.position, (Position{1, 0}));
+        EXPECT_EQ(point.position.position, (Position{1, 0}));
         continue;
       }
       EXPECT_EQ(given,
@@ -159,16 +159,16 @@ TEST(EchoQueue, AbandonsTheTrainersRoundAndNotTheNext) {
   run.epoch(3);
   EXPECT_TRUE(run.queue().begun());
   EXPECT_FALSE(run.queue().copies_are_ahead());
-  EXPECT_EQ(run.queue().drop_round(at(1, 0)).size(), 3U);
+  EXPECT_EQ(run.queue().drop_epoch(at(1, 0)).size(), 3U);
   EXPECT_FALSE(run.queue().begun());
-  EXPECT_EQ(run.queue().place().position.position, (Position{1, 0}));
+  EXPECT_EQ(run.queue().resume_point().position.position, (Position{1, 0}));
 
   Walk ahead({2, 3}, 5, at(0, 0), 0);
   ahead.epoch(3);
   for (int i = 0; i < 4; ++i) ahead.copy_one();
   EXPECT_TRUE(ahead.queue().copies_are_ahead());
-  ahead.queue().drop_round({});
-  EXPECT_EQ(ahead.queue().place().position.position, (Position{1, 0}));
+  ahead.queue().drop_epoch({});
+  EXPECT_EQ(ahead.queue().resume_point().position.position, (Position{1, 0}));
   EXPECT_EQ(ahead.epoch().size(), 10U);
 }
 

@@ -1,4 +1,4 @@
-// The stand-in of the driver does what CUDA's reference says, and sees what callers do wrong.
+// The fake driver does what CUDA's reference says, and notes misuse by callers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -20,7 +20,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST_F(FakeDriver, a_copy_reads_its_source_when_it_completes_not_when_it_is_called) {
+TEST_F(FakeDriver, ACopyReadsItsSourceWhenItCompletesNotWhenItIsCalled) {
   constexpr std::size_t kBytes = 10000;
   const DevicePointer to = allocate(kBytes);
   std::uint8_t* from = pin(kBytes, 1);
@@ -33,7 +33,7 @@ TEST_F(FakeDriver, a_copy_reads_its_source_when_it_completes_not_when_it_is_call
   EXPECT_THAT(fake_->misuses(), IsEmpty());
 }
 
-TEST_F(FakeDriver, pageable_memory_is_read_before_the_call_returns) {
+TEST_F(FakeDriver, PageableMemoryIsReadBeforeTheCallReturns) {
   const DevicePointer to = allocate(100);
   std::vector<std::uint8_t> from(100, 1);
   fake_->set_stuck(stream_, 1);
@@ -41,10 +41,10 @@ TEST_F(FakeDriver, pageable_memory_is_read_before_the_call_returns) {
   from.assign(100, 2);
   fake_->set_stuck(stream_, 0);
   EXPECT_EQ(content(to, 100), std::vector<std::uint8_t>(100, 1));
-  EXPECT_EQ(fake_->count().pageable_copies, 2);  // and the one of content()
+  EXPECT_EQ(fake_->count().pageable_copies, 2);  // one more by content()
 }
 
-TEST_F(FakeDriver, an_event_is_complete_when_the_work_before_it_is) {
+TEST_F(FakeDriver, AnEventIsCompleteWhenTheWorkBeforeItIs) {
   const EventHandle copied = make_event();
   EXPECT_EQ(cu_->event_query(copied), kSuccess) << "never recorded";
   const DevicePointer to = allocate(100);
@@ -59,7 +59,7 @@ TEST_F(FakeDriver, an_event_is_complete_when_the_work_before_it_is) {
   EXPECT_EQ(fake_->count().copies, 1);
 }
 
-TEST_F(FakeDriver, a_stream_waits_for_the_record_that_was_the_latest_when_it_was_told) {
+TEST_F(FakeDriver, AStreamWaitsForTheRecordThatWasTheLatestWhenItWasTold) {
   const StreamHandle second = make_stream();
   const StreamHandle waiting = make_stream();
   const EventHandle consumed = make_event();
@@ -68,7 +68,7 @@ TEST_F(FakeDriver, a_stream_waits_for_the_record_that_was_the_latest_when_it_was
   ASSERT_EQ(cu_->event_record(consumed, stream_), kSuccess);
   ASSERT_EQ(cu_->stream_wait_event(waiting, consumed, 0), kSuccess);
   ASSERT_EQ(cu_->event_record(after, waiting), kSuccess);
-  // Anew, where nothing is in its way: that is not what was waited for.
+  // A second record completes at once, but the waiting stream waits for the first one.
   ASSERT_EQ(cu_->event_record(consumed, second), kSuccess);
   EXPECT_EQ(cu_->event_synchronize(consumed), kSuccess);
   EXPECT_EQ(cu_->event_query(after), kNotReady);
@@ -78,7 +78,7 @@ TEST_F(FakeDriver, a_stream_waits_for_the_record_that_was_the_latest_when_it_was
   EXPECT_EQ(cu_->event_synchronize(after), kSuccess);
 }
 
-TEST_F(FakeDriver, a_non_blocking_stream_does_not_wait_for_the_default_one_a_blocking_one_does) {
+TEST_F(FakeDriver, ANonBlockingStreamDoesNotWaitForTheDefaultOneABlockingOneDoes) {
   fake_->set_stuck(nullptr, 1);
   const EventHandle marked = make_event();
   ASSERT_EQ(cu_->event_record(marked, nullptr), kSuccess);
@@ -94,7 +94,7 @@ TEST_F(FakeDriver, a_non_blocking_stream_does_not_wait_for_the_default_one_a_blo
   EXPECT_THAT(fake_->misuses(), IsEmpty());
 }
 
-TEST_F(FakeDriver, the_time_between_two_events_is_what_passed) {
+TEST_F(FakeDriver, TheTimeBetweenTwoEventsIsWhatPassed) {
   fake_->set_delay(20000, 20000, 1);
   const DevicePointer to = allocate(100);
   const std::uint8_t* from = pin(100, 1);
@@ -115,7 +115,7 @@ TEST_F(FakeDriver, the_time_between_two_events_is_what_passed) {
   EXPECT_EQ(cu_->event_elapsed(&milliseconds, untimed, end), kInvalidHandle);
 }
 
-TEST_F(FakeDriver, a_mapping_that_is_read_only_can_be_registered_only_with_the_flag) {
+TEST_F(FakeDriver, AMappingThatIsReadOnlyCanBeRegisteredOnlyWithTheFlag) {
   void* ring = mmap(nullptr, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(ring, MAP_FAILED);
   EXPECT_EQ(cu_->host_register(ring, 8192, kHostRegisterPortable), kInvalidValue);
@@ -134,7 +134,7 @@ TEST_F(FakeDriver, a_mapping_that_is_read_only_can_be_registered_only_with_the_f
   munmap(ring, 8192);
 }
 
-TEST_F(FakeDriver, memory_runs_out_and_comes_back) {
+TEST_F(FakeDriver, MemoryRunsOutAndComesBack) {
   fake_->set_memory(1000);
   const DevicePointer first = allocate(600);
   DevicePointer second = 0;
@@ -144,7 +144,7 @@ TEST_F(FakeDriver, memory_runs_out_and_comes_back) {
   EXPECT_EQ(fake_->count().device_bytes, 600);
 }
 
-TEST_F(FakeDriver, freeing_device_memory_waits_for_the_device) {
+TEST_F(FakeDriver, FreeingDeviceMemoryWaitsForTheDevice) {
   fake_->set_delay(20000, 20000, 1);
   const DevicePointer to = allocate(100);
   const std::uint8_t* from = pin(100, 1);
@@ -153,7 +153,7 @@ TEST_F(FakeDriver, freeing_device_memory_waits_for_the_device) {
   EXPECT_EQ(fake_->count().copies, 1);
 }
 
-TEST_F(FakeDriver, what_is_done_wrong_is_told) {
+TEST_F(FakeDriver, WhatIsDoneWrongIsTold) {
   const DevicePointer to = allocate(100);
   std::vector<std::uint8_t> page(4096);
   ASSERT_EQ(cu_->host_register(page.data(), 4096, 0), kSuccess);
@@ -182,7 +182,7 @@ TEST_F(FakeDriver, what_is_done_wrong_is_told) {
                           "cuStreamDestroy_v2: uses a destroyed stream"));
 }
 
-TEST_F(FakeDriver, a_call_without_a_current_context_is_refused) {
+TEST_F(FakeDriver, ACallWithoutACurrentContextIsRefused) {
   std::thread([&] {
     DevicePointer memory = 0;
     EXPECT_EQ(cu_->mem_alloc(&memory, 1), kInvalidContext);
@@ -193,7 +193,7 @@ TEST_F(FakeDriver, a_call_without_a_current_context_is_refused) {
   EXPECT_THAT(fake_->misuses(), ElementsAre("cuMemAlloc_v2: no context is current"));
 }
 
-TEST_F(FakeDriver, a_chosen_call_fails_once) {
+TEST_F(FakeDriver, AChosenCallFailsOnce) {
   fake_->fail("cuMemAlloc_v2", kOutOfMemory, 2, 0);
   DevicePointer memory = 0;
   EXPECT_EQ(cu_->mem_alloc(&memory, 1), kSuccess);
@@ -201,7 +201,7 @@ TEST_F(FakeDriver, a_chosen_call_fails_once) {
   EXPECT_EQ(cu_->mem_alloc(&memory, 1), kSuccess);
 }
 
-TEST_F(FakeDriver, a_lost_device_fails_everything_and_still_takes_back_what_it_gave) {
+TEST_F(FakeDriver, ALostDeviceFailsEverythingAndStillTakesBackWhatItGave) {
   const DevicePointer to = allocate(100);
   fake_->fail("cuEventRecord", kEccUncorrectable, 1, 1);
   const EventHandle copied = make_event();
@@ -214,7 +214,7 @@ TEST_F(FakeDriver, a_lost_device_fails_everything_and_still_takes_back_what_it_g
   EXPECT_EQ(left.device_allocations + left.events + left.streams, 0);
 }
 
-TEST_F(FakeDriver, an_error_on_a_stream_shows_at_the_next_call) {
+TEST_F(FakeDriver, AnErrorOnAStreamShowsAtTheNextCall) {
   const DevicePointer to = allocate(100);
   const std::uint8_t* from = pin(100, 1);
   fake_->fail("async", kIllegalAddress, 1, 0);
@@ -227,7 +227,7 @@ TEST_F(FakeDriver, an_error_on_a_stream_shows_at_the_next_call) {
   EXPECT_EQ(cu_->copy_to_device(to, from, 100, stream_), kIllegalAddress);
 }
 
-TEST_F(FakeDriver, a_capture_is_not_disturbed_by_threads_that_say_so) {
+TEST_F(FakeDriver, ACaptureIsNotDisturbedByThreadsThatSaySo) {
   fake_->set_capture(stream_, 1);
   int status = 0;
   EXPECT_EQ(cu_->stream_is_capturing(stream_, &status), kSuccess);
@@ -242,7 +242,7 @@ TEST_F(FakeDriver, a_capture_is_not_disturbed_by_threads_that_say_so) {
   EXPECT_EQ(cu_->stream_wait_event(stream_, copied, 0), kStreamCaptureIsolation);
 }
 
-TEST_F(FakeDriver, a_trainer_sees_a_buffer_that_is_written_too_early) {
+TEST_F(FakeDriver, ATrainerSeesABufferThatIsWrittenTooEarly) {
   constexpr std::size_t kBytes = 5000;
   const DevicePointer buffer = allocate(kBytes);
   const std::uint8_t* from = pin(kBytes, 7);
@@ -266,7 +266,7 @@ TEST_F(FakeDriver, a_trainer_sees_a_buffer_that_is_written_too_early) {
   EXPECT_EQ(fake_->count().torn_reads, 1);
 }
 
-TEST_F(FakeDriver, two_devices_are_lost_one_by_one) {
+TEST_F(FakeDriver, TwoDevicesAreLostOneByOne) {
   fake_->set_devices(2);
   ContextHandle second = nullptr;
   ASSERT_EQ(cu_->context_retain(&second, 1), kSuccess);
@@ -287,7 +287,7 @@ TEST_F(FakeDriver, two_devices_are_lost_one_by_one) {
   EXPECT_EQ(cu_->context_release(1), kInvalidContext);
 }
 
-TEST_F(FakeDriver, a_forked_child_has_no_driver) {
+TEST_F(FakeDriver, AForkedChildHasNoDriver) {
   const pid_t child = fork();
   if (child == 0) {
     int count = 0;

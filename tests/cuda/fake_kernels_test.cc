@@ -1,5 +1,5 @@
-// Kernels on the stand-in: run in the stream's order, on device memory alone, with what they read
-// watched.
+// Kernels on the fake driver: they run in the stream's order and only on device memory, and a
+// change of their input while they run is seen.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,15 +50,15 @@ class FakeKernels : public FakeDriver {
   DevicePointer flips_ = 0;
 };
 
-TEST_F(FakeKernels, run_after_the_copies_before_them_with_the_parameters_of_the_call) {
-  ASSERT_EQ(launch(four_pixels()), kSuccess);  // which are gone when the kernel runs
+TEST_F(FakeKernels, RunAfterTheCopiesBeforeThemWithTheParametersOfTheCall) {
+  ASSERT_EQ(launch(four_pixels()), kSuccess);  // the parameters are gone when the kernel runs
   EXPECT_THAT(content(to_, 4), ElementsAre(3, 2, 1, 0));
   EXPECT_EQ(fake_->count().kernels, 1);
   EXPECT_EQ(fake_->count().images, 1);
   EXPECT_THAT(fake_->misuses(), IsEmpty());
 }
 
-TEST_F(FakeKernels, that_leave_their_memory_break_the_context) {
+TEST_F(FakeKernels, ThatLeaveTheirMemoryBreakTheContext) {
   FlipParams params = four_pixels();
   params.width = 5;
   ASSERT_EQ(launch(params), kSuccess) << "only the device finds out";
@@ -67,14 +67,14 @@ TEST_F(FakeKernels, that_leave_their_memory_break_the_context) {
   EXPECT_THAT(fake_->misuses(), ElementsAre(HasSubstr("not allocated")));
 }
 
-TEST_F(FakeKernels, see_an_input_that_is_written_too_early) {
+TEST_F(FakeKernels, SeeAnInputThatIsWrittenTooEarly) {
   ASSERT_EQ(more_->stream_synchronize(stream_), kSuccess);
   fake_->set_delay(300000, 300000, 1);
   ASSERT_EQ(launch(four_pixels()), kSuccess);
   fake_->set_delay(0, 0, 1);
   const StreamHandle other = make_stream();
   std::uint8_t* pixels = pin(4, 0);
-  // Others each time, until the kernel is done: some fall into its time.
+  // Writes other bytes again and again until the kernel is done, so that some come while it runs.
   for (std::uint32_t written = 1; fake_->count().kernels == 0; ++written) {
     std::memcpy(pixels, &written, sizeof written);
     ASSERT_EQ(cu_->copy_to_device(from_, pixels, 4, other), kSuccess);
@@ -83,12 +83,12 @@ TEST_F(FakeKernels, see_an_input_that_is_written_too_early) {
   EXPECT_THAT(fake_->misuses(), ElementsAre("echoline_flip: its input changed while it ran"));
 }
 
-TEST_F(FakeKernels, of_a_size_that_no_device_takes_are_refused) {
+TEST_F(FakeKernels, OfASizeThatNoDeviceTakesAreRefused) {
   EXPECT_EQ(launch(four_pixels(), 1025), kInvalidValue);
   EXPECT_EQ(launch(four_pixels(), 0), kInvalidValue);
 }
 
-TEST_F(FakeKernels, that_do_not_exist_are_not_found) {
+TEST_F(FakeKernels, ThatDoNotExistAreNotFound) {
   FunctionHandle function = nullptr;
   EXPECT_EQ(cu_->module_function(&function, module_, "echoline_twirl"), kNotFound);
   EXPECT_EQ(cu_->module_unload(module_), kSuccess);

@@ -1,4 +1,4 @@
-// The stand-in in a whole process: its environment, many threads at once, the end.
+// The fake driver in a whole process: its environment variables, many threads at once, the exit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 
 class FakeProcess : public FakeDriver {
  protected:
-  // Until the test's end.
+  // Sets the variable until the test ends.
   void set(const char* name, const char* value) {
     ASSERT_EQ(setenv(name, value, 1), 0);
     names_.emplace_back(name);
@@ -30,7 +30,7 @@ class FakeProcess : public FakeDriver {
   std::vector<std::string> names_;
 };
 
-TEST_F(FakeProcess, the_environment_says_what_the_device_is_like) {
+TEST_F(FakeProcess, TheEnvironmentSaysWhatTheDeviceIsLike) {
   set("FAKE_CUDA_DEVICES", "2");
   set("FAKE_CUDA_MEMORY", "1000");
   set("FAKE_CUDA_READ_ONLY_REGISTER", "0");
@@ -67,8 +67,8 @@ TEST_F(FakeProcess, the_environment_says_what_the_device_is_like) {
   EXPECT_EQ(cu_->context_pop(&popped), kSuccess);
 }
 
-// A copy stream that fills buffers as soon as their readers say so, and a trainer's stream.
-TEST_F(FakeProcess, a_pipeline_that_waits_as_it_should_is_never_seen_to_tear) {
+// A copy stream that fills a buffer when its reader has released it, and a trainer's stream.
+TEST_F(FakeProcess, APipelineThatWaitsAsItShouldIsNeverSeenToTear) {
   constexpr std::size_t kBytes = 3000;
   constexpr int kBuffers = 3;
   constexpr int kBatches = 100;
@@ -102,7 +102,7 @@ TEST_F(FakeProcess, a_pipeline_that_waits_as_it_should_is_never_seen_to_tear) {
   EXPECT_THAT(fake_->misuses(), IsEmpty());
 }
 
-TEST_F(FakeProcess, threads_come_and_go_with_streams_and_memory_of_their_own) {
+TEST_F(FakeProcess, ThreadsComeAndGoWithStreamsAndMemoryOfTheirOwn) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&, i] {
@@ -129,7 +129,7 @@ TEST_F(FakeProcess, threads_come_and_go_with_streams_and_memory_of_their_own) {
   EXPECT_EQ(fake_->count().host_allocations, 0);
 }
 
-TEST_F(FakeProcess, a_process_ends_with_work_that_never_completes) {
+TEST_F(FakeProcess, AProcessEndsWithWorkThatNeverCompletes) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto end = [&] {
     fake_->set_stuck(stream_, 1);

@@ -50,7 +50,7 @@ void GpuTest::TearDown() {
   if (fake_ == nullptr || device_ == nullptr) return;
   stream_ = {};
   device_.reset();
-  // What the last batch left may be freed by a thread.
+  // A thread may still free the memory of the last batch.
   for (int i = 0; i < 1000 && fake_->count().contexts > 0; ++i) usleep(20'000);
   const FakeCudaCounters left = fake_->count();
   EXPECT_EQ(left.contexts, 0U);
@@ -64,6 +64,17 @@ void GpuTest::TearDown() {
   EXPECT_EQ(fake_->misuses(), std::vector<std::string>{});
 }
 
+void FakeGpuTest::SetUp() {
+  GpuTest::SetUp();
+  if (!IsSkipped() && fake_ == nullptr) GTEST_SKIP() << "needs the fake driver";
+}
+
+client::cuda::Stream FakeGpuTest::another_stream() const {
+  client::cuda::Stream made;
+  EXPECT_TRUE(client::cuda::make_stream(device(), made).ok());
+  return made;
+}
+
 echoline_cuda_field cuda_field(const char* name) {
   echoline_cuda_field field;
   echoline_cuda_field_init(&field, sizeof(field));
@@ -71,21 +82,21 @@ echoline_cuda_field cuda_field(const char* name) {
   return field;
 }
 
-GpuTrainer::GpuTrainer(const test::ServerProcess& server, const CudaWish& wish) {
-  loader_ = std::make_unique<Loader>("train", LoaderOptions{.rank = wish.rank,
-                                                            .world_size = wish.world_size,
-                                                            .batch_size = wish.batch_size,
+GpuTrainer::GpuTrainer(const test::ServerProcess& server, const DeviceOptions& options) {
+  loader_ = std::make_unique<Loader>("train", LoaderOptions{.rank = options.rank,
+                                                            .world_size = options.world_size,
+                                                            .batch_size = options.batch_size,
                                                             .runtime_dir = server.dir(),
-                                                            .state = wish.state});
-  echoline_cuda_options options;
-  echoline_cuda_options_init(&options, sizeof(options));
-  options.device = wish.device;
-  options.depth = wish.depth;
-  options.echo_factor = wish.factor;
-  options.echo_window = wish.window;
-  options.fields = wish.fields.data();
-  options.field_count = static_cast<std::uint32_t>(wish.fields.size());
-  status_ = echoline_cuda_open(loader_->handle(), &options, &cuda_);
+                                                            .state = options.state});
+  echoline_cuda_options cuda_options;
+  echoline_cuda_options_init(&cuda_options, sizeof(cuda_options));
+  cuda_options.device = options.device;
+  cuda_options.depth = options.depth;
+  cuda_options.echo_factor = options.factor;
+  cuda_options.echo_window = options.window;
+  cuda_options.fields = options.fields.data();
+  cuda_options.field_count = static_cast<std::uint32_t>(options.fields.size());
+  status_ = echoline_cuda_open(loader_->handle(), &cuda_options, &cuda_);
   if (status_ != ECHOLINE_OK) error_ = echoline_last_error();
 }
 
@@ -94,6 +105,15 @@ int GpuTrainer::next(client::cuda::StreamHandle stream, GpuBatch& batch) {
   const int status = echoline_cuda_next(cuda_, stream, kPatienceMs, &batch.handle_);
   batch.stream_ = stream;
   return status;
+}
+
+int GpuTrainer::take(client::cuda::StreamHandle stream, int steps) {
+  GpuBatch batch;
+  for (int step = 0; step < steps; ++step) {
+    const int status = next(stream, batch);
+    if (status != ECHOLINE_OK && status != ECHOLINE_END_OF_EPOCH) return status;
+  }
+  return ECHOLINE_OK;
 }
 
 std::string GpuTrainer::state() const {
@@ -147,7 +167,7 @@ std::vector<std::uint8_t> GpuBatch::bytes(std::uint64_t from, std::size_t count)
   std::vector<std::uint8_t> bytes(count);
   std::shared_ptr<const client::cuda::Device> device;
   EXPECT_TRUE(client::cuda::Device::open(echoline_cuda_batch_device(handle_), device).ok());
-  const client::cuda::Current current(*device);
+  const client::cuda::CurrentContext current(*device);
   const MoreDriver& driver = *MoreDriver::find();
   EXPECT_EQ(driver.copy_to_host(bytes.data(), from, count, stream_), 0);
   EXPECT_EQ(driver.stream_synchronize(stream_), 0);

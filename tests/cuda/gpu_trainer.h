@@ -1,8 +1,9 @@
-// A trainer on a GPU, of the real driver or of its stand-in, for tests: it attaches to a
-// ring_server, takes batches on a stream of its own and checks their bytes there.
+// A trainer on a GPU for tests, on a real or a fake driver: it attaches to a ring_server,
+// takes batches on its own stream and checks their bytes there.
 #pragma once
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <memory>
 #include <string>
@@ -17,13 +18,14 @@
 
 namespace echoline::cuda_test {
 
-// Skips without a driver. Afterwards nothing is left in the stand-in, and it saw no misuse.
+// Skips without a driver. At the end it checks that nothing is allocated in the fake driver, and
+// that the fake driver saw no misuse.
 class GpuTest : public testing::Test {
  protected:
   void SetUp() override;
   void TearDown() override;
 
-  // A stream of the trainer's, gone at the end.
+  // The trainer's stream; destroyed at the end of the test.
   client::cuda::StreamHandle stream() const { return stream_.get(); }
   const client::cuda::DriverTable& driver() const { return device_->driver(); }
   const std::shared_ptr<const client::cuda::Device>& device() const { return device_; }
@@ -35,7 +37,21 @@ class GpuTest : public testing::Test {
   client::cuda::Stream stream_;
 };
 
-struct CudaWish {
+// Needs the fake driver: skips on a real one.
+class FakeGpuTest : public GpuTest {
+ protected:
+  void SetUp() override;
+  client::cuda::Stream another_stream() const;
+};
+
+// Asks every 20 ms, for 10 s at most.
+template <typename Done>
+bool comes_true(Done done) {
+  for (int i = 0; i < 500 && !done(); ++i) usleep(20'000);
+  return done();
+}
+
+struct DeviceOptions {
   int device = 0;
   std::uint32_t depth = 3, factor = 1, window = 1;
   std::vector<echoline_cuda_field> fields = {};
@@ -47,17 +63,19 @@ echoline_cuda_field cuda_field(const char* name);
 
 class GpuBatch;
 
-// Both handles; open() tells the status where a test wants a failure.
+// Owns both handles. If opening the device fails, status() says so.
 class GpuTrainer {
  public:
-  GpuTrainer(const test::ServerProcess& server, const CudaWish& wish);
+  GpuTrainer(const test::ServerProcess& server, const DeviceOptions& options);
   ~GpuTrainer() { echoline_cuda_close(cuda_); }
 
   int status() const { return status_; }  // of the open
   const std::string& error() const { return error_; }
 
-  // ECHOLINE_OK or what echoline_cuda_next says; no more than 20 s.
+  // As echoline_cuda_next with a timeout of 20 s; releases the batch that was in `batch`.
   int next(client::cuda::StreamHandle stream, GpuBatch& batch);
+  // Takes batches until an error, whose code it returns, or `steps` of them.
+  int take(client::cuda::StreamHandle stream, int steps);
   std::string state() const;
   echoline_cuda_stats stats() const;
   echoline_cuda* handle() const { return cuda_; }
@@ -83,13 +101,13 @@ class GpuBatch {
   std::vector<std::uint32_t> uses() const;
   std::vector<std::uint64_t> sample_ids() const;
   echoline_cuda_tensor tensor(const char* name) const;
-  // After the stream has passed all that is on it.
+  // Waits for the stream.
   std::vector<std::uint8_t> bytes(const char* name) const;
   std::vector<std::uint8_t> bytes(std::uint64_t from, std::size_t count) const;
-  // The epoch's rows that it has, by its labels.
+  // Its rows of the epoch, computed from its labels.
   std::vector<std::uint64_t> rows() const;
-  // Puts a kernel on the stream that takes that long and looks several times whether image and
-  // label are what they should be (stand-in only); else reads them at once.
+  // On the fake driver: puts a kernel on the stream that takes that long and compares image and
+  // label with the expected bytes several times. On a real driver: compares them now.
   void check_on_stream(const FakeCuda* fake, unsigned microseconds) const;
 
  private:

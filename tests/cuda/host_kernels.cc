@@ -14,15 +14,16 @@ using client::cuda::FlipParams;
 using client::cuda::NormalizeParams;
 using client::cuda::PadParams;
 
-// IEEE 754 binary16, to nearest, ties to even.
+// A float as IEEE 754 binary16, rounded to nearest, ties to even.
 std::uint16_t half(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000);
   std::uint32_t magnitude = bits & 0x7fffffff;
   if (magnitude > 0x7f800000) return sign | 0x7fff;
-  if (magnitude >= 0x47800000) return sign | 0x7c00;  // 65536 and more
+  if (magnitude >= 0x47800000) return sign | 0x7c00;  // 65536 or more
   if (magnitude < 0x38800000) {
-    // Below 2^-14: the sum's last place is the subnormal's, so the addition rounds.
+    // Below 2^-14. The last bit of the sum is the last bit of the subnormal result, so the addition
+    // rounds.
     const float sum = std::bit_cast<float>(magnitude) + 0.5F;
     return sign | static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(sum) -
                                              std::bit_cast<std::uint32_t>(0.5F));
@@ -32,7 +33,7 @@ std::uint16_t half(float value) {
   return sign | static_cast<std::uint16_t>(magnitude >> 13);
 }
 
-// The upper half of a float, to nearest, ties to even.
+// A float as bfloat16: its upper half, rounded to nearest, ties to even.
 std::uint16_t bfloat(float value) {
   std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   if ((bits & 0x7fffffff) > 0x7f800000) return 0x7fff;

@@ -1,5 +1,5 @@
-// The kernels of client/src/cuda/kernel_params.h as plain loops on the host: what the stand-in of
-// the driver runs, and what a GPU's results are compared with.
+// The kernels of client/src/cuda/kernel_params.h as plain loops on the host. The fake driver
+// runs them, and a GPU's results are compared with theirs.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@ namespace echoline::cuda_test {
 
 struct HostKernel {
   const char* name;
-  // As cuLaunchKernel has them: parameters[0] points at the kernel's structure.
+  // As for cuLaunchKernel: parameters[0] points to the kernel's structure.
   void (*run)(void** parameters);
 };
 

@@ -1,4 +1,4 @@
-// The plain loops against numbers worked out by hand.
+// Compares the plain loops with numbers that were computed by hand.
 #include "cuda/host_kernels.h"
 
 #include <gmock/gmock.h>
@@ -35,19 +35,19 @@ NormalizeParams two_rows(void* out, const std::uint8_t* flips) {
   return {kPixels, out, flips, 2, 1, 3, 2, {1, 10}, {0, 0.5}};
 }
 
-TEST(HostKernels, normalise_puts_channels_first) {
+TEST(HostKernels, NormalisePutsChannelsFirst) {
   std::vector<float> out(12);
   run("echoline_normalize_f32_chw", two_rows(out.data(), kSecondFlipped));
   EXPECT_THAT(out, ElementsAre(1, 3, 5, 20.5, 40.5, 60.5, 15, 13, 11, 160.5, 140.5, 120.5));
 }
 
-TEST(HostKernels, normalise_leaves_channels_last) {
+TEST(HostKernels, NormaliseLeavesChannelsLast) {
   std::vector<float> out(12);
   run("echoline_normalize_f32_hwc", two_rows(out.data(), kSecondFlipped));
   EXPECT_THAT(out, ElementsAre(1, 20.5, 3, 40.5, 5, 60.5, 15, 160.5, 13, 140.5, 11, 120.5));
 }
 
-TEST(HostKernels, no_flips_mirror_nothing) {
+TEST(HostKernels, NoFlipsMirrorNothing) {
   std::vector<float> out(12);
   run("echoline_normalize_f32_hwc", two_rows(out.data(), nullptr));
   EXPECT_EQ(out[6], 11);
@@ -61,7 +61,7 @@ std::uint16_t rounded(std::string_view kernel, float value) {
   return out;
 }
 
-TEST(HostKernels, half_rounds_to_nearest_even) {
+TEST(HostKernels, HalfRoundsToNearestEven) {
   const auto half = [](float value) { return rounded("echoline_normalize_f16_chw", value); };
   EXPECT_EQ(half(1), 0x3c00);
   EXPECT_EQ(half(-2), 0xc000);
@@ -80,7 +80,7 @@ TEST(HostKernels, half_rounds_to_nearest_even) {
   EXPECT_EQ(half(NAN) & 0x7fff, 0x7fff);
 }
 
-TEST(HostKernels, bfloat_rounds_to_nearest_even) {
+TEST(HostKernels, BfloatRoundsToNearestEven) {
   const auto bfloat = [](float value) { return rounded("echoline_normalize_bf16_hwc", value); };
   EXPECT_EQ(bfloat(1), 0x3f80);
   EXPECT_EQ(bfloat(1 + std::ldexp(1.0F, -8)), 0x3f80);
@@ -90,14 +90,14 @@ TEST(HostKernels, bfloat_rounds_to_nearest_even) {
   EXPECT_EQ(bfloat(NAN) & 0x7fff, 0x7fff);
 }
 
-TEST(HostKernels, flip_mirrors_pixels_of_any_size) {
+TEST(HostKernels, FlipMirrorsPixelsOfAnySize) {
   std::vector<std::uint8_t> out(12);
   run("echoline_flip", FlipParams{kPixels, out.data(), kSecondFlipped, 2, 1, 3, 2});
   EXPECT_THAT(out, ElementsAre(1, 2, 3, 4, 5, 6, 15, 16, 13, 14, 11, 12));
 }
 
-TEST(HostKernels, pad_fills_and_cuts) {
-  // Elements of two bytes, rows of two elements: of one, none and three.
+TEST(HostKernels, PadFillsAndCuts) {
+  // Elements of two bytes, padded to rows of two elements; the rows have one, none and three.
   const std::uint64_t offsets[] = {100, 102, 102, 108};
   std::vector<std::uint8_t> out(12);
   run("echoline_pad", PadParams{kPixels, offsets, out.data(), 4, 0x0907, 2, 3});

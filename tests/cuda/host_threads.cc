@@ -19,7 +19,8 @@ struct Float32 {
   static Bits round(float value) { return value; }
 };
 
-// A float of 16 bits, rounded as IEEE 754 says it: to the nearest multiple of the last place.
+// A float of 16 bits, rounded by the definition of IEEE 754: to the nearest multiple of the last
+// place.
 template <int kExponentBits>
 struct Float16Of {
   using Bits = std::uint16_t;

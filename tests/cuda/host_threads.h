@@ -1,5 +1,4 @@
-// A device that is this process: the very code of the kernels, compiled for the host, run thread
-// by thread over the grid that the library asks for.
+// Runs the code of the kernels on the host, one thread of the grid after the other.
 #pragma once
 
 #include <vector>
@@ -14,13 +13,13 @@ struct Grid {
   unsigned threads;  // of a block
 };
 
-// Modules, functions and launches only. Launches run at once, in the caller.
+// A driver with modules, functions and launches only. A launch runs at once, in the caller.
 const client::cuda::DriverTable& host_threads();
 
-// Those launched since the last call.
+// The launches since the last call.
 std::vector<Grid> take_grids();
 
-// What launch_kernel and module_load return from now on; kSuccess: they do their work.
+// From now on launch_kernel and module_load return that code; kSuccess: they work again.
 void fail_host_threads(client::cuda::Code code);
 
 }  // namespace echoline::cuda_test

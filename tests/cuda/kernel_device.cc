@@ -53,7 +53,8 @@ class Driver final : public KernelDevice {
 
   std::uint8_t* put(std::span<const std::uint8_t> bytes, std::size_t skew) override {
     DevicePointer& memory = memory_.emplace_back();
-    must(driver_.mem_alloc(&memory, skew + bytes.size() + 1));  // none is of no bytes
+    must(driver_.mem_alloc(&memory,
+                           skew + bytes.size() + 1));  // the driver refuses to allocate 0 bytes
     if (!bytes.empty()) {
       must(driver_.copy_to_device(memory + skew, bytes.data(), bytes.size(), stream_));
     }

@@ -1,4 +1,4 @@
-// What is launched for a batch, what is refused, and sizes that no test has memory for.
+// The launches for a batch, refusals, and sizes that are larger than the test's memory.
 #include <gmock/gmock.h>
 #include <sys/mman.h>
 
@@ -43,8 +43,7 @@ class KernelLaunchTest : public testing::Test {
   std::unique_ptr<Kernels> kernels_;
 };
 
-TEST_F(KernelLaunchTest,
-       there_is_a_thread_for_16_bytes_of_a_plane_and_a_row_of_blocks_for_a_photo) {
+TEST_F(KernelLaunchTest, ThereIsAThreadFor16BytesOfAPlaneAndARowOfBlocksForAPhoto) {
   std::vector<std::uint8_t> pixels(2 * 224 * 224 * 3);
   std::vector<std::uint16_t> out(pixels.size());
   NormalizeParams p = sizes(2, 224, 224, 3);
@@ -58,7 +57,7 @@ TEST_F(KernelLaunchTest,
   EXPECT_EQ(grids[0].rows, 2U);
 }
 
-TEST_F(KernelLaunchTest, small_rows_get_small_blocks_of_whole_warps) {
+TEST_F(KernelLaunchTest, SmallRowsGetSmallBlocksOfWholeWarps) {
   std::uint8_t pixels[5 * 7] = {};
   std::uint16_t out[5 * 7] = {};
   NormalizeParams p = sizes(1, 5, 7, 1);
@@ -68,7 +67,7 @@ TEST_F(KernelLaunchTest, small_rows_get_small_blocks_of_whole_warps) {
   EXPECT_EQ(take_grids().at(0).threads, 64U);
 }
 
-TEST_F(KernelLaunchTest, nothing_is_launched_for_an_empty_batch) {
+TEST_F(KernelLaunchTest, NothingIsLaunchedForAnEmptyBatch) {
   EXPECT_TRUE(normalize(sizes(0, 224, 224, 3)).ok());
   EXPECT_TRUE(normalize(sizes(8, 0, 224, 3)).ok());
   FlipParams flips{};
@@ -81,7 +80,7 @@ TEST_F(KernelLaunchTest, nothing_is_launched_for_an_empty_batch) {
   EXPECT_TRUE(take_grids().empty());
 }
 
-TEST_F(KernelLaunchTest, more_rows_than_a_grid_has_are_done_in_turns) {
+TEST_F(KernelLaunchTest, MoreRowsThanAGridHasAreDoneInTurns) {
   constexpr std::uint32_t kRows = 3 * 65535 + 17;
   std::vector<std::uint8_t> pixels(kRows);
   for (std::uint32_t i = 0; i < kRows; ++i) pixels[i] = static_cast<std::uint8_t>(i * 7 + i / 256);
@@ -95,7 +94,7 @@ TEST_F(KernelLaunchTest, more_rows_than_a_grid_has_are_done_in_turns) {
   EXPECT_TRUE(std::equal(pixels.begin(), pixels.end(), out.begin()));
 }
 
-TEST_F(KernelLaunchTest, what_no_kernel_takes_is_refused_with_the_sizes) {
+TEST_F(KernelLaunchTest, WhatNoKernelTakesIsRefusedWithTheSizes) {
   const Error channels = normalize(sizes(4, 5, 6, 9));
   EXPECT_EQ(channels.code(), ECHOLINE_INVALID_ARGUMENT);
   EXPECT_THAT(channels.text(), AllOf(HasSubstr("normalize_f16_chw of 4 x 5 x 6 x 9"),
@@ -128,7 +127,7 @@ TEST_F(KernelLaunchTest, what_no_kernel_takes_is_refused_with_the_sizes) {
   EXPECT_TRUE(take_grids().empty());
 }
 
-TEST_F(KernelLaunchTest, a_driver_that_refuses_is_quoted_with_the_kernel_and_the_sizes) {
+TEST_F(KernelLaunchTest, ADriverThatRefusesIsQuotedWithTheKernelAndTheSizes) {
   fail_host_threads(kOutOfMemory);
   const Error error = normalize(sizes(4, 5, 6, 3));
   EXPECT_EQ(error.code(), ECHOLINE_RESOURCE_EXHAUSTED);
@@ -140,7 +139,7 @@ TEST_F(KernelLaunchTest, a_driver_that_refuses_is_quoted_with_the_kernel_and_the
   EXPECT_EQ(none, nullptr);
 }
 
-TEST_F(KernelLaunchTest, a_build_without_kernels_says_what_it_lacks) {
+TEST_F(KernelLaunchTest, ABuildWithoutKernelsSaysWhatItLacks) {
   if (Kernels::built()) GTEST_SKIP() << "this build has kernels";
   std::unique_ptr<Kernels> none;
   const Error error = Kernels::load(host_threads(), none);
@@ -148,7 +147,7 @@ TEST_F(KernelLaunchTest, a_build_without_kernels_says_what_it_lacks) {
   EXPECT_THAT(error.text(), HasSubstr("build it where nvcc is found"));
 }
 
-// Addresses without memory but where it is touched.
+// A range of addresses that gets memory only where it is touched.
 class Sparse {
  public:
   explicit Sparse(std::uint64_t bytes) : bytes_(bytes) {
@@ -174,8 +173,8 @@ struct Float32 {
   static Bits round(float value) { return value; }
 };
 
-// The last unit of the last row is read from the end of the input and written to the end of the
-// output, however far behind 2^32 these are.
+// Runs the last unit of the last row: it must read the end of the input and write the end of the
+// output, which are far beyond 2^32.
 template <Layout layout>
 void expect_the_end(NormalizeParams p) {
   const std::uint64_t values = std::uint64_t{p.rows} * p.height * p.width * p.channels;
@@ -195,14 +194,14 @@ void expect_the_end(NormalizeParams p) {
   EXPECT_EQ(last, 200);
 }
 
-TEST_F(KernelLaunchTest, batches_of_more_than_4_gib_are_counted_in_64_bits) {
+TEST_F(KernelLaunchTest, BatchesOfMoreThan4GibAreCountedIn64Bits) {
   for (const std::uint32_t width : {224U, 223U}) {
     expect_the_end<Layout::kChw>(sizes(70000, 224, width, 3));
     expect_the_end<Layout::kHwc>(sizes(70000, 224, width, 3));
   }
 }
 
-TEST_F(KernelLaunchTest, an_image_may_have_nearly_4_gib) {
+TEST_F(KernelLaunchTest, AnImageMayHaveNearly4Gib) {
   for (const std::uint32_t width : {65535U, 65532U}) {
     expect_the_end<Layout::kChw>(sizes(1, 65535, width, 1));
     expect_the_end<Layout::kHwc>(sizes(1, 65535, width, 1));
@@ -211,7 +210,7 @@ TEST_F(KernelLaunchTest, an_image_may_have_nearly_4_gib) {
   expect_the_end<Layout::kHwc>(sizes(1, 35000, 40000, 3));
 }
 
-TEST_F(KernelLaunchTest, flips_of_large_batches_are_counted_in_64_bits) {
+TEST_F(KernelLaunchTest, FlipsOfLargeBatchesAreCountedIn64Bits) {
   for (const std::uint32_t width : {224U, 223U}) {
     FlipParams p{};
     p.rows = 40000;

@@ -1,4 +1,4 @@
-// Every kernel against the loops of host_kernels.h, bit by bit, over sizes that are drawn: on the
+// Compares every kernel with the loops of host_kernels.h, bit by bit, for random sizes: on the
 // host's threads, which proves the indices, and on the driver that is found.
 #include "cuda/kernels.h"
 
@@ -19,7 +19,7 @@ using client::Error;
 
 using Bytes = std::vector<std::uint8_t>;
 
-constexpr std::size_t kMargin = 64;  // around outputs, that no thread may touch
+constexpr std::size_t kMargin = 64;  // around outputs; no thread may touch it
 constexpr std::uint8_t kUntouched = 0xa5;
 
 void run_on_host(const std::string& name, void* params) {
@@ -56,13 +56,13 @@ class KernelsTest : public testing::TestWithParam<const char*> {
     for (std::uint8_t& byte : made) byte = static_cast<std::uint8_t>(random_());
     return made;
   }
-  // As photos have them, or so that the results are far too large, or nearly nothing.
+  // As for photos, or so that results are far too large or nearly zero.
   float number() {
     const float magnitude = one_of(1.0F, 1.0F, 0.0171F, 1e4F, 1e-7F, 1e-38F, 1e38F);
     return magnitude * std::uniform_real_distribution<float>(-2, 2)(random_);
   }
 
-  // The output of `launch`, that is given where it goes, with its margins.
+  // Calls `launch` with the address of the output; returns the output with its margins.
   template <typename Launch>
   Bytes output(std::size_t bytes, std::size_t skew, Launch launch) {
     const Bytes before(bytes + 2 * kMargin, kUntouched);
@@ -77,7 +77,7 @@ class KernelsTest : public testing::TestWithParam<const char*> {
     return all;
   }
 
-  // A driver's calls cost more than a loop.
+  // Fewer on a driver: its calls cost more than a loop.
   int cases() const { return std::string(GetParam()) == "HostThreads" ? 2000 : 200; }
 
   NormalizeParams drawn_sizes();
@@ -199,7 +199,7 @@ void KernelsTest::try_pad() {
 constexpr echoline_dtype kTypes[] = {ECHOLINE_FLOAT32, ECHOLINE_FLOAT16, ECHOLINE_BFLOAT16};
 constexpr Layout kLayouts[] = {Layout::kChw, Layout::kHwc};
 
-TEST_P(KernelsTest, normalised_pixels_are_those_of_the_loops_in_every_type_and_order) {
+TEST_P(KernelsTest, NormalisedPixelsAreThoseOfTheLoopsInEveryTypeAndOrder) {
   for (const echoline_dtype dtype : kTypes) {
     for (const Layout layout : kLayouts) {
       SCOPED_TRACE(testing::Message() << "type " << dtype << ", order " << int(layout));
@@ -210,7 +210,7 @@ TEST_P(KernelsTest, normalised_pixels_are_those_of_the_loops_in_every_type_and_o
   }
 }
 
-TEST_P(KernelsTest, a_batch_of_photos_is_that_of_the_loops) {
+TEST_P(KernelsTest, ABatchOfPhotosIsThatOfTheLoops) {
   NormalizeParams p{};
   p.rows = 8;
   p.height = p.width = 224;
@@ -222,11 +222,11 @@ TEST_P(KernelsTest, a_batch_of_photos_is_that_of_the_loops) {
   }
 }
 
-TEST_P(KernelsTest, flipped_pixels_are_those_of_the_loops) {
+TEST_P(KernelsTest, FlippedPixelsAreThoseOfTheLoops) {
   for (int i = 0; i < cases(); ++i) ASSERT_NO_FATAL_FAILURE(try_flip());
 }
 
-TEST_P(KernelsTest, padded_rows_are_those_of_the_loops) {
+TEST_P(KernelsTest, PaddedRowsAreThoseOfTheLoops) {
   for (int i = 0; i < cases(); ++i) ASSERT_NO_FATAL_FAILURE(try_pad());
 }
 

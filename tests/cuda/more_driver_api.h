@@ -1,4 +1,4 @@
-// What only tests use of the driver's interface; of a real driver or of the stand-in.
+// Functions of the driver that only tests call.
 #pragma once
 
 #include <dlfcn.h>
@@ -26,7 +26,7 @@ struct MoreDriver {
   ECHOLINE_CUDA_TEST_FUNCTIONS(ECHOLINE_CUDA_TEST_MEMBER)
 #undef ECHOLINE_CUDA_TEST_MEMBER
 
-  // Null where there is no driver.
+  // Null if there is no driver.
   static const MoreDriver* find() {
     static MoreDriver driver;
     static const bool found = [] {

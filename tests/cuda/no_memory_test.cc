@@ -1,5 +1,5 @@
-// Host memory that runs out in the thread that puts copies on the GPU: an error, at whichever
-// allocation, with nothing left behind and nothing waited for.
+// The copier's thread finds no host memory: an error at every allocation, without a hang, and
+// nothing stays allocated.
 #include <gmock/gmock.h>
 
 #include <chrono>

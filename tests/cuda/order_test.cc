@@ -1,4 +1,4 @@
-// Who may touch what when: bytes on the device are those of the ring, whatever the delays.
+// The order of accesses: with any delays, the bytes on the device are those of the ring.
 #include <gmock/gmock.h>
 
 #include <cstring>
@@ -48,7 +48,7 @@ TEST_F(Order, EpochsComeWholeInOrderAndWithTheBytesOfTheRing) {
 }
 
 TEST_F(Order, ASlotIsNotGivenBackBeforeItsCopyHasEnded) {
-  // The writer is quick and has two slots; copies are slow and read late.
+  // The writer is fast and has two slots; copies are slow and read late.
   delay(200, 3000);
   ServerProcess server({"batch=4", "rows=40", "slots=2"});
   GpuTrainer trainer(server, {.depth = 6});
@@ -67,7 +67,7 @@ TEST_F(Order, ABufferIsNotWrittenBeforeTheTrainersStreamHasPassedIt) {
   ASSERT_EQ(trainer.status(), ECHOLINE_OK) << trainer.error();
   GpuBatch batch;
   for (unsigned i = 0; i < 120; ++i) {
-    // The host runs far ahead of the stream: what it released is still to be read there.
+    // The host runs far ahead of the stream, which still has to read batches that were released.
     if (trainer.next(stream(), batch) == ECHOLINE_END_OF_EPOCH) continue;
     batch.check_on_stream(fake_, i * 37 % 2000);
   }
@@ -116,7 +116,7 @@ TEST_F(Order, TwoTrainersOnOneDeviceAndOneOnAnotherDisturbEachOtherNot) {
   for (int i = 0; i < 3; ++i) {
     threads.emplace_back([&, ordinal = i / 2] {
       std::shared_ptr<const client::cuda::Device> own;
-      if (!client::cuda::Device::open(ordinal, own).ok()) return;  // a machine with one
+      if (!client::cuda::Device::open(ordinal, own).ok()) return;  // the machine has one device
       client::cuda::Stream mine;
       ASSERT_TRUE(client::cuda::make_stream(own, mine).ok());
       GpuTrainer trainer(server, {.device = ordinal});
@@ -124,7 +124,7 @@ TEST_F(Order, TwoTrainersOnOneDeviceAndOneOnAnotherDisturbEachOtherNot) {
       GpuBatch batch;
       for (int step = 0; step < 60; ++step) {
         if (trainer.next(mine.get(), batch) == ECHOLINE_END_OF_EPOCH) continue;
-        const client::cuda::Current current(*own);
+        const client::cuda::CurrentContext current(*own);
         batch.check_on_stream(fake_, 100);
       }
     });
@@ -141,19 +141,6 @@ TEST_F(Order, ABatchThatTheTrainerKeepsStaysAsItIs) {
   GpuBatch batch;
   for (int i = 0; i < 25; ++i) trainer.next(stream(), batch);
   EXPECT_EQ(kept.rows(), rows_of(kept.info()));
-}
-
-TEST_F(Order, TheTrainerIsToldThatItHoldsAllBuffersItself) {
-  ServerProcess server({"batch=4", "rows=40", "slots=4"});
-  GpuTrainer trainer(server, {.depth = 2});
-  ASSERT_EQ(trainer.status(), ECHOLINE_OK) << trainer.error();
-  GpuBatch first, second, third;
-  ASSERT_EQ(trainer.next(stream(), first), ECHOLINE_OK);
-  ASSERT_EQ(trainer.next(stream(), second), ECHOLINE_OK);
-  ASSERT_EQ(trainer.next(stream(), third), ECHOLINE_LEASE_HELD);
-  EXPECT_THAT(echoline_last_error(), testing::HasSubstr("raise the depth"));
-  first.release();
-  EXPECT_EQ(trainer.next(stream(), third), ECHOLINE_OK);
 }
 
 TEST_F(Order, AShortLastBatchAndAPaddedOneComeAsTheCpuSeesThem) {
@@ -201,7 +188,7 @@ TEST_F(Order, RaggedFieldsComeAsValuesAndOffsets) {
 }
 
 TEST_F(Order, UsesBehindTheLastCopyAreMeasuredToo) {
-  if (fake_ == nullptr) GTEST_SKIP() << "needs the stand-in of the driver";
+  if (fake_ == nullptr) GTEST_SKIP() << "needs the fake driver";
   ServerProcess server({"batch=4", "rows=40", "batches_max=1"});
   GpuTrainer trainer(server, {.factor = 150, .window = 1});
   ASSERT_EQ(trainer.status(), ECHOLINE_OK) << trainer.error();
@@ -209,7 +196,7 @@ TEST_F(Order, UsesBehindTheLastCopyAreMeasuredToo) {
   for (int use = 0; use < 150; ++use) {
     ASSERT_EQ(trainer.next(stream(), batch), ECHOLINE_OK);
     batch.check_on_stream(fake_, 500);
-    if (use % 30 == 29) batch.bytes("label");  // the host comes no farther
+    if (use % 30 == 29) batch.bytes("label");  // the host waits for the stream
   }
   EXPECT_GE(trainer.stats().span_ns, 149 * 2 * 500'000U);
 }

@@ -1,4 +1,4 @@
-// echoline_cuda.hpp: ranges and their ends.
+// The C++ header echoline_cuda.hpp: ranges over epochs, batches, states, options.
 #include <gmock/gmock.h>
 
 #include "client/made_stream.h"
@@ -14,12 +14,12 @@ class Ranges : public GpuTest {
  protected:
   static LoaderOptions at(const ServerProcess& server) { return {.runtime_dir = server.dir()}; }
 
-  // Once `stream` has passed what is on it.
+  // Waits for the stream.
   std::vector<std::uint8_t> image(const cuda::Batch& batch,
                                   client::cuda::StreamHandle stream) const {
     const echoline_cuda_tensor tensor = batch.tensor("image");
     std::vector<std::uint8_t> bytes(tensor.bytes);
-    const client::cuda::Current current(*device());
+    const client::cuda::CurrentContext current(*device());
     const MoreDriver& more = *MoreDriver::find();
     EXPECT_EQ(more.copy_to_host(bytes.data(), tensor.data, bytes.size(), stream), 0);
     EXPECT_EQ(more.stream_synchronize(stream), 0);

@@ -12,7 +12,7 @@ PATIENCE = 120  # seconds; the machine may be very busy
 
 
 def limits():
-    """Of this process, and few enough for a machine that may not raise any."""
+    """The container's limits: not above those of this process, which it may not raise."""
     pairs = (("nofile", resource.RLIMIT_NOFILE, 20000), ("nproc", resource.RLIMIT_NPROC, 32768))
     hard = {name: (resource.getrlimit(number)[1], few) for name, number, few in pairs}
     few = {name: few if hard == resource.RLIM_INFINITY else min(hard, few) for name, (hard, few) in hard.items()}
@@ -29,7 +29,7 @@ def wait_for(condition, what, diagnosis=lambda: ""):
 
 
 class Booted:
-    """`with Booted(root) as machine`: root is a CleanRoot with systemd installed; the container goes at the end."""
+    """`with Booted(root) as machine`: root is a CleanRoot with systemd installed; the end removes the container."""
 
     def __init__(self, root: CleanRoot):
         for program in ("podman", "runc"):
@@ -83,7 +83,7 @@ class Booted:
 
 
 class Trainer:
-    """/srv/trainer.py in a unit of its own; `user` must exist."""
+    """/srv/trainer.py as a systemd unit; `user` must exist."""
 
     def __init__(self, machine, name, user, *arguments):
         self.machine, self.unit = machine, f"trainer-{name}.service"
@@ -105,7 +105,7 @@ class Trainer:
         return self
 
     def await_more(self):
-        """Beyond what can have stood ready."""
+        """Waits for more batches than can have been ready."""
         return self.await_batches(len(self.batches()) + 20)
 
     def await_end(self):

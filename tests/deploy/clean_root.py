@@ -1,5 +1,5 @@
-"""A Debian 12 of a test's own: made by debootstrap once (kept in build/deploy), unpacked for each test, entered by
-chroot or booted in a container. As root."""
+"""A clean Debian 12: debootstrap makes it once (kept in build/deploy), each test unpacks it and enters it by chroot or
+boots it in a container. Needs root."""
 import os
 import pathlib
 import shutil
@@ -18,7 +18,7 @@ def need(holds, what):
 
 
 def run(*command, check=True, **settings):
-    """The command's output and errors; a failure shows all of it."""
+    """The output and errors of the command; AssertionError with all of it if the command fails."""
     done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           check=False, **settings)
     if check and done.returncode != 0:
@@ -27,7 +27,7 @@ def run(*command, check=True, **settings):
 
 
 def build_packages():
-    """By the command of docs/install.md; {package: file}."""
+    """Builds the packages with the command of docs/install.md; {package: file}."""
     need(shutil.which("lintian"), "lintian (apt-get install lintian)")
     shutil.rmtree(PACKAGES / "_CPack_Packages", ignore_errors=True)
     for stale in PACKAGES.glob("*.deb"):
@@ -46,7 +46,7 @@ def make_base():
 
 
 class CleanRoot:
-    """`with CleanRoot() as root`: a fresh system in root.folder, gone afterwards."""
+    """`with CleanRoot() as root`: a fresh system in root.folder, removed at the end."""
 
     def __enter__(self):
         need(os.geteuid() == 0, "root")
@@ -56,7 +56,7 @@ class CleanRoot:
         self.folder.chmod(0o755)
         run("tar", "-C", self.folder, "-xf", KEPT)
         shutil.copy("/etc/resolv.conf", self.folder / "etc/resolv.conf")
-        # As images have it: nothing is started while packages are installed.
+        # As in container images: the installation of packages starts no service.
         policy = self.folder / "usr/sbin/policy-rc.d"
         policy.write_text("#!/bin/sh\nexit 101\n")
         policy.chmod(0o755)
@@ -68,12 +68,12 @@ class CleanRoot:
         shutil.rmtree(self.folder)
 
     def leave(self):
-        """Nothing is called any more: somebody else boots it."""
+        """Ends the use by chroot, so that a container may boot it."""
         if os.path.ismount(self.folder / "proc"):
             run("umount", self.folder / "proc")
 
     def call(self, *command, check=True, **settings):
-        """Runs a program within, as root, with little of this system's environment."""
+        """Runs a program inside as root, with a minimal environment."""
         clean = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8",
                  "DEBIAN_FRONTEND": "noninteractive"}
         return run("chroot", self.folder, *command, check=check, env=clean, **settings)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """deploy/compose/compose.yaml, run by podman-compose: S3 server, pictures, daemon, two trainers, Prometheus.
 
-Where there is no registry the images of others are stood in for by the same programs on Debian: the S3 server is the one
-of the tests' Python modules, curl and Prometheus are Debian's. Grafana is left out. The services are started one by one,
-each when what it depends on says so: podman has no health checks of its own where there is no systemd."""
+Without a registry the same programs on Debian replace other projects' images: the S3 server is that of the tests' Python
+modules, curl and Prometheus are Debian's. Grafana is left out. The test starts the services one by one, each when its
+dependencies are ready: podman has no health checks without systemd."""
 import json
 import pathlib
 import re
@@ -97,7 +97,7 @@ class Compose(unittest.TestCase):
         self.assertEqual(podman("wait", name).strip(), "0", podman.logs(name))
 
     def asked(self, path):
-        """What Prometheus answers; nothing while it does not."""
+        """The answer of Prometheus; None while it does not answer."""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.ports['prometheus']}/api/v1/{path}", timeout=10) as answer:
                 return json.load(answer)["data"]
@@ -108,7 +108,7 @@ class Compose(unittest.TestCase):
         found = self.asked("query?query=" + urllib.request.quote(query)).get("result")
         return float(found[0]["value"][1]) if found else 0.0
 
-    def test_two_trainers_read_what_the_bucket_holds(self):
+    def test_two_trainers_read_the_objects_of_the_bucket(self):
         self.up_healthy("s3")
         self.up_completed("samples")
         self.up_completed("upload")

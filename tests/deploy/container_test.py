@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The images of the Dockerfile, as their user would find them: how large, what is inside, and what runs in them.
+"""The images of the Dockerfile as users get them: their size, their content, and the programs in them.
 
 The daemon in one container feeds trainers in others through a shared volume: of another user, in another user namespace,
 without a network; with a memory limit; through a kill and a restart; until `podman stop`. Needs root and podman."""
@@ -29,7 +29,7 @@ streams:
       - batch:   {{size: 64}}
       - publish: {{slots: {slots}}}
 """
-# Who reads what, as one line: the user, the trainer's own idea of it, and whether it could write a batch.
+# Prints one line: the user, what the trainer reads, and whether it could write a batch.
 LOOK = """
 import os, pathlib, echoline
 loader = echoline.Loader("train", job="look", join="current")
@@ -59,13 +59,13 @@ class Image(unittest.TestCase):
             cls.members = tar.getmembers()
             cls.packages = {member.name.split("/")[-1] for member in cls.members if "dpkg/status.d/" in member.name}
 
-    def test_it_is_small(self):
+    def test_the_image_is_small(self):
         size = podman.facts(IMAGE, "image")["Size"]
         print(f"\nthe daemon's image: {size / 1e6:.1f} MB in {len(self.members)} files of {len(self.packages)} packages; "
               f"the trainer's: {podman.facts(TRAINER, 'image')['Size'] / 1e6:.1f} MB")
         self.assertLess(size, LARGEST)
 
-    def test_there_is_nothing_to_build_or_to_break_in_with(self):
+    def test_the_image_has_no_tool_to_build_or_to_attack_with(self):
         self.assertEqual([member.name for member in self.members
                           if not member.isdir() and TOOLS.search(member.name)], [])
         self.assertEqual([member.name for member in self.members if member.mode & 0o6000], [])
@@ -75,7 +75,7 @@ class Image(unittest.TestCase):
         licences = {member.name.split("/")[-2] for member in self.members if member.name.endswith("/copyright")}
         self.assertEqual(licences, self.packages)
 
-    def test_labels_and_user(self):
+    def test_the_image_has_labels_and_an_unprivileged_user(self):
         config = podman.facts(IMAGE, "image")["Config"]
         version = re.search(r"VERSION (\d+\.\d+\.\d+)", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8"))[1]
         self.assertEqual(config["Labels"]["org.opencontainers.image.version"], version)
@@ -86,7 +86,7 @@ class Image(unittest.TestCase):
 
 
 class Line(unittest.TestCase):
-    """A daemon of its own for each test, over the made pictures of deploy/trainer."""
+    """Each test has its own daemon, over the generated pictures of deploy/trainer."""
 
     @classmethod
     def setUpClass(cls):
@@ -132,7 +132,7 @@ class Line(unittest.TestCase):
             self.assertEqual(podman.logs(trainer).count(" 8000 images, "), 2)  # 4,000 records, each used twice
         self.assertIn("train", podman("exec", daemon, "echoline", "list"))
 
-    def test_other_users(self):
+    def test_a_trainer_of_another_user_reads(self):
         self.start_daemon()
         code, said = self.look("--user", "4321:10001")
         self.assertEqual(code, 0, said)
@@ -140,7 +140,7 @@ class Line(unittest.TestCase):
         code, said = self.look("--user", "4321:4321", "--group-add", "10001")
         self.assertEqual(code, 0, said)
 
-    def test_another_user_namespace(self):
+    def test_a_trainer_in_another_user_namespace_reads(self):
         self.start_daemon("--user", "10001:210001")  # the group as the host knows it
         apart = ["--uidmap", "0:200000:65536", "--gidmap", "0:200000:65536"]
         code, said = self.look(*apart, "--user", "1000:10001")
@@ -149,7 +149,7 @@ class Line(unittest.TestCase):
         code, said = self.look(*apart, "--user", "1000:1000")
         self.assertEqual(code, 1, said)
 
-    def test_who_is_not_in_the_group_is_told_so(self):
+    def test_a_user_outside_the_group_gets_an_error_that_says_so(self):
         self.start_daemon()
         code, said = self.look("--user", "4321:4321")
         self.assertEqual(code, 1)
@@ -171,8 +171,8 @@ class Line(unittest.TestCase):
         state = podman.facts(daemon)["State"]
         self.assertEqual((state["Status"], state["OOMKilled"]), ("running", False))
 
-    def test_folders_as_kubernetes_makes_them(self):
-        """The host's folder, given to the daemon by deploy/kubernetes/base; one of a pod, in which sidecar makes it."""
+    def test_folders_with_the_rights_that_kubernetes_gives_work(self):
+        """A folder of the host, which deploy/kubernetes/base gives to the daemon, and one of a pod, as in sidecar."""
         of_host, of_pod = podman.folder / "host", podman.folder / "pod"
         of_host.mkdir(mode=0o755)
         of_pod.mkdir()
@@ -189,7 +189,7 @@ class Line(unittest.TestCase):
             self.assertEqual(code, 0, said)
             podman.remove(daemon)
 
-    def test_a_killed_daemon_comes_back_and_the_trainer_goes_on(self):
+    def test_a_killed_daemon_comes_back_and_the_trainer_continues(self):
         daemon = self.start_daemon()
         trainer = podman.start("going-on", *self.trainer_arguments(), "python3", "/usr/share/echoline/train.py")
         self.await_log(trainer, "epoch", 2)
@@ -201,7 +201,7 @@ class Line(unittest.TestCase):
         self.assertEqual(podman.facts(trainer)["State"]["Status"], "running")
         epochs = [int(epoch) for epoch in re.findall(r"epoch (\d+):", podman.logs(trainer))]
         self.assertEqual(epochs, list(range(len(epochs))))
-        self.assertEqual(set(re.findall(r"(\d+) images,", podman.logs(trainer))), {"8000"})  # none lost, none twice
+        self.assertEqual(set(re.findall(r"(\d+) images,", podman.logs(trainer))), {"8000"})  # none lost, none read twice
 
     def test_stop_drains_within_the_time_out(self):
         daemon = self.start_daemon()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The Debian packages: without errors for lintian; installed, used, upgraded and purged in a clean system."""
+"""The Debian packages: lintian finds no error; the test installs, uses, upgrades and purges them in a clean system."""
 import subprocess
 import unittest
 
@@ -38,7 +38,7 @@ class Packages(unittest.TestCase):
         said = run("lintian", "--allow-root", "--fail-on", "error", *self.files.values())
         self.assertNotIn("E: ", said)
 
-    def test_2_installed_they_say_the_same_version_and_make_the_daemons_user(self):
+    def test_2_the_installation_has_one_version_and_adds_the_daemons_user(self):
         self.root.install(*self.files.values())
         version = self.root.call("echolined", "--version").split()[1]
         self.assertEqual(self.root.call("echoline", "--version").split()[-1], version)
@@ -51,7 +51,7 @@ class Packages(unittest.TestCase):
         self.root.call("systemd-analyze", "verify", "--man=no", "echolined.service", "echolined.socket")
         self.root.call("echoline", "check", "/etc/echoline/echoline.yaml")
 
-    def test_3_used_they_feed_a_trainer(self):
+    def test_3_the_installed_daemon_feeds_a_trainer(self):
         self.root.write("/etc/echoline/echoline.yaml", CONFIG)
         self.root.call("python3", "-c", MADE)
         self.root.call("echoline", "pack", "--from", "idx", "--output", "/srv", "--name", "set", "/srv/images",
@@ -70,17 +70,17 @@ class Packages(unittest.TestCase):
             rest = daemon.communicate()[1]
         self.assertIn(str(list(range(10))), said, rest)
 
-    def test_4_a_stranger_builds_against_the_development_files(self):
+    def test_4_another_project_builds_against_the_development_files(self):
         self.root.install("gcc", "libc6-dev", "pkg-config")
         self.root.write("/srv/attach.c", (ROOT / "tests/install/attach.c").read_text(encoding="utf-8"))
         self.root.call("sh", "-c", "gcc -o /srv/attach /srv/attach.c $(pkg-config --cflags --libs echoline)")
         self.assertIn("status", self.root.call("/srv/attach", "/srv"))
 
-    def test_5_upgraded_they_leave_the_configuration_as_it_was_written(self):
+    def test_5_an_upgrade_keeps_the_changed_configuration(self):
         self.root.install(*self.files.values())
         self.assertEqual((self.root.folder / "etc/echoline/echoline.yaml").read_text(encoding="utf-8"), CONFIG)
 
-    def test_6_removed_they_keep_the_configuration_and_purged_nothing_is_left(self):
+    def test_6_a_removal_keeps_the_configuration_and_a_purge_leaves_nothing(self):
         names = sorted(self.files)
         for folder in ("/var/lib/echoline", "/var/cache/echoline"):
             self.root.write(f"{folder}/kept", "")

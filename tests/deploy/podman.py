@@ -1,4 +1,4 @@
-"""Images and containers of one test's own, by podman, as root. What is missing is said, and the test fails.
+"""Images and containers of one test, by podman as root. The test fails and says what is missing.
 
 Containers get the limits of this process (a machine may allow no more) and go when the test ends. Environment:
 ECHOLINE_BUILD_ARGS=ARGUMENTS are further ones for `podman build`, as "--build-arg BUILDER=... --volume ..."."""
@@ -24,7 +24,7 @@ def need(holds, what):
 
 
 def limits():
-    """As `name=soft:hard`, what a container may have: podman's own wish is more than a machine may allow."""
+    """The container's limits as `name=soft:hard`: podman's defaults may be above the machine's limits."""
     processes = int(pathlib.Path("/proc/sys/kernel/pid_max").read_text())
     for name, number, most in (("nofile", resource.RLIMIT_NOFILE, 1 << 20), ("nproc", resource.RLIMIT_NPROC, processes)):
         allowed = min(most, *(limit for limit in (*resource.getrlimit(number), most) if limit >= 0))
@@ -32,7 +32,7 @@ def limits():
 
 
 def settings(folder):
-    """A containers.conf that works without systemd and without rights beyond root's own."""
+    """A containers.conf that works without systemd and with root's rights only."""
     path = pathlib.Path(folder, "containers.conf")
     path.write_text(f"[containers]\ndefault_ulimits = {json.dumps(list(limits()))}\n"
                     '[engine]\nruntime = "runc"\nevents_logger = "file"\ncgroup_manager = "cgroupfs"\n')
@@ -40,7 +40,7 @@ def settings(folder):
 
 
 class Podman:
-    """After `close` what it made is gone, but images."""
+    """`close` removes all that it made except images."""
 
     def __init__(self):
         need(os.geteuid() == 0, "root")
@@ -66,7 +66,7 @@ class Podman:
         return done.returncode, done.stdout
 
     def __call__(self, *arguments, timeout=2 * PATIENCE):
-        """What it prints, without its warnings (of podman itself, where there is no systemd); a failure shows all."""
+        """Its output without podman's own warnings about a missing systemd; AssertionError with all output if it fails."""
         done = subprocess.run(["podman", *map(str, arguments)], capture_output=True, text=True, env=self.environment,
                               check=False, timeout=timeout)
         if done.returncode != 0:
@@ -99,7 +99,7 @@ class Podman:
         return name
 
     def remove(self, name):
-        """With the volumes that its image names."""
+        """Removes the container and the volumes of its image."""
         self.call("rm", "--force", "--volumes", name)
 
     def facts(self, name, kind="container"):
@@ -109,7 +109,7 @@ class Podman:
         return self.call("logs", name)[1]
 
     def await_(self, condition, what, *names):
-        """Until `condition()` is true; else the logs of the containers that are named."""
+        """Waits until `condition()` is true; after the deadline AssertionError with the logs of these containers."""
         deadline = time.monotonic() + PATIENCE
         while not (found := condition()):
             if time.monotonic() > deadline:

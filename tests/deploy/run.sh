@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests of the install paths: packages, containers, services. They want root, minutes and tools
-# that an ordinary run of the tests does without, so ctest does not know them.
+# Runs the tests of the install paths: packages, containers, services. They need root, several minutes and
+# more tools than other tests, so ctest does not run them.
 set -uo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -9,7 +9,7 @@ root=$(cd "$here/../.." && pwd)
 usage() {
   cat <<TEXT
 usage: tests/deploy/run.sh [--list] [NAME...]
-Runs tests/deploy/NAME_test.sh or .py for each NAME, or all of them, and says of each whether it held. A test
+Runs tests/deploy/NAME_test.sh or .py for each NAME, or all of them, and prints each result. A test
 that lacks a tool or a build says what it needs, and counts as failed.
 
   --list   print the names

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What `cmake --install` puts below /usr/local is a service after the commands of docs/install.md: on a clean system that
-is then booted. The programs are those of build/release."""
+"""`cmake --install` below /usr/local and the commands of docs/install.md make a service, on a clean system that the test
+then boots. The programs are those of build/release."""
 import os
 import re
 import shutil
@@ -21,7 +21,7 @@ streams:
 
 
 def documented_commands():
-    """The block of docs/install.md that makes a service of it."""
+    """The block of docs/install.md that makes the service."""
     text = (ROOT / "docs/install.md").read_text(encoding="utf-8")
     return re.search(r"```sh\n(systemd-sysusers.*?)```", text, re.DOTALL)[1].splitlines()
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The service under systemd as the first process of a system: when it counts as started, what becomes of trainers when
-it hangs, dies, restarts or stops, who may come to the door, and what the journal tells."""
+"""The service under systemd as the first process of a system: when it counts as started, what happens to trainers when
+it hangs, dies, restarts or stops, who may attach, and what the journal contains."""
 import itertools
 import time
 import unittest
@@ -62,7 +62,7 @@ class Service(unittest.TestCase):
         cls.machine = cls.enterClassContext(Booted(root))
 
     def setUp(self):
-        # One that waits for a daemon would start it.
+        # A trainer that waits for a daemon would start the daemon through the socket.
         self.addCleanup(self.machine.call, "systemctl", "stop", "trainer-*")
         self.machine.call("systemctl", "reset-failed")
         self.machine.call("systemctl", "start", "echolined.service")
@@ -71,7 +71,7 @@ class Service(unittest.TestCase):
         return self.machine.show("echolined.service", "MainPID")
 
     def configure(self, text):
-        """Until the test's end."""
+        """Changes the configuration until the end of the test."""
         def restart_with(text):
             self.machine.root.write("/etc/echoline/echoline.yaml", text)
             self.machine.call("systemctl", "restart", "echolined.service", check=False)
@@ -82,7 +82,7 @@ class Service(unittest.TestCase):
         self.machine.call("systemctl", "kill", f"--signal={name}", "echolined.service")
 
     def check_complete(self, trainer):
-        """Every step of every epoch once and in order, every epoch with every label."""
+        """All steps of all epochs came once and in order, and each epoch had all labels."""
         batches = [line for line in trainer.stop() if "step" in line]
         places = [(batch["epoch"], batch["step"]) for batch in batches]
         self.assertEqual(places, [divmod(place, STEPS) for place in range(len(places))])
@@ -104,7 +104,7 @@ class Service(unittest.TestCase):
         ready = [int(entry["__MONOTONIC_TIMESTAMP"]) for entry in self.machine.journal("echolined.service")
                  if entry["MESSAGE"].startswith("ready:")][-1]
         self.assertTrue(begin < ready, (begin, ready))
-        # The journal stamps an entry when it reads it, which may be after systemd has heard of readiness.
+        # The journal stamps an entry when it reads it, which may be after systemd got the notification.
         self.assertLess(ready - active, 1_000_000)
 
     def test_it_runs_without_rights_as_its_own_user(self):
@@ -121,12 +121,12 @@ class Service(unittest.TestCase):
         bob = Trainer(self.machine, "stranger", "bob", "stranger", "0s")
         self.assertIn("ermission denied", bob.await_end()["error"])
 
-    def test_a_daemon_that_hangs_is_killed_and_its_trainer_goes_on_with_the_next_batch(self):
+    def test_a_daemon_that_hangs_is_killed_and_its_trainer_continues_with_the_next_batch(self):
         self.machine.set("echolined.service", "Service", WatchdogSec="4s")
         self.addCleanup(self.machine.set, "echolined.service", "Service")
         self.machine.call("systemctl", "restart", "echolined.service")
         trainer = Trainer(self.machine, "hang", "alice", "hang", "120s").await_batches(5)
-        time.sleep(6)  # longer than the watchdog's patience: a healthy daemon is left alone
+        time.sleep(6)  # longer than the watchdog's timeout: systemd must not kill a healthy daemon
         old = self.pid()
         self.assertEqual(self.machine.show("echolined.service", "NRestarts"), "0")
         self.signal("STOP")
@@ -135,7 +135,7 @@ class Service(unittest.TestCase):
         self.assertTrue(any("watchdog" in entry["MESSAGE"].lower()
                             for entry in self.machine.journal("echolined.service")))
 
-    def test_a_daemon_that_is_killed_comes_back_and_its_trainer_goes_on_with_the_next_batch(self):
+    def test_a_daemon_that_is_killed_comes_back_and_its_trainer_continues_with_the_next_batch(self):
         trainer = Trainer(self.machine, "kill", "alice", "kill", "120s").await_batches(5)
         for _ in range(3):
             old = self.pid()
@@ -163,7 +163,7 @@ class Service(unittest.TestCase):
         for trainer in trainers:
             self.check_complete(trainer.await_more())
 
-    def test_who_knocks_at_the_socket_starts_the_daemon(self):
+    def test_a_connection_to_the_socket_starts_the_daemon(self):
         self.machine.call("systemctl", "stop", "echolined.socket", "echolined.service")
         self.machine.call("systemctl", "start", "echolined.socket")
         self.assertEqual(self.machine.show("echolined.service", "ActiveState"), "inactive")
@@ -171,7 +171,7 @@ class Service(unittest.TestCase):
         self.assertEqual(self.machine.show("echolined.service", "ActiveState"), "active")
         self.check_complete(trainer)
 
-    def test_a_stop_drains_and_leaves_no_door(self):
+    def test_a_stop_drains_and_leaves_no_socket(self):
         trainer = Trainer(self.machine, "stopped", "alice", "stopped", "0s").await_batches(5)
         self.machine.call("systemctl", "stop", "echolined.socket", "echolined.service")
         self.assertIn("error", trainer.await_end())
@@ -188,7 +188,7 @@ class Service(unittest.TestCase):
         by_stream = self.machine.call("journalctl", "ECHOLINE_STREAM=train", "--output", "cat")
         self.assertIn("stream train: 40 records", by_stream)
 
-    def test_a_folder_of_its_own_takes_a_line_in_a_drop_in(self):
+    def test_another_runtime_folder_needs_one_line_in_a_drop_in(self):
         cached = CONFIG.replace("shuffle:", "cache: {disk: {path: /srv/cache, size: 64MiB}}\n      - shuffle:")
         self.machine.call("install", "-d", "-o", "echoline", "/srv/cache")
         self.configure(cached)
@@ -200,7 +200,7 @@ class Service(unittest.TestCase):
         Trainer(self.machine, "cached", "alice", "cached", "60s").await_batches(2 * STEPS)
         self.assertTrue(self.machine.root.exists("/srv/cache/lock"))
 
-    def test_what_keeps_it_from_starting_is_an_error_in_the_journal(self):
+    def test_a_failed_start_is_an_error_in_the_journal(self):
         self.configure(CONFIG.replace("set-*.tar", "none-*.tar"))
         errors = self.machine.call("journalctl", "--unit", "echolined", "--priority", "err", "--output", "cat")
         self.assertIn("/srv/none-*.tar", errors)

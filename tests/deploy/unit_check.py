@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The units are right for systemd's own check, and as exposed as the documentation says."""
+"""systemd's own check accepts the units, and their exposure is the documented one."""
 import pathlib
 import re
 import shutil
@@ -23,7 +23,7 @@ class Units(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
         service = (UNITS / "echolined.service").read_text(encoding="utf-8")
-        # The program where it was built: it is not installed.
+        # The program of the build folder: none is installed.
         cls.service, count = re.subn(r"(?m)^ExecStart=\S+", f"ExecStart={PROGRAM}", service)
         assert count == 1
         (cls.folder / "echolined.service").write_text(cls.service, encoding="utf-8")
@@ -44,7 +44,7 @@ class Units(unittest.TestCase):
         code, said = self.analyze("security", "--offline=true", "--threshold=25", "--no-pager",
                                   self.folder / "echolined.service")
         self.assertEqual(code, 0, said)
-        # Other versions weigh otherwise; the documented one is Debian 12's.
+        # The value depends on the version of systemd; the documentation has that of Debian 12.
         if self.analyze("--version")[1].split()[1] != "252":
             return
         documented = re.search(r"exposure of \*\*([\d.]+)\*\*", (ROOT / "docs/systemd.md").read_text(encoding="utf-8"))

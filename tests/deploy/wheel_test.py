@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The manylinux wheel: built by deploy/wheel.sh, read a stream with under every CPython from 3.9 on that is found (on
-PATH; more in ECHOLINE_PYTHONS=PROGRAM:PROGRAM...), in a virtual environment that has only numpy beside it."""
+"""The manylinux wheel of deploy/wheel.sh reads a stream under every CPython 3.9 or later on PATH (and those of
+ECHOLINE_PYTHONS=PROGRAM:PROGRAM...), in a virtual environment that has only numpy in addition."""
 import os
 import pathlib
 import shutil
@@ -28,7 +28,7 @@ with echoline.serve(sys.argv[1]) as daemon:
 
 
 def pythons():
-    """Programs by their versions; those that only pass the call on to a version that is not there are left out."""
+    """{version: program}, without wrappers of versions that are not installed."""
     named = [shutil.which(f"python3.{minor}") for minor in range(9, 20)] + os.environ.get("ECHOLINE_PYTHONS", "").split(":")
     found = {}
     for program in filter(None, named):
@@ -51,7 +51,7 @@ class Wheel(unittest.TestCase):
         run(ROOT / "deploy/wheel.sh", cls.folder / "dist")
         cls.wheel, = (cls.folder / "dist").glob("*.whl")
 
-    def test_its_tag_and_content(self):
+    def test_the_wheel_has_the_right_tag_and_content(self):
         self.assertRegex(self.wheel.name, r"^echoline-\d+\.\d+\.\d+-cp39-abi3-manylinux_2_\d+_\w+\.whl$")
         names = zipfile.ZipFile(self.wheel).namelist()
         self.assertIn("echoline/_echoline.abi3.so", names)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/ is a book: mkdocs builds it without a warning, with every page in it, and it asks no other host for anything."""
+"""mkdocs builds docs/ as a book without warnings, with every page, and without requests to other hosts."""
 import html.parser
 import os
 import pathlib
@@ -15,13 +15,13 @@ CONFIG = ROOT / "deploy" / "docs" / "mkdocs.yml"
 
 
 def mkdocs():
-    """Of the tests' virtual environment, else of PATH; None where it is missing."""
+    """mkdocs of the tests' virtual environment, else of PATH; None if it is missing."""
     own = ROOT / "build" / "venv" / "bin" / "mkdocs"
     return own if os.access(own, os.X_OK) else shutil.which("mkdocs")
 
 
 class Requests(html.parser.HTMLParser):
-    """What a browser fetches by itself: not what a person clicks on."""
+    """The addresses that a browser fetches without a click."""
 
     def __init__(self):
         super().__init__()
@@ -44,7 +44,7 @@ class Book(unittest.TestCase):
         for picture in (*DOCS.rglob("*.svg"), *DOCS.rglob("*.png")):
             self.assertIn(picture.name, text)
 
-    def test_it_builds_without_a_warning_and_asks_nobody(self):
+    def test_it_builds_without_a_warning_and_without_requests(self):
         if mkdocs() is None:
             self.skipTest("mkdocs-material is missing; tests/run.sh installs it")
         with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What pages list is what the programs and the code have: commands, Python names, status numbers, limits, messages.
+"""The lists in the pages agree with programs and code: commands, Python names, status numbers, limits, messages.
 
-ECHOLINE_UPDATE_DOCS=1 writes docs/cli.md anew instead of comparing it."""
+ECHOLINE_UPDATE_DOCS=1 writes docs/cli.md instead of comparing it."""
 import errno
 import inspect
 import os
@@ -16,10 +16,13 @@ from echoline._batch import FieldSpec
 
 CLI_HEAD = """# Commands
 
-Two programs: `echolined`, the daemon, and `echoline` for everything else. Exit codes: 0 ok, 1 failed, 2 wrong usage,
-3 for a `drain` whose patience was over before its trainers were done.
-Results go to stdout; errors go to stderr and say what, where and what to do. `--json` prints for programs. This page is
-what `--help` says, and a test compares them.
+Look up the options of the two programs here: `echolined` is the daemon, `echoline` is the command line for everything else.
+
+* Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 for a `drain` that did not finish within its patience.
+* Results go to stdout. Errors go to stderr and say what is wrong, where, and what to do.
+* `--json` prints JSON, for programs.
+
+This page is generated from `--help`, and a test compares them.
 """
 
 
@@ -42,7 +45,7 @@ def cli_page():
 
 
 def section(text, title):
-    """From a heading to the next one of its height or higher."""
+    """The text from a heading to the next one of the same or a higher level."""
     found = re.search(rf"^(#+) {re.escape(title)}$", text, re.MULTILINE)
     if not found:
         raise AssertionError(f"no heading {title!r}")
@@ -52,7 +55,7 @@ def section(text, title):
 
 
 def rows(text):
-    """The cells of all rows of tables, but for headings and rules."""
+    """The cells of all table rows, without headings and rules."""
     lines = [line for line in text.splitlines() if line.startswith("|")]
     cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
     return [row for row in cells if any(cell.startswith("`") for cell in row)]
@@ -71,7 +74,7 @@ class Commands(unittest.TestCase):
     def test_the_page_is_what_help_says(self):
         if os.environ.get("ECHOLINE_UPDATE_DOCS"):
             (DOCS / "cli.md").write_text(cli_page(), encoding="utf-8")
-        self.assertEqual(text_of("cli.md"), cli_page(), "ECHOLINE_UPDATE_DOCS=1 writes it anew")
+        self.assertEqual(text_of("cli.md"), cli_page(), "ECHOLINE_UPDATE_DOCS=1 writes it")
 
 
 class Python(unittest.TestCase):
@@ -95,7 +98,7 @@ class Python(unittest.TestCase):
 
     @staticmethod
     def batch_kinds(batch):
-        """The class itself, the compiled one below it, and what batches have in common."""
+        """The class, its compiled base class, and the base class of all batches."""
         return batch.__mro__[:3]
 
     def members_agree(self, title, *kinds):
@@ -175,7 +178,7 @@ class Numbers(unittest.TestCase):
 
 
 def value_of(text):
-    """Of a constant of C++, or of a number with a unit as pages write it."""
+    """The value of a C++ constant, or of a number with a unit as the pages write it."""
     text = re.sub(r"std::u?int\d+_t\{(\d+)\}|std::size_t\{(\d+)\}", lambda found: found.group(1) or found.group(2), text)
     text = re.sub(r"(?<=\d)[UuLl]+\b|['`,]", "", text.strip().rstrip("}"))
     units = {"KiB": 2 ** 10, "MiB": 2 ** 20, "GiB": 2 ** 30, "TiB": 2 ** 40, "s": 10 ** 9, "min": 60 * 10 ** 9}
@@ -187,10 +190,10 @@ def value_of(text):
     return eval(text)  # pylint: disable=eval-used
 
 
-# Who refuses calls of the control service, and who says why none gets there.
-CONTROL = ("serve/control_roles.cc", "serve/control_service.cc", "serve/watchers.cc", "serve/tls_files.cc",
-           "serve/kept_streams.cc", "serve/first_streams.cc", "config/control.cc", "cli/reach.cc",
-           "cli/control_channel.cc")
+# The files with messages of the control service: refused calls, and calls that do not reach it.
+CONTROL = ("serve/control/control_roles.cc", "serve/control/control_service.cc", "serve/control/watchers.cc",
+           "serve/control/tls_files.cc", "serve/process/kept_streams.cc", "serve/process/first_streams.cc",
+           "config/control.cc", "cli/connectivity_check.cc", "cli/control_channel.cc")
 
 
 def literals(source):
@@ -201,7 +204,8 @@ def literals(source):
 
 
 class Messages(unittest.TestCase):
-    HEADINGS = re.findall(r"^### `(.+)`$", text_of("troubleshooting.md"), re.MULTILINE)
+    HEADINGS = re.findall(r"^### `(.+)`$", "".join(text_of(page.name) for page in DOCS.glob("troubleshooting*.md")),
+                          re.MULTILINE)
 
     def test_every_message_of_the_control_service_with_a_remedy_is_there(self):
         said = [text for file in CONTROL for text in literals((ROOT / "daemon" / file).read_text(encoding="utf-8"))
@@ -217,7 +221,7 @@ class Messages(unittest.TestCase):
         said = re.sub(r'"\s*(?:std::string\()?"', "", " ".join([*sources, os.strerror(errno.ENOENT)]))
         self.assertGreater(len(self.HEADINGS), 30)
         missing = [message for message in self.HEADINGS for part in message.split("...") if part.strip() not in said]
-        self.assertEqual([], missing, "nobody says these any more")
+        self.assertEqual([], missing, "no program prints these any more")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a reader of one page does: files, commands and programs, in a folder and with a daemon of their own."""
+"""Runs the blocks of one page as its reader would: files, commands and programs, in a separate folder with a separate daemon."""
 import os
 import pathlib
 import re
@@ -11,16 +11,17 @@ import time
 from pages import ROOT
 
 sys.path[:0] = [str(ROOT / "tests" / "process")]
-import line_photos
-from daemon_process import PATIENCE, binary, end_with_parent, free_port
+from support import photos
+from support.programs import PATIENCE, binary, end_with_parent, free_port
+from support.tars import write_tar
 
-# A daemon of a page that starts none itself: stream "train" with photos and labels, for a trainer or several.
+# The daemon of a page that starts none: stream "train" with photos and labels, for one trainer or several.
 STREAM = """
 streams:
   train:
     seed: 7
     pipeline:
-      - read:    {url: "standing/train-*.tar", format: webdataset}
+      - read:    {url: "photos/train-*.tar", format: webdataset}
       - shuffle: {window: 32}
       - decode:  {image: {key: jpg, as: rgb}, label: {key: cls, as: int64}}
       - random_resized_crop: {field: image, size: 32}
@@ -35,13 +36,13 @@ def write_photos(folder):
     for shard in range(2):
         files = []
         for number in range(64 * shard, 64 * shard + 64):
-            content, label = line_photos.photo(number)
+            content, label = photos.photo(number)
             files += [(f"{number:03d}.jpg", content), (f"{number:03d}.cls", str(label % 10).encode())]
-        line_photos.write_tar(folder / f"train-{shard:06d}.tar", files)
+        write_tar(folder / f"train-{shard:06d}.tar", files)
 
 
 class Session:
-    """Blocks are run in the order of the page; the daemon that one of them starts serves those after it."""
+    """Runs blocks in the order of the page. A daemon that a block starts serves the blocks after it."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -56,7 +57,7 @@ class Session:
         self.daemon = None
 
     def run(self, *command):
-        """The output of a command that must succeed."""
+        """Runs a command that must succeed, and returns its output."""
         done = subprocess.run([str(word) for word in command], cwd=self.folder, env=self.environment, text=True,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               timeout=PATIENCE, check=False)
@@ -67,7 +68,7 @@ class Session:
     # ---- the daemon ----
 
     def start_daemon(self, arguments):
-        """As the line `echolined ARGUMENTS`, but for the port of the metrics; waits until trainers can come."""
+        """Same as the line `echolined ARGUMENTS`, with a free port for the metrics. Waits until trainers can attach."""
         self.stop_daemon()
         with open(self.folder / "log", "wb") as log:
             self.daemon = subprocess.Popen(
@@ -81,11 +82,11 @@ class Session:
             time.sleep(0.02)
 
     def await_daemon(self):
-        """The daemon that the page has started, else one with a stream of photos."""
+        """Makes sure that a daemon runs: the one of the page, else one with a stream of photos."""
         if self.daemon is None:
-            write_photos(self.folder / "standing")
-            (self.folder / "standing.yaml").write_text(STREAM, encoding="utf-8")
-            self.start_daemon(["--config", "standing.yaml"])
+            write_photos(self.folder / "photos")
+            (self.folder / "photos.yaml").write_text(STREAM, encoding="utf-8")
+            self.start_daemon(["--config", "photos.yaml"])
 
     def stop_daemon(self):
         if self.daemon is not None:
@@ -96,7 +97,7 @@ class Session:
     # ---- blocks ----
 
     def here(self, block):
-        """The text of a block, with the places of this session for the usual ones."""
+        """The text of a block with the ports and folders of this session."""
         places = {"9464": self.metrics, "9465": self.control, "/run/echoline": self.folder / "run"}
         text = block.text
         for usual, own in places.items():
@@ -104,7 +105,7 @@ class Session:
         return text
 
     def shell(self, block):
-        """Commands one after the other; `echolined` goes on in the background."""
+        """Runs the commands one after the other; `echolined` keeps running in the background."""
         script = []
         for line in self.here(block).splitlines():
             words = line.split("#")[0].split()
@@ -123,7 +124,7 @@ class Session:
         lines.clear()
 
     def python(self, block):
-        """A program; the training step that it takes for given does nothing here."""
+        """Runs a program. `train`, which pages do not define, does nothing here."""
         self.await_daemon()
         imported = re.findall(r"^(?:import|from) (?:echoline\.)?([\w.]+)", block.text, re.MULTILINE)
         imported = {"numpy" if name == "echoline" else name for name in imported}
@@ -133,7 +134,7 @@ class Session:
 
     @staticmethod
     def interpreter(modules):
-        """A Python that has those; LookupError where there is none."""
+        """A Python with these modules; LookupError if there is none."""
         for python in (os.environ.get("ECHOLINE_PYTHON"), "/usr/bin/python3", sys.executable,
                        ROOT / "build" / "venv" / "bin" / "python"):
             if python and shutil.which(python) and subprocess.run(
@@ -143,7 +144,7 @@ class Session:
         raise LookupError(f"no Python here has {', '.join(modules)}")
 
     def compiled(self, block):
-        """A whole program in C or C++, compiled as the page's reader would, and run."""
+        """Compiles a complete program in C or C++ as the reader of the page would, and runs it."""
         self.await_daemon()
         library = pathlib.Path(binary("ECHOLINE_CLIENT"))
         compiler, source = (("cc", "-std=c11"), "program.c") if block.language == "c" else (("c++", "-std=c++20"),
@@ -154,7 +155,7 @@ class Session:
         self.run("./program")
 
     def yaml(self, block):
-        """A configuration, or steps of one, that `echoline check` knows; a first line `# NAME` makes it a file."""
+        """Checks a configuration, or steps of one, with `echoline check`. A first line `# NAME` also makes it a file of that name."""
         named = re.match(r"# (\S+\.yaml)$", block.first_line)
         path = self.folder / (named.group(1) if named else f"line-{block.line}.yaml")
         path.write_text(configuration(self.here(block)), encoding="utf-8")
@@ -162,13 +163,13 @@ class Session:
 
 
 def configuration(text):
-    """The text, completed where it shows only the steps, or the daemon's part, of a configuration."""
+    """The text; steps are completed to a configuration."""
     if re.search(r"^(streams|daemon):", text, re.MULTILINE):
         return text
     steps = re.findall(r"^- .*\n(?:(?!- ).*\n)*", text, re.MULTILINE)
     names = [re.match(r"- (\w+)", step).group(1) for step in steps]
     if not names:
-        raise AssertionError("neither a configuration nor steps of one; name who checks it in elsewhere.txt")
+        raise AssertionError("neither a configuration nor steps of one; add the test that checks it to elsewhere.txt")
 
     def add(name, place, step):
         if name not in names:

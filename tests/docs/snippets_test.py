@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Every code block of README.md and docs/ is run or checked, in the order of its page.
+"""Runs or checks every code block of README.md and docs/, in the order of its page.
 
     yaml     `echoline check --offline`     python, cpp, c   against a private daemon
-    sh       in a folder of its own, or by another test that elsewhere.txt names
+    sh       in a separate folder, or by another test listed in elsewhere.txt
 
-Other languages, and blocks without one, are pictures and output. Environment as of tests/process."""
+Blocks in other languages, or without a language, are pictures and output. The environment is that of tests/process."""
 import os
 import pathlib
 import re
@@ -18,7 +18,7 @@ SHOWN = ("", "text", "json", "cmake", "ini", "promql")
 
 
 def elsewhere():
-    """{(page, first line or *): who runs it} of elsewhere.txt."""
+    """elsewhere.txt as {(page, first line or *): the test that runs it}."""
     found = {}
     for line in pathlib.Path(__file__).with_name("elsewhere.txt").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
@@ -41,7 +41,7 @@ class Snippets(unittest.TestCase):
                 if self.runner(block) or block.language in SHOWN:
                     continue
                 with self.subTest(block=str(block)):
-                    self.assertIn(block.language, run, "a language that nobody runs")
+                    self.assertIn(block.language, run, "no test runs this language")
                     try:
                         run[block.language](block)
                     except LookupError as error:
@@ -59,7 +59,7 @@ class Snippets(unittest.TestCase):
         for (page, first), runner in self.ELSEWHERE.items():
             with self.subTest(page=page, first=first):
                 self.assertTrue(any(block.page == page and first in (block.first_line, "*") for block in blocks),
-                                "no block begins so any more")
+                                "no block begins with this line")
                 kind, _, name = runner.partition(" ")
                 if kind == "ctest":
                     self.assertTrue(set(name.split(" and ")) <= tests, name)

@@ -1,4 +1,5 @@
-// Lanes on several hosts: one order, and each host prepares what its own ranks need.
+// Lanes on several hosts: all hosts have one order, and each prepares only the rows of its own
+// ranks.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -15,7 +16,7 @@ constexpr std::uint32_t kHosts = 2;
 constexpr std::uint32_t kEpochs = 3;
 const RigOptions kData{.shards = 4, .records_per_shard = 300};
 
-// Little is ready before the ranks are there: what is prepared for nobody counts, too.
+// A small ring: rows that are prepared before the ranks attach count too.
 std::string steps(const std::string& point, std::uint32_t batch = 8) {
   const std::string echo = "      - echo: {factor: 1.5, window: 96, allow_repeats: true}\n";
   return std::string("      - shuffle: {window: 40}\n") + (point == "record" ? echo : "") +
@@ -43,7 +44,7 @@ class Hosts : public testing::TestWithParam<std::string> {
   }
 };
 
-TEST_P(Hosts, TogetherSeeTheOneOrderAndEachPreparesItsShare) {
+TEST_P(Hosts, TogetherGiveTheOneOrderAndEachPreparesItsShare) {
   const auto whole = host(GetParam());
   const std::uint64_t indexing_bytes = bytes_read(*whole);
   Loader alone = whole->attach("train");
@@ -73,7 +74,7 @@ TEST_P(Hosts, TogetherSeeTheOneOrderAndEachPreparesItsShare) {
   }
 }
 
-TEST_P(Hosts, AJobThatWantsAllRowsGetsThemBesideARankThatWantsHalf) {
+TEST_P(Hosts, AJobOfAllRowsAndARankOfHalfTheRowsBothGetTheirs) {
   const auto rig = host(GetParam());
   Loader half = rank(*rig, 0);
   read_batches(half, 20);

@@ -1,5 +1,5 @@
-// What trainers leave out: the rest of an epoch after `break`, and skipped steps. It is not
-// prepared for them, and what follows is what they would have got anyway.
+// Rows that trainers leave out: the rest of an epoch after `break`, and skipped steps. The daemon
+// does not prepare them, and the rows after them are the same as without a break or a skip.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t kBatch = 8;
 constexpr std::uint64_t kSlots = 4;
 
-// A read-ahead of some 60 records, so that most of an epoch lies beyond it.
+// The read-ahead is about 60 records, so that most of an epoch is beyond it.
 std::string steps(const std::string& point) {
   const std::string echo =
       "      - echo: {factor: 2, window: " + std::string(point == "batch" ? "2" : "40") +
@@ -93,7 +93,7 @@ TEST_P(Leaving, AnotherJobOfThePassMissesNothing) {
   EXPECT_EQ(rows, expected(epoch_rows_, 3));
 }
 
-TEST_P(Leaving, AJoinerFindsItsPlaceWhileOthersLeapAhead) {
+TEST_P(Leaving, AJoinerStartsAtTheFirstRowWhileAnotherJobSkips) {
   Loader loader = rig_.attach("train");
   for (std::uint64_t step = 0; step < 100; step += 20) {
     EXPECT_EQ(read_batches(loader, 1), expected(step * kBatch, 1));
@@ -103,13 +103,13 @@ TEST_P(Leaving, AJoinerFindsItsPlaceWhileOthersLeapAhead) {
   }
 }
 
-TEST_P(Leaving, AJoinerAtARowBeforeTheLeapMissesNothing) {
+TEST_P(Leaving, AJoinerAtARowBeforeASkipMissesNothing) {
   Loader loader = rig_.attach("train");
   EXPECT_EQ(read_batches(loader, 1), expected(0, 1));
-  std::optional<Batch> held = loader.next();  // so that the ring still has what follows it
+  std::optional<Batch> held = loader.next();  // keeps the rows after it in the ring
   const std::string state = loader.state();
   loader.skip(100);
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // the pass leaps
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // the pass skips
   Loader joiner = rig_.attach("train", {.job = "joiner", .state = state});
   held.reset();
   std::vector<SeenRow> rows;
@@ -119,9 +119,9 @@ TEST_P(Leaving, AJoinerAtARowBeforeTheLeapMissesNothing) {
   EXPECT_EQ(rows, expected(102 * kBatch, 5));
 }
 
-// Several jobs of one stream skip, break, go away and come back with their states, each by its own
-// draws: what each row is, is given by its place alone.
-TEST_P(Leaving, JobsThatLeapAtRandomAllGetTheirRows) {
+// Several jobs of one stream skip, break, leave and come back with their states, each at random: a
+// row depends only on its position.
+TEST_P(Leaving, JobsThatSkipAtRandomAllGetTheirRows) {
   const auto trainer = [this](unsigned seed) {
     std::mt19937 draw(seed);
     std::string state;

@@ -1,5 +1,5 @@
-// What trainers see, from stored records to batches: each record as often as planned, the same
-// whatever the number of workers and ranks, and the same across a stop and a resume.
+// From stored records to the trainers' batches: each record comes as often as planned, in an order
+// that does not depend on the number of workers and ranks, or on a stop and a resume.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -48,7 +48,7 @@ TEST_P(EchoPoints, EachRecordComesAsOftenAsPlannedWithItsOwnLabel) {
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint32_t> uses;
   for (const SeenRow& row : rows) {
     EXPECT_EQ(row.label, static_cast<std::int64_t>(row.sample));
-    EXPECT_EQ(row.use, (uses[{row.epoch, row.sample}]++)) << "uses count from 0, in order";
+    EXPECT_EQ(row.use, (uses[{row.epoch, row.sample}]++)) << "uses must count from 0, in order";
   }
   EXPECT_EQ(uses.size(), 2 * rig.record_count());
   const double factor = std::stod(std::get<1>(GetParam()));
@@ -91,11 +91,11 @@ TEST_P(EchoPoints, TwoUsesOfARecordDifferOnlyBeforeTheAugmentations) {
   if (point == "augmented" || point == "batch") {
     EXPECT_EQ(equal, compared);
   } else {
-    EXPECT_LT(equal, compared / 8) << "50 crops and flips: few meet by chance";
+    EXPECT_LT(equal, compared / 8) << "of 50 crops and flips few are equal by chance";
   }
 }
 
-TEST_P(EchoPoints, AResumedTrainerGoesOnWithExactlyTheNextBatch) {
+TEST_P(EchoPoints, AResumedTrainerContinuesWithExactlyTheNextBatch) {
   Rig rig;
   ASSERT_TRUE(rig.create("train", steps()).ok());
   Loader whole = rig.attach("train", {.job = "whole"});
@@ -123,7 +123,7 @@ INSTANTIATE_TEST_SUITE_P(All, EchoPoints,
                                   (std::get<1>(chosen.param) == "2" ? "Twice" : "TwoAndAHalf");
                          });
 
-TEST(Ranks, ConcatenatedAreTheBatch) {
+TEST(Ranks, TogetherGetTheRowsOfTheBatch) {
   Rig rig;
   ASSERT_TRUE(rig.create("train", pipeline("sample", "2")).ok());
   Loader alone = rig.attach("train", {.job = "alone"});
@@ -150,7 +150,7 @@ TEST(Ranks, ConcatenatedAreTheBatch) {
   }
   for (std::thread& thread : threads) thread.join();
   for (const auto& batches : by_rank) {
-    ASSERT_EQ(batches.size(), expected.size()) << "equal steps for all ranks";
+    ASSERT_EQ(batches.size(), expected.size()) << "all ranks must have the same steps";
     for (std::size_t step = 0; step < batches.size(); ++step) {
       seen[step].insert(seen[step].end(), batches[step].begin(), batches[step].end());
     }
@@ -170,7 +170,7 @@ TEST(Jobs, ShareOnePreparationOfEachBatch) {
   EXPECT_EQ(of_first, of_second);
   const engine::StreamStats stats = rig.engine().stats().streams.front();
   EXPECT_EQ(stats.passes, 1U);
-  EXPECT_LE(stats.batches, 3 * 8 + 4U) << "each batch once, and what is ready beyond";
+  EXPECT_LE(stats.batches, 3 * 8 + 4U) << "each batch once, and a ring of batches beyond";
 }
 
 TEST(Jobs, NamedInPublishAreWaitedForByTheFirstPass) {
@@ -188,7 +188,7 @@ TEST(Jobs, NamedInPublishAreWaitedForByTheFirstPass) {
   EXPECT_EQ(rig.engine().stats().streams.front().passes, 1U);
 }
 
-TEST(Jobs, OfAnotherBatchSizeSeeTheSameRows) {
+TEST(Jobs, OfAnotherBatchSizeGetTheSameRows) {
   Rig rig;
   ASSERT_TRUE(rig.create("train", pipeline("sample", "2.5", "drop")).ok());
   Loader own = rig.attach("train", {.job = "own", .batch_size = 1});
@@ -219,14 +219,14 @@ TEST(Jobs, OfAnotherBatchSizeShareAPassUnderDrop) {
   EXPECT_EQ(others.size(), 2 * (1010 / 12 * 12));
 }
 
-// The state of a job of that batch size after so many batches.
+// The state of a job with this batch size after `batches` batches.
 std::string state_after(const Rig& rig, std::uint32_t batch_size, std::uint64_t batches) {
   Loader loader = rig.attach("train", {.job = "before", .batch_size = batch_size});
   read_batches(loader, batches);
   return loader.state();
 }
 
-TEST(Jobs, ResumedOffTheGridSeeTheLastRowsOfAnEpochThatBatchesFill) {
+TEST(Jobs, ResumedBetweenTwoBatchesGetTheLastRowsOfAnEpochThatBatchesFill) {
   Rig rig;
   ASSERT_TRUE(rig.create("train", pipeline("sample", "2", "drop")).ok());
   std::vector<SeenRow> expected;
@@ -236,12 +236,12 @@ TEST(Jobs, ResumedOffTheGridSeeTheLastRowsOfAnEpochThatBatchesFill) {
   }
   ASSERT_EQ(expected.size(), 2 * 120);
   const std::string state = state_after(rig, 5, 17);
-  rig.restart();  // row 85 is too far ahead of what is there now: it begins a pass
+  rig.restart();  // row 85 is too far ahead of the running pass: a new pass begins
   Loader resumed = rig.attach("train", {.job = "resumed", .batch_size = 5, .state = state});
   EXPECT_EQ(read_epochs(resumed, 2), std::vector(expected.begin() + 85, expected.end()));
 }
 
-TEST(Jobs, OffTheGridShareAPassUpToTheEndOfAnEpochThatBatchesFill) {
+TEST(Jobs, BetweenTwoBatchesShareAPassUpToTheEndOfAnEpochThatBatchesFill) {
   Rig rig;
   ASSERT_TRUE(rig.create("train", pipeline("sample", "2", "drop")).ok());
   const std::string state = state_after(rig, 5, 21);

@@ -97,7 +97,7 @@ fs::path Rig::shard_path(std::uint64_t shard) const {
 void Rig::start() {
   auto config = config::parse_config(
       "daemon: {memory: " + options_.memory + ", workers: " + std::to_string(options_.workers) +
-          ", runtime_dir: " + runtime_dir() +
+          ", reattach_grace: " + options_.reattach_grace + ", runtime_dir: " + runtime_dir() +
           ", state_dir: " + (folder_.path() / "state").string() + "}\nstreams: {}\n",
       "test");
   ASSERT_TRUE(config.ok()) << config.status().message();
@@ -117,7 +117,7 @@ void Rig::start() {
 }
 
 void Rig::stop() {
-  // As the daemon does: nothing is written any more when the trainers are let go.
+  // The order of the daemon: stop all writes first, then disconnect the trainers.
   if (engine_ != nullptr) engine_->drain(std::chrono::milliseconds(0));
   door_.reset();
   engine_.reset();

@@ -1,6 +1,5 @@
-// A whole daemon within the test's process: engine and door on a runtime folder of its own, over
-// small shards that the test makes. Trainers attach to it through the client library as any other
-// process would.
+// A daemon inside the test's process: an engine and an attach socket in a temporary runtime folder,
+// over small generated shards. Trainers attach through the client library, as other processes do.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +18,7 @@ namespace echoline::e2e {
 
 namespace fs = std::filesystem;
 
-// A folder that goes when the test ends.
+// A temporary folder; its destructor removes it.
 class TemporaryFolder {
  public:
   TemporaryFolder();
@@ -31,8 +30,7 @@ class TemporaryFolder {
 };
 
 // A ustar archive of records "r000000.u8" (pixels) and "r000000.cls" (the record's number).
-// Pixels of record i: [height, width, 1] bytes that differ from place to place and from record to
-// record.
+// The pixels of a record are [height, width, 1] bytes that depend on position and record.
 struct ShardFile {
   std::vector<std::vector<std::pair<std::string, std::string>>> records;  // (extension, bytes)
 };
@@ -45,6 +43,7 @@ struct RigOptions {
   std::uint32_t side = 8;
   std::string memory = "64MiB";
   std::uint32_t workers = 2;
+  std::string reattach_grace = "10s";
 };
 
 class Rig {
@@ -52,13 +51,13 @@ class Rig {
   explicit Rig(const RigOptions& options = {});
   ~Rig();
 
-  // `steps` is the pipeline below `read`, as YAML list items; the seed is 7 but for other
-  // `stream_keys`.
+  // `steps` is the pipeline after `read`, as YAML list items; the seed is 7 unless `stream_keys`
+  // sets another one.
   Status create(const std::string& stream, const std::string& steps,
                 const std::string& stream_keys = "", const std::string& read_keys = "");
   Loader attach(const std::string& stream, LoaderOptions options = {}) const;
 
-  // Engine and door end and begin anew, as a restarted daemon does.
+  // Stops engine and attach socket and starts new ones, as a restart of the daemon does.
   void restart();
   void stop();
   void start();
@@ -77,7 +76,7 @@ class Rig {
   std::map<std::string, std::string> streams_;  // name to YAML, for restart
 };
 
-// What a trainer saw of one row.
+// One row as a trainer gets it.
 struct SeenRow {
   std::uint32_t epoch;
   std::uint64_t sample;
@@ -88,7 +87,7 @@ struct SeenRow {
   bool operator==(const SeenRow&) const = default;
 };
 void append_rows(const Batch& batch, std::vector<SeenRow>& rows);
-// Rows of the next `batches` batches; stops at nothing but the count.
+// The rows of the next `batches` batches, also across epochs.
 std::vector<SeenRow> read_batches(Loader& loader, std::uint64_t batches);
 std::vector<SeenRow> read_epochs(Loader& loader, std::uint32_t epochs);
 

@@ -1,5 +1,5 @@
-// Another echo factor while trainers read: who is refused and why, and how jobs that part, or skip,
-// go on after it.
+// A new echo factor while trainers read: which changes are refused and why, and what jobs get that
+// split or skip after it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@ class SetEcho : public testing::Test {
   Result<std::vector<engine::FactorStart>> set_echo(std::uint32_t factor) {
     return rig_.engine().set_echo("train", factor);
   }
-  // What a trainer of that ring layout is answered.
+  // The answer to a trainer with this version of the ring layout.
   Status attach_as(std::uint32_t layout_minor, std::uint64_t connection) {
     shm::AttachRequest request{};
     request.layout_major = shm::kLayoutMajor;
@@ -74,7 +74,7 @@ TEST_F(SetEcho, AFactorThatWouldLeaveNoBatchIsRefused) {
   EXPECT_TRUE(set_echo(1500).ok());
 }
 
-TEST_F(SetEcho, AJobWithRanksOnOtherHostsIsNotChangedUnderItsFeet) {
+TEST_F(SetEcho, AStreamWithRanksOnOtherHostsIsRefused) {
   create(steps("{factor: 2, window: 100}"));
   const Loader loader = rig_.attach("train", {.world_size = 2, .local_world_size = 1});
   EXPECT_THAT(set_echo(1500).status().message(),
@@ -82,7 +82,7 @@ TEST_F(SetEcho, AJobWithRanksOnOtherHostsIsNotChangedUnderItsFeet) {
   EXPECT_EQ(rig_.engine().stats().streams.at(0).factor, 2000U);
 }
 
-TEST_F(SetEcho, RanksOfAJobThatReadInDifferentPassesAreNotParted) {
+TEST_F(SetEcho, AJobWhoseRanksReadDifferentPassesIsRefused) {
   create(steps("{factor: 2, window: 100}"));
   const Loader first = rig_.attach("train", {.world_size = 2, .local_world_size = 2});
   std::string elsewhere = first.state();
@@ -95,13 +95,13 @@ TEST_F(SetEcho, RanksOfAJobThatReadInDifferentPassesAreNotParted) {
               HasSubstr("the ranks of job default read in different passes"));
 }
 
-TEST_F(SetEcho, ABatchOfAJobsOwnMustFitTheSlotsAtTheEndOfAnyEpoch) {
+TEST_F(SetEcho, AJobsOwnBatchSizeMustFitTheSlotsAtTheEndOfAnyEpoch) {
   create(steps("{factor: 1.5, max: 2, window: 100}", "{size: 8, last: drop}"));
   const Loader loader = rig_.attach("train", {.batch_size = 16});
   EXPECT_THAT(set_echo(1730).status().message(), HasSubstr("can need 8 slots"));
 }
 
-TEST_F(SetEcho, SoMustOneOffTheGridOfTheStreamsSize) {
+TEST_F(SetEcho, ABatchSizeThatDoesNotDivideTheStreamsMustFitTheSlotsToo) {
   create(steps("{factor: 1.5, max: 2, window: 100}", "{size: 8, last: drop}"));
   std::string state;
   {
@@ -114,7 +114,7 @@ TEST_F(SetEcho, SoMustOneOffTheGridOfTheStreamsSize) {
               HasSubstr("from row 4 on, which can need 5 slots"));
 }
 
-TEST_F(SetEcho, WhoComesAfterItMustFitTheSlotsAtTheEndOfEpochsAsTheyAre) {
+TEST_F(SetEcho, ALaterJobMustFitTheSlotsAtTheEndOfChangedEpochs) {
   const std::string pipeline = steps("{factor: 1, max: 2, window: 100}", "{size: 8, last: drop}");
   create(pipeline);
   ASSERT_TRUE(rig_.create("unchanged", pipeline).ok());
@@ -135,19 +135,19 @@ TEST_F(SetEcho, WhoComesAfterItMustFitTheSlotsAtTheEndOfEpochsAsTheyAre) {
   EXPECT_THAT(echoline_last_error(), HasSubstr("need 5 slots of the stream at once, it has 4"));
 }
 
-TEST_F(SetEcho, ALibraryThatCannotHearOfItKeepsTheFactorAndIsRefusedAfterAChange) {
+TEST_F(SetEcho, AnOlderLibraryKeepsTheFactorAndIsRefusedAfterAChange) {
   create(steps("{factor: 2, window: 100}"));
   ASSERT_TRUE(attach_as(1, 1'000'001).ok());
   EXPECT_THAT(set_echo(1500).status().message(), HasSubstr("a client library of an older release"));
-  EXPECT_TRUE(set_echo(2000).ok()) << "that is the factor it has";
+  EXPECT_TRUE(set_echo(2000).ok()) << "the stream has this factor already";
   rig_.engine().withdraw(1'000'001);
-  ASSERT_TRUE(attach_as(2, 1'000'002).ok()) << "and by then the other one is gone";
+  ASSERT_TRUE(attach_as(2, 1'000'002).ok()) << "the other one must be gone";
   EXPECT_TRUE(set_echo(1500).ok());
   EXPECT_THAT(attach_as(1, 1'000'003).message(), HasSubstr("ring layout 1.1"));
   rig_.engine().withdraw(1'000'002);
 }
 
-TEST_F(SetEcho, WhoPartsFromASlowJobGoesOnWithTheChange) {
+TEST_F(SetEcho, AJobThatSplitsFromASlowOneKeepsTheChange) {
   create(steps("{factor: 1.5, max: 3, window: 100}", "{size: 8, last: partial}",
                ", when_slow: split"));
   Loader slow = rig_.attach("train", {.job = "slow"});
@@ -168,7 +168,7 @@ TEST_F(SetEcho, WhoPartsFromASlowJobGoesOnWithTheChange) {
   EXPECT_EQ(slow_rows, rows);
 }
 
-TEST_F(SetEcho, StepsAreSkippedByTheLengthsThatEpochsHave) {
+TEST_F(SetEcho, SkippedStepsCountByTheChangedLengthsOfEpochs) {
   create(steps("{factor: 1, max: 2, window: 100}", "{size: 10, last: drop}"));
   ASSERT_TRUE(set_echo(2000).ok());
   Loader loader = rig_.attach("train");

@@ -1,4 +1,4 @@
-// Jobs that fall behind (publish.when_slow), and what the ranks of a job are told of each other.
+// Jobs that fall behind (publish.when_slow), and messages about the other ranks of a job.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr std::uint64_t kSlots = 4;
-constexpr std::uint64_t kBatches = 40;  // several times the ring, across epochs
+constexpr std::uint64_t kBatches = 40;  // several rings, across epochs
 
 std::string steps(const std::string& publish, const std::string& side = "8") {
   return "      - shuffle: {window: 20}\n"
@@ -42,7 +42,7 @@ class Slow : public testing::Test {
   std::vector<SeenRow> reference_;
 };
 
-// News come with the batches that are taken.
+// The next message, which the loader finds when it takes batches; none after 5 s.
 std::optional<std::string> news_of(Loader& loader) {
   for (int turn = 0; turn < 500; ++turn) {
     if (auto news = loader.take_news()) return news;
@@ -53,7 +53,7 @@ std::optional<std::string> news_of(Loader& loader) {
   return std::nullopt;
 }
 
-TEST_F(Slow, UnderSplitTheOthersGoOnAndAllGetEveryRowOnce) {
+TEST_F(Slow, UnderSplitTheOthersContinueAndAllGetEveryRowOnce) {
   create(", when_slow: split");
   Loader slow = rig_.attach("train", {.job = "slow"});
   Loader fast = rig_.attach("train", {.job = "fast"});
@@ -66,7 +66,7 @@ TEST_F(Slow, UnderSplitTheOthersGoOnAndAllGetEveryRowOnce) {
   EXPECT_EQ(stats().passes, 2U);
   std::vector<SeenRow> again;
   append_rows(*held, again);
-  EXPECT_EQ(again, first) << "what it looks at has not changed";
+  EXPECT_EQ(again, first) << "a held batch changed";
   held.reset();
   const std::vector<SeenRow> rest = read_batches(slow, kBatches - 1);
   slow_rows.insert(slow_rows.end(), rest.begin(), rest.end());
@@ -95,7 +95,7 @@ TEST_F(Slow, UnderSplitAllRanksOfAJobMoveTogether) {
   }
 }
 
-TEST_F(Slow, UnderDetachTheSlowOneEndsWithItsLagNamedAndItsViewsStay) {
+TEST_F(Slow, UnderDetachTheSlowJobEndsWithItsLagNamedAndKeepsItsViews) {
   create(", when_slow: detach, lag: 16");
   Loader slow = rig_.attach("train", {.job = "slow"});
   Loader fast = rig_.attach("train", {.job = "fast"});
@@ -135,7 +135,7 @@ TEST(SlowWithoutMemory, IsWaitedForAndCounted) {
   EXPECT_EQ(fast.next_within(std::chrono::milliseconds(1500), batch), ECHOLINE_OK);
 }
 
-TEST_F(Slow, RanksThatLeaveALoopAtDifferentBatchesAreToldSo) {
+TEST_F(Slow, RanksThatLeaveALoopAtDifferentBatchesGetAMessage) {
   create("");
   Loader first = rig_.attach("train", {.rank = 0, .world_size = 2});
   Loader second = rig_.attach("train", {.rank = 1, .world_size = 2});
@@ -143,7 +143,7 @@ TEST_F(Slow, RanksThatLeaveALoopAtDifferentBatchesAreToldSo) {
   read_batches(second, 2);
   first.begin_epoch();
   std::this_thread::sleep_for(std::chrono::milliseconds(60));
-  EXPECT_EQ(first.take_news(), std::nullopt) << "the second may be about to do the same";
+  EXPECT_EQ(first.take_news(), std::nullopt) << "the second rank may still do the same";
   read_batches(second, 2);
   for (Loader* loader : {&first, &second}) {
     EXPECT_THAT(news_of(*loader).value_or("nothing"),
@@ -151,13 +151,13 @@ TEST_F(Slow, RanksThatLeaveALoopAtDifferentBatchesAreToldSo) {
   }
 }
 
-// At a time: a rank holds what it left out until it takes its next batch.
+// Reads at the same time: a rank holds the slots that it left out until it takes its next batch.
 void read_both(Loader& first, Loader& second, std::uint64_t batches) {
   const std::jthread other([&] { read_batches(second, batches); });
   read_batches(first, batches);
 }
 
-TEST_F(Slow, RanksThatLeaveALoopAlikeHearNothing) {
+TEST_F(Slow, RanksThatLeaveALoopAtTheSameBatchGetNoMessage) {
   create("");
   Loader first = rig_.attach("train", {.rank = 0, .world_size = 2});
   Loader second = rig_.attach("train", {.rank = 1, .world_size = 2});
@@ -174,7 +174,7 @@ TEST_F(Slow, RanksThatLeaveALoopAlikeHearNothing) {
   EXPECT_EQ(second.take_news(), std::nullopt);
 }
 
-TEST_F(Slow, ARankThatLeavesAmidAnEpochIsToldToTheOthers) {
+TEST_F(Slow, ARankThatLeavesInsideAnEpochIsAMessageToTheOthers) {
   create("");
   Loader stays = rig_.attach("train", {.rank = 0, .world_size = 2});
   {
@@ -185,7 +185,7 @@ TEST_F(Slow, ARankThatLeavesAmidAnEpochIsToldToTheOthers) {
               AllOf(HasSubstr("rank 1/2"), HasSubstr("left at epoch 0 row 16")));
 }
 
-TEST_F(Slow, ARankThatAttachesAnewAtOnceHasNotLeft) {
+TEST_F(Slow, ARankThatAttachesAgainAtOnceIsNoMessage) {
   create("");
   Loader stays = rig_.attach("train", {.rank = 0, .world_size = 2});
   Loader returns = rig_.attach("train", {.rank = 1, .world_size = 2});
@@ -204,13 +204,13 @@ TEST_F(Slow, RanksOfOtherHostsAreNotWaitedFor) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
-TEST(PublishJobs, WhoComesFirstIsToldForWhomTheStreamWaits) {
+TEST(PublishJobs, TheFirstJobGetsAMessageThatNamesTheMissingJobs) {
   Rig rig;
   ASSERT_TRUE(rig.create("train", steps(", jobs: [teacher, student]")).ok());
   Loader student = rig.attach("train", {.job = "student"});
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   read_batches(student, 1);
-  EXPECT_EQ(student.take_news(), std::nullopt) << "the other may be on its way";
+  EXPECT_EQ(student.take_news(), std::nullopt) << "the other job may still be starting";
   EXPECT_THAT(news_of(student).value_or("nothing"), HasSubstr("publish.jobs): teacher"));
 }
 

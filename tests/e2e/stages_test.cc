@@ -1,4 +1,4 @@
-// What the stages of a stream are said to do: by whom time is spent, and who is waited for.
+// The times of a stream's stages: busy, starved, blocked.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -49,14 +49,14 @@ class Stages : public testing::Test {
   Rig rig_;
 };
 
-TEST_F(Stages, AFullRingThatNobodyReadsIsNoWork) {
-  std::this_thread::sleep_for(500ms);  // the slots are filled
+TEST_F(Stages, AFullRingWithoutReadersIsNoWork) {
+  std::this_thread::sleep_for(500ms);  // until the slots are full
   const Shares publish = during("publish", [] { std::this_thread::sleep_for(1s); });
   EXPECT_GT(publish.blocked, 0.5);
   EXPECT_LT(publish.busy, 0.1 * publish.blocked);
 }
 
-TEST_F(Stages, TheTimeBetweenOrdersIsNotTheStores) {
+TEST_F(Stages, TheTimeBetweenRequestsIsNotTheStores) {
   Loader loader = rig_.attach("train");
   const Shares fetch = during("fetch", [&] {
     for (int i = 0; i < 12; ++i) {
@@ -65,7 +65,7 @@ TEST_F(Stages, TheTimeBetweenOrdersIsNotTheStores) {
     }
   });
   EXPECT_GT(fetch.busy + fetch.starved + fetch.blocked, 0.8);
-  // Pages of a file that was just written: microseconds for each batch.
+  // A file in the page cache: microseconds for each batch.
   EXPECT_LT(fetch.busy, 0.2);
 }
 

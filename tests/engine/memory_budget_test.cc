@@ -6,6 +6,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <utility>
+#include <vector>
 
 namespace echoline::engine {
 namespace {
@@ -33,6 +35,25 @@ TEST(MemoryBudget, GetsBytesBackWhenAReservationGoes) {
   EXPECT_EQ(budget.reserve_up_to(500, 30).bytes(), 70U);
   EXPECT_EQ(budget.reserve_up_to(500, 300).bytes(), 0U);
   EXPECT_EQ(budget.reserved_bytes(), 0U);
+}
+
+TEST(MemoryBudget, ReclaimsIdleMemoryBeforeItRefuses) {
+  MemoryBudget budget(100);
+  std::vector<MemoryBudget::Reservation> idle;
+  for (int i = 0; i < 4; ++i) idle.push_back(std::move(budget.reserve(25, "idle")).value());
+  budget.set_reclaim([&] {
+    if (idle.empty()) return false;
+    idle.pop_back();
+    return true;
+  });
+  EXPECT_EQ(budget.reserve_up_to(10, 0).bytes(), 0U) << "what can do with less takes nothing away";
+  const auto needed = budget.reserve(40, "needed");
+  EXPECT_TRUE(needed.ok());
+  EXPECT_EQ(idle.size(), 2U) << "as much as it needs, not more";
+  EXPECT_FALSE(budget.reserve(101, "too large").ok());
+  EXPECT_EQ(idle.size(), 2U) << "that would not help";
+  EXPECT_FALSE(budget.reserve(70, "more than is idle").ok());
+  EXPECT_TRUE(idle.empty());
 }
 
 // A daemon in a container of 200 MiB on a machine of 1 GiB.

@@ -17,25 +17,25 @@ class NoAccount : public echo::Account {
   void add_encoded(std::int64_t) override {}
 };
 
-FetchRequest order(std::uint64_t record, std::uint32_t shard, std::uint64_t offset,
-                   std::uint64_t bytes) {
+FetchRequest request(std::uint64_t record, std::uint32_t shard, std::uint64_t offset,
+                     std::uint64_t bytes) {
   return {std::make_shared<echo::Item>(std::make_shared<NoAccount>(), 0, record),
           record,
           {shard, offset, bytes}};
 }
 
-std::vector<std::uint64_t> records(const std::vector<FetchRequest>& orders) {
+std::vector<std::uint64_t> records(const std::vector<FetchRequest>& requests) {
   std::vector<std::uint64_t> result;
-  for (const FetchRequest& one : orders) result.push_back(one.record);
+  for (const FetchRequest& one : requests) result.push_back(one.record);
   return result;
 }
 
 TEST(RequestCoalescer, PutsNeighboursIntoOneRequest) {
   RequestCoalescer book(0);
-  book.add(order(5, 0, 5000, 1000));
-  book.add(order(4, 0, 4000, 1000));
-  book.add(order(9, 1, 6000, 1000));
-  book.add(order(6, 0, 6000, 1000));
+  book.add(request(5, 0, 5000, 1000));
+  book.add(request(4, 0, 4000, 1000));
+  book.add(request(9, 1, 6000, 1000));
+  book.add(request(6, 0, 6000, 1000));
   EXPECT_EQ(records(book.take(RequestCoalescer::kAtOnce)), (std::vector<std::uint64_t>{4, 5, 6}));
   EXPECT_EQ(records(book.take(RequestCoalescer::kAtOnce)), (std::vector<std::uint64_t>{9}));
   EXPECT_TRUE(book.empty());
@@ -48,7 +48,7 @@ TEST(RequestCoalescer, ReadsHardlyAnythingAgainThatACacheHas) {
   std::uint64_t wanted = 0;
   for (std::uint64_t record = 0; record < 5000; ++record) {
     if (random() % 100 < 35) continue;  // cached
-    book.add(order(record, 0, record * kBytes, kBytes));
+    book.add(request(record, 0, record * kBytes, kBytes));
     wanted += kBytes;
   }
   std::uint64_t read = 0;
@@ -62,7 +62,7 @@ TEST(RequestCoalescer, ReadsHardlyAnythingAgainThatACacheHas) {
 TEST(RequestCoalescer, CutsARunWhereWhatWasTakenOutLeftAGap) {
   RequestCoalescer book(1 << 20, true);
   for (std::uint64_t record = 0; record < 10; ++record) {
-    book.add(order(record, 0, record * 4000, 4000));
+    book.add(request(record, 0, record * 4000, 4000));
   }
   std::vector<FetchRequest> run = book.take(RequestCoalescer::kAtOnce);
   ASSERT_EQ(run.size(), 10U);
@@ -75,18 +75,18 @@ TEST(RequestCoalescer, CutsARunWhereWhatWasTakenOutLeftAGap) {
 
 TEST(RequestCoalescer, LeavesWideGapsUnread) {
   RequestCoalescer book(0);
-  book.add(order(0, 0, 0, 1000));
-  book.add(order(1, 0, 1000 + RequestCoalescer::kGapBytes, 1000));
-  book.add(order(2, 0, 2001 + 2 * RequestCoalescer::kGapBytes, 1000));
+  book.add(request(0, 0, 0, 1000));
+  book.add(request(1, 0, 1000 + RequestCoalescer::kGapBytes, 1000));
+  book.add(request(2, 0, 2001 + 2 * RequestCoalescer::kGapBytes, 1000));
   EXPECT_EQ(records(book.take(RequestCoalescer::kAtOnce)), (std::vector<std::uint64_t>{0, 1}));
   EXPECT_EQ(records(book.take(RequestCoalescer::kAtOnce)), (std::vector<std::uint64_t>{2}));
 }
 
 TEST(RequestCoalescer, TakesTheOldestFirstAndPutBackOnesBeforeAll) {
   RequestCoalescer book(0);
-  book.add(order(1, 1, 0, 10));
-  book.add(order(2, 2, 0, 10));
-  book.put_back(order(3, 3, 0, 10));
+  book.add(request(1, 1, 0, 10));
+  book.add(request(2, 2, 0, 10));
+  book.put_back(request(3, 3, 0, 10));
   EXPECT_EQ(records(book.take(RequestCoalescer::kAtOnce)), (std::vector<std::uint64_t>{3}));
   EXPECT_EQ(records(book.take(RequestCoalescer::kAtOnce)), (std::vector<std::uint64_t>{1}));
 }
@@ -95,7 +95,7 @@ TEST(RequestCoalescer, ASecondOrderForEachRecordDoesNotCutRequestsShort) {
   RequestCoalescer book(0);
   for (int epoch = 0; epoch < 2; ++epoch) {
     for (std::uint64_t record = 0; record < 8; ++record) {
-      book.add(order(record, 0, record * 1000, 1000));
+      book.add(request(record, 0, record * 1000, 1000));
     }
   }
   const std::vector<std::uint64_t> all = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -106,17 +106,17 @@ TEST(RequestCoalescer, ASecondOrderForEachRecordDoesNotCutRequestsShort) {
 
 TEST(RequestCoalescer, WhatIsWantedMuchLaterDoesNotJoin) {
   RequestCoalescer book(0);
-  book.add(order(0, 0, 0, 1000));
+  book.add(request(0, 0, 0, 1000));
   for (std::uint64_t i = 0; i < RequestCoalescer::kReachMin; ++i)
-    book.add(order(100 + i, 1, 0, 1000));
-  book.add(order(1, 0, 1000, 1000));
+    book.add(request(100 + i, 1, 0, 1000));
+  book.add(request(1, 0, 1000, 1000));
   EXPECT_EQ(records(book.take(RequestCoalescer::kAtOnce)), (std::vector<std::uint64_t>{0}));
 
   RequestCoalescer wider(RequestCoalescer::kReachMin + 1);
-  wider.add(order(0, 0, 0, 1000));
+  wider.add(request(0, 0, 0, 1000));
   for (std::uint64_t i = 0; i < RequestCoalescer::kReachMin; ++i)
-    wider.add(order(100 + i, 1, 0, 1000));
-  wider.add(order(1, 0, 1000, 1000));
+    wider.add(request(100 + i, 1, 0, 1000));
+  wider.add(request(1, 0, 1000, 1000));
   EXPECT_EQ(records(wider.take(RequestCoalescer::kAtOnce)), (std::vector<std::uint64_t>{0, 1}));
 }
 
@@ -124,7 +124,7 @@ TEST(RequestCoalescer, RequestsGrowWhereMuchIsWantedAndLeaveEnoughToGoOnSideBySi
   constexpr std::uint64_t kBytes = 100'000;
   const auto longest = [](std::uint64_t count) {
     RequestCoalescer book(1'000'000);
-    for (std::uint64_t i = 0; i < count; ++i) book.add(order(i, 0, i * kBytes, kBytes));
+    for (std::uint64_t i = 0; i < count; ++i) book.add(request(i, 0, i * kBytes, kBytes));
     return book.take(RequestCoalescer::kAtOnce).size() * kBytes;
   };
   EXPECT_EQ(longest(100), RequestCoalescer::kRequestBytes / kBytes * kBytes);
@@ -140,19 +140,19 @@ TEST(RequestCoalescer, NeverLosesOrOverlapsOrders) {
     for (int i = 0; i < 60; ++i) {
       const std::uint64_t record = random() % 40;  // some twice: two passes want them
       wanted.insert(record);
-      book.add(order(record, record % 2, record * 30000, 30000));
+      book.add(request(record, record % 2, record * 30000, 30000));
     }
     std::multiset<std::uint64_t> taken;
     while (!book.empty()) {
       std::uint64_t end = 0;
-      const std::vector<FetchRequest> orders = book.take(RequestCoalescer::kAtOnce);
-      for (const FetchRequest& one : orders) {
-        EXPECT_EQ(one.extent.shard, orders.front().extent.shard);
+      const std::vector<FetchRequest> requests = book.take(RequestCoalescer::kAtOnce);
+      for (const FetchRequest& one : requests) {
+        EXPECT_EQ(one.extent.shard, requests.front().extent.shard);
         EXPECT_GE(one.extent.offset, end);
         end = one.extent.offset + one.extent.bytes;
         taken.insert(one.record);
       }
-      EXPECT_LE(end - orders.front().extent.offset, RequestCoalescer::kRequestBytes);
+      EXPECT_LE(end - requests.front().extent.offset, RequestCoalescer::kRequestBytes);
     }
     EXPECT_EQ(taken, wanted);
   }

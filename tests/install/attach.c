@@ -1,4 +1,4 @@
-/* A stranger's first program in C: says which version it has, and that no daemon is there. */
+/* A first program in C: prints its version, and that there is no daemon. */
 #include <echoline/echoline.h>
 #include <stdio.h>
 

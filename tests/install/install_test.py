@@ -1,5 +1,4 @@
-"""An installed Echoline works for strangers: other projects, other compilers, shared or static, a clean virtual
-environment."""
+"""An installed Echoline works for other projects: with other compilers, shared or static, in a clean virtual environment."""
 
 import argparse
 import gzip
@@ -21,7 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def run(*command, **settings):
-    """The command's output; a failure shows all of it."""
+    """The command's output; AssertionError with all of it if the command fails."""
     done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, check=False, **settings)
     if done.returncode != 0:
@@ -29,7 +28,7 @@ def run(*command, **settings):
     return done.stdout
 
 
-class InFolder(unittest.TestCase):
+class InstallCase(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -37,14 +36,14 @@ class InFolder(unittest.TestCase):
 
 
 def compilers():
-    """Pairs for C and C++, of those there are."""
+    """The installed pairs of C and C++ compilers."""
     there = [pair for pair in (("gcc", "g++"), ("clang", "clang++")) if shutil.which(pair[1])]
     assert there
     return there
 
 
 def build_examples(folder, prefix, cc, cxx):
-    """The example trainer as a project of its own, against what is installed in `prefix`."""
+    """Builds the example trainer as a separate project against the installation in `prefix`."""
     source, build = folder / f"source-{cc}", folder / f"build-{cc}"
     shutil.copytree(options.source_dir / "client" / "examples", source)
     run("cmake", "-S", source, "-B", build, "-G", "Ninja", f"-DCMAKE_C_COMPILER={cc}", f"-DCMAKE_CXX_COMPILER={cxx}",
@@ -53,13 +52,13 @@ def build_examples(folder, prefix, cc, cxx):
     return build / "train_fashion_mnist"
 
 
-class Installation(InFolder):
+class Installation(InstallCase):
     def setUp(self):
         super().setUp()
         self.prefix = self.folder / "prefix"
         run("cmake", "--install", options.build_dir, "--prefix", self.prefix)
         self.lib_folder = next(self.prefix.rglob("libecholine.so")).parent
-        # An installation outside the system's folders is found by a path of the user's.
+        # The user's paths find an installation outside the system's folders.
         self.environment = {**os.environ, "LD_LIBRARY_PATH": str(self.lib_folder),
                             "PKG_CONFIG_PATH": str(self.lib_folder / "pkgconfig")}
 
@@ -69,7 +68,7 @@ class Installation(InFolder):
                              r"\d+\.\d+\.\d+")
             self.assertIn("--help", run(self.prefix / "bin" / name, "--help", env=self.environment))
 
-    def test_completion_lies_where_the_shells_look(self):
+    def test_completion_is_where_the_shells_look(self):
         for shell, path in (("bash", "bash-completion/completions/echoline"), ("zsh", "zsh/site-functions/_echoline"),
                             ("fish", "fish/vendor_completions.d/echoline.fish")):
             installed = self.prefix / "share" / path
@@ -81,7 +80,7 @@ class Installation(InFolder):
         for cc, cxx in compilers():
             self.assertIn("usage:", run(build_examples(self.folder, self.prefix, cc, cxx), "--help"))
 
-    def test_pkg_config_builds_a_c_program_that_hears_that_no_daemon_is_there(self):
+    def test_pkg_config_builds_a_c_program_which_reports_that_there_is_no_daemon(self):
         flags = run("pkg-config", "--cflags", "--libs", "echoline", env=self.environment).split()
         for cc, _ in compilers():
             program = self.folder / f"attach-{cc}"
@@ -102,8 +101,8 @@ class Installation(InFolder):
                 self.assertNotIn(str(options.source_dir), text, path)
 
 
-class Static(InFolder):
-    """The library as an archive: built by itself, found by CMake and pkg-config, part of the program."""
+class Static(InstallCase):
+    """The library as an archive: built alone, found by CMake and pkg-config, part of the program."""
 
     def setUp(self):
         super().setUp()
@@ -115,7 +114,7 @@ class Static(InFolder):
         for component in ("client", "client_dev"):
             run("cmake", "--install", build, "--prefix", self.prefix, "--component", component)
 
-    def test_programs_carry_it_with_them(self):
+    def test_programs_contain_the_library(self):
         environment = {**os.environ, "PKG_CONFIG_PATH": str(next(self.prefix.rglob("pkgconfig")))}
         flags = run("pkg-config", "--static", "--cflags", "--libs", "echoline", env=environment).split()
         for cc, cxx in compilers():
@@ -128,8 +127,8 @@ class Static(InFolder):
                 self.assertNotIn("libecholine", run("ldd", made))
 
 
-class Wheel(InFolder):
-    """The wheel, built by the README's command, in a virtual environment that has only numpy beside it."""
+class Wheel(InstallCase):
+    """The wheel of the README's command in a virtual environment that has only numpy in addition."""
 
     STREAM = """
 daemon: {{runtime_dir: {folder}/run, state_dir: {folder}/state, metrics: "off", memory: 512MiB}}

@@ -1,4 +1,4 @@
-"""One look at a page with a headless Chromium: what it became, what it said, what it asked for, what it looks like."""
+"""Loads a page in a headless Chromium: its document, console lines, requested addresses, picture."""
 import json
 import pathlib
 import re
@@ -11,7 +11,8 @@ SECONDS = 120  # for a browser to start on a busy machine
 
 
 class Look:
-    """`document` is the page's HTML after some seconds of its scripts, `said` lines of the console, `asked` addresses."""
+    """`document` is the page's HTML after some seconds of its scripts, `said` its console lines, `asked` the requested
+    addresses."""
 
     def __init__(self, url, width=1280, height=900, scripts_ms=6000, dark=False, picture=None):
         with tempfile.TemporaryDirectory() as folder:

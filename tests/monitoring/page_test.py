@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The status page in a real browser: what it shows is what /metrics says, it asks nobody else, and hostile names do
-nothing. ECHOLINE_PICTURES=FOLDER keeps pictures of it."""
+"""The status page in a real browser: it shows the values of /metrics, requests nothing from other servers, and hostile
+names have no effect. ECHOLINE_PICTURES=FOLDER keeps pictures of it."""
 import contextlib
 import html
 import http.server
@@ -42,7 +42,7 @@ def size_of(picture):
 
 @contextlib.contextmanager
 def measuring_server(behind):
-    """The page once more, with a script that writes into its title how wide it wants to be and how wide it may be."""
+    """Serves the page with a script that writes the width of its content and of the window into its title."""
     script = ("<script>setInterval(() => { document.title = document.documentElement.scrollWidth + ' of ' + "
               "document.documentElement.clientWidth; }, 200)</script></body>")
 
@@ -68,7 +68,7 @@ def measuring_server(behind):
         server.server_close()
 
 
-class PageTest(unittest.TestCase):
+class StatusPage(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         queries.program("chromium-headless-shell")
@@ -87,7 +87,7 @@ class PageTest(unittest.TestCase):
         strangers = {url for url in look.asked if not url.startswith(self.url) and not url.startswith("data:")}
         self.assertEqual(strangers, set())
 
-    def test_what_it_shows_is_what_the_metrics_say(self):
+    def test_it_shows_the_values_of_the_metrics(self):
         self.run_.daemon.read("--batches", 40)
         values = {"batches": ("echoline_batches_total", {}), "records": ("echoline_stream_records", {}),
                   "echo_factor": ("echoline_echo_factor", {}), "source_bytes": ("echoline_source_bytes_total", {}),
@@ -127,7 +127,7 @@ class PageTest(unittest.TestCase):
             measured = Look(f"http://127.0.0.1:{port}/", 390, 1500).document
         self.assertEqual(re.findall(r"<title>(\d+) of (\d+)</title>", measured), [("390", "390")])
 
-    def test_without_scripts_it_says_how_things_stand(self):
+    def test_without_scripts_it_shows_the_status_as_text(self):
         page = ask(self.port, "/")[2]
         self.assertRegex(page, r"<noscript>[^$]*<pre>echolined [\d.]+, 1 stream\n\ntrain: ready\n  .+\n  \d+ batches published")
 

@@ -1,4 +1,4 @@
-"""A Prometheus of the test's own, with the rules of deploy/monitoring, that scrapes one target every two seconds."""
+"""A Prometheus process with the rules of deploy/monitoring, which scrapes one target every two seconds."""
 import contextlib
 import json
 import pathlib
@@ -10,7 +10,7 @@ import urllib.parse
 import urllib.request
 
 import queries
-from daemon_process import PATIENCE, end_with_parent, free_port
+from support.programs import PATIENCE, end_with_parent, free_port
 
 JOB = "a job of any name"
 
@@ -32,22 +32,22 @@ class Prometheus:
                 stdout=log, stderr=log, preexec_fn=end_with_parent)
 
     def ask(self, path, **parameters):
-        """The data of an answer; RuntimeError with Prometheus' own words where it refuses."""
+        """The data of an answer; RuntimeError with Prometheus' message if it refuses."""
         url = f"http://127.0.0.1:{self.port}/api/v1/{path}?{urllib.parse.urlencode(parameters)}"
         try:
             with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
                 return json.load(answer)["data"]
         except urllib.error.HTTPError as error:
-            if error.code == 503:  # it is still being started
+            if error.code == 503:  # it is still starting
                 raise
             raise RuntimeError(f"{url}: {error.read().decode()}") from None
 
     def query(self, expression):
-        """The values of an expression now, by the series' labels."""
+        """[(labels of a series, its current value)] of an expression."""
         return [(one["metric"], float(one["value"][1])) for one in self.ask("query", query=expression)["result"]]
 
     def await_data(self, expression):
-        """The same, once there are any."""
+        """query(), once it has values."""
         return self.await_true(expression, lambda: self.query(expression))
 
     def await_true(self, what, condition):

@@ -1,4 +1,4 @@
-"""What the dashboard and the rules of deploy/monitoring ask, and the metrics that there are."""
+"""The queries of the dashboard and the rules of deploy/monitoring, and all metrics."""
 import json
 import pathlib
 import re
@@ -13,7 +13,7 @@ PARTS_OF_HISTOGRAM = ("_bucket", "_sum", "_count")
 
 
 def program(name):
-    """The path of a program that the test cannot do without."""
+    """The path of a program that the test needs; skips the test without it."""
     path = shutil.which(name)
     if path is None:
         print(f"skipped: no program {name}", flush=True)
@@ -25,9 +25,14 @@ def dashboard():
     return json.loads((MONITORING / "dashboard.json").read_text(encoding="utf-8"))
 
 
+def all_panels():
+    """Rows and panels. A collapsed row contains its panels."""
+    return [found for panel in dashboard()["panels"] for found in (panel, *panel.get("panels", []))]
+
+
 def panels():
-    """Those that show something."""
-    return [panel for panel in dashboard()["panels"] if panel["type"] != "row"]
+    """The panels that show data, also those in collapsed rows."""
+    return [panel for panel in all_panels() if panel["type"] != "row"]
 
 
 def expressions(interval="1m"):
@@ -38,13 +43,13 @@ def expressions(interval="1m"):
 
 
 def metrics():
-    """{name: kind}, as docs/metrics.md has them, which a test holds equal to the code."""
+    """{name: kind} of docs/metrics.md; another test compares this page with the code."""
     page = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
     return dict(re.findall(r"^\| `(\w+)` \| (\w+) \|", page, re.MULTILINE))
 
 
 def metric_of(name):
-    """The metric that a series belongs to: a histogram's are named after their part of it."""
+    """The metric of a series: series of a histogram have suffixes."""
     known = metrics()
     for part in PARTS_OF_HISTOGRAM:
         if name.endswith(part) and known.get(name.removesuffix(part)) == "histogram":
@@ -53,11 +58,11 @@ def metric_of(name):
 
 
 def selectors(expression):
-    """Every selection of series in it, as 'name{labels}'."""
+    """All selections of series in the expression, as 'name{labels}'."""
     return re.findall(r"\b(?:[a-z_]+:)?(?:echoline|process)_\w+(?::\w+)?(?:\{[^}]*\})?|\bup\b", expression)
 
 
 def names(expression):
-    """The metrics that it reads, recorded ones left out."""
+    """The metrics that the expression reads, without recorded series."""
     found = {selector.partition("{")[0] for selector in selectors(expression)}
     return {metric_of(name) for name in found if ":" not in name and name != "up"}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""promtool on what deploy/monitoring holds: files, rules on recorded series; every alert is tried and has its section in
-docs/operations.md."""
+"""promtool checks the files of deploy/monitoring and runs the rules on recorded series. Every alert has tests and a section
+in docs/operations.md."""
 import pathlib
 import re
 import subprocess
@@ -19,26 +19,26 @@ def promtool(*arguments):
     return done.returncode, done.stdout + done.stderr
 
 
-class RulesTest(unittest.TestCase):
-    def check_fine(self, *arguments):
+class Rules(unittest.TestCase):
+    def check_accepted(self, *arguments):
         code, said = promtool(*arguments)
         self.assertEqual(code, 0, said)
 
-    def test_the_files_are_fine(self):
-        self.check_fine("check", "config", queries.MONITORING / "prometheus.yml")
-        self.check_fine("check", "rules", "--lint=all", "--lint-fatal", *queries.RULES)
+    def test_promtool_accepts_the_files(self):
+        self.check_accepted("check", "config", queries.MONITORING / "prometheus.yml")
+        self.check_accepted("check", "rules", "--lint=all", "--lint-fatal", *queries.RULES)
 
     def test_alerts_fire_when_they_should_and_only_then(self):
-        self.check_fine("test", "rules", CASES)
+        self.check_accepted("test", "rules", CASES)
 
-    def test_every_alert_is_tried_both_ways(self):
+    def test_every_alert_has_a_case_in_which_it_fires_and_one_in_which_it_does_not(self):
         cases = CASES.read_text(encoding="utf-8")
         self.assertEqual(re.findall(r"^  - name: (\w+)", cases, re.MULTILINE), NAMES)
         for name in NAMES:
             self.assertRegex(cases, rf"alertname: {name}, exp_alerts: \[\]")
             self.assertRegex(cases, rf"alertname: {name}\n +exp_alerts:\n +- exp_labels")
 
-    def test_every_alert_says_how_bad_it_is_what_it_is_and_where_to_read_on(self):
+    def test_every_alert_has_a_severity_a_text_and_a_section_of_the_runbook(self):
         page = (queries.ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
         sections = dict(re.findall(r"^## (Echoline\w+)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
         self.assertEqual(list(sections), NAMES)
@@ -52,7 +52,7 @@ class RulesTest(unittest.TestCase):
                 for part in ("**Meaning.**", "**Cause.**", "**Remedy.**"):
                     self.assertIn(part, sections[name])
 
-    def test_rules_read_only_metrics_that_there_are(self):
+    def test_rules_read_only_existing_metrics(self):
         for path in queries.RULES:
             text = re.sub(r"^ *#.*$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
             for expression in re.findall(r"expr: (.*?)(?=\n\n|\n +for:|\Z)", text, re.DOTALL):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A real Prometheus scrapes a real daemon while a trainer reads: every query of the dashboard and of the rules has data,
-and what is wrong is told."""
+and alerts fire."""
 import math
 import re
 import signal
@@ -13,7 +13,7 @@ import watched_run
 from prometheus_process import JOB, Prometheus
 
 
-class ScrapeTest(unittest.TestCase):
+class Scrape(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         queries.program("prometheus")
@@ -25,7 +25,7 @@ class ScrapeTest(unittest.TestCase):
         cls.run_.train_on_gpu()
         cls.prometheus = Prometheus(f"127.0.0.1:{cls.run_.port}")
         cls.addClassCleanup(cls.prometheus.stop)
-        # From here on there are two values of everything, also of what comes last: a second epoch's hits.
+        # Now every series has two values, also the latest one: hits in a second epoch.
         for expression in ('increase(echoline_cache_requests_total{level="memory", outcome="hit"}[30s]) > 0',
                            "echoline_upstream_downstream_ratio", "rate(echoline_device_wait_seconds_total[30s])", "stream:echoline_wait:rate5m"):
             cls.prometheus.await_data(expression)
@@ -34,7 +34,7 @@ class ScrapeTest(unittest.TestCase):
         with urllib.request.urlopen(f"http://127.0.0.1:{self.run_.port}/metrics") as answer:
             return answer.read()
 
-    def test_promtool_has_nothing_to_say_about_the_metrics(self):
+    def test_promtool_accepts_the_metrics(self):
         done = subprocess.run([queries.program("promtool"), "check", "metrics"], input=self.text(), capture_output=True,
                               check=False)
         self.assertEqual((done.returncode, done.stdout + done.stderr), (0, b""))
@@ -77,7 +77,7 @@ class ScrapeTest(unittest.TestCase):
                 self.assertTrue(0 <= value <= 1.05 or math.isnan(value), (name, labels, value))
 
     def test_what_is_wrong_is_told_and_nothing_else(self):
-        """Records without a label are. The trainers wait, too, but over five minutes that is not much yet."""
+        """Records without a label cause this alert. The trainers wait too, but not yet long enough in five minutes."""
         self.prometheus.await_true("EcholineBadRecords", lambda: "EcholineBadRecords" in self.prometheus.alerts())
         self.assertLessEqual(set(self.prometheus.alerts()), {"EcholineBadRecords", "EcholineStalls"})
 

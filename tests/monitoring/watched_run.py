@@ -1,5 +1,5 @@
-"""A daemon with something of everything, and its trainer: a store over HTTP that is throttled, caches in memory and on
-disk, echo, records that cannot be decoded, and a control service over TLS. SkipTest where nginx is missing."""
+"""A daemon that uses all features, and its trainers: a throttled store over HTTP, caches in memory and on disk, echo, records
+that cannot be decoded, and a control service over TLS. SkipTest where nginx is missing."""
 import fcntl
 import io
 import os
@@ -14,15 +14,17 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "process"))
-from certificates import Authority  # noqa: E402
-from daemon_process import Daemon, Server, free_port, stream_yaml  # noqa: E402
+from support.certificates import Authority  # noqa: E402
+from support.daemon_process import Daemon, stream_yaml  # noqa: E402
+from support.programs import free_port  # noqa: E402
+from support.server_process import Server  # noqa: E402
 
 SHARDS, RECORDS, BATCH = 4, 1000, 16
-BAD = range(7, 12)  # have no label
+BAD = range(7, 12)  # records without a label
 
 
 def write_shards(folder):
-    """Records of a small array, a label, and ballast that nobody decodes."""
+    """Records of a small array, a label, and ballast that no step decodes."""
     draw = random.Random(1)
     for shard in range(SHARDS):
         with tarfile.open(pathlib.Path(folder, f"records-{shard}.tar"), "w") as tar:
@@ -46,7 +48,7 @@ def stream(address, name="train", disk=None):
 
 
 class WatchedRun:
-    """`with` starts store and daemon; `train` a trainer."""
+    """`with` starts store and daemon; `train` starts a trainer."""
 
     def __init__(self):
         self.server = Server("web_server.py")
@@ -63,8 +65,8 @@ class WatchedRun:
                                      f"certificate: {server.certificate}, key: {server.key}")
 
     def train(self, job, step=0.01):
-        """Reads until it is ended, and takes a time like a training step's for each batch: the pipe that it writes a
-        line a batch to has room for few, and they are read slowly."""
+        """Starts a trainer that takes `step` seconds for each batch: it writes a line a batch to a small pipe, which this
+        process reads slowly."""
         trainer = self.daemon.reader("--job", job, "--epochs", 100000)
         fcntl.fcntl(trainer.stdout, fcntl.F_SETPIPE_SZ, 4096)
         self.trainers.append(trainer)
@@ -76,7 +78,7 @@ class WatchedRun:
         threading.Thread(target=read, daemon=True).start()
 
     def train_on_gpu(self):
-        """The example program, on the tests' stand-in of the CUDA driver."""
+        """Starts the example program on the fake CUDA driver."""
         program, driver = (os.environ.get(name) for name in ("ECHOLINE_GPU_RATE", "ECHOLINE_FAKE_CUDA"))
         if not program or not driver:
             raise unittest.SkipTest("ECHOLINE_GPU_RATE and ECHOLINE_FAKE_CUDA name no program and no driver's folder")
@@ -96,7 +98,7 @@ class WatchedRun:
         for trainer in self.trainers:
             trainer.kill()
             trainer.wait()
-        self.daemon.__exit__()
+        self.daemon.close()
         self.server.stop()
         self.disk.cleanup()
         self.certificates.cleanup()

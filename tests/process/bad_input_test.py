@@ -1,21 +1,22 @@
 #!/usr/bin/env python3
-"""Records that can't be decoded are counted, named once and replaced in the same way on every run; shards that change
-after they were indexed are an error that names them."""
+"""Records that cannot be decoded are counted, named once and replaced in the same way on every run; shards that change
+after the daemon indexed them are an error that names them."""
 import collections
 import functools
 import os
-import pathlib
 import re
-import tempfile
 import unittest
 
-import bad_input_shards as shards
-from daemon_process import Daemon, Server, free_port, stream_yaml, whole
+from support import bad_shards as shards
+from support.batches import whole
+from support.daemon_process import Daemon, stream_yaml
+from support.process_case import ProcessCase, main
+from support.store_process import S3Store
 
 try:
     import echoline
 except (ImportError, OSError, AttributeError):
-    echoline = None  # a sanitized library can't be loaded here; the command line still shows most
+    echoline = None  # this Python cannot load a sanitized library; the command line still shows most
 
 EPOCHS = 2
 FACTOR = 2
@@ -24,7 +25,7 @@ BAD_IDS = {*shards.BAD, shards.CUT}
 
 def steps(read, echo=f"echo: {{factor: {FACTOR}, window: 40}}", batch=8):
     return [f"read: {{{read}}}", "shuffle: {window: 30}",
-            "decode: {image: {key: jpg, as: rgb}, label: {key: cls, as: int64}}", *([echo] if echo else []),
+            "decode: {image: {key: jpg, as: rgb}, label: {key: cls, as: int64}}", echo,
             "resize: {field: image, size: [32, 32]}", f"batch: {{size: {batch}, last: partial}}", "publish: {slots: 2}"]
 
 
@@ -32,15 +33,12 @@ def policy(text):
     return f"    bad_records: {{{text}}}\n"
 
 
-class BadRecords(unittest.TestCase):
+class BadRecords(ProcessCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.good, cls.bad = pathlib.Path(folder.name, "good"), pathlib.Path(folder.name, "bad")
-        for path, write in ((cls.good, shards.write_good), (cls.bad, shards.write_bad)):
-            path.mkdir()
-            write(path)
+        cls.good, cls.bad = cls.class_folder(), cls.class_folder()
+        shards.write_good(cls.good)
+        shards.write_bad(cls.bad)
 
     def daemon(self, folder, bad_records="limit: 50%", **options):
         yaml = stream_yaml(steps(f"url: '{shards.url(folder)}'"), more=policy(bad_records))
@@ -49,21 +47,21 @@ class BadRecords(unittest.TestCase):
     @classmethod
     @functools.cache
     def readings(cls):
-        """(what the good shards give, what the bad ones give): the plan knows nothing of what is bad."""
+        """(batches of the good shards, batches of the bad ones). The plan is the same for both."""
         found = []
         for folder in (cls.good, cls.bad):
             with cls.daemon(cls, folder) as daemon:
                 found.append(whole(daemon.read("--epochs", EPOCHS, "--row-checksums")))
         return found
 
-    def test_batches_keep_their_size_and_hold_no_bad_record(self):
+    def test_batches_keep_their_size_and_contain_no_bad_record(self):
         good, bad = self.readings()
         self.assertEqual([len(batch["rows"]) for batch in bad], [len(batch["rows"]) for batch in good])
         self.assertEqual(sum(len(batch["rows"]) for batch in bad), EPOCHS * FACTOR * shards.COUNT)
         samples = {row[0] for batch in bad for row in batch["rows"]}
         self.assertEqual(samples, set(range(shards.COUNT)) - BAD_IDS)
 
-    def test_only_rows_of_bad_records_are_replaced_and_all_their_uses_by_the_same_record(self):
+    def test_only_rows_of_bad_records_are_replaced_and_all_uses_by_the_same_record(self):
         good, bad = self.readings()
         substitutes = collections.defaultdict(set)
         for planned, delivered in zip(good, bad, strict=True):
@@ -73,8 +71,8 @@ class BadRecords(unittest.TestCase):
                 else:
                     self.assertEqual(one, other, "the row of a good record")
         self.assertEqual(len(substitutes), EPOCHS * len(BAD_IDS))
-        for place, found in substitutes.items():
-            self.assertEqual(len(found), 1, f"substitutes in epoch and for sample {place}")
+        for epoch_and_sample, found in substitutes.items():
+            self.assertEqual(len(found), 1, f"substitutes for (epoch, sample) {epoch_and_sample}")
 
     def test_a_substitute_has_its_own_pixels_and_label(self):
         good, bad = self.readings()
@@ -96,18 +94,18 @@ class BadRecords(unittest.TestCase):
                 rest = whole(daemon.read(*part, "--epochs", EPOCHS, "--state", state))
                 self.assertEqual(first + rest, expected)
 
-    def test_each_is_counted_with_its_reason(self):
-        with self.daemon(self.bad, metrics=free_port()) as daemon:
+    def test_each_bad_record_is_counted_with_its_reason(self):
+        with self.daemon(self.bad, metrics=True) as daemon:
             daemon.read("--epochs", EPOCHS)
             counts = {re.search(r'reason="(\w+)"', labels)[1]: count
                       for labels, count in daemon.metric_lines("echoline_records_bad_total").items()}
         expected = collections.Counter(reason for reason, _, _ in shards.BAD.values())
-        expected["corrupt"] += 1  # the one that is cut off
+        expected["corrupt"] += 1  # the truncated one
         self.assertEqual(set(counts), set(expected))
         for reason, count in expected.items():  # at least once an epoch; bad substitutes count as well
             self.assertGreaterEqual(counts[reason], EPOCHS * count, reason)
 
-    def test_each_is_logged_once_with_key_address_and_offset(self):
+    def test_each_bad_record_is_logged_once_with_key_address_and_offset(self):
         with self.daemon(self.bad) as daemon:
             daemon.read("--epochs", EPOCHS)
             daemon.read("--epochs", EPOCHS, "--job", "another")
@@ -122,10 +120,10 @@ class BadRecords(unittest.TestCase):
                 self.assertIn(word, lines[0])
         self.assertEqual(len([line for line in log if "bad record" in line]), len(BAD_IDS))
 
-    def test_good_data_is_not_complained_about(self):
-        with self.daemon(self.good, metrics=free_port()) as daemon:
+    def test_good_data_causes_no_warning(self):
+        with self.daemon(self.good, metrics=True) as daemon:
             daemon.read()
-            self.assertEqual(sum(daemon.metric_lines("echoline_records_bad_total").values()), 0)
+            self.assertEqual(daemon.total("echoline_records_bad_total"), 0)
             self.assertNotRegex(daemon.log(), "warning|error")
 
     @unittest.skipUnless(echoline, "the Python package can't be loaded")
@@ -145,9 +143,9 @@ class BadRecords(unittest.TestCase):
             self.assertRegex(str(caught.exception), r"key r\d{4}\) in .*photos-00000[12]\.tar at byte \d+")
             self.assertIn("policy: fail", str(caught.exception))
             self.assertNotIn("replaced", daemon.log())
-            self.assertIsNone(daemon.process.poll(), "other streams go on")
+            self.assertIsNone(daemon.process.poll(), "the daemon ended; other streams must continue")
 
-    def test_more_than_the_limit_end_the_stream_with_the_last_one_named(self):
+    def test_more_bad_records_than_the_limit_end_the_stream_with_the_last_one_named(self):
         with self.daemon(self.bad, "limit: 5%") as daemon:
             with self.assertRaises(RuntimeError) as caught:
                 daemon.read()
@@ -155,15 +153,14 @@ class BadRecords(unittest.TestCase):
             self.assertIsNone(daemon.process.poll())
 
 
-class ChangedShards(unittest.TestCase):
-    """Shards of about 200 KB behind a read-ahead of 64 KiB: most of what is changed was not read before."""
+class ChangedShards(ProcessCase):
+    """Shards of about 200 KB with a read-ahead of 64 KiB: most of what changes was not read before."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        shards.write_good(self.folder)
-        self.shard = shards.shard_path(self.folder, 1)
+        super().setUp()
+        self.data = self.folder()
+        shards.write_good(self.data)
+        self.shard = shards.shard_path(self.data, 1)
 
     def yaml(self, read):
         return stream_yaml(steps(read + ", read_ahead: 64KiB", echo=None))
@@ -178,7 +175,7 @@ class ChangedShards(unittest.TestCase):
         self.assertIn(name, daemon.log())
 
     def file_daemon(self):
-        return Daemon(self.yaml(f"url: '{shards.url(self.folder)}'"))
+        return Daemon(self.yaml(f"url: '{shards.url(self.data)}'"))
 
     def grow(self):
         with open(self.shard, "ab") as file:
@@ -187,16 +184,13 @@ class ChangedShards(unittest.TestCase):
     def touch(self):
         os.utime(self.shard)
 
-    def test_another_size_is_an_error_that_names_the_shard(self):
-        with self.file_daemon() as daemon:
-            self.check(daemon, self.grow, self.shard.name)
+    def test_another_size_or_time_is_an_error_that_names_the_shard(self):
+        for change in (self.grow, self.touch):
+            with self.subTest(change.__name__), self.file_daemon() as daemon:
+                self.check(daemon, change, self.shard.name)
 
-    def test_another_time_is_an_error_that_names_the_shard(self):
-        with self.file_daemon() as daemon:
-            self.check(daemon, self.touch, self.shard.name)
-
-    def indexed_or_named(self, daemon, change):
-        """A file that is still open keeps its indexed bytes; if it is opened anew, it must not be another one."""
+    def check_indexed_or_named(self, daemon, change):
+        """An open file keeps its indexed bytes. If the daemon has to open it again, it must not accept another file."""
         expected = whole(daemon.read("--epochs", 4, "--row-checksums"))
         change()
         try:
@@ -206,34 +200,30 @@ class ChangedShards(unittest.TestCase):
         else:
             self.assertEqual(found, expected)
 
-    def test_of_another_file_of_that_name_no_byte_is_used(self):
+    def test_no_byte_of_another_file_with_the_same_name_is_used(self):
         def swap():
-            other = shards.shard_path(self.folder, 9)
+            other = shards.shard_path(self.data, 9)
             files = [file for sample in range(100, 120) for file in shards.files_of(sample)]
             shards.write_tar(other, files)
             other.rename(self.shard)
         with self.file_daemon() as daemon:
-            self.indexed_or_named(daemon, swap)
+            self.check_indexed_or_named(daemon, swap)
 
-    def test_a_shard_that_went_away_is_read_on_or_named(self):
+    def test_a_deleted_shard_is_still_read_or_named(self):
         with self.file_daemon() as daemon:
-            self.indexed_or_named(daemon, self.shard.unlink)
+            self.check_indexed_or_named(daemon, self.shard.unlink)
 
     def test_another_object_in_s3_is_an_error_that_names_it(self):
-        puts = [f"--put={shards.shard_path(self.folder, i)}=photos/{i}.tar" for i in range(shards.SHARDS)]
-        server = Server("s3_server.py", "--dir", self.folder / "s3", "--bucket", "photos", *puts)
-        self.addCleanup(server.stop)
-        facts = server.facts
-        keys = {"AWS_ACCESS_KEY_ID": facts["access_key"], "AWS_SECRET_ACCESS_KEY": facts["secret_key"]}
-        read = f"url: 's3://photos/{{0..2}}.tar', endpoint: '{facts['endpoint']}', region: us-east-1"
-        with Daemon(self.yaml(read), environment=keys) as daemon:
+        keys = {shards.shard_path(self.data, shard): f"{shard}.tar" for shard in range(shards.SHARDS)}
+        store = self.resource(S3Store(self.folder(), keys, keys))
+        read = store.read_keys("s3://photos/{0..2}.tar")
+        with Daemon(self.yaml(read), environment=store.environment) as daemon:
             changed = bytearray(self.shard.read_bytes())
             changed[-1] = 1
-            self.check(daemon, lambda: server.put("photos", "1.tar", bytes(changed)), "1.tar")
+            self.check(daemon, lambda: store.put("1.tar", bytes(changed)), "1.tar")
 
     def test_the_next_start_indexes_what_changed(self):
-        daemon = self.file_daemon()
-        with daemon:
+        with self.file_daemon() as daemon:
             daemon.stop()
             shards.write_tar(self.shard, [file for sample in range(100, 110) for file in shards.files_of(sample)])
             daemon.start()
@@ -243,4 +233,4 @@ class ChangedShards(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

@@ -1,45 +1,42 @@
 #!/usr/bin/env python3
-"""Caches from outside: what share of each epoch they serve, what is still read from the store, and that neither order
-nor pixels change, whatever happens to the cache. Daemons are processes; disks, memcached servers and kills are real."""
+"""Caches from outside: what share of each epoch they serve, what the daemon still reads from the store, and that neither
+order nor pixels change, whatever happens to the cache. Daemons, disks, memcached servers and kills are real."""
 import concurrent.futures
 import os
-import pathlib
 import random
 import shutil
 import signal
 import subprocess
-import sys
-import tempfile
 import unittest
 
-from cache_run import CachedDaemon, Records, rows_of
-from daemon_process import TESTS
+from support.batches import rows_of
+from support.cached_daemon import CachedDaemon
+from support.process_case import ProcessCase, main
+from support.records import Records
 
-sys.path.insert(0, str(TESTS / "servers"))
-from memcached_server import Memcached  # noqa: E402
-
-ARGUMENTS = ("--row-checksums",)
+from memcached_server import Memcached  # of tests/servers
 
 
-class Caches(unittest.TestCase):
+def read_rows(daemon):
+    return rows_of(daemon.read("--epochs", 2, "--row-checksums"))
+
+
+class Caches(ProcessCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.records = Records(folder.name)
-        with CachedDaemon(cls.records.stream("")) as daemon:
-            cls.expected = rows_of(daemon.read("--epochs", 2, *ARGUMENTS))
+        cls.records = Records(cls.class_folder())
+        with CachedDaemon(cls.records.stream()) as daemon:
+            cls.expected = read_rows(daemon)
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.disk = pathlib.Path(folder.name, "cache")
+        super().setUp()
+        self.disk = self.folder() / "cache"
 
     def disk_step(self, share, more=""):
         return f"{{disk: {{path: {self.disk}, size: {int(share * self.records.bytes)}}}{more}}}"
 
     def check_rows(self, daemon):
-        self.assertEqual(rows_of(daemon.read("--epochs", 2, *ARGUMENTS)), self.expected)
+        self.assertEqual(read_rows(daemon), self.expected)
 
     def test_placement_and_levels_never_change_order_or_pixels(self):
         share = int(0.4 * self.records.bytes)
@@ -52,7 +49,7 @@ class Caches(unittest.TestCase):
                         self.check_rows(daemon)
                         self.assertGreater(daemon.total("echoline_cache_requests_total", outcome="hit"), 0)
 
-    def test_decoded_samples_that_are_kept_need_no_bytes(self):
+    def test_cached_decoded_samples_need_no_bytes_from_the_store(self):
         with CachedDaemon(self.records.stream("", "{memory: 64MB}", read_ahead="64KiB")) as daemon:
             self.check_rows(daemon)
             read = daemon.store_bytes()
@@ -60,21 +57,20 @@ class Caches(unittest.TestCase):
             self.assertLess(daemon.store_bytes() - read, 0.02 * self.records.bytes)
             self.assertGreater(daemon.total("echoline_cache_saved_seconds_total"), 0)
 
-    def test_decoded_samples_never_take_more_than_is_reserved_whatever_the_first_records_are_like(self):
+    def test_decoded_samples_never_take_more_than_is_reserved(self):
         """The first records are a hundred times as large as the others, and decode to the same size."""
-        with tempfile.TemporaryDirectory() as folder:
-            records = Records(folder, count=400, first_ballast=2_000_000)
-            for memory, share in (("1GiB", 1), ("32KB", 0.45)):
-                with self.subTest(memory=memory), CachedDaemon(records.stream("", f"{{memory: {memory}}}")) as daemon:
-                    daemon.read("--epochs", 3)
-                    held = daemon.total("echoline_memory_bytes", use="cache")
-                    self.assertLessEqual(held, daemon.cache_bytes_reserved())
-                    hits = daemon.hits("memory")
-                    daemon.read("--epochs", 2)
-                    self.assertGreaterEqual(daemon.hits("memory") - hits, 2 * share * records.count)
+        records = Records(self.folder(), count=400, first_ballast=2_000_000)
+        for memory, share in (("1GiB", 1), ("32KB", 0.45)):
+            with self.subTest(memory=memory), CachedDaemon(records.stream("", f"{{memory: {memory}}}")) as daemon:
+                daemon.read("--epochs", 3)
+                held = daemon.total("echoline_memory_bytes", use="cache")
+                self.assertLessEqual(held, daemon.cache_bytes_reserved())
+                hits = daemon.hits("memory")
+                daemon.read("--epochs", 2)
+                self.assertGreaterEqual(daemon.hits("memory") - hits, 2 * share * records.count)
 
-    def test_what_fits_by_plan_is_no_failure(self):
-        """Where one level ends in the middle of a record, the next has room for what it is to keep nevertheless."""
+    def test_a_level_has_room_for_all_records_that_are_planned_for_it(self):
+        """Also where the level above it ends in the middle of a record."""
         with Memcached() as server:
             for part in (0.23, 0.31, 0.47):
                 cache = self.disk_step(0.2, f", memory: {int(part * self.records.bytes)}, fleet: ['{server.address}']")
@@ -84,7 +80,7 @@ class Caches(unittest.TestCase):
                     self.assertEqual(daemon.failures("disk", "full"), 0)
                 shutil.rmtree(self.disk)
 
-    def test_a_lowered_size_holds_from_the_next_start_on(self):
+    def test_a_lower_size_takes_effect_at_the_next_start(self):
         with CachedDaemon(self.records.stream(self.disk_step(1.1))) as daemon:
             daemon.read("--epochs", 2)
             self.assertGreater(daemon.total("echoline_cache_bytes", level="disk"), 0.9 * self.records.bytes)
@@ -104,20 +100,20 @@ class Caches(unittest.TestCase):
             self.assertEqual(daemon.misses("disk"), 0)
             self.assertLess(daemon.store_bytes(), 0.01 * self.records.bytes)
 
-    def test_two_daemons_on_one_disk_share_what_they_keep(self):
+    def test_two_daemons_on_one_disk_share_its_records(self):
         stream = self.records.stream(self.disk_step(1.1))
         with CachedDaemon(stream) as one, CachedDaemon(stream) as other:
             with concurrent.futures.ThreadPoolExecutor(2) as pool:
                 list(pool.map(self.check_rows, (one, other)))
             data = sum(path.stat().st_size for path in self.disk.glob("*/data"))
-            self.assertLess(data, 1.02 * self.records.bytes, "each record is there once")
+            self.assertLess(data, 1.02 * self.records.bytes, "a record is stored twice")
             before = one.store_bytes() + other.store_bytes()
             with concurrent.futures.ThreadPoolExecutor(2) as pool:
                 list(pool.map(self.check_rows, (one, other)))
             self.assertLess(one.store_bytes() + other.store_bytes() - before, 0.02 * self.records.bytes)
 
     def test_killed_daemons_leave_a_disk_that_the_next_one_uses(self):
-        """At any moment while the disk is being filled; ECHOLINE_DISK_KILLS=100 takes so many."""
+        """Kills at any moment while the disk fills; ECHOLINE_DISK_KILLS=100 sets their number."""
         kills = int(os.environ.get("ECHOLINE_DISK_KILLS", 10 if os.environ.get("ECHOLINE_ALL_CASES") else 3))
         for begun in range(0, kills, 5):
             with CachedDaemon(self.records.stream(self.disk_step(1.1))) as daemon:
@@ -149,18 +145,17 @@ class Caches(unittest.TestCase):
             self.check_rows(daemon)
             self.assertGreaterEqual(daemon.failures("disk", "corrupt"), 38)
 
-    def test_a_changed_object_is_not_served_from_what_was_kept(self):
-        with tempfile.TemporaryDirectory() as folder:
-            Records(folder, count=200, seed=1)
-            records = Records(folder, count=200, seed=1)
-            with CachedDaemon(records.stream(self.disk_step(1))) as daemon:
-                daemon.read("--epochs", 2)
-            Records(folder, count=200, seed=2)
-            with CachedDaemon(records.stream("")) as daemon:
-                expected = rows_of(daemon.read("--epochs", 2, *ARGUMENTS))
-            with CachedDaemon(records.stream(self.disk_step(1))) as daemon:
-                self.assertEqual(rows_of(daemon.read("--epochs", 2, *ARGUMENTS)), expected)
-                self.assertGreater(daemon.misses("disk"), 0)
+    def test_a_changed_object_is_not_served_from_the_cache(self):
+        folder = self.folder()
+        records = Records(folder, count=200, seed=1)
+        with CachedDaemon(records.stream(self.disk_step(1))) as daemon:
+            daemon.read("--epochs", 2)
+        Records(folder, count=200, seed=2)
+        with CachedDaemon(records.stream()) as daemon:
+            expected = read_rows(daemon)
+        with CachedDaemon(records.stream(self.disk_step(1))) as daemon:
+            self.assertEqual(read_rows(daemon), expected)
+            self.assertGreater(daemon.misses("disk"), 0)
 
     @unittest.skipUnless(os.geteuid() == 0, "mounting a small disk needs root")
     def test_a_full_disk_stops_nothing_and_is_counted(self):
@@ -168,10 +163,10 @@ class Caches(unittest.TestCase):
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(self.disk)], check=True)
         try:
             with CachedDaemon(self.records.stream(self.disk_step(1))) as daemon:
-                self.assertIn("has room for", daemon.log(), "said at the start")
+                self.assertIn("has room for", daemon.log(), "the log at the start")
                 self.check_rows(daemon)
                 self.assertGreater(daemon.failures("disk", "full"), 0)
-                self.assertGreater(daemon.hits("disk"), 0, "what had room is served")
+                self.assertGreater(daemon.hits("disk"), 0, "the part that had room must be served")
         finally:
             subprocess.run(["umount", "-l", str(self.disk)], check=True)
 
@@ -179,11 +174,8 @@ class Caches(unittest.TestCase):
         blocked = self.disk.parent / "file"
         blocked.write_text("no folder", encoding="ascii")
         stream = self.records.stream(f"{{disk: {{path: {blocked}, size: 10MB}}}}")
-        code, log = CachedDaemon(stream).run_to_its_end()
-        self.assertEqual(code, 1)
-        self.assertIn("cache.disk", log)
-        shutil.rmtree(self.disk, ignore_errors=True)
+        self.assertIn("cache.disk", self.refused(stream))
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

@@ -1,36 +1,32 @@
 #!/usr/bin/env python3
-"""Completion in real shells, and that what it offers is what `echoline --help` says."""
+"""Completion in real shells; it offers exactly what `echoline --help` names."""
 import os
-import pathlib
 import re
 import shutil
-import subprocess
-import tempfile
-import unittest
 
-from daemon_process import PATIENCE, Daemon, binary, stream_yaml
-from terminal import Terminal
+from support import TESTS
+from support.daemon_process import Daemon, stream_yaml
+from support.process_case import ProcessCase, main
+from support.programs import binary, run_echoline
+from support.terminal import Terminal
 
-# What shells write to edit a line, and characters they take back.
+# The control sequences that shells write to edit a line.
 LINE_EDITING = re.compile(r"\x1b(?:\[[?\d;]*[A-Za-z]|[()][A-B0]|[=>])|[\x00-\x1f]")
-SCRIPTS = pathlib.Path(__file__).resolve().parent.parent.parent / "deploy" / "completion"
+SCRIPTS = TESTS.parent / "deploy" / "completion"
 
 
 def words(*line):
     """(kind, words) that the program offers for the last word of the line."""
-    done = subprocess.run([binary("ECHOLINE_CLI"), "__complete", "--", *line], capture_output=True, text=True,
-                          check=True, timeout=PATIENCE)
-    kind, *found = done.stdout.splitlines()
+    kind, *found = run_echoline("__complete", "--", *line).stdout.splitlines()
     return kind, [word.partition("\t")[0] for word in found]
 
 
 def help_of(*command):
-    return subprocess.run([binary("ECHOLINE_CLI"), *command, "--help"], capture_output=True, text=True, check=True,
-                          timeout=PATIENCE).stdout
+    return run_echoline(*command, "--help").stdout
 
 
-class Offers(unittest.TestCase):
-    def test_are_the_commands_and_options_of_the_help(self):
+class Completion(ProcessCase):
+    def test_offers_the_commands_and_options_of_the_help(self):
         said = help_of()
         commands = re.findall(r"^  ([\w-]+) ", said.partition("Subcommands:")[2], re.MULTILINE)
         self.assertGreater(len(commands), 8)
@@ -40,7 +36,7 @@ class Offers(unittest.TestCase):
             self.assertGreater(len(options), 1, command)
             self.assertEqual(words(command, "--"), ("words", options), command)
 
-    def test_are_values_files_or_folders_as_the_place_asks(self):
+    def test_offers_values_files_or_folders_as_the_option_requires(self):
         joins = ["start", "current", "next_epoch"]
         self.assertEqual(words("read", "train", "--join", ""), ("words", joins))
         self.assertEqual(words("read", "--join", "=", "c"), ("words", ["current"]))
@@ -55,21 +51,21 @@ class Offers(unittest.TestCase):
         self.assertEqual(words("read", "train", "--batches", ""), ("words", []))
         self.assertEqual(words("nothing", "of", "that", ""), ("words", words("")[1]))
 
-    def test_of_streams_are_none_without_a_daemon(self):
-        with tempfile.TemporaryDirectory() as folder:
-            self.assertEqual(words("show", "--runtime-dir", folder, ""), ("words", []))
-            self.assertEqual(words("show", f"--runtime-dir={folder}", ""), ("words", []))
+    def test_offers_no_streams_without_a_daemon(self):
+        folder = str(self.folder())
+        self.assertEqual(words("show", "--runtime-dir", folder, ""), ("words", []))
+        self.assertEqual(words("show", f"--runtime-dir={folder}", ""), ("words", []))
 
 
-class Shells(unittest.TestCase):
+class Shells(ProcessCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
-        data = cls.folder / "tokens.bin"
+        cls.home = cls.class_folder()
+        data = cls.home / "tokens.bin"
         data.write_bytes(os.urandom(3200))
-        (cls.folder / "a file.yaml").touch()
-        (cls.folder / "bin").mkdir()
-        (cls.folder / "bin" / "echoline").symlink_to(binary("ECHOLINE_CLI"))
+        (cls.home / "a file.yaml").touch()
+        (cls.home / "bin").mkdir()
+        (cls.home / "bin" / "echoline").symlink_to(binary("ECHOLINE_CLI"))
         steps = [f"read: {{url: {data}, format: tokens, tokens: {{length: 16}}}}",
                  "decode: {tokens: {key: tokens, as: uint16, shape: [16]}}", "batch: {size: 8}"]
         cls.daemon = Daemon(stream_yaml(steps, name="photos.2026"))
@@ -80,14 +76,14 @@ class Shells(unittest.TestCase):
         if not shutil.which(arguments[0]):
             self.skipTest(f"{arguments[0]} is not installed")
         terminal = Terminal(arguments, columns=200, environment={
-            "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}", "HOME": str(self.folder), "TERM": "vt100",
+            "PATH": f"{self.home / 'bin'}:{os.environ['PATH']}", "HOME": str(self.home), "TERM": "vt100",
             "ECHOLINE_RUNTIME_DIR": str(self.daemon.runtime_dir), "INPUTRC": "/dev/null"})
         self.addCleanup(terminal.close)
-        terminal.type(f"cd '{self.folder}'; {begin}; echo rea''dy\n")
+        terminal.type(f"cd '{self.home}'; {begin}; echo rea''dy\n")
         return terminal.until(lambda: "ready" in terminal.raw, "shell")
 
-    def check(self, shell):
-        """What the tabulator makes of a line."""
+    def check_completions(self, shell):
+        """What the tab key completes."""
         for typed, becomes in (("sho", "show "), ("show photos.", "show photos.2026"), ("show --js", "show --json"),
                                ("read photos.2026 --join nex", "--join next_epoch"),
                                ("read --join=sta", "--join=start"), ("check a", "check a\\ file.yaml"),
@@ -95,18 +91,18 @@ class Shells(unittest.TestCase):
             shell.raw = ""
             shell.type(f"echoline {typed}\t")
             shell.until(lambda: becomes in LINE_EDITING.sub("", shell.raw), f"'{becomes}' in {shell.raw!r}")
-            shell.type("\x15")  # takes the line away
+            shell.type("\x15")  # deletes the line
 
-    def test_bash(self):
-        self.check(self.shell("bash", "--norc", "--noprofile", "-i", begin=f"source {SCRIPTS}/echoline.bash"))
+    def test_bash_completes_lines(self):
+        self.check_completions(self.shell("bash", "--norc", "--noprofile", "-i", begin=f"source {SCRIPTS}/echoline.bash"))
 
-    def test_zsh(self):
-        self.check(self.shell("zsh", "-f", "-i", begin=(
+    def test_zsh_completes_lines(self):
+        self.check_completions(self.shell("zsh", "-f", "-i", begin=(
             f"fpath=({SCRIPTS} $fpath); autoload -Uz compinit; compinit -u -D; unsetopt zle_bracketed_paste prompt_sp")))
 
-    def test_fish(self):
-        self.check(self.shell("fish", "--no-config", "-i", begin=f"source {SCRIPTS}/echoline.fish"))
+    def test_fish_completes_lines(self):
+        self.check_completions(self.shell("fish", "--no-config", "-i", begin=f"source {SCRIPTS}/echoline.fish"))
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -1,16 +1,14 @@
 #!/usr/bin/env python3
 """Health and reflection of the control service, as any gRPC client uses them: without generated code."""
-import time
-import unittest
-
-import grpc_python  # first: may go on in another Python
+import support.grpc_python  # first: may start this test again in another Python
 import grpc
 from google.protobuf import descriptor_pool, message_factory
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 
-from control_daemon import ControlDaemon
-from daemon_process import PATIENCE
+from support.control_daemon import ControlDaemon
+from support.process_case import ProcessCase, main
+from support.programs import PATIENCE
 
 SERVICE = "echoline.v1.Control"
 NOT_SERVING, SERVING = health_pb2.HealthCheckResponse.NOT_SERVING, health_pb2.HealthCheckResponse.SERVING
@@ -25,23 +23,21 @@ def health(channel, service=""):
     return stub.Check(health_pb2.HealthCheckRequest(service=service), timeout=PATIENCE, wait_for_ready=True).status
 
 
-class HealthTest(unittest.TestCase):
-    def test_is_not_serving_until_the_door_is_open(self):
-        with ControlDaemon(throttle=", throttle: {latency: 3s}") as daemon:
-            daemon.stop()
-            daemon.spawn()
-            with channel_to(daemon) as channel:
-                for service in ("", SERVICE):
-                    self.assertEqual(health(channel, service), NOT_SERVING)
-                self.assertFalse((daemon.runtime_dir / "door.sock").exists())
-                daemon.await_ready()
-                for service in ("", SERVICE):
-                    self.assertEqual(health(channel, service), SERVING)
-                with self.assertRaises(grpc.RpcError) as unknown:
-                    health(channel, "echoline.v1.Unknown")
-                self.assertEqual(unknown.exception.code(), grpc.StatusCode.NOT_FOUND)
+class ControlHealth(ProcessCase):
+    def test_it_is_not_serving_until_the_attach_socket_is_open(self):
+        daemon = self.unstarted(ControlDaemon(read=", throttle: {latency: 3s}")).spawn()
+        with channel_to(daemon) as channel:
+            for service in ("", SERVICE):
+                self.assertEqual(health(channel, service), NOT_SERVING)
+            self.assertFalse((daemon.runtime_dir / "door.sock").exists())
+            daemon.await_ready()
+            for service in ("", SERVICE):
+                self.assertEqual(health(channel, service), SERVING)
+            with self.assertRaises(grpc.RpcError) as unknown:
+                health(channel, "echoline.v1.Unknown")
+            self.assertEqual(unknown.exception.code(), grpc.StatusCode.NOT_FOUND)
 
-    def test_tells_who_watches_that_the_daemon_stops(self):
+    def test_a_watch_reports_that_the_daemon_stops(self):
         with ControlDaemon() as daemon, channel_to(daemon) as channel:
             watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest(), timeout=PATIENCE)
             self.assertEqual(next(watch).status, SERVING)
@@ -71,4 +67,4 @@ class HealthTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

@@ -1,23 +1,22 @@
 #!/usr/bin/env python3
-"""A daemon's batches on a GPU, on the stand-in of the CUDA driver: the values of every row are those that a trainer on
-the host gets, also after a state amid an epoch, and when the daemon is killed under the copies."""
+"""A daemon's batches on a GPU, with the fake CUDA driver: every row has the values that a trainer on the host gets, also
+after a resume in the middle of an epoch, and when the daemon is killed during copies."""
 import json
 import signal
-import sys
-import tempfile
 import unittest
 
-import line_photos
-from daemon_process import TESTS, Daemon, skip, stream_yaml
-from line_photos import numpy
+from support import photos
+from support.daemon_process import Daemon, stream_yaml
+from support.photos import numpy
+from support.process_case import ProcessCase, main
+from support.programs import skip
 
-sys.path.insert(0, str(TESTS / "python"))
 try:
-    import cuda_driver
+    import cuda_driver  # of tests/python
     import echoline
     import echoline.cuda
 except (ImportError, OSError, unittest.SkipTest) as missing:
-    skip(f"the Python package, or the stand-in: {missing}")
+    skip(f"the Python package, or the fake driver: {missing}")
 
 ECHO = (2, 3)
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -27,20 +26,19 @@ def normalized(pixels):
     return ((pixels / 255 - MEAN) / STD).transpose(0, 3, 1, 2)
 
 
-class OnTheGpu(unittest.TestCase):
+class GpuBatches(ProcessCase):
     @classmethod
     def setUpClass(cls):
-        data = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(data.cleanup)
-        url = line_photos.made_shards(data.name, shards=1, records=80)[0]
+        url = photos.made_shards(cls.class_folder(), shards=1, records=80)[0]
         cls.streams = stream_yaml(
             [f"read: {{url: '{url}', format: webdataset}}", "shuffle: {window: 16}",
              "echo: {factor: 1.5, window: 24}", "decode: {image: {key: jpg, as: rgb}}",
              "random_resized_crop: {field: image, size: [24, 32]}", "batch: {size: 8, last: pad}", "publish: {slots: 6}"])
         cls.device = cuda_driver.Device()
         with Daemon(cls.streams) as daemon:
-            host = echoline.Loader("train", runtime_dir=daemon.runtime_dir)
-            cls.expected = {(batch.epoch, batch.step): batch for _ in range(2) for batch in map(echoline.Batch.copy, host)}
+            with echoline.Loader("train", runtime_dir=daemon.runtime_dir) as host:
+                cls.expected = {(batch.epoch, batch.step): batch
+                                for _ in range(2) for batch in map(echoline.Batch.copy, host)}
 
     def tearDown(self):
         self.assertEqual(cuda_driver.misuses(), [])
@@ -51,7 +49,7 @@ class OnTheGpu(unittest.TestCase):
                                     transforms={"image": transform}, **options)
 
     def check(self, batch):
-        """(epoch, step, use on the device)"""
+        """Compares the batch with the host's; (epoch, step, use on the device)."""
         wanted = self.expected[batch.epoch, batch.step]
         numpy.testing.assert_allclose(self.device.array(batch["image"]), normalized(wanted["image"]), atol=1e-5)
         for words in ("sample_ids", "valid"):
@@ -61,7 +59,7 @@ class OnTheGpu(unittest.TestCase):
         return batch.epoch, batch.step, uses.pop()
 
     def taken(self, loader, count):
-        """The next so many batches, across an epoch's end."""
+        """The next `count` batches, also across the end of an epoch."""
         while count > 0:
             batch = loader.next(timeout=60)
             if batch is not None:
@@ -69,7 +67,7 @@ class OnTheGpu(unittest.TestCase):
                 count -= 1
 
     @cuda_driver.with_kernels
-    def test_rows_are_those_of_the_host_and_a_state_goes_on_exactly(self):
+    def test_rows_equal_those_of_the_host_and_a_state_resumes_exactly(self):
         with Daemon(self.streams) as daemon, self.loader(daemon) as loader:
             whole = [self.check(batch) for _ in range(2) for batch in loader]
             self.assertEqual(len(whole), 2 * len(loader))
@@ -88,7 +86,7 @@ class OnTheGpu(unittest.TestCase):
                     self.assertEqual([self.check(batch) for batch in self.taken(loader, 3)], after)
 
     @cuda_driver.with_kernels
-    def test_a_daemon_that_is_killed_under_the_copies(self):
+    def test_a_daemon_killed_during_copies_loses_no_batch(self):
         with Daemon(self.streams) as daemon, self.loader(daemon) as loader:
             given = []
             for count, batch in enumerate(loader):
@@ -103,4 +101,4 @@ class OnTheGpu(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

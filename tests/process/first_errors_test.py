@@ -1,19 +1,18 @@
 #!/usr/bin/env python3
-"""What a new user does wrong first. Each error is one line that says what, where, and the next step."""
+"""The first mistakes of a new user. Each error is one line that says what, where, and the next step."""
 import http.server
 import os
 import pathlib
 import signal
 import socket
-import subprocess
-import sys
 import tempfile
 import threading
-import time
 import unittest
 
-import line_photos
-from daemon_process import PATIENCE, Daemon, binary, stream_yaml
+from support import photos
+from support.daemon_process import Daemon, stream_yaml
+from support.process_case import ProcessCase, main
+from support.programs import PATIENCE, run_echoline, run_program, wait_until
 
 DECODE = "decode: {image: {key: jpg, as: rgb}, label: {key: cls, as: int64}}"
 
@@ -23,37 +22,26 @@ def steps(url, more="", decode=DECODE, side=8):
             "batch: {size: 4}"]
 
 
-class FirstErrors(unittest.TestCase):
+class FirstErrors(ProcessCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = pathlib.Path(folder.name)
-        cls.folder.chmod(0o755)
-        cls.shard = cls.folder / "photos.tar"
-        files = []
-        for number in range(8):
-            content, label = line_photos.photo(number)
-            files += [(f"{number}.jpg", content), (f"{number}.cls", str(label).encode())]
-        line_photos.write_tar(cls.shard, files)
+        cls.data = cls.class_folder()
+        cls.data.chmod(0o755)
+        cls.shard = photos.made_shards(cls.data, shards=1, records=8)[0].rename(cls.data / "photos.tar")
 
-    def says(self, variable, *arguments, code=1, user=None, environment=None):
-        """The one line of a program that refuses."""
-        done = subprocess.run([binary(variable), *map(str, arguments)], stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, timeout=PATIENCE, check=False, user=user,
-                              env={**os.environ, **(environment or {})})
+    def says(self, variable, *arguments, code=1, **options):
+        """The error output of a program that must fail."""
+        done = run_program(variable, *arguments, **options)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stderr
 
     def daemon_says(self, url, more="", decode=DECODE, side=8, **settings):
-        with tempfile.TemporaryDirectory() as folder:
-            daemon = Daemon(stream_yaml(steps(url, more, decode, side)), folder=folder, **settings)
-            code, log = daemon.run_to_its_end()
-            self.assertEqual(code, 1, log)
-            return log.splitlines()[-1]
+        """The last line of a daemon that must not start."""
+        return self.refused(stream_yaml(steps(url, more, decode, side)), **settings).splitlines()[-1]
 
     def written(self, text):
-        path = self.folder / f"{self.id().rpartition('.')[2]}.yaml"
+        """A configuration file of this test."""
+        path = self.data / f"{self.id().rpartition('.')[2]}.yaml"
         path.write_text(text, encoding="utf-8")
         return path
 
@@ -62,14 +50,14 @@ class FirstErrors(unittest.TestCase):
     def test_no_configuration(self):
         self.assertIn("start it as 'echolined --config FILE'", self.says("ECHOLINED", code=2))
         self.assertIn("none.yaml: No such file or directory; check the path",
-                      self.says("ECHOLINED", "--config", self.folder / "none.yaml"))
+                      self.says("ECHOLINED", "--config", self.data / "none.yaml"))
 
     def test_an_empty_configuration(self):
         self.assertIn("a configuration has the keys daemon and streams",
                       self.says("ECHOLINED", "--config", self.written("")))
 
     def test_a_folder_for_a_configuration(self):
-        self.assertIn("is it a file?", self.says("ECHOLINED", "--config", self.folder))
+        self.assertIn("is it a file?", self.says("ECHOLINED", "--config", self.data))
 
     def test_slashes_of_an_address_that_are_missing(self):
         for wrong, right in (("s3:/photos/a.tar", "s3://photos/a.tar"), ("https:host/a.tar", "https://host/a.tar"),
@@ -92,14 +80,14 @@ class FirstErrors(unittest.TestCase):
         self.assertRegex(said, r"metrics address 127.0.0.1:\d+ is in use; set daemon.metrics to another one, or to off")
 
     def test_a_runtime_folder_that_cannot_be_written(self):
-        blocked = self.folder / "blocked"
+        blocked = self.data / "blocked"
         blocked.touch()
         file = self.written(f"daemon: {{runtime_dir: {blocked}/run}}\n")
         self.assertIn("set daemon.runtime_dir to a folder of this user's", self.says("ECHOLINED", "--config", file))
 
     @unittest.skipIf(os.geteuid() != 0, "needs root, to become another user")
     def test_folders_and_files_of_somebody_else(self):
-        own = pathlib.Path(tempfile.mkdtemp(dir=self.folder))  # mode 0700, of root
+        own = pathlib.Path(tempfile.mkdtemp(dir=self.data))  # mode 0700, of root
         shard = own / "a.tar"
         shard.write_bytes(self.shard.read_bytes())
         nobody = 65534
@@ -123,18 +111,14 @@ class FirstErrors(unittest.TestCase):
                              code=2)
             self.assertIn("-1: steps and seeds count from 0", said)
         for command in (["list"], ["read", "train"]):
-            said = self.says("ECHOLINE_CLI", *command, "--runtime-dir", self.folder)
+            said = self.says("ECHOLINE_CLI", *command, "--runtime-dir", self.data)
             self.assertRegex(said, "no daemon answers at .*; start .*ECHOLINE_RUNTIME_DIR")
 
     def test_a_daemon_that_is_still_starting(self):
-        with socket.create_server(("127.0.0.1", 0)) as silent, tempfile.TemporaryDirectory() as folder:
-            daemon = Daemon(stream_yaml(steps(f"http://127.0.0.1:{silent.getsockname()[1]}/a.tar")), folder=folder)
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            daemon = self.unstarted(Daemon(stream_yaml(steps(f"http://127.0.0.1:{silent.getsockname()[1]}/a.tar"))))
             daemon.spawn()
-            self.addCleanup(daemon.stop, signal.SIGKILL)
-            deadline = time.monotonic() + PATIENCE
-            while not (daemon.runtime_dir / "control.sock").exists():
-                self.assertLess(time.monotonic(), deadline, daemon.log())
-                time.sleep(0.01)
+            wait_until((daemon.runtime_dir / "control.sock").exists, daemon.log)
             said = self.says("ECHOLINE_CLI", "read", "train", "--runtime-dir", daemon.runtime_dir)
             self.assertIn("its streams are not ready yet: wait for 'ready' in its log", said)
             daemon.stop(signal.SIGKILL)
@@ -152,9 +136,9 @@ class FirstErrors(unittest.TestCase):
     # ---- the data ----
 
     def test_wrong_paths(self):
-        self.assertIn("check the path", self.daemon_says(self.folder / "foto.tar"))
-        self.assertIn("no file matches; check the path", self.daemon_says(self.folder / "x*.tar"))
-        self.assertIn("check the path", self.daemon_says(self.folder / "fotos" / "*.tar"))
+        self.assertIn("check the path", self.daemon_says(self.data / "foto.tar"))
+        self.assertIn("no file matches; check the path", self.daemon_says(self.data / "x*.tar"))
+        self.assertIn("check the path", self.daemon_says(self.data / "fotos" / "*.tar"))
 
     def test_a_wrong_format(self):
         self.assertIn("whether read.format is a folder's", self.daemon_says(self.shard, ", format: folder"))
@@ -165,11 +149,11 @@ class FirstErrors(unittest.TestCase):
         self.assertIn("field image (png): the record has no such file; it has: jpg, cls", said)
 
     def test_a_file_of_classes_that_lacks_one(self):
-        folder = self.folder / "classes"
+        folder = self.data / "classes"
         for name in ("cat", "dog"):
             (folder / name).mkdir(parents=True)
-            (folder / name / "0.jpg").write_bytes(line_photos.photo(0)[0])
-        names = self.folder / "names"
+            (folder / name / "0.jpg").write_bytes(photos.photo(0)[0])
+        names = self.data / "names"
         names.write_text("cat\n", encoding="utf-8")
         said = self.daemon_says(folder, f", format: folder, classes: '{names}'")
         self.assertRegex(said, "dog.*names")
@@ -185,7 +169,7 @@ class FirstErrors(unittest.TestCase):
 
     def test_s3_without_credentials(self):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-        environment |= {"HOME": str(self.folder), "AWS_EC2_METADATA_DISABLED": "true"}
+        environment |= {"HOME": str(self.data), "AWS_EC2_METADATA_DISABLED": "true"}
         said = self.says("ECHOLINE_CLI", "index", "s3://photos/a.tar", environment=environment)
         self.assertIn("no credentials are set up; set AWS_ACCESS_KEY_ID", said)
 
@@ -194,7 +178,7 @@ class FirstErrors(unittest.TestCase):
         self.assertIn("--endpoint: '127.0.0.1:9000' is no address; allowed: http://host:port", said)
 
     def test_a_changed_file_is_named(self):
-        shard = self.folder / "changing.tar"
+        shard = self.data / "changing.tar"
         shard.write_bytes(self.shard.read_bytes())
         with Daemon(stream_yaml(steps(shard))) as daemon:
             shard.write_bytes(self.shard.read_bytes() + bytes(1024))
@@ -208,24 +192,22 @@ class FirstErrors(unittest.TestCase):
     # ---- check ----
 
     def test_check_says_that_there_are_no_streams(self):
-        done = subprocess.run([binary("ECHOLINE_CLI"), "check", str(self.written("daemon: {memory: 1GiB}\n"))],
-                              capture_output=True, text=True, check=True)
+        done = run_echoline("check", self.written("daemon: {memory: 1GiB}\n"))
         self.assertIn("no streams in it; 'echoline create FILE' adds some", done.stdout)
 
     def test_check_leaves_nothing_behind_and_names_a_pass_without_room(self):
-        state = self.folder / "state"
+        state = self.data / "state"
         pipeline = steps(self.shard, side=32)
-        pipeline.insert(1, f"cache: {{disk: {{path: {self.folder}/nvme/cache, size: 1GiB}}}}")
+        pipeline.insert(1, f"cache: {{disk: {{path: {self.data}/nvme/cache, size: 1GiB}}}}")
         pipeline.append("publish: {slots: 64, when_slow: split}")
         file = self.written(f"daemon: {{memory: 1500KiB, state_dir: {state}}}\nstreams:\n{stream_yaml(pipeline)}")
         for command in (["index", file], ["check", file]):
-            done = subprocess.run([binary("ECHOLINE_CLI"), *map(str, command)], capture_output=True, text=True,
-                                  check=False)
+            done = run_echoline(*command)
             self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, "when_slow: split needs .* for a second pass, .* raise daemon.memory by ")
-        self.assertEqual([path.name for path in self.folder.iterdir() if "nvme" in path.name or "check" in path.name],
+        self.assertEqual([path.name for path in self.data.iterdir() if "nvme" in path.name or "check" in path.name],
                          [file.name])
 
 
 if __name__ == "__main__":
-    sys.exit(unittest.main(verbosity=2))
+    main()

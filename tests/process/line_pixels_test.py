@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What a trainer in Python holds: views inside the daemon's shared memory, without a copy, that cannot be written,
-and the pixels that a Pillow script makes from the same record, crop and flip.
+"""What a trainer in Python gets: read-only views of the daemon's shared memory, without a copy, with the pixels that a
+Pillow script computes from the same record, crop and flip.
 
-The crop and the flip come from a second implementation of the draws (tests/augment/draws.py), and which record stands
-in a row from the order of the tars' members."""
+The crop and the flip come from a second implementation of the draws (tests/augment/draws.py); the record of a row comes
+from the order of the tars' members."""
 import collections
 import contextlib
 import ctypes
@@ -12,17 +12,16 @@ import mmap
 import os
 import signal
 import sys
-import tempfile
 import traceback
 import tracemalloc
-import unittest
 
-import line_photos
-from daemon_process import TESTS, Daemon, skip, stream_yaml
-from line_photos import Image, numpy
+from support import photos
+from support.daemon_process import Daemon, stream_yaml
+from support.photos import Image, numpy
+from support.process_case import ProcessCase, main
+from support.programs import skip
 
-sys.path.insert(0, str(TESTS / "augment"))
-import draws
+import draws  # of tests/augment
 
 try:
     import echoline
@@ -33,12 +32,12 @@ SEED = 7
 HEIGHT, WIDTH = 128, 160
 SLOTS = 4
 CROP_STEP, FLIP_STEP = 2, 3  # steps are counted without read, cache, echo, batch and publish: shuffle, decode, these
-# A JPEG decoder may differ from another build of itself; resizing adds nothing beyond its rounding.
+# Two builds of a JPEG decoder may differ by this; resizing adds only rounding.
 ALLOWED = 1
 
 
 def mapping_of(address):
-    """(line of /proc/self/maps that holds the address)"""
+    """(begin, end, rights, file) of the mapping that contains the address; None if there is none."""
     with open("/proc/self/maps", encoding="ascii", errors="replace") as maps:
         for line in maps:
             begin, end = (int(number, 16) for number in line.split()[0].split("-"))
@@ -48,7 +47,7 @@ def mapping_of(address):
 
 
 def death_of_child(act):
-    """How a forked child ends that calls act(): the signal's number, or 0 if it lives on."""
+    """The number of the signal that ends a forked child which calls act(); 0 if the child survives."""
     sys.stdout.flush()
     child = os.fork()
     if child == 0:
@@ -63,21 +62,18 @@ def death_of_child(act):
     return os.WTERMSIG(status) if os.WIFSIGNALED(status) else -os.WEXITSTATUS(status)
 
 
-class Trainer(unittest.TestCase):
+class TrainerPixels(ProcessCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        paths = line_photos.shards(folder.name)
-        cls.records = line_photos.records(paths)
+        paths = photos.shards(cls.class_folder())
+        cls.records = photos.records(paths)
         urls = ", ".join(f"'{path}'" for path in paths)
         steps = [f"read: {{url: [{urls}]}}", "shuffle: {window: 50}",
                  "decode: {image: {key: jpg, as: rgb}, label: {key: cls, as: int64}}",
                  "echo: {factor: 2, window: 40}",
                  f"random_resized_crop: {{field: image, size: [{HEIGHT}, {WIDTH}]}}",
                  "horizontal_flip: {field: image}", "batch: {size: 8, last: partial}", f"publish: {{slots: {SLOTS}}}"]
-        cls.daemon = Daemon(stream_yaml(steps, seed=SEED)).start()
-        cls.addClassCleanup(cls.daemon.__exit__)
+        cls.daemon = cls.enterClassContext(Daemon(stream_yaml(steps, seed=SEED)))
 
     def loader(self, **options):
         loader = echoline.Loader("train", runtime_dir=self.daemon.runtime_dir, job=self.id(), **options)
@@ -85,7 +81,7 @@ class Trainer(unittest.TestCase):
         return loader
 
     def expected(self, sample, use, epoch):
-        """Pillow's image, from the record, the crop and the flip."""
+        """The image that Pillow makes from the record, the crop and the flip."""
         picture = Image.open(io.BytesIO(self.records[sample][0])).convert("RGB")
         of_step = lambda step: draws.Draws(SEED, sample, epoch, use, step)
         top, left, height, width = draws.random_resized_crop(of_step(CROP_STEP), picture.height, picture.width)
@@ -149,10 +145,10 @@ class Trainer(unittest.TestCase):
                     return line.split()[4]
         return None
 
-    def test_taking_a_batch_allocates_no_room_for_pixels(self):
+    def test_taking_a_batch_allocates_no_memory_for_pixels(self):
         loader = self.loader()
         loader.next()
-        tracemalloc.start()  # numpy reports its buffers to it
+        tracemalloc.start()  # also counts numpy's buffers
         self.addCleanup(tracemalloc.stop)
         for _ in range(8):
             batch = loader.next()
@@ -174,7 +170,7 @@ class Trainer(unittest.TestCase):
             batch["image"] = 0
 
     def test_a_write_to_the_address_kills_only_the_writer(self):
-        """In a process of its own: what a fork inherits is unmapped on purpose, which would fault as well."""
+        """The child attaches: it cannot test what it inherits, because a fork unmaps that on purpose, which would fault too."""
         before = self.loader().next()
         kept = before["image"].copy()
 
@@ -185,18 +181,19 @@ class Trainer(unittest.TestCase):
                 if bytes(batch["image"][0, 0, 0]) != ctypes.string_at(address, 3):
                     os._exit(3)
                 ctypes.memset(address, 1, 1)
+
         self.assertEqual(death_of_child(write), signal.SIGSEGV)
         self.assertTrue((before["image"] == kept).all())
 
-    def test_nobody_can_map_the_memory_writable_once_trainers_have_it(self):
+    def test_no_process_can_map_the_memory_writable_after_trainers_have_it(self):
         batch = self.loader().next()
         address = batch["image"].ctypes.data
         libc = ctypes.CDLL(None, use_errno=True)
         page = address & ~(mmap.PAGESIZE - 1)
         writable = mmap.PROT_READ | mmap.PROT_WRITE
         self.assertEqual(libc.mprotect(ctypes.c_void_p(page), ctypes.c_size_t(mmap.PAGESIZE), writable), -1)
-        # Even opened anew, for writing, by the daemon's own user.
-        with open(self.daemons_file(self.inode_of("/proc/self/maps", address)), "r+b", buffering=0) as memory:
+        # The daemon's own user cannot open it again for writing either.
+        with open(self.path_of_memory(self.inode_of("/proc/self/maps", address)), "r+b", buffering=0) as memory:
             with self.assertRaises(PermissionError):
                 mmap.mmap(memory.fileno(), mmap.PAGESIZE, flags=mmap.MAP_SHARED, prot=writable)
             with self.assertRaises(PermissionError):
@@ -204,8 +201,8 @@ class Trainer(unittest.TestCase):
             with self.assertRaises(PermissionError):
                 memory.truncate(0)
 
-    def daemons_file(self, inode):
-        """The daemon's descriptor of that file, as a path."""
+    def path_of_memory(self, inode):
+        """A path of the memory file: the daemon's descriptor."""
         folder = f"/proc/{self.daemon.process.pid}/fd"
         try:
             names = os.listdir(folder)
@@ -215,10 +212,10 @@ class Trainer(unittest.TestCase):
             with contextlib.suppress(OSError):
                 if str(os.stat(f"{folder}/{name}").st_ino) == inode:
                     return f"{folder}/{name}"
-        self.skipTest("the daemon keeps no descriptor of its memory: nobody can open it anew")
+        self.skipTest("the daemon keeps no descriptor of its memory: nobody can open it again")
         return None
 
-    def test_what_is_kept_is_never_overwritten(self):
+    def test_a_held_batch_is_never_overwritten(self):
         loader = self.loader()
         held = loader.next()["image"]
         copy = held.copy()
@@ -231,4 +228,4 @@ class Trainer(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

@@ -1,53 +1,50 @@
 #!/usr/bin/env python3
-"""The S3 server is killed in mid-epoch, stays away for some seconds and comes back on the same port: the trainer gets
-exactly the batches it would have got, and the metrics say what was waited for. Before it the store refuses a third of
-the requests: the same batches again."""
-import contextlib
+"""The S3 server is killed in the middle of an epoch, is away for some seconds and comes back on the same port: the trainer
+gets exactly the batches that it would have got, and the metrics name what the daemon waited for. A store that refuses a
+third of the requests changes no batch either."""
 import json
 import os
-import tempfile
 import time
-import unittest
 
-import line_photos
-from daemon_process import Daemon, Server, free_port, skip, stream_yaml, whole
-from store_process import Store
+from support import photos
+from support.batches import whole
+from support.daemon_process import Daemon, stream_yaml
+from support.process_case import ProcessCase, main
+from support.store_process import S3Store
 
-AWAY = float(os.environ.get("ECHOLINE_OUTAGE_SECONDS", 6))
+AWAY = float(os.environ.get("ECHOLINE_OUTAGE_SECONDS", 4))
 EPOCHS = 3
 
 
-class Outage(unittest.TestCase):
+class Outage(ProcessCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = cls.enterClassContext(tempfile.TemporaryDirectory())
-        try:
-            cls.store = Store(cls.folder, line_photos.shards(cls.folder))
-        except unittest.SkipTest as why:
-            skip(why)
-        cls.addClassCleanup(lambda: cls.store.server.stop())
+        folder = cls.class_folder()
+        cls.store = cls.class_resource(S3Store(folder, photos.shards(folder)))
         with cls.daemon(cls.store.endpoint, rate=0) as daemon:
             cls.expected = whole(daemon.read("--epochs", EPOCHS, "--row-checksums"))
 
     @classmethod
     def daemon(cls, endpoint, rate):
-        """`rate` in bytes/s (0: none): slow enough that an epoch lasts."""
-        steps = [f"read: {{url: '{cls.store.url}', format: webdataset, endpoint: '{endpoint}', region: us-east-1, "
+        """`rate` in bytes/s limits the source (0: no limit)."""
+        steps = [f"read: {{{cls.store.read_keys(endpoint=endpoint)}, format: webdataset, "
                  f"read_ahead: 256KiB, throttle: {{rate: {rate}B/s}}}}",
                  "shuffle: {window: 16}", "decode: {image: {key: jpg, as: rgb}, label: {key: cls, as: int64}}",
                  "random_resized_crop: {field: image, size: [64, 64]}", "batch: {size: 8, last: partial}",
                  "publish: {slots: 2}"]
-        return Daemon(stream_yaml(steps), environment=cls.store.environment, metrics=free_port())
+        return Daemon(stream_yaml(steps), environment=cls.store.environment, metrics=True)
+
+    def class_processes(self):
+        return {self.store.server.process.pid}
 
     def waited(self, daemon, reason):
-        lines = daemon.metric_lines("echoline_source_wait_seconds_total")
-        return sum(value for labels, value in lines.items() if f'reason="{reason}"' in labels)
+        return daemon.total("echoline_source_wait_seconds_total", reason=reason)
 
     def rate(self):
         """Bytes/s at which all epochs take about five seconds."""
         return EPOCHS * sum(path.stat().st_size for path in self.store.paths) // 5
 
-    def test_a_server_that_is_killed_and_comes_back_costs_time_and_nothing_else(self):
+    def test_a_server_that_is_killed_and_comes_back_costs_only_time(self):
         with self.daemon(self.store.endpoint, self.rate()) as daemon:
             reader = daemon.reader("--epochs", EPOCHS, "--row-checksums")
             first = [json.loads(reader.stdout.readline()) for _ in range(len(self.expected) // 3)]
@@ -61,31 +58,18 @@ class Outage(unittest.TestCase):
             self.assertEqual(reader.returncode, 0)
             seconds = time.monotonic() - back
             self.assertGreater(self.waited(daemon, "unreachable"), AWAY / 3)
-        self.compare(whole(first + rest))
+        self.check_equal_batches(whole(first + rest), self.expected)
         print(f"away for {AWAY} s; the other {len(rest)} batches came {seconds:.1f} s after it was back", flush=True)
 
     def test_a_store_that_refuses_a_third_of_all_requests_changes_no_batch(self):
-        with contextlib.closing(Proxy(self.store.port, "busy=0.2", "reset=0.1", "short=0.05")) as proxy:
-            with self.daemon(proxy.endpoint, 0) as daemon:
-                self.compare(whole(daemon.read("--epochs", EPOCHS, "--row-checksums")))
-                self.assertGreater(self.waited(daemon, "throttled"), 0)
-                self.assertGreater(self.waited(daemon, "broken"), 0)
-
-    def compare(self, found):
-        for one, other in zip(found, self.expected):
-            self.assertEqual(one, other)
-        self.assertEqual(len(found), len(self.expected))
-
-
-class Proxy:
-    def __init__(self, port, *faults):
-        words = [word for fault in faults for word in ("--fault", fault)]
-        self.server = Server("fault_proxy.py", "--server", f"127.0.0.1:{port}", *words)
-        self.endpoint = self.server.facts["endpoint"]
-
-    def close(self):
-        self.server.stop()
+        faults = ("--fault", "busy=0.2", "--fault", "reset=0.1", "--fault", "short=0.05")
+        proxy = self.server("fault_proxy.py", "--server", f"127.0.0.1:{self.store.port}", *faults)
+        with self.daemon(proxy.facts["endpoint"], 0) as daemon:
+            found = whole(daemon.read("--epochs", EPOCHS, "--row-checksums"))
+            self.assertGreater(self.waited(daemon, "throttled"), 0)
+            self.assertGreater(self.waited(daemon, "broken"), 0)
+        self.check_equal_batches(found, self.expected)
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

@@ -1,32 +1,32 @@
 #!/usr/bin/env python3
-"""`echoline index --publish` puts the index next to the data, wherever a user can write, and hosts that have none of
-their own use it: they read no shard before training. S3 checks signatures, Google Cloud Storage tokens."""
+"""`echoline index --publish` writes the index next to the data, wherever a user can write. Hosts without an index use it:
+they read no shard before training. S3 checks signatures, Google Cloud Storage checks tokens."""
 import json
 import pathlib
-import tempfile
-import unittest
-import urllib.parse
-import urllib.request
 
-from cache_run import CachedDaemon, Records, S3Records, rows_of
-from daemon_process import Server, run_index
+from support.batches import rows_of
+from support.cached_daemon import CachedDaemon
+from support.process_case import ProcessCase, main
+from support.programs import run_index
+from support.records import Records
+from support.store_process import GcsStore, S3Store
 
-# What a start reads beside index files: a first look at the records, the ring and the read-ahead, 2.3 MB of 20 in all.
+# What a start reads in addition to index files: some records to learn the shapes, the ring and the read-ahead, together
+# 2.3 MB of 20.
 START_SHARE = 0.2
 
 
-class Publishing(unittest.TestCase):
+class Publishing(ProcessCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = cls.enterClassContext(tempfile.TemporaryDirectory())
-        cls.records = Records(cls.folder, count=1000)
-        with CachedDaemon(cls.records.stream("")) as daemon:
+        cls.records = Records(cls.class_folder(), count=1000)
+        with CachedDaemon(cls.records.stream()) as daemon:
             cls.expected = rows_of(daemon.read("--epochs", 1, "--row-checksums"))
 
     def start_share(self, address, endpoint, environment):
-        """What a host without an index has read from the store when it is ready, as a share of the data."""
+        """What a host without an index has read from the store until it is ready, as a share of the data."""
         more_read = f", endpoint: '{endpoint}'" if endpoint else ""
-        stream = self.records.stream("", more_read=more_read, address=address)
+        stream = self.records.stream(more_read=more_read, address=address)
         with CachedDaemon(stream, environment=environment) as daemon:
             share = daemon.store_bytes() / self.records.bytes
             self.assertEqual(rows_of(daemon.read("--epochs", 1, "--row-checksums")), self.expected)
@@ -44,30 +44,22 @@ class Publishing(unittest.TestCase):
         for words in said:
             self.assertIn(words, done.stderr)
 
-    def test_s3(self):
-        store = S3Records(self.records)
-        self.addCleanup(store.server.stop)
-        refused = run_index(store.address, "--endpoint", store.endpoint, "--publish", environment=store.reader)
+    def test_an_index_in_s3_is_published_and_used(self):
+        store = self.resource(S3Store(self.folder(), self.records.paths))
+        refused = run_index(store.url, "--endpoint", store.endpoint, "--publish", environment=store.reader_environment)
         self.check_refused(refused, "records-000.tar.echoline-index", "allow s3:PutObject")
-        self.check_published(store.address, store.endpoint, store.writer)
-        # Hosts that may only read use it as well.
-        self.assertLess(self.start_share(store.address, store.endpoint, store.reader), START_SHARE)
+        self.check_published(store.url, store.endpoint, store.environment)
+        share = self.start_share(store.url, store.endpoint, store.reader_environment)
+        self.assertLess(share, START_SHARE, "hosts that may only read use it too")
 
-    def test_google_cloud_storage(self):
-        server, tokens = Server("gcs_server.py", "--tokens"), Server("credential_server.py")
-        self.addCleanup(server.stop)
-        self.addCleanup(tokens.stop)
+    def test_an_index_in_google_cloud_storage_is_published_and_used(self):
+        store = self.resource(GcsStore())
         for path in self.records.paths:
-            query = urllib.parse.urlencode({"uploadType": "media", "name": f"set/{path.name}"})
-            urllib.request.urlopen(urllib.request.Request(
-                f"{server.facts['direct']}/upload/storage/v1/b/photos/o?{query}", path.read_bytes(),
-                {"Content-Type": "application/octet-stream"})).close()
-        self.check_published("gs://photos/set/records-*.tar", server.facts["endpoint"],
-                             {"GOOGLE_APPLICATION_CREDENTIALS": tokens.facts["key_file"]})
+            store.put(f"set/{path.name}", path.read_bytes())
+        self.check_published("gs://photos/set/records-*.tar", store.endpoint, store.environment)
 
-    def test_web_servers_are_not_written_to_but_what_lies_there_is_used(self):
-        server = Server("web_server.py")
-        self.addCleanup(server.stop)
+    def test_a_web_server_takes_no_index_but_one_that_is_there_is_used(self):
+        server = self.server("web_server.py")
         root = pathlib.Path(server.facts["root"])
         for path in self.records.paths:
             (root / path.name).write_bytes(path.read_bytes())
@@ -79,4 +71,4 @@ class Publishing(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

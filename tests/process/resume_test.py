@@ -1,34 +1,34 @@
 #!/usr/bin/env python3
-"""Stopped anywhere and gone on with from the state, on a daemon with another number of threads, as another number of
-ranks, with another batch size: the same rows with the same pixels as in a run that nobody stopped.
+"""A job that stops anywhere and resumes from its state, on a daemon with another number of threads, with another number of
+ranks or another batch size, gets the same rows with the same pixels as a job that never stops.
 
-By default 40 resumes of 8 random configurations; ECHOLINE_RESUMES=500 takes so many. ECHOLINE_SEED=N: the same again."""
+The default is 40 resumes of 8 random configurations; ECHOLINE_RESUMES=500 sets their number. ECHOLINE_SEED=N repeats
+them."""
 import concurrent.futures
 import contextlib
 import os
 import random
-import tempfile
 import time
-import unittest
 
-import line_photos
-from cache_run import Records
-from daemon_process import Daemon, skip
-from resume_case import Configuration, Epoch, rows_of
+from support import photos
+from support.daemon_process import Daemon
+from support.process_case import ProcessCase, main
+from support.programs import require_library
+from support.records import Records
+from support.resume_configuration import Configuration, Epoch, rows_of
 
 RESUMES = int(os.environ.get("ECHOLINE_RESUMES", 40))
 SEED = int(os.environ.get("ECHOLINE_SEED", time.time_ns() % 1_000_000))
 RESUMES_EACH = 5  # of a configuration
 WORKERS = (1, 3)
 
-if not os.environ.get("ECHOLINE_LIBRARY"):
-    skip("ECHOLINE_LIBRARY names no client library")
+require_library()
 
 import echoline  # noqa: E402
 
 
 class Undisturbed:
-    """The epochs as one rank reads them that nobody stops, with one worker; read when they are asked for."""
+    """The epochs as one rank of a daemon with one worker reads them without a stop; read on demand."""
 
     def __init__(self, daemon, configuration):
         self._loader = echoline.Loader("train", "undisturbed", runtime_dir=daemon.runtime_dir)
@@ -44,11 +44,11 @@ class Undisturbed:
 
 
 class Ranks:
-    """All ranks of a job, in step, each in a thread of its own: one that left an epoch passes over its rest in next()
-    alone, and the others wait for it."""
+    """All ranks of a job in step, each with its own thread: a rank that left an epoch skips the rest of it in next(), and
+    the others wait for it."""
 
     def __init__(self, daemon, size, world_size, state, later):
-        """`later`: the state is loaded into loaders that are attached already."""
+        """`later`: load the state into loaders that are already attached."""
         self.loaders = []
         self._threads = concurrent.futures.ThreadPoolExecutor(world_size)
         for rank in range(world_size):
@@ -60,7 +60,7 @@ class Ranks:
         self.begin_epoch()
 
     def begin_epoch(self):
-        """As a `for` does."""
+        """Does what a `for` loop does first."""
         self._loops = [iter(loader) for loader in self.loaders]
 
     def next(self):
@@ -83,17 +83,17 @@ class Ranks:
         self._threads.shutdown()
 
 
-class Resume(unittest.TestCase):
+class Resume(ProcessCase):
     @classmethod
     def setUpClass(cls):
         print(f"ECHOLINE_SEED={SEED} ECHOLINE_RESUMES={RESUMES}", flush=True)
         cls.random = random.Random(SEED)
-        folder = cls.enterClassContext(tempfile.TemporaryDirectory())
-        photos = line_photos.made_shards(folder, shards=3, records=51)
-        Records(folder, count=211, ballast=(0, 100))
-        cls.data_sets = [(str(photos[0].parent / "photos-*.tar"), "jpg", 153), (f"{folder}/records-*.tar", "u8", 211)]
+        folder = cls.class_folder()
+        photos.made_shards(folder, shards=3, records=51)
+        records = Records(folder, count=211, ballast=(0, 100))
+        cls.data_sets = [(f"{folder}/photos-*.tar", "jpg", 153), (records.url, "u8", records.count)]
 
-    def test_whatever_is_stopped_goes_on_as_if_it_had_not_been(self):
+    def test_a_stopped_job_continues_as_if_it_had_not_stopped(self):
         done = 0
         while done < RESUMES:
             self.configuration = Configuration.draw(self.random, self.data_sets)
@@ -111,27 +111,27 @@ class Resume(unittest.TestCase):
         return Daemon(self.configuration.yaml(last), workers=workers, memory="128MiB")
 
     def reference_last(self):
-        """Under `drop` a job of another batch size reads rows that one of the stream's own does not."""
+        """Under `drop` a job with another batch size reads rows that a job with the stream's own size drops."""
         by_rows = self.configuration.point != "batch" and self.configuration.last == "drop"
         return "partial" if by_rows else None
 
     def resume_thrice(self):
-        """From the beginning, and from two states, the second of which may be loaded twice in a row."""
-        place, state, told = (0, 0), None, []
+        """Runs from the beginning and from two states; may run twice from the same state."""
+        place, state, history = (0, 0), None, []
         for _ in range(3):
             begin, begin_state = place, state
-            place, state = self.run_from(begin, begin_state, told)
+            place, state = self.run_from(begin, begin_state, history)
             if self.random.random() < 0.25:
-                place, state = self.run_from(begin, begin_state, told)
+                place, state = self.run_from(begin, begin_state, history)
 
-    def run_from(self, place, state, told):
-        """Reads on for a while; the place it came to and its state."""
+    def run_from(self, place, state, history):
+        """Reads some batches from `place`, an (epoch, row); the place and the state after them."""
         size, world_size = self.configuration.draw_job(self.random)
         daemon = self.random.choice(self.daemons)
         how = self.random.choice(["not at all", "some", "some", "to the end", "over the end", "break"])
         later = self.random.random() < 0.3
-        told.append(f"from {place} as {world_size} ranks with batches of {size}, {how}, "
-                    f"{WORKERS[self.daemons.index(daemon)]} workers{', state loaded later' if later else ''}")
+        history.append(f"from {place} as {world_size} ranks with batches of {size}, {how}, "
+                       f"{WORKERS[self.daemons.index(daemon)]} workers{', state loaded later' if later else ''}")
         try:
             with contextlib.closing(Ranks(daemon, size, world_size, state, later)) as ranks:
                 place = self.read_on(ranks, place, size, how)
@@ -139,7 +139,7 @@ class Resume(unittest.TestCase):
             self.assertEqual((state["epoch"], state["row"]), place)
             return place, state
         except BaseException as error:
-            error.add_note("\n".join([f"ECHOLINE_SEED={SEED}", str(self.configuration), *told]))
+            error.add_note("\n".join([f"ECHOLINE_SEED={SEED}", str(self.configuration), *history]))
             raise
 
     def read_on(self, ranks, place, size, how):
@@ -169,4 +169,4 @@ class Resume(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

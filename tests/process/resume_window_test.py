@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""A resume in mid-epoch, with windows of 100,000 records, from a slow store: the first batch waits for its own records
-and not for a window that would take minutes to fill."""
+"""A resume in the middle of an epoch, with windows of 100,000 records and a slow store: the first batch waits for its own
+records, and not for the window, which would take minutes to fill."""
 import os
-import pathlib
-import tempfile
 import time
-import unittest
 
-from daemon_process import Daemon, skip, stream_yaml
+from support.daemon_process import Daemon, stream_yaml
+from support.process_case import ProcessCase, main
+from support.programs import require_library, wait_until
 
 WINDOW, RECORDS, RECORD_BYTES = 100_000, 120_000, 1024
 BATCH, SLOTS = 32, 4
@@ -16,17 +15,15 @@ LATENCY = 0.02
 # The ring's records take 0.13 s; the rest is for a busy machine.
 FIRST_SECONDS = 3.0
 
-if not os.environ.get("ECHOLINE_LIBRARY"):
-    skip("ECHOLINE_LIBRARY names no client library")
+require_library()
 
 import echoline  # noqa: E402
 
 
-class ResumedWindow(unittest.TestCase):
+class ResumedWindow(ProcessCase):
     @classmethod
     def setUpClass(cls):
-        folder = cls.enterClassContext(tempfile.TemporaryDirectory())
-        cls.path = pathlib.Path(folder, "data.tokens")
+        cls.path = cls.class_folder() / "data.tokens"
         with open(cls.path, "wb") as out:
             for _ in range(RECORDS * RECORD_BYTES // 1_024_000):
                 out.write(os.urandom(1_024_000))
@@ -36,16 +33,16 @@ class ResumedWindow(unittest.TestCase):
                  f"shuffle: {{window: {WINDOW}}}",
                  f"decode: {{tokens: {{key: tokens, as: uint16, shape: [{RECORD_BYTES // 2}]}}}}",
                  f"echo: {{factor: 2, window: {WINDOW}}}", f"batch: {{size: {BATCH}}}", f"publish: {{slots: {SLOTS}}}"]
-        return Daemon(stream_yaml(steps), memory="1GiB")
+        return Daemon(stream_yaml(steps), memory="1GiB", metrics=True)
 
-    def test_the_first_batch_waits_for_its_own_records_only(self):
+    def test_the_first_batch_waits_only_for_its_own_records(self):
         with self.daemon() as daemon, echoline.Loader("train", runtime_dir=daemon.runtime_dir) as loader:
             loader.skip(len(loader) * 2 // 3)
             state = loader.state_dict()
             expected = [self.rows(loader.next()) for _ in range(3)]
-        self.assertGreater(sum(use for _, use, _ in expected[0]), BATCH // 4, "some records are in their second use")
+        self.assertGreater(sum(use for _, use, _ in expected[0]), BATCH // 4, "some records have their second use")
         with self.daemon(f", throttle: {{rate: {RATE}B/s, latency: {LATENCY * 1000:.0f}ms}}") as daemon:
-            time.sleep(2)  # the ring stands full, at the epoch's beginning
+            wait_until(lambda: daemon.total("echoline_batches_total") >= SLOTS, "a full ring")
             begin = time.monotonic()
             with echoline.Loader("train", runtime_dir=daemon.runtime_dir, state=state) as loader:
                 first = self.rows(loader.next())
@@ -62,4 +59,4 @@ class ResumedWindow(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

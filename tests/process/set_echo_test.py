@@ -1,23 +1,20 @@
 #!/usr/bin/env python3
-"""Another echo factor while trainers read: every record has the uses of its block, a state goes on exactly, on a daemon
-that never heard of the change, jobs and ranks stay together, and a daemon that is killed makes no difference."""
+"""A new echo factor while trainers read: every record has the uses of its block; a state resumes exactly, also on a daemon
+that does not know the change; jobs and ranks stay together; a killed daemon makes no difference."""
 import collections
 import concurrent.futures
 import contextlib
-import os
 import re
 import signal
-import subprocess
-import tempfile
-import unittest
 
-from cache_run import Records
-from daemon_process import PATIENCE, Daemon, binary, skip, stream_yaml
+from support.daemon_process import Daemon, stream_yaml
+from support.process_case import ProcessCase, main
+from support.programs import require_library
+from support.records import DECODE, Records
 
 BATCH, RECORDS = 8, 800
 
-if not os.environ.get("ECHOLINE_LIBRARY"):
-    skip("ECHOLINE_LIBRARY names no client library")
+require_library()
 
 import echoline  # noqa: E402
 
@@ -33,7 +30,7 @@ class Reading:
         self.loader = echoline.Loader("train", job, state=state, runtime_dir=daemon.runtime_dir, **more)
         self.epochs = collections.defaultdict(list)
         self.states = []
-        self.ended = []  # epochs, as the mark of their last batch says
+        self.ended = []  # epochs whose last batch was marked as such
         self._loop = iter(self.loader)
         daemon.readings.callback(self.loader.close)
 
@@ -51,50 +48,44 @@ class Reading:
         return self
 
     def read_epoch(self, epoch):
-        """To the end of it."""
+        """Reads to the end of this epoch."""
         while epoch not in self.ended:
             self.read(1)
         return self
 
 
-class SetEcho(unittest.TestCase):
+class SetEcho(ProcessCase):
     @classmethod
     def setUpClass(cls):
-        folder = cls.enterClassContext(tempfile.TemporaryDirectory())
-        Records(folder, count=RECORDS, ballast=(0, 100))
-        cls.url = f"{folder}/records-*.tar"
+        cls.url = Records(cls.class_folder(), count=RECORDS, ballast=(0, 100)).url
 
     @contextlib.contextmanager
     def daemon(self, point="record", last="partial", factor=1.5, most=3, lanes=1, size=BATCH, **more):
         echo = f"echo: {{factor: {factor}, max: {most}, window: {3 if point == 'batch' else 200}}}"
         steps = [f"read: {{url: '{self.url}', format: webdataset, read_ahead: 64KiB}}", "shuffle: {window: 100}",
-                 echo if point == "record" else "",
-                 "decode: {image: {key: u8, as: uint8, shape: [8, 8, 1]}, label: {key: cls, as: int64}}",
+                 echo if point == "record" else "", DECODE,
                  "random_crop: {field: image, size: 8, padding: 2}", echo if point == "augmented" else "",
                  f"batch: {{size: {size}, last: {last}}}", echo if point == "batch" else "", "publish: {slots: 8}"]
-        streams = stream_yaml([step for step in steps if step], more=f"    lanes: {lanes}\n")
+        streams = stream_yaml(steps, more=f"    lanes: {lanes}\n")
         with Daemon(streams, **more) as daemon, contextlib.ExitStack() as daemon.readings:
             yield daemon
 
-    def command(self, daemon, *arguments):
-        return subprocess.run([binary("ECHOLINE_CLI"), *map(str, arguments), "--runtime-dir", str(daemon.runtime_dir)],
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
-
     def set_echo(self, daemon, factor):
-        """(epoch, row) from which on it is told to hold."""
-        done = self.command(daemon, "set-echo", "train", factor)
+        """(epoch, row) from which the factor holds, as the command prints it."""
+        done = daemon.command("set-echo", "train", factor)
         self.assertEqual(done.returncode, 0, done.stderr)
         found = re.search(rf"echo factor of train is {factor} from row (\d+) of epoch (\d+) on", done.stdout)
         self.assertIsNotNone(found, done.stdout)
         return int(found[2]), int(found[1])
 
-    def refused(self, daemon, *arguments):
-        done = self.command(daemon, "set-echo", *arguments)
+    def refusal(self, daemon, *arguments):
+        """The error output of a `set-echo` that must fail."""
+        done = daemon.command("set-echo", *arguments)
         self.assertNotEqual(done.returncode, 0, done.stdout)
         return done.stderr
 
     def check_uses(self, rows, least, most):
-        """Rule 3: every record, its uses counted from 0 without gaps, as many as the factors allow."""
+        """Every record comes, its uses count from 0 without gaps, and their number is one that the factors allow."""
         uses = collections.defaultdict(list)
         for sample, use in rows:
             uses[sample].append(use)
@@ -104,14 +95,14 @@ class SetEcho(unittest.TestCase):
             self.assertTrue(least <= len(seen) <= most, f"sample {sample}: {len(seen)} uses")
 
     def check_replay(self, reading, epoch, state, **stream):
-        """The whole epoch again from its list alone."""
+        """Another daemon repeats the whole epoch from the list of changes in the state."""
         with self.daemon(**stream) as fresh:
             again = Reading(fresh, state={**state, "epoch": epoch, "row": 0})
             again.read_epoch(epoch)
             self.assertEqual(again.epochs[epoch], reading.epochs[epoch])
 
     def check_change(self, **stream):
-        """One up and one down, in two epochs."""
+        """Raises the factor in one epoch and lowers it in the next."""
         with self.daemon(**stream) as daemon:
             reading = Reading(daemon).read(20)
             changes = [self.set_echo(daemon, 2.75)]
@@ -127,41 +118,43 @@ class SetEcho(unittest.TestCase):
             self.check_uses(reading.epochs[2], 1, 1)
             self.assertGreater(len(reading.epochs[0]), 1.5 * RECORDS)
             self.assertEqual(len(reading.epochs[2]), RECORDS)
+        with self.daemon(**stream) as fresh:
+            unchanged = Reading(fresh).read_epoch(0)
+        row = changes[0][1]
+        self.assertEqual(reading.epochs[0][:row], unchanged.epochs[0][:row])
+        self.assertNotEqual(reading.epochs[0][row:row + 1], unchanged.epochs[0][row:row + 1], "the exact row is said")
         lists = [state["changes"] for state in reading.states if state["epoch"] == 0]
-        self.assertEqual([held for held in lists if not held], [[]] * (changes[0][1] // BATCH))
+        # States hold the change from its first block on, whose first rows may still be the same.
+        self.assertLessEqual(lists.count([]), changes[0][1] // BATCH)
         self.assertEqual(lists[-1][0][1], 2750)
         for epoch in range(3):
             last = [state for state in reading.states if state["epoch"] == epoch][-1]
             self.check_replay(reading, epoch, last, **stream)
         with self.daemon(**stream) as fresh:
-            for place in range(5, len(reading.states) - 5, 37):
-                self.check_resume(fresh, reading, place, changes)
+            for step in range(5, len(reading.states) - 5, 37):
+                self.check_resume(fresh, reading, step, changes)
 
-    def check_resume(self, fresh, reading, place, changes):
-        """A state from before a change goes on as if that had not been made."""
-        state = reading.states[place]
+    def check_resume(self, fresh, reading, step, changes):
+        """A state from before a change resumes as if there were no change."""
+        state = reading.states[step]
         epoch, row = state["epoch"], state["row"]
-        again = Reading(fresh, job=f"from {place}", state=state).read(25)
+        again = Reading(fresh, job=f"from {step}", state=state).read(25)
         again.loader.close()
         ends = [changed for in_epoch, changed in changes if in_epoch == epoch and changed >= row]
         count = min(len(again.epochs[epoch]), *(changed - row for changed in ends), RECORDS * 3)
         self.assertEqual(again.epochs[epoch][:count], reading.epochs[epoch][row:row + count], f"from state {state}")
 
-    def test_records_have_the_uses_of_their_block_and_states_go_on(self):
-        self.check_change()
-
-    def test_so_it_is_with_augmented_echo_lanes_and_drop(self):
-        self.check_change(point="augmented", lanes=2, last="drop")
-
-    def test_so_it_is_with_batch_echo(self):
-        self.check_change(point="batch", last="drop")
+    def test_records_have_the_uses_of_their_block_and_states_resume(self):
+        for stream in ({}, {"point": "augmented", "lanes": 2, "last": "drop"}, {"point": "batch", "last": "drop"}):
+            with self.subTest(**stream):
+                self.check_change(**stream)
 
     def test_jobs_stay_together_and_ranks_agree(self):
         with self.daemon() as daemon:
             jobs = [Reading(daemon, job=job) for job in "ab"]
             ranks = [Reading(daemon, "ranks", rank=rank, world_size=2, batch_size=12) for rank in (0, 1)]
             everybody = [*jobs, *ranks]
-            # Batches of 12 beside those of 8: the rows of two for those of three.
+            # Two batches of 12 have the rows of three batches of 8.
             for turn in range(60):
                 for reading in jobs:
                     reading.read(3)
@@ -171,7 +164,7 @@ class SetEcho(unittest.TestCase):
                     self.set_echo(daemon, 2.25)
                 if turn == 30:
                     self.set_echo(daemon, 1.25)
-            self.assertEqual(daemon.log().count("echo factor 2.25 from"), 1, "they share one pass")
+            self.assertEqual(daemon.log().count("echo factor 2.25 from"), 1, "they must share one pass")
             self.assertEqual(jobs[0].epochs, jobs[1].epochs)
             self.assertEqual(jobs[0].states, jobs[1].states)
             self.assertEqual(ranks[0].states, ranks[1].states)
@@ -184,7 +177,7 @@ class SetEcho(unittest.TestCase):
             self.assertEqual(both[:whole], jobs[0].epochs[0][:whole])
 
     def test_a_killed_daemon_makes_no_difference(self):
-        for wait in (0, 40):  # batches from the change to the kill: before and after the first of its rows
+        for wait in (0, 40):  # batches from the change to the kill: before and after its first row
             with self.subTest(wait=wait), self.daemon() as daemon:
                 reading = Reading(daemon).read(20)
                 self.set_echo(daemon, 2.5)
@@ -199,7 +192,7 @@ class SetEcho(unittest.TestCase):
                 self.check_replay(reading, 0, last)
                 self.assertEqual(reading.states[-1]["changes"], [[0, 2500]])
 
-    def test_ranks_that_come_back_from_a_killed_daemon_agree(self):
+    def test_ranks_agree_after_a_killed_daemon_started_again(self):
         with self.daemon() as daemon, concurrent.futures.ThreadPoolExecutor(2) as threads:
             ranks = [Reading(daemon, rank=rank, world_size=2) for rank in (0, 1)]
             list(threads.map(lambda reading, count: reading.read(count), ranks, (20, 22)))
@@ -225,28 +218,28 @@ class SetEcho(unittest.TestCase):
             reading.read_epoch(1)
             self.assertEqual(len(reading.epochs[1]), 3 * RECORDS)
 
-    def test_a_trainer_that_comes_later_begins_with_the_present_factor(self):
+    def test_a_later_trainer_begins_with_the_current_factor(self):
         with self.daemon() as daemon:
-            done = self.command(daemon, "set-echo", "train", "2")
+            done = daemon.command("set-echo", "train", "2")
             self.assertEqual(done.stdout, "echo factor of train is 2; no pass has another one\n")
             reading = Reading(daemon).read_epoch(0)
             self.check_uses(reading.epochs[0], 2, 2)
             self.assertEqual(reading.states[0]["changes"], [[0, 2000]])
-            self.assertIn("x 2", self.command(daemon, "show", "train").stdout)
+            self.assertIn("x 2", daemon.command("show", "train").stdout)
 
-    def test_what_cannot_be_is_refused_and_the_same_again_is_ok(self):
+    def test_impossible_factors_are_refused_and_the_same_factor_again_is_accepted(self):
         with self.daemon() as daemon:
             reading = Reading(daemon).read(5)
-            self.assertIn("takes 1 to 3 (echo.max", self.refused(daemon, "train", "3.5"))
-            self.assertIn("takes 1 to 3", self.refused(daemon, "train", "0.5"))
-            self.assertIn("finer than a thousandth", self.refused(daemon, "train", "1.0005"))
-            self.assertIn("no stream 'eval'", self.refused(daemon, "eval", "2"))
+            self.assertIn("takes 1 to 3 (echo.max", self.refusal(daemon, "train", "3.5"))
+            self.assertIn("takes 1 to 3", self.refusal(daemon, "train", "0.5"))
+            self.assertIn("finer than a thousandth", self.refusal(daemon, "train", "1.0005"))
+            self.assertIn("no stream 'eval'", self.refusal(daemon, "eval", "2"))
             self.set_echo(daemon, 2)
-            again = self.command(daemon, "set-echo", "train", "2")
+            again = daemon.command("set-echo", "train", "2")
             self.assertEqual(again.stdout, "echo factor of train is 2; no pass has another one\n")
-            told = [self.command(daemon, "set-echo", "train", 1 + change / 1000) for change in range(1, 65)]
-            self.assertEqual([done.returncode for done in told], 63 * [0] + [1], told[-1])
-            self.assertIn("64 changes of the factor an epoch", told[-1].stderr)
+            runs = [daemon.command("set-echo", "train", 1 + change / 1000) for change in range(1, 65)]
+            self.assertEqual([done.returncode for done in runs], 63 * [0] + [1], runs[-1])
+            self.assertIn("64 changes of the factor an epoch", runs[-1].stderr)
             reading.read_epoch(0)
 
 
@@ -255,4 +248,4 @@ def batches(rows, size=6):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

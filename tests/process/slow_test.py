@@ -1,41 +1,37 @@
 #!/usr/bin/env python3
-"""A trainer that stands still (SIGSTOP), as each policy has it, one that dies and leaves forked children behind, and
-ranks that come back far from each other."""
+"""A stopped trainer (SIGSTOP) under each policy, a trainer that dies and leaves forked children behind, and ranks that
+resume far from each other."""
 import json
 import os
 import signal
-import tempfile
 import time
-import unittest
 
-import line_photos
-from daemon_process import PATIENCE, Daemon, free_port, skip, stream_yaml
-from trainer_process import Trainer
+from support import photos
+from support.daemon_process import Daemon, stream_yaml
+from support.process_case import ProcessCase, main
+from support.programs import require_library, wait_until, wait_until_still
 
-SLOTS = 4
+SLOTS, STEPS = 4, 10
 STOPPED = 2.0  # seconds
-# What the machine itself may hold back.
+# The delay that a busy machine may add.
 MACHINE = float(os.environ.get("ECHOLINE_MACHINE_SLACK", 0.5))
 
-if not os.environ.get("ECHOLINE_LIBRARY"):
-    skip("ECHOLINE_LIBRARY names no client library")
+require_library()
 
 
-class Slow(unittest.TestCase):
+class SlowJobs(ProcessCase):
     @classmethod
     def setUpClass(cls):
-        data = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(data.cleanup)
-        cls.url = line_photos.made_shards(data.name, shards=1, records=80)[0]
+        cls.url = photos.made_shards(cls.class_folder(), shards=1, records=8 * STEPS)[0]
 
     def daemon(self, publish=""):
         steps = [f"read: {{url: '{self.url}', format: webdataset}}", "shuffle: {window: 40}",
                  "decode: {image: {key: jpg, as: rgb}}", "random_resized_crop: {field: image, size: [32, 32]}",
                  "batch: {size: 8}", f"publish: {{slots: {SLOTS}{publish}}}"]
-        return Daemon(stream_yaml(steps), metrics=free_port())
+        return Daemon(stream_yaml(steps), metrics=True)
 
     def jobs(self, daemon, *names):
-        found = [Trainer(daemon, "--job", name) for name in names]
+        found = [self.trainer(daemon, "--job", name) for name in names]
         for trainer in found:
             trainer.await_batches(2)
         return found
@@ -47,26 +43,18 @@ class Slow(unittest.TestCase):
                 if f'consumer="{job}/0"' in labels}
 
     def check_sequences(self, trainers):
-        """Every step of every epoch each came to, in order, the same rows and pixels for all."""
+        """Ends the trainers: each got all steps in order, and all got the same rows and pixels."""
         found = [[line for line in trainer.finish() if "epoch" in line] for trainer in trainers]
         longest = max(found, key=len)
-        self.assertEqual([(line["epoch"], line["step"]) for line in longest],
-                         [(place // 10, place % 10) for place in range(len(longest))])
+        self.check_steps(longest, STEPS)
         for lines in found:
-            for one, other in zip(lines, longest):
-                self.assertEqual([one[key] for key in ("epoch", "step", "rows", "pixels")],
-                                 [other[key] for key in ("epoch", "step", "rows", "pixels")])
+            self.check_same_as(lines, longest)
 
     def await_standstill(self, trainer):
-        """Until it has had what was published; how many batches that is."""
-        deadline, before = time.monotonic() + PATIENCE, -1
-        while before != (now := len(trainer.batches())):
-            self.assertLess(time.monotonic(), deadline, "it goes on though a job of its pass stands still")
-            before = now
-            time.sleep(0.3)
-        return before
+        """Waits until the trainer has all published batches; their number."""
+        return wait_until_still(lambda: len(trainer.batches()), "a trainer that waits for the stopped job")
 
-    def test_under_wait_all_wait_for_it_and_go_on_with_it(self):
+    def test_under_wait_all_wait_for_the_stopped_job_and_continue_with_it(self):
         with self.daemon(", jobs: [one, other, stopped]") as daemon:
             one, other, stopped = trainers = self.jobs(daemon, "one", "other", "stopped")
             os.kill(stopped.process.pid, signal.SIGSTOP)
@@ -83,7 +71,7 @@ class Slow(unittest.TestCase):
             self.check_sequences(trainers)
 
     def stopped_under(self, policy):
-        """A daemon, and trainers of which the last was stopped while the others went on for several rings."""
+        """A daemon, and three trainers: the last is stopped, and the others continued for several rings."""
         daemon = self.enterContext(self.daemon(f", jobs: [one, other, stopped], when_slow: {policy}"))
         one, other, stopped = trainers = self.jobs(daemon, "one", "other", "stopped")
         os.kill(stopped.process.pid, signal.SIGSTOP)
@@ -95,8 +83,7 @@ class Slow(unittest.TestCase):
         return daemon, trainers
 
     def outcome(self, daemon, outcome):
-        lines = daemon.metric_lines("echoline_slow_jobs_total")
-        return next(value for labels, value in lines.items() if f'outcome="{outcome}"' in labels)
+        return daemon.total("echoline_slow_jobs_total", outcome=outcome)
 
     def test_under_split_the_others_go_on_and_so_does_it_after_its_standstill(self):
         daemon, trainers = self.stopped_under("split")
@@ -105,49 +92,46 @@ class Slow(unittest.TestCase):
         trainers[-1].await_batches(5 * SLOTS)
         self.check_sequences(trainers)
 
-    def test_under_detach_the_others_go_on_and_it_ends_with_its_lag_named(self):
+    def test_under_detach_the_others_continue_and_the_stopped_job_ends_with_its_lag_named(self):
         daemon, trainers = self.stopped_under("detach")
         self.assertEqual(self.outcome(daemon, "detached"), 1)
         os.kill(trainers[-1].process.pid, signal.SIGCONT)
-        self.assertEqual(trainers[-1].process.wait(PATIENCE), 3)
+        self.assertEqual(trainers[-1].await_end(), 3)
         last = trainers[-1].lines()[-1]
         self.assertEqual(last["error"], "Detached")
         self.assertRegex(last["text"], r"job stopped is \d+ rows behind; publish\.lag is 16")
         self.check_sequences(trainers)
 
-    def test_of_two_that_stop_one_after_the_other_neither_holds_up_the_rest(self):
+    def test_two_jobs_that_stop_one_after_the_other_do_not_delay_the_third(self):
         with self.daemon(", jobs: [goes, first, second], when_slow: split") as daemon:
             goes, first, second = trainers = self.jobs(daemon, "goes", "first", "second")
             for trainer in (first, second):
                 os.kill(trainer.process.pid, signal.SIGSTOP)
                 time.sleep(0.15)
-            goes.await_batches(len(goes.batches()) + 10 * SLOTS, seconds=20)
+            goes.await_more_batches(10 * SLOTS, seconds=20)
             times = [line["time"] for line in goes.batches()]
             self.assertLess(max(after - before for before, after in zip(times, times[1:])), 5 + 4 * MACHINE)
             os.kill(first.process.pid, signal.SIGCONT)
-            first.await_batches(len(first.batches()) + 10 * SLOTS, seconds=20)
+            first.await_more_batches(10 * SLOTS, seconds=20)
             os.kill(second.process.pid, signal.SIGCONT)
-            second.await_batches(len(second.batches()) + 5 * SLOTS, seconds=20)
+            second.await_more_batches(5 * SLOTS, seconds=20)
             self.check_sequences(trainers)
 
-    def test_a_rank_hears_of_the_death_of_another(self):
+    def test_a_rank_gets_a_message_when_another_one_dies(self):
         with self.daemon() as daemon:
-            first = Trainer(daemon, "--world-size", 2, "--rank", 0)
-            # It dies amid an epoch: one that is gone at an epoch's end may have had all it wanted.
-            second = Trainer(daemon, "--world-size", 2, "--rank", 1, "--stop-after", 5)
+            first = self.trainer(daemon, "--world-size", 2, "--rank", 0)
+            # It dies inside an epoch: a rank that ends at the end of an epoch may have finished.
+            second = self.trainer(daemon, "--world-size", 2, "--rank", 1, "--stop-after", 5)
             for rank in (first, second):
                 rank.await_batches(5)
             second.kill()
-            deadline = time.monotonic() + PATIENCE
-            while not (news := [line["news"] for line in first.lines() if "news" in line]):
-                self.assertLess(time.monotonic(), deadline, "it was not told")
-                time.sleep(0.05)
+            news = wait_until(lambda: [line["news"] for line in first.lines() if "news" in line], "a message")
             self.assertRegex(news[0], rf"rank 1/2 \(process {second.process.pid}\) is gone with its process at epoch \d+ row \d+")
             first.finish()
 
-    def test_a_killed_trainers_forked_children_keep_none_of_its_slots(self):
+    def test_forked_children_of_a_killed_trainer_keep_none_of_its_slots(self):
         with self.daemon() as daemon:
-            holder = Trainer(daemon, "--job", "holder", "--keep", 8, "--stop-after", SLOTS, "--forks", 3)
+            holder = self.trainer(daemon, "--job", "holder", "--keep", 8, "--stop-after", SLOTS, "--forks", 3)
             holder.await_batches(SLOTS)
             other, = self.jobs(daemon, "other")
             stuck = self.await_standstill(other)
@@ -160,25 +144,24 @@ class Slow(unittest.TestCase):
                 self.check_sequences([other])
             finally:
                 for child in children:
-                    os.kill(child, signal.SIGKILL)  # they must be alive all this time
+                    os.kill(child, signal.SIGKILL)  # fails if a child did not live until now
 
-    def test_ranks_that_come_back_from_different_checkpoints_do_not_wait_for_each_other(self):
+    def test_ranks_that_resume_from_different_checkpoints_do_not_wait_for_each_other(self):
         with self.daemon() as daemon:
             job = ("--world-size", 2, "--checkpoint")
-            ranks = [Trainer(daemon, *job, "--rank", rank) for rank in (0, 1)]
+            ranks = [self.trainer(daemon, *job, "--rank", rank) for rank in (0, 1)]
             for rank in ranks:
                 rank.await_batches(40)
             for rank in ranks:
                 rank.kill()
-            states = [rank.batches()[place]["state"] for rank, place in zip(ranks, (29, 9))]
-            again = [Trainer(daemon, *job, "--rank", rank, "--state", json.dumps(state))
+            firsts = (30, 10)
+            states = [rank.batches()[first - 1]["state"] for rank, first in zip(ranks, firsts)]
+            again = [self.trainer(daemon, *job, "--rank", rank, "--state", json.dumps(state))
                      for rank, state in enumerate(states)]
-            for rank, trainer in enumerate(again):
+            for first, trainer in zip(firsts, again):
                 trainer.await_batches(10 * SLOTS, seconds=15)
-                steps = [(line["epoch"], line["step"]) for line in trainer.finish() if "epoch" in line]
-                place = (30, 10)[rank]
-                self.assertEqual(steps, [divmod(place + step, 10) for step in range(len(steps))])
+                self.check_steps(trainer.finish(), STEPS, first)
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

@@ -1,60 +1,41 @@
 #!/usr/bin/env python3
-"""What a daemon with a trainer that takes nothing does when it is told to stop, once and twice."""
+"""How a daemon stops while a trainer takes no batches, by one signal and by two."""
 import json
 import os
-import pathlib
 import signal
 import subprocess
-import tempfile
 import time
-import unittest
 
-import line_photos
-from daemon_process import PATIENCE, Daemon, binary, end_with_parent, stream_yaml
+from support import photos
+from support.daemon_process import Daemon, stream_yaml
+from support.process_case import ProcessCase, main
+from support.programs import PATIENCE, binary, end_with_parent, wait_until, wait_until_still
 
 
-class Stop(unittest.TestCase):
+class Stop(ProcessCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        files = []
-        for number in range(16):
-            content, label = line_photos.photo(number)
-            files += [(f"{number:02d}.jpg", content), (f"{number:02d}.cls", str(label).encode())]
-        shard = pathlib.Path(folder.name) / "photos.tar"
-        line_photos.write_tar(shard, files)
-        self.daemon = Daemon(stream_yaml([
-            f"read: {{url: '{shard}'}}", "decode: {image: {key: jpg, as: rgb}, label: {key: cls, as: int64}}",
-            "resize: {field: image, size: [8, 8]}", "batch: {size: 4}"]))
-        self.enterContext(self.daemon)
+        super().setUp()
+        shard = photos.made_shards(self.folder(), shards=1, records=16)[0]
+        self.daemon = self.started(Daemon(stream_yaml(photos.pipeline(shard))))
         self.trainer = subprocess.Popen(
             [binary("ECHOLINE_CLI"), "read", "train", "--epochs", "1000000", "--reattach", "0s", "--runtime-dir",
              str(self.daemon.runtime_dir)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             preexec_fn=end_with_parent)
         self.addCleanup(self.end_trainer)
-        deadline = time.monotonic() + PATIENCE
-        while "attached" not in self.daemon.log():
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.01)
+        wait_until(lambda: "attached" in self.daemon.log(), self.daemon.log)
         os.kill(self.trainer.pid, signal.SIGSTOP)
-        self.await_full_ring(deadline)
+        # With a full ring the daemon has something to wait for.
+        wait_until_still(self.published, "a full ring", pause=0.2)
 
-    def await_full_ring(self, deadline):
-        """Until nothing more is published: then there is something to wait for."""
-        before, batches = -1, 0
-        while before != batches:
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.2)
-            listed = subprocess.run([binary("ECHOLINE_CLI"), "list", "--json", "--runtime-dir",
-                                     str(self.daemon.runtime_dir)], check=True, capture_output=True)
-            before, batches = batches, json.loads(listed.stdout)[0]["batches"]
+    def published(self):
+        return json.loads(self.daemon.command("list", "--json").stdout)[0]["batches"]
 
     def end_trainer(self):
         self.trainer.kill()
         self.trainer.wait()
 
     def signal_twice(self, pause):
-        """The exit code, and the seconds from the second signal to the end."""
+        """(exit code, seconds from the second signal to the end)"""
         self.daemon.process.send_signal(signal.SIGTERM)
         time.sleep(pause)
         second = time.monotonic()
@@ -62,10 +43,10 @@ class Stop(unittest.TestCase):
         code = self.daemon.process.wait(PATIENCE)
         return code, time.monotonic() - second
 
-    def test_two_signals_at_once_are_one_wish(self):
+    def test_two_signals_in_quick_succession_count_as_one(self):
         code, seconds = self.signal_twice(0.05)
         self.assertEqual(code, 0, self.daemon.log())
-        self.assertGreater(seconds, 3, "the trainer was not waited for")
+        self.assertGreater(seconds, 3, "the daemon did not wait for the trainer")
         self.assertNotIn("ending at once", self.daemon.log())
 
     def test_a_second_signal_later_ends_at_once(self):
@@ -76,4 +57,4 @@ class Stop(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

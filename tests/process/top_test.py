@@ -1,28 +1,41 @@
 #!/usr/bin/env python3
-"""`echoline top` on a terminal and without one, over a real daemon with trainers: keys, sizes, signals, the daemon's
-death and return, hostile names, and a terminal that is left as it was found."""
-import contextlib
+"""`echoline top` with and without a terminal, on a real daemon with trainers: keys, sizes, signals, a daemon that dies and
+comes back, hostile names, and a terminal that is restored."""
 import json
 import os
-import pathlib
 import signal
 import subprocess
-import tempfile
 import time
-import unittest
 
-from daemon_process import PATIENCE, Daemon, binary, end_with_parent, stream_yaml
-from terminal import ALTERNATE, Terminal
+from support.daemon_process import Daemon, stream_yaml
+from support.process_case import ProcessCase, main
+from support.programs import binary, end_with_parent, run_echoline
+from support.terminal import ALTERNATE, Terminal
 
 RECORDS = 4000
-HOSTILE = "\u202ejob\u200b"  # the door refuses control characters by itself
+HOSTILE = "\u202ejob\u200b"  # the daemon refuses names with control characters
 
 
-class Top(unittest.TestCase):
+class TopCase(ProcessCase):
+    def arguments(self, runtime_dir, *more):
+        return ["top", "--runtime-dir", str(runtime_dir), "--interval", "200ms", *more]
+
+    def started_terminal(self, runtime_dir, *more, **how):
+        """A terminal in which `echoline top` runs."""
+        terminal = Terminal([binary("ECHOLINE_CLI"), *self.arguments(runtime_dir, *more)], **how)
+        self.addCleanup(terminal.close)
+        return terminal
+
+    def check_end(self, terminal, status=0):
+        self.assertEqual(terminal.wait(), status, terminal.raw[-400:])
+        self.assertTrue(terminal.restored(), terminal.modes)
+        self.assertEqual(terminal.strange, "")
+
+
+class Top(TopCase):
     @classmethod
     def setUpClass(cls):
-        folder = cls.enterClassContext(tempfile.TemporaryDirectory())
-        data = pathlib.Path(folder) / "tokens.bin"
+        data = cls.class_folder() / "tokens.bin"
         data.write_bytes(os.urandom(RECORDS * 32))
         read = f"url: {data}, format: tokens, tokens: {{length: 16}}, throttle: {{rate: 3KB/s}}, read_ahead: 64KiB"
         decode = "decode: {tokens: {key: tokens, as: uint16, shape: [16]}}"
@@ -30,23 +43,15 @@ class Top(unittest.TestCase):
                                name="slow"),
                    stream_yaml([f"read: {{url: {data}, format: tokens, tokens: {{length: 16}}}}", decode,
                                 "batch: {size: 8}"], name="still")]
-        cls.daemon = Daemon("".join(streams))
-        cls.enterClassContext(cls.daemon)
-        cls.enterClassContext(contextlib.closing(Trainers(cls.daemon, "slow", ["steady", HOSTILE])))
-
-    def command(self, *arguments):
-        return [binary("ECHOLINE_CLI"), "top", "--runtime-dir", str(self.daemon.runtime_dir), "--interval", "200ms",
-                *arguments]
+        cls.daemon = cls.enterClassContext(Daemon("".join(streams)))
+        cls.class_resource(Readers(cls.daemon, "slow", ["steady", HOSTILE]))
 
     def terminal(self, *arguments, **how):
-        terminal = Terminal(self.command(*arguments), **how)
-        self.addCleanup(terminal.close)
-        return terminal
+        return self.started_terminal(self.daemon.runtime_dir, *arguments, **how)
 
-    def end(self, terminal, status=0):
-        self.assertEqual(terminal.wait(), status, terminal.raw[-400:])
-        self.assertTrue(terminal.restored(), terminal.modes)
-        self.assertEqual(terminal.strange, "")
+    def run_top(self, *arguments):
+        """A finished run without a terminal."""
+        return run_echoline(*self.arguments(self.daemon.runtime_dir, *arguments), environment={"LC_ALL": "C.UTF-8"})
 
     def test_keys_choose_pause_sort_help_and_quit(self):
         terminal = self.terminal().shows("steady/0").shows("? help")
@@ -69,53 +74,53 @@ class Top(unittest.TestCase):
         terminal.type("p")
         terminal.until(lambda: "paused" not in terminal.text(), "end of the pause")
         terminal.type("q")
-        self.end(terminal)
+        self.check_end(terminal)
 
-    def test_it_tells_rates_stages_waits_and_the_verdict(self):
+    def test_it_shows_rates_stages_waits_and_the_verdict(self):
         terminal = self.terminal("slow", columns=120, rows=40)
         terminal.shows("storage is the limit").shows("100% busy")
         row = next(line for line in terminal.lines if "steady/0" in line)
         self.assertRegex(row, r"steady/0 +\d+ +\d+ .* \d+% ")
         self.assertRegex(terminal.text(), r"source +file [\d.]+[KM]?i?B/s")
         terminal.type("q")
-        self.end(terminal)
+        self.check_end(terminal)
 
-    def test_every_size_is_filled_and_never_overrun(self):
+    def test_it_fills_every_size_and_never_writes_beyond_it(self):
         terminal = self.terminal().shows("steady/0")
         for columns, rows in ((120, 40), (40, 12), (20, 5), (1, 2), (80, 24)):
             terminal.resize(columns, rows)
             terminal.until(lambda: terminal.lines[0].startswith("echoline"[:columns]), f"frame of {columns} columns")
         terminal.shows("steady/0").type("q")
-        self.end(terminal)
+        self.check_end(terminal)
 
-    def test_signals_restore_the_terminal(self):
+    def test_the_terminal_is_restored_after_signals(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
             terminal = self.terminal().shows("steady/0")
             terminal.process.send_signal(number)
-            self.end(terminal)
+            self.check_end(terminal)
         terminal = self.terminal().shows("steady/0")
         terminal.type("\x03")
-        self.end(terminal)
+        self.check_end(terminal)
 
-    def test_a_stop_gives_the_terminal_back_and_takes_it_again(self):
+    def test_a_stop_restores_the_terminal_and_a_continue_takes_it_again(self):
         terminal = self.terminal().shows("steady/0")
         terminal.process.send_signal(signal.SIGTSTP)
         terminal.until(terminal.restored, "restored terminal")
         os.waitpid(terminal.process.pid, os.WUNTRACED)
         terminal.process.send_signal(signal.SIGCONT)
         terminal.until(lambda: terminal.modes[ALTERNATE], "alternate screen").shows("steady/0").type("q")
-        self.end(terminal)
+        self.check_end(terminal)
 
-    def test_no_color_and_no_utf8_are_heeded(self):
+    def test_no_color_and_no_utf8_are_respected(self):
         plain = self.terminal("slow", environment={"NO_COLOR": "1", "LC_ALL": "C"}).shows("#### ")
         self.assertTrue(plain.raw.isascii())
         self.assertLessEqual(plain.sequences, {"0", "1", "2"})
         plain.type("q")
-        self.end(plain)
+        self.check_end(plain)
         colored = self.terminal("slow").shows("█")
         self.assertIn("32", colored.sequences)
         colored.type("q")
-        self.end(colored)
+        self.check_end(colored)
 
     def test_a_dumb_terminal_gets_text(self):
         terminal = self.terminal(environment={"TERM": "dumb"})
@@ -126,9 +131,8 @@ class Top(unittest.TestCase):
 
     def test_text_has_a_block_and_json_a_line_for_each_interval(self):
         def run(*arguments):
-            done = subprocess.run(self.command(*arguments), capture_output=True, stdin=subprocess.DEVNULL,
-                                  timeout=PATIENCE, check=True, env={**os.environ, "LC_ALL": "C.UTF-8"})
-            return done.stdout.decode()
+            return self.run_top(*arguments).stdout
+
         text = run("--count", "2")
         self.assertEqual(text.count("steady/0"), 2)
         self.assertEqual(text.count("\nstill\n"), 2)
@@ -144,63 +148,53 @@ class Top(unittest.TestCase):
                 self.assertAlmostEqual(stage["busy"] + stage["starved"] + stage["blocked"], 1, places=3)
             self.assertIn("limit", slow)
 
-    def test_a_stream_that_is_not_there_is_named(self):
-        done = subprocess.run(self.command("slwo", "--count", "1"), capture_output=True, text=True, check=False)
+    def test_an_unknown_stream_is_named(self):
+        done = self.run_top("slwo", "--count", "1")
         self.assertEqual((done.returncode, done.stderr),
                          (1, "echoline: no stream 'slwo'; there are: slow, still\n"))
         terminal = self.terminal("slwo")
-        self.end(terminal, status=1)
+        self.check_end(terminal, status=1)
         self.assertIn("no stream 'slwo'", terminal.raw)
 
 
-class DaemonThatDies(unittest.TestCase):
-    def test_its_death_is_said_and_its_return_awaited(self):
-        with tempfile.TemporaryDirectory() as folder:
-            data = pathlib.Path(folder) / "tokens.bin"
-            data.write_bytes(os.urandom(3200))
-            steps = [f"read: {{url: {data}, format: tokens, tokens: {{length: 16}}}}",
-                     "decode: {tokens: {key: tokens, as: uint16, shape: [16]}}", "batch: {size: 8}"]
-            with Daemon(stream_yaml(steps)) as daemon:
-                top = [binary("ECHOLINE_CLI"), "top", "--runtime-dir", str(daemon.runtime_dir), "--interval", "200ms"]
-                terminal = Terminal(top)
-                self.addCleanup(terminal.close)
-                terminal.shows("> train")
-                with subprocess.Popen([*top, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                      preexec_fn=end_with_parent) as lines:
-                    self.assertTrue(lines.stdout.readline())
-                    for number in (signal.SIGKILL, signal.SIGTERM):
-                        daemon.stop(number)
-                        terminal.shows("the daemon went away")
-                        self.assertEqual(lines.stderr.readline(),
-                                         b"echoline: the daemon went away; waiting for its return\n")
-                        back = time.time()
-                        daemon.start()
-                        terminal.until(lambda: "went away" not in terminal.text(), "return")
-                        # Each finds its way back by itself.
-                        while json.loads(lines.stdout.readline())["time"] < back:
-                            pass
-                    lines.kill()
-                daemon.process.send_signal(signal.SIGSTOP)
-                terminal.shows("has not answered for")
-                daemon.process.send_signal(signal.SIGCONT)
-                terminal.until(lambda: "answered" not in terminal.text(), "answer")
-                daemon.stop(signal.SIGKILL)
+class TopWithoutDaemon(TopCase):
+    def test_it_reports_that_the_daemon_went_away_and_waits_for_it(self):
+        data = self.folder() / "tokens.bin"
+        data.write_bytes(os.urandom(3200))
+        steps = [f"read: {{url: {data}, format: tokens, tokens: {{length: 16}}}}",
+                 "decode: {tokens: {key: tokens, as: uint16, shape: [16]}}", "batch: {size: 8}"]
+        daemon = self.started(Daemon(stream_yaml(steps)))
+        terminal = self.started_terminal(daemon.runtime_dir).shows("> train")
+        with subprocess.Popen([binary("ECHOLINE_CLI"), *self.arguments(daemon.runtime_dir, "--json")],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=end_with_parent) as lines:
+            self.assertTrue(lines.stdout.readline())
+            for number in (signal.SIGKILL, signal.SIGTERM):
+                daemon.stop(number)
                 terminal.shows("the daemon went away")
-                terminal.type("q")
-                self.assertEqual(terminal.wait(), 0)
-                self.assertTrue(terminal.restored())
+                self.assertEqual(lines.stderr.readline(), b"echoline: the daemon went away; waiting for its return\n")
+                back = time.time()
+                daemon.start()
+                terminal.until(lambda: "went away" not in terminal.text(), "return")
+                while json.loads(lines.stdout.readline())["time"] < back:
+                    pass
+            lines.kill()
+        daemon.process.send_signal(signal.SIGSTOP)
+        terminal.shows("has not answered for")
+        daemon.process.send_signal(signal.SIGCONT)
+        terminal.until(lambda: "answered" not in terminal.text(), "answer")
+        daemon.stop(signal.SIGKILL)
+        terminal.shows("the daemon went away")
+        terminal.type("q")
+        self.check_end(terminal)
 
-    def test_that_was_never_there_is_an_error(self):
-        with tempfile.TemporaryDirectory() as folder:
-            terminal = Terminal([binary("ECHOLINE_CLI"), "top", "--runtime-dir", folder])
-            self.addCleanup(terminal.close)
-            self.assertEqual(terminal.wait(), 1)
-            self.assertIn("no daemon answers at", terminal.raw)
-            self.assertTrue(terminal.restored())
+    def test_a_daemon_that_was_never_there_is_an_error(self):
+        terminal = self.started_terminal(self.folder())
+        self.check_end(terminal, status=1)
+        self.assertIn("no daemon answers at", terminal.raw)
 
 
-class Trainers:
-    """`echoline read` of each job, until closed."""
+class Readers:
+    """`echoline read` of each job, until stopped."""
 
     def __init__(self, daemon, stream, jobs):
         self.processes = [
@@ -208,11 +202,11 @@ class Trainers:
                               "--runtime-dir", str(daemon.runtime_dir)], stdin=subprocess.DEVNULL,
                              stdout=subprocess.DEVNULL, preexec_fn=end_with_parent) for job in jobs]
 
-    def close(self):
+    def stop(self):
         for process in self.processes:
             process.kill()
             process.wait()
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

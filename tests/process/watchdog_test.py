@@ -1,41 +1,36 @@
 #!/usr/bin/env python3
-"""A daemon that its service manager watches gives signs of life, under load too, and none while it is stopped."""
+"""A daemon that its service manager watches sends signs of life, under load too, and none while it is stopped."""
 import os
-import select
 import signal
-import tempfile
-import unittest
 
-import line_photos
-from daemon_process import PATIENCE, Daemon, stream_yaml
+from support import photos
+from support.daemon_process import Daemon, stream_yaml
+from support.process_case import ProcessCase, main
+from support.programs import PATIENCE
 
-WATCHED = {"WATCHDOG_USEC": "1000000"}
+PERIOD = 1.0  # seconds
 
 
-class Watchdog(unittest.TestCase):
-    def sign(self, daemon, seconds):
-        """Whether one comes in time."""
-        readable, _, _ = select.select([daemon._notify], [], [], seconds)
-        return bool(readable) and daemon._notify.recv(4096) == b"WATCHDOG=1"
+class Watchdog(ProcessCase):
+    def sign_within(self, daemon, seconds):
+        return daemon.notification(seconds) == b"WATCHDOG=1"
 
-    def test_signs_of_life(self):
-        with tempfile.TemporaryDirectory() as data:
-            url = line_photos.made_shards(data, shards=1, records=16)[0]
-            stream = stream_yaml([f"read: {{url: '{url}'}}", "decode: {image: {key: jpg, as: rgb}}",
-                                  "resize: {field: image, size: [8, 8]}", "batch: {size: 4}"])
-            with Daemon(stream, environment=WATCHED) as daemon:
-                reader = daemon.reader("--epochs", 1000000)
-                self.addCleanup(reader.communicate)
-                self.addCleanup(reader.kill)
-                for _ in range(4):
-                    self.assertTrue(self.sign(daemon, PATIENCE))
-                os.kill(daemon.process.pid, signal.SIGSTOP)
-                while self.sign(daemon, 0.2):
-                    pass
-                self.assertFalse(self.sign(daemon, 1.5))
-                os.kill(daemon.process.pid, signal.SIGCONT)
-                self.assertTrue(self.sign(daemon, PATIENCE))
+    def test_signs_of_life_come_while_the_daemon_works_and_only_then(self):
+        shard = photos.made_shards(self.folder(), shards=1, records=16)[0]
+        daemon = self.started(Daemon(stream_yaml(photos.pipeline(shard)),
+                                     environment={"WATCHDOG_USEC": f"{PERIOD * 1e6:.0f}"}))
+        reader = daemon.reader("--epochs", 1000000)
+        self.addCleanup(reader.communicate)
+        self.addCleanup(reader.kill)
+        for _ in range(4):
+            self.assertTrue(self.sign_within(daemon, PATIENCE))
+        os.kill(daemon.process.pid, signal.SIGSTOP)
+        while self.sign_within(daemon, 0.2):
+            pass  # those sent before the stop
+        self.assertFalse(self.sign_within(daemon, 1.5 * PERIOD))
+        os.kill(daemon.process.pid, signal.SIGCONT)
+        self.assertTrue(self.sign_within(daemon, PATIENCE))
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

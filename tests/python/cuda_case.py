@@ -1,4 +1,4 @@
-"""What tests on the stand-in of the CUDA driver have in common."""
+"""Base class of the tests that use the fake CUDA driver."""
 import unittest
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""The stand-in of the CUDA driver (tests/cuda/fake_driver) as a test of the package sees it: device memory is host memory."""
+"""Python access to the fake CUDA driver (tests/cuda/fake_driver), in which device memory is host memory."""
 import contextlib
 import ctypes
 import functools
@@ -20,7 +20,7 @@ def check(code, what):
 
 
 class Device:
-    """A device's primary context, for calls of a test's own."""
+    """The primary context of a device, for driver calls of a test."""
 
     def __init__(self, ordinal=0):
         self._ordinal, self._context = ordinal, ctypes.c_void_p()
@@ -53,7 +53,7 @@ class Device:
             check(_driver.cuStreamSynchronize(ctypes.c_void_p(stream)), "cuStreamSynchronize")
 
     def array(self, tensor, stream=0):
-        """A copy of a tensor's elements, after the stream has come to here; bfloat16 as its bits."""
+        """A copy of a tensor's elements after the stream has finished its queued work; bfloat16 as its bits."""
         self.wait(stream)
         dtype = np.dtype("uint16" if tensor.dtype == "bfloat16" else tensor.dtype)
         count = int(np.prod(tensor.shape, dtype=np.int64))
@@ -64,7 +64,7 @@ UNIMPLEMENTED = 11  # echoline_status
 
 
 def with_kernels(test):
-    """For a case that needs the client's kernels: skipped where the build has none, for want of nvcc."""
+    """Skips a test case that needs the client's kernels if the build has none because nvcc is missing."""
     @functools.wraps(test)
     def tried(self):
         try:
@@ -88,7 +88,7 @@ def counters():
 
 
 def await_counts(wanted):
-    """The last batch may be freed by a thread, when its stream has passed it."""
+    """Waits: a thread may free the last batch, after its stream has finished."""
     end = time.monotonic() + 20
     while time.monotonic() < end and any(counters()[name] != count for name, count in wanted.items()):
         time.sleep(0.01)
@@ -105,7 +105,7 @@ def set_delay(least_us, most_us):
 
 
 def fail(function, code):
-    """The next call of that function returns `code`."""
+    """Makes the next call of this driver function return `code`."""
     _driver.fake_cuda_fail(function.encode(), code, 1, 0)
 
 

@@ -1,4 +1,4 @@
-"""How processes that read on a GPU end: by Ctrl-C, by themselves, for want of a GPU, by its failure."""
+"""Processes that read on a GPU end properly: after Ctrl-C, at their normal end, without a GPU, after a GPU failure."""
 import os
 import signal
 import subprocess
@@ -6,20 +6,20 @@ import sys
 import time
 import unittest
 
-import cuda_driver  # noqa: F401  (skips this file without the stand-in)
+import cuda_driver  # noqa: F401  (skips this file without the fake driver)
 from ring_server import RingServer
 
 
 class Ends(unittest.TestCase):
     def run_in_process(self, code, **environment):
         with RingServer(batches_max=1) as server:
-            # Python 3.12 and later warn of a fork beside threads.
+            # Python 3.12 and later warn about a fork while other threads run.
             process = subprocess.Popen([sys.executable, "-W", "ignore::DeprecationWarning", "-c", code, server.dir],
                                        stdout=subprocess.PIPE, text=True, stderr=subprocess.PIPE,
                                        env={**os.environ, **environment})
             if "ready" in code:
                 self.assertEqual(process.stdout.readline(), "ready\n")
-                time.sleep(0.1)  # into the wait; without it the test shows less, and passes
+                time.sleep(0.1)  # until the child waits; if the sleep is too short, the test covers less, but passes
                 process.send_signal(signal.SIGINT)
             _, errors = process.communicate(timeout=60)
         return process.returncode, errors
@@ -68,7 +68,7 @@ class Ends(unittest.TestCase):
         done = run()
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"^240 rows, 28 of them fresh, in 60 uses of 2[0-9] batches: \d+ rows/s; shared memory "
-                                      r"registered read-only\ncopied .*waiting [\d.]+ % of the time\n$")
+                                      r"registered read-only\ncopied .*the stream waited [\d.]+ % of the time\n$")
         done = run(FAKE_CUDA_DEVICES="0")
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertRegex(done.stderr, "^gpu_rate: unavailable: .*CUDA_ERROR_NO_DEVICE")

@@ -1,4 +1,4 @@
-"""Batches on a GPU as other libraries take them: DLPack, CUDA's array interface, streams."""
+"""Batches on a GPU for other libraries: DLPack, CUDA's array interface, streams."""
 import threading
 import unittest
 
@@ -90,7 +90,7 @@ class Protocols(OnTheDevice):
         batch.release()
         batch.release(LEGACY)
         for use in (lambda: batch["label"], image.__dlpack__, lambda: image.pointer, lambda: batch.uses):
-            with self.assertRaisesRegex(echoline.FailedPrecondition, "given back"):
+            with self.assertRaisesRegex(echoline.FailedPrecondition, "released"):
                 use()
         self.assertEqual(sum(1 for _ in self.loader), 10)
 

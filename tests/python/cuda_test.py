@@ -1,4 +1,4 @@
-"""echoline.cuda on the stand-in of the CUDA driver: what batches hold, device echo, loops and their ends."""
+"""echoline.cuda with the fake CUDA driver: contents and lifetime of batches, device echo, loops and their ends."""
 import gc
 import json
 import sys
@@ -132,7 +132,7 @@ class Echo(OnTheDevice):
         with RingServer() as server, echoline.cuda.Loader("train", runtime_dir=server.dir, **options) as loader:
             whole = [(b.epoch, b.step, b.uses.tolist(), self.device.array(b["image"])) for b in loader]
         for taken in (1, 7, 14, 29):
-            # The keeper has read nothing, so the server still has what a state asks for.
+            # The other trainer has read nothing, so the server still has the rows at the position of the state.
             with self.subTest(taken=taken), RingServer(slots=64) as server, \
                     echoline.Loader("train", runtime_dir=server.dir, job="keeper"):
                 with echoline.cuda.Loader("train", runtime_dir=server.dir, **options) as loader:
@@ -240,7 +240,7 @@ class Loops(OnTheDevice):
             for thread in threads:
                 thread.start()
             run()
-            # Each met the end of one epoch.
+            # Each thread got the end of one epoch.
             for thread in threads:
                 thread.join()
             whole = [(step, use) for step in range(100) for use in (0, 1)]
@@ -284,7 +284,7 @@ class Loops(OnTheDevice):
 
         with RingServer(rows=400, slots=8, ragged=1) as server, \
                 echoline.cuda.Loader("train", runtime_dir=server.dir, echo=2) as loader:
-            everything(loader, 400)  # what is made once is made
+            everything(loader, 400)  # warm-up: creates what is created only once
             gc.collect()
             before = sys.getallocatedblocks(), sys.getrefcount(None), sys.getrefcount(echoline.cuda.Batch)
             everything(loader, 2000)
@@ -307,11 +307,11 @@ class Loops(OnTheDevice):
 
 
 class OtherThreads(OnTheDevice):
-    """The driver may wait for the device, and that for a thread of Python, as where a stream calls a function on the host."""
+    """The driver may wait for the device, and the device for a Python thread, for example in a host function of a stream."""
 
     def setUp(self):
         super().setUp()
-        # So a thread runs only while another has let go of Python's lock by itself.
+        # Then a thread runs only while another one has released the GIL voluntarily.
         self.addCleanup(sys.setswitchinterval, sys.getswitchinterval())
         sys.setswitchinterval(1000)
         self.turns, self.ended = 0, False

@@ -1,4 +1,4 @@
-"""A library that takes tensors by DLPack."""
+"""A library that consumes tensors through DLPack."""
 import ctypes
 
 
@@ -35,11 +35,11 @@ def tensor_of(capsule):
     return managed_of(capsule).tensor
 
 
-USED = b"used_dltensor"  # lives as long as capsules of that name
+USED = b"used_dltensor"  # must exist as long as capsules with this name
 
 
 def consume(capsule):
-    """What a library does: it renames the capsule and owns the structure; the result ends it, without Python's lock."""
+    """Consumes a capsule as a library does: renames it and owns the structure. Call the result to delete it without the GIL."""
     managed = managed_of(capsule)
     api.PyCapsule_SetName(capsule, USED)
     return lambda: ctypes.CFUNCTYPE(None, ctypes.c_void_p)(managed.deleter)(ctypes.addressof(managed))

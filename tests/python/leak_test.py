@@ -1,4 +1,4 @@
-"""The compiled module gives back what it takes: references, memory, descriptors. And where it refuses to work."""
+"""The compiled module leaks no references, memory or file descriptors, and refuses to work where it cannot."""
 import gc
 import os
 import pathlib
@@ -25,7 +25,7 @@ def counts(loader):
 
 
 def everything(loader, count):
-    """Takes so many batches, and does with them whatever a trainer might."""
+    """Takes this many batches and uses everything that a trainer can use."""
     left = count
     while left > 0:
         for batch in loader:
@@ -54,7 +54,7 @@ class Leaks(unittest.TestCase):
     def test_many_batches_leave_nothing(self):
         with RingServer(rows=4000, slots=64, ragged=1) as server:
             loader = echoline.Loader("train", runtime_dir=server.dir)
-            everything(loader, 20_000)  # what is made once is made
+            everything(loader, 20_000)  # warm-up: creates what is created only once
             gc.collect()
             before = counts(loader)
             everything(loader, BATCHES)

@@ -1,4 +1,4 @@
-"""echoline.Loader: epochs, views and their leases, states, deaths."""
+"""echoline.Loader: epochs, views and their leases, states, death of the daemon."""
 import copy
 import gc
 import itertools

@@ -1,4 +1,4 @@
-"""The tests' own daemon (tests/client/ring_server.cc) as a process, and the values its rows have."""
+"""Runs the daemon for tests (tests/client/ring_server.cc), and computes the values of its rows."""
 import os
 import shutil
 import subprocess
@@ -10,7 +10,7 @@ PROGRAM = os.environ["ECHOLINE_RING_SERVER"]
 
 
 class RingServer:
-    """Batches of 4 rows, 40 rows an epoch, 4 slots, unless said otherwise."""
+    """Defaults: batches of 4 rows, 40 rows per epoch, 4 slots."""
 
     def __init__(self, **options):
         self.dir = tempfile.mkdtemp(prefix="echoline-test-")

@@ -1,4 +1,4 @@
-"""echoline.serve: a private daemon starts, is found, and leaves nothing behind."""
+"""echoline.serve: a private daemon starts, loaders find it, and it leaves nothing behind."""
 import os
 import pathlib
 import stat
@@ -8,8 +8,8 @@ import unittest
 import echoline
 from ring_server import PROGRAM
 
-# Takes echolined's arguments and runs the tests' own daemon.
-STAND_IN = f"""#!/bin/sh
+# A script that takes the arguments of echolined and runs the daemon for tests.
+FAKE_DAEMON = f"""#!/bin/sh
 test "$1" = --config && test -f "$2" && test "$3" = --set || exit 2
 dir=${{4#daemon.runtime_dir=}}
 echo "settings: $*" >&2
@@ -38,7 +38,7 @@ class Serve(unittest.TestCase):
         os.environ["ECHOLINE_DAEMON"] = str(program)
 
     def test_inside_a_loader_finds_it_and_after_it_nothing_is_left(self):
-        self.daemon(STAND_IN)
+        self.daemon(FAKE_DAEMON)
         with echoline.serve(self.config, settings={"daemon.workers": 3}) as daemon:
             self.assertEqual(stat.S_IMODE(os.stat(daemon.runtime_dir).st_mode), 0o700)
             with daemon.loader("train", batch_size=8) as loader:

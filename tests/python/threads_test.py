@@ -1,4 +1,4 @@
-"""Use from several threads, and Ctrl-C: what is allowed, and what each wait does."""
+"""Use from several threads, and Ctrl-C during each kind of wait."""
 import signal
 import statistics
 import subprocess
@@ -30,7 +30,7 @@ for _ in range(9):
 
 
 def run_all(*works):
-    """Runs each in a thread; what they raised."""
+    """Runs each function in a thread; returns the exceptions."""
     raised = []
 
     def run(work):
@@ -60,7 +60,7 @@ class Threads(unittest.TestCase):
                         ends.append(loader.epoch)
                     else:
                         seen.append((batch.epoch, batch.step, int(batch["label"][0])))
-                    del batch  # others may have taken all that comes after it
+                    del batch  # the other threads may have taken all later batches
 
             self.assertEqual(run_all(*[take] * 4), [])
             self.assertEqual(len(seen) + len(ends), 800)

@@ -1,4 +1,4 @@
-"""The wheel: built by setuptools and CMake, installed in a clean virtual environment, used without the tree."""
+"""The wheel: built by setuptools and CMake, installed in a clean virtual environment, used without the source tree."""
 import os
 import pathlib
 import subprocess

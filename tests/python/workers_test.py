@@ -1,4 +1,4 @@
-"""Beside and inside PyTorch's DataLoader: its workers are forked or spawned. Skipped where there is no torch."""
+"""Loaders next to and inside PyTorch's DataLoader, whose workers are forked or spawned. Skipped without torch."""
 import os
 import signal
 import subprocess
@@ -30,7 +30,7 @@ time.sleep(100)
 
 
 class Squares(torch.utils.data.Dataset):
-    """Nothing of Echoline's: the workers only live beside a loader."""
+    """Does not use Echoline: its workers only run at the same time as a loader."""
 
     def __len__(self):
         return 64
@@ -40,7 +40,7 @@ class Squares(torch.utils.data.Dataset):
 
 
 class Holding(Squares):
-    """Hands the parent's loader to the workers, which is a mistake."""
+    """Passes the parent's loader to the workers, which is a mistake."""
 
     def __init__(self, loader):
         self.loader = loader
@@ -49,7 +49,7 @@ class Holding(Squares):
         return self.loader.next()
 
 
-class OfItsOwn(torch.utils.data.IterableDataset):
+class LoaderInWorker(torch.utils.data.IterableDataset):
     """Each worker is a rank."""
 
     def __init__(self, folder):
@@ -68,7 +68,7 @@ def data_loader(dataset, context, **options):
 
 
 class Workers(unittest.TestCase):
-    def test_beside_an_attached_loader_they_disturb_nothing(self):
+    def test_workers_do_not_disturb_an_attached_loader(self):
         for context in CONTEXTS:
             with self.subTest(context), RingServer(rows=4000) as server:
                 loader = echoline.Loader("train", runtime_dir=server.dir)
@@ -83,7 +83,7 @@ class Workers(unittest.TestCase):
                 self.assertEqual(kept.tolist(), [0, 1, 2, 3])
                 self.assertEqual([loader.next().step for _ in range(50)], list(range(9, 59)))
 
-    def test_a_loader_handed_to_them_is_refused_with_what_to_do(self):
+    def test_the_parents_loader_is_refused_in_a_worker_with_what_to_do(self):
         with RingServer(rows=4000) as server:
             loader = echoline.Loader("train", runtime_dir=server.dir)
             with self.assertRaisesRegex(echoline.Forked, "attach in the child itself"):
@@ -97,13 +97,13 @@ class Workers(unittest.TestCase):
         for context in CONTEXTS:
             with self.subTest(context), RingServer(rows=400, slots=8, consumers=2) as server:
                 found = {}
-                for step, labels in data_loader(OfItsOwn(server.dir), context, batch_size=None):
+                for step, labels in data_loader(LoaderInWorker(server.dir), context, batch_size=None):
                     found.setdefault(step, []).extend(labels)
                 self.assertEqual(sorted(found), list(range(100)))
                 for step, labels in found.items():
                     self.assertEqual(sorted(labels), [4 * step + row for row in range(4)])
 
-    def test_they_keep_no_slot_of_a_killed_parent(self):
+    def test_workers_keep_no_slot_of_a_killed_parent(self):
         with RingServer(rows=4000, consumers=2) as server:
             other = echoline.Loader("train", runtime_dir=server.dir)
             with subprocess.Popen([sys.executable, "-B", "-c", KILLED, server.dir], stdout=subprocess.PIPE,

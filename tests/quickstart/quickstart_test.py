@@ -1,4 +1,4 @@
-"""The quick start does what it says: it trains for real, echo wins, and nothing is left running."""
+"""The quick start does what its text says: it trains a real model, echo is faster, and no process is left."""
 
 import argparse
 import json
@@ -55,20 +55,20 @@ class QuickStart(unittest.TestCase):
         uses = {kind: self.summary(kind)["images"] / self.summary(kind)["fresh_images"]
                 for kind in ("none", "echo")}
         self.assertEqual(1, uses["none"])
-        # In the first window fewer uses than four have had their turn yet.
+        # In the first window not all four uses have come yet.
         self.assertGreater(uses["echo"], 3.2)
         self.assertLessEqual(uses["echo"], 4.2)
 
     def test_without_echo_the_trainer_mostly_waits_and_with_echo_much_less(self):
-        # On a quiet machine about 0.75 and below 0.2; the daemon may lack processors on a busy one.
+        # On an idle machine about 0.75 and below 0.2; on a busy one the daemon may lack CPU time.
         self.assertGreater(self.summary("none")["stall_share"], 0.5)
         self.assertLess(self.summary("echo")["stall_share"], self.summary("none")["stall_share"] - 0.1)
 
-    def test_the_picture_is_there(self):
+    def test_the_picture_has_two_curves(self):
         root = xml.etree.ElementTree.parse(self.out / "accuracy.svg").getroot()
         self.assertEqual(2, len(root.findall("{http://www.w3.org/2000/svg}polyline")))
 
-    def test_nothing_is_left(self):
+    def test_no_file_and_no_process_is_left(self):
         self.assertEqual([], list(self.temporary.iterdir()))
         left = subprocess.run(["pgrep", "-f", str(self.out)], capture_output=True, text=True, check=False)
         self.assertEqual("", left.stdout)

@@ -1,4 +1,5 @@
-// Any bytes as the head of an IDX or npy file: refused, or a header whose numbers do not overflow.
+// Arbitrary bytes as the head of an IDX or npy file: refused, or a header whose numbers do not
+// overflow.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// IDX and token files, and the choice of a format by the first bytes.
+// IDX and token files, and detection of the format by the first bytes.
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <zlib.h>
@@ -45,7 +45,7 @@ TEST_F(ArrayTest, AnIdxImageIsRawAndItsLabelDecimalText) {
   const Extent extent = (*opened.set)->index().extent(2);
   EXPECT_EQ(extent.offset, 16U + 8U);
   EXPECT_EQ(extent.bytes, 4U);
-  // The labels count as a shard, so that a change of theirs changes the fingerprint.
+  // The labels count as a shard, so that a change of them changes the fingerprint.
   ASSERT_EQ((*opened.set)->index().shards().size(), 2U);
   EXPECT_EQ((*opened.set)->index().shards()[1].record_count, 0U);
 }
@@ -116,7 +116,7 @@ TEST_F(ArrayTest, ABinFileWithALlmcHeaderSaysItsOwnTypeAndCount) {
   ASSERT_EQ((*narrow.set)->index().record_count(), 2U);
   EXPECT_EQ(narrow.cut(1).fields.at("tokens"), data.substr(4));
   EXPECT_EQ(with_header(20240801, 2, data).cut(0).fields.at("tokens"), data);
-  // A count that does not fit is no header: the file is taken for bare tokens.
+  // With a count that does not fit the file, the header counts as tokens.
   EXPECT_EQ((*with_header(20240520, 5, data).set)->index().record_count(), (512U + 4) / 2);
 }
 

@@ -1,5 +1,5 @@
-// Checksums of records: which index has them, that they are those of the bytes, and what becomes of
-// bytes that do not agree.
+// Checksums of records: which index has them, that they match the bytes, and what happens to bytes
+// that do not match.
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 
@@ -19,7 +19,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-// Passes everything on, with one bit of the first answers turned.
+// Passes everything on, with one bit of the first answers flipped.
 class FlippingSource final : public source::Source {
  public:
   FlippingSource(std::unique_ptr<source::Source> inner, int answers)
@@ -60,7 +60,7 @@ class ChecksumTest : public RecordTest {
     for (char& c : text) c = static_cast<char>(random());
     return text;
   }
-  // With files that belong to no record, before, within and behind records.
+  // With files that belong to no record, before, within and after records.
   static std::string make_tar(int records, unsigned seed = 1) {
     std::string tar = tar_member("README", random_bytes(3000, seed));
     for (int i = 0; i < records; ++i) {
@@ -72,7 +72,7 @@ class ChecksumTest : public RecordTest {
     return tar + tar_end();
   }
   Opened open_all(const std::string& address, const std::string& state = "") const {
-    return open(read_of({path(address)}), state, {}, Checksums::kOfAll);
+    return open(read_of({path(address)}), state, {}, Checksums::kAll);
   }
   static void expect_all_agree(const Opened& opened, const std::string& what) {
     ASSERT_TRUE(opened.set.ok()) << what << ": " << opened.set.status().message();
@@ -86,7 +86,7 @@ class ChecksumTest : public RecordTest {
     }
   }
   static RecordTable scan(const std::string& tar, std::size_t window, std::uint64_t skip_bytes) {
-    const auto scan = tar_format().make_scan({"a.tar", tar.size(), ""}, skip_bytes);
+    const auto scan = tar_scan_spec().make_scan({"a.tar", tar.size(), ""}, skip_bytes);
     const auto all = std::as_bytes(std::span(tar));
     while (!scan->done()) {
       const auto rest = all.subspan(scan->position());
@@ -147,7 +147,7 @@ TEST_F(ChecksumTest, AnIndexHasThemWhereMakingItReadsTheBytes) {
   v1::Read local = read_of({path("plain.tar")});
   EXPECT_EQ((*open(local).set)->index().checksum(0), 0U);
   expect_all_agree(open(read_of({path("packed.tar.gz")})), "packed");
-  local.mutable_throttle()->set_latency(1'000'000);  // as a store
+  local.mutable_throttle()->set_latency(1'000'000);  // read like a store
   expect_all_agree(open(local), "store");
 }
 

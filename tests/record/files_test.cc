@@ -1,5 +1,4 @@
-// Lists of files: each row is a record, its columns are fields, and mistakes are named with their
-// line.
+// Lists of files: each row is a record, its columns are fields, and errors name their line.
 #include <gmock/gmock.h>
 
 #include "record/files/list_table.h"

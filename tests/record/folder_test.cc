@@ -1,4 +1,4 @@
-// Class folders: classes, ids, order, fields, and what is left out.
+// Class folders: classes, ids, order, fields, and files that are left out.
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 

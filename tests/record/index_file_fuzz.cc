@@ -1,4 +1,4 @@
-// Any bytes as an index file, with magic, sizes and checksum that hold: refused, or consistent and
+// Arbitrary bytes as an index file with valid magic, sizes and checksum: refused, or consistent and
 // the same when written again.
 #include <xxhash.h>
 
@@ -17,7 +17,7 @@ void put(std::string& out, std::uint64_t value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
-// The fuzzer chooses the counts and the content; a file of its own making would never add up.
+// The fuzzer chooses the counts and the content; random files would never have a matching size.
 std::string make_file(std::string_view data) {
   const auto number = [&data](std::size_t at, unsigned below) {
     return static_cast<unsigned char>(data[at]) % std::uint64_t{below};

@@ -1,5 +1,4 @@
-// Listings of local files that are kept between starts: trusted where nothing says otherwise, and
-// never where a name has changed.
+// Stored listings of local files: used if nothing has changed, and never after a name has changed.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
@@ -11,7 +10,7 @@
 
 #include "record/core/open_options.h"
 #include "record/index/folder_state.h"
-#include "record/index/shard_index.h"
+#include "record/index/index_path.h"
 #include "record_fixture.h"
 
 namespace echoline::record {
@@ -21,7 +20,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 
-// Until a listing is kept: before, a change might bear the same time.
+// Waits until a listing can be stored: before, a change could have the same timestamp.
 void settle() { std::this_thread::sleep_for(std::chrono::milliseconds(2100)); }
 
 class KeptListingTest : public RecordTest {
@@ -31,7 +30,7 @@ class KeptListingTest : public RecordTest {
   bool is_kept(const v1::Read& read) const {
     return fs::exists(stored_index_path(read, read.format(), path("state")));
   }
-  // Overwrites a file: its folder stays as it was.
+  // Overwrites a file without a change of its folder.
   void write_in_place(std::string_view name, std::string_view content) const {
     const fs::file_time_type folder = fs::last_write_time(fs::path(path(name)).parent_path());
     write(name, content);
@@ -143,7 +142,7 @@ TEST_F(KeptListingTest, ClassFoldersBehindLinksAreWatchedWhereTheyAre) {
   const v1::Read read = folder(path("d"));
   EXPECT_THAT(keys(open_kept(read)), ElementsAre("a/1.jpg", "b/1.jpg"));
   ASSERT_TRUE(is_kept(read));
-  // Outside of the folder: nothing in it changes.
+  // Outside of the folder: nothing in the folder changes.
   write("real/2.jpg", "two");
   EXPECT_THAT(keys(open_kept(read)), ElementsAre("a/1.jpg", "b/1.jpg", "b/2.jpg"));
   settle();
@@ -185,7 +184,7 @@ TEST_F(KeptListingTest, ADamagedOneIsMadeAnew) {
   const std::string kept = stored_index_path(read, "folder", path("state"));
   fs::resize_file(kept, fs::file_size(kept) - 1);
   EXPECT_THAT(keys(open_kept(read)), ElementsAre("a/1.jpg"));
-  fs::rename(kept, kept + ".other");  // what was made anew is whole
+  fs::rename(kept, kept + ".other");  // the new listing is complete
   EXPECT_TRUE(open_kept(read).set.ok());
 }
 

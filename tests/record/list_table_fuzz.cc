@@ -1,4 +1,4 @@
-// Any bytes as a list of files: refused, or rows of equal width within its text.
+// Arbitrary bytes as a list of files: refused, or rows of equal width within its text.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Any bytes as an index.json and as a sample: refused, or fields within the bytes.
+// Arbitrary bytes as an index.json and as a sample: refused, or fields within the bytes.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -12,7 +12,7 @@ namespace {
 
 using namespace echoline::record;
 
-// Columns of each kind, as many as the number's digits say.
+// Columns of each kind; the digits of the number choose how many.
 MdsColumns columns_by(unsigned number) {
   MdsColumns columns;
   for (; number > 0; number /= 5) {

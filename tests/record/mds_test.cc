@@ -1,5 +1,4 @@
-// MDS folders written in Python are read by their own index.json, every encoding as it is
-// documented.
+// MDS folders written in Python are read by their own index.json, every encoding as documented.
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 
@@ -16,7 +15,7 @@ using testing::HasSubstr;
 
 class MdsTest : public RecordTest {
  protected:
-  // `body` makes `columns` and `samples` in Python.
+  // `body` is Python code that sets `columns` and `samples`.
   void write_set(const std::string& folder, const std::string& body, int shard_samples) const {
     run_python(fmt::format("import sys\nsys.path.insert(0, sys.argv[1])\n"
                            "from shard_writers import *\n{}\n"
@@ -141,7 +140,7 @@ TEST_F(MdsTest, ASampleWhoseSizesDoNotAddUpIsBad) {
   write_numbered("set", 2, 10);
   std::string shard = read("set/shard.00000.mds");
   const std::size_t text = shard.find("sample 0");
-  shard[text - 12] = 100;  // behind the size of the text stands the number
+  shard[text - 12] = 100;  // the number is after the size of the text
   write("set/shard.00000.mds", shard);
   const Opened set = opened("set/");
   ASSERT_TRUE(set.set.ok()) << set.set.status().message();

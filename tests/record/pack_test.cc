@@ -1,4 +1,5 @@
-// Packing: what goes in comes out of the shards, twice the same, with an index that saves the pass.
+// Packing: the shards contain the input, two runs give the same bytes, and the index saves the
+// scan.
 #include "pack/pack.h"
 
 #include <fmt/core.h>
@@ -8,8 +9,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "pack/pack_input.h"
 #include "record/core/record_check.h"
+#include "record/files/csv.h"
 #include "record_fixture.h"
 
 namespace echoline::cli {
@@ -162,7 +163,7 @@ TEST_F(PackTest, AListWithAMistakeNamesTheLine) {
   EXPECT_THAT(pack(options_).status().message(), HasSubstr("missing.txt"));
   write("list.csv", "path,label,caption\na.txt,1,a word\n");
   EXPECT_THAT(pack(options_).status().message(), HasSubstr("can be read as it is (format: files)"));
-  // Nothing half-written is left behind.
+  // No incomplete file is left.
   EXPECT_TRUE(std::filesystem::is_empty(path("out")));
 }
 
@@ -203,8 +204,10 @@ TEST_F(PackTest, FashionMnistKeepsItsImages) {
 }
 
 TEST(CsvTest, QuotesHoldCommasTogether) {
-  EXPECT_THAT(*parse_csv_line(R"(a,"b,""c""",)"), ElementsAre("a", "b,\"c\"", ""));
-  EXPECT_FALSE(parse_csv_line("\"open").ok());
+  std::string_view line = R"(a,"b,""c""",)";
+  EXPECT_THAT(*record::take_csv_row(line), ElementsAre("a", "b,\"c\"", ""));
+  std::string_view unclosed = "\"open";
+  EXPECT_FALSE(record::take_csv_row(unclosed).ok());
 }
 
 }  // namespace

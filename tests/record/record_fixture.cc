@@ -1,4 +1,4 @@
-// Files are written with streams on purpose: not by the code under test.
+// Writes files with streams, not with the code under test.
 #include "record_fixture.h"
 
 #include <fmt/core.h>
@@ -13,7 +13,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "record/index/sidecar_index.h"
 #include "record/open/open_data_set.h"
 #include "source/open/open_source.h"
 
@@ -46,7 +45,7 @@ std::vector<CutRecord> Opened::cut_all() const {
   return all;
 }
 
-Result<std::uint64_t> Opened::publish() const { return publish_index(**set, *source); }
+Result<std::uint64_t> Opened::publish() const { return (*set)->publish(*source); }
 
 v1::Read read_of(std::vector<std::string> urls, const std::string& format) {
   v1::Read read;
@@ -77,11 +76,11 @@ RecordTest::RecordTest() {
 }
 
 std::string RecordTest::gzip(const std::string& plain) const {
-  gzFile file = gzopen(path("packing.gz").c_str(), "wb1");
+  gzFile file = gzopen(path("compressed.gz").c_str(), "wb1");
   EXPECT_EQ(gzwrite(file, plain.data(), static_cast<unsigned>(plain.size())),
             static_cast<int>(plain.size()));
   gzclose(file);
-  return read("packing.gz");
+  return read("compressed.gz");
 }
 
 RecordTest::~RecordTest() {

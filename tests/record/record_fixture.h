@@ -1,4 +1,4 @@
-// Folders, files and opened data sets for the tests of records.
+// Folders, files and open data sets for the tests of records.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "echoline/v1/config.pb.h"
-#include "record/core/format.h"
+#include "record/core/data_set.h"
 #include "source/core/source.h"
 
 namespace echoline::record {
 
-// One record as a trainer's decoder sees it.
+// One record as a decoder sees it.
 struct CutRecord {
   std::string key;
   std::map<std::string, std::string> fields;
@@ -28,22 +28,22 @@ struct CutRecord {
   }
 };
 
-// A data set with the source that it reads from.
+// A data set and the source that it reads from.
 struct Opened {
   std::unique_ptr<source::Source> source;
   Result<std::unique_ptr<DataSet>> set = Status(Code::kInternal, "not opened");
 
   CutRecord cut(std::uint64_t record) const;
   std::vector<CutRecord> cut_all() const;
-  // Writes the index beside the data; the number of files.
+  // Writes the sidecar index; returns the number of files.
   Result<std::uint64_t> publish() const;
 };
 
 v1::Read read_of(std::vector<std::string> urls, const std::string& format = "auto");
 Opened open(const v1::Read& read, const std::string& state_dir = "",
-            const ProgressFunction& progress = {}, Checksums checksums = Checksums::kOfWhatIsRead);
+            const ProgressFunction& progress = {}, Checksums checksums = Checksums::kIfRead);
 
-// A folder of its own that goes with the test.
+// Has a temporary folder, which is removed after the test.
 class RecordTest : public testing::Test {
  protected:
   RecordTest();
@@ -53,14 +53,14 @@ class RecordTest : public testing::Test {
   void write(std::string_view name, std::string_view content) const;
   std::string read(std::string_view name) const;
   std::string gzip(const std::string& plain) const;
-  // Runs Debian's Python on a script with arguments; fails the test if it fails.
+  // Runs Debian's Python with a script and arguments; the test fails if it fails.
   static void run_python(const std::string& script, const std::vector<std::string>& arguments);
 
  private:
   std::string folder_;
 };
 
-// A ustar member, and the archive's end.
+// A ustar member, and the end of an archive.
 std::string tar_member(const std::string& name, std::string_view data, char type = '0');
 std::string tar_end();
 

@@ -1,5 +1,5 @@
-// The index that WebDataset's wids makes stands for the shards it names.
-#include "record/index/shard_list.h"
+// The JSON index of WebDataset's wids library is read as the shards that it names.
+#include "record/tar/shard_list.h"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,4 @@
-// The index is built once, used while it fits, rebuilt where it does not, and found beside the
-// data.
+// The index is built once, used while it fits, rebuilt if it does not, and found next to the data.
 #include "record/index/stored_index.h"
 
 #include <fmt/core.h>
@@ -9,8 +8,7 @@
 #include <filesystem>
 
 #include "base/clock.h"
-#include "record/index/shard_index.h"
-#include "record/index/sidecar_index.h"
+#include "record/index/index_path.h"
 #include "record_fixture.h"
 
 namespace echoline::record {
@@ -32,7 +30,7 @@ class StoredIndexTest : public RecordTest {
   std::string state() const { return path("state"); }
   std::string stored() const { return stored_index_path(tars(), "webdataset", state()); }
 
-  // Bytes that opening read from the shards and from index files beside them.
+  // Bytes that opening reads from the shards and sidecar files.
   std::uint64_t bytes_to_open(std::uint64_t expected_records) const {
     const Opened opened = open(tars(), state());
     EXPECT_TRUE(opened.set.ok()) << opened.set.status().message();
@@ -111,7 +109,7 @@ TEST_F(StoredIndexTest, APublishedIndexSavesThePassOverTheShards) {
             std::filesystem::file_size(path("a.tar.echoline-index")) +
                 std::filesystem::file_size(path("b.tar.echoline-index")));
   EXPECT_EQ(opened.cut_all(), built.cut_all());
-  // A folder's listing takes the index files for no data, those that a kill left half written too.
+  // A listing leaves out index files, also incomplete ones of a killed process.
   write("a.tar.Xf31oa.echoline-index", "half");
   EXPECT_EQ((*open(read_of({path("")})).set)->index().shards().size(), 2U);
 }
@@ -139,7 +137,7 @@ TEST_F(StoredIndexTest, AShardThatIsAnotherOneSinceItsIndexWasPublishedIsReadAne
   EXPECT_TRUE(cut.status.ok()) << cut.status.message();
 }
 
-// Copied elsewhere, index and shard go by their size.
+// At another address an index is matched to its shard by size only.
 TEST_F(StoredIndexTest, AnIndexOfAnotherShardOfTheSameSizeIsNoticedWhenCutting) {
   write_shard("a", 3);
   write_shard("b", 3);

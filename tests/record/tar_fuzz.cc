@@ -1,5 +1,5 @@
-// Any bytes as a shard: the scan ends, its records lie within the shard, their checksums are those
-// of their bytes, and cutting them never reads outside.
+// Arbitrary bytes as a shard: the scan ends, its records are within the shard, their checksums
+// match, and cutting them never reads outside.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::uint64_t skip_bytes = data[0] % 3 == 0 ? kSkipNothing : data[0] % 3 * 700 - 700;
   const auto scan = make_checksum_scan(std::make_unique<TarScan>(bytes.size()), skip_bytes);
   for (std::size_t steps = 0; !scan->done(); ++steps) {
-    if (steps > bytes.size() + 2) std::abort();  // a scan that does not move on
+    if (steps > bytes.size() + 2) std::abort();  // a scan without progress
     const std::size_t left = bytes.size() - scan->position();
     const std::size_t take =
         std::min<std::size_t>(left, std::max<std::size_t>(window, scan->needed()));

@@ -1,4 +1,5 @@
-// Archives that Python's tarfile writes are cut as Python reads them, with WebDataset's naming.
+// Archives of Python's tarfile are cut into the same records that Python reads, by WebDataset's
+// naming.
 #include <fmt/core.h>
 
 #include <cstdlib>
@@ -10,8 +11,8 @@
 namespace echoline::record {
 namespace {
 
-// Groups the regular files of an archive by WebDataset's rules: for each record a folder with its
-// key and files.
+// Groups the regular files of an archive by WebDataset's rules: one folder per record, with its key
+// and files.
 const char* const kReader = R"(
 import os, re, sys, tarfile
 tar, out = sys.argv[1], sys.argv[2]

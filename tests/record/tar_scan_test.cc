@@ -1,4 +1,4 @@
-// What becomes of archives that are cut short, damaged, empty or compressed; and how files group to
+// Archives that are truncated, damaged, empty or compressed; and how files are grouped into
 // records.
 #include <fmt/core.h>
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ class TarScanTest : public RecordTest {
     write("a.tar", content);
     return open(read_of({path("a.tar")}, "webdataset"));
   }
-  // Keys with the names of their fields, "a:cls,jpg".
+  // Keys and their field names, "a:cls,jpg".
   static std::vector<std::string> summary(const Opened& opened) {
     std::vector<std::string> lines;
     for (const CutRecord& record : opened.cut_all()) {
@@ -76,7 +76,7 @@ TEST_F(TarScanTest, CutShortAnywhereOnlyTheLastRecordIsBad) {
     ASSERT_GE(records.size(), complete) << size;
     ASSERT_LE(records.size(), complete + 1) << size;
     for (std::size_t i = 0; i < complete; ++i) {
-      // A header cut in two may be the last record's: it cannot be told, so that one is bad too.
+      // A truncated header may belong to the last record, so that one is bad, too.
       const bool last = i + 1 == records.size() && i + 1 == complete && size > ends[i];
       if (last && !records[i].status.ok()) continue;
       ASSERT_TRUE(records[i].status.ok()) << size << " " << records[i].status.message();
@@ -177,8 +177,8 @@ TEST_F(TarScanTest, WindowsAndShardsAtOnceDoNotChangeTheIndex) {
   std::string first;
   for (const std::uint64_t window : {512U, 513U, 1536U, 5000U, 4U << 20}) {
     for (const std::uint32_t at_once : {1U, 3U, 16U}) {
-      const auto index = build_index(*shards, KnownTables(shards->size()), tar_format(), **source,
-                                     {window, at_once}, {});
+      const auto index = build_index(*shards, KnownTables(shards->size()), tar_scan_spec(),
+                                     **source, {window, at_once}, {});
       ASSERT_TRUE(index.ok()) << index.status().message();
       ASSERT_EQ(index->records.size(), 70U);
       if (first.empty()) first = encode_index(*index);

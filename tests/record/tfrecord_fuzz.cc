@@ -1,4 +1,5 @@
-// Any bytes as a TFRecord file and as a tf.train.Example: refused, or fields within the bytes.
+// Arbitrary bytes as a TFRecord file and as a tf.train.Example: refused, or fields within the
+// bytes.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -10,12 +11,12 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace echoline::record;
   const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(data), size);
-  const auto scan = tfrecord_format().make_scan({"fuzz", size, ""}, 0);
+  const auto scan = tfrecord_scan_spec().make_scan({"fuzz", size, ""}, 0);
   for (std::size_t steps = 0; !scan->done(); ++steps) {
-    if (steps > size + 2) std::abort();  // a scan that does not move on
+    if (steps > size + 2) std::abort();  // a scan without progress
     if (!scan->take(bytes.subspan(scan->position())).ok()) break;
   }
-  // Places in a packed shard are those of the unpacked bytes: packed_scan_fuzz knows these.
+  // Offsets of a compressed shard refer to the unpacked bytes: compressed_scan_fuzz checks these.
   if (scan->done() && scan->unpacked_bytes() == 0) {
     const RecordTable table = scan->take_table();
     for (std::size_t i = 0; i < table.size(); ++i) {

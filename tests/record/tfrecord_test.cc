@@ -1,5 +1,4 @@
-// TFRecord files written in Python are cut to the features that went in; damage is found by its
-// checksums.
+// TFRecord files written in Python are cut to the same features; checksums detect damage.
 #include "record/tfrecord/tfrecord.h"
 
 #include <fmt/core.h>
@@ -9,8 +8,7 @@
 #include <filesystem>
 
 #include "base/crc.h"
-#include "record/index/shard_index.h"
-#include "record/index/sidecar_index.h"
+#include "record/open/open_data_set.h"
 #include "record/tfrecord/wire.h"
 #include "record_fixture.h"
 
@@ -27,7 +25,7 @@ std::string raw(std::vector<T> values) {
 
 class TfRecordTest : public RecordTest {
  protected:
-  // `body` makes `examples` in Python.
+  // `body` is Python code that sets `examples`.
   void write_examples(const std::string& name, const std::string& body,
                       const std::string& packed = "True") const {
     run_python(fmt::format("import sys\nsys.path.insert(0, sys.argv[1])\n"
@@ -120,7 +118,7 @@ TEST_F(TfRecordTest, OnlyHeadersAreReadAndOnlyOnce) {
   const Opened first = opened("a.tfrecord", path("state"));
   EXPECT_LT(first.source->counters().bytes, 21 * 65536U + 4096U);
   const Opened second = opened("a.tfrecord", path("state"));
-  EXPECT_LE(second.source->counters().bytes, 4096U);  // the format is told by the first bytes
+  EXPECT_LE(second.source->counters().bytes, 4096U);  // only the detection reads the data
   EXPECT_EQ(second.cut_all(), first.cut_all());
   ASSERT_TRUE(first.publish().ok());
   const Opened beside = opened("a.tfrecord");

@@ -1,4 +1,4 @@
-// docs/metrics.md lists what the daemon exports. ECHOLINE_UPDATE_DOCS=1 writes it anew.
+// docs/metrics.md lists what the daemon exports. ECHOLINE_UPDATE_DOCS=1 writes it.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -13,10 +13,12 @@ namespace {
 
 constexpr const char* kHead = R"(# Metrics
 
-The daemon serves these at `/metrics` of `daemon.metrics` (default `127.0.0.1:9464`), in the text format of
-Prometheus: base units, `_total` for counters, few labels. Series of a stream, a job or a trainer vanish when it is
-gone. This page is made from the list in `daemon/serve/metric_list.h` and a test compares them. Scraping, rules, dashboard and
-the status page are in [monitoring.md](monitoring.md).
+Read these numbers to see what limits a stream, what echo gives, and how storage, caches and memory do. The daemon serves
+them at `/metrics` of `daemon.metrics` (default `127.0.0.1:9464`), in the text format of Prometheus: base units, `_total`
+for counters, few labels. The series of a stream, a job or a trainer end when it is gone.
+
+[monitoring.md](monitoring.md) describes scraping, rules, the dashboard and the status page. This page is generated from the
+list in `daemon/serve/monitor/metric_list.h`, and a test compares them.
 
 | metric | kind | labels | meaning |
 |---|---|---|---|
@@ -25,23 +27,23 @@ the status page are in [monitoring.md](monitoring.md).
 constexpr const char* kTail = R"(
 ## Reading them
 
-* Where does the time go? `rate(echoline_consumer_wait_seconds_total[1m])` by `cause` is the share of its time
-  that a trainer waits, by who is to blame: `fetch` is storage, `prep` is decoding and augmenting, `publish` is the
-  daemon's last step, `peer` is another job or rank that is slower, `daemon` is a daemon that was away.
-* Would echo help? `echoline_upstream_downstream_ratio` above 1 says that what stands before the echo point is slower
-  than what stands behind it; uses up to that number cost no time.
-* What does echo give now? `rate(echoline_samples_total{kind="fresh"}[1m])` is fresh data,
-  `sum without (kind) (rate(echoline_samples_total[1m]))` is what trainers get.
-* Why is storage slow? `echoline_source_request_seconds` is how long the store itself takes.
-  `rate(echoline_source_wait_seconds_total[1m])` by `reason` is how many requests, in the mean, were not even under
-  way, and why; [transfers.md](transfers.md) says what happens then. Where
-  `rate(echoline_source_hedged_total{outcome="won"}[5m])` is not near zero, single answers come late.
-* Is memory at its limit? `echoline_memory_reserved_bytes / echoline_memory_budget_bytes` may be near 1 without harm: decoded
-  samples are kept as far as the budget goes. `process_resident_memory_bytes` should not exceed the budget by more than what code and
-  tables need.
+* **Where does the time go?** `rate(echoline_consumer_wait_seconds_total[1m])` by `cause` is the share of its time that a
+  trainer waits. The causes are: `fetch` (storage), `prep` (decoding and augmentation), `publish` (the last step of the
+  daemon), `peer` (a slower job or rank) and `daemon` (the daemon was not running).
+* **Would echo help?** When `echoline_upstream_downstream_ratio` (R) is above 1, the part before the echo point is slower
+  than the part after it. Up to R uses of each record cost no time.
+* **What does echo give now?** `rate(echoline_samples_total{kind="fresh"}[1m])` is the rate of fresh data.
+  `sum without (kind) (rate(echoline_samples_total[1m]))` is the rate that trainers get.
+* **Why is storage slow?** `echoline_source_request_seconds` is the time that the store needs for an answer.
+  `rate(echoline_source_wait_seconds_total[1m])` by `reason` is the mean number of requests that wait before they are sent,
+  and the reason ([transfers.md](transfers.md)). When `rate(echoline_source_hedged_total{outcome="won"}[5m])` is clearly
+  above zero, single answers are late.
+* **Is memory at its limit?** `echoline_memory_reserved_bytes / echoline_memory_budget_bytes` can be near 1 without a problem:
+  the daemon keeps decoded samples as long as the budget has room. `process_resident_memory_bytes` should be above the budget
+  only by the size of code and tables.
 
-`/healthz` answers 200 while the process works. `/readyz` answers 200 when every stream is ready, and 503 with the
-reason while one is not, or while the daemon drains.
+`/healthz` answers 200 while the process works. `/readyz` answers 200 when every stream is ready. It answers 503 with the
+reason while a stream is not ready, or while the daemon drains.
 )";
 
 std::string labels_text(std::string_view labels) {

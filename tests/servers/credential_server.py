@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""A test's own stand-in for the services that hand out credentials: AWS's instance metadata (version 2
-only), container service and STS, Google's OAuth tokens and metadata server. Each answer is a new set:
-keys KEY-1, KEY-2, ... (or --access-key and --secret-key, for a store that checks them) and tokens
-ya29.test-1, ya29.test-2, ..., with -write at the end if asked for, good for --lifetime seconds. It asks for what the real ones ask for: session
-tokens, flavour headers, and statements signed with the private key that the file named by "key_file"
-holds. GET /count tells how many sets were handed out; GET /fail?count=N makes the next N questions fail.
-Prints {"endpoint", "host", "key_file", "user_file", "token_file", "pid"} when ready. Exit code 77 if there
-is no `openssl`."""
+"""A fake of the services that issue credentials: AWS's instance metadata (version 2 only), container service
+and STS, Google's OAuth tokens and metadata server. Each answer is a new set: keys KEY-1, KEY-2, ... (or
+--access-key and --secret-key, for a store that checks them) and tokens ya29.test-1, ya29.test-2, ..., with
+-write at the end if requested, valid for --lifetime seconds. It requires the same as the real services:
+session tokens, flavour headers, and statements signed with the private key in the file "key_file". GET /count
+returns the number of issued sets; GET /fail?count=N makes the next N requests fail. Prints {"endpoint",
+"host", "key_file", "user_file", "token_file", "pid"} when ready. Exit code 77 without `openssl`."""
 
 import argparse
 import base64
@@ -57,7 +56,7 @@ def is_scope(text):
 
 
 def statement_error(assertion, audience):
-    """What is wrong with a service account's statement; nothing if it is good."""
+    """The error in a service account's statement; empty if it is valid."""
     header, claims, signature = assertion.split(".")
     (FOLDER / "signature").write_bytes(decoded(signature))
     check = subprocess.run(["openssl", "dgst", "-sha256", "-verify", FOLDER / "public.pem", "-signature",
@@ -134,7 +133,7 @@ class Services(Handler):
         if form["grant_type"] == "refresh_token":
             good = form["refresh_token"] == SECRETS["refresh"] and form["client_secret"] == SECRETS["client"]
             error = None if good else "hush"
-            scope = "read_write"  # whatever the person logged in for
+            scope = "read_write"  # the user logged in with these rights
         else:
             error = statement_error(form["assertion"], f"http://{self.headers['Host']}/token")
             scope = json.loads(decoded(form["assertion"].split(".")[1]))["scope"]

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""A proxy between a client and a real HTTP server that spoils answers by chance, each in one way:
+"""A proxy between a client and a real HTTP server that spoils random answers, each in one way:
 
     fault_proxy.py --server HOST:PORT --fault NAME=SHARE [--fault ...] [--seed N] [--first-byte-ms N] [--rate BYTES/S]
 
     busy     503 SlowDown instead of the answer        later     429 with Retry-After: 1
-    expired  403 ExpiredToken instead of the answer    reset     a reset in mid-body
-    short    the body ends early, the connection too   longer    a length that is more than the body, then the end
-    less     a length that is less than the body       stall     half of the body, then silence
-    flip     one byte of the body is another           mute      no answer at all, then the end
+    expired  403 ExpiredToken instead of the answer    reset     a reset inside the body
+    short    the body ends early, the connection too   longer    a length greater than the body, then the end
+    less     a length smaller than the body           stall     half of the body, then silence
+    flip     one changed byte in the body              mute      no answer, then the end
 
-Only GETs of objects are spoiled, listings and HEADs pass. --first-byte-ms delays every answer, --rate bounds each
+It spoils only GETs of objects, not listings and HEADs. --first-byte-ms delays every answer, --rate bounds each
 connection. Prints {"endpoint", "pid"} when ready; on SIGUSR1 it prints {"answers", "spoiled": {NAME: count}}."""
 
 import argparse
@@ -29,7 +29,7 @@ PIECE = 64 << 10
 
 
 class Spoiler:
-    """Which answer is spoiled how: drawn by seed, in the order of the answers."""
+    """Chooses from a seed which answers to spoil and how, in the order of the answers."""
 
     def __init__(self, options):
         self.shares = [(name, float(share)) for name, _, share in (fault.partition("=") for fault in options.fault)]
@@ -60,7 +60,7 @@ INSTEAD = {"busy": error(503, "Slow Down", "SlowDown"), "expired": error(403, "F
 
 
 class Gone(Exception):
-    """The client's connection is over."""
+    """The client has closed its connection."""
 
 
 class Connection:
@@ -128,7 +128,7 @@ async def serve_one(options, spoiler, reader, writer):
     try:
         await Connection(options, spoiler, reader, writer).serve()
     except (Gone, OSError, asyncio.IncompleteReadError):
-        pass  # either side hung up
+        pass  # one side closed its connection
     finally:
         writer.close()
 
@@ -137,7 +137,7 @@ async def serve(options):
     spoiler = Spoiler(options)
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGUSR1, spoiler.tell)
-    loop.add_signal_handler(signal.SIGTERM, os._exit, 0)  # with all that is under way
+    loop.add_signal_handler(signal.SIGTERM, os._exit, 0)  # with all requests in flight
     server = await asyncio.start_server(lambda reader, writer: serve_one(options, spoiler, reader, writer),
                                         "127.0.0.1", options.port, backlog=512, limit=1 << 20)
     announce(endpoint=f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", pid=os.getpid())

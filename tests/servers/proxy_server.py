@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A small proxy of the tests' own: passes GET and HEAD on and opens tunnels (CONNECT). Names under .test are
-looked up as 127.0.0.1, which nobody but a proxy would do. GET /count tells how many requests went through.
+"""A small HTTP proxy: forwards GET and HEAD and opens tunnels (CONNECT). It resolves names under .test to
+127.0.0.1, which shows that a request came through it. GET /count returns the number of requests.
 Prints {"endpoint", "pid"} when ready."""
 
 import http.client

@@ -1,4 +1,4 @@
-"""A small S3 client for tests: makes buckets and puts objects, with signatures of its own."""
+"""A small S3 client for tests: makes buckets and puts objects, and signs the requests."""
 
 import datetime
 import hashlib
@@ -12,7 +12,7 @@ def _escape(text, safe="-_.~"):
 
 
 class S3Client:
-    """Talks to one server over one connection; not for several threads."""
+    """One connection to one server, for one thread."""
 
     def __init__(self, host, port, access_key, secret_key, region="us-east-1"):
         self.host = f"{host}:{port}"

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Starts a real S3 server on free ports of 127.0.0.1, makes buckets, puts files, and prints one line of
 JSON when it is ready: {"endpoint", "pid", "server_pid", "port", "access_key", "secret_key", "reader_key"}.
-The last is another access key, with the same secret, that may list and read. Ends with its parent or on
-SIGTERM; leaves nothing behind but a --dir. The server is SeaweedFS (`weed`): from $ECHOLINE_WEED, else from PATH, else
-next to this Python. Exit code 77 if there is none."""
+The last is another access key with the same secret, which may only list and read. Ends with its parent or on
+SIGTERM; leaves nothing behind except --dir. The server is SeaweedFS (`weed`): from $ECHOLINE_WEED, else from
+PATH, else next to this Python. Exit code 77 without it."""
 
 import argparse
 import http.client
@@ -33,7 +33,7 @@ def arguments():
 
 
 READER_KEY = "echoline-test-reader"
-PARTS = ("master", "volume", "filer", "admin", "s3")  # of the server; each has a port for the others
+PARTS = ("master", "volume", "filer", "admin", "s3")  # of the server; each has a port for the other parts
 
 
 def find_weed():
@@ -48,13 +48,13 @@ def find_weed():
 
 
 def inner_ports():
-    """Those beside S3's own, by the server's names for them."""
+    """{the server's option: port} for all ports except that of S3."""
     names = [f"{part}.port" for part in PARTS[:-1]] + [f"{part}.port.grpc" for part in PARTS]
     return dict(zip(names, free_ports(len(names))))
 
 
 def remove_sockets(ports):
-    """The server makes some in a fixed folder, whatever it is told, and leaves them there."""
+    """The server makes sockets in a fixed folder, which no option changes, and leaves them there."""
     for part in PARTS:
         pathlib.Path(f"/tmp/seaweedfs-{part}-grpc-{ports[f'{part}.port.grpc']}.sock").unlink(missing_ok=True)
 
@@ -75,7 +75,7 @@ def command(weed, folder, port, ports, options):
 
 
 def start(weed, folder, port, ports, options):
-    scratch = folder / "tmp"  # for its logs
+    scratch = folder / "tmp"  # for logs
     scratch.mkdir(exist_ok=True)
     environment = os.environ | {"WEED_MASTER_VOLUME_GROWTH_COPY_1": "1", "TMPDIR": str(scratch)}
     log = open(folder / "weed.log", "ab")
@@ -85,7 +85,7 @@ def start(weed, folder, port, ports, options):
 
 
 class Ended(Exception):
-    """The server did not come up: one of its ports was taken meanwhile."""
+    """The server did not start: another process took one of its ports."""
 
 
 def prepare(server, port, options, deadline):
@@ -116,7 +116,7 @@ def end(server, ports):
 
 
 def bring_up(weed, folder, options):
-    """(server, port, inner ports) once it is ready. A port that was free can be taken before the server has it."""
+    """(server, port, inner ports) once it is ready. Retries, because another process may take a free port first."""
     for attempts_left in (2, 1, 0):
         port, ports = options.port or free_ports(1)[0], inner_ports()
         server = start(weed, folder, port, ports, options)

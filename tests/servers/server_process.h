@@ -1,4 +1,4 @@
-// A test server of tests/servers, started as a process of its own and ended with this object.
+// A server of tests/servers as a process; the destructor ends it.
 #pragma once
 
 #include <fcntl.h>

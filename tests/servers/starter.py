@@ -1,4 +1,4 @@
-"""What the test servers share: free ports, a life no longer than the parent's, and answers of HTTP."""
+"""What the test servers share: free ports, an end with the parent process, and HTTP answers."""
 
 import ctypes
 import http.server
@@ -28,7 +28,7 @@ def end_with_parent(signal_number=signal.SIGTERM):
 
 
 def announce(**facts):
-    """Tells the parent, on one line of JSON, that the server is ready."""
+    """Prints one line of JSON for the parent: the server is ready."""
     print(json.dumps(facts), flush=True)
 
 
@@ -39,7 +39,7 @@ def exit_on_sigterm():
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Keeps connections and says nothing on the terminal."""
+    """Keeps connections open and logs nothing."""
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
@@ -58,13 +58,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class ManyConnections(http.server.ThreadingHTTPServer):
-    # Where dozens come at once, those that find no room try again after a second, two, four, eight.
+    # If the queue is full, clients retry only after 1, 2, 4 and 8 s: dozens may connect at once.
     request_queue_size = 512
     daemon_threads = True
 
 
 def local_server(handler):
-    """On a free port of 127.0.0.1, a thread for each connection."""
+    """A server on a free port of 127.0.0.1 with a thread for each connection."""
     server = ManyConnections(("127.0.0.1", 0), handler)
-    server.handle_error = lambda *_: None  # of clients that hang up
+    server.handle_error = lambda *_: None  # clients may close connections
     return server

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Starts nginx on free ports of 127.0.0.1, over http and, under a certificate authority of its own, over
-https as localhost. Serves the folder "root": / as it is, /moved/ by a redirect to /, /secure/ by one to
-https, /unsafe/ by one to http, /loop/ by endless ones, /dated/ without ETags, /bare/ without ETag and date,
-/whole/ without ranges, /locked/ never. Prints {"endpoint", "secure", "root", "ca_file", "pid"} when ready.
-Exit code 77 if there is no `nginx` or no `openssl`."""
+"""Starts nginx on free ports of 127.0.0.1, over http and, with its own certificate authority, over https as
+localhost. Serves the folder "root" at /. /moved/ redirects to /, /secure/ to https, /unsafe/ to http, /loop/
+for ever; /dated/ sends no ETags, /bare/ no ETag and no date, /whole/ no ranges; /locked/ refuses. Prints
+{"endpoint", "secure", "root", "ca_file", "pid"} when ready. Exit code 77 without `nginx` or `openssl`."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-// Addresses: which scheme, bucket and path a text means, and which texts mean nothing.
+// Addresses: the scheme, bucket and path of a text, and which texts are refused.
 #include "source/core/address.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// AWS's chain, against a stand-in for its services (tests/servers/credential_server.py).
+// AWS's credential chain, against a fake of its services (tests/servers/credential_server.py).
 #include "source/credentials/aws_credentials.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// The files that AWS's tools share, as people write them.
+// The files that AWS's tools share, in the forms that users write.
 #include "source/credentials/aws_profile.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Brace lists: what they stand for, in which order, and which are errors.
+// Brace lists: what they expand to, in which order, and which are errors.
 #include <gmock/gmock.h>
 
 #include "source/core/source.h"

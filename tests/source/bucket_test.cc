@@ -1,4 +1,4 @@
-// What every object store does alike, against a real server of each; skipped where that isn't
+// The common behaviour of all object stores, against a real server of each; skipped if it is not
 // installed.
 #include <gmock/gmock.h>
 
@@ -160,7 +160,7 @@ TEST_P(BucketTest, a_missing_bucket_fails_at_open) {
 TEST_P(BucketTest, what_is_put_is_read_again_and_replaced_as_a_whole) {
   bucket_->put("written/other", "x");
   const auto source = Bucket::open_read(bucket_->read_step("written/*"), Access::kWrite);
-  // More than a megabyte is sent only when the store has said that it wants it.
+  // curl sends more than a megabyte only after the server has agreed to receive it.
   for (const std::size_t size : {std::size_t{3 << 20}, std::size_t{1000}, std::size_t{0}}) {
     const std::string content = pattern_bytes(size);
     const Status status = source->put(bucket_->root() + "written/a b+c", content);

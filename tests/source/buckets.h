@@ -1,4 +1,4 @@
-// The real servers of object stores that tests read from, behind one face.
+// The real servers of object stores that tests read from, behind one interface.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,8 +17,8 @@
 
 namespace echoline::source {
 
-// One bucket, "photos", on a server that is ended with this object. Its credentials are in the
-// environment for as long.
+// One bucket, "photos", on a server that stops with this object. Its credentials are in the
+// environment until then.
 class Bucket {
  public:
   virtual ~Bucket() = default;
@@ -51,7 +51,7 @@ class Bucket {
     return listed.ok() ? listed->at(0) : ObjectInfo();
   }
 
-  // The names below the bucket of what is listed.
+  // The names below the bucket that a pattern lists.
   std::vector<std::string> keys(Source& source, const std::string& pattern) const {
     const auto listed = source.list(root() + pattern);
     EXPECT_TRUE(listed.ok()) << listed.status().message();
@@ -92,8 +92,7 @@ class S3Bucket : public Bucket {
   std::unique_ptr<S3Put> client_;
 };
 
-// fake-gcs-server behind a gate that checks tokens, which a stand-in for Google's token service
-// hands out.
+// fake-gcs-server behind a proxy that checks tokens; a fake of Google's token service issues them.
 class GcsBucket : public Bucket {
  public:
   GcsBucket() {
@@ -111,9 +110,9 @@ class GcsBucket : public Bucket {
         << key;
   }
 
-  // The server itself, past the gate.
+  // The server without the proxy.
   std::string direct() const { return server_.fact("direct"); }
-  // The gate refuses all tokens before this one.
+  // The proxy rejects all tokens with a lower number.
   void set_least_token(int number) const {
     web_ask("GET", endpoint() + "/gate?least=" + std::to_string(number));
   }

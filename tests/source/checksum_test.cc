@@ -1,4 +1,4 @@
-// Checksums that stores offer: known values, and which of the headers say something.
+// Checksums in response headers: known values, and which headers count.
 #include <gtest/gtest.h>
 
 #include <numeric>

@@ -1,4 +1,4 @@
-// What services answer, well and badly.
+// Valid and invalid answers of credential services.
 #include "source/credentials/credential_answer.h"
 
 #include <gmock/gmock.h>

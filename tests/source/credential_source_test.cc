@@ -1,4 +1,4 @@
-// When credentials are fetched, renewed and given up, with answers made up by the test.
+// When credentials are fetched, renewed and given up, with a fake provider.
 #include "source/credentials/credential_source.h"
 
 #include <gmock/gmock.h>
@@ -15,16 +15,16 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// Answers without asking anybody.
+// A provider without a network.
 struct Answers {
   std::atomic<int> started{0};
   std::time_t lifetime = 3600;
   Status failure;
 };
 
-class MadeUpRecipe : public CredentialRecipe {
+class MadeUpProvider : public CredentialProvider {
  public:
-  explicit MadeUpRecipe(Answers& answers) : answers_(answers) {}
+  explicit MadeUpProvider(Answers& answers) : answers_(answers) {}
 
   Result<CredentialStep> start(std::time_t now) override {
     const std::string number = std::to_string(++answers_.started);
@@ -48,7 +48,7 @@ class CredentialSourceTest : public testing::Test {
   std::string key() const { return source_.current().access_key; }
 
   Answers answers_;
-  CredentialSource source_{std::make_unique<MadeUpRecipe>(answers_), ""};
+  CredentialSource source_{std::make_unique<MadeUpProvider>(answers_), ""};
   const std::time_t now_ = 1'700'000'000;
 };
 

@@ -1,4 +1,4 @@
-// Waits for credentials as a transfer does: by asking again and again.
+// Waits for credentials as a transfer does: by repeated calls of ready().
 #pragma once
 
 #include <thread>
@@ -8,7 +8,7 @@
 
 namespace echoline::source {
 
-// Ok once they can be used; the error if that is final or still there after `limit_ns`.
+// Ok when they can be used; a final error, or the last one after `limit_ns`.
 inline Status wait_ready(CredentialSource& source, std::uint64_t limit_ns = 20'000'000'000) {
   const std::uint64_t deadline = monotonic_ns() + limit_ns;
   while (true) {

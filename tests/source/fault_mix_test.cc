@@ -1,5 +1,5 @@
-// A real S3 server behind a proxy that spoils answers by chance: exact bytes or the documented
-// error, and never a hang. Skipped where the server isn't installed.
+// A real S3 server behind a proxy that damages answers at random: exact bytes or the documented
+// error, and never a hang. Skipped if the server is not installed.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -81,7 +81,7 @@ class FaultMix : public testing::Test {
     return source.list("s3://photos/" + key)->at(0);
   }
 
-  // Each object as a whole, all at once.
+  // Reads each object as a whole, all at once.
   std::map<std::uint64_t, Status> read_singles(std::vector<std::string>& got) {
     const auto infos = source_->list("s3://photos/single/");
     EXPECT_EQ(infos->size(), kObjects);

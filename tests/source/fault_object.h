@@ -1,4 +1,4 @@
-// What every object of tests/servers/fault_server.py holds.
+// The content of every object of tests/servers/fault_server.py.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A store that fails in every way it can: never a wrong byte, never a hang, the documented error.
+// A store that fails in many ways: never a wrong byte, never a hang, the documented error.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -38,7 +38,7 @@ class FaultTest : public testing::Test {
     source_ = std::move(opened).value();
   }
 
-  // Reads two segments of an object that behaves so; the bytes are checked if the read is good.
+  // Reads two segments of an object with this behaviour; checks the bytes if the read succeeds.
   Status read(const std::string& behaviour) {
     static const std::string content = object_content();
     std::string first(300'000, 0);
@@ -96,7 +96,7 @@ TEST_F(FaultTest, a_write_that_fails_is_made_again_from_its_start) {
 }
 
 TEST_F(FaultTest, a_long_write_is_no_stall_while_bytes_go_out) {
-  open(8 * kSecondNs);  // a stall is a quarter of that
+  open(8 * kSecondNs);  // the stall limit is a quarter of that
   const std::uint64_t start = monotonic_ns();
   const Status status = source_->put("s3://bucket/sip-9-put", pattern_bytes(16 << 20));
   EXPECT_TRUE(status.ok()) << status.message();
@@ -187,7 +187,7 @@ TEST_F(FaultTest, a_source_can_be_destroyed_in_mid_transfer) {
   source_.reset();
 }
 
-// It is still on its way out: a second one would only take from its rate.
+// It is still sending: a hedge would share its bandwidth.
 TEST_F(FaultTest, a_write_that_takes_long_is_not_made_a_second_time) {
   open(20 * kSecondNs);
   for (int i = 0; i < 40; ++i) {

@@ -41,7 +41,7 @@ class FileSourceTest : public testing::Test {
     std::ofstream(root_ + "/" + name, std::ios::binary) << bytes;
   }
 
-  // Names below the root that an address below the root lists.
+  // The names below the root that a pattern lists.
   std::vector<std::string> names(const std::string& pattern) {
     const auto listed = source_->list(root_ + "/" + pattern);
     EXPECT_TRUE(listed.ok()) << listed.status().message();
@@ -114,7 +114,7 @@ TEST_F(FileSourceTest, links_are_followed_and_loops_and_dangling_ones_are_errors
   fs::create_symlink(root_ + "/nowhere", root_ + "/data/dangling");
   EXPECT_EQ(source_->list(root_ + "/data/").status().code(), Code::kNotFound);
   fs::remove(root_ + "/data/dangling");
-  // Two of them would make more ways than could ever be walked.
+  // Two such links would give an endless number of paths.
   fs::create_symlink(".", root_ + "/data/here");
   fs::create_symlink("..", root_ + "/data/up");
   EXPECT_THAT(source_->list(root_ + "/data/").status().message(), HasSubstr("leads back up"));

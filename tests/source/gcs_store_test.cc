@@ -1,4 +1,4 @@
-// Requests to Google itself, and what is made of hostile answers.
+// Requests to Google, and how hostile answers are handled.
 #include "source/store/gcs_store.h"
 
 #include <gmock/gmock.h>

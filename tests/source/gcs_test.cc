@@ -1,4 +1,4 @@
-// What is Google Cloud Storage's own: generations, tokens, emulators. Skipped where no server is
+// Behaviour of Google Cloud Storage only: generations, tokens, emulators. Skipped if no server is
 // installed.
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-// Patterns: the same for files and stores.
+// Glob patterns, for files and stores.
 #include "source/core/glob.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Google's Application Default Credentials, against a stand-in for its services
-// (tests/servers/credential_server.py) that verifies what it is sent.
+// Google's Application Default Credentials, against a fake of its services
+// (tests/servers/credential_server.py) that verifies requests.
 #include "source/credentials/google_credentials.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,4 @@
-// Second requests for answers that are late: the arithmetic of when, and a store whose answers are
-// late in every way.
+// Hedging: when a request counts as late, and a store with late answers of all kinds.
 #include "source/http/hedging.h"
 
 #include <gtest/gtest.h>
@@ -18,29 +17,29 @@ constexpr std::uint64_t kMsNs = 1'000'000;
 
 TEST(Hedging, late_is_twice_what_19_of_20_recent_answers_took) {
   Hedging hedging;
-  for (std::size_t i = 1; i < Hedging::kAnswersLeast; ++i) hedging.answered(kSecondNs);
-  EXPECT_FALSE(hedging.late_ns()) << "too little is known";
-  for (std::size_t i = 0; i < Hedging::kAnswersMost; ++i)
-    hedging.answered((i < 6 ? 1000 : 80) * kMsNs);
-  EXPECT_EQ(hedging.late_ns(), 160 * kMsNs) << "one in 21 was slow";
-  for (int i = 0; i < 3; ++i) hedging.answered(1000 * kMsNs);
-  for (int i = 0; i < 4; ++i) hedging.answered(900 * kMsNs);
-  EXPECT_EQ(hedging.late_ns(), 1800 * kMsNs) << "one in 18 was slow";
-  for (std::size_t i = 0; i < Hedging::kAnswersMost; ++i) hedging.answered(kMsNs);
-  EXPECT_EQ(hedging.late_ns(), Hedging::kLateLeastNs);
+  for (std::size_t i = 1; i < Hedging::kAnswersMin; ++i) hedging.note_answer(kSecondNs);
+  EXPECT_FALSE(hedging.late_after_ns()) << "too little is known";
+  for (std::size_t i = 0; i < Hedging::kAnswersMax; ++i)
+    hedging.note_answer((i < 6 ? 1000 : 80) * kMsNs);
+  EXPECT_EQ(hedging.late_after_ns(), 160 * kMsNs) << "one in 21 was slow";
+  for (int i = 0; i < 3; ++i) hedging.note_answer(1000 * kMsNs);
+  for (int i = 0; i < 4; ++i) hedging.note_answer(900 * kMsNs);
+  EXPECT_EQ(hedging.late_after_ns(), 1800 * kMsNs) << "one in 18 was slow";
+  for (std::size_t i = 0; i < Hedging::kAnswersMax; ++i) hedging.note_answer(kMsNs);
+  EXPECT_EQ(hedging.late_after_ns(), Hedging::kLateMinNs);
 }
 
 TEST(Hedging, second_requests_are_a_twentieth_of_all_and_few_at_once) {
   Hedging hedging;
   std::size_t again = 0;
   for (std::size_t i = 1; i <= 1000; ++i) {
-    hedging.asked();
-    for (; hedging.may_ask_again(); ++again) hedging.asked_again();
-    EXPECT_EQ(again, i / Hedging::kRequestsForEach);
+    hedging.note_request();
+    for (; hedging.may_hedge(); ++again) hedging.note_hedge();
+    EXPECT_EQ(again, i / Hedging::kRequestsPerHedge);
   }
-  for (int i = 0; i < 1000; ++i) hedging.asked();
-  for (again = 0; hedging.may_ask_again(); ++again) hedging.asked_again();
-  EXPECT_EQ(again, Hedging::kBurstMost);
+  for (int i = 0; i < 1000; ++i) hedging.note_request();
+  for (again = 0; hedging.may_hedge(); ++again) hedging.note_hedge();
+  EXPECT_EQ(again, Hedging::kBurstMax);
 }
 
 class LateStore : public testing::Test {
@@ -58,10 +57,10 @@ class LateStore : public testing::Test {
     auto opened = open_source(read_);
     ASSERT_TRUE(opened.ok()) << opened.status().message();
     source_ = std::move(opened).value();
-    for (int i = 0; i < 60; ++i) read("ok-0", 1);  // what is late is learnt
+    for (int i = 0; i < 60; ++i) read("ok-0", 1);  // so that the percentile is known
   }
 
-  // Reads parts of `count` objects that behave so, all at once, and compares their bytes.
+  // Reads parts of `count` objects with this behaviour, all at once, and compares their bytes.
   void read(const std::string& behaviour, std::size_t count) {
     static const std::string content = object_content();
     std::vector<std::string> got(count, std::string(kBytes, 0));
@@ -138,7 +137,7 @@ TEST_F(LateStore, a_store_that_is_slow_as_a_whole_is_asked_little_more) {
   const Counters counters = source_->counters();
   const std::uint64_t hedges = counters.hedges_won + counters.hedges_lost;
   EXPECT_GE(hedges, 1U);
-  EXPECT_LE(hedges, counters.requests_ok / Hedging::kRequestsForEach);
+  EXPECT_LE(hedges, counters.requests_ok / Hedging::kRequestsPerHedge);
 }
 
 TEST_F(LateStore, second_requests_take_no_place_of_first_ones) {

@@ -1,4 +1,4 @@
-// Statements as RFC 7515 and 7519 lay down.
+// Signed JSON web tokens (RFC 7515, RFC 7519).
 #include "source/credentials/jwt.h"
 
 #include <gmock/gmock.h>

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::uint64_t kMsNs = 1'000'000;
 
-// Answers of a store, `latency_ms` apart in each of the places that the limit allows: those beyond
-// `capacity` are refused. Returns the time at the end and counts refusals.
+// Simulates a store that answers every `latency_ms` to each of the requests that the limit allows,
+// and refuses those above `capacity`. Returns the time at the end and counts refusals.
 std::uint64_t run(AdaptiveLimit& limit, std::uint64_t from_ms, std::uint64_t until_ms,
                   std::size_t capacity, std::uint64_t& refused) {
   for (; from_ms < until_ms; from_ms += 20) {
@@ -95,7 +95,7 @@ TEST(EndpointLimit, who_finds_no_room_is_woken_when_there_is_and_none_overtakes)
   EndpointLimit::Member first(limit, 1, [&] { ++woken_first; });
   EndpointLimit::Member second(limit, 1, [&] { ++woken_second; });
   EXPECT_TRUE(first.begin());
-  EXPECT_TRUE(first.begin());  // the second's place is free
+  EXPECT_TRUE(first.begin());  // the second has taken no room
   EXPECT_FALSE(second.begin());
   EXPECT_FALSE(first.begin());
   EXPECT_EQ(woken_second, 0);

@@ -1,4 +1,5 @@
-// Hostile listings and errors: any bytes give a page or an error, never a crash or an endless loop.
+// Hostile listings and errors: arbitrary bytes give a page or an error, never a crash or an endless
+// loop.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

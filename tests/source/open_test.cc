@@ -1,4 +1,4 @@
-// What open_source refuses, and how it says so.
+// Configurations that open_source refuses, and the messages.
 #include <gmock/gmock.h>
 
 #include <cstdlib>

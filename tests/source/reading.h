@@ -1,4 +1,4 @@
-// What the tests of sources share: a `read` step, bytes in bulk, and a loop around poll.
+// Shared by the tests of sources: a `read` step, test bytes, and a loop around poll.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace echoline::source {
 
 inline constexpr std::uint64_t kSecondNs = 1'000'000'000;
 
-// Bytes that differ at every offset and for every seed.
+// Bytes that differ for every offset and seed.
 inline std::string pattern_bytes(std::size_t count, std::uint32_t seed = 1) {
   std::string bytes(count, 0);
   std::uint32_t state = seed * 2654435761U + 12345;
@@ -30,7 +30,7 @@ inline std::span<std::byte> bytes_of(std::string& text) {
   return std::as_writable_bytes(std::span(text));
 }
 
-// Polls until `count` results are there, for at most a minute.
+// Polls until there are `count` results, for at most a minute.
 inline std::map<std::uint64_t, Status> wait_for(Source& source, std::size_t count) {
   std::map<std::uint64_t, Status> statuses;
   const std::uint64_t deadline = monotonic_ns() + 60 * kSecondNs;
@@ -43,7 +43,7 @@ inline std::map<std::uint64_t, Status> wait_for(Source& source, std::size_t coun
   return statuses;
 }
 
-// One read of one range.
+// Reads one range.
 inline Status read_into(Source& source, const ObjectInfo& object, std::uint64_t offset,
                         std::string& bytes) {
   ReadRequest request;

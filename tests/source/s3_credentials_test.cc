@@ -1,5 +1,5 @@
-// S3 with credentials that expire: against a server that checks signatures, and one that calls them
-// expired.
+// S3 with credentials that expire, against a server that checks signatures and one that rejects
+// them as expired.
 #include <gmock/gmock.h>
 
 #include <thread>
@@ -25,7 +25,7 @@ v1::Read read_step(const std::string& url, const ServerProcess& store) {
   return read;
 }
 
-// The environment of an instance whose metadata service this is.
+// The environment of an instance with this metadata service.
 TestEnvironment::Variables instance(const ServerProcess& service) {
   return {{"AWS_EC2_METADATA_DISABLED", "false"},
           {"AWS_EC2_METADATA_SERVICE_ENDPOINT", service.fact("endpoint")}};

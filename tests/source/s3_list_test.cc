@@ -1,4 +1,4 @@
-// Pages of listings and errors, as several servers write them, and as none should.
+// Pages of listings and errors in the forms of several servers, and malformed ones.
 #include "source/store/s3_list.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Puts objects into the test's S3 server, signed by the room's own signer.
+// Writes objects to the test's S3 server, signed by the code under test.
 #pragma once
 
 #include <curl/curl.h>

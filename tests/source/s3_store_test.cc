@@ -1,5 +1,4 @@
-// Where requests go, for AWS itself and for other servers, and what errors are made of their
-// answers.
+// The targets of requests, for AWS and for other servers, and the errors for their answers.
 #include "source/store/s3_store.h"
 
 #include <gmock/gmock.h>

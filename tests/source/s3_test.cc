@@ -1,5 +1,5 @@
-// What is S3's own: keys, addressing, servers that die. Against a real server that checks
-// signatures (SeaweedFS); skipped where it isn't installed.
+// Behaviour of S3 only: keys, addressing, servers that die. Against a real server that checks
+// signatures (SeaweedFS); skipped if it is not installed.
 #include <gmock/gmock.h>
 #include <signal.h>
 
@@ -29,7 +29,7 @@ class S3Test : public testing::Test {
     ASSERT_TRUE(bucket_->ready()) << "tests/servers/s3_server.py did not start";
   }
 
-  // The right keys, and one other variable.
+  // Valid keys, and one other variable.
   static TestEnvironment::Variables keys(const char* name, const char* value) {
     return {{"AWS_ACCESS_KEY_ID", bucket_->credentials().access_key},
             {"AWS_SECRET_ACCESS_KEY", bucket_->credentials().secret_key},

@@ -1,4 +1,4 @@
-// Bodies in pieces of any size land where they should, and nowhere else.
+// Bodies in pieces of any size reach exactly their segments.
 #include "source/store/scatter.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Hostile answers of Google Cloud Storage, credential services and settings files: any bytes give a
-// value or an error, never a crash.
+// Hostile answers of Google Cloud Storage, credential services and settings files: arbitrary bytes
+// give a value or an error, never a crash.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

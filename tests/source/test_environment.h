@@ -1,5 +1,5 @@
-// The process's environment for the length of a test: none of the variables that stores look at,
-// but those given.
+// The environment of the process during a test: of the variables that stores read, only the given
+// ones are set.
 #pragma once
 
 #include <cstdlib>
@@ -15,7 +15,7 @@ class TestEnvironment {
  public:
   using Variables = std::vector<std::pair<std::string, std::string>>;
 
-  // No test asks the metadata service of the machine it runs on.
+  // No test may use the metadata service of its machine.
   explicit TestEnvironment(const Variables& variables = {}) {
     for (char** at = environ; *at != nullptr; ++at) {
       const std::string line = *at;

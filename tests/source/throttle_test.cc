@@ -1,4 +1,4 @@
-// The imitated line: its arithmetic exactly, its clock within two percent.
+// The simulated link: exact arithmetic, and a clock that is right within two percent.
 #include "source/open/throttle.h"
 
 #include <gtest/gtest.h>
@@ -42,45 +42,45 @@ ReadRequest request_of(std::uint64_t tag, std::string& bytes) {
   return {tag, {}, {{0, bytes_of(bytes)}}};
 }
 
-TEST(Line, many_small_requests_lose_nothing_to_rounding) {
-  Line line({.rate = 3});
+TEST(SimulatedLink, many_small_requests_lose_nothing_to_rounding) {
+  SimulatedLink line({.rate = 3});
   std::uint64_t last = 0;
   for (int i = 0; i < 300; ++i) last = line.arrival_ns(0, 1);
   EXPECT_EQ(last, 100 * kSecondNs);
 }
 
-TEST(Line, requests_share_the_rate_and_not_the_latency) {
-  Line line({.rate = 1000, .latency_ns = 50});
+TEST(SimulatedLink, requests_share_the_rate_and_not_the_latency) {
+  SimulatedLink line({.rate = 1000, .latency_ns = 50});
   EXPECT_EQ(line.arrival_ns(0, 1000), kSecondNs + 50);
   EXPECT_EQ(line.arrival_ns(0, 1000), 2 * kSecondNs + 50);
   EXPECT_EQ(line.arrival_ns(10 * kSecondNs, 1000), 11 * kSecondNs + 50);
 }
 
-TEST(Line, extreme_rates_do_not_overflow) {
-  EXPECT_EQ(Line({.rate = UINT64_MAX, .latency_ns = 7}).arrival_ns(1, 1 << 30), 8U);
-  Line fast({.rate = 100'000'000'000});
+TEST(SimulatedLink, extreme_rates_do_not_overflow) {
+  EXPECT_EQ(SimulatedLink({.rate = UINT64_MAX, .latency_ns = 7}).arrival_ns(1, 1 << 30), 8U);
+  SimulatedLink fast({.rate = 100'000'000'000});
   EXPECT_NEAR(static_cast<double>(fast.arrival_ns(0, 99'999'999'999)), 1e9, 100);
-  EXPECT_EQ(Line({.rate = 1}).arrival_ns(0, 1000), 1000 * kSecondNs);
+  EXPECT_EQ(SimulatedLink({.rate = 1}).arrival_ns(0, 1000), 1000 * kSecondNs);
 }
 
-TEST(Line, a_connection_of_its_own_rate_bounds_each_request_and_not_their_sum) {
-  Line line({.latency_ns = 50, .connection_rate = 1000});
+TEST(SimulatedLink, a_connection_of_its_own_rate_bounds_each_request_and_not_their_sum) {
+  SimulatedLink line({.latency_ns = 50, .connection_rate = 1000});
   EXPECT_EQ(line.arrival_ns(0, 1000), kSecondNs + 50);
   EXPECT_EQ(line.arrival_ns(0, 1000), kSecondNs + 50);
-  Line both({.rate = 1000, .connection_rate = 500});
+  SimulatedLink both({.rate = 1000, .connection_rate = 500});
   EXPECT_EQ(both.arrival_ns(0, 1000), 2 * kSecondNs) << "its own connection";
   EXPECT_EQ(both.arrival_ns(0, 1000), 2 * kSecondNs);
   EXPECT_EQ(both.arrival_ns(0, 1000), 3 * kSecondNs) << "the line they share";
 }
 
-TEST(Line, delays_are_log_normal_around_their_median_and_the_same_in_every_run) {
+TEST(SimulatedLink, delays_are_log_normal_around_their_median_and_the_same_in_every_run) {
   constexpr std::uint64_t kMedian = 30'000'000;
   constexpr std::uint64_t kP99 = 200'000'000;
   constexpr int kDraws = 100'000;
-  Line line({.latency_ns = kMedian, .latency_p99_ns = kP99});
-  Line again({.latency_ns = kMedian, .latency_p99_ns = kP99});
-  // A straggler is late; the others are no earlier than the median only where they share a line.
-  Line shared({.rate = UINT64_MAX, .latency_ns = kMedian, .latency_p99_ns = kP99});
+  SimulatedLink line({.latency_ns = kMedian, .latency_p99_ns = kP99});
+  SimulatedLink again({.latency_ns = kMedian, .latency_p99_ns = kP99});
+  // One request is delayed. The others are no earlier than the median only if they share a link.
+  SimulatedLink shared({.rate = UINT64_MAX, .latency_ns = kMedian, .latency_p99_ns = kP99});
   int below_median = 0;
   int above_p99 = 0;
   for (int i = 0; i < kDraws; ++i) {
@@ -106,12 +106,12 @@ TEST(Throttle, a_p99_without_a_median_is_refused) {
 }
 
 TEST(Throttle, a_write_is_the_stores_own) {
-  Throttle source(std::make_unique<InstantSource>(), LineOptions{.latency_ns = kSecondNs / 20});
+  Throttle source(std::make_unique<InstantSource>(), LinkOptions{.latency_ns = kSecondNs / 20});
   EXPECT_EQ(source.put("s3://bucket/a", "bytes").message(), "s3://bucket/a: bytes");
 }
 
 TEST(Throttle, its_times_and_waits_are_counted) {
-  Throttle source(std::make_unique<InstantSource>(), LineOptions{.latency_ns = kSecondNs / 20});
+  Throttle source(std::make_unique<InstantSource>(), LinkOptions{.latency_ns = kSecondNs / 20});
   std::string bytes(10, 0);
   source.submit(request_of(3, bytes));
   EXPECT_TRUE(wait_for(source, 1)[3].ok());
@@ -121,10 +121,10 @@ TEST(Throttle, its_times_and_waits_are_counted) {
 }
 
 TEST(Throttle, the_mean_rate_is_right_within_two_percent) {
-  constexpr std::uint64_t kRate = 4'000'000;  // what is asked for at once keeps it busy for 0.5 s
+  constexpr std::uint64_t kRate = 4'000'000;  // the requests below need 0.5 s of it
   constexpr std::uint64_t kBytes = 32'000;
   Throttle source(std::make_unique<InstantSource>(64),
-                  LineOptions{.rate = kRate, .latency_ns = 5'000'000});
+                  LinkOptions{.rate = kRate, .latency_ns = 5'000'000});
   std::vector<std::string> buffers(64, std::string(kBytes, 0));
   std::uint64_t asked = 0;
   std::uint64_t got = 0;
@@ -140,7 +140,7 @@ TEST(Throttle, the_mean_rate_is_right_within_two_percent) {
 }
 
 TEST(Throttle, a_result_waits_for_its_latency_and_keeps_its_slot) {
-  Throttle source(std::make_unique<InstantSource>(), LineOptions{.latency_ns = kSecondNs / 10});
+  Throttle source(std::make_unique<InstantSource>(), LinkOptions{.latency_ns = kSecondNs / 10});
   std::string bytes(10, 0);
   const std::uint64_t start = monotonic_ns();
   source.submit(request_of(3, bytes));
@@ -158,7 +158,7 @@ TEST(Throttle, a_result_waits_for_its_latency_and_keeps_its_slot) {
 }
 
 TEST(Throttle, wake_ends_a_wait_for_a_held_result) {
-  Throttle source(std::make_unique<InstantSource>(), LineOptions{.rate = 1});
+  Throttle source(std::make_unique<InstantSource>(), LinkOptions{.rate = 1});
   std::string bytes(1000, 0);
   source.submit(request_of(0, bytes));
   std::thread waker([&source] {

@@ -1,4 +1,4 @@
-// The search for the number of requests that brings most, against stores made of one formula each.
+// The search for the best number of requests, against stores that are one formula each.
 #include "source/http/throughput_search.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 constexpr double kSecondNs = 1e9;
 constexpr std::uint64_t kRequestBytes = 1'000'000;
 
-// Bytes a second of so many requests at once.
+// Bytes per second with that many requests in flight.
 using Store = std::function<double(std::size_t)>;
 
 double far(std::size_t requests) { return std::min(25e6 * static_cast<double>(requests), 10e9); }
@@ -23,7 +23,7 @@ struct Transfer {
   double now_ns = 1;
   double bytes = 0;
 
-  // With as many requests as may be, or as few as are wanted.
+  // Runs with the allowed or the wanted number of requests, whichever is lower.
   void go(const Store& store, double seconds, std::size_t wanted = 1000) {
     const double end_ns = now_ns + seconds * kSecondNs;
     while (now_ns < end_ns) {
@@ -92,7 +92,7 @@ TEST(ThroughputSearch, ATrialIsGivenUpWhereTheStoreRefuses) {
   Transfer run;
   run.search.set_cap(128);
   while (run.search.limit() == 128) run.go(near, 0.01);
-  run.search.disturbed();
+  run.search.note_disturbance();
   EXPECT_EQ(run.search.limit(), 128U);
 }
 

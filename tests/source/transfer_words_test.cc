@@ -27,7 +27,7 @@ TEST(ContentRange, what_contradicts_itself_is_no_range) {
 TEST(Backoff, pauses_double_to_their_cap_and_are_jittered) {
   for (std::uint32_t failures = 1; failures < 100; ++failures) {
     const std::uint64_t step =
-        std::min<std::uint64_t>(kBackoffMostNs, kBackoffFirstNs << std::min(failures - 1, 16U));
+        std::min<std::uint64_t>(kBackoffMaxNs, kBackoffFirstNs << std::min(failures - 1, 16U));
     std::uint64_t least = UINT64_MAX;
     std::uint64_t most = 0;
     for (std::uint32_t draw = 0; draw < 200; ++draw) {

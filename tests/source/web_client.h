@@ -1,4 +1,4 @@
-// A plain HTTP client for tests: sets servers up and asks them what they saw.
+// A plain HTTP client for tests: configures test servers and queries what they received.
 #pragma once
 
 #include <curl/curl.h>

@@ -1,4 +1,4 @@
-// Plain web servers, against nginx; skipped where it isn't installed.
+// Plain web servers, against nginx; skipped if it is not installed.
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -41,7 +41,7 @@ class WebTest : public testing::Test {
   static Status status(const std::string& address) {
     return open_source(read_step(address)).status();
   }
-  // Reads the middle of the content from there.
+  // Reads the middle of the content.
   void expect_content(const v1::Read& read) {
     auto source = open_source(read);
     ASSERT_TRUE(source.ok()) << source.status().message();

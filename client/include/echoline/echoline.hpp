@@ -1,10 +1,11 @@
-// Echoline for C++: RAII and ranges over the C ABI of echoline.h. Header-only, so that no C++ type
-// crosses the library's border. Errors are exceptions of echoline::Error.
+// Echoline for C++: RAII and ranges on top of the C ABI of echoline.h. Header-only: no C++ type
+// crosses the boundary of the library. Errors are exceptions of type echoline::Error. echoline.h
+// documents each call in detail.
 //
 //   echoline::Loader loader("train", {.rank = 0, .world_size = 1});
 //   for (const echoline::Batch& batch : loader.epoch()) {
-//     std::span<const std::uint8_t> pixels = batch.tensor<std::uint8_t>("image");  // shape in
-//     batch.shape("image")
+//     std::span<const std::uint8_t> pixels = batch.tensor<std::uint8_t>("image");
+//     std::vector<std::size_t> shape = batch.shape("image");
 //   }
 #pragma once
 
@@ -27,7 +28,7 @@
 
 namespace echoline {
 
-// What went wrong: status() is an echoline_status, what() says what, where and what to do.
+// Any failure: status() is an echoline_status, what() says what failed, where, and what to do.
 class Error : public std::runtime_error {
  public:
   Error(int status, const std::string& text) : std::runtime_error(text), status_(status) {}
@@ -37,7 +38,7 @@ class Error : public std::runtime_error {
   int status_;
 };
 
-// The trainer itself holds every slot: copy or release batches, or raise publish.slots.
+// The trainer holds all slots: copy or release batches, or raise publish.slots.
 class LeaseHeld : public Error {
  public:
   using Error::Error;
@@ -52,7 +53,7 @@ inline void check(int status) {
   throw Error(status, text);
 }
 
-// Whether elements of a tensor may be read as T. 16-bit floats have no type in C++20: read them as
+// Whether elements of this type may be read as T. C++20 has no type for 16-bit floats: read them as
 // uint16_t.
 template <typename T>
 bool readable_as(std::uint32_t dtype) {
@@ -85,8 +86,8 @@ bool readable_as(std::uint32_t dtype) {
   }
 }
 
-// What write(buffer, capacity, length) writes, a function of the C ABI that says how long its text
-// is where that doesn't fit.
+// The text that write(buffer, capacity, length) writes. `write` is a function of the C ABI that
+// sets the length and returns RESOURCE_EXHAUSTED if the buffer is too small.
 template <typename Write>
 std::string read_text(Write write) {
   std::string text(512, '\0');
@@ -105,7 +106,7 @@ std::string read_text(Write write) {
 
 }  // namespace detail
 
-// The rows of a field whose rows differ in length.
+// The rows of a field whose rows have different lengths. A view, valid while its Batch lives.
 template <typename T>
 class Ragged {
  public:
@@ -121,8 +122,8 @@ class Ragged {
   echoline_tensor tensor_;
 };
 
-// One rank's rows of one batch: views of the shared memory, read-only, valid while the Batch lives.
-// Move-only; its end gives the slot back. Any thread may read it or destroy it.
+// One rank's rows of one batch: read-only views of shared memory, valid while the Batch lives.
+// Move-only; the destructor releases the slots. Any thread may read or destroy it.
 class Batch {
  public:
   Batch() = default;
@@ -133,7 +134,7 @@ class Batch {
 
   explicit operator bool() const { return handle_ != nullptr; }
 
-  // All elements of a field, row-major. Throws if there is no such field or it has another type.
+  // All elements of a field, row-major. Throws if there is no such field, or its type is not T.
   template <typename T>
   std::span<const T> tensor(const char* name) const {
     const echoline_tensor t = typed<T>(name);
@@ -155,12 +156,12 @@ class Batch {
     }
     return Ragged<T>(t);
   }
-  // Sizes with the batch dimension first.
+  // The shape of the field, batch dimension first.
   std::vector<std::size_t> shape(const char* name) const {
     const echoline_tensor t = raw(name);
     return std::vector<std::size_t>(t.shape, t.shape + t.rank);
   }
-  // The tensor as the C ABI has it.
+  // The tensor in the form of the C ABI.
   echoline_tensor raw(const char* name) const {
     echoline_tensor t;
     t.size = sizeof(t);
@@ -168,7 +169,8 @@ class Batch {
     return t;
   }
 
-  // One value a row: the record's place in the index, its use in this epoch, ECHOLINE's row flags.
+  // One value for each row: the record's position in the index, its use in this epoch, and flags;
+  // see echoline_batch_sample_ids.
   std::span<const std::uint64_t> sample_ids() const {
     return {echoline_batch_sample_ids(handle_.get()), info_.rows};
   }
@@ -180,7 +182,7 @@ class Batch {
   }
 
   std::size_t rows() const { return info_.rows; }
-  // The first valid_rows() are real, the rest are repeats that fill up.
+  // The rows from valid_rows() on are repeats that fill up the batch.
   std::size_t valid_rows() const { return info_.valid_rows; }
   std::size_t fresh() const { return info_.fresh; }
   std::uint32_t epoch() const { return info_.epoch; }
@@ -188,7 +190,7 @@ class Batch {
   bool last_of_epoch() const { return (info_.flags & ECHOLINE_BATCH_LAST) != 0; }
   const echoline_batch_info& info() const { return info_; }
 
-  // Gives the slot back before the Batch's end.
+  // Releases the slots before the Batch is destroyed.
   void release() { handle_.reset(); }
 
  private:
@@ -209,7 +211,7 @@ class Batch {
   echoline_batch_info info_{};
 };
 
-// Where a loader without a state begins.
+// The position at which a loader without a state begins.
 enum class Join {
   kStart = ECHOLINE_JOIN_START,
   kCurrent = ECHOLINE_JOIN_CURRENT,
@@ -222,17 +224,17 @@ struct LoaderOptions {
   std::uint32_t world_size = 1;
   std::uint32_t batch_size = 0;  // of all ranks together; 0: the stream's
   Join join = Join::kStart;
-  // How long a daemon that went away is waited for; 0: its loss is an error at once.
+  // How long calls wait for a daemon that went away; 0: its loss is an error at once.
   std::chrono::milliseconds reattach = std::chrono::seconds(60);
-  std::string runtime_dir = {};        // else ECHOLINE_RUNTIME_DIR, else the host's default
+  std::string runtime_dir = {};        // empty: ECHOLINE_RUNTIME_DIR, else the host's default
   std::uint32_t local_world_size = 0;  // ranks of the job on this host; 0: not known
-  std::string state = {};              // JSON of Loader::state(): go on there
+  std::string state = {};              // JSON from Loader::state(): continue there
   std::string expect = {};             // the fingerprint that the stream must have
   std::chrono::milliseconds attach_timeout = std::chrono::seconds(120);
 };
 
-// A trainer attached to a stream of this host's daemon. Movable; every call from any thread, but
-// for destruction.
+// A trainer attached to a stream of this host's daemon. Movable. Any thread may make any call, but
+// no call may run during destruction.
 class Loader {
  public:
   explicit Loader(const std::string& stream, const LoaderOptions& options = {}) {
@@ -255,7 +257,8 @@ class Loader {
     handle_.reset(handle);
   }
 
-  // The next batch; none at an epoch's end, after which the next call goes on with the next epoch.
+  // The next batch; nullopt at the end of an epoch, after which the next call continues with the
+  // next epoch.
   std::optional<Batch> next() {
     Batch batch;
     if (next_within(std::chrono::milliseconds(-1), batch) == ECHOLINE_END_OF_EPOCH)
@@ -272,17 +275,17 @@ class Loader {
     return status;
   }
 
-  // A range over the batches to the epoch's end. If the loop before was left early, the rest of its
-  // epoch is abandoned. Each batch is given back when the loop goes on.
+  // A range over the batches up to the end of the epoch. If the previous loop ended early, the rest
+  // of its epoch is skipped. Each batch is released when the loop advances.
   class Epoch;
   Epoch epoch();
   void begin_epoch() { detail::check(echoline_begin_epoch(handle_.get())); }
   void skip(std::uint64_t steps) { detail::check(echoline_skip(handle_.get(), steps)); }
 
-  // Ends the attachment: waiting and later calls of next() throw. The state can still be asked for.
+  // Ends the attachment: waiting and later calls of next() throw. state() and info() still work.
   void close() { detail::check(echoline_close(handle_.get())); }
 
-  // What the daemon said about other trainers, for people to read; see echoline_take_news.
+  // The oldest message of the daemon about other ranks, for people to read; see echoline_take_news.
   std::optional<std::string> take_news() {
     std::string text(1024, '\0');
     const int status = echoline_take_news(handle_.get(), text.data(), text.size());
@@ -292,7 +295,7 @@ class Loader {
     return text;
   }
 
-  // Position after the batches that were returned, as JSON for a checkpoint.
+  // The position after the batches that were returned, as JSON for a checkpoint.
   std::string state() const {
     return detail::read_text([&](char* buffer, std::size_t capacity, std::size_t* length) {
       return echoline_state(handle_.get(), buffer, capacity, length);
@@ -305,7 +308,7 @@ class Loader {
     detail::check(echoline_loader_get_info(handle_.get(), &info));
     return info;
   }
-  // Throws once the echo factor was changed.
+  // Throws if epochs differ in length.
   std::uint64_t steps_per_epoch() const {
     std::uint64_t steps = 0;
     detail::check(echoline_steps_per_epoch(handle_.get(), &steps));
@@ -331,8 +334,8 @@ class Loader {
 
 namespace detail {
 
-// The batches that `loader.next(arguments...)` gives, to the epoch's end; each is given back when
-// the loop goes on.
+// The batches that `loader.next(arguments...)` returns, up to the end of the epoch. Each is
+// released when the loop advances.
 template <typename LoaderType, typename BatchType, typename... Arguments>
 class EpochRange {
  public:

@@ -1,6 +1,7 @@
-// Echoline for C++ on an NVIDIA GPU: RAII and ranges over the C ABI of echoline_cuda.h.
-// Header-only; needs nothing of CUDA to build. Streams are CUstream or cudaStream_t; nullptr is the
-// legacy default stream. Errors are exceptions of echoline::Error.
+// Echoline for C++ on an NVIDIA GPU: RAII and ranges on top of the C ABI of echoline_cuda.h, which
+// documents each call in detail. Header-only; builds without CUDA. Streams are CUstream or
+// cudaStream_t; nullptr is the legacy default stream. Errors are exceptions of type
+// echoline::Error.
 //
 //   echoline::cuda::Loader loader("train", {.depth = 3, .fields = {{.name = "image",
 //                                                                   .dtype = ECHOLINE_FLOAT16}}});
@@ -18,9 +19,9 @@ namespace echoline::cuda {
 
 using Stream = void*;
 
-// One rank's rows of one batch, in memory of the device. Move-only; its end gives the buffer back
-// once the stream that it was taken for has passed all that was put on it by then. What other
-// streams do with it must be joined to that one before. Any thread may read it or destroy it.
+// One rank's rows of one batch, in device memory. Move-only. The destructor releases the buffer on
+// the stream that the batch was taken for: before that, make this stream wait for the work of other
+// streams on the batch. Any thread may read or destroy it.
 class Batch {
  public:
   Batch() = default;
@@ -31,7 +32,7 @@ class Batch {
 
   explicit operator bool() const { return handle_ != nullptr; }
 
-  // Address on the device, type and shape of a field. Throws if there is no such field.
+  // Device address, type and shape of a field. Throws if there is no such field.
   echoline_cuda_tensor tensor(const char* name) const {
     echoline_cuda_tensor t;
     t.size = sizeof(t);
@@ -40,7 +41,7 @@ class Batch {
   }
   echoline_cuda_tensor tensor(const std::string& name) const { return tensor(name.c_str()); }
 
-  // As of echoline::Batch, in host memory; device echo counts in uses.
+  // As in echoline::Batch, in host memory; `uses` includes device echo.
   std::span<const std::uint64_t> sample_ids() const {
     return {echoline_cuda_batch_sample_ids(handle_.get()), info_.rows};
   }
@@ -60,9 +61,10 @@ class Batch {
   const echoline_batch_info& info() const { return info_; }
   int device() const { return echoline_cuda_batch_device(handle_.get()); }
 
-  // Makes another stream wait for the batch.
+  // Makes another stream wait until the batch is ready.
   void wait(Stream stream) const { detail::check(echoline_cuda_batch_wait(handle_.get(), stream)); }
-  // Gives the buffer back before the Batch's end, on the stream it was taken for or on another.
+  // Releases the buffer before the Batch is destroyed, on the stream it was taken for or on
+  // another.
   void release() { handle_.reset(); }
   void release(Stream stream) { echoline_cuda_release(handle_.release(), stream); }
 
@@ -83,18 +85,19 @@ enum class Layout {
   kHwc = ECHOLINE_LAYOUT_HWC
 };
 
-// What becomes of one field on the device; see echoline_cuda_field.
+// The conversion of one field on the device; see echoline_cuda_field.
 struct Field {
   std::string name = {};
-  std::uint32_t dtype = 0;  // 0: the stream's; else ECHOLINE_FLOAT32, _FLOAT16 or _BFLOAT16
+  std::uint32_t dtype = 0;  // 0: the stream's type; else ECHOLINE_FLOAT32, _FLOAT16 or _BFLOAT16
   Layout layout = Layout::kAsIs;
   std::vector<float> mean = {};  // by channel; missing ones are 0
   std::vector<float> std = {};   // by channel; missing ones are 1
   bool flip = false;
-  std::optional<double> pad = {};  // a ragged field's rows filled up with it
+  std::optional<double> pad = {};  // a ragged field: the value that fills up its rows to one tensor
 };
 
-// Device echo: each batch given `factor` times, in turn among `window` kept ones.
+// Device echo: the trainer gets each batch `factor` times; the device alternates among `window`
+// batches.
 struct Echo {
   std::uint32_t factor = 1;
   std::uint32_t window = 1;
@@ -102,13 +105,13 @@ struct Echo {
 
 struct Options {
   int device = 0;
-  std::uint32_t depth = 3;  // batches on their way, ready, or in the trainer's hands
+  std::uint32_t depth = 3;  // batches that are being copied, ready, or held by the trainer
   Echo echo = {};
-  std::vector<Field> fields = {};  // others are copied as they are
+  std::vector<Field> fields = {};  // other fields are copied unchanged
 };
 
-// A trainer attached to a stream of this host's daemon, whose batches are copied to a device ahead
-// of it. Movable; every call from any thread, but for destruction.
+// A trainer attached to a stream of this host's daemon; the library copies its batches to a device
+// ahead of time. Movable. Any thread may make any call, but no call may run during destruction.
 class Loader {
  public:
   explicit Loader(const std::string& stream, const Options& options = {},
@@ -129,8 +132,8 @@ class Loader {
     handle_.reset(handle);
   }
 
-  // The next batch, for work on `stream`; none at an epoch's end, after which the next call goes on
-  // with the next epoch.
+  // The next batch, for work on `stream`; nullopt at the end of an epoch, after which the next call
+  // continues with the next epoch.
   std::optional<Batch> next(Stream stream = nullptr) {
     Batch batch;
     if (next_within(std::chrono::milliseconds(-1), batch, stream) == ECHOLINE_END_OF_EPOCH)
@@ -147,14 +150,14 @@ class Loader {
     return status;
   }
 
-  // A range over the batches to the epoch's end, as echoline::Loader has it. Each batch is given
-  // back when the loop goes on.
+  // A range over the batches up to the end of the epoch, as echoline::Loader::epoch(). Each batch
+  // is released when the loop advances.
   class Epoch;
   Epoch epoch(Stream stream = nullptr);
   void begin_epoch() { detail::check(echoline_cuda_begin_epoch(handle_.get())); }
 
-  // Position after the batches that were returned, as JSON for a checkpoint: LoaderOptions::state,
-  // with the same echo.
+  // The position after the batches that were returned, as JSON for a checkpoint. To continue there,
+  // pass it as LoaderOptions::state and use the same echo.
   std::string state() const {
     return detail::read_text([&](char* buffer, std::size_t capacity, std::size_t* length) {
       return echoline_cuda_state(handle_.get(), buffer, capacity, length);
@@ -166,11 +169,10 @@ class Loader {
     detail::check(echoline_cuda_get_stats(handle_.get(), &stats));
     return stats;
   }
-  // Batches of an epoch, device echo counted; throws once the echo factor of the stream was
-  // changed.
+  // Batches of an epoch, including device echo. Throws if epochs differ in length.
   std::uint64_t steps_per_epoch() const { return loader_.steps_per_epoch() * factor_; }
 
-  // For its facts, fields and news; not for batches, positions or states.
+  // Use it for info, fields and news; not for batches, positions or states.
   echoline::Loader& loader() { return loader_; }
   const echoline::Loader& loader() const { return loader_; }
   echoline_cuda* handle() const { return handle_.get(); }

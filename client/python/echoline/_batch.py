@@ -1,4 +1,4 @@
-"""A batch as numpy arrays that are views of shared memory, and hold their slot while they live."""
+"""A batch as numpy arrays: views of shared memory that hold a slot of the ring as long as they exist."""
 from __future__ import annotations
 
 import functools
@@ -10,11 +10,11 @@ import numpy as np
 
 from ._library import native
 
-ROW_PADDED = 1  # of a row's flags
+ROW_PADDED = 1  # bit in the flags of a row
 
 
 class FieldSpec(NamedTuple):
-    """A field of a stream: its name, dtype, the shape of one row, and whether rows differ in length."""
+    """A field of a stream: name, dtype, shape of one row, and whether rows have different lengths."""
 
     name: str
     dtype: np.dtype
@@ -23,7 +23,7 @@ class FieldSpec(NamedTuple):
 
 
 def numpy_dtype(name: str) -> np.dtype:
-    """numpy's type; bfloat16 is ml_dtypes' where that is loaded, else the bits as uint16."""
+    """The numpy type. bfloat16 is the type of ml_dtypes if that module is loaded, else uint16 (the bits)."""
     if name == "bfloat16":
         extra = sys.modules.get("ml_dtypes")
         return np.dtype(extra.bfloat16) if extra else np.dtype(np.uint16)
@@ -31,7 +31,10 @@ def numpy_dtype(name: str) -> np.dtype:
 
 
 class Ragged(Sequence):
-    """Rows of different length: `ragged[i]` is a view of row i; `values` are all, `offsets` where rows begin."""
+    """Rows of different lengths: `ragged[i]` is a view of row i.
+
+    `values` has all elements. Row i is values[offsets[i]:offsets[i + 1]].
+    """
 
     __slots__ = ("values", "offsets")
 
@@ -49,16 +52,18 @@ class Ragged(Sequence):
 
     @property
     def lengths(self) -> np.ndarray:
+        """Elements of each row."""
         return np.diff(self.offsets)
 
     def padded(self, fill: Any = 0) -> np.ndarray:
-        """A copy of shape [rows, longest row], filled up with `fill`."""
+        """A copy of shape [rows, longest row]; `fill` fills up shorter rows."""
         lengths = self.lengths
         out = np.full((len(self), int(lengths.max(initial=0))), fill, self.values.dtype)
         out[np.arange(out.shape[1]) < lengths[:, None]] = self.values
         return out
 
     def copy(self) -> "Ragged":
+        """A writable copy that holds no slot."""
         return Ragged(self.values.copy(), self.offsets.copy())
 
     def __repr__(self) -> str:
@@ -70,7 +75,7 @@ Value = Union[np.ndarray, Ragged]
 
 def _with_dtype(dtype: np.dtype, memory: Any) -> np.ndarray:
     view = np.asarray(memory)
-    return view if view.dtype == dtype else view.view(dtype)  # bfloat16, which numpy's interface has no letter for
+    return view if view.dtype == dtype else view.view(dtype)  # numpy's array interface has no letter for bfloat16
 
 
 def _ragged(dtype: np.dtype, memory: Tuple[Any, Any]) -> Ragged:
@@ -79,24 +84,25 @@ def _ragged(dtype: np.dtype, memory: Tuple[Any, Any]) -> Ragged:
     return Ragged(_with_dtype(dtype, values), (offsets - offsets[0]) // dtype.itemsize)
 
 
-# Of a loader: number, facts, and what makes a batch's value of its memory.
+# A field of a loader: its number, its spec, and the function that makes a batch's value from memory.
 Field = Tuple[int, FieldSpec, Callable[[Any], Value]]
 
 
 def value_maker(spec: FieldSpec) -> Callable[[Any], Value]:
-    """What makes a batch's value of the memory of such a field."""
+    """The function that makes a batch's value from the memory of such a field."""
     if spec.ragged:
         return functools.partial(_ragged, spec.dtype)
     return functools.partial(_with_dtype, spec.dtype) if spec.dtype.kind == "V" else np.asarray
 
 
 class AnyBatch(Mapping):
-    """What batches have in common, on the host and on a GPU."""
+    """Base of batches on the host and on a GPU."""
 
     __slots__ = ()
 
-    #: epoch and step (of the epoch) of the batch of all ranks; rows of this rank; the first valid_rows of them are
-    #: real and the rest repeats that fill up; fresh: valid rows with use 0; is_last: the epoch ends with it.
+    #: epoch, step: position of the batch of all ranks; step counts within the epoch. rows: of this rank. valid_rows:
+    #: the rows from here on are repeats that fill up the batch. fresh: valid rows with use 0. is_last: the epoch ends
+    #: with this batch.
     epoch: int
     step: int
     rows: int
@@ -108,7 +114,7 @@ class AnyBatch(Mapping):
         return iter(self._fields)
 
     def __len__(self) -> int:
-        """The number of fields, as of any mapping; `rows` is the number of rows."""
+        """The number of fields, as for any mapping; `rows` is the number of rows."""
         return len(self._fields)
 
     @property
@@ -120,13 +126,13 @@ class AnyBatch(Mapping):
 class Batch(native.Batch, AnyBatch):
     """One rank's rows of one batch: a mapping from field names to read-only arrays of shape [rows, ...].
 
-    The arrays are views of the daemon's memory. The slot is given back when the batch and every array made from it
-    are gone; `copy()` is what may be kept without bound. Any thread may use it.
+    The arrays are views of shared memory. The slot is released when the batch and every array made from it are
+    destroyed; a `copy()` can be kept as long as you like. Any thread may use a batch.
     """
 
     __slots__ = ()
 
-    def _words(self, name: str, memory: Callable[[], Any]) -> np.ndarray:
+    def _per_row(self, name: str, memory: Callable[[], Any]) -> np.ndarray:
         found = self._arrays.get(name)
         if found is None:
             found = self._arrays[name] = np.asarray(memory())
@@ -134,33 +140,33 @@ class Batch(native.Batch, AnyBatch):
 
     @property
     def sample_ids(self) -> np.ndarray:
-        """uint64 [rows]: each record's place in the index."""
-        return self._words("__sample_id__", self._sample_ids)
+        """uint64 [rows]: the position of each record in the index."""
+        return self._per_row("__sample_id__", self._sample_ids)
 
     @property
     def uses(self) -> np.ndarray:
         """uint32 [rows]: which use of its record in this epoch a row is, from 0."""
-        return self._words("__use__", self._uses)
+        return self._per_row("__use__", self._uses)
 
     @property
     def flags(self) -> np.ndarray:
-        """uint32 [rows]: 1 for a repeat that fills up, 2 for a row that stands in for a bad record."""
-        return self._words("__flags__", self._flags)
+        """uint32 [rows]: 1 for a repeat that fills up the batch, 2 for a replacement of a bad record."""
+        return self._per_row("__flags__", self._flags)
 
-    def _facts(self) -> Tuple[Any, ...]:
+    def _properties(self) -> Tuple[Any, ...]:
         return (self.epoch, self.step, self.rows, self.valid_rows, self.fresh, self.is_last, self._fields)
 
     def copy(self) -> "Batch":
-        """The same batch in memory of its own, writable: it holds no slot."""
+        """The same batch in private, writable memory; it holds no slot."""
         arrays = {name: self[name].copy() for name in self._fields}
         arrays.update({"__sample_id__": self.sample_ids.copy(), "__use__": self.uses.copy(),
                        "__flags__": self.flags.copy()})
-        return Batch(*self._facts(), arrays)
+        return Batch(*self._properties(), arrays)
 
     def __reduce__(self) -> Tuple[Any, ...]:
         if self._has_lease:
             return native.refuse_pickle()
-        return Batch, (*self._facts(), self._arrays)
+        return Batch, (*self._properties(), self._arrays)
 
     def __repr__(self) -> str:
         return f"Batch(epoch {self.epoch}, step {self.step}, {self.rows} rows of {', '.join(self._fields)})"

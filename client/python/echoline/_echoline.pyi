@@ -1,4 +1,4 @@
-"""What the compiled module has; its functions raise the exceptions of _errors.py."""
+"""The compiled module; its functions raise the exceptions of _errors.py."""
 from typing import Any, Callable, Dict, Iterator, List, NoReturn, Optional, Tuple, Union
 
 from ._batch import Batch as PackageBatch
@@ -6,12 +6,12 @@ from ._batch import Field, Value
 
 def version() -> str: ...
 def runtime_dir() -> str:
-    """Where a loader without a runtime_dir finds its daemon."""
+    """The folder in which a loader without a runtime_dir finds its daemon."""
 
 def refuse_pickle() -> NoReturn: ...
 
 class Memory:
-    """Read-only memory of a batch, which it keeps; numpy makes an array of it."""
+    """Read-only memory of a batch, for numpy.asarray. It keeps the batch."""
 
     __array_struct__: Any
 
@@ -43,27 +43,27 @@ class Loader:
     def next(self, timeout: Optional[float] = None) -> Optional[PackageBatch]: ...
     def _attach(self, stream: str, job: str, runtime_dir: bytes, rank: int, world_size: int,
                 local_world_size: int, batch_size: int, join: int, reattach_ms: int, expect: Optional[str], state: Optional[str]) -> None:
-        """Returns when the daemon has let it in."""
+        """Returns when the loader is attached."""
 
-    def _hear(self, news: str) -> None:
-        """Of the subclass: called with what the daemon says about other trainers."""
+    def _log_news(self, news: str) -> None:
+        """The subclass implements it; called with each message of the daemon about other ranks."""
 
     def _close(self) -> None: ...
     def _skip(self, steps: int) -> None: ...
     def _state(self) -> str: ...
     def _info(self) -> Dict[str, Any]: ...
     def _field(self, number: int) -> Tuple[str, str, Tuple[int, ...], bool]:
-        """Name, type's name, shape of one row, whether rows differ in length."""
+        """Name, name of the type, shape of one row, whether rows have different lengths."""
 
 class Epoch:
-    """Iterates over what `next` gives until it gives None; holds nothing of it."""
+    """Yields the results of `next` until it returns None; keeps no reference to them."""
 
     def __new__(cls, next: Callable[[], Optional[Any]]) -> "Epoch": ...
     def __iter__(self) -> "Epoch": ...
     def __next__(self) -> Any: ...
 
 class DeviceTensor:
-    """Row-major memory on a GPU, which it keeps from the loader while it lives."""
+    """Row-major memory on a GPU. As long as it exists, the loader does not reuse the memory."""
 
     shape: Tuple[int, ...]
     dtype: str
@@ -75,7 +75,7 @@ class DeviceTensor:
                    dl_device: Optional[Tuple[int, int]] = None, copy: Optional[bool] = None) -> Any: ...
     def __dlpack_device__(self) -> Tuple[int, int]: ...
     def _bytes(self) -> Any:
-        """A DLPack capsule of it as uint8."""
+        """A DLPack capsule of the memory as uint8."""
 
 class DeviceBatch:
     epoch: int
@@ -96,8 +96,8 @@ class DeviceBatch:
 
 class DeviceLoader:
     def __new__(cls, loader: Loader, batch_type: type, fields: Dict[str, int], device: int, depth: int, factor: int,
-                window: int, wishes: List[Tuple[Any, ...]]) -> "DeviceLoader":
-        """`wishes`: (name, dtype, layout, flip, padded, fill, means, deviations), as echoline_cuda_field has them."""
+                window: int, field_options: List[Tuple[Any, ...]]) -> "DeviceLoader":
+        """`field_options`: (name, dtype, layout, flip, padded, fill, means, deviations), as in echoline_cuda_field."""
 
     def next(self, stream: int, timeout: Optional[float]) -> Optional[Any]: ...
     def begin_epoch(self) -> None: ...

@@ -1,11 +1,11 @@
-"""What can go wrong, as exceptions."""
+"""The exceptions of the package."""
 from __future__ import annotations
 
 from typing import Any, Dict, Optional, Type
 
 
 class Error(RuntimeError):
-    """Any failure of the library. `status` is its number in echoline.h."""
+    """Any failure of the library. `status` is the echoline_status of echoline.h."""
 
     status: int = 12
 
@@ -25,19 +25,19 @@ _by_status: Dict[int, Type[Error]] = {}
 
 
 class InvalidArgument(Error, ValueError, status=1):
-    """An argument that cannot be right."""
+    """An invalid argument."""
 
 
 class NotFound(Error, status=2):
-    """No daemon there, or no such stream."""
+    """No daemon is running there, or it has no such stream."""
 
 
 class FailedPrecondition(Error, status=5):
-    """A state of another data set, pipeline or seed."""
+    """The state is of another data set, pipeline or seed."""
 
 
 class LeaseHeld(Error, status=102):
-    """The trainer itself holds every slot: `batch.copy()` what is kept, let go of it, or raise `publish.slots`."""
+    """The trainer holds all slots: keep only `batch.copy()`, delete batches, or raise `publish.slots`."""
 
 
 class DaemonGone(Error, status=103):
@@ -45,15 +45,15 @@ class DaemonGone(Error, status=103):
 
 
 class Detached(Error, status=104):
-    """The daemon took this trainer off; the text says why."""
+    """The daemon detached this trainer; the text says why."""
 
 
 class Forked(Error, status=105):
-    """The loader belongs to the parent process: make one in the child itself."""
+    """The loader belongs to the parent process: create another one in the child."""
 
 
 class VersionMismatch(Error, status=106):
-    """Daemon and library do not speak the same layout or protocol."""
+    """Daemon and library use different layouts or protocols."""
 
 
 def error_of(status: int, name: str, text: str) -> Error:

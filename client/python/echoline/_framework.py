@@ -1,4 +1,4 @@
-"""What the loaders for torch and for JAX share: the batches of another loader, each made into the framework's own."""
+"""Base of the loaders for torch and JAX: converts the batches of another loader to those of the framework."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
@@ -10,19 +10,19 @@ from ._loader import Loader as NumpyLoader
 
 UNAVAILABLE = 7  # echoline_status
 
-_OF_A_GPU = ("depth", "echo", "transforms", "pad")
+_GPU_OPTIONS = ("depth", "echo", "transforms", "pad")
 _Self = TypeVar("_Self", bound="FrameworkLoader")
 
 
 def refuse_gpu_options(options: Mapping[str, Any]) -> None:
-    """InvalidArgument for what only loaders on a GPU take."""
-    for name in _OF_A_GPU:
+    """Raises InvalidArgument for options that only loaders on a GPU have."""
+    for name in _GPU_OPTIONS:
         if name in options:
             raise InvalidArgument(f"{name} is for GPUs: add device='cuda'")
 
 
 class FrameworkLoader(ABC):
-    """Takes over `loader`, and closes it where a name in `fields` is none of its fields."""
+    """Owns `loader`; closes it and raises KeyError if a name in `fields` is not one of its fields."""
 
     def __init__(self, loader: Union[NumpyLoader, cuda.Loader], fields: Optional[Sequence[str]]) -> None:
         self._loader = loader
@@ -36,20 +36,23 @@ class FrameworkLoader(ABC):
 
     @abstractmethod
     def _make(self, batch: Any, names: Sequence[str]) -> Mapping[str, Any]:
-        """The framework's batch of these fields."""
+        """Converts these fields of a batch."""
 
-    def _give(self, batch: Any) -> Any:
+    def _convert(self, batch: Any) -> Any:
         made = self._make(batch, self._names)
         return made if self._tuple is None else tuple(made[name] for name in self._names)
 
     def __iter__(self) -> Iterator[Any]:
         # Not a generator: its variables would hold a batch while the trainer works on it.
-        return map(self._give, self._loader)
+        return map(self._convert, self._loader)
 
     def next(self, timeout: Optional[float] = None) -> Any:
-        """As of the loop; None at an epoch's end, TimeoutError if none was ready within `timeout` seconds."""
+        """The next batch, as in the loop; None at the end of an epoch.
+
+        Raises TimeoutError if no batch was ready within `timeout` seconds.
+        """
         batch = self._loader.next(timeout)
-        return None if batch is None else self._give(batch)
+        return None if batch is None else self._convert(batch)
 
     def __len__(self) -> int:
         return len(self._loader)
@@ -59,7 +62,7 @@ class FrameworkLoader(ABC):
         return self._loader.state_dict()
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Goes on with exactly the batch after the state."""
+        """Continues with exactly the batch after the state."""
         self._loader.load_state_dict(state_dict)
 
     def __getattr__(self, name: str) -> Any:

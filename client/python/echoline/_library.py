@@ -1,4 +1,4 @@
-"""Finds and loads the compiled module (client/python/native): it has the client library inside."""
+"""Finds and loads the compiled module (client/python/native), which contains the client library."""
 from __future__ import annotations
 
 import importlib.machinery
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 
 def _load():
-    """ECHOLINE_LIBRARY, else the file in the package."""
+    """Loads the file that ECHOLINE_LIBRARY names, else the one in the package."""
     name = __package__ + "._echoline"
     chosen = os.environ.get("ECHOLINE_LIBRARY")
     if chosen:
@@ -17,7 +17,7 @@ def _load():
         spec = importlib.util.find_spec(name)
     if spec is None:
         raise ImportError("the package has no compiled module: install it by pip, or build the target "
-                          "echoline_python and name its _echoline.abi3.so by ECHOLINE_LIBRARY")
+                          "echoline_python and set ECHOLINE_LIBRARY to its _echoline.abi3.so")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -1,4 +1,4 @@
-"""A trainer's loader: one epoch a loop."""
+"""The loader of a trainer: each `for` loop is one epoch."""
 from __future__ import annotations
 
 import json
@@ -20,7 +20,7 @@ _LONGEST_MS = 10 ** 12
 
 
 def milliseconds(time: Union[str, int, float]) -> int:
-    """"60s", "500ms", "2min", or a number of seconds."""
+    """Converts "60s", "500ms", "2min", or a number of seconds."""
     found = -1.0
     if isinstance(time, (int, float)) and not isinstance(time, bool):
         found = time * 1000.0
@@ -37,7 +37,7 @@ def check_count(name: str, value: int, least: int) -> None:
 
 
 def _local_world_size(world_size: int) -> int:
-    """What a launcher such as torchrun says, if it speaks of the same ranks; 0 if nobody does."""
+    """What a launcher such as torchrun has set, if it is for the same ranks; else 0."""
     if os.environ.get("WORLD_SIZE") != str(world_size):
         return 0
     local = os.environ.get("LOCAL_WORLD_SIZE", "")
@@ -45,33 +45,37 @@ def _local_world_size(world_size: int) -> int:
 
 
 _log = logging.getLogger("echoline")
-# Loaders of this process, for a private daemon that ends.
-_living: "weakref.WeakSet[Loader]" = weakref.WeakSet()
+# Open loaders of this process: a private daemon closes those attached to it before it stops.
+_open_loaders: "weakref.WeakSet[Loader]" = weakref.WeakSet()
 
 
 def close_loaders(runtime_dir: str) -> None:
-    """Closes the loaders that were attached in that folder."""
-    for loader in list(_living):
+    """Closes the loaders that are attached to the daemon in that folder."""
+    for loader in list(_open_loaders):
         if loader.runtime_dir == runtime_dir:
             loader.close()
 
 
 class Loader(native.Loader):
-    """Attaches to a stream of this host's daemon; every `for` over it is one epoch of read-only batches.
+    """Attaches to a stream of this host's daemon. Each `for` loop over it is one epoch of read-only batches.
 
-    `job`, `rank`, `world_size`: jobs with different names share one preparation of every batch; the ranks of a job
-    get its parts. `batch_size` is that of all ranks together (None: the stream's). `join`: "start", "current" or
-    "next_epoch". `reattach`: how long a daemon that went away is waited for; "0s" makes its loss an error within a
-    second. `runtime_dir`: where the daemon's door is; else ECHOLINE_RUNTIME_DIR, else the host's default. `state`: go
-    on where `state_dict()` was taken. `expect`: the fingerprint that the stream must have. `local_world_size`: how
-    many of the job's ranks are on this host, for which its first batches are kept; else LOCAL_WORLD_SIZE, if
-    WORLD_SIZE is `world_size` (torchrun sets both); else the daemon waits up to 30 s for all of them.
+    `job`, `rank`, `world_size`: jobs with different names share the preparation of batches; each rank of a job gets
+    its part of a batch.
+    `batch_size`: rows of all ranks together (None: the stream's).
+    `join`: where to begin: "start", "current" or "next_epoch".
+    `reattach`: how long calls wait for a daemon that went away; with "0s" its loss is an error within a second.
+    `runtime_dir`: the folder of the daemon's sockets; default: ECHOLINE_RUNTIME_DIR, else the host's default.
+    `state`: continue where `state_dict()` was called.
+    `expect`: the fingerprint that the stream must have.
+    `local_world_size`: number of the job's ranks on this host; the daemon keeps the first batches until all of them
+    have attached. Default: LOCAL_WORLD_SIZE if WORLD_SIZE is `world_size` (torchrun sets both); else the daemon waits
+    up to 30 s for more ranks.
 
-    What happens to other ranks of the job is told as warnings of the logger "echoline".
+    Messages of the daemon about other ranks of the job are warnings of the logger "echoline".
 
-    A `break` abandons the rest of the epoch, the next `for` begins the next one; all ranks must do the same. Threads
-    may share a loader by `next()`, each gets different batches; a `for` is for one thread at a time. Another process,
-    forked or spawned, makes a loader of its own. Raises Error and its kinds.
+    After a `break` the next `for` begins the next epoch; all ranks must break at the same step. Several threads may
+    share a loader through `next()`, and get different batches; a `for` loop is for one thread. Another process, forked
+    or spawned, creates its own loader. Raises Error and its subclasses.
     """
 
     def __init__(self, stream: str, job: str = "default", rank: int = 0, world_size: int = 1,
@@ -80,7 +84,7 @@ class Loader(native.Loader):
                  state: Optional[Mapping[str, Any]] = None, expect: Optional[str] = None,
                  local_world_size: Optional[int] = None) -> None:
         if isinstance(state, (str, bytes)):
-            raise InvalidArgument("state is what state_dict() gave, not its text: use json.loads(text)")
+            raise InvalidArgument("state is the dict from state_dict(), not its text: use json.loads(text)")
         if join not in _JOIN:
             raise InvalidArgument(f"join must be one of {', '.join(_JOIN)}, not {join!r}")
         for name, value, least in (("rank", rank, 0), ("world_size", world_size, 1), ("batch_size", batch_size, 1),
@@ -104,11 +108,11 @@ class Loader(native.Loader):
         except BaseException:
             self.close()
             raise
-        _living.add(self)
+        _open_loaders.add(self)
 
     @property
     def bfloat16_fields(self) -> Tuple[str, ...]:
-        """Fields whose elements are bfloat16, which numpy by itself shows as their bits."""
+        """Fields of type bfloat16, which plain numpy shows as uint16 (their bits)."""
         return self._bfloat16
 
     def _read_fields(self) -> Dict[str, Field]:
@@ -124,11 +128,11 @@ class Loader(native.Loader):
 
     # ---- batches ----
 
-    def _hear(self, news: str) -> None:
+    def _log_news(self, news: str) -> None:
         _log.warning("stream %s: %s", self.stream, news)
 
     def skip(self, steps: int) -> None:
-        """Leaves out that many batches, across epochs."""
+        """Skips this many batches, across epochs."""
         if steps < 0:
             raise InvalidArgument(f"can't skip {steps} steps")
         self._skip(steps)
@@ -136,25 +140,25 @@ class Loader(native.Loader):
     # ---- state ----
 
     def state_dict(self) -> Dict[str, Any]:
-        """The position after the batches that were returned: small, JSON-able."""
+        """The position after the batches that were returned: small, can be written as JSON."""
         return json.loads(self._state())
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Goes on with exactly the batch after the state, also with another world size or batch size.
+        """Continues with exactly the batch after the state; world size and batch size may differ.
 
-        A state of other data, another pipeline or seed is refused; then the loader is closed.
+        A state of other data, another pipeline or another seed raises FailedPrecondition and closes the loader.
         """
         state = dict(state_dict)
-        if not self._began and self in _living and state == self.state_dict():
+        if not self._began and self in _open_loaders and state == self.state_dict():
             return
         self.close()
         self._attach_at(state)
 
-    # ---- facts ----
+    # ---- information ----
 
     @property
     def fields(self) -> Dict[str, FieldSpec]:
-        """Name, dtype and shape of one row of every field."""
+        """Name, dtype and shape of one row, for every field."""
         return {name: spec for name, (_, spec, _) in self._fields.items()}
 
     @property
@@ -169,6 +173,7 @@ class Loader(native.Loader):
 
     @property
     def rows_per_epoch(self) -> int:
+        """Rows of an epoch, of all ranks together, with the initial echo factor."""
         return self._info()["rows_per_epoch"]
 
     @property
@@ -178,14 +183,14 @@ class Loader(native.Loader):
 
     @property
     def fingerprint(self) -> str:
-        """Of the data, their order and their values; equal on all hosts of a job."""
+        """The fingerprint of data, order and values; equal on all hosts of a job."""
         return self._info()["fingerprint"]
 
     # ---- end ----
 
     def close(self) -> None:
-        """Detaches; a wait in another thread ends with an error. Batches that are kept stay valid."""
-        _living.discard(self)
+        """Detaches. A wait in another thread ends with an error. Batches that you keep stay valid."""
+        _open_loaders.discard(self)
         self._close()
 
     def __enter__(self) -> "Loader":

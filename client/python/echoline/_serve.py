@@ -24,7 +24,7 @@ def _find_daemon() -> str:
     found = chosen or shutil.which("echolined")
     if not found or not os.access(found, os.X_OK):
         raise NotFound(f"can't run {chosen!r} of ECHOLINE_DAEMON" if chosen else
-                       "echolined is not on PATH; install it, or name it by ECHOLINE_DAEMON")
+                       "echolined is not on PATH; install it, or set ECHOLINE_DAEMON to its path")
     return found
 
 
@@ -33,7 +33,7 @@ def _end_with_parent() -> None:
 
 
 class Daemon:
-    """A running daemon; made by serve(). `runtime_dir` is its folder, `pid` its process, `log()` what it said."""
+    """A running daemon; serve() creates it. `runtime_dir`: its folder. `pid`: its process. `log()`: its messages."""
 
     def __init__(self, config: Union[str, "os.PathLike[str]"], settings: Mapping[str, Any], timeout: float) -> None:
         self.runtime_dir = tempfile.mkdtemp(prefix="echoline-")
@@ -41,12 +41,13 @@ class Daemon:
         command = [_find_daemon(), "--config", os.fspath(config), "--set", f"daemon.runtime_dir={self.runtime_dir}"]
         for name, value in settings.items():
             command += ["--set", f"{name}={value}"]
-        # A death signal is bound to the thread that starts the process, so only where that is the main one.
-        leash = _end_with_parent if threading.current_thread() is threading.main_thread() else None
+        # The kernel sends the death signal when the thread that started the process ends. So set it only in the main
+        # thread.
+        preexec = _end_with_parent if threading.current_thread() is threading.main_thread() else None
         try:
             with open(self._log, "wb") as log:
                 self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                                 preexec_fn=leash)
+                                                 preexec_fn=preexec)
             self._await_ready(timeout)
         except BaseException:
             self.stop()
@@ -57,7 +58,7 @@ class Daemon:
         return self._process.pid
 
     def log(self) -> str:
-        """What the daemon wrote to its stderr so far."""
+        """What the daemon wrote to stdout and stderr so far."""
         return self._log.read_text(encoding="utf-8", errors="replace")
 
     def _await_ready(self, timeout: float) -> None:
@@ -70,9 +71,9 @@ class Daemon:
             time.sleep(0.02)
 
     def _answers(self) -> bool:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
             try:
-                door.connect(os.path.join(self.runtime_dir, "door.sock"))
+                client.connect(os.path.join(self.runtime_dir, "door.sock"))
             except OSError:
                 return False
             return True
@@ -82,7 +83,7 @@ class Daemon:
         return Loader(stream, runtime_dir=self.runtime_dir, **arguments)
 
     def stop(self, patience: float = 10) -> None:
-        """Closes this process's loaders on it; SIGTERM, after `patience` seconds SIGKILL; removes the folder."""
+        """Closes the loaders of this process, sends SIGTERM, after `patience` seconds SIGKILL, and removes the folder."""
         close_loaders(self.runtime_dir)
         process: Optional[subprocess.Popen] = getattr(self, "_process", None)
         if process is not None and process.poll() is None:
@@ -96,11 +97,12 @@ class Daemon:
 
 
 class serve:  # noqa: N801  (used like a function)
-    """`with echoline.serve("stream.yaml") as daemon:` runs a daemon of one's own in a folder of its own.
+    """`with echoline.serve("stream.yaml") as daemon:` runs a private daemon in a temporary folder.
 
-    Finds echolined on PATH or in ECHOLINE_DAEMON. Inside, `echoline.Loader("train")` finds this daemon
-    (ECHOLINE_RUNTIME_DIR is set meanwhile), and so does `daemon.loader("train")`. `settings` are like --set of the
-    daemon: {"daemon.workers": 4}. A daemon that doesn't become ready raises Error with what it wrote.
+    The program echolined must be on PATH, or ECHOLINE_DAEMON must name it. Inside the block ECHOLINE_RUNTIME_DIR is
+    set: `echoline.Loader("train")` attaches to this daemon, as does `daemon.loader("train")`. `settings` are passed as
+    --set, for example {"daemon.workers": 4}. `timeout`: seconds until the daemon must be ready; if it is not, Error is
+    raised with its log.
     """
 
     def __init__(self, config: Union[str, "os.PathLike[str]"], settings: Optional[Mapping[str, Any]] = None,

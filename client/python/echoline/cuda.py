@@ -1,11 +1,11 @@
-"""Batches on an NVIDIA GPU, for every library that reads DLPack or CUDA's array interface (CuPy, Numba, ...).
+"""Batches on an NVIDIA GPU, for all libraries that support DLPack or CUDA's array interface (CuPy, Numba, ...).
 
     loader = echoline.cuda.Loader("train", device=0, transforms={"image": echoline.cuda.Normalize(dtype="float16")})
     for batch in loader:
         image = cupy.from_dlpack(batch["image"])
 
-Nothing of CUDA is needed to import it; a Loader finds the driver (libcuda.so.1) when it is made, and says so where there
-is none. `echoline.torch.Loader(device="cuda")` and `echoline.jax.Loader` stand on it.
+The import needs no CUDA. A Loader loads the driver (libcuda.so.1) when it is created, and raises Error if there is none.
+`echoline.torch.Loader(device="cuda")` and `echoline.jax.Loader` use this loader.
 """
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ _WAYS = {"read_only": "the shared memory itself, registered read-only",
          "writable": "the shared memory itself, registered through a writable mapping",
          "staged": "pinned memory that the CPU copies batches into: the shared memory could not be registered"}
 _CHANNELS_MAX = 8
-_SHORT = 0.0005  # seconds
+_POLL_SECONDS = 0.0005
 
 
 class Normalize(NamedTuple):
-    """uint8 pixels of rows [height, width, channels] become (pixel / 255 - mean) / std, as torchvision's Normalize.
+    """Converts uint8 rows [height, width, channels] to (pixel / 255 - mean) / std, as torchvision's Normalize does.
 
     `mean` and `std`: a number, or one for each channel. `dtype`: float32, float16 or bfloat16, by name or as a type of
-    torch, JAX or numpy. `layout`: "chw", "hwc", or "channels_last": hwc in memory, which torch shows as chw. `flip`: each
-    use of a row is mirrored left to right or not, the same in every run.
+    torch, JAX or numpy. `layout`: "chw", "hwc", or "channels_last" (hwc in memory, which torch shows as chw). `flip`:
+    mirrors each use of a row left to right with probability 1/2; the draws are the same in every run.
     """
 
     mean: Union[float, Sequence[float]] = 0.0
@@ -56,11 +56,11 @@ class Normalize(NamedTuple):
 
 
 class Flip(NamedTuple):
-    """Each use of a row is mirrored left to right or not; type and layout stay."""
+    """Mirrors each use of a row left to right with probability 1/2; type and layout stay the same."""
 
 
 class Ragged(NamedTuple):
-    """Rows of different length: all values, and where rows begin and end in them: uint64 [rows + 1], in bytes."""
+    """Rows of different lengths: all values, and the offsets in bytes at which rows begin and end: uint64 [rows + 1]."""
 
     values: Any
     offsets: Any
@@ -82,7 +82,7 @@ def _per_channel(name: str, what: str, value: Union[float, Sequence[float]], cha
     return values
 
 
-def _wish(spec: FieldSpec, transform: Union[Normalize, Flip]) -> Tuple[Any, ...]:
+def _field_options(spec: FieldSpec, transform: Union[Normalize, Flip]) -> Tuple[Any, ...]:
     if isinstance(transform, Flip):
         return spec.name, 0, 0, True, False, 0.0, (), ()
     if not isinstance(transform, Normalize):
@@ -97,28 +97,29 @@ def _wish(spec: FieldSpec, transform: Union[Normalize, Flip]) -> Tuple[Any, ...]
             0.0, _per_channel(spec.name, "mean", transform.mean, channels), std)
 
 
-def _wishes(fields: Mapping[str, FieldSpec], transforms: Mapping[str, Any], pad: Mapping[str, float]) -> List[Any]:
+def _all_field_options(fields: Mapping[str, FieldSpec], transforms: Mapping[str, Any],
+                       pad: Mapping[str, float]) -> List[Any]:
     for name in (*transforms, *pad):
         if name not in fields:
             raise InvalidArgument(f"no field {name!r}; there are: {', '.join(fields)}")
     both = set(transforms) & set(pad)
     if both:
         raise InvalidArgument(f"{', '.join(sorted(both))}: a field is either padded or transformed")
-    return ([_wish(fields[name], transform) for name, transform in transforms.items()] +
+    return ([_field_options(fields[name], transform) for name, transform in transforms.items()] +
             [(name, 0, 0, False, True, float(fill), (), ()) for name, fill in pad.items()])
 
 
 class Batch(native.DeviceBatch, AnyBatch):
     """One rank's rows of one batch: a mapping from field names to `Tensor`s, or to `Ragged` of two.
 
-    The memory is the loader's. It is given back when the batch and all that was made from it are gone, on the stream that
-    the batch was taken for: what other streams do with it must be joined to that one before. Under device echo others will
-    be given the same memory, so nobody may write to it.
+    The loader owns the memory. The batch is released when it and everything made from it are destroyed, on the stream that
+    it was taken for: before that, make this stream wait for the work of other streams on the batch. Under device echo later
+    batches use the same memory, so do not write to it.
     """
 
     __slots__ = ()
 
-    device: int  # the ordinal
+    device: int  # its ordinal
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._fields:
@@ -128,17 +129,17 @@ class Batch(native.DeviceBatch, AnyBatch):
 
     @property
     def sample_ids(self) -> np.ndarray:
-        """uint64 [rows], on the host: each record's place in the index."""
+        """uint64 [rows], on the host: the position of each record in the index."""
         return np.frombuffer(self._sample_ids(), np.uint64)
 
     @property
     def uses(self) -> np.ndarray:
-        """uint32 [rows], on the host: which use of its record in this epoch a row is, from 0; device echo counts."""
+        """uint32 [rows], on the host: which use of its record in this epoch a row is, from 0, including device echo."""
         return np.frombuffer(self._uses(), np.uint32)
 
     @property
     def flags(self) -> np.ndarray:
-        """uint32 [rows], on the host: 1 for a repeat that fills up, 2 for a row that stands in for a bad record."""
+        """uint32 [rows], on the host: 1 for a repeat that fills up the batch, 2 for a replacement of a bad record."""
         return np.frombuffer(self._flags(), np.uint32)
 
     def __repr__(self) -> str:
@@ -146,13 +147,13 @@ class Batch(native.DeviceBatch, AnyBatch):
                 f"on GPU {self.device})")
 
 
-# The driver ends with the process, and must not find copies under way.
-_living: "weakref.WeakSet[Loader]" = weakref.WeakSet()
+# Close all loaders before the process exits: the driver shuts down then, and no copy may be in flight.
+_open_loaders: "weakref.WeakSet[Loader]" = weakref.WeakSet()
 
 
 @atexit.register
 def _close_all() -> None:
-    for loader in list(_living):
+    for loader in list(_open_loaders):
         loader.close()
 
 
@@ -164,16 +165,19 @@ def _echo(echo: Any) -> Tuple[int, int]:
 
 
 class Loader:
-    """Every `for` is one epoch of batches on a GPU; arguments not named here are those of echoline.Loader.
+    """Each `for` loop is one epoch of batches on a GPU. Arguments that are not listed here are those of echoline.Loader.
 
-    `device`: ordinal, as the CUDA driver counts. `depth`: batches on the device that are on their way, ready or in the
-    trainer's hands; a `for` holds up to two of them. `echo`: (factor, window), device echo: each batch is given `factor`
-    times, in turn among `window` kept ones; or the factor alone, and a batch's uses come back to back. `transforms`: by
-    field a Normalize or Flip. `pad`: by ragged field the value that fills up its rows to one tensor. `cuda_stream`: the
-    handle of the stream that batches are for, or a function that gives it at each; 0: the legacy default stream.
+    `device`: ordinal in the CUDA driver's order.
+    `depth`: number of batches on the device that are being copied, ready, or held by the trainer; a `for` loop holds up to
+    two of them.
+    `echo`: device echo as (factor, window): the trainer gets each batch `factor` times, and the device alternates among
+    `window` batches. The factor alone: the uses of a batch follow each other directly.
+    `transforms`: a Normalize or Flip for a field. `pad`: for a ragged field the value that fills up its rows to one tensor.
+    `cuda_stream`: the handle of the stream on which batches are used, or a function that returns it, called for each
+    batch; 0: the legacy default stream.
     """
 
-    # For how many seconds buffers are waited for that a library holds longer than its arrays live.
+    # Seconds to wait for buffers that a library holds longer than its arrays exist.
     _patience = 0.0
 
     def __init__(self, stream: str, *args: Any, device: int = 0, depth: int = 3,
@@ -194,12 +198,13 @@ class Loader:
         self._stream_of = cuda_stream if callable(cuda_stream) else lambda: cuda_stream
         self._loader = _HostLoader(stream, *args, **kwargs)
         try:
-            self._options = (device, depth, self._factor, window, _wishes(self._loader.fields, transforms, dict(pad or {})))
+            fields = _all_field_options(self._loader.fields, transforms, dict(pad or {}))
+            self._options = (device, depth, self._factor, window, fields)
             self._open()
         except BaseException:
             self._loader.close()
             raise
-        _living.add(self)
+        _open_loaders.add(self)
 
     def _open(self) -> None:
         numbers = {name: index for index, name in enumerate(self._loader.fields)}
@@ -215,11 +220,14 @@ class Loader:
         return native.Epoch(self.next)
 
     def __len__(self) -> int:
-        """Batches of an epoch, exact: the stream's times the factor of device echo."""
+        """The exact number of batches of an epoch: that of the stream times the factor of device echo."""
         return len(self._loader) * self._factor
 
     def next(self, timeout: Optional[float] = None) -> Optional[Batch]:
-        """The next batch; None at an epoch's end; TimeoutError if none was ready within `timeout` seconds."""
+        """The next batch, or None at the end of an epoch.
+
+        Raises TimeoutError if no batch was ready within `timeout` seconds.
+        """
         patience = self._patience if timeout is None else min(self._patience, timeout)
         patient_until = time.monotonic() + patience
         while True:
@@ -228,7 +236,7 @@ class Loader:
             except LeaseHeld:
                 if time.monotonic() >= patient_until:
                     raise
-                time.sleep(_SHORT)
+                time.sleep(_POLL_SECONDS)
             else:
                 self._began = True
                 return batch
@@ -236,11 +244,11 @@ class Loader:
     # ---- state ----
 
     def state_dict(self) -> Dict[str, Any]:
-        """The position after the batches that were returned, device echo included: small, JSON-able."""
+        """The position after the batches that were returned, including device echo: small, can be written as JSON."""
         return json.loads(self._device.state())
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Goes on with exactly the use after the state, which must be of the same device echo; opens the device anew."""
+        """Continues with exactly the use after the state, which must have the same device echo. Reopens the device."""
         state = dict(state_dict)
         if not self._began and state == self.state_dict():
             return
@@ -252,7 +260,7 @@ class Loader:
             self.close()
             raise
 
-    # ---- facts ----
+    # ---- information ----
 
     @property
     def epoch(self) -> int:
@@ -260,7 +268,7 @@ class Loader:
         return self.state_dict()["epoch"]
 
     def stats(self) -> Dict[str, Any]:
-        """Counted since the device was opened, as echoline_cuda_stats has them; path: how the GPU reads the ring."""
+        """The counts of echoline_cuda_stats, since the device was opened. `path`: how the GPU reads the ring."""
         counted = self._device.stats()
         counted["path"] = _PATHS[counted["path"]]
         return counted
@@ -275,8 +283,8 @@ class Loader:
     # ---- end ----
 
     def close(self) -> None:
-        """Stops copies and detaches; a wait in another thread ends with an error. Batches that are kept stay valid."""
-        _living.discard(self)
+        """Stops copying and detaches. A wait in another thread ends with an error. Batches that you keep stay valid."""
+        _open_loaders.discard(self)
         if "_device" in vars(self):
             self._device.close()
         self._loader.close()

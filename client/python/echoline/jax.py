@@ -1,10 +1,10 @@
-"""Batches as jax.Arrays. jax is imported here and nowhere else.
+"""Batches as jax.Arrays. Only this module imports jax.
 
     loader = echoline.jax.Loader("train")                    # on the CPU
     loader = echoline.jax.Loader("train", device="cuda:0")   # on a GPU, by DLPack
 
-On the CPU JAX copies: it makes no array of memory that is read-only, and without jax_enable_x64 has no 64-bit types.
-Meshes and shardings are left to the caller: `jax.device_put(batch, sharding)` places what a process's loader gave.
+On the CPU JAX copies the batch: it cannot use read-only memory. Without jax_enable_x64 it has no 64-bit types.
+The caller handles meshes and shardings: `jax.device_put(batch, sharding)` distributes the batch of this process.
 """
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ __all__ = ["ArrayBatch", "Flip", "Loader", "Normalize", "Ragged"]
 
 
 class ArrayBatch(Dict[str, Any]):
-    """A dict from field names to arrays, or `Ragged` of two, with the facts of the batch; `sample_ids`, `uses`, `flags`
-    and `valid` are numpy's.
+    """A dict from field names to arrays, or to `Ragged` of two arrays, with the properties of the batch.
+
+    `sample_ids`, `uses`, `flags` and `valid` are numpy arrays.
     """
 
     def __init__(self, batch: Union[Batch, cuda.Batch], values: Mapping[str, Any]) -> None:
@@ -38,7 +39,7 @@ class ArrayBatch(Dict[str, Any]):
 
 
 def _gpu_of(device: Any) -> Optional[int]:
-    """The ordinal of a GPU of CUDA; None for the CPU."""
+    """The ordinal of a CUDA GPU; None for the CPU."""
     platform, _, index = str(device).partition(":")
     if isinstance(device, jax.Device):
         platform, index = device.platform, str(device.local_hardware_id)
@@ -55,16 +56,16 @@ def _gpu_of(device: Any) -> Optional[int]:
 
 
 class _DeviceLoader(cuda.Loader):
-    # JAX lets go of memory when the computations that it put in line are done, later than Python of the array.
+    # JAX releases memory when all computations that it has queued are done, later than Python destroys the array.
     _patience = 10.0
 
 
 class Loader(FrameworkLoader):
-    """Every `for` is one epoch of dicts of jax.Arrays (or tuples, see `fields`).
+    """Each `for` loop is one epoch of dicts of jax.Arrays (or tuples, see `fields`).
 
-    Arguments are those of echoline.Loader; `fields=("image", "label")` yields tuples of these, in this order. `device`:
-    "cpu", "cuda", "cuda:1", or a jax.Device; on a GPU `depth`, `echo`, `transforms` and `pad` are as of
-    echoline.cuda.Loader, and each array is handed to JAX with its own stream made to wait.
+    Arguments are those of echoline.Loader. `fields=("image", "label")` yields tuples of these fields, in this order.
+    `device`: "cpu", "cuda", "cuda:1", or a jax.Device. On a GPU there are also `depth`, `echo`, `transforms` and `pad` of
+    echoline.cuda.Loader, and JAX's stream waits for each array.
     """
 
     def __init__(self, stream: str, *args: Any, fields: Optional[Sequence[str]] = None, device: Any = "cpu",

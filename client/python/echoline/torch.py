@@ -1,8 +1,7 @@
 """Batches as torch tensors: views of shared memory on the CPU, of the loader's buffers on a GPU.
 
-torch is imported here and nowhere else. Tensors keep their slot or buffer while they live. On the CPU torch knows no
-read-only tensors: a tensor of the shared memory must not be written in place (the process would fault); `.clone()` is
-one's own.
+Only this module imports torch. Tensors hold their slot or buffer as long as they exist. torch has no read-only tensors:
+do not write to a tensor of shared memory in place, the process would fault; write to its `.clone()`.
 """
 from __future__ import annotations
 
@@ -21,12 +20,12 @@ from .cuda import Flip, Normalize, Ragged
 
 __all__ = ["Flip", "Loader", "Normalize", "Ragged", "TensorBatch", "to_tensor"]
 
-# Where this torch lacks an unsigned type, the next wider signed one: a copy, but for 64 bits.
+# The type to use if this torch lacks an unsigned type: the next wider signed one. It needs a copy, except for 64 bits.
 _WIDER = {"uint16": np.int32, "uint32": np.int64}
 
 
 class _Buffer:
-    """Makes a torch tensor keep a numpy view: torch holds the ctypes array, which holds the view."""
+    """Lets a torch tensor keep a numpy view alive: torch holds the ctypes array, which holds the view."""
 
     @staticmethod
     def of(array: np.ndarray) -> ctypes.Array:
@@ -63,7 +62,7 @@ def _host_values(batch: Batch, fields: Sequence[str], bfloat16: Sequence[str]) -
 
 
 def _device_tensor(memory: cuda.Tensor) -> torch.Tensor:
-    """A tensor on the buffer's memory. By its bytes: DLPack of an older torch lacks types that torch has."""
+    """A tensor on the buffer's memory. Passes bytes, because DLPack in an older torch lacks types that torch has."""
     flat = torch.utils.dlpack.from_dlpack(memory._bytes())
     name = memory.dtype
     if hasattr(torch, name):
@@ -76,7 +75,7 @@ def _device_tensor(memory: cuda.Tensor) -> torch.Tensor:
 
 def _device_ragged(ragged: Ragged) -> Ragged:
     values, offsets = _device_tensor(ragged.values), _device_tensor(ragged.offsets)
-    # Not of `values`, which may be of a wider type.
+    # Not from `values`: it may have a wider type.
     bytes_each = 2 if ragged.values.dtype == "bfloat16" else np.dtype(ragged.values.dtype).itemsize
     return Ragged(values, offsets.view(torch.int64) // bytes_each)
 
@@ -91,7 +90,7 @@ def _device_values(batch: cuda.Batch, fields: Sequence[str], channels_last: Sequ
 
 
 class TensorBatch(Dict[str, Any]):
-    """A dict from field names to tensors, with the facts of the batch: sample_ids, uses, flags, valid, epoch, ..."""
+    """A dict from field names to tensors, with the properties of the batch: sample_ids, uses, flags, valid, epoch, ..."""
 
     def __init__(self, batch: Union[Batch, cuda.Batch], values: Mapping[str, Any]) -> None:
         super().__init__(values)
@@ -116,7 +115,7 @@ class TensorBatch(Dict[str, Any]):
         return torch.from_numpy(np.array(self._batch.valid))
 
     def clone(self) -> Dict[str, Any]:
-        """The tensors in memory of their own, which may be kept and written."""
+        """Copies of the tensors, which you can keep and write to."""
         return {name: _clone(value) for name, value in self.items()}
 
 
@@ -136,16 +135,16 @@ def _ordinal(device: torch.device) -> int:
 
 
 class Loader(FrameworkLoader):
-    """Works where a DataLoader worked: every `for` is one epoch of dicts of tensors (or tuples, see `fields`).
+    """Replaces a DataLoader: each `for` loop is one epoch of dicts of tensors (or tuples, see `fields`).
 
-    Arguments are those of echoline.Loader; `fields=("image", "label")` yields tuples of these, in this order. With
-    `device="cuda"` or "cuda:1" tensors are on that GPU, for the stream that is current when a batch is asked for; there
-    `depth`, `echo`, `transforms` and `pad` are as of echoline.cuda.Loader. A layout of "channels_last" gives tensors of
+    Arguments are those of echoline.Loader. `fields=("image", "label")` yields tuples of these fields, in this order. With
+    `device="cuda"` or "cuda:1" tensors are on that GPU, for the stream that is current when the batch is taken; then there
+    are also `depth`, `echo`, `transforms` and `pad` of echoline.cuda.Loader. The layout "channels_last" gives tensors of
     that memory format.
 
-    A GPU's tensors are not of torch's allocator, whose record_stream() passes them by: work on other streams must be
-    joined (`current_stream().wait_stream(other)`) before the last tensor of a batch goes. CUDA graphs: take batches
-    outside of the capture, and copy them into the graph's inputs.
+    Tensors on a GPU do not belong to torch's allocator, so record_stream() has no effect on them. If other streams use a
+    batch, call `current_stream().wait_stream(other)` before its last tensor is destroyed. CUDA graphs: take batches
+    outside of the capture, and copy them to the inputs of the graph.
     """
 
     def __init__(self, stream: str, *args: Any, fields: Optional[Sequence[str]] = None,

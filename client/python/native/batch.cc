@@ -11,12 +11,12 @@ namespace {
 struct Batch {
   unsigned long long epoch = 0, step = 0, rows = 0, valid_rows = 0, fresh = 0;
   char is_last = 0;
-  PyObject* fields = nullptr;  // the loader's: by name a tuple (number, FieldSpec, what makes the
-                               // value of its memory)
-  PyObject* arrays = nullptr;  // what was made, by name; from the first on
-  PyObject* weak = nullptr;    // weak references
-  echoline_batch* batch = nullptr;  // none: a copy
-  Lease lease;                      // shares `batch` with views, from the first one on
+  PyObject* fields = nullptr;       // dict of the loader: name -> (number, FieldSpec, function that
+                                    // makes the value from its memory)
+  PyObject* arrays = nullptr;       // dict of the values that were made; null before the first
+  PyObject* weak = nullptr;         // weak references
+  echoline_batch* batch = nullptr;  // null: a copy without a lease
+  Lease lease;  // owns `batch` together with the views; null before the first view
 
   Batch() = default;
   Batch(const Batch&) = delete;
@@ -33,7 +33,7 @@ void free_batch(PyObject* self) {
   destroy<Batch>(self);
 }
 
-// Batch(epoch, step, rows, valid_rows, fresh, is_last, fields, arrays): one without a lease.
+// Batch(epoch, step, rows, valid_rows, fresh, is_last, fields, arrays): a batch without a lease.
 PyObject* new_copy(PyTypeObject* type, PyObject* arguments, PyObject* named) {
   if (named != nullptr && PyDict_Size(named) != 0) {
     PyErr_SetString(PyExc_TypeError, "Batch takes no arguments by name");
@@ -56,7 +56,7 @@ PyObject* new_copy(PyTypeObject* type, PyObject* arguments, PyObject* named) {
   return self;
 }
 
-// The lease, for a view to share; null with an exception.
+// The lease, for a view; null if an exception is set.
 const Lease* share(Batch& batch) {
   if (batch.batch == nullptr) {
     raise_status(ECHOLINE_FAILED_PRECONDITION, "a copied batch has no shared memory");
@@ -65,7 +65,7 @@ const Lease* share(Batch& batch) {
   try {
     if (batch.lease == nullptr) batch.lease = Lease(batch.batch, echoline_batch_release);
   } catch (const std::bad_alloc&) {
-    batch.batch = nullptr;  // the failed Lease has given it back
+    batch.batch = nullptr;  // the constructor of Lease released it
     PyErr_NoMemory();
     return nullptr;
   }
@@ -77,14 +77,14 @@ Memory memory_of(const Lease& lease, const void* data, std::uint32_t dtype, std:
   made.lease = lease;
   made.data = data;
   const char first = *echoline_dtype_name(dtype);
-  made.kind = first == 'b' ? 'u' : first;  // bfloat16, which numpy has no letter for, as its bits
+  made.kind = first == 'b' ? 'u' : first;  // numpy has no letter for bfloat16: show its bits
   made.item_bytes = static_cast<int>(echoline_dtype_bytes(dtype));
   made.rank = 1;
   made.shape[0] = static_cast<Py_ssize_t>(items);
   return made;
 }
 
-// The memory of a field; of a ragged one, a tuple of that of its values and of its offsets.
+// The memory of a field; for a ragged field a tuple: memory of the values and of the offsets.
 PyObject* tensor(PyObject* self, PyObject* number) {
   const unsigned long index = PyLong_AsUnsignedLong(number);
   if (PyErr_Occurred() != nullptr) return nullptr;
@@ -109,7 +109,7 @@ PyObject* tensor(PyObject* self, PyObject* number) {
       make_memory(memory_of(*lease, found.offsets, ECHOLINE_UINT64, batch.rows + 1)));
 }
 
-// _sample_ids(), _uses(), _flags(): the memory of one word a row.
+// _sample_ids(), _uses(), _flags(): memory with one word for each row.
 template <auto function, std::uint32_t dtype>
 PyObject* words(PyObject* self, PyObject*) {
   Batch& batch = value_of<Batch>(self);
@@ -122,7 +122,7 @@ PyObject* words(PyObject* self, PyObject*) {
   return make_memory(memory_of(*lease, data, dtype, batch.rows));
 }
 
-// Borrowed; null with an exception.
+// A borrowed reference; null if an exception is set.
 PyObject* arrays_of(Batch& batch) {
   if (batch.arrays == nullptr) batch.arrays = PyDict_New();
   return batch.arrays;
@@ -137,7 +137,7 @@ PyObject* raise_no_field(PyObject* fields, PyObject* name) {
   return nullptr;
 }
 
-// What the field's own function makes of its memory.
+// Calls the field's function on its memory.
 PyObject* make_value(PyObject* self, PyObject* name) {
   PyObject* fields = value_of<Batch>(self).fields;
   PyObject* field = PyDict_GetItemWithError(fields, name);
@@ -149,7 +149,7 @@ PyObject* make_value(PyObject* self, PyObject* name) {
   return value;
 }
 
-// batch[name]: made at the first use.
+// batch[name]: the value is made at its first use.
 PyObject* subscript(PyObject* self, PyObject* name) {
   PyObject* arrays = arrays_of(value_of<Batch>(self));
   if (arrays == nullptr) return nullptr;
@@ -193,9 +193,9 @@ PyMethodDef methods[] = {
     {"_flags", words<echoline_batch_row_flags, ECHOLINE_UINT32>, METH_NOARGS, nullptr},
     {}};
 
-PyGetSetDef facts[] = {{"_arrays", get_arrays, nullptr, nullptr, nullptr},
-                       {"_has_lease", has_lease, nullptr, nullptr, nullptr},
-                       {}};
+PyGetSetDef properties[] = {{"_arrays", get_arrays, nullptr, nullptr, nullptr},
+                            {"_has_lease", has_lease, nullptr, nullptr, nullptr},
+                            {}};
 
 }  // namespace
 
@@ -205,7 +205,7 @@ PyObject* make_batch_type() {
                          slot(Py_mp_subscript, subscript),
                          slot(Py_tp_members, members),
                          slot(Py_tp_methods, methods),
-                         slot(Py_tp_getset, facts),
+                         slot(Py_tp_getset, properties),
                          {}};
   PyType_Spec spec = {"echoline._echoline.Batch", sizeof(Object<Batch>), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};

@@ -1,15 +1,16 @@
-// A batch: its facts, its lease, and the memory of its fields. The base class of echoline.Batch.
+// A batch: its properties, its lease, and the memory of its fields. The base class of
+// echoline.Batch.
 #pragma once
 
 #include "memory.h"
 
 namespace echoline::python {
 
-// The class, new; null with an exception.
+// Creates the class; null if an exception is set.
 PyObject* make_batch_type();
 
-// An instance of `type`, a subclass of the class above, that owns `batch`; null with an exception,
-// and then the batch is given back.
+// Creates an instance of `type`, a subclass of the class above, that owns `batch`. Null if an
+// exception is set; the batch is released then, too.
 PyObject* wrap_batch(PyTypeObject* type, PyObject* fields, echoline_batch* batch);
 
 }  // namespace echoline::python

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cuda_stream.h"
 #include "device_lease.h"
 #include "device_tensor.h"
 #include "errors.h"
@@ -13,7 +14,7 @@ struct DeviceBatch {
   unsigned long long epoch = 0, step = 0, rows = 0, valid_rows = 0, fresh = 0;
   char is_last = 0;
   int device = 0;
-  PyObject* fields = nullptr;  // the loader's: numbers by name
+  PyObject* fields = nullptr;  // dict of the loader: name -> number
   SharedDeviceLease lease;
 
   DeviceBatch() = default;
@@ -22,15 +23,15 @@ struct DeviceBatch {
   ~DeviceBatch() { Py_XDECREF(fields); }
 };
 
-// Null with an exception, after release().
+// Null after release(); then an exception is set.
 const echoline_cuda_batch* handle_of_batch(PyObject* self) {
   const echoline_cuda_batch* batch = value_of<DeviceBatch>(self).lease->batch();
-  if (batch == nullptr) raise_status(ECHOLINE_FAILED_PRECONDITION, "the batch was given back");
+  if (batch == nullptr) raise_status(ECHOLINE_FAILED_PRECONDITION, "the batch was released");
   return batch;
 }
 
-// _tensor(number): the field on the device; of a ragged one, a tuple of its values and of the
-// offsets in bytes at which its rows begin and end.
+// _tensor(number): the field on the device; for a ragged field a tuple: the values, and the offsets
+// in bytes at which rows begin and end.
 PyObject* tensor(PyObject* self, PyObject* number) {
   const unsigned long index = PyLong_AsUnsignedLong(number);
   if (PyErr_Occurred() != nullptr) return nullptr;
@@ -57,7 +58,7 @@ PyObject* tensor(PyObject* self, PyObject* number) {
   return Py_BuildValue("NN", make_device_tensor(made), make_device_tensor(offsets));
 }
 
-// _sample_ids(), _uses(), _flags(): a copy of one word a row, as bytes.
+// _sample_ids(), _uses(), _flags(): a bytes object with one word for each row.
 template <auto function>
 PyObject* words(PyObject* self, PyObject*) {
   const echoline_cuda_batch* handle = handle_of_batch(self);
@@ -73,8 +74,8 @@ PyObject* words(PyObject* self, PyObject*) {
 
 constexpr char kReleaseDoc[] =
     "release(stream=None)\n--\n\n"
-    "Gives the batch back now, once `stream` (None: the one it was taken for) has passed what was "
-    "put on it so far. Its tensors must not be used in work that is put on any stream later.";
+    "Releases the batch after `stream` (None: the stream it was taken for) has finished the work "
+    "that is queued on it now. Do not use its tensors in work that is queued later, on any stream.";
 
 PyObject* release(PyObject* self, PyObject* arguments) {
   PyObject* number = Py_None;
@@ -89,8 +90,8 @@ PyObject* release(PyObject* self, PyObject* arguments) {
 
 constexpr char kWaitDoc[] =
     "wait(stream)\n--\n\n"
-    "Makes another stream wait for the batch. What it does with the batch must be joined to the "
-    "stream that the batch was taken for before the last tensor goes.";
+    "Makes another stream wait until the batch is ready. Before the last tensor is destroyed, make "
+    "the stream that the batch was taken for wait for the work of the other stream.";
 
 PyObject* wait(PyObject* self, PyObject* number) {
   void* stream = nullptr;
@@ -166,14 +167,6 @@ PyObject* wrap_device_batch(PyTypeObject* type, PyObject* fields, echoline_cuda_
   made.is_last = (info.flags & ECHOLINE_BATCH_LAST) != 0 ? 1 : 0;
   made.device = echoline_cuda_batch_device(batch);
   return self;
-}
-
-bool read_stream(PyObject* number, void*& stream) {
-  unsigned long long handle = 1;
-  if (number != Py_None) handle = PyLong_AsUnsignedLongLong(number);
-  if (PyErr_Occurred() != nullptr) return false;
-  stream = handle <= 1 ? nullptr : reinterpret_cast<void*>(handle);
-  return true;
 }
 
 }  // namespace echoline::python

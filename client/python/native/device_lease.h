@@ -1,4 +1,4 @@
-// Who still uses a batch on a GPU.
+// Shared ownership of a batch on a GPU.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace echoline::python {
 
-// Shared by a batch and the tensors on it; the last owner's end gives the batch back, on the stream
-// that it was taken for. Any thread, also without Python's lock.
+// The batch and its tensors own it together. The last owner releases the batch, on the stream that
+// it was taken for. Any thread, with or without the GIL.
 class DeviceLease {
  public:
   DeviceLease(echoline_cuda_batch* batch, void* stream) : batch_(batch), stream_(stream) {}
@@ -18,9 +18,10 @@ class DeviceLease {
   DeviceLease& operator=(const DeviceLease&) = delete;
   ~DeviceLease() { echoline_cuda_release(batch_, stream_); }
 
-  // Null after take(). Both are for who has Python's lock: the batch is there while it is held.
+  // Null after take(). Call both with the GIL: the batch stays valid as long as the caller holds
+  // it.
   const echoline_cuda_batch* batch() const { return batch_; }
-  // What the caller is to give back now, with the lock or without.
+  // Passes the batch to the caller, who must release it, with or without the GIL.
   echoline_cuda_batch* take() { return std::exchange(batch_, nullptr); }
   void* stream() const { return stream_; }
 
@@ -31,8 +32,8 @@ class DeviceLease {
 
 using SharedDeviceLease = std::shared_ptr<DeviceLease>;
 
-// The deallocator of an object with a `lease`. Giving a batch back calls the driver, which may wait
-// for the device, and that for a thread of Python: others run meanwhile.
+// The deallocator of an object with a `lease`. It drops the GIL while it releases the batch: the
+// driver may wait for the device, and the device for another Python thread.
 template <typename T>
 void destroy_with_lease(PyObject* self) {
   SharedDeviceLease lease = std::move(value_of<T>(self).lease);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "cuda_stream.h"
 #include "device_batch.h"
 #include "echoline/echoline_cuda.h"
 #include "errors.h"
@@ -17,10 +18,10 @@ namespace {
 using DeviceHandle = std::shared_ptr<echoline_cuda>;
 
 struct DeviceLoader {
-  DeviceHandle handle;             // lives as long as any call on it runs; empty: closed
-  PyObject* loader = nullptr;      // echoline.Loader, whose batches these are
+  DeviceHandle handle;             // every running call keeps a copy; empty: closed
+  PyObject* loader = nullptr;      // the echoline.Loader that it copies from
   PyObject* batch_type = nullptr;  // echoline.cuda.Batch
-  PyObject* fields = nullptr;      // of every batch
+  PyObject* fields = nullptr;      // passed to every batch
 
   DeviceLoader() = default;
   DeviceLoader(const DeviceLoader&) = delete;
@@ -32,7 +33,7 @@ struct DeviceLoader {
   }
 };
 
-// Closes the device, for which other threads run, and then lets go of the loader.
+// Closes the device without the GIL, and then drops its reference to the loader.
 struct Close {
   Handle loader;
   void operator()(echoline_cuda* cuda) const {
@@ -48,7 +49,7 @@ DeviceHandle handle_of_device(PyObject* self) {
   return handle;
 }
 
-// Of a float, or of a tuple with one for each channel; false with an exception.
+// Converts a tuple of floats, one for each channel. False if an exception is set.
 bool read_channels(PyObject* values, float* channels) {
   const Py_ssize_t count = PyTuple_Size(values);
   if (PyErr_Occurred() != nullptr) return false;
@@ -58,13 +59,14 @@ bool read_channels(PyObject* values, float* channels) {
   return PyErr_Occurred() == nullptr;
 }
 
-// Of (name, type, layout, flip, padded, fill, means, deviations); false with an exception.
-bool read_wish(PyObject* wish, echoline_cuda_field& field) {
+// Converts (name, dtype, layout, flip, padded, fill, means, deviations). False if an exception is
+// set.
+bool read_field_options(PyObject* option, echoline_cuda_field& field) {
   echoline_cuda_field_init(&field, sizeof(field));
   int flip = 0, padded = 0;
   PyObject *means = nullptr, *deviations = nullptr;
-  if (PyArg_ParseTuple(wish, "sIIppdO!O!:wish", &field.name, &field.dtype, &field.layout, &flip,
-                       &padded, &field.fill, &PyTuple_Type, &means, &PyTuple_Type,
+  if (PyArg_ParseTuple(option, "sIIppdO!O!:field_options", &field.name, &field.dtype, &field.layout,
+                       &flip, &padded, &field.fill, &PyTuple_Type, &means, &PyTuple_Type,
                        &deviations) == 0) {
     return false;
   }
@@ -73,14 +75,14 @@ bool read_wish(PyObject* wish, echoline_cuda_field& field) {
   return read_channels(means, field.mean) && read_channels(deviations, field.std);
 }
 
-// DeviceLoader(loader, batch_type, fields, device, depth, factor, window, wishes)
+// DeviceLoader(loader, batch_type, fields, device, depth, factor, window, field_options)
 PyObject* new_device_loader(PyTypeObject* type, PyObject* arguments, PyObject*) {
   echoline_cuda_options options;
   echoline_cuda_options_init(&options, sizeof(options));
-  PyObject *loader = nullptr, *batch_type = nullptr, *fields = nullptr, *wishes = nullptr;
+  PyObject *loader = nullptr, *batch_type = nullptr, *fields = nullptr, *field_options = nullptr;
   if (PyArg_ParseTuple(arguments, "OOO!iIIIO!:DeviceLoader", &loader, &batch_type, &PyDict_Type,
                        &fields, &options.device, &options.depth, &options.echo_factor,
-                       &options.echo_window, &PyList_Type, &wishes) == 0) {
+                       &options.echo_window, &PyList_Type, &field_options) == 0) {
     return nullptr;
   }
   const Handle attached = handle_of(loader);
@@ -92,10 +94,11 @@ PyObject* new_device_loader(PyTypeObject* type, PyObject* arguments, PyObject*) 
   Py_INCREF(made.batch_type = batch_type);
   Py_INCREF(made.fields = fields);
   try {
-    std::vector<echoline_cuda_field> wanted(static_cast<std::size_t>(PyList_Size(wishes)));
+    std::vector<echoline_cuda_field> wanted(static_cast<std::size_t>(PyList_Size(field_options)));
     bool read = true;
     for (std::size_t i = 0; read && i < wanted.size(); ++i) {
-      read = read_wish(PyList_GetItem(wishes, static_cast<Py_ssize_t>(i)), wanted[i]);
+      read =
+          read_field_options(PyList_GetItem(field_options, static_cast<Py_ssize_t>(i)), wanted[i]);
     }
     options.fields = wanted.data();
     options.field_count = static_cast<std::uint32_t>(wanted.size());
@@ -112,8 +115,8 @@ PyObject* new_device_loader(PyTypeObject* type, PyObject* arguments, PyObject*) 
   return nullptr;
 }
 
-// Other threads of Python run at once, unlike in a loader on the CPU: the driver may wait for the
-// device, and that for one of them.
+// Drops the GIL from the first call on, unlike the loader on the CPU: the driver may wait for the
+// device, and the device for another Python thread.
 int take(PyObject* self, const DeviceHandle& handle, void* stream, std::int64_t timeout_ms,
          echoline_cuda_batch** batch) {
   const DeviceLoader& loader = value_of<DeviceLoader>(self);
@@ -123,11 +126,11 @@ int take(PyObject* self, const DeviceHandle& handle, void* stream, std::int64_t 
       [&](std::int64_t slice) { return echoline_cuda_next(handle.get(), stream, slice, batch); },
       [&] {
         if (loader.handle != handle) raise_closed();
-        return loader.handle == handle && pass_on_news(loader.loader, attached.get());
+        return loader.handle == handle && log_news(loader.loader, attached.get());
       });
 }
 
-// next(stream, timeout): the next batch, None at an epoch's end, TimeoutError.
+// next(stream, timeout): the next batch, or None at the end of an epoch; raises TimeoutError.
 PyObject* next(PyObject* self, PyObject* arguments) {
   PyObject *number = nullptr, *timeout = nullptr;
   void* stream = nullptr;
@@ -147,7 +150,7 @@ PyObject* next(PyObject* self, PyObject* arguments) {
                                batch, stream);
     case ECHOLINE_END_OF_EPOCH: {
       const Handle attached = handle_of(loader.loader);
-      if (!pass_on_news(loader.loader, attached.get())) return nullptr;
+      if (!log_news(loader.loader, attached.get())) return nullptr;
       Py_RETURN_NONE;
     }
     case ECHOLINE_TIMEOUT:
@@ -195,7 +198,7 @@ PyObject* stats(PyObject* self, PyObject*) {
                        number(s.pinned_bytes), "path", s.path);
 }
 
-// Who waits in next() sees it within a slice, and is then the last owner.
+// A thread that waits in next() notices this within kSliceMs; it is then the last owner.
 PyObject* close(PyObject* self, PyObject*) {
   value_of<DeviceLoader>(self).handle.reset();
   Py_RETURN_NONE;

@@ -1,11 +1,11 @@
-// A loader's batches on a GPU.
+// The GPU side of a loader.
 #pragma once
 
 #include "object.h"
 
 namespace echoline::python {
 
-// The class, new; null with an exception.
+// Creates the class; null if an exception is set.
 PyObject* make_device_loader_type();
 
 }  // namespace echoline::python

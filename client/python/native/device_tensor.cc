@@ -3,7 +3,7 @@
 #include <functional>
 #include <numeric>
 
-#include "device_batch.h"
+#include "cuda_stream.h"
 #include "dlpack.h"
 #include "errors.h"
 
@@ -12,10 +12,10 @@ namespace {
 
 PyTypeObject* tensor_type = nullptr;
 
-// False with an exception, after the batch was given back.
+// False if the batch was released; then an exception is set.
 bool check_held(const DeviceTensor& tensor) {
   if (tensor.lease->batch() != nullptr) return true;
-  raise_status(ECHOLINE_FAILED_PRECONDITION, "the batch of this tensor was given back");
+  raise_status(ECHOLINE_FAILED_PRECONDITION, "the batch of this tensor was released");
   return false;
 }
 
@@ -42,7 +42,7 @@ PyObject* pointer(PyObject* self, void*) {
   return check_held(tensor) ? PyLong_FromUnsignedLongLong(tensor.data) : nullptr;
 }
 
-// Version 3 of the protocol. bfloat16 has no letter there, so no such attribute.
+// Version 3 of the protocol. It has no letter for bfloat16, so such a tensor lacks the attribute.
 PyObject* array_interface(PyObject* self, void*) {
   const DeviceTensor& tensor = value_of<DeviceTensor>(self);
   if (tensor.dtype == ECHOLINE_BFLOAT16) {
@@ -75,7 +75,7 @@ PyObject* raise_buffer_error(const char* text) {
   return nullptr;
 }
 
-// Whether the consumer reads structures of DLPack 1; -1 with an exception.
+// 1 if the consumer reads structures of DLPack 1, else 0; -1 if an exception is set.
 int reads_versioned(PyObject* max_version) {
   if (max_version == Py_None) return 0;
   int major = 0, minor = 0;
@@ -87,9 +87,9 @@ int reads_versioned(PyObject* max_version) {
   return major >= 1 ? 1 : 0;
 }
 
-// Makes the consumer's stream wait, if it is another than the batch's; -1: it sees to that itself.
-// With Python's lock, for release() ends the batch.
-bool let_wait(const DeviceTensor& tensor, PyObject* number) {
+// Makes the consumer's stream wait if it is not the stream of the batch. Stream -1: the consumer
+// synchronises by its own means. Needs the GIL, because release() in another thread ends the batch.
+bool make_stream_wait(const DeviceTensor& tensor, PyObject* number) {
   if (number != Py_None && PyLong_Check(number) != 0 && PyLong_AsLongLong(number) == -1) {
     return PyErr_Occurred() == nullptr;
   }
@@ -119,11 +119,12 @@ PyObject* dlpack(PyObject* self, PyObject* arguments, PyObject* named) {
   if (wants_copy < 0) return nullptr;
   if (wants_copy > 0) return raise_buffer_error("copies are not made here; ask for a view");
   const int versioned = reads_versioned(max_version);
-  if (versioned < 0 || !check_held(tensor) || !let_wait(tensor, stream)) return nullptr;
+  if (versioned < 0 || !check_held(tensor) || !make_stream_wait(tensor, stream)) return nullptr;
   return make_dlpack(tensor, versioned > 0);
 }
 
-// _bytes(): a capsule of the memory as uint8, which every torch can read, for the batch's stream.
+// _bytes(): a capsule of the memory as uint8, which all versions of torch can read, for the stream
+// of the batch.
 PyObject* bytes(PyObject* self, PyObject*) {
   DeviceTensor flat = value_of<DeviceTensor>(self);
   if (!check_held(flat)) return nullptr;
@@ -133,12 +134,13 @@ PyObject* bytes(PyObject* self, PyObject*) {
   return make_dlpack(flat, false);
 }
 
-PyGetSetDef facts[] = {{"shape", shape, nullptr, nullptr, nullptr},
-                       {"dtype", dtype, nullptr, nullptr, nullptr},
-                       {"device", device, nullptr, nullptr, nullptr},
-                       {"pointer", pointer, nullptr, nullptr, nullptr},
-                       {"__cuda_array_interface__", array_interface, nullptr, nullptr, nullptr},
-                       {}};
+PyGetSetDef properties[] = {
+    {"shape", shape, nullptr, nullptr, nullptr},
+    {"dtype", dtype, nullptr, nullptr, nullptr},
+    {"device", device, nullptr, nullptr, nullptr},
+    {"pointer", pointer, nullptr, nullptr, nullptr},
+    {"__cuda_array_interface__", array_interface, nullptr, nullptr, nullptr},
+    {}};
 
 PyMethodDef methods[] = {
     {"__dlpack__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(dlpack)),
@@ -157,7 +159,7 @@ std::int64_t DeviceTensor::items() const {
 PyObject* make_device_tensor_type() {
   PyType_Slot slots[] = {slot(Py_tp_new, refuse_new),
                          slot(Py_tp_dealloc, destroy_with_lease<DeviceTensor>),
-                         slot(Py_tp_getset, facts),
+                         slot(Py_tp_getset, properties),
                          slot(Py_tp_methods, methods),
                          {}};
   PyType_Spec spec = {"echoline._echoline.DeviceTensor", sizeof(Object<DeviceTensor>), 0,

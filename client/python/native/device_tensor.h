@@ -1,4 +1,4 @@
-// Memory on a GPU, as DLPack and CUDA's array interface show it.
+// A tensor on a GPU, for DLPack and CUDA's array interface.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace echoline::python {
 
-// Row-major.
+// A row-major view of a part of a batch.
 struct DeviceTensor {
   SharedDeviceLease lease;
   std::uint64_t data = 0;
@@ -20,10 +20,11 @@ struct DeviceTensor {
   std::int64_t items() const;
 };
 
-// The class, new, to which make_device_tensor() belongs from then on; null with an exception.
+// Creates the class, of which make_device_tensor() then creates objects; null if an exception is
+// set.
 PyObject* make_device_tensor_type();
 
-// A new object; null with an exception.
+// Creates an object; null if an exception is set.
 PyObject* make_device_tensor(const DeviceTensor& tensor);
 
 }  // namespace echoline::python

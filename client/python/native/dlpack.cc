@@ -39,7 +39,7 @@ struct ManagedVersioned {
   Tensor tensor;
 };
 
-// What the consumer holds: the structure, and what it points to.
+// What the consumer owns: the structure and everything it points to.
 template <typename T>
 struct Held {
   T managed{};
@@ -47,7 +47,7 @@ struct Held {
   std::int64_t strides[ECHOLINE_RANK_MAX + 1] = {};
 };
 
-// By the consumer, in any thread, with or without Python's lock.
+// The consumer calls it, in any thread, with or without the GIL.
 template <typename T>
 void free_held(T* managed) {
   delete static_cast<Held<T>*>(managed->owner);
@@ -60,7 +60,7 @@ constexpr const char* kName<Managed> = "dltensor";
 template <>
 constexpr const char* kName<ManagedVersioned> = "dltensor_versioned";
 
-// A consumer has given the capsule another name.
+// A consumer renames the capsule: then the deleter frees the tensor, not the capsule.
 template <typename T>
 void free_capsule(PyObject* capsule) {
   if (PyCapsule_IsValid(capsule, kName<T>) == 0) return;
@@ -80,7 +80,7 @@ PyObject* make_capsule(const DeviceTensor& source) {
   held->source = source;
   std::int64_t step = 1;
   for (int axis = source.rank; axis-- > 0; step *= source.shape[axis]) held->strides[axis] = step;
-  // A tensor without elements has no address.
+  // DLPack asks for a null pointer if the tensor has no elements.
   void* data = source.items() == 0 ? nullptr : reinterpret_cast<void*>(source.data);
   held->managed.tensor = {data,
                           {kDlpackCuda, source.device},

@@ -1,5 +1,5 @@
-// Tensors for other libraries of this process, without a copy: the structures of DLPack 1.0 and of
-// those before it (https://dmlc.github.io/dlpack), in capsules by the names of its Python protocol.
+// Passes tensors to other libraries of this process without a copy: the structures of DLPack 1.0
+// and of older versions (https://dmlc.github.io/dlpack), in the capsules of its Python protocol.
 #pragma once
 
 #include "device_tensor.h"
@@ -8,8 +8,8 @@ namespace echoline::python {
 
 constexpr int kDlpackCuda = 2;  // kDLCUDA
 
-// A capsule that owns a share of the tensor's lease until its consumer calls the deleter, or, if
-// nobody consumed it, to its end. Null with an exception.
+// Creates a capsule that shares the tensor's lease until the consumer calls the deleter, or until
+// the capsule is destroyed without a consumer. Null if an exception is set.
 PyObject* make_dlpack(const DeviceTensor& tensor, bool versioned);
 
 }  // namespace echoline::python

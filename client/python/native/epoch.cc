@@ -6,9 +6,9 @@ namespace echoline::python {
 namespace {
 
 struct Epoch {
-  PyObject* next = nullptr;  // the loader's
+  PyObject* next = nullptr;  // a bound method of the loader
   bool over = false;
-  bool busy = false;  // a thread waits in it
+  bool busy = false;  // a thread is in next()
 
   Epoch() = default;
   Epoch(const Epoch&) = delete;
@@ -31,7 +31,7 @@ PyObject* next(PyObject* self) {
   Epoch& epoch = value_of<Epoch>(self);
   if (epoch.over) return nullptr;
   if (epoch.busy) {
-    // One of the two would run on into the next epoch.
+    // At the end of the epoch one of two threads would continue with the next epoch.
     return raise_status(ECHOLINE_INVALID_ARGUMENT,
                         "another thread is in this loop; threads share a loader by its next()");
   }

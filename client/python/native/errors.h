@@ -1,26 +1,27 @@
-// Exceptions of this module; the classes are those of _errors.py.
+// Raises the exceptions of _errors.py.
 #pragma once
 
 #include "object.h"
 
 namespace echoline::python {
 
-// Once, at the module's start. False with an exception.
+// Call once, when the module is loaded. False if an exception is set.
 bool find_errors();
 
-// Raises what this thread's last call with that status says. Returns null.
+// Raises the exception for `status` with the text of this thread's last error. Returns null.
 PyObject* raise_status(int status);
 
-// The same for a failure that the library has no text for.
+// The same with another text.
 PyObject* raise_status(int status, const char* text);
 
-// True if the status is ECHOLINE_OK; else raises.
+// Raises unless the status is ECHOLINE_OK; returns whether it is.
 bool check(int status);
 
-// __reduce__ of what belongs to this process.
+// __reduce__ of objects that cannot leave this process.
 PyObject* refuse_pickle(PyObject* self, PyObject* nothing);
 
-// __new__ of what only this module makes: object's own would leave out its C++ value.
+// __new__ of classes that only this module instantiates: object.__new__ would not construct the C++
+// value.
 PyObject* refuse_new(PyTypeObject* type, PyObject* arguments, PyObject* named);
 
 }  // namespace echoline::python

@@ -11,20 +11,21 @@ namespace echoline::python {
 
 using Handle = std::shared_ptr<echoline_loader>;
 
-// The class, new; null with an exception.
+// Creates the class; null if an exception is set.
 PyObject* make_loader_type();
 
-// What an instance of it is attached by; empty, with an exception, before the first attach.
+// The handle of the C library. Before the first attach it is empty, and an exception is set.
 Handle handle_of(PyObject* loader);
 
-// Gives what the daemon said about other trainers to the loader's _hear; false with an exception.
-bool pass_on_news(PyObject* loader, echoline_loader* handle);
+// Passes the daemon's messages about other ranks to the loader's method _log_news. False if an
+// exception is set.
+bool log_news(PyObject* loader, echoline_loader* handle);
 
-// The class of the iterator of one `for`, made of a loader's next(), to which iterate() belongs
-// from then on; null with an exception.
+// Creates the class of the iterator of one `for`, which calls a loader's next(). iterate() then
+// creates its objects. Null if an exception is set.
 PyObject* make_epoch_type();
 
-// The iterator of an epoch that was begun; null with an exception.
+// Creates the iterator of an epoch that has begun; null if an exception is set.
 PyObject* iterate(PyObject* loader);
 
 }  // namespace echoline::python

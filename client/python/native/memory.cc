@@ -5,8 +5,8 @@
 namespace echoline::python {
 namespace {
 
-// numpy's PyArrayInterface, version 2 of the protocol. What it names must live until the array is
-// made, so the lengths of steps stand beside it.
+// numpy's PyArrayInterface, version 2 of the protocol. `strides` must point to memory that is valid
+// until the array is created, so the structure has an additional array for them.
 struct ArrayInterface {
   int two = 2;
   int rank = 0;
@@ -50,10 +50,11 @@ PyObject* array_struct(PyObject* self, void*) {
 }  // namespace
 
 bool make_memory_type() {
-  static PyGetSetDef facts[] = {{"__array_struct__", array_struct, nullptr, nullptr, nullptr}, {}};
+  static PyGetSetDef properties[] = {{"__array_struct__", array_struct, nullptr, nullptr, nullptr},
+                                     {}};
   PyType_Slot slots[] = {slot(Py_tp_new, refuse_new),
                          slot(Py_tp_dealloc, destroy<Memory>),
-                         slot(Py_tp_getset, facts),
+                         slot(Py_tp_getset, properties),
                          {}};
   PyType_Spec spec = {"echoline._echoline.Memory", sizeof(Object<Memory>), 0, Py_TPFLAGS_DEFAULT,
                       slots};

@@ -1,5 +1,4 @@
-// The base object of a view: numpy keeps it, and it keeps the batch, as long as any array on it
-// lives.
+// The base object of a numpy view: as long as an array on it exists, it keeps the batch.
 #pragma once
 
 #include <cstddef>
@@ -10,23 +9,23 @@
 
 namespace echoline::python {
 
-// Gives the batch's slots back with its last owner.
+// The last owner releases the batch.
 using Lease = std::shared_ptr<echoline_batch>;
 
-// Read-only memory of a batch, row-major: what numpy's __array_struct__ tells.
+// Read-only, row-major memory of a batch, with the contents of numpy's __array_struct__.
 struct Memory {
   Lease lease;
   const void* data = nullptr;
-  char kind = 'u';  // numpy's letter
+  char kind = 'u';  // numpy's type letter
   int item_bytes = 1;
   int rank = 0;
   Py_ssize_t shape[ECHOLINE_RANK_MAX] = {};
 };
 
-// Once, at the module's start. False with an exception.
+// Call once, when the module is loaded. False if an exception is set.
 bool make_memory_type();
 
-// A new object; null with an exception.
+// Creates an object; null if an exception is set.
 PyObject* make_memory(const Memory& memory);
 
 }  // namespace echoline::python

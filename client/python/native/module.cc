@@ -1,4 +1,4 @@
-// The compiled part of the package: what stands on the C ABI. The rest is Python.
+// The compiled module of the package: Python classes on top of the C ABI.
 #include "batch.h"
 #include "device_batch.h"
 #include "device_loader.h"
@@ -18,8 +18,8 @@ PyObject* runtime_dir(PyObject*, PyObject*) {
   return PyUnicode_DecodeFSDefault(text);
 }
 
-// False with an exception. Classes and functions that are found once belong to the interpreter that
-// found them.
+// Refuses subinterpreters: this module stores classes and functions in globals, which belong to one
+// interpreter. False if an exception is set.
 bool check_interpreter() {
   if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) return true;
   PyErr_SetString(PyExc_ImportError,
@@ -55,6 +55,6 @@ PyModuleDef definition = {
 }  // namespace
 }  // namespace echoline::python
 
-// CPython looks for this name.
+// CPython calls the function with this name.
 // NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming)
 PyMODINIT_FUNC PyInit__echoline() { return PyModuleDef_Init(&echoline::python::definition); }

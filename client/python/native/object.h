@@ -1,5 +1,5 @@
-// The Python types of this module: a C++ value in an object. The stable ABI of CPython 3.9, so that
-// one wheel serves every later version.
+// Python objects with a C++ value inside. Uses only the stable ABI of CPython 3.9: one wheel works
+// with all later versions.
 #pragma once
 
 #ifndef PY_SSIZE_T_CLEAN
@@ -23,7 +23,7 @@ T& value_of(PyObject* self) {
   return reinterpret_cast<Object<T>*>(self)->value;
 }
 
-// An instance with a default value; null with an exception.
+// Creates an instance with a default value; null if an exception is set.
 template <typename T>
 PyObject* make(PyTypeObject* type) {
   PyObject* self = PyType_GenericAlloc(type, 0);
@@ -31,7 +31,7 @@ PyObject* make(PyTypeObject* type) {
   return self;
 }
 
-// The deallocator of such a type and of its subclasses.
+// The deallocator of such a type and its subclasses.
 template <typename T>
 void destroy(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
@@ -45,7 +45,8 @@ PyType_Slot slot(int number, T* function) {
   return {number, reinterpret_cast<void*>(function)};
 }
 
-// Runs `work`, which touches nothing of Python, while other threads of it run.
+// Runs `work` without the GIL, so that other Python threads run. `work` must not use Python
+// objects.
 template <typename Work>
 int without_gil(Work work) {
   PyThreadState* state = PyEval_SaveThread();

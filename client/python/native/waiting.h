@@ -1,4 +1,4 @@
-// Waiting in the library while Python runs on, and Ctrl-C is served.
+// Waits in the library while other Python threads run, and handles Ctrl-C meanwhile.
 #pragma once
 
 #include <algorithm>
@@ -9,30 +9,31 @@
 
 namespace echoline::python {
 
-// How long a call stays in the library.
+// The longest wait in the library before Python signals are checked.
 constexpr std::int64_t kSliceMs = 50;
-// An exception is set already.
+// A status: an exception is already set.
 constexpr int kRaised = -1;
 
-// Calls wait(milliseconds) until it says something else than TIMEOUT, or `left_ms` are over
-// (negative: never). In between, between() is false with an exception.
+// Calls wait(milliseconds) without the GIL until it returns another status than TIMEOUT, or until
+// `left_ms` have passed (negative: no limit). Calls between() with the GIL after each wait; it
+// returns false if it has set an exception.
 template <typename Wait, typename Between>
 int wait_in_slices(std::int64_t left_ms, Wait wait, Between between) {
-  const bool for_ever = left_ms < 0;
+  const bool no_limit = left_ms < 0;
   for (;;) {
-    const std::int64_t slice = for_ever ? kSliceMs : std::min(kSliceMs, left_ms);
+    const std::int64_t slice = no_limit ? kSliceMs : std::min(kSliceMs, left_ms);
     const int status = without_gil([&] { return wait(slice); });
     if (status != ECHOLINE_TIMEOUT) return status;
     if (PyErr_CheckSignals() != 0 || !between()) return kRaised;
     left_ms -= slice;
-    if (!for_ever && left_ms <= 0) return ECHOLINE_TIMEOUT;
+    if (!no_limit && left_ms <= 0) return ECHOLINE_TIMEOUT;
   }
 }
 
-// Of a timeout in seconds, or None for none (-1); false with an exception.
+// Converts a timeout in seconds; None becomes -1 (no limit). False if an exception is set.
 bool read_timeout(PyObject* timeout, std::int64_t& timeout_ms);
 
-// Raises TimeoutError, with the attribute `stream` of the loader.
+// Raises TimeoutError with the name of the loader's stream.
 void raise_timeout(PyObject* loader, PyObject* timeout);
 
 }  // namespace echoline::python

@@ -10,7 +10,7 @@
 namespace echoline::client::cuda {
 namespace {
 
-// cuMemAlloc's own alignment, and more than any load of the kernels needs.
+// The alignment of cuMemAlloc; more than any load of the kernels needs.
 constexpr std::size_t kAlignment = 256;
 
 Error refused(const std::string& field, const std::string& why) {
@@ -21,7 +21,7 @@ bool is_float(std::uint32_t dtype) {
   return dtype == ECHOLINE_FLOAT32 || dtype == ECHOLINE_FLOAT16 || dtype == ECHOLINE_BFLOAT16;
 }
 
-Error use_picture(const Field& field, FieldPlan& plan) {
+Error plan_image(const Field& field, FieldPlan& plan) {
   if (field.ragged || field.sizes.size() != 3) {
     return refused(field.name,
                    "only rows of [height, width, channels] can be normalised or flipped");
@@ -32,9 +32,9 @@ Error use_picture(const Field& field, FieldPlan& plan) {
   return {};
 }
 
-Error use_normalize(const Field& field, const FieldWish& wish, FieldPlan& plan) {
-  if (Error e = use_picture(field, plan); !e.ok()) return e;
-  if (!is_float(wish.dtype)) {
+Error plan_normalize(const Field& field, const FieldOptions& options, FieldPlan& plan) {
+  if (Error e = plan_image(field, plan); !e.ok()) return e;
+  if (!is_float(options.dtype)) {
     return refused(field.name, "dtype must be float32, float16, bfloat16 or the stream's");
   }
   if (field.dtype != ECHOLINE_UINT8 || plan.channels > kChannelsMax) {
@@ -42,18 +42,19 @@ Error use_normalize(const Field& field, const FieldWish& wish, FieldPlan& plan) 
                                    " channels can be normalised");
   }
   plan.transform = Transform::kNormalize;
-  plan.dtype = wish.dtype;
-  plan.channels_first = wish.layout == ECHOLINE_LAYOUT_CHW;
+  plan.dtype = options.dtype;
+  plan.channels_first = options.layout == ECHOLINE_LAYOUT_CHW;
   if (plan.channels_first) plan.sizes = {plan.channels, plan.height, plan.width};
   for (std::uint32_t c = 0; c < plan.channels; ++c) {
-    const float deviation = wish.std[c] == 0 ? 1.0F : wish.std[c];
+    // The kernel computes pixel * scale + shift for (pixel / 255 - mean) / std.
+    const float deviation = options.std[c] == 0 ? 1.0F : options.std[c];
     plan.scale[c] = 1.0F / (255.0F * deviation);
-    plan.shift[c] = -wish.mean[c] / deviation;
+    plan.shift[c] = -options.mean[c] / deviation;
   }
   return {};
 }
 
-// To nearest even, as every conversion here.
+// float16, rounded to nearest even as all conversions of this library.
 std::uint16_t half_bits(double value) {
   const double size = std::abs(value);
   const int sign = std::signbit(value) ? 0x8000 : 0;
@@ -61,16 +62,17 @@ std::uint16_t half_bits(double value) {
   if (size >= 65520) return static_cast<std::uint16_t>(sign | 0x7C00);
   if (size < 0x1p-14) return static_cast<std::uint16_t>(sign | std::lrint(size * 0x1p24));
   const int exponent = std::ilogb(size);
-  const long mantissa = std::lrint(std::ldexp(size, 10 - exponent));  // with its leading one
+  const long mantissa = std::lrint(std::ldexp(size, 10 - exponent));  // with the leading one
   return static_cast<std::uint16_t>(sign | ((exponent + 14) * 1024 + mantissa));
 }
 
+// bfloat16, rounded to nearest even; adding the carry of the lower half does that.
 std::uint16_t bfloat_bits(double value) {
   const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
   return static_cast<std::uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 
-// The bits of `value` as an element, by conversion of C++.
+// The bits of `value` as an element of that type, converted as C++ does.
 std::uint64_t element_bits(std::uint32_t dtype, double value) {
   switch (dtype) {
     case ECHOLINE_FLOAT64:
@@ -88,6 +90,8 @@ std::uint64_t element_bits(std::uint32_t dtype, double value) {
   }
 }
 
+// Whether an integer type has that number. Its maximum plus one is exact in a double, the maximum
+// itself may not be.
 template <typename T>
 bool holds(double value) {
   return value == std::trunc(value) &&
@@ -95,7 +99,7 @@ bool holds(double value) {
          value < std::ldexp(1.0, std::numeric_limits<T>::digits);
 }
 
-// Whether an element can be that number; floats of any type can.
+// Whether an element of that type can have the value; floats can have any.
 bool fits(std::uint32_t dtype, double value) {
   switch (dtype) {
     case ECHOLINE_UINT8:
@@ -119,38 +123,38 @@ bool fits(std::uint32_t dtype, double value) {
   }
 }
 
-Error use_pad(const Field& field, const FieldWish& wish, FieldPlan& plan) {
+Error plan_pad(const Field& field, const FieldOptions& options, FieldPlan& plan) {
   if (!field.ragged) return refused(field.name, "only a ragged field can be padded");
-  if (!fits(field.dtype, wish.fill)) {
-    return refused(field.name, "the fill " + std::to_string(wish.fill) + " is no " +
+  if (!fits(field.dtype, options.fill)) {
+    return refused(field.name, "the fill " + std::to_string(options.fill) + " is no " +
                                    std::string(shm::dtype_name(field.dtype)));
   }
   plan.transform = Transform::kPad;
   plan.ragged = false;
   plan.sizes.assign(field.sizes.begin(), field.sizes.end());
-  plan.fill = element_bits(field.dtype, wish.fill);
+  plan.fill = element_bits(field.dtype, options.fill);
   return {};
 }
 
-Error use_wish(const Field& field, const FieldWish& wish, FieldPlan& plan) {
-  const bool converts = wish.dtype != 0 && wish.dtype != field.dtype;
-  if (wish.layout > ECHOLINE_LAYOUT_HWC) return refused(field.name, "no such layout");
-  if (wish.padded) {
-    if (converts || wish.flip)
+Error apply_options(const Field& field, const FieldOptions& options, FieldPlan& plan) {
+  const bool converts = options.dtype != 0 && options.dtype != field.dtype;
+  if (options.layout > ECHOLINE_LAYOUT_HWC) return refused(field.name, "no such layout");
+  if (options.padded) {
+    if (converts || options.flip)
       return refused(field.name, "padded fields keep their type and order");
-    return use_pad(field, wish, plan);
+    return plan_pad(field, options, plan);
   }
-  plan.flip = wish.flip;
-  if (converts) return use_normalize(field, wish, plan);
-  if (wish.layout == ECHOLINE_LAYOUT_CHW) {
+  plan.flip = options.flip;
+  if (converts) return plan_normalize(field, options, plan);
+  if (options.layout == ECHOLINE_LAYOUT_CHW) {
     return refused(field.name, "channels come first only together with a dtype of float");
   }
-  if (!wish.flip) return {};
+  if (!options.flip) return {};
   plan.transform = Transform::kFlip;
-  return use_picture(field, plan);
+  return plan_image(field, plan);
 }
 
-FieldPlan as_it_is(const Field& field) {
+FieldPlan copied_as_is(const Field& field) {
   FieldPlan plan;
   plan.name = field.name;
   plan.ragged = field.ragged;
@@ -161,12 +165,13 @@ FieldPlan as_it_is(const Field& field) {
   return plan;
 }
 
-class Places {
+// Hands out offsets one after the other.
+class OffsetAllocator {
  public:
   std::size_t take(std::size_t bytes) {
-    const std::size_t place = end_;
+    const std::size_t offset = end_;
     end_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
-    return place;
+    return offset;
   }
   std::size_t end() const { return end_; }
 
@@ -177,35 +182,37 @@ class Places {
 }  // namespace
 
 Error BatchLayout::make(const RingView& ring, std::uint32_t rows_max, std::uint32_t uses,
-                        const std::vector<FieldWish>& wishes, BatchLayout& layout) {
-  for (const FieldWish& wish : wishes) {
-    const auto named = [&](const auto& other) { return other.name == wish.name; };
-    if (std::ranges::count_if(wishes, named) > 1) return refused(wish.name, "is named twice");
+                        const std::vector<FieldOptions>& options, BatchLayout& layout) {
+  for (const FieldOptions& wanted : options) {
+    const auto named = [&](const auto& other) { return other.name == wanted.name; };
+    if (std::ranges::count_if(options, named) > 1) return refused(wanted.name, "is named twice");
     if (std::ranges::none_of(ring.fields(), named)) {
-      return refused(wish.name, "the stream has no such field");
+      return refused(wanted.name, "the stream has no such field");
     }
   }
-  Places places;
+  OffsetAllocator offsets;
   layout.rows_max = rows_max;
   for (const Field& field : ring.fields()) {
-    FieldPlan plan = as_it_is(field);
-    for (const FieldWish& wish : wishes) {
-      if (wish.name != field.name) continue;
-      if (Error e = use_wish(field, wish, plan); !e.ok()) return e;
+    FieldPlan plan = copied_as_is(field);
+    for (const FieldOptions& wanted : options) {
+      if (wanted.name != field.name) continue;
+      if (Error e = apply_options(field, wanted, plan); !e.ok()) return e;
     }
-    if (field.ragged) plan.offsets = places.take((rows_max + 1) * sizeof(std::uint64_t));
+    if (field.ragged) plan.offsets = offsets.take((rows_max + 1) * sizeof(std::uint64_t));
     layout.flips_any = layout.flips_any || plan.flip;
     layout.needs_kernels = layout.needs_kernels || plan.transform != Transform::kNone;
     layout.fields.push_back(std::move(plan));
   }
-  if (layout.flips_any) layout.flips = places.take(std::size_t{rows_max} * uses);
-  layout.meta_bytes = places.end();
+  // Everything that the CPU writes comes first: one copy takes it to the device.
+  if (layout.flips_any) layout.flips = offsets.take(std::size_t{rows_max} * uses);
+  layout.meta_bytes = offsets.end();
   for (FieldPlan& plan : layout.fields) {
+    // A field without a kernel is used where it was copied to.
     plan.row_bytes = plan.input_row_bytes / plan.element_bytes * shm::dtype_bytes(plan.dtype);
-    plan.input = plan.result = places.take(rows_max * plan.input_row_bytes);
-    if (plan.transform != Transform::kNone) plan.result = places.take(rows_max * plan.row_bytes);
+    plan.input = plan.result = offsets.take(rows_max * plan.input_row_bytes);
+    if (plan.transform != Transform::kNone) plan.result = offsets.take(rows_max * plan.row_bytes);
   }
-  layout.bytes = std::max(places.end(), kAlignment);
+  layout.bytes = std::max(offsets.end(), kAlignment);
   return {};
 }
 

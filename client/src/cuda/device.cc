@@ -41,7 +41,7 @@ Device::~Device() {
 }
 
 Error make_stream(const std::shared_ptr<const Device>& device, Stream& stream) {
-  const Current current(*device);
+  const CurrentContext current(*device);
   StreamHandle made = nullptr;
   const Code code = device->driver().stream_create(&made, kStreamNonBlocking);
   stream = Stream(device, made);
@@ -49,7 +49,7 @@ Error make_stream(const std::shared_ptr<const Device>& device, Stream& stream) {
 }
 
 Error make_event(const std::shared_ptr<const Device>& device, Event& event) {
-  const Current current(*device);
+  const CurrentContext current(*device);
   EventHandle made = nullptr;
   const Code code = device->driver().event_create(&made, kEventBlockingSync);
   event = Event(device, made);
@@ -58,7 +58,7 @@ Error make_event(const std::shared_ptr<const Device>& device, Event& event) {
 
 Error allocate(const std::shared_ptr<const Device>& device, std::size_t bytes,
                DeviceMemory& memory) {
-  const Current current(*device);
+  const CurrentContext current(*device);
   DevicePointer made = 0;
   const Code code = device->driver().mem_alloc(&made, bytes);
   memory = DeviceMemory(device, made);
@@ -69,7 +69,7 @@ Error allocate(const std::shared_ptr<const Device>& device, std::size_t bytes,
 
 Error allocate_pinned(const std::shared_ptr<const Device>& device, std::size_t bytes,
                       PinnedMemory& memory) {
-  const Current current(*device);
+  const CurrentContext current(*device);
   void* made = nullptr;
   const Code code = device->driver().host_alloc(&made, bytes, kHostAllocPortable);
   memory = PinnedMemory(device, made);

@@ -1,4 +1,4 @@
-// One GPU's primary context, and what is made in it.
+// One GPU's primary context, and owners for objects that are made in it.
 #pragma once
 
 #include <cstddef>
@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "cuda/driver_api.h"
-#include "error.h"
+#include "system/error.h"
 
 namespace echoline::client::cuda {
 
-// Retains the primary context, that of the CUDA runtime and of frameworks, while it lives. Any
+// Retains the primary context, which the CUDA runtime and frameworks use too, while it lives. Any
 // thread.
 class Device {
  public:
@@ -25,7 +25,7 @@ class Device {
   bool registers_read_only() const { return registers_read_only_; }
 
  private:
-  friend class Current;
+  friend class CurrentContext;
   Device(const DriverTable& driver, int ordinal) : driver_(driver), ordinal_(ordinal) {}
   Error retain();
 
@@ -36,31 +36,31 @@ class Device {
   bool registers_read_only_ = false;
 };
 
-// Makes the device's context the calling thread's, and that which was before again. What the thread
-// does meanwhile disturbs no capture of a CUDA graph in another: memory may be freed by whoever
-// lets go of the last batch, at any time.
-class Current {
+// Makes the device's context current in this thread and, at its end, the previous one again. While
+// it lives, the thread's calls disturb no capture of a CUDA graph in another thread: the thread
+// that releases the last batch may free memory at any time.
+class CurrentContext {
  public:
-  explicit Current(const Device& device) : driver_(device.driver()) {
+  explicit CurrentContext(const Device& device) : driver_(device.driver()) {
     pushed_ = driver_.context_push(device.context_) == kSuccess;
     relaxed_ = driver_.exchange_capture_mode(&mode_) == kSuccess;
   }
-  ~Current() {
+  ~CurrentContext() {
     if (relaxed_) driver_.exchange_capture_mode(&mode_);
     ContextHandle popped = nullptr;
     if (pushed_) driver_.context_pop(&popped);
   }
-  Current(const Current&) = delete;
-  Current& operator=(const Current&) = delete;
+  CurrentContext(const CurrentContext&) = delete;
+  CurrentContext& operator=(const CurrentContext&) = delete;
 
  private:
   const DriverTable& driver_;
   bool pushed_ = false;
   bool relaxed_ = false;
-  int mode_ = kCaptureRelaxed;  // then that which was before
+  int mode_ = kCaptureRelaxed;  // after the exchange: the previous mode
 };
 
-// What the driver made, destroyed in its context; movable.
+// Owns an object of the driver and destroys it in its context. Movable.
 template <typename Value, Code (*DriverTable::*kDestroy)(Value)>
 class Owned {
  public:
@@ -76,7 +76,7 @@ class Owned {
   }
   ~Owned() {
     if (value_ == Value{}) return;
-    const Current current(*device_);
+    const CurrentContext current(*device_);
     (device_->driver().*kDestroy)(value_);
   }
 
@@ -92,9 +92,9 @@ using Event = Owned<EventHandle, &DriverTable::event_destroy>;
 using DeviceMemory = Owned<DevicePointer, &DriverTable::mem_free>;
 using PinnedMemory = Owned<void*, &DriverTable::host_free>;
 
-// Streams that don't wait for the legacy default stream.
+// A stream that does not wait for the legacy default stream.
 Error make_stream(const std::shared_ptr<const Device>& device, Stream& stream);
-// Events whose times can be compared, which host threads sleep on.
+// An event that measures time; a host thread that waits for it sleeps.
 Error make_event(const std::shared_ptr<const Device>& device, Event& event);
 Error allocate(const std::shared_ptr<const Device>& device, std::size_t bytes,
                DeviceMemory& memory);

@@ -1,5 +1,5 @@
-// What the kernels' code is made of. It is compiled for the device by nvcc and, for the tests, for
-// the host, so that every index is tried where an access out of range is seen.
+// Building blocks of the kernels' code. nvcc compiles it for the device. The tests compile it for
+// the host too, where a sanitizer sees every access out of range.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@
 
 namespace echoline::client::cuda {
 
-// Of a block. Eight warps: enough to fill a multiprocessor with whole blocks, few enough that a
-// small image keeps most of them busy.
+// Threads in a block. Eight warps: whole blocks fill a multiprocessor, and a small image still
+// keeps most of them busy.
 inline constexpr std::uint32_t kThreadsMax = 256;
 
-// A thread of a launch. It does one unit of work in each of its rows: rows lie along the grid's y
-// and, where they are more than a grid has, come in turns. The host counts the units by the very
-// function that the thread compares its own with.
+// A thread of a launch. It does one unit of work in each of its rows. Rows are along the grid's y;
+// if the grid has fewer, a thread does several rows, `row_step` apart. The host computes the number
+// of units with the same function that the thread uses.
 struct Thread {
   std::uint64_t unit;
   std::uint32_t first_row;
@@ -38,59 +38,59 @@ ECHOLINE_DEVICE void for_each_row(const Thread& thread, std::uint32_t rows, std:
   }
 }
 
-// Numbers that are read or written in one access.
+// Numbers that one access reads or writes.
 template <typename Number, int kNumbers>
 struct alignas(sizeof(Number) * kNumbers) Vector {
   Number numbers[kNumbers];
 };
 
-ECHOLINE_DEVICE bool aligned(const void* place, std::uint32_t bytes) {
-  return reinterpret_cast<std::uintptr_t>(place) % bytes == 0;
+ECHOLINE_DEVICE bool aligned(const void* address, std::uint32_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(address) % bytes == 0;
 }
 
 #ifdef __CUDA_ARCH__
 
 template <typename Vector>
-__device__ __forceinline__ Vector load(const std::uint8_t* place) {
-  return *reinterpret_cast<const Vector*>(place);
+__device__ __forceinline__ Vector load(const std::uint8_t* address) {
+  return *reinterpret_cast<const Vector*>(address);
 }
 
-// By the name of the instruction: nvcc cuts some assignments of whole vectors into single numbers.
+// Uses the intrinsic: nvcc splits some assignments of whole vectors into single numbers.
 template <typename Number, int kNumbers>
-__device__ __forceinline__ void store(void* place, const Vector<Number, kNumbers>& vector) {
+__device__ __forceinline__ void store(void* address, const Vector<Number, kNumbers>& vector) {
   constexpr int kBytes = sizeof(vector);
   if constexpr (kBytes == 16) {
     uint4 words;
     std::memcpy(&words, &vector, kBytes);
-    __stwb(static_cast<uint4*>(place), words);
+    __stwb(static_cast<uint4*>(address), words);
   } else if constexpr (kBytes == 8) {
     uint2 words;
     std::memcpy(&words, &vector, kBytes);
-    __stwb(static_cast<uint2*>(place), words);
+    __stwb(static_cast<uint2*>(address), words);
   } else {
-    *static_cast<Vector<Number, kNumbers>*>(place) = vector;
+    *static_cast<Vector<Number, kNumbers>*>(address) = vector;
   }
 }
 
 #else
 
-// As strict as the device.
-inline void must_be_aligned(const void* place, std::uint32_t bytes) {
-  if (!aligned(place, bytes)) std::abort();
+// As the device, the host refuses an access that is not aligned.
+inline void must_be_aligned(const void* address, std::uint32_t bytes) {
+  if (!aligned(address, bytes)) std::abort();
 }
 
 template <typename Vector>
-Vector load(const std::uint8_t* place) {
-  must_be_aligned(place, alignof(Vector));
+Vector load(const std::uint8_t* address) {
+  must_be_aligned(address, alignof(Vector));
   Vector vector;
-  std::memcpy(&vector, place, sizeof vector);
+  std::memcpy(&vector, address, sizeof vector);
   return vector;
 }
 
 template <typename Number, int kNumbers>
-void store(void* place, const Vector<Number, kNumbers>& vector) {
-  must_be_aligned(place, alignof(Vector<Number, kNumbers>));
-  std::memcpy(place, &vector, sizeof vector);
+void store(void* address, const Vector<Number, kNumbers>& vector) {
+  must_be_aligned(address, alignof(Vector<Number, kNumbers>));
+  std::memcpy(address, &vector, sizeof vector);
 }
 
 #endif

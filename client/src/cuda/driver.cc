@@ -7,7 +7,7 @@
 namespace echoline::client::cuda {
 namespace {
 
-// NVIDIA's name since CUDA 1; the unversioned one is a development file.
+// The name since CUDA 1; libcuda.so without a version is only there for development.
 constexpr char kLibrary[] = "libcuda.so.1";
 
 struct Loaded {
@@ -43,7 +43,8 @@ Loaded load() {
   return loaded;
 }
 
-// Handles and captures: of all that calls name, only the trainer's streams can be wrong there.
+// Errors about handles and captures are INVALID_ARGUMENT: of all arguments of the driver's
+// functions, only the trainer's streams can be wrong in that way.
 echoline_status status_of(Code code) {
   if (code >= kStreamCaptureUnsupported && code <= kStreamCaptureWrongThread) {
     return ECHOLINE_INVALID_ARGUMENT;
@@ -79,7 +80,7 @@ Error load_driver(const DriverTable*& driver) {
 
 Error driver_error(const DriverTable& driver, Code code, std::string_view what) {
   if (code == kSuccess) return {};
-  const char* name = nullptr;
+  const char* name = nullptr;  // both stay null for a code that the driver does not know
   const char* text = nullptr;
   driver.error_name(code, &name);
   driver.error_string(code, &text);

@@ -1,19 +1,19 @@
-// The CUDA driver of this machine, found at run time, and its errors as the library's.
+// Loads the CUDA driver of this machine at run time and converts its errors.
 #pragma once
 
 #include <string_view>
 
 #include "cuda/driver_api.h"
-#include "error.h"
+#include "system/error.h"
 
 namespace echoline::client::cuda {
 
-// The driver's functions; loaded and initialised by the first call, then the same for ever. Any
-// thread. UNAVAILABLE where there is no driver, or none that can be used: the text says which.
+// The driver's functions. The first call loads and initialises it; all calls return the same. Any
+// thread. UNAVAILABLE if there is no driver or it cannot be used; the text says which.
 Error load_driver(const DriverTable*& driver);
 
-// OK for kSuccess; else "what: name (description)". A device that is lost or broken is DATA_LOSS,
-// memory that is not there RESOURCE_EXHAUSTED, no driver or device UNAVAILABLE.
+// OK for kSuccess; else the text is "what: name (description)". DATA_LOSS for a lost or broken
+// device, RESOURCE_EXHAUSTED for missing memory, UNAVAILABLE for a missing driver or device.
 Error driver_error(const DriverTable& driver, Code code, std::string_view what);
 
 }  // namespace echoline::client::cuda

@@ -1,6 +1,6 @@
-// The part of the CUDA driver's C interface that the library calls, in its own words: neither
-// building nor running it needs anything of CUDA. Source: CUDA Driver API reference, 11.1 and
-// later; where cuda.h is at hand, a test compares every name, type and number with it.
+// The library's own declarations of the driver functions that it calls, so that it builds without
+// CUDA. Source: CUDA Driver API reference, 11.1 and later. If cuda.h is installed, a test compares
+// every name, type and number with it.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ enum : Code {
   kHostMemoryAlreadyRegistered = 712,
   kNotPermitted = 800,
   kNotSupported = 801,
-  kStreamCaptureUnsupported = 900,  // the first that is about captures
+  kStreamCaptureUnsupported = 900,  // the first of the codes about captures
   kStreamCaptureWrongThread = 908,  // the last
 };
 
@@ -46,7 +46,7 @@ inline constexpr int kAttributeReadOnlyHostRegister = 113;
 inline constexpr int kCaptureRelaxed = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED
 inline constexpr int kCaptureNone = 0;     // CU_STREAM_CAPTURE_STATUS_NONE
 
-// X(member, symbol, parameters): one exported function each, that returns a Code.
+// X(member, symbol, parameters) for each function; all return a Code.
 #define ECHOLINE_CUDA_FUNCTIONS(X)                                                                 \
   X(init, cuInit, (unsigned flags))                                                                \
   X(error_name, cuGetErrorName, (Code code, const char** name))                                    \

@@ -4,72 +4,76 @@
 
 namespace echoline::client::cuda {
 
-void EchoQueue::add(Slot& slot, State after, bool last) {
-  Round& round = rounds_.back();
-  round.batches.emplace(round.count, Kept{&slot, std::exchange(frontier_, std::move(after))});
-  ++round.count;  // once it is there: memory may be short
-  if (last) end_round();
+void EchoQueue::add(DeviceSlot& slot, State after, bool last) {
+  Epoch& epoch = epochs_.back();
+  Entry& entry = epoch.batches[epoch.count];  // first, as it may find no memory
+  entry = {&slot, std::exchange(next_position_, std::move(after))};
+  ++epoch.count;
+  if (last) end_last_epoch();
 }
 
 void EchoQueue::end_epoch(State after) {
-  frontier_ = std::move(after);
-  // The last batch may have said so.
-  if (rounds_.back().count > 0) end_round();
+  next_position_ = std::move(after);
+  // If add() ended the epoch with its last batch, the new one has none yet.
+  if (epochs_.back().count > 0) end_last_epoch();
 }
 
-void EchoQueue::end_round() {
-  Round& over = rounds_.back();
-  rounds_.emplace_back();
+void EchoQueue::end_last_epoch() {
+  Epoch& over = epochs_.back();
+  epochs_.emplace_back();  // a deque moves no elements
   over.ended = true;
 }
 
 EchoQueue::Next EchoQueue::peek() {
-  for (Round& round = rounds_.front();; ++round.step) {
-    if (round.ended && round.step > echo_.last_step(round.count - 1)) return {.what = What::kEnd};
-    const DeviceEcho::Place place = echo_.at(round.step);
-    if (place.batch < 0) continue;
-    const auto number = static_cast<std::uint64_t>(place.batch);
-    if (number < round.count) {
-      return {What::kBatch, round.batches.at(number).slot, place.use,
-              place.use + 1 == echo_.factor(),
-              round.ended && round.step == echo_.last_step(round.count - 1)};
+  for (Epoch& epoch = epochs_.front();; ++epoch.step) {
+    if (epoch.ended && epoch.step > echo_.last_step(epoch.count - 1)) return {.kind = Kind::kEnd};
+    const DeviceEcho::BatchUse given = echo_.at(epoch.step);
+    if (given.batch < 0) continue;
+    const auto number = static_cast<std::uint64_t>(given.batch);
+    if (number < epoch.count) {
+      return {Kind::kBatch, epoch.batches.at(number).slot, given.use,
+              given.use + 1 == echo_.factor(),
+              epoch.ended && epoch.step == echo_.last_step(epoch.count - 1)};
     }
-    if (!round.ended) return {};
+    // Not copied yet. If the epoch has ended, there is no such batch: the step is left out.
+    if (!epoch.ended) return {};
   }
 }
 
 void EchoQueue::take(const Next& next) {
-  Round& round = rounds_.front();
-  if (next.what == What::kEnd) {
-    rounds_.pop_front();
-  } else if (next.what == What::kBatch) {
-    if (next.last_use) round.batches.erase(static_cast<std::uint64_t>(echo_.at(round.step).batch));
-    ++round.step;
-    round.begun = true;
+  Epoch& epoch = epochs_.front();
+  if (next.kind == Kind::kEnd) {
+    epochs_.pop_front();
+  } else if (next.kind == Kind::kBatch) {
+    if (next.last_use) epoch.batches.erase(static_cast<std::uint64_t>(echo_.at(epoch.step).batch));
+    ++epoch.step;
+    epoch.begun = true;
   }
 }
 
-std::vector<Slot*> EchoQueue::drop_round(State position) {
-  std::vector<Slot*> dropped;
-  for (const auto& [number, kept] : rounds_.front().batches) dropped.push_back(kept.slot);
+std::vector<DeviceSlot*> EchoQueue::drop_epoch(State position) {
+  std::vector<DeviceSlot*> dropped;
+  for (const auto& [number, entry] : epochs_.front().batches) dropped.push_back(entry.slot);
   if (!copies_are_ahead()) {
-    rounds_.emplace_back();
-    frontier_ = std::move(position);
+    epochs_.emplace_back();
+    next_position_ = std::move(position);
   }
-  rounds_.pop_front();
+  epochs_.pop_front();
   return dropped;
 }
 
-EchoQueue::Place EchoQueue::place() const {
-  const Round& round = rounds_.front();
-  const std::uint64_t oldest = echo_.oldest(round.step);
-  if (round.ended && oldest >= round.count) {
-    const Round& next = rounds_[1];
-    return {next.batches.empty() ? frontier_ : next.batches.begin()->second.before, 0};
+EchoQueue::ResumePoint EchoQueue::resume_point() const {
+  const Epoch& epoch = epochs_.front();
+  const std::uint64_t oldest = echo_.oldest_needed(epoch.step);
+  // All uses were given, but the trainer did not take the end yet: the next use is in the epoch
+  // after this one.
+  if (epoch.ended && oldest >= epoch.count) {
+    const Epoch& next = epochs_[1];
+    return {next.batches.empty() ? next_position_ : next.batches.begin()->second.before, 0};
   }
-  const auto kept = round.batches.find(oldest);
-  return {kept != round.batches.end() ? kept->second.before : frontier_,
-          round.step - oldest * echo_.factor()};
+  const auto found = epoch.batches.find(oldest);
+  return {found != epoch.batches.end() ? found->second.before : next_position_,
+          epoch.step - oldest * echo_.factor()};
 }
 
 }  // namespace echoline::client::cuda

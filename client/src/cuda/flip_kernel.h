@@ -1,4 +1,4 @@
-// Mirroring pixels that stay as they are.
+// Kernel code: mirrors pixels without converting them.
 #pragma once
 
 #include "cuda/device_code.h"
@@ -6,21 +6,21 @@
 
 namespace echoline::client::cuda {
 
-// Bytes of a line that a thread writes at once: more, and neighbouring threads would read too far
-// from each other, as mirrored pixels of any size are gathered byte by byte.
-inline constexpr std::uint32_t kFlipTogether = 8;
+// Bytes of a line that a thread writes at once. Mirrored pixels are read byte by byte, as they may
+// have any size: with more bytes, the reads of adjacent threads would be too far apart.
+inline constexpr std::uint32_t kFlipVectorBytes = 8;
 
-ECHOLINE_DEVICE bool flip_goes_together(const FlipParams& p) {
-  return std::uint64_t{p.width} * p.pixel_bytes % kFlipTogether == 0 &&
-         aligned(p.out, kFlipTogether) && aligned(p.pixels, kFlipTogether);
+ECHOLINE_DEVICE bool flip_is_vectorized(const FlipParams& p) {
+  return std::uint64_t{p.width} * p.pixel_bytes % kFlipVectorBytes == 0 &&
+         aligned(p.out, kFlipVectorBytes) && aligned(p.pixels, kFlipVectorBytes);
 }
 
 ECHOLINE_DEVICE std::uint64_t flip_units(const FlipParams& p) {
   const std::uint64_t bytes = std::uint64_t{p.height} * p.width * p.pixel_bytes;
-  return flip_goes_together(p) ? bytes / kFlipTogether : bytes;
+  return flip_is_vectorized(p) ? bytes / kFlipVectorBytes : bytes;
 }
 
-// Output bytes [first, first + kBytes) of an image, that are of one line.
+// Writes bytes [first, first + kBytes) of an image; all are in one line.
 template <int kBytes>
 ECHOLINE_DEVICE void flip_bytes(const FlipParams& p, std::uint32_t row, std::uint32_t first) {
   const std::uint64_t image = std::uint64_t{row} * p.height * p.width * p.pixel_bytes;
@@ -46,11 +46,11 @@ ECHOLINE_DEVICE void flip_bytes(const FlipParams& p, std::uint32_t row, std::uin
 }
 
 ECHOLINE_DEVICE void flip(const FlipParams& p, const Thread& thread) {
-  const bool together = flip_goes_together(p);
+  const bool vectorized = flip_is_vectorized(p);
   const auto unit = static_cast<std::uint32_t>(thread.unit);
   for_each_row(thread, p.rows, flip_units(p), [&](std::uint32_t row) {
-    if (together) {
-      flip_bytes<kFlipTogether>(p, row, unit * kFlipTogether);
+    if (vectorized) {
+      flip_bytes<kFlipVectorBytes>(p, row, unit * kFlipVectorBytes);
     } else {
       flip_bytes<1>(p, row, unit);
     }

@@ -7,7 +7,8 @@
 namespace echoline::client::cuda {
 namespace {
 
-// Answers that say "not this memory": the CPU copies then. All others are the device's trouble.
+// Codes that mean that this memory cannot be registered: then the CPU copies. All other codes are
+// errors of the device.
 bool is_refusal(Code code) {
   return code == kInvalidValue || code == kOutOfMemory || code == kNotPermitted ||
          code == kNotSupported || code == kHostMemoryAlreadyRegistered;
@@ -27,7 +28,7 @@ Error HostPages::open(std::shared_ptr<const Device> device, std::shared_ptr<Atta
 HostPages::~HostPages() { unregister_all(); }
 
 Error HostPages::register_all() {
-  const Current current(*device_);
+  const CurrentContext current(*device_);
   const RingView& ring = attachment_->ring();
   const bool sealed = (ring.header().flags & shm::kRingSealed) != 0;
   if (device_->registers_read_only()) {
@@ -38,6 +39,7 @@ Error HostPages::register_all() {
     return {};
   }
   for (const Field& field : ring.fields()) {
+    // The arenas of fixed-size fields are mapped twice in a row, so that no batch wraps around.
     const Range range{field.arena, field.ragged ? field.arena_bytes : 2 * field.arena_bytes};
     const Code code = register_range(range);
     if (code == kSuccess) {
@@ -52,7 +54,7 @@ Error HostPages::register_all() {
   return {};
 }
 
-// A page that was writable when it was pinned stays so for the device, not for this process.
+// The mapping is writable only while the driver pins it: the process must not write to the ring.
 Code HostPages::register_range(const Range& range) const {
   auto* begin = const_cast<std::byte*>(range.begin);
   const DriverTable& driver = device_->driver();
@@ -66,7 +68,7 @@ Code HostPages::register_range(const Range& range) const {
 }
 
 void HostPages::unregister_all() {
-  const Current current(*device_);
+  const CurrentContext current(*device_);
   for (const Range& range : registered_) {
     device_->driver().host_unregister(const_cast<std::byte*>(range.begin));
   }
@@ -81,7 +83,7 @@ bool HostPages::covers(const void* begin, std::size_t bytes) const {
   return false;
 }
 
-void HostPages::tell(const shm::DeviceFigures& all) const {
+void HostPages::report(const shm::DeviceFigures& all) const {
   attachment_->cursor().tell_device({all.batches - before_.batches, all.uses - before_.uses,
                                      all.bytes - before_.bytes, all.copy_ns - before_.copy_ns,
                                      all.wait_ns - before_.wait_ns});
@@ -99,10 +101,10 @@ void HostPages::end_copy() {
   if (--copies_ == 0) ended_.notify_all();
 }
 
-bool HostPages::leave(std::chrono::nanoseconds patience) {
+bool HostPages::leave(std::chrono::nanoseconds timeout) {
   std::unique_lock lock(mutex_);
   left_ = true;
-  return ended_.wait_for(lock, patience, [&] { return copies_ == 0; });
+  return ended_.wait_for(lock, timeout, [&] { return copies_ == 0; });
 }
 
 }  // namespace echoline::client::cuda

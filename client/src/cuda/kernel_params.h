@@ -1,5 +1,5 @@
-// What the kernels take: one structure each, by value, the same for nvcc and the host's compiler.
-// Plain C types, fixed layout.
+// The kernels' parameters: one structure for each kernel, passed by value. Plain C types with a
+// fixed layout, the same for nvcc and the host's compiler.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@ namespace echoline::client::cuda {
 
 inline constexpr std::uint32_t kChannelsMax = 8;
 
-// The order of normalised pixels: a plane a channel, or as they came.
+// The order of normalised pixels: one plane for each channel, or the order of the input.
 enum class Layout { kChw, kHwc };
 
 // Kernels "echoline_normalize_<out>_<layout>": <out> f32, f16 or bf16, <layout> chw or hwc.
@@ -18,7 +18,7 @@ enum class Layout { kChw, kHwc };
 struct NormalizeParams {
   const std::uint8_t* pixels;
   void* out;
-  const std::uint8_t* flips;  // one byte a row, 1: mirrored left to right; null: none is
+  const std::uint8_t* flips;  // one byte a row, 1: mirrored left to right; null: no row is
   std::uint32_t rows;
   std::uint32_t height;
   std::uint32_t width;
@@ -27,7 +27,7 @@ struct NormalizeParams {
   float shift[kChannelsMax];
 };
 
-// Kernel "echoline_flip": the same mirroring of pixels that stay as they are, of any element size.
+// Kernel "echoline_flip": mirrors in the same way, without converting; elements of any size.
 struct FlipParams {
   const std::uint8_t* pixels;
   std::uint8_t* out;
@@ -38,9 +38,8 @@ struct FlipParams {
   std::uint32_t pixel_bytes;
 };
 
-// Kernel "echoline_pad": ragged rows, row i being bytes [offsets[i], offsets[i + 1]) of values less
-// offsets[0], become rows of row_bytes each; what a row lacks is filled, what it has too much of is
-// left out.
+// Kernel "echoline_pad": ragged rows become rows of row_bytes each. Row i is bytes [offsets[i] -
+// offsets[0], offsets[i + 1] - offsets[0]) of values. Short rows are filled, long rows are cut.
 struct PadParams {
   const std::uint8_t* values;
   const std::uint64_t* offsets;  // rows + 1

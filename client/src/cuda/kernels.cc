@@ -22,6 +22,7 @@ constexpr bool kBuilt = false;
 constexpr const void* kKernelsImage = nullptr;
 #endif
 
+// Indices into kNames; the normalisers are 2 * type + order.
 constexpr std::size_t kFlip = 6;
 constexpr std::size_t kPad = 7;
 constexpr const char* kNames[] = {"echoline_normalize_f32_chw",
@@ -35,8 +36,9 @@ constexpr const char* kNames[] = {"echoline_normalize_f32_chw",
 
 constexpr std::uint64_t kWarp = 32;
 constexpr std::uint64_t kGridXMax = 0x7fffffff;
-constexpr std::uint32_t kGridYMax = 65535;  // further rows are the kernels' second turn
+constexpr std::uint32_t kGridYMax = 65535;  // a thread does further rows one after the other
 
+// Sizes for an error's text: "4 x 5 x 7".
 std::string by(std::initializer_list<std::uint64_t> sizes) {
   std::string text;
   for (const std::uint64_t size : sizes) {
@@ -46,11 +48,12 @@ std::string by(std::initializer_list<std::uint64_t> sizes) {
   return text;
 }
 
+// For parameters that the kernel cannot do.
 Error cannot(std::size_t kernel, const std::string& sizes, const char* why) {
   return {ECHOLINE_INVALID_ARGUMENT, std::string(kNames[kernel]) + " of " + sizes + ": " + why};
 }
 
-// Inside an image the kernels count in 32 bits.
+// Inside one image the kernels compute indices in 32 bits.
 bool fits(std::uint32_t height, std::uint32_t width, std::uint32_t pixel) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
   const std::uint64_t area = std::uint64_t{height} * width;
@@ -89,6 +92,7 @@ Kernels::~Kernels() {
 Error Kernels::launch(std::size_t kernel, const void* params, std::uint64_t units,
                       std::uint32_t rows, const std::string& sizes, StreamHandle stream) const {
   if (units == 0 || rows == 0) return {};
+  // Whole warps, but no more threads than a short row needs.
   const std::uint64_t threads =
       std::min<std::uint64_t>((units + kWarp - 1) / kWarp * kWarp, kThreadsMax);
   const std::uint64_t blocks = (units + threads - 1) / threads;

@@ -1,4 +1,4 @@
-// The kernels by the names that kernel_params.h gives.
+// The kernels, with the names that kernel_params.h defines.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 

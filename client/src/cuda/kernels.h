@@ -1,4 +1,5 @@
-// The kernels of one context: normalising, mirroring and padding, as machine code in the library.
+// Launches the kernels of one context: normalise, mirror, pad. Their machine code is in the
+// library.
 #pragma once
 
 #include <array>
@@ -8,20 +9,21 @@
 
 #include "cuda/driver_api.h"
 #include "cuda/kernel_params.h"
-#include "error.h"
+#include "system/error.h"
 
 namespace echoline::client::cuda {
 
-// Made, used and destroyed with its context current; any thread may launch. A launch is enqueued on
-// the stream, nothing waits; memory that the parameters name must stay until the stream is past it.
+// Made, used and destroyed with its context current; any thread may launch. A launch is put on the
+// stream and nothing waits for it. The memory in the parameters must stay until the stream has
+// passed the launch.
 class Kernels {
  public:
-  // Whether this build of the library has any: it has if nvcc was there.
+  // Whether this build of the library has kernels: it has if nvcc was found.
   static bool built();
 
-  // UNIMPLEMENTED where the build has none, or none for this device.
+  // UNIMPLEMENTED if the build has none, or none for this device.
   static Error load(const DriverTable& driver, std::unique_ptr<Kernels>& kernels);
-  // Of another image with kernels of these names.
+  // From another image with kernels of these names.
   static Error load_image(const DriverTable& driver, const void* image,
                           std::unique_ptr<Kernels>& kernels);
   ~Kernels();
@@ -29,14 +31,14 @@ class Kernels {
   Kernels& operator=(const Kernels&) = delete;
 
   // `out`: ECHOLINE_FLOAT32, ECHOLINE_FLOAT16 or ECHOLINE_BFLOAT16. INVALID_ARGUMENT, with the
-  // sizes, for what no kernel takes. An empty batch is no launch.
+  // sizes, if no kernel can do it. An empty batch launches nothing.
   Error normalize(const NormalizeParams& params, echoline_dtype out, Layout layout,
                   StreamHandle stream) const;
   Error flip(const FlipParams& params, StreamHandle stream) const;
   Error pad(const PadParams& params, StreamHandle stream) const;
 
  private:
-  // Six normalisers (dtype by layout), flip, pad.
+  // Six to normalise (dtype by layout), flip, pad.
   static constexpr std::size_t kCount = 8;
 
   explicit Kernels(const DriverTable& driver) : driver_(driver) {}

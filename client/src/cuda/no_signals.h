@@ -1,4 +1,4 @@
-// Threads of the library's own in a trainer's process.
+// For making the library's threads in a trainer's process.
 #pragma once
 
 #include <pthread.h>
@@ -6,7 +6,8 @@
 
 namespace echoline::client::cuda {
 
-// The trainer's signals are for its own threads: those made meanwhile take none.
+// Blocks all signals in this thread while it lives. Threads that are made meanwhile inherit that:
+// the trainer's own threads handle its signals.
 class NoSignals {
  public:
   NoSignals() {

@@ -1,5 +1,5 @@
-// Normalising: pixel * scale[c] + shift[c], rounded once more to the element's type. Whole lines of
-// photos go 16 bytes of output at a time; what these don't fit goes pixel by pixel.
+// Kernel code: pixel * scale[c] + shift[c], then rounded to the element's type. A thread writes 16
+// bytes if lines are multiples of 16 bytes, as those of photos are; else one pixel.
 #pragma once
 
 #include <cmath>
@@ -9,28 +9,28 @@
 
 namespace echoline::client::cuda {
 
-// Whether a thread writes 16 bytes at once: then lines are whole numbers of such.
-ECHOLINE_DEVICE bool normalize_together(const NormalizeParams& p, Layout layout,
-                                        std::uint32_t element_bytes) {
+// Whether a thread writes 16 bytes at once; lines are multiples of that.
+ECHOLINE_DEVICE bool normalize_is_vectorized(const NormalizeParams& p, Layout layout,
+                                             std::uint32_t element_bytes) {
   const bool has_code = p.channels == 1 || p.channels == 3 || p.channels == 4;
   const std::uint64_t line = layout == Layout::kChw ? p.width : std::uint64_t{p.width} * p.channels;
   return has_code && line * element_bytes % 16 == 0 && aligned(p.out, 16) && aligned(p.pixels, 4);
 }
 
-// Threads that a row of the batch needs: one per 16 bytes of a plane or of the whole image, or one
-// per pixel.
+// Threads for one row of the batch: one per 16 bytes of a plane or of the whole image, or one per
+// pixel.
 ECHOLINE_DEVICE std::uint64_t normalize_units(const NormalizeParams& p, Layout layout,
                                               std::uint32_t element_bytes) {
   const std::uint64_t pixels = std::uint64_t{p.height} * p.width;
-  if (!normalize_together(p, layout, element_bytes)) return pixels;
+  if (!normalize_is_vectorized(p, layout, element_bytes)) return pixels;
   return (layout == Layout::kChw ? pixels : pixels * p.channels) * element_bytes / 16;
 }
 
-// Output elements in 16 bytes.
+// Output elements that a thread writes at once: 16 bytes.
 template <typename Element>
-inline constexpr std::uint32_t kTogether = 16 / sizeof(typename Element::Bits);
+inline constexpr std::uint32_t kVectorElements = 16 / sizeof(typename Element::Bits);
 
-// Where a row of the batch is read and written, and whether it is mirrored.
+// The input and output of one row of the batch, and whether it is mirrored.
 template <typename Element>
 struct ImageOf {
   const std::uint8_t* pixels;
@@ -50,7 +50,7 @@ ECHOLINE_DEVICE typename Element::Bits normalized(std::uint32_t pixel, float sca
   return Element::round(fmaf(static_cast<float>(pixel), scale, shift));
 }
 
-// One pixel, whatever the sizes.
+// Writes one pixel; correct for all sizes.
 template <typename Element, Layout layout>
 ECHOLINE_DEVICE void normalize_pixel(const NormalizeParams& p, std::uint32_t row,
                                      std::uint32_t unit) {
@@ -65,12 +65,12 @@ ECHOLINE_DEVICE void normalize_pixel(const NormalizeParams& p, std::uint32_t row
   }
 }
 
-// The channels' values of neighbouring pixels, as many of each as 16 bytes hold: read as words,
-// written as one vector a plane.
+// Writes 16 bytes of each channel's plane, for pixels next to each other. Reads the pixels as
+// words.
 template <typename Element, int kChannels, bool kMirrored>
 ECHOLINE_DEVICE void write_planes(const NormalizeParams& p, const std::uint8_t* from,
                                   typename Element::Bits* to) {
-  constexpr int kPixels = kTogether<Element>;
+  constexpr int kPixels = kVectorElements<Element>;
   std::uint32_t words[kPixels * kChannels / 4];
   ECHOLINE_UNROLL
   for (int w = 0; w < kPixels * kChannels / 4; ++w) {
@@ -92,9 +92,9 @@ ECHOLINE_DEVICE void write_planes(const NormalizeParams& p, const std::uint8_t* 
 template <typename Element, int kChannels>
 ECHOLINE_DEVICE void normalize_planes(const NormalizeParams& p, std::uint32_t row,
                                       std::uint32_t unit) {
-  constexpr std::uint32_t kPixels = kTogether<Element>;
+  constexpr std::uint32_t kPixels = kVectorElements<Element>;
   const ImageOf<Element> image(p, row);
-  const std::uint32_t first = unit * kPixels;  // in the image, as are the units few enough
+  const std::uint32_t first = unit * kPixels;  // in the image; has less than 2^32 values
   const std::uint32_t x = first % p.width;
   const std::uint32_t from = first - x + (image.mirrored ? p.width - kPixels - x : x);
   const std::uint8_t* const bytes = image.pixels + std::uint64_t{from} * kChannels;
@@ -105,12 +105,12 @@ ECHOLINE_DEVICE void normalize_planes(const NormalizeParams& p, std::uint32_t ro
   }
 }
 
-// 16 bytes of output in the order of the input; neighbouring threads read neighbouring bytes. They
-// may begin within a pixel, at channel `phase`.
+// Writes 16 bytes of output in the order of the input. Adjacent threads read adjacent bytes. The
+// bytes may begin inside a pixel, at channel `phase`.
 template <typename Element, int kChannels>
 ECHOLINE_DEVICE void normalize_run(const NormalizeParams& p, std::uint32_t row,
                                    std::uint32_t unit) {
-  constexpr int kValues = kTogether<Element>;
+  constexpr int kValues = kVectorElements<Element>;
   const ImageOf<Element> image(p, row);
   const std::uint32_t first = unit * kValues;
   const std::uint32_t phase = first % kChannels;
@@ -131,7 +131,7 @@ ECHOLINE_DEVICE void normalize_run(const NormalizeParams& p, std::uint32_t row,
   Vector<typename Element::Bits, kValues> run;
   ECHOLINE_UNROLL
   for (int k = 0; k < kValues; ++k) {
-    const int value = static_cast<int>(phase) + k;  // from the first of pixel x
+    const int value = static_cast<int>(phase) + k;  // counted from the first channel of pixel x
     const int back = image.mirrored ? 2 * kChannels * (value / kChannels) : 0;
     run.numbers[k] =
         normalized<Element>(from[value - back], scale[k % kChannels], shift[k % kChannels]);
@@ -152,7 +152,7 @@ ECHOLINE_DEVICE void normalize_vector(const NormalizeParams& p, std::uint32_t ro
 template <typename Element, Layout layout>
 ECHOLINE_DEVICE void normalize_unit(const NormalizeParams& p, std::uint32_t row,
                                     std::uint32_t unit) {
-  if (!normalize_together(p, layout, sizeof(typename Element::Bits))) {
+  if (!normalize_is_vectorized(p, layout, sizeof(typename Element::Bits))) {
     return normalize_pixel<Element, layout>(p, row, unit);
   }
   switch (p.channels) {

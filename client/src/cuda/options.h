@@ -1,4 +1,4 @@
-// How a loader's batches come to a device; see echoline_cuda_options.
+// Options of a device loader; see echoline_cuda_options for their meaning.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct Options {
   std::uint32_t depth = 3;
   std::uint32_t echo_factor = 1;
   std::uint32_t echo_window = 1;
-  std::vector<FieldWish> fields;
+  std::vector<FieldOptions> fields = {};
 };
 
 }  // namespace echoline::client::cuda

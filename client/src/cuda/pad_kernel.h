@@ -1,4 +1,4 @@
-// Ragged rows to rows of one length.
+// Kernel code: makes rows of one length from ragged rows.
 #pragma once
 
 #include "cuda/device_code.h"
@@ -6,19 +6,19 @@
 
 namespace echoline::client::cuda {
 
-// Bytes that a thread writes at once: rows are whole numbers of them.
-ECHOLINE_DEVICE std::uint32_t pad_together(const PadParams& p) {
+// Bytes that a thread writes at once; rows are multiples of it.
+ECHOLINE_DEVICE std::uint32_t pad_vector_bytes(const PadParams& p) {
   if (p.row_bytes % 8 == 0 && aligned(p.out, 8)) return 8;
   if (p.row_bytes % 4 == 0 && aligned(p.out, 4)) return 4;
   return 1;
 }
 
 ECHOLINE_DEVICE std::uint64_t pad_units(const PadParams& p) {
-  const std::uint32_t together = pad_together(p);
-  return together == 8 ? p.row_bytes / 8 : together == 4 ? p.row_bytes / 4 : p.row_bytes;
+  const std::uint32_t vector_bytes = pad_vector_bytes(p);
+  return vector_bytes == 8 ? p.row_bytes / 8 : vector_bytes == 4 ? p.row_bytes / 4 : p.row_bytes;
 }
 
-// The element's bits over and over in eight bytes: elements don't cross them.
+// Eight bytes filled with the element's bits, repeated. No element crosses such eight bytes.
 ECHOLINE_DEVICE std::uint64_t fill_pattern(const PadParams& p) {
   if (p.element_bytes == 8) return p.fill;
   const std::uint32_t bits = 8 * p.element_bytes;
@@ -27,7 +27,7 @@ ECHOLINE_DEVICE std::uint64_t fill_pattern(const PadParams& p) {
   return pattern;
 }
 
-// Bytes [first, first + kBytes) of a row. Where values begin, nothing is known of their alignment.
+// Writes bytes [first, first + kBytes) of a row. The values of a row may have any alignment.
 template <int kBytes>
 ECHOLINE_DEVICE void pad_bytes(const PadParams& p, std::uint32_t row, std::uint64_t first) {
   const std::uint8_t* const values = p.values + (p.offsets[row] - p.offsets[0]);
@@ -48,9 +48,9 @@ ECHOLINE_DEVICE void pad_bytes(const PadParams& p, std::uint32_t row, std::uint6
 }
 
 ECHOLINE_DEVICE void pad(const PadParams& p, const Thread& thread) {
-  const std::uint32_t together = pad_together(p);
+  const std::uint32_t vector_bytes = pad_vector_bytes(p);
   for_each_row(thread, p.rows, pad_units(p), [&](std::uint32_t row) {
-    switch (together) {
+    switch (vector_bytes) {
       case 8:
         return pad_bytes<8>(p, row, thread.unit * 8);
       case 4:

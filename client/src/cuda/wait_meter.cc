@@ -5,7 +5,7 @@
 namespace echoline::client::cuda {
 namespace {
 
-// Nanoseconds of the driver's float milliseconds; 0 where it can't tell.
+// 0 if the driver cannot say.
 std::uint64_t elapsed_ns(const DriverTable& driver, const Event& begin, const Event& end) {
   float milliseconds = 0;
   if (driver.event_elapsed(&milliseconds, begin.get(), end.get()) != kSuccess) return 0;

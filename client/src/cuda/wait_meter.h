@@ -1,4 +1,4 @@
-// How long the trainer's streams stand still for their batches, as the GPU sees it.
+// Measures how long the trainer's streams wait for their batches, by the GPU's clock.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +9,19 @@
 
 namespace echoline::client::cuda {
 
-// One pair of events a use: before and after the stream's wait. Under the loader's lock.
+// One pair of events for each use: before and after the stream's wait. Guarded by DeviceMeter's
+// lock.
 class WaitMeter {
  public:
-  static constexpr std::size_t kPairs = 64;  // uses whose end the GPU has not reached
+  static constexpr std::size_t kPairs = 64;  // the most uses that the GPU has not passed yet
 
   Error make(const std::shared_ptr<const Device>& device);
-  // Around what makes the stream wait. Where every pair is on its way, that use is not measured.
-  // Whether an event of the device could be put on the stream, else its code: no stream of another
-  // device takes one.
+  // Before and after the commands that make the stream wait. If all pairs are in use, the use is
+  // not measured. begin() returns the driver's code for an event on the stream: an error if the
+  // stream is of another device.
   Code begin(const DriverTable& driver, StreamHandle stream);
   void end(const DriverTable& driver, StreamHandle stream);
-  // Adds up what the GPU has passed; asks, never waits.
+  // Adds the pairs that the GPU has passed. Asks, never waits.
   void collect(const DriverTable& driver);
 
   std::uint64_t wait_ns() const { return wait_ns_; }
@@ -33,12 +34,12 @@ class WaitMeter {
   };
   Pair& pair(std::uint64_t number) { return pairs_[number % kPairs]; }
 
-  std::vector<Pair> pairs_;      // taken in turn
-  std::uint64_t measured_ = 0;   // uses
-  std::uint64_t collected_ = 0;  // of them
+  std::vector<Pair> pairs_;      // used in turn
+  std::uint64_t measured_ = 0;   // uses with a pair of events
+  std::uint64_t collected_ = 0;  // uses that were added
   bool measuring_ = false;       // between begin and end
-  bool began_ = false;
-  Event first_;  // the span's beginning
+  bool began_ = false;           // first_ was recorded
+  Event first_;                  // where the span begins
   std::uint64_t wait_ns_ = 0;
   std::uint64_t span_ns_ = 0;
 };

@@ -1,4 +1,4 @@
-// What the engine grants to a trainer that knocks at the door.
+// What a trainer that connects to the door gets from the engine.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,14 @@ namespace echoline::engine {
 
 using echoline::Peer;
 
-// The descriptors stay the engine's: the door duplicates them by sending, before the attachment is
-// withdrawn.
+// The engine owns the descriptors. The door duplicates them while the reply function runs.
 struct Attachment {
-  shm::AttachReply reply{};  // but magic, versions, code and message, which the door fills in
+  shm::AttachReply reply{};  // the door fills in magic, versions, code and message
   int data_fd = -1;
   int cursor_fd = -1;
 };
 
-// Something to be said to the trainer of a connection.
+// A message to the trainer of a connection.
 struct TrainerNotice {
   std::uint64_t connection = 0;
   shm::NoticeKind kind = shm::kNoticePeers;
@@ -28,18 +27,19 @@ struct TrainerNotice {
 };
 
 using ReplyFunction = std::function<void(Result<Attachment>)>;
-// Tells the trainer of a connection something, through the door. Callable from any thread.
+// Sends a notice to the trainer of a connection. Any thread; does not block.
 using NotifyFunction =
     std::function<void(std::uint64_t connection, shm::NoticeKind kind, const Status& status)>;
 
-// The engine as the door sees it. Called from the door's thread.
+// The part of the engine that the door uses, on the door's thread.
 class AttachHandler {
  public:
   virtual ~AttachHandler() = default;
-  // `reply` is called once, at once or later, from any thread. `connection` is never used twice.
+  // `reply` is called once, now or later, on any thread, unless the trainer is withdrawn before.
+  // A `connection` is never used twice.
   virtual void attach(std::uint64_t connection, const shm::AttachRequest& request, const Peer& peer,
                       ReplyFunction reply) = 0;
-  // The trainer is gone, attached or still waiting for its reply.
+  // The connection was closed, of a trainer that is attached or waits for its reply.
   virtual void withdraw(std::uint64_t connection) = 0;
   virtual void set_notify(NotifyFunction notify) = 0;
 };

@@ -1,4 +1,4 @@
-// A job, by what makes it one.
+// A job: what tells one from another.
 #pragma once
 
 #include <compare>
@@ -7,8 +7,8 @@
 
 namespace echoline::engine {
 
-// Trainers that split one sequence of batches among them. Those that differ in any of these walk
-// the stream on their own.
+// Trainers that share one sequence of batches. Jobs that differ in any member read the stream
+// independently.
 struct Job {
   std::string name;
   std::uint32_t world_size = 1;

@@ -1,4 +1,4 @@
-// What happens to a job that falls behind the others of its pass (publish.when_slow).
+// What happens when a job falls behind the other jobs of its pass (publish.when_slow).
 #pragma once
 
 #include <cstdint>

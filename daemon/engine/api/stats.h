@@ -1,4 +1,4 @@
-// What the engine counts, as plain numbers: read by serve/ for metrics, control and the log.
+// The counters of the engine, as plain numbers, for metrics, the control service and the log.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace echoline::engine {
 
-// Who a trainer's wait is charged to.
+// The cause of a trainer's wait.
 enum class WaitCause : std::uint8_t { kFetch, kPrep, kPublish, kPeer, kDaemon };
 inline constexpr std::array<const char*, 5> kWaitCauseNames = {"fetch", "prep", "publish", "peer",
                                                                "daemon"};
@@ -33,17 +33,17 @@ struct StageStats {
   std::uint64_t blocked_ns = 0;
 };
 
-// What a stream did in the last seconds: differences of its counters, so that a look at it tells
-// what is the case now, whatever happened in the days before.
+// The counters of a stream over the last seconds, as differences: the state now, not the average
+// since the stream was created.
 struct RecentStats {
-  std::uint64_t passed_ns = 0;  // that the rest is about; 0: nothing yet
+  std::uint64_t passed_ns = 0;  // the length of the interval; 0: no interval yet
   std::uint64_t samples_fresh = 0;
   std::uint64_t samples_echoed = 0;
   std::uint64_t batches = 0;
   std::uint64_t source_bytes = 0;
   std::uint64_t cache_hits = 0;
   std::uint64_t cache_misses = 0;          // of the last level: read from the store
-  std::uint64_t attached_ns = 0;           // summed over trainers
+  std::uint64_t attached_ns = 0;           // summed over trainers, with waits before they attached
   std::array<std::uint64_t, 5> wait_ns{};  // of it, by WaitCause
   std::array<std::uint64_t, source::kWaitReasonNames.size()> source_wait_ns{};
   std::vector<StageStats> stages{};
@@ -53,7 +53,7 @@ struct RecentStats {
 struct Verdict {
   // unknown, opening, failed, nobody, trainers, storage, workers, publishing, jobs or daemon.
   std::string limit = "unknown";
-  std::string text;  // one sentence for people: what it is, and what to do about it
+  std::string text;  // one sentence: the limit, and what to do about it
 };
 
 struct ConsumerStats {
@@ -66,20 +66,20 @@ struct ConsumerStats {
   std::uint64_t batches = 0;
   std::uint64_t lag_rows = 0;              // behind the foremost trainer of its pass
   std::array<std::uint64_t, 5> wait_ns{};  // by WaitCause
-  shm::DeviceFigures device = {};          // what it says of its GPU
-  // Changes of the echo factor in its epoch: from which block on, and thousandths.
+  shm::DeviceFigures device = {};          // what it reports of its GPU
+  // Changes of the echo factor in its epoch: first block, and thousandths.
   std::vector<std::pair<std::uint64_t, std::uint32_t>> changes = {};
 };
 
-// From where on a pass has a new echo factor.
+// Where a new echo factor begins in a pass.
 struct FactorStart {
   std::vector<std::string> jobs;  // that read the pass
   std::uint32_t epoch = 0;
   std::uint64_t block = 0;  // of the echo step
-  std::uint64_t row = 0;    // rows of the epoch before it stay as they were
+  std::uint64_t row = 0;    // the first row that differs from the order without the change
 };
 
-// What was done about jobs that fell behind.
+// What was done about slow jobs.
 struct SlowCounts {
   std::uint64_t split = 0;
   std::uint64_t detached = 0;
@@ -129,7 +129,6 @@ struct EngineStats {
   std::uint64_t memory_reserved = 0;
   std::uint32_t workers = 0;
   std::uint64_t tasks_queued = 0;  // that wait for a worker
-  std::uint64_t rounds = 0;        // of the engine's thread: grows while it lives
 };
 
 }  // namespace echoline::engine

@@ -10,15 +10,13 @@
 namespace echoline::engine {
 namespace {
 
-// Enough to keep a local disk busy; they wait more than they work.
+// Enough to keep a local disk busy; these threads block most of the time.
 constexpr std::size_t kLookupThreads = 4;
 constexpr auto kLookEvery = std::chrono::milliseconds(100);
 constexpr std::uint64_t kLastWritesNs = 2'000'000'000;
-// As long as another host's claim lasts, and once more.
+// How long to wait for another host that has claimed a record: twice the time that a claim lasts.
 constexpr std::uint64_t kPatienceNs =
     2 * std::uint64_t{cache::FleetCache::kClaimSeconds} * 1'000'000'000;
-
-bool unwanted(const FetchRequest& order) { return order.item.use_count() == 1; }
 
 }  // namespace
 
@@ -39,9 +37,13 @@ void CacheThreads::stop() {
   threads_.clear();
 }
 
-void CacheThreads::read_disk(std::vector<FetchRequest> orders) { push({false, std::move(orders)}); }
+void CacheThreads::read_disk(std::vector<FetchRequest> requests) {
+  push({false, std::move(requests)});
+}
 
-void CacheThreads::ask_fleet(std::vector<FetchRequest> orders) { push({true, std::move(orders)}); }
+void CacheThreads::ask_fleet(std::vector<FetchRequest> requests) {
+  push({true, std::move(requests)});
+}
 
 void CacheThreads::push(Job job) {
   {
@@ -70,50 +72,50 @@ void CacheThreads::run_lookups() {
     jobs_.pop_front();
     lock.unlock();
     if (job.of_fleet) {
-      look_in_fleet(std::move(job.orders));
+      look_in_fleet(std::move(job.requests));
     } else {
-      read_from_disk(std::move(job.orders));
+      read_from_disk(std::move(job.requests));
     }
   }
 }
 
-void CacheThreads::deliver(FetchRequest& order, std::shared_ptr<const Buffer> bytes,
+void CacheThreads::deliver(FetchRequest& request, std::shared_ptr<const Buffer> bytes,
                            cache::Level level, std::uint64_t spent_ns) {
   levels_.count_hit(level, bytes->size(), spent_ns);
-  levels_.keep(order.record, bytes, level);
-  hooks_.deliver(order, std::move(bytes));
+  levels_.keep(request.record, bytes, level);
+  hooks_.deliver(request, std::move(bytes));
 }
 
-void CacheThreads::read_from_disk(std::vector<FetchRequest> orders) {
+void CacheThreads::read_from_disk(std::vector<FetchRequest> requests) {
   CacheAnswer answer;
-  for (FetchRequest& order : orders) {
-    if (unwanted(order)) {
-      answer.again.push_back(std::move(order));
+  for (FetchRequest& request : requests) {
+    if (is_unwanted(request)) {
+      answer.again.push_back(std::move(request));
       continue;
     }
     const std::uint64_t begin_ns = monotonic_ns();
-    auto bytes = std::make_shared<Buffer>(order.extent.bytes);
-    if (levels_.read_from_disk(order.record, bytes->span())) {
-      deliver(order, std::move(bytes), cache::Level::kDisk, monotonic_ns() - begin_ns);
+    auto bytes = std::make_shared<Buffer>(request.extent.bytes);
+    if (levels_.read_from_disk(request.record, bytes->span())) {
+      deliver(request, std::move(bytes), cache::Level::kDisk, monotonic_ns() - begin_ns);
     } else {
-      answer.again.push_back(std::move(order));
+      answer.again.push_back(std::move(request));
     }
   }
   if (!answer.again.empty()) hooks_.answer(std::move(answer));
 }
 
-void CacheThreads::look_in_fleet(std::vector<FetchRequest> orders) {
+void CacheThreads::look_in_fleet(std::vector<FetchRequest> requests) {
   CacheAnswer answer;
   answer.of_fleet = true;
   const std::uint64_t begin_ns = monotonic_ns();
   std::vector<FetchRequest*> asked;
   std::vector<std::shared_ptr<Buffer>> buffers;
   std::vector<cache::FleetQuery> queries;
-  for (FetchRequest& order : orders) {
-    if (order.past_cache || !levels_.belongs_to_fleet(order.record)) continue;
-    asked.push_back(&order);
-    const auto& buffer = buffers.emplace_back(std::make_shared<Buffer>(order.extent.bytes));
-    queries.push_back(levels_.fleet_query(order.record, buffer->span()));
+  for (FetchRequest& request : requests) {
+    if (request.past_cache || !levels_.belongs_to_fleet(request.record)) continue;
+    asked.push_back(&request);
+    const auto& buffer = buffers.emplace_back(std::make_shared<Buffer>(request.extent.bytes));
+    queries.push_back(levels_.fleet_query(request.record, buffer->span()));
   }
   levels_.fleet().get(queries);
   const std::uint64_t spent_ns =
@@ -132,24 +134,25 @@ void CacheThreads::look_in_fleet(std::vector<FetchRequest> orders) {
   }
   levels_.fleet().claim(missed_queries);
   sort_misses(missed, missed_queries, answer);
-  for (FetchRequest& order : orders) {
-    if (order.item != nullptr) answer.to_store.push_back(std::move(order));
+  for (FetchRequest& request : requests) {
+    if (request.item != nullptr) answer.to_store.push_back(std::move(request));
   }
   hooks_.answer(std::move(answer));
 }
 
-// What another host has claimed waits for it, but not for ever; the rest stays where it is.
+// Moves requests that another host has claimed to answer.waiting, until their patience ends. The
+// rest stays in place and goes to the store.
 void CacheThreads::sort_misses(std::vector<FetchRequest*>& missed,
                                std::vector<cache::FleetQuery*>& queries, CacheAnswer& answer) {
   const std::uint64_t now_ns = monotonic_ns();
   for (std::size_t i = 0; i < missed.size(); ++i) {
-    FetchRequest& order = *missed[i];
-    if (order.give_up_ns == 0) order.give_up_ns = now_ns + kPatienceNs;
-    order.past_cache = queries[i]->claimed || now_ns >= order.give_up_ns;
-    if (order.past_cache) continue;
-    ++order.waits;
-    answer.waiting.push_back(std::move(order));
-    order.item.reset();
+    FetchRequest& request = *missed[i];
+    if (request.give_up_ns == 0) request.give_up_ns = now_ns + kPatienceNs;
+    request.past_cache = queries[i]->claimed || now_ns >= request.give_up_ns;
+    if (request.past_cache) continue;
+    ++request.waits;
+    answer.waiting.push_back(std::move(request));
+    request.item.reset();
   }
 }
 

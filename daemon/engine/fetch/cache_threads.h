@@ -1,5 +1,5 @@
-// The threads that wait for disk and fleet, so that the fetcher's own, which polls the store, never
-// does.
+// The threads that block on disk and fleet, so that the fetcher's own thread, which polls the
+// store, never does.
 #pragma once
 
 #include <atomic>
@@ -20,17 +20,17 @@
 
 namespace echoline::engine {
 
-// What became of orders that were looked up.
+// The result of a look-up.
 struct CacheAnswer {
   bool of_fleet = false;
-  std::vector<FetchRequest> to_store;    // to be fetched by this daemon
-  std::vector<FetchRequest> waiting;     // another host fetches it: to be asked again
-  std::vector<FetchRequest> again;       // was not there after all
-  std::vector<std::uint64_t> delivered;  // records that were
+  std::vector<FetchRequest> to_store;    // this daemon fetches them
+  std::vector<FetchRequest> waiting;     // another host fetches them: ask the fleet again
+  std::vector<FetchRequest> again;       // not on the disk after all, or unwanted
+  std::vector<std::uint64_t> delivered;  // records that were delivered
 };
 
-// Any thread may call any of it. Work is bounded by the read-ahead, fills by kFillBytesMax and the
-// one request that passes it. Outlives the shares it gives.
+// Any thread may call any method. Look-ups are bounded by the read-ahead, fills by kFillBytesMax
+// and the one request that exceeds it. Outlives the shares that it hands out.
 class CacheThreads {
  public:
   static constexpr std::uint64_t kFillBytesMax = 64 << 20;
@@ -42,17 +42,18 @@ class CacheThreads {
   };
   CacheThreads(cache::Levels& levels, Hooks hooks);
   ~CacheThreads() { stop(); }
-  // What is still to be written to the disk is, for a second or two; other work is dropped.
+  // Finishes pending writes to the disk for up to two seconds; other work is dropped.
   void stop();
 
-  void read_disk(std::vector<FetchRequest> orders);
-  void ask_fleet(std::vector<FetchRequest> orders);
+  void read_disk(std::vector<FetchRequest> requests);
+  void ask_fleet(std::vector<FetchRequest> requests);
   void fill_fleet(std::uint64_t record, std::shared_ptr<const Buffer> value, ByteShare share);
-  // There is something to be written to the disk.
+  // The disk cache has pending writes.
   void wake_fills() { fill_work_.notify_one(); }
-  // A share of the fills, to be taken before the record is fetched: what is under way comes, too.
+  // A share of the fills' bytes. Taken before the record is fetched, so that records in flight
+  // count, too.
   ByteShare take_fill_share(std::uint64_t bytes) { return {fill_bytes_, bytes}; }
-  // While there is none, nothing more should be fetched for the fleet.
+  // While this is false, nothing more should be fetched for the fleet.
   bool has_room_for_fills() const {
     return fill_bytes_.load(std::memory_order_relaxed) < kFillBytesMax;
   }
@@ -60,7 +61,7 @@ class CacheThreads {
  private:
   struct Job {
     bool of_fleet;
-    std::vector<FetchRequest> orders;
+    std::vector<FetchRequest> requests;
   };
   struct Fill {
     std::uint64_t record = 0;
@@ -71,11 +72,11 @@ class CacheThreads {
   void push(Job job);
   void run_lookups();
   void run_fills();
-  void read_from_disk(std::vector<FetchRequest> orders);
-  void look_in_fleet(std::vector<FetchRequest> orders);
+  void read_from_disk(std::vector<FetchRequest> requests);
+  void look_in_fleet(std::vector<FetchRequest> requests);
   void sort_misses(std::vector<FetchRequest*>& missed, std::vector<cache::FleetQuery*>& queries,
                    CacheAnswer& answer);
-  void deliver(FetchRequest& order, std::shared_ptr<const Buffer> bytes, cache::Level level,
+  void deliver(FetchRequest& request, std::shared_ptr<const Buffer> bytes, cache::Level level,
                std::uint64_t spent_ns);
   bool fill_one();
   void write_the_rest();
@@ -85,7 +86,7 @@ class CacheThreads {
   std::mutex mutex_;
   std::condition_variable work_;
   std::condition_variable fill_work_;
-  std::atomic<std::uint64_t> fill_bytes_{0};  // before the shares of it
+  std::atomic<std::uint64_t> fill_bytes_{0};  // declared before the shares of it
   std::deque<Job> jobs_;
   std::deque<Fill> fills_;
   bool stopping_ = false;

@@ -1,4 +1,4 @@
-// Which of the records that are wanted go into one request: neighbours in their shard.
+// Joins requested records that are neighbours in their shard into one ranged read.
 #pragma once
 
 #include <algorithm>
@@ -15,89 +15,92 @@
 
 namespace echoline::engine {
 
-// A record whose bytes are wanted, for an item that waits for them.
+// A record whose bytes an item waits for.
 struct FetchRequest {
   std::shared_ptr<echo::Item> item;
   std::uint64_t record = 0;
   record::Extent extent;
-  std::uint32_t disagreements = 0;  // answers that were not what the index says
-  // Of the cache's business:
+  std::uint32_t disagreements = 0;  // answers that differed from the record's checksum
+  // Of the cache's side:
   bool counted = false;          // as a miss
-  bool past_cache = false;       // to be read from the store: nobody else does, or none in time
-  std::uint64_t waits = 0;       // for another host that fetches it
-  std::uint64_t give_up_ns = 0;  // when waiting ends; 0: has not begun
-  ByteShare fill{};              // of what is on its way to the fleet
+  bool past_cache = false;       // read it from the store: no other host does, or not in time
+  std::uint64_t waits = 0;       // how often it waited for another host that fetches it
+  std::uint64_t give_up_ns = 0;  // when that waiting ends; 0: it has not begun
+  ByteShare fill{};              // share of the bytes to be written to the fleet
 };
 
-// Orders that no request carries yet, first come first. Not thread safe.
+// Nobody else holds the item: its pass has ended or skipped it.
+inline bool is_unwanted(const FetchRequest& request) { return request.item.use_count() == 1; }
+
+// Requested records that are in no ranged read yet, first come first. Not thread safe.
 class RequestCoalescer {
  public:
-  // A request is long enough to be worth its round trip, and longer, up to the second bound, where
-  // so much is wanted that as many requests of that length as may go on side by side are left; of
-  // those, kAtOnce are enough.
+  // Bytes of one ranged read. The lower bound is worth a round trip. Reads grow up to the upper
+  // bound while enough bytes are requested to keep as many reads of that length in flight as the
+  // store takes; of those, kAtOnce are enough.
   static constexpr std::uint64_t kRequestBytes = 1 << 20;
-  static constexpr std::uint64_t kRequestBytesMax = source::kPartedBytes - (1 << 20);
+  static constexpr std::uint64_t kRequestBytesMax = source::kSplitReadBytes - (1 << 20);
   static constexpr std::size_t kAtOnce = 32;
   static constexpr std::uint64_t kGapBytes = 16 << 10;
   static constexpr std::int64_t kReachMin = 4096;
-  static constexpr std::uint64_t kThriftyShare = 64;  // one byte in so many may be of a gap
+  static constexpr std::uint64_t kThriftyShare = 64;  // at most 1/64 of a read may be gaps
 
-  // An order joins an older one's request only if it came at most `reach` orders (or kReachMin)
-  // later: what is wanted much later, as in the next epoch, must not delay what is wanted now.
-  // `thrifty`: what stands in the gaps is in a cache, so that little of it may be read again.
+  // A record joins an older one's read only if it was requested at most `reach` requests (or
+  // kReachMin) later: records of the next epoch must not delay records that are wanted now.
+  // `thrifty`: the records in the gaps are cached, so little of the gaps may be read again.
   explicit RequestCoalescer(std::uint64_t reach, bool thrifty = false)
       : reach_(static_cast<std::int64_t>(
             std::clamp<std::uint64_t>(reach, kReachMin, std::uint64_t{1} << 62))),
         thrifty_(thrifty) {}
 
-  void add(FetchRequest order) { insert(next_number_++, std::move(order)); }
-  // An order whose request failed: before all others.
-  void put_back(FetchRequest order) { insert(--first_number_, std::move(order)); }
+  void add(FetchRequest request) { insert(next_number_++, std::move(request)); }
+  // A record whose read failed: before all others.
+  void put_back(FetchRequest request) { insert(--first_number_, std::move(request)); }
   bool empty() const { return queue_.empty(); }
   std::size_t size() const { return queue_.size(); }
 
-  // The oldest order and its neighbours on both sides, as long as the gaps between them are small
-  // and the request does not grow too long where `at_once` of them may be under way; ascending,
-  // without overlap.
+  // The oldest record and its neighbours on both sides, as long as the gaps are small and the read
+  // does not grow too long when `at_once` reads may be in flight; ascending, without overlap.
   std::vector<FetchRequest> take(std::size_t at_once);
-  // Cuts such a run, of which some orders were taken out, where its gaps have become too large.
+  // Cuts such a run, from which some records were removed, where its gaps have become too large.
   std::vector<std::vector<FetchRequest>> cut(std::vector<FetchRequest> run) const;
 
  private:
-  struct Place {
+  // Where a record begins.
+  struct Location {
     std::uint32_t shard;
     std::uint64_t offset;
-    auto operator<=>(const Place&) const = default;
+    auto operator<=>(const Location&) const = default;
   };
   struct Entry {
     std::int64_t number;
-    FetchRequest order;
+    FetchRequest request;
   };
-  using Map = std::multimap<Place, Entry>;
+  using Map = std::multimap<Location, Entry>;
 
-  void insert(std::int64_t number, FetchRequest order);
+  void insert(std::int64_t number, FetchRequest request);
   std::uint64_t request_bytes(std::size_t at_once) const {
     return std::clamp(bytes_ / std::clamp<std::size_t>(at_once, 1, kAtOnce), kRequestBytes,
                       kRequestBytesMax);
   }
   static std::uint64_t end(const Entry& entry) {
-    return entry.order.extent.offset + entry.order.extent.bytes;
+    return entry.request.extent.offset + entry.request.extent.bytes;
   }
 
-  // How a request grows.
+  // A ranged read while it grows.
   struct Span {
     std::uint64_t begin;
     std::uint64_t end;
-    std::uint64_t longest;  // that the request may become
+    std::uint64_t bytes_max;
     std::uint64_t gaps = 0;
   };
   bool joins(const Span& span, const record::Extent& next, Span& joined) const;
 
   const std::int64_t reach_;
   const bool thrifty_;
-  Map places_;
-  std::map<std::int64_t, Map::iterator> queue_;  // by number of arrival
-  std::uint64_t bytes_ = 0;                      // of all orders
+  Map by_location_;
+  std::map<std::int64_t, Map::iterator> queue_;  // by arrival
+  std::uint64_t bytes_ = 0;                      // of all records here
   std::int64_t first_number_ = 0;
   std::int64_t next_number_ = 0;
 };

@@ -17,7 +17,7 @@
 namespace echoline::engine {
 namespace {
 
-constexpr std::uintmax_t kFileBytesMax = 1 << 20;  // a few hundred for each trainer
+constexpr std::uintmax_t kFileBytesMax = 1 << 20;  // a trainer takes a few hundred
 
 nlohmann::json json_of(const Trainer& trainer) {
   return {{"stream", trainer.stream},
@@ -39,7 +39,7 @@ Trainer trainer_of(const nlohmann::json& json) {
           .begin_ticks = json.at("begin_ticks")};
 }
 
-// Under a temporary name that stays the same: a daemon that is killed here leaves no heap of them.
+// The temporary name is always the same: daemons that are killed here leave one file, not many.
 Status replace_file(const std::string& path, const std::string& text) {
   const std::string temporary = path + ".new";
   std::ofstream file(temporary, std::ios::trunc | std::ios::binary);
@@ -82,6 +82,7 @@ AttachedTrainersFile::AttachedTrainersFile(const std::string& folder) {
 }
 
 std::vector<Trainer> AttachedTrainersFile::left_behind(const std::string& stream) const {
+  std::lock_guard lock(mutex_);
   std::vector<Trainer> living;
   std::copy_if(
       before_.begin(), before_.end(), std::back_inserter(living),
@@ -91,6 +92,7 @@ std::vector<Trainer> AttachedTrainersFile::left_behind(const std::string& stream
 
 void AttachedTrainersFile::keep(const std::set<std::string>& streams,
                                 std::vector<Trainer> trainers) {
+  std::lock_guard lock(mutex_);
   std::erase_if(before_, [&](const Trainer& trainer) { return streams.contains(trainer.stream); });
   now_ = std::move(trainers);
   write();

@@ -1,10 +1,11 @@
-// Who is attached, kept in a file beside the door: after a crash or an upgrade the next daemon
-// knows whom to expect back, and whom not (semantics.md, Jobs and passes).
+// The attached trainers, kept in a file of the runtime folder: after a crash or an upgrade the next
+// daemon knows which trainers to expect back (semantics.md, Jobs and passes).
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
+#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
@@ -17,33 +18,35 @@ struct Trainer {
   std::string stream;
   Job job;
   std::uint32_t rank = 0;
-  pid_t pid = 0;                  // 0: of another container, its life cannot be seen from here
+  pid_t pid = 0;                  // 0: of another container, where its end cannot be seen
   std::uint64_t begin_ticks = 0;  // of the process (base/process.h)
   bool operator==(const Trainer&) const = default;
 
   bool is_alive() const;
 };
 
-// One thread at a time.
+// Any thread. Writes to disk: not under a lock that the attaching of trainers needs.
 class AttachedTrainersFile {
  public:
-  // Reads what the daemon before left in this folder; a file that cannot be read, or is longer than
-  // any daemon's, is said in the log and names nobody. No folder: nothing is kept.
+  // Reads what the previous daemon left in this folder. A file that cannot be read, or is longer
+  // than any daemon's, is logged and names nobody. Without a folder nothing is kept.
   explicit AttachedTrainersFile(const std::string& folder);
-  // Those that went with the daemon's end are not left in the file.
+  // Trainers whose process has ended by now are not left in the file.
   ~AttachedTrainersFile();
 
-  // Those of the daemon before that still live.
+  // The trainers of the previous daemon that are still alive.
   std::vector<Trainer> left_behind(const std::string& stream) const;
 
-  // All that these streams say are attached or expected back now; those of the daemon before stay
-  // in the file as long as their stream is not there. A file that cannot be written is said once.
+  // `trainers` are all that these streams have, attached or expected back. Those of the previous
+  // daemon stay in the file until their stream is open. Logs once if the file cannot be written.
   void keep(const std::set<std::string>& streams, std::vector<Trainer> trainers);
 
  private:
+  // With the lock held.
   void write();
 
   std::string path_;
+  mutable std::mutex mutex_;  // guards the rest, and the file
   std::vector<Trainer> before_;
   std::vector<Trainer> now_;
   bool failed_ = false;

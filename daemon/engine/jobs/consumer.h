@@ -1,4 +1,4 @@
-// Who reads a stream: jobs, and the trainers that are their ranks.
+// One trainer that is attached to a stream, as a rank of a job.
 #pragma once
 
 #include <cstdint>
@@ -7,34 +7,40 @@
 
 #include "engine/api/attach.h"
 #include "engine/api/job.h"
+#include "engine/jobs/trainer_counters.h"
 #include "engine/pass/pass.h"
 #include "engine/stats/wait_ledger.h"
 #include "plan/position.h"
 
 namespace echoline::engine {
 
-// One trainer process at one rank of one job.
+// A value that the stream's Consumers own. Under the registry's lock.
 struct Consumer {
   std::uint64_t connection = 0;
   Peer peer;
   std::uint64_t begin_ticks = 0;  // of its process (base/process.h)
   Job job;
   std::uint32_t rank = 0;
-  std::uint32_t local_ranks = 1;   // of the job, on this host
-  std::uint32_t layout_minor = 0;  // that its client library reads
-  plan::Position start;
+  std::uint32_t local_ranks = 1;   // ranks of the job on this host
+  std::uint32_t layout_minor = 0;  // of the ring layout that its client library reads
+  plan::Position start;            // the position at which it attached
   std::uint64_t attached_ns = 0;
-  bool told_of_missing = false;  // jobs of publish.jobs
+  bool knows_missing_jobs = false;  // it was notified of the jobs of publish.jobs that are missing
   std::shared_ptr<Pass> pass;
-  std::uint64_t reader = 0;
-  // It was told to attach again, to another pass, and until then counts as gone from this one. One
-  // that does not come in time is busy or stopped.
+  std::uint64_t reader = 0;  // of the pass's ring
+  // It was notified to attach again, to another pass, and until then does not count as a reader of
+  // this one. If it does not come in time it is busy or stopped, and counts again.
   bool moving = false;
   std::uint64_t moving_until_ns = 0;
   WaitLedger waits;
+  TrainerCounters before;  // of its earlier attachments
 
-  // The next row it will be given.
+  // The next row that it will be given.
   plan::Position position() const { return pass->ring().view(reader).next; }
+  // Of all its attachments.
+  TrainerCounters counters(const ring::ReaderView& view) const {
+    return before + TrainerCounters{waits.by_cause(), view.batches, view.device};
+  }
 };
 
 }  // namespace echoline::engine

@@ -11,17 +11,17 @@
 namespace echoline::engine {
 namespace {
 
-// A process that dies closes its door before it is gone.
+// A process that dies closes its connection before it is gone from the process table.
 constexpr std::uint64_t kDyingNs = 200'000'000;
-// A trainer may claim another stretch each time that it is looked at.
-constexpr std::uint64_t kSayAgainNs = 10'000'000'000;
+// A trainer may claim other batches at each look, to fill the log.
+constexpr std::uint64_t kReportAgainNs = 10'000'000'000;
 
 struct Seen {
   std::uint32_t rank;
   ring::ReaderView view;
 };
 
-// Two ranks, of which the one takes what the other left out.
+// One rank takes batches that another one left out.
 struct Difference {
   Seen takes;
   Seen left_out;
@@ -52,8 +52,8 @@ std::string text(plan::Position position) {
 
 }  // namespace
 
-void tell_job(const Job& job, const std::list<Consumer>& consumers, const Status& status,
-              std::vector<TrainerNotice>& notices) {
+void notify_job(const Job& job, const std::list<Consumer>& consumers, const Status& status,
+                std::vector<TrainerNotice>& notices) {
   for (const Consumer& consumer : consumers) {
     if (consumer.job == job) notices.push_back({consumer.connection, shm::kNoticePeers, status});
   }
@@ -72,14 +72,13 @@ void RankEvents::note_gone(const Consumer& consumer, std::uint64_t now_ns) {
 std::vector<TrainerNotice> RankEvents::look(const std::list<Consumer>& consumers,
                                             std::uint64_t now_ns) {
   std::vector<TrainerNotice> notices;
-  gone_.remove_if([&](const Gone& gone) { return tell_gone(gone, consumers, now_ns, notices); });
+  gone_.remove_if([&](const Gone& gone) { return report_gone(gone, consumers, now_ns, notices); });
   compare_ranks(consumers, now_ns, notices);
   return notices;
 }
 
-// False while it cannot be known yet whether it died.
-bool RankEvents::tell_gone(const Gone& gone, const std::list<Consumer>& consumers,
-                           std::uint64_t now_ns, std::vector<TrainerNotice>& notices) const {
+bool RankEvents::report_gone(const Gone& gone, const std::list<Consumer>& consumers,
+                             std::uint64_t now_ns, std::vector<TrainerNotice>& notices) const {
   const bool died = gone.begin_ticks != 0 && process_begin(gone.peer.pid) != gone.begin_ticks;
   if (!died && gone.begin_ticks != 0 && now_ns < gone.since_ns + kDyingNs) return false;
   if (gone.moving && !died) return true;
@@ -87,16 +86,17 @@ bool RankEvents::tell_gone(const Gone& gone, const std::list<Consumer>& consumer
       fmt::format("job {} rank {}/{}", gone.job.name, gone.rank, gone.job.world_size);
   const char* how = died ? "is gone with its process" : "left";
   log_info({"engine", stream_name_}, "{} {} at {}", who, how, text(gone.position));
-  // A trainer that loads a state attaches anew; at an epoch's end it may have had all it wanted.
+  // A trainer that loads a state attaches again; one that leaves at an epoch's end may be done.
   if (gone.position.row == 0 || (!died && is_attached(gone.job, gone.rank, consumers))) return true;
-  tell_job(gone.job, consumers,
-           Status(Code::kUnavailable, fmt::format("{} (process {}) {} at {}", who, gone.peer.pid,
-                                                  how, text(gone.position))),
-           notices);
+  notify_job(gone.job, consumers,
+             Status(Code::kUnavailable, fmt::format("{} (process {}) {} at {}", who, gone.peer.pid,
+                                                    how, text(gone.position))),
+             notices);
   return true;
 }
 
-// Seen twice, so that it is no cursor that was read while it moved.
+// Reported at the second look only: a cursor page that was read while its trainer wrote it shows
+// a mixture of two positions.
 void RankEvents::compare_ranks(const std::list<Consumer>& consumers, std::uint64_t now_ns,
                                std::vector<TrainerNotice>& notices) {
   std::map<Job, std::vector<Seen>> jobs;
@@ -113,9 +113,9 @@ void RankEvents::compare_ranks(const std::list<Consumer>& consumers, std::uint64
     found.emplace(job, begin);
     const auto suspected = suspected_.find(job);
     if (suspected == suspected_.end() || suspected->second != begin) continue;
-    const auto [said, first] = said_ns_.emplace(job, now_ns);
-    if (!first && now_ns < said->second + kSayAgainNs) continue;
-    said->second = now_ns;
+    const auto [reported, first] = reported_ns_.emplace(job, now_ns);
+    if (!first && now_ns < reported->second + kReportAgainNs) continue;
+    reported->second = now_ns;
     const Status status(
         Code::kFailedPrecondition,
         fmt::format("the ranks of job {} differ: rank {} is at {}, in what rank {} left out ({} to "
@@ -123,10 +123,10 @@ void RankEvents::compare_ranks(const std::list<Consumer>& consumers, std::uint64
                     job.name, difference->takes.rank, text(difference->takes.view.next),
                     difference->left_out.rank, text(begin), text(left_out.left_out_end)));
     log_warning({"engine", stream_name_}, "{}", status.message());
-    tell_job(job, consumers, status, notices);
+    notify_job(job, consumers, status, notices);
   }
   suspected_ = std::move(found);
-  std::erase_if(said_ns_, [&](const auto& entry) { return !jobs.contains(entry.first); });
+  std::erase_if(reported_ns_, [&](const auto& entry) { return !jobs.contains(entry.first); });
 }
 
 }  // namespace echoline::engine

@@ -1,5 +1,6 @@
-// What the ranks of a job are told of each other: who died or left amid an epoch, and who takes
-// batches that another one left out (semantics.md, Jobs and passes).
+// What the ranks of a job are notified of about each other: a rank that died or left inside an
+// epoch, and ranks of which one takes batches that another left out (semantics.md, Jobs and
+// passes).
 #pragma once
 
 #include <cstdint>
@@ -18,9 +19,10 @@ class RankEvents {
  public:
   explicit RankEvents(std::string stream_name) : stream_name_(std::move(stream_name)) {}
 
-  // It is about to be taken off, for whatever reason.
+  // The trainer is about to be removed, for any reason.
   void note_gone(const Consumer& consumer, std::uint64_t now_ns);
-  // What is to be said now, with its lines in the log. Every few hundredths of a second.
+  // The notices that are due now; also writes their log lines. Called every few hundredths of a
+  // second.
   std::vector<TrainerNotice> look(const std::list<Consumer>& consumers, std::uint64_t now_ns);
 
  private:
@@ -30,25 +32,27 @@ class RankEvents {
     Peer peer;
     std::uint64_t begin_ticks = 0;
     plan::Position position;
-    bool moving = false;  // it is to come back, elsewhere
+    bool moving = false;  // it was notified to attach again, elsewhere
     std::uint64_t since_ns = 0;
   };
 
-  bool tell_gone(const Gone& gone, const std::list<Consumer>& consumers, std::uint64_t now_ns,
-                 std::vector<TrainerNotice>& notices) const;
+  // Adds the notices about a trainer that is gone; false while it is not known whether it died.
+  bool report_gone(const Gone& gone, const std::list<Consumer>& consumers, std::uint64_t now_ns,
+                   std::vector<TrainerNotice>& notices) const;
+  // Adds the notices about ranks whose batches differ.
   void compare_ranks(const std::list<Consumer>& consumers, std::uint64_t now_ns,
                      std::vector<TrainerNotice>& notices);
 
   const std::string stream_name_;
   std::list<Gone> gone_;
-  // By job, where a stretch begins that one rank left out and another takes: found by the last
-  // look, and when it was last said.
+  // By job: the begin of the batches that one rank left out and another takes, as found by the last
+  // look, and when it was last reported.
   std::map<Job, plan::Position> suspected_;
-  std::map<Job, std::uint64_t> said_ns_;
+  std::map<Job, std::uint64_t> reported_ns_;
 };
 
-// Says something to all ranks of a job that are attached.
-void tell_job(const Job& job, const std::list<Consumer>& consumers, const Status& status,
-              std::vector<TrainerNotice>& notices);
+// Notifies all ranks of a job that are attached.
+void notify_job(const Job& job, const std::list<Consumer>& consumers, const Status& status,
+                std::vector<TrainerNotice>& notices);
 
 }  // namespace echoline::engine

@@ -7,39 +7,38 @@
 namespace echoline::engine {
 namespace {
 
-// Trainers try to come back many times a second; one that nobody knew of is not waited for longer.
+// Trainers retry to attach many times a second; one that the file does not name gets no more time.
 constexpr std::uint64_t kSettleNs = 300'000'000;
 
-auto position(const ReattachBarrier::Returning& returning) {
-  return std::pair(returning.request.epoch, returning.request.row);
-}
+auto position(const AttachCall& call) { return std::pair(call.request.epoch, call.request.row); }
 
 }  // namespace
 
-void ReattachBarrier::add(Returning returning, std::uint64_t now_ns) {
+void ReattachBarrier::add(AttachCall call, std::uint64_t now_ns) {
   last_came_ns_ = now_ns;
-  const shm::AttachRequest& request = returning.request;
+  const shm::AttachRequest& request = call.request;
   const Job job{std::string(shm::text(request.job)), request.world_size, request.batch_size};
   const auto found = std::find_if(expected_.begin(), expected_.end(), [&](const Trainer& trainer) {
     return trainer.rank == request.rank && trainer.job == job;
   });
   if (found != expected_.end()) expected_.erase(found);
-  waiting_.push_back(std::move(returning));
+  waiting_.push_back(std::move(call));
 }
 
-bool ReattachBarrier::forget(std::uint64_t connection) {
-  return std::erase_if(waiting_, [&](const Returning& returning) {
-           return returning.connection == connection;
-         }) > 0;
+bool ReattachBarrier::withdraw(std::uint64_t connection) {
+  return std::erase_if(waiting_,
+                       [&](const AttachCall& call) { return call.connection == connection; }) > 0;
 }
 
-std::vector<ReattachBarrier::Returning> ReattachBarrier::take_due(std::uint64_t now_ns) {
+std::vector<AttachCall> ReattachBarrier::take_due(std::uint64_t now_ns) {
   if (now_ns >= until_ns_) expected_.clear();
   if (waiting_.empty()) return {};
   std::erase_if(expected_, [](const Trainer& trainer) { return !trainer.is_alive(); });
   const bool settled = now_ns >= last_came_ns_ + kSettleNs && expected_.empty();
   if (!settled && now_ns < until_ns_) return {};
-  std::stable_sort(waiting_.begin(), waiting_.end(), [](const Returning& a, const Returning& b) {
+  // The first request starts the pass: at the smallest position, so that the others find theirs in
+  // it or ahead of it.
+  std::stable_sort(waiting_.begin(), waiting_.end(), [](const AttachCall& a, const AttachCall& b) {
     return position(a) < position(b);
   });
   return std::exchange(waiting_, {});

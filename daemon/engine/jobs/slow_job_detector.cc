@@ -5,49 +5,55 @@
 namespace echoline::engine {
 namespace {
 
-// What a garbage collection, a checkpoint or a page fault takes is no falling behind.
+// A garbage collection, a checkpoint or a page fault takes less: no reason to split a pass.
 constexpr std::uint64_t kPatienceNs = 1'000'000'000;
 
-// All ranks of a job together.
-struct Place {
+// All ranks of a job together: the last rank counts.
+struct JobProgress {
   std::uint64_t next_row = ~std::uint64_t{0};
   std::uint64_t done_row = ~std::uint64_t{0};
 };
 
+std::map<Job, JobProgress> progress_by_job(const std::vector<SlowJobDetector::Progress>& trainers) {
+  std::map<Job, JobProgress> jobs;
+  for (const SlowJobDetector::Progress& trainer : trainers) {
+    const std::uint64_t held_rows = trainer.waits ? 0 : trainer.job.batch_size;
+    JobProgress& job = jobs[trainer.job];
+    job.next_row = std::min(job.next_row, trainer.next_row);
+    job.done_row = std::min(job.done_row, trainer.next_row - std::min(held_rows, trainer.next_row));
+  }
+  return jobs;
+}
+
 }  // namespace
 
 std::vector<SlowJobDetector::SlowJob> SlowJobDetector::look(const void* pass,
-                                                            const std::vector<Reading>& readings,
+                                                            const std::vector<Progress>& trainers,
                                                             std::uint64_t now_ns) {
   if (policy_.action == SlowPolicy::Action::kWait) return {};
-  std::map<Job, Place> places;
-  for (const Reading& reading : readings) {
-    const std::uint64_t held_rows = reading.waits ? 0 : reading.job.batch_size;
-    Place& place = places[reading.job];
-    place.next_row = std::min(place.next_row, reading.next_row);
-    place.done_row =
-        std::min(place.done_row, reading.next_row - std::min(held_rows, reading.next_row));
-  }
+  const std::map<Job, JobProgress> jobs = progress_by_job(trainers);
   std::uint64_t foremost_row = 0;
-  for (const auto& [job, place] : places) foremost_row = std::max(foremost_row, place.done_row);
+  for (const auto& [job, progress] : jobs) foremost_row = std::max(foremost_row, progress.done_row);
   std::map<Job, std::uint64_t>& since_ns = behind_since_ns_[pass];
-  std::erase_if(since_ns, [&](const auto& entry) { return !places.contains(entry.first); });
-  std::vector<SlowJob> laggards;
+  std::erase_if(since_ns, [&](const auto& entry) { return !jobs.contains(entry.first); });
+  std::vector<SlowJob> slow;
   bool for_long = false;
-  for (const auto& [job, place] : places) {
+  for (const auto& [job, progress] : jobs) {
+    // The ring bounds the lag: a job that delays a full ring is slow, even if publish.lag is
+    // larger.
     const std::uint64_t most_rows =
         policy_.ring_rows - std::min<std::uint64_t>(policy_.ring_rows, job.batch_size);
     const std::uint64_t lag_rows =
         std::max<std::uint64_t>(1, std::min(policy_.lag_rows, most_rows));
-    if (foremost_row < place.next_row + lag_rows) {
+    if (foremost_row < progress.next_row + lag_rows) {
       since_ns.erase(job);
       continue;
     }
     const std::uint64_t begin_ns = since_ns.emplace(job, now_ns).first->second;
     for_long |= now_ns - begin_ns >= kPatienceNs;
-    laggards.push_back({job, foremost_row - place.next_row});
+    slow.push_back({job, foremost_row - progress.next_row});
   }
-  return for_long ? laggards : std::vector<SlowJob>();
+  return for_long ? slow : std::vector<SlowJob>();
 }
 
 }  // namespace echoline::engine

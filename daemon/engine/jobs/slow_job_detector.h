@@ -1,5 +1,5 @@
-// Which jobs of a pass fall behind so far that the others are to be freed of them (semantics.md,
-// Jobs and passes).
+// Finds the jobs of a pass that fall behind so far that the other jobs continue without them
+// (semantics.md, Jobs and passes).
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,25 @@
 
 namespace echoline::engine {
 
+// Decides from numbers alone. One thread at a time.
 class SlowJobDetector {
  public:
   explicit SlowJobDetector(const SlowPolicy& policy) : policy_(policy) {}
 
-  // Where one trainer of a pass stands, in rows since the stream's first one.
-  struct Reading {
+  // The progress of one trainer of a pass, in rows since the stream's first one.
+  struct Progress {
     Job job;
     std::uint64_t next_row = 0;  // of the next batch that it will be given
-    bool waits = false;          // else it may be at work on the batch before that
+    bool waits = false;          // else it may still work on the batch before that
   };
   struct SlowJob {
     Job job;
-    std::uint64_t rows = 0;  // that another job is done with, and this one was not given
+    std::uint64_t rows = 0;  // that another job has finished, and this one was not given
     bool operator==(const SlowJob&) const = default;
   };
-  // Those behind by the lag or more, once one of them was in every look of the last second; a job
-  // is where its last rank is. All trainers of `pass` are given each time.
-  std::vector<SlowJob> look(const void* pass, const std::vector<Reading>& readings,
+  // The jobs that are behind by the allowed lag or more, once one of them was so at every look of
+  // the last second. A job is as far as its last rank. `pass` is a key; `trainers` are all of it.
+  std::vector<SlowJob> look(const void* pass, const std::vector<Progress>& trainers,
                             std::uint64_t now_ns);
   void forget(const void* pass) { behind_since_ns_.erase(pass); }
 

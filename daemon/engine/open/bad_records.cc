@@ -11,7 +11,7 @@ namespace echoline::engine {
 namespace {
 
 constexpr std::uint32_t kAttemptsMax = 32;
-constexpr std::size_t kNamedMax =
+constexpr std::size_t kLoggedMax =
     10'000;  // log lines, so that a broken data set does not fill the disk
 constexpr std::uint64_t kSubstituteKey = 0x7375627374697475;
 
@@ -45,7 +45,7 @@ BadRecords::BadRecords(const record::Index& index, Policy policy)
           std::ceil(policy.limit * static_cast<double>(index.record_count())))) {}
 
 Status BadRecords::judge(echo::Item& item, const Status& verdict, std::uint64_t& bad_in_epoch) {
-  // The record is not the one that was indexed: no fault of its own.
+  // The object was changed after it was indexed: the stream ends, no record is replaced.
   if (verdict.code() == Code::kFailedPrecondition) {
     return Status(verdict.code(), describe(item.record, verdict));
   }
@@ -53,7 +53,7 @@ Status BadRecords::judge(echo::Item& item, const Status& verdict, std::uint64_t&
     std::lock_guard lock(mutex_);
     ++counts_[kBadReasonNames[static_cast<std::size_t>(bad_reason(verdict.code()))]];
     ++bad_in_epoch;
-    name_once(item.record, verdict);
+    log_once(item.record, verdict);
     if (policy_.replace && bad_in_epoch > limit_count_) {
       return Status(Code::kDataLoss,
                     fmt::format("{} bad records in epoch {}, more than bad_records.limit allows "
@@ -79,8 +79,8 @@ std::map<std::string, std::uint64_t> BadRecords::counts() const {
   return counts_;
 }
 
-void BadRecords::name_once(std::uint64_t record, const Status& verdict) {
-  if (named_.size() >= kNamedMax || !named_.insert(record).second) return;
+void BadRecords::log_once(std::uint64_t record, const Status& verdict) {
+  if (logged_.size() >= kLoggedMax || !logged_.insert(record).second) return;
   log_warning("decode", "bad record{}: {}", policy_.replace ? ", replaced" : "",
               describe(record, verdict));
 }

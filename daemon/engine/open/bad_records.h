@@ -1,5 +1,5 @@
-// What becomes of records that the decoder rejects: counted, named once, and replaced by another
-// one that is chosen by seed, so that every run takes the same; up to a limit.
+// Handles records that cannot be decoded: counts them, logs each once, and replaces each by another
+// record. The choice depends on the seed alone, so that every run makes the same one.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@
 
 namespace echoline::engine {
 
-// What the decoder's verdict is counted as.
+// The counter for an error of the decoder.
 BadReason bad_reason(Code code);
 
-// The record that takes the place of `record` at the given attempt (from 1).
+// The record that replaces `record` at the given attempt (from 1).
 std::uint64_t substitute_for(std::uint64_t seed, std::uint32_t epoch, std::uint64_t record,
                              std::uint32_t attempt, std::uint64_t record_count);
 
@@ -32,23 +32,24 @@ class BadRecords {
   };
   BadRecords(const record::Index& index, Policy policy);
 
-  // With item.mutex held: counts the verdict and puts a substitute in the item's place, whose bytes
-  // are to be fetched; an error when the stream must not go on. `bad_in_epoch` counts the verdicts
-  // of one pass and epoch.
+  // With item.mutex held (lock order: it comes before mutex_). Counts the error and gives the item
+  // a substitute, whose bytes the caller fetches; returns an error when the stream has to end.
+  // `bad_in_epoch` counts the bad records of one pass and epoch.
   Status judge(echo::Item& item, const Status& verdict, std::uint64_t& bad_in_epoch);
 
   std::map<std::string, std::uint64_t> counts() const;
 
  private:
-  void name_once(std::uint64_t record, const Status& verdict);
+  // With mutex_ held.
+  void log_once(std::uint64_t record, const Status& verdict);
   std::string describe(std::uint64_t record, const Status& verdict) const;
 
   const record::Index& index_;
   const Policy policy_;
   const std::uint64_t limit_count_;
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // guards the rest
   std::map<std::string, std::uint64_t> counts_;
-  std::set<std::uint64_t> named_;
+  std::set<std::uint64_t> logged_;
 };
 
 }  // namespace echoline::engine

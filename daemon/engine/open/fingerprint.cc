@@ -24,7 +24,7 @@ std::string deterministic_bytes(const google::protobuf::Message& message) {
   return bytes;
 }
 
-// The part of a stream's definition, but for its seed, that changes order or values.
+// The part of a stream's definition that changes order or values, without the seed.
 v1::Stream essence(const v1::Stream& stream) {
   v1::Stream kept;
   kept.set_lanes(stream.lanes());
@@ -51,7 +51,7 @@ std::string object_line(const record::Shard& shard) {
                      shard.record_count);
 }
 
-// Where each part stands in a fingerprint.
+// The offset of each part in a fingerprint.
 struct Part {
   std::string_view name;
   std::size_t begin;
@@ -71,7 +71,7 @@ void write_part(Fingerprint& fingerprint, const Part& part, const std::string& t
 }  // namespace
 
 Fingerprint fingerprint(const v1::Stream& stream, const record::DataSet& data_set) {
-  std::string data = fmt::format("{}\n{}", data_set.format(), data_set.values_beside());
+  std::string data = fmt::format("{}\n{}", data_set.format(), data_set.metadata_text());
   for (const record::Shard& shard : data_set.index().shards()) data += object_line(shard);
   Fingerprint result{};
   write_part(result, kData, data);

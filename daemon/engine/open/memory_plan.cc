@@ -5,12 +5,13 @@
 
 #include "base/scheme.h"
 #include "echoline/v1/config.pb.h"
+#include "engine/open/stream_core.h"
 
 namespace echoline::engine {
 namespace {
 
 constexpr std::uint64_t kLeastAheadBytes = 8 << 20;
-// A disk is seldom late by more, a store can be out of reach for as long.
+// A disk is rarely late by more; a store can be out of reach for so long.
 constexpr std::uint64_t kCoverDiskNs = 500'000'000;
 constexpr std::uint64_t kCoverStoreNs = 20'000'000'000;
 
@@ -22,9 +23,9 @@ std::uint64_t row_bytes(const std::vector<decode::FieldType>& types) {
   return bytes;
 }
 
-// Looking further ahead than two epochs only holds memory; the records of a common batch are
-// fetched together, however little is to be read ahead. There must be room for the largest record
-// beside a chunk that waits for it.
+// More than two epochs ahead is of no use. The records of a batch are fetched together, even if
+// read.read_ahead is less than a batch. The largest record must fit in addition to a chunk that
+// waits for it.
 std::uint64_t most_ahead_bytes(const v1::Read& read, const record::Index& index,
                                std::uint64_t batch_rows, std::uint64_t mean_bytes) {
   const std::uint64_t wanted =
@@ -34,26 +35,25 @@ std::uint64_t most_ahead_bytes(const v1::Read& read, const record::Index& index,
                   index.record_bytes_max() + kChunkBytes + batch_rows * kAheadOverheadBytes);
 }
 
-// Neighbours share a request if they are ordered together, which is a quarter of what is ahead, and
-// they are found over the whole shuffle window.
-ReadAhead::Options read_ahead(const v1::Read& read, const StreamCore& core) {
-  const record::Index& index = core.data_set->index();
-  const plan::PlanSpec& plan = core.plan->spec();
+// Adjacent records share a request if they are requested together. A quarter of what is ahead is
+// requested at a time, and adjacent records are spread over the whole shuffle window.
+ReadAhead::Options read_ahead(const v1::Read& read, const record::Index& index,
+                              const plan::PlanSpec& plan) {
   const std::uint64_t mean_bytes =
       index.record_bytes_total() / index.record_count() + kAheadOverheadBytes;
   const std::uint64_t together =
       std::max<std::uint64_t>(plan.batch_rows, std::min(plan.shuffle_window, index.record_count()));
   const bool disk = is_local(read.url(0)) && !read.has_throttle();
   const std::uint64_t most = most_ahead_bytes(read, index, plan.batch_rows, mean_bytes);
-  // A store may have a while during the first steps, and it may be what is too slow.
+  // A store may be the bottleneck from the first step on, so it starts with all there is room for.
   return {.least_bytes = std::max(kLeastAheadBytes, 4 * together * mean_bytes),
           .most_bytes = most,
           .cover_ns = disk ? kCoverDiskNs : kCoverStoreNs,
           .first_bytes = disk ? 0 : most};
 }
 
-// What so many records of a shuffled epoch take together: their mean, and four standard deviations
-// of the sum of a sample without replacement (Cochran, Sampling Techniques, 2.5).
+// An upper estimate of the bytes of so many records of a shuffled epoch: the mean of their sum plus
+// four standard deviations, for a sample without replacement (Cochran, Sampling Techniques, 2.5).
 std::uint64_t bytes_of_any(const record::Index& index, std::uint64_t records) {
   const auto count = static_cast<double>(index.record_count());
   const double mean = static_cast<double>(index.record_bytes_total()) / count;
@@ -68,27 +68,25 @@ std::uint64_t bytes_of_any(const record::Index& index, std::uint64_t records) {
                   index.record_bytes_total());
 }
 
-// What one pass keeps for echoing, at least (encoded) and at best (in the form that is re-used).
-void set_window_bytes(std::uint64_t decoded_bytes, StreamCore& core) {
-  const plan::PlanSpec& plan = core.plan->spec();
-  const record::Index& index = core.data_set->index();
-  const std::uint64_t items = std::min(core.plan->kept_max(), index.record_count());
-  if (plan.echo_point == plan::EchoPoint::kNone || plan.echo_point == plan::EchoPoint::kBatch) {
-    return;
-  }
-  core.window_floor_bytes = bytes_of_any(index, items);
-  if (plan.echo_point == plan::EchoPoint::kSample) {
-    core.window_wish_bytes = items * decoded_bytes;
-  } else if (plan.echo_point == plan::EchoPoint::kAugmented) {
-    core.window_wish_bytes = items * row_bytes(core.preparer->row_types());
-  }
-}
-
 }  // namespace
 
-void size_pass(const v1::Read& read, std::uint64_t decoded_bytes, StreamCore& core) {
-  core.read_ahead = read_ahead(read, core);
-  set_window_bytes(decoded_bytes, core);
+MemoryPlan plan_memory(const v1::Read& read, const record::Index& index, const plan::Plan& plan,
+                       const std::vector<decode::FieldType>& row_types,
+                       std::uint64_t decoded_bytes) {
+  const plan::PlanSpec& spec = plan.spec();
+  MemoryPlan memory{.read_ahead = read_ahead(read, index, spec)};
+  // Under batch echo the slots hold what is repeated.
+  if (spec.echo_point == plan::EchoPoint::kNone || spec.echo_point == plan::EchoPoint::kBatch) {
+    return memory;
+  }
+  const std::uint64_t items = std::min(plan.kept_max(), index.record_count());
+  memory.window_floor_bytes = bytes_of_any(index, items);
+  if (spec.echo_point == plan::EchoPoint::kSample) {
+    memory.window_wish_bytes = items * decoded_bytes;
+  } else if (spec.echo_point == plan::EchoPoint::kAugmented) {
+    memory.window_wish_bytes = items * row_bytes(row_types);
+  }
+  return memory;
 }
 
 }  // namespace echoline::engine

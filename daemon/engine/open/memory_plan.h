@@ -1,10 +1,14 @@
-// How much memory one pass of a stream may take beside its ring: for reading ahead and for the echo
-// window.
+// How much memory one pass of a stream may take in addition to its ring: for reading ahead and for
+// the echo window.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
-#include "engine/open/stream_core.h"
+#include "decode/sample.h"
+#include "engine/walk/read_ahead.h"
+#include "plan/plan.h"
+#include "record/core/index.h"
 
 namespace echoline::v1 {
 class Read;
@@ -12,8 +16,16 @@ class Read;
 
 namespace echoline::engine {
 
-// Sets `read_ahead`, `window_floor_bytes` and `window_wish_bytes` of an otherwise opened stream.
-// `decoded_bytes`: of a record, in the mean.
-void size_pass(const v1::Read& read, std::uint64_t decoded_bytes, StreamCore& core);
+struct MemoryPlan {
+  ReadAhead::Options read_ahead;
+  // What one pass keeps for echoing: at least (encoded), and at best (in the form that is reused).
+  std::uint64_t window_floor_bytes = 0;
+  std::uint64_t window_wish_bytes = 0;
+};
+
+// `row_types` are those of the finished rows; `decoded_bytes` is the mean size of a decoded record.
+MemoryPlan plan_memory(const v1::Read& read, const record::Index& index, const plan::Plan& plan,
+                       const std::vector<decode::FieldType>& row_types,
+                       std::uint64_t decoded_bytes);
 
 }  // namespace echoline::engine

@@ -24,7 +24,7 @@ cache::DataSetSize data_set_size(const record::Index& index) {
           }};
 }
 
-// The sizes of decoded samples are not known before they are decoded: all count alike.
+// The sizes of decoded samples are not known before they are decoded: all count the same.
 cache::DataSetSize decoded_size(const record::Index& index, std::uint64_t sample_bytes) {
   cache::DataSetSize size = data_set_size(index);
   size.bytes = size.records * sample_bytes;
@@ -36,7 +36,7 @@ cache::DataSetSize decoded_size(const record::Index& index, std::uint64_t sample
   return size;
 }
 
-// What is kept is found again by the address as it is written, at the endpoint as it is written.
+// Kept records are found again by the address and the endpoint exactly as they are written.
 std::string data_set_name(const v1::Read& read) {
   std::vector<std::string_view> words(read.url().begin(), read.url().end());
   words.push_back(read.endpoint());
@@ -55,7 +55,7 @@ std::function<cache::RecordKey(std::uint64_t)> key_function(const v1::Read& read
   };
 }
 
-// Of `records`, those whose bytes fit into `capacity`, at `overhead` each.
+// The overhead of the records whose bytes fit into `capacity`.
 std::uint64_t overhead_bytes(const cache::DataSetSize& data, std::uint64_t capacity,
                              std::uint64_t overhead) {
   const double share =
@@ -64,19 +64,19 @@ std::uint64_t overhead_bytes(const cache::DataSetSize& data, std::uint64_t capac
   return static_cast<std::uint64_t>(share * static_cast<double>(data.records * overhead));
 }
 
-// One value always has a place, however large it is.
+// There is room for one value of any size.
 std::uint64_t pending_bytes(const cache::DataSetSize& data, const record::Index& index) {
   return std::max(std::min(kPendingBytesMax, data.bytes), index.record_bytes_max());
 }
 
-// One request may pass the bound.
+// One request may go over the bound.
 std::uint64_t fill_bytes(const cache::DataSetSize& data, const record::Index& index) {
   return std::min(CacheThreads::kFillBytesMax +
                       std::max(RequestCoalescer::kRequestBytesMax, index.record_bytes_max()),
                   data.bytes);
 }
 
-// What the values in memory may take.
+// The bytes of all values in memory, at most.
 std::uint64_t value_bytes(const v1::Cache& cache, const cache::DataSetSize& data) {
   return std::min<std::uint64_t>(cache.memory(), data.bytes);
 }
@@ -95,28 +95,28 @@ std::uint64_t memory_needed(const v1::Cache& cache, const cache::DataSetSize& da
 
 }  // namespace
 
-Result<MemoryBudget::Reservation> open_cache(const v1::Stream& stream, source::Source& source,
-                                             MemoryBudget& budget, StreamCore& core) {
+Result<OpenedCache> open_cache(const std::string& name, const v1::Stream& stream,
+                               source::Source& source, const record::DataSet& data_set,
+                               const batch::Preparer& preparer, MemoryBudget& budget) {
+  OpenedCache opened;
   const v1::Cache* cache = config::cache_step(stream);
-  if (cache == nullptr) return MemoryBudget::Reservation();
-  const record::Index& index = core.data_set->index();
+  if (cache == nullptr) return opened;
+  const record::Index& index = data_set.index();
   const bool decoded = config::caches_decoded(stream);
   cache::DataSetSize data = data_set_size(index);
   if (decoded) {
-    ECHOLINE_ASSIGN(const std::uint64_t sample_bytes, probe_kept_bytes(source, core));
+    ECHOLINE_ASSIGN(const std::uint64_t sample_bytes, probe_kept_bytes(source, data_set, preparer));
     data = decoded_size(index, sample_bytes);
   }
-  ECHOLINE_ASSIGN(
-      MemoryBudget::Reservation memory,
-      budget.reserve(memory_needed(*cache, data, index), "the cache of stream " + core.name));
+  ECHOLINE_ASSIGN(opened.memory, budget.reserve(memory_needed(*cache, data, index),
+                                                "the cache of stream " + name));
   if (decoded) {
     // Samples that are larger than those looked at are kept as far as the reservation goes.
-    core.samples = std::make_unique<batch::SampleCache>(data, value_bytes(*cache, data));
-    core.preparer->set_sample_cache(core.samples.get());
-    return memory;
+    opened.samples = std::make_unique<batch::SampleCache>(data, value_bytes(*cache, data));
+    return opened;
   }
   const v1::Read& read = config::read_step(stream);
-  ECHOLINE_ASSIGN(core.cache,
+  ECHOLINE_ASSIGN(opened.levels,
                   cache::Levels::open({.data = data,
                                        .memory_bytes = cache->memory(),
                                        .disk_path = cache->disk().path(),
@@ -125,7 +125,7 @@ Result<MemoryBudget::Reservation> open_cache(const v1::Stream& stream, source::S
                                        .fleet = {cache->fleet().begin(), cache->fleet().end()},
                                        .pending_bytes_max = pending_bytes(data, index),
                                        .key_of = key_function(read, index)}));
-  return memory;
+  return opened;
 }
 
 std::uint64_t cache_memory_bytes(const StreamCore& core) {

@@ -1,22 +1,35 @@
-// Opens the cache that a stream's definition asks for, and tells about it.
+// Opens the cache that a stream's definition asks for, and reports its counters.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "base/status.h"
+#include "batch/preparer.h"
+#include "batch/sample_cache.h"
 #include "cache/level_stats.h"
+#include "cache/levels.h"
 #include "echoline/v1/config.pb.h"
 #include "engine/open/stream_core.h"
 #include "engine/runtime/memory_budget.h"
+#include "record/core/format.h"
 #include "source/core/source.h"
 
 namespace echoline::engine {
 
-// Sets `core.cache` or `core.samples`, and the preparer's use of it; the reservation is of all the
-// memory it may take. Of samples to be decoded, some are read from `source` for their size.
-Result<MemoryBudget::Reservation> open_cache(const v1::Stream& stream, source::Source& source,
-                                             MemoryBudget& budget, StreamCore& core);
+// At most one of the two is there: without a cache step none.
+struct OpenedCache {
+  MemoryBudget::Reservation memory;             // all that the cache may take
+  std::unique_ptr<cache::Levels> levels;        // of encoded records
+  std::unique_ptr<batch::SampleCache> samples;  // of decoded ones
+};
+
+// For decoded samples, some records are read from `source` to learn their size.
+Result<OpenedCache> open_cache(const std::string& name, const v1::Stream& stream,
+                               source::Source& source, const record::DataSet& data_set,
+                               const batch::Preparer& preparer, MemoryBudget& budget);
 
 std::uint64_t cache_memory_bytes(const StreamCore& core);
 std::vector<cache::LevelStats> cache_stats(const StreamCore& core);

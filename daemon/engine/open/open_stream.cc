@@ -61,13 +61,16 @@ plan::PlanSpec plan_spec(const v1::Stream& stream, const record::Index& index) {
   return spec;
 }
 
-ring::RingSpec ring_spec(const v1::Stream& stream, const StreamCore& core) {
-  const plan::PlanSpec& plan = core.plan->spec();
+ring::RingSpec ring_spec(const v1::Stream& stream, const plan::Plan& whole_plan,
+                         const std::vector<decode::FieldType>& row_types,
+                         const record::DataSet& data_set) {
+  const plan::PlanSpec& plan = whole_plan.spec();
+  const std::uint32_t slots = config::publish_step(stream).slots();
   ring::RingSpec spec;
-  spec.fields = core.preparer->row_types();
+  spec.fields = row_types;
   spec.batch_rows = plan.batch_rows;
-  spec.descriptors_live = core.slots;
-  spec.slot_count = core.slots;
+  spec.descriptors_live = slots;
+  spec.slot_count = slots;
   if (plan.echo_point == plan::EchoPoint::kBatch) {
     // One more than the window: a batch in delivery.
     spec.slot_count += static_cast<std::uint32_t>(plan.echo_window) + 1;
@@ -86,9 +89,9 @@ ring::RingSpec ring_spec(const v1::Stream& stream, const StreamCore& core) {
       break;
   }
   spec.plan_version = plan::kPlanVersion;
-  spec.rows_per_epoch = core.plan->rows_per_epoch();
-  spec.records_per_epoch = core.plan->record_count();
-  spec.fingerprint = fingerprint(stream, *core.data_set);
+  spec.rows_per_epoch = whole_plan.rows_per_epoch();
+  spec.records_per_epoch = whole_plan.record_count();
+  spec.fingerprint = fingerprint(stream, data_set);
   spec.factor = plan.factor;
   spec.echo_point = static_cast<std::uint32_t>(plan.echo_point);
   spec.seed = plan.seed;
@@ -107,25 +110,60 @@ SlowPolicy slow_policy(const v1::Stream& stream) {
           .ring_rows = std::uint64_t{publish.slots()} * config::batch_step(stream).size()};
 }
 
-Status check_epoch(const StreamCore& core) {
-  const plan::PlanSpec& spec = core.plan->spec();
-  if (spec.last == plan::LastBatch::kDrop && core.plan->rows_per_epoch() < spec.batch_rows) {
-    return Status(
-        Code::kInvalidArgument,
-        fmt::format("an epoch has {} rows, less than one batch of {}: lower batch.size, or "
-                    "set batch.last to partial or pad",
-                    core.plan->rows_per_epoch(), spec.batch_rows));
+Status check_plan(const plan::Plan& plan, const record::DataSet& data_set) {
+  const plan::PlanSpec& spec = plan.spec();
+  if (spec.shuffle_window == plan::kWindowAll && !data_set.random_access()) {
+    return Status(Code::kInvalidArgument,
+                  "shuffle.window: all reads records in any order, and the shards are compressed: "
+                  "give a number of records, or unpack the shards");
   }
-  return {};
+  if (spec.last != plan::LastBatch::kDrop || plan.rows_per_epoch() >= spec.batch_rows) return {};
+  return Status(Code::kInvalidArgument,
+                fmt::format("an epoch has {} rows, less than one batch of {}: lower batch.size, or "
+                            "set batch.last to partial or pad",
+                            plan.rows_per_epoch(), spec.batch_rows));
 }
 
-Status check_window(const StreamCore& core) {
-  if (core.plan->spec().shuffle_window != plan::kWindowAll || core.data_set->random_access()) {
-    return {};
+// The source, and the data set that it holds.
+struct OpenedData {
+  std::unique_ptr<source::Source> source;
+  std::unique_ptr<record::DataSet> data_set;
+};
+
+Result<OpenedData> open_data(const v1::Read& read, const std::string& state_dir,
+                             const record::ProgressFunction& progress) {
+  OpenedData data;
+  ECHOLINE_ASSIGN(data.source, source::open_source(read));
+  ECHOLINE_ASSIGN(data.data_set, record::open_data_set(read, *data.source, state_dir, progress));
+  data.source = data.data_set->reading(std::move(data.source));
+  if (data.data_set->index().record_count() == 0) {
+    return Status(Code::kNotFound, "read.url: no records in it");
   }
-  return Status(Code::kInvalidArgument,
-                "shuffle.window: all reads records in any order, and the shards are compressed: "
-                "give a number of records, or unpack the shards");
+  return data;
+}
+
+// Decoding and the steps after it, without types: those may need a look at the data.
+Result<std::unique_ptr<batch::Preparer>> compile_preparer(const v1::Stream& stream,
+                                                          const record::DataSet& data_set) {
+  ECHOLINE_ASSIGN(auto decoder, decode::Decoder::compile(config::decode_step(stream)));
+  ECHOLINE_ASSIGN(auto chain, augment::Chain::compile(stream, decoder->fields()));
+  return std::make_unique<batch::Preparer>(data_set, std::move(decoder), std::move(chain),
+                                           echo_point(stream));
+}
+
+std::vector<batch::WorkerScratch> make_scratch(const batch::Preparer& preparer, std::size_t workers) {
+  std::vector<batch::WorkerScratch> scratch;
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    scratch.push_back(preparer.make_scratch());
+  }
+  return scratch;
+}
+
+std::unique_ptr<BadRecords> make_bad_records(const v1::Stream& stream, const record::Index& index) {
+  return std::make_unique<BadRecords>(
+      index, BadRecords::Policy{.replace = stream.bad_records().policy() != "fail",
+                                .limit = stream.bad_records().limit(),
+                                .seed = stream.seed()});
 }
 
 }  // namespace
@@ -134,51 +172,54 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
                                  const std::string& state_dir, WorkerPool& pool,
                                  MemoryBudget& budget, const record::ProgressFunction& progress,
                                  std::function<void(const Status&)> fail) {
-  OpenedStream opened;
-  auto core = std::make_shared<StreamCore>();
+  const std::uint64_t created_ns = monotonic_ns();
   const v1::Read& read = config::read_step(stream);
-  core->name = name;
-  core->seed = stream.seed();
-  core->created_ns = monotonic_ns();
-  core->scheme = to_string(scheme_of(read.url(0)).value_or(Scheme::kFile));
-  core->pool = &pool;
   const v1::Publish& publish = config::publish_step(stream);
-  core->slots = publish.slots();
-  core->slow = slow_policy(stream);
-  ECHOLINE_ASSIGN(core->access, AccessList::parse("publish.access", {publish.access().begin(),
-                                                                     publish.access().end()}));
-  core->fail = fail;
-  ECHOLINE_ASSIGN(std::unique_ptr<source::Source> source, source::open_source(read));
-  ECHOLINE_ASSIGN(core->data_set, record::open_data_set(read, *source, state_dir, progress));
-  source = core->data_set->reading(std::move(source));
-  const record::Index& index = core->data_set->index();
-  if (index.record_count() == 0) return Status(Code::kNotFound, "read.url: no records in it");
-  ECHOLINE_ASSIGN(core->plan, plan::Plan::create(plan_spec(stream, index)));
-  ECHOLINE_TRY(check_window(*core));
-  ECHOLINE_TRY(check_epoch(*core));
-  ECHOLINE_ASSIGN(auto decoder, decode::Decoder::compile(config::decode_step(stream)));
-  ECHOLINE_ASSIGN(auto chain, augment::Chain::compile(stream, decoder->fields()));
-  core->preparer = std::make_unique<batch::Preparer>(
-      *core->data_set, std::move(decoder), std::move(chain), core->plan->spec().echo_point);
-  ECHOLINE_ASSIGN(const std::uint64_t decoded_bytes, probe_types(*source, *core));
-  for (std::size_t worker = 0; worker < pool.worker_count(); ++worker) {
-    core->worker_scratch.push_back(core->preparer->make_scratch());
-  }
-  core->bad_records = std::make_unique<BadRecords>(
-      index, BadRecords::Policy{.replace = stream.bad_records().policy() != "fail",
-                                .limit = stream.bad_records().limit(),
-                                .seed = stream.seed()});
-  ECHOLINE_ASSIGN(opened.cache, open_cache(stream, *source, budget, *core));
-  core->ring_spec = ring_spec(stream, *core);
-  size_pass(read, decoded_bytes, *core);
-  const plan::PlanSpec& plan = core->plan->spec();
-  core->fetcher = std::make_unique<Fetcher>(
-      std::move(source), index, Fetcher::Caches{core->cache.get(), core->samples.get()},
+  ECHOLINE_ASSIGN(AccessList access, AccessList::parse("publish.access", {publish.access().begin(),
+                                                                          publish.access().end()}));
+  ECHOLINE_ASSIGN(OpenedData data, open_data(read, state_dir, progress));
+  const record::DataSet& data_set = *data.data_set;
+  const record::Index& index = data_set.index();
+  ECHOLINE_ASSIGN(std::unique_ptr<plan::Plan> plan, plan::Plan::create(plan_spec(stream, index)));
+  ECHOLINE_TRY(check_plan(*plan, data_set));
+  ECHOLINE_ASSIGN(std::unique_ptr<batch::Preparer> preparer, compile_preparer(stream, data_set));
+  ECHOLINE_ASSIGN(const ProbedTypes probed, probe_types(*data.source, data_set, *preparer));
+  preparer->set_row_types(probed.row_types);
+  ECHOLINE_ASSIGN(OpenedCache cache,
+                  open_cache(name, stream, *data.source, data_set, *preparer, budget));
+  if (cache.samples != nullptr) preparer->set_sample_cache(cache.samples.get());
+  const MemoryPlan memory = plan_memory(read, index, *plan, probed.row_types, probed.decoded_bytes);
+  const ring::RingSpec ring = ring_spec(stream, *plan, probed.row_types, data_set);
+  auto fetcher = std::make_unique<Fetcher>(
+      std::move(data.source), index, Fetcher::Caches{cache.levels.get(), cache.samples.get()},
       Fetcher::Options{.wait_on_error = read.on_error() != "fail",
-                       .reach = std::max(plan.shuffle_window, plan.echo_window)},
-      std::move(fail));
-  opened.core = std::move(core);
-  return opened;
+                       .reach = std::max(plan->spec().shuffle_window, plan->spec().echo_window)},
+      fail);
+  std::vector<batch::WorkerScratch> scratch = make_scratch(*preparer, pool.worker_count());
+  auto core = std::make_shared<StreamCore>(
+      StreamCore{.name = name,
+                 .seed = stream.seed(),
+                 .scheme = std::string(to_string(scheme_of(read.url(0)).value_or(Scheme::kFile))),
+                 .access = std::move(access),
+                 .created_ns = created_ns,
+                 .data_set = std::move(data.data_set),
+                 .plan = std::move(plan),
+                 .preparer = std::move(preparer),
+                 .bad_records = make_bad_records(stream, index),
+                 .cache = std::move(cache.levels),
+                 .samples = std::move(cache.samples),
+                 .fetcher = std::move(fetcher),
+                 .pool = &pool,
+                 .worker_scratch = std::move(scratch),
+                 .ring_spec = ring,
+                 .slots = publish.slots(),
+                 .slow = slow_policy(stream),
+                 .read_ahead = memory.read_ahead,
+                 .window_floor_bytes = memory.window_floor_bytes,
+                 .window_wish_bytes = memory.window_wish_bytes,
+                 .counters = std::make_shared<StreamCounters>(),
+                 .fail = std::move(fail)});
+  return OpenedStream{std::move(core), std::move(cache.memory)};
 }
 
 }  // namespace echoline::engine

@@ -1,5 +1,5 @@
-// From a stream's definition to everything its passes need: source, index, plan, compiled
-// preparation, budget.
+// Opens a stream: from its definition to all that its passes share (source, index, plan, compiled
+// preparation, caches).
 #pragma once
 
 #include <memory>
@@ -15,10 +15,10 @@ namespace echoline::engine {
 
 struct OpenedStream {
   std::shared_ptr<StreamCore> core;
-  MemoryBudget::Reservation cache;
+  MemoryBudget::Reservation cache;  // the memory of its cache
 };
 
-// Blocks: lists, indexes and probes the first record. `fail` becomes the core's.
+// Blocks: lists and indexes the data set and decodes a few records. `fail` becomes the core's.
 Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stream,
                                  const std::string& state_dir, WorkerPool& pool,
                                  MemoryBudget& budget, const record::ProgressFunction& progress,

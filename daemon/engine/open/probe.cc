@@ -17,8 +17,8 @@ namespace {
 constexpr std::uint64_t kProbesMax = 8;
 constexpr std::uint64_t kSizeProbes = 16;
 
-// How many bytes a decoded record has in the mean, by one of them: records of one kind grow alike,
-// however different their sizes are.
+// The mean size of a decoded record, estimated from one of them: records of one kind grow by the
+// same factor when they are decoded.
 std::uint64_t decoded_bytes(const record::Index& index, std::uint64_t encoded,
                             std::uint64_t decoded) {
   const double growth =
@@ -28,17 +28,17 @@ std::uint64_t decoded_bytes(const record::Index& index, std::uint64_t encoded,
   return static_cast<std::uint64_t>(growth * mean_bytes);
 }
 
-Status probe_record(source::Source& source, const StreamCore& core, std::uint64_t record,
+Status probe_record(source::Source& source, const record::Index& index,
+                    const batch::Preparer& preparer, std::uint64_t record,
                     batch::WorkerScratch& scratch) {
-  const record::Index& index = core.data_set->index();
   const source::ObjectInfo object = index.shard(index.extent(record).shard).object;
   ECHOLINE_ASSIGN(const std::vector<std::byte> bytes, record::read_record(index, record, source));
-  return core.preparer->decode(record, bytes, scratch)
+  return preparer.decode(record, bytes, scratch)
       .with_context(fmt::format("sample {} (key {}) in {}", record, index.key(record), object.url));
 }
 
-// The mean of all, by a few of them: two standard errors above that of the few. Exact where all
-// have one size.
+// An upper estimate of the mean of all from a few of them: two standard errors above the mean of
+// the few. Exact where all have one size.
 std::uint64_t cautious_mean(const std::vector<double>& sizes) {
   const auto count = static_cast<double>(sizes.size());
   double sum = 0;
@@ -52,15 +52,16 @@ std::uint64_t cautious_mean(const std::vector<double>& sizes) {
 
 }  // namespace
 
-Result<std::uint64_t> probe_types(source::Source& source, StreamCore& core) {
-  const record::Index& index = core.data_set->index();
+Result<ProbedTypes> probe_types(source::Source& source, const record::DataSet& data_set,
+                                const batch::Preparer& preparer) {
+  const record::Index& index = data_set.index();
   const std::uint64_t tried = std::min(index.record_count(), kProbesMax);
-  batch::WorkerScratch scratch = core.preparer->make_scratch();
-  augment::RowShapes shapes(core.preparer->chain());
+  batch::WorkerScratch scratch = preparer.make_scratch();
+  augment::RowShapes shapes(preparer.chain());
   std::uint64_t bytes = 0;
   Status last;
   for (std::uint64_t record = 0; record < tried && !shapes.settled(); ++record) {
-    last = probe_record(source, core, record, scratch);
+    last = probe_record(source, index, preparer, record, scratch);
     if (!last.ok()) continue;
     if (!shapes.types()) {
       bytes = decoded_bytes(index, index.extent(record).bytes, scratch.sample.bytes());
@@ -71,20 +72,20 @@ Result<std::uint64_t> probe_types(source::Source& source, StreamCore& core) {
     return std::move(last).with_context(
         fmt::format("none of the first {} records can be decoded; the last one", tried));
   }
-  core.preparer->set_row_types(*shapes.types());
-  return bytes;
+  return ProbedTypes{*shapes.types(), bytes};
 }
 
-Result<std::uint64_t> probe_kept_bytes(source::Source& source, const StreamCore& core) {
-  const std::uint64_t records = core.data_set->index().record_count();
+Result<std::uint64_t> probe_kept_bytes(source::Source& source, const record::DataSet& data_set,
+                                       const batch::Preparer& preparer) {
+  const std::uint64_t records = data_set.index().record_count();
   const std::uint64_t tried = std::min(records, kSizeProbes);
-  // To reach a record in the middle of a compressed shard is to unpack all before it.
-  const std::uint64_t spacing = core.data_set->random_access() ? records / tried : 1;
-  batch::WorkerScratch scratch = core.preparer->make_scratch();
+  // A record in the middle of a compressed shard costs the unpacking of all before it.
+  const std::uint64_t spacing = data_set.random_access() ? records / tried : 1;
+  batch::WorkerScratch scratch = preparer.make_scratch();
   std::vector<double> sizes;
   Status last;
   for (std::uint64_t i = 0; i < tried; ++i) {
-    last = probe_record(source, core, i * spacing + spacing / 2, scratch);
+    last = probe_record(source, data_set.index(), preparer, i * spacing + spacing / 2, scratch);
     if (last.ok()) {
       sizes.push_back(static_cast<double>(batch::SampleCache::kept_bytes(scratch.sample)));
     }

@@ -1,23 +1,32 @@
-// What is learnt of a data set from a few of its records, read and decoded before the first pass.
+// Reads and decodes a few records of a data set before its first pass, to learn types and sizes.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "base/status.h"
-#include "engine/open/stream_core.h"
+#include "batch/preparer.h"
+#include "decode/sample.h"
+#include "record/core/format.h"
 #include "source/core/source.h"
 
 namespace echoline::engine {
 
-// Both block on the source; what a record cannot be decoded for is the error if none can.
+// Both block on the source. If no record can be decoded, the last reason is the error.
 
-// Fixes the types of the preparer's rows: from the steps, and where those leave a shape open, from
-// the first good record, which a few more must then agree with. Returns how many bytes a decoded
-// record has in the mean.
-Result<std::uint64_t> probe_types(source::Source& source, StreamCore& core);
+struct ProbedTypes {
+  std::vector<decode::FieldType> row_types;
+  std::uint64_t decoded_bytes = 0;  // of a decoded record, in the mean
+};
 
-// How many bytes a decoded record takes in a SampleCache, in the mean: exact where all have one
-// size, else rather more, by records from all over the data set (of compressed shards, the first).
-Result<std::uint64_t> probe_kept_bytes(source::Source& source, const StreamCore& core);
+// The types of finished rows: from the steps, and where those leave a shape open, from the first
+// good record, with which a few more must agree.
+Result<ProbedTypes> probe_types(source::Source& source, const record::DataSet& data_set,
+                                const batch::Preparer& preparer);
+
+// The mean size of a decoded record in a SampleCache: exact where all have one size, else rather
+// too large. Looks at records from all over the data set (of compressed shards, the first ones).
+Result<std::uint64_t> probe_kept_bytes(source::Source& source, const record::DataSet& data_set,
+                                       const batch::Preparer& preparer);
 
 }  // namespace echoline::engine

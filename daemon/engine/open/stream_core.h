@@ -1,5 +1,5 @@
-// What the passes of one stream share: the opened data, the plan, the compiled preparation, its
-// counters.
+// What the passes of one stream share: the open data set, the plan, the compiled preparation and
+// the counters.
 #pragma once
 
 #include <atomic>
@@ -19,45 +19,47 @@
 #include "engine/runtime/worker_pool.h"
 #include "engine/walk/read_ahead.h"
 #include "plan/plan.h"
-#include "record/core/format.h"
+#include "record/core/data_set.h"
 #include "ring/ring.h"
 
 namespace echoline::engine {
 
-// What a row that is looked ahead costs beside its bytes: item, order, place in the window.
+// What a row that is read ahead costs in addition to its bytes: item, request, window entry.
 inline constexpr std::uint64_t kAheadOverheadBytes = 512;
 // Bytes of encoded records that make a chunk worth a task: a few hundred microseconds of decoding.
 inline constexpr std::uint64_t kChunkBytes = 64 << 10;
 
-// Sums over all passes, ever. Nanoseconds are of worker threads.
+// Sums over all passes since the stream was created. Any thread. Nanoseconds are of worker threads.
 struct StreamCounters {
   std::atomic<std::uint64_t> samples_fresh{0};
   std::atomic<std::uint64_t> samples_echoed{0};
   std::atomic<std::uint64_t> batches{0};
   std::atomic<std::uint64_t> prepare_first_ns{0};  // rows that had to be decoded
   std::atomic<std::uint64_t> prepare_first_rows{0};
-  std::atomic<std::uint64_t> prepare_again_ns{0};  // rows made from what was kept
+  std::atomic<std::uint64_t> prepare_again_ns{0};  // rows made from kept samples
   std::atomic<std::uint64_t> prepare_again_rows{0};
   std::atomic<std::uint64_t> window_bytes{0};  // decoded or finished, kept for re-use
   std::atomic<std::uint64_t> encoded_bytes{0};
   std::atomic<std::uint64_t> first_batch_ns{0};  // since the stream's creation; 0: none yet
 };
 
-// The echo factor that trainers without a state begin with, where no other reads.
+// The echo factor for trainers without a state, where no other trainer reads.
 struct PresentFactor {
   std::uint32_t factor = 1000;  // thousandths
   std::uint64_t rows = 0;       // of whole epochs with it
-  bool has_changed = false;     // it or that of some pass, ever
+  bool has_changed = false;     // this factor or that of any pass, at any time
 };
 
-// Immutable once the stream is open, but for its counters and parts that guard themselves.
+// open_stream() builds it whole. Immutable from then on, except for the counters and the parts that
+// have locks of their own. Passes, items and workers share it: the last of them destroys it, after
+// Stream has stopped the fetcher.
 struct StreamCore {
   bool repeats_batches() const { return plan->spec().echo_point == plan::EchoPoint::kBatch; }
 
   std::string name;
   std::uint64_t seed = 0;
   std::string scheme;  // of the source: file, s3
-  AccessList access;   // empty: whoever reaches the door
+  AccessList access;   // empty: every process that can open the socket
   std::uint64_t created_ns = 0;
   std::unique_ptr<record::DataSet> data_set;
   std::unique_ptr<plan::Plan> plan;
@@ -72,13 +74,13 @@ struct StreamCore {
   std::uint32_t slots = 8;
   SlowPolicy slow;
   ReadAhead::Options read_ahead;  // of each pass
-  // Of each pass: the encoded form of the echo window, which always fits, and what its re-used form
-  // would take.
+  // Of each pass: the echo window in encoded form, for which there is always room, and in the form
+  // that is reused (MemoryPlan).
   std::uint64_t window_floor_bytes = 0;
   std::uint64_t window_wish_bytes = 0;
-  // Shared with the items, which may outlive everything else here.
+  // The items share it, as they may outlive everything else here.
   std::shared_ptr<StreamCounters> counters = std::make_shared<StreamCounters>();
-  // The stream cannot go on. Any thread; the first one counts.
+  // Reports that the stream cannot continue. Any thread; the first report counts.
   std::function<void(const Status&)> fail;
 };
 

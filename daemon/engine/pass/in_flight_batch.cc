@@ -1,27 +1,62 @@
 #include "engine/pass/in_flight_batch.h"
 
+#include <algorithm>
 #include <utility>
 
-#include "engine/pass/pass.h"
+#include "engine/open/stream_core.h"
+#include "engine/pass/row_maker.h"
 
 namespace echoline::engine {
+namespace {
 
-Chunk::Chunk(std::shared_ptr<Pass> pass, std::shared_ptr<InFlightBatch> filling,
-             std::uint32_t begin, std::uint32_t end)
-    : pass_(std::move(pass)),
-      filling_(std::move(filling)),
-      next_(begin),
-      begin_(begin),
-      end_(end) {}
+constexpr std::uint64_t kChunkRowsMax = 64;
+
+// Where each chunk ends. A chunk waits for the bytes of all its rows, so large records get chunks
+// of their own.
+std::vector<std::uint32_t> chunk_ends(const std::vector<InFlightRow>& rows,
+                                      std::uint64_t mean_record_bytes) {
+  const std::uint64_t rows_max =
+      std::clamp<std::uint64_t>(kChunkBytes / mean_record_bytes, 1, kChunkRowsMax);
+  std::vector<std::uint32_t> ends;
+  std::uint32_t begin = 0;
+  std::uint64_t bytes = 0;
+  for (std::uint32_t row = 0; row < rows.size(); ++row) {
+    const std::uint64_t fresh_bytes = rows[row].fresh_bytes;
+    if (row > begin && (row - begin == rows_max || bytes + fresh_bytes > kChunkBytes)) {
+      ends.push_back(row);
+      begin = row;
+      bytes = 0;
+    }
+    bytes += fresh_bytes;
+  }
+  ends.push_back(static_cast<std::uint32_t>(rows.size()));
+  return ends;
+}
+
+}  // namespace
+
+void InFlightBatch::start_chunks(std::shared_ptr<RowMaker> row_maker,
+                                 std::uint64_t mean_record_bytes, std::size_t field_count) {
+  maker = std::move(row_maker);
+  ragged_bytes.resize(std::size_t{descriptor.valid_rows} * field_count);
+  std::uint32_t begin = 0;
+  for (const std::uint32_t end : chunk_ends(rows, mean_record_bytes)) {
+    chunks.emplace_back(*this, std::exchange(begin, end), end);
+  }
+  // Before any chunk starts: the batch is done when the count reaches zero.
+  chunks_left.store(static_cast<std::uint32_t>(chunks.size()), std::memory_order_relaxed);
+  for (Chunk& chunk : chunks) chunk.start();
+}
+
+std::shared_ptr<Chunk> Chunk::shared() { return {batch_.shared_from_this(), this}; }
 
 void Chunk::start() {
-  // One more than the items that are missing, so that it cannot be pushed before all have been
-  // looked at.
+  // One more than the missing items, so that the chunk is not queued before all were looked at.
   pending_.store(1);
-  filling_->chunks_fetching.fetch_add(1, std::memory_order_relaxed);
+  batch_.chunks_fetching.fetch_add(1, std::memory_order_relaxed);
   for (std::uint32_t row = begin_; row < end_; ++row) {
     pending_.fetch_add(1);
-    if (!filling_->rows[row].item->wait(shared_from_this())) pending_.fetch_sub(1);
+    if (!batch_.rows[row].item->wait(shared())) pending_.fetch_sub(1);
   }
   item_ready();
 }
@@ -29,38 +64,34 @@ void Chunk::start() {
 void Chunk::item_ready() {
   if (pending_.fetch_sub(1) != 1) return;
   // From here on it waits for a worker, not for bytes.
-  filling_->chunks_fetching.fetch_sub(1, std::memory_order_relaxed);
-  pass_->core().pool->push(shared_from_this());
+  batch_.chunks_fetching.fetch_sub(1, std::memory_order_relaxed);
+  batch_.maker->pool().push(shared());
 }
 
 bool Chunk::wait_for(echo::Item& item) {
-  filling_->chunks_fetching.fetch_add(1, std::memory_order_relaxed);
+  batch_.chunks_fetching.fetch_add(1, std::memory_order_relaxed);
   pending_.store(1);
-  if (!item.wait(shared_from_this())) {
-    pending_.store(0);
-    filling_->chunks_fetching.fetch_sub(1, std::memory_order_relaxed);
-    return false;
-  }
-  // A pass that ended a moment ago has abandoned the item before this chunk was registered: the two
-  // would hold each other for ever if the bytes never came.
-  if (pass_->stopping()) item.abandon();
-  return true;
+  if (item.wait(shared())) return true;
+  pending_.store(0);
+  batch_.chunks_fetching.fetch_sub(1, std::memory_order_relaxed);
+  return false;
 }
 
 void Chunk::run(std::size_t worker) {
   while (next_ < end_) {
-    switch (pass_->prepare_row(*filling_, next_, worker)) {
-      case Pass::Prepared::kDone:
+    switch (batch_.maker->make_row(batch_, next_, worker)) {
+      case RowMaker::Made::kDone:
         ++next_;
         break;
-      case Pass::Prepared::kStopped:
+      case RowMaker::Made::kStopped:
         return;
-      case Pass::Prepared::kBytesMissing:
-        if (wait_for(*filling_->rows[next_].item)) return;
+      case RowMaker::Made::kBytesMissing:
+        if (wait_for(*batch_.rows[next_].item)) return;
         break;
     }
   }
-  if (filling_->chunks_left.fetch_sub(1, std::memory_order_acq_rel) == 1) pass_->wake();
+  // The last chunk publishes the rows of all chunks to the pass's thread (release), and wakes it.
+  if (batch_.chunks_left.fetch_sub(1, std::memory_order_acq_rel) == 1) batch_.maker->wake_pass();
 }
 
 }  // namespace echoline::engine

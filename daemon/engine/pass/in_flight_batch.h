@@ -1,8 +1,10 @@
-// A batch in the making: its rows, cut into chunks that the workers fill straight into the ring.
+// A batch between its plan and its publication: its rows, cut into chunks that the workers write
+// straight into the ring.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -12,54 +14,64 @@
 
 namespace echoline::engine {
 
-class Pass;
+class RowMaker;
+struct InFlightBatch;
 
 struct InFlightRow {
   std::uint32_t row = 0;  // of the batch
   std::shared_ptr<echo::Item> item;
   std::uint32_t use = 0;
   bool used_again = false;
-  std::uint64_t fresh_bytes = 0;  // of its record, if it is first wanted here
+  std::uint64_t fresh_bytes = 0;  // of its record, if no earlier row has requested them
 };
 
-struct InFlightBatch {
-  shm::Descriptor descriptor{};
-  // To be prepared: without those of other hosts' lanes; none of a batch that repeats an earlier
-  // one.
-  std::vector<InFlightRow> rows;
-  std::uint32_t others_rows = 0;  // that are not prepared here
-  std::uint32_t others_fresh = 0;
-  std::vector<std::uint64_t> ragged_bytes;  // [row][field]
-  std::int64_t ahead_bytes = 0;             // that it takes beside its records
-  std::atomic<std::uint32_t> chunks_left{0};
-  std::atomic<std::uint32_t> replaced_rows{0};
-  // How many chunks wait for bytes: what a waiting trainer waits for.
-  std::atomic<std::uint32_t> chunks_fetching{0};
-
-  bool done() const { return chunks_left.load(std::memory_order_acquire) == 0; }
-};
-
-// Rows [begin, end) of a filling. Runs on one worker at a time; comes back when bytes it lacks have
-// come.
-class Chunk : public Task, public echo::Waiter, public std::enable_shared_from_this<Chunk> {
+// Rows [begin, end) of a batch. Runs on one worker at a time; when it meets a row whose bytes are
+// missing (a replaced record), it waits for them and runs again.
+class Chunk : public Task, public echo::Waiter {
  public:
-  Chunk(std::shared_ptr<Pass> pass, std::shared_ptr<InFlightBatch> filling, std::uint32_t begin,
-        std::uint32_t end);
+  Chunk(InFlightBatch& batch, std::uint32_t begin, std::uint32_t end)
+      : batch_(batch), next_(begin), begin_(begin), end_(end) {}
 
-  // Goes to the workers as soon as all its items are there.
+  // Queues the chunk as soon as all its items have their bytes.
   void start();
   void run(std::size_t worker) override;
   void item_ready() override;
 
  private:
+  // Shares the batch, which owns this chunk.
+  std::shared_ptr<Chunk> shared();
   bool wait_for(echo::Item& item);
 
-  const std::shared_ptr<Pass> pass_;
-  const std::shared_ptr<InFlightBatch> filling_;
+  InFlightBatch& batch_;
   std::uint32_t next_;
   const std::uint32_t begin_;
   const std::uint32_t end_;
-  std::atomic<std::uint32_t> pending_{0};
+  std::atomic<std::uint32_t> pending_{0};  // items without bytes
+};
+
+// Ownership: the pass owns its batches, a batch owns its chunks and shares the row maker. The
+// worker pool shares the batch of a queued chunk, and items know their waiting chunks weakly; so a
+// pass that ends frees all of it, whatever never arrived.
+struct InFlightBatch : std::enable_shared_from_this<InFlightBatch> {
+  // Cuts the rows into chunks; each goes to the workers when the bytes of all its rows are there.
+  // The descriptor's slot is set before. Once.
+  void start_chunks(std::shared_ptr<RowMaker> row_maker, std::uint64_t mean_record_bytes,
+                    std::size_t field_count);
+  bool done() const { return chunks_left.load(std::memory_order_acquire) == 0; }
+
+  shm::Descriptor descriptor{};
+  // The rows to be prepared here. Rows of other hosts' lanes are missing; a batch that repeats an
+  // earlier one has none.
+  std::vector<InFlightRow> rows;
+  std::uint32_t others_rows = 0;            // rows of other hosts' lanes
+  std::uint32_t others_fresh = 0;           // fresh ones of these
+  std::vector<std::uint64_t> ragged_bytes;  // [row][field]
+  std::int64_t ahead_bytes = 0;             // read-ahead that it takes besides its records
+  std::shared_ptr<RowMaker> maker;
+  std::deque<Chunk> chunks;
+  std::atomic<std::uint32_t> chunks_left{0};
+  std::atomic<std::uint32_t> replaced_rows{0};
+  std::atomic<std::uint32_t> chunks_fetching{0};  // chunks that wait for bytes
 };
 
 }  // namespace echoline::engine

@@ -4,214 +4,176 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "engine/pass/pass_account.h"
 
 namespace echoline::engine {
 namespace {
 
-constexpr std::uint64_t kSleepNs = 100'000'000;
-// Nobody is told when read-ahead is given back; what comes from a store takes longer.
-constexpr std::uint64_t kRoomSleepNs = 2'000'000;
-constexpr std::uint64_t kChunkRowsMax = 64;
+constexpr std::uint64_t kWaitNs = 100'000'000;
+// Nothing wakes the pass when read-ahead room is given back; bytes from a store take longer.
+constexpr std::uint64_t kRoomWaitNs = 2'000'000;
+
+std::uint64_t mean_record_bytes(const record::Index& index) {
+  return std::max<std::uint64_t>(1, index.record_bytes_total() / index.record_count());
+}
 
 }  // namespace
 
+Result<std::shared_ptr<Pass>> Pass::create(std::shared_ptr<StreamCore> core, Options options,
+                                           std::vector<MemoryBudget::Reservation> reservations) {
+  ECHOLINE_ASSIGN(std::unique_ptr<ring::Ring> ring, ring::Ring::create(core->ring_spec));
+  for (const shm::FactorLogEntry& entry : options.factors.entries()) ring->log_factor(entry);
+  return std::shared_ptr<Pass>(
+      new Pass(std::move(core), std::move(options), std::move(reservations), std::move(ring)));
+}
+
 Result<std::shared_ptr<Pass>> Pass::start(std::shared_ptr<StreamCore> core, Options options,
                                           std::vector<MemoryBudget::Reservation> reservations) {
-  ECHOLINE_ASSIGN(std::unique_ptr<ring::Ring> ring, ring::Ring::create(core->ring_spec));
-  std::shared_ptr<Pass> pass(
-      new Pass(std::move(core), std::move(options), std::move(reservations), std::move(ring)));
-  for (const shm::FactorLogEntry& entry : pass->options_.factors.entries()) {
-    pass->ring_->log_factor(entry);
-  }
-  pass->thread_ = std::thread([raw = pass.get()] { raw->run(); });
+  ECHOLINE_ASSIGN(std::shared_ptr<Pass> pass,
+                  create(std::move(core), std::move(options), std::move(reservations)));
+  pass->start_thread();
   return pass;
 }
 
 Pass::Pass(std::shared_ptr<StreamCore> core, Options options,
            std::vector<MemoryBudget::Reservation> reservations, std::unique_ptr<ring::Ring> ring)
     : core_(std::move(core)),
-      options_(std::move(options)),
       reservations_(std::move(reservations)),
       ring_(std::move(ring)),
-      account_(std::make_shared<PassAccount>(core_->counters, options_.window_bytes_max)),
-      window_(account_),
-      read_ahead_(core_->read_ahead),
-      replaced_in_slot_(core_->ring_spec.slot_count),
+      mean_record_bytes_(mean_record_bytes(core_->data_set->index())),
+      account_(std::make_shared<PassAccount>(core_->counters, options.window_bytes_max)),
+      row_maker_(std::make_shared<RowMaker>(core_, ring_, account_)),
+      join_table_(*core_, *ring_, options.start, std::move(options.factors), options.tails),
+      planner_(*core_, join_table_, account_),
       slots_(core_->ring_spec.slot_count, core_->ring_spec.batch_rows, core_->repeats_batches()),
-      walk_(*core_->plan, options_.start, options_.factors, options_.tails),
-      next_position_(walk_.position()),
-      lanes_(core_->plan->spec().lanes, core_->ring_spec.batch_rows),
-      planned_position_(walk_.position()) {}
+      replaced_in_slot_(core_->ring_spec.slot_count),
+      thread_(*this, "pass") {}
+
+Pass::~Pass() { stop(shm::kWriterEnded); }
 
 void Pass::stop(shm::WriterState state) {
-  if (!thread_.joinable()) return;  // the readers keep the state they were told first
-  stopping_.store(true);
-  wake();
-  thread_.join();
-  // Workers that are at a row finish it; the others see that the pass has ended.
-  while (working_.load() != 0) std::this_thread::yield();
+  if (stopped_.exchange(true)) return;
+  thread_.stop();
+  row_maker_->stop();
+  // Records that are still awaited lose their last holder here, and the fetcher drops them.
+  in_flight_.clear();
+  planner_.clear();
   ring_->end(state);
 }
 
-void Pass::run() {
-  name_thread("pass");
-  while (!stopping_.load()) {
-    // Read before the slots are looked at: a release after it must not be slept over.
-    const std::uint64_t released = ring_->released();
-    publish_ready();
-    const bool passing_over = pass_over();
-    const bool looking = !passing_over && look_ahead();
-    if (!passing_over && (try_dispatch() || looking)) continue;
-    const bool waits_for_room = lacks_room_ && !fillings_.empty();  // which workers make
-    ring_->wait_released(released + 1, monotonic_ns() + (waits_for_room ? kRoomSleepNs : kSleepNs));
-  }
-  // What still waits for bytes must not keep this pass alive.
-  for (const auto& filling : fillings_) {
-    for (const InFlightRow& row : filling->rows) row.item->abandon();
-  }
-  fillings_.clear();
-  planned_.clear();
-  unordered_.clear();
-  window_.clear();
-  std::lock_guard lock(marks_mutex_);
-  head_.reset();
+bool Pass::do_work() {
+  // Read before the slots are looked at: wait() must not miss a release that comes after it.
+  released_seen_ = ring_->released();
+  publish_done();
+  if (skip_unwanted()) return false;
+  // The first batch waits for its own records, not for their neighbours in the shards. And while
+  // nobody reads, only the slots are filled: requests cannot be called back, and would delay the
+  // first batch of a trainer that wants another position.
+  const bool only_slots = ring_->published() == 0 || !ring_->next_wanted().has_value();
+  const std::size_t in_slots = std::min<std::size_t>(next_sequence_, core_->slots);
+  const bool more = planner_.look_ahead(only_slots, core_->slots - in_slots);
+  return try_start_batch() || more;
 }
 
-void Pass::publish_ready() {
-  while (!fillings_.empty() && fillings_.front()->done()) {
-    const std::shared_ptr<InFlightBatch> filling = std::move(fillings_.front());
-    fillings_.pop_front();
-    finish_ragged(*filling);
-    shm::Descriptor descriptor = filling->descriptor;
-    descriptor.replaced_rows = replaced_rows(*filling);
-    descriptor.published_ns = monotonic_ns();
-    {
-      // A joiner sees the descriptor and its place in the order in one step.
-      std::lock_guard lock(marks_mutex_);
-      const std::uint64_t sequence = ring_->publish(descriptor);
-      marks_.push_back({{descriptor.epoch, descriptor.row}, descriptor.valid_rows, sequence});
-      if (marks_.size() > core_->ring_spec.descriptors_live) marks_.pop_front();
-      next_position_ = {descriptor.epoch, descriptor.row + descriptor.valid_rows};
-      head_ = fillings_.empty() ? nullptr : fillings_.front();
-    }
-    account_->add_ahead(-filling->ahead_bytes);
-    slots_filling_.store(fillings_.size(), std::memory_order_relaxed);
-    StreamCounters& counters = *core_->counters;
-    counters.batches.fetch_add(1, std::memory_order_relaxed);
-    const std::uint32_t rows = descriptor.valid_rows - filling->others_rows;
-    const std::uint32_t fresh = descriptor.fresh_rows - filling->others_fresh;
-    counters.samples_fresh.fetch_add(fresh, std::memory_order_relaxed);
-    counters.samples_echoed.fetch_add(rows - fresh, std::memory_order_relaxed);
-    std::uint64_t never = 0;
-    counters.first_batch_ns.compare_exchange_strong(never, monotonic_ns() - core_->created_ns);
+void Pass::wait() {
+  const bool room_may_come = planner_.lacks_room() && !in_flight_.empty();
+  ring_->wait_released(released_seen_ + 1,
+                       monotonic_ns() + (room_may_come ? kRoomWaitNs : kWaitNs));
+}
+
+void Pass::publish_done() {
+  while (in_flight_.first_is_done()) {
+    const std::shared_ptr<InFlightBatch> batch = in_flight_.take_first();
+    row_maker_->finish_ragged(*batch);
+    batch->descriptor.replaced_rows = replaced_rows(*batch);
+    batch->descriptor.published_ns = monotonic_ns();
+    join_table_.publish(batch->descriptor);
+    account_->add_ahead(-batch->ahead_bytes);
+    count_published(*batch);
   }
 }
 
-// A slot that is published again holds what it held.
-std::uint32_t Pass::replaced_rows(const InFlightBatch& filling) {
-  std::uint32_t& in_slot = replaced_in_slot_[filling.descriptor.slot];
-  if (!filling.rows.empty()) in_slot = filling.replaced_rows.load(std::memory_order_relaxed);
+void Pass::count_published(const InFlightBatch& batch) {
+  StreamCounters& counters = *core_->counters;
+  counters.batches.fetch_add(1, std::memory_order_relaxed);
+  const std::uint32_t rows = batch.descriptor.valid_rows - batch.others_rows;
+  const std::uint32_t fresh = batch.descriptor.fresh_rows - batch.others_fresh;
+  counters.samples_fresh.fetch_add(fresh, std::memory_order_relaxed);
+  counters.samples_echoed.fetch_add(rows - fresh, std::memory_order_relaxed);
+  std::uint64_t never = 0;
+  counters.first_batch_ns.compare_exchange_strong(never, monotonic_ns() - core_->created_ns);
+}
+
+std::uint32_t Pass::replaced_rows(const InFlightBatch& batch) {
+  std::uint32_t& in_slot = replaced_in_slot_[batch.descriptor.slot];
+  if (!batch.rows.empty()) in_slot = batch.replaced_rows.load(std::memory_order_relaxed);
   return in_slot;
 }
 
-bool Pass::is_passed_over(const Step& step) const {
+bool Pass::is_unwanted(const Step& step) const {
   const std::optional<plan::Position> wanted = ring_->next_wanted();
   if (!wanted || wanted->epoch >= plan::kEpochsMax) return false;
   return plan::Position{step.start.epoch, step.start.row + step.rows} <= *wanted;
 }
 
-// What every reader has left behind unread (a loop that ended by `break`, skipped steps) is not
-// prepared. True while batches that were begun before have to be published first.
-bool Pass::pass_over() {
-  // Under batch echo a planned batch may stand in a slot that later ones need.
-  if (core_->repeats_batches() || planned_.empty()) return false;
-  if (!is_passed_over(planned_.front().step)) return false;
-  if (!fillings_.empty()) return true;
-  std::lock_guard lock(marks_mutex_);  // nobody joins meanwhile
-  while (!planned_.empty() && is_passed_over(planned_.front().step)) {
-    leave_out(*planned_.front().filling);
-    planned_.pop_front();
-  }
-  if (planned_.empty()) {
-    const std::optional<plan::Position> wanted = ring_->next_wanted();
-    if (wanted && walk_.leap_to(*wanted)) window_.clear();
-    planned_position_ = walk_.position();
-    order_for_later();
-  }
-  next_position_ = planned_.empty() ? walk_.position() : planned_.front().step.start;
-  // Who started at what was published before would find no row after it.
-  marks_.clear();
+bool Pass::skip_unwanted() {
+  // Under batch echo a planned batch may fill a slot that later ones repeat.
+  if (core_->repeats_batches() || planner_.empty()) return false;
+  if (!is_unwanted(planner_.front().step)) return false;
+  if (!in_flight_.empty()) return true;
+  const bool leapt = join_table_.skip([this] {
+    while (!planner_.empty() && is_unwanted(planner_.front().step)) planner_.leave_out_front();
+    return planner_.empty() ? std::nullopt : std::optional(planner_.front().step.start);
+  });
+  if (leapt) planner_.clear_window();
+  if (planner_.empty()) planner_.request_shared();
   return false;
 }
 
-bool Pass::try_dispatch() {
-  if (planned_.empty()) return false;
-  const std::uint64_t live = dispatched_ - ring_->released();
+bool Pass::try_start_batch() {
+  if (planner_.empty()) return false;
+  const std::uint64_t live = next_sequence_ - ring_->released();
   const bool full = live >= core_->ring_spec.descriptors_live;
-  const auto slot = full ? std::nullopt : claim_slot(planned_.front().step);
+  const auto slot = full ? std::nullopt : claim_slot(planner_.front().step);
   ring_full_.store(!slot.has_value(), std::memory_order_relaxed);
   if (!slot.has_value()) return false;
-  Planned planned = std::move(planned_.front());
-  planned_.pop_front();
-  dispatch(std::move(planned), *slot);
+  const std::shared_ptr<InFlightBatch> batch = planner_.take_front().batch;
+  batch->descriptor.slot = slot->slot;
+  batch->descriptor.arena_row = slot->arena_row;
+  ++next_sequence_;
+  in_flight_.push(batch);
+  if (!batch->rows.empty()) {
+    batch->start_chunks(row_maker_, mean_record_bytes_, core_->ring_spec.fields.size());
+  }
   return true;
 }
 
 std::optional<SlotPool::Slot> Pass::claim_slot(const Step& step) {
-  if (!core_->repeats_batches()) return slots_.circular(dispatched_);
+  if (!core_->repeats_batches()) return slots_.circular(next_sequence_);
   const bool last_use = step.batch.use + 1 == step.batch.uses;
-  return slots_.of_batch(step.start.epoch, step.batch.record, dispatched_, last_use,
+  return slots_.of_batch(step.start.epoch, step.batch.record, next_sequence_, last_use,
                          ring_->released());
 }
 
-void Pass::dispatch(Planned planned, SlotPool::Slot slot) {
-  const std::shared_ptr<InFlightBatch> filling = std::move(planned.filling);
-  filling->descriptor.slot = slot.slot;
-  filling->descriptor.arena_row = slot.arena_row;
-  ++dispatched_;
-  fillings_.push_back(filling);
-  slots_filling_.store(fillings_.size(), std::memory_order_relaxed);
-  {
-    std::lock_guard lock(marks_mutex_);
-    head_ = fillings_.front();
-  }
-  if (!filling->rows.empty()) start_chunks(filling);
+void Pass::note_wait_for_bytes() {
+  // How long the first batch takes says nothing about reading ahead.
+  if (ring_->published() == 0) return;
+  if (planner_.note_wait()) wake();
 }
 
-// A chunk waits for all its bytes, so large ones must not wait for each other.
-std::vector<std::uint32_t> Pass::chunk_ends(const InFlightBatch& filling) const {
-  const record::Index& index = core_->data_set->index();
-  const std::uint64_t mean_bytes =
-      std::max<std::uint64_t>(1, index.record_bytes_total() / index.record_count());
-  const std::uint64_t rows_max =
-      std::clamp<std::uint64_t>(kChunkBytes / mean_bytes, 1, kChunkRowsMax);
-  const auto rows = static_cast<std::uint32_t>(filling.rows.size());
-  std::vector<std::uint32_t> ends;
-  std::uint32_t begin = 0;
-  std::uint64_t bytes = 0;
-  for (std::uint32_t row = 0; row < rows; ++row) {
-    const std::uint64_t fresh_bytes = filling.rows[row].fresh_bytes;
-    if (row > begin && (row - begin == rows_max || bytes + fresh_bytes > kChunkBytes)) {
-      ends.push_back(row);
-      begin = row;
-      bytes = 0;
-    }
-    bytes += fresh_bytes;
+WaitCause Pass::wait_cause() const {
+  const std::shared_ptr<const InFlightBatch> head = in_flight_.head();
+  if (head == nullptr) {
+    return ring_full_.load(std::memory_order_relaxed) ? WaitCause::kPeer : WaitCause::kPublish;
   }
-  ends.push_back(rows);
-  return ends;
+  if (head->done()) return WaitCause::kPublish;
+  if (head->chunks_fetching.load(std::memory_order_relaxed) > 0) return WaitCause::kFetch;
+  return WaitCause::kPrep;
 }
 
-void Pass::start_chunks(const std::shared_ptr<InFlightBatch>& filling) {
-  filling->ragged_bytes.resize(std::size_t{filling->descriptor.valid_rows} *
-                               core_->ring_spec.fields.size());
-  const std::vector<std::uint32_t> ends = chunk_ends(*filling);
-  filling->chunks_left.store(static_cast<std::uint32_t>(ends.size()), std::memory_order_relaxed);
-  std::uint32_t begin = 0;
-  for (const std::uint32_t end : ends) {
-    std::make_shared<Chunk>(shared_from_this(), filling, std::exchange(begin, end), end)->start();
-  }
+bool Pass::is_held_up() const {
+  const bool full = ring_full_.load(std::memory_order_relaxed) ||
+                    ring_->published() - ring_->released() >= core_->ring_spec.descriptors_live;
+  return full && in_flight_.size() == 0;
 }
 
 }  // namespace echoline::engine

@@ -1,4 +1,4 @@
-// Bytes that count towards a sum for as long as their share lives, wherever it is moved to.
+// Adds bytes to a sum for as long as the share of them lives.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,7 @@
 
 namespace echoline::engine {
 
-// Move-only; an empty one counts nothing. The sum outlives its shares; any thread may read it.
+// Move-only; an empty share counts nothing. The sum outlives its shares; any thread may read it.
 class ByteShare {
  public:
   ByteShare() = default;

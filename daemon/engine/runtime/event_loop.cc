@@ -1,6 +1,7 @@
 #include "engine/runtime/event_loop.h"
 
 #include <chrono>
+#include <future>
 #include <utility>
 
 #include "engine/runtime/worker_pool.h"
@@ -12,8 +13,8 @@ constexpr std::chrono::milliseconds kTick{10};
 
 }  // namespace
 
-EventLoop::EventLoop(std::function<void()> tick)
-    : tick_(std::move(tick)), thread_([this] { run(); }) {}
+EventLoop::EventLoop(const char* name, std::function<void()> tick)
+    : tick_(std::move(tick)), thread_([this, name] { loop(name); }) {}
 
 EventLoop::~EventLoop() { stop(); }
 
@@ -26,31 +27,56 @@ void EventLoop::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void EventLoop::post(std::function<void()> item) {
+bool EventLoop::post(std::function<void()> task) {
   {
     std::lock_guard lock(mutex_);
-    if (stopping_) return;
-    items_.push_back(std::move(item));
+    if (stopping_) return false;
+    tasks_.push_back(std::move(task));
   }
   changed_.notify_one();
+  return true;
 }
 
-void EventLoop::run() {
-  name_thread("engine");
+void EventLoop::run(const std::function<void()>& task) {
+  std::promise<void> done;
+  const bool own_thread = std::this_thread::get_id() == thread_.get_id();
+  const auto run_and_report = [&task, &done] {
+    task();
+    done.set_value();
+  };
+  if (own_thread || !post(run_and_report)) {
+    task();
+    return;
+  }
+  done.get_future().wait();
+}
+
+void EventLoop::run_tasks(std::unique_lock<std::mutex>& lock) {
+  while (!tasks_.empty()) {
+    std::function<void()> task = std::move(tasks_.front());
+    tasks_.pop_front();
+    lock.unlock();
+    task();
+    task = nullptr;  // what the task holds may lock on its end
+    lock.lock();
+  }
+}
+
+void EventLoop::loop(const char* name) {
+  name_thread(name);
   auto next_tick = std::chrono::steady_clock::now() + kTick;
+  const auto has_work = [this] { return stopping_ || !tasks_.empty(); };
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait_until(lock, next_tick, [this] { return stopping_ || !items_.empty(); });
-    if (stopping_ && items_.empty()) return;
-    while (!items_.empty()) {
-      const std::function<void()> item = std::move(items_.front());
-      items_.pop_front();
-      lock.unlock();
-      item();
-      lock.lock();
+    if (tick_) {
+      changed_.wait_until(lock, next_tick, has_work);
+    } else {
+      changed_.wait(lock, has_work);
     }
+    if (stopping_ && tasks_.empty()) return;
+    run_tasks(lock);
     const auto now = std::chrono::steady_clock::now();
-    if (now < next_tick) continue;
+    if (!tick_ || now < next_tick) continue;
     next_tick = now + kTick;
     lock.unlock();
     tick_();

@@ -1,4 +1,4 @@
-// Streams may follow each other under one name: which of them is meant by what is said late.
+// Tells streams apart that have the same name one after the other.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,12 @@
 
 namespace echoline::engine {
 
+// A message from another thread may arrive after its stream was deleted and a new one took the
+// name. It carries the generation of its stream, and is dropped if that is not the present one.
 // Not thread safe.
 class Generations {
  public:
-  // Of the stream that has the name from now on, until end().
+  // The generation of the stream that takes the name; it holds until end().
   std::uint64_t begin(const std::string& name) { return current_[name] = ++last_; }
   void end(const std::string& name) { current_.erase(name); }
 

@@ -13,8 +13,8 @@ using config::format_bytes;
 
 namespace {
 
-// Programs, stacks, connections and what the allocator keeps: as tests/process/memory_test.py
-// measures it.
+// Programs, stacks, connections and what the allocator keeps; tests/process/memory_test.py measures
+// it.
 constexpr std::uint64_t kProcessBytes = std::uint64_t{48} << 20;
 
 }  // namespace
@@ -34,6 +34,15 @@ MemoryBudget::Reservation::~Reservation() {
 
 Result<MemoryBudget::Reservation> MemoryBudget::reserve(std::uint64_t bytes,
                                                         const std::string& what) {
+  while (true) {
+    Result<Reservation> reservation = try_reserve(bytes, what);
+    // More than the whole budget cannot become free.
+    if (reservation.ok() || bytes > budget_bytes_ || !reclaim_ || !reclaim_()) return reservation;
+  }
+}
+
+Result<MemoryBudget::Reservation> MemoryBudget::try_reserve(std::uint64_t bytes,
+                                                            const std::string& what) {
   std::lock_guard lock(mutex_);
   const std::uint64_t free_bytes = budget_bytes_ - reserved_bytes_;
   if (bytes > free_bytes) {

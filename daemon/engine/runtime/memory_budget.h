@@ -1,8 +1,9 @@
-// The bytes that all streams together may take: reserved before they are used, refused with the
-// numbers.
+// The bytes that all streams together may take. A part reserves its bytes before it uses them; a
+// refusal says how much is missing.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -18,7 +19,7 @@ class MemoryBudget {
  public:
   explicit MemoryBudget(std::uint64_t bytes) : budget_bytes_(bytes) {}
 
-  // Gives its bytes back when it goes. The budget outlives its reservations.
+  // Move-only; its end returns the bytes. The budget outlives its reservations.
   class Reservation {
    public:
     Reservation() = default;
@@ -34,26 +35,35 @@ class MemoryBudget {
     std::uint64_t bytes_ = 0;
   };
 
-  // `what` says what the bytes are for, in the refusal.
+  // Frees memory that is kept only because it may be useful: returns once reservations have ended,
+  // or false where there is nothing to free. May block. Called without the budget's lock, on the
+  // thread that wants to reserve, so that thread must not hold a lock that this function takes.
+  using ReclaimFunction = std::function<bool()>;
+  // Before the first reserve().
+  void set_reclaim(ReclaimFunction reclaim) { reclaim_ = std::move(reclaim); }
+
+  // `what` names the purpose in the refusal. Reclaims until there is room, or nothing to reclaim.
   Result<Reservation> reserve(std::uint64_t bytes, const std::string& what);
-  // As much of `bytes` as there is, for what can do with less; all of them, or what leaves `spared`
-  // free.
+  // For a user that can do with less than `bytes`: all of them if they are free, else what leaves
+  // `spared` bytes free. Reclaims nothing.
   Reservation reserve_up_to(std::uint64_t bytes, std::uint64_t spared);
 
   std::uint64_t budget_bytes() const { return budget_bytes_; }
   std::uint64_t reserved_bytes() const;
 
  private:
+  Result<Reservation> try_reserve(std::uint64_t bytes, const std::string& what);
   void give_back(std::uint64_t bytes);
 
   const std::uint64_t budget_bytes_;
-  mutable std::mutex mutex_;
+  ReclaimFunction reclaim_;
+  mutable std::mutex mutex_;  // guards reserved_bytes_; no other lock is taken under it
   std::uint64_t reserved_bytes_ = 0;
 };
 
-// Refuses a budget that the machine, or a control group such as a container's, cannot hold beside
-// the process itself: the kernel would not refuse it but kill the daemon once it is used. The
-// decoded photos that workers have in hand are not in it.
+// Refuses a budget that the machine or a control group (a container's) cannot hold together with
+// the process itself: the kernel would not refuse it but kill the daemon once the memory is used.
+// Decoded photos that workers are preparing are not part of the budget.
 Status check_budget_fits(std::uint64_t budget_bytes, const KernelFolders& folders = {});
 
 }  // namespace echoline::engine

@@ -16,7 +16,7 @@ WorkerPool::WorkerPool(std::size_t worker_count) {
 }
 
 WorkerPool::~WorkerPool() {
-  // Not under the lock: a task may be the last that holds a stream, whose threads push here.
+  // Dropped without the lock: a task may be the last owner of a stream, whose threads push here.
   std::deque<std::shared_ptr<Task>> dropped;
   {
     std::lock_guard lock(mutex_);
@@ -37,22 +37,33 @@ void WorkerPool::push(std::shared_ptr<Task> task) {
   changed_.notify_one();
 }
 
+bool WorkerPool::run_one(std::size_t worker) {
+  std::unique_lock lock(mutex_);
+  return run_oldest(lock, worker);
+}
+
 void WorkerPool::work(std::size_t worker) {
   name_thread("worker");
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
     if (stopping_) return;
-    std::shared_ptr<Task> task = std::move(tasks_.front());
-    tasks_.pop_front();
-    queued_.store(tasks_.size(), std::memory_order_relaxed);
-    running_.fetch_add(1, std::memory_order_relaxed);
-    lock.unlock();
-    task->run(worker);
-    task.reset();
-    lock.lock();
-    running_.fetch_sub(1, std::memory_order_relaxed);
+    run_oldest(lock, worker);
   }
+}
+
+bool WorkerPool::run_oldest(std::unique_lock<std::mutex>& lock, std::size_t worker) {
+  if (tasks_.empty()) return false;
+  std::shared_ptr<Task> task = std::move(tasks_.front());
+  tasks_.pop_front();
+  queued_.store(tasks_.size(), std::memory_order_relaxed);
+  running_.fetch_add(1, std::memory_order_relaxed);
+  lock.unlock();
+  task->run(worker);
+  task.reset();  // without the lock: the task may be the last holder of its stream
+  lock.lock();
+  running_.fetch_sub(1, std::memory_order_relaxed);
+  return true;
 }
 
 }  // namespace echoline::engine

@@ -1,4 +1,4 @@
-// The CPU workers, shared by all streams: tasks first come, first served.
+// The CPU workers that all streams share. Tasks run in the order in which they were pushed.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace echoline::engine {
 
-// A piece of work of a few hundred microseconds. It runs on one worker and may be pushed again.
+// A piece of work of a few hundred microseconds, on one worker. It may be pushed again.
 class Task {
  public:
   virtual ~Task() = default;
@@ -22,10 +22,13 @@ class Task {
 // Any thread may push. Destruction ends the workers; tasks that have not begun are dropped.
 class WorkerPool {
  public:
+  // Without workers (0) tasks wait for run_one.
   explicit WorkerPool(std::size_t worker_count);
   ~WorkerPool();
 
   void push(std::shared_ptr<Task> task);
+  // Runs the oldest task on the calling thread, as worker number `worker`; false if there is none.
+  bool run_one(std::size_t worker);
 
   std::size_t worker_count() const { return threads_.size(); }
   std::size_t queued() const { return queued_.load(std::memory_order_relaxed); }
@@ -33,8 +36,10 @@ class WorkerPool {
 
  private:
   void work(std::size_t worker);
+  // With `lock` held on mutex_, which is released while the task runs.
+  bool run_oldest(std::unique_lock<std::mutex>& lock, std::size_t worker);
 
-  std::mutex mutex_;
+  std::mutex mutex_;  // guards tasks_ and stopping_; no other lock is taken under it
   std::condition_variable changed_;
   std::deque<std::shared_ptr<Task>> tasks_;
   bool stopping_ = false;

@@ -15,12 +15,13 @@ void StageClock::tick(std::uint64_t now_ns, const StageView& view) {
 
 void StageClock::tick_fetch(std::uint64_t passed_ns, const StageView& view) {
   const std::uint64_t busy_ns = core_.fetcher->counters().busy_ns;
-  // A request's time is told when it ends, often over several ticks: what exceeds this one is
-  // counted with the next.
+  // The time of a request is reported when it ends, often after several ticks: what is more than
+  // this tick's is counted with the next ticks.
   const std::uint64_t busy = std::min(busy_ns - fetch_busy_seen_ns_, passed_ns);
   fetch_busy_seen_ns_ += busy;
   fetch_.busy_ns += busy;
-  // Nothing stands above the store: what is not busy has been held up by what is below.
+  // Fetching is the first stage: it starves by waiting for the store, and is blocked by later
+  // stages.
   (view.fetch_waits ? fetch_.starved_ns : fetch_.blocked_ns) += passed_ns - busy;
 }
 
@@ -59,7 +60,7 @@ double StageClock::upstream_downstream_ratio() const {
   const double again_ns =
       again_rows == 0 ? 0 : static_cast<double>(counters.prepare_again_ns.load()) / again_rows;
   const double fetch_ns = static_cast<double>(fetch_.busy_ns) / fetched;
-  // What each use costs: echoed records are decoded anew for every one.
+  // The cost of one use: under record echo every use decodes the record again.
   const bool decodes_each = core_.plan->spec().echo_point == plan::EchoPoint::kRecord;
   const double use_ns = decodes_each ? first_ns : again_ns;
   const double above_ns =

@@ -1,6 +1,6 @@
-// How busy each stage of a stream is, and R, the ratio of the paper: time above the echo point for
-// one batch's worth of fresh samples over time below it for one batch (Choi et al., arXiv
-// 1907.05550).
+// Measures how busy each stage of a stream is, and R (Choi et al., arXiv 1907.05550): the time
+// above the echo point for the fresh samples of one batch, divided by the time below it for one
+// batch.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace echoline::engine {
 
-// What a tick sees of the stream.
+// The state of a stream at a tick.
 struct StageView {
   bool has_passes = false;
-  bool ring_full = false;      // nothing is or can be filled before a trainer releases a slot
-  bool fetch_waits = false;    // records are ordered and not there
-  bool trainer_waits = false;  // somebody waits for the next batch
+  bool ring_full = false;      // no slot can be filled before a trainer releases one
+  bool fetch_waits = false;    // records are requested and have not arrived
+  bool trainer_waits = false;  // a trainer waits for its next batch
   bool has_trainers = false;
 };
 
@@ -25,13 +25,14 @@ class StageClock {
  public:
   StageClock(const StreamCore& core, std::uint32_t workers) : core_(core), workers_(workers) {}
 
-  // Accounts the time since the last tick by what is seen now.
+  // Charges the time since the last tick to the state that is seen now.
   void tick(std::uint64_t now_ns, const StageView& view);
   std::vector<StageStats> stages() const;
   // 0 while unknown.
   double upstream_downstream_ratio() const;
 
  private:
+  // Each charges one stage.
   void tick_fetch(std::uint64_t passed_ns, const StageView& view);
   void tick_prep(std::uint64_t passed_ns, const StageView& view);
   void tick_publish(std::uint64_t passed_ns, const StageView& view);
@@ -41,7 +42,7 @@ class StageClock {
   std::uint64_t last_ns_ = 0;
   std::uint64_t fetch_busy_seen_ns_ = 0;
   std::uint64_t prep_busy_seen_ns_ = 0;
-  std::uint64_t trained_ns_ = 0;  // with trainers, none of them waiting
+  std::uint64_t trained_ns_ = 0;  // while there were trainers and none waited
   StageStats fetch_{.stage = "fetch"};
   StageStats prep_{.stage = "prep"};
   StageStats publish_{.stage = "publish"};

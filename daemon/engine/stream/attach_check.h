@@ -1,4 +1,4 @@
-// What a trainer asks for at the door, checked against the stream.
+// Checks the attach request of a trainer against the stream.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@
 
 namespace echoline::engine {
 
-// Ranks, batch size, and the state that comes along: all of it must be of this stream.
+// Checks ranks, batch size, and the saved state: it must be of this stream.
 Status check_request(const shm::AttachRequest& request, const Job& job, const StreamCore& core);
 
-// Where a job begins, and under which changes of the echo factor.
+// Where a trainer begins, and with which changes of the echo factor.
 struct Start {
   plan::Position position;
   FactorHistory factors;
-  bool any_factors = false;  // those of whichever pass has the position will do
+  bool any_factors = false;  // any pass that has the position will do
 };
 
 // The changes that a saved state holds.
 Result<FactorHistory> factors_of(const shm::AttachRequest& request, const StreamCore& core);
 
-// In the one form: an epoch's end is the next one's beginning. An error for a row that no batch of
-// the stream begins at.
+// The end of an epoch and the beginning of the next are one position: returns the latter. An error
+// for a row at which no batch of the stream begins.
 Result<plan::Position> settle_position(plan::Position position, const FactorHistory& factors,
                                        const StreamCore& core);
 

@@ -1,4 +1,4 @@
-// What is not the same in two definitions of a stream.
+// Names the differences of two definitions of a stream.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace echoline::engine {
 
 // One line, as "pipeline[3].echo.factor: 2000 -> 2500"; of many differences the first three. Empty
-// if there are none. Both are complete. Pure function.
+// if there are none. Both definitions have all defaults filled in. Pure function.
 std::string differences_of(const v1::Stream& before, const v1::Stream& after);
 
 }  // namespace echoline::engine

@@ -1,154 +1,127 @@
-// A stream that trainers attach to: its passes, and who reads which of them from where.
+// A stream that trainers attach to: its passes, and the trainers that read them.
 #pragma once
 
 #include <cstdint>
-#include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/status.h"
 #include "engine/api/attach.h"
 #include "engine/api/stats.h"
-#include "engine/jobs/consumer.h"
-#include "engine/jobs/pending_ranks.h"
-#include "engine/jobs/rank_events.h"
 #include "engine/jobs/reattach_barrier.h"
-#include "engine/jobs/slow_job_detector.h"
 #include "engine/open/open_stream.h"
-#include "engine/pass/pass.h"
-#include "engine/runtime/memory_budget.h"
-#include "engine/stats/rate_window.h"
-#include "engine/stats/stage_clock.h"
-#include "engine/stream/attach_check.h"
+#include "engine/stream/admission.h"
+#include "engine/stream/attach_queue.h"
+#include "engine/stream/attendance.h"
+#include "engine/stream/factor_control.h"
+#include "engine/stream/job_splitter.h"
+#include "engine/stream/pass_builder.h"
+#include "engine/stream/pass_set.h"
 
 namespace echoline::engine {
 
-// Called by one thread at a time (the engine guards it).
+// What the owner of a stream has to do after a call: none of it is done under the registry's lock
+// except the notices, which only queue messages.
+struct StreamWork {
+  // Passes that nobody reads, for retire_pass().
+  std::vector<std::shared_ptr<Pass>> retired;
+  // A pass that is to end while trainers still read what it has published.
+  std::shared_ptr<Pass> ended;
+  // A pass to build; the answer goes to pass_built(). At most one is under construction.
+  std::optional<Pass::Options> build;
+  std::vector<TrainerNotice> notices;
+};
+
+// Why a pass is under construction.
+struct PassConstruction {
+  std::uint64_t connection = 0;               // for this trainer,
+  std::optional<JobSplitter::Request> split;  // or to move jobs to it
+  std::uint64_t factor_changes = 0;
+};
+
+// Under the registry's lock, and never slow: the stream starts and stops no pass, its owner does,
+// by take_work() after each call.
 class Stream {
  public:
-  Stream(OpenedStream opened, v1::Stream definition, MemoryBudget& budget, std::uint32_t workers,
-         ReattachBarrier reunion);
+  Stream(OpenedStream opened, v1::Stream definition, std::uint32_t workers,
+         ReattachBarrier reattach_barrier);
+  // Stops what is left. Slow: without the registry's lock, when no other thread stops its passes.
   ~Stream();
 
-  // Begins to fill a ring from the first row, so that the first trainer finds batches ready.
-  Status warm_up();
+  // Its first pass, which fills a ring from the first row on so that the first trainer finds
+  // batches ready. Before the stream is known to anyone else.
+  Status warm_up(BuiltPass pass, std::uint64_t now_ns);
 
-  // Replies at once, or, to a trainer that comes back after a restart, in one of the next ticks.
-  void attach(std::uint64_t connection, const shm::AttachRequest& request, const Peer& peer,
-              const ReplyFunction& reply, std::uint64_t now_ns);
+  // Replies at once, or once a pass was built or the trainers of an earlier daemon are back.
+  void attach(AttachCall call, std::uint64_t now_ns);
   // False if that connection reads another stream.
-  bool withdraw(std::uint64_t connection);
-  // Charges waits, lets go of ranks that did not come, takes off readers whose claims cannot be,
-  // parts jobs from those that fall behind. What trainers are to be told of all this is returned.
-  std::vector<TrainerNotice> tick(std::uint64_t now_ns);
+  bool withdraw(std::uint64_t connection, std::uint64_t now_ns);
+  // A hundred times a second.
+  void tick(std::uint64_t now_ns);
+  // The pass of StreamWork::build, or why there is none.
+  void pass_built(Result<BuiltPass> built, std::uint64_t now_ns);
+  StreamWork take_work() { return std::exchange(work_, {}); }
+  // Takes out one pass that nobody reads or waits for, or null: its memory is needed elsewhere.
+  std::shared_ptr<Pass> give_up_idle_pass();
 
-  // Ends every pass; the connections that were reading are returned.
-  std::vector<std::uint64_t> stop(shm::WriterState state);
-  // No reader has published batches before it that it has not released.
-  bool drained() const;
-  void set_failed(const Status& status) { failure_ = status; }
+  // The first failure counts.
+  void set_failed(const Status& status, std::uint64_t now_ns);
   const Status& failure() const { return failure_; }
   // Takes no more trainers.
-  void close() { closed_ = true; }
+  void close(std::uint64_t now_ns);
   bool is_closed() const { return closed_; }
-  // Ok while it takes trainers; else why not.
+  // Ok while it takes trainers; else the reason.
   Status check_open() const;
+  // Every trainer has released all that is published.
+  bool is_drained() const { return attendance_.consumers().are_drained(); }
+  std::vector<std::shared_ptr<Pass>> passes() const { return passes_.passes(); }
+  std::vector<std::uint64_t> connections() const { return attendance_.consumers().connections(); }
 
-  // Every pass goes on with `factor` (thousandths) from its next block on that is not planned, and
-  // trainers that come without a state begin with it. kInvalidArgument for a factor out of bounds;
-  // kFailedPrecondition, without anything changed, where the trainers could not all follow.
-  Result<std::vector<FactorStart>> set_echo(std::uint32_t factor);
+  // Every pass continues with `factor` (thousandths) from its next block that is not planned, and
+  // trainers without a state begin with it. kInvalidArgument for a factor out of bounds;
+  // kFailedPrecondition, without any change, where not all trainers could follow.
+  Result<std::vector<FactorSwitch>> set_echo(std::uint32_t factor);
 
-  const StreamCore& core() const { return *core_; }
+  const std::shared_ptr<StreamCore>& core() const { return core_; }
   const v1::Stream& definition() const { return definition_; }
-  StreamStats stats() const;
+  StreamStats stats(std::uint64_t now_ns) const;
   std::map<std::string, std::string> states() const;
-  // Attached, or expected back from the daemon before.
+  // Attached, or expected back from an earlier daemon.
   std::vector<Trainer> trainers() const;
-  // Whether trainers() says something else than when this was last asked.
-  bool trainers_changed() { return std::exchange(trainers_changed_, false); }
+  bool take_trainers_changed() { return attendance_.consumers().take_changed(); }
 
  private:
-  struct Place {
-    std::shared_ptr<Pass> pass;
-    ring::Ring::Reader reader;
-  };
-  struct Wish {
-    plan::Position position;
-    const Pass* like = nullptr;  // the pass whose factors are wanted, if any
-  };
-
-  Result<Attachment> find_and_join(std::uint64_t connection, const shm::AttachRequest& request,
-                                   const Peer& peer, std::uint64_t now_ns);
-  const Pass* pass_of_mates(const Job& job) const;
-  Wish wish_of(const shm::AttachRequest& request, const Job& job) const;
-  Result<Start> start_of(const shm::AttachRequest& request, const Job& job) const;
-  Attachment attachment_of(const Consumer& consumer, const Place& place) const;
-  bool reads_off_grid(const Consumer& consumer) const;
-  bool needs_tails(const Consumer& consumer) const;
-  Result<Place> find_place(const Start& start, const Consumer& consumer);
-  Result<std::optional<Place>> join_any(const Start& start, const Consumer& consumer, bool parted);
-  Result<std::shared_ptr<Pass>> start_pass(Pass::Options options);
-  void retire_passes(bool parted_only);
-  bool has_readers(const Pass& pass) const;
-  bool is_reading(const Pass& pass, const Job& job) const;
-  bool has_begun(const Job& job) const;
-  void release_holds(std::uint64_t now_ns);
-  void take_off(std::list<Consumer>::iterator consumer);
-  void charge_waits(std::uint64_t now_ns);
-  // Counters of all time, in stream_stats.cc.
-  RecentStats totals(std::uint64_t now_ns) const;
-  void tell_newcomer(const Consumer& consumer);
-  void tell_of_missing_jobs(std::uint64_t now_ns);
-  LaneSet lanes_of(const Consumer& consumer) const;
-  void leave_lanes_to_other_hosts();
-  void tell(std::uint64_t connection, shm::NoticeKind kind, const Status& status) {
-    notices_.push_back({connection, kind, status});
-  }
-
-  // In stream_part.cc:
-  void part_from_laggards(std::uint64_t now_ns);
-  void part(const std::shared_ptr<Pass>& pass, const std::vector<SlowJobDetector::SlowJob>& behind,
-            std::uint64_t now_ns);
-  void give_up_movers(std::uint64_t now_ns);
-  static plan::Position place_of(const Consumer& consumer);
-  static std::uint64_t absolute_row(const Consumer& consumer, plan::Position position);
-
-  // In stream_factor.cc:
-  Status check_factor(std::uint32_t factor) const;
-  Status check_trainers_follow(std::uint64_t epoch_rows) const;
-  bool has_everywhere(std::uint32_t factor) const;
-  Pass::Readers readers_of(const Pass& pass, std::vector<std::string>& jobs) const;
-  Status check_knows_changes(const Consumer& consumer, const Start& start) const;
-  std::vector<plan::FactorChange> changes_of(const Consumer& consumer,
-                                             plan::Position position) const;
+  // Answers waiting trainers, and requests the pass that the first of them needs.
+  void admit_waiting(std::uint64_t now_ns);
+  // Makes a trainer that has joined its pass one of the consumers.
+  Attachment place(Consumer consumer, const JoinedPass& joined, const AttachCall& call,
+                   const Start& start);
+  // Moves jobs to a pass that was built for them, or drops it where that is no longer needed.
+  void finish_split(const JobSplitter::Request& request, Result<BuiltPass> built,
+                    std::uint64_t now_ns);
+  // Requests the pass that is needed to split slow jobs off.
+  void request_split(std::uint64_t now_ns);
+  void retire(std::vector<std::shared_ptr<Pass>> passes);
 
   const v1::Stream definition_;
-  MemoryBudget& budget_;
   const std::shared_ptr<StreamCore> core_;
   const MemoryBudget::Reservation cache_;
   Status failure_;
   bool closed_ = false;
-  PresentFactor factor_;
-  std::vector<std::shared_ptr<Pass>> passes_;
-  std::list<Consumer> consumers_;
-  PendingRanks pending_ranks_;
-  StageClock stages_;
-  // Over all trainers, those that are gone as well.
-  std::array<std::uint64_t, 5> waited_ns_{};  // by WaitCause
-  std::uint64_t attached_ns_ = 0;
-  std::uint64_t charged_at_ns_ = 0;
-  RateWindow rate_window_;
+  PassSet passes_;
+  Attendance attendance_;
   ReattachBarrier reattach_barrier_;
-  SlowJobDetector slow_jobs_;
-  SlowCounts slow_counts_;
-  std::uint64_t part_again_ns_ = 0;  // not before: there was no memory for it
-  RankEvents rank_events_;
-  std::vector<TrainerNotice> notices_;
-  bool trainers_changed_ = false;
+  const PassSet::IsIdle is_idle_ = [this](const Pass& pass) { return attendance_.is_idle(pass); };
+  std::optional<PassConstruction> construction_;
+  StreamWork work_;
+  // They refer to the members above:
+  Admission admission_;
+  FactorControl factor_control_;
+  JobSplitter job_splitter_;
+  AttachQueue attach_queue_;
 };
 
 }  // namespace echoline::engine

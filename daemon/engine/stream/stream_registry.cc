@@ -1,9 +1,7 @@
 #include "engine/stream/stream_registry.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <set>
 #include <thread>
 #include <utility>
 
@@ -11,11 +9,11 @@
 #include "base/log.h"
 #include "base/pluralize.h"
 #include "base/processors.h"
-#include "base/sanitize_name.h"
 #include "config/load.h"
 #include "config/values.h"
 #include "engine/stats/verdict.h"
 #include "engine/stream/definition_diff.h"
+#include "engine/stream/first_changed_row.h"
 #include "plan/step_rows.h"
 
 namespace echoline::engine {
@@ -23,103 +21,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kDrainPoll{10};
 
-Status being_created(const std::string& name) {
-  return Status(Code::kFailedPrecondition,
-                fmt::format("stream '{}' is just being created; ask again when it is ready", name));
-}
-
-}  // namespace
-
-Result<std::unique_ptr<Engine>> Engine::create(const v1::Daemon& daemon) {
-  ECHOLINE_TRY(check_budget_fits(daemon.memory()));
-  return std::unique_ptr<Engine>(std::make_unique<StreamRegistry>(daemon));
-}
-
-StreamRegistry::StreamRegistry(const v1::Daemon& daemon)
-    : state_dir_(daemon.state_dir()),
-      reattach_grace_ns_(daemon.reattach_grace()),
-      budget_(daemon.memory()),
-      pool_(daemon.workers() != 0 ? daemon.workers()
-                                  : usable_processors(std::thread::hardware_concurrency())),
-      attached_trainers_file_(daemon.runtime_dir()) {
-  event_loop_ = std::make_unique<EventLoop>([this] { tick(); });
-}
-
-StreamRegistry::~StreamRegistry() {
-  event_loop_->stop();
-  std::lock_guard lock(mutex_);
-  streams_.clear();
-}
-
-Result<Stream*> StreamRegistry::find(const std::string& name) const {
-  return find_for(Peer{.uid = ::geteuid(), .groups = {}}, name);
-}
-
-Result<Stream*> StreamRegistry::find_for(const Peer& peer, const std::string& name) const {
-  std::string known;
-  for (const auto& [other, stream] : streams_) {
-    const AccessList& access = stream->core().access;
-    const bool may_use = access.empty() || is_own(peer) || access.names(peer);
-    if (other == name && may_use) return stream.get();
-    if (other == name) tell_refused(peer, name);
-    if (may_use) known += (known.empty() ? "" : ", ") + other;
-  }
-  return Status(Code::kNotFound, fmt::format("no stream '{}'; there are: {}", sanitize_name(name),
-                                             known.empty() ? "none" : known));
-}
-
-// At most once a second: whoever is refused could fill the disk with it.
-void StreamRegistry::tell_refused(const Peer& peer, const std::string& name) const {
-  if (!refusals_told_.due(monotonic_ns())) return;
-  log_warning({"engine", name}, "process {} of user {} may not attach (publish.access)", peer.pid,
-              peer.uid);
-}
-
-Status StreamRegistry::create_stream(const std::string& name, const v1::Stream& stream,
-                                     const record::ProgressFunction& progress) {
-  v1::Stream definition = stream;
-  ECHOLINE_TRY(config::complete_stream(name, definition));
-  std::vector<Trainer> expected;
-  std::uint64_t incarnation = 0;
-  {
-    std::lock_guard lock(mutex_);
-    if (streams_.contains(name)) return check_same(name, definition);
-    if (!opening_.try_emplace(name).second) return being_created(name);
-    incarnation = generations_.begin(name);
-    expected = attached_trainers_file_.left_behind(name);
-  }
-  const auto post_failure = [this, name, incarnation](const Status& status) {
-    event_loop_->post(
-        [this, name, incarnation, status] { fail_stream(name, incarnation, status); });
-  };
-  Result<OpenedStream> opened =
-      open_stream(name, definition, state_dir_, pool_, budget_, progress, post_failure);
-  // A ring may be large: nothing else waits for it.
-  Result<std::unique_ptr<Stream>> made =
-      begin(std::move(opened), std::move(definition), std::move(expected));
-  if (made.ok() && progress) {
-    if (Status ended = progress({}); !ended.ok()) made = std::move(ended);
-  }
-  std::lock_guard lock(mutex_);
-  const Status early = opening_.extract(name).mapped();
-  if (!made.ok()) {
-    generations_.end(name);
-    return made.status().with_context("stream '" + name + "'");
-  }
-  const StreamStats stats = made.value()->stats();
-  log_info({"engine", name}, "{} in {}, {} of {} an epoch, echo {} x {}, ring {}",
-           pluralize(stats.records, "record"), pluralize(stats.shards, "shard"),
-           pluralize(stats.batches_per_epoch, "batch"), stats.batch_rows, stats.echo_point,
-           config::format_thousandths(stats.factor),
-           config::format_bytes(stats.memory_bytes.at("ring")));
-  Stream& ready = *streams_.emplace(name, std::move(made).value()).first->second;
-  if (!early.ok()) fail(ready, early);
-  return {};
-}
-
-// Whether the stream of that name, which is there, is this one and takes trainers.
-Status StreamRegistry::check_same(const std::string& name, const v1::Stream& definition) const {
-  const Stream& stream = *streams_.at(name);
+// Ok if the stream that has the name is this one and takes trainers.
+Status check_same(const Stream& stream, const std::string& name, const v1::Stream& definition) {
   const std::string differences = differences_of(stream.definition(), definition);
   if (!differences.empty()) {
     return Status(Code::kAlreadyExists,
@@ -134,203 +37,197 @@ Status StreamRegistry::check_same(const std::string& name, const v1::Stream& def
                             open.message()));
 }
 
-Result<std::unique_ptr<Stream>> StreamRegistry::begin(Result<OpenedStream> opened,
-                                                      v1::Stream definition,
-                                                      std::vector<Trainer> expected) {
-  if (!opened.ok()) return opened.status();
-  auto stream = std::make_unique<Stream>(
-      std::move(opened).value(), std::move(definition), budget_,
-      static_cast<std::uint32_t>(pool_.worker_count()),
+void log_created(const std::string& name, const StreamStats& stats) {
+  log_info({"engine", name}, "{} in {}, {} of {} an epoch, echo {} x {}, ring {}",
+           pluralize(stats.records, "record"), pluralize(stats.shards, "shard"),
+           pluralize(stats.batches_per_epoch, "batch"), stats.batch_rows, stats.echo_point,
+           config::format_thousandths(stats.factor),
+           config::format_bytes(stats.memory_bytes.at("ring")));
+}
 
-      ReattachBarrier(std::move(expected), monotonic_ns() + reattach_grace_ns_));
-  ECHOLINE_TRY(stream->warm_up());
-  return stream;
+// With the exact rows, which takes too long for the lock.
+std::vector<FactorStart> starts_of(const plan::Plan& plan, std::vector<FactorSwitch> switches) {
+  std::vector<FactorStart> starts;
+  for (FactorSwitch& change : switches) {
+    const plan::Position first = first_changed_row(plan, change.before, change.after,
+                                                   {change.start.epoch, change.start.row});
+    change.start.epoch = first.epoch;
+    change.start.row = first.row;
+    starts.push_back(std::move(change.start));
+  }
+  return starts;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> Engine::create(const v1::Daemon& daemon) {
+  ECHOLINE_TRY(check_budget_fits(daemon.memory()));
+  return std::unique_ptr<Engine>(std::make_unique<StreamRegistry>(daemon));
+}
+
+StreamRegistry::StreamRegistry(const v1::Daemon& daemon)
+    : budget_(daemon.memory()),
+      trainers_file_(daemon.runtime_dir()),
+      driver_(shared_, budget_, trainers_file_),
+      pool_(daemon.workers() != 0 ? daemon.workers()
+                                  : usable_processors(std::thread::hardware_concurrency())),
+      opener_{daemon.state_dir(), daemon.reattach_grace(), &pool_, &budget_, &trainers_file_} {}
+
+StreamRegistry::~StreamRegistry() {
+  driver_.stop();
+  // No other thread has the streams any more. They end before the worker pool, to which their
+  // threads push tasks; what they report to the stopped driver is dropped.
+  shared_.table.clear();
+}
+
+Status StreamRegistry::create_stream(const std::string& name, const v1::Stream& stream,
+                                     const record::ProgressFunction& progress) {
+  v1::Stream definition = stream;
+  ECHOLINE_TRY(config::complete_stream(name, definition));
+  std::uint64_t generation = 0;
+  {
+    std::lock_guard lock(shared_.mutex);
+    if (const Stream* same = shared_.table.get(name)) return check_same(*same, name, definition);
+    ECHOLINE_ASSIGN(generation, shared_.table.begin_opening(name));
+  }
+  Result<std::unique_ptr<Stream>> opened = opener_.open(
+      name, definition, progress,
+      [this, name, generation](const Status& status) { driver_.fail(name, generation, status); });
+  if (opened.ok()) {
+    add(name, std::move(opened).value(), generation);
+    return {};
+  }
+  std::lock_guard lock(shared_.mutex);
+  shared_.table.abandon(name);
+  return opened.status().with_context("stream '" + name + "'");
+}
+
+void StreamRegistry::add(const std::string& name, std::unique_ptr<Stream> stream,
+                         std::uint64_t generation) {
+  log_created(name, stream->stats(monotonic_ns()));
+  Status failure;
+  {
+    std::lock_guard lock(shared_.mutex);
+    failure = shared_.table.add(name, std::move(stream));
+  }
+  if (!failure.ok()) driver_.fail(name, generation, failure);
 }
 
 Status StreamRegistry::delete_stream(const std::string& name) {
   std::unique_ptr<Stream> stream;
   {
-    std::lock_guard lock(mutex_);
-    if (opening_.contains(name)) return being_created(name);
-    ECHOLINE_TRY(find(name).status());
-    stream = std::move(streams_.extract(name).mapped());
-    generations_.end(name);
-    roster_changed_ = true;
+    std::lock_guard lock(shared_.mutex);
+    ECHOLINE_ASSIGN(stream, shared_.table.remove(name));
+    shared_.trainers_changed = true;
   }
-  end_stream(*stream, shm::kWriterEnded, shm::kNoticeDetached,
-             Status(Code::kNotFound, fmt::format("stream '{}' was deleted", name)));
+  // After this the passes thread has nothing left to do for the stream, so that it can end here.
+  driver_.end(StreamDriver::ending_of(
+      *stream, shm::kNoticeDetached,
+      Status(Code::kNotFound, fmt::format("stream '{}' was deleted", name))));
   return {};
+}
+
+Result<std::uint64_t> StreamRegistry::close_stream(const std::string& name) {
+  StreamDriver::Ending ending;
+  std::uint64_t generation = 0;
+  {
+    std::lock_guard lock(shared_.mutex);
+    ECHOLINE_ASSIGN(Stream * stream, shared_.table.find(name));
+    generation = shared_.table.generation(name);
+    if (!stream->failure().ok()) {
+      return Status(Code::kFailedPrecondition,
+                    fmt::format("stream '{}' has failed: {}", name, stream->failure().message()));
+    }
+    if (stream->is_closed()) return generation;
+    log_info("engine", "stream {}: drained", name);
+    stream->close(monotonic_ns());
+    ending = StreamDriver::ending_of(*stream, shm::kNoticeDetached, stream->check_open());
+    driver_.do_work(name, *stream);
+  }
+  driver_.end(ending);
+  return generation;
 }
 
 Result<bool> StreamRegistry::drain_stream(const std::string& name,
                                           std::chrono::milliseconds patience,
                                           const std::function<bool()>& cancelled) {
   const auto until = std::chrono::steady_clock::now() + patience;
-  std::uint64_t incarnation = 0;
-  {
-    std::lock_guard lock(mutex_);
-    ECHOLINE_ASSIGN(Stream * stream, find(name));
-    incarnation = generations_.of(name);
-    if (!stream->failure().ok()) {
-      return Status(Code::kFailedPrecondition,
-                    fmt::format("stream '{}' has failed: {}", name, stream->failure().message()));
-    }
-    if (!stream->is_closed()) {
-      log_info("engine", "stream {}: drained", name);
-      stream->close();
-      end_stream(*stream, shm::kWriterEnded, shm::kNoticeDetached, stream->check_open());
-    }
-  }
+  ECHOLINE_ASSIGN(const std::uint64_t generation, close_stream(name));
   while (true) {
     {
-      std::lock_guard lock(mutex_);
-      ECHOLINE_ASSIGN(const Stream* stream, find(name));
-      if (generations_.of(name) != incarnation) {
+      std::lock_guard lock(shared_.mutex);
+      const Stream* stream = shared_.table.get(name, generation);
+      if (stream == nullptr) {
         return Status(Code::kNotFound, fmt::format("stream '{}' was deleted meanwhile", name));
       }
-      if (stream->drained()) return true;
+      if (stream->is_drained()) return true;
     }
     if (std::chrono::steady_clock::now() >= until || cancelled()) return false;
     std::this_thread::sleep_for(kDrainPoll);
   }
 }
 
-void StreamRegistry::fail_stream(const std::string& name, std::uint64_t incarnation,
-                                 const Status& status) {
-  std::lock_guard lock(mutex_);
-  if (generations_.of(name) != incarnation) return;
-  const auto opening = opening_.find(name);
-  if (opening != opening_.end()) opening->second = status;
-  const auto found = streams_.find(name);
-  if (found != streams_.end()) fail(*found->second, status);
-}
-
-void StreamRegistry::fail(Stream& stream, const Status& status) {
-  if (!stream.failure().ok()) return;
-  log_error({"engine", stream.core().name}, "failed: {}", status.message());
-  stream.set_failed(status);
-  end_stream(stream, shm::kWriterFailed, shm::kNoticeFailed, status);
-}
-
-void StreamRegistry::end_stream(Stream& stream, shm::WriterState state, shm::NoticeKind kind,
-                                const Status& status) {
-  notify(stream.stop(state), kind, status);
-}
-
-void StreamRegistry::notify(const std::vector<std::uint64_t>& connections, shm::NoticeKind kind,
-                            const Status& status) {
-  std::lock_guard lock(notify_mutex_);
-  if (!notify_) return;
-  for (const std::uint64_t connection : connections) notify_(connection, kind, status);
-}
-
-void StreamRegistry::set_notify(NotifyFunction notify) {
-  std::lock_guard lock(notify_mutex_);
-  notify_ = std::move(notify);
-}
-
 void StreamRegistry::attach(std::uint64_t connection, const shm::AttachRequest& request,
                             const Peer& peer, ReplyFunction reply) {
-  event_loop_->post([this, connection, request, peer, reply = std::move(reply)] {
-    do_attach(connection, request, peer, reply);
-  });
-}
-
-void StreamRegistry::do_attach(std::uint64_t connection, const shm::AttachRequest& request,
-                               const Peer& peer, const ReplyFunction& reply) {
-  std::lock_guard lock(mutex_);
-  if (draining_) {
-    reply(Status(Code::kUnavailable, "the daemon is going down"));
-    return;
-  }
-  const Result<Stream*> stream = find_for(peer, std::string(shm::text(request.stream)));
-  if (!stream.ok()) {
-    reply(stream.status());
-  } else {
-    stream.value()->attach(connection, request, peer, reply, monotonic_ns());
-  }
-}
-
-void StreamRegistry::withdraw(std::uint64_t connection) {
-  event_loop_->post([this, connection] { do_withdraw(connection); });
-}
-
-void StreamRegistry::do_withdraw(std::uint64_t connection) {
-  std::lock_guard lock(mutex_);
-  for (const auto& [name, stream] : streams_) {
-    if (stream->withdraw(connection)) return;
-  }
-}
-
-void StreamRegistry::tick() {
-  std::lock_guard lock(mutex_);
-  const std::uint64_t now_ns = monotonic_ns();
-  for (const auto& [name, stream] : streams_) {
-    for (const TrainerNotice& telling : stream->tick(now_ns)) {
-      notify({telling.connection}, telling.kind, telling.status);
-    }
-  }
-  keep_roster();
-  ++rounds_;
-}
-
-// Those that leave while the daemon goes down will come to the next one.
-void StreamRegistry::keep_roster() {
-  bool changed = std::exchange(roster_changed_, false);
-  for (const auto& [name, stream] : streams_) changed |= stream->trainers_changed();
-  if (!changed || draining_) return;
-  std::set<std::string> names;
-  std::vector<Trainer> trainers;
-  for (const auto& [name, stream] : streams_) {
-    names.insert(name);
-    const std::vector<Trainer> here = stream->trainers();
-    trainers.insert(trainers.end(), here.begin(), here.end());
-  }
-  attached_trainers_file_.keep(names, std::move(trainers));
+  driver_.attach({connection, request, peer, std::move(reply)});
 }
 
 Result<std::vector<FactorStart>> StreamRegistry::set_echo(const std::string& name,
                                                           std::uint32_t factor) {
-  std::lock_guard lock(mutex_);
-  ECHOLINE_ASSIGN(Stream * stream, find(name));
-  return stream->set_echo(factor);
+  std::vector<FactorSwitch> switches;
+  std::shared_ptr<StreamCore> core;
+  {
+    std::lock_guard lock(shared_.mutex);
+    ECHOLINE_ASSIGN(Stream * stream, shared_.table.find(name));
+    ECHOLINE_ASSIGN(switches, stream->set_echo(factor));
+    driver_.do_work(name, *stream);
+    core = stream->core();
+  }
+  return starts_of(*core->plan, std::move(switches));
 }
 
 EngineStats StreamRegistry::stats() const {
-  std::lock_guard lock(mutex_);
+  std::lock_guard lock(shared_.mutex);
   EngineStats stats;
-  for (const auto& [name, early] : opening_) {
+  for (const auto& [name, early] : shared_.table.opening()) {
     StreamStats& opening = stats.streams.emplace_back();
     opening.name = name;
     opening.state = "opening";
     opening.verdict = verdict(opening);
   }
-  for (const auto& [name, stream] : streams_) stats.streams.push_back(stream->stats());
+  const std::uint64_t now_ns = monotonic_ns();
+  for (const auto& [name, stream] : shared_.table.streams()) {
+    stats.streams.push_back(stream->stats(now_ns));
+  }
   stats.memory_budget = budget_.budget_bytes();
   stats.memory_reserved = budget_.reserved_bytes();
   stats.workers = static_cast<std::uint32_t>(pool_.worker_count());
   stats.tasks_queued = pool_.queued();
-  stats.rounds = rounds_;
   return stats;
 }
 
 Result<v1::Stream> StreamRegistry::definition(const std::string& name) const {
-  std::lock_guard lock(mutex_);
-  ECHOLINE_ASSIGN(const Stream* stream, find(name));
+  std::lock_guard lock(shared_.mutex);
+  ECHOLINE_ASSIGN(const Stream* stream, shared_.table.find(name));
   return stream->definition();
 }
 
 Result<std::map<std::string, std::string>> StreamRegistry::states(const std::string& name) const {
-  std::lock_guard lock(mutex_);
-  ECHOLINE_ASSIGN(const Stream* stream, find(name));
+  std::lock_guard lock(shared_.mutex);
+  ECHOLINE_ASSIGN(const Stream* stream, shared_.table.find(name));
   return stream->states();
+}
+
+Result<std::shared_ptr<StreamCore>> StreamRegistry::core_of(const std::string& name) const {
+  std::lock_guard lock(shared_.mutex);
+  ECHOLINE_ASSIGN(const Stream* stream, shared_.table.find(name));
+  return stream->core();
 }
 
 Result<std::vector<std::string>> StreamRegistry::keys(
     const std::string& name, const std::vector<std::uint64_t>& samples) const {
-  std::lock_guard lock(mutex_);
-  ECHOLINE_ASSIGN(const Stream* stream, find(name));
-  const record::Index& index = stream->core().data_set->index();
+  ECHOLINE_ASSIGN(const std::shared_ptr<StreamCore> core, core_of(name));
+  const record::Index& index = core->data_set->index();
   std::vector<std::string> keys;
   for (const std::uint64_t sample : samples) {
     if (sample >= index.record_count()) {
@@ -345,10 +242,9 @@ Result<std::vector<std::string>> StreamRegistry::keys(
 Result<std::vector<SampleUse>> StreamRegistry::step(const std::string& name, std::uint32_t epoch,
                                                     std::uint64_t step,
                                                     std::uint32_t batch_size) const {
-  std::lock_guard lock(mutex_);
-  ECHOLINE_ASSIGN(const Stream* stream, find(name));
+  ECHOLINE_ASSIGN(const std::shared_ptr<StreamCore> core, core_of(name));
   ECHOLINE_ASSIGN(const std::vector<plan::RowUse> rows,
-                  plan::rows_of_step(*stream->core().plan, epoch, step, batch_size));
+                  plan::rows_of_step(*core->plan, epoch, step, batch_size));
   std::vector<SampleUse> uses;
   for (const plan::RowUse& row : rows) uses.push_back({row.record, row.use});
   return uses;
@@ -356,20 +252,19 @@ Result<std::vector<SampleUse>> StreamRegistry::step(const std::string& name, std
 
 void StreamRegistry::drain(std::chrono::milliseconds patience) {
   const auto until = std::chrono::steady_clock::now() + patience;
-  std::vector<std::uint64_t> readers;
+  driver_.begin_draining();
+  StreamDriver::Ending ending;
+  ending.kind = shm::kNoticeDraining;
+  ending.status = Status(Code::kUnavailable, "the daemon is going down");
   {
-    std::lock_guard lock(mutex_);
-    draining_ = true;
-    for (const auto& [name, stream] : streams_) {
-      const auto stopped = stream->stop(shm::kWriterEnded);
-      readers.insert(readers.end(), stopped.begin(), stopped.end());
-    }
+    std::lock_guard lock(shared_.mutex);
+    for (const auto& [name, stream] : shared_.table.streams()) ending.add(*stream);
   }
-  notify(readers, shm::kNoticeDraining, Status(Code::kUnavailable, "the daemon is going down"));
+  driver_.end(ending);
   const auto all_drained = [this] {
-    std::lock_guard lock(mutex_);
-    for (const auto& [name, stream] : streams_) {
-      if (!stream->drained()) return false;
+    std::lock_guard lock(shared_.mutex);
+    for (const auto& [name, stream] : shared_.table.streams()) {
+      if (!stream->is_drained()) return false;
     }
     return true;
   };

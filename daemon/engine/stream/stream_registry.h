@@ -1,24 +1,23 @@
-// The engine as it is: streams by name, guarded by one mutex; attaching and ticking on a thread of
-// its own.
+// The engine: creates, finds and deletes streams by name, and answers questions about them.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
-#include "base/rate_limiter.h"
 #include "engine/api/engine.h"
 #include "engine/jobs/attached_trainers_file.h"
-#include "engine/runtime/event_loop.h"
-#include "engine/runtime/generations.h"
 #include "engine/runtime/memory_budget.h"
 #include "engine/runtime/worker_pool.h"
-#include "engine/stream/stream.h"
+#include "engine/stream/stream_driver.h"
+#include "engine/stream/stream_opener.h"
 
 namespace echoline::engine {
 
+// Threads as Engine says. Opening a stream, building its first pass and stopping its passes happen
+// without the registry's lock.
 class StreamRegistry : public Engine {
  public:
   explicit StreamRegistry(const v1::Daemon& daemon);
@@ -31,6 +30,7 @@ class StreamRegistry : public Engine {
                             const std::function<bool()>& cancelled) override;
   Result<std::vector<FactorStart>> set_echo(const std::string& name, std::uint32_t factor) override;
   EngineStats stats() const override;
+  std::uint64_t rounds() const override { return driver_.rounds(); }
   Result<v1::Stream> definition(const std::string& name) const override;
   Result<std::map<std::string, std::string>> states(const std::string& name) const override;
   Result<std::vector<std::string>> keys(const std::string& name,
@@ -41,49 +41,24 @@ class StreamRegistry : public Engine {
 
   void attach(std::uint64_t connection, const shm::AttachRequest& request, const Peer& peer,
               ReplyFunction reply) override;
-  void withdraw(std::uint64_t connection) override;
-  void set_notify(NotifyFunction notify) override;
+  void withdraw(std::uint64_t connection) override { driver_.withdraw(connection); }
+  void set_notify(NotifyFunction notify) override { driver_.set_notify(std::move(notify)); }
 
  private:
-  Result<std::unique_ptr<Stream>> begin(Result<OpenedStream> opened, v1::Stream definition,
-                                        std::vector<Trainer> expected);
-  Status check_same(const std::string& name, const v1::Stream& definition) const;
-  void do_attach(std::uint64_t connection, const shm::AttachRequest& request, const Peer& peer,
-                 const ReplyFunction& reply);
-  void do_withdraw(std::uint64_t connection);
-  void tick();
-  void keep_roster();
-  // A stream cannot go on: its trainers are told why. One that has followed it is another.
-  void fail_stream(const std::string& name, std::uint64_t incarnation, const Status& status);
-  void fail(Stream& stream, const Status& status);
-  void end_stream(Stream& stream, shm::WriterState state, shm::NoticeKind kind,
-                  const Status& status);
-  void notify(const std::vector<std::uint64_t>& connections, shm::NoticeKind kind,
-              const Status& status);
-  Result<Stream*> find(const std::string& name) const;
-  // To a trainer, a stream that it may not use is not there.
-  Result<Stream*> find_for(const Peer& peer, const std::string& name) const;
-  void tell_refused(const Peer& peer, const std::string& name) const;
+  // A stream that is open is added to the table.
+  void add(const std::string& name, std::unique_ptr<Stream> stream, std::uint64_t generation);
+  // Ends the passes of a stream that takes no more trainers; returns the stream's generation.
+  Result<std::uint64_t> close_stream(const std::string& name);
+  // What is read without the lock; the stream may be deleted meanwhile.
+  Result<std::shared_ptr<StreamCore>> core_of(const std::string& name) const;
 
-  const std::string state_dir_;
-  const std::uint64_t reattach_grace_ns_;
-  // Before all that may still post to it while it goes; its thread begins last and is stopped
-  // first.
-  std::unique_ptr<EventLoop> event_loop_;
   MemoryBudget budget_;
+  AttachedTrainersFile trainers_file_;
+  mutable SharedStreams shared_;
+  StreamDriver driver_;
+  // Last: its workers may report a failure to the driver until they have ended.
   WorkerPool pool_;
-  mutable std::mutex mutex_;
-  std::map<std::string, std::unique_ptr<Stream>> streams_;
-  // By name, with the failure of those whose first batch came to one before they were ready.
-  std::map<std::string, Status> opening_;
-  Generations generations_;  // of both
-  bool draining_ = false;
-  std::uint64_t rounds_ = 0;
-  mutable RateLimiter refusals_told_{1'000'000'000};
-  AttachedTrainersFile attached_trainers_file_;
-  bool roster_changed_ = false;  // by a stream that is gone
-  std::mutex notify_mutex_;
-  NotifyFunction notify_;
+  const StreamOpener opener_;
 };
 
 }  // namespace echoline::engine

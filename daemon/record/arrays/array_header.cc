@@ -9,7 +9,7 @@
 #include <cstring>
 #include <optional>
 
-#include "record/tar/tar_header.h"
+#include "record/core/text.h"
 
 namespace echoline::record {
 namespace {
@@ -48,7 +48,7 @@ bool size_is_sane(const ArrayHeader& header) {
   return true;
 }
 
-// What follows "'key':" in the header's dictionary.
+// The text after "'key':" in the header's dictionary.
 std::optional<std::string_view> npy_value(std::string_view text, std::string_view key) {
   const std::size_t at = text.find(fmt::format("'{}'", key));
   if (at == std::string_view::npos) return std::nullopt;
@@ -59,7 +59,7 @@ std::optional<std::string_view> npy_value(std::string_view text, std::string_vie
 }
 
 std::optional<ElementType> npy_type(std::string_view text) {
-  // '<u2', '|u1', '>i4': a structured type starts with '[' and is none.
+  // '<u2', '|u1', '>i4'. A structured type starts with '[' and is not supported.
   if (text.size() < 5 || text[0] != '\'' || text[4] != '\'') return std::nullopt;
   ElementType type;
   type.big_endian = text[1] == '>';

@@ -1,22 +1,18 @@
 // Data sets of arrays: IDX images with labels, and token files.
 #pragma once
 
-#include <memory>
-#include <vector>
-
-#include "base/status.h"
-#include "record/core/format.h"
+#include "record/index/format.h"
 
 namespace echoline::record {
 
-// Objects in order: each holds items along its first dimension, and a rank-1 object right after one
-// of higher rank holds its labels, which are read into memory here.
-Result<std::unique_ptr<DataSet>> open_idx(std::vector<source::ObjectInfo> objects,
-                                          source::Source& source);
+// Format idx. Each object holds items along its first dimension; the key is "FILE:NUMBER". The
+// fields are "image", the raw little-endian elements, and, if labels follow, "label" in decimal. An
+// object of rank 1 after one of higher rank holds its labels: they are read into memory when the
+// data set is opened, and that object is a shard without records.
+extern const Format kIdxFormat;
 
-// Raw tokens of read.tokens.dtype, or .npy files that say their own type, cut by read.tokens.
-Result<std::unique_ptr<DataSet>> open_tokens(const v1::Read& read,
-                                             const std::vector<source::ObjectInfo>& objects,
-                                             source::Source& source);
+// Format tokens: raw tokens of read.tokens.dtype, or .npy files that state their type, cut into
+// records by read.tokens. The field is "tokens", raw and little-endian; the key is "FILE:NUMBER".
+extern const Format kTokensFormat;
 
 }  // namespace echoline::record

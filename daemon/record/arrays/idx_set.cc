@@ -1,4 +1,4 @@
-// IDX: a record is one item's bytes; its label stands in memory.
+// IDX: a record is the bytes of one item; labels are kept in memory.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct Labels {
   std::vector<std::byte> bytes;
 };
 
-// What stands at one place of the list; labels of a labels file have no items.
+// One object of the list. An object of labels has no items.
 struct IdxFile {
   ElementType type;
   std::optional<Labels> labels;
@@ -46,21 +46,22 @@ class IdxDataSet final : public DataSet {
 Status IdxDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes,
                        Fields& fields) const {
   clear_fields(fields);
-  const std::size_t place = index_.shard_of(record);
-  const IdxFile& file = files_[place];
+  const std::size_t shard_index = index_.shard_of(record);
+  const IdxFile& file = files_[shard_index];
   if (file.type.bytes == 1) {
     fields.fields.push_back({"image", bytes});
   } else {
     fields.scratch.resize(bytes.size());
+    // Big-endian elements are converted into the scratch.
     auto* turned = reinterpret_cast<std::byte*>(fields.scratch.data());
     copy_little_endian(bytes, file.type, turned);
     fields.fields.push_back({"image", {turned, bytes.size()}});
   }
   if (!file.labels) return {};
   const Labels& labels = *file.labels;
-  const std::uint64_t number = record - index_.first_record(place);
+  const std::uint64_t number = record - index_.first_record(shard_index);
   const std::byte* at = labels.bytes.data() + number * labels.bytes_each;
-  const std::string_view text = keep(fields, element_text(labels.type, at));
+  const std::string_view text = copy_to_scratch(fields, element_text(labels.type, at));
   fields.fields.push_back({"label", as_bytes(text)});
   return {};
 }
@@ -68,7 +69,7 @@ Status IdxDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes,
 Result<ArrayHeader> read_header(const source::ObjectInfo& object, source::Source& source) {
   ECHOLINE_ASSIGN(const std::vector<std::byte> head,
                   read_bytes(source, object, 0, std::min(object.bytes, kArrayHeadBytes)));
-  if (Status packed = refuse_packed(head); !packed.ok()) {
+  if (Status packed = refuse_compressed(head); !packed.ok()) {
     return std::move(packed).with_context(object.url);
   }
   auto header = parse_idx_header(head);
@@ -113,18 +114,24 @@ UniformShard item_shard(source::ObjectInfo object, const ArrayHeader& header) {
   return shard;
 }
 
-}  // namespace
+Result<Match> match_idx(const FormatProbe& probe) {
+  const auto header = parse_idx_header(probe.head);
+  const bool fits =
+      header.ok() && header->header_bytes + header->data_bytes() == probe.object_bytes;
+  return fits ? Match::kContent : Match::kNone;
+}
 
-Result<std::unique_ptr<DataSet>> open_idx(std::vector<source::ObjectInfo> objects,
-                                          source::Source& source) {
+OpenedDataSet open_idx(const OpenRequest& request, std::vector<Listed> listed) {
   std::vector<UniformShard> shards;
   std::vector<IdxFile> files;
   bool labels_may_follow = false;
-  for (source::ObjectInfo& object : objects) {
-    ECHOLINE_ASSIGN(const ArrayHeader header, read_header(object, source));
+  for (source::ObjectInfo& object : flatten(std::move(listed))) {
+    ECHOLINE_ASSIGN(const ArrayHeader header, read_header(object, request.source));
     if (labels_may_follow && header.shape.size() == 1) {
+      // The labels belong to the object before; their own object stays in the list, without
+      // records.
       ECHOLINE_ASSIGN(files.back().labels,
-                      read_labels(object, header, shards.back().record_count, source));
+                      read_labels(object, header, shards.back().record_count, request.source));
       shards.push_back({std::move(object), 0, 0, 0, 0});
       files.push_back({header.type, std::nullopt});
       labels_may_follow = false;
@@ -144,5 +151,9 @@ Result<std::unique_ptr<DataSet>> open_idx(std::vector<source::ObjectInfo> object
   }
   return std::unique_ptr<DataSet>(std::move(set));
 }
+
+}  // namespace
+
+constinit const Format kIdxFormat = {.name = "idx", .match = match_idx, .open = open_idx};
 
 }  // namespace echoline::record

@@ -1,4 +1,4 @@
-// Token files: a record is `length` tokens, the next begins `stride` tokens further on.
+// Token files: a record is `length` tokens, and the next record begins `stride` tokens later.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -45,17 +45,17 @@ Status TokenDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes,
   return {};
 }
 
-// Type, first byte and count of a file's tokens.
+// Layout of one file: type, offset of the first token, number of tokens.
 struct TokenFile {
   ElementType type;
   std::uint64_t first_byte = 0;
   std::uint64_t count = 0;
 };
 
-// The header that llm.c and its descendants write: 256 int32, of which a magic number (which says
-// the tokens' size), a version and the count of tokens. Only a count that fits the file is
-// believed.
-std::optional<TokenFile> numbered_header(std::span<const std::byte> head, std::uint64_t bytes) {
+// The header that llm.c and its forks write: 256 int32, the first of which are a magic number
+// (which implies the token size), a version and the number of tokens. It is accepted only if that
+// number fits the file.
+std::optional<TokenFile> llmc_header(std::span<const std::byte> head, std::uint64_t bytes) {
   constexpr std::uint64_t kHeaderBytes = 256 * 4;
   constexpr std::uint32_t kGpt2Magic = 20240520, kLlama3Magic = 20240801;
   if (head.size() < kHeaderBytes) return std::nullopt;
@@ -70,9 +70,9 @@ std::optional<TokenFile> numbered_header(std::span<const std::byte> head, std::u
   return file;
 }
 
-Result<TokenFile> look(const source::ObjectInfo& object, const ElementType& configured,
-                       std::span<const std::byte> head) {
-  if (const auto file = numbered_header(head, object.bytes)) return *file;
+Result<TokenFile> read_layout(const source::ObjectInfo& object, const ElementType& configured,
+                              std::span<const std::byte> head) {
+  if (const auto file = llmc_header(head, object.bytes)) return *file;
   if (!is_npy(head)) {
     if (object.bytes % configured.bytes != 0) {
       return Status(
@@ -94,11 +94,14 @@ Result<TokenFile> look(const source::ObjectInfo& object, const ElementType& conf
   return TokenFile{header->type, header->header_bytes, header->elements()};
 }
 
-}  // namespace
+Result<Match> match_tokens(const FormatProbe& probe) {
+  if (is_npy(probe.head)) return Match::kContent;
+  return probe.read.has_tokens() ? Match::kConfigured : Match::kNone;
+}
 
-Result<std::unique_ptr<DataSet>> open_tokens(const v1::Read& read,
-                                             const std::vector<source::ObjectInfo>& objects,
-                                             source::Source& source) {
+OpenedDataSet open_tokens(const OpenRequest& request, std::vector<Listed> listed) {
+  const v1::Read& read = request.read;
+  const std::vector<source::ObjectInfo> objects = flatten(std::move(listed));
   const std::uint64_t length = read.tokens().length();
   if (length == 0 || length > std::uint64_t{1} << 40) {
     return Status(Code::kInvalidArgument,
@@ -109,10 +112,10 @@ Result<std::unique_ptr<DataSet>> open_tokens(const v1::Read& read,
   ECHOLINE_ASSIGN(const ElementType configured, element_type(dtype.empty() ? "uint16" : dtype));
   std::vector<UniformShard> shards;
   std::vector<ElementType> types;
-  const auto add = [&](std::size_t place, std::span<const std::byte> head) -> Status {
-    ECHOLINE_ASSIGN(const TokenFile file, look(objects[place], configured, head));
+  const auto add = [&](std::size_t shard_index, std::span<const std::byte> head) -> Status {
+    ECHOLINE_ASSIGN(const TokenFile file, read_layout(objects[shard_index], configured, head));
     UniformShard shard;
-    shard.object = objects[place];
+    shard.object = objects[shard_index];
     shard.record_count = file.count < length ? 0 : (file.count - length) / stride + 1;
     shard.first_byte = file.first_byte;
     shard.record_bytes = length * file.type.bytes;
@@ -121,7 +124,7 @@ Result<std::unique_ptr<DataSet>> open_tokens(const v1::Read& read,
     types.push_back(file.type);
     return {};
   };
-  ECHOLINE_TRY(each_head(objects, kArrayHeadBytes, source, add));
+  ECHOLINE_TRY(for_each_header(objects, kArrayHeadBytes, request.source, add));
   auto set = std::make_unique<TokenDataSet>(std::move(shards), std::move(types));
   if (set->index().record_count() == 0) {
     return Status(Code::kNotFound,
@@ -130,5 +133,10 @@ Result<std::unique_ptr<DataSet>> open_tokens(const v1::Read& read,
   }
   return std::unique_ptr<DataSet>(std::move(set));
 }
+
+}  // namespace
+
+constinit const Format kTokensFormat = {
+    .name = "tokens", .match = match_tokens, .open = open_tokens};
 
 }  // namespace echoline::record

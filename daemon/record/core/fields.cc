@@ -1,9 +1,11 @@
-// Fields are few: looking one up is a walk.
+// Records have few fields, so find() is a linear search.
 #include "record/core/fields.h"
+
+#include <fmt/core.h>
 
 #include <functional>
 
-#include "record/core/format.h"
+#include "record/core/data_set.h"
 
 namespace echoline::record {
 
@@ -19,15 +21,21 @@ const FieldBytes* Fields::find(std::string_view keys) const {
   }
 }
 
+Result<std::uint64_t> DataSet::publish(source::Source&) const {
+  return Status(
+      Code::kInvalidArgument,
+      fmt::format("format {} needs no index file: it is read from the data itself", format()));
+}
+
 void clear_fields(Fields& fields) {
   fields.fields.clear();
   fields.scratch.clear();
 }
 
-std::string_view keep(Fields& fields, std::string_view text) {
+std::string_view copy_to_scratch(Fields& fields, std::string_view text) {
   std::string& scratch = fields.scratch;
   if (scratch.capacity() - scratch.size() < text.size()) {
-    // What already points into the scratch moves with it.
+    // The fields that point into the scratch move with it.
     std::string larger;
     larger.reserve(2 * (scratch.size() + text.size()));
     larger = scratch;

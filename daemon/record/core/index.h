@@ -1,4 +1,5 @@
-// Where each record of a data set stands: shards, extents, keys. Complete before the first batch.
+// The index of a data set: for each record its shard, extent and key. It is complete before the
+// first batch.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,7 @@ class Read;
 
 namespace echoline::record {
 
-// The bytes of one record within its shard, headers included.
+// The bytes of one record in its shard, headers included.
 struct Extent {
   std::uint32_t shard = 0;
   std::uint64_t offset = 0;
@@ -27,7 +28,7 @@ struct Shard {
   source::ObjectInfo object;
   std::uint64_t first_record = 0;
   std::uint64_t record_count = 0;
-  // Of a compressed object: the size of what it holds, which is what extents count in. 0: plain.
+  // Size of the content of a compressed object, in whose bytes extents count. 0: not compressed.
   std::uint64_t unpacked_bytes = 0;
 
   std::uint64_t extents_end() const { return unpacked_bytes == 0 ? object.bytes : unpacked_bytes; }
@@ -35,8 +36,8 @@ struct Shard {
 
 class Index;
 
-// The shards of an index, in its order, made when asked for: a folder has a shard for each file,
-// and a million of them must not stand in memory as strings. A view: lives no longer than its
+// The shards of an index, in its order. Each Shard is created on access: a folder has one shard per
+// file, and a million of them as strings would need too much memory. A view, valid as long as its
 // index.
 class ShardList {
  public:
@@ -48,23 +49,24 @@ class ShardList {
     using pointer = void;
     using reference = Shard;
 
-    Iterator(const Index* index, std::size_t place) : index_(index), place_(place) {}
+    Iterator(const Index* index, std::size_t shard_index)
+        : index_(index), shard_index_(shard_index) {}
     Shard operator*() const;
     Iterator& operator++() {
-      ++place_;
+      ++shard_index_;
       return *this;
     }
     bool operator==(const Iterator&) const = default;
 
    private:
     const Index* index_;
-    std::size_t place_;
+    std::size_t shard_index_;
   };
 
   explicit ShardList(const Index* index) : index_(index) {}
   std::size_t size() const;
   bool empty() const { return size() == 0; }
-  Shard operator[](std::size_t place) const;
+  Shard operator[](std::size_t shard_index) const;
   Iterator begin() const { return {index_, 0}; }
   Iterator end() const { return {index_, size()}; }
 
@@ -77,33 +79,34 @@ class Index {
  public:
   virtual ~Index() = default;
   virtual std::uint64_t record_count() const = 0;
-  // Every object that was indexed; one without records (an empty tar, the labels of IDX images)
-  // counts too.
+  // Every indexed object, including those without records (an empty tar, the labels of IDX images).
   virtual std::size_t shard_count() const = 0;
-  virtual Shard shard(std::size_t place) const = 0;
+  virtual Shard shard(std::size_t shard_index) const = 0;
   ShardList shards() const { return ShardList(this); }
   virtual Extent extent(std::uint64_t record) const = 0;
   virtual std::string key(std::uint64_t record) const = 0;
-  // CRC-32C of the bytes of its extent, as they were when the index was made; 0: not known.
+  // CRC-32C of the bytes of its extent when the index was built; 0: not known.
   virtual std::uint32_t checksum(std::uint64_t) const { return 0; }
-  // The largest record, for buffers and the memory budget; and all of them together.
+  // The size of the largest record (for buffers and the memory budget), and of all records.
   virtual std::uint64_t record_bytes_max() const = 0;
   virtual std::uint64_t record_bytes_total() const = 0;
 };
 
-inline Shard ShardList::Iterator::operator*() const { return index_->shard(place_); }
+inline Shard ShardList::Iterator::operator*() const { return index_->shard(shard_index_); }
 inline std::size_t ShardList::size() const { return index_->shard_count(); }
-inline Shard ShardList::operator[](std::size_t place) const { return index_->shard(place); }
+inline Shard ShardList::operator[](std::size_t shard_index) const {
+  return index_->shard(shard_index);
+}
 
-// Called now and then while an index is built: shards and bytes done and in all (0 while unknown).
-// An error ends the building with it.
+// Called at intervals while an index is built: shards and bytes done, and in total (0 while
+// unknown). An error cancels the build.
 struct Progress {
   std::uint64_t shards_done = 0, shards = 0, bytes_done = 0, bytes = 0, records = 0;
 };
 using ProgressFunction = std::function<Status(const Progress&)>;
 
-// Which records get a checksum when an index is made: those whose bytes are read for it anyway, or
-// all, which reads all the data.
-enum class Checksums : std::uint8_t { kOfWhatIsRead, kOfAll };
+// Which records get a checksum when an index is built: those whose bytes are read anyway, or all,
+// which reads all data.
+enum class Checksums : std::uint8_t { kIfRead, kAll };
 
 }  // namespace echoline::record

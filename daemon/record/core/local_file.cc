@@ -1,4 +1,4 @@
-// Plain system calls: errors keep their errno, which streams would lose.
+// Plain system calls, because streams would lose the errno.
 #include "record/core/local_file.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// Files of this machine that are not data of a stream: indexes, lists of class names.
+// Reads local files that are not data of a stream: indexes, lists of class names.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace echoline::record {
 
-// The path behind "file:/a", "file:///a" or a plain path; nothing for another scheme.
+// The path in "file:/a", "file:///a" or a plain path; nothing for another scheme.
 std::optional<std::string> local_path(std::string_view url);
 
 Result<std::string> read_file(const std::string& path);

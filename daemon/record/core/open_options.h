@@ -1,17 +1,19 @@
-// How a data set is opened.
+// Options for opening a data set.
 #pragma once
+
+#include <cstdint>
 
 #include "record/core/index.h"
 
 namespace echoline::record {
 
-// Whether a kept listing of a folder data set may be used (folder_listing.h). A publisher lists the
-// folder again.
-enum class Listings { kTrusted, kMadeAnew };
+// Whether a stored listing of a folder data set may be used (folder_listing.h). Publishing needs a
+// new one.
+enum class Listings : std::uint8_t { kReuse, kRefresh };
 
 struct OpenOptions {
-  Listings listings = Listings::kTrusted;
-  Checksums checksums = Checksums::kOfWhatIsRead;
+  Listings listings = Listings::kReuse;
+  Checksums checksums = Checksums::kIfRead;
 };
 
 }  // namespace echoline::record

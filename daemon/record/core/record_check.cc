@@ -15,9 +15,9 @@ Status check_record(const Index& index, std::uint64_t record, std::span<const st
   return Status(
       Code::kDataLoss,
       fmt::format("{}: the {} bytes from {} on (record {}) have the CRC-32C {:08x} where the index "
-                  "has {:08x}, in {} answers: they change on the way, or the object or its index "
+                  "has {:08x}, in {} answers: the transfer changes them, or the object or its index "
                   "is damaged; compare the object with its origin, and if it is right, make the "
-                  "index anew by `echoline index --checksums`, or set read.checksums: none",
+                  "index again with `echoline index --checksums`, or set read.checksums: none",
                   index.shard(extent.shard).object.url, extent.bytes, extent.offset,
                   index.key(record), found, expected, kAnswersMax));
 }

@@ -1,4 +1,4 @@
-// Whether bytes that came are the record's, by the checksum that its index has.
+// Checks the bytes of a record against the checksum in the index.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@
 
 namespace echoline::record {
 
-// How often a record is asked for in all while what comes does not agree with its checksum.
+// How often a record is read in total while its bytes do not match its checksum.
 inline constexpr std::uint32_t kAnswersMax = 4;
 
-// ok where the index has no checksum of the record. kDataLoss names object, place, key and both
+// Ok if the index has no checksum of the record. kDataLoss names object, offset, key and both
 // checksums.
 Status check_record(const Index& index, std::uint64_t record, std::span<const std::byte> bytes);
 
-// Reads one record and checks it, several times if need be. Blocks.
+// Reads one record and checks it, with up to kAnswersMax attempts. Blocks.
 Result<std::vector<std::byte>> read_record(const Index& index, std::uint64_t record,
                                            source::Source& source);
 

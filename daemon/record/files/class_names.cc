@@ -1,4 +1,4 @@
-// Parsing tolerates Windows line ends; nothing else is stripped, for names may hold blanks.
+// Parsing accepts Windows line ends. Nothing else is stripped, because names may contain blanks.
 #include "record/files/class_names.h"
 
 #include <fmt/core.h>
@@ -24,7 +24,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-// "NUMBER " or "NUMBER\t" before each name, counting from 0.
+// Whether each line starts with its own number, "NUMBER " or "NUMBER\t", from 0.
 bool is_numbered(const std::vector<std::string_view>& lines) {
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const std::string number = fmt::format("{}", i);
@@ -55,7 +55,7 @@ ClassNames ClassNames::from_names(std::vector<std::string> names) {
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   ClassNames classes;
-  for (const std::string& name : names) (void)classes.add(name);  // each is there once
+  for (const std::string& name : names) (void)classes.add(name);  // cannot fail: names are unique
   return classes;
 }
 

@@ -1,4 +1,4 @@
-// Names of classes and their ids: the line numbers of a file, or the order of the names found.
+// Names of classes and their ids: line numbers of a file, or the sorted order of the names found.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,20 @@
 
 namespace echoline::record {
 
-// Immutable once made; any thread may read it.
+// Immutable once built; any thread may read it.
 class ClassNames {
  public:
   ClassNames() = default;
   // Sorted bytewise; duplicates count once.
   static ClassNames from_names(std::vector<std::string> names);
-  // One name a line, "name" or "NUMBER name" where every line begins with its own number; empty
-  // lines at the end do not count. A name that comes twice is kInvalidArgument.
+  // One name per line, "name" or "NUMBER name" if every line begins with its own number. Empty
+  // lines at the end are ignored. kInvalidArgument for a repeated name.
   static Result<ClassNames> from_text(std::string_view text);
 
   std::optional<std::uint32_t> id(std::string_view name) const;
   const std::string& name(std::uint32_t id) const { return names_[id]; }
   std::size_t size() const { return names_.size(); }
-  // One a line.
+  // One name per line.
   std::string text() const;
 
  private:
@@ -36,7 +36,7 @@ class ClassNames {
   std::map<std::string, std::uint32_t, std::less<>> ids_;
 };
 
-// The names in the file that read.classes names; its name stands in the errors.
+// Reads the names from the file `url` (read.classes); errors contain the file's name.
 Result<ClassNames> read_classes(const std::string& url, source::Source& source);
 
 }  // namespace echoline::record

@@ -1,4 +1,4 @@
-// One walk over the characters; a quote counts as one only at a field's start and within a quoted
+// One pass over the characters. A quote is special only at the start of a field and within a quoted
 // field.
 #include "record/files/csv.h"
 

@@ -1,4 +1,4 @@
-// Comma-separated values as RFC 4180 has them.
+// Parses comma-separated values (RFC 4180).
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace echoline::record {
 
-// Takes the first row off `text`: a quoted field may hold commas, doubled quotes and line ends.
-// kInvalidArgument for a quote that is not closed.
+// Removes the first row from `text` and returns its fields. A quoted field may contain commas,
+// doubled quotes and line ends. kInvalidArgument for an unclosed quote.
 Result<std::vector<std::string>> take_csv_row(std::string_view& text);
 
 }  // namespace echoline::record

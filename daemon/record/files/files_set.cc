@@ -1,5 +1,5 @@
-// Every file is asked for, thousands at a time, unless it is known from an earlier start; its
-// version pins it from then on.
+// Size and version of every file are requested, thousands at a time, unless an earlier start has
+// stored them. From then on the version identifies the content.
 #include "record/files/files_set.h"
 
 #include <fmt/core.h>
@@ -15,19 +15,18 @@
 #include "record/files/class_names.h"
 #include "record/files/list_table.h"
 #include "record/index/file_index.h"
+#include "record/index/index_path.h"
 #include "record/index/kept_listing.h"
 #include "record/index/listed_source.h"
 #include "record/index/listing.h"
-#include "record/index/shard_index.h"
-#include "record/tar/tar_member.h"
 
 namespace echoline::record {
 namespace {
 
-constexpr std::uint64_t kAskedAtOnce = 4096;
+constexpr std::uint64_t kFilesPerRequest = 4096;
 constexpr std::string_view kLabel = "label";
 
-// What read.classes says; empty without it.
+// The classes of read.classes; empty if it is not set.
 struct Classes {
   ClassNames names;
   std::vector<std::uint32_t> ids;  // by record
@@ -35,22 +34,22 @@ struct Classes {
 
 class FilesDataSet final : public DataSet {
  public:
-  FilesDataSet(FileIndex index, ListingPlace place, ListTable table, Classes classes)
+  FilesDataSet(FileIndex index, StoredListing listing, ListTable table, Classes classes)
       : index_(std::move(index)),
-        place_(std::move(place)),
+        listing_(std::move(listing)),
         table_(std::move(table)),
         classes_(std::move(classes)) {}
   const Index& index() const override { return index_; }
   std::string_view format() const override { return "files"; }
   Status cut(std::uint64_t record, std::span<const std::byte> bytes, Fields& fields) const override;
-  std::string values_beside() const override;
+  std::string metadata_text() const override;
   std::unique_ptr<source::Source> reading(std::unique_ptr<source::Source> source) const override {
-    return std::make_unique<ListedSource>(std::move(source), place_);
+    return std::make_unique<ListedSource>(std::move(source), listing_);
   }
 
  private:
   const FileIndex index_;
-  const ListingPlace place_;
+  const StoredListing listing_;
   const ListTable table_;
   const Classes classes_;
 };
@@ -60,7 +59,7 @@ Status FilesDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes,
   clear_fields(fields);
   if (bytes.empty()) return Status(Code::kDataLoss, "the file is empty");
   const std::string extension = lower_ascii(file_extension(index_.path(record)));
-  fields.fields.push_back({keep(fields, extension), bytes});
+  fields.fields.push_back({copy_to_scratch(fields, extension), bytes});
   for (std::size_t i = 0; i < table_.columns().size(); ++i) {
     const std::string_view value = table_.value(record, i);
     if (table_.columns()[i] != kLabel) {
@@ -68,7 +67,8 @@ Status FilesDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes,
     } else if (classes_.names.size() == 0) {
       fields.fields.push_back({"cls", as_bytes(value)});
     } else {
-      const std::string_view number = keep(fields, fmt::format("{}", classes_.ids[record]));
+      const std::string_view number =
+          copy_to_scratch(fields, fmt::format("{}", classes_.ids[record]));
       fields.fields.push_back({"cls", as_bytes(number)});
       fields.fields.push_back({"cls_name", as_bytes(value)});
     }
@@ -76,7 +76,7 @@ Status FilesDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes,
   return {};
 }
 
-std::string FilesDataSet::values_beside() const {
+std::string FilesDataSet::metadata_text() const {
   std::string text = classes_.names.text();
   for (std::size_t column = 0; column < table_.columns().size(); ++column) {
     text.append(table_.columns()[column]).push_back('\n');
@@ -87,7 +87,7 @@ std::string FilesDataSet::values_beside() const {
   return text;
 }
 
-// A list with the folder that its paths count from.
+// A list and the folder that its paths are relative to.
 struct List {
   std::string url;
   std::string root;
@@ -95,6 +95,7 @@ struct List {
 
   std::string address(std::uint64_t row) const {
     std::string_view path = table.path(row);
+    // Whole addresses and absolute paths are not relative to the list.
     const bool whole = path.find("://") != std::string_view::npos || path.starts_with('/');
     if (whole) return std::string(path);
     if (path.starts_with("./")) path.remove_prefix(2);
@@ -137,18 +138,18 @@ Status add_ids(const List& list, Classes& classes) {
   return {};
 }
 
-Status ask(const List& list, source::Source& source, const ProgressFunction& progress,
-           FileIndex& files) {
+Status stat_files(const List& list, source::Source& source, const ProgressFunction& progress,
+                  FileIndex& files) {
   std::string current = list.root;
   files.add_root(list.root);
   const std::uint64_t rows = list.table.rows();
   for (std::uint64_t row = 0; row < rows;) {
     std::vector<std::string> urls;
-    const std::uint64_t end = std::min(rows, row + kAskedAtOnce);
+    const std::uint64_t end = std::min(rows, row + kFilesPerRequest);
     for (; row < end; ++row) urls.push_back(escape_glob(list.address(row)));
     ECHOLINE_ASSIGN(const std::vector<source::ObjectInfo> objects, source.list_all(urls));
     if (objects.size() != urls.size()) {
-      return Status(Code::kInvalidArgument, "an entry stands for more than one file");
+      return Status(Code::kInvalidArgument, "an entry matches more than one file");
     }
     for (const source::ObjectInfo& object : objects) {
       const std::string& wanted = object.url.starts_with(list.root) ? list.root : std::string();
@@ -162,7 +163,7 @@ Status ask(const List& list, source::Source& source, const ProgressFunction& pro
 }
 
 // Whether these are the files of the lists, row by row.
-bool are_files_of(const FileIndex& files, const std::vector<List>& lists) {
+bool matches_lists(const FileIndex& files, const std::vector<List>& lists) {
   std::uint64_t record = 0;
   for (const List& list : lists) {
     for (std::uint64_t row = 0; row < list.table.rows(); ++row, ++record) {
@@ -194,13 +195,16 @@ Result<FileIndex> find_files(const std::vector<List>& lists, const std::string& 
   std::optional<FolderStates> folders;
   if (!kept.empty()) {
     std::optional<FileIndex> known = load_listing(kept);
-    if (known && are_files_of(*known, lists)) return std::move(*known);
+    // The lists may have changed since the listing was stored.
+    if (known && matches_lists(*known, lists)) return std::move(*known);
+    // Before the files are looked up: folders that change meanwhile make the stored listing
+    // invalid.
     const std::int64_t now_ns = wall_clock_ns();
     folders = states_of(folders_of(lists), now_ns);
   }
   FileIndex files;
   for (const List& list : lists) {
-    Status asked = ask(list, source, progress, files);
+    Status asked = stat_files(list, source, progress, files);
     if (!asked.ok()) return std::move(asked).with_context(list.url);
   }
   files.shrink();
@@ -208,19 +212,16 @@ Result<FileIndex> find_files(const std::vector<List>& lists, const std::string& 
   return files;
 }
 
-}  // namespace
-
-Result<std::unique_ptr<DataSet>> open_files(const v1::Read& read,
-                                            const std::vector<source::ObjectInfo>& lists,
-                                            source::Source& source, const std::string& state_dir,
-                                            const ProgressFunction& progress) {
+OpenedDataSet open_files(const OpenRequest& request, std::vector<Listed> listed) {
+  const v1::Read& read = request.read;
+  const std::vector<source::ObjectInfo> lists = flatten(std::move(listed));
   Classes classes;
   if (!read.classes().empty()) {
-    ECHOLINE_ASSIGN(classes.names, read_classes(read.classes(), source));
+    ECHOLINE_ASSIGN(classes.names, read_classes(read.classes(), request.source));
   }
-  ECHOLINE_ASSIGN(const std::vector<List> read_in, read_lists(lists, source));
+  ECHOLINE_ASSIGN(const std::vector<List> parsed, read_lists(lists, request.source));
   ListTable table;
-  for (const List& list : read_in) {
+  for (const List& list : parsed) {
     Status status = table.append(list.table);
     if (status.ok() && classes.names.size() > 0) status = add_ids(list, classes);
     if (!status.ok()) return std::move(status).with_context(list.url);
@@ -229,11 +230,16 @@ Result<std::unique_ptr<DataSet>> open_files(const v1::Read& read,
     return Status(Code::kNotFound, fmt::format("{} lists no files", lists.front().url));
   }
   const bool local = local_path(lists.front().url).has_value();
-  const std::string kept =
-      local && !state_dir.empty() ? stored_index_path(read, "files", state_dir) : "";
-  ECHOLINE_ASSIGN(FileIndex files, find_files(read_in, kept, source, progress));
+  const std::string kept = local && !request.state_dir.empty()
+                               ? stored_index_path(read, "files", request.state_dir)
+                               : "";
+  ECHOLINE_ASSIGN(FileIndex files, find_files(parsed, kept, request.source, request.progress));
   return std::unique_ptr<DataSet>(std::make_unique<FilesDataSet>(
-      std::move(files), ListingPlace{kept, {}}, std::move(table), std::move(classes)));
+      std::move(files), StoredListing{kept, {}}, std::move(table), std::move(classes)));
 }
+
+}  // namespace
+
+constinit const Format kFilesFormat = {.name = "files", .open = open_files};
 
 }  // namespace echoline::record

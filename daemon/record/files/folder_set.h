@@ -1,22 +1,14 @@
-// Data sets of class folders: each file is a record, the first folder below the address its class.
+// Format folder: each file is a record, the first folder below the address is its class.
 #pragma once
 
-#include <memory>
-#include <vector>
-
-#include "base/status.h"
-#include "record/core/format.h"
-#include "record/index/folder_listing.h"
-#include "record/index/listing.h"
+#include "record/index/format.h"
 
 namespace echoline::record {
 
-// The files of whole folders that are records: hidden files and files in no class folder are left
-// out, with a log line for their number.
-Result<FileIndex> records_of(std::vector<Listed> listed);
-
-// With read.classes a class that its file does not name is kInvalidArgument.
-Result<std::unique_ptr<DataSet>> open_folder(const v1::Read& read, FolderFiles files,
-                                             source::Source& source);
+// Each file is a shard with one record. Its fields are the file by its extension (after its last
+// dot, lower-cased; "data" without one), "cls" (the class id in decimal) and "cls_name"; the key is
+// the path below the address. Reuses the listing of an earlier start if there is one
+// (folder_listing.h).
+extern const Format kFolderFormat;
 
 }  // namespace echoline::record

@@ -1,4 +1,4 @@
-// Every row is brought into the order of the first one's columns.
+// Every row is stored in the column order of the first one.
 #include "record/files/list_table.h"
 
 #include <fmt/core.h>
@@ -30,7 +30,7 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-// A value as the text that a decoder reads: strings as they are, all else as JSON writes it.
+// A value as a decoder reads it: strings as they are, other values as JSON text.
 std::string text_of(const Json& value) {
   if (value.is_null()) return "";
   if (value.is_string()) return value.get<std::string>();
@@ -44,8 +44,9 @@ void ListTable::add_cell(std::string_view text) {
   end_.push_back(text_.size());
 }
 
-std::string_view ListTable::cell(std::uint64_t row, std::size_t place) const {
-  const std::uint64_t at = row * (columns_.size() + 1) + place;
+std::string_view ListTable::cell(std::uint64_t row, std::size_t column) const {
+  // The path is cell 0 of its row.
+  const std::uint64_t at = row * (columns_.size() + 1) + column;
   const std::uint64_t start = at == 0 ? 0 : end_[at - 1];
   return std::string_view(text_).substr(start, end_[at] - start);
 }
@@ -56,12 +57,12 @@ Status ListTable::parse_csv(std::string_view text) {
   if (!header.ok()) return wrong(1, header.status().message());
   const auto path = std::find_if(header->begin(), header->end(), is_path_name);
   const bool has_header = path != header->end();
-  const auto path_place = has_header ? path - header->begin() : 0;
+  const auto path_column = has_header ? path - header->begin() : 0;
   const std::size_t count = header->size();
   if (has_header) {
     text = rest;
     columns_ = std::move(*header);
-    columns_.erase(columns_.begin() + path_place);
+    columns_.erase(columns_.begin() + path_column);
   } else if (count == 2) {
     columns_ = {"label"};
   } else if (count > 2) {
@@ -74,7 +75,8 @@ Status ListTable::parse_csv(std::string_view text) {
     if (row->size() != count) {
       return wrong(line, fmt::format("{} fields where the first line has {}", row->size(), count));
     }
-    std::rotate(row->begin(), row->begin() + path_place, row->begin() + path_place + 1);
+    // Moves the path to the front.
+    std::rotate(row->begin(), row->begin() + path_column, row->begin() + path_column + 1);
     for (const std::string& field : *row) add_cell(field);
   }
   return {};
@@ -87,6 +89,7 @@ Status ListTable::parse_json_lines(std::string_view text) {
     if (json.find_first_not_of(" \t") == std::string_view::npos) continue;
     const Json row = Json::parse(json, nullptr, false);
     if (!row.is_object()) return wrong(line, "no JSON object");
+    // The first row defines the columns.
     if (!path_name) {
       for (const auto& [name, value] : row.items()) {
         if (is_path_name(name) && !path_name) {
@@ -98,6 +101,7 @@ Status ListTable::parse_json_lines(std::string_view text) {
     }
     if (!path_name || !row.contains(*path_name)) return wrong(line, "no member 'path'");
     if (!row[*path_name].is_string()) return wrong(line, "'path' is no text");
+    // Together with the lookups below: exactly the columns of the first row.
     if (row.size() != columns_.size() + 1) {
       return wrong(line, fmt::format("its members are not those of the first line: path, {}",
                                      fmt::join(columns_, ", ")));
@@ -119,7 +123,8 @@ void ListTable::parse_paths(std::string_view text) {
 
 Result<ListTable> ListTable::parse(std::string_view name, std::string_view text) {
   ListTable table;
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // as some spreadsheets write it
+  if (text.starts_with("\xEF\xBB\xBF"))
+    text.remove_prefix(3);  // byte order mark of some spreadsheets
   if (name.ends_with(".csv")) {
     ECHOLINE_TRY(table.parse_csv(text));
   } else if (name.ends_with(".jsonl") || name.ends_with(".ndjson")) {
@@ -128,6 +133,7 @@ Result<ListTable> ListTable::parse(std::string_view name, std::string_view text)
     table.parse_paths(text);
   }
   for (std::uint64_t row = 0; row < table.rows(); ++row) {
+    // A file index separates paths by NUL.
     if (table.path(row).empty() || table.path(row).find('\0') != std::string_view::npos) {
       return Status(Code::kInvalidArgument, fmt::format("entry {} names no file", row + 1));
     }

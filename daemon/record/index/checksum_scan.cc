@@ -1,5 +1,5 @@
-// The plain scan runs ahead: once it has taken a window, all records that begin or end in it are
-// known, and the window is summed record by record.
+// The plain scan goes first: after it has taken a window, all records that begin or end in it are
+// known. Then the checksums are computed record by record.
 #include "record/index/checksum_scan.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace echoline::record {
 namespace {
 
-// Sums records up while the bytes of their shard pass.
+// Computes checksums of records while the bytes of their shard pass.
 class RecordSums {
  public:
   std::uint64_t passed() const { return passed_; }
@@ -20,14 +20,14 @@ class RecordSums {
   std::vector<std::uint32_t> take() { return std::move(sums_); }
 
  private:
-  // On to an offset, or as far as there are bytes.
+  // Advances to an offset, or as far as there are bytes.
   void step(std::uint64_t offset, std::span<const std::byte>& bytes);
 
   std::vector<std::uint32_t> sums_;  // 0: not known
-  std::size_t record_ = 0;           // the one in work
+  std::size_t record_ = 0;           // the current one
   std::uint32_t crc_ = 0;            // of its bytes so far
   std::uint64_t passed_ = 0;
-  std::uint64_t seen_from_ = 0;  // nothing was skipped between here and `passed_`
+  std::uint64_t seen_from_ = 0;  // no bytes were skipped between here and `passed_`
 };
 
 void RecordSums::pass(const RecordTable& table, std::span<const std::byte> bytes) {
@@ -42,7 +42,7 @@ void RecordSums::pass(const RecordTable& table, std::span<const std::byte> bytes
     step(end, bytes);
     if (passed_ <= end) sums_[record_] = passed_ == end && seen_from_ <= begin ? crc_ : 0;
     if (passed_ < end) return;
-    if (record_ + 1 == table.size()) break;  // it may still grow, by what passes now
+    if (record_ + 1 == table.size()) break;  // the next window may still extend it
   }
   step(passed_ + bytes.size(), bytes);
 }
@@ -79,7 +79,7 @@ class ChecksumScan final : public ShardScan {
   RecordSums sums_;
 };
 
-// Where the plain scan goes on; when it is done, where the last record ends.
+// The next position of the plain scan; when that is done, the end of the last record.
 std::uint64_t ChecksumScan::goal() const {
   if (!plain_->done()) return plain_->position();
   const RecordTable& records = plain_->table();
@@ -89,6 +89,7 @@ std::uint64_t ChecksumScan::goal() const {
 
 Status ChecksumScan::take(std::span<const std::byte> window) {
   const std::uint64_t begin = position();
+  // The owner skipped to the next header: the bytes between are not seen.
   if (begin > sums_.passed()) sums_.skip_to(begin);
   if (!plain_->done() && plain_->position() - begin <= window.size()) {
     ECHOLINE_TRY(plain_->take(window.subspan(plain_->position() - begin)));
@@ -107,6 +108,7 @@ RecordTable ChecksumScan::take_table() {
   RecordTable table = plain_->take_table();
   std::vector<std::uint32_t> sums = sums_.take();
   sums.resize(table.size());
+  // Without any checksum the older file layout suffices.
   const bool known = std::any_of(sums.begin(), sums.end(), [](auto sum) { return sum != 0; });
   if (known) table.checksum = std::move(sums);
   return table;

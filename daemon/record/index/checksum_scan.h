@@ -1,4 +1,4 @@
-// Adds the checksums of records to a scan, by reading what lies between the headers, too.
+// Adds checksums of records to a scan, by also reading the bytes between headers.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace echoline::record {
 
-// Skips nothing: every record gets its checksum.
+// Skips nothing, so that every record gets its checksum.
 inline constexpr std::uint64_t kSkipNothing = UINT64_MAX;
 
-// A scan that finds what `plain` finds. Contents of more than `skip_bytes` beyond the bytes that
-// have been read are skipped, and their records are left without a checksum. With 0 it is `plain`
-// itself, which skips all it can.
+// A scan that finds the same records as `plain`. Contents longer than `skip_bytes` beyond the bytes
+// read so far are skipped, and their records have no checksum. With 0 it is `plain` itself, which
+// skips as much as it can.
 std::unique_ptr<ShardScan> make_checksum_scan(std::unique_ptr<ShardScan> plain,
                                               std::uint64_t skip_bytes);
 

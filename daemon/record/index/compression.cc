@@ -1,11 +1,11 @@
-// The magic numbers of the formats' own specifications.
+// The magic numbers are those of the compression formats' specifications.
 #include "record/index/compression.h"
 
 #include <fmt/core.h>
 
 namespace echoline::record {
 
-std::string_view packing_of(std::span<const std::byte> head) {
+std::string_view compression_of(std::span<const std::byte> head) {
   const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
   if (text.starts_with("\x1F\x8B")) return "gzip";
   if (text.starts_with("\x28\xB5\x2F\xFD")) return "zstd";
@@ -16,13 +16,13 @@ std::string_view packing_of(std::span<const std::byte> head) {
   return {};
 }
 
-Status refuse_packed(std::span<const std::byte> head) {
-  const std::string_view packing = packing_of(head);
-  if (packing.empty()) return {};
+Status refuse_compressed(std::span<const std::byte> head) {
+  const std::string_view compression = compression_of(head);
+  if (compression.empty()) return {};
   return Status(Code::kUnimplemented,
-                fmt::format("the file is compressed ({}), which is not read here: unpack it, or "
+                fmt::format("the file is compressed ({}), which is not supported here: unpack it, or "
                             "write shards with 'echoline pack'",
-                            packing));
+                            compression));
 }
 
 }  // namespace echoline::record

@@ -1,4 +1,4 @@
-// Packings of whole files, told by their first bytes.
+// Recognises compressed files by their first bytes.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 namespace echoline::record {
 
 // "gzip", "zstd", "xz" or "bzip2"; empty for other bytes.
-std::string_view packing_of(std::span<const std::byte> head);
+std::string_view compression_of(std::span<const std::byte> head);
 
-// kUnimplemented for a packed file, with what to do instead.
-Status refuse_packed(std::span<const std::byte> head);
+// kUnimplemented for a compressed file, with what to do instead.
+Status refuse_compressed(std::span<const std::byte> head);
 
 }  // namespace echoline::record

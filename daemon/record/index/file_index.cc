@@ -1,4 +1,4 @@
-// A path holds no NUL, so one may end it.
+// The text of a file is path, NUL, version: a path cannot contain NUL.
 #include "record/index/file_index.h"
 
 #include <fmt/core.h>
@@ -20,6 +20,7 @@ void FileIndex::add_root(std::string_view url) {
 }
 
 void FileIndex::add(const source::ObjectInfo& object) {
+  // Only the part below the root: the root is stored once.
   text_.append(object.url, roots_.back().url.size());
   text_.push_back('\0');
   text_.append(object.version);
@@ -43,7 +44,7 @@ Status FileIndex::restore(const StoredIndex& stored, std::size_t shard) {
   return {};
 }
 
-// The file whose text has just been appended.
+// Completes a file after its text has been appended.
 void FileIndex::end_file(std::uint64_t bytes) {
   text_end_.push_back(text_.size());
   bytes_.push_back(bytes);
@@ -92,14 +93,14 @@ std::string_view FileIndex::root_of(std::uint64_t record) const {
   return (after - 1)->url;
 }
 
-Shard FileIndex::shard(std::size_t place) const {
-  const std::string_view below = path(place);
+Shard FileIndex::shard(std::size_t shard_index) const {
+  const std::string_view below = path(shard_index);
   Shard shard;
-  shard.object.url = root_of(place);
+  shard.object.url = root_of(shard_index);
   shard.object.url += below;
-  shard.object.bytes = bytes_[place];
-  shard.object.version = text(place).substr(below.size() + 1);
-  shard.first_record = place;
+  shard.object.bytes = bytes_[shard_index];
+  shard.object.version = text(shard_index).substr(below.size() + 1);
+  shard.first_record = shard_index;
   shard.record_count = 1;
   return shard;
 }

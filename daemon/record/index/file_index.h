@@ -1,4 +1,4 @@
-// The index of a folder's files: a shard and a record each, 16 bytes and its name.
+// The index of single files: each is a shard with one record, and needs 16 bytes and its name.
 #pragma once
 
 #include <cstddef>
@@ -12,25 +12,25 @@
 
 namespace echoline::record {
 
-// What follows the last dot of a file's name; "data" where there is none.
+// The text after the last dot of a file's name; "data" if there is none.
 std::string_view file_extension(std::string_view path);
 
-// Filled by one thread, then immutable and read by any. An address is its root's and what follows
-// it.
+// Filled by one thread, then immutable and readable by any. The address of a file is its root and
+// its path below it.
 class FileIndex final : public Index {
  public:
-  // Files added from now on stand below this address.
+  // Sets the root of the files that are added next.
   void add_root(std::string_view url);
-  // `url` begins with the last root's.
+  // The url must start with the last root.
   void add(const source::ObjectInfo& object);
-  // A root and its files as `store` made a shard of them; kDataLoss for what it cannot have made.
+  // Adds a root and its files from a shard that `store` wrote. kDataLoss for anything else.
   Status restore(const StoredIndex& stored, std::size_t shard);
-  // Gives back what growing left over, once the last file is in.
+  // Frees the unused capacity; call it after the last file.
   void shrink();
 
   std::uint64_t record_count() const override { return bytes_.size(); }
   std::size_t shard_count() const override { return bytes_.size(); }
-  Shard shard(std::size_t place) const override;
+  Shard shard(std::size_t shard_index) const override;
   Extent extent(std::uint64_t record) const override;
   // The path below the root: "class/file.jpg".
   std::string key(std::uint64_t record) const override { return std::string(path(record)); }
@@ -38,14 +38,14 @@ class FileIndex final : public Index {
   std::uint64_t record_bytes_total() const override { return bytes_total_; }
 
   std::string_view path(std::uint64_t record) const;
-  // What its path stands below.
+  // The root of a file.
   std::string_view root_of(std::uint64_t record) const;
   std::uint64_t memory_bytes() const;
 
   std::size_t root_count() const { return roots_.size(); }
-  const std::string& root(std::size_t place) const { return roots_[place].url; }
-  // Adds a root as a shard and its files as records, as if these lay one behind the other. A key is
-  // path, NUL, version.
+  const std::string& root(std::size_t shard_index) const { return roots_[shard_index].url; }
+  // Adds a root as a shard and its files as records, as if the files followed each other. The key
+  // is path, NUL, version.
   void store(std::size_t root, StoredIndex& stored) const;
 
  private:

@@ -1,4 +1,4 @@
-// A published listing lies where the index of a shard called like the folder would.
+// A published listing has the name of a sidecar index of a shard named like the folder.
 #include "record/index/folder_listing.h"
 
 #include <fmt/core.h>
@@ -11,9 +11,9 @@
 #include "base/log.h"
 #include "echoline/v1/config.pb.h"
 #include "record/core/local_file.h"
+#include "record/index/index_path.h"
 #include "record/index/kept_listing.h"
 #include "record/index/listing.h"
-#include "record/index/shard_index.h"
 #include "record/index/stored_index.h"
 #include "source/core/glob.h"
 
@@ -24,7 +24,7 @@ std::string listing_address(const std::string& root) {
   return root + std::string(kShardIndexSuffix);
 }
 
-// The folders that a read names, if it names nothing else.
+// The folders of the read; empty if it has any other address or format.
 std::vector<std::string> roots_of(const v1::Read& read) {
   if (read.format() != "folder" && read.format() != "auto" && !read.format().empty()) return {};
   const auto addresses = addresses_of(read);
@@ -43,7 +43,7 @@ std::string encode_root(const FileIndex& files, std::size_t root) {
   return encode_index(stored);
 }
 
-// Adds what is published for a root to the files; errors name it.
+// Adds the files of the listing published for a root; errors name it.
 Status add_published(const std::string& root, source::Source& source, FileIndex& files) {
   const std::string address = listing_address(root);
   ECHOLINE_ASSIGN(const std::vector<source::ObjectInfo> found, source.list(escape_glob(address)));
@@ -65,6 +65,7 @@ FolderListing::FolderListing(const v1::Read& read, source::Source& source,
     : source_(source), roots_(roots_of(read)) {
   const bool local = !roots_.empty() && local_path(roots_.front()).has_value();
   if (local && !state_dir.empty()) kept_ = stored_index_path(read, "folder", state_dir);
+  // A local folder is never published, so without a state folder there is nothing to find.
   if (local && state_dir.empty()) roots_.clear();
 }
 
@@ -86,6 +87,7 @@ std::optional<FolderFiles> FolderListing::find_published() const {
   FolderFiles found;
   for (const std::string& root : roots_) {
     const Status status = add_published(root, source_, found.files);
+    // One missing listing is enough to list everything again.
     if (status.code() == Code::kNotFound) return std::nullopt;
     if (!status.ok()) {
       log_warning("record", "{}; listing the folder instead", status.message());
@@ -93,12 +95,12 @@ std::optional<FolderFiles> FolderListing::find_published() const {
     }
   }
   found.files.shrink();
-  found.place.published = listing_address(roots_.front());
-  log_info("record", "using the listing published at {}", found.place.published);
+  found.listing.published = listing_address(roots_.front());
+  log_info("record", "using the listing published at {}", found.listing.published);
   return found;
 }
 
-void FolderListing::begin() {
+void FolderListing::note_folder_states() {
   if (kept_.empty()) return;
   const std::int64_t now_ns = wall_clock_ns();
   std::set<std::string> all;
@@ -110,7 +112,7 @@ void FolderListing::begin() {
   folders_ = states_of(all, now_ns);
 }
 
-FolderFiles FolderListing::finish(FileIndex files) const {
+FolderFiles FolderListing::keep(FileIndex files) const {
   if (folders_ && files.record_count() > 0) keep_listing(kept_, files, *folders_);
   return {std::move(files), {kept_, {}}};
 }

@@ -1,5 +1,5 @@
-// How the files of a folder data set become known: by a listing of an earlier time where one
-// stands, else by listing them.
+// The listing of a folder data set that an earlier start stored or a host published, so that
+// folders need not be listed again.
 #pragma once
 
 #include <optional>
@@ -15,35 +15,38 @@ namespace echoline::record {
 
 struct FolderFiles {
   FileIndex files;
-  ListingPlace place;
+  StoredListing listing;
 };
 
-// One start's. Of local folders a listing is kept in the state folder and stands until a folder
-// changes; of folders in a store the one that was published stands until the next one is. One
-// thread.
+// For one opening of a data set; one thread. The state folder keeps listings of local folders,
+// which are valid until a folder changes. Folders in a store have a published listing, valid until
+// it is published again.
 class FolderListing {
  public:
-  // Of a read of another format all below does nothing.
+  // For a read of another format every method does nothing.
   FolderListing(const v1::Read& read, source::Source& source, const std::string& state_dir);
 
-  // Whether `find` has something to look at.
+  // Whether there is a listing for `find`; it may still be invalid.
   bool is_known() const;
+  // Nothing if there is no listing, or if it is no longer valid.
   std::optional<FolderFiles> find() const;
 
-  // Before the files are listed, and what to do with them then.
-  void begin();
-  FolderFiles finish(FileIndex files) const;
+  // Call it before the files are listed. Without it `keep` stores nothing.
+  void note_folder_states();
+  // Stores a new listing for the next start, if that is possible.
+  FolderFiles keep(FileIndex files) const;
 
  private:
   std::optional<FolderFiles> find_published() const;
 
   source::Source& source_;
-  std::vector<std::string> roots_;
-  std::string kept_;  // the file in the state folder; empty without one
+  std::vector<std::string> roots_;  // empty: listings are not used
+  std::string kept_;                // path in the state folder; empty for folders in a store
   std::optional<FolderStates> folders_;
 };
 
-// Writes the listing of each root below it; the number written. Local folders are kInvalidArgument.
+// Publishes the listing of each root, below that root. Returns the number of files written.
+// kInvalidArgument for local folders.
 Result<std::uint64_t> publish_listing(const FileIndex& files, source::Source& source);
 
 }  // namespace echoline::record

@@ -1,4 +1,4 @@
-// A folder's own state says nothing of the folders in it, so each of them is asked.
+// The ctime of a folder does not change with its sub-folders, so each of them is checked.
 #include "record/index/folder_state.h"
 
 #include <fmt/core.h>
@@ -17,12 +17,13 @@ namespace echoline::record {
 namespace {
 
 constexpr std::int64_t kSecondNs = 1'000'000'000;
-// The coarsest clock among these file systems counts seconds.
+// The coarsest timestamps of these file systems are in seconds.
 constexpr std::int64_t kSettledNs = 2 * kSecondNs;
-constexpr std::size_t kFoldersMax = 1'000'000;  // a link that leads back up ends here
+constexpr std::size_t kFoldersMax = 1'000'000;  // ends loops of links
 
 constexpr std::int64_t kZfsMagic = 0x2fc12fc1, kLustreMagic = 0x0bd00bd0, kGpfsMagic = 0x47504653;
 
+// Only file systems that are known to update the ctime of a folder.
 bool stamps_folders(const std::string& folder) {
   constexpr std::int64_t kKnown[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC,  BTRFS_SUPER_MAGIC,
                                      F2FS_SUPER_MAGIC, TMPFS_MAGIC,      OVERLAYFS_SUPER_MAGIC,
@@ -52,6 +53,7 @@ std::optional<FolderStates> states_of(const std::set<std::string>& folders, std:
     const auto info = stat_folder(folder);
     if (!info || !stamps_folders(folder)) return std::nullopt;
     const std::int64_t changed_ns = info->st_ctim.tv_sec * kSecondNs + info->st_ctim.tv_nsec;
+    // A later change in the same clock tick would be invisible.
     if (changed_ns > now_ns - kSettledNs) return std::nullopt;
     states.push_back({folder, 0, version_of(*info)});
   }
@@ -69,6 +71,7 @@ std::optional<std::set<std::string>> folders_below(const std::string& folder) {
     for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
       if (!entry->is_directory(no_folder)) continue;
       if (all.size() == kFoldersMax) return std::nullopt;
+      // Each path once; kFoldersMax ends a loop of links, whose paths differ.
       if (all.insert(entry->path().native()).second) to_read.push_back(entry->path().native());
     }
     if (error) return std::nullopt;

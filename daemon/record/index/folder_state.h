@@ -1,4 +1,4 @@
-// Whether folders of this machine hold the names that they held when they were listed.
+// Detects whether local folders still contain the names that they contained when they were listed.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 
 namespace echoline::record {
 
-// Folders by their paths; the version is which folder it is and the time of its last change, the
-// one that no program can set (ctime): it moves with every name that comes, goes or is renamed.
+// One entry per folder: its path, and as version its device, inode and ctime. Programs cannot set
+// the ctime, and it changes with every name that is added, removed or renamed.
 using FolderStates = std::vector<source::ObjectInfo>;
 
-// The states of these folders. Nothing where they would prove nothing: a folder changed less than
-// two seconds before `now_ns` (of the wall clock), so that the next change might bear the same
-// time; or it lies on a file system that is not known to stamp its folders, as those that show an
-// object store. Taken before a listing, states that are still the same vouch for it.
+// The states of these folders. Nothing if they prove nothing: a folder changed less than two
+// seconds before `now_ns` (wall clock), so that the next change could have the same timestamp; or
+// it is on a file system that may not update timestamps of folders, such as a mounted object store.
+// States taken before a listing that are still equal later prove that the listing is still valid.
 std::optional<FolderStates> states_of(const std::set<std::string>& folders, std::int64_t now_ns);
 
-// All folders at and below this one, through links as well; nothing if one cannot be read, too.
+// This folder and all below it, also through links. Nothing if one of them cannot be read.
 std::optional<std::set<std::string>> folders_below(const std::string& folder);
 
 bool are_unchanged(const FolderStates& states);

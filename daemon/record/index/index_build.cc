@@ -1,5 +1,5 @@
-// Each shard in work has one window in flight; when it lands, the scan takes it and names the next
-// one.
+// Each active shard has one window in flight. When it lands, the scan takes it and says which one
+// to read next.
 #include "record/index/index_build.h"
 
 #include <algorithm>
@@ -20,8 +20,8 @@ namespace {
 constexpr std::uint64_t kPollNs = 1'000'000'000;
 constexpr std::uint64_t kProgressEveryNs = 100'000'000;
 
-// One shard on its way. The buffer is the destination of its request in flight.
-struct Work {
+// One active shard. The buffer is the destination of its request in flight.
+struct ShardJob {
   std::size_t shard = 0;
   std::unique_ptr<ShardScan> scan;
   std::vector<std::byte> buffer;
@@ -30,7 +30,7 @@ struct Work {
 class IndexBuild {
  public:
   IndexBuild(const std::vector<source::ObjectInfo>& shards, KnownTables known,
-             const ScannedFormat& format, source::Source& source, const ScanSettings& settings,
+             const ScanSpec& format, source::Source& source, const ScanSettings& settings,
              const ProgressFunction& progress)
       : shards_(shards),
         known_(std::move(known)),
@@ -46,26 +46,26 @@ class IndexBuild {
 
  private:
   bool start_more();
-  void submit(std::size_t place);
-  Status take(std::size_t place);
-  void go_on(std::size_t place);
+  void submit(std::size_t slot);
+  Status take(std::size_t slot);
+  void continue_shard(std::size_t slot);
   void count(const ShardTable& table);
-  void gather();
+  void collect_in_order();
   Status poll();
   void drain();
   Status report(bool always);
 
   const std::vector<source::ObjectInfo>& shards_;
-  KnownTables known_;  // and done, but not yet their turn
-  const ScannedFormat& format_;
+  KnownTables known_;  // known from the start, or done and waiting for earlier shards
+  const ScanSpec& format_;
   source::Source& source_;
   const ScanSettings settings_;
   const ProgressFunction& progress_;
 
-  std::vector<std::unique_ptr<Work>> works_;  // by place, which is the request's tag
+  std::vector<std::unique_ptr<ShardJob>> jobs_;  // by slot, which is the tag of its request
   std::size_t in_flight_ = 0;
   std::size_t next_shard_ = 0;  // to start
-  StoredIndex index_;           // holds shards [0, index_.shards.size())
+  StoredIndex index_;           // complete for shards [0, index_.shards.size())
   Progress seen_;
   std::uint64_t reported_ns_ = 0;
 };
@@ -74,7 +74,7 @@ Result<StoredIndex> IndexBuild::run() {
   Status status;
   while (status.ok()) {
     const bool more = start_more();
-    gather();
+    collect_in_order();
     if (in_flight_ == 0 && !more) break;
     status = poll();
     if (status.ok()) status = report(false);
@@ -86,7 +86,7 @@ Result<StoredIndex> IndexBuild::run() {
   return std::move(index_);
 }
 
-// Starts shards while there is room; true while shards are left.
+// Starts shards while there is room. True while shards are left.
 bool IndexBuild::start_more() {
   while (next_shard_ < shards_.size() && in_flight_ < settings_.shards_at_once) {
     const std::size_t shard = next_shard_;
@@ -97,23 +97,25 @@ bool IndexBuild::start_more() {
       continue;
     }
     if (source_.slots_free() == 0) break;
-    std::size_t place = 0;
-    while (place < works_.size() && works_[place]) ++place;
-    if (place == works_.size()) works_.emplace_back();
-    works_[place] = std::make_unique<Work>(
-        Work{shard, format_.make_scan(shards_[shard], settings_.skip_bytes), {}});
+    // A free slot, so that tags stay small.
+    std::size_t slot = 0;
+    while (slot < jobs_.size() && jobs_[slot]) ++slot;
+    if (slot == jobs_.size()) jobs_.emplace_back();
+    jobs_[slot] = std::make_unique<ShardJob>(
+        ShardJob{shard, format_.make_scan(shards_[shard], settings_.skip_bytes), {}});
     ++next_shard_;
-    go_on(place);
+    continue_shard(slot);
   }
   return next_shard_ < shards_.size();
 }
 
-void IndexBuild::submit(std::size_t place) {
-  Work& work = *works_[place];
-  const source::ObjectInfo& object = shards_[work.shard];
-  const std::uint64_t left = object.bytes - work.scan->position();
-  work.buffer.resize(std::min(left, std::max(settings_.window_bytes, work.scan->needed())));
-  source_.submit({place, object, {{work.scan->position(), work.buffer}}});
+void IndexBuild::submit(std::size_t slot) {
+  ShardJob& job = *jobs_[slot];
+  const source::ObjectInfo& object = shards_[job.shard];
+  const std::uint64_t left = object.bytes - job.scan->position();
+  job.buffer.resize(std::min(left, std::max(settings_.window_bytes, job.scan->needed())));
+  // At least one window, or what the scan needs, up to the end of the shard.
+  source_.submit({slot, object, {{job.scan->position(), job.buffer}}});
   ++in_flight_;
 }
 
@@ -126,40 +128,42 @@ Status IndexBuild::poll() {
     Status status = result.status;
     if (status.ok() && first.ok()) status = take(result.tag);
     if (status.ok() || !first.ok()) continue;
-    const std::string& url = shards_[works_[result.tag]->shard].url;
+    const std::string& url = shards_[jobs_[result.tag]->shard].url;
+    // The first error wins; the other requests are drained before it is returned.
     first = std::move(status).with_context("indexing " + url);
   }
   return first;
 }
 
-Status IndexBuild::take(std::size_t place) {
-  Work& work = *works_[place];
-  const std::uint64_t before = work.scan->position();
-  ECHOLINE_TRY(work.scan->take(work.buffer));
-  seen_.bytes_done += work.scan->position() - before;
-  go_on(place);
+Status IndexBuild::take(std::size_t slot) {
+  ShardJob& job = *jobs_[slot];
+  const std::uint64_t before = job.scan->position();
+  ECHOLINE_TRY(job.scan->take(job.buffer));
+  seen_.bytes_done += job.scan->position() - before;
+  continue_shard(slot);
   return {};
 }
 
-// Reads the next window, or takes the records of a shard that is done.
-void IndexBuild::go_on(std::size_t place) {
-  Work& work = *works_[place];
-  if (!work.scan->done()) {
-    submit(place);
+// Requests the next window, or takes the records of a finished shard.
+void IndexBuild::continue_shard(std::size_t slot) {
+  ShardJob& job = *jobs_[slot];
+  if (!job.scan->done()) {
+    submit(slot);
     return;
   }
-  const source::ObjectInfo& object = shards_[work.shard];
-  seen_.bytes_done += object.bytes - work.scan->position();
-  ShardTable table{work.scan->take_table(), work.scan->unpacked_bytes()};
-  if (work.scan->truncated()) {
+  const source::ObjectInfo& object = shards_[job.shard];
+  // Skipped bytes at the end count as done.
+  seen_.bytes_done += object.bytes - job.scan->position();
+  ShardTable table{job.scan->take_table(), job.scan->unpacked_bytes()};
+  if (job.scan->truncated()) {
     log_warning("record", "{} is truncated: {} records, the last of which is incomplete",
                 object.url, table.records.size());
   } else if (table.records.size() == 0) {
     log_warning("record", "{} holds no records", object.url);
   }
   count(table);
-  known_[work.shard] = std::move(table);
-  works_[place].reset();
+  known_[job.shard] = std::move(table);
+  jobs_[slot].reset();
 }
 
 void IndexBuild::count(const ShardTable& table) {
@@ -167,19 +171,20 @@ void IndexBuild::count(const ShardTable& table) {
   seen_.records += table.records.size();
 }
 
-// Moves tables whose turn it is into the index; those of shards before next_shard_ are done.
-void IndexBuild::gather() {
+// Moves finished tables into the index, in the order of the shards. All shards before next_shard_
+// are active or done.
+void IndexBuild::collect_in_order() {
   while (index_.shards.size() < next_shard_ && known_[index_.shards.size()]) {
-    const std::size_t place = index_.shards.size();
-    const ShardTable table = std::move(*known_[place]);
-    known_[place].reset();
+    const std::size_t shard_index = index_.shards.size();
+    const ShardTable table = std::move(*known_[shard_index]);
+    known_[shard_index].reset();
     index_.shards.push_back(
-        {shards_[place], index_.records.size(), table.records.size(), table.unpacked_bytes});
+        {shards_[shard_index], index_.records.size(), table.records.size(), table.unpacked_bytes});
     index_.records.append(table.records, 0, table.records.size());
   }
 }
 
-// Buffers must not go away under a transfer.
+// Waits for all requests in flight: they write into the buffers.
 void IndexBuild::drain() {
   std::vector<source::ReadResult> done;
   while (in_flight_ > 0) {
@@ -199,8 +204,8 @@ Status IndexBuild::report(bool always) {
 }  // namespace
 
 ScanSettings scan_settings(const v1::Read& read, const std::vector<source::ObjectInfo>& shards,
-                           const ScannedFormat& format, Checksums checksums) {
-  const bool all = checksums == Checksums::kOfAll;
+                           const ScanSpec& format, Checksums checksums) {
+  const bool all = checksums == Checksums::kAll;
   if (format.table_at_start && !all) return {0, 32, 0};
   const bool local = !shards.empty() && local_path(shards.front().url).has_value();
   if (local && read.throttle().latency() == 0 && !all) return {64 << 10, 4, 0};
@@ -211,7 +216,7 @@ ScanSettings scan_settings(const v1::Read& read, const std::vector<source::Objec
 }
 
 Result<StoredIndex> build_index(const std::vector<source::ObjectInfo>& shards, KnownTables known,
-                                const ScannedFormat& format, source::Source& source,
+                                const ScanSpec& format, source::Source& source,
                                 const ScanSettings& settings, const ProgressFunction& progress) {
   return IndexBuild(shards, std::move(known), format, source, settings, progress).run();
 }

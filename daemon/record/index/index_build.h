@@ -1,5 +1,4 @@
-// Builds the index of shards that must be scanned: many at once through one source, in bounded
-// memory.
+// Builds the index of shards by scanning them: many at once through one source, in bounded memory.
 #pragma once
 
 #include <cstdint>
@@ -13,31 +12,32 @@
 
 namespace echoline::record {
 
-// The part of an index that is one shard's.
+// The records of one shard.
 struct ShardTable {
   RecordTable records;
-  std::uint64_t unpacked_bytes = 0;  // as Shard has it
+  std::uint64_t unpacked_bytes = 0;  // as in Shard
 };
 
-// By the place of the shard; empty where nothing is known.
+// By shard; empty for a shard that must be scanned.
 using KnownTables = std::vector<std::optional<ShardTable>>;
 
-// How shards are passed over. Small windows skip from header to header; large ones read everything
-// once, which is faster where each request costs a round trip.
+// How shards are scanned. Small windows skip from header to header. Large windows read everything
+// once, which is faster if each request costs a round trip.
 struct ScanSettings {
   std::uint64_t window_bytes = 4 << 20;
   std::uint32_t shards_at_once = 16;
-  std::uint64_t skip_bytes = 0;  // as make_checksum_scan has it
+  std::uint64_t skip_bytes = 0;  // as in make_checksum_scan
 };
 
-// Files are cheap to seek in, stores (and what is throttled to imitate one) are not. At most 64 MiB
-// are in flight.
+// Small windows for local files, large ones for stores and for files with a simulated latency. At
+// most 64 MiB are in flight.
 ScanSettings scan_settings(const v1::Read& read, const std::vector<source::ObjectInfo>& shards,
-                           const ScannedFormat& format, Checksums checksums);
+                           const ScanSpec& format, Checksums checksums);
 
-// Scans the shards that `known` has nothing for, in order. Errors name the shard and the offset.
+// Scans the shards that are not in `known`; the index has all of them in order. Errors name the
+// shard and the offset.
 Result<StoredIndex> build_index(const std::vector<source::ObjectInfo>& shards, KnownTables known,
-                                const ScannedFormat& format, source::Source& source,
+                                const ScanSpec& format, source::Source& source,
                                 const ScanSettings& settings, const ProgressFunction& progress);
 
 }  // namespace echoline::record

@@ -1,5 +1,5 @@
-// The file is an index like those of shards. Roots stand in it as shards without a version, with
-// their files, and folders as shards without records.
+// The file has the form of a shard index. A root is a shard without version, with its files as
+// records. A folder is a shard with version and without records.
 #include "record/index/kept_listing.h"
 
 #include "base/log.h"
@@ -33,12 +33,12 @@ std::optional<FileIndex> load_listing(const std::string& path) {
   const Result<StoredIndex> stored = read_index_file(path);
   if (stored.status().code() == Code::kNotFound) return std::nullopt;
   if (stored.ok() && !are_unchanged(folders_of(*stored))) {
-    log_info("record", "folders have changed since their files were listed: listing them anew");
+    log_info("record", "folders have changed since their files were listed: listing them again");
     return std::nullopt;
   }
   Result<FileIndex> files = stored.ok() ? files_of(*stored) : stored.status();
   if (files.ok()) return std::move(*files);
-  log_warning("record", "{}; listing the files anew", files.status().message());
+  log_warning("record", "{}; listing the files again", files.status().message());
   return std::nullopt;
 }
 
@@ -49,7 +49,7 @@ void keep_listing(const std::string& path, const FileIndex& files, const FolderS
     stored.shards.push_back({folder, stored.records.size(), 0, 0});
   }
   if (const Status status = write_index_file(path, stored); !status.ok()) {
-    log_warning("record", "the listing is not kept: {}", status.message());
+    log_warning("record", "the listing is not stored: {}", status.message());
   }
 }
 

@@ -1,5 +1,5 @@
-// The files of a folder or a list, kept in the state folder of this machine: asking for a million
-// of them takes seconds, asking their folders whether a name has changed does not.
+// Stores the files of a folder or a list in the state folder. Looking up a million files takes
+// seconds; checking their folders for changes does not.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@
 
 namespace echoline::record {
 
-// The files that are kept there, if all folders they lie in are as they were. A damaged file is
-// none, with a log line.
+// The stored files, if all their folders are unchanged. A damaged file counts as none, with a log
+// line.
 std::optional<FileIndex> load_listing(const std::string& path);
 
-// Keeps files whose folders had these states before they were asked for. A failure is a log line.
+// Stores files; `folders` are the states before the files were looked up. A failure is only logged.
 void keep_listing(const std::string& path, const FileIndex& files, const FolderStates& folders);
 
 }  // namespace echoline::record

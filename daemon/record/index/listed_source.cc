@@ -1,3 +1,4 @@
+// Reads of objects from a stored listing, which may be outdated.
 #include "record/index/listed_source.h"
 
 #include <fmt/core.h>
@@ -18,17 +19,17 @@ bool is_outdated(const Status& status) {
 void remove(const std::string& file) {
   if (file.empty()) return;
   if (::unlink(file.c_str()) == 0) {
-    log_info("record", "a file is not what was listed: the next start lists anew");
+    log_info("record", "a file has changed since it was listed: the next start lists again");
   } else if (errno != ENOENT) {
-    log_warning("record", "a file is not what was listed, and the listing cannot be given up: {}",
+    log_warning("record", "a file has changed since it was listed, and the listing cannot be removed: {}",
                 errno_status(errno, file).message());
   }
 }
 
 }  // namespace
 
-ListedSource::ListedSource(std::unique_ptr<source::Source> inner, ListingPlace place)
-    : inner_(std::move(inner)), place_(std::move(place)) {}
+ListedSource::ListedSource(std::unique_ptr<source::Source> inner, StoredListing listing)
+    : inner_(std::move(inner)), listing_(std::move(listing)) {}
 
 Result<std::vector<source::ObjectInfo>> ListedSource::list(const std::string& url) {
   return inner_->list(url);
@@ -49,11 +50,11 @@ void ListedSource::poll(std::uint64_t deadline_ns, std::vector<source::ReadResul
   for (std::size_t i = before; i < done.size(); ++i) {
     Status& status = done[i].status;
     if (!is_outdated(status)) continue;
-    remove(place_.file);
-    if (place_.published.empty()) continue;
-    status = Status(status.code(), fmt::format("{}; it stands so in {}, which 'echoline index "
-                                               "--publish' makes anew",
-                                               status.message(), place_.published));
+    remove(listing_.file);
+    if (listing_.published.empty()) continue;
+    status = Status(status.code(), fmt::format("{}; it is listed in {}: write that again with "
+                                               "'echoline index --publish'",
+                                               status.message(), listing_.published));
   }
 }
 

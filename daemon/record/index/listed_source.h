@@ -1,4 +1,4 @@
-// Reading what an earlier listing names: an object that is another one by now ends that listing.
+// Reads objects of a stored listing and drops the listing when it turns out to be outdated.
 #pragma once
 
 #include <memory>
@@ -9,17 +9,18 @@
 
 namespace echoline::record {
 
-// Where the listing of a data set's files is kept; empty where it is not.
-struct ListingPlace {
-  std::string file;       // in the state folder, for the next start
-  std::string published;  // the address of the index that lies beside the data
+// Where the listing of a data set is stored; empty if it is not.
+struct StoredListing {
+  std::string file;       // path in the state folder
+  std::string published;  // address of the listing next to the data
 };
 
-// Threads as Source says. When a read finds an object changed or gone, the file is removed, so that
-// the next start lists anew; of a published listing the message says how to make it anew.
+// Threads as Source says. When an object has changed or is gone, the listing in the state folder is
+// removed, so that the next start lists again. For a published listing the error says how to
+// publish it again.
 class ListedSource final : public source::Source {
  public:
-  ListedSource(std::unique_ptr<source::Source> inner, ListingPlace place);
+  ListedSource(std::unique_ptr<source::Source> inner, StoredListing listing);
 
   Result<std::vector<source::ObjectInfo>> list(const std::string& url) override;
   Result<std::vector<source::ObjectInfo>> list_all(const std::vector<std::string>& urls) override;
@@ -32,7 +33,7 @@ class ListedSource final : public source::Source {
 
  private:
   const std::unique_ptr<source::Source> inner_;
-  const ListingPlace place_;
+  const StoredListing listing_;
 };
 
 }  // namespace echoline::record

@@ -1,4 +1,4 @@
-// Listing trusts the source for globs and order; what is checked here is that something was found.
+// The source expands globs and sorts; this code checks that something was found.
 #include "record/index/listing.h"
 
 #include <fmt/core.h>
@@ -19,7 +19,8 @@ namespace echoline::record {
 
 namespace {
 
-// A folder's name may be written without the slash that lists what is below it.
+// A folder may be written without its trailing slash. Adds it for local folders and for formats
+// that read folders.
 std::string tree_address(const v1::Read& read, std::string url) {
   if (url.ends_with('/') || source::has_glob(url)) return url;
   const auto path = local_path(url);
@@ -31,21 +32,21 @@ std::string tree_address(const v1::Read& read, std::string url) {
   return url;
 }
 
-// Index files beside the data, and the empty objects that some stores keep for folders.
+// Sidecar index files, and the empty objects that some stores create for folders.
 bool is_no_data(const source::ObjectInfo& object) {
   return object.url.ends_with(kShardIndexSuffix) || object.url.ends_with('/');
 }
 
-// An address of exactly one object.
+// Whether the address can match only one object.
 bool is_single(const std::string& url) { return !url.ends_with('/') && !source::has_glob(url); }
 
-// Addresses of single objects in a row, which are asked about together, or any one address.
+// Lists consecutive addresses of single objects with one call, or any one address.
 Status append_lists(std::span<const std::string> urls, source::Source& source,
                     std::vector<Listed>& all) {
   auto objects = source.list_all({urls.begin(), urls.end()});
   const std::string& first = urls.front();
   if (!objects.ok()) return objects.status();
-  if (urls.size() > 1) {  // one object each, or the source has failed
+  if (urls.size() > 1) {  // exactly one object each
     for (std::size_t i = 0; i < urls.size(); ++i) {
       all.push_back({urls[i], {std::move((*objects)[i])}});
     }

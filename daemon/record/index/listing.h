@@ -1,4 +1,4 @@
-// The objects that the addresses of a `read` step stand for, in the order that sample ids count.
+// Lists the objects of a `read` step, in the order that defines sample ids.
 #pragma once
 
 #include <cstddef>
@@ -11,33 +11,34 @@
 
 namespace echoline::record {
 
-// What one address, after its braces are expanded, stands for.
+// The objects of one address, after brace expansion.
 struct Listed {
   std::string url;  // as written
   std::vector<source::ObjectInfo> objects;
 };
 
-// The addresses of a read with their braces expanded; folders end in a slash.
+// The addresses of a read after brace expansion; folders end with a slash.
 Result<std::vector<std::string>> addresses_of(const v1::Read& read);
 
-// One entry an address, as written; objects of each sorted bytewise. Index files beside the data
-// are left out. kNotFound for an address that nothing matches. Blocks.
+// One entry per address, as written, with its objects in bytewise order. Sidecar index files are
+// left out. kNotFound for an address without objects. Blocks.
 Result<std::vector<Listed>> list_all(const v1::Read& read, source::Source& source);
 
-// All of them in a row.
+// The objects of all addresses, in order.
 std::vector<source::ObjectInfo> flatten(std::vector<Listed> listed);
 
-// Reads [offset, offset + bytes) in pieces that leave the source's memory bounded; fails for
-// objects that are shorter. `what` opens the message.
+// Reads [offset, offset + bytes) in pieces, which bounds the memory of the source. kDataLoss for a
+// shorter object.
 Result<std::vector<std::byte>> read_bytes(source::Source& source, const source::ObjectInfo& object,
                                           std::uint64_t offset, std::uint64_t bytes);
 
-// A whole small object as text: a file of this machine, or whatever the source finds there.
+// Reads a small object as text: a local file, or an object through the source.
 Result<std::string> read_text(const std::string& url, source::Source& source);
 
-// A name as an address that stands for itself alone, whatever glob characters are in it.
+// Escapes glob characters, so that the address matches only this name.
 std::string escape_glob(std::string_view name);
 
+// The last part of a path; slashes at its end are ignored.
 std::string_view base_name(std::string_view url);
 
 }  // namespace echoline::record

@@ -1,4 +1,5 @@
-// Objects go in groups; within one, as many requests are in flight as the source has slots.
+// Objects are read in groups. Within a group, as many requests are in flight as the source has
+// slots.
 #include "record/index/prefetch_headers.h"
 
 #include <algorithm>
@@ -9,7 +10,8 @@ namespace {
 
 constexpr std::size_t kGroup = 256;
 
-// All of a group; waits for what is in flight even after a failure, for the buffers go with it.
+// Reads one group. After a failure it still waits for the requests in flight, because they write
+// into `heads`.
 Status read_group(std::span<const source::ObjectInfo> objects, std::uint64_t bytes,
                   source::Source& source, std::vector<std::vector<std::byte>>& heads) {
   heads.assign(objects.size(), {});
@@ -35,9 +37,9 @@ Status read_group(std::span<const source::ObjectInfo> objects, std::uint64_t byt
 
 }  // namespace
 
-Status each_head(const std::vector<source::ObjectInfo>& objects, std::uint64_t bytes,
-                 source::Source& source,
-                 const std::function<Status(std::size_t, std::span<const std::byte>)>& take) {
+Status for_each_header(const std::vector<source::ObjectInfo>& objects, std::uint64_t bytes,
+                       source::Source& source,
+                       const std::function<Status(std::size_t, std::span<const std::byte>)>& take) {
   std::vector<std::vector<std::byte>> heads;
   for (std::size_t from = 0; from < objects.size(); from += kGroup) {
     const std::size_t count = std::min(kGroup, objects.size() - from);

@@ -1,4 +1,4 @@
-// Appending keeps the invariants; everything else is plain array access.
+// Appending keeps the invariants.
 #include "record/index/record_table.h"
 
 #include <algorithm>

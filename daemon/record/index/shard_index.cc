@@ -1,26 +1,24 @@
-// Nothing here is trusted but checksums: a wrong guess costs a pass over the shard, never a wrong
-// record.
+// Stored indexes are trusted only after their checksums. A wrong match of a shard costs a scan,
+// never a wrong record.
 #include "record/index/shard_index.h"
 
 #include <fmt/core.h>
-#include <xxhash.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "base/log.h"
 #include "echoline/v1/config.pb.h"
-#include "record/core/local_file.h"
 #include "record/index/index_build.h"
+#include "record/index/index_path.h"
 #include "record/index/sidecar_index.h"
 
 namespace echoline::record {
 namespace {
 
-// A missing file is the normal first start; anything else is worth a line.
+// A missing file is normal at the first start; any other error is logged.
 std::optional<StoredIndex> load_stored(const std::string& path) {
   auto stored = read_index_file(path);
   if (stored.ok()) return std::move(*stored);
@@ -38,7 +36,7 @@ bool same_objects(const StoredIndex& stored, const std::vector<source::ObjectInf
                     });
 }
 
-// Shards of a stale index that are still what they were.
+// Takes the shards of a stale index that have not changed; returns their number.
 std::size_t take_unchanged(const StoredIndex& stored, const std::vector<source::ObjectInfo>& shards,
                            KnownTables& known) {
   std::unordered_map<std::string_view, const Shard*> by_url;
@@ -58,16 +56,8 @@ std::size_t take_unchanged(const StoredIndex& stored, const std::vector<source::
   return taken;
 }
 
-// Addresses are hashed with their lengths: ["ab", "c"] and ["a", "bc"] are two data sets.
-std::string describe(const v1::Read& read, std::string_view format) {
-  std::string text = fmt::format("{} 1;{};", format, read.endpoint());
-  for (const std::string& url : read.url()) text += fmt::format("{}:{};", url.size(), url);
-  return text;
-}
-
-Result<StoredIndex> build(const v1::Read& read, const std::vector<source::ObjectInfo>& shards,
-                          KnownTables known, const ScannedFormat& format, source::Source& source,
-                          const ProgressFunction& progress, Checksums checksums) {
+Result<StoredIndex> build(const OpenRequest& request, const std::vector<source::ObjectInfo>& shards,
+                          KnownTables known, const ScanSpec& spec) {
   std::uint64_t missing = 0, bytes = 0;
   for (std::size_t i = 0; i < shards.size(); ++i) {
     if (known[i]) continue;
@@ -78,50 +68,35 @@ Result<StoredIndex> build(const v1::Read& read, const std::vector<source::Object
     log_info("record", "indexing {} of {} shards, {:.1f} MB", missing, shards.size(),
              static_cast<double>(bytes) / 1e6);
   }
-  return build_index(shards, std::move(known), format, source,
-                     scan_settings(read, shards, format, checksums), progress);
+  return build_index(shards, std::move(known), spec, request.source,
+                     scan_settings(request.read, shards, spec, request.options.checksums),
+                     request.progress);
 }
 
 }  // namespace
 
-std::string stored_index_path(const v1::Read& read, std::string_view format,
-                              const std::string& state_dir) {
-  const std::string text = describe(read, format);
-  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
-  return fmt::format("{}/indexes/{:016x}{:016x}.idx", state_dir, hash.high64, hash.low64);
-}
-
-bool index_is_known(const v1::Read& read, const std::string& state_dir) {
-  bool scanned = false;
-  for (const std::string_view format : {"webdataset", "tfrecord"}) {
-    if (read.format() != format && read.format() != "auto") continue;
-    scanned = true;
-    if (std::filesystem::exists(stored_index_path(read, format, state_dir))) return true;
-  }
-  return !scanned;
-}
-
-Result<StoredIndex> load_or_build_index(const v1::Read& read,
+Result<StoredIndex> load_or_build_index(const OpenRequest& request,
                                         const std::vector<source::ObjectInfo>& shards,
-                                        const ScannedFormat& format, source::Source& source,
-                                        const std::string& state_dir,
-                                        const ProgressFunction& progress, Checksums checksums) {
-  const std::string path = state_dir.empty() ? "" : stored_index_path(read, format.name, state_dir);
-  const bool anew = checksums == Checksums::kOfAll;
+                                        const ScanSpec& spec) {
+  const std::string path = request.state_dir.empty()
+                               ? ""
+                               : stored_index_path(request.read, spec.name, request.state_dir);
+  // Stored indexes and sidecars may lack checksums, so a pass over all shards is the only way.
+  const bool rebuild = request.options.checksums == Checksums::kAll;
   KnownTables known(shards.size());
-  if (!path.empty() && !anew) {
+  // The state folder first: it needs no request.
+  if (!path.empty() && !rebuild) {
     auto stored = load_stored(path);
     if (stored && same_objects(*stored, shards)) return std::move(*stored);
     if (stored) {
       const std::size_t unchanged = take_unchanged(*stored, shards, known);
       log_info("record", "the index of {} is stale: {} of {} shards are new or changed",
-               read.url(0), shards.size() - unchanged, shards.size());
+               request.read.url(0), shards.size() - unchanged, shards.size());
     }
   }
-  const std::size_t beside = anew ? 0 : take_beside(shards, source, known);
-  if (beside > 0) log_info("record", "using the index files beside {} shards", beside);
-  ECHOLINE_ASSIGN(StoredIndex index,
-                  build(read, shards, std::move(known), format, source, progress, checksums));
+  const std::size_t sidecars = rebuild ? 0 : take_sidecars(shards, request.source, known);
+  if (sidecars > 0) log_info("record", "using the index files next to {} shards", sidecars);
+  ECHOLINE_ASSIGN(StoredIndex index, build(request, shards, std::move(known), spec));
   log_info("record", "{} records in {} shards", index.records.size(), shards.size());
   if (path.empty()) return index;
   if (const Status status = write_index_file(path, index); !status.ok()) {

@@ -1,4 +1,4 @@
-// One listing a folder finds them, however many shards there are; they are read many at once.
+// One listing per folder finds the files, however many shards there are. They are read in parallel.
 #include "record/index/sidecar_index.h"
 
 #include <fmt/core.h>
@@ -9,37 +9,36 @@
 #include <utility>
 
 #include "base/log.h"
-#include "record/index/folder_listing.h"
 #include "record/index/listing.h"
 #include "record/index/stored_index.h"
-#include "record/index/table_index.h"
 
 namespace echoline::record {
 namespace {
 
-// Of all index files that are on their way, unless a single one is larger.
+// Bound on the index files in flight, unless a single one is larger.
 constexpr std::uint64_t kInFlightBytesMax = 64 << 20;
 
 using Files = std::map<std::string, source::ObjectInfo>;  // by address
 
-std::string index_address(const source::ObjectInfo& shard) {
+std::string sidecar_address(const source::ObjectInfo& shard) {
   return shard.url + std::string(kShardIndexSuffix);
 }
 
-// Of a web server, which cannot list: one beside each of the shards, or none.
+// For a web server, which cannot list: one file for every shard, or none.
 std::vector<source::ObjectInfo> ask_for_each(const std::vector<std::string>& addresses,
                                              source::Source& source) {
-  if (!source.list(addresses.front()).ok()) return {};  // rather than one question for each
+  if (!source.list(addresses.front()).ok())
+    return {};  // no file for the first shard: do not ask for the others
   auto objects = source.list_all(addresses);
   return objects.ok() ? std::move(*objects) : std::vector<source::ObjectInfo>();
 }
 
-// Index files beside the shards.
-Files list_beside(const std::vector<source::ObjectInfo>& shards, source::Source& source) {
+// The sidecar files of the shards that exist.
+Files list_sidecars(const std::vector<source::ObjectInfo>& shards, source::Source& source) {
   std::map<std::string, std::vector<std::string>> folders;
   for (const auto& shard : shards) {
     folders[shard.url.substr(0, shard.url.rfind('/') + 1)].push_back(
-        escape_glob(index_address(shard)));
+        escape_glob(sidecar_address(shard)));
   }
   Files found;
   for (const auto& [folder, addresses] : folders) {
@@ -51,95 +50,85 @@ Files list_beside(const std::vector<source::ObjectInfo>& shards, source::Source&
   return found;
 }
 
-// One index file on its way.
-struct Reading {
+// One sidecar file in flight.
+struct SidecarRead {
   std::size_t shard = 0;
   source::ObjectInfo file;
   std::vector<std::byte> bytes;
 };
 
-std::optional<ShardTable> table_of(const Reading& reading, const source::ObjectInfo& shard,
+std::optional<ShardTable> table_of(const SidecarRead& read, const source::ObjectInfo& shard,
                                    const Status& status) {
-  Result<StoredIndex> index = status.ok() ? decode_index(reading.bytes) : status;
+  Result<StoredIndex> index = status.ok() ? decode_index(read.bytes) : status;
   if (!index.ok()) {
-    log_warning("record", "{}: {}; reading the shard instead", reading.file.url,
+    log_warning("record", "{}: {}; reading the shard instead", read.file.url,
                 index.status().message());
     return std::nullopt;
   }
   if (!is_index_of(*index, shard)) {
     log_warning("record", "{} was made for another version of the shard; reading the shard instead",
-                reading.file.url);
+                read.file.url);
     return std::nullopt;
   }
   return ShardTable{std::move(index->records), index->shards[0].unpacked_bytes};
 }
 
-std::vector<Reading> wanted(const Files& files, const std::vector<source::ObjectInfo>& shards,
-                            const KnownTables& known) {
-  std::vector<Reading> readings;
+std::vector<SidecarRead> reads_of(const Files& files, const std::vector<source::ObjectInfo>& shards,
+                                  const KnownTables& known) {
+  std::vector<SidecarRead> reads;
   for (std::size_t i = 0; i < shards.size(); ++i) {
     if (known[i]) continue;
-    const auto file = files.find(index_address(shards[i]));
-    if (file != files.end()) readings.push_back({i, file->second, {}});
+    const auto file = files.find(sidecar_address(shards[i]));
+    if (file != files.end()) reads.push_back({i, file->second, {}});
   }
-  return readings;
+  return reads;
 }
 
 }  // namespace
 
-bool all_beside(const std::vector<source::ObjectInfo>& shards, source::Source& source) {
-  const Files files = list_beside(shards, source);
+bool have_sidecars(const std::vector<source::ObjectInfo>& shards, source::Source& source) {
+  const Files files = list_sidecars(shards, source);
   return std::all_of(shards.begin(), shards.end(), [&files](const source::ObjectInfo& shard) {
-    return files.contains(index_address(shard));
+    return files.contains(sidecar_address(shard));
   });
 }
 
-std::size_t take_beside(const std::vector<source::ObjectInfo>& shards, source::Source& source,
-                        KnownTables& known) {
-  std::vector<Reading> readings = wanted(list_beside(shards, source), shards, known);
+std::size_t take_sidecars(const std::vector<source::ObjectInfo>& shards, source::Source& source,
+                          KnownTables& known) {
+  std::vector<SidecarRead> reads = reads_of(list_sidecars(shards, source), shards, known);
   std::vector<source::ReadResult> done;
   std::size_t started = 0, taken = 0;
   std::uint64_t in_flight = 0;
-  for (std::size_t ended = 0; ended < readings.size(); ended += done.size()) {
-    while (started < readings.size() && source.slots_free() > 0 &&
-           (in_flight == 0 || in_flight + readings[started].file.bytes <= kInFlightBytesMax)) {
-      Reading& reading = readings[started];
-      reading.bytes.resize(reading.file.bytes);
-      in_flight += reading.bytes.size();
-      source.submit({started++, reading.file, {{0, reading.bytes}}});
+  // Every read that starts is waited for: they write into `reads`.
+  for (std::size_t ended = 0; ended < reads.size(); ended += done.size()) {
+    while (started < reads.size() && source.slots_free() > 0 &&
+           (in_flight == 0 || in_flight + reads[started].file.bytes <= kInFlightBytesMax)) {
+      SidecarRead& read = reads[started];
+      read.bytes.resize(read.file.bytes);
+      in_flight += read.bytes.size();
+      source.submit({started++, read.file, {{0, read.bytes}}});
     }
     done.clear();
     source.poll(UINT64_MAX, done);
     for (const source::ReadResult& result : done) {
-      Reading& reading = readings[result.tag];
-      known[reading.shard] = table_of(reading, shards[reading.shard], result.status);
-      if (known[reading.shard]) ++taken;
-      in_flight -= reading.bytes.size();
-      reading.bytes = {};
+      SidecarRead& read = reads[result.tag];
+      known[read.shard] = table_of(read, shards[read.shard], result.status);
+      if (known[read.shard]) ++taken;
+      in_flight -= read.bytes.size();
+      read.bytes = {};
     }
   }
   return taken;
 }
 
-Result<std::uint64_t> publish_index(const DataSet& data_set, source::Source& source) {
-  if (data_set.format() == "folder") {
-    return publish_listing(dynamic_cast<const FileIndex&>(data_set.index()), source);
+Result<std::uint64_t> publish_sidecars(const StoredIndex& index, source::Source& source) {
+  for (const Shard& shard : index.shards) {
+    RecordTable records;
+    records.append(index.records, shard.first_record, shard.record_count);
+    ECHOLINE_TRY(source.put(sidecar_address(shard.object),
+                            encode_shard_index(shard.object, records, shard.unpacked_bytes)));
   }
-  const auto* set = dynamic_cast<const TableDataSet*>(&data_set);
-  if (set == nullptr) {
-    return Status(Code::kInvalidArgument,
-                  fmt::format("format {} needs no index file: it is read from "
-                              "the data itself",
-                              data_set.format()));
-  }
-  std::uint64_t written = 0;
-  for (const Shard& shard : data_set.index().shards()) {
-    ECHOLINE_TRY(
-        source.put(index_address(shard.object),
-                   encode_shard_index(shard.object, set->table_of(written), shard.unpacked_bytes)));
-    ++written;
-  }
-  return written;
+  return index.shards.size();
 }
 
 }  // namespace echoline::record

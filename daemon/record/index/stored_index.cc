@@ -1,6 +1,6 @@
-// Layout: header (magic, version, counts), one row a shard, the shards' texts, three arrays of
-// records, keys, in layout 3 the records' checksums, checksum of the file. Arrays are copied as
-// they are: the machines that Echoline runs on are little-endian.
+// Layout: header (magic, version, counts), one row per shard, the texts of the shards, three arrays
+// over the records, keys, in layout 3 the checksums of the records, checksum of the file. Arrays
+// are stored in memory order: Echoline runs on little-endian machines only.
 #include "record/index/stored_index.h"
 
 #include <xxhash.h>
@@ -16,7 +16,7 @@
 namespace echoline::record {
 namespace {
 
-constexpr const char* kVersionMark = "\n";  // in no address
+constexpr const char* kVersionMark = "\n";  // no address contains it
 
 static_assert(std::endian::native == std::endian::little);
 
@@ -52,7 +52,7 @@ void put_array(std::string& out, const std::vector<T>& values) {
   out.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
 }
 
-// Takes values off the front of bytes whose total length has been checked.
+// Takes values off the front of bytes; the caller has checked the total size.
 class Cursor {
  public:
   explicit Cursor(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -89,7 +89,7 @@ std::uint64_t bytes_of_record(const FileHeader& header) {
   return 3 * sizeof(std::uint64_t) + (has_checksums(header) ? sizeof(std::uint32_t) : 0);
 }
 
-// Each count is bounded by the file's size before it is used in a product.
+// Each count is compared with the file size first, so that the products cannot overflow.
 bool sizes_add_up(const FileHeader& header, std::uint64_t bytes) {
   if (has_checksums(header) && header.record_count == 0) return false;
   if (header.shard_count > bytes || header.record_count > bytes || header.text_bytes > bytes ||
@@ -136,6 +136,7 @@ Status check_records(const StoredIndex& index) {
       const std::uint64_t record = shard.first_record + i;
       const std::uint64_t offset = index.records.offset[record],
                           bytes = index.records.bytes[record];
+      // Compared without sums, which could overflow.
       const std::uint64_t all = shard.extents_end();
       if (offset < end || offset > all || bytes > all - offset) {
         return corrupt("record outside its shard");
@@ -186,6 +187,7 @@ Result<StoredIndex> decode_index(std::span<const std::byte> bytes) {
   const auto header = cursor.take<FileHeader>();
   if (header.magic != kMagic) return corrupt("no index file");
   if (header.layout != kLayout && !has_checksums(header)) return corrupt("made by another version");
+  // The checksum comes first: after it only other writers can cause an error.
   const auto body = bytes.first(bytes.size() - sizeof(std::uint64_t));
   const auto sum = Cursor(bytes.subspan(body.size())).take<std::uint64_t>();
   if (sum != XXH3_64bits(body.data(), body.size())) return corrupt("checksum differs");
@@ -214,6 +216,7 @@ Result<StoredIndex> read_index_file(const std::string& path) {
 
 std::string encode_shard_index(const source::ObjectInfo& shard, const RecordTable& records,
                                std::uint64_t unpacked_bytes) {
+  // The file name only, because the shard may be copied with its index.
   Shard kept;
   kept.unpacked_bytes = unpacked_bytes;
   kept.object.url = base_name(shard.url);

@@ -1,5 +1,5 @@
-// The file form of an index: a whole data set's in the daemon's state folder, one shard's beside
-// the shard.
+// The file format of an index: that of a whole data set in the state folder, or that of one shard
+// in a sidecar file.
 #pragma once
 
 #include <cstddef>
@@ -15,34 +15,34 @@
 
 namespace echoline::record {
 
-// Beside "a.tar" stands "a.tar.echoline-index".
+// The sidecar file of "a.tar" is "a.tar.echoline-index".
 inline constexpr std::string_view kShardIndexSuffix = ".echoline-index";
 
-// Shards in order with their records one after another in the table.
+// Shards in order; the table has their records in the same order.
 struct StoredIndex {
   std::vector<Shard> shards;
   RecordTable records;
 };
 
-// Little-endian; ends with the XXH3 of all before it. Layout 2, and 3 where there are checksums of
-// records: what has none is written as older versions read it.
+// Little-endian; ends with the XXH3 of all bytes before it. Layout 3 if there are checksums of
+// records, else layout 2, which older versions can read.
 std::string encode_index(const StoredIndex& index);
 
-// kDataLoss for bytes that are not exactly what encode_index made (of another layout, too), or
-// whose records do not lie within their shards in ascending order.
+// kDataLoss for bytes that encode_index did not write, for another layout, and for records that are
+// outside their shard or not ascending.
 Result<StoredIndex> decode_index(std::span<const std::byte> bytes);
 
-// Whole files; writing is to a temporary name, flushed, then renamed.
+// Writing is atomic: a temporary file, flushed and renamed.
 Status write_index_file(const std::string& path, const StoredIndex& index);
 Result<StoredIndex> read_index_file(const std::string& path);
 
-// The index file of one shard, to lie beside it. Of a shard with a version it holds address and
-// version, so that a reader who finds it beside that very shard notices that the shard is another
-// one now; elsewhere (index and shard were copied) and without a version the size has to do.
+// The sidecar file of one shard. If the shard has a version, the file contains its address and
+// version, so that a reader at the same address notices a changed shard. At another address (both
+// were copied), or without a version, only the size is compared.
 std::string encode_shard_index(const source::ObjectInfo& shard, const RecordTable& records,
                                std::uint64_t unpacked_bytes = 0);
 
-// Whether an index that encode_shard_index made, read back, is this shard's.
+// Whether a decoded sidecar index belongs to this shard.
 bool is_index_of(const StoredIndex& index, const source::ObjectInfo& shard);
 
 }  // namespace echoline::record

@@ -1,25 +1,30 @@
-// The index is the stored form itself; the shard of a record is found by bisection.
+// The index is the stored form; the shard of a record is found by binary search.
 #include "record/index/table_index.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
+#include "echoline/v1/config.pb.h"
 #include "record/index/listing.h"
+#include "record/index/sidecar_index.h"
 
 namespace echoline::record {
 
-TableIndex::TableIndex(StoredIndex stored)
-    : stored_(std::move(stored)), tells_checksums_(!stored_.records.checksum.empty()) {
+TableIndex::TableIndex(StoredIndex stored, bool use_checksums)
+    : stored_(std::move(stored)),
+      use_checksums_(use_checksums && !stored_.records.checksum.empty()) {
   for (const std::uint64_t bytes : stored_.records.bytes) {
     bytes_max_ = std::max(bytes_max_, bytes);
     bytes_total_ += bytes;
   }
 }
 
-// The last shard that starts at or before the record; shards without records start where the next
-// does.
+// The last shard that starts at or before the record. A shard without records starts where the next
+// one does.
 std::size_t TableIndex::shard_of(std::uint64_t record) const {
   const auto after = std::upper_bound(
       stored_.shards.begin(), stored_.shards.end(), record,
@@ -40,27 +45,37 @@ std::string TableIndex::key(std::uint64_t record) const {
 }
 
 std::uint32_t TableIndex::checksum(std::uint64_t record) const {
-  return tells_checksums_ ? stored_.records.checksum[record] : 0;
+  return use_checksums_ ? stored_.records.checksum[record] : 0;
 }
 
-TableDataSet::TableDataSet(StoredIndex stored) : index_(std::move(stored)) {
+TableOptions table_options(const v1::Read& read, const std::string& state_dir) {
+  constexpr std::uint64_t kBytesMax = std::uint64_t{16} << 30;
+  TableOptions options;
+  options.use_checksums = read.checksums() != "none";
+  // Without a state folder: the disk for temporary files.
+  std::error_code error;
+  options.unpacking.folder = state_dir.empty()
+                                 ? std::filesystem::temp_directory_path(error).string()
+                                 : state_dir + "/unpacked";
+  options.unpacking.bytes_max = read.unpack() == 0 ? kBytesMax : read.unpack();
+  return options;
+}
+
+TableDataSet::TableDataSet(StoredIndex stored, TableOptions options)
+    : index_(std::move(stored), options.use_checksums), unpacking_(std::move(options.unpacking)) {
   for (const Shard& shard : index_.stored().shards) {
-    if (shard.unpacked_bytes > 0) packed_[shard.object.url] = shard.unpacked_bytes;
+    if (shard.unpacked_bytes > 0) compressed_[shard.object.url] = shard.unpacked_bytes;
   }
 }
 
 std::unique_ptr<source::Source> TableDataSet::reading(
     std::unique_ptr<source::Source> source) const {
-  if (packed_.empty()) return source;
-  return std::make_unique<UnpackingSource>(std::move(source), packed_, unpacking_);
+  if (compressed_.empty()) return source;
+  return std::make_unique<UnpackingSource>(std::move(source), compressed_, unpacking_);
 }
 
-RecordTable TableDataSet::table_of(std::size_t shard) const {
-  const StoredIndex& stored = index_.stored();
-  RecordTable table;
-  table.append(stored.records, stored.shards[shard].first_record,
-               stored.shards[shard].record_count);
-  return table;
+Result<std::uint64_t> TableDataSet::publish(source::Source& source) const {
+  return publish_sidecars(index_.stored(), source);
 }
 
 }  // namespace echoline::record

@@ -1,4 +1,4 @@
-// Shards are few; finding the one of a record is a bisection.
+// The shard of a record is found by binary search.
 #include "record/index/uniform_index.h"
 
 #include <fmt/core.h>
@@ -19,8 +19,9 @@ UniformIndex::UniformIndex(std::vector<UniformShard> shards) : shards_(std::move
   }
 }
 
-Shard UniformIndex::shard(std::size_t place) const {
-  return {shards_[place].object, first_record_[place], shards_[place].record_count};
+Shard UniformIndex::shard(std::size_t shard_index) const {
+  return {shards_[shard_index].object, first_record_[shard_index],
+          shards_[shard_index].record_count};
 }
 
 std::size_t UniformIndex::shard_of(std::uint64_t record) const {
@@ -29,16 +30,17 @@ std::size_t UniformIndex::shard_of(std::uint64_t record) const {
 }
 
 Extent UniformIndex::extent(std::uint64_t record) const {
-  const std::size_t place = shard_of(record);
-  const UniformShard& shard = shards_[place];
-  const std::uint64_t number = record - first_record_[place];
-  return {static_cast<std::uint32_t>(place), shard.first_byte + number * shard.stride_bytes,
+  const std::size_t shard_index = shard_of(record);
+  const UniformShard& shard = shards_[shard_index];
+  const std::uint64_t number = record - first_record_[shard_index];
+  return {static_cast<std::uint32_t>(shard_index), shard.first_byte + number * shard.stride_bytes,
           shard.record_bytes};
 }
 
 std::string UniformIndex::key(std::uint64_t record) const {
-  const std::size_t place = shard_of(record);
-  return fmt::format("{}:{}", base_name(shards_[place].object.url), record - first_record_[place]);
+  const std::size_t shard_index = shard_of(record);
+  return fmt::format("{}:{}", base_name(shards_[shard_index].object.url),
+                     record - first_record_[shard_index]);
 }
 
 }  // namespace echoline::record

@@ -1,5 +1,4 @@
-// The index of files whose records have one size and stand at one distance: arithmetic instead of a
-// table.
+// The index of files with records of one size at one distance: computed, without a table.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +18,14 @@ struct UniformShard {
   std::uint64_t stride_bytes = 0;
 };
 
-// A record's key is "FILE:NUMBER", its number within the file counting from 0.
+// The key of a record is "FILE:NUMBER", counted from 0 in its file. Immutable; any thread may read
+// it.
 class UniformIndex final : public Index {
  public:
   explicit UniformIndex(std::vector<UniformShard> shards);
   std::uint64_t record_count() const override { return first_record_.back(); }
   std::size_t shard_count() const override { return shards_.size(); }
-  Shard shard(std::size_t place) const override;
+  Shard shard(std::size_t shard_index) const override;
   Extent extent(std::uint64_t record) const override;
   std::string key(std::uint64_t record) const override;
   std::uint64_t record_bytes_max() const override { return bytes_max_; }
@@ -36,7 +36,8 @@ class UniformIndex final : public Index {
 
  private:
   const std::vector<UniformShard> shards_;
-  std::vector<std::uint64_t> first_record_;  // one more than shards: the last is the count
+  std::vector<std::uint64_t>
+      first_record_;  // one more than shards: the last is the number of records
   std::uint64_t bytes_max_ = 0;
   std::uint64_t bytes_total_ = 0;
 };

@@ -1,5 +1,5 @@
-// Written through the page cache: what is unpacked is usually read within seconds, and dropped
-// before it reaches the disk.
+// Written through the page cache: the bytes are usually read within seconds and freed before they
+// reach the disk.
 #include "record/index/unpacked_file.h"
 
 #include <fcntl.h>
@@ -27,6 +27,7 @@ Result<std::unique_ptr<UnpackedFile>> UnpackedFile::create(const std::string& fo
   std::string name = folder + "/unpacked-XXXXXX";
   UniqueFd file(::mkostemp(name.data(), O_CLOEXEC));
   if (!file) return errno_status(errno, "cannot make a file to unpack to in " + folder);
+  // The file lives as long as its descriptor.
   ::unlink(name.c_str());
   return std::unique_ptr<UnpackedFile>(new UnpackedFile(std::move(object), bytes, std::move(file)));
 }
@@ -58,6 +59,7 @@ Result<bool> UnpackedFile::advance() {
     if (count < chunk_.size()) break;
   }
   pieces_.pop_front();
+  // The object ends before the indexed size: it is not the indexed object.
   const bool all_read = pieces_.empty() && next_offset_ >= object_.bytes;
   if (all_read && !complete()) {
     return Status(Code::kFailedPrecondition,

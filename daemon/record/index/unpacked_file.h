@@ -1,4 +1,4 @@
-// One compressed object on its way to a nameless file of unpacked bytes.
+// Unpacks one compressed object into an unnamed file.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +16,12 @@
 
 namespace echoline::record {
 
-// Single-threaded. The file has no name: it goes with the process, also when that is killed.
+// Single-threaded. The file has no name, so it disappears with the process, even if that is killed.
 // Invariant: [0, unpacked()) of the file are the first unpacked bytes of the object.
 class UnpackedFile {
  public:
-  // Pieces are read in order, at most kPiecesMax at a time; their addresses stay while they are in
-  // flight.
+  // Pieces are read in order, at most kPiecesMax at a time. Their addresses stay valid while they
+  // are in flight.
   struct Piece {
     std::uint64_t offset = 0;
     std::vector<std::byte> bytes;
@@ -30,7 +30,7 @@ class UnpackedFile {
   static constexpr std::size_t kPiecesMax = 4;
   static constexpr std::uint64_t kPieceBytes = 1 << 20;
 
-  // `bytes`: how many the object unpacks to.
+  // `bytes`: the unpacked size.
   static Result<std::unique_ptr<UnpackedFile>> create(const std::string& folder,
                                                       source::ObjectInfo object,
                                                       std::uint64_t bytes);
@@ -40,17 +40,16 @@ class UnpackedFile {
   std::uint64_t unpacked() const { return unpacked_; }
   bool complete() const { return unpacked_ == bytes_; }
 
-  // The next piece to read; null while enough are in flight, or none is left.
+  // The next piece to read; null if enough are in flight or none is left.
   Piece* next_piece();
-  // Pieces that are in flight.
+  // Number of pieces in flight.
   std::size_t reading() const;
-  // Whether advance() has something to do.
+  // Whether advance() can unpack a piece.
   bool has_landed() const { return !pieces_.empty() && pieces_.front().landed; }
-  // Unpacks one piece that has landed and whose turn it is; false if there is none. kDataLoss and
-  // kFailedPrecondition for an object that is not what was indexed, kResourceExhausted for a full
-  // disk.
+  // Unpacks the next piece if it has landed; false if not. kDataLoss and kFailedPrecondition if the
+  // object differs from the indexed one, kResourceExhausted for a full disk.
   Result<bool> advance();
-  // Bytes that have been unpacked already.
+  // Reads bytes below unpacked().
   Status read(std::uint64_t offset, std::span<std::byte> into) const;
 
  private:
@@ -62,9 +61,9 @@ class UnpackedFile {
   const std::uint64_t bytes_;
   const UniqueFd file_;
   std::unique_ptr<Unpacker> unpacker_;
-  std::deque<Piece> pieces_;  // grows at the end and shrinks at the front only
+  std::deque<Piece> pieces_;  // a deque, so that pieces do not move
   std::vector<std::byte> chunk_;
-  std::uint64_t next_offset_ = 0;  // in the object
+  std::uint64_t next_offset_ = 0;  // of the next piece, in the object
   std::uint64_t unpacked_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// zlib and zstd behind one door.
+// Unpackers for zlib and zstd.
 #include "record/index/unpacker.h"
 
 #include <fmt/core.h>
@@ -36,7 +36,7 @@ class GzipUnpacker final : public Unpacker {
 
   z_stream stream_{};
   bool open_ = false;
-  bool between_ = false;  // members; zeros may follow the last one, as on tapes
+  bool between_ = false;  // between members; zeros may follow the last one
 };
 
 Result<std::size_t> GzipUnpacker::unpack(std::span<const std::byte>& in, std::span<std::byte> out) {
@@ -52,7 +52,7 @@ Result<std::size_t> GzipUnpacker::unpack(std::span<const std::byte>& in, std::sp
     }
     ECHOLINE_TRY(step(in, out));
   }
-  // What zlib still holds of bytes that it has taken.
+  // zlib may hold output of input that it has taken.
   while (in.empty() && !out.empty() && !between_) {
     const std::size_t before = out.size();
     ECHOLINE_TRY(step(in, out));
@@ -79,8 +79,8 @@ Status GzipUnpacker::step(std::span<const std::byte>& in, std::span<std::byte>& 
   return {};
 }
 
-// The window that every reader of zstd is to have room for, and all that levels up to 19 ask for.
-// Larger ones, 128 MiB and more for each shard in work, would stand in no budget.
+// Every zstd reader must support this window, and levels up to 19 need no more. Larger windows, 128
+// MiB and more per active shard, would exceed the memory budget.
 constexpr int kZstdWindowBits = 23;
 
 Status zstd_failure(std::size_t result) {
@@ -127,15 +127,15 @@ Result<std::size_t> ZstdUnpacker::unpack(std::span<const std::byte>& in, std::sp
 }  // namespace
 
 Result<std::unique_ptr<Unpacker>> Unpacker::make(std::span<const std::byte> head) {
-  const std::string_view packing = packing_of(head);
-  if (packing == "gzip") {
+  const std::string_view compression = compression_of(head);
+  if (compression == "gzip") {
     auto unpacker = std::make_unique<GzipUnpacker>();
     if (unpacker->open()) return std::unique_ptr<Unpacker>(std::move(unpacker));
-  } else if (packing == "zstd") {
+  } else if (compression == "zstd") {
     auto unpacker = std::make_unique<ZstdUnpacker>();
     if (unpacker->open()) return std::unique_ptr<Unpacker>(std::move(unpacker));
   } else {
-    ECHOLINE_TRY(refuse_packed(head));
+    ECHOLINE_TRY(refuse_compressed(head));
     return Status(Code::kUnimplemented, "the file is neither gzip nor zstd");
   }
   return Status(Code::kResourceExhausted, "no memory to unpack with");

@@ -1,4 +1,4 @@
-// Unpacks a gzip or zstd stream piece by piece, in memory that does not grow with it.
+// Unpacks a gzip or zstd stream piece by piece, in bounded memory.
 #pragma once
 
 #include <cstddef>
@@ -9,17 +9,17 @@
 
 namespace echoline::record {
 
-// Streams of several members or frames, one after another, are one. Single-threaded.
+// A stream may have several members or frames. Single-threaded.
 class Unpacker {
  public:
-  // By the stream's first bytes. kUnimplemented for what is packed otherwise or not at all.
+  // Chosen by the first bytes of the stream. kUnimplemented for other compression or none.
   static Result<std::unique_ptr<Unpacker>> make(std::span<const std::byte> head);
   virtual ~Unpacker() = default;
 
-  // Takes bytes off `in`, fills `out` from its start and returns how many bytes it wrote. Less than
-  // all of `out` means that all of `in` is used up. kDataLoss for damage, found by checksums too.
+  // Takes bytes off `in`, fills `out` from its start and returns how many bytes it wrote. If that
+  // is less than all of `out`, `in` is used up. kDataLoss for damage, including wrong checksums.
   virtual Result<std::size_t> unpack(std::span<const std::byte>& in, std::span<std::byte> out) = 0;
-  // Whether the stream may end here.
+  // Whether the stream can end here.
   virtual bool complete() const = 0;
 };
 

@@ -1,8 +1,6 @@
-// Requests wait in the order they came; each turn of poll serves those whose bytes are there, and
-// moves the objects that others wait for on by a piece.
+// Each turn of poll answers the requests whose bytes are unpacked, and unpacks one more piece of
+// the objects that the others wait for.
 #include "record/index/unpacking_source.h"
-
-#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>
@@ -14,9 +12,6 @@
 namespace echoline::record {
 namespace {
 
-// Objects that are unpacked at the same time; requests for others wait.
-constexpr std::size_t kAtOnce = 4;
-
 std::uint64_t end_of(const source::ReadRequest& request) {
   if (request.segments.empty()) return 0;
   const source::Segment& last = request.segments.back();
@@ -25,10 +20,10 @@ std::uint64_t end_of(const source::ReadRequest& request) {
 
 }  // namespace
 
-UnpackingSource::UnpackingSource(std::unique_ptr<source::Source> inner, PackedObjects packed,
-                                 UnpackingOptions options)
-    : packed_(std::move(packed)),
-      options_(std::move(options)),
+UnpackingSource::UnpackingSource(std::unique_ptr<source::Source> inner,
+                                 CompressedObjects compressed, UnpackingOptions options)
+    : compressed_(std::move(compressed)),
+      files_(std::move(options), [this](const UnpackedFile& file) { return is_wanted(file); }),
       inner_(std::move(inner)),
       slots_(std::max<std::size_t>(1, inner_->slots_free())) {}
 
@@ -55,11 +50,11 @@ void UnpackingSource::wake() {
   inner_->wake();
 }
 
-// Pieces in flight are nobody's requests.
+// Counts the callers' requests: pieces in flight are the inner source's.
 source::Counters UnpackingSource::counters() const {
   source::Counters counters = inner_->counters();
   counters.in_flight = in_flight_.load(std::memory_order_relaxed);
-  counters.requests_retried += begun_anew_.load(std::memory_order_relaxed);
+  counters.requests_retried += restarts_.load(std::memory_order_relaxed);
   return counters;
 }
 
@@ -69,10 +64,10 @@ void UnpackingSource::poll(std::uint64_t deadline_ns, std::vector<source::ReadRe
     serve(done);
     read_pieces();
     if (done.size() > before || woken_.exchange(false, std::memory_order_acquire)) break;
-    // A piece that has landed is unpacked without waiting for others.
-    const bool landed = std::any_of(files_.begin(), files_.end(), [this](const auto& file) {
-      return is_wanted(*file) && file->has_landed();
-    });
+    // Do not wait for other pieces if one can be unpacked now.
+    const bool landed =
+        std::any_of(files_.all().begin(), files_.all().end(),
+                    [this](const auto& file) { return is_wanted(*file) && file->has_landed(); });
     inner_->poll(landed ? monotonic_ns() : deadline_ns, inner_done_);
     take_landed(done);
     unpack_landed(done);
@@ -81,43 +76,46 @@ void UnpackingSource::poll(std::uint64_t deadline_ns, std::vector<source::ReadRe
       break;
     }
   }
+  // All results of this poll leave the count at once.
   in_flight_.fetch_sub(done.size() - before, std::memory_order_relaxed);
 }
 
-// Answers what can be answered, and starts what is asked for.
 void UnpackingSource::serve(std::vector<source::ReadResult>& done) {
   for (auto request = waiting_.begin(); request != waiting_.end();) {
-    request = ready(*request, done) ? waiting_.erase(request) : request + 1;
+    request = serve_one(*request, done) ? waiting_.erase(request) : request + 1;
   }
 }
 
-bool UnpackingSource::ready(const source::ReadRequest& request,
-                            std::vector<source::ReadResult>& done) {
-  if (!packed_.contains(request.object.url)) {
+bool UnpackingSource::serve_one(const source::ReadRequest& request,
+                                std::vector<source::ReadResult>& done) {
+  const auto bytes = compressed_.find(request.object.url);
+  if (bytes == compressed_.end()) {
     if (inner_->slots_free() == 0) return false;
-    source::ReadRequest inner = request;
-    inner.tag = next_id_++;
-    pending_[inner.tag] = {nullptr, nullptr, request.tag};
-    ++passing_;
-    inner_->submit(std::move(inner));
+    pass_on(request);
     return true;
   }
-  const auto found = by_url_.find(request.object.url);
-  if (found == by_url_.end()) {
-    Status status = start(request);
+  const UnpackedFile* file = files_.use(request.object.url);
+  if (file == nullptr) {
+    Status status = files_.start(request.object, bytes->second);
     if (status.ok()) return false;
     done.push_back({request.tag, std::move(status)});
     return true;
   }
-  files_.splice(files_.begin(), files_, found->second);
-  const UnpackedFile& file = **found->second;
-  if (file.unpacked() < std::min(end_of(request), file.bytes())) return false;
+  if (file->unpacked() < std::min(end_of(request), file->bytes())) return false;
   Status status;
   for (const source::Segment& segment : request.segments) {
-    if (status.ok()) status = file.read(segment.offset, segment.destination);
+    if (status.ok()) status = file->read(segment.offset, segment.destination);
   }
   done.push_back({request.tag, std::move(status)});
   return true;
+}
+
+void UnpackingSource::pass_on(const source::ReadRequest& request) {
+  source::ReadRequest inner = request;
+  inner.tag = next_id_++;
+  pending_[inner.tag] = {nullptr, nullptr, request.tag};
+  ++passed_on_;
+  inner_->submit(std::move(inner));
 }
 
 bool UnpackingSource::is_wanted(const UnpackedFile& file) const {
@@ -126,41 +124,8 @@ bool UnpackingSource::is_wanted(const UnpackedFile& file) const {
   });
 }
 
-// Drops what nobody waits for until `bytes` more fit.
-bool UnpackingSource::make_room(std::uint64_t bytes) {
-  for (auto file = files_.end();
-       kept_bytes_ + bytes > options_.bytes_max && file != files_.begin();) {
-    --file;
-    if (is_wanted(**file) || (*file)->reading() > 0) continue;
-    kept_bytes_ -= (*file)->bytes();
-    by_url_.erase((*file)->object().url);
-    file = files_.erase(file);
-  }
-  return kept_bytes_ + bytes <= options_.bytes_max;
-}
-
-// Begins to unpack the object of a request, or leaves it waiting for room.
-Status UnpackingSource::start(const source::ReadRequest& request) {
-  const std::uint64_t bytes = packed_.at(request.object.url);
-  if (bytes > options_.bytes_max) {
-    return Status(Code::kResourceExhausted,
-                  fmt::format("{} unpacks to {} bytes, more than read.unpack allows ({}): raise it",
-                              request.object.url, bytes, options_.bytes_max));
-  }
-  const auto in_work = std::count_if(files_.begin(), files_.end(), [this](const auto& file) {
-    return !file->complete() && is_wanted(*file);
-  });
-  if (static_cast<std::size_t>(in_work) >= kAtOnce || !make_room(bytes)) return {};
-  ECHOLINE_ASSIGN(auto file, UnpackedFile::create(options_.folder, request.object, bytes));
-  kept_bytes_ += bytes;
-  files_.push_front(std::move(file));
-  by_url_[request.object.url] = files_.begin();
-  return {};
-}
-
-// Only objects that somebody waits for are read on.
 void UnpackingSource::read_pieces() {
-  for (const auto& file : files_) {
+  for (const auto& file : files_.all()) {
     if (file->complete() || !is_wanted(*file)) continue;
     while (inner_->slots_free() > 0) {
       UnpackedFile::Piece* piece = file->next_piece();
@@ -181,7 +146,7 @@ void UnpackingSource::take_landed(std::vector<source::ReadResult>& done) {
     const Pending pending = found->second;
     pending_.erase(found);
     if (pending.file == nullptr) {
-      --passing_;
+      --passed_on_;
       done.push_back({pending.tag, std::move(result.status)});
       continue;
     }
@@ -189,12 +154,12 @@ void UnpackingSource::take_landed(std::vector<source::ReadResult>& done) {
     if (!result.status.ok()) fail(*pending.file, result.status, done);
   }
   inner_done_.clear();
-  std::erase_if(dropped_, [](const auto& file) { return file->reading() == 0; });
+  files_.free_dropped();
 }
 
 void UnpackingSource::unpack_landed(std::vector<source::ReadResult>& done) {
   std::vector<std::pair<const UnpackedFile*, Status>> failed;
-  for (const auto& file : files_) {
+  for (const auto& file : files_.all()) {
     const Result<bool> advanced = file->advance();
     if (!advanced.ok()) {
       failed.emplace_back(file.get(), advanced.status().with_context(file->object().url));
@@ -202,52 +167,39 @@ void UnpackingSource::unpack_landed(std::vector<source::ReadResult>& done) {
       damaged_.erase(file->object().url);
     }
   }
+  // Not within the loop above: failing a file removes it from the list.
   for (const auto& [file, status] : failed) {
-    if (!begin_anew(*file, status)) fail(*file, status, done);
+    if (!read_again(*file, status)) fail(*file, status, done);
   }
 }
 
-// Whether bytes that cannot be the object's are read once more: its version is pinned, so they may
-// have changed on the way only.
-bool UnpackingSource::begin_anew(const UnpackedFile& file, const Status& status) {
+// The request pinned the object's version, so damaged bytes can only be an error of the transfer,
+// which may not repeat.
+bool UnpackingSource::read_again(const UnpackedFile& file, const Status& status) {
   const bool damaged =
       status.code() == Code::kDataLoss || status.code() == Code::kFailedPrecondition;
   if (!damaged || ++damaged_[file.object().url] >= kAnswersMax) return false;
-  log_warning("record", "{}; reading it anew", status.message());
-  begun_anew_.fetch_add(1, std::memory_order_relaxed);
-  drop(file);
+  log_warning("record", "{}; reading it again", status.message());
+  restarts_.fetch_add(1, std::memory_order_relaxed);
+  files_.drop(file);
   return true;
 }
 
 void UnpackingSource::forget(const source::ObjectInfo& object) {
-  const auto found = by_url_.find(object.url);
-  if (found != by_url_.end()) drop(**found->second);
+  if (const UnpackedFile* file = files_.use(object.url)) files_.drop(*file);
 }
 
-// Everybody who waits for the object hears why it does not come; the next request begins anew.
+// The next request for the object starts a new file.
 void UnpackingSource::fail(const UnpackedFile& file, const Status& status,
                            std::vector<source::ReadResult>& done) {
-  const auto found = by_url_.find(file.object().url);
-  if (found == by_url_.end() || found->second->get() != &file) return;  // has failed before
+  if (!files_.contains(file)) return;  // another of its pieces has failed before
   std::erase_if(waiting_, [&](const source::ReadRequest& request) {
     if (request.object.url != file.object().url) return false;
     done.push_back({request.tag, status});
     return true;
   });
   damaged_.erase(file.object().url);
-  drop(file);
-}
-
-void UnpackingSource::drop(const UnpackedFile& file) {
-  const auto found = by_url_.find(file.object().url);
-  const Files::iterator place = found->second;
-  kept_bytes_ -= file.bytes();
-  by_url_.erase(found);
-  if (file.reading() > 0) {
-    dropped_.splice(dropped_.begin(), files_, place);
-  } else {
-    files_.erase(place);
-  }
+  files_.drop(file);
 }
 
 }  // namespace echoline::record

@@ -1,4 +1,4 @@
-// The document is checked value by value: it comes from wherever the data came from.
+// Every value of the document is checked: it is as untrusted as the data.
 #include "record/mds/mds_index.h"
 
 #include <fmt/core.h>
@@ -15,7 +15,7 @@ using Json = nlohmann::json;
 
 Json parse(std::string_view text) { return Json::parse(text, nullptr, false); }
 
-// A member, or null where there is none or no object to have it.
+// A member; null if there is none, or if `object` is not an object.
 const Json& member(const Json& object, const char* name) {
   static const Json kNull;
   if (!object.is_object()) return kNull;
@@ -31,6 +31,7 @@ struct Form {
   std::string_view encoding;
   MdsForm form;
 };
+// Encodings whose values are files or text. Numbers and arrays are recognised by their names.
 constexpr Form kForms[] = {
     {"bytes", MdsForm::kPlain},     {"str", MdsForm::kPlain},         {"jpeg", MdsForm::kPlain},
     {"png", MdsForm::kPlain},       {"json", MdsForm::kPlain},        {"str_int", MdsForm::kPlain},
@@ -48,6 +49,7 @@ bool read_array(std::string_view encoding, MdsColumn& column) {
 
 MdsColumn make_column(std::string name, std::string encoding) {
   MdsColumn column;
+  // Unknown encodings stay kUnread: their bytes are skipped.
   column.form = MdsForm::kUnread;
   for (const Form& form : kForms) {
     if (form.encoding == encoding) column.form = form.form;
@@ -83,6 +85,7 @@ Result<MdsColumns> read_columns(const Json& shard) {
     } else if (!sizes[i].is_null()) {
       return wrong("a column's size");
     }
+    // A wrong size would shift all later columns of a sample.
     if (column.form == MdsForm::kNumber && column.bytes != column.type.bytes) {
       return wrong(
           fmt::format("column '{}' is {} of {} bytes", column.name, column.encoding, column.bytes));
@@ -92,6 +95,7 @@ Result<MdsColumns> read_columns(const Json& shard) {
   return columns;
 }
 
+// False for names that lead out of the folder: index.json may be hostile.
 bool stays_below(std::string_view name) {
   if (name.empty() || name.front() == '/') return false;
   while (!name.empty()) {
@@ -126,7 +130,7 @@ Result<MdsShard> read_shard(const Json& json) {
   shard.bytes = bytes.get<std::uint64_t>();
   shard.samples = samples.get<std::uint64_t>();
   if (!stays_below(shard.name)) return wrong("shard name " + name.dump());
-  // Offsets have 32 bits.
+  // Offsets in a shard have 32 bits.
   if (shard.bytes > std::numeric_limits<std::uint32_t>::max() || shard.samples > shard.bytes / 4) {
     return wrong(
         fmt::format("{} with {} samples in {} bytes", shard.name, shard.samples, shard.bytes));
@@ -134,7 +138,7 @@ Result<MdsShard> read_shard(const Json& json) {
   return shard;
 }
 
-// The layout of a shard as text: equal for equal columns.
+// The column layout of a shard as text, to compare layouts.
 std::string layout_of(const Json& shard) {
   return member(shard, "column_names").dump(-1, ' ', false, Json::error_handler_t::replace) +
          member(shard, "column_encodings").dump(-1, ' ', false, Json::error_handler_t::replace) +

@@ -1,4 +1,5 @@
-// MosaicML's data set folder: index.json names the shards, their columns and how each is encoded.
+// Parses index.json of a MosaicML data set folder, which names the shards, their columns and
+// encodings.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +15,12 @@ namespace echoline::record {
 
 inline constexpr std::uint64_t kMdsIndexBytesMax = std::uint64_t{1} << 30;
 
-// What the bytes of a column are.
+// The kind of a column's bytes.
 enum class MdsForm : std::uint8_t {
   kPlain,   // a file or text, as it is
   kNumber,  // one element
-  kArray,   // elements, behind their type and shape where these are not the column's
-  kUnread,  // pickles, pictures without a file format, lists
+  kArray,   // elements, after their type and shape unless the column fixes those
+  kUnread,  // not supported: pickles, raw images, lists
 };
 
 struct MdsColumn {
@@ -29,24 +30,23 @@ struct MdsColumn {
   ElementType type;           // of kNumber
   bool type_inside = false;   // of kArray: each value begins with its type,
   bool shape_inside = false;  // then with its shape
-  std::uint32_t bytes = 0;    // of each value; 0: the sample says it
+  std::uint32_t bytes = 0;    // of each value; 0: stored in the sample
 };
 
 using MdsColumns = std::vector<MdsColumn>;
 
 struct MdsShard {
-  std::string name;  // below the folder of index.json
+  std::string name;  // relative to the folder of index.json
   std::uint64_t bytes = 0;
   std::uint64_t samples = 0;
-  std::shared_ptr<const MdsColumns> columns;  // shards of one layout share them
+  std::shared_ptr<const MdsColumns> columns;  // shared by shards of one layout
 };
 
-// Whether a text is the index of an MDS data set, as far as its outline tells.
+// Whether a text looks like the index of an MDS data set: only its outline is checked.
 bool is_mds_index(std::string_view json);
 
-// The shards in order. kDataLoss for another text or an inconsistent one, kUnimplemented for
-// another version, shard format or compressed shards. Names that lead out of the folder are
-// kDataLoss.
+// The shards in order. kDataLoss for any other or inconsistent text, and for names outside the
+// folder; kUnimplemented for another version or shard format, and for compressed shards.
 Result<std::vector<MdsShard>> parse_mds_index(std::string_view json);
 
 }  // namespace echoline::record

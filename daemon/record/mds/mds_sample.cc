@@ -1,4 +1,4 @@
-// Values lie one after another in the order of the columns.
+// Values follow each other in the order of the columns.
 #include "record/mds/mds_sample.h"
 
 #include <fmt/core.h>
@@ -16,8 +16,8 @@ Status short_sample() {
   return Status(Code::kDataLoss, "the sample's bytes do not fit its columns");
 }
 
-// An array's elements, behind a byte for the type, and a byte for rank and width of the shape with
-// the shape itself, where the column leaves them open.
+// The elements of an array. Before them, unless the column fixes these: one byte for the type, one
+// byte for rank and integer width of the shape, and the shape.
 Result<std::span<const std::byte>> elements_of(const MdsColumn& column,
                                                std::span<const std::byte> value) {
   std::size_t skip = column.type_inside ? 1 : 0;
@@ -36,9 +36,10 @@ Status put_column(const MdsColumn& column, std::span<const std::byte> value, Fie
       fields.fields.push_back({column.name, value});
       return {};
     case MdsForm::kNumber: {
-      const std::string_view text = keep(fields, element_text(column.type, value.data()));
+      const std::string_view text =
+          copy_to_scratch(fields, element_text(column.type, value.data()));
       fields.fields.push_back({column.name, as_bytes(text)});
-      fields.fields.push_back({keep(fields, fmt::format("{}[]", column.name)), value});
+      fields.fields.push_back({copy_to_scratch(fields, fmt::format("{}[]", column.name)), value});
       return {};
     }
     case MdsForm::kArray: {

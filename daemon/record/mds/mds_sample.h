@@ -1,18 +1,18 @@
-// One sample of an MDS shard: the sizes of what varies, then the columns' values.
+// Cuts one sample of an MDS shard: the sizes of variable columns, then the values of all columns.
 #pragma once
 
 #include <cstddef>
 #include <span>
 
 #include "base/status.h"
-#include "record/core/format.h"
+#include "record/core/data_set.h"
 #include "record/mds/mds_index.h"
 
 namespace echoline::record {
 
-// A column's name is its field's. Numbers are decimal text, and "NAME[]" their raw element; arrays
-// are raw little-endian elements without what stands before them. Columns that are not read have no
-// field. kDataLoss where the sizes do not add up.
+// Each column is a field of the same name. A number is decimal text, and "NAME[]" is its raw
+// element. An array is its raw little-endian elements, without type and shape. Unsupported columns
+// have no field. kDataLoss if the sizes do not add up.
 Status cut_mds_sample(const MdsColumns& columns, std::span<const std::byte> sample, Fields& fields);
 
 }  // namespace echoline::record

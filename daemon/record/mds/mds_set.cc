@@ -1,13 +1,20 @@
-// A shard begins with the number of its samples and one more offset than samples, 32 bits each.
+// A shard starts with a table of 32-bit words: the number of samples, and one more offset than
+// samples.
 #include "record/mds/mds_set.h"
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/log.h"
+#include "record/core/fields.h"
 #include "record/index/checksum_scan.h"
 #include "record/index/shard_index.h"
 #include "record/index/table_index.h"
@@ -39,9 +46,9 @@ class MdsScan final : public ShardScan {
 };
 
 Status MdsScan::take(std::span<const std::byte> window) {
-  const auto word = [&window](std::uint64_t place) {
+  const auto word = [&window](std::uint64_t number) {
     std::uint32_t value = 0;
-    std::memcpy(&value, window.data() + place * kWord, kWord);
+    std::memcpy(&value, window.data() + number * kWord, kWord);
     return value;
   };
   const auto wrong = [](std::string_view what) {
@@ -49,6 +56,7 @@ Status MdsScan::take(std::span<const std::byte> window) {
                                                "again together with its index.json",
                                                what));
   };
+  // needed() is bounded by the size of the shard, as index.json states it.
   if (window.size() < needed()) return wrong("the shard ends within its table");
   if (word(0) != samples_) {
     return wrong(fmt::format("{} samples where index.json says {}", word(0), samples_));
@@ -57,8 +65,9 @@ Status MdsScan::take(std::span<const std::byte> window) {
   if (begin < needed()) return wrong("offset 4: the first sample begins within the table");
   for (std::uint64_t i = 0; i < samples_; ++i) {
     const std::uint64_t end = word(i + 2);
+    // Offsets must ascend within the shard, so every extent is valid.
     if (end < begin || end > shard_bytes_) {
-      return wrong(fmt::format("offset {}: sample {} has no place", (i + 2) * kWord, i));
+      return wrong(fmt::format("offset {}: sample {} lies outside the shard", (i + 2) * kWord, i));
     }
     table_.add(begin, end - begin, "");
     begin = end;
@@ -69,8 +78,9 @@ Status MdsScan::take(std::span<const std::byte> window) {
 
 class MdsDataSet final : public TableDataSet {
  public:
-  MdsDataSet(StoredIndex stored, std::vector<std::shared_ptr<const MdsColumns>> columns)
-      : TableDataSet(std::move(stored)), columns_(std::move(columns)) {}
+  MdsDataSet(StoredIndex stored, TableOptions options,
+             std::vector<std::shared_ptr<const MdsColumns>> columns)
+      : TableDataSet(std::move(stored), std::move(options)), columns_(std::move(columns)) {}
   std::string_view format() const override { return "mds"; }
   Status cut(std::uint64_t record, std::span<const std::byte> bytes,
              Fields& fields) const override {
@@ -81,7 +91,20 @@ class MdsDataSet final : public TableDataSet {
   const std::vector<std::shared_ptr<const MdsColumns>> columns_;  // by shard
 };
 
-// What the index files name, and what stands at those names.
+// The index.json of an address: the address itself, or the file directly in that folder.
+std::optional<source::ObjectInfo> find_mds_index(const Listed& listed) {
+  if (!listed.url.ends_with('/')) {
+    if (!listed.url.ends_with("/index.json") || listed.objects.size() != 1) return std::nullopt;
+    return listed.objects.front();
+  }
+  const std::string wanted = source::unescape_glob(listed.url) + "index.json";
+  for (const source::ObjectInfo& object : listed.objects) {
+    if (object.url == wanted) return object;
+  }
+  return std::nullopt;
+}
+
+// The shards as the index files name them, and the objects with these names.
 struct Shards {
   std::vector<MdsShard> named;
   std::vector<source::ObjectInfo> objects;
@@ -114,6 +137,7 @@ Status add_shards(const Listed& listed, source::Source& source, Shards& all) {
   for (const source::ObjectInfo& object : listed.objects) by_url.emplace(object.url, &object);
   std::vector<std::string> missing;
   for (const MdsShard& shard : *named) {
+    // An address of index.json alone lists no shards: they are looked up.
     if (!by_url.contains(root + shard.name)) missing.push_back(escape_glob(root + shard.name));
   }
   auto asked = source.list_all(missing);
@@ -138,30 +162,22 @@ void log_unread(const std::vector<MdsShard>& shards) {
   if (shards.empty()) return;
   for (const MdsColumn& column : *shards.front().columns) {
     if (column.form != MdsForm::kUnread) continue;
-    log_warning("record", "column '{}' is of encoding '{}', which is not read: it is no field",
+    log_warning("record", "column '{}' is of encoding '{}', which is not supported: it is no field",
                 column.name, column.encoding);
   }
 }
 
-}  // namespace
-
-std::optional<source::ObjectInfo> find_mds_index(const Listed& listed) {
-  if (!listed.url.ends_with('/')) {
-    if (!listed.url.ends_with("/index.json") || listed.objects.size() != 1) return std::nullopt;
-    return listed.objects.front();
-  }
-  const std::string wanted = source::unescape_glob(listed.url) + "index.json";
-  for (const source::ObjectInfo& object : listed.objects) {
-    if (object.url == wanted) return object;
-  }
-  return std::nullopt;
+Result<Match> match_mds(const FormatProbe& probe) {
+  const auto index = find_mds_index(probe.listed.front());
+  if (!index) return Match::kNone;
+  ECHOLINE_ASSIGN(const std::vector<std::byte> text,
+                  read_bytes(probe.source, *index, 0, std::min(index->bytes, kMdsIndexBytesMax)));
+  return is_mds_index(as_text(text)) ? Match::kIndexFile : Match::kNone;
 }
 
-Result<std::unique_ptr<DataSet>> open_mds(const v1::Read& read, const std::vector<Listed>& listed,
-                                          source::Source& source, const std::string& state_dir,
-                                          const ProgressFunction& progress, Checksums checksums) {
+OpenedDataSet open_mds(const OpenRequest& request, std::vector<Listed> listed) {
   Shards shards;
-  for (const Listed& entry : listed) ECHOLINE_TRY(add_shards(entry, source, shards));
+  for (const Listed& entry : listed) ECHOLINE_TRY(add_shards(entry, request.source, shards));
   std::unordered_map<std::string, std::uint64_t> samples;
   std::vector<std::shared_ptr<const MdsColumns>> columns;
   for (std::size_t i = 0; i < shards.named.size(); ++i) {
@@ -169,20 +185,27 @@ Result<std::unique_ptr<DataSet>> open_mds(const v1::Read& read, const std::vecto
     columns.push_back(shards.named[i].columns);
   }
   log_unread(shards.named);
-  ScannedFormat format;
-  format.name = "mds";
-  format.table_at_start = true;
-  format.make_scan = [&samples](const source::ObjectInfo& shard, std::uint64_t skip_bytes) {
+  ScanSpec spec;
+  spec.name = "mds";
+  spec.table_at_start = true;
+  spec.make_scan = [&samples](const source::ObjectInfo& shard, std::uint64_t skip_bytes) {
     return make_checksum_scan(std::make_unique<MdsScan>(shard.bytes, samples.at(shard.url)),
                               skip_bytes);
   };
-  ECHOLINE_ASSIGN(StoredIndex stored, load_or_build_index(read, shards.objects, format, source,
-                                                          state_dir, progress, checksums));
+  ECHOLINE_ASSIGN(StoredIndex stored, load_or_build_index(request, shards.objects, spec));
   if (stored.records.size() == 0) {
     return Status(Code::kNotFound, fmt::format("no samples in {}", listed.front().url));
   }
-  return std::unique_ptr<DataSet>(
-      std::make_unique<MdsDataSet>(std::move(stored), std::move(columns)));
+  return std::unique_ptr<DataSet>(std::make_unique<MdsDataSet>(
+      std::move(stored), table_options(request.read, request.state_dir), std::move(columns)));
 }
+
+}  // namespace
+
+constinit const Format kMdsFormat = {
+    .name = "mds",
+    .match = match_mds,
+    .open = open_mds,
+};
 
 }  // namespace echoline::record

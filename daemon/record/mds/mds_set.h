@@ -1,24 +1,13 @@
-// MDS data sets: folders of shards with an index.json, which is used as it is.
+// Format mds: folders of shards with an index.json, as MosaicML's writers make them.
 #pragma once
 
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "base/status.h"
-#include "record/core/format.h"
-#include "record/index/listing.h"
+#include "record/index/format.h"
 
 namespace echoline::record {
 
-// The index.json of an address: the address itself, or the one right in the folder that it names.
-std::optional<source::ObjectInfo> find_mds_index(const Listed& listed);
-
-// Each address is a folder with an index.json, or the address of one. Where samples stand is read
-// from the tables at the shards' starts, and stored in the state folder.
-Result<std::unique_ptr<DataSet>> open_mds(const v1::Read& read, const std::vector<Listed>& listed,
-                                          source::Source& source, const std::string& state_dir,
-                                          const ProgressFunction& progress, Checksums checksums);
+// Each address is a folder with an index.json, or the address of one. The fields of a record are
+// the columns of a sample (mds_sample.h); the key is "FILE:NUMBER". Offsets of samples come from
+// the tables at the start of the shards; the index is stored in the state folder.
+extern const Format kMdsFormat;
 
 }  // namespace echoline::record

@@ -1,4 +1,5 @@
-// In order: what has a magic, what lies in folders, what the configuration says is tokens.
+// Every format is asked for its match. Compressed objects come last: a folder of gzip files is a
+// folder.
 #include "record/open/detect.h"
 
 #include <fmt/core.h>
@@ -6,23 +7,18 @@
 #include <algorithm>
 #include <utility>
 
-#include "echoline/v1/config.pb.h"
-#include "record/arrays/array_header.h"
+#include "record/core/fields.h"
 #include "record/index/compression.h"
 #include "record/index/unpacker.h"
-#include "record/mds/mds_index.h"
-#include "record/mds/mds_set.h"
-#include "record/tar/tar_header.h"
-#include "record/tfrecord/tfrecord.h"
+#include "record/open/formats.h"
 
 namespace echoline::record {
 namespace {
 
-// A header whose checksum holds, of a record that fits the file.
-bool is_tfrecord(std::span<const std::byte> head, std::uint64_t file_bytes) {
-  const auto bytes = tf_record_bytes(head);
-  return bytes && file_bytes >= kTfFrameBytes && *bytes <= file_bytes - kTfFrameBytes;
-}
+// Holds the largest block that zstd and gzip unpack at a time.
+constexpr std::uint64_t kCompressedHeadBytes = 256 << 10;
+// A tar header; no format that is read compressed needs more.
+constexpr std::uint64_t kUnpackedHeadBytes = 512;
 
 std::string hex(std::string_view bytes) {
   std::string text;
@@ -36,61 +32,63 @@ bool is_list_name(std::string_view url) {
                      [url](std::string_view ending) { return url.ends_with(ending); });
 }
 
-// Holds the largest block that zstd and gzip unpack at a time.
-constexpr std::uint64_t kPackedHeadBytes = 256 << 10;
+// Null if no format matches.
+Result<const Format*> best_match(const FormatProbe& probe, bool compressed) {
+  const Format* best = nullptr;
+  Match best_match = Match::kNone;
+  for (const Format* format : formats()) {
+    if (format->match == nullptr || (compressed && !format->reads_compressed)) continue;
+    ECHOLINE_ASSIGN(const Match match, format->match(probe));
+    if (match <= best_match) continue;
+    best_match = match;
+    best = format;
+  }
+  return best;
+}
 
-// Of the formats that are read compressed. A record's size says nothing here: the file's is
-// unknown.
-Result<std::string> detect_packed(std::span<const std::byte> head) {
-  auto unpacker = Unpacker::make(head);
+Result<const Format*> match_compressed(FormatProbe probe, std::span<const std::byte> packed) {
+  auto unpacker = Unpacker::make(packed);
   if (!unpacker.ok()) return unpacker.status();
-  std::vector<std::byte> start(kTarBlock);
-  ECHOLINE_ASSIGN(const std::size_t bytes, (*unpacker)->unpack(head, start));
-  start.resize(bytes);
-  if (parse_tar_header(start).ok()) return std::string("webdataset");
-  if (tf_record_bytes(start)) return std::string("tfrecord");
+  std::vector<std::byte> head(kUnpackedHeadBytes);
+  ECHOLINE_ASSIGN(const std::size_t bytes, (*unpacker)->unpack(packed, head));
+  probe.head = std::span(head).first(bytes);
+  probe.object_bytes = UINT64_MAX;
+  ECHOLINE_ASSIGN(const Format* format, best_match(probe, true));
+  if (format != nullptr) return format;
   return Status(Code::kUnimplemented,
                 "the file is compressed, and only tar and TFRecord files are read so: unpack it, "
                 "or write shards with 'echoline pack'");
 }
 
-}  // namespace
-
-Result<std::string> detect_format(const v1::Read& read, const std::vector<Listed>& listed,
-                                  source::Source& source) {
-  if (const auto index = find_mds_index(listed.front())) {
-    ECHOLINE_ASSIGN(const std::vector<std::byte> text,
-                    read_bytes(source, *index, 0, std::min(index->bytes, kMdsIndexBytesMax)));
-    if (is_mds_index(as_text(text))) return std::string("mds");
-  }
-  const source::ObjectInfo& first = listed.front().objects.front();
-  ECHOLINE_ASSIGN(const std::vector<std::byte> head,
-                  read_bytes(source, first, 0, std::min(first.bytes, kArrayHeadBytes)));
-  if (head.size() >= kTarBlock && parse_tar_header(head).ok()) return std::string("webdataset");
-  if (is_tfrecord(head, first.bytes)) return std::string("tfrecord");
-  if (is_npy(head)) return std::string("tokens");
-  const auto idx = parse_idx_header(head);
-  if (idx.ok() && idx->header_bytes + idx->data_bytes() == first.bytes) return std::string("idx");
-  if (listed.front().url.ends_with('/')) return std::string("folder");
-  if (read.has_tokens()) return std::string("tokens");
-  if (!packing_of(head).empty()) {
-    ECHOLINE_ASSIGN(const std::vector<std::byte> start,
-                    read_bytes(source, first, 0, std::min(first.bytes, kPackedHeadBytes)));
-    Result<std::string> packed = detect_packed(start);
-    if (!packed.ok()) return std::move(packed).status().with_context(first.url);
-    return packed;
-  }
-  if (is_list_name(first.url)) {
+Status unknown_format(const source::ObjectInfo& object, std::span<const std::byte> head) {
+  if (is_list_name(object.url)) {
     return Status(Code::kInvalidArgument,
                   fmt::format("cannot tell the format of {}: of a list of files, set read.format "
                               "to files, of tokens, set read.tokens",
-                              first.url));
+                              object.url));
   }
-  const std::string_view start = as_text(head).substr(0, 8);
   return Status(
       Code::kInvalidArgument,
       fmt::format("cannot tell the format of {} ({} bytes, which begin {}): set read.format to {}",
-                  first.url, first.bytes, hex(start), kFormatNames));
+                  object.url, object.bytes, hex(as_text(head).substr(0, 8)), format_names()));
+}
+
+}  // namespace
+
+Result<const Format*> detect_format(const v1::Read& read, const std::vector<Listed>& listed,
+                                    source::Source& source) {
+  const source::ObjectInfo& first = listed.front().objects.front();
+  ECHOLINE_ASSIGN(const std::vector<std::byte> head,
+                  read_bytes(source, first, 0, std::min(first.bytes, kProbeBytes)));
+  const FormatProbe probe{read, source, listed, head, first.bytes};
+  ECHOLINE_ASSIGN(const Format* format, best_match(probe, false));
+  if (format != nullptr) return format;
+  if (compression_of(head).empty()) return unknown_format(first, head);
+  ECHOLINE_ASSIGN(const std::vector<std::byte> packed,
+                  read_bytes(source, first, 0, std::min(first.bytes, kCompressedHeadBytes)));
+  Result<const Format*> found = match_compressed(probe, packed);
+  if (!found.ok()) return std::move(found).status().with_context(first.url);
+  return found;
 }
 
 }  // namespace echoline::record

@@ -1,22 +1,18 @@
-// Which format a data set has, by its first bytes and not by its names.
+// Which format a data set has: by its contents, not by the names of its files.
 #pragma once
 
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/status.h"
+#include "record/index/format.h"
 #include "record/index/listing.h"
 
 namespace echoline::record {
 
-// All that read.format may say, for errors.
-inline constexpr std::string_view kFormatNames =
-    "webdataset, tfrecord, mds, folder, files, idx or tokens";
-
-// One of them; kInvalidArgument, with what was seen, where none is
-// sure.
-Result<std::string> detect_format(const v1::Read& read, const std::vector<Listed>& listed,
-                                  source::Source& source);
+// The format that matches best. Reads the start of the first object, and index files of formats
+// that have one. kInvalidArgument, with what was found there, if no format matches;
+// kUnimplemented for a compressed object of a format that is not read compressed. Blocks.
+Result<const Format*> detect_format(const v1::Read& read, const std::vector<Listed>& listed,
+                                    source::Source& source);
 
 }  // namespace echoline::record

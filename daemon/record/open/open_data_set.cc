@@ -1,26 +1,55 @@
-// Opening a data set: by a listing that is known, else by one that is made.
+// Opening a data set: from what an earlier start stored, otherwise from a new listing.
 #include "record/open/open_data_set.h"
 
 #include <filesystem>
+#include <utility>
+#include <vector>
 
 #include "echoline/v1/config.pb.h"
-#include "record/arrays/array_sets.h"
-#include "record/core/format.h"
-#include "record/core/open_options.h"
-#include "record/files/files_set.h"
-#include "record/files/folder_set.h"
 #include "record/index/folder_listing.h"
+#include "record/index/index_path.h"
 #include "record/index/listing.h"
-#include "record/index/shard_list.h"
-#include "record/index/table_index.h"
-#include "record/mds/mds_set.h"
 #include "record/open/detect.h"
-#include "record/tar/webdataset.h"
-#include "record/tfrecord/tfrecord.h"
+#include "record/open/formats.h"
 
 namespace echoline::record {
 namespace {
 
+// The formats that read.format allows: one, or for auto all.
+Result<std::vector<const Format*>> allowed_formats(const v1::Read& read) {
+  if (is_auto_format(read.format())) {
+    const auto all = formats();
+    return std::vector<const Format*>(all.begin(), all.end());
+  }
+  if (const Format* format = find_format(read.format())) return std::vector<const Format*>{format};
+  return Status(Code::kInvalidArgument,
+                "read.format '" + read.format() + "' is not known: " + format_names());
+}
+
+// A null data set if no format can open it without listing.
+OpenedDataSet open_stored(const std::vector<const Format*>& allowed, const OpenRequest& request) {
+  if (request.options.listings == Listings::kRefresh) return std::unique_ptr<DataSet>();
+  for (const Format* format : allowed) {
+    if (format->open_stored == nullptr) continue;
+    OpenedDataSet opened = format->open_stored(request);
+    if (!opened.ok() || *opened) return opened;
+  }
+  return std::unique_ptr<DataSet>();
+}
+
+OpenedDataSet open_listed(const std::vector<const Format*>& allowed, const OpenRequest& request) {
+  ECHOLINE_ASSIGN(std::vector<Listed> listed, list_all(request.read, request.source));
+  for (const Format* format : allowed) {
+    if (format->expand != nullptr) ECHOLINE_TRY(format->expand(request.source, listed));
+  }
+  const Format* format = allowed.front();
+  if (allowed.size() > 1) {
+    ECHOLINE_ASSIGN(format, detect_format(request.read, listed, request.source));
+  }
+  return format->open(request, std::move(listed));
+}
+
+// Every data set ends with one complete report, however it was opened.
 Status report_done(const DataSet& set, const ProgressFunction& progress) {
   if (!progress) return {};
   Progress done;
@@ -30,67 +59,34 @@ Status report_done(const DataSet& set, const ProgressFunction& progress) {
   return progress(done);
 }
 
-// What compressed shards are unpacked to: the state folder's disk, or that for temporary files.
-UnpackingOptions unpacking(const v1::Read& read, const std::string& state_dir) {
-  constexpr std::uint64_t kBytesMax = std::uint64_t{16} << 30;
-  UnpackingOptions options;
-  std::error_code error;
-  options.folder = state_dir.empty() ? std::filesystem::temp_directory_path(error).string()
-                                     : state_dir + "/unpacked";
-  options.bytes_max = read.unpack() == 0 ? kBytesMax : read.unpack();
-  return options;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<DataSet>> open_data_set(const v1::Read& read, source::Source& source,
                                                const std::string& state_dir,
                                                const ProgressFunction& progress,
                                                const OpenOptions& options) {
-  FolderListing folder(read, source, state_dir);
-  auto known = options.listings == Listings::kTrusted ? folder.find() : std::nullopt;
-  if (known) {
-    auto set = open_folder(read, std::move(*known), source);
-    if (set.ok()) ECHOLINE_TRY(report_done(**set, progress));
-    return set;
+  ECHOLINE_ASSIGN(const std::vector<const Format*> allowed, allowed_formats(read));
+  FolderListing folder_listing(read, source, state_dir);
+  const OpenRequest request{read, source, state_dir, progress, options, folder_listing};
+  ECHOLINE_ASSIGN(std::unique_ptr<DataSet> set, open_stored(allowed, request));
+  if (!set) {
+    // Before the listing, so that a change while it runs is noticed at the next start.
+    folder_listing.note_folder_states();
+    ECHOLINE_ASSIGN(set, open_listed(allowed, request));
   }
-  folder.begin();
-  ECHOLINE_ASSIGN(std::vector<Listed> listed, list_all(read, source));
-  std::string format = read.format();
-  if (format.empty() || format == "auto" || format == "webdataset") {
-    ECHOLINE_TRY(expand_shard_lists(source, listed));
-  }
-  if (format.empty() || format == "auto") {
-    ECHOLINE_ASSIGN(format, detect_format(read, listed, source));
-  }
-  Result<std::unique_ptr<DataSet>> set =
-      Status(Code::kInvalidArgument,
-             "read.format '" + format + "' is not known: " + std::string(kFormatNames));
-  if (format == "webdataset") {
-    set = open_webdataset(read, flatten(std::move(listed)), source, state_dir, progress,
-                          options.checksums);
-  } else if (format == "tfrecord") {
-    set = open_tfrecord(read, flatten(std::move(listed)), source, state_dir, progress,
-                        options.checksums);
-  } else if (format == "mds") {
-    set = open_mds(read, listed, source, state_dir, progress, options.checksums);
-  } else if (format == "folder") {
-    ECHOLINE_ASSIGN(FileIndex files, records_of(std::move(listed)));
-    set = open_folder(read, folder.finish(std::move(files)), source);
-  } else if (format == "files") {
-    set = open_files(read, flatten(std::move(listed)), source, state_dir, progress);
-  } else if (format == "idx") {
-    set = open_idx(flatten(std::move(listed)), source);
-  } else if (format == "tokens") {
-    set = open_tokens(read, flatten(std::move(listed)), source);
-  }
-  if (!set.ok()) return set;
-  if (auto* table = dynamic_cast<TableDataSet*>(set->get())) {
-    table->set_unpacking(unpacking(read, state_dir));
-    if (read.checksums() == "none") table->hide_checksums();
-  }
-  ECHOLINE_TRY(report_done(**set, progress));
+  ECHOLINE_TRY(report_done(*set, progress));
   return set;
+}
+
+bool index_is_known(const v1::Read& read, const std::string& state_dir) {
+  bool scans = false;
+  for (const Format* format : formats()) {
+    const bool allowed = read.format() == format->name || read.format() == "auto";
+    if (!allowed || !format->scans_shards) continue;
+    if (std::filesystem::exists(stored_index_path(read, format->name, state_dir))) return true;
+    scans = true;
+  }
+  return !scans;
 }
 
 }  // namespace echoline::record

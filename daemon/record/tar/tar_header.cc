@@ -1,10 +1,12 @@
-// Offsets within a header block are those of POSIX.1-1988 (ustar), which GNU tar shares up to the
+// Offsets in a header block are those of POSIX.1-1988 (ustar); GNU tar uses the same up to the
 // prefix.
 #include "record/tar/tar_header.h"
 
 #include <algorithm>
 #include <charconv>
 #include <string>
+
+#include "record/core/text.h"
 
 namespace echoline::record {
 namespace {
@@ -16,7 +18,7 @@ constexpr std::size_t kTypeAt = 156;
 constexpr std::size_t kMagicAt = 257;
 constexpr std::size_t kPrefixAt = 345, kPrefixBytes = 155;
 
-// Up to the first NUL; a field that is full has none.
+// The text up to the first NUL; a full field has none.
 std::string_view field(std::string_view block, std::size_t at, std::size_t bytes) {
   const std::string_view text = block.substr(at, bytes);
   return text.substr(0, text.find('\0'));
@@ -33,7 +35,7 @@ std::optional<std::uint64_t> parse_octal(std::string_view text) {
   return value;
 }
 
-// GNU's form for what octal digits cannot hold: a set high bit, then a big-endian number.
+// GNU's form for numbers that do not fit octal digits: the high bit set, then a big-endian number.
 std::optional<std::uint64_t> parse_base256(std::string_view text) {
   std::uint64_t value = static_cast<unsigned char>(text[0]) & 0x7F;
   if ((value & 0x40) != 0) return std::nullopt;  // negative
@@ -49,7 +51,7 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
   return binary ? parse_base256(text) : parse_octal(text);
 }
 
-// Some old writers summed the bytes as signed ones; both sums are accepted, as tar programs do.
+// Some old writers summed signed bytes; like tar programs, this accepts both sums.
 bool checksum_holds(std::string_view block) {
   const auto stored = parse_octal(block.substr(kChecksumAt, kChecksumBytes));
   if (!stored) return false;
@@ -76,7 +78,7 @@ Result<TarHeader> parse_tar_header(std::span<const std::byte> bytes) {
   TarHeader header;
   header.name = field(block, kNameAt, kNameBytes);
   header.type = block[kTypeAt];
-  // GNU tar keeps other things where ustar has the prefix; its magic goes on with a space.
+  // GNU tar uses the bytes of the prefix for other fields; its magic ends with a space, not a NUL.
   if (block.substr(kMagicAt, 6) == std::string_view("ustar\0", 6)) {
     header.prefix = field(block, kPrefixAt, kPrefixBytes);
   }

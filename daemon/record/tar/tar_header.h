@@ -1,5 +1,5 @@
-// One 512-byte block of a tar archive: ustar, old GNU and v7 headers, and the records of a pax
-// header.
+// Parses one 512-byte block of a tar archive (ustar, old GNU and v7 headers) and the records of a
+// pax header.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace echoline::record {
 
 inline constexpr std::uint64_t kTarBlock = 512;
 
-// The fields that reading needs; the views point into the block.
+// The fields that reading needs. The views point into the block.
 struct TarHeader {
   std::string_view prefix;  // ustar only; the path is prefix "/" name
   std::string_view name;
@@ -22,24 +22,20 @@ struct TarHeader {
   char type = '0';
 };
 
-// A block whose checksum holds. kDataLoss for any other bytes: they are no header.
+// kDataLoss if the checksum of the block is wrong: it is not a header.
 Result<TarHeader> parse_tar_header(std::span<const std::byte> block);
 
-// The end of an archive is marked by blocks of zeros.
+// Blocks of zeros mark the end of an archive.
 bool is_zero_block(std::span<const std::byte> block);
 
-// What a pax header ('x') overrides in the member after it.
+// The values that a pax header ('x') sets for the next member.
 struct PaxOverrides {
   std::optional<std::string_view> path;
   std::optional<std::uint64_t> bytes;
   bool sparse = false;
 };
 
-// Adds the "LENGTH KEY=VALUE\n" records of `text` to `overrides`, which keeps views into it.
+// Adds the "LENGTH KEY=VALUE\n" records of `text` to `overrides`, which keeps views into `text`.
 Status parse_pax(std::string_view text, PaxOverrides& overrides);
-
-inline std::string_view as_text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 }  // namespace echoline::record

@@ -1,22 +1,23 @@
-// A member may have several headers: pax ('x'), GNU long name ('L') and long link ('K'), then its
+// A member can have several headers: pax ('x'), GNU long name ('L') and long link ('K'), then its
 // own.
 #include "record/tar/tar_member.h"
 
 #include <fmt/core.h>
 
+#include "record/core/text.h"
 #include "record/tar/tar_header.h"
 
 namespace echoline::record {
 namespace {
 
-// Names and pax headers above this are taken for garbage.
+// A larger extension header is taken for garbage.
 constexpr std::uint64_t kExtensionBytesMax = 1 << 20;
 
 std::uint64_t padded(std::uint64_t bytes) {
   return (bytes + kTarBlock - 1) / kTarBlock * kTarBlock;
 }
 
-// What the extension headers before a member's own header said.
+// Values from the extension headers before the member's own header.
 struct Overrides {
   PaxOverrides pax;
   std::optional<std::string_view> long_name;
@@ -33,6 +34,7 @@ Status apply_extension(char type, std::string_view data, Overrides& overrides) {
               // needs
 }
 
+// Links, devices, folders and pipes may have a size, but have no data.
 bool has_no_data(char type) { return type >= '1' && type <= '6'; }
 
 Result<TarMember> make_member(const TarHeader& header, const Overrides& overrides) {
@@ -44,6 +46,7 @@ Result<TarMember> make_member(const TarHeader& header, const Overrides& override
   TarMember member;
   member.directory = header.prefix;
   member.name = header.name;
+  // Both replace the prefix, too; pax wins.
   if (overrides.long_name || overrides.pax.path) {
     member.directory = {};
     member.name = overrides.pax.path ? *overrides.pax.path : *overrides.long_name;
@@ -82,6 +85,7 @@ Result<TarParse> parse_tar_member(std::span<const std::byte> window) {
       member.header_bytes = at;
       return TarParse{TarStep::kMember, member, 0};
     }
+    // Bounds the memory that a damaged header can request.
     if (header.bytes > kExtensionBytesMax || at > kExtensionBytesMax * 2) {
       return Status(Code::kDataLoss, "tar extension header is too long");
     }
@@ -112,14 +116,6 @@ std::optional<SampleName> sample_name(const TarMember& member) {
   const bool top = base == 0 && member.directory.empty();
   if (top && member.name.starts_with("__") && member.name.ends_with("__")) return std::nullopt;
   return SampleName{member.directory, member.name.substr(0, dot), member.name.substr(dot + 1)};
-}
-
-std::string lower_ascii(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
 }
 
 }  // namespace echoline::record

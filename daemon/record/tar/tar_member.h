@@ -1,5 +1,4 @@
-// Tar members as the reader of a data set sees them, and WebDataset's naming of the files of a
-// record.
+// Parses tar members with all their headers, and WebDataset's naming of the files of a record.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +12,14 @@
 
 namespace echoline::record {
 
-// One member with all headers that belong to it. Views point into the bytes it was parsed from.
+// One member with all its headers. The views point into the parsed bytes.
 struct TarMember {
-  std::string_view directory;  // non-empty only where ustar splits a long path
-  std::string_view name;       // the path, or what follows the directory
+  std::string_view directory;  // set only if ustar splits a long path
+  std::string_view name;       // the path, without `directory`
   std::uint64_t header_bytes = 0;
   std::uint64_t data_bytes = 0;
   bool file = false;  // a regular file: not a folder, link, device, ...
-  // Header and data with its padding.
+  // Headers, data and padding.
   std::uint64_t total_bytes() const;
 };
 
@@ -29,25 +28,22 @@ enum class TarStep : std::uint8_t { kMember, kEnd, kNeedMore };
 struct TarParse {
   TarStep step = TarStep::kEnd;
   TarMember member;          // kMember
-  std::uint64_t needed = 0;  // kNeedMore: bytes from the start of the window on
+  std::uint64_t needed = 0;  // kNeedMore: from the start of the window
 };
 
-// Parses the member whose first header stands at the start of `window`; its data need not be in it.
-// kEnd at a block of zeros or an empty window. kDataLoss where no header stands.
+// Parses the member whose first header is at the start of `window`, which need not contain its
+// data. kEnd for a block of zeros or an empty window. kDataLoss if there is no header.
 Result<TarParse> parse_tar_member(std::span<const std::byte> window);
 
-// The parts of a record's name that a member's path gives; nothing for files that belong to no
-// record: without a dot in the basename, hidden ones, and WebDataset's "__meta__" files.
+// The parts of a member's path that form a record's name. Nothing for files that belong to no
+// record: without a dot in the basename, hidden files, and WebDataset's "__meta__" files.
 struct SampleName {
   std::string_view directory;
   std::string_view stem;       // path up to the first dot of the basename
-  std::string_view extension;  // what follows that dot, as written
+  std::string_view extension;  // the rest after that dot, as written
   std::string key() const;
   bool has_key(std::string_view key) const;
 };
 std::optional<SampleName> sample_name(const TarMember& member);
-
-// Field names are lower-cased, ASCII only: "photo.JPG" is the field "jpg".
-std::string lower_ascii(std::string_view text);
 
 }  // namespace echoline::record

@@ -1,4 +1,4 @@
-// The scan is a loop of "parse a member, step over its data"; whoever owns it does the reading.
+// The scan parses a member and steps over its data, in a loop; its owner reads the bytes.
 #include "record/tar/tar_scan.h"
 
 #include <fmt/core.h>
@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "record/core/text.h"
 #include "record/index/compression.h"
 #include "record/tar/tar_header.h"
 
@@ -17,6 +18,7 @@ Status TarScan::take(std::span<const std::byte> window) {
   const bool to_end = start + window.size() >= shard_bytes_;
   while (!done_) {
     const std::uint64_t at = position_ - start;
+    // The next member starts beyond this window.
     if (at > window.size() || (at == window.size() && position_ < shard_bytes_)) {
       needed_ = std::min(kTarBlock, shard_bytes_ - position_);
       return {};
@@ -24,6 +26,7 @@ Status TarScan::take(std::span<const std::byte> window) {
     auto parsed = parse_tar_member(window.subspan(at));
     if (!parsed.ok()) return damaged(parsed.status());
     if (parsed->step == TarStep::kNeedMore) {
+      // No more bytes will come, so the header is incomplete.
       if (to_end) {
         finish_truncated();
         return {};
@@ -41,13 +44,14 @@ Status TarScan::take(std::span<const std::byte> window) {
 }
 
 Status TarScan::check_start(std::span<const std::byte> window) const {
-  ECHOLINE_TRY(refuse_packed(window));
+  ECHOLINE_TRY(refuse_compressed(window));
   if (shard_bytes_ >= kTarBlock) return {};
   return Status(Code::kDataLoss, fmt::format("no tar archive: it has {} bytes; remove it from "
                                              "read.url or write it again",
                                              shard_bytes_));
 }
 
+// The unpacked size of a compressed shard is known now.
 void TarScan::end_at(std::uint64_t bytes) {
   shard_bytes_ = bytes;
   if (done_ || position_ < bytes) return;
@@ -59,7 +63,7 @@ void TarScan::end_at(std::uint64_t bytes) {
   done_ = true;
 }
 
-// What the status of a header says, with the place and the way out.
+// Adds the offset and what to do to the error of a header.
 Status TarScan::damaged(Status status) const {
   if (status.code() != Code::kDataLoss) {
     return std::move(status).with_context(fmt::format("offset {}", position_));
@@ -78,12 +82,13 @@ void TarScan::take_member(const TarMember& member) {
         std::find(extensions_.begin(), extensions_.end(), extension) != extensions_.end();
     if (table_.size() == 0 || repeated || !name->has_key(key_)) start_record(name->key());
     extensions_.push_back(std::move(extension));
+    // The extent includes headers and padding, up to the end of the shard.
     end_record_at(std::min(position_ + member.total_bytes(), shard_bytes_));
   }
   data_end_ = position_ + member.header_bytes + member.data_bytes;
   position_ = std::min(position_ + member.total_bytes(), shard_bytes_);
   if (position_ < shard_bytes_) return;
-  // Without the zero blocks that end an archive: some writers leave them out.
+  // An archive without the zero blocks at its end is not truncated: some writers leave them out.
   truncated_ = data_end_ > shard_bytes_;
   done_ = true;
 }
@@ -96,8 +101,8 @@ void TarScan::start_record(std::string key) {
 
 void TarScan::end_record_at(std::uint64_t end) { table_.bytes.back() = end - table_.offset.back(); }
 
-// The shard ends within a header, so it cannot be told which record the file belongs to: to the one
-// before, which is bad for it, or where there is none to one of its own.
+// The shard ends within a header, so the record of that file is unknown. The last record gets these
+// bytes and becomes bad; without one, they are a record of their own.
 void TarScan::finish_truncated() {
   if (table_.size() == 0) start_record("truncated");
   end_record_at(shard_bytes_);

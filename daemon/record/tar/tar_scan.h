@@ -1,4 +1,4 @@
-// Finds the records of one tar shard from windows of its bytes, skipping over the files' contents.
+// Finds the records of one tar shard from windows of its bytes; skips the contents of files.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@
 
 namespace echoline::record {
 
-// Consecutive files with one key are one record; an extension that comes a second time starts the
-// next.
+// Consecutive files with the same key are one record. An extension that repeats starts the next
+// record.
 class TarScan final : public ShardScan {
  public:
   explicit TarScan(std::uint64_t shard_bytes) : shard_bytes_(shard_bytes) {}
@@ -46,7 +46,7 @@ class TarScan final : public ShardScan {
   RecordTable table_;
   std::uint64_t data_end_ = 0;  // of the last member, without padding
 
-  // The record being gathered, the last in the table.
+  // The current record, the last one in the table.
   std::string key_;
   std::vector<std::string> extensions_;
 };

@@ -1,4 +1,4 @@
-// A record's headers are parsed again when it is cut.
+// The index has only the extent of a record: its tar headers are parsed again when it is cut.
 #include "record/tar/webdataset.h"
 
 #include <fmt/core.h>
@@ -7,9 +7,10 @@
 #include <utility>
 
 #include "record/core/fields.h"
-#include "record/index/packed_scan.h"
+#include "record/index/compressed_scan.h"
 #include "record/index/shard_index.h"
 #include "record/index/table_index.h"
+#include "record/tar/shard_list.h"
 #include "record/tar/tar_header.h"
 #include "record/tar/tar_member.h"
 #include "record/tar/tar_scan.h"
@@ -34,12 +35,13 @@ bool is_lower(std::string_view text) {
 
 }  // namespace
 
-ScannedFormat tar_format() {
-  ScannedFormat format;
+ScanSpec tar_scan_spec() {
+  ScanSpec format;
   format.name = "webdataset";
   format.make_scan = [](const source::ObjectInfo& shard, std::uint64_t skip_bytes) {
-    return make_packable_scan(shard.bytes, skip_bytes,
-                              [](std::uint64_t bytes) { return std::make_unique<TarScan>(bytes); });
+    return make_unpacking_scan(shard.bytes, skip_bytes, [](std::uint64_t bytes) {
+      return std::make_unique<TarScan>(bytes);
+    });
   };
   return format;
 }
@@ -55,45 +57,66 @@ Status cut_tar_record(std::string_view key, std::span<const std::byte> bytes, Fi
     }
     if (parsed->step == TarStep::kEnd) break;
     const TarMember& member = parsed->member;
+    // parse_tar_member has checked that the headers are within the bytes.
     const std::uint64_t left = bytes.size() - at - member.header_bytes;
     if (member.data_bytes > left) {
       return Status(Code::kDataLoss, fmt::format("truncated: '{}' has {} of its {} bytes",
                                                  member.name, left, member.data_bytes));
     }
     if (const auto name = sample_name(member)) {
+      // The bytes belong to another shard than the one that was indexed.
       if (!name->has_key(key)) {
         return Status(Code::kFailedPrecondition,
                       fmt::format("the shard has record '{}' where the index has '{}', so the "
                                   "index is another shard's: remove index files that were not "
                                   "made for it; {}",
-                                  name->key(), key, source::kIndexAnew));
+                                  name->key(), key, source::kReindexHint));
       }
       std::string_view field = name->extension;
-      if (!is_lower(field)) field = keep(fields, lower_ascii(field));
+      if (!is_lower(field)) field = copy_to_scratch(fields, lower_ascii(field));
       fields.fields.push_back({field, bytes.subspan(at + member.header_bytes, member.data_bytes)});
     }
+    // The padding of the last member may be missing.
     at += std::min<std::uint64_t>(member.total_bytes(), bytes.size() - at);
   }
   if (fields.fields.empty()) return Status(Code::kDataLoss, "the record holds no file");
   return {};
 }
 
-Result<std::unique_ptr<DataSet>> open_webdataset(
-    const v1::Read& read, std::vector<source::ObjectInfo> shards, source::Source& source,
-    const std::string& state_dir, const ProgressFunction& progress, Checksums checksums) {
+namespace {
+
+Result<Match> match_webdataset(const FormatProbe& probe) {
+  const bool is_tar = probe.head.size() >= kTarBlock && parse_tar_header(probe.head).ok();
+  return is_tar ? Match::kContent : Match::kNone;
+}
+
+OpenedDataSet open_webdataset(const OpenRequest& request, std::vector<Listed> listed) {
+  const std::vector<source::ObjectInfo> shards = flatten(std::move(listed));
+  // An empty file is a failed upload, not an archive without records.
   for (const source::ObjectInfo& shard : shards) {
     if (shard.bytes > 0) continue;
     return Status(Code::kDataLoss, shard.url +
                                        " is no tar archive: it has 0 bytes; remove it from "
                                        "read.url or write it again");
   }
-  ECHOLINE_ASSIGN(StoredIndex stored, load_or_build_index(read, shards, tar_format(), source,
-                                                          state_dir, progress, checksums));
+  ECHOLINE_ASSIGN(StoredIndex stored, load_or_build_index(request, shards, tar_scan_spec()));
   if (stored.records.size() == 0) {
     return Status(Code::kNotFound, fmt::format("no records in {} tar shards, the first is {}",
                                                shards.size(), shards.front().url));
   }
-  return std::unique_ptr<DataSet>(std::make_unique<TarDataSet>(std::move(stored)));
+  return std::unique_ptr<DataSet>(std::make_unique<TarDataSet>(
+      std::move(stored), table_options(request.read, request.state_dir)));
 }
+
+}  // namespace
+
+constinit const Format kWebDatasetFormat = {
+    .name = "webdataset",
+    .match = match_webdataset,
+    .open = open_webdataset,
+    .expand = expand_shard_lists,
+    .reads_compressed = true,
+    .scans_shards = true,
+};
 
 }  // namespace echoline::record

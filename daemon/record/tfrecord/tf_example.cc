@@ -28,20 +28,20 @@ Status put_bytes_list(std::string_view name, std::span<const std::byte> list, Fi
     ECHOLINE_ASSIGN(const WireField value, reader.next());
     if (value.number == 1 && value.type == WireType::kBytes) ++count;
   }
-  if (count == 0) fields.fields.push_back({keep(fields, fmt::format("{}[]", name)), {}});
-  std::size_t place = 0;
+  if (count == 0) fields.fields.push_back({copy_to_scratch(fields, fmt::format("{}[]", name)), {}});
+  std::size_t number = 0;
   for (WireReader reader(list); !reader.done();) {
     ECHOLINE_ASSIGN(const WireField value, reader.next());
     if (value.number != 1 || value.type != WireType::kBytes) continue;
     const std::string_view its_name =
-        count == 1 ? name : keep(fields, fmt::format("{}[{}]", name, place));
+        count == 1 ? name : copy_to_scratch(fields, fmt::format("{}[{}]", name, number));
     fields.fields.push_back({its_name, value.bytes});
-    ++place;
+    ++number;
   }
   return {};
 }
 
-// The elements of one field of a list, packed or single, behind those before them.
+// Appends the elements of one field of a list; packed and unpacked encodings can be mixed.
 Status append_elements(const WireField& value, const ElementType& type, std::string& elements) {
   if (type.kind == ElementKind::kFloat) {
     if (value.type != WireType::kBytes && value.type != WireType::kFixed32) {
@@ -70,20 +70,21 @@ Status append_elements(const WireField& value, const ElementType& type, std::str
 
 Status put_numbers(std::string_view name, std::span<const std::byte> list, const ElementType& type,
                    Fields& fields) {
-  thread_local std::string elements;  // keeps its room from record to record
+  thread_local std::string elements;  // static: keeps its capacity
   elements.clear();
   for (WireReader reader(list); !reader.done();) {
     ECHOLINE_ASSIGN(const WireField value, reader.next());
     if (value.number == 1) ECHOLINE_TRY(append_elements(value, type, elements));
   }
-  // What is kept may move when more is kept: the fields follow, other views would not.
-  fields.fields.push_back({keep(fields, fmt::format("{}[]", name)), {}});
+  // Adding to the scratch can move its earlier contents. Fields are adjusted, other views are not:
+  // so the name goes into a field before the elements are added.
+  fields.fields.push_back({copy_to_scratch(fields, fmt::format("{}[]", name)), {}});
   const std::size_t all = fields.fields.size() - 1;
-  const std::string_view kept = keep(fields, elements);
+  const std::string_view kept = copy_to_scratch(fields, elements);
   fields.fields[all].bytes = as_bytes(kept);
   if (elements.size() == type.bytes) {
     const std::string text = element_text(type, std::as_bytes(std::span(elements)).data());
-    fields.fields.push_back({name, as_bytes(keep(fields, text))});
+    fields.fields.push_back({name, as_bytes(copy_to_scratch(fields, text))});
   } else if (!elements.empty()) {
     fields.fields.push_back({name, fields.fields[all].bytes});
   }
@@ -136,7 +137,7 @@ Status cut_tf_example(std::span<const std::byte> example, Fields& fields) {
   Status status = put_all(example, fields);
   if (!status.ok()) return std::move(status).with_context("no tf.train.Example");
   if (fields.fields.empty()) {
-    return Status(Code::kDataLoss, "no tf.train.Example with features stands in the record");
+    return Status(Code::kDataLoss, "the record contains no tf.train.Example with features");
   }
   return {};
 }

@@ -1,5 +1,4 @@
-// The scan steps from header to header; checksums of data are left to the cut, which reads them
-// anyway.
+// The scan steps from header to header. It does not check the checksums of data; `cut` does.
 #include "record/tfrecord/tfrecord.h"
 
 #include <fmt/core.h>
@@ -9,8 +8,8 @@
 #include <utility>
 
 #include "base/crc.h"
+#include "record/index/compressed_scan.h"
 #include "record/index/compression.h"
-#include "record/index/packed_scan.h"
 #include "record/index/shard_index.h"
 #include "record/index/table_index.h"
 #include "record/tfrecord/tf_example.h"
@@ -25,8 +24,7 @@ T load(std::span<const std::byte> bytes, std::size_t at) {
   return value;
 }
 
-// TensorFlow stores checksums turned and shifted, so that those of data that holds checksums differ
-// from them.
+// TensorFlow masks its checksums, so that data that contains checksums is not its own checksum.
 std::uint32_t masked(std::uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xA282EAD8U; }
 
 class TfRecordScan final : public ShardScan {
@@ -53,7 +51,7 @@ class TfRecordScan final : public ShardScan {
 };
 
 Status TfRecordScan::take(std::span<const std::byte> window) {
-  if (position_ == 0) ECHOLINE_TRY(refuse_packed(window));
+  if (position_ == 0) ECHOLINE_TRY(refuse_compressed(window));
   const std::uint64_t start = position_;
   while (!done()) {
     if (shard_bytes_ - position_ < kTfFrameBytes) {
@@ -61,6 +59,7 @@ Status TfRecordScan::take(std::span<const std::byte> window) {
       break;
     }
     const std::uint64_t at = position_ - start;
+    // The next header is outside of this window.
     if (at > window.size() || window.size() - at < kTfHeaderBytes) return {};
     const auto bytes = tf_record_bytes(window.subspan(at));
     if (!bytes) {
@@ -81,6 +80,7 @@ Status TfRecordScan::take(std::span<const std::byte> window) {
   return {};
 }
 
+// The scan of a compressed shard may have stepped beyond its end.
 void TfRecordScan::end_at(std::uint64_t bytes) {
   shard_bytes_ = bytes;
   if (position_ <= bytes) return;
@@ -89,7 +89,7 @@ void TfRecordScan::end_at(std::uint64_t bytes) {
   truncated_ = true;
 }
 
-// The record that the shard ends in.
+// Adds the incomplete record at the end of a truncated shard.
 void TfRecordScan::add_rest() {
   table_.add(position_, shard_bytes_ - position_, "");
   position_ = shard_bytes_;
@@ -129,29 +129,46 @@ Result<std::span<const std::byte>> tf_record_data(std::span<const std::byte> fra
   return data;
 }
 
-ScannedFormat tfrecord_format() {
-  ScannedFormat format;
+ScanSpec tfrecord_scan_spec() {
+  ScanSpec format;
   format.name = "tfrecord";
   format.make_scan = [](const source::ObjectInfo& shard, std::uint64_t skip_bytes) {
-    return make_packable_scan(shard.bytes, skip_bytes, [](std::uint64_t bytes) {
+    return make_unpacking_scan(shard.bytes, skip_bytes, [](std::uint64_t bytes) {
       return std::make_unique<TfRecordScan>(bytes);
     });
   };
   return format;
 }
 
-Result<std::unique_ptr<DataSet>> open_tfrecord(const v1::Read& read,
-                                               std::vector<source::ObjectInfo> shards,
-                                               source::Source& source, const std::string& state_dir,
-                                               const ProgressFunction& progress,
-                                               Checksums checksums) {
-  ECHOLINE_ASSIGN(StoredIndex stored, load_or_build_index(read, shards, tfrecord_format(), source,
-                                                          state_dir, progress, checksums));
+namespace {
+
+// A valid header checksum, and a record that fits the file.
+Result<Match> match_tfrecord(const FormatProbe& probe) {
+  const auto bytes = tf_record_bytes(probe.head);
+  const bool fits =
+      bytes && probe.object_bytes >= kTfFrameBytes && *bytes <= probe.object_bytes - kTfFrameBytes;
+  return fits ? Match::kContent : Match::kNone;
+}
+
+OpenedDataSet open_tfrecord(const OpenRequest& request, std::vector<Listed> listed) {
+  const std::vector<source::ObjectInfo> shards = flatten(std::move(listed));
+  ECHOLINE_ASSIGN(StoredIndex stored, load_or_build_index(request, shards, tfrecord_scan_spec()));
   if (stored.records.size() == 0) {
     return Status(Code::kNotFound, fmt::format("no records in {} TFRecord files, the first is {}",
                                                shards.size(), shards.front().url));
   }
-  return std::unique_ptr<DataSet>(std::make_unique<TfRecordDataSet>(std::move(stored)));
+  return std::unique_ptr<DataSet>(std::make_unique<TfRecordDataSet>(
+      std::move(stored), table_options(request.read, request.state_dir)));
 }
+
+}  // namespace
+
+constinit const Format kTfRecordFormat = {
+    .name = "tfrecord",
+    .match = match_tfrecord,
+    .open = open_tfrecord,
+    .reads_compressed = true,
+    .scans_shards = true,
+};
 
 }  // namespace echoline::record

@@ -1,37 +1,32 @@
-// TFRecord files: each record stands between its length and a checksum, and is a tf.train.Example.
+// Format tfrecord: each record has a length before it, checksums, and holds a tf.train.Example.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "base/status.h"
-#include "record/core/format.h"
+#include "record/index/format.h"
 #include "record/index/shard_scan.h"
 
 namespace echoline::record {
 
-// Length (8 bytes) and its checksum (4) before the data, the data's checksum (4) after it.
+// Before the data: the length (8 bytes) and its checksum (4). After it: the checksum of the data
+// (4).
 inline constexpr std::uint64_t kTfHeaderBytes = 12;
 inline constexpr std::uint64_t kTfFrameBytes = kTfHeaderBytes + 4;
 
-// The length that a record's header states; nothing where the checksum does not hold.
+// The length in a record's header; nothing if its checksum is wrong.
 std::optional<std::uint64_t> tf_record_bytes(std::span<const std::byte> header);
 
-// The data within a record's whole frame, checked. kDataLoss for a truncated or damaged one.
+// The data of a record's frame, after checking it. kDataLoss for a truncated or damaged frame.
 Result<std::span<const std::byte>> tf_record_data(std::span<const std::byte> frame);
 
-ScannedFormat tfrecord_format();
+// The fields of a record are the features of its tf.train.Example (tf_example.h); the key is
+// "FILE:NUMBER". `cut` checks both checksums of a record. Also reads gzip and zstd files.
+extern const Format kTfRecordFormat;
 
-// As open_webdataset.
-Result<std::unique_ptr<DataSet>> open_tfrecord(const v1::Read& read,
-                                               std::vector<source::ObjectInfo> shards,
-                                               source::Source& source, const std::string& state_dir,
-                                               const ProgressFunction& progress,
-                                               Checksums checksums);
+ScanSpec tfrecord_scan_spec();
 
 }  // namespace echoline::record

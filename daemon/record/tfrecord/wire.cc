@@ -1,4 +1,4 @@
-// Bounds are checked before each step, so that any bytes may be walked.
+// Every step checks its bounds first, so that arbitrary bytes are safe.
 #include "record/tfrecord/wire.h"
 
 namespace echoline::record {

@@ -1,4 +1,4 @@
-// Protobuf's wire form, field by field, without a schema.
+// Reads Protobuf's wire format field by field, without a schema.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace echoline::record {
 
 enum class WireType : std::uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
-// One field: a number or bytes, by its type. Fixed-size numbers are given as their bytes.
+// One field: a number or bytes, depending on its type. Fixed-size numbers are returned as bytes.
 struct WireField {
   std::uint32_t number = 0;
   WireType type = WireType::kVarint;
@@ -19,12 +19,12 @@ struct WireField {
   std::span<const std::byte> bytes;  // all others
 };
 
-// Walks over a message; single-threaded, and never reads outside of it.
+// Iterates over a message. Single-threaded; never reads outside of it.
 class WireReader {
  public:
   explicit WireReader(std::span<const std::byte> message) : rest_(message) {}
   bool done() const { return rest_.empty(); }
-  // kDataLoss where no field stands. Groups, which nobody writes any more, are none.
+  // kDataLoss for anything that is not a field, and for groups, which are obsolete.
   Result<WireField> next();
   Result<std::uint64_t> varint();
 

@@ -1,5 +1,5 @@
-// Every metric of the daemon: name, kind, labels and what it says. docs/metrics.md is made from
-// this list, and only what stands here can be exported.
+// Every metric of the daemon: name, kind, labels and meaning. docs/metrics.md is generated from
+// this list. The daemon can export only metrics of this list.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ struct MetricInfo {
   std::string_view labels;  // comma separated
   std::string_view help;
 
-  // By Prometheus' convention the name of a counter says that it is one.
+  // Prometheus convention: the name of a counter ends with _total.
   constexpr MetricKind kind() const {
     if (name.ends_with("_total")) return MetricKind::kCounter;
     return name.ends_with("_request_seconds") ? MetricKind::kHistogram : MetricKind::kGauge;
@@ -22,132 +22,130 @@ struct MetricInfo {
 };
 
 inline constexpr auto kMetrics = std::to_array<MetricInfo>({
-    {"echoline_build_info", "version", "Always 1; the label names the version."},
+    {"echoline_build_info", "version", "Always 1; the label has the version."},
     {"echoline_batches_total", "stream", "Batches published."},
     {"echoline_cache_bytes", "stream,level", "Bytes that a cache level (memory, disk) holds."},
     {"echoline_cache_failures_total", "stream,level,reason",
-     "What a cache level could not do, by reason: corrupt (a value failed its check and counts as "
-     "a "
-     "miss), full (no room for a value), dropped (the disk is slower than the values come), error "
-     "(a "
-     "read, a write or a server failed). Training goes on."},
+     "Failures of a cache level, by reason: corrupt (a value failed its check and counts as a "
+     "miss), full (no room for a value), dropped (values arrive faster than the disk can "
+     "write), error (a read, a write or a server failed). Training continues."},
     {"echoline_cache_hit_bytes_total", "stream,level",
      "Bytes that a cache level (memory, disk, fleet) has delivered."},
     {"echoline_cache_requests_total", "stream,level,outcome",
-     "Records looked up in a cache level (memory, disk, fleet), by outcome: hit or miss. A level "
-     "is "
-     "asked when those before it missed."},
+     "Records looked up in a cache level (memory, disk, fleet), by outcome: hit or miss. A "
+     "level is asked after a miss in the levels before it."},
     {"echoline_cache_saved_seconds_total", "stream,level",
-     "Time that the store would have taken for a level's hits, at the rate it has shown, less the "
-     "time of the hits themselves. Hits of memory count as no time; those of a cache after decode "
-     "save the workers' decoding, too."},
+     "Time that the store would have needed for the hits of a level, at its measured rate, "
+     "minus the time of the hits. A hit in memory counts as zero time. Hits of a cache after "
+     "decode also save decoding time."},
     {"echoline_consumer_batches_total", "stream,consumer",
-     "Batches released by a trainer; consumer is job/rank."},
+     "Batches released by a trainer. The label consumer is job/rank."},
     {"echoline_consumer_lag_rows", "stream,consumer",
-     "Rows that a trainer is behind the foremost one of its pass."},
+     "Rows that a trainer is behind the first trainer of its pass."},
     {"echoline_consumer_wait_seconds_total", "stream,consumer,cause",
-     "Time a trainer waited for a batch, by who it is charged to: fetch, prep, publish, peer (a "
-     "slower job or rank) or daemon."},
+     "Time that a trainer waited for a batch, by cause: fetch (the store), prep (decoding and "
+     "augmentation), publish (the ring), peer (a slower job or rank) or daemon (it was not "
+     "running)."},
     {"echoline_consumers", "stream", "Trainers attached."},
     {"echoline_device_batches_total", "stream,consumer",
-     "Batches that a trainer copied to its GPU, as it says; of trainers on a GPU only, like all of "
-     "echoline_device."},
-    {"echoline_device_copied_bytes_total", "stream,consumer", "Bytes of those copies."},
-    {"echoline_device_copy_seconds_total", "stream,consumer", "Time that they took on the device."},
+     "Batches that a trainer copied to its GPU, as reported by the trainer. All echoline_device "
+     "metrics exist only for trainers on a GPU."},
+    {"echoline_device_copied_bytes_total", "stream,consumer",
+     "Bytes that a trainer copied to its GPU."},
+    {"echoline_device_copy_seconds_total", "stream,consumer", "Time of these copies on the GPU."},
     {"echoline_device_uses_total", "stream,consumer",
-     "Batches given out on the GPU. Under device echo more than were copied: one less the ratio of "
-     "copied to given is the share of device echo."},
+     "Batches given to the trainer on the GPU. With device echo this is more than the batches "
+     "copied: 1 - copied / given is the share of device echo."},
     {"echoline_device_wait_seconds_total", "stream,consumer",
-     "Time that the trainer's streams stood waiting for a batch, as the GPU saw it. Its rate is "
-     "the "
-     "stall share from the GPU's side."},
+     "Time that the trainer's CUDA streams waited for a batch, measured on the GPU. Its rate is "
+     "the stall share on the GPU."},
     {"echoline_control_calls_denied_total", "",
-     "Calls of the control service that daemon.control does not allow to who made them."},
+     "Calls of the control service that were denied: daemon.control does not allow them for "
+     "this caller."},
     {"echoline_control_certificate_expiry_timestamp_seconds", "",
-     "When the certificate in use for TLS expires, in seconds since 1970; absent without TLS."},
+     "When the TLS certificate in use expires, in seconds since 1970; absent without TLS."},
     {"echoline_control_certificate_reloads_total", "outcome",
-     "Changes of the TLS files that were seen, by outcome: ok, or failed (a file is wrong; the "
-     "certificate read before stays in use)."},
+     "Detected changes of the TLS files, by outcome: ok, or failed (a file is wrong; the "
+     "previous certificate stays in use)."},
     {"echoline_control_connections", "transport",
-     "Connections to the control service: unix or tls."},
+     "Connections to the control service, by transport: unix or tls."},
     {"echoline_control_connections_refused_total", "",
-     "Connections to the control service that were closed at once, for there were too many."},
-    {"echoline_door_connections", "", "Connections to the door, attached or about to."},
-    {"echoline_draining", "", "1 while the daemon ends its passes to stop, else 0."},
-    {"echoline_echo_factor", "stream", "Uses of each item, in the mean."},
+     "Connections to the control service that were closed because there were too many."},
+    {"echoline_door_connections", "",
+     "Connections to door.sock: attached trainers and those that are attaching."},
+    {"echoline_draining", "", "1 while the daemon drains its passes before it stops, else 0."},
+    {"echoline_echo_factor", "stream", "Mean number of uses of each item."},
     {"echoline_fetch_queue_records", "stream",
-     "Records ordered from the caches and the store that are not there yet."},
+     "Records requested from the caches and the store that have not arrived."},
     {"echoline_first_batch_seconds", "stream",
      "Time from the stream's creation to its first batch; absent before it."},
     {"echoline_memory_budget_bytes", "",
-     "What daemon.memory allows for rings, windows, caches and read-ahead together."},
+     "Value of daemon.memory: the limit for rings, windows, caches and read-ahead together."},
     {"echoline_memory_bytes", "use",
-     "Memory of all streams by use: ring, window (decoded samples kept for their next use), "
-     "encoded "
-     "(records read ahead or kept encoded) and cache."},
+     "Memory of all streams, by use: ring, window (decoded samples kept for their next use), "
+     "encoded (records read ahead or kept encoded) and cache."},
     {"echoline_memory_reserved_bytes", "",
      "Bytes of the budget that streams and passes have reserved."},
-    {"echoline_passes", "stream", "Passes: groups of jobs that share each prepared batch."},
+    {"echoline_passes", "stream",
+     "Passes. A pass is a group of jobs that share each prepared batch."},
     {"echoline_read_ahead_target_bytes", "stream",
-     "Encoded bytes that the stream's passes aim to have ahead of their use, by the measured rate "
-     "and delay; at most read.read_ahead each."},
+     "Encoded bytes that the stream's passes try to keep ahead of their use, from the measured "
+     "rate and delay; at most read.read_ahead per pass."},
     {"echoline_records_bad_total", "stream,reason",
      "Records that could not be decoded and were replaced."},
     {"echoline_records_checked_total", "stream,outcome",
      "Records from storage that were compared with their checksum in the index, by outcome: "
-     "agreed, "
-     "or disagreed (asked for again, four times in all). Those of a cache are not among them."},
+     "agreed, or disagreed (requested again, up to four times in all). Records from a cache are "
+     "not counted."},
     {"echoline_ring_slots", "stream,rank,state",
-     "Slots of the stream's rings: free, filling or published. One ring serves all ranks, so rank "
-     "is \"all\"."},
+     "Slots of the stream's rings, by state: free, filling or published. All ranks share one "
+     "ring, so rank is \"all\"."},
     {"echoline_samples_total", "stream,kind",
-     "Rows published: fresh (first use in its epoch) or echoed."},
+     "Rows published, by kind: fresh (first use in its epoch) or echoed."},
     {"echoline_slow_jobs_total", "stream,outcome",
-     "What was done about jobs that fell behind (publish.when_slow), by outcome: split, detached, "
-     "or refused (no memory for another pass; the others wait)."},
+     "Actions for jobs that fell behind (publish.when_slow), by outcome: split, detached, or "
+     "refused (no memory for another pass; the other jobs wait)."},
     {"echoline_source_bytes_total", "stream,scheme",
-     "Bytes read from storage, by scheme: file, s3, gs or http (https too)."},
+     "Bytes read from storage, by scheme: file, s3, gs or http (includes https)."},
     {"echoline_source_checked_total", "stream,scheme",
-     "Objects read whole whose bytes agreed with the store's own checksum."},
+     "Objects read whole whose bytes agreed with the store's checksum."},
     {"echoline_source_concurrency_limit", "stream,scheme",
-     "Requests that the store is given at once by all streams together: falls while it refuses or "
-     "fewer bring as much, rises again while more bring more; absent for local files."},
+     "Limit on concurrent requests to the store, for all streams together. It falls while the "
+     "store refuses requests or fewer give the same rate, and rises while more give a higher "
+     "rate. Absent for local files."},
     {"echoline_source_hedged_total", "stream,scheme,outcome",
-     "Second requests for answers that were late, by outcome: won (its answer came first) or "
-     "lost."},
+     "Second requests for late answers, by outcome: won (the second answer came first) or lost."},
     {"echoline_source_request_seconds", "stream,scheme",
-     "Time of one good answer of storage, from the request to its last byte; pauses and failed "
-     "attempts before it are not in it."},
-    {"echoline_source_requests_in_flight", "stream,scheme", "Requests to storage under way."},
+     "Time of one successful answer of the store, from the request to the last byte, without "
+     "pauses and failed attempts before it."},
+    {"echoline_source_requests_in_flight", "stream,scheme", "Requests to storage in flight."},
     {"echoline_source_requests_total", "stream,scheme,outcome",
-     "Requests to storage by outcome: ok, retried or failed."},
+     "Requests to storage, by outcome: ok, retried or failed."},
     {"echoline_source_wait_seconds_total", "stream,scheme,reason",
-     "Time that requests to storage waited, summed over requests, by reason: limit (for room under "
-     "the limit), throttled (429, 503, Retry-After), unreachable, stalled, broken (resets, short "
-     "or "
-     "wrong answers, errors of the server), imitated (read.throttle) or credentials (being "
-     "fetched)."},
+     "Time that requests to storage waited, summed over requests, by reason: limit (the "
+     "concurrency limit), throttled (429, 503, Retry-After), unreachable, stalled, broken "
+     "(resets, short or wrong answers, server errors), imitated (read.throttle) or credentials "
+     "(being fetched)."},
     {"echoline_stage_seconds_total", "stream,stage,state",
-     "Time of a stage's threads (fetch, prep, publish) by state: busy, starved (no input) or "
+     "Time of a stage's threads (fetch, prep, publish), by state: busy, starved (no input) or "
      "blocked (no room for output)."},
     {"echoline_stream_ready", "stream",
-     "1 when trainers can attach, else 0, as of a kept stream that could not be created; absent of "
-     "a "
-     "drained one."},
+     "1 when trainers can attach, else 0, for example for a kept stream that could not be "
+     "created; absent for a drained stream."},
     {"echoline_stream_records", "stream", "Records of the data set."},
     {"echoline_upstream_downstream_ratio", "stream",
-     "The echoing paper's R: time upstream of the echo point for one batch over time downstream of "
-     "it; absent while unknown. Echo helps when it is above 1."},
+     "R of the data echoing paper: time before the echo point for one batch, divided by the "
+     "time after it; absent while unknown. Echo helps when R is above 1."},
     {"echoline_worker_queue_tasks", "", "Chunks of rows that wait for a worker."},
     {"echoline_workers", "", "CPU worker threads, shared by all streams."},
     {"process_cpu_seconds_total", "", "CPU time of the daemon, user and system, in all threads."},
-    {"process_max_fds", "", "File descriptors that the daemon may have open."},
-    {"process_open_fds", "", "File descriptors that the daemon has open."},
+    {"process_max_fds", "", "Limit on open file descriptors of the daemon."},
+    {"process_open_fds", "", "Open file descriptors of the daemon."},
     {"process_resident_memory_bytes", "",
-     "Memory of the daemon that is in RAM, the rings that it shares with trainers included."},
-    {"process_start_time_seconds", "", "When the daemon was started, in seconds since the epoch."},
+     "Resident memory of the daemon, including the rings that it shares with trainers."},
+    {"process_start_time_seconds", "", "Start time of the daemon, in seconds since 1970."},
     {"process_threads", "", "Threads of the daemon."},
-    {"process_virtual_memory_bytes", "", "Addresses that the daemon has mapped."},
+    {"process_virtual_memory_bytes", "", "Virtual memory of the daemon."},
 });
 
 }  // namespace echoline::serve

@@ -1,4 +1,4 @@
-// What a source is opened for, and what a request to a store wants.
+// What a source is opened for, and what kind of access a request to a store needs.
 #pragma once
 
 namespace echoline::source {

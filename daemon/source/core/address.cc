@@ -1,4 +1,4 @@
-// What each kind of address must look like.
+// Checks each kind of address, so that a bad one fails with a hint before any request.
 #include "source/core/address.h"
 
 #include <fmt/core.h>
@@ -12,7 +12,8 @@ Status bad_address(const std::string& url, std::string_view reason) {
   return Status(Code::kInvalidArgument, fmt::format("address \"{}\": {}", url, reason));
 }
 
-// A bucket name becomes part of a host name or path, so it is held to what stores allow.
+// A bucket name becomes part of a host name or path, so only characters that stores allow are
+// accepted.
 bool is_bucket_name(std::string_view name) {
   const auto allowed = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
@@ -53,7 +54,7 @@ Result<Address> parse_bucket(const std::string& url, Scheme scheme, std::string_
   return address;
 }
 
-// A query or a password would be repeated in messages and indexes, so neither is let in.
+// Messages and indexes repeat addresses, so an address must not contain a query or a password.
 Result<Address> parse_http(const std::string& url, std::string_view rest) {
   const std::size_t mark = rest.find_first_of("?#");
   const std::size_t slash = std::min(rest.find_first_of("/?#"), rest.size());

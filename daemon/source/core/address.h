@@ -1,5 +1,5 @@
-// Addresses of stored objects, taken apart and put together again. Names in buckets are written as
-// they are, not percent-encoded; those of web servers as in a browser.
+// Parses addresses of stored objects. Names in buckets are written as they are, not
+// percent-encoded; addresses of web servers are written as in a browser.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace echoline::source {
 
-// head + path is the address again: "s3://bucket/" and "key", "https://host/" and "folder/name",
-// "file://" and "/folder/name", "" and "folder/name". The path may hold glob characters, except on
-// web servers, which can't list.
+// head + path is the whole address: "s3://bucket/" and "key", "https://host/" and "folder/name",
+// "file://" and "/folder/name", "" and "folder/name". The path may contain glob characters, except
+// on web servers, which cannot list.
 struct Address {
   Scheme scheme = Scheme::kFile;
   std::string head;
@@ -22,11 +22,11 @@ struct Address {
   std::string url() const { return head + path; }
   std::string url_of(std::string_view other_path) const { return head + std::string(other_path); }
 
-  // "everything below": a path that ends in '/', or a whole bucket.
+  // An address of everything below it: a path that ends in '/', or a whole bucket.
   bool is_tree() const { return path.empty() || path.back() == '/'; }
 };
 
-// Letters, digits and what else host[:port] is made of.
+// Whether the text has only letters, digits and the other characters of host[:port].
 bool is_host(std::string_view text);
 
 Result<Address> parse_address(const std::string& url);

@@ -1,4 +1,4 @@
-// Brace lists: one address stands for many, in the order written. "\{", "\}" and "\," are the
+// Brace lists: one address expands to many, in the order written. "\{", "\}" and "\," are the
 // characters themselves.
 #include <fmt/core.h>
 
@@ -40,7 +40,7 @@ struct Range {
   }
 };
 
-// "first..last" or "first..last..step"; a leading zero pads all to the longer of the two.
+// "first..last" or "first..last..step"; a leading zero pads every number to the longer of the two.
 std::optional<Range> parse_range(std::string_view text) {
   const std::size_t dots = text.find("..");
   if (dots == std::string_view::npos) return std::nullopt;
@@ -84,7 +84,7 @@ bool append_product(Words& left, const Words& right) {
   return true;
 }
 
-// Recursive descent over the address; each call leaves `at_` behind what it read.
+// Recursive descent over the address; each call leaves `at_` after what it has read.
 class Expander {
  public:
   explicit Expander(const std::string& url) : url_(url) {}

@@ -1,4 +1,4 @@
-// What a source counts: requests, bytes, how long requests take, and what they waited for.
+// What a source counts: requests, bytes, request times, and the reasons for waiting.
 #pragma once
 
 #include <array>
@@ -8,25 +8,25 @@
 
 namespace echoline::source {
 
-// Why a request waited instead of being under way.
+// Why a request waited instead of being in flight.
 enum class WaitReason : std::uint8_t {
   kLimit,        // for room under the limit that all streams share at one endpoint
   kThrottled,    // after the store asked for fewer requests: 429, 503, Retry-After
   kUnreachable,  // after an attempt that found no server
-  kStalled,      // after an attempt that brought no byte for read.stall
-  kBroken,       // after a reset, a short or a wrong answer, an error of the server
+  kStalled,      // after an attempt that received no byte for read.stall
+  kBroken,       // after a reset, a short or wrong answer, or a server error
   kImitated,     // read.throttle
-  kCredentials,  // for credentials that are being fetched
+  kCredentials,  // for credentials that are being renewed
 };
 inline constexpr std::array<const char*, 7> kWaitReasonNames = {
     "limit", "throttled", "unreachable", "stalled", "broken", "imitated", "credentials"};
 
-// Upper bounds of the buckets in which request times are counted, in seconds.
+// Upper bounds of the buckets of the request time histogram, in seconds.
 inline constexpr std::array<double, 14> kLatencyBounds = {
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60};
 
-// Times of requests that went well, each from its first byte out to its last byte in; pauses and
-// earlier attempts are not in them.
+// Times of successful attempts, from the first byte sent to the last byte received. Pauses and
+// earlier attempts do not count.
 struct Latencies {
   std::array<std::uint64_t, kLatencyBounds.size() + 1> counts{};  // by bucket; the last is the rest
   std::uint64_t sum_ns = 0;
@@ -38,10 +38,10 @@ struct Counters {
   std::uint64_t requests_failed = 0;
   std::uint64_t bytes = 0;
   std::uint64_t in_flight = 0;
-  std::uint64_t limit = 0;        // requests that the endpoint is given at once by all; 0: no limit
-  std::uint64_t checked = 0;      // whole objects whose bytes agreed with the store's checksum
-  std::uint64_t hedges_won = 0;   // second requests that were answered before the first
-  std::uint64_t hedges_lost = 0;  // all other second requests
+  std::uint64_t limit = 0;        // on requests in flight at the endpoint; 0: no limit
+  std::uint64_t checked = 0;      // whole objects that matched the store's checksum
+  std::uint64_t hedges_won = 0;   // hedges that were answered before the first request
+  std::uint64_t hedges_lost = 0;  // all other hedges
   std::array<std::uint64_t, kWaitReasonNames.size()> wait_ns{};  // by WaitReason, over all requests
   Latencies latencies;
 };

@@ -1,4 +1,4 @@
-// One matcher for files and stores, so that a pattern means the same wherever the data is.
+// One matcher for files and stores, so that a pattern means the same everywhere.
 #include "source/core/glob.h"
 
 #include <fmt/core.h>
@@ -8,7 +8,7 @@
 namespace echoline::source {
 namespace {
 
-// The place behind a class's ']', or nothing if it isn't closed. A ']' that stands first is a
+// The index after a class's ']', or nothing if the class is not closed. A ']' that comes first is a
 // member.
 std::optional<std::size_t> class_end(std::string_view pattern, std::size_t open) {
   std::size_t at = open + 1;
@@ -43,7 +43,7 @@ bool class_holds(std::string_view members, char c) {
   return found != negated;
 }
 
-// Whether the pattern's item at `at` (anything but '*') matches c, and the place behind it.
+// Whether the pattern's item at `at` (anything except '*') matches c; `next` is the index after it.
 bool item_matches(std::string_view pattern, std::size_t at, char c, std::size_t& next) {
   next = at + 1;
   if (pattern[at] == '?') return true;
@@ -60,6 +60,7 @@ bool item_matches(std::string_view pattern, std::size_t at, char c, std::size_t&
   return pattern[at] == c;
 }
 
+// Removes the first segment, and the slash after it, from `rest`.
 std::string_view take_segment(std::string_view& rest) {
   const std::size_t slash = rest.find('/');
   const std::string_view segment = rest.substr(0, slash);
@@ -114,6 +115,8 @@ std::string glob_prefix(std::string_view pattern) {
 bool glob_matches_segment(std::string_view pattern, std::string_view name) {
   std::size_t at = 0;
   std::size_t read = 0;
+  // Greedy match with one fallback: on a mismatch the last star takes one more character. Earlier
+  // stars never need to, so the time is O(pattern * name).
   std::size_t behind_star = std::string_view::npos;
   std::size_t star_read = 0;
   while (read < name.size()) {
@@ -141,6 +144,7 @@ bool glob_matches(std::string_view pattern, std::string_view name) {
     pattern.remove_suffix(1);
   else if (tree)
     return !name.empty();
+  // Segment by segment; a tree pattern needs at least one more segment in the name.
   std::string_view names = name;
   for (bool more = true; more;) {
     more = pattern.find('/') != std::string_view::npos;

@@ -1,5 +1,5 @@
-// Patterns over names with '/' between segments: '*', '?' and [..] match within one segment, "\x"
-// is the character x, and a pattern that ends in '/' matches everything below.
+// Glob patterns over names with '/' between segments: '*', '?' and [..] match within one segment,
+// "\x" is the character x, and a pattern that ends in '/' matches everything below it.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ namespace echoline::source {
 
 bool has_glob(std::string_view pattern);
 
-// Refuses a '[' that isn't closed within its segment.
+// kInvalidArgument for a '[' that is not closed within its segment.
 Status check_glob(std::string_view pattern);
 
-// The pattern without its backslashes: the name it stands for if it has no glob characters.
+// The pattern without its backslashes: the literal name, if it has no glob characters.
 std::string unescape_glob(std::string_view pattern);
 
 // The longest text that every match begins with.

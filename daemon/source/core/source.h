@@ -1,6 +1,5 @@
-// A source turns an address and byte ranges into bytes: everything that touches storage is behind
-// this interface. Sources are passive: the engine's I/O thread submits and polls; nothing here
-// starts a thread.
+// A source turns an address and byte ranges into bytes. All storage access goes through this
+// interface. Sources start no thread: the engine's I/O thread submits and polls.
 #pragma once
 
 #include <cstddef>
@@ -21,17 +20,17 @@ class Read;
 
 namespace echoline::source {
 
-// One stored object. `version` pins its content: the store's ETag, or size and mtime of a local
-// file.
+// One stored object. `version` identifies its content: the store's ETag, or size and mtime of a
+// local file.
 struct ObjectInfo {
   std::string url;
   std::uint64_t bytes = 0;
   std::string version;
 };
 
-// Ends a message about an object that is not the one that was indexed. A stream does so when it is
-// made.
-inline constexpr std::string_view kIndexAnew =
+// The end of messages about an object that has changed since it was indexed. A stream indexes its
+// data when it is created.
+inline constexpr std::string_view kReindexHint =
     "restart the daemon, or delete and create the stream, to index the data anew";
 
 // Bytes [offset, offset + destination.size()) of the object.
@@ -40,24 +39,24 @@ struct Segment {
   std::span<std::byte> destination;
 };
 
-// A read of so many bytes or more may be made in parts, at once.
-inline constexpr std::uint64_t kPartedBytes = 16 << 20;
+// A source may split a read of this size or more into parallel parts.
+inline constexpr std::uint64_t kSplitReadBytes = 16 << 20;
 
-// One transfer. Segments ascend and do not overlap; small gaps between them are read and thrown
-// away, so neighbouring records cost one request and still land in buffers of their own.
+// One transfer. Segments ascend and do not overlap. Small gaps between them are read and discarded,
+// so adjacent records cost one request and still land in separate buffers.
 struct ReadRequest {
   std::uint64_t tag = 0;  // given back with the result
-  ObjectInfo object;      // a set version is checked: a changed object is kFailedPrecondition
+  ObjectInfo object;      // kFailedPrecondition if the object no longer has this version
   std::vector<Segment> segments;
 };
 
 struct ReadResult {
   std::uint64_t tag = 0;
-  Status status;  // transport failures have been retried within the configured time-outs
+  Status status;  // after retries of transport failures, within the configured time-outs
 };
 
-// Thread rules: one thread at a time calls list, list_all, put, submit, poll and forget; any thread
-// may call wake and counters.
+// Threads: one thread at a time calls list, list_all, put, submit, poll and forget; any thread may
+// call wake and counters.
 class Source {
  public:
   virtual ~Source() = default;
@@ -66,36 +65,35 @@ class Source {
   // within a path segment; an address that ends in "/" is everything below it. Blocks.
   virtual Result<std::vector<ObjectInfo>> list(const std::string& url) = 0;
 
-  // The lists of several addresses, one after the other; a store is asked about many at a time.
+  // The objects of several addresses, in their order. A store gets many requests at a time.
   virtual Result<std::vector<ObjectInfo>> list_all(const std::vector<std::string>& urls);
 
-  // Writes a small object, whole: readers find the old one or the new one. Only of a source that
-  // was opened for writing; a missing permission is kPermissionDenied and named. Blocks.
+  // Writes a small object; readers see the old or the new one, never a part. Only for a source
+  // opened for writing; kPermissionDenied names the missing permission. Blocks.
   virtual Status put(const std::string& url, const std::string& bytes) = 0;
 
-  // Starts a transfer; at most `slots_free()` may be submitted before the next poll, or as many as
-  // the last one gave results of (a store that wants fewer may have left no slot free for those).
-  // The destinations must live until its result has been polled or the source is destroyed.
+  // Starts a transfer. Between two polls at most slots_free() may be submitted, or as many as the
+  // last poll returned results (the store's limit may have shrunk below those). The destinations
+  // must stay valid until the result is polled or the source is destroyed.
   virtual void submit(ReadRequest request) = 0;
   virtual std::size_t slots_free() const = 0;
 
   // Moves transfers on until at least one has ended, the deadline (monotonic_ns) has passed, or
-  // wake was called; appends what has ended.
+  // wake was called. Appends the ended ones to `done`.
   virtual void poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) = 0;
 
-  // Bytes of this object were not what they should be: none that are kept of it are given out
-  // again.
+  // The object's bytes did not match its checksum: the source drops its copies of them.
   virtual void forget(const ObjectInfo&) {}
 
   virtual void wake() = 0;
   virtual Counters counters() const = 0;
 };
 
-// Every address a brace list stands for, in the order written: a{1..3}, a{x,y}, nested and
-// repeated.
+// Every address of a brace list, in the order written: a{1..3}, a{x,y}, nested and repeated.
 Result<std::vector<std::string>> expand_braces(const std::string& url);
 
-// Reads one range and waits for it: for listings, headers and small files.
+// Reads one range and waits for it: for listings, headers and small files. Nothing else may be in
+// flight.
 Result<std::vector<std::byte>> read_range(Source& source, const ObjectInfo& object,
                                           std::uint64_t offset, std::uint64_t bytes);
 

@@ -1,10 +1,10 @@
-// Each way says with an empty pointer that it isn't set up, and with an error that it is, but
+// A method returns an empty pointer if it is not configured, and an error if its configuration is
 // wrong.
 #include "source/credentials/aws_credentials.h"
 
 #include <fmt/core.h>
 
-#include "source/credentials/aws_recipes.h"
+#include "source/credentials/aws_providers.h"
 #include "source/credentials/environment.h"
 #include "source/http/endpoint.h"
 
@@ -35,8 +35,8 @@ std::string profile_of(const CredentialOptions& options) {
   return name.empty() ? "default" : name;
 }
 
-// By the `read` itself, so that nothing else will do.
-bool is_asked_for(const CredentialOptions& options) {
+// The `read` step names a profile or a file, so no other method may replace it.
+bool is_explicit(const CredentialOptions& options) {
   return !options.profile.empty() || !options.file.empty();
 }
 
@@ -59,44 +59,46 @@ std::string sts_endpoint(const CredentialOptions& options) {
                      options.region.starts_with("cn-") ? ".cn" : "");
 }
 
+// The request contains a token, so plain http to another machine is refused.
 Found assume(const CredentialOptions& options, WebIdentity identity) {
   identity.endpoint = sts_endpoint(options);
   ECHOLINE_ASSIGN(const Endpoint endpoint, parse_endpoint(identity.endpoint));
-  if (endpoint.is_overheard())
+  if (endpoint.is_insecure())
     return missing(fmt::format("{} could be overheard; use https for AWS_ENDPOINT_URL_STS",
                                identity.endpoint));
   const std::string key = fmt::format("aws role {} {} {} {}", identity.endpoint, identity.role,
                                       identity.token_file, options.ca_file);
   return shared_credentials(key, [&] {
-    return std::make_shared<CredentialSource>(web_identity_recipe(identity), options.ca_file);
+    return std::make_shared<CredentialSource>(web_identity_provider(identity), options.ca_file);
   });
 }
 
 std::string session_name(const std::string& set) { return set.empty() ? "echoline" : set; }
 
-// What other ways a profile names; echoline knows those without programs of their own.
+// Profiles can name other methods; those that need a program or an interactive login are not
+// supported.
 Found from_settings(const CredentialOptions& options, Settings settings, const AwsFiles& files,
                     const std::string& name) {
   if (settings.contains("aws_access_key_id") || settings.contains("aws_secret_access_key"))
     return shared_credentials(
         fmt::format("aws profile {} {} {}", name, files.credentials, files.config), [&] {
-          return std::make_shared<CredentialSource>(profile_recipe(files, name), options.ca_file);
+          return std::make_shared<CredentialSource>(profile_provider(files, name), options.ca_file);
         });
   if (settings.contains("web_identity_token_file") && settings.contains("role_arn"))
     return assume(options, {"", settings["role_arn"], session_name(settings["role_session_name"]),
                             settings["web_identity_token_file"]});
-  for (const char* way : {"credential_process", "source_profile", "credential_source",
-                          "sso_session", "sso_start_url", "login_session"})
-    if (settings.contains(way))
+  for (const char* method : {"credential_process", "source_profile", "credential_source",
+                             "sso_session", "sso_start_url", "login_session"})
+    if (settings.contains(method))
       return missing(
           fmt::format("profile {} gets its credentials by {}, which echoline does not "
                       "do; put keys or a web identity in it, or start the daemon with "
                       "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
-                      name, way));
+                      name, method));
   return Found(nullptr);
 }
 
-// A file of settings in a message; shells alone put the home folder in the place of a ~.
+// The path for a message. Only shells expand ~, so a ~ here is a mistake.
 std::string described(const std::string& path) {
   if (file_exists(path)) return path;
   return fmt::format("{} (no such file{})", path,
@@ -109,12 +111,12 @@ Found profile(const CredentialOptions& options) {
   if (!options.file.empty() && !file_exists(options.file))
     return missing(fmt::format("credentials_file {}", described(options.file)));
   ECHOLINE_ASSIGN(Settings settings, read_profile(files, name));
-  const bool is_named = name != "default" || is_asked_for(options);
+  const bool is_named = name != "default" || is_explicit(options);
   if (settings.empty() && is_named)
     return missing(fmt::format("there is no profile {} in {} or {}", name,
                                described(files.credentials), described(files.config)));
   ECHOLINE_ASSIGN(auto found, from_settings(options, std::move(settings), files, name));
-  if (!found && is_asked_for(options))
+  if (!found && is_explicit(options))
     return missing(
         fmt::format("profile {} holds no credentials; put aws_access_key_id and "
                     "aws_secret_access_key below [{}] in {}",
@@ -133,9 +135,9 @@ Found web_identity(const CredentialOptions& options) {
   return assume(options, std::move(identity));
 }
 
-// Plain http is for the services that AWS puts beside a container.
+// AWS serves container credentials over plain http at these addresses only.
 bool is_container_host(const Endpoint& endpoint) {
-  return !endpoint.is_overheard() || endpoint.host == "169.254.170.2" ||
+  return !endpoint.is_insecure() || endpoint.host == "169.254.170.2" ||
          endpoint.host == "169.254.170.23" || endpoint.host == "[fd00:ec2::23]";
 }
 
@@ -153,7 +155,7 @@ Found container(const CredentialOptions& options) {
   const std::string key =
       fmt::format("aws container {} {} {}", service.url, service.token_file, options.ca_file);
   return shared_credentials(key, [&] {
-    return std::make_shared<CredentialSource>(container_recipe(service), options.ca_file);
+    return std::make_shared<CredentialSource>(container_provider(service), options.ca_file);
   });
 }
 
@@ -168,31 +170,32 @@ Found instance(const CredentialOptions& options) {
   const std::string hint =
       options.from == "auto" ? fmt::format(" (no others are set up: {})", kSetWhat) : "";
   return shared_credentials("aws instance " + parsed.url() + options.from, [&] {
-    return std::make_shared<CredentialSource>(instance_recipe(parsed.url(), hint), options.ca_file);
+    return std::make_shared<CredentialSource>(instance_provider(parsed.url(), hint),
+                                              options.ca_file);
   });
 }
 
-struct Way {
+struct Method {
   std::string_view name;
   Found (*find)(const CredentialOptions&);
 };
 
-constexpr Way kWays[] = {{"environment", environment},
-                         {"file", profile},
-                         {"web_identity", web_identity},
-                         {"container", container},
-                         {"instance", instance}};
+constexpr Method kMethods[] = {{"environment", environment},
+                               {"file", profile},
+                               {"web_identity", web_identity},
+                               {"container", container},
+                               {"instance", instance}};
 
 }  // namespace
 
 Found aws_credentials(const CredentialOptions& options) {
   if (options.from == "anonymous") return std::make_shared<CredentialSource>(Credentials());
   const bool is_auto = options.from == "auto";
-  // Who names a profile means it, whatever the environment holds.
-  const bool wants_profile = is_auto && is_asked_for(options);
-  for (const Way& way : kWays) {
-    if (wants_profile ? way.name != "file" : !is_auto && way.name != options.from) continue;
-    ECHOLINE_ASSIGN(auto found, way.find(options));
+  // An explicit profile wins over the environment.
+  const bool wants_profile = is_auto && is_explicit(options);
+  for (const Method& method : kMethods) {
+    if (wants_profile ? method.name != "file" : !is_auto && method.name != options.from) continue;
+    ECHOLINE_ASSIGN(auto found, method.find(options));
     if (found) return found;
   }
   return missing(is_auto ? fmt::format("no credentials are set up; {}", kSetWhat)

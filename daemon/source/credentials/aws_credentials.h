@@ -1,5 +1,4 @@
-// Which of AWS's ways to credentials is taken: the first that is set up, in the order of AWS's own
-// tools.
+// Chooses AWS credentials: the first method that is configured, in the order of AWS's own tools.
 #pragma once
 
 #include <memory>
@@ -9,11 +8,11 @@
 
 namespace echoline::source {
 
-// Environment, profile, web identity, container, instance; or the one that options.from names.
-// kPermissionDenied says what to set. Nothing is asked of the network yet.
+// In order: environment, profile, web identity, container, instance; or the one that options.from
+// names. Sends no request. kPermissionDenied says what to set.
 Result<std::shared_ptr<CredentialSource>> aws_credentials(const CredentialOptions& options);
 
-// What the profile says of a setting, as "region"; empty if it doesn't.
+// A setting of the profile, such as "region"; empty if it has none.
 std::string aws_profile_setting(const CredentialOptions& options, const std::string& name);
 
 }  // namespace echoline::source

@@ -1,9 +1,9 @@
-// Instance metadata, version 2: a session token first, then the role's name, then its keys.
+// Instance metadata, version 2. Three requests: a session token, the name of the role, its keys.
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "source/credentials/aws_recipes.h"
+#include "source/credentials/aws_providers.h"
 #include "source/credentials/credential_answer.h"
 
 namespace echoline::source {
@@ -17,15 +17,15 @@ bool is_word(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 127; });
 }
 
-class InstanceRecipe : public CredentialRecipe {
+class InstanceProvider : public CredentialProvider {
  public:
-  InstanceRecipe(std::string endpoint, std::string hint)
+  InstanceProvider(std::string endpoint, std::string hint)
       : endpoint_(std::move(endpoint)), hint_(std::move(hint)) {}
 
   Result<CredentialStep> start(std::time_t) override {
     token_.clear();
     role_.clear();
-    HttpRequest request = question("/latest/api/token");
+    HttpRequest request = request_for("/latest/api/token");
     request.method = "PUT";
     request.headers = {{"x-aws-ec2-metadata-token-ttl-seconds", "21600"}};
     return CredentialStep(std::move(request));
@@ -39,7 +39,7 @@ class InstanceRecipe : public CredentialRecipe {
     const std::string_view word = body.substr(0, body.find('\n'));
     if (!is_word(word)) return Status(Code::kUnavailable, "its answer is not understood");
     (token_.empty() ? token_ : role_) = word;
-    return CredentialStep(question(std::string(kRolePath) + role_));
+    return CredentialStep(request_for(std::string(kRolePath) + role_));
   }
 
   Status refuse(int status, std::string_view) const override {
@@ -47,15 +47,15 @@ class InstanceRecipe : public CredentialRecipe {
     return credential_refusal(status, no_role ? "the instance has no role" : "");
   }
 
-  // On a machine of another kind nobody answers at that address.
-  std::uint64_t patience_ns() const override { return 1'000'000'000; }
+  // On other machines nothing answers at that address, so fail fast.
+  std::uint64_t timeout_ns() const override { return 1'000'000'000; }
 
   std::string what() const override {
     return fmt::format("the instance's metadata service at {}{}", endpoint_, hint_);
   }
 
  private:
-  HttpRequest question(const std::string& path) const {
+  HttpRequest request_for(const std::string& path) const {
     HttpRequest request;
     request.url = endpoint_ + path;
     request.bypasses_proxy = true;
@@ -71,8 +71,8 @@ class InstanceRecipe : public CredentialRecipe {
 
 }  // namespace
 
-std::unique_ptr<CredentialRecipe> instance_recipe(std::string endpoint, std::string hint) {
-  return std::make_unique<InstanceRecipe>(std::move(endpoint), std::move(hint));
+std::unique_ptr<CredentialProvider> instance_provider(std::string endpoint, std::string hint) {
+  return std::make_unique<InstanceProvider>(std::move(endpoint), std::move(hint));
 }
 
 }  // namespace echoline::source

@@ -1,4 +1,4 @@
-// Lines that are indented belong to a setting of several parts (s3 =), which nothing here needs.
+// Indented lines belong to a nested setting (s3 =), which nothing here needs.
 #include "source/credentials/aws_profile.h"
 
 #include <cctype>

@@ -1,4 +1,4 @@
-// The files that AWS's tools share: ~/.aws/credentials and ~/.aws/config.
+// Reads the files that AWS's tools share: ~/.aws/credentials and ~/.aws/config.
 #pragma once
 
 #include <map>
@@ -16,11 +16,11 @@ struct AwsFiles {
   std::string config;       // [profile name], [default]
 };
 
-// The settings below a [section]; a later line wins over an earlier one.
+// The settings of a [section]; a later line overrides an earlier one.
 Settings parse_settings(std::string_view text, std::string_view section);
 
-// A profile's settings from both files, those of `credentials` first; empty if there is none. A
-// file that isn't there is as an empty one.
+// A profile's settings from both files; `credentials` wins. Empty if there is none. A missing file
+// counts as an empty one.
 Result<Settings> read_profile(const AwsFiles& files, const std::string& name);
 
 }  // namespace echoline::source

@@ -1,4 +1,4 @@
-// JSON is parsed without exceptions and nothing is expected of it.
+// JSON is parsed without exceptions; every member may be missing or of a wrong type.
 #include "source/credentials/credential_answer.h"
 
 #include <fmt/core.h>
@@ -22,7 +22,7 @@ std::string text_of(const Json& object, const char* name) {
 
 Status not_understood() { return Status(Code::kUnavailable, "its answer is not understood"); }
 
-// Empty fields are as bad as missing ones; an end that can't be read would be no end.
+// An empty field counts as missing. An expiration that cannot be parsed must not mean "never".
 Result<Credentials> checked(Credentials credentials, const std::string& expiration) {
   if (credentials.access_key.empty() || credentials.secret_key.empty()) return not_understood();
   if (expiration.empty()) return credentials;
@@ -72,6 +72,7 @@ Result<Credentials> parse_aws_sts(std::string_view xml) {
 }
 
 Result<Credentials> parse_oauth(std::string_view body, std::time_t now) {
+  // Bounds the lifetime, so that the sum below cannot overflow.
   constexpr double kSecondsMax = 1e9;
   const Json json = Json::parse(body, nullptr, false);
   Credentials credentials;

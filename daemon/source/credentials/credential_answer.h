@@ -1,4 +1,5 @@
-// What services that hand out credentials answer. Bytes from the network; no error repeats them.
+// Parses answers of credential services. They are untrusted bytes from the network, and no error
+// message repeats them.
 #pragma once
 
 #include <ctime>
@@ -14,7 +15,8 @@ namespace echoline::source {
 // "2026-11-21T12:00:00Z", also with a fraction of a second.
 std::optional<std::time_t> parse_utc(std::string_view text);
 
-// {"AccessKeyId", "SecretAccessKey", "Token", "Expiration"}: of containers and instances.
+// {"AccessKeyId", "SecretAccessKey", "Token", "Expiration"}: the answer of container and instance
+// services.
 Result<Credentials> parse_aws_json(std::string_view body);
 
 // An AssumeRoleWithWebIdentityResponse.
@@ -23,11 +25,11 @@ Result<Credentials> parse_aws_sts(std::string_view xml);
 // {"access_token", "expires_in"}: of OAuth and of Google's metadata server.
 Result<Credentials> parse_oauth(std::string_view body, std::time_t now);
 
-// An answer other than 2xx: kUnavailable if it may pass, else kPermissionDenied. `reason` is the
-// service's word for it, if it has one.
+// The error for an answer other than 2xx: kUnavailable if a retry may help, else kPermissionDenied.
+// `reason` is the service's error code, if it sends one.
 Status credential_refusal(int status, std::string_view reason);
 
-// The text of a JSON object's member; empty if there is none.
+// A text member of a JSON object; empty if there is none.
 std::string json_text(std::string_view json, const char* name);
 
 }  // namespace echoline::source

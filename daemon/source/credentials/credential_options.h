@@ -1,4 +1,4 @@
-// How a `read` step says where its credentials are.
+// How a `read` step configures its credentials.
 #pragma once
 
 #include <string>
@@ -8,12 +8,11 @@
 namespace echoline::source {
 
 struct CredentialOptions {
-  Access access =
-      Access::kRead;          // what Google's tokens are asked for; AWS's keys know no such thing
-  std::string from = "auto";  // as read.credentials
-  std::string file;           // of AWS's profiles, or Google's key file; empty for the usual places
-  std::string profile;        // AWS's; empty for AWS_PROFILE, else "default"
-  std::string region;         // of AWS's token service
+  Access access = Access::kRead;  // the scope of Google's tokens; AWS keys have none
+  std::string from = "auto";      // as read.credentials
+  std::string file;     // AWS's profiles, or Google's key file; empty for the default paths
+  std::string profile;  // AWS's; empty for AWS_PROFILE, else "default"
+  std::string region;   // of AWS's token service
   std::string ca_file;
 };
 

@@ -1,5 +1,5 @@
-// Renewal starts five minutes before the end, or after three quarters of a shorter life, so that a
-// source that doesn't answer for a while is not noticed.
+// A renewal starts five minutes before the expiry, or after three quarters of a shorter lifetime,
+// so that a short outage of the provider has no effect.
 #include "source/credentials/credential_source.h"
 
 #include <fmt/core.h>
@@ -19,8 +19,8 @@ constexpr std::uint32_t kFirstAttemptsMax = 3;
 constexpr std::uint64_t kFailurePauseNs = kSecondNs / 4;
 constexpr std::uint64_t kFailurePauseMaxNs = 30 * kSecondNs;
 constexpr std::time_t kMarginSeconds = 300;
-// How long requests that were signed with replaced credentials may still be refused, and how soon
-// after that a refusal means that new ones don't help.
+// After a renewal, requests signed with the old credentials may still be rejected for kSettleNs. A
+// rejection after that, within kHopelessNs, means that new credentials do not help.
 constexpr std::uint64_t kSettleNs = 3 * kSecondNs;
 constexpr std::uint64_t kHopelessNs = 60 * kSecondNs;
 
@@ -32,8 +32,8 @@ void replace_all(std::string& text, const std::string& what) {
 
 }  // namespace
 
-// One question and its answer as it arrives.
-struct CredentialSource::Question : HttpSink {
+// One request and its answer as it arrives.
+struct CredentialSource::PendingRequest : HttpSink {
   bool on_response(const HttpResponse& got) override {
     response = got;
     return true;
@@ -48,11 +48,11 @@ struct CredentialSource::Question : HttpSink {
   std::string body;
 };
 
-CredentialSource::CredentialSource(std::unique_ptr<CredentialRecipe> recipe,
+CredentialSource::CredentialSource(std::unique_ptr<CredentialProvider> provider,
                                    const std::string& ca_file)
-    : recipe_(std::move(recipe)),
+    : provider_(std::move(provider)),
       transfers_(std::make_unique<HttpTransfers>(HttpOptions{
-          .connections_max = 1, .stall_ns = recipe_->patience_ns(), .ca_file = ca_file})) {}
+          .connections_max = 1, .stall_ns = provider_->timeout_ns(), .ca_file = ca_file})) {}
 
 CredentialSource::CredentialSource(Credentials fixed, std::string origin)
     : fixed_origin_(std::move(origin)), current_(std::move(fixed)), fetched_count_(1) {}
@@ -61,15 +61,15 @@ CredentialSource::~CredentialSource() = default;
 
 Verdict CredentialSource::ready(std::time_t now) {
   const std::lock_guard lock(mutex_);
-  if (!recipe_) return {};
-  if (question_) move_on(now);
-  if (!question_ && is_due(now)) begin(now);
+  if (!provider_) return {};
+  if (pending_) poll_pending(now);
+  if (!pending_ && is_due(now)) begin(now);
   if (is_usable(now)) return {};
-  if (question_ || failures_ == 0)
+  if (pending_ || failures_ == 0)
     return {Status(Code::kUnavailable,
-                   fmt::format("credentials from {} are still to come", recipe_->what())),
+                   fmt::format("credentials from {} are not there yet", provider_->what())),
             true};
-  // At the start a wrong setting is likely, later an outage that passes.
+  // Before the first success a wrong setting is the likely cause; after it, an outage that ends.
   const bool may_pass = fetched_count_ > 0 ||
                         (failure_.code() == Code::kUnavailable && failures_ < kFirstAttemptsMax);
   return {failure_, may_pass};
@@ -84,21 +84,21 @@ bool CredentialSource::is_due(std::time_t now) const {
   return !is_usable(now) || (current_.expires != 0 && now >= renew_at_);
 }
 
-void CredentialSource::begin(std::time_t now) { take(recipe_->start(now), now); }
+void CredentialSource::begin(std::time_t now) { take(provider_->start(now), now); }
 
 void CredentialSource::take(Result<CredentialStep> step, std::time_t now) {
-  question_.reset();
+  pending_.reset();
   if (!step.ok()) return fail(step.status());
-  if (auto* request = std::get_if<HttpRequest>(&step.value())) return ask(std::move(*request));
+  if (auto* request = std::get_if<HttpRequest>(&step.value())) return send(std::move(*request));
   succeed(std::get<Credentials>(std::move(step).value()), now);
 }
 
-void CredentialSource::ask(HttpRequest request) {
-  question_ = std::make_unique<Question>();
-  transfers_->start(0, request, *question_);
+void CredentialSource::send(HttpRequest request) {
+  pending_ = std::make_unique<PendingRequest>();
+  transfers_->start(0, request, *pending_);
 }
 
-void CredentialSource::move_on(std::time_t now) {
+void CredentialSource::poll_pending(std::time_t now) {
   ended_.clear();
   transfers_->step(0, ended_);
   if (ended_.empty()) return;
@@ -110,10 +110,10 @@ void CredentialSource::move_on(std::time_t now) {
                result.end == HttpEnd::kStopped ? "its answer is unreasonably long" : result.error),
         now);
   }
-  const auto question = std::move(question_);  // the answer may lead to another
-  const HttpResponse& response = question->response;
-  if (response.status / 100 == 2) return take(recipe_->answer(response, question->body, now), now);
-  take(recipe_->refuse(response.status, question->body), now);
+  const auto pending = std::move(pending_);  // take() may start the next request
+  const HttpResponse& response = pending->response;
+  if (response.status / 100 == 2) return take(provider_->answer(response, pending->body, now), now);
+  take(provider_->refuse(response.status, pending->body), now);
 }
 
 void CredentialSource::succeed(Credentials credentials, std::time_t now) {
@@ -121,7 +121,8 @@ void CredentialSource::succeed(Credentials credentials, std::time_t now) {
   if (credentials.expires != 0 && left <= 0)
     return fail(Status(Code::kUnavailable, "they have expired already"));
   previous_ = std::exchange(current_, std::move(credentials));
-  // The same ones may be handed out again until shortly before their end: no asking in a loop.
+  // A provider may return the same credentials until shortly before they expire. A margin of a
+  // quarter of the rest avoids a loop of renewals.
   renew_at_ = current_.expires - std::min(kMarginSeconds, left / 4);
   after_rejection_ = std::exchange(stale_, false);
   failures_ = 0;
@@ -130,13 +131,14 @@ void CredentialSource::succeed(Credentials credentials, std::time_t now) {
 }
 
 void CredentialSource::fail(Status status) {
-  failure_ = Status(status.code(), fmt::format("credentials from {}: {}", recipe_->what(),
+  failure_ = Status(status.code(), fmt::format("credentials from {}: {}", provider_->what(),
                                                scrub(status.message())));
   ++failures_;
   next_ns_ = monotonic_ns() +
              std::min(kFailurePauseMaxNs, kFailurePauseNs << std::min(failures_ - 1, 16U));
   if (failures_ == 1 && fetched_count_ > 0)
-    log_warning("source", "{}; the ones at hand are used until they expire, and it is tried again",
+    log_warning("source",
+                "{}; the current ones are used until they expire, and the renewal is retried",
                 failure_.message());
 }
 
@@ -147,7 +149,7 @@ Credentials CredentialSource::current() const {
 
 bool CredentialSource::reject() {
   const std::lock_guard lock(mutex_);
-  if (!recipe_) return false;
+  if (!provider_) return false;
   if (stale_) return true;
   const std::uint64_t age = monotonic_ns() - fetched_ns_;
   if (after_rejection_ && age < kHopelessNs) return age < kSettleNs;
@@ -158,12 +160,12 @@ bool CredentialSource::reject() {
 
 bool CredentialSource::is_anonymous() const {
   const std::lock_guard lock(mutex_);
-  return !recipe_ && current_.anonymous();
+  return !provider_ && current_.anonymous();
 }
 
 std::string CredentialSource::origin() const {
   const std::lock_guard lock(mutex_);
-  return recipe_ ? recipe_->what() : fixed_origin_;
+  return provider_ ? provider_->what() : fixed_origin_;
 }
 
 std::string CredentialSource::scrubbed(std::string text) const {

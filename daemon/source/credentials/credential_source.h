@@ -1,4 +1,5 @@
-// Credentials that are renewed before they expire, one set for all streams that use the same.
+// Credentials that are renewed before they expire. All streams with the same configuration share
+// one set.
 #pragma once
 
 #include <functional>
@@ -15,50 +16,49 @@
 
 namespace echoline::source {
 
-// On the way to credentials: a question to ask next, or the credentials themselves.
+// The result of one step of a renewal: the next request to send, or the credentials.
 using CredentialStep = std::variant<HttpRequest, Credentials>;
 
-// Where credentials come from: which questions to ask, and what the answers mean. Called by one
-// thread at a time. kUnavailable may pass; any other error is final until the next attempt. Errors
-// never hold a secret.
-class CredentialRecipe {
+// Where credentials come from: which requests to send, and how to read the answers. Called by one
+// thread at a time. kUnavailable may be temporary; any other error is final until the next renewal.
+// Errors never contain a secret.
+class CredentialProvider {
  public:
-  virtual ~CredentialRecipe() = default;
+  virtual ~CredentialProvider() = default;
 
   virtual Result<CredentialStep> start(std::time_t now) = 0;
 
-  // To a 2xx answer to the last question.
+  // Takes a 2xx answer to the last request.
   virtual Result<CredentialStep> answer(const HttpResponse& response, std::string_view body,
                                         std::time_t now) = 0;
 
-  // What any other answer means.
+  // The error for any other answer.
   virtual Status refuse(int status, std::string_view body) const = 0;
 
-  // How long a question waits for a byte of its answer.
-  virtual std::uint64_t patience_ns() const { return 5'000'000'000; }
+  // How long a request may wait without receiving a byte.
+  virtual std::uint64_t timeout_ns() const { return 5'000'000'000; }
 
   // "the instance's metadata service at http://...", for messages.
   virtual std::string what() const = 0;
 };
 
-// Any thread may call it, and nothing waits: whoever needs credentials moves their renewal on by
-// asking whether they are ready. That takes the place of a thread of its own; those who ask at the
-// same time share one renewal.
+// Thread-safe, and nothing blocks. There is no renewal thread: each call of ready() moves the
+// renewal on, and all callers share one renewal.
 class CredentialSource {
  public:
-  // The authority file is for https; empty is the system's.
-  CredentialSource(std::unique_ptr<CredentialRecipe> recipe, const std::string& ca_file);
-  // Credentials that are never renewed, and where they are from.
+  // `ca_file` is for https; empty means the system's authorities.
+  CredentialSource(std::unique_ptr<CredentialProvider> provider, const std::string& ca_file);
+  // Fixed credentials that are never renewed; `origin` is for messages.
   explicit CredentialSource(Credentials fixed, std::string origin = {});
   ~CredentialSource();
 
-  // Ok if current() can be used; a retry is worth a moment's wait while they are being fetched, or
-  // when ones that worked before could not be renewed.
+  // Ok if current() can be used. A verdict to retry while they are being fetched, or after a failed
+  // renewal of credentials that worked before.
   Verdict ready(std::time_t now);
 
   Credentials current() const;
 
-  // A store said that they have expired; whether another attempt may do better.
+  // A store said that they have expired. Returns whether a retry may succeed.
   bool reject();
 
   bool is_anonymous() const;
@@ -66,19 +66,21 @@ class CredentialSource {
   // "profile photos in /home/me/.aws/credentials", for messages.
   std::string origin() const;
 
-  // Text without any of their secrets, those just replaced included.
+  // The text with all secrets removed, those of the previous credentials included.
   std::string scrubbed(std::string text) const;
 
-  // Times they were fetched.
+  // How often they were fetched.
   std::uint64_t fetched_count() const;
 
  private:
-  struct Question;
+  struct PendingRequest;
 
+  // Starts a renewal.
   void begin(std::time_t now);
   void take(Result<CredentialStep> step, std::time_t now);
-  void ask(HttpRequest request);
-  void move_on(std::time_t now);
+  void send(HttpRequest request);
+  // Takes the answer to the pending request, if it has come.
+  void poll_pending(std::time_t now);
   void succeed(Credentials credentials, std::time_t now);
   void fail(Status status);
   bool is_usable(std::time_t now) const;
@@ -86,25 +88,25 @@ class CredentialSource {
   std::string scrub(std::string text) const;
 
   mutable std::mutex mutex_;  // guards everything below
-  const std::unique_ptr<CredentialRecipe> recipe_;
+  const std::unique_ptr<CredentialProvider> provider_;
   const std::string fixed_origin_;
   Credentials current_;
   Credentials previous_;
   std::time_t renew_at_ = 0;
-  bool stale_ = false;            // rejected: not to be used again
-  bool after_rejection_ = false;  // the current ones were fetched because the last were rejected
+  bool stale_ = false;            // a store rejected them: do not use them again
+  bool after_rejection_ = false;  // the current ones were fetched after a rejection
   std::uint64_t fetched_count_ = 0;
   std::uint64_t fetched_ns_ = 0;
   std::uint64_t next_ns_ = 0;  // no renewal before this
   std::uint32_t failures_ = 0;
   Status failure_;
-  std::unique_ptr<Question> question_;  // being asked
+  std::unique_ptr<PendingRequest> pending_;  // null if no renewal is in progress
   std::unique_ptr<HttpTransfers> transfers_;
   std::vector<HttpResult> ended_;
 };
 
-// The one set in this process that goes by this key, made if there is none; it lives as long as
-// somebody holds it. The key names where they come from and holds no secret.
+// The set with this key, created by `make` if the process has none. It lives as long as anyone
+// holds it. The key names the origin and contains no secret.
 std::shared_ptr<CredentialSource> shared_credentials(
     const std::string& key, const std::function<std::shared_ptr<CredentialSource>()>& make);
 

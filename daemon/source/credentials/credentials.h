@@ -1,4 +1,4 @@
-// What a request proves itself with.
+// Keys and tokens that authorize a request.
 #pragma once
 
 #include <ctime>
@@ -6,7 +6,7 @@
 
 namespace echoline::source {
 
-// For AWS a key, its secret and, if they are short-lived, a token; for Google a token alone.
+// For AWS a key, its secret and, if they are short-lived, a token; for Google only a token.
 struct Credentials {
   std::string access_key;
   std::string secret_key;

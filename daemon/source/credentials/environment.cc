@@ -1,4 +1,4 @@
-// The environment is read when a source opens, never while it works.
+// The environment is read when a source is opened, never later.
 #include "source/credentials/environment.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// What the process was started with: environment variables and small files of settings.
+// Settings from outside the configuration: environment variables and small files.
 #pragma once
 
 #include <initializer_list>
@@ -13,10 +13,10 @@ std::string from_environment(std::initializer_list<const char*> names);
 
 inline std::string from_environment(const char* name) { return from_environment({name}); }
 
-// `configured` if it is not empty, else as from_environment.
+// `configured` if it is not empty, else the result of from_environment.
 std::string first_set(const std::string& configured, std::initializer_list<const char*> names);
 
-// A file below the user's home folder; empty if there is no home.
+// A path below the user's home folder; empty if there is none.
 std::string in_home(const char* path);
 
 // A whole file of at most 1 MiB. kNotFound if there is none.

@@ -1,10 +1,10 @@
-// An empty pointer says that a way isn't set up.
+// A method returns an empty pointer if it is not configured.
 #include "source/credentials/google_credentials.h"
 
 #include <fmt/core.h>
 
 #include "source/credentials/environment.h"
-#include "source/credentials/google_recipes.h"
+#include "source/credentials/google_providers.h"
 
 namespace echoline::source {
 namespace {
@@ -15,16 +15,17 @@ constexpr std::string_view kSetWhat =
     "set GOOGLE_APPLICATION_CREDENTIALS to a key file, or log in with `gcloud auth "
     "application-default login`, or set `credentials: anonymous` for a public bucket";
 
-// Tokens for writing are shared by themselves.
+// Tokens for writing and for reading are separate sets.
 std::string name_of(const char* kind, const CredentialOptions& options) {
   return fmt::format("google {} {}", kind, options.access == Access::kWrite ? "rw" : "ro");
 }
 
 Found key_file(const std::string& path, const CredentialOptions& options) {
-  ECHOLINE_ASSIGN(auto recipe, key_file_recipe(path, options.access));
+  ECHOLINE_ASSIGN(auto provider, key_file_provider(path, options.access));
   const std::string name = fmt::format("{} {} {}", name_of("file", options), path, options.ca_file);
-  return shared_credentials(
-      name, [&] { return std::make_shared<CredentialSource>(std::move(recipe), options.ca_file); });
+  return shared_credentials(name, [&] {
+    return std::make_shared<CredentialSource>(std::move(provider), options.ca_file);
+  });
 }
 
 Found named_file(const CredentialOptions& options) {
@@ -47,7 +48,7 @@ Found metadata(const CredentialOptions& options) {
       options.from == "auto" ? fmt::format(" (no others are set up: {})", kSetWhat) : "";
   const std::string name = fmt::format("{} {}{}", name_of("metadata", options), host, options.from);
   return shared_credentials(name, [&] {
-    return std::make_shared<CredentialSource>(metadata_recipe(host, hint, options.access),
+    return std::make_shared<CredentialSource>(metadata_provider(host, hint, options.access),
                                               options.ca_file);
   });
 }

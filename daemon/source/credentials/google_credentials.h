@@ -1,5 +1,4 @@
-// Which of Google's ways to credentials is taken, in the order of its Application Default
-// Credentials.
+// Chooses Google credentials, in the order of Google's Application Default Credentials.
 #pragma once
 
 #include <memory>
@@ -9,8 +8,8 @@
 
 namespace echoline::source {
 
-// GOOGLE_APPLICATION_CREDENTIALS, the file that gcloud keeps, the metadata server; or the one that
-// options.from names. kPermissionDenied says what to set. Nothing is asked of the network yet.
+// In order: GOOGLE_APPLICATION_CREDENTIALS, the file that gcloud keeps, the metadata server; or the
+// one that options.from names. Sends no request. kPermissionDenied says what to set.
 Result<std::shared_ptr<CredentialSource>> google_credentials(const CredentialOptions& options);
 
 }  // namespace echoline::source

@@ -1,4 +1,4 @@
-// Keys live in memory only as long as a signature takes.
+// A key is in memory only while it signs.
 #include "source/credentials/jwt.h"
 
 #include <openssl/bio.h>
@@ -21,7 +21,7 @@ struct DigestDeleter {
   void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
 };
 
-// An encrypted key is not asked about on the terminal.
+// OpenSSL would ask for the password of an encrypted key on the terminal.
 int no_password(char*, int, int, void*) { return -1; }
 
 std::unique_ptr<EVP_PKEY, KeyDeleter> read_key(const std::string& pem) {
@@ -32,7 +32,7 @@ std::unique_ptr<EVP_PKEY, KeyDeleter> read_key(const std::string& pem) {
       PEM_read_bio_PrivateKey(bio.get(), nullptr, no_password, nullptr));
 }
 
-// Empty if it can't be signed.
+// Empty if signing fails.
 std::string rs256(EVP_PKEY* key, std::string_view text) {
   const std::unique_ptr<EVP_MD_CTX, DigestDeleter> context(EVP_MD_CTX_new());
   std::size_t size = 0;
@@ -51,7 +51,7 @@ std::string rs256(EVP_PKEY* key, std::string_view text) {
 }  // namespace
 
 std::string base64url(std::string_view bytes) {
-  std::string text((bytes.size() + 2) / 3 * 4 + 1, 0);  // OpenSSL adds a zero
+  std::string text((bytes.size() + 2) / 3 * 4 + 1, 0);  // OpenSSL appends a zero byte
   EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
                   reinterpret_cast<const unsigned char*>(bytes.data()),
                   static_cast<int>(bytes.size()));

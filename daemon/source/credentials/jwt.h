@@ -1,4 +1,4 @@
-// Signed statements (JWT, RS256) by which a service account proves itself.
+// Signed JSON web tokens (JWT, RS256) that authenticate a service account.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace echoline::source {
 // RFC 4648's URL alphabet, without padding.
 std::string base64url(std::string_view bytes);
 
-// Header and claims, as JSON, signed with a private key in PEM. kInvalidArgument, without a byte of
-// the key, if it isn't an RSA key.
+// Signs header and claims (JSON) with a private key in PEM. kInvalidArgument, without a byte of the
+// key, if it is not an RSA key.
 Result<std::string> signed_jwt(std::string_view header, std::string_view claims,
                                const std::string& private_key_pem);
 

@@ -1,5 +1,5 @@
-// How many requests a store is given at once: grows while it takes them, shrinks when it asks for
-// fewer. Pure arithmetic; its times are the caller's.
+// How many requests a store may have in flight: grows while the store accepts them, shrinks when it
+// refuses some. Pure arithmetic; the caller passes the time.
 #pragma once
 
 #include <algorithm>
@@ -8,15 +8,15 @@
 
 namespace echoline::source {
 
-// Additive increase, multiplicative decrease, by windows of kWindowNs. A window with refusals takes
-// off half their share of the answers, so that a store which refuses everything halves the limit
-// and one that refuses a few costs little. Each calm window doubles the step up: from the floor to
-// the cap takes about two seconds. Not thread safe.
+// Additive increase, multiplicative decrease, in windows of kWindowNs. A window with refusals
+// reduces the limit by half of the refused share, so that a store that refuses everything halves
+// the limit, and one that refuses a few changes it little. Each window without refusals doubles the
+// step up: from the floor to the cap takes about two seconds. Not thread-safe.
 class AdaptiveLimit {
  public:
   static constexpr std::uint64_t kWindowNs = 250'000'000;
 
-  // A higher cap is room at once: what was never refused needs no trying.
+  // A higher cap is usable at once: the store has never refused that many.
   void set_cap(double cap) {
     limit_ = cap > cap_ ? limit_ + (cap - cap_) : std::min(limit_, cap);
     cap_ = cap;
@@ -24,7 +24,7 @@ class AdaptiveLimit {
   }
 
   std::size_t limit() const { return static_cast<std::size_t>(std::max(limit_, 1.0)); }
-  // Refusals are not forgotten yet.
+  // Whether past refusals still lower the limit.
   bool is_reduced() const { return limit_ < cap_; }
 
   void good(std::uint64_t now_ns) {
@@ -32,7 +32,7 @@ class AdaptiveLimit {
     close_window(now_ns);
   }
 
-  // The store asked for fewer, or let a request wait too long.
+  // The store asked for fewer requests, or let one wait too long.
   void refused(std::uint64_t now_ns) {
     ++refused_;
     close_window(now_ns);
@@ -40,6 +40,7 @@ class AdaptiveLimit {
 
  private:
   double floor() const { return std::max(1.0, cap_ / 8); }
+  // Resets the step up to its smallest size.
   void calm() { step_ = std::max(0.25, cap_ / 32); }
 
   void close_window(std::uint64_t now_ns) {

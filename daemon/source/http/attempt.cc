@@ -1,4 +1,4 @@
-// Transport failures in words; everything the store itself said is judged by the exchange.
+// Judges transport failures; the operation judges every answer of the store.
 #include "source/http/attempt.h"
 
 #include <fmt/core.h>
@@ -14,7 +14,7 @@ constexpr std::size_t kErrorBodyBytesMax = 64 << 10;
 constexpr std::uint64_t kRetryAfterMaxS = 30;
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
 
-// OpenSSL's words for an answer that is no TLS.
+// OpenSSL reports "wrong version number" if the server does not speak TLS.
 const char* next_step(const std::string& error) {
   return error.find("wrong version number") != std::string::npos
              ? "the server speaks no TLS there: write http:// in read.url or the endpoint, or name "
@@ -49,23 +49,25 @@ bool has_ended(const HttpResult& result) {
 
 }  // namespace
 
-Attempt::Attempt(HttpOperation& exchange, const Attempt*& answered, SharedCounters& counters)
-    : exchange_(exchange), answered_(answered), counters_(counters), begin_ns_(monotonic_ns()) {}
+Attempt::Attempt(HttpOperation& operation, const Attempt*& answered, SharedCounters& counters)
+    : operation_(operation), answered_(answered), counters_(counters), begin_ns_(monotonic_ns()) {}
 
 bool Attempt::on_response(const HttpResponse& response) {
   response_ = response;
   if (!is_success()) return true;
+  // The other attempt has a good answer already, so this one ends.
   if (answered_ != nullptr) return false;
   answered_ = this;
   answer_ns_ = monotonic_ns();
-  accepted_ = exchange_.accept(response);
+  accepted_ = operation_.accept(response);
   return accepted_.status.ok();
 }
 
 bool Attempt::on_body(std::span<const std::byte> bytes) {
   SharedCounters::add(counters_.bytes, bytes.size());
   bytes_ += bytes.size();
-  if (is_success()) return exchange_.consume(bytes);
+  if (is_success()) return operation_.consume(bytes);
+  // Only the start of an error body is kept.
   const std::size_t room = kErrorBodyBytesMax - error_body_.size();
   error_body_.append(reinterpret_cast<const char*>(bytes.data()), std::min(room, bytes.size()));
   return error_body_.size() < kErrorBodyBytesMax;
@@ -73,9 +75,9 @@ bool Attempt::on_body(std::span<const std::byte> bytes) {
 
 Verdict Attempt::judge(const HttpResult& result) {
   if (!has_ended(result)) return transport_verdict(result);
-  if (!is_success()) return exchange_.refuse(response_, error_body_);
+  if (!is_success()) return operation_.refuse(response_, error_body_);
   if (!accepted_.status.ok()) return accepted_;
-  Verdict verdict = exchange_.complete();
+  Verdict verdict = operation_.complete();
   if (verdict.status.ok()) counters_.add_latency(monotonic_ns() - begin_ns_);
   return verdict;
 }
@@ -88,6 +90,7 @@ WaitReason Attempt::reason(const HttpResult& result) const {
 
 AttemptEnd Attempt::end(const HttpResult& result) const {
   if (result.end == HttpEnd::kUnreachable || result.end == HttpEnd::kStalled || is_throttled())
+    // An overloaded store refuses connections or stalls before it answers 503.
     return AttemptEnd::kRefused;
   return has_ended(result) ? AttemptEnd::kGood : AttemptEnd::kOther;
 }

@@ -1,4 +1,4 @@
-// One attempt at an exchange: takes the response as it arrives, and says what it came to.
+// One attempt at an operation: takes the response as it arrives and judges it.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,25 @@
 
 namespace echoline::source {
 
-// Of the polling thread. The exchange, the counters and `answered` must outlive it. Two attempts at
-// one exchange may be under way at once: `answered`, which they share, is the one whose good answer
-// came first. The exchange sees nothing of the other, which ends when its own answer comes.
+// Used by the polling thread only. The operation, the counters and `answered` must outlive it. Two
+// attempts at one operation can be in flight. They share `answered`: the attempt whose good answer
+// came first. The operation sees only that one; the other attempt ends when its answer comes.
 class Attempt : public HttpSink {
  public:
-  Attempt(HttpOperation& exchange, const Attempt*& answered, SharedCounters& counters);
+  Attempt(HttpOperation& operation, const Attempt*& answered, SharedCounters& counters);
 
   bool on_response(const HttpResponse& response) override;
   bool on_body(std::span<const std::byte> bytes) override;
 
-  // Once it has ended; to be called once.
+  // Call it once, after the attempt has ended.
   Verdict judge(const HttpResult& result);
 
-  // What a verdict that is to be retried means for the next attempt, and for the endpoint's limit.
+  // After a verdict to retry: why the operation pauses, and what the attempt means for the
+  // endpoint's limit.
   WaitReason reason(const HttpResult& result) const;
   AttemptEnd end(const HttpResult& result) const;
 
-  // What the store said about when to come back; 0 if nothing.
+  // The store's Retry-After, at most 30 s; 0 if there is none.
   std::uint64_t retry_after_ns() const;
   std::uint64_t bytes() const { return bytes_; }
   std::uint64_t begin_ns() const { return begin_ns_; }
@@ -40,7 +41,7 @@ class Attempt : public HttpSink {
   bool is_success() const { return response_.status / 100 == 2; }
   bool is_throttled() const { return response_.status == 429 || response_.status == 503; }
 
-  HttpOperation& exchange_;
+  HttpOperation& operation_;
   const Attempt*& answered_;
   SharedCounters& counters_;
   const std::uint64_t begin_ns_;

@@ -1,5 +1,5 @@
-// How long to wait before the next attempt: doubling, capped, jittered so that many don't come at
-// once.
+// The delay before the next attempt: doubling, capped, and with jitter, so that many operations do
+// not retry at the same time.
 #pragma once
 
 #include <algorithm>
@@ -10,13 +10,13 @@
 namespace echoline::source {
 
 inline constexpr std::uint64_t kBackoffFirstNs = 100'000'000;
-// Short enough that a store which is back has all its requests back within seconds.
-inline constexpr std::uint64_t kBackoffMostNs = 3'000'000'000;
+// Short, so that a store that is back gets all its requests within seconds.
+inline constexpr std::uint64_t kBackoffMaxNs = 3'000'000'000;
 
 // Delay in ns after `failures` (at least 1) failed attempts: uniform in the upper half of the step.
 inline std::uint64_t backoff_ns(std::uint32_t failures, std::uint64_t seed, std::uint32_t draw) {
   const std::uint64_t step =
-      std::min(kBackoffMostNs, kBackoffFirstNs << std::min(failures - 1, 16U));
+      std::min(kBackoffMaxNs, kBackoffFirstNs << std::min(failures - 1, 16U));
   const std::uint32_t random = philox4x32(philox_key(seed), {draw, failures, 0, 0})[0];
   return step / 2 + (step / 2 >> 16) * (random >> 16);
 }

@@ -1,4 +1,4 @@
-// Lengths in HTTP headers: numbers from the network, read strictly.
+// Lengths in HTTP headers: numbers from the network, parsed strictly.
 #pragma once
 
 #include <charconv>

@@ -1,4 +1,4 @@
-// Loopback is told by name or number; anything else counts as the network.
+// Loopback is recognised by name or number; anything else counts as the network.
 #include "source/http/endpoint.h"
 
 #include <fmt/core.h>
@@ -7,7 +7,7 @@
 
 namespace echoline::source {
 
-bool Endpoint::is_overheard() const {
+bool Endpoint::is_insecure() const {
   const bool bracketed = host.starts_with('[');
   const std::string_view name =
       std::string_view(host).substr(0, bracketed ? host.find(']') + 1 : host.find(':'));

@@ -1,4 +1,4 @@
-// Where a server is: http(s)://host[:port].
+// The address of a server: http(s)://host[:port].
 #pragma once
 
 #include <string>
@@ -14,15 +14,15 @@ struct Endpoint {
 
   std::string url() const { return scheme + "://" + host; }
 
-  // Whether what is said there can be overheard: plain http that leaves this machine.
-  bool is_overheard() const;
+  // Whether others can read the traffic: plain http to another machine.
+  bool is_insecure() const;
 };
 
-// kInvalidArgument, without a password that may be in it, if it can't be one. A '/' at the end is
-// left out.
+// kInvalidArgument for any other text; the message leaves out a password that it may contain. A '/'
+// at the end is dropped.
 Result<Endpoint> parse_endpoint(std::string_view text);
 
-// The one that a longer address begins with: "https://host/path".
+// The endpoint at the start of a longer address: "https://host/path".
 Result<Endpoint> endpoint_of_url(std::string_view url);
 
 }  // namespace echoline::source

@@ -7,19 +7,21 @@
 namespace echoline::source {
 namespace {
 
-// Several may have ended in one step of their thread, which then begins as many anew.
-bool is_most(std::size_t under_way, std::size_t limit) { return under_way >= limit - limit / 4; }
+// Not exactly the limit: several requests may end in one step of their thread before it starts the
+// next ones.
+bool is_nearly(std::size_t in_flight, std::size_t limit) { return in_flight >= limit - limit / 4; }
 
 }  // namespace
 
 std::shared_ptr<EndpointLimit> EndpointLimit::of(const std::string& endpoint) {
+  // One limit per endpoint and process. Weak pointers: the last member destroys it.
   static std::mutex mutex;
   static std::unordered_map<std::string, std::weak_ptr<EndpointLimit>> limits;
   const std::lock_guard lock(mutex);
   std::erase_if(limits, [](const auto& entry) { return entry.second.expired(); });
-  std::weak_ptr<EndpointLimit>& place = limits[endpoint];
-  std::shared_ptr<EndpointLimit> limit = place.lock();
-  if (!limit) place = limit = std::make_shared<EndpointLimit>();
+  std::weak_ptr<EndpointLimit>& shared = limits[endpoint];
+  std::shared_ptr<EndpointLimit> limit = shared.lock();
+  if (!limit) shared = limit = std::make_shared<EndpointLimit>();
   return limit;
 }
 
@@ -29,70 +31,76 @@ std::size_t EndpointLimit::limit() const {
 }
 
 std::size_t EndpointLimit::limit_now() const {
-  return std::min(taken_.limit(), std::max<std::size_t>(fastest_.limit(), 1));
+  return std::min(accepted_.limit(), std::max<std::size_t>(search_.limit(), 1));
 }
 
 bool EndpointLimit::is_reduced() const {
   const std::lock_guard lock(mutex_);
-  return taken_.is_reduced();
+  return accepted_.is_reduced();
 }
 
 void EndpointLimit::join(Member& member) {
   const std::lock_guard lock(mutex_);
   cap_ += member.cap_;
-  taken_.set_cap(static_cast<double>(cap_));
-  fastest_.set_cap(cap_);
+  accepted_.set_cap(static_cast<double>(cap_));
+  search_.set_cap(cap_);
 }
 
 void EndpointLimit::leave(Member& member) {
   const std::lock_guard lock(mutex_);
   std::erase(waiting_, &member);
   cap_ -= member.cap_;
-  in_flight_ -= member.under_way_;
-  taken_.set_cap(static_cast<double>(cap_));
-  fastest_.set_cap(cap_);
-  wake_first();
+  // Attempts that are cancelled with their member never call end().
+  in_flight_ -= member.in_flight_;
+  accepted_.set_cap(static_cast<double>(cap_));
+  search_.set_cap(cap_);
+  wake_next();
 }
 
 bool EndpointLimit::begin(Member& member) {
   const std::lock_guard lock(mutex_);
   const std::size_t room = limit_now() - std::min(limit_now(), in_flight_);
-  const bool is_next = member.waits_ && waiting_.front() == &member;
+  // A member may start if it has waited longest, or if there is room for all that wait.
+  const bool is_next = member.waiting_for_room_ && waiting_.front() == &member;
   if (room == 0 || (!is_next && room <= waiting_.size())) {
-    if (!std::exchange(member.waits_, true)) waiting_.push_back(&member);
+    if (!std::exchange(member.waiting_for_room_, true)) waiting_.push_back(&member);
     return false;
   }
   ++in_flight_;
   if (is_next) waiting_.pop_front();
-  // In the middle of the queue with room for all: it keeps its place, for its other requests.
-  member.waits_ = std::find(waiting_.begin(), waiting_.end(), &member) != waiting_.end();
-  wake_first();
+  // A member that had not waited longest but found room for all keeps its position, for its other
+  // requests.
+  member.waiting_for_room_ = std::find(waiting_.begin(), waiting_.end(), &member) != waiting_.end();
+  wake_next();
   return true;
 }
 
 void EndpointLimit::end(Member& member, AttemptEnd how, std::uint64_t bytes, std::uint64_t now_ns) {
   const std::lock_guard lock(mutex_);
   if (how == AttemptEnd::kGood) {
-    const bool wanted = is_most(in_flight_, limit_now()) || is_most(member.under_way_, member.cap_);
-    fastest_.ended(bytes, in_flight_, wanted, now_ns);
-    taken_.good(now_ns);
+    // Rates count only while the demand reaches the limit, or the cap of this member.
+    const bool wanted =
+        is_nearly(in_flight_, limit_now()) || is_nearly(member.in_flight_, member.cap_);
+    search_.ended(bytes, in_flight_, wanted, now_ns);
+    accepted_.good(now_ns);
   } else if (how == AttemptEnd::kRefused) {
-    fastest_.disturbed();
-    taken_.refused(now_ns);
+    search_.note_disturbance();
+    accepted_.refused(now_ns);
   }
   --in_flight_;
-  --member.under_way_;
-  wake_first();
+  --member.in_flight_;
+  wake_next();
 }
 
 void EndpointLimit::withdraw(Member& member) {
   const std::lock_guard lock(mutex_);
-  if (!std::exchange(member.waits_, false)) return;
+  if (!std::exchange(member.waiting_for_room_, false)) return;
   std::erase(waiting_, &member);
-  wake_first();
+  wake_next();
 }
 
-void EndpointLimit::wake_first() {
+// Wakes only one: it takes the room in begin(), which then wakes the next.
+void EndpointLimit::wake_next() {
   if (!waiting_.empty() && in_flight_ < limit_now()) waiting_.front()->wake_();
 }
 
@@ -106,7 +114,7 @@ EndpointLimit::Member::~Member() { limit_->leave(*this); }
 
 bool EndpointLimit::Member::begin() {
   if (!limit_->begin(*this)) return false;
-  ++under_way_;
+  ++in_flight_;
   return true;
 }
 

@@ -1,5 +1,5 @@
-// The limit on requests under way at one endpoint, shared by all streams of the process: one that
-// is told to slow down slows the others with it, and they recover together.
+// The limit on requests in flight at one endpoint. All streams of the process share it, so that
+// they slow down and recover together.
 #pragma once
 
 #include <cstddef>
@@ -15,19 +15,20 @@
 
 namespace echoline::source {
 
-// How an attempt ended, as far as the limit is concerned.
+// How an attempt ended, for the limit.
 enum class AttemptEnd : std::uint8_t { kGood, kRefused, kOther };
 
-// The lower of what the store does not refuse and what brings most. Any thread. Room is given in
-// turn: who waits longest is woken first, and none overtakes.
+// The lower of two limits: the number that the store does not refuse, and the number that gives the
+// best throughput. Thread-safe. Room is first come, first served: the member that has waited
+// longest is woken first, and no other overtakes it.
 class EndpointLimit {
  public:
-  // The limit of that name, as long as anybody has it; else a new one.
+  // The limit of this endpoint: the existing one while any member holds it, else a new one.
   static std::shared_ptr<EndpointLimit> of(const std::string& endpoint);
 
   class Member;
   std::size_t limit() const;
-  bool is_reduced() const;  // the store asked for less a short while ago
+  bool is_reduced() const;  // the store has refused requests recently
 
  private:
   bool begin(Member& member);
@@ -36,18 +37,19 @@ class EndpointLimit {
   void withdraw(Member& member);
   void join(Member& member);
   void leave(Member& member);
-  void wake_first();
+  // Wakes the member that has waited longest, if there is room.
+  void wake_next();
 
   mutable std::mutex mutex_;
-  AdaptiveLimit taken_;  // by the store, without refusals
-  ThroughputSearch fastest_;
+  AdaptiveLimit accepted_;  // what the store accepts without refusals
+  ThroughputSearch search_;
   std::size_t cap_ = 0;
   std::size_t in_flight_ = 0;
-  std::deque<Member*> waiting_;
+  std::deque<Member*> waiting_;  // for room, in the order of arrival
 };
 
-// One stream's share; the cap of all is the sum of theirs. One thread, but `wake` is called from
-// any, under a lock: it must be quick and call nothing back.
+// One stream's share. The cap of the limit is the sum of its members' caps. One thread, except that
+// any thread may call `wake`, under the limit's lock: it must be quick and must not call back.
 class EndpointLimit::Member {
  public:
   Member(std::shared_ptr<EndpointLimit> limit, std::size_t cap, std::function<void()> wake);
@@ -55,11 +57,11 @@ class EndpointLimit::Member {
   Member(const Member&) = delete;
   Member& operator=(const Member&) = delete;
 
-  // Takes room for one attempt; if there is none, `wake` is called when there is.
+  // Takes room for one attempt. If there is none, returns false and calls `wake` when there is.
   bool begin();
-  // `bytes`: of the answer.
+  // Gives the room back. `bytes`: size of the answer.
   void end(AttemptEnd how, std::uint64_t bytes, std::uint64_t now_ns);
-  // Nothing waits for room any more.
+  // Stops waiting for room.
   void withdraw();
   std::size_t limit() const { return limit_->limit(); }
   bool is_reduced() const { return limit_->is_reduced(); }
@@ -69,8 +71,8 @@ class EndpointLimit::Member {
   const std::shared_ptr<EndpointLimit> limit_;
   const std::size_t cap_;
   const std::function<void()> wake_;
-  std::size_t under_way_ = 0;
-  bool waits_ = false;  // under the limit's lock
+  std::size_t in_flight_ = 0;
+  bool waiting_for_room_ = false;  // guarded by the limit's lock
 };
 
 }  // namespace echoline::source

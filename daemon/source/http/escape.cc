@@ -1,4 +1,4 @@
-// Upper-case digits, as signatures want them.
+// Hexadecimal digits are upper-case, as signatures require.
 #include "source/http/escape.h"
 
 #include <fmt/core.h>

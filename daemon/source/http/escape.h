@@ -1,4 +1,4 @@
-// Percent-encoding as stores want it.
+// Percent-encoding of names and queries for requests to stores.
 #pragma once
 
 #include <string>
@@ -16,13 +16,13 @@ std::string uri_escape(std::string_view text, bool keep_slash);
 // "a=1&b=2": escaped and sorted by name.
 std::string escaped_query(const NamedValues& query);
 
-// Path and query as they go over the wire: escaped, the query sorted as signatures want it.
+// Path and query for the request line: escaped, the query sorted as signatures require.
 std::string escaped_target(std::string_view path, const NamedValues& query);
 
-// "%20" is a space again; a '%' without two digits stays.
+// Decodes "%20" to a space; a '%' without two hexadecimal digits stays as it is.
 std::string percent_decoded(std::string_view text);
 
-// A path that is encoded already, with what can't go over the wire encoded too.
+// Encodes the characters of an already encoded path that are not allowed in a request.
 std::string wire_path(std::string_view path);
 
 }  // namespace echoline::source

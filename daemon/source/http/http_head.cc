@@ -32,7 +32,7 @@ std::string_view HttpResponse::header(std::string_view lower_case_name) const {
 
 bool HttpHead::take(std::string_view line) {
   if ((bytes_ += line.size()) > kBytesMax) return false;
-  if (line.starts_with("HTTP/")) {  // of a proxy or a 100-continue, then of the answer itself
+  if (line.starts_with("HTTP/")) {  // a proxy or 100-continue sends a head before the real one
     response_ = {};
     const std::size_t space = std::min(line.find(' '), line.size());
     const std::string_view code = trimmed(line.substr(space));

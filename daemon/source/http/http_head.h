@@ -1,4 +1,4 @@
-// The head of an HTTP response, put together line by line.
+// Assembles the head of an HTTP response, line by line.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,8 @@ namespace echoline::source {
 
 class HttpHead {
  public:
-  // A status line, a header or the empty line after them; false if it grows beyond reason.
+  // Takes a status line, a header or the empty line after them. False if the head is unreasonably
+  // long.
   bool take(std::string_view line);
   HttpResponse& response() { return response_; }
 

@@ -1,5 +1,5 @@
-// One thing to be had from a store, over as many attempts as it takes: the words and judgement of a
-// protocol, without its transport (exchanges.h).
+// One operation on a store, such as a read or a listing, over as many attempts as it needs: builds
+// the requests and judges the answers. The transport and the retries are HttpOperations'.
 #pragma once
 
 #include <cstdint>
@@ -12,44 +12,45 @@
 
 namespace echoline::source {
 
-// What an attempt came to: ok, worth another attempt, or final.
+// The result of an attempt: ok, worth a retry, or a final error.
 struct Verdict {
   Status status;
   bool retry = false;
 };
 
-// Owned and called by one HttpOperations, on its thread; each attempt is ready, request, accept,
-// consume*, complete. Before accept, ready and request may come a second time and ask for the same;
-// what follows is of one of the two answers.
+// Owned and called by one HttpOperations, on its thread. Each attempt calls ready, request, accept,
+// consume*, complete, or refuse. A hedge calls ready and request a second time before accept; the
+// later calls belong to only one of the two answers.
 class HttpOperation {
  public:
   virtual ~HttpOperation() = default;
 
-  // Whether request() may be called: ok, worth asking again in a moment, or final.
+  // Whether request() may be called now: ok, retry in a moment, or a final error.
   virtual Verdict ready(std::time_t) { return {}; }
 
-  // The request of the next attempt, signed for the time `now`; goes on where the last one stopped.
+  // The request of the next attempt, signed for the time `now`. It continues where the last one
+  // stopped.
   virtual HttpRequest request(std::time_t now) = 0;
 
-  // The headers of a 2xx response.
+  // Takes the headers of a 2xx response.
   virtual Verdict accept(const HttpResponse& response) = 0;
 
-  // A piece of its body; false when no more is needed.
+  // Takes a piece of its body; false if no more is needed.
   virtual bool consume(std::span<const std::byte> bytes) = 0;
 
-  // The end of its body.
+  // Takes the end of its body.
   virtual Verdict complete() = 0;
 
-  // Any other response, with the start of its body.
+  // Judges any other response, with the start of its body.
   virtual Verdict refuse(const HttpResponse& response, std::string_view body) = 0;
 
-  // Bytes had so far that a next attempt won't read again: progress, for the time-out.
+  // Bytes received so far that a later attempt will not request again: progress, for the time-out.
   virtual std::uint64_t progress() const = 0;
 
-  // Whether a second request for it may be under way beside a late first one.
+  // Whether a late request may be sent a second time.
   virtual bool may_be_hedged() const { return true; }
 
-  // Names what was wanted, for messages: "s3://bucket/key".
+  // The object of the operation, for messages: "s3://bucket/key".
   virtual std::string what() const = 0;
 };
 

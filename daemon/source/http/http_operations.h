@@ -1,5 +1,5 @@
-// HttpOperations under way: attempts, time-outs, back-off and the endpoint's limit over
-// HttpTransfers.
+// Runs HttpOperations over HttpTransfers: attempts, time-outs, back-off, hedging and the endpoint's
+// limit.
 #pragma once
 
 #include <algorithm>
@@ -18,6 +18,7 @@
 #include "source/http/http_operation.h"
 #include "source/http/http_transfers.h"
 #include "source/http/operation_state.h"
+#include "source/http/paused_operations.h"
 
 namespace echoline::source {
 
@@ -26,76 +27,80 @@ struct OperationLimits {
   std::uint64_t stall_ns = 15'000'000'000;    // without a byte, of one attempt
   std::uint32_t attempts_max = 1'000'000;
   std::size_t connections_max = 32;
-  bool limited = true;  // takes part in the limit that all share at the endpoint
-  bool hedged = false;  // who is late is asked for a second time, where there is room
+  bool limited = true;  // shares the endpoint's limit with all others of the process
+  bool hedged = false;  // sends a late request a second time if there is room
   std::string ca_file;
 };
 
 struct OperationResult {
   std::uint64_t id = 0;
-  std::unique_ptr<HttpOperation> exchange;
+  std::unique_ptr<HttpOperation> operation;
   Status status;
 };
 
-// One thread, but wake() may be called by any. Owns the exchanges until they are given back with
-// their result. The number of exchanges is the caller's to bound.
+// One thread, except wake(), which any thread may call. Owns each operation until it returns it
+// with its result. The caller bounds the number of operations.
+//
+// An operation is in exactly one state: queued (waits for room under the limit), in flight (one or
+// two attempts), paused (until its next attempt is due), or never ready (about to end).
 class HttpOperations {
  public:
   HttpOperations(OperationLimits limits, SharedCounters& counters);
   ~HttpOperations();
 
-  void start(std::uint64_t id, std::unique_ptr<HttpOperation> exchange);
-  std::size_t size() const { return running_.size(); }
-  // How many attempts at once the endpoint, or this one's own bound, lets through now.
+  void start(std::uint64_t id, std::unique_ptr<HttpOperation> operation);
+  std::size_t size() const { return states_.size(); }
+  // How many attempts may be in flight now: the endpoint's limit or this object's own, whichever is
+  // lower.
   std::size_t limit() const {
     return member_ ? std::min(limits_.connections_max, member_->limit()) : limits_.connections_max;
   }
 
-  // Ends an exchange without a result; nothing if it has ended.
+  // Ends an operation without a result. Does nothing if it has ended.
   void cancel(std::uint64_t id);
 
-  // Moves attempts on, waiting at most until the deadline (monotonic_ns) for the first event;
-  // appends the exchanges that ended, well or not.
+  // Moves attempts on and waits at most until the deadline (monotonic_ns) for the first event.
+  // Appends the operations that ended, with success or failure.
   void step(std::uint64_t deadline_ns, std::vector<OperationResult>& ended);
 
   void wake() { transfers_.wake(); }
 
  private:
-  using OperationMap = std::unordered_map<std::uint64_t, std::unique_ptr<OperationState>>;
+  using StateMap = std::unordered_map<std::uint64_t, std::unique_ptr<OperationState>>;
 
+  // Starts queued operations, oldest first, while there is room.
   void begin_attempts();
-  bool is_ready(OperationState& running);
+  // False if there is no room now.
+  bool begin_attempt(OperationState& state);
+  // False after pausing an operation whose credentials are not ready, or marking it never ready.
+  bool is_ready(OperationState& state);
   void end_never_ready(std::vector<OperationResult>& ended);
-  bool begin_attempt(OperationState& running);
+  // Sends hedges for late attempts, the latest first.
   void hedge_late(std::uint64_t now_ns);
   bool has_room_for_hedge() const;
-  bool hedge(OperationState& running);
+  bool hedge(OperationState& state);
+  // Takes the end of one transfer: finish, retry, or nothing because the other attempt decides.
   void settle(const HttpResult& result, std::vector<OperationResult>& ended);
-  void pause(OperationState& running, WaitReason reason, std::uint64_t until_ns);
-  void finish(OperationMap::iterator at, Status status, std::vector<OperationResult>& ended);
-  void end_attempt(OperationState& running, Place place, AttemptEnd how);
-  void drop_attempt(OperationState& running, Place place);
-  void drop(OperationState& running);
-  void queue_due(std::uint64_t now_ns);
-  void end_pauses(std::uint64_t now_ns);
+  void finish(StateMap::iterator at, Status status, std::vector<OperationResult>& ended);
+  void end_attempt(OperationState& state, AttemptKind kind, AttemptEnd how);
+  void drop_attempt(OperationState& state, AttemptKind kind);
+  // Ends all attempts of an operation and removes it from every list.
+  void drop(OperationState& state);
   void end_too_slow(std::uint64_t now_ns, std::vector<OperationResult>& ended);
   std::uint64_t next_due_ns() const;
 
   const OperationLimits limits_;
   SharedCounters& counters_;
-  OperationMap running_;
-  std::deque<OperationState*> queue_;         // for an attempt, first come first
-  std::vector<OperationState*> paused_;       // until their next attempt is due
-  std::vector<OperationState*> never_ready_;  // to be ended
+  StateMap states_;                    // owns all; the lists below point into it
+  std::deque<OperationState*> queue_;  // in the order of arrival
+  PausedOperations paused_;
+  std::vector<OperationState*> never_ready_;  // end in this step
   std::vector<HttpResult> results_;
-  std::uint64_t jitter_seed_;
-  std::uint32_t jitter_draws_ = 0;
   std::uint64_t slow_check_ns_ = 0;
-  std::uint64_t last_good_ns_;
   Hedging hedging_;
-  std::size_t hedges_under_way_ = 0;
+  std::size_t hedges_in_flight_ = 0;
   std::uint64_t hedge_check_ns_;
-  HttpTransfers transfers_;                      // its transfers point into running_
+  HttpTransfers transfers_;                      // destroyed before states_: it points into them
   std::optional<EndpointLimit::Member> member_;  // of the endpoint of the first request
 };
 

@@ -1,6 +1,6 @@
-// libcurl's multi interface, told of each socket that has something: with hundreds of connections,
-// looking at all of them at each event would cost more than the transfers. All of it happens in
-// step(), on the caller's thread.
+// libcurl multi interface with socket callbacks: with hundreds of
+// connections, checking all of them at each event would cost more than the transfers. Everything
+// runs in step(), on the caller's thread.
 #include "source/http/http_transfers.h"
 
 #include <curl/curl.h>
@@ -19,10 +19,10 @@
 namespace echoline::source {
 namespace {
 
+// Receive buffers of all connections together.
 constexpr std::size_t kBufferBytesAll = 16 << 20;
 
-// The options are of several types; a refused one is a bug of ours (a too old library or a bad
-// value).
+// Options have several types. A refused option is a bug (a too old library or a bad value).
 template <typename T>
 void set(CURL* easy, CURLoption option, T value) {
   ECHOLINE_CHECK(curl_easy_setopt(easy, option, value) == CURLE_OK);
@@ -37,7 +37,7 @@ struct ListDeleter {
 using Easy = std::unique_ptr<CURL, EasyDeleter>;
 using HeaderList = std::unique_ptr<curl_slist, ListDeleter>;
 
-// One request on its way. libcurl holds its address, so it stays where it was made.
+// One request in flight. libcurl holds its address, so it must not move.
 struct Transfer {
   std::uint64_t id = 0;
   HttpSink* sink = nullptr;
@@ -50,7 +50,7 @@ struct Transfer {
   bool stopped = false;
   std::array<char, CURL_ERROR_SIZE> error{};
 
-  // The sink hears of the response once, before the first byte of the body.
+  // Passes the response to the sink once, before the first byte of the body.
   bool respond() {
     if (!responded) {
       responded = true;
@@ -80,7 +80,7 @@ std::size_t on_body(char* data, std::size_t size, std::size_t count, void* user)
   return transfer.stopped ? bytes + 1 : bytes;  // any other count ends the transfer
 }
 
-// Bytes that went out are signs of life as well.
+// Sent bytes count as activity, so that a long upload is no stall.
 int on_progress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t sent) {
   Transfer& transfer = *static_cast<Transfer*>(user);
   if (sent != transfer.sent) transfer.last_byte_ns = monotonic_ns();
@@ -117,6 +117,7 @@ void set_body(CURL* easy, const HttpRequest& request, Transfer& transfer) {
   set(easy, CURLOPT_XFERINFODATA, &transfer);
 }
 
+// A redirect from https must stay on https: requests can contain credentials.
 void follow_redirects(CURL* easy, const HttpRequest& request) {
   set(easy, CURLOPT_FOLLOWLOCATION, 1L);
   set(easy, CURLOPT_MAXREDIRS, 8L);
@@ -124,6 +125,7 @@ void follow_redirects(CURL* easy, const HttpRequest& request) {
       request.url.starts_with("https:") ? "https" : "http,https");
 }
 
+// Rounds up, so that libcurl never waits less than asked for.
 long to_ms(std::uint64_t ns) {
   const std::uint64_t ms = ns / 1'000'000 + (ns % 1'000'000 != 0);
   return static_cast<long>(std::min<std::uint64_t>(ms, std::numeric_limits<int>::max()));
@@ -147,6 +149,7 @@ class HttpTransfers::Loop {
     curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, connections);
   }
 
+  // Handles must leave the multi handle before either is destroyed.
   ~Loop() {
     for (auto& [id, transfer] : transfers_) curl_multi_remove_handle(multi_, transfer->easy.get());
     transfers_.clear();
@@ -175,8 +178,10 @@ class HttpTransfers::Loop {
     const std::size_t before = ended.size();
     run_timer();
     take_ended(ended);
+    // Results are ready: collect other events, but do not wait.
     if (ended.size() > before) deadline_ns = 0;
     if (!transfers_.empty())
+      // libcurl needs its timer, and stalls must be found in time.
       deadline_ns = std::min({deadline_ns, timer_ns_, monotonic_ns() + check_ns()});
     for (const epoll_event& event : sockets_.wait(deadline_ns)) act(event);
     run_timer();
@@ -212,14 +217,18 @@ class HttpTransfers::Loop {
     if (request.follows_redirects) follow_redirects(easy, request);
     if (request.bypasses_proxy) set(easy, CURLOPT_NOPROXY, "*");
     set(easy, CURLOPT_HTTPHEADER, transfer.headers.get());
+    // Keys may contain "/../": libcurl must not normalise them.
     set(easy, CURLOPT_PATH_AS_IS, 1L);
+    // HTTP/2 would share one connection, and with it one rate.
     set(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
     set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     set(easy, CURLOPT_USERAGENT, "echoline");
+    // Signals for timeouts would hit other threads of the process.
     set(easy, CURLOPT_NOSIGNAL, 1L);
     set(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     set(easy, CURLOPT_CONNECTTIMEOUT_MS, to_ms(options_.stall_ns));
-    // Refused, and not needed, where a handle still has its buffer from before.
+    // The option fails, and is not needed, if the handle still has its buffer from an earlier
+    // transfer.
     const std::size_t buffer = kBufferBytesAll / options_.connections_max;
     curl_easy_setopt(easy, CURLOPT_BUFFERSIZE,
                      static_cast<long>(std::clamp<std::size_t>(buffer, 16 << 10, 512 << 10)));
@@ -232,6 +241,7 @@ class HttpTransfers::Loop {
     set(easy, CURLOPT_PRIVATE, &transfer);
   }
 
+  // libcurl reports here which events of a socket it waits for.
   static int on_socket(CURL*, curl_socket_t fd, int what, void* user, void*) {
     std::uint32_t events = 0;
     if (what == CURL_POLL_IN || what == CURL_POLL_INOUT) events |= EPOLLIN;
@@ -240,6 +250,7 @@ class HttpTransfers::Loop {
     return 0;
   }
 
+  // libcurl reports here when it wants to be called next; negative: not at all.
   static int on_timer(CURLM*, long ms, void* user) {
     static_cast<Loop*>(user)->timer_ns_ =
         ms < 0 ? UINT64_MAX : monotonic_ns() + static_cast<std::uint64_t>(ms) * 1'000'000;
@@ -249,6 +260,7 @@ class HttpTransfers::Loop {
   void run_timer() {
     if (timer_ns_ > monotonic_ns()) return;
     timer_ns_ = UINT64_MAX;
+    // The timer is reset first: the call below may set a new one.
     int running = 0;
     curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
   }
@@ -279,13 +291,14 @@ class HttpTransfers::Loop {
     HttpResult result{id, transfer.stopped ? HttpEnd::kStopped : end_of(code), {}};
     if (result.end != HttpEnd::kComplete && result.end != HttpEnd::kStopped)
       result.error = transfer.error[0] != 0 ? transfer.error.data() : curl_easy_strerror(code);
+    // Only a complete response leaves the connection in a clean state.
     if (result.end == HttpEnd::kComplete) spare_.push_back(detach(transfer));
     ended.push_back(std::move(result));
     transfers_.erase(found);
   }
 
-  // curl counts stalls in whole seconds and below a rate; ours are to the byte and a fraction of a
-  // second.
+  // libcurl measures stalls in whole seconds and by rate; this check is exact to the byte and to a
+  // fraction of a second.
   void end_stalled(std::vector<HttpResult>& ended) {
     const std::uint64_t now = monotonic_ns();
     if (now < stall_check_ns_) return;
@@ -304,7 +317,7 @@ class HttpTransfers::Loop {
 
   std::uint64_t check_ns() const { return options_.stall_ns / 8 + 1; }
 
-  // Takes the handle out of the loop; its connection stays for others if the response is complete.
+  // Removes the handle from the loop. Its connection can be reused if the response is complete.
   Easy detach(Transfer& transfer) {
     curl_multi_remove_handle(multi_, transfer.easy.get());
     return std::move(transfer.easy);
@@ -317,7 +330,7 @@ class HttpTransfers::Loop {
 
   HttpOptions options_;
   PollSet sockets_;
-  std::uint64_t timer_ns_ = UINT64_MAX;  // when libcurl wants to look by itself
+  std::uint64_t timer_ns_ = UINT64_MAX;  // when libcurl wants to be called without an event
   CURLM* multi_ = nullptr;
   Transfers transfers_;
   std::vector<Easy> spare_;

@@ -1,5 +1,5 @@
-// HTTP requests over kept-alive connections, many at a time: the only door to libcurl. One attempt
-// each; whether and when to try again is decided above (exchanges.h).
+// HTTP requests over kept-alive connections, many at a time: the only user of libcurl. One attempt
+// each; HttpOperations decides about retries.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,10 @@ namespace echoline::source {
 
 struct HttpRequest {
   std::string method = "GET";  // GET, HEAD, POST or PUT
-  std::string url;             // as it goes over the wire, escaped
+  std::string url;             // escaped
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;                // of POST and PUT
-  bool follows_redirects = false;  // a few; never from https to http
+  bool follows_redirects = false;  // at most a few; never from https to http
   bool bypasses_proxy = false;     // for services of this machine
 };
 
@@ -29,11 +29,12 @@ struct HttpResponse {
   std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
   std::uint64_t retry_after_s = 0;  // Retry-After, a number or a date; 0 if there is none
 
-  // Empty if the header isn't there.
+  // Empty if there is no such header.
   std::string_view header(std::string_view lower_case_name) const;
 };
 
-// Takes a response as it arrives, on the thread that polls. Returning false ends the transfer.
+// Takes a response as it arrives, on the thread that calls step(). Returning false ends the
+// transfer.
 class HttpSink {
  public:
   virtual ~HttpSink() = default;
@@ -43,7 +44,7 @@ class HttpSink {
 
 enum class HttpEnd {
   kComplete,     // the whole response has arrived
-  kStopped,      // the sink had enough
+  kStopped,      // the sink returned false
   kStalled,      // no byte within the limit
   kUnreachable,  // no connection: name, address, refused, handshake
   kUntrusted,    // TLS: the certificate
@@ -53,7 +54,7 @@ enum class HttpEnd {
 struct HttpResult {
   std::uint64_t id = 0;
   HttpEnd end = HttpEnd::kBroken;
-  std::string error;  // one line of the library's words; empty for kComplete and kStopped
+  std::string error;  // one line from the library; empty for kComplete and kStopped
 };
 
 struct HttpOptions {
@@ -62,8 +63,8 @@ struct HttpOptions {
   std::string ca_file;                      // empty: the system's
 };
 
-// One thread, but wake() may be called by any. Owns its connections; sinks must outlive their
-// transfer.
+// One thread, except wake(), which any thread may call. Owns its connections. A sink must outlive
+// its transfer.
 class HttpTransfers {
  public:
   explicit HttpTransfers(const HttpOptions& options);
@@ -74,8 +75,8 @@ class HttpTransfers {
   // Ends a transfer without a result.
   void cancel(std::uint64_t id);
 
-  // Moves transfers on, waiting at most until the deadline (monotonic_ns) for the first event;
-  // appends those that ended.
+  // Moves transfers on and waits at most until the deadline (monotonic_ns) for the first event.
+  // Appends the ended ones to `ended`.
   void step(std::uint64_t deadline_ns, std::vector<HttpResult>& ended);
 
   void wake();

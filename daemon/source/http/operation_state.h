@@ -1,4 +1,5 @@
-// An exchange of HttpOperations: its attempts, its pause, and its time without progress.
+// What HttpOperations knows of one operation: its attempts, its pause, and its time without
+// progress.
 #pragma once
 
 #include <algorithm>
@@ -15,52 +16,56 @@
 
 namespace echoline::source {
 
-// Less than this in a time-out is a drip, not progress.
+// Fewer bytes than this within a time-out do not count as progress.
 inline constexpr std::uint64_t kProgressBytes = 64 << 10;
 
-// The first attempt, and the second request for one that is late.
-enum class Place : std::uint8_t { kFirst, kSecond };
+// Up to two attempts are in flight: the first request, and a hedge, the same request sent a second
+// time because the first answer is late.
+enum class AttemptKind : std::uint8_t { kFirst, kHedge };
 
-inline Place other(Place place) { return place == Place::kFirst ? Place::kSecond : Place::kFirst; }
+inline AttemptKind other(AttemptKind kind) {
+  return kind == AttemptKind::kFirst ? AttemptKind::kHedge : AttemptKind::kFirst;
+}
 
-// One thread; stays where it was made.
+// One thread. Its address must not change: transfers in flight point to its attempts.
 class OperationState {
  public:
-  OperationState(std::uint64_t id, std::unique_ptr<HttpOperation> exchange)
+  OperationState(std::uint64_t id, std::unique_ptr<HttpOperation> operation)
       : id_(id),
-        exchange_(std::move(exchange)),
-        waits_since_ns_(monotonic_ns()),
-        progress_ns_(waits_since_ns_) {}
+        operation_(std::move(operation)),
+        queued_since_ns_(monotonic_ns()),
+        progress_ns_(queued_since_ns_) {}
 
   HttpSink& begin(SharedCounters& counters) {
     const std::uint64_t now = monotonic_ns();
-    counters.add_wait(WaitReason::kLimit, now - waits_since_ns_);
-    progress_ns_ += now - waits_since_ns_;
+    counters.add_wait(WaitReason::kLimit, now - queued_since_ns_);
+    // Waiting for room is no lack of progress, so the deadline moves by that time.
+    progress_ns_ += now - queued_since_ns_;
     if (failures_ == 0) progress_ns_ = now;
     answered_ = nullptr;
     hedged_ = false;
-    return attempt(Place::kFirst).emplace(*exchange_, answered_, counters);
+    return attempt(AttemptKind::kFirst).emplace(*operation_, answered_, counters);
   }
 
-  HttpSink& begin_second(SharedCounters& counters) {
+  HttpSink& begin_hedge(SharedCounters& counters) {
     hedged_ = true;
-    return attempt(Place::kSecond).emplace(*exchange_, answered_, counters);
+    return attempt(AttemptKind::kHedge).emplace(*operation_, answered_, counters);
   }
 
-  std::optional<Attempt>& attempt(Place place) {
-    return attempts_[static_cast<std::size_t>(place)];
+  std::optional<Attempt>& attempt(AttemptKind kind) {
+    return attempts_[static_cast<std::size_t>(kind)];
   }
-  bool is_under_way() const { return attempts_[0] || attempts_[1]; }
-  bool has_answer(Place place) { return answered_ != nullptr && answered_ == &*attempt(place); }
-  // How long its attempt has waited for an answer; 0 if it has one, or was asked for again.
+  bool in_flight() const { return attempts_[0] || attempts_[1]; }
+  bool has_answer(AttemptKind kind) { return answered_ != nullptr && answered_ == &*attempt(kind); }
+  // How long the first attempt has waited for an answer; 0 if it has one, or has a hedge already.
   std::uint64_t silent_ns(std::uint64_t now_ns) const {
-    if (!attempts_[0] || hedged_ || answered_ != nullptr || !exchange_->may_be_hedged()) return 0;
+    if (!attempts_[0] || hedged_ || answered_ != nullptr || !operation_->may_be_hedged()) return 0;
     return now_ns - std::min(now_ns, attempts_[0]->begin_ns());
   }
 
-  // What this attempt brought counts as progress if it was more than a drip.
+  // Bytes of this attempt count as progress if there are at least kProgressBytes of them.
   void note_progress() {
-    const std::uint64_t progress = exchange_->progress();
+    const std::uint64_t progress = operation_->progress();
     if (progress < progress_bytes_ + kProgressBytes) return;
     progress_bytes_ = progress;
     progress_ns_ = monotonic_ns();
@@ -70,18 +75,19 @@ class OperationState {
   std::uint64_t give_up_ns(std::uint64_t timeout_ns) const { return progress_ns_ + timeout_ns; }
 
   const std::uint64_t id_;
-  std::unique_ptr<HttpOperation> exchange_;
-  std::uint32_t failures_ = 0;
+  std::unique_ptr<HttpOperation> operation_;
+  std::uint32_t failures_ = 0;  // since the last progress
   Status last_failure_;
-  std::uint64_t waits_since_ns_;  // for room
+  std::uint64_t queued_since_ns_;  // for room under the endpoint's limit
+  // Set by PausedOperations; due_ns_ is 0 outside a pause.
   std::uint64_t pause_begin_ns_ = 0;
   std::uint64_t due_ns_ = 0;
-  bool due_is_told_ = false;  // the store said when
+  bool due_set_by_store_ = false;  // the store sent Retry-After
   WaitReason pause_reason_ = WaitReason::kBroken;
 
  private:
-  std::array<std::optional<Attempt>, 2> attempts_;  // while they are under way
-  const Attempt* answered_ = nullptr;
+  std::array<std::optional<Attempt>, 2> attempts_;  // by AttemptKind; empty when not in flight
+  const Attempt* answered_ = nullptr;               // the one whose good answer came first
   bool hedged_ = false;
   std::uint64_t progress_bytes_ = 0;
   std::uint64_t progress_ns_;

@@ -35,7 +35,7 @@ void PollSet::watch(int fd, std::uint32_t events) {
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, &event);
     return;
   }
-  // A number that was closed and given again is not in the set any more.
+  // epoll drops a closed descriptor, so a reused number may have to be added again.
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event) == 0) return;
   ECHOLINE_CHECK(errno == ENOENT && ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0);
 }

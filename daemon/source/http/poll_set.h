@@ -1,4 +1,4 @@
-// Descriptors that one thread waits for, and a way for others to end its wait.
+// File descriptors that one thread waits for; other threads can end its wait.
 #pragma once
 
 #include <sys/epoll.h>
@@ -12,16 +12,16 @@
 
 namespace echoline::source {
 
-// One thread, but wake() may be called by any. The cost of a wait does not grow with the number of
-// descriptors.
+// One thread, except wake(), which any thread may call. The cost of a wait does not grow with the
+// number of descriptors.
 class PollSet {
  public:
   PollSet();
 
-  // Waits for `events` (EPOLLIN, EPOLLOUT or both) of a descriptor from now on; 0 for none.
+  // Adds, changes or (with 0) removes a descriptor: `events` is EPOLLIN, EPOLLOUT or both.
   void watch(int fd, std::uint32_t events);
 
-  // What has happened, waiting for it until the deadline (monotonic_ns) or a wake; valid until the
+  // Waits for events until the deadline (monotonic_ns) or a wake. The result is valid until the
   // next call.
   std::span<const epoll_event> wait(std::uint64_t deadline_ns);
 

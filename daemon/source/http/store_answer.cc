@@ -1,4 +1,4 @@
-// 501 is the one server error that stays.
+// 501 (not implemented) is the one server error that a retry cannot help.
 #include "source/http/store_answer.h"
 
 #include <fmt/core.h>
@@ -39,9 +39,9 @@ Code code_of_status(int status) {
 
 std::string_view hint_by_status(int status) {
   static const std::string kChanged =
-      fmt::format("it changed since it was indexed; {}", kIndexAnew);
+      fmt::format("it changed since it was indexed; {}", kReindexHint);
   static const std::string kShorter =
-      fmt::format("it is shorter than the index says; {}", kIndexAnew);
+      fmt::format("it is shorter than the index says; {}", kReindexHint);
   if (status == 412) return kChanged;
   if (status == 416) return kShorter;
   return {};

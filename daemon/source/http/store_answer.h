@@ -1,5 +1,5 @@
-// What all stores' refusals have in common: which pass by themselves, what kind of error they are,
-// and how their words are shown.
+// What the refusals of all stores have in common: which ones to retry, their error code, and how to
+// show their text.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace echoline::source {
 
-// Worth another attempt: too busy, or broken for now.
+// Whether a retry may help: the store is too busy, or temporarily broken.
 bool retry_by_status(int status);
 
 Code code_of_status(int status);
 
-// What to do about a missing, changed or shortened object; empty for other answers.
+// Advice about a missing, changed or shortened object; empty for other answers.
 std::string_view hint_by_status(int status);
 
-// Words from the network for a message: printable, at most 300 bytes.
+// Text from the network for a message: printable, at most 300 bytes.
 std::string printable(std::string_view text);
 
 }  // namespace echoline::source

@@ -5,6 +5,7 @@
 namespace echoline::source {
 
 void ThroughputSearch::set_cap(std::size_t cap) {
+  // A new cap starts a new search, with the large first step.
   const std::size_t limit = cap > cap_ ? limit_ + (cap - cap_) : std::min(limit_, cap);
   if (cap > cap_) step_ = kFirstStep;
   cap_ = cap;
@@ -16,6 +17,7 @@ void ThroughputSearch::set_cap(std::size_t cap) {
 }
 
 void ThroughputSearch::set_limit(std::size_t limit) {
+  // Requests in flight began under the old limit, so their ends do not count.
   settling_ = std::max(limit_, limit);
   limit_ = limit;
   window_ = {};
@@ -26,7 +28,7 @@ void ThroughputSearch::go_back() {
   before_ = 0;
 }
 
-void ThroughputSearch::disturbed() {
+void ThroughputSearch::note_disturbance() {
   go_back();
   window_ = {};
 }
@@ -34,14 +36,15 @@ void ThroughputSearch::disturbed() {
 void ThroughputSearch::ended(std::uint64_t bytes, std::size_t in_flight, bool wanted,
                              std::uint64_t now_ns) {
   if (settling_ > 0) {
-    // Where few are wanted, those that began under another limit are fewer than it.
+    // With low demand there are fewer requests from before the change than counted.
     settling_ = std::min(settling_, in_flight) - 1;
     return;
   }
   if (in_flight <= 1) {
-    window_ = {};  // nothing is wanted for a while: that time says nothing of the store
+    window_ = {};  // idle time says nothing about the store
     return;
   }
+  // The first end only starts the window: its bytes arrived before.
   if (window_.begin_ns == 0) {
     window_.begin_ns = now_ns;
     return;
@@ -54,6 +57,7 @@ void ThroughputSearch::ended(std::uint64_t bytes, std::size_t in_flight, bool wa
   if (took_ns < kWindowNs || window_.ends < 2 * window_.most) return;
   const Window whole = window_;
   window_ = {.begin_ns = now_ns};
+  // Less than 80 % demand: the rate shows the consumer, not the store.
   if (whole.wanted * 5 < whole.ends * 4) return go_back();
   close(static_cast<double>(whole.bytes) / static_cast<double>(took_ns), whole.most);
 }
@@ -62,7 +66,8 @@ void ThroughputSearch::close(double rate, std::size_t most) {
   if (before_ != 0) {
     judge(rate);
     if (rest_ > 0) return;
-  } else if (rate < kFallen * rate_) {
+    // The rate has dropped without a change of the limit: search again, upwards first.
+  } else if (rate < kFallenShare * rate_) {
     rest_ = 0;
     next_rest_ = 1;
     downwards_ = false;
@@ -71,29 +76,32 @@ void ThroughputSearch::close(double rate, std::size_t most) {
   if (rest_ > 0) {
     --rest_;
   } else {
-    try_on(most);
+    try_limit(most);
   }
 }
 
 void ThroughputSearch::judge(double rate) {
+  // A smaller limit wins ties, a larger one must be clearly better.
   const bool fewer = limit_ < before_;
   step_ = kStep;
-  if (rate >= rate_ * (fewer ? kKeeps : kGains)) {
+  if (rate >= rate_ * (fewer ? kKeepShare : kGainShare)) {
     before_ = 0;
     next_rest_ = 1;
     return;
   }
   go_back();
   downwards_ = !fewer;
+  // Failed trials become rarer, up to kRestMax windows apart.
   rest_ = next_rest_;
   next_rest_ = std::min(next_rest_ * 2, kRestMax);
 }
 
-void ThroughputSearch::try_on(std::size_t most) {
-  // More means nothing where a stream's own bound is what holds.
+void ThroughputSearch::try_limit(std::size_t most) {
+  // A larger limit has no effect if the cap is what limits.
   if (most < limit_ || limit_ == cap_) downwards_ = true;
   const std::size_t now = std::min(limit_, most);
-  const std::size_t fewer = std::max(now / step_, kLeast);
+  const std::size_t fewer = std::max(now / step_, kLimitMin);
+  // Too close to the minimum for a step down.
   if (now < kStep * fewer) downwards_ = false;
   const std::size_t next = downwards_ ? fewer : std::min(limit_ * kStep, cap_);
   if (next == limit_) return;

@@ -1,7 +1,7 @@
-// How many requests under way bring a store's bytes fastest, and no more than that. A store that is
-// near, or has little to spend, is faster with few: neighbours then meet in longer requests, and it
-// does less for each byte. A store far away needs many. Pure arithmetic; its times are the
-// caller's.
+// Searches for the number of requests in flight that gives the best throughput. A store that is
+// near, or has little bandwidth to spare, is faster with few requests: more adjacent records then
+// share one longer request, and the store does less work per byte. A distant store needs many. Pure
+// arithmetic; the caller passes the time.
 #pragma once
 
 #include <cstddef>
@@ -9,44 +9,47 @@
 
 namespace echoline::source {
 
-// Climbs on the rate, in halves and doubles, by windows in which as much was wanted as the limit
-// lets through; others tell nothing. Half as many are kept if they bring as much, but for kKeeps;
-// twice as many if they bring more, by kGains: between equals the fewer win. The first try is a
-// bolder one, as what has just begun knows least. What was kept is tried further the same way at
-// once; what was not is gone back on, and the other way is tried after a rest, which doubles each
-// time. Not thread safe.
+// Hill climbing on the rate, by halving and doubling the limit. Only windows in which the demand
+// reached the limit count. A halved limit is kept if its rate is at least kKeepShare of the old
+// one; a doubled limit if its rate is higher by kGainShare: of equal rates the smaller limit wins.
+// The first step is larger, because nothing is known yet. After a success the search continues in
+// that direction at once; after a failure it returns to the old limit and tries the other direction
+// after a rest, which doubles each time. Not thread-safe.
 class ThroughputSearch {
  public:
-  static constexpr std::uint64_t kWindowNs = 250'000'000;  // and two answers for each request
-  static constexpr std::size_t kLeast = 4;
+  static constexpr std::uint64_t kWindowNs = 250'000'000;  // at least, and two answers per request
+  static constexpr std::size_t kLimitMin = 4;
   static constexpr std::size_t kFirstStep = 8, kStep = 2;
   static constexpr std::uint32_t kRestMax = 64;  // windows
-  static constexpr double kKeeps = 0.95;
-  static constexpr double kGains = 1.1;
-  // A rate that falls below this share of the last one has other reasons; many are tried first.
-  static constexpr double kFallen = 0.7;
+  static constexpr double kKeepShare = 0.95;
+  static constexpr double kGainShare = 1.1;
+  // A rate below this share of the last one has other causes, so the search tries a larger limit
+  // first.
+  static constexpr double kFallenShare = 0.7;
 
-  // Begins at the cap; what a higher one adds is room at once.
+  // The limit begins at the cap; a higher cap is usable at once.
   void set_cap(std::size_t cap);
   std::size_t limit() const { return limit_; }
 
-  // A request brought so many bytes, and was one of `in_flight`. `wanted`: that was about as many
-  // as may be.
+  // A request has ended with so many bytes; it was one of `in_flight`. `wanted`: the demand was
+  // close to the limit.
   void ended(std::uint64_t bytes, std::size_t in_flight, bool wanted, std::uint64_t now_ns);
-  // Something else than the number of requests decides the rate now, as refusals.
-  void disturbed();
+  // Something other than the number of requests now decides the rate, for example refusals.
+  void note_disturbance();
 
  private:
   struct Window {
-    std::uint64_t begin_ns = 0;  // 0: has not begun
+    std::uint64_t begin_ns = 0;  // 0: not begun
     std::uint64_t bytes = 0;
     std::size_t ends = 0;
     std::size_t wanted = 0;  // of the ends
-    std::size_t most = 0;    // requests under way
+    std::size_t most = 0;    // requests in flight
   };
+  // Takes the rate of a complete window.
   void close(double rate, std::size_t most);
+  // Ends a trial: keeps the new limit or goes back.
   void judge(double rate);
-  void try_on(std::size_t most);
+  void try_limit(std::size_t most);
   void set_limit(std::size_t limit);
   void go_back();
 
@@ -58,7 +61,7 @@ class ThroughputSearch {
   double rate_ = 0;  // bytes/ns, before the trial
   std::uint32_t rest_ = 0;
   std::uint32_t next_rest_ = 1;
-  std::size_t settling_ = 0;  // ends of requests that began under another limit
+  std::size_t settling_ = 0;  // requests to ignore: they began under another limit
   Window window_;
 };
 

@@ -1,4 +1,4 @@
-// One pass, no recursion; every step consumes at least a byte.
+// One pass, no recursion; every step consumes at least one byte.
 #include "source/http/xml.h"
 
 #include <charconv>
@@ -37,7 +37,7 @@ bool append_utf8(std::uint32_t code, std::string& text) {
   return true;
 }
 
-// What stands between '&' and ';'.
+// Appends the character of the entity between '&' and ';'.
 bool append_entity(std::string_view name, std::string& text) {
   constexpr std::pair<std::string_view, char> kNamed[] = {
       {"amp", '&'}, {"lt", '<'}, {"gt", '>'}, {"quot", '"'}, {"apos", '\''}};
@@ -61,6 +61,7 @@ bool append_text(std::string_view raw, std::string& text) {
     text += raw.substr(0, mark);
     if (mark == std::string_view::npos) return true;
     raw.remove_prefix(mark + 1);
+    // The longest entity accepted is "&#x10FFFF;".
     const std::size_t end = raw.substr(0, 12).find(';');
     if (end == std::string_view::npos || !append_entity(raw.substr(0, end), text)) return false;
     raw.remove_prefix(end + 1);
@@ -94,6 +95,7 @@ class Elements {
 
   Status close(std::string_view name) {
     if (open_.empty()) return bad_xml("an element closes that was never opened");
+    // Skips the slash between the path of the parent and this name.
     const std::size_t start = open_.back().path_bytes + (open_.back().path_bytes > 0);
     if (std::string_view(path_).substr(start) != name)
       return bad_xml("elements close in the wrong order");
@@ -113,7 +115,7 @@ class Elements {
   std::string path_;
 };
 
-// What stands between '<' and its '>', or a comment or declaration; `rest` begins behind '<'.
+// The text between '<' and its '>', or a comment or declaration; `rest` begins after '<'.
 std::optional<std::string_view> take_tag(std::string_view& rest) {
   std::string_view end = ">";
   if (rest.starts_with("!--"))
@@ -129,6 +131,7 @@ std::optional<std::string_view> take_tag(std::string_view& rest) {
 
 Status take_element(std::string_view tag, Elements& elements) {
   if (tag.starts_with("!--") || tag.starts_with('?')) return {};
+  // A document type could define entities, so it is refused.
   if (tag.starts_with('!')) return bad_xml("a document type or CDATA section");
   if (tag.starts_with('/')) return elements.close(tag_name(tag.substr(1)));
   ECHOLINE_TRY(elements.open(tag_name(tag)));

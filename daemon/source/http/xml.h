@@ -1,5 +1,5 @@
-// The little of XML that stores answer with: elements and text. Made for hostile bytes: no entities
-// of its own, no document types, bounded depth.
+// The subset of XML that stores answer with: elements and text. Safe for hostile input: only the
+// predefined entities, no document types, bounded depth.
 #pragma once
 
 #include <functional>
@@ -10,12 +10,12 @@
 
 namespace echoline::source {
 
-// Called as each element closes, with the names from the root down,
-// "ListBucketResult/Contents/Key", and its own text, without that of elements within it. Name-space
-// prefixes and attributes are left out.
+// Called when an element closes, with the names from the root down,
+// "ListBucketResult/Contents/Key", and its own text without that of nested elements. Name-space
+// prefixes and attributes are dropped.
 using XmlElement = std::function<void(std::string_view path, std::string_view text)>;
 
-// kDataLoss if the text isn't one whole, well-formed document.
+// kDataLoss if the text is not one complete, well-formed document.
 Status read_xml(std::string_view xml, const XmlElement& element);
 
 }  // namespace echoline::source

@@ -1,6 +1,5 @@
-// Walks only the folders that a pattern can reach. Links are followed; a link that leads nowhere,
-// and one that leads to a folder above itself, is an error rather than a data set that is silently
-// smaller.
+// Walks only the folders that a pattern can match. Links are followed. A dangling link, or a link
+// to a folder above it, is an error: skipping it would make the data set smaller without notice.
 #include "source/local/file_list.h"
 
 #include <fmt/core.h>
@@ -46,7 +45,7 @@ class FileList {
     return {};
   }
 
-  // Files below `folder` ("" or ending in '/') that match the rest of the pattern.
+  // Adds files below `folder` ("" or ending in '/') that match the rest of the pattern.
   Status match(const std::string& folder, std::string_view pattern) {
     if (pattern.empty()) return take_folder(folder);
     const std::size_t slash = pattern.find('/');
@@ -64,6 +63,7 @@ class FileList {
     });
   }
 
+  // Adds everything below a folder.
   Status take_folder(const std::string& folder) {
     struct stat status {};
     if (::stat(folder.empty() ? "." : folder.c_str(), &status) != 0) return failed(errno, folder);
@@ -71,12 +71,13 @@ class FileList {
   }
 
   Status take_tree(const std::string& folder, const struct stat& status) {
-    const std::pair place(status.st_dev, status.st_ino);
-    if (std::find(above_.begin(), above_.end(), place) != above_.end())
+    // Only the folders above this one count: two links to one folder are not a loop.
+    const std::pair identity(status.st_dev, status.st_ino);
+    if (std::find(above_.begin(), above_.end(), identity) != above_.end())
       return Status(
           Code::kInvalidArgument,
           fmt::format("{}: a link leads back up to a folder that it lies in; remove it", folder));
-    above_.push_back(place);
+    above_.push_back(identity);
     ECHOLINE_TRY(each_name(folder, [&](const std::string& name) -> Status {
       struct stat found {};
       const std::string path = folder + name;
@@ -89,10 +90,11 @@ class FileList {
     return {};
   }
 
-  // A name that a pattern came to: what is no file doesn't match.
+  // Adds a matching name if it is a file.
   Status take_named(const std::string& path) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0)
+      // A name in the middle of a pattern need not exist in every folder.
       return errno == ENOENT || errno == ENOTDIR ? Status() : failed(errno, path);
     if (S_ISREG(status.st_mode)) add(path, status);
     return {};
@@ -129,7 +131,7 @@ class FileList {
 
   const Address& address_;
   std::vector<ObjectInfo> found_;
-  std::vector<std::pair<dev_t, ino_t>> above_;  // the folders that the one at hand lies in
+  std::vector<std::pair<dev_t, ino_t>> above_;  // the current folder and those above it
 };
 
 }  // namespace

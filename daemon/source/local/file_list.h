@@ -1,4 +1,4 @@
-// Local files that match an address.
+// Lists local files.
 #pragma once
 
 #include <sys/stat.h>
@@ -12,7 +12,7 @@
 
 namespace echoline::source {
 
-// Size and modification time, "1234-1700000000.123456789": what pins a local file's content.
+// The version of a local file: size and modification time, "1234-1700000000.123456789".
 std::string file_version(const struct stat& status);
 
 // As Source::list.

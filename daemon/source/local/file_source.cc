@@ -1,5 +1,5 @@
-// A file's size and time are compared before and after each read: bytes of a file that changed
-// meanwhile are never handed on.
+// Size and mtime of a file are compared before and after each read: bytes of a file that changed
+// meanwhile are never returned.
 #include "source/local/file_source.h"
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t kFilesMax = 128;
 constexpr std::size_t kPieceBytes = 4
-                                    << 20;  // of one system call; between two of them poll looks up
+                                    << 20;  // per system call; poll checks its deadline between two
 constexpr std::size_t kVectorsMax = 64;
 
 }  // namespace
@@ -54,7 +54,7 @@ class FileSource::File {
       return Status(
           Code::kFailedPrecondition,
           fmt::format("{}: it changed since it was indexed (size and time {} then, {} now); {}",
-                      object_.url, object_.version, version, kIndexAnew));
+                      object_.url, object_.version, version, kReindexHint));
     return {};
   }
 
@@ -66,7 +66,7 @@ class FileSource::File {
   const UniqueFd fd_;
 };
 
-// One request and how far it is.
+// One request and its progress.
 class FileSource::FileRead {
  public:
   FileRead(ReadRequest request, Result<std::shared_ptr<File>> file)
@@ -84,10 +84,11 @@ class FileSource::FileRead {
   bool done() const { return !opened_.ok() || next_ == segments_.size(); }
   Status last_check() const { return opened_.ok() ? file_->check() : opened_; }
 
-  // The first step, or now.
+  // When the first step began; now if there was none yet.
   std::uint64_t begin_ns() const { return begin_ns_ == 0 ? monotonic_ns() : begin_ns_; }
 
-  // Reads one piece, of as many adjacent segments as it has; done() must be false.
+  // Reads one piece with one system call, over as many adjacent segments as fit. done() must be
+  // false.
   Result<std::size_t> step() {
     if (begin_ns_ == 0) begin_ns_ = monotonic_ns();
     std::array<iovec, kVectorsMax> vectors;
@@ -105,6 +106,7 @@ class FileSource::FileRead {
       end += take;
       if (take < segments_[i].destination.size()) break;
     }
+    // A signal (EINTR) counts as a piece of no bytes: poll calls again.
     const ssize_t got =
         ::preadv(file_->fd(), vectors.data(), count, static_cast<off_t>(first.offset));
     if (got < 0)
@@ -116,6 +118,7 @@ class FileSource::FileRead {
   }
 
  private:
+  // The end of the file came too early: it has changed, or the index is wrong.
   Status short_read(std::uint64_t offset) const {
     ECHOLINE_TRY(file_->check());
     return Status(Code::kDataLoss, fmt::format("{}: it ends at byte {}, but more was wanted; index "
@@ -123,6 +126,7 @@ class FileSource::FileRead {
                                                file_->object().url, offset));
   }
 
+  // Removes the bytes that were read from the front of the segments.
   void advance(std::size_t bytes) {
     while (bytes > 0) {
       Segment& segment = segments_[next_];
@@ -166,6 +170,7 @@ Status FileSource::put(const std::string& url, const std::string& bytes) {
 Result<std::shared_ptr<FileSource::File>> FileSource::file_of(const ObjectInfo& object) {
   if (const auto found = files_by_url_.find(object.url); found != files_by_url_.end()) {
     const auto at = found->second;
+    // A descriptor is only reused for the version that was checked when it was opened.
     if (!object.version.empty() && (*at)->object().version == object.version) {
       files_.splice(files_.begin(), files_, at);
       return *at;
@@ -176,6 +181,7 @@ Result<std::shared_ptr<FileSource::File>> FileSource::file_of(const ObjectInfo& 
   ECHOLINE_ASSIGN(std::shared_ptr<File> file, File::open(object));
   files_.push_front(file);
   files_by_url_[object.url] = files_.begin();
+  // Reads in progress share ownership of their file, so closing it here is safe.
   if (files_.size() > kFilesMax) {
     files_by_url_.erase(files_.back()->object().url);
     files_.pop_back();
@@ -197,6 +203,7 @@ std::size_t FileSource::slots_free() const {
 void FileSource::poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) {
   const std::size_t before = done.size();
   do {
+    // Reads run strictly in order: the kernel reads ahead for the later ones.
     if (reads_.empty()) {
       wait(deadline_ns);
       break;
@@ -211,6 +218,7 @@ void FileSource::poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) 
     else
       SharedCounters::add(counters_.bytes, *bytes);
   } while (done.size() == before && !woken_ && monotonic_ns() < deadline_ns);
+  // Empties the event descriptor, so that the next wait does not return at once.
   if (woken_.exchange(false)) {
     eventfd_t count = 0;
     ::eventfd_read(event_.get(), &count);
@@ -227,6 +235,7 @@ void FileSource::finish(Status status, std::vector<ReadResult>& done) {
 void FileSource::wait(std::uint64_t deadline_ns) {
   const std::uint64_t now = monotonic_ns();
   const std::uint64_t left = deadline_ns > now ? deadline_ns - now : 0;
+  // ppoll has nanoseconds; poll would round the deadline to milliseconds.
   const timespec timeout{
       static_cast<time_t>(std::min<std::uint64_t>(left / 1'000'000'000, 1 << 30)),
       static_cast<long>(left % 1'000'000'000)};

@@ -1,4 +1,4 @@
-// Local files. Reads are plain system calls made within poll, a bounded piece at a time.
+// Local files. Reads are plain system calls within poll, one bounded piece at a time.
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,8 @@
 
 namespace echoline::source {
 
-// Threads as Source says. The kernel is told of each range when it is submitted, so that it reads
-// ahead for all of them while poll copies for the first.
+// Threads as Source says. submit() announces each range to the kernel (fadvise), so that it reads
+// ahead for all of them while poll copies the first.
 class FileSource : public Source {
  public:
   static Result<std::unique_ptr<Source>> open(std::size_t concurrency);
@@ -35,6 +35,7 @@ class FileSource : public Source {
   class FileRead;
 
   FileSource(std::size_t concurrency, UniqueFd event);
+  // The open file of an object, from files_ or newly opened.
   Result<std::shared_ptr<File>> file_of(const ObjectInfo& object);
   void wait(std::uint64_t deadline_ns);
   void finish(Status status, std::vector<ReadResult>& done);
@@ -43,8 +44,8 @@ class FileSource : public Source {
   const UniqueFd event_;
   std::atomic<bool> woken_{false};
   SharedCounters counters_;
-  std::deque<std::unique_ptr<FileRead>> reads_;  // first to last submitted
-  std::list<std::shared_ptr<File>> files_;       // last used first
+  std::deque<std::unique_ptr<FileRead>> reads_;  // in the order of submission
+  std::list<std::shared_ptr<File>> files_;       // open files, most recently used first
   std::unordered_map<std::string, std::list<std::shared_ptr<File>>::iterator> files_by_url_;
 };
 

@@ -1,4 +1,4 @@
-// From the `read` step of a stream to a source that works.
+// Opens the source of a `read` step: local files or an object store, with an optional throttle.
 #include "source/open/open_source.h"
 
 #include <fmt/core.h>
@@ -31,6 +31,7 @@ Result<std::vector<std::string>> all_urls(const v1::Read& read) {
   return urls;
 }
 
+// One source reads from one kind of store.
 Result<Scheme> common_scheme(const std::vector<std::string>& urls) {
   ECHOLINE_ASSIGN(const Address first, parse_address(urls.front()));
   for (const std::string& url : urls) {
@@ -38,7 +39,7 @@ Result<Scheme> common_scheme(const std::vector<std::string>& urls) {
     if (address.scheme != first.scheme)
       return Status(
           Code::kInvalidArgument,
-          fmt::format("\"{}\" and \"{}\" are of different schemes; one `read` reads from one "
+          fmt::format("\"{}\" and \"{}\" have different schemes; one `read` reads from one "
                       "of them",
                       urls.front(), url));
   }
@@ -52,15 +53,16 @@ Result<std::unique_ptr<Source>> open_objects(const v1::Read& read, Scheme scheme
   ObjectSourceOptions transfer;
   transfer.concurrency = concurrency;
   transfer.timeout_ns = read.timeout() == 0 ? kTimeoutNs : read.timeout();
-  // Room for some attempts within the time-out.
+  // Leaves time for several attempts within the time-out.
   transfer.stall_ns =
       std::min(read.stall() == 0 ? kStallNs : read.stall(), transfer.timeout_ns / 4);
-  transfer.etag_is_md5 = scheme == Scheme::kS3;
+  transfer.etag_is_md5 = opened.etag_is_md5;
   if (read.checksums() == "fast") transfer.checksums = ChecksumPolicy::Level::kFast;
   if (read.checksums() == "none") transfer.checksums = ChecksumPolicy::Level::kNone;
   transfer.hedged = read.hedge() != "off";
   transfer.ca_file = std::move(opened.ca_file);
   auto source = std::make_unique<ObjectSource>(std::move(opened.store), std::move(transfer));
+  // Fails at the start of a stream, not at its first record.
   ECHOLINE_TRY(source->probe(urls));
   return std::unique_ptr<Source>(std::move(source));
 }
@@ -88,6 +90,7 @@ Result<std::unique_ptr<Source>> open_source(const v1::Read& read, Access access)
 
 Result<std::vector<std::byte>> read_range(Source& source, const ObjectInfo& object,
                                           std::uint64_t offset, std::uint64_t bytes) {
+  // poll() would otherwise return results of other requests.
   ECHOLINE_CHECK(source.counters().in_flight == 0);
   std::vector<std::byte> data(bytes);
   ReadRequest request;

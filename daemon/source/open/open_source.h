@@ -9,9 +9,9 @@
 
 namespace echoline::source {
 
-// The source for the scheme of these addresses (all of one scheme), behind `throttle` if one is
-// set. Credentials and reachability are checked: a wrong key or a missing bucket fails here. To
-// write to web servers is kUnimplemented.
+// The source for these addresses, which must share one scheme, with `read.throttle` if it is set.
+// Sends a first request: a wrong key or a missing bucket fails here. Writing to web servers is
+// kUnimplemented. Blocks.
 Result<std::unique_ptr<Source>> open_source(const v1::Read& read, Access access = Access::kRead);
 
 }  // namespace echoline::source

@@ -1,8 +1,14 @@
-// Settings win over the environment's variables, which are those of the stores' own tools.
+// Settings of the `read` step win over environment variables, whose names are those of the stores'
+// own tools.
 #include "source/open/stores.h"
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/check.h"
 #include "echoline/v1/config.pb.h"
 #include "source/credentials/aws_credentials.h"
 #include "source/credentials/environment.h"
@@ -41,7 +47,8 @@ Opened open_s3(const v1::Read& read, CredentialOptions credentials) {
   return S3Store::open(std::move(options));
 }
 
-// As Google's own libraries: an emulator wants no credentials, unless the `read` names some.
+// As in Google's own libraries: an emulator (STORAGE_EMULATOR_HOST) needs no credentials, unless
+// the `read` step names some.
 Opened open_gcs(const v1::Read& read, CredentialOptions credentials) {
   GcsOptions options;
   options.endpoint = read.endpoint();
@@ -55,7 +62,7 @@ Opened open_gcs(const v1::Read& read, CredentialOptions credentials) {
   return GcsStore::open(std::move(options));
 }
 
-Opened open_http(const v1::Read& read, const CredentialOptions& credentials) {
+Opened open_http(const v1::Read& read, CredentialOptions credentials) {
   if (credentials.access == Access::kWrite)
     return Status(Code::kUnimplemented,
                   fmt::format("{}: nothing can be written to a web server; write to the files or "
@@ -68,9 +75,23 @@ Opened open_http(const v1::Read& read, const CredentialOptions& credentials) {
     if (is_set)
       return Status(
           Code::kInvalidArgument,
-          fmt::format("`{}` is not for http addresses, which are read as anybody could", name));
+          fmt::format("`{}` does not apply to http addresses, which are read without credentials", name));
   return std::unique_ptr<ObjectStore>(std::make_unique<HttpStore>());
 }
+
+// To add a store: write its class in source/store, and add one line here (and its scheme to
+// base/scheme.h).
+struct StoreKind {
+  Scheme scheme;
+  Opened (*open)(const v1::Read& read, CredentialOptions credentials);
+  bool etag_is_md5;  // of objects that were uploaded in one part
+};
+
+constexpr StoreKind kStores[] = {
+    {Scheme::kS3, open_s3, true},
+    {Scheme::kGcs, open_gcs, false},
+    {Scheme::kHttp, open_http, false},
+};
 
 }  // namespace
 
@@ -82,9 +103,12 @@ Result<OpenedStore> open_store(const v1::Read& read, Scheme scheme, Access acces
       return std::move(status).with_context("ca_file");
   }
   CredentialOptions credentials = credential_options(read, access, opened.ca_file);
-  ECHOLINE_ASSIGN(opened.store, scheme == Scheme::kS3    ? open_s3(read, std::move(credentials))
-                                : scheme == Scheme::kGcs ? open_gcs(read, std::move(credentials))
-                                                         : open_http(read, credentials));
+  const auto* const kind =
+      std::find_if(std::begin(kStores), std::end(kStores),
+                   [scheme](const StoreKind& known) { return known.scheme == scheme; });
+  ECHOLINE_CHECK(kind != std::end(kStores));
+  ECHOLINE_ASSIGN(opened.store, kind->open(read, std::move(credentials)));
+  opened.etag_is_md5 = kind->etag_is_md5;
   return opened;
 }
 

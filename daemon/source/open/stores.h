@@ -1,4 +1,4 @@
-// The store that a `read` step names, from its settings and the environment.
+// Opens the object store that a `read` step names, by its settings and the environment.
 #pragma once
 
 #include <memory>
@@ -17,10 +17,11 @@ namespace echoline::source {
 
 struct OpenedStore {
   std::unique_ptr<ObjectStore> store;
-  std::string ca_file;  // trusted authorities; empty for the system's
+  std::string ca_file;       // trusted authorities; empty for the system's
+  bool etag_is_md5 = false;  // as ChecksumPolicy has it
 };
 
-// Not for files. Asks nothing of the network. kUnimplemented for writing to web servers.
+// For every scheme except files. Sends no request. kUnimplemented for writing to web servers.
 Result<OpenedStore> open_store(const v1::Read& read, Scheme scheme, Access access);
 
 }  // namespace echoline::source

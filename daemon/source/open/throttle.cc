@@ -1,5 +1,5 @@
-// Results are released in the order their bytes arrive over the imagined line, whatever the inner
-// order.
+// Results are released in the order in which the simulated link would deliver them, not in the
+// order of the inner source.
 #include "source/open/throttle.h"
 
 #include <algorithm>
@@ -16,10 +16,10 @@ namespace {
 
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
 constexpr std::uint64_t kDelaySeed = 0x5EED'DE1A'7000'0001;
-constexpr std::uint64_t kLatencyMostNs = 600 * kSecondNs;
+constexpr std::uint64_t kLatencyMaxNs = 600 * kSecondNs;
 constexpr double kNormalP99 = 2.3263478740408408;  // 99 % of a normal variable lie below this
 
-// Between 0 and 1, neither included.
+// Uniform in (0, 1).
 double open_unit(std::uint32_t word) { return (static_cast<double>(word) + 0.5) * 0x1p-32; }
 
 // One draw of a normal variable (Box and Muller).
@@ -31,18 +31,19 @@ double normal(std::uint32_t draw) {
 
 }  // namespace
 
-std::uint64_t Line::next_latency_ns() {
+std::uint64_t SimulatedLink::next_latency_ns() {
   if (options_.latency_p99_ns == 0) return options_.latency_ns;
+  // Log-normal with the given median and 99th percentile.
   const double sigma = std::log(static_cast<double>(options_.latency_p99_ns) /
                                 static_cast<double>(options_.latency_ns)) /
                        kNormalP99;
   const double delay =
       static_cast<double>(options_.latency_ns) * std::exp(sigma * normal(draws_++));
-  return static_cast<std::uint64_t>(std::min(delay, static_cast<double>(kLatencyMostNs)));
+  return static_cast<std::uint64_t>(std::min(delay, static_cast<double>(kLatencyMaxNs)));
 }
 
-std::uint64_t Line::arrival_ns(std::uint64_t now_ns, std::uint64_t bytes) {
-  // One straggler does not hold up the line: others' bytes come meanwhile.
+std::uint64_t SimulatedLink::arrival_ns(std::uint64_t now_ns, std::uint64_t bytes) {
+  // A delayed request does not block the link: the bytes of others arrive meanwhile.
   const std::uint64_t shared_ns =
       options_.rate == 0 ? 0 : carried_ns(now_ns + options_.latency_ns, bytes);
   std::uint64_t own_ns = now_ns + next_latency_ns();
@@ -52,14 +53,15 @@ std::uint64_t Line::arrival_ns(std::uint64_t now_ns, std::uint64_t bytes) {
   return std::max(shared_ns, own_ns);
 }
 
-std::uint64_t Line::carried_ns(std::uint64_t first_byte_ns, std::uint64_t bytes) {
+std::uint64_t SimulatedLink::carried_ns(std::uint64_t first_byte_ns, std::uint64_t bytes) {
   const std::uint64_t rate = options_.rate;
+  // The link was idle: it starts again, without a remainder.
   if (first_byte_ns > free_ns_) {
     free_ns_ = first_byte_ns;
     remainder_ = 0;
   }
   free_ns_ += bytes / rate * kSecondNs;
-  // bytes % rate * 1e9 fits 64 bits up to 18 GB/s; above, the line is fast enough to be coarse.
+  // bytes % rate * 1e9 fits 64 bits up to 18 GB/s; above that the precision may be lower.
   const std::uint64_t unit = rate > UINT64_MAX / kSecondNs / 2 ? 1'000 : 1;
   const std::uint64_t part = bytes % rate / unit * kSecondNs + remainder_;
   free_ns_ += part / (rate / unit);
@@ -67,12 +69,12 @@ std::uint64_t Line::carried_ns(std::uint64_t first_byte_ns, std::uint64_t bytes)
   return free_ns_;
 }
 
-Throttle::Throttle(std::unique_ptr<Source> inner, LineOptions options)
-    : inner_(std::move(inner)), slots_(inner_->slots_free()), line_(options) {}
+Throttle::Throttle(std::unique_ptr<Source> inner, LinkOptions options)
+    : inner_(std::move(inner)), slots_(inner_->slots_free()), link_(options) {}
 
 Result<std::unique_ptr<Source>> Throttle::over(std::unique_ptr<Source> inner,
                                                const v1::Throttle& throttle) {
-  const LineOptions options{throttle.rate(), throttle.latency(), throttle.latency_p99(),
+  const LinkOptions options{throttle.rate(), throttle.latency(), throttle.latency_p99(),
                             throttle.connection_rate()};
   if (options.latency_p99_ns != 0 &&
       (options.latency_ns == 0 || options.latency_p99_ns < options.latency_ns))
@@ -103,7 +105,7 @@ void Throttle::submit(ReadRequest request) {
   }
   const std::uint64_t id = next_id_++;
   const std::uint64_t now = monotonic_ns();
-  pending_[id] = {request.tag, now, line_.arrival_ns(now, bytes)};
+  pending_[id] = {request.tag, now, link_.arrival_ns(now, bytes)};
   request.tag = id;
   inner_->submit(std::move(request));
 }

@@ -1,5 +1,5 @@
-// Imitates a slower store: a line of a given rate that all requests share, a delay before each, and
-// connections of a rate of their own.
+// Simulates a slower store: a link of a given rate that all requests share, a delay before each
+// request, and a rate per connection.
 #pragma once
 
 #include <atomic>
@@ -16,40 +16,42 @@ class Throttle;
 
 namespace echoline::source {
 
-struct LineOptions {
+struct LinkOptions {
   std::uint64_t rate = 0;             // bytes/s of all requests together; 0: unlimited
-  std::uint64_t latency_ns = 0;       // before the first byte; the median where there is a p99
-  std::uint64_t latency_p99_ns = 0;   // makes the delays log-normal; 0: all the same
+  std::uint64_t latency_ns = 0;       // before the first byte; the median if latency_p99_ns is set
+  std::uint64_t latency_p99_ns = 0;   // makes the delays log-normal; 0: constant delay
   std::uint64_t connection_rate = 0;  // bytes/s of one request; 0: unlimited
 };
 
-// When bytes arrive over such a line: requests come one after the other in the order they were
-// made, at full rate, but none sooner than its own delay and its own connection allow. The same
-// requests get the same delays in every run. Pure.
-class Line {
+// When bytes arrive over such a link. Requests share the rate in their order; none arrives sooner
+// than its own delay and connection rate allow. The same requests get the same delays in every run.
+// Pure.
+class SimulatedLink {
  public:
-  explicit Line(LineOptions options) : options_(options) {}
+  explicit SimulatedLink(LinkOptions options) : options_(options) {}
 
-  // The time at which the last of `bytes` asked for at `now_ns` has arrived.
+  // When the last of `bytes` arrives that are requested at `now_ns`.
   std::uint64_t arrival_ns(std::uint64_t now_ns, std::uint64_t bytes);
 
  private:
+  // The delay of the next request.
   std::uint64_t next_latency_ns();
+  // When the shared rate has transferred the bytes.
   std::uint64_t carried_ns(std::uint64_t first_byte_ns, std::uint64_t bytes);
 
-  const LineOptions options_;
+  const LinkOptions options_;
   std::uint32_t draws_ = 0;
-  std::uint64_t free_ns_ = 0;    // when the line has carried all that was asked for
-  std::uint64_t remainder_ = 0;  // of the divisions, so that nothing is lost over time
+  std::uint64_t free_ns_ = 0;    // when the link has transferred all requests so far
+  std::uint64_t remainder_ = 0;  // of the divisions, so that rounding errors do not add up
 };
 
-// Threads as Source says. Requests go to the inner source at once; their results are held back
-// until the line would have carried them. A held result keeps its slot: slots are connections.
+// Threads as Source says. Requests go to the inner source at once; their results are held until the
+// link would have delivered them. A held result keeps its slot: slots are connections.
 class Throttle : public Source {
  public:
-  Throttle(std::unique_ptr<Source> inner, LineOptions options);
+  Throttle(std::unique_ptr<Source> inner, LinkOptions options);
 
-  // The source itself where nothing is to be imitated. kInvalidArgument if the options contradict
+  // The inner source itself if nothing is throttled. kInvalidArgument if the options contradict
   // each other.
   static Result<std::unique_ptr<Source>> over(std::unique_ptr<Source> inner,
                                               const v1::Throttle& throttle);
@@ -61,7 +63,7 @@ class Throttle : public Source {
   std::size_t slots_free() const override;
   void poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) override;
   void wake() override;
-  // Request times and waits are those of the imitated store.
+  // Request times and waits are those of the simulated store.
   Counters counters() const override;
 
  private:
@@ -82,12 +84,12 @@ class Throttle : public Source {
 
   const std::unique_ptr<Source> inner_;
   const std::size_t slots_;
-  Line line_;
+  SimulatedLink link_;
   std::uint64_t next_id_ = 0;
-  std::unordered_map<std::uint64_t, Pending> pending_;  // with the inner source, by our ids
+  std::unordered_map<std::uint64_t, Pending> pending_;  // in flight with the inner source, by id
   std::vector<Held> held_;
   std::vector<ReadResult> inner_done_;
-  SharedCounters imitated_;  // in_flight: held; times and waits
+  SharedCounters imitated_;  // in_flight counts held results; also times and waits
   std::atomic<bool> woken_{false};
 };
 

@@ -1,4 +1,5 @@
-// Checksums of parts ("-N") and under encryption say nothing about the bytes that are read.
+// Checksums of multipart objects ("-N") and of encrypted objects do not describe the bytes that are
+// read.
 #include "source/store/body_checksum.h"
 
 #include <openssl/crypto.h>
@@ -24,7 +25,7 @@ std::size_t length_of(Kind kind) {
   return kind == Kind::kMd5 || kind == Kind::kEtag ? 16 : 4;
 }
 
-// The bytes of base64; empty if it is none.
+// Decodes base64; empty for invalid text.
 std::string from_base64(std::string_view text) {
   std::string bytes(text.size() / 4 * 3, 0);
   const int count = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
@@ -35,7 +36,7 @@ std::string from_base64(std::string_view text) {
   return bytes;
 }
 
-// The bytes of hexadecimal digits; empty if there are others.
+// Decodes hexadecimal digits; empty for other characters.
 std::string from_hex(const std::string& text) {
   std::string bytes(text.size() / 2, 0);
   std::size_t count = 0;
@@ -44,7 +45,7 @@ std::string from_hex(const std::string& text) {
   return known == 1 ? bytes : std::string();
 }
 
-// "crc32c=...,md5=..." of one of Google's headers.
+// One value of Google's header "crc32c=...,md5=...".
 std::string google_hash(const HttpResponse& response, std::string_view word) {
   for (const auto& [name, value] : response.headers) {
     if (name != "x-goog-hash") continue;
@@ -57,7 +58,7 @@ std::string google_hash(const HttpResponse& response, std::string_view word) {
   return {};
 }
 
-// Encrypted objects have ETags that look like an MD5 and are none.
+// The ETag of an encrypted object looks like an MD5 but is not one.
 std::string etag_md5(const HttpResponse& response) {
   const std::string_view encryption = response.header("x-amz-server-side-encryption");
   if (!encryption.empty() && encryption != "AES256") return {};
@@ -83,7 +84,7 @@ void BodyChecksum::ContextDeleter::operator()(evp_md_ctx_st* context) const {
 std::optional<BodyChecksum> BodyChecksum::offered(const HttpResponse& response,
                                                   const ChecksumPolicy& policy) {
   if (policy.level == ChecksumPolicy::Level::kNone) return std::nullopt;
-  // Hosts that allow approved algorithms only have no MD5.
+  // Hosts that allow only approved algorithms (FIPS) have no MD5.
   static const bool has_md5 =
       EVP_Digest("", 0, std::array<unsigned char, 64>().data(), nullptr, EVP_md5(), nullptr) == 1;
   const bool all = has_md5 && policy.level == ChecksumPolicy::Level::kAll;

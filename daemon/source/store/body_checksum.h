@@ -1,4 +1,4 @@
-// What a store says about the bytes of a whole object, and whether those that came agree with it.
+// The checksum that a store sends for a whole object, and whether the received bytes match it.
 #pragma once
 
 #include <atomic>
@@ -16,20 +16,20 @@ struct evp_md_ctx_st;
 
 namespace echoline::source {
 
-// Which checksums are believed; shared by the reads of one source.
+// Which checksums are checked; shared by the reads of one source.
 struct ChecksumPolicy {
   enum class Level : std::uint8_t { kNone, kFast, kAll };  // kFast leaves out MD5
   Level level = Level::kAll;
-  bool etag_is_md5 = false;  // as S3 does, for objects of one part that it does not encrypt
-  std::atomic<bool> etag_held{false};  // at least one ETag was the MD5 of its object
+  bool etag_is_md5 = false;            // as S3 does for unencrypted objects of one part
+  std::atomic<bool> etag_held{false};  // an ETag has matched the MD5 of its object
 };
 
-// One object's checksum: what it should be, and what came so far. One thread.
+// The expected checksum of one object, and that of the bytes received so far. One thread.
 class BodyChecksum {
  public:
   enum class Kind : std::uint8_t { kCrc32c, kCrc32, kCrc64Nvme, kMd5, kEtag };
 
-  // The cheapest that the headers of a response offer for the whole object; none if there is none.
+  // The cheapest checksum of the whole object that the response headers contain, if any.
   static std::optional<BodyChecksum> offered(const HttpResponse& response,
                                              const ChecksumPolicy& policy);
 
@@ -38,7 +38,7 @@ class BodyChecksum {
   void restart();
   bool agrees() const { return value() == expected_; }
 
-  // What came, in the store's raw bytes.
+  // The checksum of the received bytes, as raw bytes in the store's byte order.
   std::string value() const;
   // For messages: "CRC32C".
   std::string_view name() const;

@@ -1,4 +1,4 @@
-// Sizes and generations come as text, since they don't fit into JSON's numbers.
+// Sizes and generations are strings, because JSON numbers cannot hold 64 bits.
 #include "source/store/gcs_answer.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ bool is_generation(std::string_view text) {
 }
 
 Result<ListEntry> entry_of(const Json& json) {
-  if (!json.is_object()) return Status(Code::kDataLoss, "an object is not described as one");
+  if (!json.is_object()) return Status(Code::kDataLoss, "an object of the listing is not a JSON object");
   ListEntry entry{text_of(json, "name"), 0, text_of(json, "generation")};
   const auto bytes = parse_length(text_of(json, "size"));
   if (!bytes || !is_generation(entry.version))
@@ -38,13 +38,13 @@ Result<ListEntry> entry_of(const Json& json) {
 Result<ListPage> parse_gcs_list(std::string_view body) {
   const Json json = Json::parse(body, nullptr, false);
   if (!json.is_object() || text_of(json, "kind") != "storage#objects")
-    return Status(Code::kDataLoss, "it is no list of objects");
+    return Status(Code::kDataLoss, "it is not a list of objects");
   ListPage page;
   page.next = text_of(json, "nextPageToken");
   page.truncated = !page.next.empty();
   const auto items = json.find("items");
   if (items == json.end()) return page;
-  if (!items->is_array()) return Status(Code::kDataLoss, "its items are no list");
+  if (!items->is_array()) return Status(Code::kDataLoss, "its items are not a list");
   for (const Json& item : *items) {
     ECHOLINE_ASSIGN(ListEntry entry, entry_of(item));
     if (entry.key.empty()) return Status(Code::kDataLoss, "an object without a name");

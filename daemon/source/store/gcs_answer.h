@@ -1,4 +1,4 @@
-// Answers of Google Cloud Storage's JSON interface. Bytes from the network: nothing is trusted.
+// Parses answers of Google Cloud Storage's JSON API. They are untrusted bytes from the network.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace echoline::source {
 
-// A page of objects.list. kDataLoss if it isn't one.
+// A page of objects.list; kDataLoss for anything else.
 Result<ListPage> parse_gcs_list(std::string_view body);
 
-// An object's resource: size and generation. kDataLoss if it isn't one.
+// Size and generation of an object's resource; kDataLoss for anything else.
 Result<ListEntry> parse_gcs_object(std::string_view body);
 
-// What an error says; printable, empty if it has no words.
+// The text of an error: printable; empty if it has none.
 std::string gcs_error_text(std::string_view body);
 
 }  // namespace echoline::source

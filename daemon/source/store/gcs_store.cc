@@ -1,4 +1,4 @@
-// A generation is the version: each write of a name makes a new one, whatever the bytes.
+// The version of an object is its generation: each write creates a new one, even of the same bytes.
 #include "source/store/gcs_store.h"
 
 #include <fmt/core.h>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kGoogle = "https://storage.googleapis.com";
 
-// In this interface a name is one segment of the path, its slashes encoded.
+// The JSON API takes the name as one path segment, with its slashes encoded.
 std::string object_path(const Address& address) {
   return fmt::format("/storage/v1/b/{}/o/{}", uri_escape(address.bucket, false),
                      uri_escape(address.path, false));
@@ -43,7 +43,7 @@ std::string_view hint(int status, bool anonymous, Access wanted) {
 Result<std::unique_ptr<ObjectStore>> GcsStore::open(GcsOptions options) {
   ECHOLINE_ASSIGN(Endpoint endpoint,
                   parse_endpoint(options.endpoint.empty() ? kGoogle : options.endpoint));
-  if (endpoint.is_overheard() && !options.credentials->is_anonymous())
+  if (endpoint.is_insecure() && !options.credentials->is_anonymous())
     return Status(Code::kInvalidArgument,
                   fmt::format("endpoint {}: tokens could be overheard on the way there; use "
                               "https, or `credentials: anonymous`",
@@ -65,12 +65,13 @@ HttpRequest GcsStore::get(const Address& address, const std::string& version, st
   if (!version.empty()) query.emplace_back("ifGenerationMatch", version);
   HttpRequest read = request(object_path(address) + "?" + escaped_query(query));
   read.headers.emplace_back("range", fmt::format("bytes={}-{}", begin, end - 1));
-  // Else objects that are stored compressed are unpacked on the way, and ranges ignored.
+  // Without this header, objects stored with gzip encoding are decompressed on the way, and ranges
+  // are ignored.
   read.headers.emplace_back("accept-encoding", "gzip");
   return read;
 }
 
-HttpRequest GcsStore::stat(const Address& address, Ask, std::time_t) {
+HttpRequest GcsStore::stat(const Address& address, StatMethod, std::time_t) {
   return request(object_path(address) + "?fields=size%2Cgeneration");
 }
 

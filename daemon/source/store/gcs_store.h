@@ -1,5 +1,5 @@
-// Google Cloud Storage through its JSON interface: the one whose lists carry generations, whose
-// errors carry words, and which every emulator speaks.
+// Google Cloud Storage through its JSON API: its listings contain generations, its errors contain
+// text, and every emulator supports it.
 #pragma once
 
 #include <memory>
@@ -18,14 +18,14 @@ struct GcsOptions {
 
 class GcsStore : public ObjectStore {
  public:
-  // kInvalidArgument if the endpoint can't be one, or if tokens could be overheard on the way to
+  // kInvalidArgument if the endpoint is invalid, or if others could read the tokens on the way to
   // it.
   static Result<std::unique_ptr<ObjectStore>> open(GcsOptions options);
 
   Verdict ready(std::time_t now) override { return options_.credentials->ready(now); }
   HttpRequest get(const Address& address, const std::string& version, std::uint64_t begin,
                   std::uint64_t end, std::time_t now) override;
-  HttpRequest stat(const Address& address, Ask ask, std::time_t now) override;
+  HttpRequest stat(const Address& address, StatMethod method, std::time_t now) override;
   Result<ListEntry> parse_stat(const HttpResponse& response, std::string_view body) const override;
   HttpRequest list(const ListQuery& query, std::time_t now) override;
   HttpRequest put(const Address& address, const std::string& bytes, std::time_t now) override;

@@ -1,5 +1,5 @@
-// A range of one byte tells more than HEAD: whether the server knows ranges at all. HEAD is for
-// what has no first byte.
+// stat() reads a range of one byte, because the answer also shows whether the server supports
+// ranges. HEAD is the fallback, for empty files.
 #include "source/store/http_store.h"
 
 #include <fmt/core.h>
@@ -32,7 +32,7 @@ std::string_view hint(int status) {
 
 }  // namespace
 
-// If-Match never holds for a weak tag; there the answer's own tag is compared.
+// If-Match never matches a weak ETag, so the ETag of the answer is compared instead.
 HttpRequest HttpStore::get(const Address& address, const std::string& version, std::uint64_t begin,
                            std::uint64_t end, std::time_t) {
   HttpRequest request = request_of(address);
@@ -44,9 +44,9 @@ HttpRequest HttpStore::get(const Address& address, const std::string& version, s
   return request;
 }
 
-HttpRequest HttpStore::stat(const Address& address, Ask ask, std::time_t) {
+HttpRequest HttpStore::stat(const Address& address, StatMethod method, std::time_t) {
   HttpRequest request = request_of(address);
-  if (ask == Ask::kFirst)
+  if (method == StatMethod::kPreferred)
     add_range(request, 0, 1);
   else
     request.method = "HEAD";
@@ -70,13 +70,13 @@ Result<ListEntry> HttpStore::parse_stat(const HttpResponse& response, std::strin
   return entry;
 }
 
-// parse_address lets no pattern through.
+// Never called: parse_address refuses patterns in web addresses.
 HttpRequest HttpStore::list(const ListQuery&, std::time_t) {
   ECHOLINE_CHECK(false);
   return {};
 }
 
-// open_source writes to no web server.
+// Never called: open_source refuses to write to web servers.
 HttpRequest HttpStore::put(const Address&, const std::string&, std::time_t) {
   ECHOLINE_CHECK(false);
   return {};

@@ -1,18 +1,17 @@
-// Plain web servers: files by name, in ranges, pinned by ETag or date. They are not asked what they
-// have.
+// Plain web servers: files by name, in ranges, with ETag or date as version. There is no listing.
 #pragma once
 
 #include "source/store/object_store.h"
 
 namespace echoline::source {
 
-// A version is a strong ETag with its quotes, else a weak one (W/"..."), else the date of the last
-// change.
+// The version is a strong ETag with its quotes, else a weak one (W/"..."), else the date of the
+// last change.
 class HttpStore : public ObjectStore {
  public:
   HttpRequest get(const Address& address, const std::string& version, std::uint64_t begin,
                   std::uint64_t end, std::time_t now) override;
-  HttpRequest stat(const Address& address, Ask ask, std::time_t now) override;
+  HttpRequest stat(const Address& address, StatMethod method, std::time_t now) override;
   Result<ListEntry> parse_stat(const HttpResponse& response, std::string_view body) const override;
   HttpRequest list(const ListQuery& query, std::time_t now) override;
   HttpRequest put(const Address& address, const std::string& bytes, std::time_t now) override;

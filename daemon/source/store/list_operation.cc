@@ -1,4 +1,4 @@
-// Pages are bounded in bytes; a store that sends more than a page can be isn't one.
+// A page is bounded in bytes, so that a broken store cannot fill the memory.
 #include "source/store/list_operation.h"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ std::string PageOperation::what() const { return query_.url; }
 
 HttpRequest StatOperation::request(std::time_t now) {
   body_.clear();
-  return store_.stat(address_, ask_, now);
+  return store_.stat(address_, method_, now);
 }
 
 Verdict StatOperation::accept(const HttpResponse& response) {
@@ -48,7 +48,7 @@ Verdict StatOperation::accept(const HttpResponse& response) {
   return {};
 }
 
-// What doesn't fit is no answer in words but an object that wasn't asked for whole.
+// An answer that is too long is an error page or the object itself; only its start is needed.
 bool StatOperation::consume(std::span<const std::byte> bytes) {
   const std::size_t count = std::min(bytes.size(), kStatBytesMax - body_.size());
   body_.append(reinterpret_cast<const char*>(bytes.data()), count);
@@ -64,8 +64,8 @@ Verdict StatOperation::complete() {
 
 Verdict StatOperation::refuse(const HttpResponse& response, std::string_view body) {
   Verdict verdict = store_.refuse(response, body, Access::kRead);
-  if (!verdict.retry && ask_ == Ask::kFirst) {
-    ask_ = Ask::kAgain;
+  if (!verdict.retry && method_ == StatMethod::kPreferred) {
+    method_ = StatMethod::kFallback;
     verdict.retry = true;
   }
   return verdict;

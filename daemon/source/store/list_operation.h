@@ -1,4 +1,5 @@
-// What objects there are: one page of a listing, and the size and version of one object.
+// Operations that ask which objects exist: one page of a listing, and the size and version of one
+// object.
 #pragma once
 
 #include <optional>
@@ -24,7 +25,7 @@ class PageOperation : public HttpOperation {
   std::uint64_t progress() const override { return 0; }
   std::string what() const override;
 
-  // Once it has ended well.
+  // After it has ended with success.
   ListPage take_page() { return std::move(page_); }
 
  private:
@@ -50,13 +51,13 @@ class StatOperation : public HttpOperation {
   std::uint64_t progress() const override { return 0; }
   std::string what() const override { return address_.url(); }
 
-  // Once it has ended well.
+  // After it has ended with success.
   ObjectInfo take_info() { return std::move(info_); }
 
  private:
   ObjectStore& store_;
   const Address address_;
-  Ask ask_ = Ask::kFirst;
+  StatMethod method_ = StatMethod::kPreferred;
   HttpResponse response_;
   std::string body_;
   ObjectInfo info_;

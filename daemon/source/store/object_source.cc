@@ -1,5 +1,4 @@
-// Reads go through one set of connections with the configured concurrency, questions through
-// another.
+// Reads use one set of connections with the configured concurrency, listings and writes another.
 #include "source/store/object_source.h"
 
 #include <fmt/core.h>
@@ -17,17 +16,17 @@ namespace echoline::source {
 namespace {
 
 constexpr std::uint32_t kProbeAttemptsMax = 4;
-// One connection carries this in a fraction of a second.
-constexpr std::uint64_t kPartBytes = kPartedBytes / 2;
+// One connection transfers this in a fraction of a second.
+constexpr std::uint64_t kPartBytes = kSplitReadBytes / 2;
 
-// Runs one exchange to its end; nothing else may be under way in `exchanges`.
+// Runs one operation to its end; no other may be in flight in `operations`.
 template <typename T>
-Result<std::unique_ptr<T>> run(HttpOperations& exchanges, std::unique_ptr<T> exchange) {
+Result<std::unique_ptr<T>> run(HttpOperations& operations, std::unique_ptr<T> operation) {
   std::vector<OperationResult> ended;
-  exchanges.start(0, std::move(exchange));
-  while (ended.empty()) exchanges.step(UINT64_MAX, ended);
+  operations.start(0, std::move(operation));
+  while (ended.empty()) operations.step(UINT64_MAX, ended);
   ECHOLINE_TRY(std::move(ended[0].status));
-  return std::unique_ptr<T>(static_cast<T*>(ended[0].exchange.release()));
+  return std::unique_ptr<T>(static_cast<T*>(ended[0].operation.release()));
 }
 
 Status nothing_there(const Address& address) {
@@ -41,7 +40,7 @@ ListQuery query_of(const Address& address) {
   query.url = address.url();
   query.bucket = address.bucket;
   query.prefix = glob_prefix(address.path);
-  // One level is enough when no pattern goes below it.
+  // List one level only, unless the pattern matches below it.
   const bool deep = address.is_tree() ||
                     address.path.find('/', std::min(query.prefix.size(), address.path.size())) !=
                         std::string::npos;
@@ -51,7 +50,7 @@ ListQuery query_of(const Address& address) {
 
 bool is_literal(const Address& address) { return !address.is_tree() && !has_glob(address.path); }
 
-// The segments of a request cut into runs of about kPartBytes.
+// Splits the segments of a request into runs of about kPartBytes.
 std::vector<std::vector<Segment>> parts_of(const std::vector<Segment>& segments) {
   const std::uint64_t begin = segments.front().offset;
   const std::uint64_t end = segments.back().offset + segments.back().destination.size();
@@ -90,17 +89,18 @@ OperationLimits ObjectSource::limits() const {
           .ca_file = options_.ca_file};
 }
 
-HttpOperations& ObjectSource::asks() {
-  if (!asks_) asks_ = std::make_unique<HttpOperations>(limits(), counters_);
-  return *asks_;
+HttpOperations& ObjectSource::queries() {
+  if (!queries_) queries_ = std::make_unique<HttpOperations>(limits(), counters_);
+  return *queries_;
 }
 
 Status ObjectSource::probe(const std::vector<std::string>& urls) {
+  // The attempts of a probe are not counted as reads.
   SharedCounters unseen;
   OperationLimits few = limits();
   few.attempts_max = kProbeAttemptsMax;
   few.connections_max = 1;
-  HttpOperations exchanges(few, unseen);
+  HttpOperations operations(few, unseen);
   std::vector<std::string> asked;
   for (const std::string& url : urls) {
     ECHOLINE_ASSIGN(Address address, parse_address(url));
@@ -109,11 +109,11 @@ Status ObjectSource::probe(const std::vector<std::string>& urls) {
     asked.push_back(address.bucket);
     if (is_literal(address)) {
       address.path = unescape_glob(address.path);
-      ECHOLINE_TRY(run(exchanges, std::make_unique<StatOperation>(*store_, address)).status());
+      ECHOLINE_TRY(run(operations, std::make_unique<StatOperation>(*store_, address)).status());
     } else {
       ListQuery query = query_of(address);
       query.entries_max = 1;
-      ECHOLINE_TRY(run(exchanges, std::make_unique<PageOperation>(*store_, query)).status());
+      ECHOLINE_TRY(run(operations, std::make_unique<PageOperation>(*store_, query)).status());
     }
   }
   return {};
@@ -125,13 +125,14 @@ Result<std::vector<ObjectInfo>> ObjectSource::list(const std::string& url) {
 
 Result<std::vector<ObjectInfo>> ObjectSource::list_all(const std::vector<std::string>& urls) {
   auto listed = list_each(urls);
-  asks_.reset();  // its connections, and its part of the endpoint's limit
+  queries_.reset();  // frees its connections and its share of the endpoint's limit
   return listed;
 }
 
 Result<std::vector<ObjectInfo>> ObjectSource::list_each(const std::vector<std::string>& urls) {
   std::vector<ObjectInfo> all;
-  std::vector<Address> literals;  // in a row, to be asked about together
+  // Consecutive literal addresses become parallel requests; a pattern in between keeps the order.
+  std::vector<Address> literals;  // consecutive, requested together
   const auto append = [&all](std::vector<ObjectInfo> more) {
     std::move(more.begin(), more.end(), std::back_inserter(all));
   };
@@ -158,16 +159,17 @@ Result<std::vector<ObjectInfo>> ObjectSource::stat_many(const std::vector<Addres
   std::vector<OperationResult> ended;
   std::size_t started = 0;
   Status failure;
-  while (asks().size() > 0 || (started < addresses.size() && failure.ok())) {
-    while (failure.ok() && started < addresses.size() && asks().size() < options_.concurrency) {
-      asks().start(started, std::make_unique<StatOperation>(*store_, addresses[started]));
+  // After a failure nothing new is started, but everything in flight is waited for.
+  while (queries().size() > 0 || (started < addresses.size() && failure.ok())) {
+    while (failure.ok() && started < addresses.size() && queries().size() < options_.concurrency) {
+      queries().start(started, std::make_unique<StatOperation>(*store_, addresses[started]));
       ++started;
     }
     ended.clear();
-    asks().step(UINT64_MAX, ended);
+    queries().step(UINT64_MAX, ended);
     for (OperationResult& result : ended) {
       if (result.status.ok())
-        infos[result.id] = static_cast<StatOperation&>(*result.exchange).take_info();
+        infos[result.id] = static_cast<StatOperation&>(*result.operation).take_info();
       else if (failure.ok())
         failure = std::move(result.status);
     }
@@ -177,8 +179,8 @@ Result<std::vector<ObjectInfo>> ObjectSource::stat_many(const std::vector<Addres
 }
 
 Result<ListPage> ObjectSource::list_page(const ListQuery& query) {
-  ECHOLINE_ASSIGN(auto exchange, run(asks(), std::make_unique<PageOperation>(*store_, query)));
-  return exchange->take_page();
+  ECHOLINE_ASSIGN(auto operation, run(queries(), std::make_unique<PageOperation>(*store_, query)));
+  return operation->take_page();
 }
 
 Result<std::vector<ObjectInfo>> ObjectSource::list_pattern(const Address& address) {
@@ -192,16 +194,19 @@ Result<std::vector<ObjectInfo>> ObjectSource::list_pattern(const Address& addres
       ECHOLINE_ASSIGN(page, list_page(again));
     }
     for (ListEntry& entry : page.entries) {
-      const bool is_marker = entry.key.empty() || entry.key.back() == '/';  // "folders" of consoles
+      const bool is_marker = entry.key.empty() ||
+                             entry.key.back() == '/';  // consoles create such objects as "folders"
       if (!is_marker && glob_matches(address.path, entry.key))
         infos.push_back({address.url_of(entry.key), entry.bytes, std::move(entry.version)});
     }
     more = !page.next.empty();
+    // A broken store could otherwise cause an endless loop.
     if (more && page.next == query.continuation)
       return Status(Code::kDataLoss, address.url() + ": the store repeats a page of its listing");
     query.continuation = std::move(page.next);
   }
   if (infos.empty()) return nothing_there(address);
+  // Stores sort by key, not by address, and some do not sort at all.
   std::sort(infos.begin(), infos.end(),
             [](const ObjectInfo& a, const ObjectInfo& b) { return a.url < b.url; });
   return infos;
@@ -209,7 +214,8 @@ Result<std::vector<ObjectInfo>> ObjectSource::list_pattern(const Address& addres
 
 Status ObjectSource::put(const std::string& url, const std::string& bytes) {
   ECHOLINE_ASSIGN(Address address, parse_address(url));
-  return run(asks(), std::make_unique<PutOperation>(*store_, std::move(address), bytes)).status();
+  return run(queries(), std::make_unique<PutOperation>(*store_, std::move(address), bytes))
+      .status();
 }
 
 void ObjectSource::submit(ReadRequest request) {
@@ -235,7 +241,7 @@ void ObjectSource::submit(ReadRequest request) {
   }
 }
 
-// A failed part ends the others: nothing may write to the destinations once the result is known.
+// A failed part cancels the others: after the result nothing may write to the destinations.
 void ObjectSource::finish_part(OperationResult result, std::vector<ReadResult>& done) {
   const auto part = reads_by_part_.extract(result.id);
   if (part.empty()) return;
@@ -265,6 +271,7 @@ void ObjectSource::poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done
     for (OperationResult& result : ended_) finish_part(std::move(result), done);
     woken = woken_.exchange(false);
   } while (done.size() == before && !woken && monotonic_ns() < deadline_ns);
+  // Constant between two polls, so that the caller can rely on slots_free().
   slots_ = reads_.limit();
 }
 

@@ -1,4 +1,4 @@
-// A source over an object store: reads, listings, and their concurrency.
+// A source over an object store: reads, listings, and how many of them run at once.
 #pragma once
 
 #include <atomic>
@@ -20,18 +20,18 @@ struct ObjectSourceOptions {
   std::uint64_t stall_ns = 15'000'000'000;    // of one attempt, without a byte
   ChecksumPolicy::Level checksums = ChecksumPolicy::Level::kAll;
   bool etag_is_md5 = false;  // as S3 does
-  bool hedged = true;        // requests that are late are made a second time
+  bool hedged = true;        // late reads are sent a second time
   std::string ca_file;
 };
 
-// Threads as Source says. Listings and writes have connections of their own, so that one between
-// polls disturbs no read.
+// Threads as Source says. Listings and writes use connections of their own, so that one between two
+// polls does not disturb the reads.
 class ObjectSource : public Source {
  public:
   ObjectSource(std::unique_ptr<ObjectStore> store, ObjectSourceOptions options);
 
-  // Asks the store for each address's bucket, briefly: unreachable, missing and refused are found
-  // here.
+  // Checks each address's bucket with few attempts: an unreachable server, a missing bucket and
+  // wrong credentials fail here.
   Status probe(const std::vector<std::string>& urls);
 
   Result<std::vector<ObjectInfo>> list(const std::string& url) override;
@@ -44,15 +44,15 @@ class ObjectSource : public Source {
   Counters counters() const override { return counters_.snapshot(); }
 
  private:
-  // A request and what is still to come of it: long ones are read in several ranges at once.
+  // A read request and its parts: long requests are read in several ranges at once.
   struct Read {
     std::uint64_t tag = 0;
-    std::vector<std::uint64_t> parts;  // under way, by our ids
+    std::vector<std::uint64_t> parts;  // in flight, by operation id
   };
   using Reads = std::unordered_map<std::uint64_t, Read>;
 
   OperationLimits limits() const;
-  HttpOperations& asks();
+  HttpOperations& queries();
   void finish_part(OperationResult result, std::vector<ReadResult>& done);
   Result<std::vector<ObjectInfo>> list_each(const std::vector<std::string>& urls);
   Result<std::vector<ObjectInfo>> stat_many(const std::vector<Address>& addresses);
@@ -65,13 +65,13 @@ class ObjectSource : public Source {
   SharedCounters counters_;
   std::atomic<bool> woken_{false};
   HttpOperations reads_;
-  std::unique_ptr<HttpOperations> asks_;  // for listings and writes; made when needed
-  std::size_t slots_;                     // what the endpoint let through at the last poll
+  std::unique_ptr<HttpOperations> queries_;  // listings and writes; created when needed
+  std::size_t slots_;                        // the limit after the last poll
   std::uint64_t next_id_ = 0;
   std::uint64_t next_read_ = 0;
   Reads reads_by_number_;
-  std::unordered_map<std::uint64_t, std::uint64_t> reads_by_part_;  // numbers, by our ids
-  std::vector<ReadResult> refused_;  // submitted, but not worth a request
+  std::unordered_map<std::uint64_t, std::uint64_t> reads_by_part_;  // read numbers, by operation id
+  std::vector<ReadResult> refused_;  // submitted, but need no request: bad address or no bytes
   std::vector<OperationResult> ended_;
 };
 

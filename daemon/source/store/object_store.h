@@ -1,5 +1,5 @@
-// The words of one kind of store (S3, Google Cloud Storage, web servers): which request asks for
-// what, and what its answers mean. Makes no requests itself.
+// The protocol of one kind of store (S3, Google Cloud Storage, web servers): builds requests and
+// interprets answers. Sends nothing.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,18 @@
 
 namespace echoline::source {
 
-// How an object's size and version are asked for. Stores that answer HEAD in few words, or refuse
-// the first way, are asked a second one before an error is final.
-enum class Ask { kFirst, kAgain };
+// How to request an object's size and version. The fallback is for stores that refuse the preferred
+// way, or answer it without an error text.
+enum class StatMethod : std::uint8_t { kPreferred, kFallback };
 
 struct ListQuery {
-  std::string url;  // what is listed, for messages
+  std::string url;  // the address, for messages
   std::string bucket;
   std::string prefix;
-  std::string delimiter;     // "/" keeps to one level; empty lists all below
-  std::string continuation;  // of the page before; empty for the first
+  std::string delimiter;     // "/" lists one level; empty lists everything below
+  std::string continuation;  // from the previous page; empty for the first
   std::uint32_t entries_max = 1000;
-  bool verbatim = false;  // keys not encoded
+  bool verbatim = false;  // keys not percent-encoded
 };
 
 struct ListEntry {
@@ -39,46 +39,46 @@ struct ListEntry {
 
 struct ListPage {
   std::vector<ListEntry> entries;
-  std::string next;  // continuation of the next page; empty at the end
+  std::string next;  // continuation for the next page; empty on the last
   bool truncated = false;
-  bool ambiguous = false;  // keys can't be decoded with certainty: ask again, verbatim
+  bool ambiguous = false;  // the decoding of keys is not certain: request it again with `verbatim`
 };
 
-// One thread.
+// Used by one thread.
 class ObjectStore {
  public:
   virtual ~ObjectStore() = default;
 
-  // Whether requests can be made now; not while credentials are being fetched
+  // Whether requests can be made now; a verdict to retry while credentials are being fetched
   // (HttpOperation::ready).
   virtual Verdict ready(std::time_t) { return {}; }
 
-  // Bytes [begin, end) of an object; a set version is asked for. end > begin.
+  // Requests bytes [begin, end) of an object, of this version if one is set. end > begin.
   virtual HttpRequest get(const Address& address, const std::string& version, std::uint64_t begin,
                           std::uint64_t end, std::time_t now) = 0;
-  // All bytes of an object of that size (not 0), with the store's checksum of them if it has one.
+  // Requests all bytes of an object of that size (not 0), with the store's checksum if it has one.
   virtual HttpRequest get_whole(const Address& address, const std::string& version,
                                 std::uint64_t bytes, std::time_t now) {
     return get(address, version, 0, bytes, now);
   }
 
-  // Size and version of an object, and what the answer (with the start of its body) says of them;
-  // kDataLoss is worth another attempt.
-  virtual HttpRequest stat(const Address& address, Ask ask, std::time_t now) = 0;
+  // Requests size and version of an object; parse_stat reads the answer and the start of its body.
+  // A kDataLoss is worth a retry.
+  virtual HttpRequest stat(const Address& address, StatMethod method, std::time_t now) = 0;
   virtual Result<ListEntry> parse_stat(const HttpResponse& response,
                                        std::string_view body) const = 0;
 
   virtual HttpRequest list(const ListQuery& query, std::time_t now) = 0;
 
-  // Writes an object whole; any 2xx answer says that it is there.
+  // Writes an object; any 2xx answer means that it is stored.
   virtual HttpRequest put(const Address& address, const std::string& bytes, std::time_t now) = 0;
 
-  // The version that a response of get is of; empty if it doesn't say.
+  // The version in a response to get; empty if there is none.
   virtual std::string version_of(const HttpResponse& response) const = 0;
 
   virtual Result<ListPage> parse_list(std::string_view body) const = 0;
 
-  // What an answer other than 2xx means, and what to do about it.
+  // Judges an answer other than 2xx; the status says what to do about it.
   virtual Verdict refuse(const HttpResponse& response, std::string_view body,
                          Access wanted) const = 0;
 };

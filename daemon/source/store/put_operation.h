@@ -1,5 +1,5 @@
-// One object, written whole. An attempt that failed is made again from the start; stores put the
-// object in place when all of it has arrived.
+// Writes one object. A failed attempt starts over; stores replace the object only when all of it
+// has arrived.
 #pragma once
 
 #include <string>
@@ -25,7 +25,9 @@ class PutOperation : public HttpOperation {
     return store_.refuse(response, body, Access::kWrite);
   }
   std::uint64_t progress() const override { return 0; }
-  bool may_be_hedged() const override { return false; }  // the first is still on its way out
+  bool may_be_hedged() const override {
+    return false;
+  }  // the first one is still sending: a second would share its bandwidth
   std::string what() const override { return "writing " + address_.url(); }
 
  private:

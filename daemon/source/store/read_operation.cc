@@ -1,5 +1,5 @@
-// What is checked, in this order: status, version, range, length; only then is a byte written. The
-// checksum of a whole object comes last.
+// Checks in this order: status, version, range, length; only then are bytes written. The checksum
+// of a whole object comes last.
 #include "source/store/read_operation.h"
 
 #include <fmt/core.h>
@@ -27,12 +27,13 @@ ReadOperation::ReadOperation(ObjectStore& store, Address address, ReadRequest re
       is_whole_(scatter_.begin() == 0 && scatter_.end() == object_.bytes) {}
 
 HttpRequest ReadOperation::request(std::time_t now) {
-  // Without a version the rest could be of another object than the start.
+  // Without a version the rest could come from another object than the start.
   if (object_.version.empty()) forget();
   skip_ = body_left_ = 0;
   body_too_long_ = false;
   if (is_whole_ && scatter_.position() == 0)
     return store_.get_whole(address_, object_.version, object_.bytes, now);
+  // A checksum of the whole object needs the bytes of gaps, too.
   if (!checksum_) scatter_.skip_gap();
   return store_.get(address_, object_.version, scatter_.position(), scatter_.end(), now);
 }
@@ -52,6 +53,7 @@ Verdict ReadOperation::accept(const HttpResponse& response) {
                            object_.version, version))};
   Verdict verdict = response.status == 206 ? accept_part(response) : accept_whole(response);
   if (verdict.status.ok() && is_whole_ && scatter_.position() == 0)
+    // Later attempts continue this checksum after the first bytes.
     checksum_ = BodyChecksum::offered(response, policy_);
   return verdict;
 }
@@ -59,6 +61,7 @@ Verdict ReadOperation::accept(const HttpResponse& response) {
 Verdict ReadOperation::accept_part(const HttpResponse& response) {
   const std::string_view text = response.header("content-range");
   const auto range = parse_content_range(text);
+  // A server may send less than requested, but must start at the right byte.
   if (!range || range->begin != scatter_.position() || range->end > scatter_.end())
     return broken(fmt::format("asked for bytes {}-{}, the answer is for \"{}\"",
                               scatter_.position(), scatter_.end() - 1, text));
@@ -71,7 +74,7 @@ Verdict ReadOperation::accept_part(const HttpResponse& response) {
   return {};
 }
 
-// A server that knows no ranges sends everything from the start.
+// A server without range support sends the whole object.
 Verdict ReadOperation::accept_whole(const HttpResponse& response) {
   const auto total = parse_length(response.header("content-length"));
   if (!total) return broken("the answer has neither a range nor a length");
@@ -81,6 +84,7 @@ Verdict ReadOperation::accept_whole(const HttpResponse& response) {
     return broken(
         fmt::format("the answer's length {} is not the object's {}", *total, object_.bytes));
   if (Verdict verdict = check_size(*total); !verdict.status.ok()) return verdict;
+  // The bytes before position() were received by an earlier attempt.
   skip_ = scatter_.position();
   body_left_ = *total;
   return {};
@@ -90,11 +94,11 @@ Verdict ReadOperation::check_size(std::uint64_t total) const {
   if (!object_.version.empty() && total != object_.bytes)
     return {Status(Code::kFailedPrecondition,
                    fmt::format("it changed since it was indexed ({} bytes then, {} now); {}",
-                               object_.bytes, total, kIndexAnew))};
+                               object_.bytes, total, kReindexHint))};
   if (total < scatter_.end())
     return {Status(Code::kDataLoss,
                    fmt::format("it ends at byte {}, but bytes up to {} were wanted; {}", total,
-                               scatter_.end(), kIndexAnew))};
+                               scatter_.end(), kReindexHint))};
   return {};
 }
 
@@ -102,11 +106,13 @@ bool ReadOperation::consume(std::span<const std::byte> bytes) {
   body_too_long_ = bytes.size() > body_left_;
   if (body_too_long_) return false;
   body_left_ -= bytes.size();
+  // consume() runs only after accept(), so these bytes belong to the checked range.
   const std::size_t skipped = std::min<std::uint64_t>(skip_, bytes.size());
   skip_ -= skipped;
   if (checksum_) checksum_->add(bytes.subspan(skipped));
   scatter_.write(bytes.subspan(skipped));
-  return !scatter_.done() || body_left_ == 0;  // a body read to its end keeps the connection
+  return !scatter_.done() ||
+         body_left_ == 0;  // reading a body to its end keeps the connection open
 }
 
 Verdict ReadOperation::complete() {
@@ -129,12 +135,13 @@ Verdict ReadOperation::check_bytes() {
     if (is_etag) policy_.etag_held = true;
     return {};
   }
-  // The same bytes twice are what the store has: its ETags are no MD5, unless one was before.
+  // Received twice, the bytes are what the store has, so its ETags are not MD5 sums, unless one has
+  // matched before.
   if (is_etag && value == mismatched_ && !policy_.etag_held) {
     policy_.etag_is_md5 = false;
     log_warning("source",
-                "{}: its ETag is not the MD5 of its bytes; ETags of this store are taken "
-                "for versions only",
+                "{}: its ETag is not the MD5 of its bytes; ETags of this store are used "
+                "as versions only",
                 object_.url);
     return {};
   }
@@ -142,7 +149,7 @@ Verdict ReadOperation::check_bytes() {
   const std::string_view name = checksum_->name();
   forget();
   Verdict verdict = broken(fmt::format(
-      "its bytes do not agree with the store's {}; if they are right, write it to the store anew, "
+      "its bytes do not match the store's {}; if they are right, upload the object again, "
       "or set read.checksums: none",
       name));
   verdict.retry = ++mismatches_ < kMismatchesMax;

@@ -1,4 +1,4 @@
-// A ranged read of one object into the segments of a request.
+// Reads one range of an object into the segments of a request.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace echoline::source {
 
-// Bytes reach the segments only from a response whose version and range have been checked.
+// Bytes reach the segments only after version and range of the response have been checked.
 class ReadOperation : public HttpOperation {
  public:
   // The store, the policy and the counters must outlive it.
@@ -33,7 +33,7 @@ class ReadOperation : public HttpOperation {
   Verdict accept_whole(const HttpResponse& response);
   Verdict check_size(std::uint64_t total) const;
   Verdict check_bytes();
-  // Nothing that has come is to be believed.
+  // Discards everything received so far.
   void forget();
 
   ObjectStore& store_;
@@ -42,10 +42,11 @@ class ReadOperation : public HttpOperation {
   ChecksumPolicy& policy_;
   SharedCounters& counters_;
   Scatter scatter_;
-  const bool is_whole_;                   // all bytes of the object are asked for
-  std::optional<BodyChecksum> checksum_;  // of the bytes before position(), where one was offered
+  const bool is_whole_;  // the request covers the whole object
+  std::optional<BodyChecksum>
+      checksum_;  // of the bytes before position(); empty if the store sent none
   std::uint32_t mismatches_ = 0;
-  std::string mismatched_;       // what came the last time instead
+  std::string mismatched_;       // checksum of the bytes that did not match the last time
   std::uint64_t skip_ = 0;       // bytes of the body before the first wanted one
   std::uint64_t body_left_ = 0;  // bytes still to come
   bool body_too_long_ = false;

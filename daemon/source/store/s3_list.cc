@@ -1,5 +1,5 @@
-// Keys come percent-encoded (encoding-type=url) so that any byte can be in a name; whether "+" is a
-// space or itself differs between stores, so a page with one is marked for a second look.
+// Keys are percent-encoded (encoding-type=url), so that a name can contain any byte. Stores differ
+// in whether "+" is a space or itself, so a page with a "+" is marked ambiguous.
 #include "source/store/s3_list.h"
 
 #include <charconv>
@@ -35,6 +35,7 @@ struct PageReader {
       has_size = error == std::errc() && end == text.data() + text.size() && !text.empty();
     } else if (path == "Contents/ETag") {
       entry.version = unquoted_etag(text);
+      // An element closes after its children, so the entry is complete here.
     } else if (path == "Contents") {
       add_entry();
     } else if (path == "NextContinuationToken") {
@@ -55,6 +56,7 @@ struct PageReader {
   void decode_keys() {
     if (!is_encoded) return;
     for (ListEntry& listed : page.entries) {
+      // Whether a "+" means a space depends on the store.
       page.ambiguous |= listed.key.find('+') != std::string::npos;
       listed.key = percent_decoded(listed.key);
     }

@@ -1,5 +1,5 @@
-// Answers of S3 that come as XML: pages of a listing, and errors. Bytes from the network: nothing
-// is trusted.
+// Parses the XML answers of S3: pages of a listing, and errors. They are untrusted bytes from the
+// network.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 
 namespace echoline::source {
 
-// A page of ListObjectsV2. kDataLoss if it isn't one.
+// A page of ListObjectsV2; kDataLoss for anything else.
 Result<ListPage> parse_s3_list(std::string_view xml);
 
 struct S3Error {
   std::string code;     // "NoSuchKey"
   std::string message;  // printable, at most 300 bytes
-  std::string region;   // where the bucket is, if the store said so
+  std::string region;   // of the bucket, if the store sent it
 };
 
-// What can be understood of an error body; empty fields otherwise.
+// The fields of an error body; those that cannot be read are empty.
 S3Error parse_s3_error(std::string_view xml);
 
 // An ETag without its quotes.

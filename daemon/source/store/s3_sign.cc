@@ -1,5 +1,5 @@
-// Follows "Signature Calculations for the Authorization Header" of the S3 API reference; checked in
-// the tests against that page's examples.
+// Follows "Signature Calculations for the Authorization Header" of the S3 API reference; the tests
+// use the examples of that page.
 #include "source/store/s3_sign.h"
 
 #include <fmt/chrono.h>
@@ -44,6 +44,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
+// Headers in the canonical form: lower-case names, sorted.
 struct CanonicalHeaders {
   std::string lines;
   std::string names;
@@ -60,6 +61,7 @@ CanonicalHeaders canonical(NamedValues headers) {
   return result;
 }
 
+// The key of one day, region and service.
 Digest signing_key(const Credentials& credentials, std::string_view date, std::string_view region) {
   const Digest date_key = hmac("AWS4" + credentials.secret_key, date);
   const Digest region_key = hmac(text_of(date_key), region);
@@ -73,6 +75,7 @@ std::string authorization(const SignRequest& request, const NamedValues& headers
   const std::string canonical_request = fmt::format(
       "{}\n{}\n{}\n{}\n{}\n{}", request.method, uri_escape(request.path, true),
       escaped_query(request.query), signed_part.lines, signed_part.names, request.payload_sha256);
+  // The steps of the specification: canonical request, string to sign, signature.
   const std::string date = time.substr(0, 8);
   const std::string scope = fmt::format("{}/{}/s3/aws4_request", date, request.region);
   const std::string to_sign =

@@ -1,5 +1,4 @@
-// AWS Signature Version 4 of requests without a body to sign in pieces. Pure: time and keys are
-// arguments.
+// AWS Signature Version 4, without chunked bodies. Pure: time and keys are arguments.
 #pragma once
 
 #include <ctime>
@@ -13,10 +12,10 @@ namespace echoline::source {
 
 struct SignRequest {
   std::string method = "GET";
-  std::string host;     // as in the Host header, with the port if it isn't the default
+  std::string host;     // as in the Host header, with a non-default port
   std::string path;     // not escaped, with the leading '/'
   NamedValues query;    // not escaped
-  NamedValues headers;  // further ones; all are signed
+  NamedValues headers;  // additional ones; all are signed
   std::string payload_sha256;
   std::string region;
 };
@@ -26,8 +25,8 @@ inline constexpr std::string_view kEmptySha256 =
 
 std::string sha256_hex(std::string_view bytes);
 
-// All headers to send: host, the given ones, x-amz-date, x-amz-content-sha256, the token and the
-// Authorization; without the latter and date for anonymous credentials.
+// All headers to send: host, the given ones, x-amz-date, x-amz-content-sha256, the token and
+// Authorization. Anonymous requests have neither date nor Authorization.
 NamedValues signed_headers(const SignRequest& request, const Credentials& credentials,
                            std::time_t now);
 

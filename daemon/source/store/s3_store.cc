@@ -1,4 +1,4 @@
-// Requests and judgement of S3; nothing here waits or sends.
+// Builds requests and judges answers; nothing here waits or sends.
 #include "source/store/s3_store.h"
 
 #include <fmt/core.h>
@@ -25,7 +25,7 @@ bool retry_by_code(std::string_view code) {
   return std::find(kCodes.begin(), kCodes.end(), code) != kCodes.end();
 }
 
-// Of credentials that were good once.
+// Error codes for credentials that were valid once.
 bool is_expiry(std::string_view code) {
   return code == "ExpiredToken" || code == "ExpiredTokenException" || code == "InvalidToken" ||
          code == "TokenRefreshRequired" || code == "RequestExpired";
@@ -33,7 +33,7 @@ bool is_expiry(std::string_view code) {
 
 struct Hint {
   std::string_view code;
-  std::string_view text;  // {}: where the credentials are from
+  std::string_view text;  // {}: the origin of the credentials
 };
 
 constexpr Hint kHints[] = {
@@ -76,38 +76,39 @@ Result<std::unique_ptr<ObjectStore>> S3Store::open(S3Options options) {
   return std::unique_ptr<ObjectStore>(new S3Store(std::move(options), std::move(endpoint)));
 }
 
-S3Store::Place S3Store::place(const std::string& bucket, const std::string& key) const {
+S3Store::BucketTarget S3Store::target_of(const std::string& bucket, const std::string& key) const {
   const bool is_aws = !endpoint_;
-  Place place;
-  place.scheme = is_aws ? "https" : endpoint_->scheme;
-  place.host = is_aws ? fmt::format("s3.{}.amazonaws.com{}", options_.region,
-                                    options_.region.starts_with("cn-") ? ".cn" : "")
-                      : endpoint_->host;
-  // The certificate's wildcard doesn't cover dots in a bucket's name.
+  BucketTarget target;
+  target.scheme = is_aws ? "https" : endpoint_->scheme;
+  target.host = is_aws ? fmt::format("s3.{}.amazonaws.com{}", options_.region,
+                                     options_.region.starts_with("cn-") ? ".cn" : "")
+                       : endpoint_->host;
+  // The wildcard of AWS's certificate does not match a bucket name with dots.
   const bool by_default = is_aws && bucket.find('.') == std::string::npos;
   if (options_.addressing == Addressing::kVirtual ||
       (options_.addressing == Addressing::kAuto && by_default)) {
-    place.host = bucket + "." + place.host;
-    place.path = "/" + key;
+    target.host = bucket + "." + target.host;
+    target.path = "/" + key;
   } else {
-    place.path = "/" + bucket + "/" + key;
+    target.path = "/" + bucket + "/" + key;
   }
-  return place;
+  return target;
 }
 
-HttpRequest S3Store::signed_request(std::string method, const Place& place, NamedValues query,
-                                    NamedValues headers, std::time_t now, std::string body) const {
+HttpRequest S3Store::signed_request(std::string method, const BucketTarget& target,
+                                    NamedValues query, NamedValues headers, std::time_t now,
+                                    std::string body) const {
   SignRequest sign;
   sign.method = method;
-  sign.host = place.host;
-  sign.path = place.path;
+  sign.host = target.host;
+  sign.path = target.path;
   sign.query = std::move(query);
   sign.headers = std::move(headers);
   sign.payload_sha256 = body.empty() ? std::string(kEmptySha256) : sha256_hex(body);
   sign.region = options_.region;
   HttpRequest request;
   request.method = std::move(method);
-  request.url = place.scheme + "://" + place.host + escaped_target(sign.path, sign.query);
+  request.url = target.scheme + "://" + target.host + escaped_target(sign.path, sign.query);
   request.headers = signed_headers(sign, options_.credentials->current(), now);
   request.body = std::move(body);
   return request;
@@ -117,22 +118,24 @@ HttpRequest S3Store::get(const Address& address, const std::string& version, std
                          std::uint64_t end, std::time_t now) {
   NamedValues headers = {{"range", fmt::format("bytes={}-{}", begin, end - 1)}};
   if (!version.empty()) headers.emplace_back("if-match", fmt::format("\"{}\"", version));
-  return signed_request("GET", place(address.bucket, address.path), {}, std::move(headers), now);
+  return signed_request("GET", target_of(address.bucket, address.path), {}, std::move(headers),
+                        now);
 }
 
-// S3 tells the checksum only of what is asked for without a range.
+// S3 sends the checksum only if the request has no range.
 HttpRequest S3Store::get_whole(const Address& address, const std::string& version, std::uint64_t,
                                std::time_t now) {
   NamedValues headers = {{"x-amz-checksum-mode", "ENABLED"}};
   if (!version.empty()) headers.emplace_back("if-match", fmt::format("\"{}\"", version));
-  return signed_request("GET", place(address.bucket, address.path), {}, std::move(headers), now);
+  return signed_request("GET", target_of(address.bucket, address.path), {}, std::move(headers),
+                        now);
 }
 
-// HEAD is one round trip and right for empty objects, but its errors have no words: a GET asks for
-// them.
-HttpRequest S3Store::stat(const Address& address, Ask ask, std::time_t now) {
-  if (ask == Ask::kAgain) return get(address, "", 0, 1, now);
-  return signed_request("HEAD", place(address.bucket, address.path), {}, {}, now);
+// HEAD needs one round trip and works for empty objects, but its errors have no text: the fallback
+// is a GET.
+HttpRequest S3Store::stat(const Address& address, StatMethod method, std::time_t now) {
+  if (method == StatMethod::kFallback) return get(address, "", 0, 1, now);
+  return signed_request("HEAD", target_of(address.bucket, address.path), {}, {}, now);
 }
 
 Result<ListEntry> S3Store::parse_stat(const HttpResponse& response, std::string_view) const {
@@ -151,11 +154,11 @@ HttpRequest S3Store::list(const ListQuery& query, std::time_t now) {
   if (!query.prefix.empty()) words.emplace_back("prefix", query.prefix);
   if (!query.delimiter.empty()) words.emplace_back("delimiter", query.delimiter);
   if (!query.continuation.empty()) words.emplace_back("continuation-token", query.continuation);
-  return signed_request("GET", place(query.bucket, ""), std::move(words), {}, now);
+  return signed_request("GET", target_of(query.bucket, ""), std::move(words), {}, now);
 }
 
 HttpRequest S3Store::put(const Address& address, const std::string& bytes, std::time_t now) {
-  return signed_request("PUT", place(address.bucket, address.path), {},
+  return signed_request("PUT", target_of(address.bucket, address.path), {},
                         {{"content-type", "application/octet-stream"}}, now, bytes);
 }
 

@@ -1,4 +1,4 @@
-// Amazon S3 and the servers that speak as it does: addresses, signatures, errors.
+// Amazon S3 and compatible servers: addresses, signatures, errors.
 #pragma once
 
 #include <memory>
@@ -17,14 +17,14 @@ enum class Addressing { kAuto, kPath, kVirtual };
 
 struct S3Options {
   std::string endpoint;  // http(s)://host[:port]; empty for AWS itself
-  std::string region;    // of the buckets; used to sign, and to find AWS
+  std::string region;    // of the buckets; for signatures, and for the host name of AWS
   Addressing addressing = Addressing::kAuto;
   std::shared_ptr<CredentialSource> credentials;
 };
 
 class S3Store : public ObjectStore {
  public:
-  // kInvalidArgument if the endpoint or the region can't be one.
+  // kInvalidArgument if the endpoint or the region is invalid.
   static Result<std::unique_ptr<ObjectStore>> open(S3Options options);
 
   Verdict ready(std::time_t now) override { return options_.credentials->ready(now); }
@@ -32,7 +32,7 @@ class S3Store : public ObjectStore {
                   std::uint64_t end, std::time_t now) override;
   HttpRequest get_whole(const Address& address, const std::string& version, std::uint64_t bytes,
                         std::time_t now) override;
-  HttpRequest stat(const Address& address, Ask ask, std::time_t now) override;
+  HttpRequest stat(const Address& address, StatMethod method, std::time_t now) override;
   Result<ListEntry> parse_stat(const HttpResponse& response, std::string_view body) const override;
   HttpRequest list(const ListQuery& query, std::time_t now) override;
   HttpRequest put(const Address& address, const std::string& bytes, std::time_t now) override;
@@ -44,21 +44,21 @@ class S3Store : public ObjectStore {
   S3Store(S3Options options, std::optional<Endpoint> endpoint)
       : options_(std::move(options)), endpoint_(std::move(endpoint)) {}
 
-  // Where a request for a bucket goes: "https", "bucket.host" and "/key", or "host" and
+  // Where a request for a bucket goes: "https", "bucket.host" and "/key", or "https", "host" and
   // "/bucket/key".
-  struct Place {
+  struct BucketTarget {
     std::string scheme;
     std::string host;
     std::string path;
   };
-  Place place(const std::string& bucket, const std::string& key) const;
-  HttpRequest signed_request(std::string method, const Place& place, NamedValues query,
+  BucketTarget target_of(const std::string& bucket, const std::string& key) const;
+  HttpRequest signed_request(std::string method, const BucketTarget& target, NamedValues query,
                              NamedValues headers, std::time_t now, std::string body = {}) const;
   Verdict judge(int status, const S3Error& error, std::string text, std::string_view region,
                 Access wanted) const;
 
   const S3Options options_;
-  const std::optional<Endpoint> endpoint_;  // nothing for AWS itself
+  const std::optional<Endpoint> endpoint_;  // empty for AWS itself
 };
 
 }  // namespace echoline::source

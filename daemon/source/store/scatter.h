@@ -1,4 +1,4 @@
-// A body that arrives in pieces, laid into the segments of a request. Gaps are passed over.
+// Writes a body that arrives in pieces into the segments of a request; bytes of gaps are dropped.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace echoline::source {
 
-// One thread. Invariant: everything of the segments below position() has been written.
+// One thread. Invariant: all bytes of the segments below position() have been written.
 class Scatter {
  public:
   explicit Scatter(std::vector<Segment> segments) : segments_(std::move(segments)) {
@@ -27,7 +27,7 @@ class Scatter {
   std::uint64_t begin() const { return empty() ? 0 : segments_.front().offset; }
   std::uint64_t end() const { return empty() ? 0 : end_of(segments_.size() - 1); }
 
-  // The first byte of the object that is still wanted; end() when nothing is.
+  // Offset of the next needed byte in the object; end() if none is needed.
   std::uint64_t position() const { return position_; }
   bool done() const { return position_ >= end(); }
 
@@ -36,12 +36,12 @@ class Scatter {
     position_ = begin();
   }
 
-  // Before a new request for the rest: a gap that comes first needn't be read.
+  // Call it before a new request for the rest: a gap at its start need not be read.
   void skip_gap() {
     if (!done()) position_ = std::max(position_, segments_[index_].offset);
   }
 
-  // Takes the bytes of the object from position() on.
+  // Takes the object's bytes from position() on.
   void write(std::span<const std::byte> bytes) {
     while (!bytes.empty() && !done()) {
       const Segment& segment = segments_[index_];

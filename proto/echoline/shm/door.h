@@ -1,7 +1,8 @@
-// What daemon and client say through the door: SOCK_SEQPACKET messages of fixed size on door.sock.
-// The client sends one AttachRequest; the daemon answers one AttachReply, with two descriptors
-// (SCM_RIGHTS: the ring's memfd, the consumer's cursor memfd) if it succeeded. Then the open socket
-// stands for the attachment: its closing is the death of the other side. A Notice may follow.
+// The messages on the attach socket ("door", door.sock): SOCK_SEQPACKET, of fixed size. The client
+// sends one AttachRequest. The daemon answers with one AttachReply and, if it grants the request,
+// two file descriptors (SCM_RIGHTS: the memfd of the ring and the memfd of the consumer's cursor
+// page). The attachment lasts as long as the socket is open: if one side closes it or dies, the
+// other side ends the attachment. The daemon may send Notices meanwhile.
 #pragma once
 
 #include <cstddef>
@@ -22,15 +23,15 @@ inline constexpr std::size_t kFactorChangesMax = 64;
 
 enum JoinAt : std::uint32_t {
   kJoinStart = 1,    // epoch 0, row 0
-  kJoinCurrent = 2,  // where the running pass stands
+  kJoinCurrent = 2,  // the position of the running pass
   kJoinNextEpoch = 3,
-  kJoinPosition = 4,  // `epoch`, `row` and the changes: a saved state
+  kJoinPosition = 4,  // `epoch`, `row` and the changes, from a saved state
 };
 
 struct FactorEntry {
   std::uint64_t block;
   std::uint32_t factor;  // thousandths
-  std::uint32_t ahead;   // epochs after the one that is named beside the list (door 1.2)
+  std::uint32_t ahead;   // the entry is for this many epochs after the message's `epoch` (door 1.2)
 };
 
 struct AttachRequest {
@@ -47,12 +48,12 @@ struct AttachRequest {
   std::uint32_t join;        // JoinAt
   std::uint64_t row;
   std::uint32_t epoch;
-  std::uint32_t reattaching;  // 1: this consumer was attached to a daemon that went away
+  std::uint32_t reattaching;  // 1: this consumer was attached before and continues
   std::uint32_t has_fingerprint;
   std::uint32_t plan_version;
   std::uint8_t fingerprint[kFingerprintBytes];
   std::uint32_t change_count;
-  std::uint32_t local_ranks;  // of the job on this host; 0: not known, perhaps all (door 1.1)
+  std::uint32_t local_ranks;  // number of the job's ranks on this host; 0: not known (door 1.1)
   FactorEntry changes[kFactorChangesMax];
 };
 
@@ -60,22 +61,22 @@ struct AttachReply {
   std::uint64_t magic;
   std::uint32_t door_major;
   std::uint32_t door_minor;
-  std::uint32_t code;            // base Code as a number; 0 ok
+  std::uint32_t code;            // base Code as a number; 0: granted
   std::uint32_t batch_size;      // granted
-  std::uint64_t first_sequence;  // the first descriptor this consumer is to look at
+  std::uint64_t first_sequence;  // the first descriptor that this consumer needs
   std::uint64_t row;             // where this consumer starts in `epoch`
   std::uint32_t epoch;
   std::uint32_t change_count;
-  FactorEntry changes[kFactorChangesMax];  // of `epoch`; all there are stand in the ring's log
-  char message[kTextBytes];                // why not, and what to do
+  FactorEntry changes[kFactorChangesMax];  // of `epoch`; the ring's log has all changes
+  char message[kTextBytes];                // of a refusal: the reason, and what to do
 };
 
 enum NoticeKind : std::uint32_t {
   kNoticeFailed = 1,    // the stream ended with an error
-  kNoticeDetached = 2,  // this consumer was taken off (misbehaved, fell behind, stream deleted)
-  kNoticeDraining = 3,  // the daemon is going down in order
-  kNoticeMoved = 4,     // attach again, at the present position: another ring awaits it (door 1.1)
-  kNoticePeers = 5,     // about other trainers, for its user to read (door 1.1)
+  kNoticeDetached = 2,  // this consumer was detached (misbehaved, fell behind, stream deleted)
+  kNoticeDraining = 3,  // the daemon is shutting down
+  kNoticeMoved = 4,     // attach again at the same position: another ring is ready (door 1.1)
+  kNoticePeers = 5,     // a text about other ranks, for the user (door 1.1)
 };
 
 struct Notice {
@@ -85,8 +86,8 @@ struct Notice {
   char message[kTextBytes];
 };
 
-// What a field of text holds before its first zero, all of it if it has none. The view lives as
-// long as the message.
+// The text of a fixed-size field: up to its first zero, or all of it. The view is valid as long as
+// the message.
 template <std::size_t N>
 std::string_view text(const char (&field)[N]) {
   const std::string_view all(field, N);

@@ -1,4 +1,4 @@
-// Element types of tensors, as they stand in shared memory. Values never change.
+// Element types of tensors in shared memory. The values never change.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ enum DType : std::uint32_t {
   kBfloat16 = 12,
 };
 
-// Bytes of one element; 0 for a value that is no DType.
+// Bytes of one element; 0 if the value is not a DType.
 constexpr std::size_t dtype_bytes(std::uint32_t dtype) {
   switch (dtype) {
     case kUint8:
@@ -46,7 +46,7 @@ constexpr std::size_t dtype_bytes(std::uint32_t dtype) {
   }
 }
 
-// numpy's name of the type; "" for a value that is no DType.
+// The name of the type in numpy; "" if the value is not a DType.
 constexpr std::string_view dtype_name(std::uint32_t dtype) {
   switch (dtype) {
     case kUint8:

@@ -1,5 +1,5 @@
-// What a log of factor changes says of an epoch. Daemon and client ask here, so that a state that
-// one side writes is the list that the other walks by.
+// Reads a log of factor changes. Daemon and client use these functions, so that the list in a state
+// has the same meaning on both sides.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace echoline::shm {
 
-// Whether the state of a trainer that is to get row `row` of `epoch` next has this entry.
+// Whether the state at position (epoch, row) contains this entry.
 inline bool holds_at(const FactorLogEntry& entry, std::uint32_t epoch, std::uint64_t row) {
   return std::tie(entry.since_epoch, entry.since_row) <= std::tie(epoch, row);
 }
 
-// The changes within `epoch`, ascending; the factor it begins with stands first, as of block 0,
-// where it is not `plan_factor`. `entries`: oldest first.
+// The changes within `epoch`, in ascending order. If the epoch does not begin with `plan_factor`,
+// the first entry is its initial factor, at block 0. `entries`: oldest first.
 inline std::vector<FactorEntry> factors_of(std::span<const FactorLogEntry> entries,
                                            std::uint32_t epoch, std::uint32_t plan_factor) {
   std::vector<FactorEntry> list{{0, plan_factor, 0}};
@@ -35,14 +35,14 @@ inline std::vector<FactorEntry> factors_of(std::span<const FactorLogEntry> entri
   return list;
 }
 
-// factors_of, and behind it the changes within later epochs.
+// factors_of, followed by the changes within later epochs.
 inline std::vector<FactorEntry> factors_from(std::span<const FactorLogEntry> entries,
                                              std::uint32_t epoch, std::uint32_t plan_factor) {
   std::vector<FactorEntry> list = factors_of(entries, epoch, plan_factor);
   for (const FactorLogEntry& entry : entries) {
     if (entry.epoch <= epoch) continue;
     const FactorEntry later{entry.block, entry.factor, entry.epoch - epoch};
-    // Made twice before anything was planned by it: the later one holds.
+    // Two changes at the same block: the later one replaces the earlier one.
     if (!list.empty() && list.back().ahead == later.ahead && list.back().block == later.block) {
       list.pop_back();
     }
@@ -51,7 +51,7 @@ inline std::vector<FactorEntry> factors_from(std::span<const FactorLogEntry> ent
   return list;
 }
 
-// Rows of `epoch`, if no more entries follow.
+// The number of rows of `epoch`, unless later entries change it.
 inline std::uint64_t rows_of(std::span<const FactorLogEntry> entries, std::uint32_t epoch,
                              std::uint64_t plan_rows) {
   std::uint64_t rows = plan_rows;

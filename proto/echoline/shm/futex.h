@@ -1,6 +1,6 @@
-// Shared futexes: sleeping until a 32-bit word in shared memory changes, across processes. Not
-// std::atomic::wait, which libstdc++ builds on private futexes; and every sleep has a deadline, so
-// a dead peer never hangs us.
+// Futexes across processes: sleep until a 32-bit word in shared memory changes. std::atomic::wait
+// does not work here, because libstdc++ uses process-private futexes. Every sleep has a deadline,
+// so the death of the other process cannot block a sleeper.
 #pragma once
 
 #include <linux/futex.h>
@@ -15,13 +15,13 @@
 namespace echoline::shm {
 
 enum class FutexResult {
-  kWoken,        // by a wake, or for no reason: look again
-  kChanged,      // the word was not `expected` when the kernel looked
+  kWoken,        // by a wake or spuriously
+  kChanged,      // the word did not have the value `expected`
   kTimedOut,     // the deadline has passed
-  kInterrupted,  // a signal handler ran: let it be served (Ctrl-C), then look again
+  kInterrupted,  // a signal handler ran; the caller may want to handle it (Ctrl-C)
 };
 
-// CLOCK_MONOTONIC, the clock of every deadline and time in shared memory.
+// CLOCK_MONOTONIC, the clock of all deadlines and times in shared memory.
 inline std::uint64_t futex_clock_ns() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -29,15 +29,16 @@ inline std::uint64_t futex_clock_ns() {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// Sleeps while *word == expected, until the absolute CLOCK_MONOTONIC deadline. `word` may stand in
-// a read-only mapping; it must stay mapped. Any thread. Callers loop: every result but kTimedOut
-// means "look again".
+// Sleeps while *word == expected, until the absolute CLOCK_MONOTONIC deadline. `word` may be in a
+// read-only mapping, and must stay mapped. Any thread. Call it in a loop: after every result except
+// kTimedOut, check the condition again.
 inline FutexResult futex_wait(const std::uint32_t* word, std::uint32_t expected,
                               std::uint64_t deadline_ns) {
   timespec deadline{};
   deadline.tv_sec = static_cast<time_t>(deadline_ns / 1'000'000'000U);
   deadline.tv_nsec = static_cast<long>(deadline_ns % 1'000'000'000U);
-  // WAIT_BITSET, not WAIT: only it takes an absolute time, so that no retry lengthens the wait.
+  // FUTEX_WAIT_BITSET instead of FUTEX_WAIT: it takes an absolute time, so a retry does not extend
+  // the wait.
   const long rc = syscall(SYS_futex, word, FUTEX_WAIT_BITSET, expected, &deadline, nullptr,
                           FUTEX_BITSET_MATCH_ANY);
   if (rc == 0) return FutexResult::kWoken;
@@ -49,12 +50,12 @@ inline FutexResult futex_wait(const std::uint32_t* word, std::uint32_t expected,
     case EINTR:
       return FutexResult::kInterrupted;
     default:
-      return FutexResult::kWoken;  // a word that can't be waited for: the caller looks again
+      return FutexResult::kWoken;  // cannot wait on this word: the caller polls
   }
 }
 
-// Wakes everybody who sleeps on the word, in any process; returns how many. Also through a
-// read-only mapping.
+// Wakes all threads of all processes that sleep on the word; returns their number. Works through a
+// read-only mapping, too.
 inline int futex_wake_all(const std::uint32_t* word) {
   const long woken = syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
   return woken < 0 ? 0 : static_cast<int>(woken);

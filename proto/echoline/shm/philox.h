@@ -1,6 +1,6 @@
 // Counter-based random numbers: Philox4x32-10 of Salmon et al., "Parallel Random Numbers: As Easy
-// as 1, 2, 3", SC 2011. A draw is a pure function of (key, counter); there is no state to carry.
-// Daemon and client draw alike.
+// as 1, 2, 3", SC 2011. A draw is a pure function of (key, counter), without any other state.
+// Daemon and client use the same draws.
 #pragma once
 
 #include <array>

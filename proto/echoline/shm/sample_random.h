@@ -1,6 +1,6 @@
-// The random draws of one use of one sample in one step of the pipeline (counter-based,
-// keyed by the seed, counted by sample, use, epoch, step and draw). Thread, worker, rank and host
-// never enter, so the same use has the same draws wherever and whenever it is prepared.
+// The random draws of one use of one sample in one step of the pipeline. The key is the seed; the
+// counter consists of sample, use, epoch, step and draw. Thread, worker, rank and host have no
+// influence, so a use has the same draws wherever and whenever it is prepared.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct UseKey {
 
 class SampleRandom {
  public:
-  // `step` is the place of the drawing step in the stream's pipeline list, below 256.
+  // `step`: index of the drawing step in the stream's pipeline list, below 256.
   SampleRandom(const UseKey& key, std::uint8_t step)
       : key_(philox_key(key.seed)),
         counter_{static_cast<std::uint32_t>(key.sample),

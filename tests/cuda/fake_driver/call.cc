@@ -17,7 +17,7 @@ ThreadState& thread_state() {
 }
 
 Call::Call(const char* function, Needs needs) : driver(Driver::get()), function_(function) {
-  // Before the mutex: a fork may have left it locked.
+  // Checked before the mutex is locked: a fork may have left it locked.
   const pid_t initialised_in = driver.initialised_in;
   if (initialised_in != 0 && initialised_in != ::getpid()) {
     refused = kNotInitialized;
@@ -85,7 +85,7 @@ std::shared_ptr<Event> Call::event(EventHandle handle) {
 
 void Call::unknown(std::uintptr_t handle, const char* kind) {
   char text[64];
-  // Handles only grow, so one that was given and isn't there any more was destroyed.
+  // Handles only grow: a smaller one that is not found was destroyed.
   const bool given = handle >= 0x10000 && handle <= driver.next_handle;
   std::snprintf(text, sizeof text, given ? "uses a destroyed %s" : "not a %s: %#zx", kind, handle);
   misuse(text, kInvalidHandle);

@@ -1,5 +1,5 @@
-// What every function of the driver's interface begins with: is the driver there, is a context
-// current, does a test want it to fail; and the objects that its arguments name.
+// The beginning of every function of the driver: checks that it is initialised, that a context is
+// current and that no test wants it to fail; finds the objects of its arguments.
 #pragma once
 
 #include <mutex>
@@ -15,22 +15,22 @@ class Call {
     kNothing,
     kInitialised,
     kContext,
-    // Gives something back: does so in a context that is lost too, and then says that it is.
+    // Frees something: does that in a lost context too, and then returns its error.
     kContextToRelease,
-    // Disturbs a capture that is going on anywhere, unless the thread said that it knows.
+    // Disturbs a running capture, unless the thread's capture mode is relaxed.
     kContextAndNoCapture,
     kContextToReleaseAndNoCapture,
   };
   Call(const char* function, Needs needs);
 
-  // Not kSuccess: the answer; nothing else is to be done.
+  // If not kSuccess, the function must return it at once.
   Code refused = client::cuda::kSuccess;
 
   Driver& driver;
   std::unique_lock<std::mutex> lock;
-  std::shared_ptr<Context> context;  // the current one; null unless needed
+  std::shared_ptr<Context> context;  // the current one; null if the function needs none
 
-  // Null after having noted a misuse: the answer is kInvalidHandle.
+  // Null after it has noted a misuse: the function must return kInvalidHandle.
   std::shared_ptr<Stream> stream(StreamHandle handle);
   std::shared_ptr<Event> event(EventHandle handle);
   template <typename Object, typename Handle>
@@ -41,10 +41,11 @@ class Call {
     return nullptr;
   }
 
-  // Notes what the caller did; gives `code` back.
+  // Notes what the caller did wrong; returns `code`.
   Code misuse(const std::string& text, Code code);
   Code enqueue(Stream& stream, Operation operation);
-  // Until what is enqueued now on all streams of the context, or on this one, is complete.
+  // Waits until everything is complete that is enqueued now on the context's streams, or on this
+  // one.
   Code wait_for_all();
   Code wait_for(const Stream& stream);
   Code wait_for(const Record& record);
@@ -58,8 +59,8 @@ class Call {
   const char* function_;
 };
 
-// The handles of the contexts that the calling thread has pushed, and its capture mode. Without a
-// destructor: statics' destructors may still make calls.
+// The contexts that the calling thread has pushed, and its capture mode. It has no destructor:
+// destructors of static objects may still call the driver.
 struct ThreadState {
   static constexpr int kDepth = 16;
   std::uintptr_t contexts[kDepth];

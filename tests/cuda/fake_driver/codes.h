@@ -1,4 +1,4 @@
-// Names of the driver's interface that this folder uses, and the codes that only it answers.
+// Names of the driver's interface for this folder, and codes that only the fake driver returns.
 #pragma once
 
 #include "cuda/driver_api.h"

@@ -1,4 +1,4 @@
-// fake_cuda.h's functions.
+// The functions of fake_cuda.h.
 #include "cuda/fake_driver/call.h"
 #include "cuda/fake_driver/device_work.h"
 #include "cuda/fake_driver/exports.h"

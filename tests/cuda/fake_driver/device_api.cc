@@ -1,4 +1,4 @@
-// Errors' names, devices, contexts.
+// The driver's functions for error names, devices and contexts.
 #include <unistd.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ const ErrorText* error_text(Code code) {
   return found == std::end(kErrors) ? nullptr : found;
 }
 
-// Not one that another thread's last release is ending.
+// Not a context that another thread is just destroying with its last release.
 std::shared_ptr<Context> primary(const Call& call, DeviceId device) {
   for (const auto& [handle, context] : call.driver.contexts) {
     if (context->device == device && context->alive) return context;

@@ -10,7 +10,8 @@ constexpr int kSteps = 4;
 
 void* at(DevicePointer memory) { return reinterpret_cast<void*>(memory); }
 
-// Copies a part after each part of the time, at last the whole; false: the context is lost.
+// Copies in parts, one after each part of the time, then everything once more. False: the context
+// is lost.
 bool copy_in_steps(void* to, const void* from, std::size_t bytes, std::chrono::microseconds time,
                    const Pause& pause) {
   std::memset(to, kSpoilt, bytes);

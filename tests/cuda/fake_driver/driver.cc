@@ -8,7 +8,7 @@
 namespace echoline::cuda_test {
 namespace {
 
-// As a driver does: after this all calls find it deinitialised, and no thread of its runs.
+// At exit, as a real driver: afterwards all calls fail and no thread of it runs.
 void end_at_exit() {
   Driver& driver = Driver::get();
   if (driver.initialised_in != ::getpid()) return;

@@ -1,4 +1,4 @@
-// All state of the stand-in: one driver a process, one mutex, one condition.
+// All state of the fake driver: one driver for the process, one mutex, one condition variable.
 #pragma once
 
 #include <sys/types.h>
@@ -27,8 +27,8 @@ struct Context {
   DeviceId device;
   int retains = 0;
   bool alive = true;
-  Code error = kSuccess;                         // a device's error stays
-  std::vector<std::shared_ptr<Stream>> streams;  // also those that are closed and not yet done
+  Code error = kSuccess;                         // an error of the device stays
+  std::vector<std::shared_ptr<Stream>> streams;  // also closed ones that still have work
   std::shared_ptr<Stream> default_stream;
   Mappings memory;
   std::uint64_t memory_used = 0;
@@ -42,19 +42,18 @@ struct Function {
   const HostKernel* kernel;
 };
 
-// Host memory that the device may read: registered, or allocated for it.
+// Host memory that the device may read: registered, or allocated as pinned.
 struct Pinned {
   HostRange range;
-  Mapping mapping;  // of memory null: registered
+  Mapping mapping;  // its memory is null if registered
 };
 
-// Objects by the handles that callers have. No handle is given twice, so that one that is used
-// after its end is found out.
+// Objects by the callers' handles. No handle is given twice, so that use after the end is detected.
 template <typename Object>
 using Handles = std::map<std::uintptr_t, std::shared_ptr<Object>>;
 
 struct Driver {
-  // The process's; never destroyed, as streams' threads may outlive everything else.
+  // Never destroyed: threads of streams may run until the process ends.
   static Driver& get();
 
   template <typename Object>
@@ -65,19 +64,19 @@ struct Driver {
   }
   void misuse(std::string text) { misuses.push_back(std::move(text)); }
   std::chrono::microseconds draw_delay();
-  // A piece of pinned memory that has something of the range; null if none has.
+  // Pinned memory that overlaps the range; null if there is none.
   const Pinned* pinned_overlap(const HostRange& range) const;
-  // Whether something enqueued has yet to read or write there.
+  // Whether enqueued work will still read or write there.
   bool in_use(const HostRange& range) const;
   bool capturing() const;
 
-  // Ends all that the context has; its memory is gone when this comes back.
+  // Ends the context's streams and frees its memory before it returns.
   void destroy(const std::shared_ptr<Context>& context, std::unique_lock<std::mutex>& lock);
-  // Everything as at the start, but for cuInit.
+  // Everything as at the start, except that the driver stays initialised.
   void reset(std::unique_lock<std::mutex>& lock);
 
   mutable std::mutex mutex;
-  std::condition_variable changed;  // of anything
+  std::condition_variable changed;  // notified after every change
   std::atomic<pid_t> initialised_in{0};
   bool exited = false;
   int threads = 0;
@@ -86,7 +85,7 @@ struct Driver {
   Faults faults;
   std::mt19937_64 random;
   std::deque<std::string> misuses;
-  FakeCudaCounters done{};  // only what was done; what is alive is counted where it is
+  FakeCudaCounters done{};  // only what was done; what exists is counted when asked for
 
   std::uintptr_t next_handle = 0x10000;
   Handles<Context> contexts;

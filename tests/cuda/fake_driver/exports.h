@@ -1,4 +1,4 @@
-// What libcuda.so.1 shows: each definition of this folder must agree with these declarations.
+// The exports of libcuda.so.1; the compiler compares the definitions in this folder with them.
 #pragma once
 
 #include "cuda/driver_api.h"
@@ -7,7 +7,7 @@
 
 namespace echoline::cuda_test {
 
-using namespace client::cuda;  // NOLINT: the tables' parameters are written with its names
+using namespace client::cuda;  // NOLINT: the tables use its names
 
 #define ECHOLINE_CUDA_EXPORT(member, symbol, parameters) \
   extern "C" __attribute__((visibility("default"))) Code symbol parameters;

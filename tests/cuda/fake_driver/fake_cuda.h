@@ -1,16 +1,20 @@
-// Control of the stand-in of the CUDA driver: what it does to its callers and what it saw them do.
+// Control of the fake CUDA driver: settings, injected failures, counters.
+//
+// FROZEN: the fake driver gets no new behaviour until these tests have run on a real GPU. It copies
+// what CUDA's reference says, and nobody has yet compared it with a real driver;
+// driver_answers_test.cc does that. Only corrections that such a run asks for may change it.
 //
 // tests/cuda/fake_driver is a libcuda.so.1 whose device is host memory and whose streams are
 // threads. A process finds it before a real driver if its folder is in LD_LIBRARY_PATH. All
-// functions may be called from any thread, before and after cuInit; each is also exported as
-// fake_cuda_<member> with C linkage, for ctypes; not in a child after fork. Settings without a
-// test's word come from the environment (settings.h).
+// functions may be called from any thread, before and after cuInit, but not in a child after fork.
+// Each is also exported as fake_cuda_<member> with C linkage, for ctypes. Settings that a test does
+// not make come from the environment (settings.h).
 //
-// Besides what CUDA refuses it notes as misuse what CUDA leaves undefined or lets pass: handles,
-// memory and registrations that are used after their end or ended twice, a stream destroyed before
-// its work is done, pinned memory given back that a copy still needs, memory that the last
-// release of a context leaves, a kernel whose input changes while it runs. A kernel's memory must
-// be the device's own, not pinned memory of the host.
+// It refuses what CUDA refuses. It also notes as misuse what CUDA leaves undefined or allows: use
+// of handles, memory and registrations after their end, ending them twice, a stream that is
+// destroyed before its work is done, pinned memory that is freed while a copy needs it, memory that
+// is still allocated at a context's last release, a kernel whose input changes while it runs. A
+// kernel's memory must be device memory, not pinned host memory.
 #pragma once
 
 #include <dlfcn.h>
@@ -24,7 +28,7 @@
 
 namespace echoline::cuda_test {
 
-// What is alive, then what was done since the start or the last reset.
+// First what exists now, then what was done since the start or the last reset.
 struct FakeCudaCounters {
   std::uint64_t contexts;  // retained and not yet released, each retain counted
   std::uint64_t streams;
@@ -39,26 +43,27 @@ struct FakeCudaCounters {
 
   std::uint64_t copies;           // complete, to the device
   std::uint64_t copied_bytes;     // complete, to the device
-  std::uint64_t pageable_copies;  // of memory that is not registered, either way
+  std::uint64_t pageable_copies;  // from or to memory that is not pinned
   std::uint64_t kernels;          // complete
   std::uint64_t images;           // that modules were loaded from
-  std::uint64_t torn_reads;       // read_on_stream that saw other bytes than it should
+  std::uint64_t torn_reads;       // calls of read_on_stream that saw wrong bytes
 };
 
 // X(member, result, parameters).
-//   reset: frees all, forgets all, settings as the environment has them. cuInit still holds.
-//   set_delay: copies and kernels take min_us to max_us microseconds, drawn when enqueued.
+//   reset: frees all objects, forgets all failures, takes the environment's settings. The driver
+//     stays initialised.
+//   set_delay: copies and kernels take min_us to max_us microseconds, drawn for each when enqueued.
 //   set_memory: bytes of each device.
 //   fail: the nth call of `function` from now (1: the next) returns `code`; sticky: all that follow
 //     too, and so does every call in the context that was current. "async" for `function` means
 //     the nth copy or kernel to complete; its error is the context's from then on.
-//   heal: no call fails any more, but for a context that is lost.
-//   set_capture: a capture status of `stream` as cuStreamIsCapturing gives it; calls that disturb a
-//     capture then fail in threads whose capture mode is not relaxed.
+//   heal: no call fails any more, except in a context that is lost.
+//   set_capture: the status that cuStreamIsCapturing returns for `stream`. While it is not 0, calls
+//     that disturb a capture fail in threads whose capture mode is not relaxed.
 //   set_stuck: nothing that is still queued on `stream` completes until it is set to 0 again.
 //     A stream of null is the default stream of the current context.
 //   read_on_stream: a kernel that takes `microseconds` and reads `bytes` from `from` several times:
-//     each time their checksum must be *expected, or what it was at first if that is null.
+//     each time their checksum must be *expected; if that is null, the same as at first.
 //   misuse: the text of case `index` of misuse_count; valid until reset.
 #define ECHOLINE_FAKE_CUDA_FUNCTIONS(X)                                                      \
   X(reset, void, ())                                                                         \
@@ -83,7 +88,7 @@ struct FakeCuda {
   ECHOLINE_FAKE_CUDA_FUNCTIONS(ECHOLINE_FAKE_CUDA_MEMBER)
 #undef ECHOLINE_FAKE_CUDA_MEMBER
 
-  // Null where libcuda.so.1 is a real driver or there is none.
+  // Null if libcuda.so.1 is a real driver or does not exist.
   static const FakeCuda* find() {
     static FakeCuda fake;
     static const bool found = [] {

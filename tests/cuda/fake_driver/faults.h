@@ -1,4 +1,4 @@
-// Errors that functions answer because a test wants it. Not thread-safe: under the driver's mutex.
+// Failures that a test injects. Not thread-safe: guarded by the driver's mutex.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 namespace echoline::cuda_test {
 
 struct Fault {
-  std::string function;  // "async": what completes on a stream
+  std::string function;  // "async": work that completes on a stream
   Code code;
-  int nth;      // call from when it was added that fails, from 1
-  bool sticky;  // and all that follow
+  int nth;      // the call that fails, counted from 1 when it was added
+  bool sticky;  // and all calls after it
   int calls = 0;
 };
 
@@ -25,7 +25,7 @@ struct Failure {
 class Faults {
  public:
   void add(Fault fault) { faults_.push_back(std::move(fault)); }
-  // Counts a call of `function`; what it is to answer.
+  // Counts a call of `function` and returns what it must return.
   Failure next(std::string_view function);
 
  private:

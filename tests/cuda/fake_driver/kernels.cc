@@ -1,4 +1,4 @@
-// Kernels on a stream: the plain loops of host_kernels.h, with a watch on what they touch.
+// Kernels on a stream: runs the plain loops of host_kernels.h and checks the memory that they use.
 #include <array>
 #include <cstring>
 #include <string_view>
@@ -48,7 +48,7 @@ Parameters read_parameters(std::string_view name, const void* from) {
   return parameters;
 }
 
-// False: a range is not allocated.
+// False if a range is not allocated.
 bool all_held(const Context& context, const std::vector<Range>& ranges) {
   for (const Range& each : ranges) {
     if (each.bytes > 0 && holding(context.memory, each.begin, each.bytes) == nullptr) return false;
@@ -69,7 +69,7 @@ Touched touched_by(std::string_view name, const Parameters& parameters) {
           range(static_cast<const std::uint8_t*>(p.out), pixels * element)};
 }
 
-// How long `values` are stands in the device's own memory.
+// The length of `values` is in device memory.
 Touched touched_by_pad(const Context& context, const PadParams& p) {
   const Range offsets = range(p.offsets, (std::size_t{p.rows} + 1) * sizeof *p.offsets);
   const bool held = all_held(context, {offsets});

@@ -1,5 +1,4 @@
-// Device memory, which is the host's between two guard pages, and the ranges of the host's memory
-// that the device may read.
+// Device memory, which is host memory between two guard pages, and checks of host memory.
 #pragma once
 
 #include <cstddef>
@@ -10,22 +9,22 @@
 
 namespace echoline::cuda_test {
 
-// Its end is up against a guard page, but for what CUDA's alignment of 256 bytes leaves.
+// Ends directly before a guard page, except for the gap that CUDA's alignment of 256 bytes leaves.
 struct Mapping {
-  void* memory = nullptr;  // null: the host has none
+  void* memory = nullptr;  // null: the host has no memory
   std::size_t bytes = 0;
 
   static Mapping make(std::size_t bytes);
   void unmap() const;
 };
 
-// By their first address.
+// Mappings by their first address.
 using Mappings = std::map<std::uintptr_t, Mapping>;
 
-// The mapping that has all of the range; null if none does.
+// The mapping that contains the whole range; null if there is none.
 const Mapping* holding(const Mappings& mappings, std::uintptr_t begin, std::size_t bytes);
 
-// Whether the host can read all of the range, and write to it.
+// Whether the process can read and write the whole range.
 struct HostAccess {
   bool readable = false;
   bool writable = false;

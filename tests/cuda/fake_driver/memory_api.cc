@@ -1,4 +1,4 @@
-// Host memory that the device may read, device memory, copies.
+// The driver's functions for pinned host memory, device memory and copies.
 #include <cstring>
 
 #include "cuda/fake_driver/call.h"
@@ -13,7 +13,7 @@ constexpr unsigned kHostAllocFlags = 7;      // portable, device map, write-comb
 
 std::uintptr_t address(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory); }
 
-// Where a copy's host memory is; the driver refuses what is pinned in part.
+// How a copy's host memory is pinned; a range that is pinned only in part is refused.
 enum class Place { kPinned, kPageable, kBoth };
 
 Place place_of(const Call& call, const HostRange& range) {
@@ -33,8 +33,8 @@ Code cuMemHostRegister_v2(void* begin, std::size_t bytes, unsigned flags) {
   const HostRange range = host_range(begin, bytes);
   if (call.driver.pinned_overlap(range) != nullptr) return kHostMemoryAlreadyRegistered;
   const HostAccess access = host_access(range);
-  // The kernel pins pages for writing unless it was told that nobody will; the reference says no
-  // more than that the flag is required, so the code is the one for an address that can't be used.
+  // Without the read-only flag the operating system pins pages for writing. The reference only says
+  // that the flag is required; the code here is that for an address that cannot be used.
   if (!access.readable || (!access.writable && !read_only)) return kInvalidValue;
   call.driver.pinned[address(begin)] = {.range = range, .mapping = {}};
   return kSuccess;
@@ -98,7 +98,7 @@ Code cuMemAlloc_v2(DevicePointer* memory, std::size_t bytes) {
   return kSuccess;
 }
 
-// The device's work comes first, as with a real driver.
+// Waits for the device's work, as a real driver does.
 Code cuMemFree_v2(DevicePointer memory) {
   Call call(__func__, Call::kContextToReleaseAndNoCapture);
   if (call.refused != kSuccess) return call.refused;

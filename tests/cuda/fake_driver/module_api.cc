@@ -1,4 +1,4 @@
-// Modules, their functions, launches.
+// The driver's functions for modules and launches.
 #include <cstring>
 
 #include "cuda/fake_driver/call.h"
@@ -7,7 +7,7 @@
 
 namespace echoline::cuda_test {
 
-// Whatever the image is: the kernels are the host's.
+// Ignores the image: the kernels are the host's loops.
 Code cuModuleLoadData(ModuleHandle* handle, const void* image) {
   Call call(__func__, Call::kContextAndNoCapture);
   if (call.refused != kSuccess) return call.refused;
@@ -56,7 +56,7 @@ Code cuLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned grid_y, uns
   if (stream->context != call.context) {
     return call.misuse("the stream is of another context", kInvalidHandle);
   }
-  // Limits of every device since compute capability 3.
+  // The limits of all devices since compute capability 3.
   constexpr std::uint64_t kThreads = 1024;
   constexpr unsigned kGridY = 65535;
   const std::uint64_t threads = std::uint64_t{block_x} * block_y * block_z;

@@ -23,7 +23,7 @@ Number number(const char* name, std::string_view text) {
   return value;
 }
 
-// The part before `separator`, which `text` then loses; all of it if there is none.
+// Removes and returns the part of `text` before `separator`; all of it if there is no separator.
 std::string_view cut(std::string_view& text, char separator) {
   const std::size_t at = text.find(separator);
   const std::string_view part = text.substr(0, at);

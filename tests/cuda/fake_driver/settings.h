@@ -1,4 +1,4 @@
-// What the device is like. From the environment:
+// Settings of the device. From the environment, with the defaults:
 //   FAKE_CUDA_DEVICES=2                  1
 //   FAKE_CUDA_MEMORY=1048576             bytes of each device; 1 GiB
 //   FAKE_CUDA_READ_ONLY_REGISTER=0       device attribute 113; 1
@@ -6,7 +6,7 @@
 //   FAKE_CUDA_SEED=7                     of the draws; 1
 //   FAKE_CUDA_FAIL=cuMemAlloc_v2:2:3,async:700:5,cuEventRecord:214:9+
 //                                        function, code, nth call; +: sticky (fake_cuda.h)
-// What can't be read ends the process with a line on standard error.
+// A value that cannot be read ends the process with a line on standard error.
 #pragma once
 
 #include <cstdint>

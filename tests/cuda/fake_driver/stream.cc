@@ -57,7 +57,7 @@ void Stream::complete_first(std::unique_lock<std::mutex>& lock) {
   if (operation.run != nullptr && !context->lost()) {
     const Pause pause = [this](std::chrono::microseconds time) {
       std::unique_lock paused(driver_.mutex);
-      if (time.count() == 0) return !context->lost();  // a wait takes time even if it has none
+      if (time.count() == 0) return !context->lost();  // even a wait of zero takes time
       return !driver_.changed.wait_for(paused, time, [this] { return context->lost(); });
     };
     lock.unlock();

@@ -1,4 +1,4 @@
-// Streams as threads: a queue of operations each, one after the other. And events' records.
+// Streams as threads, each with a queue of operations; and records of events.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,8 @@ namespace echoline::cuda_test {
 struct Context;
 struct Driver;
 
-// One recording of an event; complete once its stream has come to it. An event that is recorded
-// anew gets another: who waited before waits for the old one, as CUDA has it.
+// One recording of an event; complete when its stream has reached it. Recording the event again
+// makes a new one. A stream that waited before still waits for the old one, as in CUDA.
 struct Record {
   bool complete = false;
   std::chrono::steady_clock::time_point when;
@@ -41,19 +41,19 @@ inline HostRange host_range(const void* begin, std::size_t bytes) {
   return {at, at + bytes};
 }
 
-// Lets a part of an operation's time pass; false: the context is lost, go no further.
+// Lets a part of an operation's time pass. False: the context is lost, the operation must stop.
 using Pause = std::function<bool(std::chrono::microseconds)>;
 
 struct Operation {
-  std::shared_ptr<Record> awaited = {};        // may be null; what must be complete first
+  std::shared_ptr<Record> awaited = {};        // may be null; must be complete first
   std::function<Code(const Pause&)> run = {};  // may be null; called without the mutex
   std::shared_ptr<Record> record = {};         // may be null; complete after `run`
   HostRange host = {};                         // of pinned memory that `run` reads or writes
   bool internal = false;                       // no caller asked for it
 };
 
-// All members under the driver's mutex. A stream that is closed ends once it has nothing left to
-// do; its thread keeps it alive until then.
+// All members are guarded by the driver's mutex. A closed stream ends when its queue is empty; its
+// thread keeps it alive until then.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
   Stream(Driver& driver, std::shared_ptr<Context> of, bool is_blocking)
@@ -62,15 +62,15 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void start();
   void push(Operation operation);
   void close();
-  // What callers asked for and is not complete.
+  // Operations that callers enqueued and that are not complete.
   std::size_t pending() const;
-  // How many operations it was given, and how many of them are complete.
+  // The number of operations that were enqueued, and of those that are complete.
   std::uint64_t given() const { return complete_ + queue_.size(); }
   std::uint64_t complete() const { return complete_; }
   bool uses(const HostRange& range) const;
 
   const std::shared_ptr<Context> context;
-  const bool blocking;  // waits for the default stream, and that for it
+  const bool blocking;  // it and the default stream wait for each other
   bool stuck = false;
   int capture = client::cuda::kCaptureNone;
 
@@ -79,7 +79,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void complete_first(std::unique_lock<std::mutex>& lock);
 
   Driver& driver_;
-  std::deque<Operation> queue_;  // the first is being run
+  std::deque<Operation> queue_;  // the first one runs
   std::uint64_t complete_ = 0;
   bool closed_ = false;
 };

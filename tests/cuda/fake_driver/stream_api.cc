@@ -1,4 +1,4 @@
-// Streams, events, captures.
+// The driver's functions for streams, events and captures.
 #include "cuda/fake_driver/call.h"
 #include "cuda/fake_driver/exports.h"
 

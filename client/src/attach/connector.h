@@ -1,0 +1,52 @@
+// Attaches to the daemon, at start and after it went away: connects, waits for the answer, maps the
+// ring, and retries.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "attach/attach_options.h"
+#include "attach/door_client.h"
+#include "mapped_ring/attachment.h"
+
+namespace echoline::client {
+
+struct Connection {
+  std::shared_ptr<Attachment> attachment;
+  std::shared_ptr<DoorClient> door;
+};
+
+// A state machine that never blocks. One thread at a time (the loader's lock).
+class Connector {
+ public:
+  explicit Connector(std::string runtime_dir) : runtime_dir_(std::move(runtime_dir)) {}
+
+  // Begins an attempt; poll() advances it. `persistent`: while no daemon answers, or it is not
+  // ready, retry until the deadline (CLOCK_MONOTONIC).
+  void start(AttachOptions options, std::uint64_t deadline_ns, bool persistent);
+  void stop() { door_.reset(); }
+  // TIMEOUT: not finished, call again. OK: `connection` is filled. Else the attempt has failed.
+  Error poll(std::uint64_t now_ns, Connection& connection);
+  // The connection on which an answer is awaited, or null. Sleep on it without the loader's lock.
+  std::shared_ptr<DoorClient> door() const { return door_; }
+
+ private:
+  Error deadline_error() const;
+  // Whether the daemon may grant the same request later.
+  bool may_succeed_later(const Error& error) const;
+  Error connect(std::uint64_t now_ns);
+  // Schedules the next attempt (TIMEOUT) or returns `error`.
+  Error retry_or_fail(const Error& error, std::uint64_t now_ns);
+
+  std::string runtime_dir_;
+  AttachOptions options_;
+  std::shared_ptr<DoorClient> door_;  // connected, not answered yet
+  std::uint64_t deadline_ns_ = 0;
+  std::uint64_t retry_at_ns_ = 0;
+  std::uint64_t busy_until_ns_ = 0;  // end of the retries of short-lived refusals; 0: none yet
+  bool persistent_ = false;
+  Error last_refusal_;
+};
+
+}  // namespace echoline::client

@@ -1,0 +1,81 @@
+#include "loader/daemon_link.h"
+
+#include <time.h>
+
+#include <utility>
+
+#include "echoline/shm/futex.h"
+
+namespace echoline::client {
+namespace {
+
+constexpr std::uint64_t kPollNs = 50'000'000;
+// A daemon whose stream failed sends the reason through the socket. If none arrives within this
+// time, report the failure without it.
+constexpr std::uint64_t kReasonNs = 500'000'000;
+// Texts that nobody takes: the oldest are dropped.
+constexpr std::size_t kNewsMax = 16;
+
+// A few milliseconds late, and five times cheaper than the exact clock, which would add a third to
+// the time of taking a ready batch.
+std::uint64_t coarse_clock_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+}  // namespace
+
+Error DaemonLink::poll_attach(Connection& connection) {
+  return connector_.poll(shm::futex_clock_ns(), connection);
+}
+
+void DaemonLink::set_connected(std::shared_ptr<DoorClient> door) {
+  door_ = std::move(door);
+  failing_since_ns_ = 0;
+}
+
+std::shared_ptr<DoorClient> DaemonLink::door_to_wait_on() const {
+  return door_ != nullptr ? door_ : connector_.door();
+}
+
+bool DaemonLink::poll_is_due() {
+  const std::uint64_t now = coarse_clock_ns();
+  if (now - polled_ns_ < kPollNs) return false;
+  polled_ns_ = now;
+  return true;
+}
+
+DaemonLink::Event DaemonLink::poll_notices() {
+  const bool alive = door_->poll_alive();
+  for (std::string& news : door_->take_news()) news_.push_back(std::move(news));
+  while (news_.size() > kNewsMax) news_.pop_front();
+  // A verdict takes effect only after all published batches are read: see reason_of_end.
+  if (door_->verdict()) return Event::kNone;
+  if (!alive) {
+    door_.reset();
+    return Event::kGone;
+  }
+  return door_->moved() ? Event::kMoved : Event::kNone;
+}
+
+Error DaemonLink::reason_of_end(bool writer_failed) {
+  if (door_->verdict()) return *door_->verdict();
+  if (!writer_failed) return {};
+  const std::uint64_t now = shm::futex_clock_ns();
+  if (failing_since_ns_ == 0) failing_since_ns_ = now;
+  if (now - failing_since_ns_ <= kReasonNs) return {};
+  return {ECHOLINE_INTERNAL, "the stream failed; the daemon's log says why"};
+}
+
+void DaemonLink::close_but_keep_slots() { DoorClient::leave_open(std::exchange(door_, nullptr)); }
+
+std::optional<std::string> DaemonLink::take_news() {
+  if (news_.empty()) return std::nullopt;
+  std::string oldest = std::move(news_.front());
+  news_.pop_front();
+  return oldest;
+}
+
+}  // namespace echoline::client

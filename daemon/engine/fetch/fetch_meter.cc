@@ -1,0 +1,45 @@
+#include "engine/fetch/fetch_meter.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace echoline::engine {
+
+void FetchMeter::deliver(FetchRequest& request, std::shared_ptr<const Buffer> bytes) {
+  records_.fetch_add(1, kRelaxed);
+  bytes_.fetch_add(bytes->size(), kRelaxed);
+  waiting_.fetch_sub(1, kRelaxed);
+  request.item->arrive(std::move(bytes));
+}
+
+void FetchMeter::drop_unwanted(std::vector<FetchRequest>& requests) {
+  waiting_.fetch_sub(std::erase_if(requests, is_unwanted), kRelaxed);
+}
+
+void FetchMeter::spend(FetchWork work, std::uint64_t now_ns) {
+  const std::uint64_t passed = now_ns - accounted_until_ns_;
+  accounted_until_ns_ = now_ns;
+  if (work == FetchWork::kAtStore) store_ns_ += passed;
+  if (work == FetchWork::kAtStore || work == FetchWork::kAtCache) {
+    busy_ns_.fetch_add(passed, kRelaxed);
+  } else if (work == FetchWork::kNone) {
+    idle_ns_.fetch_add(passed, kRelaxed);
+  }
+}
+
+double FetchMeter::store_ns_per_byte() const {
+  return static_cast<double>(store_ns_) /
+         static_cast<double>(std::max<std::uint64_t>(1, store_bytes_));
+}
+
+FetchCounters FetchMeter::counters() const {
+  return {.records = records_.load(kRelaxed),
+          .bytes = bytes_.load(kRelaxed),
+          .busy_ns = busy_ns_.load(kRelaxed),
+          .idle_ns = idle_ns_.load(kRelaxed),
+          .waiting = waiting_.load(kRelaxed),
+          .agreed = agreed_.load(kRelaxed),
+          .disagreed = disagreed_.load(kRelaxed)};
+}
+
+}  // namespace echoline::engine

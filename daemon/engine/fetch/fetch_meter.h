@@ -1,0 +1,64 @@
+// Counts what a fetcher does and what its thread's time goes into.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/buffer.h"
+#include "engine/fetch/request_coalescer.h"
+
+namespace echoline::engine {
+
+struct FetchCounters {
+  std::uint64_t records = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t busy_ns = 0;  // with a request in flight
+  std::uint64_t idle_ns = 0;  // with nothing requested
+  std::uint64_t waiting = 0;  // records requested and not delivered
+  // Records from the store that were compared with their checksum in the index.
+  std::uint64_t agreed = 0;
+  std::uint64_t disagreed = 0;
+};
+
+// What the fetcher's thread waits for.
+enum class FetchWork : std::uint8_t { kAtStore, kAtCache, kHeldUp, kNone };
+
+// Any thread, except spend, count_stored and store_ns_per_byte: the fetcher's thread.
+class FetchMeter {
+ public:
+  explicit FetchMeter(std::uint64_t now_ns) : accounted_until_ns_(now_ns) {}
+
+  void count_requested(std::size_t count) { waiting_.fetch_add(count, kRelaxed); }
+  // Hands the bytes to the request's item and counts them.
+  void deliver(FetchRequest& request, std::shared_ptr<const Buffer> bytes);
+  // Removes the requests whose item has no other holder.
+  void drop_unwanted(std::vector<FetchRequest>& requests);
+  void count_checked(bool agreed) { (agreed ? agreed_ : disagreed_).fetch_add(1, kRelaxed); }
+
+  // Charges the time since the last call to what the thread had to do when it went to sleep.
+  void spend(FetchWork work, std::uint64_t now_ns);
+  void count_stored(std::uint64_t bytes) { store_bytes_ += bytes; }
+  // What a byte from the store costs in time; 0 while unknown.
+  double store_ns_per_byte() const;
+
+  std::uint64_t waiting() const { return waiting_.load(kRelaxed); }
+  FetchCounters counters() const;
+
+ private:
+  static constexpr auto kRelaxed = std::memory_order_relaxed;
+
+  std::uint64_t accounted_until_ns_;
+  std::uint64_t store_ns_ = 0;  // with requests in flight, for store_bytes_
+  std::uint64_t store_bytes_ = 0;
+  std::atomic<std::uint64_t> records_{0};
+  std::atomic<std::uint64_t> bytes_{0};
+  std::atomic<std::uint64_t> busy_ns_{0};
+  std::atomic<std::uint64_t> idle_ns_{0};
+  std::atomic<std::uint64_t> waiting_{0};
+  std::atomic<std::uint64_t> agreed_{0};
+  std::atomic<std::uint64_t> disagreed_{0};
+};
+
+}  // namespace echoline::engine

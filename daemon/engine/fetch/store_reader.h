@@ -1,0 +1,76 @@
+// The store's side of a fetcher: requests in flight, and the pause after a failure.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "base/status.h"
+#include "engine/fetch/cache_router.h"
+#include "engine/fetch/fetch_meter.h"
+#include "engine/fetch/request_coalescer.h"
+#include "source/core/source.h"
+
+namespace echoline::engine {
+
+// Called by the fetcher's thread; wake and counters by any thread.
+class StoreReader {
+ public:
+  // `wait_on_error`: retry for as long as the store is out of reach, with growing pauses.
+  StoreReader(std::unique_ptr<source::Source> source, const record::Index& index,
+              bool wait_on_error, FetchMeter& meter)
+      : source_(std::move(source)), index_(index), wait_on_error_(wait_on_error), meter_(meter) {}
+  ~StoreReader();
+
+  // A run waits here until the source has a slot for it.
+  void add(FetchRun run) { ready_.push_back(std::move(run)); }
+  // Slots for which there is neither a request nor a waiting run.
+  bool has_slot_for_more(std::size_t reserved) const {
+    return source_->slots_free() > ready_.size() + reserved;
+  }
+  // How many requests may be in flight at once now.
+  std::size_t requests_at_once() const { return source_->slots_free() + in_flight_.size(); }
+  bool is_paused(std::uint64_t now_ns) const { return now_ns < pause_until_ns_; }
+  std::uint64_t pause_until_ns() const { return pause_until_ns_; }
+  bool has_requests() const { return !in_flight_.empty(); }
+
+  // Submits waiting runs while there are slots. The records of requests that nobody wants any more
+  // are appended to `dropped`.
+  void submit_ready(std::uint64_t now_ns, std::vector<std::uint64_t>& dropped);
+  // Blocks until something has ended, the deadline, or wake.
+  std::vector<source::ReadResult> poll(std::uint64_t deadline_ns);
+
+  // The requests of a result and, if it is ok, their bytes.
+  struct Finished {
+    FetchRun requests;
+    std::vector<std::shared_ptr<Buffer>> buffers;
+  };
+  Finished take(std::uint64_t tag);
+  // Whether the failed requests are to be tried again, after the pause that begins now. Else the
+  // stream has failed.
+  bool may_retry(const Status& status, std::uint64_t now_ns);
+  void end_pause() { pause_ns_ = 0; }
+  // Compares the bytes with the record's checksum. What the source keeps of the object is forgotten
+  // if they differ.
+  Status check(const FetchRequest& request, std::span<const std::byte> bytes);
+
+  void wake() { source_->wake(); }
+  source::Counters counters() const { return source_->counters(); }
+
+ private:
+  void submit(FetchRun run);
+
+  std::unique_ptr<source::Source> source_;
+  const record::Index& index_;
+  const bool wait_on_error_;
+  FetchMeter& meter_;
+  std::deque<FetchRun> ready_;
+  std::unordered_map<std::uint64_t, Finished> in_flight_;  // by tag
+  std::uint64_t next_tag_ = 0;
+  std::uint64_t pause_until_ns_ = 0;
+  std::uint64_t pause_ns_ = 0;
+};
+
+}  // namespace echoline::engine

@@ -1,0 +1,59 @@
+// The batches of a pass that have a slot and are not published yet, in plan order.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "engine/pass/in_flight_batch.h"
+
+namespace echoline::engine {
+
+// Called by the pass's thread, except head and size (any thread).
+class InFlightQueue {
+ public:
+  bool empty() const { return batches_.empty(); }
+  bool first_is_done() const { return !batches_.empty() && batches_.front()->done(); }
+  void push(std::shared_ptr<InFlightBatch> batch) {
+    batches_.push_back(std::move(batch));
+    update_head();
+  }
+  std::shared_ptr<InFlightBatch> take_first() {
+    std::shared_ptr<InFlightBatch> first = std::move(batches_.front());
+    batches_.pop_front();
+    update_head();
+    return first;
+  }
+  void clear() {
+    batches_.clear();
+    update_head();
+  }
+
+  // The next one to be published; null if there is none.
+  std::shared_ptr<const InFlightBatch> head() const {
+    std::lock_guard lock(head_mutex_);
+    return head_;
+  }
+  std::uint64_t size() const { return size_.load(std::memory_order_relaxed); }
+
+ private:
+  void update_head() {
+    size_.store(batches_.size(), std::memory_order_relaxed);
+    std::shared_ptr<const InFlightBatch> head = batches_.empty() ? nullptr : batches_.front();
+    {
+      std::lock_guard lock(head_mutex_);
+      head_.swap(head);
+    }
+    // The old head is released here, without the lock.
+  }
+
+  std::deque<std::shared_ptr<InFlightBatch>> batches_;
+  std::atomic<std::uint64_t> size_{0};
+  mutable std::mutex head_mutex_;  // a leaf
+  std::shared_ptr<const InFlightBatch> head_;
+};
+
+}  // namespace echoline::engine

@@ -1,0 +1,157 @@
+#include "engine/pass/join_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace echoline::engine {
+
+JoinTable::JoinTable(const StreamCore& core, ring::Ring& ring, plan::Position start,
+                     FactorHistory factors, bool tails)
+    : core_(core),
+      ring_(ring),
+      walk_(*core.plan, start, std::move(factors), tails),
+      next_position_(walk_.position()),
+      lanes_(core.plan->spec().lanes, core.ring_spec.batch_rows),
+      planned_position_(walk_.position()) {}
+
+JoinTable::NextStep JoinTable::next_step() {
+  std::lock_guard lock(mutex_);
+  NextStep next;
+  next.step = walk_.next();
+  next.lanes_dropped = std::exchange(lanes_dropped_, false);
+  planned_position_ = walk_.position();
+  const plan::Position start = next.step.start;
+  const std::uint64_t epoch_rows = walk_.factors().rows(start.epoch);
+  next.prepared.resize(next.step.rows);
+  for (std::uint32_t row = 0; row < next.step.rows; ++row) {
+    next.prepared[row] = lanes_.has_row(start.row + row, epoch_rows);
+  }
+  return next;
+}
+
+void JoinTable::publish(const shm::Descriptor& descriptor) {
+  std::lock_guard lock(mutex_);
+  const std::uint64_t sequence = ring_.publish(descriptor);
+  published_.push_back({{descriptor.epoch, descriptor.row}, descriptor.valid_rows, sequence});
+  if (published_.size() > core_.ring_spec.descriptors_live) published_.pop_front();
+  next_position_ = {descriptor.epoch, descriptor.row + descriptor.valid_rows};
+}
+
+bool JoinTable::skip(const std::function<std::optional<plan::Position>()>& drop_planned) {
+  std::lock_guard lock(mutex_);
+  const std::optional<plan::Position> kept = drop_planned();
+  bool leapt = false;
+  if (!kept.has_value()) {
+    const std::optional<plan::Position> wanted = ring_.next_wanted();
+    leapt = wanted.has_value() && walk_.leap_to(*wanted);
+    planned_position_ = walk_.position();
+  }
+  next_position_ = kept.value_or(walk_.position());
+  // A reader that started at a descriptor published before would miss the rows left out after it.
+  published_.clear();
+  return leapt;
+}
+
+Result<std::optional<ring::Ring::Reader>> JoinTable::join(plan::Position position, bool tails,
+                                                          const LaneSet& lanes) {
+  std::lock_guard lock(mutex_);
+  if (tails && position.epoch < walk_.tails_from()) return std::optional<ring::Ring::Reader>();
+  const std::optional<std::uint64_t> sequence = sequence_of(position);
+  if (!sequence.has_value()) return std::optional<ring::Ring::Reader>();
+  ECHOLINE_ASSIGN(const ring::Ring::Reader reader, ring_.add_reader(*sequence, position));
+  // The ring clamps the first sequence: another reader may have released that descriptor by now.
+  if (reader.first_sequence <= *sequence && lanes_.add(lanes, position, planned_position_)) {
+    if (tails) walk_.walk_tails();
+    return std::optional(reader);
+  }
+  ring_.remove_reader(reader.id);
+  return std::optional<ring::Ring::Reader>();
+}
+
+std::optional<std::uint64_t> JoinTable::sequence_of(plan::Position position) const {
+  if (position >= next_position_) {
+    // A little ahead: the reader waits for it here, instead of having it prepared twice.
+    const std::uint64_t reach = std::uint64_t{core_.slots} * core_.ring_spec.batch_rows;
+    if (position.epoch - next_position_.epoch > 1) return std::nullopt;
+    const FactorHistory& factors = walk_.factors();
+    const std::uint64_t rows =
+        factors.absolute_row(position) - factors.absolute_row(next_position_);
+    return rows <= reach ? std::optional(ring_.published()) : std::nullopt;
+  }
+  for (const Published& batch : published_) {
+    if (batch.sequence < ring_.released()) continue;
+    const bool has_row = batch.start.epoch == position.epoch && batch.start.row <= position.row &&
+                         position.row < batch.start.row + batch.rows;
+    if (has_row) return batch.sequence;
+  }
+  return std::nullopt;
+}
+
+void JoinTable::keep_lanes(const LaneSet& wanted) {
+  std::lock_guard lock(mutex_);
+  lanes_dropped_ |= lanes_.keep(wanted);
+}
+
+plan::Position JoinTable::next_position() const {
+  std::lock_guard lock(mutex_);
+  return next_position_;
+}
+
+bool JoinTable::has_tails() const {
+  std::lock_guard lock(mutex_);
+  return walk_.has_tails();
+}
+
+// Changes of the echo factor (semantics.md, Changing the factor). What is planned stays as it is;
+// the lock puts the change between two planned steps.
+
+std::uint32_t JoinTable::oldest_epoch() const {
+  const std::uint64_t released = ring_.released();
+  const auto kept = std::find_if(published_.begin(), published_.end(), [&](const Published& batch) {
+    return batch.sequence >= released;
+  });
+  return kept == published_.end() ? next_position_.epoch : kept->start.epoch;
+}
+
+FactorHistory JoinTable::factors() const {
+  std::lock_guard lock(mutex_);
+  return walk_.factors();
+}
+
+bool JoinTable::follows(plan::Position position, const FactorHistory& state) const {
+  const FactorHistory here = factors();
+  if (!here.knows(position.epoch)) return false;
+  // A state that was saved before a change takes part in the change, as an uninterrupted reader
+  // does. A trainer that lost its daemon, or is moved here, brings all changes that it has seen.
+  return here.as_of(position).equals_from(position.epoch, state) ||
+         here.equals_from(position.epoch, state);
+}
+
+Status JoinTable::check_factor_change() const {
+  std::lock_guard lock(mutex_);
+  FactorHistory needed = walk_.factors();
+  needed.forget_before(oldest_epoch());
+  if (needed.entries().size() < shm::kFactorLogEntries) return {};
+  return Status(Code::kResourceExhausted,
+                fmt::format("{} changes of the factor an epoch are possible, and so many were made "
+                            "since the first row of epoch {}, which trainers still read; try again "
+                            "in the next epoch",
+                            shm::kFactorLogEntries, oldest_epoch()));
+}
+
+std::optional<FactorStart> JoinTable::change_factor(std::uint32_t factor, const Readers& readers) {
+  std::lock_guard lock(mutex_);
+  if (walk_.factors().factor() == factor) return std::nullopt;
+  walk_.forget_factors_before(oldest_epoch());
+  // Two batches: a rank that is in one batch and looks for the next has counted its epoch's rows
+  // without the change.
+  const shm::FactorLogEntry& entry =
+      walk_.change_factor(factor, 2 * readers.batch_rows_most, readers.foremost);
+  ring_.log_factor(entry);
+  return FactorStart{
+      .jobs = {}, .epoch = entry.since_epoch, .block = entry.block, .row = entry.since_row - 1};
+}
+
+}  // namespace echoline::engine

@@ -1,0 +1,98 @@
+// Where readers can join a pass: which batches are published and still kept, where its plan is, and
+// which lanes it prepares.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "engine/api/stats.h"
+#include "engine/open/stream_core.h"
+#include "engine/walk/lane_set.h"
+#include "engine/walk/step_walk.h"
+#include "plan/position.h"
+#include "ring/ring.h"
+
+namespace echoline::engine {
+
+// The pass's thread moves it on; any thread calls the rest. One mutex guards all of it, so that a
+// join, a publication, a planned step and a change of the factor are one step each to the others.
+// Lock order: its mutex comes before those inside ring::Ring; nothing else is locked under it.
+class JoinTable {
+ public:
+  JoinTable(const StreamCore& core, ring::Ring& ring, plan::Position start, FactorHistory factors,
+            bool tails);
+
+  // Of the pass's thread ------------------------------------------------------------------------
+
+  struct NextStep {
+    Step step;
+    std::vector<bool> prepared;  // by row of the step: whether this host prepares it
+    bool lanes_dropped = false;  // the window holds records of lanes that are not wanted any more
+  };
+  NextStep next_step();
+  void publish(const shm::Descriptor& descriptor);
+  // Leaves out what no reader wants. `drop_planned` drops the planned steps of that kind and
+  // returns the start of the first one that it keeps; if there is none, the walk leaps to `wanted`.
+  // Nobody joins meanwhile. True if the walk has leapt.
+  bool skip(const std::function<std::optional<plan::Position>()>& drop_planned);
+
+  // Of any thread -------------------------------------------------------------------------------
+
+  // A place for a reader that wants `position`, if the pass still has it or reaches it within its
+  // slots. `tails`: from there on the reader wants the rows that `drop` leaves over; `lanes`: the
+  // lanes of each batch that it wants.
+  Result<std::optional<ring::Ring::Reader>> join(plan::Position position, bool tails,
+                                                 const LaneSet& lanes);
+  // No reader of this host wants other lanes.
+  void keep_lanes(const LaneSet& wanted);
+  // Where a reader that joins now begins: the next descriptor to be published.
+  plan::Position next_position() const;
+  bool has_tails() const;
+
+  // The factor's changes that matter to the readers that are left.
+  FactorHistory factors() const;
+  // Whether a trainer with this state gets the rows here that its state promises.
+  bool follows(plan::Position position, const FactorHistory& state) const;
+  // kResourceExhausted if the log of changes is full.
+  Status check_factor_change() const;
+  // What a change has to respect of the jobs that read the pass.
+  struct Readers {
+    std::uint64_t batch_rows_most = 0;
+    plan::Position foremost;  // of the states that they came with: earlier rows are fixed
+  };
+  // Changes the factor from the next unplanned block on; nothing if it is the present one. The
+  // caller fills in the jobs. Only after check_factor_change, in the same step of the stream.
+  std::optional<FactorStart> change_factor(std::uint32_t factor, const Readers& readers);
+
+ private:
+  // A published descriptor that may not be released yet.
+  struct Published {
+    plan::Position start;
+    std::uint32_t rows;
+    std::uint64_t sequence;
+  };
+
+  // With mutex_ held:
+  // The descriptor at which a reader that wants `position` has to start.
+  std::optional<std::uint64_t> sequence_of(plan::Position position) const;
+  // The epoch of the first row that some reader may still want.
+  std::uint32_t oldest_epoch() const;
+
+  const StreamCore& core_;
+  ring::Ring& ring_;
+  mutable std::mutex mutex_;
+  StepWalk walk_;
+  std::deque<Published> published_;
+  plan::Position next_position_;
+  PreparedLanes lanes_;
+  bool lanes_dropped_ = false;
+  plan::Position planned_position_;  // of the next step to be planned
+};
+
+}  // namespace echoline::engine

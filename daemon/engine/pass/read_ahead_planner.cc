@@ -1,0 +1,144 @@
+#include "engine/pass/read_ahead_planner.h"
+
+#include <utility>
+
+#include "base/clock.h"
+
+namespace echoline::engine {
+namespace {
+
+// Requests of one look_ahead; then finished batches have their turn.
+constexpr std::size_t kRequestsMax = 4096;
+
+}  // namespace
+
+bool ReadAheadPlanner::look_ahead(bool only_slots, std::size_t batches_most) {
+  // Requests go out in bulk: below three quarters of the target it is filled up again. So
+  // neighbours of a shard meet in the coalescer and share a request. Request by request, as batches
+  // leave, nearly each record would be a request of its own.
+  const std::uint64_t target = update_target();
+  const std::uint64_t refill_at = target / 4 * 3;
+  if (planned_.empty() || account_->ahead_bytes() <= refill_at) refilling_ = true;
+  lacks_room_ = false;
+  if (!refilling_) return false;
+  std::vector<FetchRequest> requests;
+  while (requests.size() < kRequestsMax && refilling_) {
+    if (postponed_.empty()) {
+      if (only_slots && planned_.size() >= batches_most) break;
+      planned_.push_back(plan_step());
+    }
+    take_requests(requests);
+    lacks_room_ = !postponed_.empty();
+    refilling_ = !lacks_room_ && account_->ahead_bytes() < target;
+  }
+  const bool more = refilling_ && !requests.empty();
+  core_.fetcher->request(std::move(requests));
+  return more;
+}
+
+std::uint64_t ReadAheadPlanner::update_target() {
+  read_ahead_.see({.now_ns = monotonic_ns(),
+                   .used_bytes = account_->used_bytes(),
+                   .delay_ns = account_->take_longest_delay_ns(),
+                   .waited = waited_for_bytes_.exchange(false, std::memory_order_relaxed)});
+  const std::uint64_t target = read_ahead_.target_bytes();
+  target_bytes_.store(target, std::memory_order_relaxed);
+  return target;
+}
+
+// Takes those of the postponed requests for which there is room.
+void ReadAheadPlanner::take_requests(std::vector<FetchRequest>& requests) {
+  const std::uint64_t now_ns = monotonic_ns();
+  while (!postponed_.empty()) {
+    FetchRequest& next = postponed_.front();
+    if (account_->ahead_bytes() + next.extent.bytes > core_.read_ahead.most_bytes) return;
+    next.item->count_ahead(next.extent.bytes, now_ns);
+    requests.push_back(std::move(next));
+    postponed_.pop_front();
+  }
+}
+
+PlannedBatch ReadAheadPlanner::plan_step() {
+  JoinTable::NextStep next = join_table_.next_step();
+  if (next.lanes_dropped) window_.clear();
+  PlannedBatch planned{std::move(next.step), std::make_shared<InFlightBatch>()};
+  const Step& step = planned.step;
+  InFlightBatch& batch = *planned.batch;
+  // The uses are not kept while the step waits for a slot.
+  const std::vector<plan::RowUse> uses = std::move(planned.step.uses);
+  shm::Descriptor& descriptor = batch.descriptor;
+  descriptor.epoch = step.start.epoch;
+  descriptor.row = step.start.row;
+  descriptor.step = step.start.row / core_.ring_spec.batch_rows;
+  descriptor.valid_rows = step.rows;
+  descriptor.flags = step.end_of_epoch ? static_cast<std::uint32_t>(shm::kEndOfEpoch) : 0;
+  descriptor.batch_use = core_.repeats_batches() ? step.batch.use : 0;
+  // A repeated batch has its rows in its slot already, but its plan takes memory all the same.
+  batch.ahead_bytes =
+      static_cast<std::int64_t>(kAheadOverheadBytes * (step.repeats_earlier ? 1 : step.rows));
+  account_->add_ahead(batch.ahead_bytes);
+  if (!step.repeats_earlier) add_rows(uses, next.prepared, batch);
+  return planned;
+}
+
+void ReadAheadPlanner::add_rows(const std::vector<plan::RowUse>& uses,
+                                const std::vector<bool>& prepared, InFlightBatch& batch) {
+  batch.rows.reserve(uses.size());
+  for (std::uint32_t row = 0; row < uses.size(); ++row) {
+    const bool fresh = uses[row].fresh();
+    batch.descriptor.fresh_rows += fresh ? 1 : 0;
+    if (!prepared[row]) {
+      ++batch.others_rows;
+      batch.others_fresh += fresh ? 1 : 0;
+      continue;
+    }
+    // Under batch echo the slot is kept, not its records.
+    const plan::RowUse use =
+        core_.repeats_batches() ? plan::RowUse{.record = uses[row].record} : uses[row];
+    echo::Window::Touched touched = window_.touch(batch.descriptor.epoch, use);
+    std::uint64_t fresh_bytes = 0;
+    if (touched.is_new) {
+      const record::Extent extent = core_.data_set->index().extent(use.record);
+      fresh_bytes = extent.bytes;
+      postponed_.push_back({touched.item, use.record, extent});
+    }
+    batch.rows.push_back(
+        {row, std::move(touched.item), use.use, use.use + 1 < use.uses, fresh_bytes});
+  }
+}
+
+PlannedBatch ReadAheadPlanner::take_front() {
+  PlannedBatch planned = std::move(planned_.front());
+  planned_.pop_front();
+  return planned;
+}
+
+void ReadAheadPlanner::leave_out_front() {
+  const PlannedBatch planned = take_front();
+  account_->add_ahead(-planned.batch->ahead_bytes);
+  for (const InFlightRow& row : planned.batch->rows) {
+    // Items that later batches use again are no longer ahead of their use. The others end with this
+    // batch, or when their bytes have arrived.
+    if (!row.used_again) continue;
+    std::lock_guard lock(row.item->mutex);
+    row.item->used();
+  }
+}
+
+void ReadAheadPlanner::request_shared() {
+  std::vector<FetchRequest> requests;
+  for (FetchRequest& request : postponed_) {
+    // Somebody else holds the item: the window, or a later batch. It is not counted as read ahead.
+    if (request.item.use_count() > 1) requests.push_back(std::move(request));
+  }
+  postponed_.clear();
+  core_.fetcher->request(std::move(requests));
+}
+
+void ReadAheadPlanner::clear() {
+  planned_.clear();
+  postponed_.clear();
+  window_.clear();
+}
+
+}  // namespace echoline::engine

@@ -1,0 +1,130 @@
+#include "engine/pass/row_maker.h"
+
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace echoline::engine {
+namespace {
+
+// Counts a worker while it is in make_row.
+class WorkerInside {
+ public:
+  explicit WorkerInside(std::atomic<std::uint32_t>& count) : count_(count) { count_.fetch_add(1); }
+  ~WorkerInside() { count_.fetch_sub(1); }
+  WorkerInside(const WorkerInside&) = delete;
+  WorkerInside& operator=(const WorkerInside&) = delete;
+
+ private:
+  std::atomic<std::uint32_t>& count_;
+};
+
+// Points `fields` at the memory of a row's fields in the ring.
+void point_at_row(ring::Ring& ring, const shm::Descriptor& descriptor, std::uint32_t row,
+                  std::vector<std::span<std::byte>>& fields) {
+  const std::vector<decode::FieldType>& types = ring.spec().fields;
+  fields.resize(types.size());
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const std::size_t bytes = types[i].shape.elements() * shm::dtype_bytes(types[i].dtype);
+    std::byte* data = types[i].ragged ? ring.ragged_row(i, descriptor.slot, row)
+                                      : ring.row(i, descriptor.arena_row + row);
+    fields[i] = {data, bytes};
+  }
+}
+
+}  // namespace
+
+RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std::size_t worker) {
+  // Counted before the flag is read: stop() sets the flag, then waits for the count. Either this
+  // worker sees the flag, or stop() sees the worker.
+  const WorkerInside inside(workers_inside_);
+  if (stopping_.load()) return Made::kStopped;
+  const InFlightRow& planned = batch.rows[index];
+  const std::uint32_t row = planned.row;
+  echo::Item& item = *planned.item;
+  batch::WorkerScratch& scratch = core_->worker_scratch[worker];
+  const std::size_t field_count = core_->ring_spec.fields.size();
+  point_at_row(*ring_, batch.descriptor, row, scratch.row_fields);
+  const batch::RowTarget target{
+      scratch.row_fields, std::span(batch.ragged_bytes).subspan(row * field_count, field_count)};
+
+  const std::uint64_t begin_ns = monotonic_ns();
+  std::unique_lock lock(item.mutex);
+  if (!item.ready()) return Made::kBytesMissing;
+  const bool first_use = item.has_encoded();
+  const std::uint64_t sample = item.record;
+  const bool replaced = item.attempt > 0;
+  const UseKey key{core_->seed, sample, item.epoch, static_cast<std::uint16_t>(planned.use)};
+  const Status status =
+      core_->preparer->prepare(item, lock, key, planned.used_again, scratch, target);
+  if (!status.ok()) return replace_bad_record(item, lock, status);
+  count_time(first_use, monotonic_ns() - begin_ns);
+  if (first_use) {
+    account_->count_used(item.ahead_bytes());
+    item.used();
+  }
+  write_row_words(batch, planned, sample, replaced);
+  return Made::kDone;
+}
+
+void RowMaker::count_time(bool first_use, std::uint64_t spent_ns) {
+  StreamCounters& counters = *core_->counters;
+  auto& ns = first_use ? counters.prepare_first_ns : counters.prepare_again_ns;
+  auto& rows = first_use ? counters.prepare_first_rows : counters.prepare_again_rows;
+  ns.fetch_add(spent_ns, std::memory_order_relaxed);
+  rows.fetch_add(1, std::memory_order_relaxed);
+}
+
+RowMaker::Made RowMaker::replace_bad_record(echo::Item& item, std::unique_lock<std::mutex>& lock,
+                                            const Status& verdict) {
+  Status decision;
+  {
+    std::lock_guard bad_lock(bad_mutex_);
+    // A pass prepares rows of at most two epochs at a time; older counts are not needed.
+    std::erase_if(bad_by_epoch_, [&](const auto& bad) { return bad.first + 1 < item.epoch; });
+    decision = core_->bad_records->judge(item, verdict, bad_by_epoch_[item.epoch]);
+  }
+  const std::uint64_t substitute = item.record;
+  lock.unlock();
+  if (!decision.ok()) {
+    core_->fail(decision);
+    return Made::kStopped;
+  }
+  std::vector<FetchRequest> requests;
+  requests.push_back({item.shared_from_this(), substitute, {}});
+  core_->fetcher->request(std::move(requests));
+  return Made::kBytesMissing;
+}
+
+void RowMaker::write_row_words(InFlightBatch& batch, const InFlightRow& planned,
+                               std::uint64_t sample, bool replaced) {
+  const std::uint64_t arena_row = batch.descriptor.arena_row + planned.row;
+  *ring_->sample_ids(arena_row) = sample;
+  *ring_->uses(arena_row) = planned.use;
+  *ring_->row_flags(arena_row) = replaced ? static_cast<std::uint32_t>(shm::kRowReplaced) : 0;
+  if (replaced) batch.replaced_rows.fetch_add(1, std::memory_order_relaxed);
+}
+
+void RowMaker::finish_ragged(const InFlightBatch& batch) {
+  const std::vector<decode::FieldType>& types = core_->ring_spec.fields;
+  if (batch.rows.empty()) return;
+  for (std::size_t field = 0; field < types.size(); ++field) {
+    if (!types[field].ragged) continue;
+    std::vector<std::uint64_t> bytes(batch.descriptor.valid_rows);
+    for (std::size_t row = 0; row < bytes.size(); ++row) {
+      bytes[row] = batch.ragged_bytes[row * types.size() + field];
+    }
+    ring_->finish_ragged(field, batch.descriptor.slot, bytes);
+  }
+}
+
+void RowMaker::stop() {
+  stopping_.store(true);
+  // A row takes at most some milliseconds, and a pass ends rarely.
+  while (workers_inside_.load() != 0) std::this_thread::yield();
+}
+
+}  // namespace echoline::engine

@@ -1,0 +1,57 @@
+// Makes the rows of a pass: what the workers need of it, without the pass itself.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "base/status.h"
+#include "echo/item.h"
+#include "engine/open/stream_core.h"
+#include "engine/pass/in_flight_batch.h"
+#include "engine/pass/pass_account.h"
+#include "ring/ring.h"
+
+namespace echoline::engine {
+
+// Shared by the pass and its batches. make_row is called by workers, stop and finish_ragged by the
+// pass.
+class RowMaker {
+ public:
+  RowMaker(std::shared_ptr<StreamCore> core, std::shared_ptr<ring::Ring> ring,
+           std::shared_ptr<PassAccount> account)
+      : core_(std::move(core)), ring_(std::move(ring)), account_(std::move(account)) {}
+
+  enum class Made : std::uint8_t { kDone, kBytesMissing, kStopped };
+  // Prepares row `index` of batch.rows at its place in the ring.
+  Made make_row(InFlightBatch& batch, std::uint32_t index, std::size_t worker);
+  // Compacts the ragged fields of a batch whose rows are all made, before it is published.
+  void finish_ragged(const InFlightBatch& batch);
+
+  // No row begins after this. Returns when no worker writes into the ring any more.
+  void stop();
+
+  WorkerPool& pool() { return *core_->pool; }
+  void wake_pass() { ring_->interrupt(); }
+
+ private:
+  // A decoder's verdict: replaces the item's record, or fails the stream (semantics.md, Failures).
+  Made replace_bad_record(echo::Item& item, std::unique_lock<std::mutex>& lock,
+                          const Status& verdict);
+  // Writes sample id, use and flags of a row.
+  void write_row_words(InFlightBatch& batch, const InFlightRow& planned, std::uint64_t sample,
+                       bool replaced);
+  void count_time(bool first_use, std::uint64_t spent_ns);
+
+  const std::shared_ptr<StreamCore> core_;
+  const std::shared_ptr<ring::Ring> ring_;
+  const std::shared_ptr<PassAccount> account_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<std::uint32_t> workers_inside_{0};  // workers in make_row
+  std::mutex bad_mutex_;                          // a leaf below the items' mutexes
+  std::map<std::uint32_t, std::uint64_t> bad_by_epoch_;
+};
+
+}  // namespace echoline::engine

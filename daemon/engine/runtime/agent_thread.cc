@@ -1,0 +1,24 @@
+#include "engine/runtime/agent_thread.h"
+
+#include "engine/runtime/worker_pool.h"
+
+namespace echoline::engine {
+
+void AgentThread::start() {
+  thread_ = std::thread([this] {
+    name_thread(name_.c_str());
+    while (!stopping_.load()) {
+      if (!agent_.do_work()) agent_.wait();
+    }
+  });
+}
+
+void AgentThread::stop() {
+  if (!thread_.joinable()) return;
+  // The flag before the wake-up: a wait that this ends must not begin again.
+  stopping_.store(true);
+  agent_.wake();
+  thread_.join();
+}
+
+}  // namespace echoline::engine

@@ -1,0 +1,124 @@
+#include "engine/stream/admission.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/process.h"
+#include "engine/stream/lane_choice.h"
+
+namespace echoline::engine {
+
+Result<Consumer> Admission::consumer_of(const AttachCall& call, std::uint64_t now_ns) const {
+  const shm::AttachRequest& request = call.request;
+  Consumer consumer;
+  consumer.connection = call.connection;
+  consumer.peer = call.peer;
+  consumer.attached_ns = now_ns;
+  consumer.begin_ticks = process_begin(call.peer.pid);
+  consumer.rank = request.rank;
+  consumer.layout_minor = request.layout_minor;
+  consumer.local_ranks = request.local_ranks == 0 ? request.world_size : request.local_ranks;
+  consumer.job = {
+      .name = std::string(shm::text(request.job)),
+      .world_size = request.world_size,
+      .batch_size = request.batch_size == 0 ? core_.ring_spec.batch_rows : request.batch_size};
+  ECHOLINE_TRY(check_request(request, consumer.job, core_));
+  return consumer;
+}
+
+plan::Position Admission::current_position(const Pass& foremost, const Pass& factors,
+                                           const Job& job) {
+  const plan::Position latest = foremost.next_position();
+  // The epoch's last batch may be short.
+  const std::uint64_t row = (latest.row + job.batch_size - 1) / job.batch_size * job.batch_size;
+  if (row < factors.factors().rows(latest.epoch)) return {latest.epoch, row};
+  return {latest.epoch + 1, 0};
+}
+
+Admission::Wish Admission::wish_of(const shm::AttachRequest& request, const Job& job) const {
+  // All ranks of a job have the same factors.
+  const Pass* of_job = consumers_.pass_of(job);
+  if (request.join != shm::kJoinCurrent && request.join != shm::kJoinNextEpoch) {
+    return {{}, of_job};
+  }
+  // All ranks of a job begin where its first one did.
+  if (const auto begun = pending_ranks_.start_of(job)) return {*begun, of_job};
+  const Pass* foremost =
+      passes_.foremost([&](const Pass& pass) { return consumers_.has_readers(pass); });
+  if (foremost == nullptr) return {{}, of_job};
+  const Pass* factors = of_job == nullptr ? foremost : of_job;
+  if (request.join == shm::kJoinNextEpoch) {
+    return {{foremost->next_position().epoch + 1, 0}, factors};
+  }
+  return {current_position(*foremost, *factors, job), factors};
+}
+
+Result<Start> Admission::start_of(const shm::AttachRequest& request, const Job& job,
+                                  const PresentFactor& present) const {
+  Start start{{}, FactorHistory(*core_.plan), false};
+  plan::Position position{request.epoch, request.row};
+  if (request.join == shm::kJoinPosition) {
+    ECHOLINE_ASSIGN(start.factors, factors_of(request, core_));
+    // The factor may have changed since the state was saved, for other ranks that came with it.
+    const Pass* of_job = consumers_.pass_of(job);
+    if (of_job != nullptr && of_job->follows(position, start.factors)) {
+      start.factors = of_job->factors();
+    }
+  } else {
+    const Wish wish = wish_of(request, job);
+    position = wish.position;
+    start.any_factors = wish.same_factors_as == nullptr;
+    if (wish.same_factors_as != nullptr) {
+      start.factors = wish.same_factors_as->factors();
+    } else if (present.factor != core_.plan->spec().factor) {
+      start.factors.append(position.epoch, {0, present.factor}, {});
+    }
+    if (!start.factors.knows(position.epoch)) {
+      return Status(Code::kFailedPrecondition,
+                    fmt::format("job {} began in epoch {}, and how the echo factor changed before "
+                                "its present epochs is not kept: this rank would get other "
+                                "batches than the others had; start it from a state of theirs",
+                                job.name, position.epoch));
+    }
+  }
+  ECHOLINE_ASSIGN(start.position, settle_position(position, start.factors, core_));
+  return start;
+}
+
+bool Admission::needs_tails(const Consumer& consumer) const {
+  return core_.ring_spec.last_batch == shm::kLastDrop && reads_off_grid(consumer, core_);
+}
+
+PassSet::Wanted Admission::wanted_by(const Consumer& consumer, const Start& start) const {
+  return {.position = start.position,
+          .factors = start.any_factors ? nullptr : &start.factors,
+          .tails = needs_tails(consumer),
+          .lanes = lanes_of(consumer, core_),
+          .also_split_off = false,
+          .has_own_job = [this, job = consumer.job](const Pass& pass) {
+            return consumers_.is_reading(pass, job);
+          }};
+}
+
+Pass::Options Admission::new_pass_for(const Consumer& consumer, const Start& start) const {
+  return {.start = start.position, .factors = start.factors, .tails = needs_tails(consumer)};
+}
+
+Attachment Admission::attachment_of(const Consumer& consumer, const JoinedPass& joined) {
+  Attachment attachment;
+  shm::AttachReply& reply = attachment.reply;
+  reply.batch_size = consumer.job.batch_size;
+  reply.first_sequence = joined.reader.first_sequence;
+  reply.epoch = consumer.start.epoch;
+  reply.row = consumer.start.row;
+  const FactorHistory factors = joined.pass->factors().as_of(consumer.start);
+  for (const plan::FactorChange& change : factors.list(consumer.start.epoch)) {
+    reply.changes[reply.change_count++] = {change.block, change.factor, 0};
+  }
+  attachment.data_fd = joined.pass->ring().data_fd();
+  attachment.cursor_fd = joined.reader.cursor_fd;
+  return attachment;
+}
+
+}  // namespace echoline::engine

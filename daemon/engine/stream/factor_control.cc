@@ -1,0 +1,186 @@
+#include "engine/stream/factor_control.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "config/values.h"
+#include "engine/stream/lane_choice.h"
+
+namespace echoline::engine {
+namespace {
+
+// The first ring layout that carries the changes to the trainers.
+constexpr std::uint32_t kLayoutMinorWithChanges = 2;
+
+Status cannot(std::string why) {
+  return Status(Code::kFailedPrecondition,
+                "the echo factor cannot be changed now: " + std::move(why));
+}
+
+}  // namespace
+
+FactorControl::FactorControl(const StreamCore& core, const Consumers& consumers,
+                             const PassSet& passes, const ReattachBarrier& barrier)
+    : core_(core),
+      consumers_(consumers),
+      passes_(passes),
+      barrier_(barrier),
+      present_{core.plan->spec().factor, core.plan->rows_per_epoch()} {}
+
+bool FactorControl::is_everywhere(std::uint32_t factor) const {
+  const auto& members = passes_.members();
+  return factor == present_.factor &&
+         std::all_of(members.begin(), members.end(), [&](const PassSet::Member& member) {
+           return member.pass->factors().factor() == factor;
+         });
+}
+
+std::uint64_t FactorControl::epoch_rows_with(std::uint32_t factor) const {
+  FactorHistory whole(*core_.plan);
+  return whole.append(0, {0, factor}, {}).rows_after;
+}
+
+Status FactorControl::check_bounds(std::uint32_t factor) const {
+  const plan::PlanSpec& spec = core_.plan->spec();
+  if (spec.echo_point == plan::EchoPoint::kNone) {
+    return Status(
+        Code::kFailedPrecondition,
+        fmt::format("stream '{}' has no echo step; add one (factor: 1, and the max that you may "
+                    "want) and create the stream again",
+                    core_.name));
+  }
+  if (factor >= 1000 && factor <= spec.factor_max) return {};
+  return Status(
+      Code::kInvalidArgument,
+      fmt::format(
+          "factor {}: stream '{}' takes 1 to {} (echo.max, or echo.factor where that is not "
+          "set); a larger one needs another order: set echo.max and create the stream again",
+          config::format_thousandths(factor), core_.name,
+          config::format_thousandths(spec.factor_max)));
+}
+
+Status FactorControl::check(std::uint32_t factor) const {
+  ECHOLINE_TRY(check_bounds(factor));
+  if (is_everywhere(factor)) return {};
+  const std::uint64_t epoch_rows = epoch_rows_with(factor);
+  const bool drop = core_.ring_spec.last_batch == shm::kLastDrop;
+  if (drop && epoch_rows < core_.ring_spec.batch_rows) {
+    return cannot("with it an epoch has less than a batch (last: drop)");
+  }
+  if (barrier_.is_open()) {
+    return cannot("trainers of the daemon before are still awaited; ask again in some seconds");
+  }
+  for (const Consumer& consumer : consumers_.all()) {
+    ECHOLINE_TRY(check_trainer(consumer, epoch_rows));
+  }
+  for (const PassSet::Member& member : passes_.members()) {
+    ECHOLINE_TRY(member.pass->check_factor_change());
+  }
+  return {};
+}
+
+Status FactorControl::check_trainer(const Consumer& consumer, std::uint64_t epoch_rows) const {
+  const std::string name = fmt::format("job {} rank {}", consumer.job.name, consumer.rank);
+  if (consumer.moving) {
+    return cannot(name + " is on its way to another pass; ask again in some seconds");
+  }
+  ECHOLINE_TRY(check_ranks_together(consumer, name));
+  ECHOLINE_TRY(check_batches(consumer, name, epoch_rows));
+  if (consumer.layout_minor < kLayoutMinorWithChanges) {
+    return cannot(name +
+                  " has a client library of an older release, whose states would not tell of "
+                  "the change; install this daemon's");
+  }
+  return {};
+}
+
+Status FactorControl::check_ranks_together(const Consumer& consumer,
+                                           const std::string& name) const {
+  if (consumer.local_ranks < consumer.job.world_size) {
+    return cannot(
+        fmt::format("{} has ranks on other hosts, where the change would begin at another block; "
+                    "save a state, and start the job again after the factor was set on every host",
+                    name));
+  }
+  const std::list<Consumer>& all = consumers_.all();
+  const bool apart = std::any_of(all.begin(), all.end(), [&](const Consumer& other) {
+    return other.job == consumer.job && other.pass != consumer.pass;
+  });
+  if (!apart) return {};
+  return cannot(
+      fmt::format("the ranks of job {} read in different passes, where the change would begin "
+                  "at different blocks; start them together",
+                  consumer.job.name));
+}
+
+Status FactorControl::check_batches(const Consumer& consumer, const std::string& name,
+                                    std::uint64_t epoch_rows) const {
+  const std::uint64_t batch_rows = core_.ring_spec.batch_rows, own = consumer.job.batch_size;
+  // The client checks this for its own epochs; this is the most that any length of an epoch can
+  // need: at its end two batches are held, with dropped rows between them.
+  const std::uint64_t slots = (2 * own + batch_rows - 1) / batch_rows + own / batch_rows + 2;
+  if (reads_off_grid(consumer, core_) && slots > core_.slots) {
+    return cannot(
+        fmt::format("{} has batches of its own, {} rows from row {} on, which can need {} slots "
+                    "at the end of an epoch of another length, and the stream has {}; raise "
+                    "publish.slots",
+                    name, own, consumer.start.row, slots, core_.slots));
+  }
+  if (core_.ring_spec.last_batch == shm::kLastDrop && epoch_rows < own) {
+    return cannot("with it an epoch has less than a batch of " + name + " (last: drop)");
+  }
+  return {};
+}
+
+std::vector<FactorSwitch> FactorControl::apply(std::uint32_t factor) {
+  present_ = {factor, epoch_rows_with(factor), true};
+  ++changes_;
+  std::vector<FactorSwitch> switches;
+  for (const PassSet::Member& member : passes_.members()) {
+    Pass& pass = *member.pass;
+    FactorHistory before = pass.factors();
+    std::optional<FactorStart> start = pass.change_factor(factor, readers_of(pass));
+    if (!start.has_value()) continue;
+    log_info({"engine", core_.name}, "echo factor {} from block {} of epoch {} on",
+             config::format_thousandths(factor), start->block, start->epoch);
+    start->jobs = jobs_of(pass);
+    switches.push_back({*std::move(start), std::move(before), pass.factors()});
+  }
+  return switches;
+}
+
+Pass::Readers FactorControl::readers_of(const Pass& pass) const {
+  Pass::Readers readers{.batch_rows_most = core_.ring_spec.batch_rows, .foremost = {}};
+  for (const Consumer& consumer : consumers_.all()) {
+    if (consumer.pass.get() != &pass) continue;
+    readers.batch_rows_most =
+        std::max<std::uint64_t>(readers.batch_rows_most, consumer.job.batch_size);
+    // A trainer that came with a state: its row numbers count the rows of the order that the state
+    // was saved in, so rows before that position must not change.
+    if (consumer.start.row > 0) readers.foremost = std::max(readers.foremost, consumer.start);
+  }
+  return readers;
+}
+
+std::vector<std::string> FactorControl::jobs_of(const Pass& pass) const {
+  std::vector<std::string> jobs;
+  for (const Consumer& consumer : consumers_.all()) {
+    if (consumer.pass.get() == &pass && consumer.rank == 0) jobs.push_back(consumer.job.name);
+  }
+  return jobs;
+}
+
+Status FactorControl::check_library(const Consumer& consumer, const Start& start) const {
+  const bool any = present_.has_changed || !start.factors.empty();
+  if (!any || consumer.layout_minor >= kLayoutMinorWithChanges) return {};
+  return Status(Code::kFailedPrecondition,
+                fmt::format("the echo factor of stream '{}' was changed, which this client library "
+                            "of an older release (ring layout {}.{}) knows nothing of; install the "
+                            "one of the daemon's release",
+                            core_.name, shm::kLayoutMajor, consumer.layout_minor));
+}
+
+}  // namespace echoline::engine

@@ -1,0 +1,69 @@
+// Changes the echo factor of a stream while it runs (semantics.md, Changing the factor): in all of
+// its passes, or in none.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "engine/api/stats.h"
+#include "engine/jobs/consumers.h"
+#include "engine/jobs/reattach_barrier.h"
+#include "engine/open/stream_core.h"
+#include "engine/stream/attach_check.h"
+#include "engine/stream/pass_set.h"
+
+namespace echoline::engine {
+
+// What a change did to one pass. `start.row` is a lower bound; see first_changed_row.
+struct FactorSwitch {
+  FactorStart start;
+  FactorHistory before;
+  FactorHistory after;
+};
+
+// Under the registry's lock. What it refers to outlives it.
+class FactorControl {
+ public:
+  FactorControl(const StreamCore& core, const Consumers& consumers, const PassSet& passes,
+                const ReattachBarrier& barrier);
+
+  const PresentFactor& present() const { return present_; }
+  // Whether the present factor, and that of every pass, is this one.
+  bool is_everywhere(std::uint32_t factor) const;
+  // Ok if a change to this factor is possible now and every trainer can follow it.
+  Status check(std::uint32_t factor) const;
+  // After check(), with the lock held all the time: every pass continues with `factor` from its
+  // next block that is not planned yet. Returns one entry for each pass that had another factor.
+  std::vector<FactorSwitch> apply(std::uint32_t factor);
+
+  // Grows with every change. A pass that was built for an older number has the wrong factors.
+  std::uint64_t changes() const { return changes_; }
+  // A trainer whose client library cannot read changes is refused once there are any: its states
+  // would lack them, and a later run would get another order.
+  Status check_library(const Consumer& consumer, const Start& start) const;
+  void note_start(const Start& start) { present_.has_changed |= !start.factors.empty(); }
+
+ private:
+  Status check_bounds(std::uint32_t factor) const;
+  // `epoch_rows`: of whole epochs with the new factor.
+  Status check_trainer(const Consumer& consumer, std::uint64_t epoch_rows) const;
+  // All ranks of a job must meet the same change at the same position.
+  Status check_ranks_together(const Consumer& consumer, const std::string& name) const;
+  // The trainer's own batches must still fit the slots.
+  Status check_batches(const Consumer& consumer, const std::string& name,
+                       std::uint64_t epoch_rows) const;
+  Pass::Readers readers_of(const Pass& pass) const;
+  std::vector<std::string> jobs_of(const Pass& pass) const;
+  std::uint64_t epoch_rows_with(std::uint32_t factor) const;
+
+  const StreamCore& core_;
+  const Consumers& consumers_;
+  const PassSet& passes_;
+  const ReattachBarrier& barrier_;
+  PresentFactor present_;
+  std::uint64_t changes_ = 0;
+};
+
+}  // namespace echoline::engine

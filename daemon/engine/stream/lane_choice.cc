@@ -1,0 +1,57 @@
+#include "engine/stream/lane_choice.h"
+
+#include <map>
+#include <set>
+
+namespace echoline::engine {
+namespace {
+
+// All ranks of this host that the pass's jobs have are attached. For a rank that died its lanes
+// stay prepared, as it may come back.
+bool is_complete(const Pass& pass, const Consumers& consumers) {
+  std::map<Job, std::set<std::uint32_t>> attached;
+  for (const Consumer& consumer : consumers.all()) {
+    if (consumer.pass.get() != &pass) continue;
+    if (consumer.moving) return false;
+    attached[consumer.job].insert(consumer.rank);
+  }
+  for (const Consumer& consumer : consumers.all()) {
+    if (consumer.pass.get() != &pass) continue;
+    if (attached[consumer.job].size() < consumer.local_ranks) return false;
+  }
+  return !attached.empty();
+}
+
+}  // namespace
+
+bool reads_off_grid(const Consumer& consumer, const StreamCore& core) {
+  const std::uint32_t batch_rows = core.ring_spec.batch_rows;
+  return consumer.job.batch_size != batch_rows || consumer.start.row % batch_rows != 0;
+}
+
+LaneSet lanes_of(const Consumer& consumer, const StreamCore& core) {
+  const std::uint32_t lanes = core.plan->spec().lanes;
+  // Batches off the stream's grid hold rows of all lanes; batch echo repeats whole batches.
+  if (reads_off_grid(consumer, core) || core.repeats_batches()) return LaneSet(lanes, true);
+  return lanes_of_rank(lanes, consumer.rank, consumer.job.world_size);
+}
+
+void leave_lanes_to_other_hosts(const StreamCore& core, const PassSet& passes,
+                                const Consumers& consumers, const PendingRanks& pending_ranks) {
+  const std::uint32_t lanes = core.plan->spec().lanes;
+  if (lanes == 1 || !pending_ranks.missing_jobs().empty()) return;
+  for (const PassSet::Member& member : passes.members()) {
+    if (pending_ranks.awaits_rank(*member.pass) || !is_complete(*member.pass, consumers)) continue;
+    LaneSet wanted(lanes);
+    for (const Consumer& consumer : consumers.all()) {
+      if (consumer.pass != member.pass) continue;
+      const LaneSet of_trainer = lanes_of(consumer, core);
+      for (std::uint32_t lane = 0; lane < lanes; ++lane) {
+        wanted[lane] = wanted[lane] || of_trainer[lane];
+      }
+    }
+    member.pass->keep_lanes(wanted);
+  }
+}
+
+}  // namespace echoline::engine

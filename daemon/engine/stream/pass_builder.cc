@@ -1,0 +1,51 @@
+#include "engine/stream/pass_builder.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "config/values.h"
+
+namespace echoline::engine {
+
+using config::format_bytes;
+
+BuiltPass::~BuiltPass() {
+  if (pass_ != nullptr) retire_pass(*pass_);
+}
+
+Result<BuiltPass> build_pass(std::shared_ptr<StreamCore> core, MemoryBudget& budget,
+                             Pass::Options options) {
+  const std::uint64_t ring_bytes = ring::ring_bytes(core->ring_spec);
+  const std::uint64_t needed_bytes =
+      ring_bytes + core->read_ahead.most_bytes + core->window_floor_bytes;
+  const std::string what =
+      fmt::format("a pass of stream '{}' (ring {}, read-ahead {}, echo window {})", core->name,
+                  format_bytes(ring_bytes), format_bytes(core->read_ahead.most_bytes),
+                  format_bytes(core->window_floor_bytes));
+  std::vector<MemoryBudget::Reservation> reservations;
+  ECHOLINE_ASSIGN(auto needed, budget.reserve(needed_bytes, what));
+  reservations.push_back(std::move(needed));
+  // Decoded samples get what is left, but room stays for a second pass: a job that resumes at
+  // another position must not be refused because this pass keeps more than it needs.
+  reservations.push_back(budget.reserve_up_to(core->window_wish_bytes, needed_bytes));
+  options.window_bytes_max = reservations.back().bytes();
+  if (options.window_bytes_max < core->window_wish_bytes) {
+    log_info({"engine", core->name},
+             "{} of {} fit for decoded samples; the others are kept encoded and "
+             "decoded again for each use",
+             format_bytes(options.window_bytes_max), format_bytes(core->window_wish_bytes));
+  }
+  ECHOLINE_ASSIGN(auto pass,
+                  Pass::start(std::move(core), std::move(options), std::move(reservations)));
+  return BuiltPass(std::move(pass));
+}
+
+void retire_pass(Pass& pass) {
+  pass.stop(shm::kWriterEnded);
+  pass.give_back_memory();
+}
+
+}  // namespace echoline::engine

@@ -1,0 +1,208 @@
+#include "engine/stream/stream_driver.h"
+
+#include <set>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+namespace echoline::engine {
+namespace {
+
+Status going_down() { return Status(Code::kUnavailable, "the daemon is going down"); }
+
+}  // namespace
+
+StreamDriver::StreamDriver(SharedStreams& shared, MemoryBudget& budget,
+                           AttachedTrainersFile& trainers_file)
+    : shared_(shared), budget_(budget), trainers_file_(trainers_file) {
+  budget_.set_reclaim([this] { return reclaim_idle_pass(); });
+  passes_loop_ = std::make_unique<EventLoop>("passes");
+  engine_loop_ = std::make_unique<EventLoop>("engine", [this] { tick(); });
+}
+
+StreamDriver::~StreamDriver() { stop(); }
+
+void StreamDriver::stop() {
+  draining_.store(true);
+  // In this order: the engine thread posts to the passes thread. What the passes thread builds for
+  // the engine thread now is dropped, and so stopped.
+  engine_loop_->stop();
+  passes_loop_->stop();
+}
+
+void StreamDriver::attach(AttachCall call) {
+  engine_loop_->post([this, call = std::move(call)]() mutable { do_attach(std::move(call)); });
+}
+
+void StreamDriver::do_attach(AttachCall call) {
+  std::lock_guard lock(shared_.mutex);
+  if (shared_.draining) return call.reply(going_down());
+  const std::string name(shm::text(call.request.stream));
+  const Result<Stream*> stream = shared_.table.find_for(call.peer, name);
+  if (!stream.ok()) return call.reply(stream.status());
+  stream.value()->attach(std::move(call), monotonic_ns());
+  do_work(name, *stream.value());
+}
+
+void StreamDriver::withdraw(std::uint64_t connection) {
+  engine_loop_->post([this, connection] {
+    std::lock_guard lock(shared_.mutex);
+    for (const auto& [name, stream] : shared_.table.streams()) {
+      if (!stream->withdraw(connection, monotonic_ns())) continue;
+      do_work(name, *stream);
+      return;
+    }
+  });
+}
+
+void StreamDriver::do_work(const std::string& name, Stream& stream) {
+  StreamWork work = stream.take_work();
+  for (const TrainerNotice& notice : work.notices) notify(notice);
+  // The order of these posts matters: the memory of retired passes is free for the new one.
+  if (!work.retired.empty()) {
+    passes_loop_->post([passes = std::move(work.retired)] {
+      for (const std::shared_ptr<Pass>& pass : passes) retire_pass(*pass);
+    });
+  }
+  if (work.ended != nullptr) {
+    passes_loop_->post([pass = std::move(work.ended)] { pass->stop(shm::kWriterEnded); });
+  }
+  if (work.build.has_value()) build(name, stream, *std::move(work.build));
+}
+
+void StreamDriver::build(const std::string& name, Stream& stream, Pass::Options options) {
+  const std::uint64_t generation = shared_.table.generation(name);
+  passes_loop_->post([this, name, generation, core = stream.core(), options = std::move(options)] {
+    // In a shared pointer, since a task can be copied.
+    auto built = std::make_shared<Result<BuiltPass>>(
+        draining_.load() ? Result<BuiltPass>(going_down()) : build_pass(core, budget_, options));
+    engine_loop_->post([this, name, generation, built = std::move(built)]() mutable {
+      hand_over(name, generation, std::move(built));
+    });
+  });
+}
+
+void StreamDriver::hand_over(const std::string& name, std::uint64_t generation,
+                             std::shared_ptr<Result<BuiltPass>> built) {
+  {
+    std::lock_guard lock(shared_.mutex);
+    // The stream may have been deleted, and another one may have its name.
+    if (Stream* stream = shared_.table.get(name, generation)) {
+      stream->pass_built(std::move(*built), monotonic_ns());
+      do_work(name, *stream);
+      return;
+    }
+  }
+  passes_loop_->post([built = std::move(built)] {});  // its end there stops the pass
+}
+
+void StreamDriver::tick() {
+  {
+    std::lock_guard lock(shared_.mutex);
+    for (const auto& [name, stream] : shared_.table.streams()) {
+      stream->tick(monotonic_ns());
+      do_work(name, *stream);
+    }
+  }
+  if (!draining_.load()) update_trainers_file();
+  rounds_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void StreamDriver::update_trainers_file() {
+  std::set<std::string> names;
+  std::vector<Trainer> trainers;
+  {
+    std::lock_guard lock(shared_.mutex);
+    bool changed = std::exchange(shared_.trainers_changed, false);
+    for (const auto& [name, stream] : shared_.table.streams()) {
+      changed |= stream->take_trainers_changed();
+    }
+    if (!changed) return;
+    for (const auto& [name, stream] : shared_.table.streams()) {
+      names.insert(name);
+      const std::vector<Trainer> of_stream = stream->trainers();
+      trainers.insert(trainers.end(), of_stream.begin(), of_stream.end());
+    }
+  }
+  trainers_file_.keep(names, std::move(trainers));
+}
+
+void StreamDriver::begin_draining() {
+  // On the engine thread: what the door has posted before this call, trainers that left among it,
+  // is done first.
+  engine_loop_->run([this] {
+    update_trainers_file();
+    std::lock_guard lock(shared_.mutex);
+    shared_.draining = true;
+    draining_.store(true);
+  });
+}
+
+void StreamDriver::fail(const std::string& name, std::uint64_t generation, const Status& status) {
+  engine_loop_->post([this, name, generation, status] {
+    std::lock_guard lock(shared_.mutex);
+    shared_.table.note_failure(name, generation, status);
+    Stream* stream = shared_.table.get(name, generation);
+    if (stream == nullptr || !stream->failure().ok()) return;
+    log_error({"engine", name}, "failed: {}", status.message());
+    stream->set_failed(status, monotonic_ns());
+    Ending ending = ending_of(*stream, shm::kNoticeFailed, status);
+    ending.state = shm::kWriterFailed;
+    do_work(name, *stream);
+    passes_loop_->post([this, ending = std::move(ending)] { stop_passes(ending); });
+  });
+}
+
+void StreamDriver::Ending::add(const Stream& stream) {
+  for (const std::shared_ptr<Pass>& pass : stream.passes()) passes.push_back(pass);
+  for (const std::uint64_t connection : stream.connections()) connections.push_back(connection);
+}
+
+StreamDriver::Ending StreamDriver::ending_of(const Stream& stream, shm::NoticeKind kind,
+                                             Status status) {
+  Ending ending;
+  ending.kind = kind;
+  ending.status = std::move(status);
+  ending.add(stream);
+  return ending;
+}
+
+void StreamDriver::end(const Ending& ending) {
+  passes_loop_->run([&] { stop_passes(ending); });
+}
+
+void StreamDriver::stop_passes(const Ending& ending) {
+  for (const std::shared_ptr<Pass>& pass : ending.passes) pass->stop(ending.state);
+  for (const std::uint64_t connection : ending.connections) {
+    notify({connection, ending.kind, ending.status});
+  }
+}
+
+bool StreamDriver::reclaim_idle_pass() {
+  std::shared_ptr<Pass> idle;
+  {
+    std::lock_guard lock(shared_.mutex);
+    for (const auto& [name, stream] : shared_.table.streams()) {
+      idle = stream->give_up_idle_pass();
+      if (idle == nullptr) continue;
+      log_info({"engine", name}, "gives up a pass that nobody reads: its memory is needed");
+      break;
+    }
+  }
+  if (idle == nullptr) return false;
+  passes_loop_->run([&] { retire_pass(*idle); });
+  return true;
+}
+
+void StreamDriver::notify(const TrainerNotice& notice) {
+  std::lock_guard lock(notify_mutex_);
+  if (notify_) notify_(notice.connection, notice.kind, notice.status);
+}
+
+void StreamDriver::set_notify(NotifyFunction notify) {
+  std::lock_guard lock(notify_mutex_);
+  notify_ = std::move(notify);
+}
+
+}  // namespace echoline::engine

@@ -1,0 +1,95 @@
+// Drives the streams of the engine: one thread admits trainers and ticks, another one does the slow
+// work on passes.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "engine/api/attach.h"
+#include "engine/jobs/attached_trainers_file.h"
+#include "engine/runtime/event_loop.h"
+#include "engine/runtime/memory_budget.h"
+#include "engine/stream/stream.h"
+#include "engine/stream/stream_table.h"
+
+namespace echoline::engine {
+
+// The streams and the registry's lock. Lock order: `mutex` before the locks of the event loops, of
+// a pass, of a ring and of the notify function; no other lock is held when it is taken.
+struct SharedStreams {
+  std::mutex mutex;  // guards the rest, and every Stream in the table
+  StreamTable table;
+  bool draining = false;          // no trainer is admitted any more
+  bool trainers_changed = false;  // by a stream that was removed
+};
+
+// Any thread may call any of it, except as noted. Two threads: "engine" admits trainers and ticks
+// with the registry's lock, and does nothing slow; "passes" builds, ends and retires passes, one
+// after the other, without the lock. A pass is stopped by the passes thread only.
+class StreamDriver {
+ public:
+  StreamDriver(SharedStreams& shared, MemoryBudget& budget, AttachedTrainersFile& trainers_file);
+  ~StreamDriver();
+  // Ends both threads. Afterwards the caller alone has the streams.
+  void stop();
+
+  void attach(AttachCall call);
+  void withdraw(std::uint64_t connection);
+  // A stream cannot continue: its trainers are notified why.
+  void fail(const std::string& name, std::uint64_t generation, const Status& status);
+
+  // Ends passes, then notifies their trainers: when a trainer learns of the end, nothing is written
+  // to its ring any more. The caller does not hold the registry's lock. Waits for the end.
+  struct Ending {
+    std::vector<std::shared_ptr<Pass>> passes;
+    std::vector<std::uint64_t> connections;
+    shm::WriterState state = shm::kWriterEnded;
+    shm::NoticeKind kind = shm::kNoticeDetached;
+    Status status;
+    void add(const Stream& stream);
+  };
+  static Ending ending_of(const Stream& stream, shm::NoticeKind kind, Status status);
+  void end(const Ending& ending);
+  // Admits no trainer from now on. Trainers that left before this call are no longer in the
+  // trainers file; those that leave afterwards stay in it, as they go to the next daemon.
+  void begin_draining();
+
+  // Does what a stream has asked for. With the registry's lock held, after each call that may
+  // change the stream.
+  void do_work(const std::string& name, Stream& stream);
+  void set_notify(NotifyFunction notify);
+  // Of the engine thread: grows while the thread is alive and gets the registry's lock. Takes no
+  // lock.
+  std::uint64_t rounds() const { return rounds_.load(std::memory_order_relaxed); }
+
+ private:
+  void tick();
+  void do_attach(AttachCall call);
+  // Builds a pass on the passes thread and hands it to the stream on the engine thread.
+  void build(const std::string& name, Stream& stream, Pass::Options options);
+  void hand_over(const std::string& name, std::uint64_t generation,
+                 std::shared_ptr<Result<BuiltPass>> built);
+  // Writes the trainers file if trainers came or left.
+  void update_trainers_file();
+  // Retires one idle pass of any stream and waits for it; false if there is none.
+  bool reclaim_idle_pass();
+  void stop_passes(const Ending& ending);
+  void notify(const TrainerNotice& notice);
+
+  SharedStreams& shared_;
+  MemoryBudget& budget_;
+  AttachedTrainersFile& trainers_file_;
+  std::mutex notify_mutex_;  // guards notify_
+  NotifyFunction notify_;
+  std::atomic<std::uint64_t> rounds_{0};
+  std::atomic<bool> draining_{false};
+  std::unique_ptr<EventLoop> passes_loop_;
+  std::unique_ptr<EventLoop> engine_loop_;
+};
+
+}  // namespace echoline::engine

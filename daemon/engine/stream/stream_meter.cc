@@ -1,0 +1,144 @@
+#include "engine/stream/stream_meter.h"
+
+#include <algorithm>
+#include <map>
+
+#include "engine/open/open_cache.h"
+
+namespace echoline::engine {
+namespace {
+
+std::uint64_t row_of(const Consumer& consumer, plan::Position position) {
+  return consumer.pass->factors().absolute_row(position);
+}
+
+}  // namespace
+
+void StreamMeter::begin(Consumer& consumer, bool reattaches) {
+  const DetachedCounters::Kept kept =
+      detached_.take(consumer.job, consumer.rank, consumer.attached_ns);
+  consumer.before = kept.counters;
+  // A trainer that was moved waited for a slower job; any other one that comes back lost its
+  // daemon.
+  const bool moved = reattaches && kept.moving;
+  consumer.waits = WaitLedger(consumer.attached_ns, moved ? WaitCause::kPeer : WaitCause::kDaemon);
+}
+
+void StreamMeter::end(Consumer& consumer, std::uint64_t now_ns) {
+  const TrainerCounters counters = consumer.counters(charge(consumer, now_ns));
+  for (Consumer& other : consumers_.all()) {
+    if (&other == &consumer || other.job != consumer.job || other.rank != consumer.rank) continue;
+    // The next attachment came before this one ended.
+    other.before = other.before + counters;
+    return;
+  }
+  detached_.keep(consumer.job, consumer.rank, counters, consumer.moving, now_ns);
+}
+
+ring::ReaderView StreamMeter::charge(Consumer& consumer, std::uint64_t now_ns) {
+  const ring::ReaderView view = consumer.pass->ring().view(consumer.reader);
+  const WaitCause cause = consumer.pass->wait_cause();
+  const WaitLedger::Charged charged = consumer.waits.charge(view, now_ns, cause);
+  waited_ns_[static_cast<std::size_t>(cause)] += charged.since_look_ns;
+  waited_ns_[static_cast<std::size_t>(consumer.waits.away_cause())] += charged.away_ns;
+  attached_ns_ += charged.away_ns;  // so that waits are never more than the time they are a part of
+  if (view.waiting_since_ns != 0 && cause == WaitCause::kFetch) {
+    consumer.pass->note_wait_for_bytes();
+  }
+  return view;
+}
+
+std::vector<std::uint64_t> StreamMeter::tick(std::uint64_t now_ns) {
+  std::list<Consumer>& trainers = consumers_.all();
+  StageView seen{.has_passes = !passes_.members().empty(), .has_trainers = !trainers.empty()};
+  if (ticked_ns_ != 0) attached_ns_ += trainers.size() * (now_ns - ticked_ns_);
+  ticked_ns_ = now_ns;
+  seen.fetch_waits = core_.fetcher->counters().waiting > 0;
+  for (const PassSet::Member& member : passes_.members()) {
+    seen.ring_full |= member.pass->is_held_up();
+  }
+  std::vector<std::uint64_t> misbehaved;
+  for (Consumer& consumer : trainers) {
+    const ring::ReaderView view = charge(consumer, now_ns);
+    seen.trainer_waits |= view.waiting_since_ns != 0;
+    if (view.misbehaved) misbehaved.push_back(consumer.connection);
+  }
+  stages_.tick(now_ns, seen);
+  if (rate_window_.due(now_ns)) rate_window_.note(totals(now_ns));
+  return misbehaved;
+}
+
+RecentStats StreamMeter::totals(std::uint64_t now_ns) const {
+  const StreamCounters& counters = *core_.counters;
+  const source::Counters source = core_.fetcher->source_counters();
+  RecentStats totals{.passed_ns = now_ns,
+                     .samples_fresh = counters.samples_fresh.load(),
+                     .samples_echoed = counters.samples_echoed.load(),
+                     .batches = counters.batches.load(),
+                     .source_bytes = source.bytes,
+                     .attached_ns = attached_ns_,
+                     .wait_ns = waited_ns_,
+                     .source_wait_ns = source.wait_ns,
+                     .stages = stages_.stages()};
+  // A record that the last level misses has missed all levels before; a hit of any level counts.
+  for (const cache::LevelStats& level : cache_stats(core_)) {
+    totals.cache_hits += level.hits;
+    totals.cache_misses = level.misses;
+  }
+  return totals;
+}
+
+void StreamMeter::report(StreamStats& stats, std::uint64_t now_ns) const {
+  stats.stages = stages_.stages();
+  stats.upstream_downstream_ratio = stages_.upstream_downstream_ratio();
+  report_passes(stats);
+  report_trainers(stats);
+  stats.recent = rate_window_.until(totals(now_ns));
+}
+
+void StreamMeter::report_passes(StreamStats& stats) const {
+  stats.passes = passes_.members().size();
+  std::uint64_t& ring_bytes = stats.memory_bytes["ring"];
+  for (const PassSet::Member& member : passes_.members()) {
+    const Pass& pass = *member.pass;
+    ring::Ring& ring = member.pass->ring();
+    ring_bytes += ring.bytes();
+    stats.read_ahead_target_bytes += pass.ahead_target_bytes();
+    const std::uint64_t published = ring.published() - ring.released();
+    const std::uint64_t filling = pass.slots_filling();
+    stats.slots_published += published;
+    stats.slots_filling += filling;
+    stats.slots_free += core_.slots - std::min<std::uint64_t>(core_.slots, published + filling);
+  }
+}
+
+void StreamMeter::report_trainers(StreamStats& stats) const {
+  std::map<const Pass*, std::uint64_t> foremost_row;
+  for (const Consumer& consumer : consumers_.all()) {
+    std::uint64_t& row = foremost_row[consumer.pass.get()];
+    row = std::max(row, row_of(consumer, consumer.position()));
+  }
+  for (const Consumer& consumer : consumers_.all()) {
+    const ring::ReaderView view = consumer.pass->ring().view(consumer.reader);
+    const FactorHistory factors = consumer.pass->factors();
+    const std::uint64_t foremost = foremost_row[consumer.pass.get()];
+    const std::uint64_t row = factors.absolute_row(view.next);
+    const TrainerCounters counters = consumer.counters(view);
+    ConsumerStats& trainer = stats.consumers.emplace_back();
+    trainer.job = consumer.job.name;
+    trainer.rank = consumer.rank;
+    trainer.world_size = consumer.job.world_size;
+    trainer.batch_size = consumer.job.batch_size;
+    trainer.epoch = view.next.epoch;
+    trainer.row = view.next.row;
+    trainer.batches = counters.batches;
+    trainer.lag_rows = foremost - std::min(row, foremost);
+    trainer.wait_ns = counters.wait_ns;
+    trainer.device = counters.device;
+    for (const plan::FactorChange& change : factors.as_of(view.next).list(view.next.epoch)) {
+      trainer.changes.emplace_back(change.block, change.factor);
+    }
+  }
+}
+
+}  // namespace echoline::engine

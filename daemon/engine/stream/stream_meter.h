@@ -1,0 +1,57 @@
+// Measures a stream: charges the waits of its trainers to their causes, and sums what metrics and
+// the verdict need.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "engine/api/stats.h"
+#include "engine/jobs/consumers.h"
+#include "engine/open/stream_core.h"
+#include "engine/stats/rate_window.h"
+#include "engine/stats/stage_clock.h"
+#include "engine/stream/pass_set.h"
+
+namespace echoline::engine {
+
+// Under the registry's lock. What it refers to outlives it.
+class StreamMeter {
+ public:
+  StreamMeter(const StreamCore& core, Consumers& consumers, const PassSet& passes,
+              std::uint32_t workers)
+      : core_(core), consumers_(consumers), passes_(passes), stages_(core, workers) {}
+
+  // At every tick. Returns the trainers whose cursor page holds claims that cannot be.
+  std::vector<std::uint64_t> tick(std::uint64_t now_ns);
+
+  // The counters of a trainer belong to its job and rank, not to one attachment: an attachment
+  // continues where the one before ended.
+  void begin(Consumer& consumer, bool reattaches);
+  // The trainer is about to be removed.
+  void end(Consumer& consumer, std::uint64_t now_ns);
+
+  // Fills in waits, stages, rates, slots and trainers.
+  void report(StreamStats& stats, std::uint64_t now_ns) const;
+
+ private:
+  // Charges what the trainer waited since it was last looked at; returns its cursor page.
+  ring::ReaderView charge(Consumer& consumer, std::uint64_t now_ns);
+  // Counters since the stream's creation.
+  RecentStats totals(std::uint64_t now_ns) const;
+  void report_passes(StreamStats& stats) const;
+  void report_trainers(StreamStats& stats) const;
+
+  const StreamCore& core_;
+  Consumers& consumers_;
+  const PassSet& passes_;
+  StageClock stages_;
+  RateWindow rate_window_;
+  DetachedCounters detached_;
+  // Over all trainers, also those that have detached:
+  std::array<std::uint64_t, 5> waited_ns_{};  // by WaitCause
+  std::uint64_t attached_ns_ = 0;
+  std::uint64_t ticked_ns_ = 0;
+};
+
+}  // namespace echoline::engine

@@ -1,0 +1,28 @@
+#include "engine/stream/stream_opener.h"
+
+#include <utility>
+
+#include "base/clock.h"
+#include "engine/open/open_stream.h"
+
+namespace echoline::engine {
+
+Result<std::unique_ptr<Stream>> StreamOpener::open(const std::string& name,
+                                                   const v1::Stream& definition,
+                                                   const record::ProgressFunction& progress,
+                                                   std::function<void(const Status&)> fail) const {
+  ECHOLINE_ASSIGN(OpenedStream opened, open_stream(name, definition, state_dir, *pool, *budget,
+                                                   progress, std::move(fail)));
+  const std::shared_ptr<StreamCore> core = opened.core;
+  auto stream = std::make_unique<Stream>(
+      std::move(opened), definition, static_cast<std::uint32_t>(pool->worker_count()),
+      ReattachBarrier(trainers_file->left_behind(name), monotonic_ns() + reattach_grace_ns));
+  ECHOLINE_ASSIGN(BuiltPass pass,
+                  build_pass(core, *budget, {.factors = FactorHistory(*core->plan)}));
+  ECHOLINE_TRY(stream->warm_up(std::move(pass), monotonic_ns()));
+  // The last question: a caller that left meanwhile gets no stream.
+  if (progress) ECHOLINE_TRY(progress({}));
+  return stream;
+}
+
+}  // namespace echoline::engine

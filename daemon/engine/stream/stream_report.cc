@@ -1,0 +1,85 @@
+#include "engine/stream/stream_report.h"
+
+#include <nlohmann/json.hpp>
+
+#include "config/pipeline.h"
+#include "engine/open/fingerprint.h"
+#include "engine/open/open_cache.h"
+
+namespace echoline::engine {
+
+void report_definition(const StreamCore& core, const v1::Stream& definition,
+                       const PresentFactor& present, StreamStats& stats) {
+  const record::Index& index = core.data_set->index();
+  const ring::RingSpec& spec = core.ring_spec;
+  stats.name = core.name;
+  stats.fingerprint = to_hex(spec.fingerprint);
+  stats.echo_point = config::to_string(config::echo_place(definition));
+  stats.fields = spec.fields;
+  stats.records = index.record_count();
+  stats.shards = index.shard_count();
+  stats.rows_per_epoch = present.rows;
+  const bool drop = spec.last_batch == shm::kLastDrop;
+  stats.batches_per_epoch =
+      (stats.rows_per_epoch + (drop ? 0 : spec.batch_rows - 1)) / spec.batch_rows;
+  stats.batch_rows = spec.batch_rows;
+  stats.factor = present.factor;
+  stats.seed = spec.seed;
+  stats.source_scheme = core.scheme;
+}
+
+void report_counters(const StreamCore& core, StreamStats& stats) {
+  const StreamCounters& counters = *core.counters;
+  stats.samples_fresh = counters.samples_fresh.load();
+  stats.samples_echoed = counters.samples_echoed.load();
+  stats.batches = counters.batches.load();
+  stats.records_bad = core.bad_records->counts();
+  stats.seconds_to_first_batch = static_cast<double>(counters.first_batch_ns.load()) * 1e-9;
+  stats.memory_bytes["window"] = counters.window_bytes.load();
+  stats.memory_bytes["encoded"] = counters.encoded_bytes.load();
+  stats.source = core.fetcher->source_counters();
+  const FetchCounters fetched = core.fetcher->counters();
+  stats.records_agreed = fetched.agreed;
+  stats.records_disagreed = fetched.disagreed;
+  stats.records_ordered = fetched.waiting;
+  stats.memory_bytes["cache"] = cache_memory_bytes(core);
+  stats.caches = cache_stats(core);
+}
+
+std::map<std::string, std::string> states_of(const StreamCore& core, const Consumers& consumers) {
+  std::map<std::string, std::string> states;
+  for (const Consumer& consumer : consumers.all()) {
+    if (consumer.rank != 0) continue;
+    const plan::Position position = consumer.position();
+    nlohmann::ordered_json state;
+    state["version"] = 1;
+    state["plan_version"] = core.ring_spec.plan_version;
+    state["fingerprint"] = to_hex(core.ring_spec.fingerprint);
+    state["stream"] = core.name;
+    state["epoch"] = position.epoch;
+    state["row"] = position.row;
+    state["batch_size"] = consumer.job.batch_size;
+    nlohmann::ordered_json& changes = state["changes"] = nlohmann::ordered_json::array();
+    const FactorHistory factors = consumer.pass->factors().as_of(position);
+    for (const plan::FactorChange& change : factors.list(position.epoch)) {
+      changes.push_back({change.block, change.factor});
+    }
+    states[consumer.job.name] = state.dump();
+  }
+  return states;
+}
+
+std::vector<Trainer> trainers_of(const StreamCore& core, const std::vector<Trainer>& expected,
+                                 const Consumers& consumers) {
+  std::vector<Trainer> trainers = expected;
+  for (const Consumer& consumer : consumers.all()) {
+    trainers.push_back({.stream = core.name,
+                        .job = consumer.job,
+                        .rank = consumer.rank,
+                        .pid = consumer.peer.pid,
+                        .begin_ticks = consumer.begin_ticks});
+  }
+  return trainers;
+}
+
+}  // namespace echoline::engine

@@ -1,0 +1,14 @@
+// Input from a folder of class folders.
+#pragma once
+
+#include <memory>
+
+#include "base/status.h"
+#include "pack/pack_input.h"
+#include "pack/pack_options.h"
+
+namespace echoline::cli {
+
+Result<std::unique_ptr<PackInput>> open_folder_input(const PackOptions& options);
+
+}  // namespace echoline::cli

@@ -1,0 +1,78 @@
+#include "engine/runtime/worker_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <mutex>
+#include <set>
+
+namespace echoline::engine {
+namespace {
+
+class CallTask : public Task {
+ public:
+  explicit CallTask(std::function<void(std::size_t)> call) : call_(std::move(call)) {}
+  void run(std::size_t worker) override { call_(worker); }
+
+ private:
+  std::function<void(std::size_t)> call_;
+};
+
+TEST(WorkerPool, RunsEveryTaskOnOneOfItsWorkers) {
+  std::mutex mutex;
+  std::set<std::size_t> workers;
+  std::atomic<int> ran{0};
+  std::promise<void> all;
+  WorkerPool pool(3);
+  EXPECT_EQ(pool.worker_count(), 3U);
+  for (int i = 0; i < 100; ++i) {
+    pool.push(std::make_shared<CallTask>([&](std::size_t worker) {
+      {
+        std::lock_guard lock(mutex);
+        workers.insert(worker);
+      }
+      if (++ran == 100) all.set_value();
+    }));
+  }
+  all.get_future().wait();
+  EXPECT_LE(*workers.rbegin(), 2U);
+}
+
+TEST(WorkerPool, ATaskMayBePushedAgainByItself) {
+  std::promise<void> done;
+  WorkerPool pool(1);
+  int turns = 0;
+  std::shared_ptr<CallTask> task = std::make_shared<CallTask>([&](std::size_t) {
+    if (++turns == 3) return done.set_value();
+    pool.push(task);
+  });
+  pool.push(task);
+  done.get_future().wait();
+  EXPECT_EQ(turns, 3);
+}
+
+TEST(WorkerPool, DropsTasksThatHaveNotBegunWhenItEnds) {
+  std::promise<void> begun, may_end;
+  const auto dropped = std::make_shared<CallTask>([](std::size_t) { FAIL() << "ran"; });
+  std::thread ending;
+  {
+    WorkerPool pool(1);
+    pool.push(std::make_shared<CallTask>([&](std::size_t) {
+      begun.set_value();
+      may_end.get_future().wait();
+    }));
+    begun.get_future().wait();
+    pool.push(dropped);
+    // The worker is released once the pool's destructor has taken the waiting tasks.
+    ending = std::thread([&] {
+      while (dropped.use_count() > 1) std::this_thread::yield();
+      may_end.set_value();
+    });
+  }
+  ending.join();
+  EXPECT_EQ(dropped.use_count(), 1);
+}
+
+}  // namespace
+}  // namespace echoline::engine

@@ -1,0 +1,90 @@
+"""Random configurations for resume_test.py, and what their epochs contain according to docs/semantics.md."""
+import dataclasses
+import math
+import zlib
+
+from support.daemon_process import stream_yaml
+
+POINTS = ("none", "record", "sample", "augmented", "batch")
+
+
+@dataclasses.dataclass
+class Configuration:
+    """`url` of `records` records; `point` is the echo's."""
+    url: str
+    picture: str
+    records: int
+    batch: int
+    lanes: int
+    shuffle: str
+    point: str
+    factor: float
+    window: int
+    last: str
+    seed: int
+
+    @classmethod
+    def draw(cls, random, data_sets):
+        url, picture, records = random.choice(data_sets)
+        lanes = random.choice([1, 1, 2, 4])
+        batch = lanes * random.choice([2, 3, 4])
+        point = random.choice(POINTS)
+        factor = random.choice([1.25, 1.5, 2, 2.125, 3])
+        # A window that is always large enough (docs/semantics_details.md, "A window that is large enough").
+        most = max(2, math.ceil(factor))
+        per_lane = batch // lanes + (most + 1 if lanes > 1 else 0)
+        window = random.choice([1, 2, 5]) if point == "batch" else 3 * (most - 1) * per_lane * lanes
+        return cls(url, picture, records, batch, lanes, random.choice(["", "1", "17", "64", "all"]), point, factor,
+                   window, random.choice(["drop", "partial", "pad"]), random.randrange(1000))
+
+    def yaml(self, last=None):
+        decode = ("{key: u8, as: uint8, shape: [8, 8, 1]}" if self.picture == "u8" else "{key: jpg, as: rgb}")
+        augment = ("random_crop: {field: image, size: 8, padding: 2}" if self.picture == "u8"
+                   else "random_resized_crop: {field: image, size: [24, 24]}")
+        echo = f"echo: {{factor: {self.factor}, window: {self.window}}}"
+        steps = [f"read: {{url: '{self.url}', format: webdataset, read_ahead: 256KiB}}",
+                 f"shuffle: {{window: {self.shuffle}}}" if self.shuffle else "",
+                 echo if self.point == "record" else "",
+                 f"decode: {{image: {decode}, label: {{key: cls, as: int64}}}}",
+                 echo if self.point == "sample" else "",
+                 augment, "horizontal_flip: {field: image}",
+                 echo if self.point == "augmented" else "",
+                 f"batch: {{size: {self.batch}, last: {last or self.last}}}",
+                 echo if self.point == "batch" else "",
+                 "publish: {slots: 8}"]
+        return stream_yaml(steps, seed=self.seed, more=f"    lanes: {self.lanes}\n")
+
+    def draw_job(self, random):
+        """(global batch size, world size)."""
+        sizes = [self.batch] if self.point == "batch" else [self.batch, self.batch, self.batch // 2, self.batch * 2,
+                                                            self.batch + 1, 5]
+        size = random.choice(sizes)
+        return size, random.choice([world for world in (1, 1, 2, 3, 4) if size % world == 0])
+
+
+class Epoch:
+    """The rows of one epoch in order, and the batches of them that a job gets."""
+
+    def __init__(self, batches, configuration):
+        self._batches = batches
+        self._by_batch = configuration.point == "batch"
+        self._drop, self._size = configuration.last == "drop", configuration.batch
+        self._rows = [row for batch in batches for row in batch]
+
+    def batches(self, row, size):
+        """[(rows, the row of the state after them)] from `row` on."""
+        if self._by_batch:
+            first = row // self._size
+            return [(batch, (first + count) * self._size) for count, batch in enumerate(self._batches[first:], 1)]
+        found = []
+        while row < len(self._rows) and not (self._drop and row + size > len(self._rows)):
+            found.append((self._rows[row:row + size], row + size))
+            row += size
+        return found
+
+
+def rows_of(batch):
+    """(sample id, use, checksum of each field) of the rows that are not padding."""
+    fields = [batch[name] for name in ("image", "label")]
+    return [(int(sample), int(use), *(zlib.crc32(field[row].tobytes()) for field in fields))
+            for row, (sample, use) in enumerate(zip(batch.sample_ids, batch.uses)) if batch.valid[row]]

@@ -1,0 +1,55 @@
+"""The tests that echoline.torch.Loader and echoline.jax.Loader share, on the CPU."""
+import weakref
+
+import numpy as np
+
+from ring_server import RingServer, images, labels, sample_ids
+
+
+class FrameworkTests:
+    """A mixin: the test class derives from it and unittest.TestCase, and sets `module` (echoline.torch, ...) and
+    `array_type` (the type of the batches' arrays)."""
+
+    def loader(self, server, **options):
+        return self.module.Loader("train", runtime_dir=server.dir, **options)
+
+    def test_batches_are_dicts_of_the_frameworks_arrays(self):
+        with RingServer(last=2, rows=42) as server:
+            loader = self.loader(server)
+            self.assertEqual(len(loader), 11)
+            for epoch in range(2):
+                for step, batch in enumerate(loader):
+                    rows = range(4 * step, min(4 * step + 4, 42))
+                    self.assertIsInstance(batch["image"], self.array_type)
+                    np.testing.assert_array_equal(batch["image"], images(epoch, rows))
+                    np.testing.assert_array_equal(batch["label"], labels(epoch, rows))
+                    np.testing.assert_array_equal(batch.sample_ids, sample_ids(epoch, rows))
+                    np.testing.assert_array_equal(batch.uses, [row % 3 for row in rows])
+                    self.assertTrue(batch.valid.all())
+
+    def test_a_loop_holds_no_batch(self):
+        with RingServer() as server:
+            for batch in self.loader(server):
+                gone = weakref.ref(batch)
+                del batch
+                self.assertTrue(gone() is None)
+
+    def test_fields_choose_and_order_a_tuple_and_an_unknown_one_is_refused(self):
+        with RingServer() as server:
+            with self.assertRaises(KeyError):
+                self.loader(server, fields=("picture",))
+            label, image = next(iter(self.loader(server, fields=("label", "image"))))
+            np.testing.assert_array_equal(label, labels(0, range(4)))
+            np.testing.assert_array_equal(image, images(0, range(4)))
+
+    def test_a_state_resumes_at_the_next_batch(self):
+        with RingServer() as server:
+            loader = self.loader(server)
+            for batch in loader:
+                del batch
+                break
+            state = loader.state_dict()
+            loader.close()
+            loader = self.loader(server, state=state)
+            self.assertEqual(int(next(iter(loader))["label"][0]), 4)
+            self.assertEqual(loader.next(timeout=30)["label"].tolist(), [8, 9, 10, 11])
