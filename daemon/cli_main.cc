@@ -1,7 +1,8 @@
-// `echoline`: the command line. Flags and their meanings; the work is in the commands' own files.
+// `echoline`: defines the command line and its options. The commands are in daemon/cli.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -18,7 +19,7 @@
 namespace echoline::cli {
 namespace {
 
-// Every command's options live here until it runs.
+// The values of all options, from parsing until the command has run.
 struct Invocation {
   DaemonOptions daemon;
   CheckOptions check;
@@ -34,10 +35,10 @@ struct Invocation {
   bool allow_missing = false;
   bool json = false;
   std::function<Status()> run;
-  int exit_code = 0;  // of a run without an error
+  int exit_code = 0;  // if `run` succeeds
 };
 
-// Exit code of a drain whose trainers had not taken everything when its patience was over.
+// Exit code of a drain that ended at its patience, before the trainers had taken everything.
 constexpr int kOutOfPatience = 3;
 
 CLI::App& add_command(CLI::App& app, Invocation& call, const std::string& name,
@@ -60,12 +61,12 @@ CLI::Option* add_daemon(CLI::App& command, Invocation& call) {
       ->type_name(kFolderType);
 }
 
-// For what the control service does: its daemon may be on another host.
+// Options of commands that call the control service, whose daemon can be on another host.
 void add_control(CLI::App& command, Invocation& call) {
   CLI::Option* folder = add_daemon(command, call);
   command
       .add_option("--address", call.daemon.address,
-                  "Or a daemon elsewhere, as host:port, over TLS (else ECHOLINE_ADDRESS)")
+                  "A daemon on another host, as host:port, over TLS (else ECHOLINE_ADDRESS)")
       ->excludes(folder);
   command
       .add_option("--tls-ca", call.daemon.tls_ca,
@@ -81,15 +82,13 @@ void add_control(CLI::App& command, Invocation& call) {
       ->type_name(kFileType);
 }
 
-void add_json(CLI::App& command, bool& json) {
-  command.add_flag("--json", json, "Print JSON, for programs");
-}
+void add_json(CLI::App& command, bool& json) { command.add_flag("--json", json, "Print JSON"); }
 
 void add_stream_name(CLI::App& command, Invocation& call) {
   command.add_option("STREAM", call.stream, "Name of the stream")->required();
 }
 
-// A bad time is wrong usage, not a failure.
+// These checks make a bad value a usage error (exit code 2), not a failure (1).
 std::string check_duration(const std::string& text) {
   const auto duration = config::parse_duration_ns(text);
   return duration.ok() ? "" : duration.status().message();
@@ -106,13 +105,21 @@ std::string check_factor(const std::string& text) {
   return factor.ok() ? "" : factor.status().message();
 }
 
+// CLI11's own PositiveNumber names the largest double, 309 digits, as its upper bound.
+std::string check_positive(const std::string& text) {
+  std::int64_t number = 0;
+  // CLI11 reports a text that is no number itself, with the option's name.
+  if (!CLI::detail::lexical_cast(text, number) || number > 0) return "";
+  return fmt::format("{} is too small; the least is 1", text);
+}
+
 void add_file_commands(CLI::App& app, Invocation& call) {
   CLI::App& check_command = add_command(
       app, call, "check", "Validate a configuration and its data; print memory, echo, epochs",
       [&call] { return check(call.check); });
   check_command.add_option("FILE", call.check.file, "Configuration")->required();
   check_command.add_flag("--offline", call.check.offline,
-                         "Look at the configuration alone, not at the files and data it names");
+                         "Check the configuration only, not the files and the data that it names");
   add_overrides(check_command, call.check.overrides);
   add_json(check_command, call.check.json);
 
@@ -124,9 +131,9 @@ void add_file_commands(CLI::App& app, Invocation& call) {
   });
   index.add_option("FILE|URL", call.index.target, "Configuration (.yaml, .yml) or address")
       ->required();
-  index.add_flag("--publish", call.index.publish, "Write index files beside the data too");
+  index.add_flag("--publish", call.index.publish, "Also write the index files next to the data");
   index.add_flag("--checksums", call.index.checksums,
-                 "Read all the data anew, for a checksum of every record");
+                 "Read all the data again, to store a checksum of every record");
   index.add_option("--format", call.index.format, "Format of an address, as read.format");
   index.add_option("--endpoint", call.index.endpoint, "S3 server of an address, as read.endpoint");
   index.add_option("--region", call.index.region, "Region of an address, as read.region");
@@ -136,24 +143,25 @@ void add_file_commands(CLI::App& app, Invocation& call) {
   add_json(index, call.index.json);
 }
 
-// CLI11 takes -1 for the largest number there is.
+// CLI11 converts -1 to the largest unsigned number.
 std::string check_count(const std::string& text) {
   return text.starts_with('-') ? fmt::format("{}: steps and seeds count from 0", text) : "";
 }
 
 void add_step(CLI::App& show, StepOptions& options) {
-  auto* step = show.add_option("--step", options.step, "Print the samples of that step as JSON")
+  auto* step = show.add_option("--step", options.step, "Print the samples of this step as JSON")
                    ->check(check_count);
-  show.add_option("--epoch", options.epoch, "Of that epoch")->needs(step);
-  show.add_option("--batch-size", options.batch_size, "With batches of that size")->needs(step);
-  show.add_flag("--keys", options.keys, "With the keys of the samples")->needs(step);
+  show.add_option("--epoch", options.epoch, "The epoch of that step")->needs(step);
+  show.add_option("--batch-size", options.batch_size, "The batch size that the step counts in")
+      ->needs(step);
+  show.add_flag("--keys", options.keys, "Also print the keys of the samples")->needs(step);
 }
 
 void add_stream_commands(CLI::App& app, Invocation& call) {
   CLI::App& list = add_command(app, call, "list", "List the daemon's streams",
                                [&call] { return list_streams(call.daemon, call.json); });
   CLI::App& show =
-      add_command(app, call, "show", "Show one stream, or what a step trains on", [&call] {
+      add_command(app, call, "show", "Show one stream, or the samples of a step", [&call] {
         return call.step.step ? show_step(call.daemon, call.stream, call.step)
                               : show_stream(call.daemon, call.stream, call.json);
       });
@@ -168,22 +176,22 @@ void add_stream_commands(CLI::App& app, Invocation& call) {
   for (CLI::App* command : {&show, &state}) add_stream_name(*command, call);
 }
 
-// Those that change something.
+// The commands that change a stream.
 void add_changing_commands(CLI::App& app, Invocation& call) {
   CLI::App& create = add_command(app, call, "create", "Create the streams of a configuration",
                                  [&call] { return create_streams(call.daemon, call.create); });
   create.add_option("FILE", call.create.file, "Configuration; its daemon part is not used")
       ->required();
   create.add_flag("--persist", call.create.persist,
-                  "Create them again whenever the daemon starts, until they are deleted");
+                  "Create them again at each start of the daemon, until they are deleted");
   add_overrides(create, call.create.overrides);
   CLI::App& remove = add_command(app, call, "delete", "Delete a stream", [&call] {
     return delete_stream(call.daemon, call.stream, call.allow_missing);
   });
-  remove.add_flag("--allow-missing", call.allow_missing, "A stream that is not there is no error");
+  remove.add_flag("--allow-missing", call.allow_missing, "Succeed if the stream does not exist");
   CLI::App& drain = add_command(
-      app, call, "drain", "Let the trainers of a stream finish what is published, and take no more",
-      [&call] {
+      app, call, "drain",
+      "Let the trainers of a stream finish the published batches, and accept no new ones", [&call] {
         const Result<bool> drained = drain_stream(call.daemon, call.stream, call.patience);
         if (drained.ok() && !*drained) call.exit_code = kOutOfPatience;
         return drained.status();
@@ -191,9 +199,9 @@ void add_changing_commands(CLI::App& app, Invocation& call) {
   drain.add_option("--patience", call.patience, "How long to wait for the trainers, at most 60s")
       ->check(check_patience)
       ->capture_default_str();
-  CLI::App& set_echo =
-      add_command(app, call, "set-echo", "Change the echo factor of what is not planned yet",
-                  [&call] { return cli::set_echo(call.daemon, call.stream, call.factor); });
+  CLI::App& set_echo = add_command(
+      app, call, "set-echo", "Change the echo factor of the batches that are not planned yet",
+      [&call] { return cli::set_echo(call.daemon, call.stream, call.factor); });
   for (CLI::App* command : {&remove, &drain, &set_echo}) add_stream_name(*command, call);
   set_echo.add_option("FACTOR", call.factor, "From 1 to echo.max, as 1.5")
       ->required()
@@ -201,7 +209,7 @@ void add_changing_commands(CLI::App& app, Invocation& call) {
   for (CLI::App* command : {&create, &remove, &drain, &set_echo}) add_control(*command, call);
 }
 
-// What the service takes as the time between two answers.
+// The limits that the control service has for the time between two answers.
 std::string check_interval(const std::string& text) {
   const auto interval = config::parse_duration_ns(text);
   if (!interval.ok()) return interval.status().message();
@@ -214,12 +222,12 @@ void add_top_command(CLI::App& app, Invocation& call) {
       add_command(app, call, "top", "Watch the streams: rates, stages, waits, and what limits them",
                   [&call] { return top_streams(call.daemon, call.top); });
   add_control(top, call);
-  top.add_option("STREAM", call.top.stream, "Show this stream first; as text, this one alone");
-  top.add_option("--interval", call.top.interval, "Time between two looks, 100ms to 60s")
+  top.add_option("STREAM", call.top.stream, "Show this stream first; as text, only this one");
+  top.add_option("--interval", call.top.interval, "Time between two updates, 100ms to 60s")
       ->check(check_interval)
       ->capture_default_str();
-  top.add_option("--count", call.top.count, "Print so many looks as text, then end")
-      ->check(CLI::PositiveNumber);
+  top.add_option("--count", call.top.count, "Print this many updates as text, then exit")
+      ->check(check_positive, "POSITIVE");
   add_json(top, call.top.json);
 }
 
@@ -228,16 +236,17 @@ void add_read_place(CLI::App& read, ReadOptions& options) {
   read.add_option("--job", options.job, "Name of the job")->capture_default_str();
   read.add_option("--rank", options.rank, "Rank in the job")->capture_default_str();
   read.add_option("--world-size", options.world_size, "Ranks of the job")
-      ->check(CLI::PositiveNumber)
+      ->check(check_positive, "POSITIVE")
       ->capture_default_str();
   read.add_option("--batch-size", options.batch_size, "Global batch; default: the stream's");
-  read.add_option("--join", options.join, "Where to begin without a state")
+  read.add_option("--join", options.join, "Where to start without a state")
       ->check(CLI::IsMember({"start", "current", "next_epoch"}))
       ->capture_default_str();
-  read.add_option("--reattach", options.reattach, "How long a daemon that went away is waited for")
+  read.add_option("--reattach", options.reattach,
+                  "How long to wait for a daemon that has gone away")
       ->check(check_duration)
       ->capture_default_str();
-  read.add_option("--state", options.state_file, "Begin at this saved state")->type_name(kFileType);
+  read.add_option("--state", options.state_file, "Start at this saved state")->type_name(kFileType);
   read.add_option("--save-state", options.save_state_file, "Write the state after the last batch")
       ->type_name(kFileType);
 }
@@ -249,21 +258,23 @@ void add_read_command(CLI::App& app, Invocation& call) {
                   [&call] { return read_stream(call.daemon, call.read); });
   add_daemon(read, call);
   add_read_place(read, options);
-  CLI::Option* batches = read.add_option("--batches", options.batches, "End after so many batches");
-  read.add_option("--epochs", options.epochs, "End after so many epochs")
-      ->check(CLI::PositiveNumber)
+  CLI::Option* batches =
+      read.add_option("--batches", options.batches, "Stop after this many batches");
+  read.add_option("--epochs", options.epochs, "Stop after this many epochs")
+      ->check(check_positive, "POSITIVE")
       ->capture_default_str()
       ->excludes(batches);
-  batches->check(CLI::PositiveNumber);
-  read.add_flag("--ids", options.ids, "Print one JSON line a batch: ids and uses of its samples");
-  read.add_flag("--keys", options.keys, "With the samples' keys");
-  read.add_flag("--checksum", options.checksum, "With the XXH3 of each field's bytes");
+  batches->check(check_positive, "POSITIVE");
+  read.add_flag("--ids", options.ids,
+                "Print a JSON line per batch: the ids and uses of its samples");
+  read.add_flag("--keys", options.keys, "Also print the samples' keys");
+  read.add_flag("--checksum", options.checksum, "Also print the XXH3 of each field's bytes");
   read.add_flag("--row-checksums", options.row_checksums,
-                "With the XXH3 of each row of each field");
+                "Also print the XXH3 of each row of each field");
   add_json(read, options.json);
 }
 
-// "256MiB" for an option that is a number of bytes.
+// A size such as "256MiB".
 std::string check_bytes(const std::string& text) {
   const auto bytes = config::parse_bytes(text);
   return bytes.ok() ? "" : bytes.status().message();
@@ -284,10 +295,10 @@ void add_pack_command(CLI::App& app, Invocation& call) {
   pack.add_option("--output,-o", options.output_dir, "Folder of the shards")
       ->type_name(kFolderType)
       ->required();
-  // By word: CLI11's own transformer would print the numbers behind the words.
+  // As words: CLI11's own transformer would print the enum's numbers in the help.
   pack.add_option_function<std::string>(
           "--from", [&options](const std::string& word) { options.from = kinds.at(word); },
-          "What the input is")
+          "Kind of the input")
       ->check(CLI::IsMember({"auto", "idx", "folder", "list"}));
   pack.add_option("--name", options.name, "Shards are NAME-000000.tar, ...")->capture_default_str();
   pack.add_option_function<std::string>(
@@ -295,20 +306,22 @@ void add_pack_command(CLI::App& app, Invocation& call) {
           [&options](const std::string& text) {
             options.shard_bytes_max = *config::parse_bytes(text);
           },
-          "Bytes of a shard at most (256MiB)")
+          "Maximum bytes of a shard (256MiB)")
       ->check(check_bytes);
-  pack.add_option("--shard-records", options.shard_records_max, "Records of a shard at most");
-  pack.add_option("--classes", options.classes, "File of class names, one a line")
+  pack.add_option("--shard-records", options.shard_records_max, "Maximum records of a shard");
+  pack.add_option("--classes", options.classes, "File of class names, one per line")
       ->type_name(kFileType);
   pack.add_flag("--png", options.png, "IDX images as PNG instead of raw bytes");
-  CLI::Option* shuffle = pack.add_flag("--shuffle", options.shuffle, "Mix the records first");
-  pack.add_option("--seed", options.seed, "Seed of the mixing")->check(check_count)->needs(shuffle);
-  pack.add_flag("--overwrite", options.overwrite, "Replace shards that are in the way");
+  CLI::Option* shuffle = pack.add_flag("--shuffle", options.shuffle, "Shuffle the records first");
+  pack.add_option("--seed", options.seed, "Seed of the shuffle")
+      ->check(check_count)
+      ->needs(shuffle);
+  pack.add_flag("--overwrite", options.overwrite, "Replace shards that exist");
   add_json(pack, call.json);
 }
 
-// For the scripts in deploy/completion, as `echoline __complete -- WORDS...`: no command, so that
-// no help lists it.
+// Whether the scripts in deploy/completion call it, as `echoline __complete -- WORDS...`. This is
+// not a subcommand, so no help lists it.
 bool asks_for_completion(int argc, char** argv) {
   return argc > 2 && std::string_view(argv[1]) == "__complete" && std::string_view(argv[2]) == "--";
 }
@@ -324,7 +337,7 @@ int main_with(int argc, char** argv) {
   add_changing_commands(app, call);
   add_read_command(app, call);
   add_pack_command(app, call);
-  // gRPC reports on stderr what comes back as a status anyway.
+  // Without this, gRPC also prints the errors that it returns as a status.
   ::setenv("GRPC_VERBOSITY", "NONE", 0);
   if (asks_for_completion(argc, argv)) {
     fmt::print("{}", completion_text(complete(app, {argv + 3, argv + argc}, stream_names)));

@@ -1,5 +1,5 @@
-// echolined: reads the configuration, starts the engine with its streams, opens door, control and
-// metrics, and drains when told to stop. Wiring only.
+// echolined: loads the configuration, starts the engine with its streams, opens the door, the
+// control service and monitoring, and drains on a stop signal. Wiring only.
 #include <malloc.h>
 
 #include <CLI/CLI.hpp>
@@ -30,7 +30,7 @@ namespace echoline {
 namespace {
 
 constexpr std::chrono::milliseconds kDrainPatience{5000};
-// Beyond the drain: control calls, metrics and threads get this long to end.
+// From the stop signal on; the time after the drain is for control calls, monitoring and threads.
 constexpr std::chrono::milliseconds kStopPatience{9000};
 
 struct Options {
@@ -46,7 +46,8 @@ void log_ready(const engine::Engine& engine, const v1::Daemon& daemon) {
            daemon.runtime_dir(), daemon.metrics());
 }
 
-// From the opened door to the drained engine.
+// Runs the daemon from the creation of its streams to the end of the drain. The order matters:
+// control and monitoring open first, so that a long start can be watched.
 Status serve_until_stopped(engine::Engine& engine, const v1::Config& config,
                            serve::StopSignal& stop) {
   const std::string folder = config.daemon().runtime_dir() + "/";
@@ -70,7 +71,7 @@ Status serve_until_stopped(engine::Engine& engine, const v1::Config& config,
   ECHOLINE_TRY(serve::create_first_streams(engine, config, kept, stop));
   started = true;
   if (stop.requested()) return Status();
-  // After the streams: a trainer that came earlier would be told that its stream does not exist.
+  // After the streams: an earlier trainer would get the error that its stream does not exist.
   ECHOLINE_ASSIGN(const auto door, serve::Door::open(folder + "door.sock", engine));
   door_seen = door.get();
   control->set_serving(true);
@@ -83,8 +84,10 @@ Status serve_until_stopped(engine::Engine& engine, const v1::Config& config,
   control->set_serving(false);
   serve::notify_supervisor("STOPPING=1");
   door->leave_newcomers_waiting();
+  // Trainers that have closed already are not attached when the engine drains.
+  door->flush();
   engine.drain(kDrainPatience);
-  // Both look at the door.
+  // They read the door's counters, so they end before it.
   monitoring.reset();
   control.reset();
   return Status();
@@ -125,10 +128,10 @@ int main_with(int argc, char** argv) {
         error.what());
     return 2;
   }
-  // Large blocks straight from the system and back: in malloc's arenas the holes that photos of
-  // different sizes leave would take about as much again as the budget. Common photos are smaller.
+  // Allocate blocks above 1 MiB with mmap. In malloc's arenas, photos of different sizes would
+  // leave holes of about the size of the memory budget. Common photos are smaller than 1 MiB.
   ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
-  // gRPC reports on stderr what comes back as a status anyway.
+  // Without this, gRPC also prints the errors that it returns as a status.
   ::setenv("GRPC_VERBOSITY", "NONE", 0);
   const Status status = run(options);
   if (status.ok()) return 0;

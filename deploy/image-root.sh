@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Copies programs, and of this Debian only what they need, into an empty folder: the file system of an image without
-# shell or package manager. A library that is missing here is an error: the list of `run` packages lacks it.
+# Copies programs, and only those files of this Debian that they need, into an empty folder: the file system of an
+# image without a shell or a package manager. A missing library is an error: then the `run` packages must be extended.
 set -euo pipefail
 
 if [[ $# -lt 2 || $1 == -h || $1 == --help ]]; then
@@ -11,7 +11,7 @@ root=$1
 shift
 user=10001
 
-# Shared libraries by the names they are asked for; the folders /bin, /lib and /lib64 are links below /usr.
+# Shared libraries by the paths that programs request; the folders /bin, /lib and /lib64 are links below /usr.
 copy() {
   local file
   for file in "$@"; do
@@ -30,7 +30,7 @@ libraries() {
   grep -o '/[^ ]*\.so[^ ]*' <<<"$linked" | sort -u
 }
 
-# Licences, and what scanners read to know which versions are inside.
+# Licences, and the package lists from which scanners learn the versions inside.
 describe() {
   local package
   mkdir -p "$root/var/lib/dpkg/status.d"
@@ -40,8 +40,8 @@ describe() {
   done
 }
 
-# A package names its files with or without /usr, as it was built before or after the folders were joined. A file of no
-# package is the build's own.
+# A package lists its files with or without /usr, depending on whether it was built before /bin and /usr/bin were
+# merged. A file of no package comes from the build.
 owners() {
   local file
   for file in "$@"; do
@@ -61,5 +61,5 @@ describe "${needed[@]}" /usr/sbin/update-ca-certificates
 printf 'root:x:0:0::/:/nologin\necholine:x:%s:%s::/var/lib/echoline:/nologin\n' $user $user >"$root/etc/passwd"
 printf 'root:x:0:\necholine:x:%s:\n' $user >"$root/etc/group"
 echo 'hosts: files dns' >"$root/etc/nsswitch.conf"
-# The same files make the same layer, whenever it is built.
+# Fixed times: the same files make the same layer at each build.
 find "$root" -exec touch --no-dereference --date="@${SOURCE_DATE_EPOCH:-0}" {} +

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the packages of the named sections of packages.txt. Does nothing, quickly, when all are there;
-# without root it prints the one apt line that is needed and fails.
+# Installs the packages of the given sections of packages.txt. Returns quickly if all are installed;
+# without root it prints the apt command that is needed, and fails.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -15,7 +15,7 @@ Installs the Debian or Ubuntu packages of the sections (of: $sections) that are 
 TEXT
 }
 
-# Every line of the wanted sections, as "name" or "name|other name".
+# Each line of the given sections, as "name" or "name|other name".
 wanted() {
   local section
   for section in "$@"; do
@@ -27,7 +27,7 @@ wanted() {
   done
 }
 
-# Of each line none of whose names is installed: the first name that apt knows, else the first, or none before |-.
+# For each line without an installed name: the first name that apt knows, else the first; none if the last one is "-".
 missing() {
   local installed line name choice
   installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' | awk '$1 == "installed" {print $2}')

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# From a fresh system to a result: installs, builds, packs Fashion-MNIST, serves it from a source four times
-# too slow, and trains a small real model with and without echo.
+# The quick start on a fresh system: installs, builds, packs Fashion-MNIST, serves it from a source that is four
+# times too slow, and trains a small model with and without echo.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -53,7 +53,7 @@ install_and_build() {
   cmake --build "$build" --parallel "$(nproc)" --target echolined echoline train_fashion_mnist
 }
 
-# The built program of that name, wherever the build keeps it.
+# The path of a built program.
 program() {
   local path
   path=$(find "$build" -type f -name "$1" -perm -u+x -print -quit)
@@ -61,7 +61,7 @@ program() {
   echo "$path"
 }
 
-# Shards with their index, and the test set unpacked; made once.
+# Creates the shards with their index, and unpacks the test set, unless they exist.
 prepare_data() {
   local source
   source=$(dirname "$(dpkg -L dataset-fashion-mnist | grep '/train-images-idx3-ubyte.gz$')")
@@ -76,7 +76,7 @@ prepare_data() {
   touch "$out/data/complete"
 }
 
-# The stream of one run on stdout: none (no echo) or echo, from a source of that rate, as in ", throttle: ...".
+# Prints the configuration of one run: `none` (no echo) or `echo`, with a throttle as in ", throttle: ...".
 write_config() {
   local kind=$1 seed=$2 throttle=$3 echo_step=
   if [[ $kind != none ]]; then echo_step="      - echo: {factor: 4, window: 10000}"; fi
@@ -116,7 +116,7 @@ clean_up() {
   rm -rf "$runtime"
 }
 
-# A daemon of its own for each training, so that its start is counted and nothing is read before.
+# Each training gets a new daemon, so that its start is measured and nothing is cached.
 # start_daemon NAME KIND SEED THROTTLE
 start_daemon() {
   local config=$out/runs/$1.yaml
@@ -127,7 +127,7 @@ start_daemon() {
   wait_until_ready
 }
 
-# Images a second that the trainer takes, its waits not counted, beside a daemon on a source at full speed.
+# Measures the images per second that the trainer takes, without its waits, from a daemon with an unthrottled source.
 measure_rate() {
   start_daemon rate echo 1 ""
   "$trainer" "${test_set[@]}" --runtime-dir "$runtime" --measure-rate >"$out/runs/rate.txt" ||

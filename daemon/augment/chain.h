@@ -1,11 +1,14 @@
-// Arrays to arrays, step by step, each with draws of its own: the augmentation part of a pipeline,
-// compiled once per stream.
+// The augmentation steps of a pipeline, compiled once per stream: arrays in, rows of a batch out.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "augment/field_program.h"
+#include "augment/op.h"
+#include "augment/resize.h"
 #include "base/status.h"
 #include "decode/sample.h"
 #include "echoline/shm/sample_random.h"
@@ -16,37 +19,49 @@ class Stream;
 
 namespace echoline::augment {
 
-class Scratch {
- public:
-  virtual ~Scratch() = default;
+// The reusable state of one thread that runs a chain.
+struct Scratch {
+  std::vector<Picture> pictures;  // by field
+  ResizeScratch resize;
 };
 
-// Any thread may run it with a Scratch of its own.
+// Immutable after fix_outputs; any thread may run it with its own Scratch.
 class Chain {
  public:
-  // The augmentation steps of `stream.pipeline`; a step's number for SampleRandom is its place in
-  // the pipeline without read, cache, echo, batch and publish steps, so that moving those changes
-  // no pixel.
+  // Compiles the augmentation steps of `stream.pipeline`. A step's number for SampleRandom is its
+  // index in the pipeline without read, cache, echo, batch and publish steps, so moving those
+  // changes no pixel. kInvalidArgument names the step and what is wrong with it.
   static Result<std::unique_ptr<Chain>> compile(const v1::Stream& stream,
                                                 const std::vector<decode::FieldType>& inputs);
-  virtual ~Chain() = default;
 
-  // Types of what comes out, with the shapes that are known. `outputs()[i].fixed` is false when
-  // neither a step nor the configuration fixes it: then the first record does (see `outputs_for`).
-  virtual const std::vector<decode::FieldType>& outputs() const = 0;
-  // The same with every shape fixed as it comes out for this sample.
-  virtual std::vector<decode::FieldType> outputs_for(const decode::Sample& sample) const = 0;
-  // Makes these, as `outputs_for` gave them, the only shapes that `run` accepts (without it a row
-  // of the right number of bytes will do); before any thread runs the chain.
-  virtual void fix_outputs(std::vector<decode::FieldType> outputs) = 0;
-  virtual std::unique_ptr<Scratch> make_scratch() const = 0;
+  // The types of the results. `outputs()[i].fixed` is false if neither a step nor the configuration
+  // determines the shape; then the first record does (see `outputs_for`).
+  const std::vector<decode::FieldType>& outputs() const { return outputs_; }
+  // The same, with the shapes that result from this sample.
+  std::vector<decode::FieldType> outputs_for(const decode::Sample& sample) const;
+  // Makes these shapes, from `outputs_for`, the only ones that `run` accepts. Without this call
+  // `run` accepts any shape with the right number of bytes. Call it before any thread runs the
+  // chain.
+  void fix_outputs(std::vector<decode::FieldType> outputs) { outputs_ = std::move(outputs); }
+  std::unique_ptr<Scratch> make_scratch() const;
 
-  // Runs the chain on `in`, which stays as it is, and writes field i, of exactly the output type's
-  // bytes, to rows[i]; a ragged field is copied as it is and its length stored to lengths[i]
-  // (elements). A sample whose shape does not fit the outputs is an error (kInvalidArgument).
-  virtual Status run(const decode::Sample& in, const UseKey& key, Scratch& scratch,
-                     std::span<const std::span<std::byte>> rows,
-                     std::span<std::uint64_t> lengths) const = 0;
+  // Runs the chain on `in`, which it does not change. Writes field i to rows[i], which has exactly
+  // the bytes of its output type. A ragged field is copied, and its length in elements goes to
+  // lengths[i]. A sample whose shape does not fit the outputs is an error (kInvalidArgument).
+  Status run(const decode::Sample& in, const UseKey& key, Scratch& scratch,
+             std::span<const std::span<std::byte>> rows, std::span<std::uint64_t> lengths) const;
+
+ private:
+  explicit Chain(std::vector<FieldProgram> programs);
+  Result<decode::Shape> shape_after(std::size_t field, const decode::Tensor& tensor) const;
+  Status check_shape(std::size_t field, const decode::Shape& shape, std::size_t row_bytes) const;
+  Status copy_ragged(std::size_t field, const decode::Tensor& tensor, std::span<std::byte> row,
+                     std::uint64_t& length) const;
+  Status run_field(std::size_t field, const decode::Tensor& tensor, const UseKey& key,
+                   Scratch& scratch, std::span<std::byte> row) const;
+
+  const std::vector<FieldProgram> programs_;
+  std::vector<decode::FieldType> outputs_;
 };
 
 }  // namespace echoline::augment

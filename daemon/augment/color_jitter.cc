@@ -11,8 +11,8 @@ namespace {
 
 using Table = std::array<std::uint8_t, 256>;
 
-// From `from` (factor 0) to `to` (factor 1) and beyond; truncated, then clamped, in float as Pillow
-// does.
+// Interpolates from `from` (factor 0) to `to` (factor 1) and beyond. In float, clamped, then
+// truncated, as Pillow's ImageBlend does.
 inline std::uint8_t blend(int from, int to, float factor) {
   const float value = static_cast<float>(from) + factor * static_cast<float>(to - from);
   return static_cast<std::uint8_t>(std::clamp(value, 0.0F, 255.0F));
@@ -28,7 +28,7 @@ Table blend_table(int from, float factor) {
   return table;
 }
 
-// Mean gray, rounded.
+// The mean gray value, rounded, as ImageEnhance.Contrast computes it.
 int mean_gray(const std::uint8_t* pixels, std::size_t count, std::uint32_t channels) {
   std::uint64_t sum = 0;
   if (channels == 1) {
@@ -50,6 +50,8 @@ struct Hsv {
   std::uint8_t value;
 };
 
+// The conversions are those of Pillow's Convert.c (rgb2hsv_row, hsv2rgb), with its roundings and
+// its mix of float and double. `sixths` is the hue in sixths of the circle.
 Hsv to_hsv(const std::uint8_t* rgb) {
   const auto [least, greatest] = std::minmax({rgb[0], rgb[1], rgb[2]});
   if (least == greatest) return {0, 0, greatest};
@@ -111,7 +113,8 @@ void adjust_saturation(std::uint8_t* pixels, std::size_t count, std::uint32_t ch
 
 void adjust_hue(std::uint8_t* pixels, std::size_t count, std::uint32_t channels, double share) {
   if (channels != 3) return;
-  const auto turn = static_cast<std::uint8_t>(static_cast<int>(share * 255));  // wraps around
+  const auto turn =
+      static_cast<std::uint8_t>(static_cast<int>(share * 255));  // wraps around, as in torchvision
   for (std::size_t i = 0; i < count; ++i, pixels += 3) {
     Hsv hsv = to_hsv(pixels);
     hsv.hue = static_cast<std::uint8_t>(hsv.hue + turn);

@@ -1,6 +1,6 @@
 // Brightness, contrast, saturation and hue of uint8 pixels, with the arithmetic of Pillow's
-// ImageEnhance and HSV conversion, which torchvision's ColorJitter uses. In place; factors are >=
-// 0.
+// ImageEnhance and HSV conversion, which torchvision's ColorJitter uses. In place; factors are at
+// least 0, and 1 changes nothing.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +8,14 @@
 
 namespace echoline::augment {
 
-// Towards black.
+// Factor 0 is black.
 void adjust_brightness(std::uint8_t* pixels, std::size_t bytes, float factor);
-// Towards the mean gray of the image.
+// Factor 0 is the mean gray of the image.
 void adjust_contrast(std::uint8_t* pixels, std::size_t count, std::uint32_t channels, float factor);
-// Towards each pixel's own gray; gray images stay as they are.
+// Factor 0 is each pixel's own gray. Does not change gray images.
 void adjust_saturation(std::uint8_t* pixels, std::size_t count, std::uint32_t channels,
                        float factor);
-// Turns the hue by `share` of the circle, -0.5 to 0.5; gray images stay as they are.
+// Rotates the hue by `share` of the circle, -0.5 to 0.5. Does not change gray images.
 void adjust_hue(std::uint8_t* pixels, std::size_t count, std::uint32_t channels, double share);
 
 }  // namespace echoline::augment

@@ -14,11 +14,12 @@ double uniform_in(SampleRandom& random, double least, double greatest) {
   return least + (greatest - least) * random.uniform_double();
 }
 
-// Rounded half to even, as Python's round(); at least 1.
+// Rounded half to even, as Python's round() does; at least 1.
 std::uint32_t rounded(double value) {
   return static_cast<std::uint32_t>(std::max(1.0, std::nearbyint(value)));
 }
 
+// One try of torchvision's RandomResizedCrop.get_params; nothing if the crop does not fit.
 std::optional<Box> try_crop(SampleRandom& random, std::uint32_t height, std::uint32_t width,
                             const Range& scale, const Range& ratio) {
   const double area = static_cast<double>(height) * width * uniform_in(random, scale[0], scale[1]);
@@ -36,7 +37,7 @@ std::optional<Box> try_crop(SampleRandom& random, std::uint32_t height, std::uin
   return box;
 }
 
-// The middle, as large as the ratio's bounds allow.
+// The largest crop in the centre with a ratio within the bounds.
 Box centre_crop(std::uint32_t height, std::uint32_t width, const Range& ratio) {
   const double in_ratio = static_cast<double>(width) / height;
   Box box{0, 0, height, width};
@@ -95,6 +96,7 @@ JitterDraw color_jitter_draw(const UseKey& key, std::uint8_t step,
   SampleRandom random(key, step);
   JitterDraw draw;
   draw.order = {Jitter::kBrightness, Jitter::kContrast, Jitter::kSaturation, Jitter::kHue};
+  // Fisher-Yates shuffle.
   for (std::uint32_t i = 3; i > 0; --i) std::swap(draw.order[i], draw.order[random.below(i + 1)]);
   for (std::size_t i = 0; i < 3; ++i) {
     draw.factors[i] = uniform_in(random, std::max(0.0, 1 - amounts[i]), 1 + amounts[i]);

@@ -1,7 +1,6 @@
-// What the random steps draw for one use of one sample: pure functions of the key, the step's
-// number and the size that reaches the step, so that a test, another program or a decoder can ask
-// for a crop before any pixel is there. The order of the draws within a step is part of the
-// contract (golden tests).
+// The random draws of the steps for one use of one sample: pure functions of the key, the step's
+// number and the image size before the step. So tests and other programs can compute a crop without
+// pixels. The order of the draws within a step is part of the contract (golden tests).
 #pragma once
 
 #include <array>
@@ -21,20 +20,23 @@ struct Box {
   bool operator==(const Box&) const = default;
 };
 
-// Least and greatest value.
+// The smallest and the largest value.
 using Range = std::array<double, 2>;
 
-// torchvision's algorithm: at most ten tries of (area, ratio; then top, left), else a centre crop.
+// torchvision's RandomResizedCrop: at most ten tries of (area, ratio; then top, left), else a
+// centre crop.
 Box random_resized_crop_box(const UseKey& key, std::uint8_t step, std::uint32_t height,
                             std::uint32_t width, const Range& scale, const Range& ratio);
 
-// A uniform place of a crop that fits; draws top, then left, each only where there is a choice.
+// A uniform position of a crop that fits. Draws top, then left, each only if there is a choice.
 Box random_crop_box(const UseKey& key, std::uint8_t step, std::uint32_t height, std::uint32_t width,
                     std::uint32_t crop_height, std::uint32_t crop_width);
 
 bool flip_drawn(const UseKey& key, std::uint8_t step, double probability);
 
-// The square of side `side` around a uniform centre (row, then column), clipped to the image.
+// The square with sides of `side` pixels around a uniform centre (draws row, then column), clipped
+// to the image. DeVries and Taylor, "Improved Regularization of Convolutional Neural Networks with
+// Cutout", 2017.
 Box cutout_box(const UseKey& key, std::uint8_t step, std::uint32_t height, std::uint32_t width,
                std::uint32_t side);
 
@@ -45,8 +47,9 @@ struct JitterDraw {
   std::array<double, 4> factors{};  // by Jitter; hue as a share of the circle
 };
 
-// A uniform order of the four, then one factor each; `amounts` by Jitter: factors are uniform in
-// [max(0, 1 - amount), 1 + amount], hue in [-amount, amount].
+// Draws a uniform order of the four, then one factor each, as torchvision's ColorJitter does.
+// `amounts` is by Jitter: factors are uniform in [max(0, 1 - amount), 1 + amount], the hue in
+// [-amount, amount].
 JitterDraw color_jitter_draw(const UseKey& key, std::uint8_t step,
                              const std::array<double, 4>& amounts);
 

@@ -1,4 +1,5 @@
-// float16 from float32: round half to even, overflow to infinity, subnormals kept.
+// Converts float32 to float16 (IEEE 754): rounds half to even, overflows to infinity, keeps
+// subnormals.
 #pragma once
 
 #include <bit>
@@ -11,7 +12,7 @@ constexpr std::uint16_t to_half(float value) {
   const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000);
   const std::uint32_t magnitude = bits & 0x7FFFFFFF;
   if (magnitude > 0x7F800000) return sign | 0x7E00;   // not a number
-  if (magnitude >= 0x477FF000) return sign | 0x7C00;  // rounds beyond 65504
+  if (magnitude >= 0x477FF000) return sign | 0x7C00;  // rounds to more than 65504
   if (magnitude < 0x38800000) {                       // below 2^-14: steps of 2^-24
     const std::uint32_t shift = 126 - (magnitude >> 23);
     if (shift > 24) return sign;

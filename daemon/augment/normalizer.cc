@@ -38,7 +38,7 @@ Status check_words(const v1::Normalize& step) {
   return {};
 }
 
-// Row-major rows of T; the row's place in the batch need not be aligned to T.
+// By memcpy, because a row in the batch need not be aligned to T.
 template <typename T>
 void store(std::byte* out, std::size_t index, T value) {
   std::memcpy(out + index * sizeof(T), &value, sizeof(T));
@@ -58,7 +58,7 @@ Result<Normalizer> Normalizer::compile(const v1::Normalize& step, std::uint32_t 
     const auto mean = static_cast<float>(step.mean(static_cast<int>(c)));
     const auto deviation = static_cast<float>(step.std(static_cast<int>(c)));
     for (std::size_t i = 0; i < 256; ++i) {
-      // Each operation in float, as ToTensor and Normalize do it.
+      // Every operation in float, as torchvision's ToTensor and Normalize do.
       normalizer.floats_[c][i] = (static_cast<float>(i) / 255.0F - mean) / deviation;
       normalizer.halves_[c][i] = to_half(normalizer.floats_[c][i]);
     }
@@ -77,7 +77,8 @@ void Normalizer::write_as(const View& view, const std::vector<std::array<T, 256>
                           std::byte* out) const {
   const std::size_t channels = view.channels;
   const std::size_t width = view.size.width;
-  const std::size_t next = planar_ ? 1 : channels;  // elements from pixel to pixel
+  const std::size_t next = planar_ ? 1 : channels;  // distance of two pixels, in elements
+  // Channel by channel: one table stays in the CPU's cache, and planar output is sequential.
   for (std::size_t c = 0; c < channels; ++c) {
     const std::array<T, 256>& table = tables[c];
     for (std::size_t y = 0; y < view.size.height; ++y) {

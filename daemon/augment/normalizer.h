@@ -1,4 +1,5 @@
-// From bytes to normalised numbers: the last step of an image, written straight into the row.
+// Converts bytes to normalised numbers. It is the last step of an image, and writes to the row of
+// the batch.
 #pragma once
 
 #include <array>
@@ -16,15 +17,15 @@ class Normalize;
 
 namespace echoline::augment {
 
-// Immutable; any thread may write with it. A table a channel: 256 values are all there are.
+// Immutable; any thread may call it. It looks values up in one table of 256 entries per channel.
 class Normalizer {
  public:
-  // Errors (kInvalidArgument) name the key and what is allowed.
+  // kInvalidArgument names the setting and the values that are allowed.
   static Result<Normalizer> compile(const v1::Normalize& step, std::uint32_t channels);
 
   shm::DType dtype() const { return dtype_; }
   decode::Shape shape(const ImageSize& size) const;
-  // `out` has the bytes of `shape`.
+  // `out` has room for the elements of `shape`.
   void write(const View& view, std::byte* out) const;
 
  private:

@@ -1,4 +1,4 @@
-// The instructions of a compiled chain, and the picture they work on.
+// The image that a chain works on, and the operations that change it.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,12 @@
 
 namespace echoline::augment {
 
-// One image field of one sample on its way through the chain. Crops and flips only change the view;
-// pixels are written when a step has to make new ones, into one of two buffers or straight into the
-// row. Invariant: the view points into the sample (then not `owned`), into a buffer or into the
-// row.
+// One image field of one sample. Crops and flips only change the view. A step that needs new pixels
+// writes them to one of two buffers, or directly to the row of the batch. Invariant: the view
+// points into the sample (then `owned_` is false), into a buffer, or into the row. One thread.
 class Picture {
  public:
-  // The sample's pixels stay as they are.
+  // Starts with the pixels of a sample, which stay unchanged.
   void start(const View& view, std::span<std::byte> row) {
     view_ = view;
     row_ = row;
@@ -29,16 +28,15 @@ class Picture {
 
   const View& view() const { return view_; }
   void set_view(const View& view) { view_ = view; }
-  std::span<std::byte> row() const { return row_; }
 
-  // Room for `size` pixels that overlaps nothing of the view: the row if this is where they stay.
+  // Memory for `size` pixels that does not overlap the view: the row if `in_row`, else a buffer.
   std::uint8_t* room(const ImageSize& size, bool in_row);
-  // The dense pixels in `room` are the picture now.
+  // Makes the dense pixels in `room` the picture.
   void take(const std::uint8_t* room, const ImageSize& size, bool mirrored);
-  // The pixels for changing in place, dense; copied first unless they are the picture's own. The
-  // view's mirror may still be open.
+  // Dense pixels that may be changed in place; copies them first if they belong to the sample. The
+  // view may still be mirrored.
   std::uint8_t* editable(bool in_row);
-  // The pixels as they are now, mirror resolved, stand in the row.
+  // Writes the pixels to the row, if they are not there yet, and resolves the mirror.
   void settle();
 
  private:
@@ -46,29 +44,29 @@ class Picture {
   std::span<std::byte> row_;
   bool owned_ = false;
   Buffer buffers_[2];
-  std::size_t spare_ = 0;  // the buffer without the view's pixels
+  std::size_t spare_ = 0;  // the buffer that does not hold the view's pixels
 };
 
-// What every instruction is handed.
+// The arguments of an operation that belong to the sample and to the thread.
 struct Work {
   const UseKey& key;
-  ResizeBench& resize;
+  ResizeScratch& resize;
 };
 
-// Immutable; any thread may apply it.
+// One operation on an image. Immutable once compiled; any thread may apply it.
 class Op {
  public:
   virtual ~Op() = default;
-  // The size that comes out whatever goes in, if it is always the same.
+  // The size of the result if it does not depend on the input.
   virtual std::optional<ImageSize> fixed_size() const { return std::nullopt; }
-  // The size that comes out of `in`; an error where the step cannot be done.
+  // The size of the result for an input of size `in`; an error if the step can't be done on it.
   virtual Result<ImageSize> size_after(const ImageSize& in) const { return in; }
-  // True for steps that only change pixels where they are, or mirror them.
+  // True for operations that change pixels in place or mirror them.
   virtual bool keeps_place() const { return false; }
-  // Takes the mirror of a following horizontal flip along; false if it can't.
+  // Takes over a horizontal flip that follows; returns false if it can't. Only while compiling.
   virtual bool fuse_flip(std::uint8_t /*step*/, double /*probability*/) { return false; }
-  // `in_row`: new pixels belong in the row, no later step moves them. `size_after` has accepted the
-  // size.
+  // `in_row`: write new pixels to the row, because no later step moves them. The caller has called
+  // size_after for this size without an error.
   virtual void apply(const Work& work, Picture& picture, bool in_row) const = 0;
 };
 

@@ -1,7 +1,6 @@
-// Parameters that several steps have.
-#include <fmt/format.h>
+#include "augment/parameters.h"
 
-#include "augment/ops.h"
+#include <fmt/format.h>
 
 namespace echoline::augment {
 namespace {

@@ -14,6 +14,7 @@ void Picture::take(const std::uint8_t* room, const ImageSize& size, bool mirrore
   view_.stride = view_.row_bytes();
   view_.mirrored = mirrored;
   owned_ = true;
+  // A buffer that now holds the view must not be the spare one.
   if (room == reinterpret_cast<std::uint8_t*>(buffers_[spare_].data())) spare_ = 1 - spare_;
 }
 
@@ -25,7 +26,8 @@ std::uint8_t* Picture::editable(bool in_row) {
     copy_pixels(view_, copy);
     take(copy, view_.size, false);
   }
-  return const_cast<std::uint8_t*>(view_.data);  // the picture's own, taken from a mutable room
+  // Allowed: the pixels are in a buffer or in the row, which room() returned as mutable.
+  return const_cast<std::uint8_t*>(view_.data);
 }
 
 void Picture::settle() {

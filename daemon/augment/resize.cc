@@ -5,7 +5,7 @@
 namespace echoline::augment {
 namespace {
 
-// The source rows that the vertical pass needs.
+// The source rows that the vertical pass reads.
 struct RowRange {
   std::uint32_t first = 0;
   std::uint32_t count = 0;
@@ -26,8 +26,8 @@ void compute_horizontal(const View& view, std::uint32_t width, Filter filter, bo
 
 }  // namespace
 
-bool resize(const View& view, const ImageSize& size, Filter filter, bool flip, ResizeBench& bench,
-            std::uint8_t* out) {
+bool resize(const View& view, const ImageSize& size, Filter filter, bool flip,
+            ResizeScratch& scratch, std::uint8_t* out) {
   const bool wide = view.size.width != size.width;
   const bool high = view.size.height != size.height;
   if (!wide && !high) {
@@ -36,22 +36,25 @@ bool resize(const View& view, const ImageSize& size, Filter filter, bool flip, R
     copy_pixels(source, out);
     return false;
   }
-  if (wide) compute_horizontal(view, size.width, filter, flip, bench.horizontal);
+  if (wide) compute_horizontal(view, size.width, filter, flip, scratch.horizontal);
   if (!high) {
-    resize_rows(view.data, view.stride, size.height, view.channels, bench.horizontal, out);
+    resize_rows(view.data, view.stride, size.height, view.channels, scratch.horizontal, out);
     return false;
   }
-  compute_weights(filter, view.size.height, size.height, bench.vertical);
+  compute_weights(filter, view.size.height, size.height, scratch.vertical);
   const std::size_t row_bytes = std::size_t{size.width} * view.channels;
   if (!wide) {
-    resize_columns(view.data, view.stride, row_bytes, 0, bench.vertical, out);
+    // The vertical pass can't mirror: the caller gets a mirrored view.
+    resize_columns(view.data, view.stride, row_bytes, 0, scratch.vertical, out);
     return view.mirrored != flip;
   }
-  const RowRange used = rows_used(bench.vertical);
-  bench.rows.resize(used.count * row_bytes);
-  auto* rows = reinterpret_cast<std::uint8_t*>(bench.rows.data());
-  resize_rows(view.row(used.first), view.stride, used.count, view.channels, bench.horizontal, rows);
-  resize_columns(rows, row_bytes, row_bytes, used.first, bench.vertical, out);
+  // The horizontal pass comes first, for these rows only.
+  const RowRange used = rows_used(scratch.vertical);
+  scratch.rows.resize(used.count * row_bytes);
+  auto* rows = reinterpret_cast<std::uint8_t*>(scratch.rows.data());
+  resize_rows(view.row(used.first), view.stride, used.count, view.channels, scratch.horizontal,
+              rows);
+  resize_columns(rows, row_bytes, row_bytes, used.first, scratch.vertical, out);
   return false;
 }
 

@@ -1,4 +1,5 @@
-// Antialiased resize of a view, equal to Pillow's: horizontal pass rounded to bytes, then vertical.
+// Antialiased resize of a view, with the results of Pillow's Image.resize: a horizontal pass with
+// results rounded to bytes, then a vertical pass.
 #pragma once
 
 #include "augment/resize_weights.h"
@@ -7,18 +8,18 @@
 
 namespace echoline::augment {
 
-// What one thread keeps between resizes.
-struct ResizeBench {
+// The reusable state of one thread that resizes.
+struct ResizeScratch {
   Weights horizontal;
   Weights vertical;
   Buffer rows;  // between the passes
 };
 
-// Writes `size` pixels, dense, to `out`; the view's own edges are the image's edges. Mirrors come
-// free: `flip` asks for the result mirrored. Sizes are 1 at least. `out` must not overlap the view.
-// True if what was written still has to be mirrored (the width did not change, so there was no pass
-// to do it in).
-bool resize(const View& view, const ImageSize& size, Filter filter, bool flip, ResizeBench& bench,
-            std::uint8_t* out);
+// Writes `size` dense pixels to `out`, which must not overlap the view. Pixels outside the view are
+// not used, even if it is a crop. Sizes are at least 1. `flip`: mirror the result.
+// Returns true if the caller must still mirror the written pixels: without a horizontal pass,
+// resize does not.
+bool resize(const View& view, const ImageSize& size, Filter filter, bool flip,
+            ResizeScratch& scratch, std::uint8_t* out);
 
 }  // namespace echoline::augment

@@ -6,7 +6,8 @@ namespace echoline::augment {
 namespace {
 
 constexpr std::int32_t kHalf = 1 << (kWeightBits - 1);
-constexpr std::size_t kBlock = 256;  // sums kept at once in the vertical pass
+constexpr std::size_t kBlock =
+    256;  // columns per step of the vertical pass: its sums stay in the cache
 
 [[gnu::always_inline]] inline std::uint8_t to_byte(std::int32_t sum) {
   return static_cast<std::uint8_t>(std::clamp(sum >> kWeightBits, 0, 255));
@@ -31,6 +32,7 @@ template <std::size_t kChannels>
 [[gnu::always_inline]] inline void one_block(const std::uint8_t* rows, std::size_t stride,
                                              std::size_t bytes, const std::int32_t* values,
                                              std::size_t count, std::uint8_t* out) {
+  // Row by row over a whole block, so that the compiler vectorises the inner loop.
   std::int32_t sums[kBlock];
   for (std::size_t x = 0; x < bytes; ++x) sums[x] = kHalf;
   for (std::size_t k = 0; k < count; ++k, rows += stride) {
@@ -61,7 +63,8 @@ struct Passes {
 };
 
 #if defined(__x86_64__)
-// The same code compiled for wider registers: a baseline build must run on any x86-64.
+// The same code compiled for AVX2. The build itself must run on any x86-64, so the variant is
+// chosen at run time.
 template <std::size_t kChannels>
 [[gnu::target("avx2")]] void one_row_avx2(const std::uint8_t* row, const Weights& weights,
                                           std::uint8_t* out) {

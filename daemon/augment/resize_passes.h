@@ -1,5 +1,4 @@
-// The two inner loops of a resize. Free functions on pixels; the best variant for the CPU is chosen
-// once.
+// The two inner loops of a resize, with a variant for CPUs with AVX2.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +8,13 @@
 
 namespace echoline::augment {
 
-// Rows of `channels`-channel pixels, `stride` bytes apart, to dense rows of weights.taps.size()
-// pixels.
+// Resizes each of `count` rows, `stride` bytes apart, to weights.taps.size() pixels; writes dense
+// rows.
 void resize_rows(const std::uint8_t* rows, std::size_t stride, std::size_t count,
                  std::uint32_t channels, const Weights& weights, std::uint8_t* out);
 
-// Columns: each output row, dense, is a weighted sum of rows; `first_row` is the number of the row
-// that `rows` points to.
+// Writes weights.taps.size() dense rows, each a weighted sum of input rows. `rows` points to input
+// row number `first_row`.
 void resize_columns(const std::uint8_t* rows, std::size_t stride, std::size_t row_bytes,
                     std::uint32_t first_row, const Weights& weights, std::uint8_t* out);
 

@@ -6,9 +6,11 @@
 namespace echoline::augment {
 namespace {
 
+// The filters, their supports and the loop in compute_weights follow Pillow's Resample.c, including
+// its order of operations: the weights must be equal to the last bit.
 double triangle(double x) { return std::max(0.0, 1.0 - std::abs(x)); }
 
-// Keys' cubic with a = -0.5.
+// Keys, "Cubic convolution interpolation for digital image processing", 1981, with a = -0.5.
 double cubic(double x) {
   constexpr double kA = -0.5;
   x = std::abs(x);
@@ -23,7 +25,7 @@ double weight_at(Filter filter, double x) {
 
 double support_of(Filter filter) { return filter == Filter::kBilinear ? 1.0 : 2.0; }
 
-// Half away from zero.
+// Rounds half away from zero.
 std::int32_t to_fixed(double weight) {
   const double scaled = weight * (1 << kWeightBits);
   return static_cast<std::int32_t>(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
@@ -42,7 +44,7 @@ void compute_weights(Filter filter, std::uint32_t in, std::uint32_t out, Weights
   weights.exact.resize(weights.stride);
   for (std::uint32_t i = 0; i < out; ++i) {
     const double centre = (i + 0.5) * scale;
-    // Truncation towards zero, then clipping: taps never reach outside the source.
+    // Truncated towards zero, then clipped, so that no tap is outside the source.
     const int least = std::max(0, static_cast<int>(centre - support + 0.5));
     const int end = std::min(static_cast<int>(in), static_cast<int>(centre + support + 0.5));
     const std::size_t count = static_cast<std::size_t>(end - least);

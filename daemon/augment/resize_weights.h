@@ -1,5 +1,5 @@
-// The filter of a resize along one axis, as Pillow's antialiased resampling defines it: which
-// source pixels each output pixel is made of, and with which weights.
+// The filter of a resize along one axis, as defined by Pillow's antialiased resampling
+// (Resample.c): the source pixels of each output pixel, and their weights.
 #pragma once
 
 #include <cstdint>
@@ -10,35 +10,36 @@ namespace echoline::augment {
 
 enum class Filter : std::uint8_t { kBilinear, kBicubic };
 
-// Fixed point of the weights: an output is (2^21 + sum of weight * pixel) >> 22, clamped to a byte.
+// The weights are fixed-point: an output is (2^21 + sum of weight * pixel) >> 22, clamped to a
+// byte.
 inline constexpr int kWeightBits = 22;
 
-// Output i is made of `count` source pixels from `first` on; their weights are values[i * stride
-// ...].
+// Output i is a weighted sum of `count` source pixels, starting at `first`. Their weights start at
+// values[i * stride].
 struct Taps {
   std::uint32_t first = 0;
   std::uint32_t count = 0;
 };
 
-// Reused from image to image.
+// Its buffers are reused from image to image.
 struct Weights {
   std::vector<Taps> taps;
   std::vector<std::int32_t> values;
   std::size_t stride = 0;
-  std::vector<double> exact;  // of the output being computed
+  std::vector<double> exact;  // temporary: unrounded weights of one output
 
   std::span<const std::int32_t> of(std::size_t output) const {
     return {values.data() + output * stride, taps[output].count};
   }
 };
 
-// For `in` pixels made into `out`: the filter's support grows with in / out when that is above 1.
+// Resizes `in` pixels to `out`. If in > out, the filter's support grows by in / out (antialiasing).
 void compute_weights(Filter filter, std::uint32_t in, std::uint32_t out, Weights& weights);
 
-// The same filter on a source that is read from its far end: exactly what a flip before would give.
+// Changes the weights to read the source mirrored: the same result as a flip before the resize.
 void mirror_source(std::uint32_t in, Weights& weights);
 
-// The outputs in reverse order: exactly what a flip after would give.
+// Reverses the order of the outputs: the same result as a flip after the resize.
 void mirror_outputs(Weights& weights);
 
 }  // namespace echoline::augment

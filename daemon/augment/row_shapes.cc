@@ -8,7 +8,7 @@
 namespace echoline::augment {
 namespace {
 
-constexpr int kOddMax = 1;
+constexpr int kOddMax = 1;  // records of another shape that bad_records can handle
 
 bool same(const decode::FieldType& a, const decode::FieldType& b) {
   return a.ragged || !a.fixed || !b.fixed || a.shape == b.shape;
@@ -16,11 +16,12 @@ bool same(const decode::FieldType& a, const decode::FieldType& b) {
 
 Status different(const decode::FieldType& first, const decode::FieldType& other) {
   return {Code::kInvalidArgument,
-          fmt::format("field {} has rows of different shapes, [{}] and [{}], where those of a "
-                      "batch must be alike: add a crop, or resize: {{field: {}, size: [height, "
-                      "width]}}; a single size keeps the ratio",
-                      first.name, fmt::join(first.shape.span(), ", "),
-                      fmt::join(other.shape.span(), ", "), first.name)};
+          fmt::format(
+              "field {} has rows of different shapes, [{}] and [{}], but all rows "
+              "of a batch must have one shape: add a crop, or resize: {{field: {}, size: [height, "
+              "width]}}; a single size keeps the ratio",
+              first.name, fmt::join(first.shape.span(), ", "), fmt::join(other.shape.span(), ", "),
+              first.name)};
 }
 
 }  // namespace

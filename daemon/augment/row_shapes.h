@@ -1,5 +1,5 @@
-// The shapes of a stream's rows where no step fixes them: the first good record does, and a few
-// more must agree with it before anything starts.
+// The shapes of a stream's rows if no step determines them: then the first good record does, and a
+// few more must agree with it before the stream starts.
 #pragma once
 
 #include <optional>
@@ -10,18 +10,18 @@
 
 namespace echoline::augment {
 
-// For one thread. The chain must outlive it, and must not be told its outputs meanwhile.
+// One thread. The chain must outlive it; do not call chain.fix_outputs before the last `take`.
 class RowShapes {
  public:
   explicit RowShapes(const Chain& chain) : chain_(chain) {}
 
-  // Takes the next good record. One of another shape is left to `bad_records`; the second one is
-  // an error (kInvalidArgument) that names the field and what makes all alike, since a stream of
-  // such data would end after its first batches.
+  // Takes the next good record. One record of another shape is ignored: `bad_records` handles it
+  // later. The second one is an error (kInvalidArgument), because a stream of such data would fail
+  // after a few batches. The message names the field and the step that gives all rows one shape.
   Status take(const decode::Sample& sample);
-  // No further record can say more: one was taken, and the steps fix all shapes.
+  // True if more records give no more information: one was taken, and the steps fix all shapes.
   bool settled() const;
-  // As the first record has them; nothing before `take`.
+  // The types of the first record; nothing before `take`.
   const std::optional<std::vector<decode::FieldType>>& types() const { return types_; }
 
  private:

@@ -6,6 +6,7 @@
 namespace echoline::augment {
 namespace {
 
+// The number of channels is a template parameter, so that the compiler unrolls the inner loops.
 template <std::size_t kChannels>
 void copy_mirrored(const std::uint8_t* row, std::size_t width, std::uint8_t* out) {
   const std::uint8_t* pixel = row + width * kChannels;

@@ -1,4 +1,4 @@
-// Pixels that somebody else holds: a crop is another view, no copy.
+// A reference to pixels of an image. A crop is another view of the same pixels, not a copy.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,8 @@ namespace echoline::augment {
 
 using decode::ImageSize;
 
-// uint8 [height, width, channels]; `mirrored` means that column x stands for column width - 1 - x.
+// uint8 [height, width, channels]. If `mirrored`, column x of the image is column width - 1 - x of
+// the data. Does not own the pixels.
 struct View {
   const std::uint8_t* data = nullptr;
   std::size_t stride = 0;  // bytes from row to row
@@ -24,7 +25,7 @@ struct View {
   std::size_t bytes() const { return row_bytes() * size.height; }
   bool dense() const { return stride == row_bytes(); }
 
-  // `box`, within the size, is given in the mirrored frame when the view is mirrored.
+  // `box` is within the size, in columns of the image, not of the data.
   View crop(const Box& box) const {
     const std::size_t left = mirrored ? size.width - box.left - box.width : box.left;
     View part = *this;
@@ -34,10 +35,10 @@ struct View {
   }
 };
 
-// Writes the view's pixels, mirrors resolved, as dense rows.
+// Writes the image's pixels as dense rows, mirrored if the view is.
 void copy_pixels(const View& view, std::uint8_t* out);
 
-// Mirrors dense pixels where they are.
+// Mirrors dense pixels in place.
 void mirror_pixels(std::uint8_t* pixels, const ImageSize& size, std::uint32_t channels);
 
 }  // namespace echoline::augment

@@ -13,7 +13,7 @@ namespace echoline {
 namespace {
 
 constexpr std::string_view kGroup = "group:";
-constexpr std::size_t kEntryBytes = 64 << 10;  // of a user or a group with many members
+constexpr std::size_t kEntryBytes = 64 << 10;  // enough for a group with many members
 
 std::optional<std::uint32_t> number(std::string_view text) {
   std::uint32_t value = 0;

@@ -1,4 +1,4 @@
-// Users and groups of this host, as a configuration names them: `publish.access`, `daemon.control`.
+// A list of users and groups of this host, as in `publish.access` and `daemon.control`.
 #pragma once
 
 #include <sys/types.h>
@@ -14,12 +14,12 @@ namespace echoline {
 // Immutable.
 class AccessList {
  public:
-  // Users by name or number, groups as "group:NAME" or "group:NUMBER", resolved on this host now:
-  // an unknown name is an error, which names `key`.
+  // Users are names or numbers, groups "group:NAME" or "group:NUMBER". They are looked up on this
+  // host now; an unknown name is an error that names `key`.
   static Result<AccessList> parse(const std::string& key, const std::vector<std::string>& entries);
 
   bool empty() const { return users_.empty() && groups_.empty(); }
-  // By its user or one of its groups.
+  // Whether the list has the peer's user or one of its groups.
   bool names(const Peer& peer) const;
 
  private:
@@ -27,7 +27,8 @@ class AccessList {
   std::vector<gid_t> groups_;
 };
 
-// Root and the daemon's own user may do everything: they can read its memory anyhow.
+// Whether the peer is root or the daemon's user. They have all rights: they can read the daemon's
+// memory in any case.
 bool is_own(const Peer& peer);
 
 }  // namespace echoline

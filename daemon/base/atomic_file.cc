@@ -1,4 +1,4 @@
-// Plain system calls: errors keep their errno, which streams would lose.
+// Uses system calls, because C++ streams lose the errno of an error.
 #include "base/atomic_file.h"
 
 #include <fcntl.h>
@@ -32,8 +32,8 @@ Status write_file_atomically(const std::string& path, std::string_view content) 
   std::error_code error;
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
   if (error) return errno_status(error.value(), "cannot make the folder of " + path);
-  // A name of its own, as several may write the same file, of the same kind: who lists the folder
-  // meanwhile, or after a crash, must not take it for something else.
+  // A unique name, because several processes can write the same file. It keeps the file's
+  // extension, so that code that lists the folder, also after a crash, recognizes it.
   const std::string kind = std::filesystem::path(path).extension();
   std::string temporary = path.substr(0, path.size() - kind.size()) + ".XXXXXX" + kind;
   UniqueFd fd(::mkostemps(temporary.data(), static_cast<int>(kind.size()), O_CLOEXEC));

@@ -1,4 +1,4 @@
-// Files that are written as a whole.
+// Replaces files atomically.
 #pragma once
 
 #include <string>
@@ -8,9 +8,10 @@
 
 namespace echoline {
 
-// The file has its old content or the new one, also after a crash. Makes missing folders.
+// At any time, also after a crash, the file has its old or its new content. Creates missing
+// folders.
 Status write_file_atomically(const std::string& path, std::string_view content);
-// Files that were made in it and removed from it before stay so after a crash.
+// Makes the creation and removal of files in the folder durable.
 Status sync_folder(const std::string& path);
 
 }  // namespace echoline

@@ -12,7 +12,7 @@
 namespace echoline {
 
 Result<std::string> read_bounded_file(const std::string& path, std::size_t bytes_max) {
-  // Opening a pipe would wait for its other end.
+  // Non-blocking, because opening a pipe waits for its other end.
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat found {};
   if (!file || ::fstat(file.get(), &found) != 0) return errno_status(errno, path);

@@ -1,4 +1,4 @@
-// Small files, read whole.
+// Reads small files as a whole.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace echoline {
 
-// Of a regular file, or a link to one: nothing else may keep the reader waiting or never end.
-// Errors name the path; a file that is longer is kInvalidArgument.
+// Reads a regular file or a link to one; other kinds can block or never end, so they are refused.
+// Errors name the path. kInvalidArgument: the file is longer than the limit.
 Result<std::string> read_bounded_file(const std::string& path, std::size_t bytes_max);
 
 }  // namespace echoline

@@ -1,4 +1,4 @@
-// Owned bytes of one record or tensor. Move-only; the memory is not zeroed.
+// Owns the bytes of a record or tensor. Move-only; the memory is not zeroed.
 #pragma once
 
 #include <cstddef>
@@ -30,18 +30,18 @@ class Buffer {
   std::span<std::byte> span() { return {data_.get(), size_}; }
   std::span<const std::byte> span() const { return {data_.get(), size_}; }
 
-  // Keeps the allocation when it is large enough, unless it was for a giant and this is none; the
-  // content is undefined afterwards.
+  // Reuses the allocation if it is large enough and not far too large. The content is undefined
+  // afterwards.
   void resize(std::size_t bytes) {
     if (bytes > capacity_ || (capacity_ > kGiantBytes && bytes < capacity_ / 4)) {
-      free();  // first, so that never both are held
+      free();  // before the new allocation, so that the two never exist at once
       data_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
       capacity_ = bytes;
     }
     size_ = bytes;
   }
 
-  // Gives the memory back.
+  // Frees the memory.
   void free() { *this = Buffer(); }
 
  private:

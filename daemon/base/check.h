@@ -1,4 +1,4 @@
-// A programmer's error aborts the daemon: the supervisor restarts it, trainers re-attach.
+// Aborts the daemon on a programming error. The supervisor restarts it, and trainers re-attach.
 #pragma once
 
 #include <string_view>

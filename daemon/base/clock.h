@@ -1,4 +1,5 @@
-// The monotonic clock, in nanoseconds. Code that decides by time takes the time as an argument.
+// The monotonic clock, in nanoseconds. Code whose decisions depend on time takes it as an argument,
+// so that tests can set it.
 #pragma once
 
 #include <atomic>

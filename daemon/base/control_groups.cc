@@ -32,7 +32,7 @@ bool names(const std::string& list, std::string_view controller) {
 std::vector<ControlGroup> control_groups(std::string_view controller,
                                          const KernelFolders& folders) {
   std::vector<ControlGroup> groups;
-  // Lines of "id:controllers:path"; version 2 has no controllers there.
+  // Lines have the form "id:controllers:path"; for version 2 the controllers are empty.
   std::ifstream lines(folders.proc + "/self/cgroup");
   std::string id;
   std::string controllers;
@@ -41,7 +41,7 @@ std::vector<ControlGroup> control_groups(std::string_view controller,
          std::getline(lines, path)) {
     if (controllers.empty()) add_with_those_above(folders.cgroup, path, true, groups);
     if (!names(controllers, controller)) continue;
-    // Mounted under all their names ("cpu,cpuacct").
+    // The mount's folder is named after all its controllers ("cpu,cpuacct").
     add_with_those_above(fs::path(folders.cgroup) / controllers, path, false, groups);
   }
   return groups;

@@ -1,4 +1,4 @@
-// The control groups that hold this process, as the kernel tells them.
+// Finds the control groups of this process.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace echoline {
 
-// Where the kernel tells it. Other folders in tests.
+// The kernel's files; tests use other folders.
 struct KernelFolders {
   std::string proc = "/proc";
   std::string cgroup = "/sys/fs/cgroup";
@@ -19,10 +19,9 @@ struct ControlGroup {
   bool version2 = false;
 };
 
-// Those that `controller` ("memory", "cpu") may bound this process by: of version 2, and of version
-// 1 where it has that controller; each with all above it up to the root. What cannot be read is
-// none. In a container the path that the kernel tells may be the host's: then only the root is
-// there.
+// The folders of all groups whose `controller` ("memory", "cpu") can limit this process: its groups
+// of version 2 and 1 and all their ancestors up to the root. Unreadable groups are left out. In a
+// container the kernel can report the host's path; then only the root exists.
 std::vector<ControlGroup> control_groups(std::string_view controller,
                                          const KernelFolders& folders = {});
 

@@ -1,6 +1,6 @@
-// Eight bytes a step through eight tables; CRC32C by the processor's own instruction where it has
-// one, in three chains side by side: each step waits for the one before it, and the processor has
-// room for three.
+// Processes eight bytes per step with eight tables. CRC32C uses the processor's instruction if
+// there is one, on three independent chains: each instruction depends on the one before it, and the
+// processor can run three at a time.
 #include "base/crc.h"
 
 #include <array>
@@ -9,7 +9,7 @@
 namespace echoline {
 namespace {
 
-// Polynomials with their bits in reverse.
+// Polynomials, bit-reversed.
 constexpr std::uint32_t kCrc32c = 0x82F63B78;
 constexpr std::uint64_t kCrc64Nvme = 0x9A6C9329AC4BC9B5;
 
@@ -51,7 +51,8 @@ T by_tables(T crc, std::span<const std::byte> bytes) {
 constexpr std::size_t kChainBytes = 1024;
 using ShiftTables = std::array<std::array<std::uint32_t, 256>, 4>;  // by byte of the state
 
-// What becomes of a state when a chain's length of zeros follows: linear, so bit by bit.
+// The CRC state after a chain's length of zero bytes. This is linear in the state, so a table per
+// byte is enough.
 constexpr ShiftTables make_shift_tables() {
   constexpr Tables<std::uint32_t> kTables = make_tables(kCrc32c);
   ShiftTables shift{};

@@ -1,5 +1,5 @@
-// Cyclic redundancy checks of object stores and TFRecord files that zlib does not have. Running
-// values: start with 0, go on with what came back.
+// The CRCs of object stores and TFRecord files that zlib does not have. To continue over several
+// pieces, start with 0 and pass the last result.
 #pragma once
 
 #include <cstddef>

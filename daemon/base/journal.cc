@@ -30,7 +30,7 @@ sockaddr_un journal_address() {
 
 }  // namespace
 
-// The variable is inherited by children whose stderr is something else: hence the comparison.
+// A child process can inherit the variable and have another stderr, so the two are compared.
 bool stderr_is_journal() {
   const char* stream = std::getenv("JOURNAL_STREAM");
   struct stat status {};

@@ -1,4 +1,4 @@
-// The system's journal, spoken to in its own protocol (one datagram an entry), without its library.
+// Writes to systemd's journal in its native protocol, one datagram per entry, without its library.
 #pragma once
 
 #include <span>
@@ -8,16 +8,16 @@
 
 namespace echoline {
 
-// Whether stderr is the journal, as systemd says it ($JOURNAL_STREAM).
+// Whether stderr is connected to the journal, by $JOURNAL_STREAM.
 bool stderr_is_journal();
 
-// Name and value. Names are capitals and underscores; a value may hold anything.
+// Name and value. Names consist of capitals and underscores; values can have any bytes.
 using JournalField = std::pair<std::string_view, std::string_view>;
 
-// An entry as the protocol has it: values of several lines are counted, not quoted.
+// An entry in the protocol's form: a value with several lines has a length prefix.
 std::string journal_entry(std::span<const JournalField> fields);
 
-// Any thread. False where the journal does not take it: not running, or too long an entry.
+// Any thread. False if the journal does not accept it: not running, or the entry is too long.
 bool send_to_journal(std::span<const JournalField> fields);
 
 }  // namespace echoline

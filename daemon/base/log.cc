@@ -59,7 +59,7 @@ bool to_journal(LogLevel level, const LogOrigin& origin, std::string_view messag
   std::vector<JournalField> fields = {{"MESSAGE", message},
                                       {"PRIORITY", priority(level)},
                                       {"SYSLOG_IDENTIFIER", program_invocation_short_name}};
-  if (!origin.room.empty()) fields.emplace_back("ECHOLINE_ROOM", origin.room);
+  if (!origin.module.empty()) fields.emplace_back("ECHOLINE_ROOM", origin.module);
   if (!origin.stream.empty()) fields.emplace_back("ECHOLINE_STREAM", origin.stream);
   return send_to_journal(fields);
 }
@@ -74,7 +74,7 @@ void log_line(LogLevel level, const LogOrigin& origin, std::string_view message)
                                ? std::string(message)
                                : fmt::format("stream {}: {}", origin.stream, message);
   if (to_journal(level, origin, text)) return;
-  logger().log(spdlog_level(level), "{}: {}", origin.room, text);
+  logger().log(spdlog_level(level), "{}: {}", origin.module, text);
 }
 
 void log_end(std::string_view program, std::string_view message) {

@@ -1,5 +1,5 @@
-// Log lines, one per event. On stderr: "time level room: message". Where stderr is systemd's
-// journal: an entry with level and fields instead. Thread safe; never called per row.
+// Log lines, one per event. On stderr: "time level module: message". If stderr is systemd's
+// journal: an entry with level and fields. Thread safe; never called per row.
 #pragma once
 
 #include <fmt/core.h>
@@ -11,20 +11,21 @@ namespace echoline {
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
-// Where a line comes from: a room of the daemon and, if it is about one, a stream: "room: stream
-// NAME: message" on stderr, the fields ECHOLINE_ROOM and ECHOLINE_STREAM in the journal.
+// The origin of a line: a module of the daemon and, if the line is about a stream, its name. On
+// stderr "module: stream NAME: message", in the journal the fields ECHOLINE_ROOM and
+// ECHOLINE_STREAM.
 struct LogOrigin {
-  LogOrigin(const char* of_room, std::string_view of_stream = {})
-      : room(of_room), stream(of_stream) {}
-  std::string_view room;
+  LogOrigin(const char* of_module, std::string_view of_stream = {})
+      : module(of_module), stream(of_stream) {}
+  std::string_view module;
   std::string_view stream;
 };
 
 void set_log_level(LogLevel level);
 void log_line(LogLevel level, const LogOrigin& origin, std::string_view message);
 
-// Why a program ends: "PROGRAM: message" on stderr, without time and level; in the journal an
-// error.
+// Logs why the program ends: "PROGRAM: message" on stderr, without time and level; in the journal
+// an entry of level error.
 void log_end(std::string_view program, std::string_view message);
 
 template <typename... Args>

@@ -1,4 +1,4 @@
-// Who is at the other end of a Unix socket.
+// The process at the other end of a Unix socket.
 #pragma once
 
 #include <sys/types.h>
@@ -7,11 +7,11 @@
 
 namespace echoline {
 
-// As the kernel says (SO_PEERCRED, SO_PEERGROUPS), at the time of the connect.
+// From the kernel (SO_PEERCRED, SO_PEERGROUPS), at the time of the connect.
 struct Peer {
   uid_t uid = 0;
   gid_t gid = 0;
-  pid_t pid = 0;              // 0 from another container
+  pid_t pid = 0;              // 0: in another PID namespace
   std::vector<gid_t> groups;  // supplementary
 };
 

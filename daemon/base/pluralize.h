@@ -1,4 +1,4 @@
-// "1 batch", "2 batches": a number and what it counts, for texts that people read.
+// A number with its noun for texts that people read: "1 batch", "2 batches".
 #pragma once
 
 #include <fmt/core.h>
@@ -9,7 +9,7 @@
 
 namespace echoline {
 
-// `one` is an English noun with a regular plural: s, or es behind a hiss.
+// `one` is an English noun with a regular plural: "es" after a sibilant, else "s".
 inline std::string pluralize(std::uint64_t count, std::string_view one) {
   if (count == 1) return fmt::format("1 {}", one);
   const bool hiss =

@@ -1,4 +1,4 @@
-// Processes of this host, told apart for good: numbers are used again.
+// Identifies a process of this host for good, because the kernel reuses process ids.
 #pragma once
 
 #include <sys/types.h>
@@ -7,8 +7,8 @@
 
 namespace echoline {
 
-// When a process began, in clock ticks since the host's boot (proc(5), starttime): it tells a
-// process from a later one of the same number. 0 if it has ended, or cannot be seen from here.
+// The start time of a process in clock ticks since the host's boot (proc(5), starttime), which
+// differs from that of a later process with the same id. 0 if it has ended or is not visible.
 std::uint64_t process_begin(pid_t pid);
 
 }  // namespace echoline

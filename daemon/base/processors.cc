@@ -7,14 +7,14 @@
 namespace echoline {
 namespace {
 
-// Microseconds of all processors together in each period, and of the period.
+// The CPU time allowed per period, and the period, in microseconds.
 struct Quota {
   std::int64_t quota = 0;
   std::int64_t period = 0;
 };
 
-// Version 2: "150000 100000", or "max 100000" without a limit. Version 1: a file each, and -1 for
-// no limit.
+// Version 2 has one file: "150000 100000", or "max 100000" for no limit. Version 1 has a file for
+// each, and -1 means no limit.
 std::optional<Quota> quota_of(const ControlGroup& group) {
   Quota quota;
   if (group.version2) {

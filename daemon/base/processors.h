@@ -1,4 +1,4 @@
-// How many processors this process may use.
+// The number of processors that this process may use.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 namespace echoline {
 
-// The least of `of_machine` and of the limits (CFS quota over its period, rounded up) of the
-// control groups that hold this process; at least 1. Shares and weights, which bound nothing while
-// the machine has time, do not count.
+// The minimum of `of_machine` and the limits (CFS quota / period, rounded up) of the control groups
+// of this process; at least 1. Shares and weights do not count: they limit nothing while the
+// machine is idle.
 std::uint32_t usable_processors(std::uint32_t of_machine, const KernelFolders& folders = {});
 
 }  // namespace echoline

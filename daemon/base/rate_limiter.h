@@ -1,4 +1,4 @@
-// A bound on how often something is said that others can provoke.
+// Limits how often a message is logged that others can provoke.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@ class RateLimiter {
  public:
   explicit RateLimiter(std::uint64_t pause_ns) : pause_ns_(pause_ns) {}
 
-  // True at first, and then once for each pause: to one of those who ask at the same time.
+  // True at the first call, then at most once per pause. Of concurrent callers one gets true.
   bool due(std::uint64_t now_ns) {
     std::uint64_t next_ns = next_ns_.load(std::memory_order_relaxed);
     return now_ns >= next_ns && next_ns_.compare_exchange_strong(next_ns, now_ns + pause_ns_);

@@ -14,7 +14,7 @@ bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x
 std::string cut_text(std::string_view text, std::size_t bytes_max) {
   if (text.size() <= bytes_max) return std::string(text);
   std::size_t end = bytes_max;
-  // A character has three bytes behind its first at most.
+  // A UTF-8 character has at most three bytes after its first.
   while (end > 0 && bytes_max - end < 3 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U)
     --end;
   return std::string(text.substr(0, end)) + "...";

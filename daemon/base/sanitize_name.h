@@ -1,4 +1,4 @@
-// Names that others chose, as messages show them.
+// Makes names chosen by others safe to show in messages.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,11 @@ namespace echoline {
 
 inline constexpr std::size_t kShownNameBytesMax = 200;
 
-// The text, or its beginning and "..." where it is longer. Cut before a character of UTF-8.
+// The text, or its beginning and "..." if it is longer. Never cuts inside a UTF-8 character.
 std::string cut_text(std::string_view text, std::size_t bytes_max);
 
-// The name as one line of well-formed UTF-8: control characters and bytes that are no text become
-// U+FFFD, and it is cut.
+// The name as one line of well-formed UTF-8: control characters and invalid bytes become U+FFFD,
+// and a long name is cut.
 std::string sanitize_name(std::string_view name);
 
 }  // namespace echoline

@@ -1,4 +1,4 @@
-// A colon that comes after a slash belongs to a path.
+// A colon after a slash is part of a path.
 #include "base/scheme.h"
 
 #include <algorithm>

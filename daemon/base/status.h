@@ -1,5 +1,5 @@
-// Operating errors as values: a code, what happened, and the chain of contexts it passed through.
-// A programmer's error is not a Status: it aborts (see check.h).
+// Runtime errors as values: a code and a message with the contexts that it passed through. A
+// programming error is not a Status: it aborts (check.h).
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@ namespace echoline {
 
 enum class Code : std::uint8_t {
   kOk,
-  kInvalidArgument,     // the caller's words are wrong; the same call will fail again
+  kInvalidArgument,     // a wrong argument; the same call will fail again
   kNotFound,            // no such file, object, bucket, stream
   kAlreadyExists,       // a name or an address is taken
   kPermissionDenied,    // credentials, modes, access lists
-  kFailedPrecondition,  // right words at the wrong time: a changed shard, another fingerprint
+  kFailedPrecondition,  // valid, but not in this state: a changed shard, another fingerprint
   kResourceExhausted,   // memory, slots, descriptors
-  kUnavailable,         // may pass: network, server, peer
+  kUnavailable,         // may succeed later: network, server, peer
   kDeadlineExceeded,
   kCancelled,
-  kDataLoss,  // bytes that are not what they should be
+  kDataLoss,  // corrupt bytes
   kUnimplemented,
   kInternal,
 };
@@ -38,7 +38,7 @@ class [[nodiscard]] Status {
   Code code() const { return code_; }
   const std::string& message() const { return message_; }
 
-  // "context: message"; each level says what it was doing, the innermost says what went wrong.
+  // Prepends "context: ". Each level adds what it was doing; the innermost message is the error.
   Status with_context(std::string_view context) &&;
 
  private:
@@ -46,7 +46,7 @@ class [[nodiscard]] Status {
   std::string message_;
 };
 
-// Status of a failed system call: "what: strerror(error)", with the code that fits the errno.
+// The status of a failed system call: "what: strerror(error)", with the code for this errno.
 Status errno_status(int error, std::string_view what);
 
 template <typename T>

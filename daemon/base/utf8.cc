@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint64_t kHighBits = 0x8080808080808080;
 
-// What may follow a lead byte: how many bytes, and the range of the first of them.
+// What a lead byte requires: the number of bytes after it, and the range of the first of them.
 struct Sequence {
   unsigned tail;
   unsigned least;
@@ -26,7 +26,7 @@ constexpr Sequence sequence_of(unsigned lead) {
   return {0, 0, 0};
 }
 
-// Bytes of the sequence at the start of `text`; 0 if it is malformed.
+// The length of the sequence at the start of `text`; 0 if it is malformed.
 std::size_t sequence_bytes(std::span<const std::byte> text) {
   const auto at = [&](std::size_t i) { return std::to_integer<unsigned>(text[i]); };
   if (at(0) < 0x80) return 1;

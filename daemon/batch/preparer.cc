@@ -19,21 +19,23 @@ void Preparer::set_row_types(const std::vector<decode::FieldType>& types) {
   chain_->fix_outputs(types);
 }
 
-WorkerScratch Preparer::make_workbench() const {
-  WorkerScratch bench;
-  bench.decode_scratch = decoder_->make_scratch();
-  bench.augment_scratch = chain_->make_scratch();
-  return bench;
+WorkerScratch Preparer::make_scratch() const {
+  WorkerScratch scratch;
+  scratch.decode_scratch = decoder_->make_scratch();
+  scratch.augment_scratch = chain_->make_scratch();
+  return scratch;
 }
 
 Status Preparer::decode(std::uint64_t record, std::span<const std::byte> bytes,
-                        WorkerScratch& bench) const {
-  ECHOLINE_TRY(data_set_.cut(record, bytes, bench.fields));
-  return decoder_->decode(bench.fields, *bench.decode_scratch, bench.sample);
+                        WorkerScratch& scratch) const {
+  ECHOLINE_TRY(data_set_.cut(record, bytes, scratch.fields));
+  return decoder_->decode(scratch.fields, *scratch.decode_scratch, scratch.sample);
 }
 
 Status Preparer::prepare(echo::Item& item, std::unique_lock<std::mutex>& lock, const UseKey& key,
-                         bool used_again, WorkerScratch& bench, const RowTarget& target) const {
+                         bool used_again, WorkerScratch& scratch, const RowTarget& target) const {
+  // Kept rows and samples never change, so the lock is not needed to read them. Encoded bytes are
+  // decoded with the lock held: two uses of a record in flight must not decode it twice.
   if (item.has_rows()) {
     lock.unlock();
     copy_rows(item, target);
@@ -41,37 +43,37 @@ Status Preparer::prepare(echo::Item& item, std::unique_lock<std::mutex>& lock, c
   }
   if (item.has_sample()) {
     lock.unlock();
-    Status status = run_chain(item.sample(), key, bench, target);
+    Status status = run_chain(item.sample(), key, scratch, target);
     if (!status.ok()) lock.lock();
     return status;
   }
-  ECHOLINE_TRY(find_or_decode(item, bench));
-  ECHOLINE_TRY(run_chain(bench.sample, key, bench, target));
-  if (used_again) keep(item, bench, target);
+  ECHOLINE_TRY(find_or_decode(item, scratch));
+  ECHOLINE_TRY(run_chain(scratch.sample, key, scratch, target));
+  if (used_again) keep(item, scratch, target);
   return {};
 }
 
-Status Preparer::find_or_decode(const echo::Item& item, WorkerScratch& bench) const {
-  if (samples_ != nullptr && samples_->find(item.record, bench.sample)) return {};
+Status Preparer::find_or_decode(const echo::Item& item, WorkerScratch& scratch) const {
+  if (samples_ != nullptr && samples_->find(item.record, scratch.sample)) return {};
   const std::uint64_t begin_ns = monotonic_ns();
-  ECHOLINE_TRY(decode(item.record, item.encoded(), bench));
-  if (samples_ != nullptr) samples_->offer(item.record, bench.sample, monotonic_ns() - begin_ns);
+  ECHOLINE_TRY(decode(item.record, item.encoded(), scratch));
+  if (samples_ != nullptr) samples_->offer(item.record, scratch.sample, monotonic_ns() - begin_ns);
   return {};
 }
 
-Status Preparer::run_chain(const decode::Sample& sample, const UseKey& key, WorkerScratch& bench,
+Status Preparer::run_chain(const decode::Sample& sample, const UseKey& key, WorkerScratch& scratch,
                            const RowTarget& target) const {
   UseKey drawn = key;
-  // What is kept after the augmentations has the pixels of its first use.
+  // These echo points keep rows after the augmentations: all uses have the pixels of the first.
   if (echo_point_ == plan::EchoPoint::kAugmented || echo_point_ == plan::EchoPoint::kBatch) {
     drawn.use = 0;
   }
-  return chain_->run(sample, drawn, *bench.augment_scratch, target.fields, target.ragged_bytes);
+  return chain_->run(sample, drawn, *scratch.augment_scratch, target.fields, target.ragged_bytes);
 }
 
-void Preparer::keep(echo::Item& item, WorkerScratch& bench, const RowTarget& target) const {
+void Preparer::keep(echo::Item& item, WorkerScratch& scratch, const RowTarget& target) const {
   if (echo_point_ == plan::EchoPoint::kSample) {
-    item.keep_sample(bench.sample);
+    item.keep_sample(scratch.sample);
   } else if (echo_point_ == plan::EchoPoint::kAugmented) {
     std::vector<Buffer> rows(row_types_.size());
     for (std::size_t field = 0; field < rows.size(); ++field) {

@@ -1,5 +1,5 @@
-// From an item to one finished row of a batch: cut, decode, augment, as far as the item's form asks
-// for.
+// Prepares one row of a batch from an item: cut, decode, augment, as far as the item's form needs
+// it.
 #pragma once
 
 #include <memory>
@@ -18,51 +18,57 @@
 
 namespace echoline::batch {
 
-// Where the fields of one row go: bytes in a ring slot, and the lengths in bytes of ragged ones.
+// The destination of one row: the bytes of its fields in a ring slot, and the lengths of ragged
+// fields in bytes.
 struct RowTarget {
   std::span<const std::span<std::byte>> fields;
-  std::span<std::uint64_t> ragged_bytes;  // one a field; untouched for fixed ones
+  std::span<std::uint64_t> ragged_bytes;  // one per field; only written for ragged ones
 };
 
-// What one worker thread keeps between rows, so that the steady state allocates nothing.
+// The buffers that one worker thread uses for one stream. They are reused from row to row, so that
+// nothing is allocated in the steady state.
 struct WorkerScratch {
   record::Fields fields;
   decode::Sample sample;
   std::unique_ptr<decode::Scratch> decode_scratch;
   std::unique_ptr<augment::Scratch> augment_scratch;
+  std::vector<std::span<std::byte>> row_fields;  // RowTarget::fields of the row in work
 };
 
-// Compiled once per stream; any thread may prepare with a workbench of its own.
+// Compiled once per stream; any thread may prepare with its own WorkerScratch.
 class Preparer {
  public:
   Preparer(const record::DataSet& data_set, std::unique_ptr<decode::Decoder> decoder,
            std::unique_ptr<augment::Chain> chain, plan::EchoPoint echo_point);
 
-  WorkerScratch make_workbench() const;
+  WorkerScratch make_scratch() const;
   const augment::Chain& chain() const { return *chain_; }
-  // Fixes the types of the rows; once, before the first prepare.
+  // Sets the types of the rows. Once, before the first prepare.
   void set_row_types(const std::vector<decode::FieldType>& types);
   const std::vector<decode::FieldType>& row_types() const { return row_types_; }
 
-  // Where decoded samples are kept from epoch to epoch; once, before the first prepare. Outlives
-  // this.
+  // Sets the cache that keeps decoded samples from epoch to epoch; it must outlive this. Once,
+  // before the first prepare.
   void set_sample_cache(SampleCache* samples) { samples_ = samples; }
 
-  // Cuts and decodes into the workbench: for looking at a first record.
-  Status decode(std::uint64_t record, std::span<const std::byte> bytes, WorkerScratch& bench) const;
+  // Cuts and decodes a record into `scratch.sample`: used to look at the first records.
+  Status decode(std::uint64_t record, std::span<const std::byte> bytes,
+                WorkerScratch& scratch) const;
 
-  // Fills `target` with this use of the item, which is ready. `lock` holds item.mutex; it is
-  // released as soon as the item no longer changes, and held again on return of an error: the
-  // verdict on the record. `used_again`: further uses are planned, so the item keeps what the echo
-  // point lets them share.
+  // Fills `target` with this use of the item, which is ready. `lock` holds item.mutex; prepare
+  // releases it as soon as the item no longer changes. An error means that the record is bad; then
+  // the lock is held on return. `used_again`: more uses are planned, so the item keeps the form
+  // that they can share at this echo point.
   Status prepare(echo::Item& item, std::unique_lock<std::mutex>& lock, const UseKey& key,
-                 bool used_again, WorkerScratch& bench, const RowTarget& target) const;
+                 bool used_again, WorkerScratch& scratch, const RowTarget& target) const;
 
  private:
-  Status find_or_decode(const echo::Item& item, WorkerScratch& bench) const;
-  Status run_chain(const decode::Sample& sample, const UseKey& key, WorkerScratch& bench,
+  // Fills scratch.sample from the sample cache, or by decoding.
+  Status find_or_decode(const echo::Item& item, WorkerScratch& scratch) const;
+  Status run_chain(const decode::Sample& sample, const UseKey& key, WorkerScratch& scratch,
                    const RowTarget& target) const;
-  void keep(echo::Item& item, WorkerScratch& bench, const RowTarget& target) const;
+  // Stores in the item what later uses share.
+  void keep(echo::Item& item, WorkerScratch& scratch, const RowTarget& target) const;
   void copy_rows(const echo::Item& item, const RowTarget& target) const;
   std::size_t row_bytes(std::size_t field, const RowTarget& target) const;
 

@@ -8,7 +8,7 @@
 namespace echoline::batch {
 namespace {
 
-// Before each tensor's bytes. In memory only, so the machine's own layout will do.
+// Precedes each tensor's bytes. It is only used in memory, so its layout need not be portable.
 struct TensorHead {
   decode::Shape shape;
   shm::DType dtype;
@@ -50,6 +50,7 @@ bool SampleCache::find(std::uint64_t record, decode::Sample& sample) const {
     TensorHead head;
     std::memcpy(&head, at, sizeof head);
     at += sizeof head;
+    // Existing tensors are overwritten, so that their buffers are reused.
     if (sample.tensors.size() <= count) sample.tensors.emplace_back();
     decode::Tensor& tensor = sample.tensors[count++];
     tensor.dtype = head.dtype;
@@ -66,6 +67,7 @@ void SampleCache::offer(std::uint64_t record, const decode::Sample& sample,
                         std::uint64_t decode_ns) {
   decode_ns_.fetch_add(decode_ns, std::memory_order_relaxed);
   decoded_bytes_.fetch_add(kept_bytes(sample), std::memory_order_relaxed);
+  // Counted above even if it is not kept: the rate of decoding comes from all samples.
   if (!admission_.in_memory(record) || samples_.holds(record)) return;
   auto value = std::make_shared<Buffer>(kept_bytes(sample));
   std::byte* at = value->data();

@@ -1,5 +1,4 @@
-// Decoded samples kept in the daemon's memory from epoch to epoch, for a cache that stands after
-// `decode`.
+// Decoded samples kept in the daemon's memory from epoch to epoch: the cache step after `decode`.
 #pragma once
 
 #include <atomic>
@@ -12,33 +11,33 @@
 
 namespace echoline::batch {
 
-// Any thread may call any of it. What was found once is there for good: nothing is evicted.
+// Any thread may call any method. It never evicts: a sample that was found once is always found.
 class SampleCache {
  public:
-  // `data` in bytes as they are kept, as far as they are known. `capacity_bytes` is never passed:
-  // samples that are larger than was thought are no longer kept when it is reached.
+  // `data` has the estimated sizes of decoded samples. The cache never exceeds `capacity_bytes`: if
+  // samples are larger than estimated, it keeps fewer.
   SampleCache(const cache::DataSetSize& data, std::uint64_t capacity_bytes)
       : admission_(data, {.memory = capacity_bytes}), samples_(capacity_bytes) {}
 
-  // What keeping the sample takes.
+  // The bytes that a kept sample needs.
   static std::uint64_t kept_bytes(const decode::Sample& sample);
 
-  // Says whether the record needs no bytes, and counts it as a hit if so, which saves fetching its
-  // `encoded_bytes` and decoding.
+  // Whether the sample is here, so that the record need not be fetched. Counts a hit if so; it
+  // saves fetching `encoded_bytes` and decoding.
   bool serves(std::uint64_t record, std::uint64_t encoded_bytes);
   void count_miss() { misses_.fetch_add(1, std::memory_order_relaxed); }
 
-  // Fills `sample` and says true, if it is here.
+  // Fills `sample` and returns true if the record is here.
   bool find(std::uint64_t record, decode::Sample& sample) const;
-  // `decode_ns`: what a worker has spent on it.
+  // Keeps a copy if the record is chosen and there is room. `decode_ns`: the time of decoding it.
   void offer(std::uint64_t record, const decode::Sample& sample, std::uint64_t decode_ns);
-  // What an encoded byte from the store costs in time, as measured so far; 0 while unknown.
+  // The measured time to fetch an encoded byte from the store; 0 while unknown.
   void set_store_cost(double ns_per_byte) { store_ns_per_byte_.store(ns_per_byte); }
 
   std::uint64_t bytes() const { return samples_.bytes(); }
   std::uint64_t hits() const { return hits_.load(std::memory_order_relaxed); }
   std::uint64_t hit_bytes() const { return hit_bytes_.load(std::memory_order_relaxed); }
-  // Of the store and of workers, by the rates both have shown.
+  // The saved time of fetching and decoding, estimated from the measured rates.
   std::uint64_t saved_ns() const { return saved_ns_.load(std::memory_order_relaxed); }
   std::uint64_t misses() const { return misses_.load(std::memory_order_relaxed); }
 

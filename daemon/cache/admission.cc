@@ -11,15 +11,15 @@ namespace echoline::cache {
 namespace {
 
 constexpr std::uint64_t kBlockBytesMax = 256 << 10;
-// A small data set has small blocks, so that its hits are spread as evenly.
+// Small data sets have smaller blocks, so that their hits are spread evenly, too.
 constexpr std::uint64_t kBlocksMin = 4096;
 constexpr int kRecordBits = 24;
-// Ranks are sorted by their first bits; only the bucket where a level ends is looked at closely.
+// Ranks are sorted by their first bits; only the bucket in which a level ends is examined exactly.
 constexpr int kBucketBits = 16;
-// Of larger data sets every n-th record is weighed.
+// In larger data sets, only every n-th record is counted, with n times its size.
 constexpr std::uint64_t kWeighedMax = 4'000'000;
 
-// A seed of its own: the share must not follow the stream's order.
+// With a seed that nothing else uses: the choice must be independent of the stream's order.
 std::uint64_t hash(std::uint64_t low, std::uint64_t high) {
   const std::array<std::uint64_t, 2> words = {low, high};
   return XXH3_64bits_withSeed(words.data(), sizeof words, 0x63616368652d6d65);
@@ -42,8 +42,8 @@ std::uint64_t Admission::rank(std::uint64_t record) const {
          hash(record, ~std::uint64_t{0}) >> (64 - kRecordBits);
 }
 
-// Begins where the one before ends, and ends before the first record that no longer fits when
-// records are taken in the order of their ranks.
+// The range begins where the previous level ends. It ends before the first record that no longer
+// fits, if records are taken in the order of their ranks.
 Admission::Range Admission::range_after(const Range& before, const Capacity& capacity) const {
   const std::uint64_t begin = before.end();
   if (capacity.bytes == 0) return {.begin = begin};
@@ -62,7 +62,7 @@ Admission::Range Admission::range_after(const Range& before, const Capacity& cap
   std::uint64_t sum = 0;
   while (bucket < weight.size() && sum + weight[bucket] <= capacity.bytes) sum += weight[bucket++];
   if (bucket == weight.size()) return {.begin = begin, .all = true};
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> last;  // distance from the begin, weight
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> last;  // distance from `begin`, weight
   for (std::uint64_t record = 0; record < data_.records; record += stride) {
     const std::uint64_t distance = rank(record) - begin;
     if (distance >> (64 - kBucketBits) == bucket) last.emplace_back(distance, weight_of(record));

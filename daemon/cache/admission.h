@@ -1,5 +1,5 @@
-// Which records each level keeps, fixed by a hash before the first one comes: nothing is evicted,
-// hits are spread evenly over the epoch, and every host decides alike.
+// Which records each cache level keeps. A hash decides before the first record arrives: so nothing
+// is evicted, hits are spread evenly over the epoch, and all hosts make the same choice.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace echoline::cache {
 
-// What the choice needs to know of a record.
+// The properties of a record that the choice depends on.
 struct RecordPlace {
   std::uint32_t shard = 0;
   std::uint64_t offset = 0;
@@ -20,7 +20,7 @@ struct DataSetSize {
   std::function<RecordPlace(std::uint64_t)> place_of;  // any thread
 };
 
-// Bytes, of which each record takes its own and so many more.
+// The size of a level; each record needs its own bytes and the overhead.
 struct Capacity {
   std::uint64_t bytes = 0;
   std::uint64_t record_overhead = 0;
@@ -32,13 +32,13 @@ struct Capacities {
   Capacity fleet{};
 };
 
-// Records stand in a fixed order of hashes. Memory keeps the first of them, as many as fit, disk
-// the next, the fleet the next after those; a level whose end is past the last record goes on with
-// the first. So levels hold different records until everything is held once.
+// A hash gives the records a fixed order. Memory keeps the first ones, as many as fit; disk keeps
+// the next ones; the fleet keeps the ones after that. A level that reaches the last record
+// continues with the first. So the levels hold different records until every record is held once.
 //
-// The hash is that of the record's block, a run of neighbours of at most 256 KiB: what is not kept
-// then stands together in its shard, and is read in few requests. Within the one block that fits
-// only in part, the records' own hashes decide. Immutable; any thread.
+// The hash is that of the record's block, a range of at most 256 KiB in its shard. So records that
+// no level keeps are adjacent, and few requests read them. In the one block that fits only partly,
+// the records' own hashes decide. Immutable; any thread may call it.
 class Admission {
  public:
   Admission(const DataSetSize& data, const Capacities& capacities);
@@ -48,7 +48,7 @@ class Admission {
   bool in_fleet(std::uint64_t record) const { return fleet_.holds(rank(record)); }
 
  private:
-  // Of a circle of 2^64 ranks.
+  // A range of the 2^64 ranks; it may wrap around.
   struct Range {
     std::uint64_t begin = 0;
     std::uint64_t length = 0;

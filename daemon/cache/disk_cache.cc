@@ -1,5 +1,4 @@
-// The reading side and the queue; what changes the files stands in disk_commit.cc and
-// disk_recover.cc.
+// The reading side. disk_commit.cc has the writing side, disk_recover.cc the start.
 #include "cache/disk_cache.h"
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 
 #include "base/clock.h"
 #include "cache/disk_file.h"
+#include "cache/disk_recover.h"
 
 namespace echoline::cache {
 
@@ -16,6 +16,7 @@ DiskCache::DiskCache(Options options, DiskSpace space, DiskLog log, UniqueFd dat
     : options_(std::move(options)),
       space_(std::move(space)),
       data_(std::move(data)),
+      queue_(options_.pending_bytes_max),
       log_(std::move(log)) {}
 
 Result<std::unique_ptr<DiskCache>> DiskCache::open(Options options) {
@@ -23,37 +24,39 @@ Result<std::unique_ptr<DiskCache>> DiskCache::open(Options options) {
   const std::filesystem::path folder = space.folder();
   ECHOLINE_ASSIGN(DiskLog log, DiskLog::open(folder / "log"));
   ECHOLINE_ASSIGN(UniqueFd data, open_file(folder / "data"));
-  std::unique_ptr<DiskCache> cache(
+  recover_disk(options, space, log, data.get());
+  return std::unique_ptr<DiskCache>(
       new DiskCache(std::move(options), std::move(space), std::move(log), std::move(data)));
-  cache->recover();
-  return cache;
 }
 
+// A flushed value enters the log before it leaves the queue. So a look into the queue, then into
+// the log, can't miss it.
 bool DiskCache::holds(const RecordKey& key, std::uint64_t bytes) const {
+  const DiskQueue::Value queued = queue_.find(key.location);
+  if (queued.bytes != nullptr) return queued.key == key;
   std::lock_guard lock(mutex_);
-  if (const auto found = pending_.find(key.place); found != pending_.end()) {
-    return found->second.key == key;
-  }
-  const DiskValue* value = log_.find(key.place);
+  const DiskValue* value = log_.find(key.location);
   return value != nullptr && value->version == key.version && value->bytes == bytes;
 }
 
 DiskCache::Read DiskCache::read(const RecordKey& key, std::span<std::byte> destination) {
+  const DiskQueue::Value queued = queue_.find(key.location);
+  if (queued.bytes != nullptr) {
+    if (queued.key != key || queued.bytes->size() != destination.size()) return Read::kMiss;
+    std::copy_n(queued.bytes->data(), queued.bytes->size(), destination.data());
+    return Read::kHit;
+  }
   DiskValue value;
   {
     std::lock_guard lock(mutex_);
-    if (const auto found = pending_.find(key.place); found != pending_.end()) {
-      const Pending& pending = found->second;
-      if (pending.key != key || pending.value->size() != destination.size()) return Read::kMiss;
-      std::copy_n(pending.value->data(), pending.value->size(), destination.data());
-      return Read::kHit;
-    }
-    const DiskValue* known = log_.find(key.place);
+    const DiskValue* known = log_.find(key.location);
     if (known == nullptr || known->version != key.version || known->bytes != destination.size()) {
       return Read::kMiss;
     }
     value = *known;
   }
+  // Read without the lock: the disk may be slow. If the space was freed and reused meanwhile, the
+  // checksum is wrong.
   if (!read_at(data_.get(), value.offset, destination)) {
     failures_.error.fetch_add(errno != 0 ? 1 : 0, std::memory_order_relaxed);
     failures_.corrupt.fetch_add(errno == 0 ? 1 : 0, std::memory_order_relaxed);
@@ -70,28 +73,18 @@ DiskCache::Read DiskCache::read(const RecordKey& key, std::span<std::byte> desti
 
 void DiskCache::forget(const RecordKey& key, std::uint64_t checksum) {
   std::lock_guard lock(mutex_);
-  if (const auto value = log_.erase(key.place, checksum)) holes_.push_back(*value);
+  if (const auto value = log_.erase(key.location, checksum)) holes_.push_back(*value);
 }
 
 bool DiskCache::offer(const RecordKey& key, std::shared_ptr<const Buffer> value) {
-  if (monotonic_ns() < resting_until_ns_.load(std::memory_order_relaxed)) {
+  if (monotonic_ns() < paused_until_ns_.load(std::memory_order_relaxed)) {
     failures_.full.fetch_add(1, std::memory_order_relaxed);
     return false;
   }
-  const std::uint64_t size = value->size();
-  if (holds(key, size)) return true;
-  std::lock_guard lock(mutex_);
-  const std::uint64_t pending = pending_bytes_.load(std::memory_order_relaxed);
-  // One value always has a place, however large it is.
-  if (pending > 0 && pending + size > options_.pending_bytes_max) {
-    failures_.dropped.fetch_add(1, std::memory_order_relaxed);
-    return false;
-  }
-  const auto [place, added] = pending_.try_emplace(key.place, Pending{key, std::move(value)});
-  if (!added) return true;
-  queue_.push_back(place->second);
-  pending_bytes_.store(pending + size, std::memory_order_relaxed);
-  return true;
+  if (holds(key, value->size())) return true;
+  if (queue_.push(key, std::move(value))) return true;
+  failures_.dropped.fetch_add(1, std::memory_order_relaxed);
+  return false;
 }
 
 std::uint64_t DiskCache::bytes() const {

@@ -1,6 +1,7 @@
-// How values get onto the disk: under the lock of the path, the value before its entry, the count
-// of bytes before both. Whatever fails costs the values, never the training.
-#include <fcntl.h>
+// The writing side of the disk cache. Everything happens with the lock file of the path locked, in
+// this order: the count of used bytes, the values, their log entries. So after a crash at any point
+// the count is never too small, and no entry points to a value that was not written. A failure
+// costs the values, never the training.
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,13 +12,14 @@
 #include "base/log.h"
 #include "cache/disk_cache.h"
 #include "cache/disk_file.h"
+#include "cache/disk_holes.h"
 
 namespace echoline::cache {
 namespace {
 
 constexpr std::uint64_t kBatchBytes = 4 << 20;
 constexpr std::size_t kBatchValues = 4096;
-constexpr std::uint64_t kRestNs = 10'000'000'000;
+constexpr std::uint64_t kPauseNs = 10'000'000'000;
 
 }  // namespace
 
@@ -32,80 +34,21 @@ void DiskCache::refresh() {
 
 void DiskCache::flush() {
   std::lock_guard commit_lock(commit_mutex_);
-  std::vector<Pending> batch = next_batch();
-  if (batch.empty()) return;
-  const std::vector<Pending> taken = batch;
+  const Batch taken = queue_.first(kBatchBytes, kBatchValues);
+  if (taken.empty()) return;
+  Batch batch = taken;
   {
-    const FileLock lock(space_.lock_fd(), kLockTimeoutNs);
+    const FileLock lock(space_.lock_fd(), kDiskLockTimeoutNs);
     if (!lock.held() || !write(batch)) {
       failures_.error.fetch_add(1, std::memory_order_relaxed);
-      rest(kRestNs);
+      pause_offers();
     }
   }
-  settle(taken);
+  // Values that could not be written leave the queue, too: training must not wait for a bad disk.
+  queue_.remove_first(taken);
 }
 
-std::vector<DiskCache::Pending> DiskCache::next_batch() const {
-  std::lock_guard lock(mutex_);
-  std::vector<Pending> batch;
-  std::uint64_t bytes = 0;
-  for (const Pending& pending : queue_) {
-    if (bytes >= kBatchBytes || batch.size() >= kBatchValues) break;
-    bytes += pending.value->size();
-    batch.push_back(pending);
-  }
-  return batch;
-}
-
-// Takes out of the batch what others have written since. The places of what the rest replaces, and
-// of values found bad, are given back. False: the log cannot be read.
-bool DiskCache::catch_up(std::vector<Pending>& batch) {
-  std::vector<DiskValue> dead;
-  {
-    std::lock_guard lock(mutex_);
-    if (!log_.refresh()) return false;
-    dead.swap(holes_);
-    std::erase_if(batch, [&](const Pending& pending) {
-      const DiskValue* known = log_.find(pending.key.place);
-      if (known == nullptr) return false;
-      if (known->version == pending.key.version && known->bytes == pending.value->size()) {
-        return true;
-      }
-      dead.push_back(*known);
-      return false;
-    });
-  }
-  punch(std::move(dead));
-  return true;
-}
-
-// The entries of as many values as the cap has room for.
-std::vector<DiskEntry> DiskCache::entries_for(const std::vector<Pending>& batch) {
-  std::vector<DiskEntry> entries;
-  std::uint64_t wanted = log_.used_bytes();
-  for (const Pending& pending : batch) wanted += pending.value->size() + kEntryBytes;
-  space_.make_room(wanted);
-  std::uint64_t used = space_.used_by_others() + log_.used_bytes();
-  std::uint64_t offset = log_.data_end();
-  for (const Pending& pending : batch) {
-    const std::uint64_t size = pending.value->size();
-    used += size + kEntryBytes;
-    if (used > options_.cap_bytes) break;
-    entries.push_back({.place = pending.key.place,
-                       .version = pending.key.version,
-                       .offset = offset,
-                       .bytes = size,
-                       .checksum = checksum(pending.key, pending.value->span())});
-    offset += size;
-  }
-  if (entries.size() < batch.size()) {
-    failures_.full.fetch_add(batch.size() - entries.size(), std::memory_order_relaxed);
-    rest(kRestNs);
-  }
-  return entries;
-}
-
-bool DiskCache::write(std::vector<Pending>& batch) {
+bool DiskCache::write(Batch& batch) {
   if (!catch_up(batch)) return false;
   std::vector<DiskEntry> entries = entries_for(batch);
   if (entries.empty()) return true;
@@ -115,7 +58,7 @@ bool DiskCache::write(std::vector<Pending>& batch) {
   errno = 0;
   bool written = log_.set_used_bytes(used);
   for (std::size_t i = 0; i < entries.size() && written; ++i) {
-    written = write_at(data_.get(), entries[i].offset, batch[i].value->span());
+    written = write_at(data_.get(), entries[i].offset, batch[i].bytes->span());
   }
   if (written) {
     std::lock_guard lock(mutex_);
@@ -125,49 +68,67 @@ bool DiskCache::write(std::vector<Pending>& batch) {
   return written;
 }
 
-// What was written of it is given back: a disk that is full needs it.
+// Reads the log, and removes from the batch the values that other daemons have written since. Frees
+// the disk space of values that the batch replaces, and of values found bad. Returns false if the
+// log can't be read.
+bool DiskCache::catch_up(Batch& batch) {
+  std::vector<DiskValue> dead;
+  {
+    std::lock_guard lock(mutex_);
+    if (!log_.refresh()) return false;
+    dead.swap(holes_);
+    std::erase_if(batch, [&](const DiskQueue::Value& value) {
+      const DiskValue* known = log_.find(value.key.location);
+      if (known == nullptr) return false;
+      if (known->version == value.key.version && known->bytes == value.bytes->size()) return true;
+      dead.push_back(*known);
+      return false;
+    });
+  }
+  punch_holes(data_.get(), std::move(dead), log_);
+  return true;
+}
+
+// The log entries of the first values of the batch, as many as the cap has room for.
+std::vector<DiskEntry> DiskCache::entries_for(const Batch& batch) {
+  std::vector<DiskEntry> entries;
+  std::uint64_t wanted = log_.used_bytes();
+  for (const DiskQueue::Value& value : batch) wanted += value.bytes->size() + kEntryBytes;
+  space_.make_room(wanted);
+  std::uint64_t used = space_.used_by_others() + log_.used_bytes();
+  std::uint64_t offset = log_.data_end();
+  for (const DiskQueue::Value& value : batch) {
+    const std::uint64_t size = value.bytes->size();
+    used += size + kEntryBytes;
+    if (used > options_.cap_bytes) break;
+    entries.push_back({.location = value.key.location,
+                       .version = value.key.version,
+                       .offset = offset,
+                       .bytes = size,
+                       .checksum = checksum(value.key, value.bytes->span())});
+    offset += size;
+  }
+  if (entries.size() < batch.size()) {
+    failures_.full.fetch_add(batch.size() - entries.size(), std::memory_order_relaxed);
+    pause_offers();
+  }
+  return entries;
+}
+
+// Removes what was written of a failed batch: a full disk needs the space.
 void DiskCache::give_up(const std::vector<DiskEntry>& entries, std::uint64_t used_before,
                         int error) {
   const bool full = error == ENOSPC || error == EDQUOT;
   failures_.full.fetch_add(full ? entries.size() : 0, std::memory_order_relaxed);
-  log_warning("cache", "{}: nothing more is kept for {} s: {}", space_.folder(),
-              kRestNs / 1'000'000'000, errno_status(error, "writing").message());
+  log_warning("cache", "{}: the disk cache keeps no new values for {} s: {}", space_.folder(),
+              kPauseNs / 1'000'000'000, errno_status(error, "writing").message());
   if (::ftruncate(data_.get(), static_cast<off_t>(entries.front().offset)) == 0) {
     log_.set_used_bytes(used_before);
   }
 }
 
-void DiskCache::settle(const std::vector<Pending>& batch) {
-  std::lock_guard lock(mutex_);
-  std::uint64_t bytes = 0;
-  for (const Pending& pending : batch) {
-    bytes += pending.value->size();
-    pending_.erase(pending.key.place);
-    queue_.pop_front();
-  }
-  pending_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
-}
-
-// Gives the places of dead values back to the disk, neighbours together: only whole pages are
-// freed. Where that is not possible they go on counting.
-void DiskCache::punch(std::vector<DiskValue> holes) {
-  std::sort(holes.begin(), holes.end(),
-            [](const DiskValue& one, const DiskValue& other) { return one.offset < other.offset; });
-  std::uint64_t freed = 0;
-  for (std::size_t i = 0; i < holes.size();) {
-    const std::uint64_t begin = holes[i].offset;
-    std::uint64_t end = begin;
-    for (; i < holes.size() && holes[i].offset == end; ++i) end += holes[i].bytes;
-    if (::fallocate(data_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                    static_cast<off_t>(begin), static_cast<off_t>(end - begin)) == 0) {
-      freed += end - begin;
-    }
-  }
-  if (freed > 0) log_.set_used_bytes(log_.used_bytes() - std::min(freed, log_.used_bytes()));
-}
-
-void DiskCache::rest(std::uint64_t ns) {
-  resting_until_ns_.store(monotonic_ns() + ns, std::memory_order_relaxed);
+void DiskCache::pause_offers() {
+  paused_until_ns_.store(monotonic_ns() + kPauseNs, std::memory_order_relaxed);
 }
 
 }  // namespace echoline::cache

@@ -23,7 +23,7 @@ bool read_at(int fd, std::uint64_t offset, std::span<std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ::pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;
-    if (count == 0) errno = 0;
+    if (count == 0) errno = 0;  // end of the file: not an error of the system
     if (count <= 0) return false;
     bytes = bytes.subspan(static_cast<std::size_t>(count));
     offset += static_cast<std::uint64_t>(count);
@@ -44,6 +44,7 @@ bool write_at(int fd, std::uint64_t offset, std::span<const std::byte> bytes) {
 
 FileLock::FileLock(int fd, std::uint64_t timeout_ns) : fd_(fd) {
   const std::uint64_t deadline_ns = monotonic_ns() + timeout_ns;
+  // flock has no timeout, and an interrupting signal could hit another thread. So this polls.
   while (!(held_ = ::flock(fd_, LOCK_EX | LOCK_NB) == 0) && monotonic_ns() < deadline_ns) {
     std::this_thread::sleep_for(std::chrono::microseconds(500));
   }

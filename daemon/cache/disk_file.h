@@ -1,4 +1,4 @@
-// Whole reads and writes at a place of a file, and locks that end with their owner.
+// Complete reads and writes at an offset of a file, and file locks.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,11 @@
 
 namespace echoline::cache {
 
-// Opens for reading and writing, and makes the file if it is not there.
+// Opens a file for reading and writing; creates it if it does not exist.
 Result<UniqueFd> open_file(const std::string& path);
 
-// All of `bytes` at `offset`; false with errno set otherwise (0: the file ends before).
+// Read or write all of `bytes` at `offset`. False on failure, with errno set; errno is 0 if the
+// file is too short.
 bool read_at(int fd, std::uint64_t offset, std::span<std::byte> bytes);
 bool write_at(int fd, std::uint64_t offset, std::span<const std::byte> bytes);
 
@@ -27,8 +28,12 @@ std::span<const std::byte> bytes_of(const T& value) {
   return std::as_bytes(std::span(&value, 1));
 }
 
-// An exclusive flock while it lives, if it could be had in time: a stopped process may hold it for
-// ever. The kernel gives it back when its process dies, in whatever way.
+// How long a daemon waits for the lock file of a disk cache. Another daemon holds it for
+// milliseconds, unless it was stopped.
+inline constexpr std::uint64_t kDiskLockTimeoutNs = 1'000'000'000;
+
+// Holds an exclusive flock for its lifetime, if it got it within the timeout: a stopped process may
+// hold it without end. The kernel releases the lock when the process dies.
 class FileLock {
  public:
   FileLock(int fd, std::uint64_t timeout_ns);

@@ -12,24 +12,24 @@ namespace echoline::cache {
 
 inline constexpr std::uint64_t kDiskMagic = 0x3130454843414345;  // "ECACHE01"
 
-// At the start of the log. `used_bytes` changes in place; the check covers what does not.
+// At the start of the log. `used_bytes` changes in place; the check covers the members before it.
 struct DiskHeader {
   std::uint64_t magic = kDiskMagic;
-  std::uint64_t generation = 0;  // random: another one means that everything was thrown away
+  std::uint64_t generation = 0;  // random; a new one means that all values were dropped
   std::uint64_t check = 0;       // of magic and generation
-  std::uint64_t used_bytes = 0;  // of log and data, counted before they are written
+  std::uint64_t used_bytes = 0;  // of log and data; raised before they are written
   std::uint64_t reserved[4] = {};
 };
 
-// One value. Of two with one place the later counts.
+// One value. If two entries have the same location, the later one is valid.
 struct DiskEntry {
-  Place place;
+  Hash128 location;
   std::uint64_t version = 0;
   std::uint64_t offset = 0;  // in the data file
   std::uint64_t bytes = 0;
   std::uint64_t checksum = 0;  // of key and value
   std::uint64_t reserved = 0;
-  std::uint64_t check = 0;  // of all before it, with the generation
+  std::uint64_t check = 0;  // of all members before it, and the generation
 
   std::uint64_t end() const { return offset + bytes; }
 };

@@ -25,9 +25,10 @@ Result<DiskLog> DiskLog::open(const std::string& path) {
 bool DiskLog::refresh() {
   DiskHeader header;
   if (!read_at(file_.get(), 0, bytes_of(header)) || !valid(header)) {
-    if (!begin_anew()) return false;
+    if (!start_new_log()) return false;
     header = header_;
   }
+  // Another daemon has started the log again: all known values are gone.
   if (header.generation != header_.generation) forget_all();
   header_ = header;
   return read_tail();
@@ -39,7 +40,7 @@ bool DiskLog::grown() const {
          static_cast<std::uint64_t>(about.st_size) != position_;
 }
 
-bool DiskLog::begin_anew() {
+bool DiskLog::start_new_log() {
   DiskHeader header;
   header.generation = random_word();
   header.used_bytes = kHeaderBytes;
@@ -62,8 +63,10 @@ bool DiskLog::read_tail() {
   struct stat about {};
   if (::fstat(file_.get(), &about) != 0) return false;
   const auto size = static_cast<std::uint64_t>(about.st_size);
+  // At the start the table grows once to its full size.
   if (values_.empty()) values_.reserve((size - std::min(size, position_)) / kEntryBytes);
   std::vector<DiskEntry> entries;
+  // In portions, so that the memory does not depend on the length of the log.
   while (size - position_ >= kEntryBytes && size >= position_) {
     entries.resize(std::min<std::uint64_t>(kEntriesAtOnce, (size - position_) / kEntryBytes));
     if (!read_at(file_.get(), position_, std::as_writable_bytes(std::span(entries)))) return false;
@@ -76,10 +79,11 @@ bool DiskLog::read_tail() {
   return size == position_ || cut_off();
 }
 
+// The log is appended only, so its first invalid entry is the end of what a killed writer finished.
 bool DiskLog::cut_off() { return ::ftruncate(file_.get(), static_cast<off_t>(position_)) == 0; }
 
 void DiskLog::take(const DiskEntry& entry) {
-  const auto [found, added] = values_.try_emplace(entry.place);
+  const auto [found, added] = values_.try_emplace(entry.location);
   if (!added) live_bytes_ -= found->second.bytes;
   found->second = {entry.version, entry.offset, entry.bytes, entry.checksum};
   live_bytes_ += entry.bytes;
@@ -89,7 +93,7 @@ void DiskLog::take(const DiskEntry& entry) {
 bool DiskLog::append(std::span<DiskEntry> entries) {
   for (DiskEntry& entry : entries) entry.check = check_of(entry, header_.generation);
   if (!write_at(file_.get(), position_, std::as_bytes(entries))) {
-    cut_off();
+    cut_off();  // removes the entries that were written
     return false;
   }
   for (const DiskEntry& entry : entries) take(entry);
@@ -105,13 +109,13 @@ bool DiskLog::set_used_bytes(std::uint64_t bytes) {
   return true;
 }
 
-const DiskValue* DiskLog::find(const Place& place) const {
-  const auto found = values_.find(place);
+const DiskValue* DiskLog::find(const Hash128& location) const {
+  const auto found = values_.find(location);
   return found == values_.end() ? nullptr : &found->second;
 }
 
-std::optional<DiskValue> DiskLog::erase(const Place& place, std::uint64_t checksum) {
-  const auto found = values_.find(place);
+std::optional<DiskValue> DiskLog::erase(const Hash128& location, std::uint64_t checksum) {
+  const auto found = values_.find(location);
   if (found == values_.end() || found->second.checksum != checksum) return std::nullopt;
   const DiskValue value = found->second;
   live_bytes_ -= value.bytes;
@@ -119,20 +123,21 @@ std::optional<DiskValue> DiskLog::erase(const Place& place, std::uint64_t checks
   return value;
 }
 
-bool DiskLog::rewrite(const std::function<bool(const Place&)>& keep,
+// Writes a second log and renames it over the first one: a crash leaves one of the two complete.
+bool DiskLog::rewrite(const std::function<bool(const Hash128&)>& keep,
                       std::vector<DiskValue>& dropped) {
   const std::string path = path_ + ".new";
   ::unlink(path.c_str());
   Result<DiskLog> opened = open(path);
-  if (!opened.ok() || !opened->begin_anew()) return false;
+  if (!opened.ok() || !opened->start_new_log()) return false;
   DiskLog& next = *opened;
   std::vector<DiskEntry> kept;
-  for (const auto& [place, value] : values_) {
-    if (!keep(place)) {
+  for (const auto& [location, value] : values_) {
+    if (!keep(location)) {
       dropped.push_back(value);
       continue;
     }
-    kept.push_back({.place = place,
+    kept.push_back({.location = location,
                     .version = value.version,
                     .offset = value.offset,
                     .bytes = value.bytes,

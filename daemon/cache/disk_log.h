@@ -1,5 +1,5 @@
-// A disk cache's log in memory: which values there are and where they stand. Appended by several
-// daemons in turn, read by all.
+// A disk cache's log, and its table in memory: which values exist and where they are in the data
+// file. Several daemons append to the log in turn; all read it.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace echoline::cache {
 
-// Where a value stands in the data file.
+// The location of a value in the data file.
 struct DiskValue {
   std::uint64_t version = 0;
   std::uint64_t offset = 0;
@@ -25,48 +25,51 @@ struct DiskValue {
   std::uint64_t checksum = 0;
 };
 
-// Not thread safe. "Locked": with the lock of the DiskSpace held.
+// Not thread-safe. "Locked": only with the lock of the DiskSpace held.
 class DiskLog {
  public:
   static Result<DiskLog> open(const std::string& path);
 
-  // Locked. Takes in what others appended; cuts off what a killed writer left half written, and
-  // begins anew where the header is not one. False: the file cannot be read or written now.
+  // Locked. Reads what other daemons appended. Truncates entries that a killed writer left half
+  // written, and starts a new log if the header is invalid. False: reading or writing failed.
   bool refresh();
-  // Any time: whether there is something to take in.
+  // Whether the log has entries that refresh has not read. Needs no lock.
   bool grown() const;
-  // Locked, after `refresh`. All entries or none.
+  // Locked, after `refresh`. Appends all entries or none.
   bool append(std::span<DiskEntry> entries);
-  // Locked. What log and data take on the disk, for the cap.
+  // Locked. The disk space of log and data, which counts for the cap.
   bool set_used_bytes(std::uint64_t bytes);
   std::uint64_t used_bytes() const { return header_.used_bytes; }
 
-  const DiskValue* find(const Place& place) const;
-  // Forgets a value that turned out bad, here and until the next start, if it is still there.
-  std::optional<DiskValue> erase(const Place& place, std::uint64_t checksum);
-  // Locked, and nobody else has the log open: a new log with only the values that `keep` wants, at
-  // once in the place of the old one. The dropped ones are appended to `dropped`.
-  bool rewrite(const std::function<bool(const Place&)>& keep, std::vector<DiskValue>& dropped);
+  const DiskValue* find(const Hash128& location) const;
+  // Removes a bad value from the table, unless it was replaced. Its entry stays in the log, so the
+  // value is known again after a restart.
+  std::optional<DiskValue> erase(const Hash128& location, std::uint64_t checksum);
+  // Locked, and only while no other daemon has the log open. Atomically replaces the log by a new
+  // one with the values for which `keep` returns true. Appends the others to `dropped`.
+  bool rewrite(const std::function<bool(const Hash128&)>& keep, std::vector<DiskValue>& dropped);
 
-  const std::unordered_map<Place, DiskValue, PlaceHash>& values() const { return values_; }
+  const std::unordered_map<Hash128, DiskValue, Hash128Hasher>& values() const { return values_; }
   std::size_t count() const { return values_.size(); }
   std::uint64_t live_bytes() const { return live_bytes_; }
-  std::uint64_t data_end() const { return data_end_; }  // where the next value goes
+  std::uint64_t data_end() const { return data_end_; }  // the offset of the next value
   std::uint64_t log_bytes() const { return position_; }
 
  private:
   explicit DiskLog(std::string path) : path_(std::move(path)) {}
-  bool begin_anew();
+  bool start_new_log();
   bool read_tail();
+  // Truncates the log at position_.
   bool cut_off();
+  // Adds an entry to the table.
   void take(const DiskEntry& entry);
   void forget_all();
 
   std::string path_;
   UniqueFd file_;
   DiskHeader header_;
-  std::uint64_t position_ = kHeaderBytes;  // end of the entries that are known
-  std::unordered_map<Place, DiskValue, PlaceHash> values_;
+  std::uint64_t position_ = kHeaderBytes;  // the end of the entries that were read
+  std::unordered_map<Hash128, DiskValue, Hash128Hasher> values_;
   std::uint64_t live_bytes_ = 0;
   std::uint64_t data_end_ = 0;
 };

@@ -1,85 +1,89 @@
-// What a start finds on the disk: what a crash left half done is cut off, what is not to be kept
-// any more is given back.
+#include "cache/disk_recover.h"
+
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "base/log.h"
-#include "cache/disk_cache.h"
 #include "cache/disk_file.h"
+#include "cache/disk_holes.h"
 
 namespace echoline::cache {
 namespace {
 
-constexpr std::uint64_t kBlockBytes = 512;  // of st_blocks
-constexpr std::uint64_t kPageBytes = 4096;  // least that a file system gives back
+using Locations = std::unordered_set<Hash128, Hash128Hasher>;
 
-}  // namespace
+constexpr std::uint64_t kBlockBytes = 512;  // the unit of st_blocks
+constexpr std::uint64_t kPageBytes = 4096;  // the smallest space that a file system frees
 
-void DiskCache::recover() {
-  const FileLock lock(space_.lock_fd(), kLockTimeoutNs);
-  if (!lock.held() || !log_.refresh()) return;  // the next flush tries again
-  if (space_.alone()) reclaim();
-  warn_of_little_room();
-}
-
-// Nobody else has the files open: the count of bytes is taken from the disk, and what is no longer
-// wanted, or more than a lowered cap holds, is given back where room may become short.
-void DiskCache::reclaim() {
-  const std::uint64_t most =
-      space_.used_by_others() + log_.log_bytes() + log_.live_bytes() + options_.wanted_bytes;
-  if (most > options_.cap_bytes && log_.count() > 0 && options_.is_wanted) {
-    const auto kept = affordable();
-    std::vector<DiskValue> dropped;
-    const auto keep = [&kept](const Place& place) { return kept.contains(place); };
-    if (log_.rewrite(keep, dropped)) punch(std::move(dropped));
-  }
-  if (::ftruncate(data_.get(), static_cast<off_t>(log_.data_end())) != 0) return;
-  struct stat about {};
-  if (::fstat(data_.get(), &about) != 0) return;
-  const std::uint64_t on_disk = static_cast<std::uint64_t>(about.st_blocks) * kBlockBytes;
-  log_.set_used_bytes(log_.log_bytes() +
-                      std::min(log_.data_end(), std::max(on_disk, log_.live_bytes())));
-}
-
-// Of the values that are wanted, as many as the cap holds, from the front of the file on. What
-// stands between them is given back in whole pages only, so a page counts once one of its bytes is
-// kept.
-std::unordered_set<Place, PlaceHash> DiskCache::affordable() const {
-  std::vector<std::pair<std::uint64_t, Place>> order;  // by offset
-  for (const auto& [place, value] : log_.values()) {
-    if (options_.is_wanted(place)) order.emplace_back(value.offset, place);
+// The locations of wanted values, as many as the cap has room for, in the order of the data file.
+// The space between them is freed in whole pages only, so a page counts fully if one of its bytes
+// is kept.
+Locations affordable(const DiskOptions& options, const DiskLog& log) {
+  std::vector<std::pair<std::uint64_t, Hash128>> order;  // by offset
+  for (const auto& [location, value] : log.values()) {
+    if (options.is_wanted(location)) order.emplace_back(value.offset, location);
   }
   std::sort(order.begin(), order.end(),
             [](const auto& one, const auto& other) { return one.first < other.first; });
-  std::unordered_set<Place, PlaceHash> kept;
+  Locations kept;
   std::uint64_t bytes = kHeaderBytes;
   std::uint64_t pages_end = 0;
-  for (const auto& [offset, place] : order) {
+  for (const auto& [offset, location] : order) {
     const std::uint64_t begin = std::max(pages_end, offset / kPageBytes * kPageBytes);
-    const std::uint64_t value_end = offset + log_.find(place)->bytes;
+    const std::uint64_t value_end = offset + log.find(location)->bytes;
     pages_end = std::max(begin, (value_end + kPageBytes - 1) / kPageBytes * kPageBytes);
     bytes += kEntryBytes + pages_end - begin;
-    const std::uint64_t behind_value = pages_end - value_end;  // cut off, if this is the last
-    if (bytes - behind_value > options_.cap_bytes) break;
-    kept.insert(place);
+    const std::uint64_t behind_value = pages_end - value_end;  // truncated if this is the last one
+    if (bytes - behind_value > options.cap_bytes) break;
+    kept.insert(location);
   }
   return kept;
 }
 
-void DiskCache::warn_of_little_room() const {
+// Only if no other daemon has the files open. Takes the count of used bytes from the disk. Frees
+// values that are no longer wanted, or that exceed a lowered cap, if the room may become too small.
+void reclaim(const DiskOptions& options, const DiskSpace& space, DiskLog& log, int data_fd) {
+  const std::uint64_t most =
+      space.used_by_others() + log.log_bytes() + log.live_bytes() + options.wanted_bytes;
+  if (most > options.cap_bytes && log.count() > 0 && options.is_wanted) {
+    const Locations kept = affordable(options, log);
+    std::vector<DiskValue> dropped;
+    const auto keep = [&kept](const Hash128& location) { return kept.contains(location); };
+    if (log.rewrite(keep, dropped)) punch_holes(data_fd, std::move(dropped), log);
+  }
+  if (::ftruncate(data_fd, static_cast<off_t>(log.data_end())) != 0) return;
+  struct stat about {};
+  if (::fstat(data_fd, &about) != 0) return;
+  const std::uint64_t on_disk = static_cast<std::uint64_t>(about.st_blocks) * kBlockBytes;
+  log.set_used_bytes(log.log_bytes() +
+                     std::min(log.data_end(), std::max(on_disk, log.live_bytes())));
+}
+
+void warn_of_little_room(const DiskOptions& options, const DiskSpace& space, const DiskLog& log) {
   std::error_code error;
-  const std::filesystem::space_info room = std::filesystem::space(options_.path, error);
+  const std::filesystem::space_info room = std::filesystem::space(options.path, error);
   if (error) return;
-  const std::uint64_t room_bytes = room.available + space_.used_by_others() + log_.used_bytes();
-  if (room_bytes >= options_.cap_bytes) return;
+  const std::uint64_t room_bytes = room.available + space.used_by_others() + log.used_bytes();
+  if (room_bytes >= options.cap_bytes) return;
   log_warning("cache",
-              "{}: cache.disk.size is {} bytes, and its file system has room for {}: what comes "
-              "when it is full is not kept; lower the size or make room",
-              options_.path, options_.cap_bytes, room_bytes);
+              "{}: cache.disk.size is {} bytes, and its file system has room for {}: values "
+              "that come when it is full are not kept; lower the size or make room",
+              options.path, options.cap_bytes, room_bytes);
+}
+
+}  // namespace
+
+void recover_disk(const DiskOptions& options, const DiskSpace& space, DiskLog& log, int data_fd) {
+  const FileLock lock(space.lock_fd(), kDiskLockTimeoutNs);
+  if (!lock.held() || !log.refresh()) return;
+  if (space.alone()) reclaim(options, space, log, data_fd);
+  warn_of_little_room(options, space, log);
 }
 
 }  // namespace echoline::cache

@@ -41,7 +41,7 @@ std::vector<OtherSet> other_sets(const std::string& path, const std::string& own
   for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
     const std::string name = entry.path().filename();
     if (!name.starts_with(kSetPrefix) || entry.path() == own) continue;
-    // Whoever names a folder of photos as the path of a cache may have a "set-1" in it.
+    // Only folders with our file count: a user may name a folder as path that has an own "set-1".
     struct stat about {};
     if (::lstat((entry.path() / kUsers).c_str(), &about) != 0 || !S_ISREG(about.st_mode)) continue;
     sets.push_back({entry.path(), used_bytes(entry.path()), about.st_mtim});
@@ -49,14 +49,15 @@ std::vector<OtherSet> other_sets(const std::string& path, const std::string& own
   return sets;
 }
 
-// What cannot be opened is somebody's.
+// A folder that can't be checked counts as in use.
 bool in_use(const fs::path& folder) {
   const UniqueFd users(::open((folder / kUsers).c_str(), O_RDWR | O_CLOEXEC));
   return !users || ::flock(users.get(), LOCK_EX | LOCK_NB) != 0;
 }
 
-// Files by their names, never a tree: what else somebody keeps there is not ours to remove. The
-// one by which the folder is known goes last, so that a removal cut short is taken up again.
+// Removes only the cache's own files, never a tree: the folder may contain files of the user. The
+// file that identifies the folder goes last, so that the next call continues an interrupted
+// removal.
 bool remove_set(const fs::path& folder) {
   for (const char* name : {"data", "log", "log.new", kUsers}) {
     if (::unlink((folder / name).c_str()) != 0 && errno != ENOENT) return false;
@@ -84,8 +85,9 @@ Result<DiskSpace> DiskSpace::open(const std::string& path, const std::string& se
   fs::create_directories(space.folder_, error);
   if (error) return errno_status(error.value(), "making the folder " + space.folder_);
   ECHOLINE_ASSIGN(space.users_, open_file(fs::path(space.folder_) / kUsers));
-  ::flock(space.users_.get(), LOCK_SH | LOCK_NB);  // exclusive only under the lock we hold
-  ::futimens(space.users_.get(), nullptr);         // last use
+  ::flock(space.users_.get(),
+          LOCK_SH | LOCK_NB);  // can't fail: others lock it exclusively only with the path locked
+  ::futimens(space.users_.get(), nullptr);  // marks the last use
   return space;
 }
 

@@ -1,5 +1,5 @@
-// The folder that disk caches share: one lock, a byte cap over all, a folder for each data set, and
-// which of those are in use.
+// The folder that disk caches share: one lock file, one cap for all, one folder per data set, and
+// which of these are in use.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace echoline::cache {
 
-// One user of one data set's folder, which nobody removes while this lives. Whatever changes the
-// files below the path does so under its lock; any number of daemons may. Not thread safe.
+// One user of one data set's folder; no daemon removes the folder while this exists. Any number of
+// daemons may change files below the path, each only with the lock held. Not thread-safe.
 class DiskSpace {
  public:
-  // Makes the folders. `set` is 32 hex digits.
+  // Creates the folders. `set` is 32 hex digits.
   static Result<DiskSpace> open(const std::string& path, const std::string& set,
                                 std::uint64_t cap_bytes);
 
@@ -30,8 +30,8 @@ class DiskSpace {
   bool alone() const;
   // Bytes in the folders of other data sets.
   std::uint64_t used_by_others() const;
-  // Removes the folders of data sets that nobody uses, the longest unused first, as long as less
-  // than `bytes` would be left for this one.
+  // Removes folders of unused data sets, those with the oldest use first, until this data set can
+  // have `bytes`.
   void make_room(std::uint64_t bytes) const;
 
  private:

@@ -13,7 +13,7 @@ struct FleetServer {
   std::uint16_t port = 0;
 };
 
-// Of "host:port".
+// Parses "host:port".
 Result<FleetServer> parse_fleet_server(const std::string& text);
 
 }  // namespace echoline::cache

@@ -16,28 +16,28 @@
 namespace echoline::cache {
 namespace {
 
-// Of what a server may use, the share that records get: the rest is keys, heads and the rounding up
-// to its item sizes.
+// The share of a server's memory that is available for records. The rest is for keys, headers, and
+// rounding up to memcached's item sizes.
 constexpr double kUsableShare = 0.85;
 constexpr std::uint32_t kDoublingsMax = 4;
 
 }  // namespace
 
-// A lane that goes back when its user is done.
-class FleetCache::Borrowed {
+// A client for one call; the destructor returns it.
+class FleetCache::ClientLease {
  public:
-  explicit Borrowed(FleetCache& cache) : cache_(cache), lane_(cache.take_lane()) {}
-  ~Borrowed() {
+  explicit ClientLease(FleetCache& cache) : cache_(cache), client_(cache.take_client()) {}
+  ~ClientLease() {
     std::lock_guard lock(cache_.mutex_);
-    cache_.lanes_.push_back(std::move(lane_));
+    cache_.idle_clients_.push_back(std::move(client_));
   }
-  Borrowed(const Borrowed&) = delete;
-  Borrowed& operator=(const Borrowed&) = delete;
-  FleetLane& operator*() { return *lane_; }
+  ClientLease(const ClientLease&) = delete;
+  ClientLease& operator=(const ClientLease&) = delete;
+  FleetClient& operator*() { return *client_; }
 
  private:
   FleetCache& cache_;
-  std::unique_ptr<FleetLane> lane_;
+  std::unique_ptr<FleetClient> client_;
 };
 
 FleetCache::FleetCache(Options options, std::vector<FleetServer> servers)
@@ -60,7 +60,7 @@ void FleetCache::watch() {
   const auto interval = std::chrono::milliseconds(std::max(1U, options_.timeout_ms / 4));
   std::unique_lock lock(mutex_);
   while (!end_.wait_for(lock, interval, [this] { return ending_; })) {
-    for (FleetLane* lane : all_lanes_) lane->cut_overdue(monotonic_ns());
+    for (FleetClient* client : all_clients_) client->end_overdue(monotonic_ns());
   }
 }
 
@@ -73,53 +73,53 @@ Result<std::unique_ptr<FleetCache>> FleetCache::open(Options options) {
   return std::unique_ptr<FleetCache>(new FleetCache(std::move(options), std::move(servers)));
 }
 
-std::unique_ptr<FleetLane> FleetCache::take_lane() {
+std::unique_ptr<FleetClient> FleetCache::take_client() {
   {
     std::lock_guard lock(mutex_);
-    if (!lanes_.empty()) {
-      std::unique_ptr<FleetLane> lane = std::move(lanes_.back());
-      lanes_.pop_back();
-      return lane;
+    if (!idle_clients_.empty()) {
+      std::unique_ptr<FleetClient> client = std::move(idle_clients_.back());
+      idle_clients_.pop_back();
+      return client;
     }
   }
-  auto lane = std::make_unique<FleetLane>(servers_, options_.timeout_ms);
+  auto client = std::make_unique<FleetClient>(servers_, options_.timeout_ms);
   std::lock_guard lock(mutex_);
-  all_lanes_.push_back(lane.get());
-  return lane;
+  all_clients_.push_back(client.get());
+  return client;
 }
 
 bool FleetCache::usable(std::size_t server) const {
   return monotonic_ns() >= health_[server].down_until_ns.load(std::memory_order_relaxed);
 }
 
-bool FleetCache::check(FleetLane& lane, std::size_t server, FleetLane::Outcome outcome) {
+bool FleetCache::check(FleetClient& client, std::size_t server, FleetClient::Outcome outcome) {
   Health& health = health_[server];
-  if (outcome != FleetLane::Outcome::kFailed) {
+  if (outcome != FleetClient::Outcome::kFailed) {
     health.strikes.store(0, std::memory_order_relaxed);
-    return outcome == FleetLane::Outcome::kDone;
+    return outcome == FleetClient::Outcome::kDone;
   }
   failures_.error.fetch_add(1, std::memory_order_relaxed);
-  lane.hang_up(server);
-  // Threads that fail together are one strike.
+  client.disconnect(server);
+  // Threads that fail at the same time count as one strike.
   if (!usable(server)) return false;
   const std::uint32_t strikes = health.strikes.fetch_add(1, std::memory_order_relaxed);
   health.down_until_ns.store(monotonic_ns() +
                              (options_.retry_ns << std::min(strikes, kDoublingsMax)));
   if (strikes == 0) {
     log_warning("cache",
-                "memcached server {}:{} does not answer; what it keeps is a miss meanwhile",
+                "memcached server {}:{} does not answer; its values are misses until it does",
                 servers_[server].host, servers_[server].port);
   }
   return false;
 }
 
 std::uint64_t FleetCache::capacity_bytes() {
-  Borrowed lane(*this);
+  ClientLease client(*this);
   std::uint64_t sum = 0;
   std::uint64_t answers = 0;
   for (std::size_t server = 0; server < servers_.size(); ++server) {
-    const auto limit = (*lane).limit_bytes(server);
-    check(*lane, server, limit ? FleetLane::Outcome::kDone : FleetLane::Outcome::kFailed);
+    const auto limit = (*client).limit_bytes(server);
+    check(*client, server, limit ? FleetClient::Outcome::kDone : FleetClient::Outcome::kFailed);
     sum += limit.value_or(0);
     answers += limit ? 1 : 0;
   }
@@ -128,19 +128,20 @@ std::uint64_t FleetCache::capacity_bytes() {
   return static_cast<std::uint64_t>(mean * static_cast<double>(servers_.size()) * kUsableShare);
 }
 
-// `keys` by server.
-void FleetCache::ask_all(FleetLane& lane, const std::vector<std::vector<std::string>>& keys,
-                         const FleetLane::ItemFunction& take) {
+// Asks all servers first, then reads the answers, so that the servers work in parallel. `keys` is
+// by server.
+void FleetCache::ask_all(FleetClient& client, const std::vector<std::vector<std::string>>& keys,
+                         const FleetClient::ItemFunction& take) {
   std::vector<std::size_t> asked;
   for (std::size_t server = 0; server < keys.size(); ++server) {
     if (keys[server].empty() || !usable(server)) continue;
-    if (check(lane, server, lane.ask(server, keys[server]))) asked.push_back(server);
+    if (check(client, server, client.ask(server, keys[server]))) asked.push_back(server);
   }
-  for (const std::size_t server : asked) check(lane, server, lane.fetch(server, take));
+  for (const std::size_t server : asked) check(client, server, client.fetch(server, take));
 }
 
 void FleetCache::get(std::span<FleetQuery> queries) {
-  Borrowed lane(*this);
+  ClientLease client(*this);
   struct Part {
     std::size_t query;
     std::uint32_t part;
@@ -152,11 +153,12 @@ void FleetCache::get(std::span<FleetQuery> queries) {
     missing[i] = fleet_parts(queries[i].destination.size());
     for (std::uint32_t part = 0; part < missing[i]; ++part) {
       std::string item = fleet_item(queries[i].key, part);
+      // Of two queries for one value only the first is answered.
       if (!wanted.emplace(item, Part{i, part}).second) continue;
-      keys[(*lane).server_of(item)].push_back(std::move(item));
+      keys[(*client).server_of(item)].push_back(std::move(item));
     }
   }
-  ask_all(*lane, keys, [&](std::string_view key, std::span<const std::byte> item) {
+  ask_all(*client, keys, [&](std::string_view key, std::span<const std::byte> item) {
     const auto found = wanted.find(std::string(key));
     if (found == wanted.end()) return;
     const auto [query, part] = found->second;
@@ -164,27 +166,29 @@ void FleetCache::get(std::span<FleetQuery> queries) {
         take_fleet_part(queries[query].key, part, item, queries[query].destination);
     if (verdict == FleetVerdict::kCorrupt) failures_.corrupt.fetch_add(1);
     if (verdict == FleetVerdict::kGood) --missing[query];
-    wanted.erase(found);  // a second answer for it counts no part twice
+    wanted.erase(found);  // a second answer must not count a part twice
   });
   for (std::size_t i = 0; i < queries.size(); ++i) queries[i].hit = missing[i] == 0;
 }
 
 void FleetCache::claim(std::span<FleetQuery*> queries) {
-  Borrowed lane(*this);
+  ClientLease client(*this);
   const std::string word = fmt::format("{:016x}.{}", name_, claims_.fetch_add(1));
   std::unordered_map<std::string, FleetQuery*> wanted;
   std::vector<std::vector<std::string>> keys(servers_.size());
   for (FleetQuery* query : queries) {
-    query->claimed = true;  // unless another holds it
+    // Adds the claim without waiting, then reads back which host's claim is stored.
+    query->claimed = true;  // until an answer shows that another host has claimed it
     std::string key = fleet_claim(query->key);
-    // Where the value itself goes: where that cannot be, nobody waits for it.
-    const std::size_t server = (*lane).server_of(fleet_item(query->key, 0));
+    // On the server of the value itself: if that one is away, no host waits for another.
+    const std::size_t server = (*client).server_of(fleet_item(query->key, 0));
     if (!usable(server)) continue;
-    if (!check(*lane, server, (*lane).add_unanswered(server, key, word, kClaimSeconds))) continue;
+    if (!check(*client, server, (*client).add_unanswered(server, key, word, kClaimSeconds)))
+      continue;
     wanted.emplace(key, query);
     keys[server].push_back(std::move(key));
   }
-  ask_all(*lane, keys, [&](std::string_view key, std::span<const std::byte> holder) {
+  ask_all(*client, keys, [&](std::string_view key, std::span<const std::byte> holder) {
     const auto found = wanted.find(std::string(key));
     if (found == wanted.end()) return;
     found->second->claimed =
@@ -192,29 +196,30 @@ void FleetCache::claim(std::span<FleetQuery*> queries) {
   });
 }
 
+// If a part can't be stored, the claim is removed, so that other hosts stop waiting for the value.
 bool FleetCache::put(const RecordKey& key, std::span<const std::byte> value) {
-  Borrowed lane(*this);
-  if (put_parts(*lane, key, value)) return true;
-  const std::size_t server = (*lane).server_of(fleet_item(key, 0));
-  if (usable(server)) check(*lane, server, (*lane).remove(server, fleet_claim(key)));
+  ClientLease client(*this);
+  if (put_parts(*client, key, value)) return true;
+  const std::size_t server = (*client).server_of(fleet_item(key, 0));
+  if (usable(server)) check(*client, server, (*client).remove(server, fleet_claim(key)));
   return false;
 }
 
-bool FleetCache::put_parts(FleetLane& lane, const RecordKey& key,
+bool FleetCache::put_parts(FleetClient& client, const RecordKey& key,
                            std::span<const std::byte> value) {
   std::vector<std::byte> item;
   for (std::uint32_t part = 0; part < fleet_parts(value.size()); ++part) {
     const std::string name = fleet_item(key, part);
-    const std::size_t server = lane.server_of(name);
+    const std::size_t server = client.server_of(name);
     if (!usable(server)) return false;
     const std::span<const std::byte> bytes = fleet_part(value, part);
     const FleetHead head = fleet_head(key, value.size(), part, bytes);
     item.resize(sizeof head + bytes.size());
     std::memcpy(item.data(), &head, sizeof head);
     std::copy(bytes.begin(), bytes.end(), item.begin() + sizeof head);
-    const FleetLane::Outcome outcome = lane.set(server, name, item, kValueSeconds);
-    if (outcome == FleetLane::Outcome::kRefused) failures_.full.fetch_add(1);
-    if (!check(lane, server, outcome)) return false;
+    const FleetClient::Outcome outcome = client.set(server, name, item, kValueSeconds);
+    if (outcome == FleetClient::Outcome::kRefused) failures_.full.fetch_add(1);
+    if (!check(client, server, outcome)) return false;
   }
   return true;
 }

@@ -1,5 +1,5 @@
-// Values shared by the hosts of a training job, in memcached servers: what one host has read from
-// the store, the others need not read.
+// Values that the hosts of a training job share in memcached servers: one host reads a value from
+// the store, the others get it from there.
 #pragma once
 
 #include <atomic>
@@ -16,85 +16,86 @@
 #include <vector>
 
 #include "base/status.h"
-#include "cache/fleet_lane.h"
+#include "cache/fleet_client.h"
 #include "cache/record_key.h"
 
 namespace echoline::cache {
 
 struct FleetFailures {
-  std::atomic<std::uint64_t> corrupt{0};  // a value that was not what had been stored
+  std::atomic<std::uint64_t> corrupt{0};  // a value that differs from what was stored
   std::atomic<std::uint64_t> full{0};     // values not kept: the server has no room
   std::atomic<std::uint64_t> error{0};    // requests to a server that did not answer
 };
 
-// One value that is wanted.
+// A request for one value.
 struct FleetQuery {
   RecordKey key;
-  std::span<std::byte> destination;  // as long as the value
+  std::span<std::byte> destination;  // of the value's size
   bool hit = false;
-  bool claimed = false;  // nobody else is about to fetch it: the asker is to, and to `put` it
+  bool claimed = false;  // the caller must fetch it from the store and `put` it
 };
 
-// Any thread may call any of it; each thread inside has connections of its own. Every call ends in
-// bounded time: a server that does not answer in time is left alone for a while, and what would be
-// on it is a miss.
+// Any thread may call any method; each call has its own connections. Every call ends in bounded
+// time: a server that does not answer in time is not asked for a while, and its values are misses.
 class FleetCache {
  public:
   struct Options {
     std::vector<std::string> servers;  // "host:port", in any order, the same names on all hosts
     std::uint32_t timeout_ms = 1000;
-    // After which a dead server is tried again; doubles up to sixteen times that.
+    // The time until a dead server is asked again; doubles with each failure, up to 16 times.
     std::uint64_t retry_ns = 2'000'000'000;
   };
-  // The servers need not be there.
+  // The servers need not be reachable yet.
   static Result<std::unique_ptr<FleetCache>> open(Options options);
   ~FleetCache();
   FleetCache(const FleetCache&) = delete;
   FleetCache& operator=(const FleetCache&) = delete;
 
-  // What the servers can keep of records, by their own words; those that do not answer count as
-  // the others do. 0 if none answers.
+  // How many bytes of records the servers can keep, as they report. Servers that do not answer
+  // count with the mean of the others. 0 if none answers.
   std::uint64_t capacity_bytes();
 
-  // Fills the destinations of hits.
+  // Fills the destinations of hits, and sets `hit`.
   void get(std::span<FleetQuery> queries);
-  // For what was missed: decides which host fetches it. A claim is good for kClaimSeconds.
+  // For misses: decides which host fetches the value. A claim is valid for kClaimSeconds.
   void claim(std::span<FleetQuery*> queries);
-  // Stores a value for all. False: it could not be stored, and whoever waits for it may claim it.
+  // Stores a value for all hosts. False: it could not be stored; then other hosts may claim it.
   bool put(const RecordKey& key, std::span<const std::byte> value);
 
   const FleetFailures& failures() const { return failures_; }
 
   static constexpr std::uint32_t kClaimSeconds = 5;
-  // After a week a value is read from the store once more, so that what nobody wants any more does
-  // not stay for ever.
+  // Values expire after a week, so that unused ones do not stay.
   static constexpr std::uint32_t kValueSeconds = 7 * 24 * 3600;
 
  private:
   struct Health {
     std::atomic<std::uint64_t> down_until_ns{0};
-    std::atomic<std::uint32_t> strikes{0};  // since it last answered
+    std::atomic<std::uint32_t> strikes{0};  // failures since its last answer
   };
-  class Borrowed;
+  class ClientLease;
 
   FleetCache(Options options, std::vector<FleetServer> servers);
+  // Runs in watch_ until the end: ends calls that take too long.
   void watch();
-  std::unique_ptr<FleetLane> take_lane();
+  std::unique_ptr<FleetClient> take_client();
+  // False while a server is not asked because it failed.
   bool usable(std::size_t server) const;
-  bool check(FleetLane& lane, std::size_t server, FleetLane::Outcome outcome);
-  bool put_parts(FleetLane& lane, const RecordKey& key, std::span<const std::byte> value);
-  void ask_all(FleetLane& lane, const std::vector<std::vector<std::string>>& keys,
-               const FleetLane::ItemFunction& take);
+  // Updates the health of a server after a call; returns whether it was done.
+  bool check(FleetClient& client, std::size_t server, FleetClient::Outcome outcome);
+  bool put_parts(FleetClient& client, const RecordKey& key, std::span<const std::byte> value);
+  void ask_all(FleetClient& client, const std::vector<std::vector<std::string>>& keys,
+               const FleetClient::ItemFunction& take);
 
   const Options options_;
   const std::vector<FleetServer> servers_;
   std::vector<Health> health_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<FleetLane>> lanes_;  // that no thread uses now
-  std::vector<FleetLane*> all_lanes_;
+  std::vector<std::unique_ptr<FleetClient>> idle_clients_;  // idle
+  std::vector<FleetClient*> all_clients_;
   bool ending_ = false;
   std::condition_variable end_;
-  const std::uint64_t name_;  // of this daemon, in claims
+  const std::uint64_t name_;  // identifies this daemon in claims
   std::atomic<std::uint64_t> claims_{0};
   FleetFailures failures_;
   std::thread watch_;  // ends calls that take too long

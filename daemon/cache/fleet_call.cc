@@ -1,5 +1,5 @@
-// libmemcached tells the port of a connection's own end, not its file descriptor; the descriptor is
-// looked for among those of the process. Only servers that misbehave cost that.
+// libmemcached reports the local port of a connection, but not its file descriptor. So this file
+// searches the descriptors of the process for it. That happens only for servers that misbehave.
 #include "cache/fleet_call.h"
 
 #include <netinet/in.h>
@@ -14,12 +14,12 @@
 namespace echoline::cache {
 namespace {
 
-// An item of the largest part, its head, its name and what libmemcached rounds up to.
+// Enough for the largest part with its header and key, as libmemcached rounds it up.
 constexpr std::size_t kAllocationBytesMax = 4 << 20;
 
 using NameFunction = int (*)(int, sockaddr*, socklen_t*);
 
-// In IPv4 and IPv6 the port stands in the same place.
+// IPv4 and IPv6 addresses have the port at the same offset.
 in_port_t port_of(int fd, NameFunction name) {
   sockaddr_in6 address{};
   socklen_t size = sizeof address;
@@ -46,7 +46,7 @@ void limit_allocations(memcached_st* handle) {
   memcached_set_memory_allocators(handle, allocate, release, reallocate, allocate_zeroed, nullptr);
 }
 
-void cut_connection(const memcached_st* handle) {
+void shut_down_connection(const memcached_st* handle) {
   const memcached_instance_st* server = memcached_server_instance_by_position(handle, 0);
   const in_port_t own = server == nullptr ? in_port_t{0} : memcached_server_srcport(server);
   if (own == 0) return;
@@ -71,9 +71,9 @@ void FleetCall::end() {
   handle_ = nullptr;
 }
 
-void FleetCall::cut_overdue(std::uint64_t now_ns) {
+void FleetCall::end_overdue(std::uint64_t now_ns) {
   const std::lock_guard lock(mutex_);
-  if (handle_ != nullptr && now_ns > deadline_ns_) cut_connection(handle_);
+  if (handle_ != nullptr && now_ns > deadline_ns_) shut_down_connection(handle_);
 }
 
 }  // namespace echoline::cache

@@ -1,4 +1,5 @@
-// How long a memcached server may take for one call, and how much it may make the daemon allocate.
+// Limits for one call to a memcached server: its duration, and the memory that it makes the daemon
+// allocate.
 #pragma once
 
 #include <libmemcached/memcached.h>
@@ -9,24 +10,24 @@
 
 namespace echoline::cache {
 
-// Refuses allocations that no item of ours needs: a server may announce a value of any length.
+// Makes allocations fail that are larger than any item of the cache: a faulty server can announce a
+// value of any length.
 void limit_allocations(memcached_st* handle);
 
-// Shuts the handle's connection, if it has one, so that whoever reads from it comes back. Any
-// thread.
-void cut_connection(const memcached_st* handle);
+// Shuts down the handle's connection, if it has one, so that a blocked read returns. Any thread.
+void shut_down_connection(const memcached_st* handle);
 
-// One call at a time of a lane. libmemcached's time-outs are those of single waits: a server that
-// sends a byte now and then, or never stops sending, would keep a call for ever. Any thread may
-// `cut_overdue`.
+// The current call of a client. libmemcached's timeouts apply to single waits: a server that sends
+// one byte now and then, or never stops sending, could block a call without end. Any thread may
+// call end_overdue.
 class FleetCall {
  public:
   void begin(const memcached_st* handle, std::uint64_t deadline_ns);
   void end();
-  void cut_overdue(std::uint64_t now_ns);
+  void end_overdue(std::uint64_t now_ns);
 
  private:
-  std::mutex mutex_;  // the handle lives and its call goes on while it is held
+  std::mutex mutex_;  // while it is held, the call does not end and the handle stays valid
   const memcached_st* handle_ = nullptr;
   std::uint64_t deadline_ns_ = 0;
 };

@@ -8,11 +8,12 @@
 namespace echoline::cache {
 
 std::string fleet_item(const RecordKey& key, std::uint32_t part) {
-  return fmt::format("el1:{:016x}{:016x}.{}", key.place.high, key.place.low, part);
+  return fmt::format("el1:{:016x}{:016x}.{}", key.location.high, key.location.low, part);
 }
 
 std::string fleet_claim(const RecordKey& key) {
-  return fmt::format("el1c:{:016x}{:016x}.{:016x}", key.place.high, key.place.low, key.version);
+  return fmt::format("el1c:{:016x}{:016x}.{:016x}", key.location.high, key.location.low,
+                     key.version);
 }
 
 FleetHead fleet_head(const RecordKey& key, std::uint64_t value_bytes, std::uint32_t part,
@@ -22,7 +23,8 @@ FleetHead fleet_head(const RecordKey& key, std::uint64_t value_bytes, std::uint3
   head.version = key.version;
   head.bytes = value_bytes;
   RecordKey of_part = key;
-  of_part.place.low += part;
+  // The part number changes the key, so that parts of one value can't be exchanged.
+  of_part.location.low += part;
   head.checksum = checksum(of_part, part_bytes);
   return head;
 }
@@ -37,10 +39,12 @@ FleetVerdict take_fleet_part(const RecordKey& key, std::uint32_t part,
     return FleetVerdict::kOtherVersion;
   }
   const std::span<const std::byte> bytes = item.subspan(sizeof head);
-  const std::span<std::byte> place = fleet_part(destination, part);
-  if (bytes.size() != place.size()) return FleetVerdict::kCorrupt;
-  std::copy(bytes.begin(), bytes.end(), place.begin());
-  const FleetHead expected = fleet_head(key, destination.size(), part, place);
+  const std::span<std::byte> target = fleet_part(destination, part);
+  if (bytes.size() != target.size()) return FleetVerdict::kCorrupt;
+  std::copy(bytes.begin(), bytes.end(), target.begin());
+  // If the part is bad, `destination` now has wrong bytes. The caller ignores them, because the
+  // whole value is a miss then.
+  const FleetHead expected = fleet_head(key, destination.size(), part, target);
   return std::memcmp(&expected, &head, sizeof head) == 0 ? FleetVerdict::kGood
                                                          : FleetVerdict::kCorrupt;
 }

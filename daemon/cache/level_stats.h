@@ -1,4 +1,4 @@
-// What one level of a cache tells about itself.
+// The statistics of one cache level.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ struct LevelStats {
   std::uint64_t hits = 0;
   std::uint64_t misses = 0;
   std::uint64_t hit_bytes = 0;
-  std::uint64_t saved_ns = 0;                       // that the store would have taken for the hits
-  std::uint64_t held_bytes = 0;                     // 0 of a fleet, which does not say
+  std::uint64_t saved_ns = 0;                       // the store's time for the hits
+  std::uint64_t held_bytes = 0;                     // 0 for a fleet, which does not report it
   std::map<std::string, std::uint64_t> failures{};  // by reason
 };
 

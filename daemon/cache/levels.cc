@@ -9,7 +9,7 @@
 namespace echoline::cache {
 namespace {
 
-constexpr std::uint64_t kFleetOverheadBytes = 128;  // of memcached, for a value
+constexpr std::uint64_t kFleetOverheadBytes = 128;  // memcached's overhead per value
 
 }  // namespace
 
@@ -19,12 +19,12 @@ Result<std::unique_ptr<Levels>> Levels::open(Options options) {
   Capacities capacities;
   capacities.memory.bytes = own.memory_bytes;
   if (own.memory_bytes > 0) levels->memory_ = std::make_unique<MemoryCache>(own.memory_bytes);
-  // The header of the log is a part of the cap, too.
+  // The header of the log counts for the cap, too.
   capacities.disk = {own.disk_bytes - std::min(own.disk_bytes, kHeaderBytes), kEntryBytes};
   if (!own.fleet.empty()) {
     ECHOLINE_ASSIGN(levels->fleet_, FleetCache::open({.servers = own.fleet}));
     const std::uint64_t capacity = levels->fleet_->capacity_bytes();
-    // Servers that are not there yet are taken to be large enough.
+    // If no server answers, assume that they are large enough.
     capacities.fleet =
         capacity == 0 ? Capacity{own.data.bytes, 0} : Capacity{capacity, kFleetOverheadBytes};
   }
@@ -34,15 +34,15 @@ Result<std::unique_ptr<Levels>> Levels::open(Options options) {
 }
 
 Status Levels::open_disk() {
-  // Made only where it is asked for, and gone when the disk is open.
-  const auto places = std::make_shared<std::unordered_set<Place, PlaceHash>>();
-  const auto is_wanted = [this, places](const Place& place) {
-    if (places->empty()) {
+  // Filled only if DiskCache asks, and freed when the disk cache is open.
+  const auto locations = std::make_shared<std::unordered_set<Hash128, Hash128Hasher>>();
+  const auto is_wanted = [this, locations](const Hash128& location) {
+    if (locations->empty()) {
       for (std::uint64_t record = 0; record < options_.data.records; ++record) {
-        if (admission_->on_disk(record)) places->insert(options_.key_of(record).place);
+        if (admission_->on_disk(record)) locations->insert(options_.key_of(record).location);
       }
     }
-    return places->contains(place);
+    return locations->contains(location);
   };
   Result<std::unique_ptr<DiskCache>> disk =
       DiskCache::open({.path = options_.disk_path,
@@ -51,16 +51,17 @@ Status Levels::open_disk() {
                        .wanted_bytes = std::min(options_.disk_bytes, options_.data.bytes),
                        .pending_bytes_max = options_.pending_bytes_max,
                        .is_wanted = is_wanted});
-  places->clear();
+  locations->clear();
   if (disk.ok()) {
     disk_ = std::move(disk).value();
     return {};
   }
   const Code code = disk.status().code();
+  // These pass: a full disk, or a lock that another process holds. A wrong path does not.
   if (code != Code::kResourceExhausted && code != Code::kUnavailable) {
     return disk.status().with_context("cache.disk");
   }
-  log_warning("cache", "going on without a disk cache: {}", disk.status().message());
+  log_warning("cache", "continuing without a disk cache: {}", disk.status().message());
   return {};
 }
 
@@ -129,6 +130,7 @@ void Levels::count_hit(Level level, std::uint64_t bytes, std::uint64_t spent_ns)
   LevelCounters& own = counters(level);
   own.hits.fetch_add(1, std::memory_order_relaxed);
   own.hit_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  // A slow level can take longer than the store; then a hit saves nothing.
   const auto store_ns =
       static_cast<std::uint64_t>(static_cast<double>(bytes) * store_ns_per_byte_.load());
   if (store_ns > spent_ns) {

@@ -1,4 +1,4 @@
-// The cache of one stream: its levels, which record goes to which, and what they are worth.
+// The cache of one stream: its levels, which record each one keeps, and their statistics.
 #pragma once
 
 #include <array>
@@ -25,8 +25,8 @@ namespace echoline::cache {
 enum class Level : std::uint8_t { kMemory, kDisk, kFleet };
 inline constexpr std::array<const char*, 3> kLevelNames = {"memory", "disk", "fleet"};
 
-// Counters of one level. A record counts once: as a hit of the level that had it and a miss of
-// those before it, or as a miss of all.
+// Counters of one level. Each lookup of a record counts as a hit of the level that had it and as a
+// miss of the levels before; or as a miss of all levels.
 struct LevelCounters {
   std::atomic<std::uint64_t> hits{0};
   std::atomic<std::uint64_t> misses{0};
@@ -34,7 +34,7 @@ struct LevelCounters {
   std::atomic<std::uint64_t> saved_ns{0};
 };
 
-// Any thread may call any of it; what blocks says so.
+// Any thread may call any method. The comments say which methods block.
 class Levels {
  public:
   struct Options {
@@ -45,14 +45,15 @@ class Levels {
     std::string disk_set;
     std::vector<std::string> fleet;
     std::uint64_t pending_bytes_max = 32 << 20;
-    std::function<RecordKey(std::uint64_t)> key_of;  // any thread; not asked for memory alone
+    std::function<RecordKey(std::uint64_t)>
+        key_of;  // any thread; not called if there is only a memory level
   };
-  // Blocks on disk and servers. A full disk and dead servers are no errors.
+  // Blocks on disk and servers. A full disk or dead servers are not errors.
   static Result<std::unique_ptr<Levels>> open(Options options);
 
   bool has_disk() const { return disk_ != nullptr; }
   bool has_fleet() const { return fleet_ != nullptr; }
-  // Whether one of the levels of this host keeps the record, once it has come.
+  // Whether a level of this host keeps the record after it has arrived.
   bool keeps(std::uint64_t record) const;
 
   std::shared_ptr<const Buffer> find_in_memory(std::uint64_t record) const;
@@ -63,19 +64,19 @@ class Levels {
   FleetQuery fleet_query(std::uint64_t record, std::span<std::byte> destination) const;
   FleetCache& fleet() { return *fleet_; }
 
-  // The record has come from the given level, or from the store: hands it to the levels of this
-  // host that keep it. What came from the store and belongs to the fleet is the caller's to put.
+  // Offers a record that came from the given level, or from the store, to the levels of this host.
+  // If it came from the store and belongs to the fleet, the caller must also call put_into_fleet.
   void keep(std::uint64_t record, const std::shared_ptr<const Buffer>& bytes,
             std::optional<Level> from);
   // Blocks.
   void put_into_fleet(std::uint64_t record, std::span<const std::byte> bytes);
   bool has_pending() const { return disk_ != nullptr && disk_->has_pending(); }
-  // Writes what is pending to the disk and looks what others wrote. Blocks.
+  // Writes queued values to the disk, or reads what other daemons wrote. Blocks.
   void work_on_disk();
 
   void count_hit(Level level, std::uint64_t bytes, std::uint64_t spent_ns);
   void count_miss();  // of all levels
-  // What a byte from the store costs in time, as measured so far; 0 while unknown.
+  // The measured time to fetch a byte from the store; 0 while unknown.
   void set_store_cost(double ns_per_byte) { store_ns_per_byte_.store(ns_per_byte); }
 
   std::uint64_t memory_bytes() const { return memory_ == nullptr ? 0 : memory_->bytes(); }

@@ -12,6 +12,8 @@ std::shared_ptr<const Buffer> MemoryCache::find(std::uint64_t record) const {
 }
 
 void MemoryCache::offer(std::uint64_t record, std::span<const std::byte> bytes) {
+  // Checked without the lock first, to avoid copies of values that will not fit. The second `offer`
+  // decides.
   if (this->bytes() + bytes.size() > capacity_bytes_ || holds(record)) return;
   auto copy = std::make_shared<Buffer>(bytes.size());
   std::copy_n(bytes.data(), bytes.size(), copy->data());

@@ -1,4 +1,4 @@
-// Values kept in the daemon's memory from epoch to epoch: encoded records, or decoded samples.
+// Values kept in the daemon's memory from epoch to epoch: encoded records or decoded samples.
 #pragma once
 
 #include <atomic>
@@ -13,19 +13,19 @@
 
 namespace echoline::cache {
 
-// Never evicts: what is offered is kept while there is room; who may be offered is Admission's
-// matter. Any thread may call any of it.
+// Never evicts: it keeps every offered value that fits. Admission decides which values to offer.
+// Any thread may call any method.
 class MemoryCache {
  public:
-  // What a value costs beside its bytes, for the memory budget.
+  // The memory that a value needs in addition to its bytes, for the memory budget.
   static constexpr std::uint64_t kOverheadBytes = 144;
 
   explicit MemoryCache(std::uint64_t capacity_bytes) : capacity_bytes_(capacity_bytes) {}
 
-  // The record's value, or null; it stays valid while the pointer lives.
+  // The record's value, or null.
   std::shared_ptr<const Buffer> find(std::uint64_t record) const;
   bool holds(std::uint64_t record) const { return find(record) != nullptr; }
-  // Copies the bytes in if there is room.
+  // Keeps a copy of the bytes, or the value itself, if there is room.
   void offer(std::uint64_t record, std::span<const std::byte> bytes);
   void offer(std::uint64_t record, std::shared_ptr<const Buffer> value);
 

@@ -1,4 +1,4 @@
-// A word that no other daemon has drawn: names for what must not be taken for another's.
+// A random 64-bit word, used as a unique name.
 #pragma once
 
 #include <cstdint>

@@ -7,14 +7,14 @@
 namespace echoline::cache {
 namespace {
 
-// Lengths before the words, so that no two lists run together to the same text.
+// Each word follows its length, so that two different lists never give the same text.
 void add(std::string& text, std::string_view word) {
   text += std::to_string(word.size());
   text += ':';
   text += word;
 }
 
-Place place_of(std::string_view text) {
+Hash128 hash_of(std::string_view text) {
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
   return {hash.high64, hash.low64};
 }
@@ -29,17 +29,18 @@ RecordKey make_key(std::string_view url, std::string_view version, std::uint64_t
   text += std::to_string(offset);
   text += '+';
   text += std::to_string(bytes);
-  return {place_of(text), XXH3_64bits(version.data(), version.size())};
+  return {hash_of(text), XXH3_64bits(version.data(), version.size())};
 }
 
-Place hash_words(std::span<const std::string_view> words) {
+Hash128 hash_words(std::span<const std::string_view> words) {
   std::string text;
   for (const std::string_view word : words) add(text, word);
-  return place_of(text);
+  return hash_of(text);
 }
 
 std::uint64_t checksum(const RecordKey& key, std::span<const std::byte> bytes) {
-  const std::uint64_t seed = key.place.high ^ key.place.low ^ key.version;
+  // The key is the seed, so no copy of key and bytes is needed.
+  const std::uint64_t seed = key.location.high ^ key.location.low ^ key.version;
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
 }
 

@@ -1,4 +1,4 @@
-// The name of a record's bytes wherever they are kept: the same in every daemon on every host.
+// The key of a record's bytes in every cache. All daemons on all hosts compute the same key.
 #pragma once
 
 #include <cstddef>
@@ -8,33 +8,34 @@
 
 namespace echoline::cache {
 
-// Where the bytes stand: object and offset, as 128 bits of hash.
-struct Place {
+// A 128-bit hash; collisions are taken to be impossible.
+struct Hash128 {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
-  bool operator==(const Place&) const = default;
+  bool operator==(const Hash128&) const = default;
 };
 
-struct PlaceHash {
-  std::size_t operator()(const Place& place) const { return place.low; }
+struct Hash128Hasher {
+  std::size_t operator()(const Hash128& hash) const { return hash.low; }
 };
 
-// A value is found by its place and good only if its version is the one asked for, so that the
-// value of a changed object is replaced instead of staying for ever.
+// A cache finds a value by its location, and uses it only if the version matches. So the value of a
+// changed object is replaced instead of staying in the cache.
 struct RecordKey {
-  Place place;
+  Hash128 location;           // of object, offset and length
   std::uint64_t version = 0;  // of the object: its ETag, or size and mtime of a local file
   bool operator==(const RecordKey&) const = default;
 };
 
-// `bytes`: length of the record, which is part of where it stands.
+// `bytes` is the record's length.
 RecordKey make_key(std::string_view url, std::string_view version, std::uint64_t offset,
                    std::uint64_t bytes);
 
-// Hash of a list of words, for the name of a data set.
-Place hash_words(std::span<const std::string_view> words);
+// Hash of a list of words; used to name a data set.
+Hash128 hash_words(std::span<const std::string_view> words);
 
-// Checksum of a value that also holds its key: the bytes of one record never pass for another's.
+// Checksum of a value and its key. It covers the key, so that the bytes of one record are never
+// accepted as those of another.
 std::uint64_t checksum(const RecordKey& key, std::span<const std::byte> bytes);
 
 }  // namespace echoline::cache

@@ -1,4 +1,4 @@
-// Rows that only fill up a batch are listed too; "valid_rows" says how many come before them.
+// Padding rows are listed too; "valid_rows" is the number of rows before them.
 #include "cli/batch_line.h"
 
 #include <fmt/core.h>
@@ -16,7 +16,7 @@ std::string checksum(const void* data, std::uint64_t bytes) {
   return fmt::format("{:016x}", XXH3_64bits(data, bytes));
 }
 
-// Where the bytes of one row begin, by row; one more at the end.
+// The offset of each row's bytes, and the end of the last one.
 std::uint64_t row_offset(const echoline_tensor& tensor, std::uint64_t row) {
   return tensor.offsets == nullptr ? row * tensor.row_bytes : tensor.offsets[row];
 }

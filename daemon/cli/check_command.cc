@@ -1,5 +1,5 @@
-// `echoline check`: the configuration by itself, then the TLS files and the data that it names, as
-// far as that is cheap. Every error begins with the place in the file that it is about.
+// `echoline check`: checks the configuration, then the TLS files and the data that it names, as far
+// as that is cheap. Every error begins with a location in the file.
 #include <fmt/core.h>
 
 #include "base/log.h"
@@ -17,35 +17,35 @@ Status at(const std::string& place, const Status& status) {
   return Status(status).with_context(place);
 }
 
-// As the daemon reads them at its start.
-Status check_tls_files(const config::PlacedConfig& placed) {
-  const v1::ControlAccess& control = placed.config->daemon().control();
+// Loads them as the daemon does at its start.
+Status check_tls_files(const config::LocatedConfig& located) {
+  const v1::ControlAccess& control = located.config->daemon().control();
   if (control.listen().empty()) return Status();
   const Status status = serve::load_tls(control).status();
   if (status.ok()) return status;
-  return at(config::place_of_error(control, placed.places, status.message()), status);
+  return at(config::error_location(control, located.locations, status.message()), status);
 }
 
-Result<CheckedStreams> check_streams(const config::PlacedConfig& placed, bool offline) {
+Result<CheckedStreams> check_streams(const config::LocatedConfig& located, bool offline) {
   CheckedStreams all;
-  for (const auto& [name, stream] : placed.config->streams()) {
+  for (const auto& [name, stream] : located.config->streams()) {
     Checked& checked = all[name];
     checked.stream = &stream;
     if (offline) continue;
-    Result<Checked> seen = check_stream(name, stream, placed.config->daemon());
+    Result<Checked> seen = check_stream(name, stream, located.config->daemon());
     if (!seen.ok()) {
       Status status = seen.status().with_context("stream '" + name + "'");
-      return at(config::place_of_error(stream, placed.places, seen.status().message()), status);
+      return at(config::error_location(stream, located.locations, seen.status().message()), status);
     }
     checked = *seen;
   }
   return all;
 }
 
-Status check_budget(const config::PlacedConfig& placed, std::uint64_t needed) {
-  const v1::Daemon& daemon = placed.config->daemon();
+Status check_budget(const config::LocatedConfig& located, std::uint64_t needed) {
+  const v1::Daemon& daemon = located.config->daemon();
   if (needed <= daemon.memory()) return Status();
-  return placed.places.error(
+  return located.locations.error(
       daemon, "memory",
       fmt::format("the streams need {}, daemon.memory is {}; raise it, or lower publish.slots, "
                   "batch.size, echo.window, cache.memory or read.read_ahead",
@@ -55,13 +55,13 @@ Status check_budget(const config::PlacedConfig& placed, std::uint64_t needed) {
 }  // namespace
 
 Status check(const CheckOptions& options) {
-  ECHOLINE_ASSIGN(const config::PlacedConfig placed,
-                  config::load_placed_config_file(options.file, options.overrides));
+  ECHOLINE_ASSIGN(const config::LocatedConfig located,
+                  config::load_located_config_file(options.file, options.overrides));
   set_log_level(LogLevel::kWarning);
-  if (!options.offline) ECHOLINE_TRY(check_tls_files(placed));
-  ECHOLINE_ASSIGN(const CheckedStreams all, check_streams(placed, options.offline));
-  ECHOLINE_TRY(check_budget(placed, total_bytes(all)));
-  const v1::Daemon& daemon = placed.config->daemon();
+  if (!options.offline) ECHOLINE_TRY(check_tls_files(located));
+  ECHOLINE_ASSIGN(const CheckedStreams all, check_streams(located, options.offline));
+  ECHOLINE_TRY(check_budget(located, total_bytes(all)));
+  const v1::Daemon& daemon = located.config->daemon();
   fmt::print("{}",
              options.json ? checked_json(daemon, all) : checked_text(options.file, daemon, all));
   return Status();

@@ -20,7 +20,7 @@ std::string echo_text(const v1::Stream& stream) {
                      config::echo_step(stream)->window());
 }
 
-// What when_slow asks for beyond the first pass, where the budget has no room for it.
+// Advice if publish.when_slow needs a second pass for which the budget has no room.
 std::string second_pass_text(const Checked& checked, std::uint64_t free_bytes) {
   const std::string& when_slow = config::publish_step(*checked.stream).when_slow();
   const std::uint64_t needed = checked.memory.pass();
@@ -33,18 +33,19 @@ std::string second_pass_text(const Checked& checked, std::uint64_t free_bytes) {
 }
 
 std::string stream_text(const std::string& file, const Checked& checked, std::uint64_t free_bytes) {
-  if (!checked.looked) return "  data: not looked at\n";
+  if (!checked.looked) return "  data: not checked\n";
   if (!checked.indexed) {
     return fmt::format(
-        "  data: there; epoch and memory are known when indexed; run 'echoline index {}'\n", file);
+        "  data: found; epoch and memory are known after indexing; run 'echoline index {}'\n",
+        file);
   }
   const Memory& memory = checked.memory;
-  const std::string decoded = memory.decoded == 0
-                                  ? ""
-                                  : fmt::format(
-                                        "  besides, as far as there is room: {} to keep the echo "
-                                        "window's samples ready for use\n",
-                                        config::format_bytes(memory.decoded));
+  const std::string decoded =
+      memory.decoded == 0 ? ""
+                          : fmt::format(
+                                "  additionally, as far as there is room: {} to keep the echo "
+                                "window's samples ready for use\n",
+                                config::format_bytes(memory.decoded));
   return fmt::format(
       "  epoch: {}, {}, {}\n  memory: {} (ring {}, read-ahead {}, echo window {}, cache {})\n{}{}",
       pluralize(checked.records, "record"), pluralize(checked.rows, "row"),

@@ -10,10 +10,10 @@ namespace echoline::cli {
 
 using CheckedStreams = std::map<std::string, Checked>;
 
-// Of all streams whose memory is known.
+// The memory of all streams for which it is known.
 std::uint64_t total_bytes(const CheckedStreams& all);
 
-// Both end with a line's end. `file` is the configuration's name.
+// Both end with a newline. `file` is the name of the configuration.
 std::string checked_text(const std::string& file, const v1::Daemon& daemon,
                          const CheckedStreams& all);
 std::string checked_json(const v1::Daemon& daemon, const CheckedStreams& all);

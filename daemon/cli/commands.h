@@ -1,5 +1,5 @@
-// The commands of `echoline`: what each takes, and the function that runs it. Results go to stdout,
-// errors come back and are printed by main. Called by the main thread.
+// The commands of `echoline`: their options and the functions that run them. Results go to stdout;
+// errors are returned and main prints them. The main thread calls them.
 #pragma once
 
 #include <chrono>
@@ -17,50 +17,50 @@ namespace echoline::cli {
 struct CheckOptions {
   std::string file;
   std::vector<std::string> overrides;
-  bool offline = false;  // the configuration alone: neither storage nor TLS files are opened
+  bool offline = false;  // checks only the configuration, opens neither storage nor TLS files
   bool json = false;
 };
-// Validates a configuration, looks at the data it names, and prints what each stream comes to:
-// memory, echo point, epoch length.
+// Validates a configuration, checks the data that it names, and prints memory, echo point and epoch
+// length of each stream.
 Status check(const CheckOptions& options);
 
 struct IndexOptions {
   std::string target;  // a configuration file or an address
   std::vector<std::string> overrides;
-  std::string format;  // of an address, as the next two
+  std::string format;  // for an address only, as the next two
   std::string endpoint;
   std::string region;
   std::string state_dir;
   bool publish = false;
-  bool checksums = false;  // of every record, which reads all the data
+  bool checksums = false;  // of all records, so all data is read
   bool json = false;
 };
-// What is wrong with the call: an option that the target has no use for. Empty if nothing is.
+// The usage error if an option does not apply to the target; else empty.
 std::string index_misuse(const IndexOptions& options);
 Status build_index(const IndexOptions& options);
 
 Status list_streams(const DaemonOptions& daemon, bool json);
-// For a line that is being typed: none where no daemon answers in a moment.
+// For shell completion: empty if no daemon answers quickly.
 std::vector<std::string> stream_names(const std::string& runtime_dir);
 Status show_stream(const DaemonOptions& daemon, const std::string& stream, bool json);
 
 struct TopOptions {
-  std::string stream;  // "" for all, or the first
+  std::string stream;  // "": all as text, or the first one live
   std::string interval = "1s";
-  std::uint64_t count = 0;  // 0: without end
+  std::uint64_t count = 0;  // 0: no limit
   bool json = false;
 };
-// Live where stdout is a terminal that can be drawn on and no count was asked for; else text or
-// JSON, one piece an interval.
+// Live if stdout is a terminal with control sequences and there is no count; else text or JSON,
+// once per interval.
 Status top_streams(const DaemonOptions& daemon, const TopOptions& options);
 
 struct StepOptions {
   std::optional<std::uint64_t> step;
   std::uint32_t epoch = 0;
-  std::uint32_t batch_size = 0;  // 0: the stream's
+  std::uint32_t batch_size = 0;  // 0: that of the stream
   bool keys = false;
 };
-// One line of JSON, as `read --ids` prints it.
+// Prints one line of JSON, as `read --ids` does.
 Status show_step(const DaemonOptions& daemon, const std::string& stream,
                  const StepOptions& options);
 Status print_state(const DaemonOptions& daemon, const std::string& stream);
@@ -68,15 +68,15 @@ Status print_state(const DaemonOptions& daemon, const std::string& stream);
 struct CreateOptions {
   std::string file;
   std::vector<std::string> overrides;
-  bool persist = false;  // created again when the daemon starts
+  bool persist = false;  // the daemon creates them again at each start
 };
 Status create_streams(const DaemonOptions& daemon, const CreateOptions& options);
 Status delete_stream(const DaemonOptions& daemon, const std::string& stream, bool allow_missing);
-// `patience` as "5s". Whether the trainers had taken all that is published in that time.
+// `patience` as "5s". True if the trainers took all published batches within that time.
 Result<bool> drain_stream(const DaemonOptions& daemon, const std::string& stream,
                           const std::string& patience);
 
-// `factor` as "1.5"; says where it begins.
+// `factor` as "1.5". Prints the position at which the new factor starts.
 Status set_echo(const DaemonOptions& daemon, const std::string& stream, const std::string& factor);
 
 struct ReadOptions {
@@ -87,7 +87,7 @@ struct ReadOptions {
   std::uint32_t batch_size = 0;
   std::string join = "start";
   std::string reattach = "60s";
-  std::uint64_t batches = 0;  // 0: by epochs
+  std::uint64_t batches = 0;  // 0: `epochs` counts
   std::uint64_t epochs = 1;
   bool json = false;
   bool ids = false;
@@ -99,7 +99,7 @@ struct ReadOptions {
 };
 Status read_stream(const DaemonOptions& daemon, const ReadOptions& options);
 
-// Runs the packing with a progress bar.
+// Packs with a progress bar.
 Status run_pack(const PackOptions& options, bool json);
 
 }  // namespace echoline::cli

@@ -1,4 +1,4 @@
-// bash cuts "--join=start" into three words, other shells leave it one: both are understood.
+// bash splits "--join=start" into three words, other shells do not; both forms are understood.
 #include "cli/completion.h"
 
 #include <algorithm>
@@ -9,11 +9,11 @@
 namespace echoline::cli {
 namespace {
 
-// Where on the line the word stands that is being typed.
-struct Place {
-  const CLI::App* command = nullptr;    // none yet: the command's name is wanted
-  const CLI::Option* option = nullptr;  // whose value it is
-  std::size_t positionals = 0;          // before it, of the command
+// What the words before the one that is being typed have set.
+struct LineState {
+  const CLI::App* command = nullptr;    // null: the next word is a command's name
+  const CLI::Option* option = nullptr;  // the next word is its value
+  std::size_t positionals = 0;          // of the command, so far
   bool only_positionals = false;        // after "--"
   std::vector<const CLI::Option*> used;
   std::string runtime_dir;
@@ -36,29 +36,30 @@ const CLI::App* find_command(const CLI::App& app, const std::string& word) {
   return nullptr;
 }
 
-void pass_word(const CLI::App& app, const std::string& word, Place& place) {
-  const CLI::App& command = place.command == nullptr ? app : *place.command;
-  if (place.option != nullptr) {
+// Updates the state with one complete word.
+void pass_word(const CLI::App& app, const std::string& word, LineState& state) {
+  const CLI::App& command = state.command == nullptr ? app : *state.command;
+  if (state.option != nullptr) {
     if (word == "=") return;
-    if (place.option->check_name("--runtime-dir")) place.runtime_dir = word;
-    place.option = nullptr;
+    if (state.option->check_name("--runtime-dir")) state.runtime_dir = word;
+    state.option = nullptr;
   } else if (word == "--") {
-    place.only_positionals = true;
-  } else if (word.starts_with('-') && !place.only_positionals) {
+    state.only_positionals = true;
+  } else if (word.starts_with('-') && !state.only_positionals) {
     const CLI::Option* option = find_option(command, word);
     if (option == nullptr) return;
-    place.used.push_back(option);
+    state.used.push_back(option);
     const std::size_t sign = word.find('=');
-    if (!is_flag(*option)) place.option = option;
-    if (sign != std::string::npos) pass_word(app, word.substr(sign + 1), place);
-  } else if (place.command == nullptr) {
-    place.command = find_command(app, word);
+    if (!is_flag(*option)) state.option = option;
+    if (sign != std::string::npos) pass_word(app, word.substr(sign + 1), state);
+  } else if (state.command == nullptr) {
+    state.command = find_command(app, word);
   } else {
-    ++place.positionals;
+    ++state.positionals;
   }
 }
 
-// "{start,current,next_epoch}" of a check stands at the end of the type's name.
+// CLI11 appends the allowed values to the type's name: "{start,current,next_epoch}".
 std::vector<std::string> values_of(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   const std::size_t open = type.find('{');
@@ -69,10 +70,10 @@ std::vector<std::string> values_of(const CLI::Option& option) {
   return config::split_names(list);
 }
 
-Completion value_of(const CLI::Option& option, const Place& place,
+Completion value_of(const CLI::Option& option, const LineState& state,
                     const StreamNames& stream_names) {
   const std::string type = option.get_type_name();
-  // A positional's name says what it is: FILE, FILE|URL, INPUT or STREAM.
+  // A positional's name shows its kind: FILE, FILE|URL, INPUT or STREAM.
   const std::string name = option.get_positional() ? option.get_name(true) : "";
   Completion completion;
   if (type == kFileType || name.starts_with("FILE") || name == "INPUT") {
@@ -84,7 +85,7 @@ Completion value_of(const CLI::Option& option, const Place& place,
     return completion;
   }
   const bool stream = name == "STREAM";
-  for (const std::string& value : stream ? stream_names(place.runtime_dir) : values_of(option)) {
+  for (const std::string& value : stream ? stream_names(state.runtime_dir) : values_of(option)) {
     completion.words.push_back({value, ""});
   }
   return completion;
@@ -98,30 +99,30 @@ Completion commands_of(const CLI::App& app) {
   return completion;
 }
 
-// The long names of the options that may still be given.
-Completion options_of(const CLI::App& app, const Place& place) {
+// The long names of the options that can still be given.
+Completion options_of(const CLI::App& app, const LineState& state) {
   Completion completion;
   for (const CLI::Option* option : app.get_options()) {
-    const bool used = std::find(place.used.begin(), place.used.end(), option) != place.used.end();
+    const bool used = std::find(state.used.begin(), state.used.end(), option) != state.used.end();
     if (option->get_lnames().empty() || (used && option->get_items_expected_max() <= 1)) continue;
     completion.words.push_back({"--" + option->get_lnames().front(), option->get_description()});
   }
   return completion;
 }
 
-Completion positional_of(const Place& place, const StreamNames& stream_names) {
+Completion positional_of(const LineState& state, const StreamNames& stream_names) {
   std::vector<const CLI::Option*> positionals;
-  for (const CLI::Option* option : place.command->get_options()) {
+  for (const CLI::Option* option : state.command->get_options()) {
     if (option->get_positional()) positionals.push_back(option);
   }
   if (positionals.empty()) return {};
   const std::size_t last = positionals.size() - 1;
-  const bool more = place.positionals <= last || positionals[last]->get_items_expected_max() > 1;
-  return more ? value_of(*positionals[std::min(place.positionals, last)], place, stream_names)
+  const bool more = state.positionals <= last || positionals[last]->get_items_expected_max() > 1;
+  return more ? value_of(*positionals[std::min(state.positionals, last)], state, stream_names)
               : Completion();
 }
 
-void keep_those_that_begin(Completion& completion, const std::string& prefix) {
+void keep_matches(Completion& completion, const std::string& prefix) {
   std::erase_if(completion.words,
                 [&prefix](const Completion::Word& word) { return !word.text.starts_with(prefix); });
 }
@@ -130,28 +131,28 @@ void keep_those_that_begin(Completion& completion, const std::string& prefix) {
 
 Completion complete(const CLI::App& app, const std::vector<std::string>& words,
                     const StreamNames& stream_names) {
-  Place place;
-  for (std::size_t i = 0; i + 1 < words.size(); ++i) pass_word(app, words[i], place);
+  LineState state;
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) pass_word(app, words[i], state);
   const std::string typed = words.empty() ? "" : words.back();
-  const CLI::App& command = place.command == nullptr ? app : *place.command;
-  if (place.option != nullptr) {
-    Completion completion = value_of(*place.option, place, stream_names);
-    keep_those_that_begin(completion, typed == "=" ? "" : typed);
+  const CLI::App& command = state.command == nullptr ? app : *state.command;
+  if (state.option != nullptr) {
+    Completion completion = value_of(*state.option, state, stream_names);
+    keep_matches(completion, typed == "=" ? "" : typed);
     return completion;
   }
   const std::size_t sign = typed.find('=');
-  const bool option = typed.starts_with('-') && !place.only_positionals;
+  const bool option = typed.starts_with('-') && !state.only_positionals;
   const CLI::Option* named = option ? find_option(command, typed) : nullptr;
   Completion completion;
   if (named != nullptr && sign != std::string::npos) {
-    completion = value_of(*named, place, stream_names);
+    completion = value_of(*named, state, stream_names);
     for (Completion::Word& word : completion.words) word.text.insert(0, typed, 0, sign + 1);
   } else if (option) {
-    completion = options_of(command, place);
+    completion = options_of(command, state);
   } else {
-    completion = place.command == nullptr ? commands_of(app) : positional_of(place, stream_names);
+    completion = state.command == nullptr ? commands_of(app) : positional_of(state, stream_names);
   }
-  keep_those_that_begin(completion, typed);
+  keep_matches(completion, typed);
   return completion;
 }
 

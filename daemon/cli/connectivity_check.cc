@@ -1,5 +1,3 @@
-// With TLS 1.3 a client has finished its handshake before the server has looked at the client's
-// certificate. gRPC's servers send no alert then: they close in place of the first bytes.
 #include "cli/connectivity_check.h"
 
 #include <fmt/core.h>
@@ -94,7 +92,7 @@ Status load_files(SSL_CTX* context, const DaemonOptions& daemon) {
   return Status();
 }
 
-// The daemon's certificate is for this host: a name, or an address in digits.
+// Lets the handshake fail unless the certificate is for this host name or numeric address.
 bool expect_host(SSL* session, const std::string& host) {
   X509_VERIFY_PARAM* const expected = SSL_get0_param(session);
   if (X509_VERIFY_PARAM_set1_ip_asc(expected, host.c_str()) == 1) return true;
@@ -127,7 +125,7 @@ Status handshake_error(SSL* session, const DaemonOptions& daemon) {
 
 }  // namespace
 
-Status reach_socket(const std::string& path) {
+Status check_socket_connection(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) return errno_status(ENAMETOOLONG, path);
@@ -148,7 +146,7 @@ Status reach_socket(const std::string& path) {
                   path));
 }
 
-Status reach_tls(const DaemonOptions& daemon) {
+Status check_tls_connection(const DaemonOptions& daemon) {
   const std::unique_ptr<SSL_CTX, Free> context(SSL_CTX_new(TLS_client_method()));
   ECHOLINE_TRY(load_files(context.get(), daemon));
   ECHOLINE_ASSIGN(const UniqueFd socket, connect_to(daemon.address));
@@ -162,6 +160,8 @@ Status reach_tls(const DaemonOptions& daemon) {
   }
   ERR_clear_error();
   if (SSL_connect(session.get()) != 1) return handshake_error(session.get(), daemon);
+  // With TLS 1.3 the client's handshake ends before the server checks the client's certificate. If
+  // it refuses that, gRPC closes the connection without an alert, so read the first byte.
   char first = 0;
   if (SSL_read(session.get(), &first, 1) > 0 || ERR_peek_last_error() == 0) return Status();
   return Status(

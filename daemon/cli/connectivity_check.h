@@ -1,4 +1,5 @@
-// Tries the way to a control service step by step, to say at which one it ends. No gRPC in here.
+// Connects to a control service step by step, to report the step that fails: gRPC's own errors do
+// not name it. Free of gRPC.
 #pragma once
 
 #include <string>
@@ -8,11 +9,11 @@
 
 namespace echoline::cli {
 
-// Whether somebody listens on a daemon's Unix socket and lets this user in.
-Status reach_socket(const std::string& path);
+// Whether a daemon listens on this Unix socket and accepts this user.
+Status check_socket_connection(const std::string& path);
 
-// Name, connection, handshake, and whether the daemon takes this side's certificate; five seconds
-// for each at most. The address and the files of `daemon` are given.
-Status reach_tls(const DaemonOptions& daemon);
+// Checks the host name, the connection, the handshake, and whether the daemon accepts this side's
+// certificate; each takes at most 5 s. Needs the address and the TLS files of `daemon`.
+Status check_tls_connection(const DaemonOptions& daemon);
 
 }  // namespace echoline::cli

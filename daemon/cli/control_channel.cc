@@ -20,6 +20,8 @@ std::string given_or(const std::string& given, const char* variable) {
   return given.empty() && value != nullptr ? value : given;
 }
 
+// The options with missing values from the environment. --runtime-dir has precedence over
+// ECHOLINE_ADDRESS, so that it can select this host's daemon.
 DaemonOptions completed(DaemonOptions daemon) {
   if (daemon.runtime_dir.empty()) daemon.address = given_or(daemon.address, "ECHOLINE_ADDRESS");
   if (daemon.address.empty()) {
@@ -48,38 +50,38 @@ std::string socket_of(const DaemonOptions& daemon) { return daemon.runtime_dir +
 
 }  // namespace
 
-bool is_elsewhere(const DaemonOptions& given) { return !completed(given).address.empty(); }
+bool is_remote(const DaemonOptions& given) { return !completed(given).address.empty(); }
 
 Result<ControlChannel> open_channel(const DaemonOptions& given) {
-  ControlChannel way{completed(given), nullptr};
-  const DaemonOptions& daemon = way.daemon;
+  ControlChannel opened{completed(given), nullptr};
+  const DaemonOptions& daemon = opened.daemon;
   if (daemon.address.empty()) {
     if (!given.tls_ca.empty() || !given.tls_cert.empty() || !given.tls_key.empty()) {
       return Status(Code::kInvalidArgument,
                     "--tls-ca, --tls-cert and --tls-key go with --address or ECHOLINE_ADDRESS; "
                     "without, this host's daemon would be asked");
     }
-    way.channel =
+    opened.channel =
         grpc::CreateChannel("unix:" + socket_of(daemon), grpc::InsecureChannelCredentials());
-    return way;
+    return opened;
   }
   grpc::SslCredentialsOptions tls;
   ECHOLINE_ASSIGN(tls.pem_root_certs, read_pem("--tls-ca", "ECHOLINE_TLS_CA", daemon.tls_ca));
   ECHOLINE_ASSIGN(tls.pem_cert_chain, read_pem("--tls-cert", "ECHOLINE_TLS_CERT", daemon.tls_cert));
   ECHOLINE_ASSIGN(tls.pem_private_key, read_pem("--tls-key", "ECHOLINE_TLS_KEY", daemon.tls_key));
-  way.channel = grpc::CreateChannel("dns:///" + daemon.address, grpc::SslCredentials(tls));
-  return way;
+  opened.channel = grpc::CreateChannel("dns:///" + daemon.address, grpc::SslCredentials(tls));
+  return opened;
 }
 
 Status explain_silence(const DaemonOptions& daemon, const std::string& grpc_message) {
   if (daemon.address.empty()) {
-    ECHOLINE_TRY(reach_socket(socket_of(daemon)));
+    ECHOLINE_TRY(check_socket_connection(socket_of(daemon)));
     return Status(Code::kUnavailable,
                   fmt::format("the daemon at {} ended the call ({}); is it stopping, or has this "
                               "user too many connections to it?",
                               socket_of(daemon), grpc_message));
   }
-  ECHOLINE_TRY(reach_tls(daemon));
+  ECHOLINE_TRY(check_tls_connection(daemon));
   return Status(Code::kUnavailable,
                 fmt::format("the daemon at {} ended the call ({})", daemon.address, grpc_message));
 }

@@ -1,4 +1,4 @@
-// The way to a daemon's control service: over its socket, or over TLS to another host.
+// Opens a gRPC channel to a daemon's control service, over its socket or over TLS.
 #pragma once
 
 #include <memory>
@@ -18,15 +18,14 @@ struct ControlChannel {
   std::shared_ptr<grpc::Channel> channel;
 };
 
-// Whether the daemon is not this host's, by its socket.
-bool is_elsewhere(const DaemonOptions& daemon);
+// Whether the daemon is on another host, reached over TLS.
+bool is_remote(const DaemonOptions& daemon);
 
-// Does not connect yet. Wrong or missing files of TLS are errors.
+// Does not connect yet. Wrong or missing TLS files are errors.
 Result<ControlChannel> open_channel(const DaemonOptions& daemon);
 
-// Why a call got no answer, in words: gRPC says no more than that it could not connect. Tries the
-// way by itself, which takes up to ten seconds. `grpc_message` is what remains where that finds
-// nothing wrong.
+// Explains why a call got no answer, because gRPC only reports that it could not connect. It tries
+// to connect step by step, which takes up to 10 s. If that succeeds, it returns `grpc_message`.
 Status explain_silence(const DaemonOptions& daemon, const std::string& grpc_message);
 
 }  // namespace echoline::cli

@@ -1,5 +1,5 @@
-// Calls have deadlines; that of creating a stream is long, as it may have to read the whole data
-// set.
+// Calls have deadlines. That of creating a stream is long, because the daemon may have to read the
+// whole data set.
 #include "cli/control_client.h"
 
 #include <echoline/echoline.h>
@@ -38,10 +38,11 @@ Code code_of(grpc::StatusCode code) {
   }
 }
 
-// `way` says what is wrong where no daemon answers.
+// `way` explains the error if no daemon answers.
 Status status_of(const grpc::Status& status, const ControlChannel& way) {
   if (status.ok()) return Status();
-  // UNAVAILABLE over a connection that stands is the daemon's own word, about a store perhaps.
+  // UNAVAILABLE over an established connection is the daemon's own error, for example about a
+  // store.
   const bool connected = way.channel->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY;
   const bool late = status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
   const bool away = status.error_code() == grpc::StatusCode::UNAVAILABLE;
@@ -51,10 +52,10 @@ Status status_of(const grpc::Status& status, const ControlChannel& way) {
   return explain_silence(way.daemon, status.error_message());
 }
 
-// Has no deadline: it lasts as long as it is wanted.
+// Without a deadline: it lasts until it is cancelled.
 class GrpcStatsCall final : public StatsCall {
  public:
-  // Without a way to the daemon there is no stub either.
+  // There is no stub if the channel could not be opened.
   GrpcStatsCall(const Result<ControlChannel>& way, v1::Control::Stub* stub,
                 std::chrono::milliseconds interval)
       : way_(way) {
@@ -63,7 +64,7 @@ class GrpcStatsCall final : public StatsCall {
     request.set_interval_ms(static_cast<std::uint32_t>(interval.count()));
     reader_ = stub->WatchStats(&context_, request);
   }
-  // gRPC wants the end of a call to be asked for.
+  // gRPC requires Finish() at the end of a call.
   ~GrpcStatsCall() override {
     cancel();
     if (reader_ != nullptr) reader_->Finish();
@@ -176,7 +177,7 @@ class GrpcControlClient final : public ControlClient {
 
 std::string runtime_dir_of(const std::string& given) {
   if (!given.empty()) return given;
-  // The client library knows where trainers look.
+  // The default of trainers, which the client library knows.
   std::string folder(echoline_runtime_dir(nullptr, 0), '\0');
   echoline_runtime_dir(folder.data(), folder.size() + 1);
   return folder;

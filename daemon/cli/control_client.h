@@ -1,4 +1,5 @@
-// The daemon's control service as functions with Status. One per command; not thread safe.
+// The calls of the daemon's control service as functions with Status. One client per command; not
+// thread safe.
 #pragma once
 
 #include <chrono>
@@ -13,25 +14,25 @@
 
 namespace echoline::cli {
 
-// `given`, else ECHOLINE_RUNTIME_DIR, else the folder where trainers find a daemon.
+// `given`, else ECHOLINE_RUNTIME_DIR, else the client library's default.
 std::string runtime_dir_of(const std::string& given);
 
-// A running WatchStats call. One thread calls next, any thread cancel; the call is cancelled with
-// it.
+// A running WatchStats call. One thread calls next(), any thread cancel(). The destructor cancels
+// the call.
 class StatsCall {
  public:
   virtual ~StatsCall() = default;
 
   // Waits for the daemon's next answer.
   virtual Result<v1::WatchStatsResponse> next() = 0;
-  // What waits in next, and every later call of it, ends with an error.
+  // A running next(), and every later one, returns an error.
   virtual void cancel() = 0;
 };
 
 class ControlClient {
  public:
-  // Does not connect yet; the first call's error says what is wrong on the way to the daemon, and
-  // what to do. Calls have `patience`, but for those that take their time: create and watch.
+  // Does not connect yet; the first call's error names the failed step and the remedy. `patience`
+  // is the deadline of all calls except create and watch, which can take long.
   static std::unique_ptr<ControlClient> open(
       const DaemonOptions& daemon, std::chrono::milliseconds patience = std::chrono::seconds(10));
   virtual ~ControlClient() = default;
@@ -44,10 +45,10 @@ class ControlClient {
   // Returns when the stream is ready.
   virtual Status create(const v1::CreateStreamRequest& request) = 0;
   virtual Status remove(const v1::DeleteStreamRequest& request) = 0;
-  // Whether the trainers had taken all that was published, within `patience`.
+  // True if the trainers took all published batches within `patience`.
   virtual Result<bool> drain(const std::string& name, std::chrono::milliseconds patience) = 0;
   virtual Result<v1::SetEchoResponse> set_echo(const v1::SetEchoRequest& request) = 0;
-  // Of all streams. The client must outlive the call.
+  // Watches all streams. The client outlives the call.
   virtual std::unique_ptr<StatsCall> watch(std::chrono::milliseconds interval) = 0;
 };
 

@@ -18,13 +18,13 @@
 namespace echoline::cli {
 namespace {
 
-// As many as a daemon tries at its start.
+// The number that a daemon tries at its start.
 constexpr std::size_t kRecordsMax = 8;
 constexpr int kWindowsMax = 64;
 constexpr std::uint64_t kHeadBytes = 8;
 constexpr std::uint64_t kWindowBytes = 128 << 10;
 
-// Without the last record found, if that may go on.
+// Without the last record, if the part that was read may end within it.
 Result<record::RecordTable> first_records(const source::ObjectInfo& shard, source::Source& source) {
   record::TarScan scan(shard.bytes);
   for (int i = 0; i < kWindowsMax && !scan.done() && scan.table().size() <= kRecordsMax; ++i) {

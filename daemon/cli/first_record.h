@@ -1,4 +1,4 @@
-// The first record of a tar shard, found and decoded without an index.
+// Finds and decodes the first record of a tar shard without an index.
 #pragma once
 
 #include "base/status.h"
@@ -7,9 +7,9 @@
 
 namespace echoline::cli {
 
-// Scans the shard's beginning for a few records and decodes them by the stream's `decode` step
-// until one succeeds; the error is the last one's. A beginning without records is no error: only
-// the index can tell. Blocks; reads little more than those records.
+// Scans the beginning of the shard for a few records and decodes them with the stream's `decode`
+// step until one succeeds; else returns the last error. No record in the beginning is no error,
+// because only an index can find the first one. Blocks; reads little more than those records.
 Status try_first_record(const v1::Stream& stream, const source::ObjectInfo& shard,
                         source::Source& source);
 

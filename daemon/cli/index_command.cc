@@ -1,4 +1,4 @@
-// `echoline index`: the same opening of a data set as the daemon's, with a bar.
+// `echoline index`: opens a data set as the daemon does, with a progress bar.
 #include <fmt/core.h>
 
 #include <filesystem>
@@ -25,8 +25,8 @@
 namespace echoline::cli {
 namespace {
 
-// What is indexed: the `read` steps of a configuration by stream, or one made of an address.
-struct Job {
+// The `read` steps to index: those of a configuration by stream, or one made from an address.
+struct IndexJob {
   std::map<std::string, v1::Read> reads;
   std::string state_dir;
 };
@@ -36,16 +36,17 @@ bool is_config(const std::string& target) {
   return path.extension() == ".yaml" || path.extension() == ".yml";
 }
 
-Result<Job> job_of_config(const IndexOptions& options) {
+Result<IndexJob> job_of_config(const IndexOptions& options) {
   ECHOLINE_ASSIGN(const v1::Config config,
                   config::load_config_file(options.target, options.overrides));
-  Job job;
+  IndexJob job;
   job.state_dir = config.daemon().state_dir();
   for (const auto& [name, stream] : config.streams()) job.reads[name] = config::read_step(stream);
   if (job.reads.empty()) return Status(Code::kNotFound, options.target + ": no streams in it");
   return job;
 }
 
+// The error for an option that a configuration makes useless; "" if there is none.
 std::string misuse_of_config(const IndexOptions& options) {
   for (const auto& [flag, key, value] : {std::tuple{"--format", "format", &options.format},
                                          {"--endpoint", "endpoint", &options.endpoint},
@@ -57,6 +58,7 @@ std::string misuse_of_config(const IndexOptions& options) {
   return {};
 }
 
+// The error for an option that does not apply to this address; "" if there is none.
 std::string misuse_of_address(const IndexOptions& options) {
   if (!options.overrides.empty())
     return fmt::format(
@@ -71,8 +73,8 @@ std::string misuse_of_address(const IndexOptions& options) {
   return {};
 }
 
-// What the configuration calls "stream 'index': key 'endpoint'" was written as --endpoint.
-Status in_words_of_the_call(const Status& status) {
+// Replaces "stream 'index': key 'endpoint'" in a configuration error by the option, --endpoint.
+Status in_terms_of_options(const Status& status) {
   constexpr std::string_view kBefore = "stream 'index': key '";
   const std::string& text = status.message();
   const std::size_t end = text.find('\'', kBefore.size());
@@ -81,28 +83,29 @@ Status in_words_of_the_call(const Status& status) {
   return Status(status.code(), (key == "url" ? "the address" : "--" + key) + text.substr(end + 1));
 }
 
-// An address goes through the configuration's own checks, as a stream of one.
-Result<Job> job_of_address(const IndexOptions& options) {
+// An address becomes a stream with only this address, so that the configuration's checks apply.
+Result<IndexJob> job_of_address(const IndexOptions& options) {
   v1::Stream stream;
   v1::Read& read = *stream.add_pipeline()->mutable_read();
   read.add_url(options.target);
   if (!options.format.empty()) read.set_format(options.format);
   if (!options.endpoint.empty()) read.set_endpoint(options.endpoint);
   if (!options.region.empty()) read.set_region(options.region);
+  // The other required steps; indexing does not use them.
   auto& field = (*stream.add_pipeline()->mutable_decode()->mutable_fields())["data"];
   field.set_key("data");
   field.set_as("bytes");
   stream.add_pipeline()->mutable_batch()->set_size(1);
   if (const Status status = config::complete_stream("index", stream); !status.ok()) {
-    return in_words_of_the_call(status);
+    return in_terms_of_options(status);
   }
-  Job job;
+  IndexJob job;
   job.reads[options.target] = config::read_step(stream);
   job.state_dir = config::default_state_dir();
   return job;
 }
 
-// ", about 3 min left", by what has been done since the start; nothing in the first second.
+// ", about 3 min left", estimated from the progress since the start; empty in the first second.
 std::string time_left(const record::Progress& progress, std::uint64_t elapsed_ns) {
   if (elapsed_ns < 1'000'000'000 || progress.bytes_done == 0) return {};
   const double share =
@@ -187,7 +190,7 @@ void print_indexed(const std::string& name, const Indexed& indexed, bool json) {
              indexed.format);
   if (indexed.checksums > 0) fmt::print(", {}", pluralize(indexed.checksums, "checksum"));
   if (indexed.published > 0)
-    fmt::print("; {} beside the data", pluralize(indexed.published, "index file"));
+    fmt::print("; {} next to the data", pluralize(indexed.published, "index file"));
   fmt::print("\n");
 }
 
@@ -198,13 +201,14 @@ std::string index_misuse(const IndexOptions& options) {
 }
 
 Status build_index(const IndexOptions& options) {
-  ECHOLINE_ASSIGN(Job job,
+  ECHOLINE_ASSIGN(IndexJob job,
                   is_config(options.target) ? job_of_config(options) : job_of_address(options));
   set_log_level(LogLevel::kWarning);
   if (!options.state_dir.empty()) job.state_dir = options.state_dir;
   for (const auto& [name, read] : job.reads) {
     Result<Indexed> indexed = index_one(name, read, job.state_dir, options);
-    // An address is the call's only one, named where it matters, and may hold a password.
+    // The errors of an address need no context: the call has one address, which can contain a
+    // password.
     if (!indexed.ok() && !is_config(options.target)) return indexed.status();
     if (!indexed.ok()) return indexed.status().with_context(name);
     print_indexed(name, *indexed, options.json);

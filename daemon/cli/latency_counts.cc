@@ -1,4 +1,4 @@
-// Bucket i holds durations around 2^(i / 64) ns.
+// Bucket i counts durations around 2^(i / 64) ns.
 #include "cli/latency_counts.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Durations counted in steps of about one percent, so that quantiles of any number of them take
-// little room.
+// A histogram of durations in steps of about one percent: quantiles of any number of values in a
+// bounded memory.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ class LatencyCounts {
  public:
   LatencyCounts();
   void add(std::uint64_t ns);
-  // The duration that `share` of them do not exceed, to one percent; 0 without any.
+  // The quantile `share` (0 to 1), accurate to one percent; 0 if there are no values.
   double quantile_ns(double share) const;
 
  private:

@@ -1,4 +1,5 @@
-// Control sequences are the two that every terminal knows: to the line's start, clear to its end.
+// Uses two control sequences that every terminal knows: go to the start of the line, clear to its
+// end.
 #include "cli/progress_bar.h"
 
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-// One line on the terminal that is drawn over and over; nothing where stderr is no terminal.
+// A progress line on the terminal; no output if stderr is no terminal.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,10 @@
 
 namespace echoline::cli {
 
-// "[######----] 57%", `width` characters between the brackets; empty bars for a total of 0.
+// "[######----] 57%", with `width` characters between the brackets. For a total of 0 it is empty.
 std::string draw_bar(std::uint64_t done, std::uint64_t total, std::size_t width);
 
-// Not thread safe. The line is cleared at the end.
+// Not thread safe. The destructor clears the line.
 class ProgressLine {
  public:
   ProgressLine();
@@ -17,7 +17,7 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
   ~ProgressLine();
 
-  // At most ten times a second; the rest is left out.
+  // Draws at most ten times a second and ignores the calls between.
   void show(const std::string& text);
 
  private:

@@ -1,4 +1,4 @@
-// `echoline read`: a trainer that only reads, through the same client library as every other.
+// `echoline read`: a trainer that only reads, through the client library.
 #include <fmt/core.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -22,13 +22,13 @@
 namespace echoline::cli {
 namespace {
 
-// Between two looks at whether Ctrl-C was pressed.
-constexpr std::chrono::milliseconds kLook{200};
+// How often it checks for Ctrl-C.
+constexpr std::chrono::milliseconds kInterruptCheck{200};
 constexpr std::size_t kStateBytesMax = 64 << 10;
 
 std::atomic<bool> interrupted = false;
 
-// The first Ctrl-C ends the reading with its report, the second the program.
+// The first Ctrl-C ends the reading and prints the report, the second one ends the program.
 void end_on_interrupt() {
   struct sigaction action {};
   action.sa_handler = [](int) { interrupted = true; };
@@ -86,10 +86,10 @@ Result<LoaderOptions> loader_options(const DaemonOptions& daemon, const ReadOpti
   return loader;
 }
 
-// Reads batch after batch and counts; lives for one command.
-class Reading {
+// Reads batches and counts them, during one command.
+class StreamReading {
  public:
-  Reading(const ReadOptions& options, Loader loader, std::unique_ptr<ControlClient> control)
+  StreamReading(const ReadOptions& options, Loader loader, std::unique_ptr<ControlClient> control)
       : options_(options), loader_(std::move(loader)), control_(std::move(control)) {
     for (const echoline_field& field : loader_.fields()) fields_.emplace_back(field.name);
   }
@@ -114,11 +114,11 @@ class Reading {
     return options_.batches > 0 ? report_.batches >= options_.batches : epochs_ >= options_.epochs;
   }
 
-  // One batch, an epoch's end, or another look at Ctrl-C.
+  // Returns after a batch, at the end of an epoch, or when it is time to check for Ctrl-C.
   Status step() {
     Batch batch;
     const std::uint64_t asked_ns = monotonic_ns();
-    const int status = loader_.next_within(kLook, batch);
+    const int status = loader_.next_within(kInterruptCheck, batch);
     waiting_ns_ += monotonic_ns() - asked_ns;
     if (status != ECHOLINE_OK) print_news();
     if (status == ECHOLINE_TIMEOUT) return Status();
@@ -132,6 +132,7 @@ class Reading {
     return wants_lines() ? print(batch) : Status();
   }
 
+  // Prints the client library's messages, for example about a re-attach.
   void print_news() {
     while (const std::optional<std::string> news = loader_.take_news()) {
       fmt::print(stderr, "echoline: {}\n", *news);
@@ -142,6 +143,7 @@ class Reading {
     return options_.ids || options_.keys || options_.checksum || options_.row_checksums;
   }
 
+  // Adds the batch to the report and updates the progress line.
   void count(const Batch& batch) {
     ++report_.batches;
     report_.samples += batch.valid_rows();
@@ -172,15 +174,16 @@ class Reading {
   ProgressLine line_;
   ReadReport report_;
   std::uint64_t epochs_ = 0;
-  std::uint64_t waiting_ns_ = 0;
+  std::uint64_t waiting_ns_ = 0;  // for the next batch, over several calls of step()
 };
 
 Status read_with(const DaemonOptions& daemon, const ReadOptions& options) {
   ECHOLINE_ASSIGN(const LoaderOptions loader, loader_options(daemon, options));
   ReadReport report;
+  // A scope, so that the progress line is cleared before the report is printed.
   {
-    Reading reading(options, Loader(options.stream, loader),
-                    ControlClient::open({.runtime_dir = runtime_dir_of(daemon.runtime_dir)}));
+    StreamReading reading(options, Loader(options.stream, loader),
+                          ControlClient::open({.runtime_dir = runtime_dir_of(daemon.runtime_dir)}));
     end_on_interrupt();
     ECHOLINE_TRY(reading.run());
     if (!options.save_state_file.empty()) {
@@ -191,7 +194,7 @@ Status read_with(const DaemonOptions& daemon, const ReadOptions& options) {
   if (options.json) {
     fmt::print("{}\n", report.json());
   } else {
-    // Lines of batches are for programs; the report then goes where it does not mix with them.
+    // With lines of batches on stdout, which programs read, the report goes to stderr.
     const bool lines = options.ids || options.keys || options.checksum || options.row_checksums;
     fmt::print(lines ? stderr : stdout, "{}\n", report.text());
   }

@@ -1,4 +1,4 @@
-// Rates are 0 where no time has passed.
+// Rates are 0 if no time has passed.
 #include "cli/read_report.h"
 
 #include <fmt/core.h>

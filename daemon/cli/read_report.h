@@ -1,4 +1,4 @@
-// What `echoline read` counts and says at its end.
+// The counts of `echoline read` and its report at the end.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct ReadReport {
   double seconds = 0;      // from the first call of next() to the end
   double cpu_seconds = 0;  // of this process in that time
 
-  // One line each.
+  // Each is one line.
   std::string json() const;
   std::string text() const;
 };

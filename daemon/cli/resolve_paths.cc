@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kFile = "file:";
 
-void anchor(std::string& address, const std::filesystem::path& folder) {
+void resolve(std::string& address, const std::filesystem::path& folder) {
   const bool has_scheme = address.find("://") != std::string::npos;
   if (address.empty() || has_scheme) return;
   const std::size_t begin = address.starts_with(kFile) ? kFile.size() : 0;
@@ -18,14 +18,14 @@ void anchor(std::string& address, const std::filesystem::path& folder) {
 
 }  // namespace
 
-void anchor_paths(v1::Stream& stream, const std::filesystem::path& folder) {
+void resolve_paths(v1::Stream& stream, const std::filesystem::path& folder) {
   for (v1::Step& step : *stream.mutable_pipeline()) {
     if (!step.has_read()) continue;
     v1::Read& read = *step.mutable_read();
-    for (std::string& url : *read.mutable_url()) anchor(url, folder);
-    if (read.has_classes()) anchor(*read.mutable_classes(), folder);
-    if (read.has_credentials_file()) anchor(*read.mutable_credentials_file(), folder);
-    if (read.has_ca_file()) anchor(*read.mutable_ca_file(), folder);
+    for (std::string& url : *read.mutable_url()) resolve(url, folder);
+    if (read.has_classes()) resolve(*read.mutable_classes(), folder);
+    if (read.has_credentials_file()) resolve(*read.mutable_credentials_file(), folder);
+    if (read.has_ca_file()) resolve(*read.mutable_ca_file(), folder);
   }
 }
 

@@ -1,4 +1,4 @@
-// Local paths of a stream that count from a folder, made whole.
+// Makes the relative paths of a stream absolute.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,8 @@
 
 namespace echoline::cli {
 
-// A daemon has a working folder of its own: what is relative in a stream that is sent to it would
-// be looked for there.
-void anchor_paths(v1::Stream& stream, const std::filesystem::path& folder);
+// Resolves them against `folder`. The daemon has another working folder than the command that sends
+// it a stream, so it would look for a relative path in the wrong place.
+void resolve_paths(v1::Stream& stream, const std::filesystem::path& folder);
 
 }  // namespace echoline::cli

@@ -1,4 +1,4 @@
-// A client is made anew for each try: gRPC's own retries come ever more rarely, up to minutes.
+// Each retry creates a new client: gRPC's own reconnects back off up to minutes.
 #include "cli/stats_watcher.h"
 
 #include <sys/eventfd.h>
@@ -37,7 +37,7 @@ StatsWatcher::News StatsWatcher::take() {
   const std::lock_guard lock(mutex_);
   News taken = news_;
   news_.answer.reset();
-  news_.anew = false;
+  news_.reconnected = false;
   return taken;
 }
 
@@ -51,6 +51,7 @@ Status StatsWatcher::listen_once() {
   const std::unique_ptr<StatsCall> call = client->watch(interval_);
   {
     const std::lock_guard lock(mutex_);
+    // Under the lock: the destructor either sets stop_ before this, or finds call_ and cancels it.
     if (stop_) return Status(Code::kCancelled, "stopped");
     call_ = call.get();
   }
@@ -59,11 +60,13 @@ Status StatsWatcher::listen_once() {
   for (; answer.ok(); answer = call->next()) {
     {
       const std::lock_guard lock(mutex_);
-      news_ = {std::move(answer).value(), first || news_.anew, Status(), monotonic_ns()};
+      // `reconnected` stays set until take() has delivered it, also over several answers.
+      news_ = {std::move(answer).value(), first || news_.reconnected, Status(), monotonic_ns()};
     }
     first = false;
     ::eventfd_write(event_.get(), 1);
   }
+  // Before the call is destroyed, so that the destructor of the watcher never cancels a dead one.
   const std::lock_guard lock(mutex_);
   call_ = nullptr;
   return answer.status();

@@ -1,4 +1,4 @@
-// A thread that listens to the daemon's counts, and asks again when the daemon went away.
+// Watches the daemon's counters on a thread, and connects again when the daemon has gone away.
 #pragma once
 
 #include <chrono>
@@ -16,16 +16,15 @@
 
 namespace echoline::cli {
 
-// The owner's thread makes, asks and destroys it. Signals that the owner blocked before are blocked
-// in its threads.
+// One thread owns and calls it. Its threads inherit the signals that the owner has blocked.
 class StatsWatcher {
  public:
   struct News {
-    std::optional<v1::WatchStatsResponse> answer;  // the latest, if it was not taken yet
-    bool anew = false;  // not comparable with answers before: it may be another daemon's
-    // Ok while the daemon answers. kUnavailable: it is being asked again. Any other: it is not.
+    std::optional<v1::WatchStatsResponse> answer;  // the latest, unless it was taken already
+    bool reconnected = false;  // not comparable with answers before: it may be another daemon's
+    // Ok while the daemon answers. kUnavailable: retrying. Any other error is final.
     Status status;
-    std::uint64_t heard_ns = 0;  // monotonic, of the latest answer; 0: there was none
+    std::uint64_t answered_ns = 0;  // monotonic, of the latest answer; 0: there was none
   };
 
   StatsWatcher(DaemonOptions daemon, std::chrono::milliseconds interval);
@@ -33,15 +32,15 @@ class StatsWatcher {
   StatsWatcher& operator=(const StatsWatcher&) = delete;
   ~StatsWatcher();
 
-  // Readable when there are news; take() makes it unreadable.
+  // A descriptor that is readable while there are news; take() resets it.
   int fd() const { return event_.get(); }
   News take();
 
  private:
   void listen();
-  // One call, until it ends.
+  // Runs one call until it ends.
   Status listen_once();
-  // Whether to ask again after a call that ended so: not when the owner has enough.
+  // Whether to retry after a call that ended with this status: not while the owner stops.
   bool wait_to_retry(const Status& ended);
 
   const DaemonOptions daemon_;
@@ -51,11 +50,11 @@ class StatsWatcher {
   std::condition_variable stopped_;
   bool stop_ = false;
   News news_;
-  StatsCall* call_ = nullptr;  // the running one, for its end from outside
+  StatsCall* call_ = nullptr;  // the running call, so that the destructor can cancel it
   std::thread listener_;
 };
 
-// An error where the daemon has no stream of that name; "" is always known.
+// An error if the daemon has no stream of this name; "" is always ok.
 Status known_stream(const std::string& name, const v1::WatchStatsResponse& answer);
 
 }  // namespace echoline::cli

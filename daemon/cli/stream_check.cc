@@ -22,7 +22,7 @@
 namespace echoline::cli {
 namespace {
 
-// A store is asked about so many addresses of a stream whose index is not made yet.
+// The number of addresses that are checked in a store if the stream has no index yet.
 constexpr std::size_t kAddressesMax = 32;
 
 std::uint64_t batches_of(const v1::Stream& stream, std::uint64_t rows) {
@@ -31,8 +31,8 @@ std::uint64_t batches_of(const v1::Stream& stream, std::uint64_t rows) {
   return whole + (batch.last() != "drop" && rows % batch.size() != 0 ? 1 : 0);
 }
 
-// A disk cache's folder is the daemon's to make. Where there is none yet, a check measures in one
-// of its own in the nearest folder that is there, and removes it.
+// The daemon creates the folder of a disk cache. If it does not exist yet, the check creates a
+// temporary one in the nearest existing folder, measures there, and removes it.
 class CacheFolder {
  public:
   CacheFolder() = default;
@@ -43,7 +43,7 @@ class CacheFolder {
     if (!made_.empty()) std::filesystem::remove_all(made_, ignored);
   }
 
-  // The stream with that folder in its cache step.
+  // The stream with the temporary folder in its cache step.
   v1::Stream stand_in(const v1::Stream& stream) {
     v1::Stream copy = stream;
     for (v1::Step& step : *copy.mutable_pipeline()) {
@@ -56,7 +56,8 @@ class CacheFolder {
         there = there.parent_path();
       }
       std::string made = (there / ".echoline-check-XXXXXX").string();
-      if (::mkdtemp(made.data()) != nullptr) path = made_ = made;  // else the daemon's own error
+      // If it fails, opening the stream reports the daemon's own error.
+      if (::mkdtemp(made.data()) != nullptr) path = made_ = made;
     }
     return copy;
   }
@@ -86,7 +87,7 @@ Status measure(const std::string& name, const v1::Daemon& daemon, Checked& check
   return Status();
 }
 
-// The `read` step with no more of its addresses than a check asks for.
+// The `read` step with only the addresses that are checked.
 Result<v1::Read> first_addresses(const v1::Read& read) {
   v1::Read first = read;
   first.clear_url();

@@ -1,5 +1,5 @@
-// `echoline list, show, state, create, delete, drain, set-echo`: one call of the control service
-// each.
+// `echoline list, show, state, create, delete, drain, set-echo`: each makes one call of the control
+// service.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -90,8 +90,8 @@ Status create_streams(const DaemonOptions& daemon, const CreateOptions& options)
     v1::CreateStreamRequest request;
     request.set_name(name);
     *request.mutable_stream() = stream;
-    if (!is_elsewhere(daemon)) {
-      anchor_paths(*request.mutable_stream(), std::filesystem::current_path());
+    if (!is_remote(daemon)) {
+      resolve_paths(*request.mutable_stream(), std::filesystem::current_path());
     }
     request.set_persist(options.persist);
     ECHOLINE_TRY(client->create(request));

@@ -1,4 +1,4 @@
-// JSON is written by hand rather than by protobuf, whose 64-bit numbers are strings.
+// Does not use protobuf's JSON, which writes 64-bit numbers as strings.
 #include "cli/stream_text.h"
 
 #include <fmt/core.h>

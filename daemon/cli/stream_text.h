@@ -1,4 +1,4 @@
-// A stream's status for people and for programs. Pure functions; every text ends with a newline.
+// A stream's status as text and as JSON. Pure functions; every text ends with a newline.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ std::string streams_json(const std::vector<v1::StreamStatus>& streams);
 std::string stream_text(const v1::StreamStatus& stream);
 std::string stream_json(const v1::StreamStatus& stream);
 
-// The error for a name that is not among `known`, which it lists.
+// The error for an unknown name; it lists `known`.
 Status unknown_stream(const std::string& name, const std::vector<std::string>& known);
 
 }  // namespace echoline::cli

@@ -1,4 +1,4 @@
-// `echoline top`: which of its forms, and the plain ones.
+// `echoline top`: chooses the live form or the plain ones, and runs the plain ones.
 #include <fmt/core.h>
 #include <poll.h>
 
@@ -27,15 +27,15 @@ Status print_interval(const top::Interval& interval, const TopOptions& options,
   return std::fflush(stdout) == 0 ? Status() : errno_status(errno, "stdout");
 }
 
-// Says once that the daemon is gone; an error where it was never there, or does not want to be
-// asked again.
+// Prints once that the daemon has gone away. Returns an error if it never answered, or if the error
+// is final.
 Status wait_out(const Status& ended, bool there) {
   if (ended.code() != Code::kUnavailable || !there) return ended;
   fmt::print(stderr, "echoline: the daemon went away; waiting for its return\n");
   return Status();
 }
 
-// One block or line for each interval; none for a daemon's first answer, which has no rates.
+// Prints one block or line per interval, except for a daemon's first answer, which has no rates.
 Status print_top(StatsWatcher& watcher, const TopOptions& options) {
   const top::Theme theme = top::theme_of_environment();
   v1::WatchStatsResponse before;
@@ -48,7 +48,7 @@ Status print_top(StatsWatcher& watcher, const TopOptions& options) {
     if (news.answer) {
       if (!there) ECHOLINE_TRY(known_stream(options.stream, *news.answer));
       there = true;
-      if (!news.anew) {
+      if (!news.reconnected) {
         ECHOLINE_TRY(print_interval(top::between(before, *news.answer), options, theme));
         ++printed;
       }

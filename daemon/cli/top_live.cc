@@ -1,4 +1,4 @@
-// One loop waits for keys, signals and the daemon's answers, and draws after each.
+// One loop waits for keys, signals and the daemon's answers, and draws after each of them.
 #include "cli/top_live.h"
 
 #include <fmt/core.h>
@@ -19,12 +19,13 @@
 namespace echoline::cli {
 namespace {
 
-// How often the seconds of a daemon's absence are counted on.
+// How often the display of a daemon's absence is updated.
 constexpr int kTickMs = 1000;
-// A daemon that lets so many intervals pass, and this time, without an answer is named silent.
+// A daemon counts as silent after this many intervals and this time without an answer.
 constexpr std::uint64_t kSilentIntervals = 3;
 constexpr std::uint64_t kSilentNs = 3'000'000'000;
 
+// The state of the view: the last answer, what is shown, and the terminal. One thread.
 class LiveTop {
  public:
   LiveTop(StatsWatcher& watcher, const TerminalSignals& signals, std::chrono::milliseconds interval,
@@ -48,15 +49,16 @@ class LiveTop {
   }
 
  private:
-  // False: the terminal is gone.
+  // False: the terminal has closed.
   bool draw() {
     view_.notice = notice();
     const top::Size size = top::Terminal::size();
     return terminal_->draw(top::frame(shown_, view_, size, theme_), size, theme_);
   }
 
+  // The line about a daemon that is away or silent; "" if it answers.
   std::string notice() const {
-    const std::uint64_t silent_ns = monotonic_ns() - heard_ns_;
+    const std::uint64_t silent_ns = monotonic_ns() - answered_ns_;
     const auto seconds = silent_ns / 1'000'000'000;
     if (away_) {
       return fmt::format("the daemon went away {} s ago; waiting for its return", seconds);
@@ -67,6 +69,7 @@ class LiveTop {
     return silent ? fmt::format("the daemon has not answered for {} s", seconds) : "";
   }
 
+  // False: the user quits, or stdin has closed.
   bool take_keys() {
     std::array<char, 64> bytes{};
     const ssize_t count = ::read(STDIN_FILENO, bytes.data(), bytes.size());
@@ -75,18 +78,20 @@ class LiveTop {
     std::vector<std::string> names;
     for (const top::StreamInterval& stream : shown_.streams) names.push_back(stream.now.name());
     const bool was_paused = view_.paused;
-    const bool goes_on =
+    const bool continues =
         top::apply_keys({bytes.data(), static_cast<std::size_t>(count)}, names, view_);
     if (was_paused && !view_.paused) show(latest_);
-    return goes_on;
+    return continues;
   }
 
+  // False: the signal ends the view.
   bool take_signal() {
     switch (signals_.take()) {
       case 0:
       case SIGWINCH:
         return true;
       case SIGTSTP:
+        // SIGTSTP is blocked and read here, so the process must stop itself, with SIGSTOP.
         if (terminal_) terminal_->leave();
         ::raise(SIGSTOP);
         return true;
@@ -98,22 +103,25 @@ class LiveTop {
     }
   }
 
+  // Takes the watcher's latest answer and status. Opens the terminal at the first answer, so that
+  // an error before it is printed as plain text.
   Status take_news() {
     const StatsWatcher::News news = watcher_.take();
     if (news.answer) {
       if (!terminal_) ECHOLINE_TRY(known_stream(view_.stream, *news.answer));
-      latest_ = top::between(news.anew ? v1::WatchStatsResponse() : answer_, *news.answer);
+      latest_ = top::between(news.reconnected ? v1::WatchStatsResponse() : answer_, *news.answer);
       answer_ = *news.answer;
-      heard_ns_ = news.heard_ns;
+      answered_ns_ = news.answered_ns;
       if (!view_.paused) show(latest_);
       if (!terminal_) terminal_.emplace();
     }
     away_ = !news.status.ok();
-    // Once there was a daemon, its absence is only waited out.
+    // After the first answer, a missing daemon is not an error: wait for its return.
     const bool waits = terminal_ && news.status.code() == Code::kUnavailable;
     return waits ? Status() : news.status;
   }
 
+  // Makes this interval the one on the screen.
   void show(const top::Interval& interval) {
     shown_ = interval;
     view_.clock = top::clock_text(shown_.unix_seconds);
@@ -130,8 +138,8 @@ class LiveTop {
   std::optional<top::Terminal> terminal_;  // from the first answer on
   v1::WatchStatsResponse answer_;
   top::Interval latest_;
-  top::Interval shown_;  // the latest, unless paused
-  std::uint64_t heard_ns_ = 0;
+  top::Interval shown_;  // the latest, or the one at the pause
+  std::uint64_t answered_ns_ = 0;
   bool away_ = false;
 };
 

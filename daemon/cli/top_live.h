@@ -10,22 +10,22 @@
 
 namespace echoline::cli {
 
-// Signals that end or stop a process, and those that tell it of its terminal, as a descriptor that
-// is readable: their own actions would leave the terminal as it is. To be made before any thread.
+// Receives the signals that end or stop the process, and those about its terminal, through a
+// descriptor: their default actions would not restore the terminal. Create it before any thread.
 class TerminalSignals {
  public:
   TerminalSignals();
   int fd() const { return fd_.get(); }
-  // The next that came; 0: none.
+  // The next signal received; 0: none.
   int take() const;
 
  private:
   UniqueFd fd_;
 };
 
-// Until the user quits or a signal asks for the end; over the daemon's death, too, until it is
-// back. `stream` is shown first, or the first one where it is empty. An error where no daemon
-// answers at the start or it has no such stream.
+// Runs until the user quits or a signal ends it. If the daemon goes away, it waits for its return.
+// Shows `stream` first, or the first stream if it is empty. Returns an error if no daemon answers
+// at the start, or if it has no such stream.
 Status run_live_top(StatsWatcher& watcher, const TerminalSignals& signals,
                     std::chrono::milliseconds interval, const std::string& stream);
 

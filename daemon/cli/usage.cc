@@ -1,4 +1,4 @@
-// CLI11 says "A subcommand is required" where a name is unknown; here it is named.
+// For an unknown command, CLI11 only prints "A subcommand is required"; this text names it.
 #include "cli/usage.h"
 
 #include <fmt/core.h>

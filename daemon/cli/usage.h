@@ -1,4 +1,4 @@
-// What is said about a wrong call of `echoline`. Pure functions.
+// Error texts for a wrong call of `echoline`. Pure functions.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,8 +7,8 @@
 
 namespace echoline::cli {
 
-// The text for stderr, for a parse that ended in `error` (not help or version): what is wrong, the
-// nearest name where one was misspelt, and how the command is called.
+// The text for stderr after a parse error (not help or version): the error, the most similar name
+// for a misspelt one, and how to call the command.
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error,
                         const std::vector<std::string>& arguments);
 

@@ -22,22 +22,22 @@ using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-// A field together with what is said about it; lives for one check.
+// A field, its rules and its location, during one check.
 struct Checked {
   Message& message;
   const FieldDescriptor& field;
   FieldRules rules;
-  const Places& places;
+  const SourceLocations& locations;
 
-  Status error(std::string_view text) const { return places.error(message, field, text); }
+  Status error(std::string_view text) const { return locations.error(message, field, text); }
 };
 
 bool is_message(const FieldDescriptor& field) {
   return field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
 }
 
-// A mapping that was left out stands for its defaults when it needs no key.
-bool stands_for_defaults(const Descriptor& message) {
+// Whether a mapping that was left out is filled in: no key is required and one has a default.
+bool has_only_defaults(const Descriptor& message) {
   bool any = false;
   for (int i = 0; i < message.field_count(); ++i) {
     const FieldRules rules = rules_of(*message.field(i));
@@ -47,21 +47,24 @@ bool stands_for_defaults(const Descriptor& message) {
   return any;
 }
 
+// Defaults go through the same reader as the file, so they have the same form.
 void set_default(Checked& checked) {
-  Places nowhere("default");
+  SourceLocations nowhere("default");
   Reader reader("default", false, nowhere);
   const YAML::Node node = YAML::Load(checked.rules.default_value);
   ECHOLINE_CHECK(reader.read_field(node, checked.message, checked.field).ok());
 }
 
+// The value as the user wrote it, if it comes from a text.
 std::string shown(const Checked& checked, double value) {
-  const Place* place = checked.places.find(checked.message, checked.field.number());
-  if (place != nullptr && !place->written.empty()) return place->written;
+  const SourceLocation* location = checked.locations.find(checked.message, checked.field.number());
+  if (location != nullptr && !location->written.empty()) return location->written;
   return format_value(checked.rules.unit, value);
 }
 
 Status check_range(const Checked& checked, double value) {
   const FieldRules& rules = checked.rules;
+  // 0 means "auto", which is always allowed.
   if (rules.unit == v1::COUNT_OR_AUTO && value == 0) return Status();
   const double scaled = rules.unit == v1::THOUSANDTHS ? value / 1000 : value;
   const bool below =
@@ -84,7 +87,7 @@ Status check_word(const Checked& checked, const std::string& word) {
                                    did_you_mean(word, words)));
 }
 
-// The numbers of a field, one or a list of them.
+// The numbers of a field: one, or those of a list.
 std::vector<double> numbers(const Checked& checked) {
   const auto* reflection = checked.message.GetReflection();
   const FieldDescriptor* field = &checked.field;
@@ -163,38 +166,41 @@ Status complete_value(Checked& checked) {
   return list ? check_list(checked, values) : Status();
 }
 
-Status complete_messages(Message& message, const FieldDescriptor& field, const Places& places) {
+Status complete_messages(Message& message, const FieldDescriptor& field,
+                         const SourceLocations& locations) {
   const auto* reflection = message.GetReflection();
   if (field.is_map()) {
-    return for_each_map_value(
-        message, [&places](const std::string&, Message& value) { return complete(value, places); });
+    return for_each_map_value(message, [&locations](const std::string&, Message& value) {
+      return complete(value, locations);
+    });
   }
   if (field.is_repeated()) {
     if (rules_of(field).required && reflection->FieldSize(message, &field) == 0) {
-      return places.error(message, field, "missing; it is required");
+      return locations.error(message, field, "missing; it is required");
     }
     for (int i = 0; i < reflection->FieldSize(message, &field); ++i) {
-      ECHOLINE_TRY(complete(*reflection->MutableRepeatedMessage(&message, &field, i), places));
+      ECHOLINE_TRY(complete(*reflection->MutableRepeatedMessage(&message, &field, i), locations));
     }
     return Status();
   }
+  // A member of a oneof is never filled in: that would choose it.
   const bool wanted =
-      field.real_containing_oneof() == nullptr && stands_for_defaults(*field.message_type());
+      field.real_containing_oneof() == nullptr && has_only_defaults(*field.message_type());
   if (!reflection->HasField(message, &field) && !wanted) return Status();
-  return complete(*reflection->MutableMessage(&message, &field), places);
+  return complete(*reflection->MutableMessage(&message, &field), locations);
 }
 
 }  // namespace
 
-Status complete(Message& message, const Places& places) {
+Status complete(Message& message, const SourceLocations& locations) {
   const Descriptor& descriptor = *message.GetDescriptor();
   for (int i = 0; i < descriptor.field_count(); ++i) {
     const FieldDescriptor& field = *descriptor.field(i);
     if (is_message(field)) {
-      ECHOLINE_TRY(complete_messages(message, field, places));
+      ECHOLINE_TRY(complete_messages(message, field, locations));
       continue;
     }
-    Checked checked{message, field, rules_of(field), places};
+    Checked checked{message, field, rules_of(field), locations};
     ECHOLINE_TRY(complete_value(checked));
   }
   return Status();

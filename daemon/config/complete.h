@@ -1,14 +1,14 @@
-// Fills in what the schema says stands where nothing is written, and checks each value alone:
-// required keys, ranges, words, lengths of lists. How values fit together is structure.h.
+// Fills in the schema's defaults and checks each value: required keys, ranges, allowed words,
+// lengths of lists. structure.h checks how values fit together.
 #pragma once
 
 #include <google/protobuf/message.h>
 
 #include "base/status.h"
-#include "config/places.h"
+#include "config/source_locations.h"
 
 namespace echoline::config {
 
-Status complete(google::protobuf::Message& message, const Places& places);
+Status complete(google::protobuf::Message& message, const SourceLocations& locations);
 
 }  // namespace echoline::config

@@ -13,7 +13,7 @@ namespace {
 constexpr auto kCertificateKinds =
     std::to_array<std::string_view>({"CN=", "DNS:", "URI:", "email:"});
 
-// The key of the first file that TLS lacks; "" if none.
+// The key of the first TLS file that is missing; "" if none is.
 std::string missing_file(const v1::ControlAccess& control) {
   if (control.certificate().empty()) return "certificate";
   if (control.key().empty()) return "key";
@@ -31,17 +31,17 @@ bool any_certificate(const v1::ControlAccess& control) {
          std::any_of(control.readers().begin(), control.readers().end(), names_certificate);
 }
 
-// What looks like a part of a certificate but is none of those that are compared.
+// Whether the entry looks like a certificate's name but has an unknown kind.
 Status check_entries(const v1::ControlAccess& control, const std::string& key,
                      const google::protobuf::RepeatedPtrField<std::string>& entries,
-                     const Places& places) {
+                     const SourceLocations& locations) {
   for (const std::string& entry : entries) {
     const bool user = entry.starts_with("group:") || entry.find_first_of("=:") == std::string::npos;
     if (user || names_certificate(entry)) continue;
-    return places.error(control, key,
-                        fmt::format("'{}' names nobody; allowed: a user, group:NAME, CN=NAME, "
-                                    "DNS:NAME, URI:ADDRESS, email:ADDRESS",
-                                    entry));
+    return locations.error(control, key,
+                           fmt::format("'{}' names nobody; allowed: a user, group:NAME, CN=NAME, "
+                                       "DNS:NAME, URI:ADDRESS, email:ADDRESS",
+                                       entry));
   }
   return Status();
 }
@@ -64,21 +64,22 @@ bool names_certificate(std::string_view entry) {
                      });
 }
 
-Status check_control(const v1::ControlAccess& control, const Places& places) {
-  ECHOLINE_TRY(check_entries(control, "operators", control.operators(), places));
-  ECHOLINE_TRY(check_entries(control, "readers", control.readers(), places));
+Status check_control(const v1::ControlAccess& control, const SourceLocations& locations) {
+  ECHOLINE_TRY(check_entries(control, "operators", control.operators(), locations));
+  ECHOLINE_TRY(check_entries(control, "readers", control.readers(), locations));
   if (control.listen().empty()) {
     const std::string idle = present_file(control);
     if (idle.empty()) return Status();
-    return places.error(control, idle, "of no use without 'listen'; set that, or leave this out");
+    return locations.error(control, idle,
+                           "of no use without 'listen'; set that, or leave this out");
   }
   if (!is_address(control.listen())) {
-    return places.error(
+    return locations.error(
         control, "listen",
         fmt::format("'{}' is no address; allowed: host:port, as 0.0.0.0:9465", control.listen()));
   }
   if (const std::string missing = missing_file(control); !missing.empty()) {
-    return places.error(
+    return locations.error(
         control, "listen",
         fmt::format("'{}' is missing: over TCP the control service speaks TLS with certificates on "
                     "both sides, and nothing else; set certificate, key and client_ca, or leave "
@@ -86,8 +87,9 @@ Status check_control(const v1::ControlAccess& control, const Places& places) {
                     missing));
   }
   if (any_certificate(control)) return Status();
-  return places.error(control, "listen",
-                      "no certificate may use it; name some in operators or readers, as CN=NAME");
+  return locations.error(
+      control, "listen",
+      "no certificate may use it; name some in operators or readers, as CN=NAME");
 }
 
 }  // namespace echoline::config

@@ -1,5 +1,5 @@
-// yaml-cpp's LoadAll makes empty documents without end from some broken texts (found by the
-// fuzzer), so the first document is loaded alone, and whether another begins is asked once.
+// yaml-cpp's LoadAll does not end on some broken texts (found by the fuzzer). So only the first
+// document is loaded, and then one call checks whether a second one begins.
 #include "config/document.h"
 
 #include <fmt/core.h>
@@ -11,7 +11,7 @@
 namespace echoline::config {
 namespace {
 
-// Keeps where a document starts and lets everything else pass.
+// Records the start of a document and ignores all other events.
 class DocumentStart final : public YAML::EventHandler {
  public:
   std::optional<YAML::Mark> mark;

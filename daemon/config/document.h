@@ -1,4 +1,4 @@
-// Text into the one YAML document it must be.
+// Parses a text as one YAML document.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -10,10 +10,10 @@
 
 namespace echoline::config {
 
-// Longer texts are refused unread.
+// Longer texts are refused before parsing.
 inline constexpr std::size_t kTextBytesMax = std::size_t{1} << 20;
 
-// One document; an empty one, several, and broken syntax are errors "NAME:LINE:COL: ...".
+// An empty text, several documents and broken syntax are errors "NAME:LINE:COL: ...".
 Result<YAML::Node> parse_yaml(std::string_view text, const std::string& name);
 
 // "NAME:LINE:COL", counted from 1.

@@ -1,4 +1,4 @@
-// The texts of all rooms name keys by their step, which is what is looked for.
+// Error texts of all modules name a key by its step, as "echo.window", so a text search finds it.
 #include "config/error_location.h"
 
 #include <fmt/core.h>
@@ -13,34 +13,34 @@ namespace {
 
 using google::protobuf::Message;
 
-// Where the words stand in the text and don't go on a longer name or path.
+// The first position of the words where they do not continue a longer name or path.
 std::size_t find_words(std::string_view text, std::string_view words) {
-  const auto goes_on = [&](std::size_t at) {
+  const auto continues = [&](std::size_t at) {
     const auto before = static_cast<unsigned char>(text[at - 1]);
     return std::isalnum(before) != 0 || before == '_' || before == '/' || before == '.';
   };
   std::size_t at = text.find(words);
-  while (at != std::string_view::npos && at > 0 && goes_on(at)) at = text.find(words, at + 1);
+  while (at != std::string_view::npos && at > 0 && continues(at)) at = text.find(words, at + 1);
   return at;
 }
 
-// The mention that comes first in the text wins.
-class FirstMention {
+// Collects candidates; the one that comes first in the text wins.
+class FirstNamed {
  public:
-  FirstMention(const Places& places, std::string_view text) : places_(places), text_(text) {}
+  FirstNamed(const SourceLocations& locations, std::string_view text)
+      : locations_(locations), text_(text) {}
 
-  // `key` 0: of the message as a whole, which also stands for keys that are not written.
+  // `key` 0: the whole message. Its location is also used for keys that are not in the text.
   void consider(const std::string& words, const Message& message, int key) {
     const std::size_t at = find_words(text_, words);
-    const Place* place = places_.find(message, key);
-    if (place == nullptr) place = places_.find(message, 0);
-    if (at >= first_ || place == nullptr) return;
+    const SourceLocation* location = locations_.find(message, key);
+    if (location == nullptr) location = locations_.find(message, 0);
+    if (at >= first_ || location == nullptr) return;
     first_ = at;
-    where_ = place->where;
+    where_ = location->where;
   }
 
-  // "echo: ...", "echo.window" and, of steps that may stand there twice, "pipeline step 6
-  // (resize)".
+  // "echo: ...", "echo.window" and, for steps that can occur twice, "pipeline step 6 (resize)".
   void consider_step(const v1::Step& step, int number) {
     const std::string name(step_name(step.step_case()));
     const auto* field = step.GetDescriptor()->FindFieldByName(name);
@@ -50,7 +50,7 @@ class FirstMention {
     consider_keys(name, settings);
   }
 
-  // "NAME.KEY" of every key.
+  // "NAME.KEY", for every key.
   void consider_keys(const std::string& name, const Message& message) {
     for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
       const auto* key = message.GetDescriptor()->field(i);
@@ -61,7 +61,7 @@ class FirstMention {
   const std::string& where() const { return where_; }
 
  private:
-  const Places& places_;
+  const SourceLocations& locations_;
   const std::string_view text_;
   std::size_t first_ = std::string_view::npos;
   std::string where_;
@@ -69,23 +69,24 @@ class FirstMention {
 
 }  // namespace
 
-std::string place_of_error(const v1::Stream& stream, const Places& places, std::string_view text) {
-  FirstMention mention(places, text);
+std::string error_location(const v1::Stream& stream, const SourceLocations& locations,
+                           std::string_view text) {
+  FirstNamed named(locations, text);
   for (int i = 0; i < stream.pipeline_size(); ++i) {
-    mention.consider_step(stream.pipeline(i), i + 1);
+    named.consider_step(stream.pipeline(i), i + 1);
   }
   for (const auto& [name, field] : decode_step(stream).fields()) {
-    mention.consider("field " + name + " ", field, 0);
+    named.consider("field " + name + " ", field, 0);
   }
-  if (!mention.where().empty()) return mention.where();
-  return places.where(read_step(stream), v1::Read::kUrlFieldNumber);
+  if (!named.where().empty()) return named.where();
+  return locations.where(read_step(stream), v1::Read::kUrlFieldNumber);
 }
 
-std::string place_of_error(const v1::ControlAccess& control, const Places& places,
+std::string error_location(const v1::ControlAccess& control, const SourceLocations& locations,
                            std::string_view text) {
-  FirstMention mention(places, text);
-  mention.consider_keys("daemon.control", control);
-  return mention.where().empty() ? places.where(control, 0) : mention.where();
+  FirstNamed named(locations, text);
+  named.consider_keys("daemon.control", control);
+  return named.where().empty() ? locations.where(control, 0) : named.where();
 }
 
 }  // namespace echoline::config

@@ -1,21 +1,22 @@
-// Which part of a stream an error's text is about, for errors that are found after the text was
-// read.
+// Finds the location in the configuration that an error is about, for errors that occur after the
+// configuration was read. Pure functions.
 #pragma once
 
 #include <string>
 #include <string_view>
 
-#include "config/places.h"
+#include "config/source_locations.h"
 #include "echoline/v1/config.pb.h"
 
 namespace echoline::config {
 
-// Where the first key, step or field stands that the text names, as "echo.window", "batch: ..." or
-// "field image"; where it names none that is written, the place of read.url. Pure function.
-std::string place_of_error(const v1::Stream& stream, const Places& places, std::string_view text);
+// The location of the first key, step or field that the text names, as "echo.window", "batch: ..."
+// or "field image". If it names none that is in the configuration: the location of read.url.
+std::string error_location(const v1::Stream& stream, const SourceLocations& locations,
+                           std::string_view text);
 
-// The same for keys of `daemon.control`, named so; its own place where the text names none.
-std::string place_of_error(const v1::ControlAccess& control, const Places& places,
+// The same for the keys of `daemon.control`, else the location of `daemon.control`.
+std::string error_location(const v1::ControlAccess& control, const SourceLocations& locations,
                            std::string_view text);
 
 }  // namespace echoline::config

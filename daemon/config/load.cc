@@ -1,4 +1,5 @@
-// Text, YAML, message, overrides, defaults, structure: in this order, each step the first to fail.
+// The steps are: read the text, parse YAML, fill the message, apply overrides, fill in defaults,
+// check the structure. The first error ends them.
 #include "config/load.h"
 
 #include <fmt/core.h>
@@ -16,8 +17,8 @@
 #include "config/maps.h"
 #include "config/override.h"
 #include "config/paths.h"
-#include "config/places.h"
 #include "config/reader.h"
+#include "config/source_locations.h"
 #include "config/structure.h"
 
 namespace echoline::config {
@@ -44,20 +45,21 @@ Result<std::string> read_text(const std::string& path) {
   return text;
 }
 
-Status check_metrics_address(const v1::Daemon& daemon, const Places& places) {
+Status check_metrics_address(const v1::Daemon& daemon, const SourceLocations& locations) {
   const std::string& address = daemon.metrics();
   if (address == "off" || is_address(address)) return Status();
-  return places.error(daemon, "metrics",
-                      fmt::format("'{}' is no address; allowed: host:port, as 127.0.0.1:9464, or "
-                                  "off",
-                                  address));
+  return locations.error(
+      daemon, "metrics",
+      fmt::format("'{}' is no address; allowed: host:port, as 127.0.0.1:9464, or "
+                  "off",
+                  address));
 }
 
-Status check_streams(v1::Config& config, const Places& places) {
+Status check_streams(v1::Config& config, const SourceLocations& locations) {
   return for_each_map_value(config, [&](const std::string& name, google::protobuf::Message& value) {
     const Status named = check_stream_name(name);
-    if (!named.ok()) return key_error(places.where(value, 0), name, named.message());
-    return check_structure(dynamic_cast<v1::Stream&>(value), places);
+    if (!named.ok()) return key_error(locations.where(value, 0), name, named.message());
+    return check_structure(dynamic_cast<v1::Stream&>(value), locations);
   });
 }
 
@@ -66,25 +68,25 @@ void fill_folders(v1::Daemon& daemon) {
   if (daemon.state_dir().empty()) daemon.set_state_dir(default_state_dir());
 }
 
-Result<PlacedConfig> parse_placed(std::string_view text, const std::string& name,
-                                  const std::vector<std::string>& overrides) {
+Result<LocatedConfig> parse_located(std::string_view text, const std::string& name,
+                                    const std::vector<std::string>& overrides) {
   ECHOLINE_ASSIGN(const YAML::Node root, parse_yaml(text, name));
-  PlacedConfig placed{std::make_unique<v1::Config>(), Places(name)};
-  v1::Config& config = *placed.config;
-  Places& places = placed.places;
+  LocatedConfig located{std::make_unique<v1::Config>(), SourceLocations(name)};
+  v1::Config& config = *located.config;
+  SourceLocations& locations = located.locations;
   try {
-    ECHOLINE_TRY(Reader(name, true, places).read_message(root, config));
-    for (const std::string& one : overrides) ECHOLINE_TRY(apply_override(one, config, places));
+    ECHOLINE_TRY(Reader(name, true, locations).read_message(root, config));
+    for (const std::string& one : overrides) ECHOLINE_TRY(apply_override(one, config, locations));
   } catch (const YAML::Exception& error) {
     return Status(Code::kInvalidArgument,
                   fmt::format("{}: not readable as YAML: {}", name, error.msg));
   }
-  ECHOLINE_TRY(complete(config, places));
-  ECHOLINE_TRY(check_metrics_address(config.daemon(), places));
-  ECHOLINE_TRY(check_control(config.daemon().control(), places));
-  ECHOLINE_TRY(check_streams(config, places));
+  ECHOLINE_TRY(complete(config, locations));
+  ECHOLINE_TRY(check_metrics_address(config.daemon(), locations));
+  ECHOLINE_TRY(check_control(config.daemon().control(), locations));
+  ECHOLINE_TRY(check_streams(config, locations));
   fill_folders(*config.mutable_daemon());
-  return placed;
+  return located;
 }
 
 }  // namespace
@@ -104,29 +106,29 @@ Status check_stream_name(std::string_view name) {
 
 Result<v1::Config> parse_config(std::string_view text, const std::string& name,
                                 const std::vector<std::string>& overrides) {
-  ECHOLINE_ASSIGN(const PlacedConfig placed, parse_placed(text, name, overrides));
-  return std::move(*placed.config);
+  ECHOLINE_ASSIGN(const LocatedConfig located, parse_located(text, name, overrides));
+  return std::move(*located.config);
 }
 
 Result<v1::Config> load_config_file(const std::string& path,
                                     const std::vector<std::string>& overrides) {
-  ECHOLINE_ASSIGN(const PlacedConfig placed, load_placed_config_file(path, overrides));
-  return std::move(*placed.config);
+  ECHOLINE_ASSIGN(const LocatedConfig located, load_located_config_file(path, overrides));
+  return std::move(*located.config);
 }
 
-Result<PlacedConfig> load_placed_config_file(const std::string& path,
-                                             const std::vector<std::string>& overrides) {
+Result<LocatedConfig> load_located_config_file(const std::string& path,
+                                               const std::vector<std::string>& overrides) {
   ECHOLINE_ASSIGN(const std::string text, read_text(path));
-  return parse_placed(text, path, overrides);
+  return parse_located(text, path, overrides);
 }
 
 Status complete_stream(const std::string& name, v1::Stream& stream) {
   if (Status named = check_stream_name(name); !named.ok()) {
     return std::move(named).with_context("stream '" + sanitize_name(name) + "'");
   }
-  const Places places("stream '" + name + "'");
-  ECHOLINE_TRY(complete(stream, places));
-  return check_structure(stream, places);
+  const SourceLocations locations("stream '" + name + "'");
+  ECHOLINE_TRY(complete(stream, locations));
+  return check_structure(stream, locations);
 }
 
 }  // namespace echoline::config

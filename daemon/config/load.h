@@ -1,5 +1,5 @@
-// From a YAML file to a checked configuration with every default filled in.
-// Pure functions but for reading the file; any thread may call them.
+// Loads a YAML file into a checked configuration with all defaults filled in. Any thread may call
+// these functions; the only side effect is reading the file.
 #pragma once
 
 #include <memory>
@@ -8,33 +8,34 @@
 #include <vector>
 
 #include "base/status.h"
-#include "config/places.h"
+#include "config/source_locations.h"
 #include "echoline/v1/config.pb.h"
 
 namespace echoline::config {
 
-// Reads, checks and completes a configuration. `overrides` are "daemon.workers=4": a dotted path
-// and a value in YAML. An error is one line "FILE:LINE:COL: key 'shufle': what is wrong; what is
-// allowed" (kInvalidArgument), with the nearest known name where there is one.
+// Reads, checks and completes a configuration. `overrides` have the form "daemon.workers=4": a
+// dotted path and a value in YAML. An error (kInvalidArgument) is one line "FILE:LINE:COL: key
+// 'shufle': what is wrong; what is allowed", with the most similar known name if there is one.
 Result<v1::Config> load_config_file(const std::string& path,
                                     const std::vector<std::string>& overrides = {});
-// The same for a text; `name` stands in the errors.
+// The same for a text; `name` is used in errors.
 Result<v1::Config> parse_config(std::string_view text, const std::string& name,
                                 const std::vector<std::string>& overrides = {});
 
-// A configuration and where its values stood, for errors that are found later.
-struct PlacedConfig {
-  std::unique_ptr<v1::Config> config;  // not moved: `places` knows its messages by their addresses
-  Places places;
+// A configuration and the locations of its values, for errors of later checks.
+struct LocatedConfig {
+  std::unique_ptr<v1::Config>
+      config;  // on the heap, because `locations` refers to its messages by address
+  SourceLocations locations;
 };
-Result<PlacedConfig> load_placed_config_file(const std::string& path,
-                                             const std::vector<std::string>& overrides = {});
+Result<LocatedConfig> load_located_config_file(const std::string& path,
+                                               const std::vector<std::string>& overrides = {});
 
-// Checks a stream that came as a message (over the control socket) and fills in its defaults.
+// Checks a stream that arrived as a message (over the control socket) and fills in its defaults.
 Status complete_stream(const std::string& name, v1::Stream& stream);
 
-// Names of streams stand in addresses, metrics and file names: letters, digits, ".", "_" and "-",
-// beginning with a letter or digit, at most 64.
+// Stream names are used in addresses, metrics and file names, so they consist of at most 64
+// letters, digits, ".", "_" and "-" and begin with a letter or a digit.
 Status check_stream_name(std::string_view name);
 
 }  // namespace echoline::config

@@ -1,4 +1,4 @@
-// A new map field in the schema fails the check below in the first test that reads one.
+// If the schema gets another map field, the check below aborts in the first test that reads it.
 #include "config/maps.h"
 
 #include <map>

@@ -1,5 +1,6 @@
-// The two map fields of the schema, by their typed interface: reflection sees a map as a list of
-// copies, so values reached that way would not keep their place.
+// Access to the two map fields of the schema through their typed interface. Reflection sees a map
+// as a list of copies, so the addresses of its values are not stable (source_locations.h needs
+// them).
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -11,11 +12,11 @@
 
 namespace echoline::config {
 
-// The value under `key` of the message's map field, made if it is not there. The message must be a
+// The value with this key in the message's map field, created if missing. The message must be a
 // Config (streams) or a Decode (fields).
 google::protobuf::Message& map_value(google::protobuf::Message& message, const std::string& key);
 
-// Visits the values in the order of their keys, until one fails.
+// Visits the values in the order of their keys; stops at the first error.
 Status for_each_map_value(
     google::protobuf::Message& message,
     const std::function<Status(const std::string& key, google::protobuf::Message& value)>& visit);

@@ -1,4 +1,4 @@
-// Edit distance with swaps (optimal string alignment), three rows at a time.
+// Edit distance with swaps (optimal string alignment); keeps three rows of the table.
 #include "config/names.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace echoline::config {
 namespace {
 
-// Names longer than this are not compared: nothing known is that long.
+// Longer names are not compared: no known name is that long.
 constexpr std::size_t kNameMax = 64;
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {

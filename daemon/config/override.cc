@@ -1,4 +1,4 @@
-// Walks down the message by reflection, one part of the path at a time.
+// Walks the message by reflection, one part of the path per step.
 #include "config/override.h"
 
 #include <fmt/core.h>
@@ -30,10 +30,13 @@ std::vector<std::string> parts_of(std::string_view path) {
   return parts;
 }
 
-class Descent {
+// Follows the path of one override and sets the value at its end.
+class OverridePath {
  public:
-  Descent(std::string where, Places& places) : where_(std::move(where)), places_(places) {}
+  OverridePath(std::string where, SourceLocations& locations)
+      : where_(std::move(where)), locations_(locations) {}
 
+  // `message` is the one that parts[at] names a key of.
   Status set(Message& message, const std::vector<std::string>& parts, std::size_t at,
              const YAML::Node& value) {
     const std::string& part = parts[at];
@@ -43,9 +46,9 @@ class Descent {
     }
     const FieldDescriptor* field = message.GetDescriptor()->FindFieldByName(part);
     if (field == nullptr) return unknown(part, *message.GetDescriptor());
-    if (last) return Reader(where_, false, places_).read_field(value, message, *field);
+    if (last) return Reader(where_, false, locations_).read_field(value, message, *field);
     if (field->is_map()) {
-      ECHOLINE_TRY(stream_is_there(message, parts[at + 1]));
+      ECHOLINE_TRY(check_stream_exists(message, parts[at + 1]));
       if (at + 2 == parts.size()) return needs_more(parts[at + 1]);
       return set(map_value(message, parts[at + 1]), parts, at + 2, value);
     }
@@ -57,8 +60,8 @@ class Descent {
   }
 
  private:
-  // A value of a new stream would make one without a pipeline: the name is misspelt.
-  Status stream_is_there(Message& config, const std::string& name) const {
+  // A new name would create a stream without a pipeline, so it must be a misspelt one.
+  Status check_stream_exists(Message& config, const std::string& name) const {
     std::vector<std::string> names;
     ECHOLINE_TRY(for_each_map_value(config, [&](const std::string& key, Message&) {
       names.push_back(key);
@@ -69,6 +72,7 @@ class Descent {
                      "no such stream; there are: " + join_names(names) + did_you_mean(name, names));
   }
 
+  // The error for a path that ends at a mapping.
   Status needs_more(const std::string& part) const {
     return key_error(where_, part, "is a mapping; name one of its keys");
   }
@@ -79,23 +83,24 @@ class Descent {
                      "unknown; allowed: " + join_names(known) + did_you_mean(part, known));
   }
 
-  // A step by its name or by its place.
+  // The part names a step, or is its position.
   Status set_in_step(Message& message, const FieldDescriptor& field,
                      const std::vector<std::string>& parts, std::size_t at,
                      const YAML::Node& value) {
     const auto* reflection = message.GetReflection();
-    const Result<std::uint64_t> place = parse_count(parts[at]);
+    const Result<std::uint64_t> position = parse_count(parts[at]);
     std::vector<std::string> names;
     for (int i = 0; i < reflection->FieldSize(message, &field); ++i) {
       auto& step =
           dynamic_cast<v1::Step&>(*reflection->MutableRepeatedMessage(&message, &field, i));
       const std::string name(step_name(step.step_case()));
       names.push_back(name);
-      const bool found = place.ok() ? *place == static_cast<std::uint64_t>(i) : name == parts[at];
+      const bool found =
+          position.ok() ? *position == static_cast<std::uint64_t>(i) : name == parts[at];
       if (!found) continue;
       const auto* setting = v1::Step::descriptor()->FindFieldByName(name);
       if (at + 1 == parts.size()) {
-        return Reader(where_, false, places_).read_field(value, step, *setting);
+        return Reader(where_, false, locations_).read_field(value, step, *setting);
       }
       return set(*step.GetReflection()->MutableMessage(&step, setting), parts, at + 1, value);
     }
@@ -105,12 +110,12 @@ class Descent {
   }
 
   std::string where_;
-  Places& places_;
+  SourceLocations& locations_;
 };
 
 }  // namespace
 
-Status apply_override(const std::string& text, v1::Config& config, Places& places) {
+Status apply_override(const std::string& text, v1::Config& config, SourceLocations& locations) {
   const std::string where = "--set " + text;
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) {
@@ -118,13 +123,14 @@ Status apply_override(const std::string& text, v1::Config& config, Places& place
                   where + ": wanted: key.key=value, as in daemon.workers=4");
   }
   const std::string value = text.substr(equals + 1);
+  // "key=" sets an empty text.
   YAML::Node node("");
   if (!value.empty()) {
     Result<YAML::Node> parsed = parse_yaml(value, where);
     if (!parsed.ok()) return parsed.status();
     node = *parsed;
   }
-  return Descent(where, places).set(config, parts_of(text.substr(0, equals)), 0, node);
+  return OverridePath(where, locations).set(config, parts_of(text.substr(0, equals)), 0, node);
 }
 
 }  // namespace echoline::config

@@ -1,4 +1,4 @@
-// An empty variable counts as none.
+// An empty variable counts as not set.
 #include "config/paths.h"
 
 #include <fmt/core.h>

@@ -1,5 +1,4 @@
-// Folders of the daemon where the configuration names none. They read the environment, nothing
-// else.
+// The default folders of the daemon. Both functions only read environment variables.
 #pragma once
 
 #include <string>

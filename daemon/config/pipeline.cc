@@ -1,4 +1,4 @@
-// Steps of a pipeline are found by their oneof case; the echo point by what stands before `echo`.
+// A step's kind is its oneof case. The steps before `echo` determine the echo point.
 #include "config/pipeline.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The steps of a stream's pipeline by what they are, and where its echo stands.
-// For streams that load.h has accepted: pure functions, any thread.
+// Access to the steps of a stream's pipeline by kind, and its echo point. For streams that load.h
+// has accepted. Pure functions; any thread.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace echoline::config {
 
-// Steps that every accepted stream has. References live as long as the stream.
+// Steps that every accepted stream has. The references are valid as long as the stream.
 const v1::Read& read_step(const v1::Stream& stream);
 const v1::Decode& decode_step(const v1::Stream& stream);
 const v1::Batch& batch_step(const v1::Stream& stream);
-// The defaults where the stream was made without one.
+// The defaults if the stream has no such step.
 const v1::Publish& publish_step(const v1::Stream& stream);
 
-// Null when the stream has none.
+// Null if the stream has none.
 const v1::Cache* cache_step(const v1::Stream& stream);
-// True where the cache step stands after decode and keeps its samples.
+// Whether the cache step comes after decode and stores decoded samples.
 bool caches_decoded(const v1::Stream& stream);
 const v1::Shuffle* shuffle_step(const v1::Stream& stream);
 const v1::Echo* echo_step(const v1::Stream& stream);
@@ -33,12 +33,12 @@ std::string_view to_string(EchoPlace place);
 
 // Thousandths; 1000 without an echo step.
 std::uint32_t echo_factor(const v1::Stream& stream);
-// Thousandths; the factor itself where the step names no other.
+// Thousandths; equal to the factor unless the step sets `max`.
 std::uint32_t echo_factor_max(const v1::Stream& stream);
 
-// True for the steps that turn arrays into arrays.
+// Whether the step transforms arrays into arrays.
 bool is_augmentation(v1::Step::StepCase step);
-// The key a step is written with, "random_crop".
+// The key of the step in the configuration, as "random_crop".
 std::string_view step_name(v1::Step::StepCase step);
 
 }  // namespace echoline::config

@@ -1,5 +1,4 @@
-// The walk goes by the schema, which is not recursive, so its depth is bounded whatever the YAML
-// nests.
+// The recursion follows the schema, which is not recursive, so its depth is bounded for any YAML.
 #include "config/reader.h"
 
 #include <fmt/core.h>
@@ -21,6 +20,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
+// An anchor can merge itself, so the depth of merges must be bounded too.
 constexpr int kMergeDepthMax = 16;
 
 std::string kind_of(const YAML::Node& node) {
@@ -49,6 +49,7 @@ Status Reader::count_node(const YAML::Node& node) {
   return Status(Code::kInvalidArgument, where(node) + ": too many values; aliases count each time");
 }
 
+// Appends the entries that "<<" merges: of a mapping, or of a list of mappings.
 Status Reader::merge(const YAML::Node& node, int depth, std::vector<Entry>& into) {
   if (depth >= kMergeDepthMax) {
     return key_error(where(node), "<<", "merges too many levels deep");
@@ -87,10 +88,12 @@ Result<std::vector<Reader::Entry>> Reader::entries(const YAML::Node& node, int d
     }
     if (const auto first = find(key); first != own.end()) {
       return key_error(where(key), key.Scalar(),
-                       "stands twice; first at " + where(first->key) + "; remove one");
+                       "is given twice; first at " + where(first->key) + "; remove one");
     }
     own.push_back({key, pair.second});
   }
+  // A key of the mapping itself has precedence over a merged one, and the first merge over later
+  // ones.
   for (Entry& entry : merged) {
     if (find(entry.key) == own.end()) own.push_back(entry);
   }
@@ -104,7 +107,7 @@ Status Reader::unknown_key(const Entry& entry, const Descriptor& message) const 
                    "unknown; allowed: " + join_names(known) + did_you_mean(key, known));
 }
 
-// Exactly one key of a choice; which ones exist is checked with the keys.
+// A choice has exactly one key. Whether that key exists is checked like any other.
 Status Reader::read_choice(const YAML::Node& node, const std::vector<Entry>& list,
                            const Descriptor& message) const {
   if (list.size() == 1) return Status();
@@ -113,14 +116,16 @@ Status Reader::read_choice(const YAML::Node& node, const std::vector<Entry>& lis
                                                       join_names(known_keys(message))));
   }
   return key_error(where(list[1].key), key_text(list[1].key),
-                   fmt::format("a second key in one step, beside '{}'; begin each step with '- '",
+                   fmt::format("a second key in one step, next to '{}'; begin each step with '- '",
                                key_text(list[0].key)));
 }
 
+// Sets the fields of the message from the mapping's entries, and records their locations.
 Status Reader::read_message(const YAML::Node& node, Message& message) {
   ECHOLINE_TRY(count_node(node));
   const Descriptor& descriptor = *message.GetDescriptor();
-  if (places_.find(message, 0) == nullptr) places_.note(message, 0, {where(node), ""});
+  // The key of the mapping is the better location, if the caller has set it already.
+  if (locations_.find(message, 0) == nullptr) locations_.set(message, 0, {where(node), ""});
   if (inline_map(descriptor) != nullptr) return read_map(node, message);
   if (is_choice(descriptor) && node.IsScalar()) {
     return Status(Code::kInvalidArgument,
@@ -135,8 +140,8 @@ Status Reader::read_message(const YAML::Node& node, Message& message) {
     if (field == nullptr) return unknown_key(entry, descriptor);
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !field->is_repeated()) {
       Message& child = *message.GetReflection()->MutableMessage(&message, field);
-      places_.note(child, 0, {where(entry.key), ""});
-      places_.note(message, field->number(), {where(entry.key), ""});
+      locations_.set(child, 0, {where(entry.key), ""});
+      locations_.set(message, field->number(), {where(entry.key), ""});
     }
     ECHOLINE_TRY(read_field(entry.value, message, *field));
   }
@@ -148,7 +153,7 @@ Status Reader::read_field(const YAML::Node& node, Message& message, const FieldD
   if (field.is_map()) return read_map(node, message);
   const bool mapping = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !field.is_repeated();
   if (!mapping) {
-    places_.note(message, field.number(), {where(node), node.IsScalar() ? node.Scalar() : ""});
+    locations_.set(message, field.number(), {where(node), node.IsScalar() ? node.Scalar() : ""});
   }
   if (field.is_repeated()) return read_list(node, message, field);
   if (mapping) {
@@ -167,7 +172,7 @@ Status Reader::read_map(const YAML::Node& node, Message& message) {
   ECHOLINE_ASSIGN(const std::vector<Entry> list, entries(node));
   for (const Entry& entry : list) {
     Message& value = map_value(message, entry.key.Scalar());
-    places_.note(value, 0, {where(entry.key), entry.key.Scalar()});
+    locations_.set(value, 0, {where(entry.key), entry.key.Scalar()});
     if (!entry.value.IsMap()) {
       return key_error(
           where(entry.key), entry.key.Scalar(),
@@ -181,8 +186,10 @@ Status Reader::read_map(const YAML::Node& node, Message& message) {
 
 Status Reader::read_list(const YAML::Node& node, Message& message, const FieldDescriptor& field) {
   const Reflection& reflection = *message.GetReflection();
+  // An override replaces the list of the file.
   reflection.ClearField(&message, &field);
   if (!node.IsSequence()) {
+    // `url: a.tar` is a list of one.
     if (rules_of(field).single && node.IsScalar()) return read_scalar(node, message, field);
     return key_error(where(node), field.name(),
                      fmt::format("{} where a list is wanted", kind_of(node)));

@@ -1,5 +1,5 @@
-// YAML into protobuf messages by reflection: the schema decides what a key means, its options how a
-// value is written. Ranges, defaults and the order of steps are checked afterwards (complete.h,
+// Reads YAML into protobuf messages by reflection: the schema defines the keys, and its options the
+// form of each value. Ranges, defaults and the order of steps are checked later (complete.h,
 // structure.h).
 #pragma once
 
@@ -11,22 +11,22 @@
 #include <vector>
 
 #include "base/status.h"
-#include "config/places.h"
+#include "config/source_locations.h"
 
 namespace echoline::config {
 
-// A text is read within this bound, whatever it contains.
+// The limit of YAML nodes, which also bounds the expansion of aliases.
 inline constexpr std::size_t kNodeCountMax = 200'000;
 
-// One reader per text; not thread safe. Exceptions of yaml-cpp do not leave it.
+// One reader per text; not thread safe. It throws no exceptions of yaml-cpp.
 class Reader {
  public:
-  // `name` stands in errors, with line and column behind it where `positions` is true.
-  Reader(std::string name, bool positions, Places& places)
-      : name_(std::move(name)), positions_(positions), places_(places) {}
+  // Errors begin with `name`, and with line and column if `positions` is true.
+  Reader(std::string name, bool positions, SourceLocations& locations)
+      : name_(std::move(name)), positions_(positions), locations_(locations) {}
 
   Status read_message(const YAML::Node& node, google::protobuf::Message& message);
-  // Replaces what the field held.
+  // Replaces the field's value.
   Status read_field(const YAML::Node& node, google::protobuf::Message& message,
                     const google::protobuf::FieldDescriptor& field);
 
@@ -39,7 +39,7 @@ class Reader {
     YAML::Node value;
   };
 
-  // The entries of a mapping, "<<" merged in; a key that stands twice is an error.
+  // The entries of a mapping, with "<<" merged in; a duplicate key is an error.
   Result<std::vector<Entry>> entries(const YAML::Node& node, int depth = 0);
   Status merge(const YAML::Node& node, int depth, std::vector<Entry>& into);
   Status unknown_key(const Entry& entry, const google::protobuf::Descriptor& message) const;
@@ -50,11 +50,12 @@ class Reader {
                    const google::protobuf::FieldDescriptor& field);
   Status read_scalar(const YAML::Node& node, google::protobuf::Message& message,
                      const google::protobuf::FieldDescriptor& field);
+  // Counts a node against kNodeCountMax.
   Status count_node(const YAML::Node& node);
 
   std::string name_;
   bool positions_;
-  Places& places_;
+  SourceLocations& locations_;
   std::size_t nodes_ = 0;
 };
 

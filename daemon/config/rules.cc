@@ -1,4 +1,5 @@
-// Options are looked up in the descriptor each time: a configuration is read once.
+// Looks the options up in the descriptor at each call; a configuration is read once, so a cache
+// would not pay.
 #include "config/rules.h"
 
 #include <fmt/core.h>

@@ -1,5 +1,5 @@
-// What the schema says about one key: the options of options.proto as a plain struct.
-// Read by the YAML reader, the checker and the generator of docs/config.md. Pure functions.
+// The schema's rules for one key: the options of options.proto as a plain struct. Used by the YAML
+// reader, the checks and the generator of docs/config.md. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -33,15 +33,15 @@ struct FieldRules {
 
 FieldRules rules_of(const google::protobuf::FieldDescriptor& field);
 
-// "1 to 1024, or auto", "64KiB or more", "drop, partial, pad"; empty when everything is allowed.
+// As "1 to 1024, or auto", "64KiB or more", "drop, partial, pad"; empty if everything is allowed.
 std::string allowed_values(const FieldRules& rules);
-// A value of this unit as a user would write it.
+// The value as a user would write it in this unit.
 std::string format_value(v1::Unit unit, double value);
 
 std::vector<std::string> known_keys(const google::protobuf::Descriptor& message);
-// The map that stands for the whole message, or null.
+// The map field whose entries are written directly as the message's keys, or null.
 const google::protobuf::FieldDescriptor* inline_map(const google::protobuf::Descriptor& message);
-// True when the mapping has exactly one of its keys, like a step of a pipeline.
+// Whether exactly one of the message's keys must be set, as in a step of a pipeline.
 bool is_choice(const google::protobuf::Descriptor& message);
 
 }  // namespace echoline::config

@@ -1,4 +1,4 @@
-// Numbers go through values.h; words are taken as they are and checked against one_of later.
+// values.h converts numbers. Words are stored unchanged and checked against one_of later.
 #include "config/scalar.h"
 
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-// One written value into one field, by the field's type and unit. Pure functions.
+// Converts one written value into a field, by the field's type and unit. Pure functions.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -10,12 +10,12 @@
 
 namespace echoline::config {
 
-// Sets the field, or adds to it where it is repeated. The error says what is wrong with the value
-// and what is allowed, without naming the key.
+// Sets the field, or appends to a repeated one. The error names the value and what is allowed, but
+// not the key.
 Status store_scalar(const std::string& text, google::protobuf::Message& message,
                     const google::protobuf::FieldDescriptor& field);
 
-// Refuses a word that only a later version takes (kUnimplemented).
+// kUnimplemented for a word that is reserved for a later version.
 Status check_later(const std::string& text, const FieldRules& rules);
 
 }  // namespace echoline::config

@@ -1,4 +1,4 @@
-// The field an augmentation works on is found by reflection: every one of them has the key `field`.
+// Reflection finds the field of an augmentation: every augmentation has the key `field`.
 #include "config/step_values.h"
 
 #include <fmt/core.h>
@@ -18,27 +18,27 @@ namespace {
 
 constexpr std::size_t kFieldNameMax = 63;
 
-Status check_url(const v1::Read& read, const std::string& url, const Places& places) {
+Status check_url(const v1::Read& read, const std::string& url, const SourceLocations& locations) {
   if (!scheme_of(url)) {
-    return places.error(read, "url",
-                        fmt::format("'{}://' is unknown; allowed: a path, file:, s3://, gs://, "
-                                    "http://, https://",
-                                    scheme_word(url)));
+    return locations.error(read, "url",
+                           fmt::format("'{}://' is unknown; allowed: a path, file:, s3://, gs://, "
+                                       "http://, https://",
+                                       scheme_word(url)));
   }
   if (const std::string_view word = word_without_slashes(url); !word.empty()) {
-    return places.error(
+    return locations.error(
         read, "url",
         fmt::format("'{}' is a path, as the slashes are missing; did you mean '{}://{}'?", url,
                     word, url.substr(url.find_first_not_of('/', word.size() + 1))));
   }
   if (url == "file:" || url.ends_with("://")) {
-    return places.error(read, "url", fmt::format("'{}' names nothing", url));
+    return locations.error(read, "url", fmt::format("'{}' names nothing", url));
   }
   return Status();
 }
 
-// One way of credentials by name, and a profile or file that this way does not look at.
-Status check_credentials(const v1::Read& read, const Places& places) {
+// Refuses a profile or a credentials file that the configured kind of credentials ignores.
+Status check_credentials(const v1::Read& read, const SourceLocations& locations) {
   const std::string& way = read.credentials();
   const bool gcs = scheme_of(read.url(0)) == Scheme::kGcs;
   if (way == "auto" || way == "file" || way == "anonymous" || (gcs && way == "environment")) {
@@ -47,25 +47,26 @@ Status check_credentials(const v1::Read& read, const Places& places) {
   const bool profile = !read.profile().empty();
   if (!profile && read.credentials_file().empty()) return Status();
   const char* key = profile ? "profile" : "credentials_file";
-  return places.error(
+  return locations.error(
       read, key,
       fmt::format("is not looked at with 'credentials: {}'; leave one of the two out", way));
 }
 
-Status check_urls(const v1::Read& read, const Places& places) {
+// All addresses must be of one kind of storage, because a stream has one source.
+Status check_urls(const v1::Read& read, const SourceLocations& locations) {
   for (const std::string& url : read.url()) {
-    ECHOLINE_TRY(check_url(read, url, places));
+    ECHOLINE_TRY(check_url(read, url, locations));
     if (scheme_of(url) != scheme_of(read.url(0))) {
-      return places.error(read, "url",
-                          fmt::format("'{}' and '{}' are different kinds of storage; "
-                                      "one stream reads from one",
-                                      read.url(0), url));
+      return locations.error(read, "url",
+                             fmt::format("'{}' and '{}' are different kinds of storage; "
+                                         "one stream reads from one",
+                                         read.url(0), url));
     }
   }
   return Status();
 }
 
-// A scheme before it, as in memcached://host:port, is none of a host's name.
+// A scheme, as in memcached://host:port, is not part of a host name.
 bool is_host_and_port(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || colon == 0) return false;
@@ -85,7 +86,7 @@ bool is_name(std::string_view name) {
          std::all_of(name.begin(), name.end(), fits);
 }
 
-// Channels of an image field: decoded as one, or raw uint8 [height, width, 1 or 3]; 0 for others.
+// Channels of an image field, decoded or raw uint8 [height, width, 1 or 3]; 0 for other fields.
 int image_channels(const v1::DecodeField& field) {
   if (field.as() == "rgb") return 3;
   if (field.as() == "gray") return 1;
@@ -94,22 +95,23 @@ int image_channels(const v1::DecodeField& field) {
   return channels == 1 || channels == 3 ? channels : 0;
 }
 
-Status check_field(const std::string& name, const v1::DecodeField& field, const Places& places) {
+Status check_field(const std::string& name, const v1::DecodeField& field,
+                   const SourceLocations& locations) {
   if (!is_name(name)) {
-    return key_error(places.where(field, 0), name,
+    return key_error(locations.where(field, 0), name,
                      "is no name; allowed: letters, digits and '_', no digit first, at most 63");
   }
   const bool ragged = field.as() == "text" || field.as() == "bytes";
   if (ragged && field.shape_size() > 0) {
-    return places.error(field, "shape", "'" + field.as() + "' has no shape; leave it out");
+    return locations.error(field, "shape", "'" + field.as() + "' has no shape; leave it out");
   }
   const bool decoded_image = field.as() == "rgb" || field.as() == "gray";
   if (decoded_image && field.shape_size() != 0 && field.shape_size() != 2) {
-    return places.error(field, "shape", "an image's shape is [height, width]");
+    return locations.error(field, "shape", "an image's shape is [height, width]");
   }
   if (!ragged && field.has_max_bytes() &&
-      places.find(field, v1::DecodeField::kMaxBytesFieldNumber)) {
-    return places.error(
+      locations.find(field, v1::DecodeField::kMaxBytesFieldNumber)) {
+    return locations.error(
         field, "max_bytes",
         "is for text and bytes; '" + field.as() + "' has a fixed size; leave it out");
   }
@@ -123,114 +125,117 @@ std::vector<std::string> field_names(const v1::Decode& decode) {
   return names;
 }
 
-// The one message a step holds.
+// The message of the step's kind.
 const google::protobuf::Message& settings_of(const v1::Step& step) {
   const auto* field = v1::Step::descriptor()->FindFieldByNumber(static_cast<int>(step.step_case()));
   return step.GetReflection()->GetMessage(step, field);
 }
 
+// The field that an augmentation names must be an image that `decode` makes.
 Status check_named_field(const v1::Decode& decode, const google::protobuf::Message& settings,
-                         const Places& places) {
+                         const SourceLocations& locations) {
   const auto* key = settings.GetDescriptor()->FindFieldByName("field");
   if (key == nullptr) return Status();
   const std::string name = settings.GetReflection()->GetString(settings, key);
   const auto found = decode.fields().find(name);
   const std::vector<std::string> names = field_names(decode);
   if (found == decode.fields().end()) {
-    return places.error(settings, *key,
-                        fmt::format("'{}' does not come out of 'decode'; allowed: {}{}", name,
-                                    join_names(names), did_you_mean(name, names)));
+    return locations.error(settings, *key,
+                           fmt::format("'{}' does not come out of 'decode'; allowed: {}{}", name,
+                                       join_names(names), did_you_mean(name, names)));
   }
   if (image_channels(found->second) != 0) return Status();
-  return places.error(settings, *key,
-                      fmt::format("'{}' is no image but {}; allowed: fields decoded as rgb or "
-                                  "gray, or as uint8 of shape [height, width, 1 or 3]",
-                                  name, found->second.as()));
+  return locations.error(settings, *key,
+                         fmt::format("'{}' is no image but {}; allowed: fields decoded as rgb or "
+                                     "gray, or as uint8 of shape [height, width, 1 or 3]",
+                                     name, found->second.as()));
 }
 
-Status check_normalize(const v1::Decode& decode, const v1::Normalize& step, const Places& places) {
+Status check_normalize(const v1::Decode& decode, const v1::Normalize& step,
+                       const SourceLocations& locations) {
   const int channels = image_channels(decode.fields().at(step.field()));
   for (const auto& [name, count] :
        {std::pair{"mean", step.mean_size()}, {"std", step.std_size()}}) {
     if (count == 1 || count == channels) continue;
-    return places.error(step, name,
-                        fmt::format("{} values; '{}' has {} channel{}", count, step.field(),
-                                    channels, channels == 1 ? "" : "s"));
+    return locations.error(step, name,
+                           fmt::format("{} values; '{}' has {} channel{}", count, step.field(),
+                                       channels, channels == 1 ? "" : "s"));
   }
   return Status();
 }
 
 }  // namespace
 
-Status check_read(const v1::Read& read, const Places& places) {
-  ECHOLINE_TRY(check_urls(read, places));
+Status check_read(const v1::Read& read, const SourceLocations& locations) {
+  ECHOLINE_TRY(check_urls(read, locations));
   const std::string& endpoint = read.endpoint();
   if (!endpoint.empty() && !endpoint.starts_with("http://") && !endpoint.starts_with("https://")) {
-    return places.error(read, "endpoint",
-                        fmt::format("'{}' is no address; allowed: "
-                                    "http://host:port, https://host:port",
-                                    endpoint));
+    return locations.error(read, "endpoint",
+                           fmt::format("'{}' is no address; allowed: "
+                                       "http://host:port, https://host:port",
+                                       endpoint));
   }
-  ECHOLINE_TRY(check_credentials(read, places));
+  ECHOLINE_TRY(check_credentials(read, locations));
   if (read.format() == "tokens" && !read.has_tokens()) {
-    return places.error(read, "tokens",
-                        "missing; format tokens needs it, as 'tokens: {length: 1024}'");
+    return locations.error(read, "tokens",
+                           "missing; format tokens needs it, as 'tokens: {length: 1024}'");
   }
   if (read.has_tokens() && read.format() != "tokens") {
-    return places.error(read, "tokens", "is for format tokens; the format is " + read.format());
+    return locations.error(read, "tokens", "is for format tokens; the format is " + read.format());
   }
   const bool named =
       read.format() == "folder" || read.format() == "files" || read.format() == "auto";
   if (!read.classes().empty() && !named) {
-    return places.error(read, "classes",
-                        "is for formats folder and files; the format is " + read.format());
+    return locations.error(read, "classes",
+                           "is for formats folder and files; the format is " + read.format());
   }
   return Status();
 }
 
-Status check_decode(const v1::Decode& decode, const Places& places) {
+Status check_decode(const v1::Decode& decode, const SourceLocations& locations) {
   if (decode.fields().empty()) {
-    return key_error(places.where(decode, 0), "decode",
+    return key_error(locations.where(decode, 0), "decode",
                      "no fields; write at least one, as 'image: {key: jpg, as: rgb}'");
   }
   for (const std::string& name : field_names(decode)) {
-    ECHOLINE_TRY(check_field(name, decode.fields().at(name), places));
+    ECHOLINE_TRY(check_field(name, decode.fields().at(name), locations));
   }
   return Status();
 }
 
-Status check_cache(const v1::Stream& stream, const Places& places) {
+Status check_cache(const v1::Stream& stream, const SourceLocations& locations) {
   const v1::Cache* cache = cache_step(stream);
   if (cache == nullptr) return Status();
   if (!cache->has_memory() && !cache->has_disk() && cache->fleet_size() == 0) {
-    return places.error(*cache, "memory", "missing; a cache needs 'memory', 'disk' or 'fleet'");
+    return locations.error(*cache, "memory", "missing; a cache needs 'memory', 'disk' or 'fleet'");
   }
   if (caches_decoded(stream) && (cache->has_disk() || cache->fleet_size() > 0)) {
-    return places.error(*cache, cache->has_disk() ? "disk" : "fleet",
-                        "keeps encoded records; put this cache directly after 'read', or keep "
-                        "decoded samples in 'memory' alone");
+    return locations.error(*cache, cache->has_disk() ? "disk" : "fleet",
+                           "keeps encoded records; put this cache directly after 'read', or keep "
+                           "decoded samples in 'memory' alone");
   }
   if (cache->has_disk() && !cache->disk().path().starts_with('/')) {
-    return places.error(cache->disk(), "path",
-                        fmt::format("'{}' would depend on the folder that the daemon was started "
-                                    "in; write it from the root, as /nvme/echoline",
-                                    cache->disk().path()));
+    return locations.error(
+        cache->disk(), "path",
+        fmt::format("'{}' would depend on the folder that the daemon was started "
+                    "in; write it from the root, as /nvme/echoline",
+                    cache->disk().path()));
   }
   for (const std::string& server : cache->fleet()) {
     if (!is_host_and_port(server)) {
-      return places.error(*cache, "fleet",
-                          fmt::format("'{}' is no address; allowed: host:port", server));
+      return locations.error(*cache, "fleet",
+                             fmt::format("'{}' is no address; allowed: host:port", server));
     }
   }
   return Status();
 }
 
-Status check_augmentations(const v1::Stream& stream, const Places& places) {
+Status check_augmentations(const v1::Stream& stream, const SourceLocations& locations) {
   const v1::Decode& decode = decode_step(stream);
   for (const v1::Step& step : stream.pipeline()) {
     if (!is_augmentation(step.step_case())) continue;
-    ECHOLINE_TRY(check_named_field(decode, settings_of(step), places));
-    if (step.has_normalize()) ECHOLINE_TRY(check_normalize(decode, step.normalize(), places));
+    ECHOLINE_TRY(check_named_field(decode, settings_of(step), locations));
+    if (step.has_normalize()) ECHOLINE_TRY(check_normalize(decode, step.normalize(), locations));
   }
   return Status();
 }

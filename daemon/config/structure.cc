@@ -1,5 +1,5 @@
-// Steps have a rank in the pipeline's order; `echo` may stand between any two of the ranks behind
-// `shuffle`, but not amid the augmentations.
+// Each kind of step has a rank, and ranks must ascend. `echo` has none: it can come between any two
+// ranks after `shuffle`, but not between two augmentations.
 #include "config/structure.h"
 
 #include <fmt/core.h>
@@ -13,18 +13,20 @@ namespace {
 
 using StepCase = v1::Step::StepCase;
 
-struct Slot {
+// The allowed position of a kind of step.
+struct StepOrder {
   int rank;
-  bool once;
-  std::string_view belongs;
+  bool once;                 // it can occur at most once
+  std::string_view belongs;  // for errors
 };
 
 constexpr int kShuffleRank = 2;
 constexpr int kAugmentRank = 4;
+// Steps without a rank.
 constexpr int kEchoRank = -1;
 constexpr int kCacheRank = -2;
 
-Slot slot_of(StepCase step) {
+StepOrder order_of(StepCase step) {
   switch (step) {
     case v1::Step::kRead:
       return {0, true, "first"};
@@ -47,18 +49,19 @@ Slot slot_of(StepCase step) {
   }
 }
 
-// Walks the steps once and knows what it has passed.
+// Visits the steps in order and remembers the rank that it has reached.
 class OrderCheck {
  public:
-  OrderCheck(const v1::Stream& stream, const Places& places) : stream_(stream), places_(places) {}
+  OrderCheck(const v1::Stream& stream, const SourceLocations& locations)
+      : stream_(stream), locations_(locations) {}
 
   Status run() {
     for (const v1::Step& step : stream_.pipeline()) ECHOLINE_TRY(pass(step));
     for (const StepCase needed : {v1::Step::kRead, v1::Step::kDecode, v1::Step::kBatch}) {
       if (seen(needed) == 0) {
-        return places_.error(
-            stream_, "pipeline",
-            fmt::format("no '{}' step; it belongs {}", step_name(needed), slot_of(needed).belongs));
+        return locations_.error(stream_, "pipeline",
+                                fmt::format("no '{}' step; it belongs {}", step_name(needed),
+                                            order_of(needed).belongs));
       }
     }
     return Status();
@@ -68,30 +71,31 @@ class OrderCheck {
   int seen(StepCase step) const { return seen_[static_cast<std::size_t>(step)]; }
 
   Status error(const v1::Step& step, std::string_view text) const {
-    return key_error(places_.where(step, static_cast<int>(step.step_case())),
+    return key_error(locations_.where(step, static_cast<int>(step.step_case())),
                      step_name(step.step_case()), text);
   }
 
   Status pass(const v1::Step& step) {
     const StepCase kind = step.step_case();
     if (kind == v1::Step::STEP_NOT_SET) {
-      return places_.error(stream_, "pipeline", "a step without a kind");
+      return locations_.error(stream_, "pipeline", "a step without a kind");
     }
-    const Slot slot = slot_of(kind);
-    if (slot.once && seen(kind) > 0) return error(step, "stands twice; one is allowed");
+    const StepOrder order = order_of(kind);
+    if (order.once && seen(kind) > 0) return error(step, "is given twice; one is allowed");
     ++seen_[static_cast<std::size_t>(kind)];
     if (before_ == nullptr && kind != v1::Step::kRead) {
-      return error(step, "stands first; a pipeline begins with 'read'");
+      return error(step, "is the first step; a pipeline begins with 'read'");
     }
     const Status status = kind == v1::Step::kEcho    ? pass_echo(step)
                           : kind == v1::Step::kCache ? pass_cache(step)
-                                                     : pass_ranked(step, slot);
+                                                     : pass_ranked(step, order);
     before_ = &step;
     return status;
   }
 
+  // Remembers the rank before the echo; pass_ranked() refuses wrong steps after it.
   Status pass_echo(const v1::Step& step) {
-    if (rank_ == slot_of(v1::Step::kPublish).rank) return misplaced(step);
+    if (rank_ == order_of(v1::Step::kPublish).rank) return misplaced(step);
     echo_rank_ = rank_;
     return Status();
   }
@@ -101,73 +105,76 @@ class OrderCheck {
     return before == v1::Step::kRead || before == v1::Step::kDecode ? Status() : misplaced(step);
   }
 
-  Status pass_ranked(const v1::Step& step, const Slot& slot) {
-    if (slot.rank < rank_ || (slot.rank <= kShuffleRank && echo_rank_ >= 0)) return misplaced(step);
-    if (slot.rank == kAugmentRank && echo_rank_ == kAugmentRank) {
-      return error(step, "stands after an 'echo' amid the augmentations; 'echo' belongs " +
-                             std::string(slot_of(v1::Step::kEcho).belongs));
+  Status pass_ranked(const v1::Step& step, const StepOrder& order) {
+    // Ranks ascend, and `shuffle` is not allowed after `echo`.
+    if (order.rank < rank_ || (order.rank <= kShuffleRank && echo_rank_ >= 0))
+      return misplaced(step);
+    if (order.rank == kAugmentRank && echo_rank_ == kAugmentRank) {
+      return error(step, "follows an 'echo' between augmentations; 'echo' belongs " +
+                             std::string(order_of(v1::Step::kEcho).belongs));
     }
-    rank_ = slot.rank;
+    rank_ = order.rank;
     return Status();
   }
 
   Status misplaced(const v1::Step& step) const {
-    return error(step,
-                 fmt::format("stands after '{}'; it belongs {}", step_name(before_->step_case()),
-                             slot_of(step.step_case()).belongs));
+    return error(step, fmt::format("follows '{}'; it belongs {}", step_name(before_->step_case()),
+                                   order_of(step.step_case()).belongs));
   }
 
   const v1::Stream& stream_;
-  const Places& places_;
-  const v1::Step* before_ = nullptr;
-  int rank_ = 0;
-  int echo_rank_ = -1;
-  std::array<int, 64> seen_{};
+  const SourceLocations& locations_;
+  const v1::Step* before_ = nullptr;  // the previous step
+  int rank_ = 0;                      // reached so far
+  int echo_rank_ = -1;                // reached before the echo; -1: no echo yet
+  std::array<int, 64> seen_{};        // counts by kind
 };
 
-Status check_echo(const v1::Stream& stream, const Places& places) {
+Status check_echo(const v1::Stream& stream, const SourceLocations& locations) {
   const v1::Echo* echo = echo_step(stream);
   if (echo == nullptr || !echo->has_max() || echo->max() >= echo->factor()) return Status();
-  return places.error(*echo, "max", "smaller than the factor; allowed: the factor or more");
+  return locations.error(*echo, "max", "smaller than the factor; allowed: the factor or more");
 }
 
-Status check_lanes(const v1::Stream& stream, const Places& places) {
+Status check_lanes(const v1::Stream& stream, const SourceLocations& locations) {
   const std::uint32_t size = batch_step(stream).size();
   if (size % stream.lanes() == 0) return Status();
-  return places.error(stream, "lanes",
-                      fmt::format("{} does not divide the batch size {}", stream.lanes(), size));
+  return locations.error(stream, "lanes",
+                         fmt::format("{} does not divide the batch size {}", stream.lanes(), size));
 }
 
-Status check_lag(const v1::Stream& stream, const Places& places) {
+Status check_lag(const v1::Stream& stream, const SourceLocations& locations) {
   const v1::Publish& publish = publish_step(stream);
   if (!publish.has_lag()) return Status();
   if (publish.when_slow() == "wait") {
-    return places.error(publish, "lag", "needs 'when_slow: split' or 'when_slow: detach'");
+    return locations.error(publish, "lag", "needs 'when_slow: split' or 'when_slow: detach'");
   }
   const std::uint32_t size = batch_step(stream).size();
+  // The slowest job holds one slot, and the ring stops the others when they have filled the rest.
   const std::uint64_t most = (std::uint64_t{publish.slots()} - 1) * size;
   if (publish.lag() <= most) return Status();
-  return places.error(publish, "lag",
-                      fmt::format("no job can be {} rows behind with {} slots of {}; allowed: 1 to "
-                                  "{}",
-                                  publish.lag(), publish.slots(), size, most));
+  return locations.error(
+      publish, "lag",
+      fmt::format("no job can be {} rows behind with {} slots of {}; allowed: 1 to "
+                  "{}",
+                  publish.lag(), publish.slots(), size, most));
 }
 
 }  // namespace
 
-Status check_structure(v1::Stream& stream, const Places& places) {
-  ECHOLINE_TRY(OrderCheck(stream, places).run());
+Status check_structure(v1::Stream& stream, const SourceLocations& locations) {
+  ECHOLINE_TRY(OrderCheck(stream, locations).run());
   if (stream.pipeline().rbegin()->step_case() != v1::Step::kPublish) {
-    // Behind a batch echo too: nothing can follow `publish`.
-    ECHOLINE_TRY(complete(*stream.add_pipeline()->mutable_publish(), places));
+    // At the end, also after an echo of batches: no step can follow `publish`.
+    ECHOLINE_TRY(complete(*stream.add_pipeline()->mutable_publish(), locations));
   }
-  ECHOLINE_TRY(check_read(read_step(stream), places));
-  ECHOLINE_TRY(check_decode(decode_step(stream), places));
-  ECHOLINE_TRY(check_cache(stream, places));
-  ECHOLINE_TRY(check_augmentations(stream, places));
-  ECHOLINE_TRY(check_echo(stream, places));
-  ECHOLINE_TRY(check_lanes(stream, places));
-  return check_lag(stream, places);
+  ECHOLINE_TRY(check_read(read_step(stream), locations));
+  ECHOLINE_TRY(check_decode(decode_step(stream), locations));
+  ECHOLINE_TRY(check_cache(stream, locations));
+  ECHOLINE_TRY(check_augmentations(stream, locations));
+  ECHOLINE_TRY(check_echo(stream, locations));
+  ECHOLINE_TRY(check_lanes(stream, locations));
+  return check_lag(stream, locations);
 }
 
 }  // namespace echoline::config

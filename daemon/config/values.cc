@@ -1,5 +1,5 @@
-// Decimals are read as an integer and up to six digits behind the point, so no floating point
-// enters sizes, times and factors.
+// A decimal is read as an integer and up to six digits after the point, so sizes, times and factors
+// are computed without floating point.
 #include "config/values.h"
 
 #include <fmt/core.h>
@@ -71,7 +71,7 @@ std::optional<Written> split_number(std::string_view text) {
   return written;
 }
 
-// whole.decimals * factor where that is an integer that fits.
+// whole.decimals * factor, if that is an integer that fits.
 std::optional<std::uint64_t> scale(const Written& written, std::uint64_t factor) {
   if (written.decimals.size() > kDecimalsMax) return std::nullopt;
   std::uint64_t parts = 0;
@@ -101,7 +101,7 @@ Result<std::uint64_t> parse_with_units(std::string_view text, std::span<const Un
   return Status(Code::kInvalidArgument, fmt::format("'{}' is not {}", text, wanted));
 }
 
-// Three digits and no zeros behind the point.
+// Three digits, without trailing zeros after the point.
 std::string short_decimal(double value) {
   std::string text = fmt::format("{:.{}f}", value, value >= 100 ? 0 : value >= 10 ? 1 : 2);
   if (text.find('.') == std::string::npos) return text;

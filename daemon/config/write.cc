@@ -1,4 +1,4 @@
-// By reflection, with the units of the schema. Values stand in YAML's flow form.
+// Uses reflection and the units of the schema. Values are in YAML's flow form.
 #include "config/write.h"
 
 #include <fmt/core.h>
@@ -21,7 +21,7 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-// Words stand as they are, everything else in quotes: JSON's strings are YAML's.
+// Simple words are written unchanged, other texts as JSON strings, which are valid YAML.
 std::string word(const std::string& text) {
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
   constexpr std::string_view kDigits = "-0123456789";
@@ -43,27 +43,27 @@ std::string integer(v1::Unit unit, std::uint64_t value) {
 
 std::string flow(const Message& message);
 
-// Of a list the item at `place`.
-std::string value_text(const Message& message, const FieldDescriptor& field, int place) {
+// The value of the field; of a list, the item at `index`.
+std::string value_text(const Message& message, const FieldDescriptor& field, int index) {
   const auto& reflection = *message.GetReflection();
   const v1::Unit unit = rules_of(field).unit;
   const bool list = field.is_repeated();
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_UINT32:
-      return integer(unit, list ? reflection.GetRepeatedUInt32(message, &field, place)
+      return integer(unit, list ? reflection.GetRepeatedUInt32(message, &field, index)
                                 : reflection.GetUInt32(message, &field));
     case FieldDescriptor::CPPTYPE_UINT64:
-      return integer(unit, list ? reflection.GetRepeatedUInt64(message, &field, place)
+      return integer(unit, list ? reflection.GetRepeatedUInt64(message, &field, index)
                                 : reflection.GetUInt64(message, &field));
     case FieldDescriptor::CPPTYPE_DOUBLE:
-      return fmt::format("{}", list ? reflection.GetRepeatedDouble(message, &field, place)
+      return fmt::format("{}", list ? reflection.GetRepeatedDouble(message, &field, index)
                                     : reflection.GetDouble(message, &field));
     case FieldDescriptor::CPPTYPE_BOOL:
       return reflection.GetBool(message, &field) ? "true" : "false";
     case FieldDescriptor::CPPTYPE_MESSAGE:
       return flow(reflection.GetMessage(message, &field));
     default:
-      return word(list ? reflection.GetRepeatedString(message, &field, place)
+      return word(list ? reflection.GetRepeatedString(message, &field, index)
                        : reflection.GetString(message, &field));
   }
 }
@@ -72,8 +72,8 @@ std::string field_text(const Message& message, const FieldDescriptor& field) {
   if (!field.is_repeated()) return value_text(message, field, 0);
   const int size = message.GetReflection()->FieldSize(message, &field);
   std::string text;
-  for (int place = 0; place < size; ++place) {
-    text += (place == 0 ? "" : ", ") + value_text(message, field, place);
+  for (int index = 0; index < size; ++index) {
+    text += (index == 0 ? "" : ", ") + value_text(message, field, index);
   }
   return "[" + text + "]";
 }
@@ -92,7 +92,7 @@ std::string flow(const Message& message) {
 std::string decode_text(const v1::Decode& decode) {
   std::string text;
   for (auto [name, field] : std::map(decode.fields().begin(), decode.fields().end())) {
-    // Filled in everywhere, and refused where it is written for a value of fixed size.
+    // complete() fills it in for all fields, but the file may not have it for a fixed size.
     if (field.as() != "text" && field.as() != "bytes") field.clear_max_bytes();
     text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", name, flow(field));
   }

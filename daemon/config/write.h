@@ -1,5 +1,4 @@
-// A stream's definition as it would be written in the configuration file, with every value that is
-// in force.
+// Writes a stream's definition as it would be in the configuration file, including all defaults.
 #pragma once
 
 #include <string>
@@ -8,8 +7,8 @@
 
 namespace echoline::config {
 
-// YAML, one step a line, as below `streams: NAME:`. What is not set is left out. Meant for people:
-// sizes and times that have no short exact form are rounded, as values.h says. Pure function.
+// YAML, one step per line, as below `streams: NAME:`; values that are not set are left out. It is
+// for people to read: sizes and times without a short exact form are rounded. Pure function.
 std::string stream_yaml(const v1::Stream& stream);
 
 }  // namespace echoline::config

@@ -3,7 +3,7 @@
 namespace echoline::decode {
 namespace {
 
-// a * b / 255, rounded, for values up to 255.
+// a * b / 255, rounded; exact for values up to 255 (Pillow's MULDIV255).
 inline int multiply_255(int a, int b) {
   const int product = a * b + 128;
   return ((product >> 8) + product) >> 8;

@@ -1,12 +1,14 @@
-// Record bytes to arrays, by the `decode` step of the pipeline.
+// Decodes the bytes of a record into arrays, as the `decode` step of the pipeline says.
 #pragma once
 
 #include <memory>
-#include <span>
+#include <string>
 #include <vector>
 
 #include "base/status.h"
+#include "decode/field.h"
 #include "decode/sample.h"
+#include "decode/scratch.h"
 #include "record/core/data_set.h"
 
 namespace echoline::v1 {
@@ -15,26 +17,35 @@ class Decode;
 
 namespace echoline::decode {
 
-// Per-thread state of decoding (the JPEG library's objects, row buffers); reused, so that nothing
-// is allocated per sample in the steady state.
-class Scratch {
- public:
-  virtual ~Scratch() = default;
-};
-
-// Compiled once per stream; any thread may decode with a Scratch of its own.
+// Compiled once per stream. Immutable; any thread may decode with its own Scratch.
 class Decoder {
  public:
-  // Fields in the order of their names.
+  // kInvalidArgument names the field and what is allowed.
   static Result<std::unique_ptr<Decoder>> compile(const v1::Decode& step);
-  virtual ~Decoder() = default;
 
-  virtual const std::vector<FieldType>& fields() const = 0;
-  virtual std::unique_ptr<Scratch> make_scratch() const = 0;
-  // A failure is the decoder's verdict on the record: Status.message() names the field and the
-  // reason. `Status.code()`: kNotFound missing field, kDataLoss corrupt, kResourceExhausted over a
-  // cap, kInvalidArgument a value of the wrong kind (no number, wrong shape).
-  virtual Status decode(const record::Fields& record, Scratch& scratch, Sample& out) const = 0;
+  // In the order of their names.
+  const std::vector<FieldType>& fields() const { return types_; }
+  std::unique_ptr<Scratch> make_scratch() const { return std::make_unique<Scratch>(); }
+
+  // Fills `out` with one tensor per field. An error means that the record is bad; its message names
+  // the field and the reason. Codes: kNotFound a missing field, kDataLoss corrupt bytes,
+  // kResourceExhausted more than a limit, kInvalidArgument a value of the wrong kind (not a number,
+  // wrong shape).
+  Status decode(const record::Fields& record, Scratch& scratch, Sample& out) const;
+
+ private:
+  // One field of the step.
+  struct Entry {
+    std::string key;      // the extension of the record's file
+    std::string context;  // the beginning of its error messages
+    std::unique_ptr<Field> field;
+  };
+
+  Decoder(std::vector<Entry> entries, std::vector<FieldType> types);
+  static Status missing(const record::Fields& record, const Entry& entry);
+
+  const std::vector<Entry> entries_;
+  const std::vector<FieldType> types_;
 };
 
 }  // namespace echoline::decode

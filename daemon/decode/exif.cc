@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint32_t kTagOrientation = 0x0112;
 constexpr std::size_t kEntryBytes = 12;
 
-// Unsigned integers of a TIFF structure; 0 beyond its end.
+// Reads unsigned integers of a TIFF structure; 0 beyond its end, so damaged files need no checks.
 class TiffView {
  public:
   explicit TiffView(std::span<const std::byte> bytes)
@@ -34,12 +34,13 @@ class TiffView {
 };
 
 struct Turn {
-  bool transpose;  // rows become columns, before the mirrors
+  bool transpose;  // rows become columns, before mirroring
   bool mirror_rows;
   bool mirror_columns;
 };
 
-// Upright pixel (y, x) is stored at (y, x), swapped if `transpose`, then counted from the far end.
+// Upright pixel (y, x) is stored at (y, x), swapped if `transpose`, then mirrored: counted from the
+// last row or column. The table is that of the EXIF 2.3 specification, tag 0x0112.
 constexpr Turn turn_of(Orientation orientation) {
   constexpr Turn kTurns[] = {{false, false, false}, {false, false, true}, {false, true, true},
                              {false, true, false},  {true, false, false}, {true, true, false},
@@ -58,6 +59,7 @@ std::optional<std::span<const std::byte>> exif_of_app1(std::span<const std::byte
 }
 
 std::span<const std::byte> exif_of_png(std::span<const std::byte> file) {
+  // The chunks before IDAT; lengths are checked against the file before they are used.
   constexpr std::size_t kSignatureBytes = 8;
   constexpr std::size_t kAroundBytes = 12;  // length, type and checksum of a chunk
   std::size_t at = kSignatureBytes;

@@ -1,4 +1,4 @@
-// The orientation that a camera wrote into a picture, and the turning of pixels by it.
+// The EXIF orientation of a picture, and turning its pixels upright.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,20 @@
 
 namespace echoline::decode {
 
-// The TIFF structure within a JPEG's APP1 segment; none if the segment is no EXIF.
+// The TIFF structure in a JPEG's APP1 segment; none if the segment is not EXIF.
 std::optional<std::span<const std::byte>> exif_of_app1(std::span<const std::byte> payload);
 
-// The TIFF structure of a PNG's eXIf chunk before its pixels; empty if there is none. Read here
-// because libpng 1.6.39 takes as much memory for it as the chunk claims to have.
+// The TIFF structure in a PNG's eXIf chunk before the pixels; empty if there is none. Read here and
+// not by libpng, because libpng 1.6.39 allocates as many bytes as the chunk claims to have.
 std::span<const std::byte> exif_of_png(std::span<const std::byte> file);
 
-// Tag 0x0112 of the first directory; 1 where it is missing or makes no sense.
+// Tag 0x0112 of the first directory; 1 if it is missing or invalid.
 Orientation exif_orientation(std::span<const std::byte> tiff);
 
-// True for the four orientations that lay the picture on its side.
+// True for the four orientations that exchange height and width.
 constexpr bool swaps_sides(Orientation orientation) { return orientation >= 5; }
 
-// The stored region that `region` of the upright picture comes from.
+// The region of the stored picture with the pixels of `region` of the upright picture.
 Region stored_region(const Region& region, const ImageSize& stored, Orientation orientation);
 
 // Turns `stored`, dense [size.height, size.width, channels], upright into `out`.

@@ -32,6 +32,7 @@ Result<Shape> shape_of(const v1::DecodeField& entry, shm::DType dtype) {
   return shape;
 }
 
+// The bytes come from users' data: unprintable ones must not reach a terminal.
 std::string quoted(std::span<const std::byte> bytes) {
   std::string text = "\"";
   for (const std::byte byte : bytes.first(std::min(bytes.size(), kQuotedBytesMax))) {

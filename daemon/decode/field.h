@@ -1,4 +1,4 @@
-// One entry of the decode step, compiled: how the bytes of one file become one tensor.
+// One field of the decode step: how the bytes of one file become one tensor.
 #pragma once
 
 #include <memory>
@@ -6,9 +6,8 @@
 #include <string>
 
 #include "base/status.h"
-#include "decode/decoder.h"
-#include "decode/image_decoder.h"
 #include "decode/sample.h"
+#include "decode/scratch.h"
 
 namespace echoline::v1 {
 class DecodeField;
@@ -16,33 +15,32 @@ class DecodeField;
 
 namespace echoline::decode {
 
-// What one thread keeps between records.
-struct Bench final : Scratch {
-  ImageDecoder images;
-};
-
-// Immutable; any thread may read with a bench of its own.
+// Immutable; any thread may read with its own Scratch.
 class Field {
  public:
   virtual ~Field() = default;
-  // Shape and type as far as known; the name is set by the caller.
+  // Shape and element type, as far as the settings determine them; the caller sets the name.
   virtual FieldType type() const = 0;
-  // The verdict on the bytes; messages say the reason, the caller adds field and key.
-  virtual Status read(std::span<const std::byte> bytes, Bench& bench, Tensor& out) const = 0;
+  // Decodes `bytes` into `out`. An error means that the record is bad: the message says why, the
+  // caller adds field and key.
+  virtual Status read(std::span<const std::byte> bytes, Scratch& scratch, Tensor& out) const = 0;
 };
 
 using FieldResult = Result<std::unique_ptr<Field>>;
 
-// Each takes the entries whose `as` it knows; errors (kInvalidArgument) say what is allowed.
+// The constructors of the table in field_kinds.cc. Errors are kInvalidArgument.
 FieldResult make_image_field(const v1::DecodeField& entry);  // rgb, gray
-FieldResult make_number_field(shm::DType dtype);             // a type without shape
+FieldResult make_text_field(const v1::DecodeField& entry);   // text, bytes
+// A number in decimal text; with `shape`, an array of elements T. Instantiated for the integer
+// types, float and double.
+template <typename T>
+FieldResult make_value_field(const v1::DecodeField& entry);
 FieldResult make_array_field(shm::DType dtype, const Shape& shape);
-FieldResult make_text_field(const v1::DecodeField& entry);  // text, bytes
 
-// The sizes of the entry's shape, checked: none is 0, at most kRankMax, at most 2 GiB in all.
+// The entry's shape, checked: no size is 0, at most kRankMax sizes, at most 2 GiB in total.
 Result<Shape> shape_of(const v1::DecodeField& entry, shm::DType dtype);
 
-// Bytes as text for an error: at most 32, what is not printable as \x...
+// Bytes as quoted text for an error message: at most 32 bytes, unprintable ones as \x...
 std::string quoted(std::span<const std::byte> bytes);
 
 }  // namespace echoline::decode

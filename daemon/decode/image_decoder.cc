@@ -19,6 +19,7 @@ using std::string_view_literals::operator""sv;
 constexpr std::string_view kJpegMagic = "\xFF\xD8\xFF"sv;
 constexpr std::string_view kPngMagic = "\x89PNG\r\n\x1A\n"sv;
 
+// Formats that are only recognised to name them in an error message.
 struct Foreign {
   std::string_view magic;
   std::size_t offset;
@@ -40,6 +41,7 @@ bool has_magic(std::span<const std::byte> file, std::string_view magic, std::siz
   return head == magic;
 }
 
+// The most helpful message for a file that is neither JPEG nor PNG.
 Status not_supported(std::span<const std::byte> file) {
   if (file.empty()) return {Code::kDataLoss, "the file is empty"};
   for (const Foreign& foreign : kForeign) {
@@ -87,6 +89,7 @@ Result<ImageSize> ImageDecoder::open(std::span<const std::byte> file, bool exif)
 Status ImageDecoder::read(const Region& region, Colors colors, std::uint8_t* out) {
   ECHOLINE_CHECK(reader_ != nullptr);
   ImageReader& reader = *std::exchange(reader_, nullptr);
+  // The common case writes directly to `out`; turning needs a buffer.
   if (header_.orientation == 1) return reader.read(region, colors, out);
   const Region stored = stored_region(region, header_.size, header_.orientation);
   const ImageSize size{stored.height, stored.width};

@@ -1,5 +1,5 @@
-// Pictures of any supported format, told apart by their first bytes: a name or an extension says
-// nothing.
+// Decodes pictures of any supported format. Their first bytes determine the format; file names are
+// often wrong.
 #pragma once
 
 #include <memory>
@@ -9,13 +9,13 @@
 
 namespace echoline::decode {
 
-// One thread. `open` then `read`, as often as wanted; sizes and regions are those of the upright
-// picture when `exif` was asked for. Keeps the readers and their buffers from picture to picture.
+// One thread. Call `open`, then `read`, for each picture. With `exif`, sizes and regions are those
+// of the upright picture. Reuses the readers and their buffers from picture to picture.
 class ImageDecoder {
  public:
   explicit ImageDecoder(const ImageLimits& limits = {});
 
-  // `file` must stay until `read` has returned.
+  // `file` must stay valid until `read` has returned.
   Result<ImageSize> open(std::span<const std::byte> file, bool exif);
   // Writes the region as dense uint8 [region.height, region.width, channels].
   Status read(const Region& region, Colors colors, std::uint8_t* out);
@@ -24,9 +24,9 @@ class ImageDecoder {
   const ImageLimits limits_;
   const std::unique_ptr<ImageReader> jpeg_;
   const std::unique_ptr<ImageReader> png_;
-  ImageReader* reader_ = nullptr;  // of the open picture
+  ImageReader* reader_ = nullptr;  // of the opened picture; null after `read`
   ImageHeader header_;
-  Buffer stored_;  // pixels before they are turned upright
+  Buffer stored_;  // pixels before turning them upright
 };
 
 }  // namespace echoline::decode

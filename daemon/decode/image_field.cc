@@ -1,4 +1,4 @@
-// Pictures: `as: rgb` and `as: gray`, uint8 [height, width, channels].
+// Image fields: `as: rgb` and `as: gray`, uint8 [height, width, channels].
 #include <fmt/format.h>
 
 #include "decode/field.h"
@@ -20,8 +20,8 @@ class ImageField final : public Field {
     return type;
   }
 
-  Status read(std::span<const std::byte> bytes, Bench& bench, Tensor& out) const override {
-    ECHOLINE_ASSIGN(const ImageSize size, bench.images.open(bytes, exif_));
+  Status read(std::span<const std::byte> bytes, Scratch& scratch, Tensor& out) const override {
+    ECHOLINE_ASSIGN(const ImageSize size, scratch.images.open(bytes, exif_));
     if (expected_.pixels() != 0 && size != expected_) {
       return {Code::kInvalidArgument,
               fmt::format("the image is {} high and {} wide; shape says {} and {}", size.height,
@@ -30,8 +30,8 @@ class ImageField final : public Field {
     out.dtype = shm::kUint8;
     out.shape = shape(size);
     out.bytes.resize(out.shape.elements());
-    return bench.images.read({0, 0, size.height, size.width}, colors_,
-                             reinterpret_cast<std::uint8_t*>(out.bytes.data()));
+    return scratch.images.read({0, 0, size.height, size.width}, colors_,
+                               reinterpret_cast<std::uint8_t*>(out.bytes.data()));
   }
 
  private:
@@ -40,7 +40,7 @@ class ImageField final : public Field {
   }
 
   const Colors colors_;
-  const ImageSize expected_;  // 0 x 0 for any
+  const ImageSize expected_;  // 0 x 0: any size
   const bool exif_;
 };
 

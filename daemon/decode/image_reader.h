@@ -1,6 +1,5 @@
-// What every image format offers: the header first, then the pixels of a region, rows streamed to
-// where they belong. Another JPEG decoder, or one fed by a later crop, takes its place behind this
-// interface.
+// The interface of an image format: reads the header first, then the pixels of a region. jpeg.cc
+// and png.cc implement it.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +15,7 @@ enum class Colors : std::uint8_t { kGray = 1, kRgb = 3 };
 
 constexpr std::size_t channel_count(Colors colors) { return static_cast<std::size_t>(colors); }
 
-// What a file may ask for; checked on the header, before memory is taken.
+// Limits against files that claim too much; checked on the header, before allocating memory.
 struct ImageLimits {
   std::uint64_t pixels_max = 100'000'000;
   std::uint32_t scans_max = 100;  // passes of a progressive JPEG
@@ -38,29 +37,30 @@ struct Region {
   std::uint32_t width = 0;
 };
 
-// EXIF's number of the way the stored rows and columns lie; 1 is upright.
+// The EXIF orientation, 1 to 8: how the stored rows and columns are turned. 1 is upright.
 using Orientation = std::uint8_t;
 
 struct ImageHeader {
-  ImageSize size;  // as stored, before any orientation is applied
+  ImageSize size;  // as stored, before applying the orientation
   Orientation orientation = 1;
 };
 
-// One thread; reused from file to file. After a failure it is ready for the next `open`.
-// Errors: kDataLoss corrupt or cut off, kResourceExhausted over a limit, kInvalidArgument a kind
-// that is not supported.
+// One thread; reused from file to file. After an error it is ready for the next `open`. Errors:
+// kDataLoss for corrupt or truncated files, kResourceExhausted above a limit, kInvalidArgument for
+// a variant that is not supported.
 class ImageReader {
  public:
   virtual ~ImageReader() = default;
-  // Reads the header of `file`, whose bytes must stay until `read` has returned. The orientation is
-  // looked for only when `exif` asks for it.
+  // Reads the header of `file`, whose bytes must stay valid until `read` has returned. Only reads
+  // the orientation if `exif` is set.
   virtual Result<ImageHeader> open(std::span<const std::byte> file, const ImageLimits& limits,
                                    bool exif) = 0;
-  // Once after each `open`: writes the region, within the size, as dense rows of [width, channels].
+  // Once after each `open`: writes the region, which is within the size, as dense rows of
+  // [width, channels].
   virtual Status read(const Region& region, Colors colors, std::uint8_t* out) = 0;
 };
 
-// Refuses empty images and those over the cap; `format` names the kind of file in the message.
+// An error for empty images and images above the limit; the message begins with `format`.
 Status check_size(const ImageSize& size, const ImageLimits& limits, const char* format);
 
 }  // namespace echoline::decode

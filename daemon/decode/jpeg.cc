@@ -7,7 +7,7 @@
 #include <cstring>
 #include <new>
 
-// In this order: jerror.h goes by what jpeglib.h says the library can do.
+// In this order: jerror.h depends on macros of jpeglib.h.
 // clang-format off
 #include <jpeglib.h>
 #include <jerror.h>
@@ -20,8 +20,8 @@
 namespace echoline::decode {
 namespace {
 
-// What libjpeg calls back into; errors leave it by longjmp, so that no frame between may own
-// anything.
+// libjpeg's callbacks. Errors leave the library by longjmp, so no function between setjmp and the
+// library may own resources.
 struct Hooks {
   jpeg_error_mgr errors;
   jpeg_progress_mgr progress;
@@ -39,8 +39,7 @@ Hooks& hooks_of(j_common_ptr common) { return *static_cast<Hooks*>(common->clien
   std::longjmp(hooks.jump, 1);
 }
 
-// Of the warnings only those mean lost pixels; others are about colour profiles, stray bytes and
-// the like.
+// Only these warnings mean lost pixels. Others are about colour profiles or stray bytes.
 bool means_corrupt(int message) {
   switch (message) {
     case JWRN_HIT_MARKER:
@@ -85,8 +84,8 @@ class JpegReader final : public ImageReader {
   Status read(const Region& region, Colors colors, std::uint8_t* out) override;
 
  private:
-  // Runs `action`, which must own nothing, and turns a jump out of it into a Status; in that case
-  // the object is reset.
+  // Runs `action`, which must own no resources, and turns a longjmp out of it into a Status; then
+  // it also resets the decompress object.
   template <typename Action>
   Status guarded(const Action& action);
   Status check_length(std::span<const std::byte> file) const;
@@ -107,7 +106,7 @@ JpegReader::JpegReader() {
   hooks_.progress.progress_monitor = on_progress;
   info_.client_data = &hooks_;
   const Status status = guarded([this] { jpeg_create_decompress(&info_); });
-  if (!status.ok()) throw std::bad_alloc();  // creating fails for want of memory alone
+  if (!status.ok()) throw std::bad_alloc();  // it can only fail for lack of memory
   info_.client_data = &hooks_;
   info_.progress = &hooks_.progress;
 }
@@ -140,10 +139,10 @@ Result<ImageHeader> JpegReader::open(std::span<const std::byte> file, const Imag
   return header;
 }
 
-// Each block of 64 samples takes at least a bit of Huffman code: a file that claims more was cut,
-// and is refused before memory for its pixels is taken.
+// Each block of 64 samples needs at least one bit of Huffman code. A file with fewer bits is
+// truncated; it is refused before allocating memory for its pixels.
 Status JpegReader::check_length(std::span<const std::byte> file) const {
-  if (info_.arith_code) return {};
+  if (info_.arith_code) return {};  // arithmetic coding can use less than a bit per block
   std::uint64_t blocks = 0;
   for (int i = 0; i < info_.num_components; ++i) {
     const jpeg_component_info& component = info_.comp_info[i];
@@ -164,6 +163,8 @@ Orientation JpegReader::orientation() const {
   return 1;
 }
 
+// libjpeg converts YCbCr to RGB. Gray from colour files is computed here and not taken from the Y
+// channel, because Pillow converts RGB to gray.
 void JpegReader::choose_colors(Colors colors) {
   switch (info_.jpeg_color_space) {
     case JCS_CMYK:
@@ -184,7 +185,7 @@ Status JpegReader::read(const Region& region, Colors colors, std::uint8_t* out) 
     choose_colors(colors);
     jpeg_start_decompress(&info_);
     read_rows(region, colors, out);
-    jpeg_abort_decompress(&info_);  // rows below the region are never decoded
+    jpeg_abort_decompress(&info_);  // skips decoding the rows below the region
   });
 }
 

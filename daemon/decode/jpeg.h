@@ -1,4 +1,4 @@
-// JPEG by libjpeg-turbo, whose header stays in jpeg.cc.
+// Reads JPEG files with libjpeg-turbo; only jpeg.cc includes its headers.
 #pragma once
 
 #include <memory>
@@ -7,10 +7,10 @@
 
 namespace echoline::decode {
 
-// Baseline, progressive and arithmetic files of gray, RGB, YCbCr, CMYK and YCCK; CMYK is taken as
-// Adobe writes it, inverted, whether or not the file says so, as Pillow does. Pixels equal
-// Pillow's. A file that ends early or whose entropy-coded data are corrupt is refused, never half
-// decoded. Keeps one decompress object from file to file.
+// Reads baseline, progressive and arithmetic-coded files in gray, RGB, YCbCr, CMYK and YCCK. CMYK
+// is taken as inverted (Adobe's convention) whether or not the file says so, as Pillow does. The
+// pixels equal Pillow's. Truncated or corrupt entropy-coded data is an error; the result is never
+// partial. Reuses one decompress object from file to file.
 std::unique_ptr<ImageReader> make_jpeg_reader();
 
 }  // namespace echoline::decode

@@ -16,7 +16,7 @@ std::string_view text_of(std::span<const std::byte> file) {
   return {reinterpret_cast<const char*>(file.data()), file.size()};
 }
 
-// What follows "'key':" in the header's dictionary, without blanks before; empty if the key is
+// The text after "'key':" in the header's dictionary, without leading blanks; empty if the key is
 // missing.
 std::string_view value_after(std::string_view dictionary, std::string_view key) {
   const std::size_t found = dictionary.find(key);
@@ -35,7 +35,7 @@ Result<shm::DType> dtype_of(std::string_view value) {
       {"u1", shm::kUint8},   {"i1", shm::kInt8},    {"u2", shm::kUint16}, {"i2", shm::kInt16},
       {"u4", shm::kUint32},  {"i4", shm::kInt32},   {"u8", shm::kUint64}, {"i8", shm::kInt64},
       {"f2", shm::kFloat16}, {"f4", shm::kFloat32}, {"f8", shm::kFloat64}};
-  // As '<f4': quote, byte order, kind and size, quote.
+  // For example '<f4': quote, byte order, kind, size, quote.
   if (value.size() < 5) return malformed("no element type");
   const bool little = value[1] == '<' || value[1] == '|';
   for (const auto& [name, dtype] : kNames) {
@@ -58,7 +58,7 @@ Result<Shape> shape_in(std::string_view value) {
     }
     if (shape.rank == kRankMax) return malformed("too many sizes in the shape");
     const auto [stop, error] = std::from_chars(at, end, shape.sizes[shape.rank]);
-    if (error != std::errc()) return malformed("the shape has something that is no size");
+    if (error != std::errc()) return malformed("the shape has an element that is not a size");
     ++shape.rank;
     at = stop;
   }

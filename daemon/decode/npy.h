@@ -1,4 +1,4 @@
-// The header of a .npy file: what numpy.save writes before the elements.
+// The header of a .npy file, which numpy.save writes before the elements (NEP 1).
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ struct NpyHeader {
 
 bool is_npy(std::span<const std::byte> file);
 
-// Versions 1 to 3, little-endian, C order. Errors: kDataLoss a header that makes no sense,
-// kInvalidArgument a type or order that is not read.
+// Reads versions 1 to 3, little-endian, C order. Errors: kDataLoss for an invalid header,
+// kInvalidArgument for an element type or order that is not supported.
 Result<NpyHeader> read_npy_header(std::span<const std::byte> file);
 
 }  // namespace echoline::decode

@@ -1,4 +1,5 @@
-// Numbers written as decimal text: labels, weights, coordinates of one value.
+// Numbers: one as decimal text, such as a label or a weight. With a shape, arrays: see
+// raw_array.cc.
 #include <fmt/format.h>
 
 #include <cctype>
@@ -9,6 +10,7 @@
 #include <type_traits>
 
 #include "decode/field.h"
+#include "echoline/v1/config.pb.h"
 
 namespace echoline::decode {
 namespace {
@@ -17,7 +19,7 @@ constexpr std::string_view kBlank = " \t\r\n";
 constexpr std::string_view kNameHint =
     "; for labels that are names in a list of files, name a file of classes in read.classes";
 
-// Without the blanks around: files of one number usually end with a line feed.
+// Without surrounding blanks: files of one number usually end with a line feed.
 std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(kBlank);
   if (first == std::string_view::npos) return {};
@@ -25,18 +27,33 @@ std::string_view trimmed(std::string_view text) {
 }
 
 template <typename T>
+constexpr shm::DType dtype_of() {
+  if constexpr (std::is_same_v<T, float>) return shm::kFloat32;
+  if constexpr (std::is_same_v<T, double>) return shm::kFloat64;
+  constexpr bool kSigned = std::is_signed_v<T>;
+  switch (sizeof(T)) {
+    case 1:
+      return kSigned ? shm::kInt8 : shm::kUint8;
+    case 2:
+      return kSigned ? shm::kInt16 : shm::kUint16;
+    case 4:
+      return kSigned ? shm::kInt32 : shm::kUint32;
+    default:
+      return kSigned ? shm::kInt64 : shm::kUint64;
+  }
+}
+
+template <typename T>
 class NumberField final : public Field {
  public:
-  explicit NumberField(shm::DType dtype) : dtype_(dtype) {}
-
   FieldType type() const override {
     FieldType type;
-    type.dtype = dtype_;
+    type.dtype = dtype_of<T>();
     type.fixed = true;
     return type;
   }
 
-  Status read(std::span<const std::byte> bytes, Bench&, Tensor& out) const override {
+  Status read(std::span<const std::byte> bytes, Scratch&, Tensor& out) const override {
     const std::string_view text =
         trimmed({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
     if (text.empty()) return {Code::kInvalidArgument, "no number: the file is empty or blank"};
@@ -46,7 +63,7 @@ class NumberField final : public Field {
     if (error == std::errc::result_out_of_range) return refused(bytes, "beyond the range of");
     if (error != std::errc() || stop != end || !finite(value))
       return refused(bytes, "no number of type", is_name(text) ? kNameHint : "");
-    out.dtype = dtype_;
+    out.dtype = dtype_of<T>();
     out.shape = {};
     out.bytes.resize(sizeof value);
     std::memcpy(out.bytes.data(), &value, sizeof value);
@@ -65,46 +82,29 @@ class NumberField final : public Field {
 
   Status refused(std::span<const std::byte> bytes, std::string_view reason,
                  std::string_view hint = "") const {
-    return {Code::kInvalidArgument,
-            fmt::format("{} is {} {}{}", quoted(bytes), reason, shm::dtype_name(dtype_), hint)};
+    return {Code::kInvalidArgument, fmt::format("{} is {} {}{}", quoted(bytes), reason,
+                                                shm::dtype_name(dtype_of<T>()), hint)};
   }
-
-  const shm::DType dtype_;
 };
-
-template <typename T>
-FieldResult make(shm::DType dtype) {
-  return std::unique_ptr<Field>(new NumberField<T>(dtype));
-}
 
 }  // namespace
 
-FieldResult make_number_field(shm::DType dtype) {
-  switch (dtype) {
-    case shm::kUint8:
-      return make<std::uint8_t>(dtype);
-    case shm::kInt8:
-      return make<std::int8_t>(dtype);
-    case shm::kUint16:
-      return make<std::uint16_t>(dtype);
-    case shm::kInt16:
-      return make<std::int16_t>(dtype);
-    case shm::kUint32:
-      return make<std::uint32_t>(dtype);
-    case shm::kInt32:
-      return make<std::int32_t>(dtype);
-    case shm::kUint64:
-      return make<std::uint64_t>(dtype);
-    case shm::kInt64:
-      return make<std::int64_t>(dtype);
-    case shm::kFloat32:
-      return make<float>(dtype);
-    case shm::kFloat64:
-      return make<double>(dtype);
-    default:
-      return Status(Code::kInvalidArgument,
-                    fmt::format("{} cannot be read from text", shm::dtype_name(dtype)));
-  }
+template <typename T>
+FieldResult make_value_field(const v1::DecodeField& entry) {
+  if (entry.shape_size() == 0) return std::unique_ptr<Field>(new NumberField<T>);
+  ECHOLINE_ASSIGN(const Shape shape, shape_of(entry, dtype_of<T>()));
+  return make_array_field(dtype_of<T>(), shape);
 }
+
+template FieldResult make_value_field<std::uint8_t>(const v1::DecodeField&);
+template FieldResult make_value_field<std::int8_t>(const v1::DecodeField&);
+template FieldResult make_value_field<std::uint16_t>(const v1::DecodeField&);
+template FieldResult make_value_field<std::int16_t>(const v1::DecodeField&);
+template FieldResult make_value_field<std::uint32_t>(const v1::DecodeField&);
+template FieldResult make_value_field<std::int32_t>(const v1::DecodeField&);
+template FieldResult make_value_field<std::uint64_t>(const v1::DecodeField&);
+template FieldResult make_value_field<std::int64_t>(const v1::DecodeField&);
+template FieldResult make_value_field<float>(const v1::DecodeField&);
+template FieldResult make_value_field<double>(const v1::DecodeField&);
 
 }  // namespace echoline::decode

@@ -14,7 +14,7 @@
 namespace echoline::decode {
 namespace {
 
-constexpr std::uint64_t kInflateRatioMax = 1032;  // no deflate stream grows by more
+constexpr std::uint64_t kInflateRatioMax = 1032;  // the highest compression ratio of deflate
 constexpr png_alloc_size_t kChunkBytesMax = 16 << 20;
 constexpr int kPassesInterlaced = 7;
 
@@ -34,7 +34,8 @@ class PngReader final : public ImageReader {
   static void on_warning(png_structp, png_const_charp) {}
   static void on_read(png_structp png, png_bytep target, png_size_t bytes);
 
-  // Runs `action`, which must own nothing; a jump out of it becomes a Status and closes the file.
+  // Runs `action`, which must own no resources. A longjmp out of it becomes a Status and closes the
+  // file.
   template <typename Action>
   Status guarded(const Action& action);
   Status check_length(const ImageSize& size, std::size_t file_bytes) const;
@@ -48,7 +49,7 @@ class PngReader final : public ImageReader {
   png_infop info_ = nullptr;
   std::span<const std::byte> rest_;
   char message_[128] = {};
-  Buffer pixels_;  // a row, or the whole picture when it is interlaced
+  Buffer pixels_;  // one row; the whole picture if it is interlaced
   std::vector<png_bytep> rows_;
 };
 
@@ -97,6 +98,8 @@ Result<ImageHeader> PngReader::open(std::span<const std::byte> file, const Image
   return header;
 }
 
+// Deflate can't expand data by more than kInflateRatioMax. A file that is shorter is truncated; it
+// is refused before allocating memory for its pixels.
 Status PngReader::check_length(const ImageSize& size, std::size_t file_bytes) const {
   const std::uint64_t bits =
       png_get_bit_depth(png_, info_) * std::uint64_t{png_get_channels(png_, info_)};
@@ -123,7 +126,8 @@ Status PngReader::read(const Region& region, Colors colors, std::uint8_t* out) {
   return status;
 }
 
-// Colour files are read as RGB, gray ones as they are wanted.
+// libpng turns gray into RGB if needed. convert_row turns colour into gray, with the arithmetic of
+// Pillow.
 void PngReader::read_start(Colors colors) {
   const bool color = (png_get_color_type(png_, info_) & PNG_COLOR_MASK_COLOR) != 0;
   png_set_strip_16(png_);
@@ -145,6 +149,7 @@ void PngReader::read_rows(const Region& region, Colors colors, std::uint8_t* out
   }
 }
 
+// Every pass of Adam7 needs the rows of the passes before, so this reads the whole picture.
 void PngReader::read_interlaced(const Region& region, Colors colors, std::uint8_t* out) {
   const std::size_t stride = png_get_rowbytes(png_, info_);
   for (std::size_t y = 0; y < rows_.size(); ++y) {

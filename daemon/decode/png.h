@@ -1,4 +1,4 @@
-// PNG by libpng, whose header stays in png.cc.
+// Reads PNG files with libpng; only png.cc includes its headers.
 #pragma once
 
 #include <memory>
@@ -7,9 +7,10 @@
 
 namespace echoline::decode {
 
-// All colour types and depths, interlaced or not, as Pillow's convert(): palettes looked up, gray
-// of 1, 2 and 4 bits stretched to 255, alpha and transparent colours dropped, gamma left alone. Of
-// 16 bits the high byte is taken, of gray too (where Pillow's convert() would clip at 255).
+// Reads all colour types and depths, interlaced or not, with the results of Pillow's convert():
+// palettes are resolved, gray of 1, 2 and 4 bits is scaled to 255, alpha and transparent colours
+// are dropped, gamma is ignored. Of 16-bit values it takes the high byte, for gray too (Pillow's
+// convert() would clip these at 255).
 std::unique_ptr<ImageReader> make_png_reader();
 
 }  // namespace echoline::decode

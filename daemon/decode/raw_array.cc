@@ -1,5 +1,4 @@
-// Arrays of a shape that the configuration states: bare little-endian elements, or a .npy file of
-// them.
+// Arrays with a configured shape: little-endian elements without a header, or a .npy file.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -29,7 +28,8 @@ class ArrayField final : public Field {
     return type;
   }
 
-  Status read(std::span<const std::byte> bytes, Bench&, Tensor& out) const override {
+  Status read(std::span<const std::byte> bytes, Scratch&, Tensor& out) const override {
+    // Bytes of exactly the right length are elements, even if they look like a .npy header.
     if (bytes.size() != bytes_) {
       if (!is_npy(bytes)) return wrong_length(bytes.size());
       ECHOLINE_ASSIGN(const NpyHeader header, read_npy_header(bytes));

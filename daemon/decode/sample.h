@@ -1,4 +1,4 @@
-// A decoded sample: named arrays of any type and rank.
+// A decoded sample: arrays of any element type and rank, and their types.
 #pragma once
 
 #include <array>
@@ -28,13 +28,13 @@ struct Shape {
   }
 };
 
-// What is known of a field before any record is read. A field without a fixed shape must get one
-// from a later step (or the first record), unless it is ragged.
+// The type of a field, as far as it is known without reading a record. A field without a fixed
+// shape must get one from a later step (or the first record), unless it is ragged.
 struct FieldType {
   std::string name;
   shm::DType dtype = shm::kUint8;
   bool fixed = false;   // `shape` holds for every sample
-  bool ragged = false;  // rank 1, length differs, at most `shape.sizes[0]`
+  bool ragged = false;  // rank 1, any length up to `shape.sizes[0]`
   bool image = false;   // uint8 [height, width, channels]
   Shape shape;
 };
@@ -46,8 +46,8 @@ struct Tensor {
   Buffer bytes;
 };
 
-// The tensors of one sample, in the order of the stream's fields. Buffers are reused from sample to
-// sample.
+// The tensors of one sample, in the order of the stream's fields. Its buffers are reused from
+// sample to sample.
 struct Sample {
   std::vector<Tensor> tensors;
   std::size_t bytes() const {

@@ -1,4 +1,4 @@
-// Ragged fields: text, checked to be UTF-8, and bytes as they are. Both uint8 of rank 1.
+// Ragged fields, uint8 of rank 1: text, checked to be UTF-8, and bytes, unchanged.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -24,8 +24,8 @@ class TextField final : public Field {
     return type;
   }
 
-  // An empty value is a value.
-  Status read(std::span<const std::byte> bytes, Bench&, Tensor& out) const override {
+  // An empty file is a valid value of length 0.
+  Status read(std::span<const std::byte> bytes, Scratch&, Tensor& out) const override {
     if (bytes.size() > bytes_max_) {
       return {Code::kResourceExhausted,
               fmt::format("{} bytes are more than max_bytes, {}", bytes.size(), bytes_max_)};
@@ -53,6 +53,10 @@ class TextField final : public Field {
 }  // namespace
 
 FieldResult make_text_field(const v1::DecodeField& entry) {
+  if (entry.shape_size() != 0) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("{} has no shape; its length differs", entry.as()));
+  }
   const std::uint64_t bytes_max = entry.max_bytes() == 0 ? kBytesMaxDefault : entry.max_bytes();
   if (bytes_max > std::numeric_limits<std::uint32_t>::max()) {
     return Status(Code::kInvalidArgument,

@@ -8,8 +8,9 @@
 namespace echoline::echo {
 namespace {
 
-// A buffer that was reused for samples of different sizes holds more than this one's bytes, which
-// nobody would have counted: such a sample is copied, and the large buffer stays where it was.
+// A buffer that was reused for samples of different sizes can have more capacity than this sample
+// needs. Keeping it would use memory that the account does not count. So the sample is copied, and
+// the worker keeps the large buffer.
 Buffer take_exact(Buffer& bytes) {
   if (bytes.capacity() == bytes.size()) return std::move(bytes);
   Buffer exact(bytes.size());
@@ -61,7 +62,8 @@ bool Item::wait(const std::shared_ptr<Waiter>& waiter) {
 
 void Item::used() {
   if (--uses_left == 0) drop_encoded();
-  leave_ahead();  // last: what takes the room must not come before it is there
+  // Last: other items may use the freed bytes of the read-ahead at once.
+  leave_ahead();
 }
 
 void Item::replace_by(std::uint64_t substitute) {

@@ -1,5 +1,5 @@
-// One record on its way through the daemon, in the cheapest form that its remaining uses need:
-// encoded bytes, a decoded sample, or finished rows. It lives until its last planned use.
+// One record in the daemon, in the cheapest form that its remaining uses need: encoded bytes, a
+// decoded sample, or finished rows. It exists until its last planned use.
 #pragma once
 
 #include <cstdint>
@@ -13,31 +13,31 @@
 
 namespace echoline::echo {
 
-// Somebody who cannot go on before the item's bytes are there.
+// A task that can't continue before the item's bytes have arrived.
 class Waiter {
  public:
   virtual ~Waiter() = default;
-  // Called once per registration, by the thread that brought the bytes.
+  // Called once per registration, on the thread that delivers the bytes, without the item's lock.
   virtual void item_ready() = 0;
 };
 
-// Where the forms of items are counted, so that their sum can be bounded and shown.
+// Counts the bytes of all items, so that their sum can be limited and shown. Any thread.
 class Account {
  public:
   virtual ~Account() = default;
-  // Bytes that are under way, or here and not yet used for the first time (or, negative, no more).
+  // Bytes in flight, or arrived and not used yet. Negative: no longer.
   virtual void add_ahead(std::int64_t bytes) = 0;
-  // An item's bytes came so long after they were wanted.
+  // The time between the request for an item's bytes and their arrival.
   virtual void note_arrival(std::uint64_t delay_ns) = 0;
-  // Makes room for `bytes` of decoded or finished data; false: keep the encoded form.
+  // Reserves `bytes` for decoded or finished data. False: there is no room, keep the encoded form.
   virtual bool try_keep(std::uint64_t bytes) = 0;
   virtual void release_kept(std::uint64_t bytes) = 0;
-  // The item holds this many encoded bytes more (or, negative, fewer).
+  // The item holds this many more encoded bytes; negative: fewer.
   virtual void add_encoded(std::int64_t bytes) = 0;
 };
 
-// `mutex` guards everything below it. Lock order: it comes before the locks of the judgement of bad
-// records; waiters are called without it.
+// Shared by the pass, the fetcher and the workers. `mutex` guards all members below it. Lock order:
+// lock it before the locks that decide about bad records. Waiters are called without it.
 class Item : public std::enable_shared_from_this<Item> {
  public:
   Item(std::shared_ptr<Account> account, std::uint32_t planned_epoch, std::uint64_t planned)
@@ -49,10 +49,10 @@ class Item : public std::enable_shared_from_this<Item> {
   Item(const Item&) = delete;
   Item& operator=(const Item&) = delete;
 
-  // Its bytes are about to be fetched: they count as read ahead until their first use, or until
-  // nobody holds the item any more. `now_ns` as monotonic_ns.
+  // Call it before fetching the bytes: they count as read ahead until their first use, or until the
+  // item is destroyed. `now_ns` is monotonic_ns.
   void count_ahead(std::uint64_t bytes, std::uint64_t now_ns);
-  // The bytes have come: whoever waited is told. Caches may hold them, too.
+  // Stores the bytes, which may be shared with caches, and notifies the waiters.
   void arrive(std::shared_ptr<const Buffer> bytes);
   // Registers `waiter` and returns true if the bytes are still missing; false if they are there.
   // The item does not own its waiters: one that has been destroyed is not called.
@@ -60,12 +60,12 @@ class Item : public std::enable_shared_from_this<Item> {
 
   // With `mutex` held: ----------------------------------------------------------------------------
 
-  // A row was made from the encoded bytes, or never will be; they go with the last one.
+  // Counts one use as done, or as cancelled. The last one frees the encoded bytes.
   void used();
-  // Another record takes this one's place; its bytes are to come.
+  // Replaces a bad record by another one, whose bytes are not there yet.
   void replace_by(std::uint64_t substitute);
-  // Puts the decoded sample (or the finished rows) in the place of the encoded bytes if the account
-  // has room; says whether it did. What is kept never changes again.
+  // Replaces the encoded bytes by the decoded sample (or the finished rows) if the account has
+  // room. Returns whether it did. Afterwards the kept form never changes.
   bool keep_sample(decode::Sample& decoded);
   bool keep_rows(std::vector<Buffer> finished, std::vector<std::uint64_t> lengths);
 
@@ -91,7 +91,7 @@ class Item : public std::enable_shared_from_this<Item> {
   const std::uint64_t planned_record;
   std::mutex mutex;
   std::uint64_t record;       // the planned one, or its substitute
-  std::uint32_t attempt = 0;  // how often it was replaced
+  std::uint32_t attempt = 0;  // the number of replacements
   std::uint32_t uses_left = 1;
 
  private:

@@ -1,4 +1,4 @@
-// The items between their first and last planned use: what a pass holds for echoing.
+// The items of a pass between their first and last planned use.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 #include <unordered_map>
 
 #include "echo/item.h"
-#include "plan/plan.h"
+#include "plan/plan_spec.h"
 
 namespace echoline::echo {
 
-// Fed with rows in plan order, from any row on; one thread. The plan bounds how many items it
+// Gets the rows in plan order, starting at any row. One thread. The plan limits how many items it
 // holds.
 class Window {
  public:
@@ -19,9 +19,9 @@ class Window {
 
   struct Touched {
     std::shared_ptr<Item> item;
-    bool is_new = false;  // nobody has asked for its bytes yet
+    bool is_new = false;  // its bytes are not requested yet
   };
-  // The item of this use; forgotten here after its last planned use.
+  // Returns the item of this use. The window drops it after its last planned use.
   Touched touch(std::uint32_t epoch, const plan::RowUse& use);
 
   std::size_t size() const { return items_.size(); }

@@ -1,4 +1,5 @@
-// Two plans, one on the other: an echo order of batches over an epoch of records used once.
+// Two orders, one on top of the other: an echo order whose items are the batches of an epoch in
+// which each record is used once.
 #include "plan/batch_epoch.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ BatchEpoch::BatchEpoch(const std::shared_ptr<const StreamOrder>& stream, std::ui
     : batch_rows_(stream->spec.batch_rows),
       fresh_(stream, epoch, {}),
       echo_(stream->shape,
-            EchoOrder::Place{
+            EchoOrder::LaneInEpoch{
                 .seed = stream->spec.seed, .epoch = epoch, .items = stream->demand.items},
             factors) {}
 
@@ -46,6 +47,7 @@ void BatchEpoch::read(std::uint64_t row, std::span<RowUse> out) const {
   }
 }
 
+// A short batch has all its valid rows first; the missing ones are marked as not valid.
 void BatchEpoch::read_batch(const ItemUse& batch, std::uint64_t first,
                             std::span<RowUse> out) const {
   const std::uint64_t size = batch_size(batch.item);

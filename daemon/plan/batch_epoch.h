@@ -1,16 +1,16 @@
-// One epoch under batch echo: whole batches of the unechoed order are repeated.
+// One epoch under batch echo: the order repeats whole batches of the order without echo.
 #pragma once
 
 #include <memory>
 
 #include "plan/echo_order.h"
-#include "plan/plan.h"
+#include "plan/epoch_plan.h"
 #include "plan/row_epoch.h"
 #include "plan/stream_order.h"
 
 namespace echoline::plan {
 
-// Immutable, any thread.
+// Immutable; any thread may call it.
 class BatchEpoch : public EpochPlan {
  public:
   BatchEpoch(const std::shared_ptr<const StreamOrder>& stream, std::uint32_t epoch,
@@ -24,13 +24,14 @@ class BatchEpoch : public EpochPlan {
   std::uint64_t next_block(std::uint64_t row) const override;
 
  private:
-  // Valid rows of a fresh batch.
+  // The number of valid rows of a fresh batch.
   std::uint32_t batch_size(std::uint64_t batch) const;
+  // Fills `out` with rows of one use of a batch, from its row `first` on.
   void read_batch(const ItemUse& batch, std::uint64_t first, std::span<RowUse> out) const;
 
   std::uint32_t batch_rows_;
   RowEpoch fresh_;
-  EchoOrder echo_;
+  EchoOrder echo_;  // its items are the fresh batches
 };
 
 }  // namespace echoline::plan

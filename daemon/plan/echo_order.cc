@@ -1,4 +1,5 @@
-// Rows of super-blocks by prefix sums in closed form, and the way from a row to its super-block.
+// Counts the rows of super-blocks by prefix sums in closed form, and searches the super-block of a
+// row. docs/semantics.md describes the order, under "Echo".
 #include "plan/echo_order.h"
 
 #include <algorithm>
@@ -9,13 +10,15 @@
 
 namespace echoline::plan {
 
-EchoOrder::EchoOrder(const EchoShape& shape, const Place& place,
+EchoOrder::EchoOrder(const EchoShape& shape, const LaneInEpoch& lane,
                      std::span<const FactorChange> factors)
-    : shape_(shape), place_(place), blocks_(place.items, shape.blocks) {
+    : shape_(shape), lane_(lane), blocks_(lane.items, shape.blocks) {
   ECHOLINE_CHECK(!factors.empty() && factors[0].block == 0);
   segments_.reserve(factors.size());
   std::vector<std::uint64_t> below(shape.passes, 0);
-  std::uint64_t carry = place.lane_begin * factors[0].factor % 1000;
+  // The carry runs through all items of the epoch, so that the epoch has floor(N * factor) rows:
+  // the lanes before this one have left the thousandths of their items.
+  std::uint64_t carry = lane.lane_begin * factors[0].factor % 1000;
   for (std::size_t i = 0; i < factors.size(); ++i) {
     const EchoSegment segment{.block = factors[i].block,
                               .first_item = blocks_.begin(factors[i].block),
@@ -48,7 +51,7 @@ std::uint64_t EchoOrder::with_pass_below(std::uint64_t block, std::uint32_t pass
          segment.with_pass(blocks_.begin(block) - segment.first_item, pass);
 }
 
-// The block at whose border pass `pass` stands when the super-block begins.
+// The number of blocks whose pass `pass` is complete before the super-block begins.
 std::uint64_t EchoOrder::border_of(std::uint64_t super_block, std::uint32_t pass) const {
   const std::uint64_t delay = std::uint64_t{shape_.stride} * pass;
   return super_block < delay ? 0 : std::min(super_block - delay, shape_.blocks);
@@ -67,8 +70,9 @@ std::uint64_t EchoOrder::pass_rows(std::uint64_t super_block, std::uint32_t pass
          with_pass_below(border_of(super_block, pass), pass);
 }
 
-// The last super-block that begins at or before the row. Super-blocks are nearly alike, so a guess
-// in proportion is nearly right; steps that double from there keep the worst case logarithmic.
+// The last super-block that begins at or before the row. Super-blocks have nearly the same size, so
+// a guess in proportion is close. A search with doubling steps from there, then a bisection, keep
+// the worst case logarithmic.
 std::uint64_t EchoOrder::super_block_of(std::uint64_t row) const {
   const std::uint64_t count = shape_.super_blocks();
   const double share = static_cast<double>(row) / static_cast<double>(rows_);
@@ -100,6 +104,8 @@ ItemUse EchoOrder::at(std::uint64_t row) const {
   ECHOLINE_CHECK(row < rows_);
   const std::uint64_t super_block = super_block_of(row);
   const std::uint64_t begin = super_block_begin(super_block);
+  // Each pass takes its share of the rows that the passes before it have left; `place` is the row's
+  // index among these.
   std::uint64_t rest = super_block_begin(super_block + 1) - begin;
   std::uint64_t place = row - begin;
   for (std::uint32_t pass = 0;; ++pass) {

@@ -1,4 +1,5 @@
-// Finds the n-th item with (or without) an extra use in closed form, so that a pass needs no list.
+// Computes the n-th item with (or without) an extra use in closed form, so that a pass stores no
+// list of items.
 #include "plan/echo_pass.h"
 
 namespace echoline::plan {
@@ -9,8 +10,9 @@ EchoPass::EchoPass(const EchoOrder& order, std::uint64_t block, std::uint32_t pa
   before_ = begin_ - segment_.first_item;
   extras_before_ = segment_.extras(before_);
   const std::uint64_t extras = segment_.extras(before_ + count) - extras_before_;
-  // A block's last, fractional pass has a whole super-block before it, but for the epoch's last
-  // block: there the items that come once more go first in the pass before.
+  // The fractional last pass of a block follows a super-block of other items, which keeps the two
+  // uses of an item apart. After the epoch's last block no such super-block follows. So in that
+  // block, the items with an extra use come first in the pass before.
   const bool last = block + 1 == order.shape().blocks;
   if (pass == segment_.whole) {
     kind_ = Kind::kExtras;
@@ -18,24 +20,26 @@ EchoPass::EchoPass(const EchoOrder& order, std::uint64_t block, std::uint32_t pa
     kind_ = Kind::kExtrasFirst;
   }
   OrderUse use{.purpose = Purpose::kEcho,
-               .epoch = order.place().epoch,
-               .lane = order.place().lane,
+               .epoch = order.lane().epoch,
+               .lane = order.lane().lane,
                .block = block,
                .pass = pass};
-  const OrderKey key = order_key(order.place().seed, use);
+  const OrderKey key = order_key(order.lane().seed, use);
   order_ = Permutation(kind_ == Kind::kWhole ? count : extras, key);
   if (kind_ == Kind::kExtrasFirst) {
     use.purpose = Purpose::kEchoPlain;
-    plain_order_ = Permutation(count - extras, order_key(order.place().seed, use));
+    plain_order_ = Permutation(count - extras, order_key(order.lane().seed, use));
   }
 }
 
-// The nth-th extra of the segment is where carry + count * fraction first reaches (nth + 1) * 1000.
+// Extra number n of the segment is the first item whose carry + (index + 1) * fraction reaches
+// (n + 1) * 1000: the inverse of EchoSegment::extras.
 std::uint64_t EchoPass::extra(std::uint64_t nth) const {
   const std::uint64_t reach = (extras_before_ + nth + 1) * 1000 - segment_.carry;
   return segment_.first_item + (reach + segment_.fraction - 1) / segment_.fraction - 1;
 }
 
+// The same for items without an extra use, which are the ones that do not reach the next 1000.
 std::uint64_t EchoPass::plain(std::uint64_t nth) const {
   const std::uint64_t reach = (before_ - extras_before_ + nth) * 1000 + segment_.carry;
   return segment_.first_item + reach / (1000 - segment_.fraction);

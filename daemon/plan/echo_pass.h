@@ -1,4 +1,4 @@
-// One pass over one block of the echo step: in which order the items that have this use come.
+// One pass over one block of the echo step: the order of the items that have this use.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,21 @@
 
 namespace echoline::plan {
 
-// A value; any thread.
+// A value; const methods may be called by any thread.
 class EchoPass {
  public:
   EchoPass() = default;
   EchoPass(const EchoOrder& order, std::uint64_t block, std::uint32_t pass);
 
-  // The pass's row `row`.
+  // Row `row` of the pass.
   ItemUse at(std::uint64_t row) const;
 
  private:
-  // Every item of the block; those that have an extra use; every item, those with an extra use
-  // first.
+  // kWhole: all items of the block. kExtras: the items with an extra use. kExtrasFirst: all items,
+  // those with an extra use first.
   enum class Kind : std::uint8_t { kWhole, kExtras, kExtrasFirst };
 
+  // Number `nth` of the block's items with, and without, an extra use.
   std::uint64_t extra(std::uint64_t nth) const;
   std::uint64_t plain(std::uint64_t nth) const;
   ItemUse use_of(std::uint64_t item) const;

@@ -1,6 +1,6 @@
-// The arithmetic of the window. Why it suffices: between two passes of a block lies one whole
-// super-block, which holds at least the rows of the smallest block, and no block is smaller than a
-// batch.
+// The arithmetic of the window. Why it keeps two uses of an item out of one batch: between two
+// passes of a block there is one whole super-block. It has at least the rows of the smallest block,
+// and no block is smaller than a batch.
 #include "plan/echo_shape.h"
 
 #include <algorithm>
@@ -18,12 +18,12 @@ struct LaneDemand {
         items_least(demand.items / demand.lanes),
         items_most(divide_up(demand.items, demand.lanes)),
         window(demand.window / demand.lanes),
-        // Lanes drift apart by a few rows at an epoch's end; a block must hold those as well.
+        // At an epoch's end, the lanes can differ by a few rows. A block must hold these, too.
         block_least(demand.batch_items / demand.lanes + (demand.lanes > 1 ? passes + 1 : 0)),
         delay(2 * (passes - 1)) {}
 
-  // Items of a block that the window has room for. A quarter of the lane at most: with more, an
-  // epoch would be all head and tail.
+  // The most items per block that fit the window. At most a quarter of the lane: with larger
+  // blocks, most of the epoch would be its beginning and end, where fewer passes are mixed.
   std::uint64_t block_most() const {
     return std::max<std::uint64_t>(1, std::min(window, items_least / 4) / delay);
   }
@@ -37,7 +37,7 @@ struct LaneDemand {
   std::uint64_t items_most;
   std::uint64_t window;
   std::uint64_t block_least;
-  std::uint64_t delay;  // super-blocks from an item's first use to its last
+  std::uint64_t delay;  // super-blocks between an item's first use and its last
 };
 
 }  // namespace
@@ -58,8 +58,8 @@ std::uint64_t fewest_items(const EchoDemand& demand) {
   return 2 * LaneDemand(demand).block_least * demand.lanes;
 }
 
-// Growing windows make blocks larger only once there is room for them, so that the test above is
-// monotone in the window and the answer is where it is first met by blocks of the least size.
+// A larger window makes blocks larger only if it has room for them, so keeps_twins_apart is
+// monotone in the window. The answer is the window that just fits blocks of the smallest size.
 std::uint64_t smallest_window(const EchoDemand& demand) {
   if (demand.factor_max == 1000) return demand.lanes;
   const LaneDemand lane(demand);

@@ -1,4 +1,5 @@
-// The interleaving of passes as error accumulators.
+// Mixes the passes with error accumulators, as Bresenham's line algorithm does: the same result as
+// taken_evenly, without a division per row.
 #include "plan/echo_walk.h"
 
 #include "base/check.h"
@@ -39,6 +40,7 @@ void EchoWalk::enter(std::uint64_t super_block, std::uint64_t place) {
   }
 }
 
+// Whether the next row belongs to this track; the tracks before it have refused it.
 bool EchoWalk::takes(Track& track) const {
   if (order_.shape().stride == 0) return track.taken < track.rows;
   track.error += track.rows;

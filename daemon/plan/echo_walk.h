@@ -1,4 +1,4 @@
-// Walks a lane's echo order row by row: the same answers as EchoOrder::at, without its divisions.
+// Walks a lane's echo order row by row: the same results as EchoOrder::at, without its divisions.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace echoline::plan {
 
-// One thread. Keeps a reference to the order.
+// One thread. The order must outlive it.
 class EchoWalk {
  public:
   EchoWalk(const EchoOrder& order, std::uint64_t row);
@@ -17,8 +17,8 @@ class EchoWalk {
   ItemUse next();
 
  private:
-  // One pass of the present super-block and how far the walk is in it. `error` is what
-  // place * rows / all leaves over: adding `rows` and comparing replaces the division.
+  // One pass of the current super-block and the walk's progress in it. `error` is the remainder of
+  // place * rows / all: adding `rows` and comparing with `all` replaces the division.
   struct Track {
     std::uint64_t rows = 0;
     std::uint64_t all = 0;
@@ -26,12 +26,13 @@ class EchoWalk {
     std::uint64_t taken = 0;
     EchoPass pass;
   };
+  // Starts at row `place` of a super-block.
   void enter(std::uint64_t super_block, std::uint64_t place);
   bool takes(Track& track) const;
 
   const EchoOrder& order_;
   std::uint64_t super_block_ = 0;
-  std::uint64_t left_ = 0;  // rows of the super-block still to come
+  std::uint64_t left_ = 0;  // remaining rows of the super-block
   std::vector<Track> tracks_;
 };
 

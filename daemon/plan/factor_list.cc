@@ -1,4 +1,4 @@
-// Checks of a factor list as it comes from a trainer's state or from set-echo.
+// The lists come from a trainer's state or from the set-echo command, so every entry is checked.
 #include "plan/factor_list.h"
 
 #include <string>

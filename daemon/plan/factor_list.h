@@ -1,4 +1,4 @@
-// The list of factor changes of an epoch: which lists can be kept, and the list with its beginning.
+// The list of factor changes of an epoch: which lists are valid, and the list from block 0 on.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "plan/plan.h"
+#include "plan/plan_spec.h"
 
 namespace echoline::plan {
 
@@ -16,15 +16,16 @@ struct ChangeLimits {
   std::uint64_t blocks = 1;
   std::uint32_t factor_max = 1000;
 
-  // Blocks 0 (the epoch's first factor) and [1, end()) may begin another factor. The uses of an
-  // epoch's last blocks run on after its last admission: a change there belongs to the next epoch.
+  // A change may begin at block 0 (it is then the epoch's first factor) and at blocks [1, end()).
+  // After the admission of the epoch's last blocks, only their later uses follow: a change there
+  // belongs to the next epoch.
   std::uint64_t end() const;
 };
 
-// Ok, or which entry is wrong and why.
+// The error says which entry is wrong and why.
 Status check_changes(std::span<const FactorChange> changes, const ChangeLimits& limits);
 
-// The changes, led by the factor of block 0.
+// The changes, preceded by `factor` at block 0 unless they change block 0.
 std::vector<FactorChange> whole_list(std::span<const FactorChange> changes, std::uint32_t factor);
 
 }  // namespace echoline::plan

@@ -1,4 +1,3 @@
-// The grid of lanes: arithmetic for the even rounds, a table for what comes after.
 #include "plan/lanes.h"
 
 #include "base/check.h"
@@ -11,6 +10,7 @@ LaneGrid::LaneGrid(std::uint32_t chunk_rows, std::vector<std::uint64_t> lane_row
   const std::uint64_t even_rounds = *least / chunk_rows_;
   even_rows_ = even_rounds * chunk_rows_ * lane_rows_.size();
   rows_ = even_rows_;
+  // Lanes differ in length only by a few rows, so this table is short.
   for (std::uint64_t start = even_rounds * chunk_rows_; start < *most; start += chunk_rows_) {
     for (std::uint32_t lane = 0; lane < lanes(); ++lane) {
       if (lane_rows_[lane] <= start) continue;
@@ -47,6 +47,8 @@ std::uint64_t LaneGrid::run(std::uint64_t row) const {
 std::uint64_t LaneGrid::lane_rows_before(std::uint64_t row, std::uint32_t lane) const {
   const std::uint64_t round_rows = std::uint64_t{chunk_rows_} * lanes();
   const std::uint64_t even = std::min(row, even_rows_);
+  // In whole rounds the lane has chunk_rows_ rows each; in the last, partial round it has the part
+  // of its chunk before `row`.
   const std::uint64_t lane_begin = std::uint64_t{lane} * chunk_rows_;
   const std::uint64_t in_round = even % round_rows;
   std::uint64_t before = even / round_rows * chunk_rows_ +

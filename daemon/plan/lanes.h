@@ -1,4 +1,4 @@
-// Lanes: how an epoch's records are cut into equal parts, and how the parts' rows make global
+// Lanes: how an epoch's records are divided into equal parts, and how rows of the lanes form global
 // batches.
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace echoline::plan {
 
-// [0, total) in `parts` runs whose lengths differ by at most one, longer ones first. Used for the
-// lanes of an epoch and for the blocks of a lane. A value.
+// Divides [0, total) into `parts` ranges whose sizes differ by at most one, larger ones first. Used
+// for the lanes of an epoch and the blocks of a lane. A value.
 class EvenCut {
  public:
   EvenCut() = default;
@@ -33,24 +33,24 @@ struct LaneRow {
   std::uint64_t row = 0;
 };
 
-// The global order of the lanes' rows: round by round, of each lane `chunk_rows` rows, without
-// holes. While every lane is full that is arithmetic; the few chunks after it stand in a table.
-// Immutable.
+// The global order of the lanes' rows: round by round, `chunk_rows` rows of each lane, without
+// gaps. As long as every lane has a full chunk, locating a row is arithmetic; a table has the few
+// chunks after that. Immutable; any thread may call it.
 class LaneGrid {
  public:
   LaneGrid(std::uint32_t chunk_rows, std::vector<std::uint64_t> lane_rows);
 
   std::uint64_t rows() const { return rows_; }
-  // Rows [0, even_rows()) are whole rounds in which each lane has its whole chunk.
+  // Rows [0, even_rows()) are complete rounds: each lane has a full chunk.
   std::uint64_t even_rows() const { return even_rows_; }
   std::uint32_t chunk_rows() const { return chunk_rows_; }
   std::uint32_t lanes() const { return static_cast<std::uint32_t>(lane_rows_.size()); }
   std::uint64_t lane_rows(std::uint32_t lane) const { return lane_rows_[lane]; }
 
   LaneRow locate(std::uint64_t row) const;
-  // Rows from `row` on that follow each other in one lane.
+  // The number of rows, starting at `row`, that are consecutive in one lane.
   std::uint64_t run(std::uint64_t row) const;
-  // How many of the global rows [0, row) are this lane's.
+  // How many of the global rows [0, row) belong to this lane.
   std::uint64_t lane_rows_before(std::uint64_t row, std::uint32_t lane) const;
 
  private:

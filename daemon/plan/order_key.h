@@ -1,6 +1,7 @@
-// Keys of the plan's permutations: Philox of the stream's seed over what the permutation is for.
-// The top byte of the last word is a purpose; pipeline steps count up from 0 there, purposes down
-// from 255.
+// The keys of the plan's permutations. A key is Philox4x32 (Salmon et al., "Parallel random
+// numbers: as easy as 1, 2, 3", 2011) of the stream's seed over the permutation's use. The top byte
+// of the counter's last word is the purpose. Random draws of pipeline steps use the same byte with
+// values from 0 up, purposes with values from 255 down, so that both never get the same counter.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +13,10 @@ namespace echoline::plan {
 enum class Purpose : std::uint8_t {
   kShards = 255,       // order of the shards
   kRecords = 254,      // a full permutation of the records
-  kWindowStart = 253,  // where the first shuffle window of a lane ends
+  kWindowStart = 253,  // the end of a lane's first shuffle window
   kWindow = 252,       // order within a shuffle window
   kEcho = 251,         // order of one pass over a block of the echo step
-  kEchoPlain = 250,    // the same, for the records without an extra use of an epoch's last block
+  kEchoPlain = 250,    // the same, for items without an extra use in the last block
 };
 
 struct OrderKey {
@@ -23,7 +24,7 @@ struct OrderKey {
   std::uint64_t second = 0;
 };
 
-// What a permutation is for, but the seed.
+// Identifies a permutation of a stream.
 struct OrderUse {
   Purpose purpose = Purpose::kShards;
   std::uint32_t epoch = 0;

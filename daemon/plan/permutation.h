@@ -1,6 +1,6 @@
-// A keyed permutation of [0, count) without a table: a Feistel network over a rectangle that just
-// holds the range, walked until it lands inside (Black and Rogaway, "Ciphers with Arbitrary Finite
-// Domains").
+// A keyed permutation of [0, count) without a table: a Feistel network over a rectangle slightly
+// larger than the range. A result outside the range is permuted again until it is inside (cycle
+// walking: Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002).
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace echoline::plan {
 
-// A value: 48 bytes, cheap to make, any thread. `operator()` takes a time independent of its
-// argument: the rectangle exceeds the range by less than one row, so hardly any walk takes a second
-// round trip.
+// A value of 48 bytes; cheap to create; any thread may call it. `operator()` takes the same time
+// for nearly all arguments: the rectangle exceeds the range by less than one row, so a second round
+// is rare.
 class Permutation {
  public:
   Permutation() = default;  // of one element
@@ -19,7 +19,7 @@ class Permutation {
 
   std::uint64_t count() const { return count_; }
 
-  // Where `place` goes; place < count().
+  // The image of `place`, which is below count().
   std::uint64_t operator()(std::uint64_t place) const {
     if (count_ < 2) return place;
     do {
@@ -31,7 +31,8 @@ class Permutation {
  private:
   static constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio, odd
 
-  // A number in [0, range), uniform over the keys: two multiplications mix, a third scales.
+  // A number in [0, range), uniform over the keys. Two multiplications mix the bits; the third maps
+  // the top 32 bits to the range (Lemire, "Fast Random Integer Generation in an Interval", 2019).
   std::uint32_t draw(std::uint32_t half, std::uint64_t round_key, std::uint32_t range) const {
     std::uint64_t word = (round_key ^ half) * 0xD6E8FEB86659FD93;
     word = (word ^ (word >> 32) ^ key_.second) * 0xA0761D6478BD642F;
@@ -43,6 +44,7 @@ class Permutation {
     return sum >= modulus ? sum - modulus : sum;
   }
 
+  // One pass through the Feistel network; the result may be count() or more.
   std::uint64_t once(std::uint64_t place) const {
     auto left = static_cast<std::uint32_t>(place / columns_);
     auto right = static_cast<std::uint32_t>(place - std::uint64_t{left} * columns_);

@@ -1,4 +1,3 @@
-// Positions over the border of an epoch.
 #include "plan/position.h"
 
 #include <string>
@@ -7,8 +6,9 @@ namespace echoline::plan {
 
 Result<Position> normalise(Position position, std::uint64_t rows) {
   if (position.epoch >= kEpochsMax) {
-    return Status(Code::kInvalidArgument, "position: epoch " + std::to_string(position.epoch) +
-                                              ": no stream comes so far; is the state damaged?");
+    return Status(Code::kInvalidArgument,
+                  "position: epoch " + std::to_string(position.epoch) +
+                      ": no stream has so many epochs; is the state damaged?");
   }
   if (position.row > rows) {
     return Status(Code::kInvalidArgument, "position: row " + std::to_string(position.row) +

@@ -1,4 +1,4 @@
-// Where a job stands: (epoch, row), in the one form in which states and messages carry it.
+// The position of a job: (epoch, row), in the one form that states and messages use.
 #pragma once
 
 #include <compare>
@@ -8,10 +8,10 @@
 
 namespace echoline::plan {
 
-// No stream comes so far; what claims to be further is a mistake, or meant to do harm.
+// No stream reaches this epoch; a position beyond it is a mistake or an attack.
 inline constexpr std::uint32_t kEpochsMax = 1U << 31;
 
-// The next row that a job is to get.
+// The next row that a job gets.
 struct Position {
   std::uint32_t epoch = 0;
   std::uint64_t row = 0;
@@ -19,8 +19,8 @@ struct Position {
   auto operator<=>(const Position&) const = default;
 };
 
-// The end of an epoch of `rows` rows is the beginning of the next. kInvalidArgument for a row
-// beyond it, and for an epoch from kEpochsMax on.
+// Replaces the end of an epoch of `rows` rows by the beginning of the next epoch. kInvalidArgument
+// for a row beyond the end, and for an epoch of kEpochsMax or more.
 Result<Position> normalise(Position position, std::uint64_t rows);
 
 }  // namespace echoline::plan

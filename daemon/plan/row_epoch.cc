@@ -1,4 +1,5 @@
-// A row's way: lane of the grid, item of the echo order, place in the shuffle, record of a shard.
+// How a row becomes a record: the grid gives lane and lane row, the echo order gives the item, the
+// shuffle order gives the record.
 #include "plan/row_epoch.h"
 
 #include <algorithm>
@@ -17,11 +18,11 @@ std::vector<EchoOrder> echo_orders(const StreamOrder& stream, std::uint32_t epoc
   orders.reserve(stream.spec.lanes);
   for (std::uint32_t lane = 0; lane < stream.spec.lanes; ++lane) {
     orders.emplace_back(stream.shape,
-                        EchoOrder::Place{.seed = stream.spec.seed,
-                                         .epoch = epoch,
-                                         .lane = lane,
-                                         .lane_begin = stream.lanes.begin(lane),
-                                         .items = stream.lanes.size(lane)},
+                        EchoOrder::LaneInEpoch{.seed = stream.spec.seed,
+                                               .epoch = epoch,
+                                               .lane = lane,
+                                               .lane_begin = stream.lanes.begin(lane),
+                                               .items = stream.lanes.size(lane)},
                         factors);
   }
   return orders;
@@ -38,7 +39,7 @@ LaneGrid lane_grid(const StreamOrder& stream, const std::vector<EchoOrder>& echo
 
 }  // namespace
 
-// Walks one lane from one of its rows on. One thread.
+// Walks one lane, starting at one of its rows. One thread.
 class RowEpoch::LaneWalk {
  public:
   LaneWalk(const RowEpoch& epoch, std::uint32_t lane, std::uint64_t lane_row)
@@ -82,7 +83,8 @@ void RowEpoch::read(std::uint64_t row, std::span<RowUse> out) const {
   read_uneven(row + even, out.subspan(even));
 }
 
-// Lane by lane: each lane finds its place once and fills its chunks of all the batches.
+// Lane by lane, not batch by batch: each lane searches its start once, then fills its chunks of all
+// batches.
 void RowEpoch::read_even(std::uint64_t row, std::span<RowUse> out) const {
   const std::uint64_t chunk = grid_.chunk_rows();
   const std::uint64_t round = chunk * grid_.lanes();

@@ -1,21 +1,21 @@
-// One epoch of a stream whose echo, if any, repeats records: lanes of echoed, shuffled records.
+// One epoch of a stream without echo, or with an echo step that repeats records.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "plan/echo_order.h"
+#include "plan/epoch_plan.h"
 #include "plan/lanes.h"
-#include "plan/plan.h"
 #include "plan/shuffle_order.h"
 #include "plan/stream_order.h"
 
 namespace echoline::plan {
 
-// Immutable, any thread.
+// Immutable; any thread may call it.
 class RowEpoch : public EpochPlan {
  public:
-  // `factors` as whole_list makes it; empty for no echo.
+  // `factors` is the result of whole_list; empty without echo.
   RowEpoch(std::shared_ptr<const StreamOrder> stream, std::uint32_t epoch,
            std::span<const FactorChange> factors);
 
@@ -30,6 +30,7 @@ class RowEpoch : public EpochPlan {
   class LaneWalk;
 
   bool echoes() const { return !echo_.empty(); }
+  // The rows in whole rounds of the lanes, and the rows after these.
   void read_even(std::uint64_t row, std::span<RowUse> out) const;
   void read_uneven(std::uint64_t row, std::span<RowUse> out) const;
 

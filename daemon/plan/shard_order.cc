@@ -1,4 +1,5 @@
-// Prefix sums of the permuted shards; a coarse table of first guesses spares most of the bisection.
+// Prefix sums of the permuted shards. A table of first guesses shortens the binary search to a few
+// entries.
 #include "plan/shard_order.h"
 
 #include <algorithm>
@@ -58,6 +59,7 @@ ShardOrder::Run ShardOrder::run(std::uint64_t place) const {
 
 ShardOrder::Run ShardOrder::table_run(std::uint64_t place) const {
   const std::uint64_t stretch = place >> guess_shift_;
+  // The shard is between the first guesses of this stretch and of the next one.
   const auto from = begin_.begin() + guess_[stretch];
   const auto to = begin_.begin() + guess_[stretch + 1] + 2;
   const auto after = std::upper_bound(from, to, place);

@@ -1,5 +1,5 @@
-// From a place in an epoch's order of shards to a record of the index. Shards of one size need no
-// table.
+// Maps a position in an epoch's order of shards to a record of the index. Shards of equal size need
+// no table.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace echoline::plan {
 
-// The shards of a stream in the order of the index. Immutable, any thread.
+// The shards of a stream in the order of the index. Immutable; any thread may call it.
 class ShardTable {
  public:
   explicit ShardTable(const std::vector<std::uint64_t>& shard_records);
 
   std::uint64_t record_count() const { return record_count_; }
   std::uint64_t shard_count() const { return shard_count_; }
-  // Records of every shard where they all have as many, else 0.
+  // The number of records in every shard if all are equal, else 0.
   std::uint64_t even_records() const { return even_records_; }
   std::uint64_t first_record(std::uint64_t shard) const {
     return even_records_ > 0 ? shard * even_records_ : first_[shard];
@@ -30,18 +30,18 @@ class ShardTable {
   std::vector<std::uint64_t> first_;  // shard_count_ + 1 entries, unless even
 };
 
-// One epoch's permutation of the shards, or none. Immutable, any thread. Keeps a reference to the
-// table.
+// One epoch's permutation of the shards, or none. Immutable; any thread may call it. The table must
+// outlive it.
 class ShardOrder {
  public:
-  // A run of places that stand for consecutive records; callers keep the last one as a hint.
+  // A range of positions with consecutive records. Callers keep the last one as a hint.
   struct Run {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
     std::uint64_t first_record = 0;
   };
 
-  // The order of the index.
+  // Without a permutation: the order of the index.
   explicit ShardOrder(const ShardTable& table);
   ShardOrder(const ShardTable& table, const OrderKey& key);
 
@@ -58,9 +58,9 @@ class ShardOrder {
   const ShardTable& table_;
   bool permuted_ = false;
   Permutation shuffle_;
-  std::vector<std::uint64_t> begin_;  // of the shard at each place of the order, and the end
+  std::vector<std::uint64_t> begin_;  // first position of each shard in this order, and the end
   std::vector<std::uint32_t>
-      guess_;  // for each stretch of 2^guess_shift_ places a shard to start from
+      guess_;  // for every 2^guess_shift_ positions, the index in begin_ to start from
   std::uint32_t guess_shift_ = 0;
 };
 

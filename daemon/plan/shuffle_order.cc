@@ -1,4 +1,3 @@
-// Windows of a lane, each permuted in itself by its own key.
 #include "plan/shuffle_order.h"
 
 namespace echoline::plan {
@@ -13,7 +12,8 @@ ShardOrder shard_order(const PlanSpec& spec, const ShardTable& shards, std::uint
   return ShardOrder(shards, order_key(spec.seed, {.purpose = Purpose::kShards, .epoch = epoch}));
 }
 
-// A window that holds the whole lane is one permutation; a shorter one starts anywhere.
+// A window as large as the lane is one permutation. With smaller windows, the first one has a
+// random size, so that the window borders differ from epoch to epoch.
 std::uint64_t first_window_size(const PlanSpec& spec, std::uint64_t lane_records,
                                 std::uint32_t lane, std::uint32_t epoch) {
   if (spec.shuffle_window >= lane_records) return lane_records;
@@ -48,6 +48,7 @@ ShuffleOrder::Window ShuffleOrder::window_of(std::uint32_t lane, std::uint64_t i
 std::uint64_t ShuffleOrder::shuffled(std::uint32_t lane, std::uint64_t index,
                                      Memory& memory) const {
   const Window window = window_of(lane, index);
+  // 0 marks an empty slot, so slots store the window's number plus one.
   const std::size_t slot = window.number % Memory::kWindows;
   if (memory.number_plus_one[slot] != window.number + 1) {
     memory.number_plus_one[slot] = window.number + 1;

@@ -1,4 +1,4 @@
-// The shuffle step of one epoch: from (lane, index in the lane) to a record of the index.
+// The shuffle step of one epoch: maps (lane, index in the lane) to a record of the index.
 #pragma once
 
 #include <array>
@@ -7,17 +7,18 @@
 
 #include "plan/lanes.h"
 #include "plan/permutation.h"
-#include "plan/plan.h"
+#include "plan/plan_spec.h"
 #include "plan/shard_order.h"
 
 namespace echoline::plan {
 
-// Shards permuted, cut into lanes, and shuffled window by window; the first window of a lane is cut
-// short by a random amount, so that its borders fall elsewhere in every epoch. Immutable, any
-// thread. Keeps references to what it is made from.
+// The shards are permuted, their records divided into lanes, and each lane shuffled window by
+// window, each window with its own key. Immutable; any thread may call it. The spec and the shards
+// must outlive it.
 class ShuffleOrder {
  public:
-  // What a walk through a lane remembers: the permutations of the windows it met last.
+  // A cache for one walk through a lane: the permutations of the windows that it used last. Walks
+  // of an echo order use several windows at a time, one per pass.
   struct Memory {
     static constexpr std::size_t kWindows = 16;
     std::array<Permutation, kWindows> window;
@@ -44,8 +45,8 @@ class ShuffleOrder {
   EvenCut lanes_;
   std::uint32_t epoch_;
   ShardOrder shards_;
-  Permutation all_;                        // only under window: all
-  std::vector<std::uint64_t> first_size_;  // of each lane's first window, under a finite one
+  Permutation all_;                        // only with window: all
+  std::vector<std::uint64_t> first_size_;  // of each lane's first window; only with a finite window
 };
 
 }  // namespace echoline::plan

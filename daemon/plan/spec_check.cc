@@ -1,4 +1,4 @@
-// One check a subject, in the order in which a user would meet them.
+// One function per subject, in the order of the configuration.
 #include "plan/spec_check.h"
 
 #include <string>
@@ -14,10 +14,11 @@ std::string thousandths(std::uint32_t factor) {
   return std::to_string(factor / 1000) + (digits.empty() ? "" : "." + digits);
 }
 
-// The sum of the shards, or kRecordsMax + 1 where it is more than can be planned.
+// The sum over the shards; kRecordsMax + 1 if it is more than that.
 std::uint64_t count_records(const PlanSpec& spec) {
   std::uint64_t records = 0;
   for (const std::uint64_t count : spec.shard_records) {
+    // Compared before adding, so that the sum can't overflow.
     if (count > kRecordsMax - records) return kRecordsMax + 1;
     records += count;
   }
@@ -25,7 +26,7 @@ std::uint64_t count_records(const PlanSpec& spec) {
 }
 
 Status check_records(std::uint64_t records) {
-  if (records == 0) return refusal("read.url: there are no records in what it names");
+  if (records == 0) return refusal("read.url: there are no records at this address");
   if (records > kRecordsMax) {
     return refusal("read.url: more than " + std::to_string(kRecordsMax) +
                    " records in one stream; split it into several");
@@ -79,7 +80,7 @@ Status check_echo(const PlanSpec& spec, std::uint64_t records) {
   return {};
 }
 
-// Rows of an epoch at the spec's own factor, before the last batch is dropped.
+// Rows of an epoch with the spec's factor, including an incomplete last batch.
 std::uint64_t epoch_rows(const PlanSpec& spec, std::uint64_t records) {
   return spec.echo_point == EchoPoint::kBatch ? records : records * spec.factor / 1000;
 }

@@ -21,6 +21,7 @@ Result<std::vector<RowUse>> rows_of_step(const Plan& plan, std::uint32_t epoch, 
     return Status(Code::kInvalidArgument, fmt::format("epoch {}: no stream reaches it", epoch));
   }
   const std::uint64_t epoch_rows = plan.rows_per_epoch();
+  // Without batch echo, a job may choose another batch size: its batches divide the same rows.
   const std::uint64_t steps =
       epoch_rows / size + (spec.last != LastBatch::kDrop && epoch_rows % size != 0 ? 1 : 0);
   if (step >= steps) {

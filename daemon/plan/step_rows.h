@@ -1,4 +1,4 @@
-// What a step of a job trains on, known without reading any data.
+// The rows of a step of a job, computed without reading data.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace echoline::plan {
 
-// The valid rows of the global batch `step` of an epoch without factor changes, in a job with
-// batches of `batch_size` (0: the stream's own). kInvalidArgument where there is no such step.
+// The valid rows of the global batch `step` of an epoch without factor changes, for a job with
+// batches of `batch_size` rows (0: the stream's own). kInvalidArgument if there is no such step.
 Result<std::vector<RowUse>> rows_of_step(const Plan& plan, std::uint32_t epoch, std::uint64_t step,
                                          std::uint32_t batch_size);
 

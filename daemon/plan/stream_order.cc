@@ -1,4 +1,3 @@
-// The shape that keeps twins apart wherever the window allows it; under batch echo there are none.
 #include "plan/stream_order.h"
 
 #include "plan/spec_check.h"
@@ -6,6 +5,8 @@
 namespace echoline::plan {
 namespace {
 
+// The shape that keeps twins apart if the window allows it. Under batch echo twins don't exist: an
+// item is a whole batch.
 EchoShape shape_of(const PlanSpec& spec, const EchoDemand& demand) {
   if (spec.echo_point == EchoPoint::kNone) return {};
   if (spec.echo_point == EchoPoint::kBatch) return shape_with_repeats(demand);

@@ -1,22 +1,22 @@
-// What all epochs of a stream share: the checked spec, the table of shards, lanes and the echo's
-// shape.
+// The state that all epochs of a stream share: the checked spec, the table of shards, the lanes,
+// and the shape of the echo step.
 #pragma once
 
 #include "plan/echo_shape.h"
 #include "plan/lanes.h"
-#include "plan/plan.h"
+#include "plan/plan_spec.h"
 #include "plan/shard_order.h"
 
 namespace echoline::plan {
 
-// Immutable; held together by the Plan and its epochs.
+// Immutable; owned jointly by the Plan and its epochs.
 struct StreamOrder {
   explicit StreamOrder(PlanSpec checked);
 
   PlanSpec spec;
   ShardTable shards;
   EvenCut lanes;      // of the records
-  EchoDemand demand;  // meaningful with an echo step
+  EchoDemand demand;  // only used with an echo step
   EchoShape shape;
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The names of the same numbers in the two versions of control groups.
+// The two versions of control groups have different names for the same numbers.
 struct GroupFiles {
   const char* limit;
   const char* usage;
@@ -24,7 +24,7 @@ constexpr GroupFiles kVersion1{"memory.limit_in_bytes", "memory.usage_in_bytes",
                                "total_inactive_file", "total_active_file"};
 constexpr GroupFiles kVersion2{"memory.max", "memory.current", "inactive_file", "active_file"};
 
-// The file's only number; nothing when there is none ("max") or no file.
+// The only number in a file; nothing if there is none ("max") or no such file.
 std::optional<std::uint64_t> number_in(const fs::path& file) {
   std::ifstream stream(file);
   std::uint64_t number = 0;
@@ -32,7 +32,7 @@ std::optional<std::uint64_t> number_in(const fs::path& file) {
   return number;
 }
 
-// The number after `key` in a file of "key number" lines.
+// The number after `key` in a file with lines "key number"; 0 if there is none.
 std::uint64_t number_after(const fs::path& file, const std::string& key) {
   std::ifstream stream(file);
   std::string line;
@@ -45,7 +45,7 @@ std::uint64_t number_after(const fs::path& file, const std::string& key) {
   return 0;
 }
 
-// What one group leaves; nothing where it has no limit.
+// A limit that one group sets; nothing if it has no limit.
 using GroupBound = std::optional<std::uint64_t> (*)(const fs::path& group, const GroupFiles& files);
 
 std::optional<std::uint64_t> limit_of(const fs::path& group, const GroupFiles& files) {
@@ -62,6 +62,7 @@ std::optional<std::uint64_t> free_in(const fs::path& group, const GroupFiles& fi
   return *limit - std::min(*limit, used);
 }
 
+// The smallest limit of the machine and of all groups.
 MemoryBound least_bound(const KernelFolders& folders, const char* of_machine, GroupBound bound) {
   MemoryBound least{std::numeric_limits<std::uint64_t>::max(), "nothing"};
   if (const std::uint64_t kib = number_after(folders.proc + "/meminfo", of_machine); kib != 0)

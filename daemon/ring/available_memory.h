@@ -1,6 +1,6 @@
-// How much memory there is, and how much can still be taken, by the machine and by each control
-// group that holds this process. A memfd larger than that would not be refused by the kernel:
-// somebody would be killed while it is filled.
+// The memory of the machine and of each control group of this process: the total, and how much is
+// still available. The kernel does not refuse a memfd that is larger: it kills a process while the
+// memfd is being filled.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,14 @@ namespace echoline::ring {
 
 struct MemoryBound {
   std::uint64_t bytes = 0;
-  std::string limit;  // what bounds it: "the machine", or the control group's folder
+  std::string limit;  // what limits it: "the machine", or a control group with its folder
 };
 
-// The least of MemAvailable and of what each control group (v1 or v2) up to the root still allows;
-// page cache that can be dropped counts as free. Unreadable files bound nothing.
+// The minimum of MemAvailable and of what each control group (v1 or v2) up to the root still
+// allows. Page cache that the kernel can drop counts as free. A file that can't be read sets no
+// limit.
 MemoryBound available_memory(const KernelFolders& folders = {});
-// The least of MemTotal and of those groups' limits, whoever uses it now.
+// The minimum of MemTotal and of the limits of these groups, including memory in use.
 MemoryBound whole_memory(const KernelFolders& folders = {});
 
 }  // namespace echoline::ring

@@ -11,7 +11,7 @@
 namespace echoline::ring {
 namespace {
 
-// Far above any machine, far below overflow of the sums.
+// Larger than the memory of any machine, and small enough that sums can't overflow.
 constexpr std::uint64_t kSectionBytesMax = std::uint64_t{1} << 44;
 constexpr std::size_t kFieldCountMax = 256;
 constexpr std::uint32_t kCountMax = 1U << 20;
@@ -24,7 +24,7 @@ std::uint64_t round_to_page(std::uint64_t bytes) {
   return (bytes + shm::kPageBytes - 1) / shm::kPageBytes * shm::kPageBytes;
 }
 
-// a * b, or nothing if that is more than a section may have.
+// a * b, or nothing if that exceeds the size of a section.
 std::optional<std::uint64_t> product(std::uint64_t a, std::uint64_t b) {
   if (a != 0 && b > kSectionBytesMax / a) return std::nullopt;
   return a * b;
@@ -92,10 +92,10 @@ shm::FieldEntry entry_of(std::string_view name, shm::DType dtype, const decode::
   return entry;
 }
 
-// Hands out sections one after the other, each on a page of its own.
+// Allocates sections one after the other. Each begins on a page border.
 class Sections {
  public:
-  // False when the section, or all of them together, are too large.
+  // False if the section, or the sum of all sections, is too large.
   bool append(std::optional<std::uint64_t> bytes, shm::Section& section) {
     if (!bytes || *bytes > kSectionBytesMax) return false;
     section = {end_, round_to_page(*bytes)};
@@ -127,6 +127,7 @@ shm::RingHeader header_of(const RingSpec& spec) {
   header.layout_minor = shm::kLayoutMinor;
   header.batch_rows = spec.batch_rows;
   header.slot_count = spec.slot_count;
+  // A power of two, as docs/ring_format.md promises.
   header.descriptor_count = std::bit_ceil(spec.descriptors_live);
   header.descriptors_live = spec.descriptors_live;
   header.last_batch = spec.last_batch;
@@ -162,6 +163,7 @@ Result<Layout> compute_layout(const RingSpec& spec) {
   shm::RingHeader& header = layout.header;
   header.field_count = static_cast<std::uint32_t>(layout.fields.size());
 
+  // The order of the sections is part of the layout version: docs/ring_format.md.
   Sections sections;
   shm::Section header_section{};
   bool placed =

@@ -1,5 +1,5 @@
-// Where everything of a ring stands: from a spec to the header, the field entries and their
-// sections. Pure arithmetic, checked against overflow; memory is made by others.
+// Computes the layout of a ring from its spec: the header, the field entries and their sections.
+// Pure arithmetic, checked against overflow; it allocates no shared memory.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,12 @@
 
 #include "base/status.h"
 #include "echoline/shm/ring_layout.h"
-#include "ring/ring.h"
+#include "ring/ring_spec.h"
 
 namespace echoline::ring {
 
-// The header's parts and the entries, ready to be written. The last three entries are the words of
-// each row, in this order: sample ids, uses, flags.
+// The content of the header and of the field entries. The last three entries are the words of each
+// row, in this order: sample ids, uses, flags.
 struct Layout {
   shm::RingHeader header{};
   std::vector<shm::FieldEntry> fields;
@@ -23,7 +23,10 @@ struct Layout {
   std::size_t flags_field() const { return fields.size() - 1; }
 };
 
-// kInvalidArgument names the field or the number that can't be.
+// kInvalidArgument names the field or the number that is not allowed.
 Result<Layout> compute_layout(const RingSpec& spec);
+
+// Bytes of shared memory that a ring of this spec takes; 2^64 - 1 for a spec that is not allowed.
+std::uint64_t ring_bytes(const RingSpec& spec);
 
 }  // namespace echoline::ring

@@ -14,10 +14,9 @@ namespace {
 
 namespace bip = boost::interprocess;
 
-// Address space held free for neighbouring mappings. Each take() puts a mapping over its next part,
-// which then belongs to that mapping alone; only what was never taken is given back here. (One
-// unmapping of the whole range at the end would hit memory that others mapped meanwhile into parts
-// already given back.)
+// Reserved address space for adjacent mappings. Each take() maps over the next part, which the new
+// mapping then owns. The destructor unmaps only the rest. (It must not unmap the whole range:
+// another thread may have mapped memory into parts whose mapping is already gone.)
 class Reservation {
  public:
   explicit Reservation(std::size_t bytes) : left_(bytes) {
@@ -45,7 +44,8 @@ class Reservation {
   std::size_t left_;
 };
 
-// In the order of mapping: the front, then per field its arena (twice if fixed) and its offsets.
+// In the order of mapping: the front, then for each field its arena (twice if fixed) or its arena
+// and its offsets.
 std::vector<shm::Section> parts_of(const Layout& layout) {
   const shm::Section& last = layout.header.factor_log;
   std::vector<shm::Section> parts{{0, last.offset + last.bytes}};

@@ -1,5 +1,5 @@
-// The daemon's writable view of a ring: the front part once, each arena of fixed rows twice back to
-// back.
+// The daemon's writable mapping of a ring: the front part once, each arena of fixed rows twice in a
+// row. So rows that cross the arena's end are contiguous.
 #pragma once
 
 #include <boost/interprocess/mapped_region.hpp>
@@ -13,22 +13,22 @@
 
 namespace echoline::ring {
 
-// Owns its mappings; the descriptor may be closed afterwards. Addresses stay the same for its life.
-// Reading the members is for any thread.
+// Owns the mappings; the caller may close the descriptor after `map`. The addresses do not change
+// during its lifetime. Any thread may call the const methods.
 class Mapping {
  public:
   static Result<Mapping> map(int fd, const Layout& layout);
 
-  // Places are the daemon's own, never those in shared memory: an unsealed header may be scribbled
-  // over.
+  // The addresses come from the daemon's own copy of the layout, never from shared memory: readers
+  // can overwrite the header of an unsealed ring.
   shm::RingHeader& header() const { return *at<shm::RingHeader>(0); }
   shm::FieldEntry* fields() const { return at<shm::FieldEntry>(fields_offset_); }
   shm::Descriptor* descriptors() const { return at<shm::Descriptor>(descriptors_offset_); }
   shm::WriterPage& writer() const { return *at<shm::WriterPage>(writer_offset_); }
   shm::FactorLog& factor_log() const { return *at<shm::FactorLog>(factor_log_offset_); }
-  // Row 0 of a field; of a fixed one, the arena's bytes stand here twice.
+  // Row 0 of a field. The arena of a fixed field is mapped twice in a row from here.
   std::byte* arena(std::size_t field) const { return arenas_[field]; }
-  // Of a ragged field; else null.
+  // The offsets of a ragged field; null for a fixed one.
   std::uint64_t* offsets(std::size_t field) const { return offsets_[field]; }
 
  private:

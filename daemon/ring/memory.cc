@@ -17,11 +17,11 @@
 namespace echoline::ring {
 namespace {
 
-// Free memory is looked at anew before each step: others take memory meanwhile.
+// The available memory is checked again before each step, because other processes allocate, too.
 constexpr std::uint64_t kStepBytes = std::uint64_t{64} << 20;
-// Up to here (a cursor) the look at free memory costs more than the memory.
+// Up to this size (a cursor), the check would cost more than the memory.
 constexpr std::uint64_t kTinyBytes = std::uint64_t{64} << 10;
-// What is left to everybody else: page tables, sockets, the next fork.
+// Left for others: page tables, sockets, new processes.
 constexpr std::uint64_t kSpareBytes = std::uint64_t{16} << 20;
 
 Status exhausted(std::uint64_t needed, std::uint64_t had, const std::string& limit) {
@@ -34,7 +34,8 @@ Status exhausted(std::uint64_t needed, std::uint64_t had, const std::string& lim
           static_cast<double>(needed) / kMib, static_cast<double>(had) / kMib, limit));
 }
 
-// Refuses while there is still memory for others: a kernel that runs out kills instead of refusing.
+// An error while there is still memory for others: without memory, the kernel kills a process
+// instead of returning an error.
 Status check_room(std::uint64_t bytes, const KernelFolders& folders) {
   const MemoryBound free = available_memory(folders);
   const std::uint64_t usable = free.bytes - std::min(free.bytes, kSpareBytes);

@@ -1,4 +1,4 @@
-// Anonymous shared memory (memfd): made, filled with pages, sealed.
+// Anonymous shared memory (memfd): creates it with all pages allocated, and seals it.
 #pragma once
 
 #include <boost/interprocess/detail/os_file_functions.hpp>
@@ -11,7 +11,7 @@
 
 namespace echoline::ring {
 
-// A descriptor as Boost's mapped_region wants it.
+// Adapts a file descriptor to Boost's mapped_region.
 struct Mappable {
   int fd;
   boost::interprocess::mapping_handle_t get_mapping_handle() const {
@@ -20,16 +20,17 @@ struct Mappable {
 };
 
 enum class Sealing {
-  kSize,   // nobody can change its length: no peer can make a page of ours vanish
-  kWrite,  // beside that, no new writable mapping and no write(); those that exist stay
+  kSize,   // the length can't change, so no peer can remove a page that the daemon reads
+  kWrite,  // also: no new writable mapping and no write(); existing mappings stay writable
 };
 
-// A memfd of `bytes` zeroes whose pages are all there. kResourceExhausted names what is needed,
-// what there is and what bounds it. `folders` is where the kernel tells of free memory.
+// Creates a memfd of `bytes` zeroes with all pages allocated. kResourceExhausted says how much is
+// needed, how much is available, and what limits it. `folders` is where to read the kernel's
+// numbers; tests replace it.
 Result<UniqueFd> make_shared_memory(const char* name, std::uint64_t bytes,
                                     const KernelFolders& folders = {});
 
-// Final: no seal can be added or taken off afterwards.
+// Final: afterwards no seal can be added or removed.
 Status seal_shared_memory(int fd, Sealing sealing);
 
 }  // namespace echoline::ring

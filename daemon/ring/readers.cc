@@ -24,7 +24,7 @@ T claim(const T& value) {
 Result<std::shared_ptr<Cursor>> Cursor::create() {
   auto cursor = std::make_shared<Cursor>();
   ECHOLINE_ASSIGN(cursor->fd_, make_shared_memory("echoline-cursor", shm::kPageBytes));
-  // Without the seals a peer could cut the page off and kill the daemon by SIGBUS.
+  // Without the seal a peer could truncate the page; the daemon's next read would raise SIGBUS.
   ECHOLINE_TRY(seal_shared_memory(cursor->fd(), Sealing::kSize));
   try {
     cursor->region_ =
@@ -41,7 +41,7 @@ Status Cursor::start(std::uint64_t id, std::uint64_t first_sequence, plan::Posit
   page.next_epoch = next.epoch;
   page.next_row = next.row;
   page.bell = static_cast<std::uint32_t>(first_sequence);
-  // Written, not mapped: the daemon's mapping of a cursor is read-only.
+  // pwrite, because the daemon's mapping of a cursor is read-only.
   if (pwrite(fd(), &page, sizeof page, 0) != static_cast<ssize_t>(sizeof page))
     return errno_status(errno, "writing a reader's first cursor");
   id_ = id;
@@ -56,7 +56,7 @@ const shm::CursorPage& Cursor::page() const {
 std::uint64_t Cursor::take_claim(const std::atomic<std::uint64_t>& published) {
   seen_ = shm::read_released(page());
   if (seen_ < released_ || seen_ > published.load(std::memory_order_acquire)) misbehaved_ = true;
-  // A reader that lied once isn't believed again: what it holds stays held until it is removed.
+  // After one impossible claim all later ones are ignored: its slots stay held until it is removed.
   if (!misbehaved_) released_ = seen_;
   return released_;
 }
@@ -94,19 +94,19 @@ std::size_t Readers::refresh() {
   return slowest;
 }
 
-Result<Ring::Reader> Readers::add(std::uint64_t first_sequence, plan::Position next) {
-  // Made before the lock is taken: the writer, who needs it for each batch, isn't held up by the
-  // kernel.
+Result<Reader> Readers::add(std::uint64_t first_sequence, plan::Position next) {
+  // Created before taking the lock: the writer takes it for each batch and must not wait for system
+  // calls.
   ECHOLINE_ASSIGN(std::shared_ptr<Cursor> cursor, Cursor::create());
   const std::lock_guard lock(mutex_);
-  // The choice and the counting are one step: `floor_` can't rise above `first` before the cursor
-  // counts.
+  // Choosing `first` and adding the cursor happen under one lock, so that floor_ can't rise above
+  // `first` in between.
   refresh();
   const std::uint64_t end = published_.load(std::memory_order_acquire);
   const std::uint64_t first = std::clamp(first_sequence, floor_, end);
   ECHOLINE_TRY(cursor->start(next_id_++, first, next));
   cursors_.push_back(std::move(cursor));
-  return Ring::Reader{cursors_.back()->id(), first, cursors_.back()->fd()};
+  return Reader{cursors_.back()->id(), first, cursors_.back()->fd()};
 }
 
 void Readers::remove(std::uint64_t id) {

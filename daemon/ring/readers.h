@@ -1,5 +1,5 @@
-// The readers of one ring as its writer sees them: whose cursor counts for reclaiming, and what it
-// claims.
+// The cursors of a ring's readers, as the writer sees them: which descriptors each reader claims to
+// have released.
 #pragma once
 
 #include <atomic>
@@ -14,26 +14,28 @@
 #include "base/status.h"
 #include "base/unique_fd.h"
 #include "echoline/shm/ring_layout.h"
-#include "ring/ring.h"
+#include "plan/position.h"
+#include "ring/reader.h"
 
 namespace echoline::ring {
 
-// One cursor page, mapped read-only here: its one writer is the reader. What it says is a claim: a
-// value that falls or that is beyond `published` is not taken, and marks the reader for good.
+// One cursor page. Only the reader writes it; the daemon maps it read-only. Its values are claims:
+// a `released` that decreases or exceeds `published` is ignored, and marks the reader as misbehaved
+// until it is removed. Readers' lock guards everything except id, fd and page.
 class Cursor {
  public:
   static Result<std::shared_ptr<Cursor>> create();
-  // Once, before anybody else knows of it.
+  // Writes the first values. Called once, before any other thread can see the cursor.
   Status start(std::uint64_t id, std::uint64_t first_sequence, plan::Position next);
 
   std::uint64_t id() const { return id_; }
   int fd() const { return fd_.get(); }
   const shm::CursorPage& page() const;
 
-  // The last claim that could be. Under the lock of Readers. `published` is loaded after the claim:
-  // a count from before it would make a liar of a quick and honest reader.
+  // Reads the current claim; returns the last valid one. `published` is loaded after the claim: an
+  // older value would make the valid claim of a quick reader look impossible.
   std::uint64_t take_claim(const std::atomic<std::uint64_t>& published);
-  // The claim as it stood at the last look, taken or not.
+  // The claim that take_claim read last, valid or not.
   std::uint64_t seen() const { return seen_; }
   bool misbehaved() const { return misbehaved_; }
   ReaderView view() const;
@@ -48,19 +50,19 @@ class Cursor {
   boost::interprocess::mapped_region region_;
 };
 
-// Any thread. The lock is the daemon's own: no reader can hold it. Invariant: floor <= claim of
-// every reader.
+// Any thread may call it. The lock is in the daemon's own memory, so no reader can hold it.
+// Invariant: floor_ <= the valid claim of every reader.
 class Readers {
  public:
-  // `published` is raised before the readers are told.
+  // The ring raises `published` before it notifies the readers.
   explicit Readers(const std::atomic<std::uint64_t>& published) : published_(published) {}
 
-  Result<Ring::Reader> add(std::uint64_t first_sequence, plan::Position next);
+  Result<Reader> add(std::uint64_t first_sequence, plan::Position next);
   void remove(std::uint64_t id);
 
-  // The least claim; what it was before, without readers. Never falls.
+  // The lowest claim; the last value while there are no readers. Never decreases.
   std::uint64_t released();
-  // Who holds it down: null without readers.
+  // The reader with the lowest claim, and that claim; null without readers.
   struct Slowest {
     std::shared_ptr<Cursor> cursor;
     std::uint64_t seen = 0;
@@ -71,7 +73,8 @@ class Readers {
   ReaderView view(std::uint64_t id);
 
  private:
-  // Takes all claims; the index of the slowest cursor, or of none.
+  // Reads all claims and raises floor_; returns the index of the slowest cursor, 0 without readers.
+  // Called with the lock held.
   std::size_t refresh();
 
   const std::atomic<std::uint64_t>& published_;

@@ -1,114 +1,98 @@
-// The writer's side of one ring: creation, claim, publish, reclaim, and the cursors of its readers.
-// Layout and protocol: proto/echoline/shm, docs/ring_format.md.
+// The writer's side of one ring: creates it, writes rows, publishes batches, and reclaims slots
+// that all readers have released. Layout and protocol: proto/echoline/shm, docs/ring_format.md.
 #pragma once
 
-#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "base/status.h"
 #include "base/unique_fd.h"
-#include "decode/sample.h"
 #include "echoline/shm/ring_layout.h"
 #include "plan/position.h"
+#include "ring/layout.h"
+#include "ring/reader.h"
+#include "ring/ring_spec.h"
 
 namespace echoline::ring {
 
-struct RingSpec {
-  std::vector<decode::FieldType> fields;  // every shape fixed, or ragged with its maximum
-  std::uint32_t batch_rows = 1;
-  std::uint32_t slot_count = 8;        // slots that hold rows; with batch echo: live + window
-  std::uint32_t descriptors_live = 8;  // published and not released, at most
-  shm::LastBatchPolicy last_batch = shm::kLastDrop;
-  std::uint32_t flags = shm::kRingSealed;
-  std::uint32_t plan_version = 1;
-  std::uint64_t rows_per_epoch = 0;
-  std::uint64_t records_per_epoch = 0;
-  std::array<std::uint8_t, shm::kFingerprintBytes> fingerprint{};
-  std::uint32_t factor = 1000;
-  std::uint32_t echo_point = 0;
-  std::uint64_t seed = 0;
-};
+class Mapping;
+class Readers;
+class ReleaseWait;
 
-// Bytes of shared memory that a ring of this spec takes.
-std::uint64_t ring_bytes(const RingSpec& spec);
-
-// What a reader's cursor page says, checked: claims that cannot be are `misbehaved`.
-struct ReaderView {
-  std::uint64_t released = 0;
-  std::uint64_t waiting_since_ns = 0;
-  std::uint64_t wait_ns = 0;
-  std::uint64_t batches = 0;
-  plan::Position next;  // of its next batch
-  // What it left out last begins and ends here; the same place while that is nothing.
-  plan::Position left_out_begin;
-  plan::Position left_out_end;
-  shm::DeviceFigures device;  // since it attached; all zero without a GPU
-  bool misbehaved = false;
-};
-
-// Thread rules: one writer thread calls publish and wait_released; any thread calls the rest.
+// Threads: one writer thread calls publish and wait_released; any thread calls the rest. Owns the
+// memory, its mapping, and the cursors of its readers. Except for the cursors, the daemon makes no
+// decision by values that it reads back from shared memory: the readers of an unsealed ring can
+// overwrite it, and the daemon stays safe.
 class Ring {
  public:
-  // Reserves every page (a full memory is an error here, never a fault later), maps, and seals.
+  using Reader = ring::Reader;
+
+  // Reserves every page (so that a full memory is an error here, never a fault later), maps the
+  // ring, and seals it.
   static Result<std::unique_ptr<Ring>> create(const RingSpec& spec);
-  virtual ~Ring() = default;
+  ~Ring();
 
-  virtual const RingSpec& spec() const = 0;
-  virtual std::uint64_t bytes() const = 0;
+  const RingSpec& spec() const { return spec_; }
+  std::uint64_t bytes() const { return layout_.header.total_bytes; }
 
-  // Where row `arena_row` of a field stands. Field i is spec().fields[i]; consecutive rows are
-  // contiguous for up to batch_rows rows, also across the arena's end. Ragged: `slot` and row
-  // within it; see finish_ragged.
-  virtual std::byte* row(std::size_t field, std::uint64_t arena_row) = 0;
-  virtual std::byte* ragged_row(std::size_t field, std::uint32_t slot, std::uint32_t row) = 0;
-  // Per-row words beside the fields.
-  virtual std::uint64_t* sample_ids(std::uint64_t arena_row) = 0;
-  virtual std::uint32_t* uses(std::uint64_t arena_row) = 0;
-  virtual std::uint32_t* row_flags(std::uint64_t arena_row) = 0;
-  // Moves the rows of a ragged field, written at their own places, together and writes the offsets.
-  virtual void finish_ragged(std::size_t field, std::uint32_t slot,
-                             std::span<const std::uint64_t> lengths_bytes) = 0;
+  // The address of row `arena_row` of a field. Field i is spec().fields[i]; up to batch_rows
+  // consecutive rows are contiguous, also across the arena's end.
+  std::byte* row(std::size_t field, std::uint64_t arena_row);
+  // The same for a ragged field: row `row` of a slot, before finish_ragged.
+  std::byte* ragged_row(std::size_t field, std::uint32_t slot, std::uint32_t row);
+  // The words of a row that are not fields of the record.
+  std::uint64_t* sample_ids(std::uint64_t arena_row);
+  std::uint32_t* uses(std::uint64_t arena_row);
+  std::uint32_t* row_flags(std::uint64_t arena_row);
+  // Moves the rows of a ragged field in a slot together and writes their offsets. Each row was
+  // written at ragged_row; `lengths_bytes` has one length per row, missing rows are empty.
+  void finish_ragged(std::size_t field, std::uint32_t slot,
+                     std::span<const std::uint64_t> lengths_bytes);
 
-  // Publishes the next descriptor (its sequence is set here) and wakes the readers.
-  // The caller has made sure that fewer than descriptors_live are unreleased.
-  virtual std::uint64_t publish(shm::Descriptor descriptor) = 0;
-  virtual std::uint64_t published() const = 0;
-  // Before any descriptor that the change affects is published, by one thread at a time. At most
-  // kFactorLogEntries of the epochs that readers may still be in, and the one before these.
-  virtual void log_factor(const shm::FactorLogEntry& entry) = 0;
+  // Sets the sequence of the next descriptor, publishes it, wakes the readers, and returns the
+  // sequence. The caller makes sure that fewer than descriptors_live are unreleased.
+  std::uint64_t publish(shm::Descriptor descriptor);
+  std::uint64_t published() const { return published_.load(std::memory_order_acquire); }
+  // Call it before publishing any descriptor that the change affects, from one thread at a time.
+  // The log holds at most kFactorLogEntries of the epochs that readers may still be in, and one
+  // entry before these.
+  void log_factor(const shm::FactorLogEntry& entry);
 
-  // What every reader has released: descriptors [0, released()). Without readers it stands still.
-  virtual std::uint64_t released() = 0;
-  // Sleeps until released() >= count, the deadline (monotonic_ns), or `interrupt`; says whether it
-  // was reached.
-  virtual bool wait_released(std::uint64_t count, std::uint64_t deadline_ns) = 0;
-  virtual void interrupt() = 0;
+  // Every reader has released descriptors [0, released()). Does not change without readers.
+  std::uint64_t released();
+  // Sleeps until released() >= count, the deadline (monotonic_ns), or `interrupt`. Returns whether
+  // the count was reached.
+  bool wait_released(std::uint64_t count, std::uint64_t deadline_ns);
+  void interrupt();
 
-  // A reader counts for reclaiming from the descriptor it starts at, in one step with its choice:
-  // `first_sequence` is clamped to [released(), published()]; the value taken is in
-  // `first_sequence`.
-  struct Reader {
-    std::uint64_t id = 0;
-    std::uint64_t first_sequence = 0;
-    int cursor_fd = -1;  // owned by the ring; valid until remove_reader
-  };
-  // It wants nothing that lies before `next` in the order.
-  virtual Result<Reader> add_reader(std::uint64_t first_sequence, plan::Position next = {}) = 0;
-  virtual void remove_reader(std::uint64_t id) = 0;
-  virtual ReaderView view(std::uint64_t id) const = 0;
-  // What lies before it in the order no reader wants any more; nothing without readers.
-  virtual std::optional<plan::Position> next_wanted() const = 0;
+  // Adds a reader that starts at `first_sequence`, clamped to [released(), published()]; the result
+  // has the clamped value. The slots from there on are held for the reader from the same moment on.
+  // The reader never wants rows before `next` in the order.
+  Result<Reader> add_reader(std::uint64_t first_sequence, plan::Position next = {});
+  void remove_reader(std::uint64_t id);
+  ReaderView view(std::uint64_t id) const;
+  // No reader wants rows before this position; nothing without readers.
+  std::optional<plan::Position> next_wanted() const;
 
-  // Tells the readers that nothing more will come.
-  virtual void end(shm::WriterState state) = 0;
+  // Notifies the readers that no more batches follow.
+  void end(shm::WriterState state);
 
-  virtual int data_fd() const = 0;  // owned by the ring
+  int data_fd() const { return fd_.get(); }  // owned by the ring
+
+ private:
+  Ring(const RingSpec& spec, Layout layout, UniqueFd fd, Mapping mapping);
+
+  const RingSpec spec_;
+  const Layout layout_;
+  const UniqueFd fd_;
+  const std::unique_ptr<const Mapping> mapping_;
+  std::atomic<std::uint64_t> published_{0};
+  const std::unique_ptr<Readers> readers_;   // refers to published_
+  const std::unique_ptr<ReleaseWait> wait_;  // refers to *mapping_ and *readers_
 };
 
 }  // namespace echoline::ring

@@ -1,4 +1,4 @@
-// The borders between the parts are rounded, not the parts: so they always fill the bar.
+// Rounds the borders between the parts, not their widths, so that the parts always fill the bar.
 #include "top/bar.h"
 
 #include <cmath>

@@ -6,8 +6,7 @@
 
 namespace echoline::top {
 
-// The characters that stand for a stage's states: full, dotted and half-filled blocks, or #.= in
-// ASCII.
+// The characters for a stage's states: full, dotted and half-filled blocks, or #.= in ASCII.
 struct BarMarks {
   const char* busy;
   const char* starved;
@@ -15,8 +14,8 @@ struct BarMarks {
 };
 BarMarks bar_marks(const Theme& theme);
 
-// Adds busy, starved and blocked to the line, together just `columns` wide; spaces where nothing
-// was measured.
+// Adds the shares busy, starved and blocked to the line, exactly `columns` wide in all; spaces if
+// nothing was measured.
 void add_bar(Line& line, const StageShares& stage, std::size_t columns, const Theme& theme);
 
 }  // namespace echoline::top

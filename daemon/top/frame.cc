@@ -1,4 +1,5 @@
-// Parts in the order of their worth; what does not fit is cut at the end, the keys never.
+// The parts come in the order of their importance. What does not fit is cut at the end, except the
+// line of keys.
 #include "top/frame.h"
 
 #include <fmt/core.h>
@@ -13,9 +14,9 @@
 namespace echoline::top {
 namespace {
 
-// With fewer rows there are no empty lines between the parts, and texts are cut.
+// With fewer rows there are no empty lines between the parts, and texts are shortened.
 constexpr std::size_t kRowsOfAiryScreen = 20;
-// A heading, a trainer and the count of those left out.
+// A heading, one trainer, and the number of the others.
 constexpr std::size_t kTrainerRowsMin = 3;
 
 class Screen {
@@ -46,7 +47,7 @@ class Screen {
 Line keys_line(const View& view) {
   Line line;
   line.add(fmt::format("q quit  ? help  p {}  j k stream  s sort: {}",
-                       view.paused ? "go on" : "pause", sort_name(view.sort)),
+                       view.paused ? "continue" : "pause", sort_name(view.sort)),
            Style::kFaint);
   return line;
 }

@@ -1,4 +1,5 @@
-// A whole screen. Pure functions: the same interval, view, size and theme give the same lines.
+// Lays out a whole screen. Pure functions: the same interval, view, size and theme give the same
+// lines.
 #pragma once
 
 #include <vector>
@@ -13,8 +14,8 @@ namespace echoline::top {
 std::vector<Line> frame(const Interval& interval, const View& view, const Size& size,
                         const Theme& theme);
 
-// What is printed where nothing can be drawn: everything, however long, and an empty line at the
-// end. Of the view only stream counts: that one alone, or all where it is empty.
+// The text for an output that is no terminal: all lines, and an empty one at the end. Of the view
+// it uses only `stream`: shows that one, or all if it is empty.
 std::string block(const Interval& interval, const View& view, std::size_t columns,
                   const Theme& theme);
 

@@ -1,4 +1,4 @@
-// Counts only grow while a stream lives; one that shrank belongs to a stream that was made anew.
+// Counts only grow while a stream exists, so a smaller one means that the stream was created again.
 #include "top/interval.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ double per(double amount, double whole) {
   return whole > 0 ? (amount < 0 ? 0 : amount) / whole : kUnknown;
 }
 
-// Unknown stays unknown: std::min returns its first argument where nothing compares.
+// NaN stays NaN: std::min returns its first argument if the comparison is false.
 double share(double amount, double whole) { return std::min(per(amount, whole), 1.0); }
 
 double grown(std::uint64_t before, std::uint64_t now) {
@@ -97,8 +97,8 @@ std::vector<CacheInterval> caches_between(const v1::StreamStatus& before,
   return all;
 }
 
-// As Prometheus' histogram_quantile: evenly spread within a bucket; the last one has no upper
-// bound, so its lower one is given.
+// Like Prometheus' histogram_quantile: values are assumed to be evenly distributed in a bucket. The
+// last bucket has no upper bound, so its lower bound is returned.
 double quantile(const v1::Latency& latency, const std::vector<double>& counts, double share) {
   double all = 0;
   for (const double count : counts) all += count;
@@ -167,7 +167,7 @@ Interval between(const v1::WatchStatsResponse& before, const v1::WatchStatsRespo
       static_cast<double>(now.time().seconds()) + static_cast<double>(now.time().nanos()) * 1e-9;
   interval.daemon = now.daemon();
   std::map<std::string_view, const v1::StreamStatus*> old;
-  // Without an earlier look nothing has grown yet.
+  // Without an earlier answer no rate is known.
   for (const v1::StreamStatus& stream : (known ? before : now).streams()) {
     old[stream.name()] = &stream;
   }

@@ -1,5 +1,5 @@
-// What happened between two looks at a daemon: counts became rates and shares. Pure functions.
-// Unknown rates and shares are no numbers (NaN): of a first look, or of a whole of zero.
+// Computes rates and shares from two answers of a daemon. Pure functions. An unknown rate or share
+// is NaN: after the first answer, or as a share of zero.
 #pragma once
 
 #include <array>
@@ -13,11 +13,11 @@
 
 namespace echoline::top {
 
-// Who a trainer's wait is charged to, in the order of `wait_by_cause`.
+// The causes of a trainer's waits, in the order of `wait_by_cause`.
 inline constexpr std::array<std::string_view, 5> kWaitCauses = {"fetch", "prep", "publish", "peer",
                                                                 "daemon"};
 
-// Shares of the time of a stage's threads; together 1, or 0 where nothing was measured.
+// Shares of the time of a stage's threads. Their sum is 1, or 0 if nothing was measured.
 struct StageShares {
   std::string stage;
   double busy = 0;
@@ -43,12 +43,12 @@ struct CacheInterval {
 struct SourceInterval {
   v1::Source now;
   double bytes_per_second = 0;
-  double requests_per_second = 0;  // that went well
+  double requests_per_second = 0;  // successful ones
   double retried_per_second = 0;
   double failed_per_second = 0;
-  double mean_seconds = 0;  // of a good answer; 0: there was none
+  double mean_seconds = 0;  // of a successful request; 0: there was none
   double p99_seconds = 0;
-  std::map<std::string, double> waiting{};  // requests, in the mean, by reason
+  std::map<std::string, double> waiting{};  // mean number of waiting requests, by reason
 };
 
 struct StreamInterval {
@@ -64,15 +64,15 @@ struct StreamInterval {
 };
 
 struct Interval {
-  // 0: there was no earlier look at this daemon.
+  // 0: there was no earlier answer of this daemon.
   double seconds = 0;
-  double unix_seconds = 0;  // of the later look
+  double unix_seconds = 0;  // of the later answer
   v1::DaemonStatus daemon;
   std::vector<StreamInterval> streams;
 };
 
-// `before` may be of an earlier life of the daemon, or empty: rates are then not known. What is not
-// in `before` (a stream or a trainer that is new) began with counts of 0.
+// `before` may be empty or of an earlier process of the daemon: then all rates are unknown. A
+// stream or trainer that is not in `before` is new, so its counts began at 0.
 Interval between(const v1::WatchStatsResponse& before, const v1::WatchStatsResponse& now);
 
 }  // namespace echoline::top

@@ -1,4 +1,4 @@
-// Rates and shares have the names that `echoline show --json` and /metrics give to their counts.
+// The names of rates and shares follow those of the counts in `echoline show --json` and /metrics.
 #include "top/json.h"
 
 #include <nlohmann/json.hpp>
@@ -105,7 +105,7 @@ std::string interval_json(const Interval& interval, const std::string& stream) {
   for (const StreamInterval& one : interval.streams) {
     if (stream.empty() || one.now.name() == stream) json["streams"].push_back(stream_json(one));
   }
-  // Names need not be UTF-8: what is not is replaced rather than refused.
+  // Names can contain bytes that are not UTF-8; they are replaced.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -1,4 +1,4 @@
-// An interval for programs. Pure function.
+// An interval as JSON. Pure function.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace echoline::top {
 
-// One object in one line: the daemon, and of the streams the one with that name, or all where it is
-// empty. What is not known is null.
+// One object in one line: the daemon and the stream with this name, or all streams if `stream` is
+// empty. An unknown value is null.
 std::string interval_json(const Interval& interval, const std::string& stream);
 
 }  // namespace echoline::top

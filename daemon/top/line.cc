@@ -1,4 +1,4 @@
-// Widths are wcwidth's, which knows the wide characters of East Asia in a UTF-8 locale.
+// Widths come from wcwidth, which knows the wide characters of East Asia in a UTF-8 locale.
 #include "top/line.h"
 
 #include <wchar.h>
@@ -11,14 +11,15 @@ namespace echoline::top {
 namespace {
 
 struct Character {
-  std::size_t bytes = 0;  // 0: no UTF-8 stands here
+  std::size_t bytes = 0;  // 0: not valid UTF-8
   char32_t code = 0;
 };
 
-// The character at the front of `text`, which is not empty.
+// The first character of `text`, which is not empty.
 Character first_of(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   if (byte(0) < 0x80) return {1, byte(0)};
+  // The lead byte gives the length; is_utf8() checks the rest.
   const std::size_t bytes = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
   if (text.size() < bytes || !is_utf8(text.substr(0, bytes))) return {};
   char32_t code = byte(0) & (0x7fU >> bytes);
@@ -26,8 +27,8 @@ Character first_of(std::string_view text) {
   return {bytes, code};
 }
 
-// Of a printable character. Where the locale knows none beyond ASCII, those that stand here are
-// this program's own, which take one column each.
+// The width of a printable character. In an ASCII locale, the only other characters are this
+// program's own marks, which take one column each.
 std::size_t width_of(char32_t code) {
   const int width = code < 0x80 ? 1 : ::wcwidth(static_cast<wchar_t>(code));
   return width > 0 ? static_cast<std::size_t>(width) : 1;
@@ -89,7 +90,7 @@ std::size_t columns_of(std::string_view text) {
 
 namespace {
 
-// The bytes of as many leading characters as `columns` hold.
+// The number of bytes of the leading characters that fit into `columns`.
 std::size_t bytes_within(std::string_view text, std::size_t columns) {
   std::size_t bytes = 0;
   while (bytes < text.size()) {
@@ -120,6 +121,7 @@ Line& Line::fill_to(std::size_t column) {
   return columns_ < column ? add(std::string(column - columns_, ' ')) : *this;
 }
 
+// Emits the pieces, cut at `columns`, and then spaces for the rest.
 template <typename Emit>
 void Line::each_fitting(std::size_t columns, Emit emit) const {
   std::size_t left = columns;

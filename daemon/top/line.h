@@ -1,5 +1,5 @@
-// Text that stands on a terminal: pieces with a style, cut and filled to a width in columns.
-// Pure functions; what came from elsewhere (names, errors) goes through printable() first.
+// A line of text on a terminal: pieces with a style, cut and filled to a width in columns. Pure
+// functions. Text from outside (names, errors) must go through printable() first.
 #pragma once
 
 #include <cstddef>
@@ -24,31 +24,31 @@ enum class Style : std::uint8_t {
 
 // What the terminal can show.
 struct Theme {
-  bool utf8 = false;   // else ASCII alone
-  bool color = false;  // else strong, faint and reversed text alone
+  bool utf8 = false;   // false: only ASCII
+  bool color = false;  // false: only bold, faint and reversed text
 };
 
-// `text` with nothing in it that could move the cursor or give an order to a terminal: control
-// characters, bytes that are no UTF-8 and characters without a width of their own become '?', as
-// does all that is not ASCII where the theme has no UTF-8.
+// The text without anything that could move the cursor or control the terminal: control characters,
+// invalid UTF-8 and characters of width 0 become '?', and without UTF-8 in the theme all characters
+// that are not ASCII.
 std::string printable(std::string_view text, const Theme& theme);
 
-// Columns that a printable text takes.
+// The width of a printable text in columns.
 std::size_t columns_of(std::string_view text);
 
-// A printable text in at most `columns`, its cut end marked by one.
+// A printable text of at most `columns`; if it is cut, its last column is a mark.
 std::string shortened(const std::string& text, std::size_t columns, const Theme& theme);
 
 class Line {
  public:
   Line& add(std::string_view printable_text, Style style = Style::kPlain);
-  // Spaces up to that column; none if the line is there already.
+  // Adds spaces up to this column; none if the line is longer.
   Line& fill_to(std::size_t column);
 
   std::size_t columns() const { return columns_; }
-  // Cut or filled to just so many columns, without control sequences.
+  // The text, cut or filled to exactly `columns`, without control sequences.
   std::string text(std::size_t columns) const;
-  // The same with the control sequences of its styles.
+  // The same with the control sequences of the styles.
   std::string styled(std::size_t columns, const Theme& theme) const;
 
  private:

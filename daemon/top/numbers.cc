@@ -1,4 +1,4 @@
-// Three digits are enough to look at; more would flicker.
+// Three digits are enough for a live view; more would change too often to be read.
 #include "top/numbers.h"
 
 #include <fmt/core.h>
@@ -37,7 +37,7 @@ std::string bytes_rate_text(double bytes_per_second) {
 
 std::string seconds_text(double seconds) {
   if (!std::isfinite(seconds)) return "-";
-  // Whole microseconds: a clock shows no less.
+  // Whole microseconds, the resolution of the daemon's measurements.
   return config::format_duration(static_cast<std::uint64_t>(seconds * 1e6) * 1000);
 }
 

@@ -1,4 +1,4 @@
-// Numbers in few characters, for columns and sentences. Pure functions; what is no number is "-".
+// Formats numbers in few characters, for columns and sentences. Pure functions; NaN is "-".
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The parts of the screen, each as lines that are as wide as the paper at most. Pure functions.
+// The parts of the screen. Their lines are at most as wide as the paper. Pure functions.
 #pragma once
 
 #include <vector>
@@ -12,21 +12,20 @@ namespace echoline::top {
 // The daemon in one line.
 Line daemon_line(const Interval& interval, const View& view, const Paper& paper);
 
-// A heading and one line a stream, `rows_max` lines at most (at least 2), those around the chosen
-// one.
+// A heading and one line per stream, around the chosen one; at most `rows_max` lines (at least 2).
 std::vector<Line> stream_table(const std::vector<StreamInterval>& streams, const View& view,
                                std::size_t rows_max, const Paper& paper);
 
-// What it is, what limits it, its stages, its source and its caches; in brief the first lines of
-// each.
+// One stream: its properties, its limit, its stages, its source and its caches. `brief` shortens
+// each part.
 std::vector<Line> stream_panel(const StreamInterval& stream, bool brief, const Paper& paper);
 
-// A heading and one line a trainer in the wanted order; the last of `rows_max` lines says how many
-// are left out.
+// A heading and one line per trainer, sorted. If there are too many, the last of `rows_max` lines
+// shows the number of the others.
 std::vector<Line> trainer_table(const StreamInterval& stream, Sort sort, std::size_t rows_max,
                                 const Paper& paper);
 
-// What stands on the screen, and the keys.
+// Explains the screen and the keys.
 std::vector<Line> help_panel(const Paper& paper);
 
 }  // namespace echoline::top

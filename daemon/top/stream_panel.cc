@@ -1,4 +1,4 @@
-// One stream from top to bottom: what it is, what limits it, where its time goes, what it reads.
+// The lines of one stream: properties, limit, time per stage, source, caches.
 #include <fmt/core.h>
 
 #include "base/pluralize.h"
@@ -10,7 +10,7 @@
 namespace echoline::top {
 namespace {
 
-// Below it only the bars and the busy share are shown.
+// A narrower screen shows only the bars and the busy shares.
 constexpr std::size_t kColumnsOfAllShares = 64;
 
 std::string echo_text(const v1::StreamStatus& stream) {
@@ -66,6 +66,11 @@ Line stage_line(const StageShares& stage, const Paper& paper) {
   return line.add(shares);
 }
 
+// "imitated" is the counter's name for waits of read.throttle.
+std::string wait_reason_text(const std::string& reason) {
+  return reason == "imitated" ? "read.throttle" : reason;
+}
+
 std::vector<std::string> source_facts(const SourceInterval& source) {
   const v1::Source& now = source.now;
   std::vector<std::string> facts = {now.scheme() + " " + bytes_rate_text(source.bytes_per_second),
@@ -83,7 +88,8 @@ std::vector<std::string> source_facts(const SourceInterval& source) {
     facts.push_back(count_text(source.failed_per_second) + " failed/s");
   }
   for (const auto& [reason, requests] : source.waiting) {
-    if (requests >= 0.05) facts.push_back(count_text(requests) + " waiting: " + reason);
+    if (requests < 0.05) continue;
+    facts.push_back(count_text(requests) + " waiting: " + wait_reason_text(reason));
   }
   return facts;
 }

@@ -1,4 +1,4 @@
-// Columns are let in rank by rank, as long as there is room; two spaces stand between any two.
+// Adds columns rank by rank while there is room. Two spaces separate columns.
 #include "top/table.h"
 
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-// Tables that leave columns out where the terminal is narrow. Pure functions.
+// Tables that omit columns on a narrow terminal. Pure functions.
 #pragma once
 
 #include <string>
@@ -8,23 +8,23 @@
 
 namespace echoline::top {
 
-// Right-aligned, after the name. A column of low rank stays the longest.
+// A right-aligned column after the name. On a narrow terminal the highest ranks are omitted first.
 struct Column {
   std::string title;
   std::size_t columns;
   int rank;
 };
 
-// Names of at least this many columns must fit before a column is shown.
+// The width that is kept for names before another column is shown.
 inline constexpr std::size_t kNameColumns = 10;
 
 class Table {
  public:
-  // `name` is the title of the first column, which takes what the others leave.
+  // `name` is the title of the first column, which takes the remaining width.
   Table(std::string name, std::vector<Column> columns, std::size_t width, const Theme& theme);
 
   Line heading() const;
-  // One text a column, in their order; `name` is printable.
+  // One text per column, in the order of the columns; `name` is printable.
   Line row(const std::string& name, const std::vector<std::string>& cells,
            Style style = Style::kPlain) const;
 

@@ -1,5 +1,5 @@
-// Lines are filled with spaces to the right border rather than cleared first, and only those that
-// changed are written: nothing flickers, and little travels over a slow line.
+// Only changed lines are written, and filled with spaces instead of cleared first. So nothing
+// flickers, and a slow connection carries little.
 #include "top/terminal.h"
 
 #include <fmt/core.h>
@@ -48,6 +48,7 @@ Theme theme_of_environment() {
           .color = can_draw() && environment("NO_COLOR").empty()};
 }
 
+// Keys arrive one by one and are not echoed, but Ctrl-C still sends a signal (ISIG stays set).
 Terminal::Terminal() : has_keys_(::isatty(STDIN_FILENO) == 1) {
   if (has_keys_) ::tcgetattr(STDIN_FILENO, &before_);
   enter();
@@ -69,6 +70,7 @@ void Terminal::enter() {
     ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &keys);
   }
   write_all(kEnter);
+  // The alternate screen is empty, so the next draw() must write every row.
   shown_.clear();
   shown_size_ = {.columns = 0, .rows = 0};
 }
@@ -84,12 +86,13 @@ Size Terminal::size() {
 
 bool Terminal::draw(const std::vector<Line>& lines, const Size& size, const Theme& theme) {
   std::string frame;
-  const bool anew = size.columns != shown_size_.columns || size.rows != shown_size_.rows;
-  if (anew) frame += kClear;
+  const bool resized = size.columns != shown_size_.columns || size.rows != shown_size_.rows;
+  if (resized) frame += kClear;
   std::vector<std::string> rows(size.rows, Line().text(size.columns));
   for (std::size_t row = 0; row < size.rows; ++row) {
     if (row < lines.size()) rows[row] = lines[row].styled(size.columns, theme);
-    if (anew || rows[row] != shown_[row]) frame += fmt::format("\x1b[{};1H{}", row + 1, rows[row]);
+    if (resized || rows[row] != shown_[row])
+      frame += fmt::format("\x1b[{};1H{}", row + 1, rows[row]);
   }
   shown_ = std::move(rows);
   shown_size_ = size;

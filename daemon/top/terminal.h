@@ -1,5 +1,5 @@
-// The terminal of a live view: one alternate screen, single keys, and all as it was before at the
-// end. ANSI sequences that every terminal of the last decades knows, and termios; no library.
+// The terminal of a live view: alternate screen and single keys; restored at the end. Uses common
+// ANSI sequences and termios, no library.
 #pragma once
 
 #include <termios.h>
@@ -16,14 +16,13 @@ struct Size {
   std::size_t rows = 24;
 };
 
-// Whether stdout is a terminal that can be drawn on: TERM is neither missing, empty nor "dumb".
+// Whether stdout is a terminal with control sequences: TERM is set and not empty or "dumb".
 bool can_draw();
-// From the locale (UTF-8 or not), NO_COLOR (no-color.org) and TERM. Sets the process' locale for
-// characters.
+// From the locale (UTF-8 or not), NO_COLOR (no-color.org) and TERM. Sets LC_CTYPE of the process.
 Theme theme_of_environment();
 
-// Not thread safe, one at a time. The destructor restores the terminal; a signal's default action
-// would not, so those that end the process are to be blocked and read while one of these lives.
+// Not thread safe; at most one exists. The destructor restores the terminal. A signal's default
+// action would not, so the owner blocks the signals that end the process and reads them itself.
 class Terminal {
  public:
   Terminal();
@@ -31,13 +30,13 @@ class Terminal {
   Terminal& operator=(const Terminal&) = delete;
   ~Terminal();
 
-  // For a stop of the process (Ctrl-Z) and after it.
+  // Before the process is stopped (Ctrl-Z), and after it continues.
   void leave();
   void enter();
 
-  // As it is now; 80 x 24 where the terminal does not say.
+  // The current size; 80 x 24 if the terminal does not report it.
   static Size size();
-  // Draws what changed since the last frame, in one write. False: the terminal is gone.
+  // Draws what has changed since the last frame, in one write. False: the terminal has closed.
   bool draw(const std::vector<Line>& lines, const Size& size, const Theme& theme);
 
  private:

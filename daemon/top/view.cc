@@ -1,4 +1,4 @@
-// A terminal sends an arrow as ESC [ A or ESC O A, in one piece; other sequences are passed over.
+// A terminal sends an arrow as ESC [ A or ESC O A, in one piece; other sequences are ignored.
 #include "top/view.h"
 
 #include <fmt/core.h>
@@ -21,13 +21,14 @@ void choose(const std::vector<std::string>& streams, std::ptrdiff_t steps, View&
   view.stream = streams[static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(place, 0, last))];
 }
 
-// Takes one key off the front: its letter, 'j' and 'k' for arrows, 0 for what means nothing here.
+// Removes one key from the front and returns its letter; 'j' and 'k' for arrows, 0 for an unknown
+// sequence.
 char take_key(std::string_view& bytes) {
   const char first = bytes.front();
   bytes.remove_prefix(1);
   if (first != kEscape || bytes.empty() || (bytes[0] != '[' && bytes[0] != 'O')) return first;
   bytes.remove_prefix(1);
-  // Parameters, then one letter that ends the sequence.
+  // The sequence has parameters and ends with one letter.
   while (!bytes.empty() && (bytes[0] < '@' || bytes[0] > '~')) bytes.remove_prefix(1);
   if (bytes.empty()) return 0;
   const char last = bytes.front();

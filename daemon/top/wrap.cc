@@ -1,4 +1,4 @@
-// A part that is longer than a line stands alone on one and is cut there.
+// A part that is longer than a line gets its own line and is cut.
 #include "top/wrap.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Text of several parts in lines below each other, behind a label. Pure functions.
+// Wraps text into lines after a label. Pure functions.
 #pragma once
 
 #include <string>
@@ -9,22 +9,22 @@
 
 namespace echoline::top {
 
-// What lines are made for.
+// The target of a layout: its width and theme.
 struct Paper {
   std::size_t columns = 80;
   Theme theme;
 };
 
-// Where text begins behind the labels.
+// The column where the text begins, after the labels.
 inline constexpr std::size_t kLabelColumns = 9;
 
-// Printable parts with `gap` between them; a part that does not fit begins the next line. The lines
-// after `lines_max` are left out, which the last one's end shows.
+// Joins printable parts with `gap`; a part that does not fit begins the next line. Lines after
+// `lines_max` are omitted, and a mark at the end of the last one shows that.
 std::vector<Line> wrapped(std::string_view label, const std::vector<std::string>& parts,
                           std::string_view gap, std::size_t lines_max, const Paper& paper,
                           Style style = Style::kPlain);
 
-// The words of a sentence, as parts for a gap of one space.
+// The words of a sentence, to be used as parts with a gap of one space.
 std::vector<std::string> words_of(std::string_view sentence);
 
 }  // namespace echoline::top

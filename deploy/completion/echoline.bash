@@ -1,10 +1,10 @@
-# bash completion of echoline: the program itself knows what may follow.
+# bash completion of echoline: calls the program, which computes the candidates.
 _echoline() {
   local current=${COMP_WORDS[COMP_CWORD]} answer kind
   COMPREPLY=()
   mapfile -t answer < <("${COMP_WORDS[0]/#\~/$HOME}" __complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
   kind=${answer[0]-}
-  # "=" is a word of its own to bash, and nothing of it is in the candidates.
+  # bash treats "=" as a separate word, so the candidates do not contain it.
   [[ $current == "=" ]] && current=
   case $kind in
     files)

@@ -1,4 +1,4 @@
-# fish completion of echoline: the program itself knows what may follow.
+# fish completion of echoline: calls the program, which computes the candidates.
 function __echoline_complete
     set -l before (commandline -opc)
     set -l current (commandline -ct)

@@ -1,5 +1,5 @@
-# Debian packages: `cmake --workflow --preset deb` puts them into build/deb. Names after the Debian policy: the library's
-# carries its soname.
+# Debian packages: `cmake --workflow --preset deb` puts them into build/deb. The names follow the Debian policy: that of
+# the library contains its soname.
 set(CPACK_GENERATOR DEB)
 set(CPACK_COMPONENTS_ALL client client_dev)
 if(TARGET echoline AND TARGET echolined)
@@ -15,7 +15,7 @@ endif()
 
 set(CPACK_PACKAGE_NAME echoline)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each package has one
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each package sets its own
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
@@ -28,7 +28,7 @@ set(CPACK_DEBIAN_PACKAGE_MAINTAINER ${ECHOLINE_MAINTAINER})
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
-# The command line needs the library, which is in no installed package yet.
+# The command line depends on the library, whose package is not installed during the build.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/client)
 set(library libecholine${PROJECT_VERSION_MAJOR})
 

@@ -1,4 +1,4 @@
-# What Debian wants in a package beside the program's own files, put into the folders that CPack makes packages of.
+# Adds the files that Debian requires in a package to the folders from which CPack builds the packages.
 set(here ${CMAKE_CURRENT_LIST_DIR})
 
 function(compress file)
@@ -15,7 +15,7 @@ endforeach()
 
 set(daemon ${CPACK_TEMPORARY_DIRECTORY}/daemon)
 if(EXISTS ${daemon})
-  # A conffile: an upgrade leaves what the administrator wrote.
+  # A conffile: an upgrade keeps the changes of the administrator.
   file(COPY ${daemon}/usr/share/echoline/echoline.yaml DESTINATION ${daemon}/etc/echoline)
   find_program(PYTHON python3 REQUIRED)
   set(manuals ${daemon}/usr/share/man/man1)

@@ -1,4 +1,4 @@
-// The chain as a whole: shapes, errors, where draws come from, what is left alone, no allocations.
+// The whole chain: shapes, errors, the draws of each step, unchanged fields, no allocations.
 #include "augment/chain.h"
 
 #include <gmock/gmock.h>
@@ -78,7 +78,7 @@ Sample sample_of(std::uint32_t height, std::uint32_t width, std::uint32_t text_b
   return sample;
 }
 
-// A chain with a scratch and rows of its outputs for one sample.
+// A chain with its scratch, and rows for the results of one sample.
 class Runner {
  public:
   explicit Runner(const std::vector<std::string>& steps) {
@@ -132,7 +132,7 @@ TEST(Chain, WithoutStepsCopiesAndGivesLengthsOfRaggedFields) {
   EXPECT_EQ(runner.length(2), 7U);
 }
 
-TEST(Chain, ShapesAreKnownAsSoonAsAStepFixesThem) {
+TEST(Chain, AShapeIsKnownIfAStepDeterminesIt) {
   const auto output = [](const std::vector<std::string>& steps) {
     return Runner(steps).chain().outputs()[0];
   };
@@ -154,7 +154,7 @@ TEST(Chain, OutputsForASampleFollowItsSize) {
   EXPECT_EQ(runner.chain().outputs_for(sample_of(61, 40))[0].shape, (Shape{{30, 20, 3}, 3}));
 }
 
-TEST(RowShapes, OfTwoOddRecordsAreRefusedAndOneIsLeftToBadRecords) {
+TEST(RowShapes, TwoRecordsOfAnotherShapeAreRefusedAndOneIsNot) {
   Runner runner({"resize { field: 'image' size: 20 }"});
   RowShapes shapes(runner.chain());
   EXPECT_FALSE(shapes.settled());
@@ -170,14 +170,14 @@ TEST(RowShapes, OfTwoOddRecordsAreRefusedAndOneIsLeftToBadRecords) {
   EXPECT_THAT(refused.message(), HasSubstr("resize: {field: image, size: [height, width]}"));
 }
 
-TEST(RowShapes, ThatTheStepsFixAreSettledByTheFirstRecord) {
+TEST(RowShapes, AreSettledByTheFirstRecordIfTheStepsFixThem) {
   Runner runner({"resize { field: 'image' size: 20 }", "center_crop { field: 'image' size: 16 }"});
   RowShapes shapes(runner.chain());
   ASSERT_TRUE(shapes.take(sample_of(40, 61)).ok());
   EXPECT_TRUE(shapes.settled());
 }
 
-TEST(Chain, ASampleOfAnotherShapeIsRefusedAlsoWhenItsBytesAreAsMany) {
+TEST(Chain, ASampleOfAnotherShapeIsRefusedEvenWithEquallyManyBytes) {
   Runner runner({"decode {}"});
   runner.make_rows(sample_of(10, 12));
   runner.chain().fix_outputs(runner.chain().outputs_for(sample_of(10, 12)));
@@ -190,7 +190,7 @@ TEST(Chain, ASampleOfAnotherShapeIsRefusedAlsoWhenItsBytesAreAsMany) {
   EXPECT_EQ(runner.run(sample_of(10, 12, 17)).code(), Code::kInvalidArgument);
 }
 
-TEST(Chain, StepsThatMakeNoSenseAreRefusedByStepKeyAndWhatIsAllowed) {
+TEST(Chain, InvalidStepsAreRefusedWithStepKeyAndAllowedValues) {
   const std::pair<std::vector<std::string>, const char*> kCases[] = {
       {{"resize { field: 'img' size: 8 }"},
        "field \"img\" is not decoded; decoded are: image, label, text"},
@@ -228,7 +228,7 @@ TEST(Chain, StepsThatMakeNoSenseAreRefusedByStepKeyAndWhatIsAllowed) {
   }
 }
 
-TEST(Chain, ACropThatDoesNotFitIsTheSamplesVerdict) {
+TEST(Chain, ACropThatDoesNotFitIsAnErrorOfTheSample) {
   Runner runner({"random_crop { field: 'image' size: 30 padding: 2 }"});
   runner.make_rows(sample_of(30, 30));
   EXPECT_TRUE(runner.run(sample_of(26, 30)).ok());
@@ -237,7 +237,7 @@ TEST(Chain, ACropThatDoesNotFitIsTheSamplesVerdict) {
   EXPECT_THAT(status.message(), HasSubstr("30 x 30 does not fit in 25 x 30 pixels with padding 2"));
 }
 
-TEST(Chain, AThinStripIsNotBlownUpBeyondAllMemory) {
+TEST(Chain, AThinStripIsNotEnlargedBeyondTheLimit) {
   Runner runner({"resize { field: 'image' size: 9000 }", "center_crop { field: 'image' size: 4 }"});
   runner.make_rows(sample_of(1, 100));
   EXPECT_EQ(runner.run(sample_of(1, 100)).code(), Code::kResourceExhausted);
@@ -275,7 +275,7 @@ TEST(Chain, MovingEchoCacheAndBatchChangesNoPixel) {
   EXPECT_EQ(third.image(sample, key), made);
 }
 
-TEST(Chain, TheSampleStaysAsItIs) {
+TEST(Chain, TheSampleIsNotChanged) {
   const Sample sample = sample_of(40, 44);
   const Sample same = sample_of(40, 44);
   for (const char* step : {"cutout { field: 'image' size: 9 }",
@@ -288,11 +288,11 @@ TEST(Chain, TheSampleStaysAsItIs) {
   }
 }
 
-// What a chain of single steps makes, each with its result as the next one's sample.
+// The result of one chain per step; each one's result is the next one's sample.
 std::string step_by_step(const std::vector<std::string>& steps, Sample sample, const UseKey& key) {
   std::string image;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    // Steps before keep their place by a step that does nothing.
+    // The step must keep its number, so steps that do nothing replace the steps before it.
     std::vector<std::string> alone(i, "horizontal_flip { field: 'image' probability: 0 }");
     alone.push_back(steps[i]);
     Runner runner(alone);
@@ -342,7 +342,7 @@ TEST(Chain, TheSteadyStateAllocatesNothing) {
   for (std::uint64_t round = 0; round < 60; ++round) {
     if (round == 30) before = allocation_count;
     for (const Sample& sample : samples) {
-      // The same uses again: what the largest crop needs has been seen.
+      // The same uses again, so that all buffers are large enough.
       ASSERT_TRUE(runner.run(sample, {.seed = 1, .sample = round % 30}).ok());
     }
   }

@@ -1,5 +1,5 @@
-"""The draws of the random steps, written a second time: Philox4x32-10 counted by sample, use, epoch and step,
-and what torchvision's transforms do with uniform numbers. For reproducing Echoline's crops in Python."""
+"""The draws of the random steps, implemented a second time: Philox4x32-10 with a counter of sample, use, epoch and
+step, and the algorithms of torchvision's transforms. Reproduces Echoline's crops in Python."""
 import math
 
 

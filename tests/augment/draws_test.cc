@@ -1,4 +1,4 @@
-// Draws: the same for the same key, in their bounds, and equal to numbers computed elsewhere.
+// Draws: equal for equal keys, within their bounds, and equal to values of another implementation.
 #include "augment/draws.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ TEST(Draws, EqualThoseOfTheSecondImplementation) {
   EXPECT_DOUBLE_EQ(draw.factors[3], -0.05798582504317498);
 }
 
-TEST(Draws, CropsLieWithinAndHaveTheAskedAreaAndRatio) {
+TEST(Draws, CropsAreWithinTheImageAndTheRangesOfAreaAndRatio) {
   for (std::uint64_t sample = 0; sample < 5000; ++sample) {
     const auto height = static_cast<std::uint32_t>(100 + sample % 300);
     const std::uint32_t width = 250;
@@ -65,7 +65,7 @@ TEST(Draws, CropsOfTheWholeScaleHaveTheirMeanArea) {
   EXPECT_NEAR(sum / kCount, 0.29, 0.003);
 }
 
-TEST(Draws, AStripFallsBackToItsMiddle) {
+TEST(Draws, AThinStripGetsACentreCrop) {
   const Box box = random_resized_crop_box(key_of(0), 2, 1000, 9, {0.9, 1.0}, kRatio);
   EXPECT_EQ(box, (Box{494, 0, 12, 9}));
   EXPECT_EQ(random_resized_crop_box(key_of(0), 2, 1, 1, kScale, kRatio), (Box{0, 0, 1, 1}));
@@ -93,7 +93,7 @@ TEST(Draws, RandomCropsReachEveryPlace) {
   EXPECT_EQ(places.size(), 15U);
 }
 
-TEST(Draws, FlipsComeWithTheirProbability) {
+TEST(Draws, FlipsHaveTheirProbability) {
   int flips = 0;
   for (std::uint64_t sample = 0; sample < 10000; ++sample) {
     EXPECT_FALSE(flip_drawn(key_of(sample), 1, 0));
@@ -103,7 +103,7 @@ TEST(Draws, FlipsComeWithTheirProbability) {
   EXPECT_NEAR(flips, 2500, 150);
 }
 
-TEST(Draws, CutoutsAreClippedNeverEmpty) {
+TEST(Draws, CutoutsAreClippedAndNeverEmpty) {
   for (std::uint64_t sample = 0; sample < 2000; ++sample) {
     const Box box = cutout_box(key_of(sample), 1, 8, 20, 6);
     EXPECT_GE(box.height, 3U);
@@ -113,7 +113,7 @@ TEST(Draws, CutoutsAreClippedNeverEmpty) {
   }
 }
 
-TEST(Draws, JittersComeInAllOrdersWithinTheirRange) {
+TEST(Draws, JittersHaveAllOrdersAndStayInRange) {
   std::set<std::array<Jitter, 4>> orders;
   for (std::uint64_t sample = 0; sample < 1000; ++sample) {
     const JitterDraw draw = color_jitter_draw(key_of(sample), 1, {0.4, 1.7, 0, 0.1});

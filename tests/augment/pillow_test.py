@@ -1,4 +1,4 @@
-"""Augmented pixels against Pillow's, with torchvision's semantics; random steps on the same draws."""
+"""Compares augmented pixels with Pillow's, with torchvision's semantics and the same draws for random steps."""
 import pathlib
 import sys
 import tempfile
@@ -48,7 +48,7 @@ class Augmented(unittest.TestCase):
         cls.all = cls.photos + cls.odd
 
     def compare(self, steps, paths, expected, allowed=1, as_="rgb", what=""):
-        """Each file's array is within `allowed` of expected(picture, sample id)."""
+        """Checks that each file's array differs from expected(picture, sample id) by at most `allowed`."""
         mode = {"rgb": "RGB", "gray": "L"}[as_]
         results = run([decode(as_)] + steps, paths, epoch=EPOCH, use=USE, seed=SEED)
         worst = 0

@@ -1,4 +1,4 @@
-// The resize against the plain formula, written out pixel by pixel, bit for bit.
+// Compares the resize with the formula computed pixel by pixel; all bits must be equal.
 #include "augment/resize.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ double filter_weight(Filter filter, double x) {
   return x < 2 ? (((x - 5) * x + 8) * x - 4) * -0.5 : 0;
 }
 
-// One output value from a line of values.
+// One output value of a line of values.
 std::uint8_t plain_output(const std::vector<std::uint8_t>& line, std::uint32_t out, std::uint32_t i,
                           Filter filter) {
   const double scale = static_cast<double>(line.size()) / out;
@@ -100,7 +100,7 @@ Pixels mirrored(Pixels in) {
 }
 
 TEST(Resize, EqualsThePlainFormulaBitForBit) {
-  ResizeBench bench;
+  ResizeScratch scratch;
   for (const std::uint32_t channels : {1U, 3U}) {
     for (const ImageSize in : {ImageSize{1, 1}, {1, 40}, {40, 1}, {37, 53}, {90, 64}}) {
       const Pixels source = noise(in, channels);
@@ -108,7 +108,7 @@ TEST(Resize, EqualsThePlainFormulaBitForBit) {
            {ImageSize{1, 1}, {37, 53}, {20, 53}, {37, 20}, {16, 17}, {120, 131}}) {
         for (const Filter filter : {Filter::kBilinear, Filter::kBicubic}) {
           Pixels made = noise(out, channels);
-          EXPECT_FALSE(resize(source.view(), out, filter, false, bench, made.data.data()));
+          EXPECT_FALSE(resize(source.view(), out, filter, false, scratch, made.data.data()));
           EXPECT_EQ(made.data, plain_resize(source, out, filter).data)
               << in.height << "x" << in.width << " to " << out.height << "x" << out.width;
         }
@@ -117,8 +117,8 @@ TEST(Resize, EqualsThePlainFormulaBitForBit) {
   }
 }
 
-TEST(Resize, MirrorsBeforeAndAfterCostNothingAndChangeNoBit) {
-  ResizeBench bench;
+TEST(Resize, FlipsBeforeAndAfterEqualMirroredWeights) {
+  ResizeScratch scratch;
   const Pixels source = noise({45, 61}, 3);
   for (const ImageSize out : {ImageSize{20, 30}, {45, 30}, {20, 61}, {45, 61}, {80, 100}}) {
     for (const Filter filter : {Filter::kBilinear, Filter::kBicubic}) {
@@ -128,25 +128,25 @@ TEST(Resize, MirrorsBeforeAndAfterCostNothingAndChangeNoBit) {
         View view = source.view();
         view.mirrored = before;
         Pixels made = noise(out, 3);
-        if (resize(view, out, filter, after, bench, made.data.data())) made = mirrored(made);
+        if (resize(view, out, filter, after, scratch, made.data.data())) made = mirrored(made);
         EXPECT_EQ(made.data, expected.data);
       }
     }
   }
 }
 
-TEST(Resize, OfACropNeverLooksBeyondIt) {
-  ResizeBench bench;
+TEST(Resize, OfACropUsesNoPixelOutsideIt) {
+  ResizeScratch scratch;
   Pixels source = noise({60, 70}, 3);
   const Box box{11, 13, 30, 40};
   Pixels cut = noise({box.height, box.width}, 3);
   copy_pixels(source.view().crop(box), cut.data.data());
   Pixels made = noise({17, 19}, 3);
-  resize(source.view().crop(box), made.size, Filter::kBicubic, false, bench, made.data.data());
+  resize(source.view().crop(box), made.size, Filter::kBicubic, false, scratch, made.data.data());
   EXPECT_EQ(made.data, plain_resize(cut, made.size, Filter::kBicubic).data);
 }
 
-TEST(Half, EveryValueSurvivesTheWayThroughFloat) {
+TEST(Half, EveryValueSurvivesTheConversionToFloatAndBack) {
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
     const std::uint32_t exponent = bits >> 10 & 31;
     const std::uint32_t mantissa = bits & 1023;
@@ -159,7 +159,7 @@ TEST(Half, EveryValueSurvivesTheWayThroughFloat) {
   }
 }
 
-TEST(Half, HalvesGoToTheEvenNeighbourAndTheTooLargeToInfinity) {
+TEST(Half, RoundsHalfToEvenAndOverflowsToInfinity) {
   EXPECT_EQ(to_half(1.0F + 0x1p-11F), 0x3C00);
   EXPECT_EQ(to_half(1.0F + 3 * 0x1p-11F), 0x3C02);
   EXPECT_EQ(to_half(1.0F + 0x1p-11F + 0x1p-20F), 0x3C01);

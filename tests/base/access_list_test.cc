@@ -1,4 +1,4 @@
-// Names, numbers, groups, and who is meant by each.
+// Names, numbers and groups, and the peers that they match.
 #include "base/access_list.h"
 
 #include <gmock/gmock.h>

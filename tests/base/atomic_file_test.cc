@@ -37,8 +37,8 @@ TEST_F(AtomicFile, ReplacesTheContentAndLeavesNothingElse) {
   EXPECT_EQ(files(), 1U);
 }
 
-// What fails names the temporary file: of the same kind as the file, which who lists the folder
-// knows to pass over.
+// An error names the temporary file. It has the file's extension, so that code that lists the
+// folder recognizes and ignores it.
 TEST_F(AtomicFile, TheTemporaryNameEndsLikeTheFilesOwn) {
   const std::string path = folder_ / "a.tar.echoline-index";
   fs::create_directories(path + "/in the way");

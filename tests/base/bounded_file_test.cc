@@ -1,4 +1,4 @@
-// What is read whole, and what is not read at all.
+// The files that are read as a whole, and those that are refused.
 #include "base/bounded_file.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Known answers of Philox4x32-10 (Random123's kat_vectors) and the counter layout of the rules.
+// Known answers of Philox4x32-10 (Random123's kat_vectors), and the layout of the counter.
 #include "echoline/shm/philox.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Made-up trees of /proc and /sys/fs/cgroup bound how many processors count.
+// The number of processors with artificial trees of /proc and /sys/fs/cgroup.
 #include "base/processors.h"
 
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ TEST_F(Processors, are_bounded_by_every_group_above_too) {
   EXPECT_EQ(of(1), 1U);
 }
 
-// In a container of its own the group is the root of what is mounted, whatever path the host has.
+// In a container the group is the root of the mounted tree, while /proc can show the host's path.
 TEST_F(Processors, are_bounded_by_the_root_of_a_container) {
   write("proc/self/cgroup", "0::/../../host/path\n");
   write("cgroup/cpu.max", "250000 100000\n");

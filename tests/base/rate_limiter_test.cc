@@ -1,4 +1,4 @@
-// What may be said, and how often.
+// When a rate limiter allows a message.
 #include "base/rate_limiter.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What others call things comes into messages whole, as one line, or cut.
+// Names in messages: unchanged, made one line of UTF-8, or cut.
 #include "base/sanitize_name.h"
 
 #include <gtest/gtest.h>

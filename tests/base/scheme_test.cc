@@ -1,4 +1,4 @@
-// How an address's kind is told.
+// The kind of storage of an address.
 #include "base/scheme.h"
 
 #include <gtest/gtest.h>

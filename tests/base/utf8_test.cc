@@ -1,4 +1,4 @@
-// Text made of bytes that need not be text.
+// Conversion of arbitrary bytes to UTF-8.
 #include "base/utf8.h"
 
 #include <gtest/gtest.h>

@@ -10,7 +10,7 @@
 namespace echoline::plan {
 namespace {
 
-// Like a large image data set: 1.28 million records, shards of uneven size.
+// Like a large image data set: 1.28 million records in shards of different sizes.
 PlanSpec photos() {
   PlanSpec spec;
   spec.seed = 7;

@@ -24,7 +24,7 @@ class DiskCaches : public testing::Test {
  protected:
   std::unique_ptr<DiskCache> open(std::uint64_t cap = 1 << 30, const std::string& set = "a",
                                   std::uint64_t wanted = 0,
-                                  std::function<bool(const Place&)> is_wanted = {}) const {
+                                  std::function<bool(const Hash128&)> is_wanted = {}) const {
     auto cache = DiskCache::open({.path = folder_.file("cache"),
                                   .cap_bytes = cap,
                                   .set = set,
@@ -188,9 +188,9 @@ TEST_F(DiskCaches, ADataSetInUseIsNeverRemoved) {
 TEST_F(DiskCaches, RecordsThatTheDataSetNoLongerHasAreRemovedForRoom) {
   constexpr std::uint64_t kCap = 40 * (kBytes + kEntryBytes);
   write(*open(kCap), 0, 39);
-  const auto is_wanted = [](const Place& place) {
+  const auto is_wanted = [](const Hash128& place) {
     for (std::uint64_t record = 30; record < 60; ++record) {
-      if (place == made_key(record).place) return true;
+      if (place == made_key(record).location) return true;
     }
     return false;
   };
@@ -202,7 +202,7 @@ TEST_F(DiskCaches, RecordsThatTheDataSetNoLongerHasAreRemovedForRoom) {
 }
 
 TEST_F(DiskCaches, ALowerCapTakesEffectAtTheStart) {
-  const auto all = [](const Place&) { return true; };
+  const auto all = [](const Hash128&) { return true; };
   write(*open(1 << 30), 0, 300);
   constexpr std::uint64_t kLowered = 100 * kBytes;
   const auto cache = open(kLowered, "a", kLowered, all);
@@ -213,7 +213,7 @@ TEST_F(DiskCaches, ALowerCapTakesEffectAtTheStart) {
 }
 
 TEST_F(DiskCaches, TheCapCountsWholePagesIfFewRecordsStay) {
-  const auto few = [](const Place& place) { return place.low % 8 == 0; };
+  const auto few = [](const Hash128& place) { return place.low % 8 == 0; };
   constexpr std::uint64_t kSmall = 500;
   {
     const auto cache = open(1 << 30);
@@ -265,7 +265,7 @@ TEST_F(DiskCaches, AMillionEntriesAreRecoveredInSeconds) {
     log.read(reinterpret_cast<char*>(&entry), sizeof entry);
     std::ofstream more(file("log"), std::ios::binary | std::ios::app);
     for (std::uint64_t i = 1; i < 1'000'000; ++i) {
-      entry.place.low += 0x9E3779B97F4A7C15;
+      entry.location.low += 0x9E3779B97F4A7C15;
       entry.check = check_of(entry, header.generation);
       more.write(reinterpret_cast<const char*>(&entry), sizeof entry);
     }

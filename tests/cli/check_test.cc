@@ -1,5 +1,5 @@
-// `echoline check` looks at the data that a configuration names, and says where in the file the
-// mistake is.
+// `echoline check` checks the data that a configuration names, and reports the error's location in
+// the file.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ class Check : public ::testing::Test {
         run_command({"pack", folder_.file("images-idx3-ubyte"), folder_.file("labels-idx1-ubyte"),
                      "--output", folder_.file("shards"), "--shard-records", "20"});
     ASSERT_EQ(packed.status, 0) << packed.err;
-    // As of a data set that was never indexed.
+    // As for a data set that was never indexed.
     for (const char* shard : {"shard-000000", "shard-000001", "shard-000002"}) {
       ASSERT_TRUE(std::filesystem::remove(folder_.file("shards/") + shard + ".tar.echoline-index"));
     }
@@ -63,7 +63,7 @@ class Check : public ::testing::Test {
 TEST_F(Check, of_data_without_an_index_says_that_they_are_there) {
   const CommandResult good = check({});
   ASSERT_EQ(good.status, 0) << good.err;
-  EXPECT_THAT(good.out, HasSubstr("data: there; epoch and memory are known when indexed"));
+  EXPECT_THAT(good.out, HasSubstr("data: found; epoch and memory are known after indexing"));
   EXPECT_FALSE(std::filesystem::exists(folder_.file("state")));
   index();
   EXPECT_THAT(check({}).out, HasSubstr("epoch: 60 records, 120 rows, 15 batches\n"));
@@ -76,7 +76,7 @@ TEST_F(Check, of_data_whose_index_is_published_knows_it_if_it_is_there_for_every
   EXPECT_THAT(check({}).out, HasSubstr("epoch: 60 records, 120 rows, 15 batches\n"));
   std::filesystem::remove_all(folder_.file("state"));
   ASSERT_TRUE(std::filesystem::remove(folder_.file("shards/shard-000001.tar.echoline-index")));
-  EXPECT_THAT(check({}).out, HasSubstr("epoch and memory are known when indexed"));
+  EXPECT_THAT(check({}).out, HasSubstr("epoch and memory are known after indexing"));
 }
 
 TEST_F(Check, of_a_shard_that_is_missing_gives_the_place_of_its_address) {
@@ -124,7 +124,7 @@ TEST_F(Check, of_a_budget_that_is_too_small_gives_its_place) {
   EXPECT_THAT(small.err, StartsWith("echoline: " + path() + ":1:18: key 'memory': the streams "));
 }
 
-TEST_F(Check, of_a_store_that_nobody_runs_says_so) {
+TEST_F(Check, of_a_store_that_does_not_run_reports_it) {
   ::setenv("AWS_ACCESS_KEY_ID", "somebody", 1);
   ::setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
   const CommandResult away = check({folder_.file("shards/shard-{000000..000002}.tar") + "'",
@@ -148,7 +148,7 @@ TEST_F(Check, of_a_store_without_credentials_names_the_variable) {
 TEST_F(Check, offline_looks_at_the_configuration_alone) {
   const CommandResult good = check({folder_.file("shards"), "s3://nobody"}, {"--offline"});
   EXPECT_EQ(good.status, 0) << good.err;
-  EXPECT_THAT(good.out, HasSubstr("data: not looked at"));
+  EXPECT_THAT(good.out, HasSubstr("data: not checked"));
   const CommandResult json =
       check({folder_.file("shards"), "s3://nobody"}, {"--offline", "--json"});
   EXPECT_FALSE(nlohmann::json::parse(json.out)["streams"]["train"]["data_seen"]);

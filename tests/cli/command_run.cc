@@ -1,4 +1,4 @@
-// Output goes to memory files, so it can be of any length without a reader.
+// Output goes to memory files, so a long one does not block the program.
 #include "cli/command_run.h"
 
 #include <fcntl.h>

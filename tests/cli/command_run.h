@@ -1,4 +1,4 @@
-// Runs `echoline` and keeps what it said.
+// Runs `echoline` and captures its output.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct CommandResult {
   std::vector<std::string> lines() const;
 };
 
-// Stdout and stderr are files, so nothing is drawn for a terminal.
+// Stdout and stderr are files, not terminals, so there are no progress bars.
 CommandResult run_command(const std::vector<std::string>& arguments);
 
 }  // namespace echoline::cli

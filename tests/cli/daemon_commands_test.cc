@@ -1,4 +1,4 @@
-// The commands against a real daemon that serves packed data: what stands in INTERFACES happens.
+// The commands against a real daemon that serves packed data.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
 
-// One daemon for all cases; each case has jobs of its own.
+// One daemon for all cases; each case uses its own jobs.
 class DaemonCommands : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -77,7 +77,7 @@ class DaemonCommands : public ::testing::Test {
 serve::ScratchFolder* DaemonCommands::folder_ = nullptr;
 serve::Process* DaemonCommands::daemon_ = nullptr;
 
-TEST_F(DaemonCommands, list_and_show_tell_the_streams) {
+TEST_F(DaemonCommands, list_and_show_print_the_streams) {
   const CommandResult list = daemon_command({"list"});
   EXPECT_EQ(list.status, 0) << list.err;
   EXPECT_THAT(list.out, HasSubstr("sample x 2"));
@@ -92,7 +92,7 @@ TEST_F(DaemonCommands, list_and_show_tell_the_streams) {
   EXPECT_EQ(unknown.err, "echoline: no stream 'tain'; there are: train\n");
 }
 
-TEST_F(DaemonCommands, show_step_tells_what_read_will_see) {
+TEST_F(DaemonCommands, show_step_prints_the_samples_that_read_gets) {
   const std::vector<Json> lines = read({"--job", "steps", "--ids", "--keys", "--epochs", "2"});
   ASSERT_EQ(lines.size(), 30U);
   for (const std::size_t place : {0U, 7U, 14U, 15U, 29U}) {
@@ -139,7 +139,7 @@ TEST_F(DaemonCommands, read_goes_on_from_a_saved_state) {
 
 TEST_F(DaemonCommands, ranks_together_read_what_one_reads) {
   const std::vector<Json> whole = read({"--job", "one", "--ids", "--epochs", "1"});
-  // Both ranks must be there before either gets a batch.
+  // Neither rank gets a batch before both are attached.
   const std::string command = std::string(ECHOLINE_COMMAND) +
                               " read train --job two --world-size 2 " + "--ids --runtime-dir " +
                               folder_->file("run");
@@ -168,7 +168,7 @@ TEST_F(DaemonCommands, checksums_are_of_the_bytes_and_keys_of_the_records) {
       by_key[line["keys"][row]].insert(line["row_checksums"]["image"][row].get<std::string>());
     }
   }
-  // No augmentation: each use of a record has the same bytes, and each record others.
+  // Without augmentations all uses of a record have the same bytes, and records differ.
   std::set<std::string> all;
   for (const auto& [key, sums] : by_key) {
     EXPECT_EQ(sums.size(), 1U) << key;
@@ -181,7 +181,7 @@ TEST_F(DaemonCommands, checksums_are_of_the_bytes_and_keys_of_the_records) {
 TEST_F(DaemonCommands, create_and_delete_add_and_take_a_stream) {
   write_config("other.yaml", "other", "last: drop");
   EXPECT_EQ(daemon_command({"create", folder_->file("other.yaml")}).out, "created other\n");
-  // The same once more is ok, and may be kept now; another one is not.
+  // Creating the same stream again is ok, now also with --persist; a different one is refused.
   EXPECT_EQ(daemon_command({"create", folder_->file("other.yaml"), "--persist"}).out,
             "created other, kept over restarts\n");
   EXPECT_THAT(daemon_command({"show", "other"}).out, HasSubstr("other: ready, kept over restarts"));

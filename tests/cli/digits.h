@@ -1,4 +1,4 @@
-// A small data set of a test's own: 8 x 8 pictures and labels as IDX files.
+// Writes a small data set: 8 x 8 pictures and labels as IDX files.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ inline void write_big_endian(std::ofstream& file, std::uint32_t value) {
   for (int shift = 24; shift >= 0; shift -= 8) file.put(static_cast<char>(value >> shift));
 }
 
-// Picture i has all pixels i; its label is i % 10.
+// All pixels of picture i are i; its label is i % 10.
 inline void write_digits(const std::string& folder) {
   std::ofstream images(folder + "/images-idx3-ubyte", std::ios::binary);
   for (const std::uint32_t word : {0x00000803U, std::uint32_t{kDigits}, 8U, 8U}) {

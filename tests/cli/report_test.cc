@@ -1,4 +1,4 @@
-// What the command line prints: reports, bars, tables.
+// The output of the command line: reports, bars, tables.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -8,20 +8,20 @@
 namespace echoline::cli {
 namespace {
 
-std::string anchored(const std::string& url) {
+std::string resolved(const std::string& url) {
   v1::Stream stream;
   stream.add_pipeline()->mutable_read()->add_url(url);
-  anchor_paths(stream, "/data/here");
+  resolve_paths(stream, "/data/here");
   return stream.pipeline(0).read().url(0);
 }
 
 TEST(Anchor, makes_relative_paths_whole_and_leaves_others) {
-  EXPECT_EQ(anchored("shards/{000..004}.tar"), "/data/here/shards/{000..004}.tar");
-  EXPECT_EQ(anchored("file:shards/*.tar"), "/data/here/shards/*.tar");
-  EXPECT_EQ(anchored("/abs/a.tar"), "/abs/a.tar");
-  EXPECT_EQ(anchored("file:/abs/a.tar"), "file:/abs/a.tar");
+  EXPECT_EQ(resolved("shards/{000..004}.tar"), "/data/here/shards/{000..004}.tar");
+  EXPECT_EQ(resolved("file:shards/*.tar"), "/data/here/shards/*.tar");
+  EXPECT_EQ(resolved("/abs/a.tar"), "/abs/a.tar");
+  EXPECT_EQ(resolved("file:/abs/a.tar"), "file:/abs/a.tar");
   for (const char* url : {"file:///abs/a.tar", "s3://bucket/key", "https://host/a.tar"}) {
-    EXPECT_EQ(anchored(url), url);
+    EXPECT_EQ(resolved(url), url);
   }
 }
 
@@ -30,7 +30,7 @@ TEST(Anchor, takes_the_files_that_a_read_names_along) {
   v1::Read& read = *stream.add_pipeline()->mutable_read();
   read.set_classes("classes.txt");
   read.set_ca_file("/etc/ca.pem");
-  anchor_paths(stream, "/data");
+  resolve_paths(stream, "/data");
   EXPECT_EQ(stream.pipeline(0).read().classes(), "/data/classes.txt");
   EXPECT_EQ(stream.pipeline(0).read().ca_file(), "/etc/ca.pem");
   EXPECT_FALSE(stream.pipeline(0).read().has_credentials_file());

@@ -43,6 +43,26 @@ TEST(Usage, that_is_wrong_ends_with_2_and_says_so_on_stderr) {
   }
 }
 
+TEST(Usage, of_a_count_below_one_names_the_least_and_no_other_bound) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> counts = {
+      {{"read", "train", "--batches"}, "--batches"},
+      {{"read", "train", "--epochs"}, "--epochs"},
+      {{"read", "train", "--world-size"}, "--world-size"},
+      {{"top", "--count"}, "--count"}};
+  for (const auto& [arguments, option] : counts) {
+    for (const std::string count : {"0", "-1"}) {
+      std::vector<std::string> call = arguments;
+      call.push_back(count);
+      const CommandResult result = run_command(call);
+      EXPECT_EQ(result.status, 2);
+      EXPECT_THAT(result.err, HasSubstr(option + ": " + count + " is too small; the least is 1\n"));
+    }
+    std::vector<std::string> call = arguments;
+    call.emplace_back("many");
+    EXPECT_THAT(run_command(call).err, HasSubstr(option + " = many"));
+  }
+}
+
 TEST(Usage, of_index_with_an_option_that_would_be_ignored_is_refused) {
   const auto refused = [](const std::vector<std::string>& arguments) {
     const CommandResult result = run_command(arguments);
@@ -67,7 +87,7 @@ TEST(Usage, of_index_with_an_address_that_cannot_be_says_it_once_and_without_its
               StartsWith("echoline: /no/such/: No such file"));
 }
 
-TEST(Usage, of_a_name_that_is_misspelt_tells_the_nearest_one) {
+TEST(Usage, of_a_misspelt_name_suggests_the_nearest_one) {
   const std::string misspelt = run_command({"shw", "train"}).err;
   EXPECT_THAT(misspelt,
               StartsWith("echoline: there is no command 'shw'; commands: check, index, "));

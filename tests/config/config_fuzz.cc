@@ -1,4 +1,4 @@
-// Any text: a configuration or one line of error, in bounded time and memory.
+// Any text gives a configuration or a one-line error, in bounded time and memory.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Tables by reflection; a value that Markdown would take for a column is escaped.
+// Builds the tables by reflection; escapes values that contain Markdown's column separator.
 #include "config/config_page.h"
 
 #include <google/protobuf/descriptor.h>
@@ -133,7 +133,7 @@ class Page {
     }
   }
 
-  // Mappings within a mapping follow it, one level down.
+  // Nested mappings follow their mapping, one heading level down.
   void add_message(const std::string& title, const Descriptor& message, int level) {
     text_ += "\n" + std::string(static_cast<std::size_t>(level), '#') + " `" + title + "`\n";
     const std::string comment = comment_of(pool_.FindMessageTypeByName(message.full_name()));

@@ -1,5 +1,5 @@
-// docs/config.md from the schema: structure and rules from the compiled descriptors, comments from
-// the file that protoc wrote with them.
+// Generates docs/config.md from the schema: structure and rules from the compiled descriptors,
+// texts from the comments, which protoc writes into a separate file.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// daemon.control: what belongs together, and what is said where it does not.
+// daemon.control: which settings need each other, and the errors if one is missing.
 #include "config/control.h"
 
 #include <gmock/gmock.h>
@@ -39,7 +39,7 @@ TEST(ControlConfig, refuses_plain_tcp_in_words) {
               HasSubstr("'client_ca' is missing"));
 }
 
-TEST(ControlConfig, refuses_an_address_that_nobody_may_use) {
+TEST(ControlConfig, refuses_an_address_without_users) {
   EXPECT_THAT(outcome_of(std::string("listen: 'a:1', operators: [alice], ") + kFiles),
               HasSubstr("no certificate may use it; name some in operators or readers"));
 }
@@ -48,7 +48,7 @@ TEST(ControlConfig, refuses_files_without_an_address) {
   EXPECT_THAT(outcome_of("key: /k.pem"), HasSubstr("key 'key': of no use without 'listen'"));
 }
 
-TEST(ControlConfig, refuses_what_is_neither_user_nor_certificate) {
+TEST(ControlConfig, refuses_entries_that_are_neither_user_nor_certificate) {
   EXPECT_THAT(outcome_of("operators: ['O=corp']"), HasSubstr("'O=corp' names nobody; allowed"));
   EXPECT_THAT(outcome_of("readers: ['CN=']"), HasSubstr("'CN=' names nobody"));
 }

@@ -1,4 +1,4 @@
-// What a user sees for each kind of mistake: the whole line, exact.
+// The exact error line for each kind of mistake.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -74,7 +74,7 @@ const std::vector<Mistake> kMistakes = {
      "t.yaml:1:19: key 'metrics': 'localhost' is no address; allowed: host:port, as "
      "127.0.0.1:9464, or off"},
     {"duplicate_key", "daemon:\n  workers: 2\n  workers: 3\n",
-     "t.yaml:3:3: key 'workers': stands twice; first at t.yaml:2:3; remove one"},
+     "t.yaml:3:3: key 'workers': is given twice; first at t.yaml:2:3; remove one"},
     {"empty_file", "",
      "t.yaml:1:1: nothing in it; a configuration has the keys daemon and streams"},
     {"only_comments", "# nothing\n",
@@ -86,7 +86,7 @@ const std::vector<Mistake> kMistakes = {
     {"bare_step", with_steps("      - shuffle\n"),
      "t.yaml:5:9: 'shuffle' alone; a step is a key with its settings, as '- batch: {size: 256}'"},
     {"two_keys_in_a_step", with_steps("      - shuffle: {window: 10}\n        decode: {}\n"),
-     "t.yaml:6:9: key 'decode': a second key in one step, beside 'shuffle'; begin each step with "
+     "t.yaml:6:9: key 'decode': a second key in one step, next to 'shuffle'; begin each step with "
      "'- '"},
     {"missing_key", with_steps("      - shuffle: {}\n"),
      "t.yaml:5:9: key 'window': missing; it is required"},
@@ -138,32 +138,32 @@ const std::vector<Mistake> kMistakes = {
     {"second_echo",
      with_steps("      - echo: {factor: 2, window: 10}\n" + std::string(kDecode) +
                 "      - echo: {factor: 2, window: 10}\n"),
-     "t.yaml:7:9: key 'echo': stands twice; one is allowed"},
+     "t.yaml:7:9: key 'echo': is given twice; one is allowed"},
     {"shuffle_behind_echo",
      with_steps("      - echo: {factor: 2, window: 10}\n      - shuffle: {window: 10}\n"),
-     "t.yaml:6:9: key 'shuffle': stands after 'echo'; it belongs between 'read' and 'decode', "
+     "t.yaml:6:9: key 'shuffle': follows 'echo'; it belongs between 'read' and 'decode', "
      "before any 'echo'"},
     {"shuffle_behind_decode", with_steps(std::string(kDecode) + "      - shuffle: {window: 10}\n"),
-     "t.yaml:6:9: key 'shuffle': stands after 'decode'; it belongs between 'read' and 'decode', "
+     "t.yaml:6:9: key 'shuffle': follows 'decode'; it belongs between 'read' and 'decode', "
      "before any 'echo'"},
     {"echo_amid_augmentations",
      with_steps(std::string(kDecode) +
                 "      - horizontal_flip: {field: image}\n"
                 "      - echo: {factor: 2, window: 10}\n      - cutout: {field: image, size: 2}\n"),
-     "t.yaml:8:9: key 'cutout': stands after an 'echo' amid the augmentations; 'echo' belongs "
+     "t.yaml:8:9: key 'cutout': follows an 'echo' between augmentations; 'echo' belongs "
      "between 'read' and 'publish': before 'decode', directly after it, after the last "
      "augmentation, or after 'batch'"},
     {"augmentation_before_decode",
      with_steps("      - horizontal_flip: {field: image}\n" + std::string(kDecode)),
-     "t.yaml:6:9: key 'decode': stands after 'horizontal_flip'; it belongs between 'read' and "
+     "t.yaml:6:9: key 'decode': follows 'horizontal_flip'; it belongs between 'read' and "
      "'batch', before the augmentations"},
     {"step_behind_publish",
      "streams:\n  a:\n    pipeline:\n      - read: {url: x}\n" + std::string(kDecode) +
          "      - batch: {size: 8}\n      - publish: {}\n      - echo: {factor: 2, window: 1}\n",
-     "t.yaml:8:9: key 'echo': stands after 'publish'; it belongs between 'read' and 'publish': "
+     "t.yaml:8:9: key 'echo': follows 'publish'; it belongs between 'read' and 'publish': "
      "before 'decode', directly after it, after the last augmentation, or after 'batch'"},
     {"no_read_first", "streams:\n  a:\n    pipeline:\n      - batch: {size: 8}\n",
-     "t.yaml:4:9: key 'batch': stands first; a pipeline begins with 'read'"},
+     "t.yaml:4:9: key 'batch': is the first step; a pipeline begins with 'read'"},
     {"no_pipeline", "streams:\n  a: {seed: 1}\n",
      "t.yaml:2:3: key 'pipeline': missing; it is required"},
     {"stream_name", "streams:\n  a/b: {seed: 1, pipeline: [{read: {url: x}}]}\n",
@@ -244,7 +244,7 @@ TEST(ConfigText, that_is_hostile_ends_in_an_error_and_quickly) {
   EXPECT_THAT(error_of("daemon: " + std::string(2'000'000, 'a')),
               ::testing::HasSubstr("too many for a configuration"));
   EXPECT_THAT(error_of("a: &a {<<: *a}\n<<: *a\n"), ::testing::HasSubstr("t.yaml"));
-  // From here yaml-cpp's own reader of several documents never came back.
+  // With this text, yaml-cpp's LoadAll does not return.
   EXPECT_THAT(error_of(std::string(" ,\x03\0", 4)), ::testing::HasSubstr("t.yaml"));
   std::string bomb = "x0: &x0 {seed: 1, pipeline: [{read: {url: x}}]}\n";
   EXPECT_THAT(error_of(bomb), ::testing::HasSubstr("key 'x0': unknown"));

@@ -1,4 +1,4 @@
-// What a configuration turns into: values, defaults, merges, overrides.
+// Loaded configurations: values, defaults, merges, overrides.
 #include "config/load.h"
 
 #include <google/protobuf/descriptor.h>
@@ -14,7 +14,7 @@
 namespace echoline::config {
 namespace {
 
-// The example that users are shown, without the keys of later versions.
+// The example of the documentation, without the keys of later versions.
 constexpr char kExample[] = R"(
 daemon:
   runtime_dir: /run/echoline
@@ -100,7 +100,7 @@ TEST(Config, keeps_a_zero_that_was_written) {
   EXPECT_EQ(config.streams().at("a").pipeline(2).horizontal_flip().probability(), 0);
 }
 
-TEST(Config, tells_the_echo_point_from_the_place_of_echo) {
+TEST(Config, derives_the_echo_point_from_the_position_of_echo) {
   const auto place = [](const std::string& steps, const std::string& rest = "") {
     return echo_place(parsed(stream_with(steps, rest)).streams().at("a"));
   };
@@ -174,7 +174,7 @@ TEST(Config, takes_folders_from_the_environment_where_none_is_written) {
   EXPECT_EQ(config.daemon().state_dir(), "/tmp/of-a-service");
 }
 
-TEST(Config, puts_the_runtime_folder_of_the_environment_between_its_own_and_the_sessions) {
+TEST(Config, prefers_the_configured_runtime_folder_to_that_of_the_environment_and_the_session) {
   ::setenv("XDG_RUNTIME_DIR", "/tmp/of-a-user", 1);
   ::setenv("ECHOLINE_RUNTIME_DIR", "/tmp/chosen", 1);
   const v1::Config silent = parsed("daemon: {workers: 2}\n");
@@ -196,7 +196,7 @@ TEST(StreamMessage, is_checked_and_completed_like_one_from_a_file) {
   EXPECT_FALSE(complete_stream("no/name", stream).ok());
 }
 
-// A value of 0 could not be told from one left out otherwise.
+// Without `optional`, a value of 0 could not be distinguished from a missing one.
 void expect_presence(const google::protobuf::Descriptor& message) {
   for (int i = 0; i < message.field_count(); ++i) {
     const auto& field = *message.field(i);

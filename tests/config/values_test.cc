@@ -1,4 +1,4 @@
-// Sizes, times, rates, shares and thousandths as they are written.
+// Parsing and formatting of sizes, times, rates, fractions and thousandths.
 #include "config/values.h"
 
 #include <gtest/gtest.h>

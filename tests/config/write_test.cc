@@ -1,4 +1,4 @@
-// What is written is read back as the same definition.
+// A written definition is read back unchanged.
 #include "config/write.h"
 
 #include <gmock/gmock.h>

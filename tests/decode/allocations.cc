@@ -9,7 +9,7 @@ std::atomic<long> allocation_count{0};
 
 }  // namespace echoline
 
-// Through malloc and free, so that sanitizers see matching pairs.
+// With malloc and free, so that sanitizers see matching pairs.
 void* operator new(std::size_t bytes) {
   ++echoline::allocation_count;
   if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;

@@ -1,4 +1,4 @@
-// Counts operator new of this program, for tests of steady states.
+// Counts the allocations of this program, for tests that the steady state has none.
 #pragma once
 
 #include <atomic>

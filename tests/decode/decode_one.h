@@ -1,4 +1,4 @@
-// One record of one file through a decoder made from text.
+// Decodes a record with one file, with a decoder whose settings are text.
 #pragma once
 
 #include <google/protobuf/text_format.h>
@@ -14,7 +14,7 @@
 
 namespace echoline::decode {
 
-// `entry` as "key: 'jpg' as: 'rgb'"; the field is called value.
+// `entry` is for example "key: 'jpg' as: 'rgb'"; the name of the field is "value".
 inline v1::Decode decode_step(const std::string& entry) {
   v1::Decode step;
   const std::string text = "fields { key: 'value' value { " + entry + " } }";
@@ -28,7 +28,7 @@ inline std::unique_ptr<Decoder> decoder_of(const std::string& entry) {
   return std::move(decoder).value();
 }
 
-// Keeps its scratch and sample from file to file.
+// Reuses its scratch and sample from file to file.
 class OneField {
  public:
   explicit OneField(const std::string& entry)

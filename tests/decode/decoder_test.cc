@@ -1,5 +1,4 @@
-// The step as a whole: order of fields, missing files, what the configuration may say, no
-// allocations.
+// The whole step: order of fields, missing files, valid and invalid settings, no allocations.
 #include "decode/decoder.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +23,7 @@ constexpr char kThree[] =
     "fields { key: 'image' value { key: 'jpg;jpeg;png' as: 'rgb' } }"
     "fields { key: 'caption' value { key: 'txt' as: 'text' } }";
 
-TEST(Decoder, FieldsStandInTheOrderOfTheirNames) {
+TEST(Decoder, FieldsAreInTheOrderOfTheirNames) {
   const auto decoder = Decoder::compile(step_of(kThree));
   ASSERT_TRUE(decoder.ok());
   std::vector<std::string> names;
@@ -52,7 +51,7 @@ TEST(Decoder, TheFirstKeyThatTheRecordHasIsTaken) {
   EXPECT_EQ(value.decode("3", "c").code(), Code::kNotFound);
 }
 
-TEST(Decoder, SettingsThatMakeNoSenseAreRefusedByName) {
+TEST(Decoder, InvalidSettingsAreRefusedByName) {
   const std::pair<const char*, const char*> kCases[] = {
       {"as: 'rgb'", "key is missing"},
       {"key: 'x' as: 'color'", "as is \"color\"; allowed are rgb, gray"},

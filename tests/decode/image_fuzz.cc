@@ -1,4 +1,4 @@
-// Any bytes as a picture, through every way of reading one. The first byte chooses the way.
+// Reads any bytes as a picture. The first byte chooses colours, EXIF and region.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@ constexpr ImageLimits kLimits{.pixels_max = 1 << 20, .scans_max = 20};
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {
   if (bytes == 0) return 0;
-  static ImageDecoder decoder(kLimits);  // reused, as a worker's: nothing of a broken file may stay
+  static ImageDecoder decoder(kLimits);  // reused as in a worker: a broken file must leave no state
   const bool exif = (data[0] & 1) != 0;
   const Colors colors = (data[0] & 2) != 0 ? Colors::kGray : Colors::kRgb;
   const auto size = decoder.open(std::as_bytes(std::span(data + 1, bytes - 1)), exif);

@@ -1,5 +1,5 @@
-// Pictures that are cut off, corrupt, far too large or of another size, and what is left of a
-// reader then.
+// Pictures that are truncated, corrupt, too large or of another size, and the reader's state
+// afterwards.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 constexpr char kRgb[] = "key: 'jpg;png' as: 'rgb'";
 
-TEST(Image, EveryTruncationIsAVerdictAndTheNextPictureIsWhole) {
+TEST(Image, EveryTruncationIsAnErrorAndTheNextPictureIsComplete) {
   for (const bool progressive : {false, true}) {
     const std::string whole = made_jpeg(40, 56, progressive);
     OneField image(kRgb);
@@ -30,12 +30,12 @@ TEST(Image, EveryTruncationIsAVerdictAndTheNextPictureIsWhole) {
   }
 }
 
-TEST(Image, EveryTruncationOfAPngButOfItsEndMarkIsAVerdict) {
+TEST(Image, EveryTruncationOfAPngExceptItsEndMarkIsAnError) {
   const std::string whole = made_png(30, 21);
   OneField image(kRgb);
   ASSERT_TRUE(image.decode(whole, "png").ok());
   const std::string pixels = image.bytes();
-  constexpr std::size_t kAfterData = 12 + 12;  // IEND and the checksums of the last data
+  constexpr std::size_t kAfterData = 12 + 12;  // IEND and the checksum of the last data chunk
   for (std::size_t length = 0; length + kAfterData < whole.size(); ++length) {
     const Status status = image.decode(whole.substr(0, length), "png");
     ASSERT_EQ(status.code(), Code::kDataLoss) << length << ": " << status.message();
@@ -58,7 +58,7 @@ TEST(Image, NoFlippedByteDoesHarm) {
   }
 }
 
-TEST(Image, AHeaderOf65000By65000IsRefusedBeforeMemoryIsTaken) {
+TEST(Image, AHeaderOf65000By65000IsRefusedBeforeAllocation) {
   OneField image(kRgb);
   const Status status = image.decode(with_size(made_jpeg(64, 64), 65000, 65000), "jpg");
   EXPECT_EQ(status.code(), Code::kResourceExhausted);
@@ -83,7 +83,7 @@ TEST(Image, AFileOfEndlessScansIsRefused) {
   EXPECT_THAT(status.message(), HasSubstr("more than 100 scans"));
 }
 
-TEST(Image, AnEmptyFileAndAStrangeOneSaySo) {
+TEST(Image, AnEmptyFileAndAnUnknownFormatAreNamed) {
   OneField image(kRgb);
   EXPECT_THAT(image.decode("", "jpg").message(), HasSubstr("empty"));
   const Status gif = image.decode("GIF89a........", "jpg");
@@ -94,7 +94,7 @@ TEST(Image, AnEmptyFileAndAStrangeOneSaySo) {
   EXPECT_THAT(zeros.message(), HasSubstr("neither JPEG nor PNG"));
 }
 
-TEST(Image, AnExifChunkThatClaimsMoreThanTheFileIsNotBelieved) {
+TEST(Image, AnExifChunkThatClaimsMoreThanTheFileIsRefused) {
   constexpr std::size_t kAfterHeader = 33;
   const std::string png = made_png(8, 8);
   const std::string claim("\x60\0\0\0eXIfII*\0\x08\0\0\0", 16);
@@ -105,7 +105,7 @@ TEST(Image, AnExifChunkThatClaimsMoreThanTheFileIsNotBelieved) {
   EXPECT_TRUE(image.decode(png, "png").ok());
 }
 
-TEST(Image, AStatedSizeIsAsserted) {
+TEST(Image, AConfiguredSizeIsChecked) {
   OneField image("key: 'jpg' as: 'gray' shape: [20, 30]");
   EXPECT_TRUE(image.type().fixed);
   EXPECT_EQ(image.type().shape, (Shape{{20, 30, 1}, 3}));

@@ -11,7 +11,7 @@
 namespace echoline::decode {
 namespace {
 
-// Where the frame header (SOF0 or SOF2) begins.
+// The offset of the frame header (SOF0 or SOF2).
 std::size_t frame_header(const std::string& jpeg) {
   for (std::size_t at = 2; at + 4 < jpeg.size();) {
     const auto marker = static_cast<unsigned char>(jpeg[at + 1]);
@@ -94,7 +94,7 @@ std::string with_size(std::string jpeg, std::uint32_t height, std::uint32_t widt
 std::string with_more_scans(const std::string& jpeg, int count) {
   const std::size_t begin = jpeg.find("\xFF\xDA");
   std::size_t end = begin + 2;
-  // Within a scan's data 0xFF is followed by 0.
+  // In the data of a scan, 0 follows every 0xFF; another byte is a marker.
   while (jpeg[end] != '\xFF' || jpeg[end + 1] == '\0') ++end;
   std::string more = jpeg.substr(0, end);
   for (int i = 0; i < count; ++i) more += jpeg.substr(begin, end - begin);

@@ -9,7 +9,7 @@
 
 namespace echoline::decode {
 
-// Slopes with a little noise: [height, width, channels].
+// Gradients with a little noise: [height, width, channels].
 std::vector<std::uint8_t> made_pixels(std::uint32_t height, std::uint32_t width,
                                       std::uint32_t channels);
 
@@ -19,7 +19,7 @@ std::string made_png(std::uint32_t height, std::uint32_t width);
 // The JPEG with another size in its frame header.
 std::string with_size(std::string jpeg, std::uint32_t height, std::uint32_t width);
 
-// The progressive JPEG with its first scan `count` times more.
+// The progressive JPEG with its first scan repeated `count` times.
 std::string with_more_scans(const std::string& jpeg, int count);
 
 // The JPEG with an EXIF segment of this orientation.

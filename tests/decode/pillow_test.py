@@ -1,4 +1,4 @@
-"""Decoded pixels against Pillow's, for every kind of JPEG and PNG that Pillow can write or read."""
+"""Compares decoded pixels with Pillow's, for every kind of JPEG and PNG that Pillow can write or read."""
 import io
 import pathlib
 import struct
@@ -15,7 +15,7 @@ from PIL import ImageOps
 
 
 def png(width, height, depth, color, rows, extra=b"", interlace=0):
-    """A PNG from packed rows; `extra` are chunks before the data."""
+    """Makes a PNG from packed rows; `extra` are chunks before the data."""
     def chunk(name, data):
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
     header = struct.pack(">IIBBBBB", width, height, depth, color, 0, 0, interlace)
@@ -80,7 +80,7 @@ class Decoded(unittest.TestCase):
         self.compare(paths)
 
     def with_adobe_transform(self, path):
-        """The same samples declared as CMYK and as YCCK by an Adobe marker, and without any marker."""
+        """The same samples, marked as CMYK or as YCCK by an Adobe marker, or without a marker."""
         data = path.read_bytes()
         at = data.find(b"\xff\xee\x00\x0eAdobe")
         bare = data if at < 0 else data[:at] + data[at + 16:]

@@ -1,4 +1,4 @@
-// Numbers, arrays, text and bytes: what is read and what is refused, with which words.
+// Numbers, arrays, text and bytes: which values are read, and the errors for the others.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ TEST(Number, IsReadFromDecimalTextWithBlanksAround) {
   EXPECT_EQ(weight.number<float>(), 1.5e-3F);
 }
 
-TEST(Number, ALabelThatIsNoNumberIsRefusedWithItsText) {
+TEST(Number, ALabelThatIsNotANumberIsRefusedWithItsText) {
   OneField label("key: 'cls' as: 'int64'");
   for (const char* text : {"cat", "12 3", "1.5", "0x10", "+7", "--1", "12abc"}) {
     const Status status = label.decode(text, "cls");
@@ -35,7 +35,7 @@ TEST(Number, ALabelThatIsNoNumberIsRefusedWithItsText) {
   EXPECT_THAT(label.decode("\n", "cls").message(), HasSubstr("blank"));
 }
 
-TEST(Number, BinaryIntegersAreNotGuessed) {
+TEST(Number, BinaryIntegersAreRefused) {
   OneField label("key: 'cls' as: 'int32'");
   const Status status = label.decode(std::string("\x05\0\0\0", 4), "cls");
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
@@ -43,7 +43,7 @@ TEST(Number, BinaryIntegersAreNotGuessed) {
   EXPECT_THAT(status.message(), Not(HasSubstr("read.classes")));
 }
 
-TEST(Number, OfANameTellsOfTheFileOfClasses) {
+TEST(Number, ANameIsRefusedWithAHintToTheClassesFile) {
   OneField label("key: 'cls' as: 'int64'");
   EXPECT_THAT(label.decode("n04310018", "cls").message(),
               HasSubstr("is no number of type int64; for labels that are names in a list of files, "
@@ -106,7 +106,7 @@ TEST(Array, EveryTruncationOfANumpyFileIsRefused) {
   const std::string whole =
       npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n", std::string(8, 'x'));
   for (std::size_t length = 0; length < whole.size(); ++length) {
-    if (length == 8) continue;  // as long as bare elements: is taken for those
+    if (length == 8) continue;  // the length of elements without a header: read as such
     EXPECT_FALSE(array.decode(whole.substr(0, length), "npy").ok()) << length;
   }
 }
@@ -118,7 +118,7 @@ TEST(Array, OfBytesWithChannelsIsAnImage) {
   EXPECT_FALSE(OneField("key: 'b' as: 'int8' shape: [28, 28, 1]").type().image);
 }
 
-TEST(Text, IsKeptAsItIsUpToItsLongest) {
+TEST(Text, IsUnchangedUpToItsMaximumLength) {
   OneField text("key: 'txt' as: 'text' max_bytes: 8");
   EXPECT_TRUE(text.type().ragged);
   EXPECT_EQ(text.type().shape.sizes[0], 8U);

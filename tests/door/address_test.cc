@@ -1,4 +1,4 @@
-// Whose the path is: dead daemons' sockets are taken over, living ones' never.
+// Who owns the path: a door takes over the socket of a dead daemon, never that of a live one.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -13,8 +13,8 @@
 #include <fstream>
 #include <thread>
 
-#include "knocking.h"
 #include "serve/door/door.h"
+#include "test_trainer.h"
 
 namespace echoline::serve {
 namespace {
@@ -45,10 +45,10 @@ TEST(DoorAddress, OfALivingDaemonIsRefusedByName) {
   EXPECT_NE(second.status().message().find("process " + std::to_string(getpid())),
             std::string::npos)
       << second.status().message();
-  // And the first one goes on.
-  const Knock trainer(folder.path());
+  // The first one still serves.
+  const TestTrainer trainer(folder.path());
   ASSERT_TRUE(trainer.send(good_request()));
-  EXPECT_EQ(trainer.hear().as<shm::AttachReply>().code, 0U);
+  EXPECT_EQ(trainer.receive().as<shm::AttachReply>().code, 0U);
 }
 
 TEST(DoorAddress, OfAKilledDaemonIsTakenOver) {
@@ -71,9 +71,9 @@ TEST(DoorAddress, OfAKilledDaemonIsTakenOver) {
   RecordingEngine engine;
   const auto door = Door::open(folder.path(), engine);
   ASSERT_TRUE(door.ok()) << door.status().message();
-  const Knock trainer(folder.path());
+  const TestTrainer trainer(folder.path());
   ASSERT_TRUE(trainer.send(good_request()));
-  EXPECT_EQ(trainer.hear().as<shm::AttachReply>().code, 0U);
+  EXPECT_EQ(trainer.receive().as<shm::AttachReply>().code, 0U);
   close(ready[0]);
   close(ready[1]);
 }
@@ -123,7 +123,7 @@ TEST(DoorAddress, OfManyDaemonsStartedAtOnceExactlyOneGetsIt) {
         RecordingEngine engine;
         const auto door = Door::open(folder.path(), engine);
         (door.ok() ? winners : losers)++;
-        // Nobody gives it up before all have tried.
+        // The winner keeps it until all have tried.
         while (winners + losers < 8) std::this_thread::yield();
       });
     for (std::thread& start : starts) start.join();

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "knocking.h"
 #include "serve/door/door_codec.h"
+#include "test_trainer.h"
 
 namespace echoline::serve {
 namespace {
@@ -12,7 +12,7 @@ Result<shm::AttachRequest> parse(const shm::AttachRequest& request) {
   return parse_request(std::as_bytes(std::span(&request, 1)));
 }
 
-// What is said to a good request that one change has spoilt.
+// The refusal of a good request after one change to it.
 template <typename Change>
 Status refusal(Change change) {
   shm::AttachRequest request = good_request();
@@ -27,7 +27,7 @@ void expect_invalid(const Status& status, const std::string& part) {
 
 TEST(DoorMessage, AGoodRequestPasses) { EXPECT_TRUE(parse(good_request()).ok()); }
 
-TEST(DoorMessage, AnotherVersionIsToldBothVersionsAndWhatToDo) {
+TEST(DoorMessage, AnotherVersionIsRefusedWithBothVersionsAndWhatToDo) {
   for (const Status& status :
        {refusal([](auto& r) { r.door_major = 9; }), refusal([](auto& r) { r.layout_major = 9; })}) {
     EXPECT_EQ(status.code(), Code::kFailedPrecondition);
@@ -37,7 +37,7 @@ TEST(DoorMessage, AnotherVersionIsToldBothVersionsAndWhatToDo) {
   }
 }
 
-TEST(DoorMessage, AnotherVersionOfAnotherLengthIsToldTheVersionsTooNotTheLength) {
+TEST(DoorMessage, AnotherVersionOfAnotherLengthIsRefusedForItsVersion) {
   shm::AttachRequest request = good_request();
   request.door_major = 2;
   const auto bytes = std::as_bytes(std::span(&request, 1));
@@ -58,7 +58,7 @@ TEST(DoorMessage, EveryLengthButTheRightOneIsRefused) {
         << length;
 }
 
-TEST(DoorMessage, WhatCannotBeIsRefusedByName) {
+TEST(DoorMessage, ImpossibleValuesAreRefusedByName) {
   expect_invalid(refusal([](auto& r) { r.magic = 0; }), "not a message");
   expect_invalid(refusal([](auto& r) { std::memset(r.stream, 'x', sizeof r.stream); }),
                  "stream's name is not zero");

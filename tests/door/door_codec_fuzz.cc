@@ -1,6 +1,6 @@
-// Any bytes at the door: either refused with a reason that fits into a reply, or a request whose
-// every name and number is within its bounds. What passes is changed byte by byte from a good
-// request, so that the depths are seen.
+// Any bytes are either refused with a reason that fits into a reply, or are a request whose names
+// and numbers are all within their limits. Most inputs are a good request with some bytes changed,
+// so that the checks behind the version check run too.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "knocking.h"
+#include "test_trainer.h"
 
 namespace echoline::serve {
 namespace {
@@ -22,7 +22,7 @@ namespace {
 class OpenDoor : public testing::Test {
  protected:
   void SetUp() override { door_ = std::move(Door::open(folder_.path(), engine_)).value(); }
-  Knock knock() const { return Knock(folder_.path()); }
+  TestTrainer connect() const { return TestTrainer(folder_.path()); }
 
   SocketFolder folder_;
   RecordingEngine engine_;
@@ -35,7 +35,7 @@ int open_descriptors() {
   return count;
 }
 
-// Whether it comes true: the door's thread may be a moment behind what a trainer has seen.
+// Whether the condition becomes true within 5 s: the door's thread can be behind the trainer.
 template <typename Condition>
 bool soon(Condition condition) {
   for (int i = 0; i < 500 && !condition(); ++i)
@@ -44,19 +44,19 @@ bool soon(Condition condition) {
 }
 
 TEST_F(OpenDoor, ATrainerGetsItsReplyWithTwoDescriptorsOfItsOwn) {
-  const Knock trainer = knock();
+  const TestTrainer trainer = connect();
   ASSERT_TRUE(trainer.send(good_request()));
-  const Knock::Heard heard = trainer.hear();
-  const auto reply = heard.as<shm::AttachReply>();
+  const TestTrainer::Received received = trainer.receive();
+  const auto reply = received.as<shm::AttachReply>();
   EXPECT_EQ(reply.magic, shm::kDoorMagic);
   EXPECT_EQ(reply.code, 0U) << reply.message;
   EXPECT_EQ(reply.batch_size, 256U);
   EXPECT_EQ(reply.first_sequence, 7U);
-  ASSERT_EQ(heard.descriptors.size(), 2U);
+  ASSERT_EQ(received.descriptors.size(), 2U);
   for (std::size_t i = 0; i < 2; ++i) {
     struct stat got {};
     struct stat sent {};
-    ASSERT_EQ(fstat(heard.descriptors[i].get(), &got), 0);
+    ASSERT_EQ(fstat(received.descriptors[i].get(), &got), 0);
     ASSERT_EQ(stat(i == 0 ? "/dev/null" : "/dev/zero", &sent), 0);
     EXPECT_EQ(got.st_rdev, sent.st_rdev);
   }
@@ -68,21 +68,21 @@ TEST_F(OpenDoor, ATrainerGetsItsReplyWithTwoDescriptorsOfItsOwn) {
 
 TEST_F(OpenDoor, ASecondTrainerAtARankIsServedAndNamedInTheLog) {
   testing::internal::CaptureStderr();
-  const Knock first = knock();
+  const TestTrainer first = connect();
   ASSERT_TRUE(first.send(good_request()));
-  EXPECT_EQ(first.hear().descriptors.size(), 2U);
+  EXPECT_EQ(first.receive().descriptors.size(), 2U);
   shm::AttachRequest neighbour = good_request();
   neighbour.rank = 1;
   neighbour.world_size = 2;
-  const Knock other_rank = knock();
+  const TestTrainer other_rank = connect();
   ASSERT_TRUE(other_rank.send(neighbour));
-  EXPECT_EQ(other_rank.hear().descriptors.size(), 2U);
+  EXPECT_EQ(other_rank.receive().descriptors.size(), 2U);
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 
   testing::internal::CaptureStderr();
-  const Knock second = knock();
+  const TestTrainer second = connect();
   ASSERT_TRUE(second.send(good_request()));
-  EXPECT_EQ(second.hear().descriptors.size(), 2U);
+  EXPECT_EQ(second.receive().descriptors.size(), 2U);
   door_.reset();
   const std::string log = testing::internal::GetCapturedStderr();
   EXPECT_NE(log.find("reads stream photos as job default rank 0, as process " +
@@ -95,13 +95,13 @@ TEST_F(OpenDoor, ARefusalOfTheEngineReachesTheTrainerAndIsNotWithdrawn) {
   engine_.on_attach = [](std::uint64_t, const engine::ReplyFunction& reply) {
     reply(Status(Code::kNotFound, "no stream 'photos'; there are: faces"));
   };
-  const Knock trainer = knock();
+  const TestTrainer trainer = connect();
   ASSERT_TRUE(trainer.send(good_request()));
-  const Knock::Heard heard = trainer.hear();
-  EXPECT_EQ(heard.as<shm::AttachReply>().code, static_cast<std::uint32_t>(Code::kNotFound));
-  EXPECT_STREQ(heard.as<shm::AttachReply>().message, "no stream 'photos'; there are: faces");
-  EXPECT_TRUE(heard.descriptors.empty());
-  EXPECT_TRUE(trainer.hear().closed());
+  const TestTrainer::Received received = trainer.receive();
+  EXPECT_EQ(received.as<shm::AttachReply>().code, static_cast<std::uint32_t>(Code::kNotFound));
+  EXPECT_STREQ(received.as<shm::AttachReply>().message, "no stream 'photos'; there are: faces");
+  EXPECT_TRUE(received.descriptors.empty());
+  EXPECT_TRUE(trainer.receive().closed());
   door_.reset();
   EXPECT_TRUE(engine_.withdrawn().empty());
 }
@@ -115,28 +115,29 @@ TEST_F(OpenDoor, AReplyMayComeLaterFromAnotherThread) {
       reply(engine::Attachment{{}, file.get(), file.get()});
     });
   };
-  const Knock trainer = knock();
+  const TestTrainer trainer = connect();
   ASSERT_TRUE(trainer.send(good_request()));
-  EXPECT_EQ(trainer.hear().descriptors.size(), 2U);
+  EXPECT_EQ(trainer.receive().descriptors.size(), 2U);
   later.join();
 }
 
 TEST_F(OpenDoor, AReplyAfterTheTrainersDeathGoesNowhereAndLeaksNothing) {
   engine::ReplyFunction late;
   engine_.on_attach = [&](std::uint64_t, engine::ReplyFunction reply) { late = std::move(reply); };
-  Knock trainer = knock();
+  TestTrainer trainer = connect();
   ASSERT_TRUE(trainer.send(good_request()));
   ASSERT_TRUE(engine_.wait_asked(1));
-  trainer.hang_up();
+  trainer.disconnect();
   ASSERT_TRUE(engine_.wait_withdrawn(1));
   const int before = open_descriptors();
   const UniqueFd file(open("/dev/null", O_RDONLY | O_CLOEXEC));
   late(engine::Attachment{{}, file.get(), file.get()});
-  const Knock other = knock();  // served by the same thread, so the late reply has been dealt with
+  // The same thread serves this one, so the late reply has been handled when it is attached.
+  const TestTrainer other = connect();
   engine_.on_attach = nullptr;
   ASSERT_TRUE(other.send(good_request()));
-  EXPECT_EQ(other.hear().as<shm::AttachReply>().code, 0U);
-  // The file, and both ends of the other connection.
+  EXPECT_EQ(other.receive().as<shm::AttachReply>().code, 0U);
+  // Three more: the file, and both ends of the other connection.
   EXPECT_TRUE(soon([&] { return open_descriptors() == before + 3; }));
   EXPECT_EQ(engine_.withdrawn().size(), 1U);
 }
@@ -144,7 +145,7 @@ TEST_F(OpenDoor, AReplyAfterTheTrainersDeathGoesNowhereAndLeaksNothing) {
 TEST_F(OpenDoor, AReplyAfterTheDoorIsGoneGoesNowhere) {
   engine::ReplyFunction late;
   engine_.on_attach = [&](std::uint64_t, engine::ReplyFunction reply) { late = std::move(reply); };
-  const Knock trainer = knock();
+  const TestTrainer trainer = connect();
   ASSERT_TRUE(trainer.send(good_request()));
   ASSERT_TRUE(engine_.wait_asked(1));
   door_.reset();
@@ -152,113 +153,114 @@ TEST_F(OpenDoor, AReplyAfterTheDoorIsGoneGoesNowhere) {
   const UniqueFd file(open("/dev/null", O_RDONLY | O_CLOEXEC));
   late(engine::Attachment{{}, file.get(), file.get()});
   engine_.notify_(engine_.asked()[0].connection, shm::kNoticeFailed, Status(Code::kInternal, "x"));
-  EXPECT_TRUE(trainer.hear().closed());
+  EXPECT_TRUE(trainer.receive().closed());
 }
 
-TEST_F(OpenDoor, AGrantWithoutDescriptorsIsAnErrorThatTheEngineIsToldTheEndOf) {
+TEST_F(OpenDoor, AGrantThatCannotBeSentIsWithdrawnFromTheEngine) {
   engine_.on_attach = [](std::uint64_t, const engine::ReplyFunction& reply) {
     reply(engine::Attachment{});
   };
-  const Knock trainer = knock();
+  const TestTrainer trainer = connect();
   ASSERT_TRUE(trainer.send(good_request()));
-  EXPECT_NE(trainer.hear().as<shm::AttachReply>().code, 0U);
+  EXPECT_NE(trainer.receive().as<shm::AttachReply>().code, 0U);
   EXPECT_TRUE(engine_.wait_withdrawn(1));
 }
 
 TEST_F(OpenDoor, NoticesReachAnAttachedTrainer) {
-  const Knock trainer = knock();
+  const TestTrainer trainer = connect();
   ASSERT_TRUE(trainer.send(good_request()));
-  ASSERT_EQ(trainer.hear().as<shm::AttachReply>().code, 0U);
+  ASSERT_EQ(trainer.receive().as<shm::AttachReply>().code, 0U);
   engine_.notify_(engine_.asked()[0].connection, shm::kNoticeDetached,
                   Status(Code::kFailedPrecondition, "fell 4096 rows behind"));
-  const auto notice = trainer.hear().as<shm::Notice>();
+  const auto notice = trainer.receive().as<shm::Notice>();
   EXPECT_EQ(notice.magic, shm::kDoorMagic);
   EXPECT_EQ(notice.kind, shm::kNoticeDetached);
   EXPECT_STREQ(notice.message, "fell 4096 rows behind");
 }
 
-TEST_F(OpenDoor, ATrainerThatReadsNoNoticesHoldsNobodyUp) {
-  const Knock deaf = knock();
-  ASSERT_TRUE(deaf.send(good_request()));
-  ASSERT_EQ(deaf.hear().as<shm::AttachReply>().code, 0U);
+TEST_F(OpenDoor, ATrainerThatReadsNoNoticesBlocksNoOther) {
+  const TestTrainer silent = connect();
+  ASSERT_TRUE(silent.send(good_request()));
+  ASSERT_EQ(silent.receive().as<shm::AttachReply>().code, 0U);
   for (int i = 0; i < 2000; ++i)
     engine_.notify_(engine_.asked()[0].connection, shm::kNoticeDraining,
                     Status(Code::kUnavailable, "soon"));
-  const Knock other = knock();
+  const TestTrainer other = connect();
   ASSERT_TRUE(other.send(good_request()));
-  EXPECT_EQ(other.hear().as<shm::AttachReply>().code, 0U);
+  EXPECT_EQ(other.receive().as<shm::AttachReply>().code, 0U);
 }
 
 TEST_F(OpenDoor, ADrainsLastNoticeIsDeliveredBeforeTheDoorCloses) {
-  const Knock trainer = knock();
+  const TestTrainer trainer = connect();
   ASSERT_TRUE(trainer.send(good_request()));
-  ASSERT_EQ(trainer.hear().as<shm::AttachReply>().code, 0U);
+  ASSERT_EQ(trainer.receive().as<shm::AttachReply>().code, 0U);
   engine_.notify_(engine_.asked()[0].connection, shm::kNoticeDraining,
                   Status(Code::kUnavailable, "going down"));
   door_.reset();
-  EXPECT_EQ(trainer.hear().as<shm::Notice>().kind, shm::kNoticeDraining);
-  EXPECT_TRUE(trainer.hear().closed());
+  EXPECT_EQ(trainer.receive().as<shm::Notice>().kind, shm::kNoticeDraining);
+  EXPECT_TRUE(trainer.receive().closed());
   EXPECT_EQ(engine_.withdrawn().size(), 1U);
 }
 
-TEST_F(OpenDoor, GarbageIsAnsweredAndPutOut) {
+TEST_F(OpenDoor, GarbageIsAnsweredAndDisconnected) {
   std::mt19937 random(5);
   for (int round = 0; round < 100; ++round) {
-    const Knock hostile = knock();
+    const TestTrainer hostile = connect();
     std::vector<unsigned char> bytes(1 + random() % 4000);
     for (unsigned char& byte : bytes) byte = static_cast<unsigned char>(random());
     ASSERT_TRUE(hostile.send(bytes.data(), bytes.size()));
-    EXPECT_EQ(hostile.hear().as<shm::AttachReply>().code,
+    EXPECT_EQ(hostile.receive().as<shm::AttachReply>().code,
               static_cast<std::uint32_t>(Code::kInvalidArgument));
-    EXPECT_TRUE(hostile.hear().closed());
+    EXPECT_TRUE(hostile.receive().closed());
   }
   EXPECT_TRUE(engine_.asked().empty());
   EXPECT_TRUE(soon([&] { return door_->connection_count() == 0; }));
 }
 
-TEST_F(OpenDoor, WhoSpeaksAfterAttachingIsDetached) {
-  const Knock trainer = knock();
+TEST_F(OpenDoor, AMessageAfterAttachingDetachesTheTrainer) {
+  const TestTrainer trainer = connect();
   ASSERT_TRUE(trainer.send(good_request()));
-  ASSERT_EQ(trainer.hear().as<shm::AttachReply>().code, 0U);
+  ASSERT_EQ(trainer.receive().as<shm::AttachReply>().code, 0U);
   ASSERT_TRUE(trainer.send("x", 1));
   EXPECT_TRUE(engine_.wait_withdrawn(1));
-  EXPECT_TRUE(trainer.hear().closed());
+  EXPECT_TRUE(trainer.receive().closed());
 }
 
-TEST_F(OpenDoor, DescriptorsThatAreSentAlongAreRefusedAndClosed) {
+TEST_F(OpenDoor, DescriptorsInARequestAreRefusedAndClosed) {
   const int before = open_descriptors();
   for (int round = 0; round < 20; ++round) {
-    const Knock hostile = knock();
+    const TestTrainer hostile = connect();
     ASSERT_TRUE(hostile.send_with_descriptors(good_request(), 50));
-    const Knock::Heard heard = hostile.hear();
-    EXPECT_EQ(heard.as<shm::AttachReply>().code,
+    const TestTrainer::Received received = hostile.receive();
+    EXPECT_EQ(received.as<shm::AttachReply>().code,
               static_cast<std::uint32_t>(Code::kInvalidArgument));
   }
   EXPECT_TRUE(soon([&] { return open_descriptors() <= before; }));
   EXPECT_TRUE(engine_.asked().empty());
 }
 
-TEST_F(OpenDoor, WhoSaysNothingForFiveSecondsIsPutOut) {
-  const Knock silent = knock();
+TEST_F(OpenDoor, ATrainerWithoutARequestIsRefusedAfterFiveSeconds) {
+  const TestTrainer silent = connect();
   ASSERT_TRUE(silent.connected());
   const std::uint64_t start = monotonic_ns();
-  const Knock::Heard heard = silent.hear(20000);
-  EXPECT_EQ(heard.as<shm::AttachReply>().code, static_cast<std::uint32_t>(Code::kDeadlineExceeded));
+  const TestTrainer::Received received = silent.receive(20000);
+  EXPECT_EQ(received.as<shm::AttachReply>().code,
+            static_cast<std::uint32_t>(Code::kDeadlineExceeded));
   EXPECT_GE(monotonic_ns() - start, 4'900'000'000U);
   EXPECT_LT(monotonic_ns() - start, 10'000'000'000U);
-  EXPECT_TRUE(silent.hear().closed());
+  EXPECT_TRUE(silent.receive().closed());
 }
 
-// From SIGKILL of an attached trainer to the engine's being told.
+// The time from SIGKILL of an attached trainer to its withdrawal from the engine.
 std::uint64_t kill_one(const SocketFolder& folder, RecordingEngine& engine,
                        std::size_t withdrawn_before) {
   int ready[2];
   EXPECT_EQ(pipe2(ready, O_CLOEXEC), 0);
   const pid_t child = fork();
   if (child == 0) {
-    const Knock trainer(folder.path());
+    const TestTrainer trainer(folder.path());
     const bool attached =
-        trainer.send(good_request()) && trainer.hear().as<shm::AttachReply>().code == 0;
+        trainer.send(good_request()) && trainer.receive().as<shm::AttachReply>().code == 0;
     (void)!write(ready[1], attached ? "y" : "n", 1);
     while (true) pause();
   }
@@ -283,37 +285,51 @@ TEST_F(OpenDoor, ATrainerKilledIsWithdrawnWithinAHundredMilliseconds) {
   EXPECT_LT(least, 100'000'000U);
 }
 
-TEST_F(OpenDoor, TwoThousandHalfHandshakesDoNotKeepAnHonestTrainerOut) {
-  std::vector<Knock> flood;
+TEST_F(OpenDoor, AFlushWithdrawsEveryTrainerThatHasClosed) {
+  for (int round = 1; round <= 3; ++round) {
+    std::vector<TestTrainer> trainers;
+    for (int i = 0; i < 200; ++i) {
+      trainers.push_back(connect());
+      ASSERT_TRUE(trainers.back().send(good_request()));
+      ASSERT_EQ(trainers.back().receive().as<shm::AttachReply>().code, 0U);
+    }
+    trainers.clear();
+    door_->flush();
+    EXPECT_EQ(engine_.withdrawn().size(), 200U * static_cast<std::size_t>(round));
+  }
+}
+
+TEST_F(OpenDoor, TwoThousandSilentConnectionsDoNotKeepATrainerOut) {
+  std::vector<TestTrainer> flood;
   for (int i = 0; i < 2000; ++i) {
-    flood.push_back(knock());
+    flood.push_back(connect());
     ASSERT_TRUE(flood.back().connected());
   }
   const std::uint64_t start = monotonic_ns();
-  const Knock honest = knock();
-  ASSERT_TRUE(honest.send(good_request()));
-  EXPECT_EQ(honest.hear().as<shm::AttachReply>().code, 0U);
+  const TestTrainer trainer = connect();
+  ASSERT_TRUE(trainer.send(good_request()));
+  EXPECT_EQ(trainer.receive().as<shm::AttachReply>().code, 0U);
   EXPECT_LT(monotonic_ns() - start, 2'000'000'000U);
   EXPECT_LE(door_->connection_count(), 257U);
 }
 
-TEST_F(OpenDoor, AUserHasABoundAndIsToldSo) {
-  std::vector<Knock> trainers;
+TEST_F(OpenDoor, AUserHasALimitAndTheRefusalNamesIt) {
+  std::vector<TestTrainer> trainers;
   for (int i = 0; i < 512; ++i) {
-    trainers.push_back(knock());
+    trainers.push_back(connect());
     ASSERT_TRUE(trainers.back().send(good_request()));
-    ASSERT_EQ(trainers.back().hear().as<shm::AttachReply>().code, 0U);
+    ASSERT_EQ(trainers.back().receive().as<shm::AttachReply>().code, 0U);
   }
-  const Knock one_more = knock();
+  const TestTrainer one_more = connect();
   ASSERT_TRUE(one_more.send(good_request()));
-  const auto reply = one_more.hear().as<shm::AttachReply>();
+  const auto reply = one_more.receive().as<shm::AttachReply>();
   EXPECT_EQ(reply.code, static_cast<std::uint32_t>(Code::kResourceExhausted));
   EXPECT_NE(std::string(reply.message).find("512 trainers"), std::string::npos);
   trainers.pop_back();
   ASSERT_TRUE(engine_.wait_withdrawn(1));
-  const Knock again = knock();
+  const TestTrainer again = connect();
   ASSERT_TRUE(again.send(good_request()));
-  EXPECT_EQ(again.hear().as<shm::AttachReply>().code, 0U);
+  EXPECT_EQ(again.receive().as<shm::AttachReply>().code, 0U);
 }
 
 std::uint64_t process_cpu_ns() {
@@ -329,15 +345,15 @@ TEST_F(OpenDoor, WithoutDescriptorsLeftItWaitsAndDoesNotSpin) {
 #endif
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-  Knock trainer = knock();
+  TestTrainer trainer = connect();
   ASSERT_TRUE(trainer.send(good_request()));
-  ASSERT_EQ(trainer.hear().as<shm::AttachReply>().code, 0U);
+  ASSERT_EQ(trainer.receive().as<shm::AttachReply>().code, 0U);
   UniqueFd free(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  // No number is left but the one that the next trainer's own socket takes.
+  // Leaves one free descriptor, which the next trainer's own socket takes.
   const rlimit none{static_cast<rlim_t>(free.get()) + 1, before.rlim_max};
   free.reset();
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
-  const Knock waiting = knock();
+  const TestTrainer waiting = connect();
   const bool sent = waiting.connected() && waiting.send(good_request());
   const std::uint64_t cpu = process_cpu_ns();
   std::this_thread::sleep_for(std::chrono::milliseconds(400));
@@ -345,15 +361,15 @@ TEST_F(OpenDoor, WithoutDescriptorsLeftItWaitsAndDoesNotSpin) {
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   ASSERT_TRUE(sent);
   EXPECT_LT(used, 100'000'000U);
-  EXPECT_EQ(waiting.hear().as<shm::AttachReply>().code, 0U);
+  EXPECT_EQ(waiting.receive().as<shm::AttachReply>().code, 0U);
 }
 
 TEST_F(OpenDoor, AThousandComingAndGoingLeaveNothingBehind) {
   const int before = open_descriptors();
   for (int i = 0; i < 1000; ++i) {
-    const Knock trainer = knock();
+    const TestTrainer trainer = connect();
     ASSERT_TRUE(trainer.send(good_request()));
-    if (i % 2 == 0) (void)trainer.hear();
+    if (i % 2 == 0) (void)trainer.receive();
   }
   ASSERT_TRUE(engine_.wait_withdrawn(1000));
   EXPECT_TRUE(soon([&] { return door_->connection_count() == 0; }));

@@ -1,5 +1,5 @@
-// A door that the service manager opened: taken over, never removed, and those who wait at it are
-// served by the next daemon.
+// A socket of the service manager: the door takes it over and never removes it, and the next daemon
+// serves the connections that wait in its queue.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,23 +12,23 @@
 #include <filesystem>
 #include <string>
 
-#include "knocking.h"
 #include "serve/door/door.h"
 #include "serve/door/door_inherited.h"
+#include "test_trainer.h"
 
 namespace echoline::serve {
 namespace {
 
 using ::testing::HasSubstr;
 
-// A listener at descriptor 3, as a service manager leaves it; what was there comes back at the end.
+// A listener at descriptor 3, as a service manager passes it. The destructor restores descriptor 3.
 class Inherited : public ::testing::Test {
  protected:
   void give(const std::string& path, int type = SOCK_SEQPACKET, const char* names = "door") {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     std::memcpy(address.sun_path, path.data(), path.size());
-    // Elsewhere than at the place it is to have.
+    // Moved above 10, so that it is not at descriptor 3 by chance before the dup2.
     UniqueFd listener(::socket(AF_UNIX, type | SOCK_CLOEXEC, 0));
     listener.reset(::fcntl(listener.get(), F_DUPFD_CLOEXEC, 10));
     ASSERT_EQ(::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
@@ -58,12 +58,12 @@ class Inherited : public ::testing::Test {
 
 TEST_F(Inherited, IsTakenOverAndServesWhoCameBeforeTheDaemon) {
   give(folder_.path());
-  const Knock early(folder_.path());
+  const TestTrainer early(folder_.path());
   ASSERT_TRUE(early.send(good_request()));
   {
     auto door = Door::open(folder_.path(), engine_);
     ASSERT_TRUE(door.ok()) << door.status().message();
-    EXPECT_EQ(early.hear().as<shm::AttachReply>().code, 0U);
+    EXPECT_EQ(early.receive().as<shm::AttachReply>().code, 0U);
   }
   EXPECT_THAT(folder_.names(), ::testing::ElementsAre("door.sock"));
 }
@@ -73,7 +73,7 @@ TEST_F(Inherited, LeavesNewcomersToTheNextDaemonWhileItDrains) {
   auto first = Door::open(folder_.path(), engine_);
   ASSERT_TRUE(first.ok());
   (*first)->leave_newcomers_waiting();
-  const Knock newcomer(folder_.path());
+  const TestTrainer newcomer(folder_.path());
   ASSERT_TRUE(newcomer.connected() && newcomer.send(good_request()));
   const std::uint64_t rounds = (*first)->rounds();
   while ((*first)->rounds() < rounds + 3) {
@@ -82,7 +82,7 @@ TEST_F(Inherited, LeavesNewcomersToTheNextDaemonWhileItDrains) {
   EXPECT_TRUE(engine_.asked().empty());
   const auto second = Door::open(folder_.path(), engine_);
   ASSERT_TRUE(second.ok());
-  EXPECT_EQ(newcomer.hear().as<shm::AttachReply>().code, 0U);
+  EXPECT_EQ(newcomer.receive().as<shm::AttachReply>().code, 0U);
 }
 
 TEST_F(Inherited, ElsewhereThanTheRuntimeFolderOrOfAnotherKindIsRefused) {

@@ -1,4 +1,4 @@
-// Items hold the cheapest form their remaining uses need, within the account's share.
+// Items keep the cheapest form that their remaining uses need, within the limit of the account.
 #include "echo/item.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ decode::Sample sample_of(std::size_t bytes) {
   return sample;
 }
 
-TEST(Item, TellsThoseWhoWaitedOnceItsBytesHaveCome) {
+TEST(Item, NotifiesWaitersWhenItsBytesArrive) {
   auto account = std::make_shared<CappedAccount>(1000);
   auto item = std::make_shared<Item>(account, 0, 5);
   auto waiter = std::make_shared<CountingWaiter>();
@@ -90,7 +90,7 @@ TEST(Item, KeepsTheSampleInPlaceOfItsBytesWhileThereIsRoom) {
   EXPECT_EQ(account->encoded, 0);
 }
 
-TEST(Item, AKeptSampleTakesJustItsBytesThoughTheBufferWasALargeOne) {
+TEST(Item, AKeptSampleUsesOnlyItsBytesEvenIfTheBufferWasLarge) {
   auto account = std::make_shared<CappedAccount>(1000);
   auto item = std::make_shared<Item>(account, 0, 1);
   item->arrive(std::make_shared<Buffer>(10));
@@ -103,7 +103,7 @@ TEST(Item, AKeptSampleTakesJustItsBytesThoughTheBufferWasALargeOne) {
   EXPECT_EQ(reused.tensors[0].bytes.capacity(), 900U) << "the next sample finds it again";
 }
 
-TEST(Item, ABufferWhoseBytesWereTakenIsEmpty) {
+TEST(Item, ABufferIsEmptyAfterAMove) {
   Buffer from(100);
   const Buffer to = std::move(from);
   EXPECT_EQ(from.capacity(), 0U);
@@ -111,7 +111,7 @@ TEST(Item, ABufferWhoseBytesWereTakenIsEmpty) {
   EXPECT_NE(from.data(), nullptr);
 }
 
-TEST(Item, ABufferForAGiantIsGivenBackWithTheNextSmallOne) {
+TEST(Item, AVeryLargeBufferIsFreedByTheNextSmallSize) {
   Buffer buffer(std::size_t{100} << 20);
   buffer.resize(1000);
   EXPECT_EQ(buffer.capacity(), 1000U);
@@ -150,7 +150,7 @@ TEST(Item, CountsAsReadAheadUntilItsFirstUse) {
   EXPECT_EQ(account->encoded, 0);
 }
 
-TEST(Item, NoLongerCountsWhenNobodyHoldsIt) {
+TEST(Item, CountsNoLongerWhenItIsDestroyed) {
   auto account = std::make_shared<CappedAccount>(100);
   auto item = std::make_shared<Item>(account, 0, 1);
   item->count_ahead(10, 0);
@@ -170,7 +170,7 @@ TEST(Window, HoldsARecordFromItsFirstToItsLastUse) {
   EXPECT_EQ(window.size(), 0U);
 }
 
-TEST(Window, TakesARecordUpInTheMiddleOfItsUsesAfterAResume) {
+TEST(Window, StartsInTheMiddleOfARecordsUsesAfterAResume) {
   Window window(std::make_shared<CappedAccount>(100));
   EXPECT_TRUE(window.touch(2, {.record = 3, .use = 1, .uses = 3}).is_new);
   EXPECT_FALSE(window.touch(2, {.record = 3, .use = 2, .uses = 3}).is_new);

@@ -1,4 +1,4 @@
-// What limits a stream, from counters as a real one shows them, and what it is advised to do.
+// The limit of a stream and the advice for it, from counters as a real stream has them.
 #include "engine/stats/verdict.h"
 
 #include <gmock/gmock.h>
@@ -89,6 +89,37 @@ TEST(Verdict, WhereEchoGivesWhatItCanACacheHelps) {
   EXPECT_THAT(verdict(stats).text, HasSubstr("a cache step after read"));
   stats.caches.push_back({.level = "memory"});
   EXPECT_THAT(verdict(stats).text, HasSubstr("a larger cache"));
+}
+
+TEST(Verdict, NeverAdvisesTheFactorThatIsSet) {
+  StreamStats stats = stream(WaitCause::kFetch, 7 * kSecond);
+  stats.echo_point = "sample";
+  stats.upstream_downstream_ratio = 40;
+  for (const std::uint32_t factor : {3700U, 4000U, 5000U, 20000U}) {
+    stats.factor = factor;
+    EXPECT_THAT(verdict(stats).text, Not(HasSubstr("good start"))) << factor;
+    EXPECT_THAT(verdict(stats).text, HasSubstr("a cache step after read")) << factor;
+  }
+  stats.factor = 3600;
+  EXPECT_THAT(verdict(stats).text, EndsWith("4 is a good start; it is 3.6"));
+  stats = stream(WaitCause::kPrep, 7 * kSecond);
+  stats.upstream_downstream_ratio = 40;
+  stats.factor = 4000;
+  EXPECT_THAT(verdict(stats).text, HasSubstr("raise daemon.workers"));
+}
+
+TEST(Verdict, NeverAdvisesACacheOrAPassOfItsOwnWhereThereIsOne) {
+  StreamStats stats = stream(WaitCause::kFetch, 7 * kSecond);
+  stats.recent.source_wait_ns[static_cast<std::size_t>(source::WaitReason::kThrottled)] =
+      40 * kSecond;
+  stats.caches.push_back({.level = "memory"});
+  EXPECT_THAT(verdict(stats).text, EndsWith("raise its limit, or use a larger cache"));
+  stats = stream(WaitCause::kPeer, 7 * kSecond);
+  stats.slow.split = 1;
+  EXPECT_THAT(verdict(stats).text,
+              EndsWith("with a smaller publish.lag publish.when_slow acts earlier"));
+  stats.slow.refused = 1;
+  EXPECT_THAT(verdict(stats).text, EndsWith("raise daemon.memory"));
 }
 
 TEST(Verdict, NamesTheTroubleOfAStoreBeforeAnythingElse) {

@@ -1,4 +1,4 @@
-// Under batch echo whole batches are repeated, the short one included, and nothing else changes.
+// Batch echo repeats whole batches, including a short one, and changes nothing else.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -30,7 +30,7 @@ std::vector<RowUse> read_fresh(const PlanSpec& spec, std::uint32_t epoch) {
   return read_all(*Plan::create(plain).value()->epoch(epoch, {}));
 }
 
-// The uses of batches by step, as batch_at says them.
+// The results of batch_at for all steps.
 std::vector<RowUse> batches(const EpochPlan& epoch, std::uint64_t batch_rows) {
   std::vector<RowUse> steps;
   for (std::uint64_t step = 0; step < epoch.rows() / batch_rows; ++step) {
@@ -57,7 +57,7 @@ TEST(BatchEcho, UsesEveryBatchAsOftenAsTheRunningSumOfFactorsSays) {
   }
 }
 
-TEST(BatchEcho, RepeatsTheRowsOfTheUnechoedOrderAndMarksWhatAShortBatchLacks) {
+TEST(BatchEcho, RepeatsTheRowsOfTheOrderWithoutEchoAndMarksMissingRows) {
   Dice dice(42);
   for (int i = 0; i < scaled(2500); ++i) {
     const PlanSpec spec = random_batch_spec(dice);

@@ -1,4 +1,4 @@
-// Slow and plain on purpose.
+// Slow and simple on purpose, so that its correctness is easy to see.
 #include "brute_force.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace echoline::plan::testing {
 
-// Without echo lane l's j-th record stands where sorting by (j / share, lane, j) puts it.
+// Without echo, the rows are all records j of all lanes, sorted by (j / share, lane, j).
 std::vector<std::vector<std::uint64_t>> lane_records(const PlanSpec& spec, std::uint32_t epoch) {
   PlanSpec plain = spec;
   plain.echo_point = EchoPoint::kNone;

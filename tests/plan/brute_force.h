@@ -1,5 +1,5 @@
-// The rules said again the slow way: lists, loops and sorting, nothing shared with the plan's
-// arithmetic.
+// The rules of the order implemented a second time, with lists, loops and sorting. It shares no
+// code with the plan.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace echoline::plan::testing {
 
-// For each lane its records in the order in which they reach the echo step, taken from a plan
-// without one.
+// The records of each lane in the order in which they reach the echo step, read from a plan without
+// an echo step.
 std::vector<std::vector<std::uint64_t>> lane_records(const PlanSpec& spec, std::uint32_t epoch);
 
-// How often each of a lane's items is used: the running sum of factors, item by item (rule 3).
+// How often each item of a lane is used: the running sum of factors, item by item.
 std::vector<std::uint32_t> uses_of_lane(std::uint64_t lane_begin, std::uint64_t items,
                                         std::uint64_t blocks,
                                         const std::vector<FactorChange>& factors);
@@ -24,8 +24,7 @@ std::map<std::uint64_t, std::uint32_t> uses_of_epoch(const PlanSpec& spec, std::
                                                      std::uint64_t blocks,
                                                      const std::vector<FactorChange>& factors);
 
-// Records (or batches) that a walk from `first_row` holds for a later use, at most, one a lane more
-// while it is in delivery.
+// The most records (or batches) that a walk from `first_row` holds for a later use.
 std::uint64_t most_kept(const std::vector<RowUse>& rows, std::uint64_t first_row);
 
 }  // namespace echoline::plan::testing

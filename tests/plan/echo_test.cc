@@ -1,4 +1,5 @@
-// Echo is no repeated epoch: fresh rows come evenly, uses lie apart, neighbours part.
+// Echo is not a repeated epoch: fresh rows are spread evenly, the uses of a record are far apart,
+// and adjacent records do not stay adjacent.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +28,8 @@ PlanSpec fashion(std::uint32_t factor) {
   return spec;
 }
 
-// Checks the fresh rows of each batch between the first and the last `window` records' uses.
+// Checks the number of fresh rows in each batch, except for the first and the last `window`
+// records.
 void expect_even_fresh_rows(const PlanSpec& spec, const std::vector<RowUse>& rows) {
   const double share = spec.batch_rows * 1000.0 / spec.factor;
   const std::uint64_t border = spec.echo_window * spec.factor / 1000 + 1;
@@ -84,7 +86,7 @@ TEST(Echo, KeepsUsesApartByTheWindow) {
   EXPECT_GE(most_kept(rows, 0), 9000U) << "the window is used";
 }
 
-TEST(Echo, PartsNeighbours) {
+TEST(Echo, SeparatesAdjacentRecords) {
   const PlanSpec spec = fashion(4000);
   const auto rows = read_all(*Plan::create(spec).value()->epoch(0, {}));
   std::vector<std::uint64_t> second(60000, 0);
@@ -98,7 +100,7 @@ TEST(Echo, PartsNeighbours) {
     met += second[rows[row].record] == second[previous];
     previous = rows[row].record;
   }
-  // A block's second uses lie in about 6,700 rows, or 52 batches.
+  // The second uses of a block are spread over about 6,700 rows, or 52 batches.
   EXPECT_LT(static_cast<double>(met) / static_cast<double>(pairs), 2.0 / 52);
 }
 
@@ -114,10 +116,10 @@ TEST(Echo, HasNoCorrelationBetweenTheOrdersOfFirstAndSecondUses) {
       same += rank[row.record] == seconds++;
     }
   }
-  EXPECT_LT(same, 60U);  // chance: one in a block of 5,000
+  EXPECT_LT(same, 60U);  // by chance: one in a block of 5,000
 }
 
-TEST(Echo, MixesAnewInEachEpochAlsoInTheOrderOfTheIndex) {
+TEST(Echo, MixesDifferentlyInEachEpochEvenWithoutAShuffle) {
   PlanSpec spec = fashion(2000);
   spec.shuffle_window = 0;
   const auto plan = Plan::create(spec).value();
@@ -127,7 +129,7 @@ TEST(Echo, MixesAnewInEachEpochAlsoInTheOrderOfTheIndex) {
   for (std::size_t row = 0; row < first.size(); ++row) {
     same += first[row].record == second[row].record;
   }
-  EXPECT_LT(same, 120U);  // chance: about one in a block of 5,000, in each of its passes
+  EXPECT_LT(same, 120U);  // by chance: about one in a block of 5,000 in each pass
 }
 
 TEST(Echo, WithAFactorOfOneUsesEachRecordOnce) {

@@ -1,5 +1,4 @@
-// What every epoch must be, whatever the configuration: thousands of random ones against brute
-// force.
+// Properties of every epoch: thousands of random configurations, compared with brute force.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,8 +15,8 @@ namespace {
 
 using namespace testing;
 
-// Calls check(spec, plan, epoch number, changes, epoch) for random configurations, half with
-// changes.
+// Calls check(dice, plan, epoch number, changes, epoch) for random configurations, half of them
+// with factor changes.
 template <typename Check>
 void for_random_epochs(std::uint64_t seed, int cases, const Check& check) {
   Dice dice(seed);
@@ -70,7 +69,7 @@ TEST(Epoch, HoldsFlooredRecordsTimesFactorRowsForAnyLanes) {
       });
 }
 
-TEST(Epoch, SaysTheSameAtRandomRowsAndFromAnyRowOn) {
+TEST(Epoch, GivesTheSameRowsByRandomAndSequentialAccess) {
   for_random_epochs(
       3, 4000, [](Dice& dice, const Plan&, std::uint32_t, const auto&, const EpochPlan& epoch) {
         const auto rows = read_all(epoch);
@@ -105,7 +104,7 @@ TEST(Epoch, HoldsNoMoreRecordsThanTheWindowInAWalkFromAnyRow) {
       });
 }
 
-TEST(Epoch, LeavesRowsBeforeAFactorChangeAsTheyWere) {
+TEST(Epoch, KeepsTheRowsBeforeAFactorChange) {
   for_random_epochs(5, 4000,
                     [](Dice& dice, const Plan& plan, std::uint32_t number, const auto& changes,
                        const EpochPlan& epoch) {
@@ -128,7 +127,7 @@ TEST(Epoch, LeavesRowsBeforeAFactorChangeAsTheyWere) {
                     });
 }
 
-TEST(Epoch, DependsOnSeedAndEpochNumberAndNothingElseThatCouldDiffer) {
+TEST(Epoch, DependsOnlyOnSeedAndEpochNumber) {
   PlanSpec spec;
   spec.seed = 11;
   spec.batch_rows = 8;
@@ -149,7 +148,7 @@ TEST(Epoch, DependsOnSeedAndEpochNumberAndNothingElseThatCouldDiffer) {
   PlanSpec other = spec;
   other.seed = 12;
   EXPECT_NE(ids(spec, 3), ids(other, 3));
-  // Where in the pipeline items are repeated, and what becomes of the last batch, change no order.
+  // The order does not depend on where the pipeline repeats items, nor on the last batch.
   other = spec;
   other.echo_point = EchoPoint::kRecord;
   other.last = LastBatch::kPad;

@@ -1,6 +1,6 @@
-// The order of some streams, in git: an order that changes unnoticed would break every saved
-// position. Changed on purpose: raise kPlanVersion, run this test with ECHOLINE_UPDATE_GOLDEN=1,
-// commit the files.
+// Compares the order of some streams with files in git, because a changed order would make all
+// saved positions wrong. For an intended change: raise kPlanVersion, run this test with
+// ECHOLINE_UPDATE_GOLDEN=1, and commit the files.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -64,7 +64,7 @@ std::vector<Golden> goldens() {
   return all;
 }
 
-// A line a row: record, use/uses; "-" for a row that a short batch lacks.
+// One line per row: record, use/uses; "-" for a row that is missing in a short batch.
 std::string text_of(const Golden& golden) {
   std::ostringstream text;
   text << "# plan_version " << kPlanVersion << "; " << describe(golden.spec) << "; from row "

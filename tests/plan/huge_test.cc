@@ -1,4 +1,4 @@
-// Numbers as large as they may be: nothing overflows, and a row costs the same wherever it stands.
+// The largest allowed numbers: nothing overflows, and every row takes the same time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ PlanSpec huge(std::uint32_t factor, std::uint64_t window, std::uint32_t lanes) {
   return spec;
 }
 
-// Random access against the sequential walk, here and there and around the end.
+// Compares random access with the sequential walk, at random rows and near the end.
 void expect_sound(const PlanSpec& spec) {
   const auto created = Plan::create(spec);
   ASSERT_TRUE(created.ok()) << created.status().message();
@@ -35,7 +35,7 @@ void expect_sound(const PlanSpec& spec) {
   const std::uint64_t records = record_count(spec);
   const auto epoch = plan->epoch(5, {});
   if (spec.echo_point == EchoPoint::kSample) {
-    // 128 bits, as the product may need more than 64.
+    // The product can need more than 64 bits.
     __extension__ typedef unsigned __int128 Wide;
     ASSERT_EQ(epoch->rows(),
               static_cast<std::uint64_t>(static_cast<Wide>(records) * spec.factor / 1000));
@@ -73,7 +73,7 @@ TEST(Huge, InBatches) {
   spec.echo_point = EchoPoint::kBatch;
   expect_sound(spec);
 }
-TEST(Huge, AtTheMostRecordsThatAreTaken) {
+TEST(Huge, AtTheLargestNumberOfRecords) {
   PlanSpec spec = huge(1000000, 20000000, 1);
   spec.shard_records = {kRecordsMax - 1, 1};
   expect_sound(spec);
@@ -93,7 +93,7 @@ TEST(Huge, ARowAtTheEndTakesNoLongerThanOneAtTheStart) {
   EXPECT_LT(time_of(epoch->rows() - 100000), 10 * time_of(100000));
 }
 
-TEST(Huge, RecordsOfOneStretchOfRowsAreDistinct) {
+TEST(Huge, ConsecutiveRowsHaveDistinctRecords) {
   const auto epoch = Plan::create(huge(1000, 100000, 1)).value()->epoch(0, {});
   std::vector<RowUse> rows(100000);
   epoch->read(epoch->rows() / 2, rows);

@@ -1,4 +1,4 @@
-// The even mixing of passes: exact for any size, and as even as whole rows can be.
+// The mixing of passes: the counts are exact for any size, and the rows as even as possible.
 #include "plan/interleave.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ TEST(Interleave, DividesProductsOfUpTo128BitsExactly) {
   }
 }
 
-TEST(Interleave, GivesAPassExactlyItsRowsInStepWithTheRest) {
+TEST(Interleave, GivesEachPassItsRowsSpreadEvenly) {
   Dice dice(72);
   for (int i = 0; i < scaled(3000); ++i) {
     const std::uint64_t all = dice.between(1, 200);
@@ -43,7 +43,7 @@ TEST(Interleave, GivesAPassExactlyItsRowsInStepWithTheRest) {
   }
 }
 
-TEST(Interleave, KeepsItsPlaceWhereTheProductNeedsMoreThan64Bits) {
+TEST(Interleave, IsExactIfTheProductNeedsMoreThan64Bits) {
   const std::uint64_t rows = std::uint64_t{1} << 40;
   for (std::uint64_t turn = 1; turn < rows; turn *= 2) {
     EXPECT_EQ(taken_evenly(3 * turn, rows, 3 * rows).before, turn);
@@ -52,7 +52,7 @@ TEST(Interleave, KeepsItsPlaceWhereTheProductNeedsMoreThan64Bits) {
   }
 }
 
-TEST(Interleave, InTurnTakesThePassAsAWhole) {
+TEST(Interleave, WithoutMixingTakesAWholePassFirst) {
   EXPECT_TRUE(taken_in_turn(3, 4).here);
   EXPECT_EQ(taken_in_turn(3, 4).before, 3U);
   EXPECT_FALSE(taken_in_turn(4, 4).here);

@@ -1,4 +1,5 @@
-// Permutations without tables: complete, uniform, and different by key.
+// Permutations without tables: each is complete, the results are uniform, and different keys give
+// different permutations.
 #include "plan/permutation.h"
 
 #include <gtest/gtest.h>
@@ -85,14 +86,14 @@ TEST(Permutation, PutsAPairOfElementsAnywhereEquallyOften) {
   }
 }
 
-TEST(Permutation, HasAsManyFixedPointsAndKeptNeighboursAsChance) {
+TEST(Permutation, HasAsManyFixedPointsAndKeptPairsAsChance) {
   std::uint64_t fixed = 0, neighbours = 0;
   for (std::uint64_t key = 0; key < 300; ++key) {
     const Permutation random = permutation(1000, key);
     for (std::uint64_t i = 0; i < 1000; ++i) fixed += random(i) == i;
     for (std::uint64_t i = 0; i + 1 < 1000; ++i) neighbours += random(i) + 1 == random(i + 1);
   }
-  // One of each is expected per permutation, with the spread of Poisson's law.
+  // One is expected per permutation, with a Poisson distribution.
   EXPECT_NEAR(static_cast<double>(fixed), 300, 5 * std::sqrt(300));
   EXPECT_NEAR(static_cast<double>(neighbours), 300, 5 * std::sqrt(300));
 }

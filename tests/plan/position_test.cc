@@ -1,4 +1,4 @@
-// Positions: one form at an epoch's border.
+// A position at the end of an epoch has one form: the beginning of the next epoch.
 #include "plan/position.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Random configurations: small numbers, so that borders, tails and remainders meet in every way.
+// Small numbers, so that borders and remainders occur in all combinations.
 #include "random_spec.h"
 
 #include <algorithm>
@@ -94,7 +94,7 @@ PlanSpec random_accepted_spec(Dice& dice, std::uint64_t records_max) {
     PlanSpec spec = random_stream(dice, records_max);
     spec.echo_point = EchoPoint::kSample;
     add_echo(dice, spec);
-    // Half of them at the very border of what is accepted.
+    // Half of them with the smallest window that is accepted.
     const std::uint64_t least = smallest_window(echo_demand(spec, record_count(spec)));
     if (least > 0 && dice.chance(50)) spec.echo_window = least;
     if (Plan::create(spec).ok()) return spec;

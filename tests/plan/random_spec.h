@@ -1,4 +1,4 @@
-// Random small configurations for the property tests, and how many of them a run tries.
+// Random small configurations for property tests, and how many of them a run tries.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +23,16 @@ class Dice {
   std::mt19937_64 engine_;
 };
 
-// `count` cases, or the share of them that ECHOLINE_TEST_SCALE (a number, 1 by default) asks for;
-// builds with a sanitizer try a fifth.
+// `count` cases, multiplied by ECHOLINE_TEST_SCALE (a number, 1 by default). Builds with a
+// sanitizer try a fifth.
 int scaled(int count);
 
-// A stream of at most `records_max` records in random shards; any echo point, accepted or not.
+// A stream of at most `records_max` records in random shards, with any echo point; Plan::create may
+// refuse it.
 PlanSpec random_spec(Dice& dice, std::uint64_t records_max);
-// The same with an echo of records, a window and a size that the twins' rule accepts.
+// The same with an echo of records, and a window and a size that keep twins apart.
 PlanSpec random_accepted_spec(Dice& dice, std::uint64_t records_max);
-// A list of factor changes that the plan takes.
+// A list of factor changes that the plan accepts.
 std::vector<FactorChange> random_changes(Dice& dice, const Plan& plan);
 
 std::uint64_t record_count(const PlanSpec& spec);

@@ -1,4 +1,4 @@
-// What cannot be kept is refused with the key that is to change.
+// A spec that can't be fulfilled gives an error that names the key to change.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -69,7 +69,8 @@ TEST(Refusal, OfAWindowIsWaivedByAllowRepeatsAndUnderBatchEcho) {
 }
 
 TEST(Refusal, OfAFactorListNamesTheEntry) {
-  const ChangeLimits limits{.blocks = 20, .factor_max = 3000};  // changes begin in blocks 0 to 15
+  const ChangeLimits limits{.blocks = 20,
+                            .factor_max = 3000};  // changes can begin at blocks 0 to 15
   const auto message = [&](std::vector<FactorChange> changes) {
     return check_changes(changes, limits).message();
   };

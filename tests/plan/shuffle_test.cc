@@ -1,4 +1,4 @@
-// The shuffle step really shuffles: as far as its window lets it, evenly, and differently each
+// The shuffle step moves records as far as its window allows, evenly, and differently in each
 // epoch.
 #include <gtest/gtest.h>
 
@@ -60,7 +60,7 @@ TEST(Shuffle, MovesARecordLessThanTheWindowAndAThirdOfItInTheMean) {
     ASSERT_LT(distance(records[row], row), window);
     sum += static_cast<double>(distance(records[row], row));
   }
-  // Two places drawn from one window are a third of it apart in the mean.
+  // The mean distance of two random positions in a window is a third of the window.
   EXPECT_NEAR(sum / 20000, 500.0 / 3, 8);
 }
 
@@ -76,12 +76,12 @@ TEST(Shuffle, PutsEachRecordAtEachPlaceOfAFullPermutationEquallyOften) {
   }
 }
 
-TEST(Shuffle, BordersOfWindowsFallElsewhereInEachEpoch) {
+TEST(Shuffle, WindowBordersDifferFromEpochToEpoch) {
   const std::uint64_t window = 100;
   std::vector<std::uint64_t> starts(window, 0);
   const auto plan = Plan::create(stream({1000}, window)).value();
   for (std::uint32_t epoch = 0; epoch < 2000; ++epoch) {
-    // A border is where all records so far are all the smallest ones, first met after row 0.
+    // The first window ends at the first row r for which rows 0 to r hold the records 0 to r.
     std::uint64_t highest = 0;
     const auto rows = read_all(*plan->epoch(epoch, {}));
     for (std::uint64_t row = 0; row < window; ++row) {
@@ -102,7 +102,7 @@ TEST(Shuffle, HasNoCorrelationBetweenEpochsNorBetweenPlaceAndRecord) {
   for (std::uint32_t epoch = 0; epoch < 5; ++epoch) epochs.push_back(order(spec, epoch));
   std::vector<std::uint64_t> index(count);
   for (std::uint64_t i = 0; i < count; ++i) index[i] = i;
-  // The standard deviation of a correlation of nothing is 1 / sqrt(count), here 0.007.
+  // Without correlation, the standard deviation is 1 / sqrt(count), here 0.007.
   for (std::size_t a = 0; a < epochs.size(); ++a) {
     EXPECT_LT(std::abs(correlation(epochs[a], index)), 0.03);
     for (std::size_t b = 0; b < a; ++b) {
@@ -121,11 +121,11 @@ TEST(Shuffle, WithinAWindowKeepsNoOrderFromEpochToEpoch) {
   for (std::size_t row = 0; row + 1 < first.size(); ++row) {
     kept += distance(place[first[row]], place[first[row + 1]]) < 10;
   }
-  // Neighbours of one window fall within 10 rows of each other 18 times in 2000 by chance.
+  // Adjacent records of a window are within 10 rows of each other 18 times in 2000 by chance.
   EXPECT_LT(kept, 20000U * 18 / 2000 * 2);
 }
 
-TEST(Shuffle, CutsLanesOfEqualSizeWhoseShardsAreTheirOwn) {
+TEST(Shuffle, DividesIntoLanesOfEqualSizeWithSeparateShards) {
   PlanSpec spec = stream({}, 300);
   for (int i = 0; i < 64; ++i) spec.shard_records.push_back(90 + i % 21);
   spec.lanes = 4;
@@ -136,8 +136,7 @@ TEST(Shuffle, CutsLanesOfEqualSizeWhoseShardsAreTheirOwn) {
     lanes[row % 40 / 10].insert(records[row]);
   }
   for (const auto& lane : lanes) EXPECT_NEAR(static_cast<double>(lane.size()), 1600, 20);
-  // A lane's records lie in a quarter of the shards, but for the one or two that straddle its
-  // border.
+  // The records of a lane are in a quarter of the shards, plus one or two at its borders.
   for (const auto& lane : lanes) {
     std::set<std::uint64_t> shards;
     for (const std::uint64_t record : lane) {

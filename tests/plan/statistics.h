@@ -1,5 +1,5 @@
-// Chi-square and correlation, for tests of randomness with a fixed seed: they pass or fail for
-// good.
+// Chi-square and correlation, for tests of randomness. With a fixed seed, a test always passes or
+// always fails.
 #pragma once
 
 #include <cmath>
@@ -8,8 +8,9 @@
 
 namespace echoline::plan::testing {
 
-// How many standard deviations a chi-square over equally likely cells lies above its mean (Wilson
-// and Hilferty's cube root): beyond 5 something is wrong; below -5 it is too even to be random.
+// By how many standard deviations the chi-square over equally likely cells exceeds its mean, with
+// the cube root approximation of Wilson and Hilferty (1931). More than 5: not uniform; less than
+// -5: too even to be random.
 inline double chi_square_deviation(std::span<const std::uint64_t> counts) {
   double total = 0;
   for (const std::uint64_t count : counts) total += static_cast<double>(count);

@@ -1,4 +1,4 @@
-// The rows of a step, against the epoch they are cut from.
+// Compares the rows of a step with those of the whole epoch.
 #include "plan/step_rows.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ std::unique_ptr<Plan> plan_of(EchoPoint point, LastBatch last) {
   return Plan::create(spec).value();
 }
 
-// Every step of every size: together they are the epoch.
+// For every batch size: all steps together are the epoch.
 TEST(StepRows, StepsTogetherAreTheEpoch) {
   const auto plan = plan_of(EchoPoint::kSample, LastBatch::kPartial);
   const auto epoch = plan->epoch(3, {});
@@ -41,13 +41,13 @@ TEST(StepRows, StepsTogetherAreTheEpoch) {
   }
 }
 
-TEST(StepRows, UnderDropAShortBatchIsNoStep) {
+TEST(StepRows, WithDropAShortBatchIsNotAStep) {
   const auto plan = plan_of(EchoPoint::kSample, LastBatch::kDrop);
   EXPECT_EQ(rows_of_step(*plan, 0, 24, 0)->size(), 8U);
   EXPECT_THAT(rows_of_step(*plan, 0, 25, 0).status().message(), HasSubstr("an epoch has 25"));
 }
 
-TEST(StepRows, UnderBatchEchoRowsThatAShortBatchLacksAreLeftOut) {
+TEST(StepRows, UnderBatchEchoMissingRowsOfAShortBatchAreLeftOut) {
   const auto plan = plan_of(EchoPoint::kBatch, LastBatch::kPartial);
   const std::uint64_t steps = plan->rows_per_epoch() / 8;
   std::uint64_t rows = 0;

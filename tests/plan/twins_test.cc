@@ -1,5 +1,5 @@
-// Two uses of one record never meet in a batch, in what is accepted; and what is refused says what
-// would be.
+// If a spec is accepted, no batch has two uses of one record. If it is refused, the error names a
+// window that is accepted.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -95,7 +95,7 @@ TEST(Twins, AnyWindowAboveTheSmallestIsAccepted) {
   }
 }
 
-TEST(Twins, TheRoundFigureOfTheDocumentationAlwaysSuffices) {
+TEST(Twins, TheWindowThatTheDocumentationRecommendsIsAlwaysAccepted) {
   Dice dice(25);
   for (int i = 0; i < scaled(20000); ++i) {
     EchoDemand demand;

@@ -60,7 +60,7 @@ class ControlUsers(ProcessCase):
         for uid in range(60000, 60020):
             code, text = self.run_as(uid, "delete", "train")
             self.assertEqual(code, 1)
-            named = f"user {uid} may not" if uid < 60016 else "a user without a place in daemon.control may not"
+            named = f"user {uid} may not" if uid < 60016 else "a user who is not in daemon.control may not"
             self.assertIn(named, text)
         self.assertEqual(self.run_as(BOB, "delete", "train")[0], 1)
         self.assertEqual(self.run_as(ALICE, "delete", "train")[0], 0)

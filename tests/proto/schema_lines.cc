@@ -11,7 +11,7 @@
 namespace echoline {
 namespace {
 
-// POSIX's: the standard library's draws false warnings under the sanitizers.
+// POSIX's regex: the standard library's gives false warnings under the sanitizers.
 bool matches(const std::string& name, const std::string& pattern) {
   regex_t compiled;
   if (::regcomp(&compiled, ("^(" + pattern + ")$").c_str(), REG_EXTENDED | REG_NOSUB) != 0) {
@@ -29,7 +29,7 @@ using google::protobuf::FileDescriptorProto;
 using google::protobuf::FileDescriptorSet;
 using google::protobuf::ServiceDescriptorProto;
 
-constexpr int kReservedMax = 1000;  // numbers of one range that are listed
+constexpr int kReservedMax = 1000;  // the most numbers listed of one range
 
 class Lines {
  public:
@@ -77,7 +77,7 @@ class Lines {
     const std::string name = scope + "." + type.name();
     add("enum {} in {}", name, file_.name());
     for (const auto& one : type.value()) add("value {} {} {}", name, one.number(), one.name());
-    // Of an enum the end is part of the range.
+    // The range of an enum includes its end.
     for (const auto& range : type.reserved_range()) add_range(name, range.start(), range.end() + 1);
     for (const auto& one : type.reserved_name()) add("reserved {} {}", name, one);
   }

@@ -1,5 +1,5 @@
-// A schema as lines, one for each thing that others rely on, and the rules for changing them: those
-// of `buf breaking` with FILE and WIRE_JSON. Pure functions.
+// Converts a schema to lines, one for each part that others depend on, and checks changes of them
+// by the rules of `buf breaking` with FILE and WIRE_JSON. Pure functions.
 #pragma once
 
 #include <google/protobuf/descriptor.pb.h>
@@ -10,16 +10,16 @@
 namespace echoline {
 
 // Files, messages, fields (number, name, type, label, presence, oneof), enums, values, services,
-// calls, extensions and what is reserved; sorted. Comments and options count for nothing.
+// calls, extensions and reserved ranges; sorted. Without comments and options.
 std::vector<std::string> schema_lines(const google::protobuf::FileDescriptorSet& schema);
 
-// What a user of `released` could no longer rely on: lines that are gone or differ, but for fields
-// and values whose number and name are both reserved now. Additions are none.
+// The breaking changes since `released`: lines that are missing or different, except fields and
+// values whose number and name are both reserved now. Additions do not break.
 std::vector<std::string> breakages(const std::vector<std::string>& released,
                                    const std::vector<std::string>& now);
 
-// Departures from the names of the style guide: packages as folders, PascalCase, snake_case,
-// UPPER_CASE, calls with a request and a response of their own.
+// Violations of the style guide: packages match folders, names are PascalCase, snake_case or
+// UPPER_CASE, and each call has its own request and response.
 std::vector<std::string> style_errors(const google::protobuf::FileDescriptorSet& schema);
 
 }  // namespace echoline

@@ -1,6 +1,6 @@
-// What was released stays: nothing in the schema is removed, renumbered, renamed or given another
-// type. golden/echoline.v1.txt is the last release; ECHOLINE_UPDATE_SCHEMA=1 adds what is new to it
-// and still refuses what breaks.
+// Released parts of the schema do not change: nothing is removed, renumbered, renamed or given
+// another type. golden/echoline.v1.txt is the last release. ECHOLINE_UPDATE_SCHEMA=1 adds new parts
+// to it and still refuses breaking changes.
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
 #include <gtest/gtest.h>
@@ -72,7 +72,7 @@ TEST(Schema, keeps_what_was_released) {
 
 TEST(Schema, has_a_golden_release) { EXPECT_GT(released().size(), 200U); }
 
-TEST(Schema, keeps_to_the_style_guide) { EXPECT_THAT(style_errors(schema_of_today()), IsEmpty()); }
+TEST(Schema, follows_the_style_guide) { EXPECT_THAT(style_errors(schema_of_today()), IsEmpty()); }
 
 TEST(SchemaRules, take_additions) {
   EXPECT_THAT(broken_by([](FileDescriptorSet& schema) {
@@ -84,7 +84,7 @@ TEST(SchemaRules, take_additions) {
               IsEmpty());
 }
 
-TEST(SchemaRules, see_a_field_that_is_gone_but_not_one_that_is_reserved) {
+TEST(SchemaRules, see_a_removed_field_unless_it_is_reserved) {
   const auto remove_seed = [](FileDescriptorSet& schema) {
     message(schema, "Stream").mutable_field()->DeleteSubrange(0, 1);
   };
@@ -128,7 +128,7 @@ TEST(SchemaRules, see_a_field_that_leaves_its_oneof) {
               ElementsAre(HasSubstr("read SINGLE .echoline.v1.Read in step")));
 }
 
-TEST(SchemaRules, see_messages_values_calls_and_files_that_are_gone_or_changed) {
+TEST(SchemaRules, see_removed_and_changed_messages_values_calls_and_files) {
   EXPECT_THAT(broken_by([](FileDescriptorSet& schema) {
                 message(schema, "BadRecords").set_name("WrongRecords");
               }),
@@ -155,7 +155,7 @@ TEST(SchemaRules, see_messages_values_calls_and_files_that_are_gone_or_changed) 
                }).empty());
 }
 
-TEST(SchemaRules, see_what_is_no_longer_reserved) {
+TEST(SchemaRules, see_removed_reservations) {
   const std::vector<std::string> before = {"reserved echoline.v1.Stream 9"};
   EXPECT_THAT(breakages(before, schema_lines(schema_of_today())), ElementsAre(before[0]));
 }
@@ -166,7 +166,8 @@ TEST(SchemaRules, know_names_that_are_out_of_style) {
   message(schema, "Daemon").mutable_field(0)->set_name("runtimeDir");
   schema.mutable_file(2)->mutable_enum_type(0)->mutable_value(1)->set_name("bytes");
   schema.mutable_file(1)->mutable_service(0)->mutable_method(0)->set_name("create");
-  EXPECT_EQ(style_errors(schema).size(), 6U);  // a call's name also says those of its messages
+  // A call's name determines the names of its messages.
+  EXPECT_EQ(style_errors(schema).size(), 6U);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
-// Whatever a reader's cursor page holds: the writer's count of what is released stays within what
-// is published and never falls, an honest reader beside it is not moved, and no wait outlives its
-// deadline.
+// Any content of a reader's cursor page: released() stays at most published() and never decreases,
+// a second, correct reader is not affected, and every wait ends by its deadline.
 #include <sys/mman.h>
 
 #include <cstddef>
@@ -47,11 +46,11 @@ Bench make_bench() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const Bench bench = make_bench();
   std::uint64_t before = 0;
-  // Each 9 bytes: where (of 48 words), and what.
+  // Each 9 bytes are the index of a word (of 48) and its value.
   for (std::size_t at = 0; at + 9 <= size; at += 9) {
     std::memcpy(bench.page + data[at] % 48 * 8, data + at + 1, 8);
     const std::uint64_t released = bench.ring->released();
-    require(released >= before && released == 0);  // the honest reader holds all
+    require(released >= before && released == 0);  // the correct reader has released nothing
     before = released;
     const echoline::ring::ReaderView view = bench.ring->view(bench.hostile.id);
     require(view.released <= bench.ring->published());

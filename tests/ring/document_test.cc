@@ -1,4 +1,4 @@
-// docs/ring_format.md says what the compiler says: its tables of offsets are parsed and compared.
+// Parses the tables of offsets in docs/ring_format.md and compares them with the compiled structs.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -15,10 +15,10 @@
 namespace echoline::shm {
 namespace {
 
-using Place = std::pair<std::size_t, std::size_t>;  // offset, bytes
+using MemberLayout = std::pair<std::size_t, std::size_t>;  // offset, bytes
 
-std::map<std::string, Place> places_in_code() {
-  std::map<std::string, Place> places;
+std::map<std::string, MemberLayout> places_in_code() {
+  std::map<std::string, MemberLayout> places;
 #define ECHOLINE_ADD_ROW(type, member, offset, bytes) \
   places[#type "." #member] = {offsetof(type, member), sizeof(type::member)};
   ECHOLINE_LAYOUT_ROWS(ECHOLINE_ADD_ROW)
@@ -27,9 +27,9 @@ std::map<std::string, Place> places_in_code() {
 }
 
 // Rows "| offset | bytes | `member` | ..." below a heading "### Struct (N bytes)".
-std::map<std::string, Place> places_in_document(std::map<std::string, std::size_t>& sizes) {
+std::map<std::string, MemberLayout> places_in_document(std::map<std::string, std::size_t>& sizes) {
   std::ifstream stream(std::string(ECHOLINE_SOURCE_DIR) + "/docs/ring_format.md");
-  std::map<std::string, Place> places;
+  std::map<std::string, MemberLayout> places;
   std::string structure;
   std::string line;
   while (std::getline(stream, line)) {

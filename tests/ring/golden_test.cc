@@ -1,4 +1,4 @@
-// The bytes of a small ring against those in git: whoever changes one has made a new layout
+// Compares the bytes of a small ring with a file in git. A different byte means a new layout
 // version.
 #include <gtest/gtest.h>
 
@@ -19,8 +19,8 @@ std::string text_of(const std::string& file) {
   return text.str();
 }
 
-// A ring of 2 slots of 2 rows after its first batch and a change of the factor, as a trainer sees
-// it: header, fields, first descriptor, writer, factor log.
+// The content of a ring with 2 slots of 2 rows, after its first batch and a factor change, as a
+// trainer sees it: header, fields, first descriptor, writer page, factor log.
 std::string dump_small_ring() {
   RingSpec spec = small_spec(2, 2);
   spec.fields = {field("image", shm::kUint8, {28, 28}), ragged_field("tokens", shm::kUint16, 8)};
@@ -46,7 +46,7 @@ std::string dump_small_ring() {
   const shm::RingHeader& header = trainer.header();
   shm::Descriptor first;
   std::memcpy(&first, trainer.section(header.descriptors), sizeof first);
-  first.published_ns = 0;  // the one thing that differs from run to run
+  first.published_ns = 0;  // the only value that differs between runs
   const std::byte* base = trainer.section({0, 0});
   std::string text = hex_dump({base, sizeof header}, 0);
   text += hex_dump({trainer.section(header.fields), header.field_count * sizeof(shm::FieldEntry)},
@@ -58,10 +58,10 @@ std::string dump_small_ring() {
   return text;
 }
 
-TEST(Golden, TheBytesOfLayout1AreThoseInGit) {
+TEST(Golden, TheBytesOfLayout1EqualTheFileInGit) {
   const std::string dump = dump_small_ring();
-  // On a difference: what this build makes, to be looked at (and for a new version, to be kept
-  // beside the old).
+  // The bytes of this build, to compare them after a failure. A new layout version adds its own
+  // file.
   std::ofstream(std::string(ECHOLINE_BINARY_DIR) + "/layout_now.hex") << dump;
   EXPECT_EQ(dump, text_of("tests/ring/golden/layout_1_2.hex"));
 }

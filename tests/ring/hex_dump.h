@@ -1,4 +1,4 @@
-// Bytes as text: 16 a line with their offset, lines of zeroes left out.
+// Bytes as text: 16 per line with their offset, without lines of zeroes.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// A trainer that does what it likes with its cursor page harms itself.
+// A trainer that writes anything to its cursor page harms only itself.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t kLongNs = 20'000'000'000;
 
-TEST(Hostile, AClaimBeyondWhatIsPublishedIsNotBelieved) {
+TEST(Hostile, AClaimBeyondThePublishedBatchesIsIgnored) {
   const auto ring = make_ring(words_spec(4, 2));
   const Ring::Reader reader = ring->add_reader(0).value();
   Trainer trainer(ring->data_fd(), reader.cursor_fd, 0);
@@ -25,13 +25,13 @@ TEST(Hostile, AClaimBeyondWhatIsPublishedIsNotBelieved) {
   shm::release(trainer.writer(), trainer.cursor(), 3);
   EXPECT_EQ(ring->released(), 0U);
   EXPECT_TRUE(ring->view(reader.id).misbehaved);
-  // Not even when the lie comes true later.
+  // Not even when the claimed batches are published later.
   ASSERT_TRUE(write_rows(*ring, 2, 4, kLongNs));
   EXPECT_EQ(ring->released(), 0U);
   EXPECT_TRUE(ring->view(reader.id).misbehaved);
 }
 
-TEST(Hostile, AClaimThatFallsIsNotBelieved) {
+TEST(Hostile, ADecreasingClaimIsIgnored) {
   const auto ring = make_ring(words_spec(4, 2));
   const Ring::Reader reader = ring->add_reader(0).value();
   Trainer trainer(ring->data_fd(), reader.cursor_fd, 0);
@@ -43,7 +43,7 @@ TEST(Hostile, AClaimThatFallsIsNotBelieved) {
   EXPECT_TRUE(ring->view(reader.id).misbehaved);
 }
 
-TEST(Hostile, ALiarIsRemovedLikeAnybodyElse) {
+TEST(Hostile, AMisbehavedReaderIsRemovedLikeAnyOther) {
   const auto ring = make_ring(words_spec(2, 2));
   const Ring::Reader liar = ring->add_reader(0).value();
   const Ring::Reader honest = ring->add_reader(0).value();
@@ -58,12 +58,13 @@ TEST(Hostile, ALiarIsRemovedLikeAnybodyElse) {
   EXPECT_TRUE(ring->wait_released(1, monotonic_ns() + kLongNs));
 }
 
-TEST(Hostile, RandomBytesOnACursorPageMoveNobodyElse) {
+TEST(Hostile, RandomBytesOnACursorPageAffectNoOtherReader) {
   const auto ring = make_ring(words_spec(4, 3));
   constexpr std::uint64_t kBatches = 2000;
   const Ring::Reader honest = ring->add_reader(0).value();
   std::atomic<bool> done = false;
-  // Scribbles and is removed as soon as it is seen to lie, as the engine does; then comes again.
+  // Writes random values, is removed as soon as it is marked as misbehaved, as in the engine, and
+  // attaches again.
   std::thread hostile([&] {
     std::mt19937_64 random(11);
     while (!done) {
@@ -83,7 +84,7 @@ TEST(Hostile, RandomBytesOnACursorPageMoveNobodyElse) {
     std::uint64_t expected = 0;
     while (const auto descriptor = trainer.next(kLongNs)) {
       EXPECT_EQ(descriptor->sequence, expected++);
-      EXPECT_TRUE(rows_stand(trainer, *descriptor));
+      EXPECT_TRUE(rows_match(trainer, *descriptor));
       trainer.release();
     }
     EXPECT_EQ(expected, kBatches);
@@ -103,7 +104,7 @@ std::uint64_t thread_cpu_ns() {
          static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-TEST(Hostile, ABellThatRingsForNothingDoesNotKeepTheWriterBusy) {
+TEST(Hostile, WakesWithoutAReleaseDoNotKeepTheWriterBusy) {
   const auto ring = make_ring(words_spec(2, 2));
   const Ring::Reader reader = ring->add_reader(0).value();
   Trainer trainer(ring->data_fd(), reader.cursor_fd, 0);
@@ -122,7 +123,7 @@ TEST(Hostile, ABellThatRingsForNothingDoesNotKeepTheWriterBusy) {
   ringer.join();
 }
 
-TEST(Hostile, AReleaseWithoutABellCostsTimeAndIsFoundAnyway) {
+TEST(Hostile, AReleaseWithoutAWakeIsFoundWithADelay) {
   const auto ring = make_ring(words_spec(2, 2));
   const Ring::Reader reader = ring->add_reader(0).value();
   Trainer trainer(ring->data_fd(), reader.cursor_fd, 0);

@@ -1,5 +1,5 @@
-// What every compiler must agree on: compiled into the ring's test by the build's compiler, and by
-// clang alone.
+// The layout on which all compilers must agree. The ring's test compiles this file with the build's
+// compiler, and a second test with clang.
 #include <bit>
 #include <cstddef>
 #include <type_traits>
@@ -26,7 +26,8 @@ static_assert(sizeof(CursorPage) == 512 && alignof(CursorPage) == 128);
 static_assert(sizeof(AttachRequest) == 1368 && sizeof(AttachReply) == 2096);
 static_assert(sizeof(Notice) == 1040 && sizeof(FactorEntry) == 16);
 
-// No padding where bytes are compared or sent. (Writer and cursor page pad their lines on purpose.)
+// No padding in structs whose bytes are compared or sent. (Writer and cursor page have padding to
+// fill cache lines.)
 static_assert(std::has_unique_object_representations_v<RingHeader>);
 static_assert(std::has_unique_object_representations_v<FieldEntry>);
 static_assert(std::has_unique_object_representations_v<Descriptor>);

@@ -1,6 +1,6 @@
 // Every member of the shared structs with its offset and size, as released in layout 1.0 and
-// door 1.0. Used by the static asserts (both compilers) and by the test that compares
-// docs/ring_format.md. Released rows never change.
+// door 1.0. The static asserts (both compilers) and the test of docs/ring_format.md use it.
+// Released rows never change.
 #pragma once
 
 // ROW(struct, member, offset, bytes)

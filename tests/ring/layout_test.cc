@@ -24,7 +24,7 @@ std::vector<shm::Section> sections_of(const Layout& layout) {
   return sections;
 }
 
-TEST(Layout, SectionsAreWholePagesSideBySideWhateverTheSpec) {
+TEST(Layout, SectionsAreAdjacentWholePagesForAnySpec) {
   std::mt19937 random(7);
   const auto below = [&](std::uint32_t end) { return static_cast<std::uint32_t>(random() % end); };
   for (int round = 0; round < 500; ++round) {
@@ -45,8 +45,8 @@ TEST(Layout, SectionsAreWholePagesSideBySideWhateverTheSpec) {
   }
 }
 
-TEST(Layout, AnArenaHoldsAllSlotsAndWastesLessThanAPageWhateverTheRow) {
-  // 299 x 299 x 3 is odd: whole rows and whole pages would meet at 1.1 GB only.
+TEST(Layout, AnArenaHoldsAllSlotsAndWastesLessThanAPage) {
+  // 299 x 299 x 3 is odd: an arena of whole rows and whole pages would need 1.1 GB.
   for (const std::uint32_t side : {1U, 28U, 105U, 299U}) {
     RingSpec spec = small_spec(4, 3);
     spec.fields = {field("image", shm::kUint8, {side, side, 3})};
@@ -72,7 +72,7 @@ TEST(Layout, TheWordsOfEachRowFollowTheStreamsOwnFields) {
   EXPECT_EQ(fields[3].row_bytes, 4U);
 }
 
-// The refusal of a spec that one change has spoilt.
+// The error for a valid spec after one change.
 template <typename Change>
 std::string refusal(Change change) {
   RingSpec spec = small_spec();
@@ -83,7 +83,7 @@ std::string refusal(Change change) {
   return layout.status().message();
 }
 
-TEST(Layout, ASpecThatCannotBeIsRefusedByName) {
+TEST(Layout, AnInvalidSpecIsRefusedWithTheNameOfTheMember) {
   const auto expect = [](const std::string& message, const char* part) {
     EXPECT_NE(message.find(part), std::string::npos) << message;
   };

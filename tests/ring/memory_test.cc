@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A tree like /proc and /sys/fs/cgroup in a folder that goes away.
+// A temporary folder with files like those in /proc and /sys/fs/cgroup.
 class FreeMemoryTree : public testing::Test {
  protected:
   FreeMemoryTree()
@@ -33,7 +33,7 @@ class FreeMemoryTree : public testing::Test {
   fs::path root_;
 };
 
-TEST_F(FreeMemoryTree, IsTheMachinesWhenNoGroupBoundsIt) {
+TEST_F(FreeMemoryTree, IsTheMachinesIfNoGroupHasALimit) {
   write("proc/meminfo", "MemTotal: 4096 kB\nMemAvailable:    1024 kB\n");
   write("proc/self/cgroup", "0::/a\n");
   write("cgroup/a/memory.max", "max\n");
@@ -42,7 +42,7 @@ TEST_F(FreeMemoryTree, IsTheMachinesWhenNoGroupBoundsIt) {
   EXPECT_EQ(look().limit, "the machine");
 }
 
-TEST_F(FreeMemoryTree, IsTheTightestGroupsOnTheWayUpAndDroppableCacheIsFree) {
+TEST_F(FreeMemoryTree, IsTheSmallestOfAllParentGroupsAndDroppableCacheIsFree) {
   write("proc/meminfo", "MemAvailable:    1024 kB\n");
   write("proc/self/cgroup", "0::/a/b\n");
   write("cgroup/a/memory.max", "10000\n");
@@ -71,7 +71,7 @@ TEST_F(FreeMemoryTree, InAContainerTheMountsRootIsTheGroup) {
   EXPECT_EQ(look().bytes, 5000U);
 }
 
-TEST_F(FreeMemoryTree, TheWholeIsTheTightestLimitWhoeverUsesItNow) {
+TEST_F(FreeMemoryTree, TheTotalIsTheSmallestLimitIncludingMemoryInUse) {
   write("proc/meminfo", "MemTotal: 4096 kB\nMemAvailable:    1024 kB\n");
   write("proc/self/cgroup", "0::/a/b\n");
   EXPECT_EQ(whole_memory({root_ / "proc", root_ / "cgroup"}).bytes, 4096U * 1024U);
@@ -83,7 +83,7 @@ TEST_F(FreeMemoryTree, TheWholeIsTheTightestLimitWhoeverUsesItNow) {
   EXPECT_NE(whole.limit.find("cgroup/a"), std::string::npos);
 }
 
-TEST_F(FreeMemoryTree, ARingThatDoesNotFitIsRefusedBeforeMemoryIsTaken) {
+TEST_F(FreeMemoryTree, ARingThatDoesNotFitIsRefusedBeforeAllocation) {
   write("proc/meminfo", "MemAvailable:    65536 kB\n");
   const auto memory =
       make_shared_memory("test", std::uint64_t{100} << 20, {root_ / "proc", root_ / "cgroup"});
@@ -106,7 +106,7 @@ TEST(FullMemory, ARingLargerThanTheMachineIsRefusedAtOnce) {
   EXPECT_NE(ring.status().message().find("need"), std::string::npos);
 }
 
-// The exit status of `body` in a child of its own.
+// Runs `body` in a child process and returns its exit status.
 int in_child(const std::function<int()>& body) {
   const pid_t child = fork();
   if (child == 0) _exit(body());
@@ -116,12 +116,12 @@ int in_child(const std::function<int()>& body) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-TEST(FullMemory, AFullAddressSpaceIsAnErrorAndNoFault) {
+TEST(FullMemory, AFullAddressSpaceIsAnErrorNotAFault) {
   EXPECT_EQ(in_child([] {
               const rlimit limit{512 << 20, 512 << 20};
               setrlimit(RLIMIT_AS, &limit);
               RingSpec spec = small_spec(320, 1);
-              spec.fields = {field("image", shm::kUint8, {1024, 1024})};  // 320 MiB, 640 mapped
+              spec.fields = {field("image", shm::kUint8, {1024, 1024})};  // 320 MiB, mapped twice
               const auto ring = Ring::create(spec);
               return ring.ok() ? 1 : ring.status().code() == Code::kResourceExhausted ? 0 : 2;
             }),
@@ -129,7 +129,8 @@ TEST(FullMemory, AFullAddressSpaceIsAnErrorAndNoFault) {
 }
 #endif
 
-// A control group (version 1 or 2) of 64 MiB for one test; not ok without the right to make one.
+// A control group (version 1 or 2) with a limit of 64 MiB for one test. Not ok() if this process
+// may not create one.
 class SmallGroup {
  public:
   SmallGroup() {
@@ -171,7 +172,7 @@ class SmallGroup {
   bool ok_ = false;
 };
 
-TEST(FullMemory, ARingBeyondTheControlGroupIsRefusedAndNobodyIsKilled) {
+TEST(FullMemory, ARingLargerThanTheControlGroupIsRefusedAndNoProcessIsKilled) {
   const SmallGroup group;
   if (!group.ok()) GTEST_SKIP() << "no right to make a control group here";
   const int status = in_child([&] {

@@ -1,4 +1,4 @@
-// Trainers as real processes: whole streams, and SIGKILL at each step of a batch.
+// Trainers as real processes: complete streams, and SIGKILL at each step of a batch.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -30,7 +30,7 @@ class Child {
     (void)wait();
   }
   void kill() const { ::kill(pid_, SIGKILL); }
-  // The exit status, or 128 + the signal.
+  // Returns the exit status, or 128 + the signal.
   int wait() {
     int status = 0;
     waitpid(std::exchange(pid_, 0), &status, 0);
@@ -41,19 +41,19 @@ class Child {
   pid_t pid_;
 };
 
-// Reads to the end; the exit status says what went wrong, 0 nothing.
+// Reads to the end. The exit status says what failed; 0: nothing.
 int train(int data_fd, const Ring::Reader& reader, std::uint64_t batches) {
   Trainer trainer(data_fd, reader.cursor_fd, reader.first_sequence);
   std::uint64_t expected = reader.first_sequence;
   while (const auto descriptor = trainer.next(kLongNs)) {
     if (descriptor->sequence != expected++) return 1;
-    if (!rows_stand(trainer, *descriptor)) return 2;
+    if (!rows_match(trainer, *descriptor)) return 2;
     trainer.release();
   }
   return expected == batches ? 0 : 3;
 }
 
-TEST(Processes, ThreeTrainersEachSeeEveryBatchThroughMappingsOfTheirOwn) {
+TEST(Processes, ThreeTrainersEachSeeEveryBatchThroughTheirOwnMappings) {
   const auto ring = make_ring(words_spec(4, 7));
   constexpr std::uint64_t kBatches = 5000;
   std::vector<Child> children;
@@ -66,7 +66,7 @@ TEST(Processes, ThreeTrainersEachSeeEveryBatchThroughMappingsOfTheirOwn) {
   for (Child& child : children) EXPECT_EQ(child.wait(), 0);
 }
 
-// Where a trainer kills itself.
+// The step at which a trainer kills itself.
 enum class DiesAt {
   kStart,
   kBeforeSleep,
@@ -108,15 +108,15 @@ int train_until(DiesAt place, int data_fd, const Ring::Reader& reader) {
 
 class Killed : public testing::TestWithParam<DiesAt> {};
 
-TEST_P(Killed, ATrainersSlotsComeBackAndTheOtherOneNoticesNothing) {
+TEST_P(Killed, TheSlotsOfAKilledTrainerAreFreedAndTheOtherTrainerContinues) {
   const auto ring = make_ring(words_spec(3, 4));
   constexpr std::uint64_t kBatches = 400;
   const Ring::Reader dying = ring->add_reader(0).value();
   const Ring::Reader living = ring->add_reader(0).value();
   Child other([&] { return train(ring->data_fd(), living, kBatches); });
   Child victim([&] { return train_until(GetParam(), ring->data_fd(), dying); });
-  // The door's part: it learns of the death and the engine removes the reader, while the writer may
-  // be asleep.
+  // In the daemon, the attach service notices the death and the engine removes the reader. The
+  // writer may be asleep then.
   std::thread door([&] {
     EXPECT_EQ(victim.wait(), 128 + SIGKILL);
     ring->remove_reader(dying.id);
@@ -154,11 +154,12 @@ TEST(Processes, FiftyKillsAtRandomMomentsLoseNothingForTheOthers) {
   EXPECT_EQ(other.wait(), 0);
 }
 
-// The writer dies: a trainer still has what was published, and its sleep ends by its deadline.
-TEST(Processes, TheDeathOfTheWriterLeavesPublishedBatchesWholeAndNobodyAsleep) {
+// After the death of the writer, a trainer still reads the published batches, and its sleep ends by
+// its deadline.
+TEST(Processes, TheDeathOfTheWriterKeepsPublishedBatchesAndEndsAllSleeps) {
   int sockets[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
-  // The ring is made here for its descriptors, and written by a child that is killed.
+  // This process creates the ring; a child writes to it and is killed.
   const auto ring = make_ring(words_spec(4, 7));
   const Ring::Reader reader = ring->add_reader(0).value();
   Child writer([&] {
@@ -175,7 +176,7 @@ TEST(Processes, TheDeathOfTheWriterLeavesPublishedBatchesWholeAndNobodyAsleep) {
   for (int i = 0; i < 4; ++i) {
     const auto descriptor = trainer.next(kLongNs);
     ASSERT_TRUE(descriptor.has_value());
-    EXPECT_TRUE(rows_stand(trainer, *descriptor));
+    EXPECT_TRUE(rows_match(trainer, *descriptor));
   }
   trainer.release();
   const std::uint64_t start = shm::futex_clock_ns();

@@ -20,7 +20,7 @@ std::uint8_t pixel(std::uint64_t row, std::size_t i) {
   return static_cast<std::uint8_t>(row * 31 + i);
 }
 
-// Publishes batch s with content that depends on its row numbers alone.
+// Publishes batch s with content that only depends on its row numbers.
 void publish_batch(Ring& ring, std::uint64_t s) {
   const std::uint64_t rows = ring.spec().batch_rows;
   for (std::uint64_t r = s * rows; r < (s + 1) * rows; ++r) {
@@ -39,7 +39,7 @@ void publish_batch(Ring& ring, std::uint64_t s) {
   EXPECT_EQ(ring.publish(descriptor), s);
 }
 
-TEST(Ring, ABatchIsReadInAnotherMappingAsItWasWritten) {
+TEST(Ring, ABatchReadInAnotherMappingEqualsTheWrittenOne) {
   const auto ring = make_ring(small_spec());
   const auto reader = ring->add_reader(0);
   ASSERT_TRUE(reader.ok());
@@ -58,7 +58,8 @@ TEST(Ring, ABatchIsReadInAnotherMappingAsItWasWritten) {
 }
 
 TEST(Ring, RowsAcrossTheEndOfAnArenaAreContiguousOnBothSides) {
-  // 72 rows of 105 bytes on two pages: the arena ends inside a row, at another place in each round.
+  // 72 rows of 105 bytes on two pages: the arena ends inside a row, in a different one in each
+  // round.
   const auto ring = make_ring(small_spec(8, 9));
   const auto reader = ring->add_reader(0);
   ASSERT_TRUE(reader.ok());
@@ -105,7 +106,7 @@ TEST(Ring, WithoutReadersNothingIsReleased) {
   EXPECT_FALSE(ring->wait_released(1, monotonic_ns() + 20'000'000));
 }
 
-TEST(Ring, AJoinerStartsWithinWhatStands) {
+TEST(Ring, ANewReaderStartsWithinTheUnreleasedBatches) {
   const auto ring = make_ring(small_spec());
   const auto first = ring->add_reader(0);
   ASSERT_TRUE(first.ok());
@@ -118,9 +119,9 @@ TEST(Ring, AJoinerStartsWithinWhatStands) {
   EXPECT_EQ(ring->add_reader(99).value().first_sequence, 3U);
 }
 
-// Whether a wait for the first slot, with `other` beside it, is ended by a wake and not by the look
-// that comes every 100 ms: in one of a few rounds, since on a busy machine a thread may be late for
-// reasons of its own.
+// Whether `other`, in a second thread, ends a wait for the first slot at once, and not only the
+// check every 100 ms does. One success in a few rounds is enough, because threads can be late on a
+// busy machine.
 template <typename Other>
 bool woken(Other other) {
   for (int round = 0; round < 8; ++round) {
@@ -155,7 +156,7 @@ TEST(Ring, TheRemovalOfTheSlowestReaderWakesTheWriter) {
   }));
 }
 
-TEST(Ring, AReaderThatJoinsWhileTheWriterSleepsWithoutOneIsHeard) {
+TEST(Ring, AFirstReaderWakesAWriterThatSleepsWithoutReaders) {
   EXPECT_TRUE(woken([](Ring& ring, const Ring::Reader& first) {
     ring.remove_reader(first.id);
     take_one(ring, ring.add_reader(0).value());
@@ -198,7 +199,7 @@ TEST(Ring, TheEndWakesAWaitingReaderAfterTheLastBatch) {
   EXPECT_EQ(seen, std::vector<std::uint64_t>{0});
 }
 
-TEST(Ring, RaggedRowsStandTogetherWithTheirOffsets) {
+TEST(Ring, RaggedRowsAreAdjacentAndHaveOffsets) {
   RingSpec spec = small_spec();
   spec.fields.push_back(ragged_field("tokens", shm::kUint16, 10));
   const auto ring = make_ring(spec);
@@ -250,13 +251,13 @@ TEST(Ring, UnderBatchEchoADescriptorNamesASlotAgain) {
   }
 }
 
-TEST(RingDeath, PublishingOverAnUnreleasedDescriptorIsAProgrammersError) {
+TEST(RingDeath, PublishingOverAnUnreleasedDescriptorAborts) {
   const auto ring = make_ring(small_spec());
   for (std::uint64_t s = 0; s < 4; ++s) publish_batch(*ring, s);
   EXPECT_DEATH((void)ring->publish({}), "descriptors_live");
 }
 
-TEST(Ring, WhatAReaderTellsOfItselfIsShown) {
+TEST(Ring, TheViewShowsTheCursorPageOfAReader) {
   const auto ring = make_ring(small_spec());
   const auto reader = ring->add_reader(0);
   Trainer trainer(ring->data_fd(), reader.value().cursor_fd, 0);

@@ -14,7 +14,7 @@
 namespace echoline::ring {
 namespace {
 
-// What a trainer has: the descriptors, in this process as they would be in its own.
+// The file descriptors of a trainer, used in this process.
 class Seals : public testing::Test {
  protected:
   void SetUp() override {
@@ -30,7 +30,7 @@ class Seals : public testing::Test {
 TEST_F(Seals, TheDataCannotBeMappedForWriting) {
   EXPECT_EQ(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, data_, 0), MAP_FAILED);
   EXPECT_EQ(errno, EPERM);
-  // A descriptor opened anew is no way round.
+  // Opening the file again through /proc does not help.
   const std::string path = "/proc/self/fd/" + std::to_string(data_);
   const UniqueFd again(open(path.c_str(), O_RDWR | O_CLOEXEC));
   ASSERT_TRUE(again);
@@ -44,7 +44,7 @@ TEST_F(Seals, AReadOnlyMappingOfTheDataCannotBeMadeWritable) {
   munmap(view, 4096);
 }
 
-TEST_F(Seals, TheDataCannotBeWrittenCutGrownOrPunched) {
+TEST_F(Seals, TheDataCannotBeWrittenTruncatedExtendedOrPunched) {
   EXPECT_LT(pwrite(data_, "x", 1, 0), 0);
   EXPECT_EQ(errno, EPERM);
   EXPECT_NE(ftruncate(data_, 0), 0);
@@ -59,14 +59,14 @@ TEST_F(Seals, NoSealCanBeAddedByATrainer) {
   EXPECT_NE(fcntl(data_, F_ADD_SEALS, F_SEAL_WRITE), 0);
 }
 
-TEST_F(Seals, ACursorCannotBeCutOrGrown) {
+TEST_F(Seals, ACursorCannotBeTruncatedOrExtended) {
   EXPECT_NE(ftruncate(cursor_, 0), 0);
   EXPECT_EQ(errno, EPERM);
   EXPECT_NE(ftruncate(cursor_, 8192), 0);
   EXPECT_EQ(errno, EPERM);
 }
 
-TEST_F(Seals, AHolePunchedInACursorIsAFalseClaimAndNoFault) {
+TEST_F(Seals, AHolePunchedInACursorIsAFalseClaimNotAFault) {
   (void)ring_->publish({});
   ASSERT_TRUE(ring_->add_reader(1).ok());
   const auto late = ring_->add_reader(1).value();
@@ -76,7 +76,7 @@ TEST_F(Seals, AHolePunchedInACursorIsAFalseClaimAndNoFault) {
   EXPECT_EQ(ring_->view(late.id).released, 1U);
 }
 
-TEST_F(Seals, AllPagesAreThereFromTheStart) {
+TEST_F(Seals, AllPagesAreAllocatedFromTheStart) {
   for (const int fd : {data_, cursor_}) {
     struct stat status {};
     ASSERT_EQ(fstat(fd, &status), 0);
@@ -84,14 +84,14 @@ TEST_F(Seals, AllPagesAreThereFromTheStart) {
   }
 }
 
-TEST(UnsealedRing, CanBeMappedForWritingButNotCut) {
+TEST(UnsealedRing, CanBeMappedForWritingButNotTruncated) {
   RingSpec spec = small_spec();
   spec.flags &= ~static_cast<std::uint32_t>(shm::kRingSealed);
   const auto ring = make_ring(spec);
   void* view = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, ring->data_fd(), 0);
   ASSERT_NE(view, MAP_FAILED);
   EXPECT_NE(ftruncate(ring->data_fd(), 0), 0);
-  // Scribbling over header and writer page: the daemon reads nothing of it back.
+  // Overwrites header and writer page: the daemon does not read them.
   std::memset(view, 0xff, 4096);
   munmap(view, 4096);
   EXPECT_EQ(ring->publish({}), 0U);
@@ -114,8 +114,8 @@ TEST(RingDescriptors, ManyRingsAndReadersLeaveNoDescriptorBehind) {
   EXPECT_EQ(open_count(), before);
 }
 
-TEST(RingAddresses, AreGivenBackWholeAndNobodyElsesAreTouched) {
-  // What lies beside a ring that goes away stays mapped.
+TEST(RingAddresses, AreFreedCompletelyWithoutTouchingOtherMappings) {
+  // Destroying a ring must not unmap adjacent memory.
   const auto lines = [] {
     FILE* maps = fopen("/proc/self/maps", "r");
     int rings = 0;

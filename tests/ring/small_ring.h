@@ -1,4 +1,4 @@
-// Specs of small rings, and their making, for the tests of this folder.
+// Creates small rings for the tests in this folder.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ inline decode::FieldType ragged_field(std::string name, shm::DType dtype,
   return type;
 }
 
-// An image of 5x7x3 bytes (no divisor of a page) and a label.
+// An image of 5x7x3 bytes (which does not divide a page) and a label.
 inline RingSpec small_spec(std::uint32_t slots = 4, std::uint32_t rows = 3) {
   RingSpec spec;
   spec.fields = {field("image", shm::kUint8, {5, 7, 3}), field("label", shm::kInt64, {})};

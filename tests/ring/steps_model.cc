@@ -6,14 +6,14 @@
 namespace echoline::ring {
 namespace {
 
-// Where the writer stands: the move it makes next.
+// The next move of the writer.
 enum WriterAt : std::uint8_t {
-  kLook,  // at one reader's cursor after the other
+  kLook,  // reads the cursors, one reader per move
   kDecide,
   kWriteSlot,
   kPublish,
   kRing,
-  kAskReaders,  // one after the other whether they wait
+  kAskReaders,  // checks whether readers wait, one per move
   kWakeReaders,
   kSayWaiting,
   kReadBell,

@@ -1,7 +1,6 @@
-// A model of one writer and its readers, made of the real cursor steps on real pages, in which each
-// atomic access is a move of its own and the kernel's futex is replaced by a sleeper's flag without
-// any time-out. All orders of moves are tried: a lost wake-up is then a state in which nobody can
-// move.
+// A model of one writer and its readers. It uses the real cursor steps on real pages. Each atomic
+// access is one move, and a flag without a timeout replaces the kernel's futex. The search tries
+// all orders of moves: a lost wake-up is a state in which no actor can move.
 #pragma once
 
 #include <array>
@@ -16,21 +15,21 @@ namespace echoline::ring {
 inline constexpr int kModelReadersMax = 2;
 inline constexpr int kModelCapacityMax = 4;
 
-// A step left out or moved, to see that the search finds what it is for.
+// A step that is left out or moved, to check that the search finds the error.
 enum class Fault {
   kNone,
   kReaderBellAfterWake,  // a release wakes the writer before it changes the bell
-  kWriterBellAfterLook,  // the writer reads the bell to sleep on after its last look
-  kWriterNoFlag,         // the writer doesn't say that it waits
-  kReaderNoLastLook,     // a reader sleeps without looking again after it said that it waits
-  kWriterNoReaderCheck,  // the writer takes one reader's cursor for all
-  kPublishedBeforeSlot,  // the writer publishes before it has written
+  kWriterBellAfterLook,  // the writer reads the bell after its last check
+  kWriterNoFlag,         // the writer does not set its waiting flag
+  kReaderNoLastLook,     // a reader sleeps without a check after it set its waiting flag
+  kWriterNoReaderCheck,  // the writer checks the cursor of only one reader
+  kPublishedBeforeSlot,  // the writer publishes before it writes
   kBellBeforePublished,
 };
 
 struct ModelWriter {
   std::uint8_t at = 0;
-  std::uint8_t reader = 0;  // which one is looked at
+  std::uint8_t reader = 0;  // the reader that it checks
   std::uint8_t slowest = 0;
   std::uint8_t asleep_on = 0;  // 1 + reader; 0: awake
   std::uint8_t wake = 0;
@@ -65,11 +64,12 @@ struct Model {
   Fault fault = Fault::kNone;
 
   ModelState start() const;
-  // Actor 0 is the writer. One move; what is wrong, if it shows something wrong, else "".
+  // Makes one move of an actor; actor 0 is the writer. Returns an error if the move shows one, else
+  // "".
   std::string move(ModelState& state, int actor) const;
   bool can_move(const ModelState& state, int actor) const;
   bool finished(const ModelState& state, int actor) const;
-  // Equal for states that behave alike.
+  // Equal for equivalent states.
   std::string key(const ModelState& state) const;
 
  private:
@@ -82,11 +82,11 @@ struct Model {
 };
 
 struct SearchResult {
-  std::string wrong;  // "" if nothing is
+  std::string wrong;  // "" if nothing is wrong
   std::size_t states = 0;
 };
 
-// All states that can be reached. Ends at the first wrong one.
+// Searches all reachable states. Ends at the first error.
 SearchResult search(const Model& model);
 
 }  // namespace echoline::ring

@@ -1,6 +1,5 @@
-// The cursor steps with real threads and real futexes on one piece of plain memory: here
-// ThreadSanitizer sees every access at one address, so an order that is too weak shows as a race on
-// the rows.
+// The cursor steps with real threads and real futexes in ordinary memory. ThreadSanitizer sees
+// every access at the same address, so a memory order that is too weak is a race on the rows.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -64,7 +63,7 @@ std::uint64_t read_all(Line& line, shm::CursorPage& cursor, unsigned seed) {
       shm::begin_wait(cursor, start);
       shm::sleep_for_publish(line.writer, published, start + kLongNs);
       shm::end_wait(cursor, shm::futex_clock_ns());
-      // A sleep that ran into its deadline slept over a wake-up.
+      // A sleep until the deadline has missed a wake-up.
       EXPECT_LT(shm::futex_clock_ns() - start, kLongNs);
       continue;
     }
@@ -75,7 +74,7 @@ std::uint64_t read_all(Line& line, shm::CursorPage& cursor, unsigned seed) {
   }
 }
 
-TEST(StepsThreads, EveryBatchIsSeenOnceAndWholeWithoutARaceOrALostWakeUp) {
+TEST(StepsThreads, EveryBatchIsSeenOnceWithoutARaceOrALostWakeUp) {
   constexpr std::uint64_t kBatches = 20000;
   Line line;
   shm::write_state(line.writer, shm::kWriterRunning);

@@ -1,5 +1,4 @@
-// A writer that fills a ring with rows known from their number alone, and the check of a reader's
-// view of them.
+// Writes rows whose content only depends on their number, and checks what a reader sees of them.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 
 namespace echoline::ring {
 
-// Word i of row r of the one field ("words", uint64 [16]).
+// Word i of row r of the only field ("words", uint64 [16]).
 inline std::uint64_t word_of(std::uint64_t row, std::uint64_t i) {
   return (row * 16 + i) * 0x9E3779B97F4A7C15;
 }
@@ -22,8 +21,7 @@ inline RingSpec words_spec(std::uint32_t slots, std::uint32_t rows) {
   return spec;
 }
 
-// Publishes batches [first, end), waiting for slots. False when a slot didn't come back within the
-// time.
+// Publishes batches [first, end), and waits for slots. False if a slot is not released in time.
 inline bool write_rows(Ring& ring, std::uint64_t first, std::uint64_t end,
                        std::uint64_t slot_timeout_ns) {
   const std::uint64_t rows = ring.spec().batch_rows;
@@ -40,8 +38,8 @@ inline bool write_rows(Ring& ring, std::uint64_t first, std::uint64_t end,
   return true;
 }
 
-// Whether the rows are those of this descriptor.
-inline bool rows_stand(const Trainer& trainer, const shm::Descriptor& descriptor) {
+// Whether the rows have the content that belongs to this descriptor.
+inline bool rows_match(const Trainer& trainer, const shm::Descriptor& descriptor) {
   const std::uint64_t rows = trainer.header().batch_rows;
   const auto* words = reinterpret_cast<const std::uint64_t*>(trainer.row(0, descriptor.arena_row));
   for (std::uint64_t i = 0; i < rows * 16; ++i)

@@ -1,5 +1,5 @@
-// Writer and readers as threads of one process, each with mappings of its own (to ThreadSanitizer
-// different memory; what it can see of the cursor steps is in steps_threads_test.cc).
+// Writer and readers as threads of one process, each with its own mappings. For ThreadSanitizer
+// these are different memory; steps_threads_test.cc has the test that it can check.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -15,14 +15,14 @@ namespace {
 
 constexpr std::uint64_t kLongNs = 20'000'000'000;
 
-// Batches seen, in order and whole; stops at the ring's end. Several are held at times, never more
-// than there are.
+// Reads batches until the ring's end, and checks their order and content. Holds a random number of
+// batches at a time. Returns the number of batches.
 std::uint64_t read_all(Trainer& trainer, unsigned seed) {
   std::mt19937 random(seed);
   std::uint64_t count = 0;
   while (const auto descriptor = trainer.next(kLongNs)) {
     EXPECT_EQ(descriptor->sequence, count);
-    EXPECT_TRUE(rows_stand(trainer, *descriptor));
+    EXPECT_TRUE(rows_match(trainer, *descriptor));
     ++count;
     if (random() % 4 == 0) std::this_thread::yield();
     if (random() % 3 != 0 || count % trainer.header().slot_count == 0) trainer.release();
@@ -32,7 +32,7 @@ std::uint64_t read_all(Trainer& trainer, unsigned seed) {
 
 class Threads : public testing::TestWithParam<std::pair<std::uint32_t, int>> {};
 
-TEST_P(Threads, EachReaderSeesEachBatchOnceAndWhole) {
+TEST_P(Threads, EachReaderSeesEachBatchOnceAndComplete) {
   const auto [slots, reader_count] = GetParam();
   const auto ring = make_ring(words_spec(slots, 5));
   constexpr std::uint64_t kBatches = 3000;
@@ -56,7 +56,7 @@ TEST_P(Threads, EachReaderSeesEachBatchOnceAndWhole) {
 INSTANTIATE_TEST_SUITE_P(SlotsAndReaders, Threads,
                          testing::Values(std::pair(1U, 1), std::pair(2U, 2), std::pair(4U, 3)));
 
-TEST(Threads, ReadersThatComeAndGoWhileTheRingRunsSeeNoGapAndStopNobody) {
+TEST(Threads, ReadersThatAttachAndDetachSeeNoGapAndBlockNoOther) {
   const auto ring = make_ring(words_spec(4, 3));
   std::atomic<bool> done = false;
   std::vector<std::thread> threads;
@@ -72,7 +72,7 @@ TEST(Threads, ReadersThatComeAndGoWhileTheRingRunsSeeNoGapAndStopNobody) {
             const auto descriptor = trainer.next(50'000'000);
             if (!descriptor) break;
             EXPECT_EQ(descriptor->sequence, expected++);
-            EXPECT_TRUE(rows_stand(trainer, *descriptor));
+            EXPECT_TRUE(rows_match(trainer, *descriptor));
             if (random() % 8 != 0) trainer.release();
           }
         }

@@ -1,4 +1,4 @@
-// Calls of the control service that wait, stay open or leave something behind.
+// Calls of the control service that wait, stay open, or have side effects.
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -80,7 +80,7 @@ class ControlCalls : public ::testing::Test {
     return request;
   }
 
-  // The status of a watch that must not begin.
+  // The status of a watch that must be refused.
   grpc::Status refused_watch(const v1::WatchStatsRequest& request) {
     grpc::ClientContext context;
     limit(context);
@@ -113,7 +113,7 @@ TEST_F(ControlCalls, a_persisted_stream_is_kept_until_it_is_deleted) {
   EXPECT_EQ(remove("../x").error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-TEST_F(ControlCalls, what_is_kept_and_could_not_be_created_can_be_deleted) {
+TEST_F(ControlCalls, a_kept_stream_that_could_not_be_created_can_be_deleted) {
   const auto config = config::parse_config(
       "streams: {lost: {pipeline: [{read: {url: x}}, {decode: {i: {key: jpg, as: rgb}}}, "
       "{batch: {size: 2}}]}}",
@@ -136,7 +136,7 @@ TEST_F(ControlCalls, what_is_kept_and_could_not_be_created_can_be_deleted) {
 TEST_F(ControlCalls, a_creation_whose_caller_leaves_makes_nothing) {
   const auto begin = Clock::now();
   EXPECT_EQ(create("slow", true, 200ms).error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
-  // The engine would have taken two seconds; another call must not find the stream then.
+  // The engine needs two seconds for it. After the cancellation the stream must not exist.
   std::this_thread::sleep_until(begin + 3s);
   EXPECT_TRUE(engine_.stats().streams.empty());
   EXPECT_FALSE(kept_.contains("train"));
@@ -193,7 +193,7 @@ TEST_F(ControlCalls, a_factor_that_cannot_be_is_refused_with_the_engines_reason)
   EXPECT_EQ(refused.error_message(), "the factor is below 1");
 }
 
-// A change that is new needs its line, too.
+// A new call that changes something needs its own line here.
 TEST_F(ControlCalls, what_changes_something_is_logged_with_the_stream_and_the_caller) {
   ::testing::internal::CaptureStderr();
   EXPECT_TRUE(create("x", false).ok());
@@ -222,7 +222,7 @@ TEST_F(ControlCalls, what_changes_something_is_logged_with_the_stream_and_the_ca
   EXPECT_THAT(log, HasSubstr("control: stream no\uFFFDsuch: user "));
 }
 
-TEST_F(ControlCalls, watching_tells_the_daemon_and_its_streams_again_and_again) {
+TEST_F(ControlCalls, watching_sends_the_daemon_and_its_streams_in_each_interval) {
   engine_.set_stream(MemoryEngine::full_stats("train"));
   grpc::ClientContext context;
   limit(context);
@@ -249,7 +249,7 @@ TEST_F(ControlCalls, watching_tells_the_daemon_and_its_streams_again_and_again) 
   EXPECT_EQ(stream.consumers(0).changes(0).factor_thousandths(), 1500U);
 }
 
-// Longer ones would not fit into what gRPC's clients take.
+// gRPC's clients do not accept longer ones.
 TEST_F(ControlCalls, names_and_messages_are_cut_in_errors) {
   const std::string name(10'000, 'x');
   EXPECT_EQ(refused_watch(watch_request(0, name)).error_message(),
@@ -306,7 +306,7 @@ TEST_F(ControlCalls, watchers_are_bounded_leave_their_seat_and_end_with_the_daem
   EXPECT_THAT(refused.error_message(), StartsWith("user "));
   EXPECT_THAT(refused.error_message(),
               HasSubstr(" has 8 watchers already, the most of one caller; end one of them first"));
-  // Who leaves makes room, long before its interval is over.
+  // A watcher that leaves frees its lease long before its interval is over.
   contexts.front()->TryCancel();
   const auto until = Clock::now() + 10s;
   while (!watch() && Clock::now() < until) std::this_thread::sleep_for(50ms);
@@ -319,22 +319,22 @@ TEST_F(ControlCalls, watchers_are_bounded_leave_their_seat_and_end_with_the_daem
   EXPECT_EQ(ended.error_message(), "the daemon is going down");
 }
 
-TEST(WatcherSeats, have_room_for_others_beside_the_greediest_caller) {
+TEST(WatchLeases, are_limited_per_caller_and_in_all) {
   Watchers watchers;
-  std::vector<Watchers::Seat> seats;
+  std::vector<WatchLease> leases;
   const auto take = [&](const std::string& caller) {
-    auto seat = watchers.admit(caller);
-    if (seat.ok()) seats.push_back(std::move(seat).value());
-    return seat.status();
+    auto lease = watchers.admit(caller);
+    if (lease.ok()) leases.push_back(std::move(lease).value());
+    return lease.status();
   };
   for (int i = 0; i < 100; ++i) (void)take("user alice");
-  EXPECT_EQ(seats.size(), kWatchersPerCallerMax);
+  EXPECT_EQ(leases.size(), kWatchersPerCallerMax);
   EXPECT_EQ(take("user alice").code(), Code::kResourceExhausted);
-  for (std::size_t i = 0; seats.size() < kWatchersMax; ++i) {
+  for (std::size_t i = 0; leases.size() < kWatchersMax; ++i) {
     ASSERT_TRUE(take("the certificate CN=" + std::to_string(i / 2)).ok());
   }
   EXPECT_EQ(take("user bob").message(), "32 are watching already; end one of them first");
-  seats.pop_back();
+  leases.pop_back();
   EXPECT_TRUE(take("user bob").ok());
 }
 

@@ -1,4 +1,4 @@
-// Who may call what: users and groups by the kernel's word, certificates by their names.
+// Authorization: users and groups as the kernel reports them, certificates by their names.
 #include "serve/control/control_roles.h"
 
 #include <gmock/gmock.h>
@@ -67,7 +67,7 @@ TEST(ControlRoles, take_any_subject_for_a_star_but_no_alternative_name) {
   EXPECT_EQ(lists.of_certificate({"DNS:anybody"}).role, Role::kStranger);
 }
 
-// A call that is new is for operators until its name says that it only looks.
+// A new call is for operators only, unless its name shows that it only reads.
 TEST(ControlRoles, let_readers_call_what_only_looks) {
   const auto* service = v1::StreamStatus::descriptor()->file()->service(0);
   ASSERT_GT(service->method_count(), 5);

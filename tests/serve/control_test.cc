@@ -1,4 +1,4 @@
-// The control service over a real socket, as its clients see it.
+// The control service over a real socket, as clients use it.
 #include "serve/control/control.h"
 
 #include <gmock/gmock.h>
@@ -140,7 +140,7 @@ TEST_F(Control, hands_out_states_and_keys) {
             grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-// A call without generated code: the standard services' own are not installed everywhere.
+// A call without generated code: that of the standard services is not installed everywhere.
 grpc::ByteBuffer raw_call(const std::string& path, const std::string& method) {
   grpc::GenericStub stub(grpc::CreateChannel("unix:" + path, grpc::InsecureChannelCredentials()));
   grpc::ClientContext context;

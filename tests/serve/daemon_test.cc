@@ -1,5 +1,5 @@
-// The daemon as a process: start, readiness, refusals in one line, stopping in bounded time. Its
-// engine is the one of these tests, everything else is the daemon's own.
+// The daemon as a process: start, readiness, one-line errors, and a stop in bounded time. It runs
+// the daemon's main() with the engine of these tests.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -47,7 +47,7 @@ class Daemon : public ::testing::Test {
     }
   }
 
-  // Runs to the end and expects one line on stderr, whatever the log said before it.
+  // Runs to the end and expects one line of error on stderr after the log lines.
   void expect_refused(const std::vector<std::string>& arguments, const std::string& line) {
     Process daemon(arguments, "");
     EXPECT_EQ(daemon.wait(10s), 1);
@@ -87,11 +87,11 @@ TEST_F(Daemon, stops_on_a_signal_while_it_is_still_starting) {
   EXPECT_TRUE(std::filesystem::is_empty(runtime()));
 }
 
-// process.stop has the second signal that comes later.
-TEST_F(Daemon, takes_two_signals_at_once_for_one_wish_to_stop) {
+// tests/process/stop_test.py has the case of a later second signal.
+TEST_F(Daemon, treats_two_signals_at_once_as_one_request_to_stop) {
   Process daemon(command(config("slow")), folder_.file("notify"));
   wait_until_starting();
-  // Two different ones: two of a kind that wait together count as one.
+  // Two different signals: the kernel merges two pending ones of the same number.
   daemon.signal(SIGTERM);
   daemon.signal(SIGINT);
   EXPECT_EQ(daemon.wait(5s), 0);
@@ -140,7 +140,7 @@ TEST_F(Daemon, refuses_a_runtime_folder_that_everybody_can_write_to) {
   expect_refused(command(config("x")), runtime() + " can be written to by everybody (mode 777)");
 }
 
-TEST_F(Daemon, tells_mistakes_in_the_configuration_from_wrong_usage) {
+TEST_F(Daemon, distinguishes_configuration_errors_from_wrong_usage) {
   const std::string path = folder_.file("bad.yaml");
   std::ofstream(path) << "demon: {}\n";
   expect_refused({ECHOLINED_WIRING, "--config", path}, path + ":1:1: key 'demon': unknown");

@@ -1,4 +1,4 @@
-// One HTTP request over a plain socket, as a scraper would send it.
+// Sends one HTTP request over a plain socket, as a scraper does.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 namespace echoline::serve {
 
 struct HttpAnswer {
-  int status = 0;  // 0: no answer
+  int status = 0;  // 0: no reply
   std::string head;
   std::string body;
 };

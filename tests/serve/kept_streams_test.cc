@@ -1,4 +1,4 @@
-// What is kept of streams over the daemon's end, as files and as calls.
+// Kept streams: their files and the calls that change them.
 #include "serve/process/kept_streams.h"
 
 #include <gmock/gmock.h>
@@ -72,7 +72,7 @@ TEST_F(KeptStreamsTest, that_cannot_be_read_stay_and_do_not_stop_the_others) {
   std::ofstream(file("b.json")) << "{";
   std::ofstream(file("c.json")) << R"({"name": "c", "stream": {"of_a_later_version": 1}})";
   std::ofstream(file("d.json")) << R"({"name": "d", "stream": {}})";
-  // What a daemon that died while it wrote leaves.
+  // The temporary file of a daemon that died while it wrote.
   std::filesystem::copy(file("a.json"), file("a.Xy12zZ.json"));
   EXPECT_THAT(kept_.load({}), ElementsAre(Key("a")));
   for (const char* name : {"b.json", "c.json", "d.json"}) {

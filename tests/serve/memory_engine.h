@@ -1,5 +1,5 @@
-// An engine that keeps streams in memory and prepares nothing: what serve/ and the daemon's wiring
-// are tried with, without data.
+// An engine that keeps streams in memory and prepares nothing: the test double for serve/ and for
+// the daemon's wiring.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace echoline::serve {
 
-// Any thread may call any of it.
+// Any thread may call everything.
 class MemoryEngine final : public engine::Engine {
  public:
   explicit MemoryEngine(std::uint64_t memory = 1ULL << 30) { stats_.memory_budget = memory; }
@@ -23,15 +23,15 @@ class MemoryEngine final : public engine::Engine {
               engine::ReplyFunction reply) override;
   void withdraw(std::uint64_t connection) override;
   void set_notify(engine::NotifyFunction notify) override;
-  // Refuses a stream whose first url is "missing"; takes as long as "slow" says (two seconds),
-  // unless `progress` ends it.
+  // Refuses a stream whose first url is "missing". The url "slow" takes two seconds, unless
+  // `progress` ends it.
   Status create_stream(const std::string& name, const v1::Stream& stream,
                        const record::ProgressFunction& progress) override;
   Status delete_stream(const std::string& name) override;
-  // Takes as long as `patience` says, then says that the trainers are not done.
+  // Waits for `patience`, then returns false: the trainers have not finished.
   Result<bool> drain_stream(const std::string& name, std::chrono::milliseconds patience,
                             const std::function<bool()>& cancelled) override;
-  // Knows what the real one has to find out: of a stream that is there, one pass with job "a".
+  // Every existing stream has one pass, with job "a".
   Result<std::vector<engine::FactorStart>> set_echo(const std::string& name,
                                                     std::uint32_t factor) override;
   engine::EngineStats stats() const override;
@@ -45,7 +45,7 @@ class MemoryEngine final : public engine::Engine {
                                               std::uint32_t batch_size) const override;
   void drain(std::chrono::milliseconds patience) override;
 
-  // Counters of a stream with a value in every place, for tests of what is shown.
+  // Counters of a stream with a value for every field, for tests of outputs.
   static engine::StreamStats full_stats(const std::string& name);
   void set_stream(const engine::StreamStats& stats);
   void set_definition(const std::string& name, const v1::Stream& definition);

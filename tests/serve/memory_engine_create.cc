@@ -1,4 +1,4 @@
-// Links the daemon's main with the engine that prepares nothing.
+// Gives the daemon's main() the engine of these tests.
 #include "serve/memory_engine.h"
 
 namespace echoline::engine {

@@ -58,7 +58,7 @@ TEST_F(Monitoring, serves_the_counters_as_prometheus_text) {
   EXPECT_THAT(answer.body, HasSubstr("echoline_door_connections 3"));
 }
 
-TEST_F(Monitoring, tells_of_kept_streams_that_could_not_be_created) {
+TEST_F(Monitoring, shows_kept_streams_that_could_not_be_created) {
   kept_.set_failed("lost", Status(Code::kNotFound, "/data/lost.tar: No such file"));
   kept_.set_failed("train", Status(Code::kNotFound, "it was created later"));
   const std::string metrics = get("/metrics").body;
@@ -92,7 +92,7 @@ TEST_F(Monitoring, serves_request_times_as_a_histogram_and_waits_by_their_reason
     EXPECT_THAT(text, HasSubstr(line));
 }
 
-TEST_F(Monitoring, tells_of_its_own_process_as_every_exporter_does) {
+TEST_F(Monitoring, exports_the_process_metrics_of_every_exporter) {
   const std::string text = get("/metrics").body;
   const auto value = [&text](const std::string& name) {
     const std::size_t at = text.find("\n" + name + " ");
@@ -104,12 +104,12 @@ TEST_F(Monitoring, tells_of_its_own_process_as_every_exporter_does) {
   EXPECT_GT(value("process_cpu_seconds_total"), 0);
   EXPECT_GT(value("process_resident_memory_bytes"), 1e6);
   EXPECT_GT(value("process_virtual_memory_bytes"), value("process_resident_memory_bytes"));
-  EXPECT_GE(value("process_open_fds"), 4);  // the standard three, and the one that asks
+  EXPECT_GE(value("process_open_fds"), 4);  // the standard three and this connection
   EXPECT_GT(value("process_max_fds"), value("process_open_fds"));
-  EXPECT_GE(value("process_threads"), 5);  // four that answer
+  EXPECT_GE(value("process_threads"), 5);  // the server has at least four
 }
 
-TEST_F(Monitoring, tells_of_a_stream_that_is_being_opened_only_that_it_is_not_ready) {
+TEST_F(Monitoring, shows_only_the_state_of_a_stream_that_is_being_opened) {
   engine::StreamStats opening;
   opening.name = "new";
   opening.state = "opening";
@@ -169,12 +169,21 @@ TEST_F(Monitoring, shows_names_and_errors_as_text_on_its_page) {
   EXPECT_THAT(answer.body, Not(HasSubstr("{{")));
 }
 
-TEST_F(Monitoring, answers_names_that_are_no_text_with_json_all_the_same) {
+TEST_F(Monitoring, shows_each_reason_of_a_wait_in_words_on_its_page) {
+  const std::string page = get("/").body;
+  for (const char* reason : source::kWaitReasonNames)
+    EXPECT_THAT(page,
+                ::testing::ContainsRegex(std::string("[ {]") + reason + ": \"(for|to|because) "))
+        << reason;
+  EXPECT_THAT(page, HasSubstr("for the configured throttle (read.throttle)"));
+}
+
+TEST_F(Monitoring, sends_valid_json_for_names_that_are_not_utf8) {
   engine_.set_stream(MemoryEngine::full_stats("broken \xff name"));
   EXPECT_EQ(nlohmann::json::parse(get("/status.json").body)["streams"].size(), 2U);
 }
 
-TEST_F(Monitoring, drops_the_series_of_a_stream_that_is_gone) {
+TEST_F(Monitoring, drops_the_series_of_a_deleted_stream) {
   v1::Stream stream;
   stream.add_pipeline()->mutable_read()->add_url("x");
   ASSERT_TRUE(engine_.create_stream("other", stream, {}).ok());
@@ -220,7 +229,7 @@ TEST_F(Monitoring, answers_other_paths_and_methods_with_what_there_is) {
   EXPECT_EQ(http_request(server_->port(), "HEAD", "/metrics").body, "");
 }
 
-// RFC 9112, 3.2: of the four forms of a target, all but that of a proxy's tunnel.
+// RFC 9112, 3.2: all forms of a target except the authority form of CONNECT.
 TEST_F(Monitoring, answers_every_form_of_a_target) {
   const std::string here = "http://monitor.example.org:" + std::to_string(server_->port());
   EXPECT_EQ(get(here + "/healthz").body, "ok\n");
@@ -233,7 +242,7 @@ TEST_F(Monitoring, answers_every_form_of_a_target) {
   EXPECT_EQ(of_all.status, 405);
   EXPECT_THAT(of_all.head, HasSubstr("Allow: GET, HEAD"));
   EXPECT_EQ(of_all.body, "only GET and HEAD\n");
-  // What is no target gets one answer, not two.
+  // An invalid target gets one reply, not two.
   for (const char* wrong : {"http://monitor.example.org", "healthz", "ftp://x/healthz"}) {
     EXPECT_EQ(get(wrong).status, 400) << wrong;
     EXPECT_THAT(get(wrong).body, Not(HasSubstr("HTTP/1.1"))) << wrong;

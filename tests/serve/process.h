@@ -1,4 +1,5 @@
-// A program run by a test, with its output and its readiness as a service manager sees it.
+// Runs a program in a test, and receives its output and its notifications as a service manager
+// does.
 #pragma once
 
 #include <sys/types.h>
@@ -13,18 +14,18 @@ namespace echoline::serve {
 
 class Process {
  public:
-  // `notify` is the path of a datagram socket that is made for $NOTIFY_SOCKET; "" for none.
+  // `notify` is the path of a datagram socket to create for $NOTIFY_SOCKET; "" for none.
   Process(const std::vector<std::string>& arguments, const std::string& notify);
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
   ~Process();
 
-  // The next message of the program to its service manager; "" when none comes in time or it ends.
+  // The program's next message to its service manager; "" if none arrives in time, or if it ends.
   std::string notification(std::chrono::milliseconds patience);
   void signal(int number) const;
-  // Its exit status, 128 + N when killed by signal N, -1 when it still runs after `patience`.
+  // The exit status; 128 + N if signal N killed it; -1 if it still runs after `patience`.
   int wait(std::chrono::milliseconds patience);
-  // Everything it wrote; after wait().
+  // All of its output; valid after wait().
   std::string output();
 
  private:

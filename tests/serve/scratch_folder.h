@@ -1,4 +1,4 @@
-// A folder of a test's own, removed with everything in it.
+// A temporary folder for one test; the destructor removes it with its content.
 #pragma once
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// The sign of life is sent while every loop goes round, and stops with any of them.
+// Keep-alives are sent while all loops make progress, and stop when one of them hangs.
 #include "serve/process/watchdog.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ class Watched : public ::testing::Test {
     for (const char* name : {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"}) ::unsetenv(name);
   }
 
-  // The next message; "" when none comes in time.
+  // The next message; "" if none arrives in time.
   std::string heard(std::chrono::milliseconds patience) const {
     pollfd item{supervisor_.get(), POLLIN, 0};
     if (::poll(&item, 1, static_cast<int>(patience.count())) != 1) return "";
@@ -57,14 +57,14 @@ TEST_F(Watched, LivesWhileItsLoopsGoRoundAndNoLonger) {
        [own = std::uint64_t{0}, &hangs]() mutable { return hangs ? own : ++own; }});
   for (int i = 0; i < 3; ++i) EXPECT_EQ(heard(10s), "WATCHDOG=1");
   hangs = true;
-  // A look may have been under way.
+  // A check may have been running already.
   while (!heard(500ms).empty()) {
   }
   EXPECT_GT(rounds, 6U);
   EXPECT_EQ(heard(300ms), "");
 }
 
-TEST_F(Watched, SaysNothingWhereNobodyOrAnotherIsWatched) {
+TEST_F(Watched, SendsNothingWhereNoOrAnotherProcessIsWatched) {
   ::setenv("WATCHDOG_PID", "1", 1);
   EXPECT_EQ(watchdog_patience(), 0us);
   ::setenv("WATCHDOG_PID", std::to_string(::getpid()).c_str(), 1);

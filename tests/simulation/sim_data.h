@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "plan/random_spec.h"
-#include "record/core/format.h"
+#include "record/core/data_set.h"
 #include "source/core/source.h"
 
 namespace echoline::simulation {

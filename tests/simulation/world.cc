@@ -119,7 +119,7 @@ void World::make_core() {
                                                       std::move(chain), spec_.echo_point);
   core_->preparer->set_row_types(core_->preparer->chain().outputs());
   for (std::uint32_t i = 0; i < workers_; ++i) {
-    core_->seats.push_back({core_->preparer->make_workbench(), {}});
+    core_->worker_scratch.push_back(core_->preparer->make_scratch());
   }
   core_->bad_records = std::make_unique<engine::BadRecords>(
       index, engine::BadRecords::Policy{.replace = true, .limit = 1.0, .seed = spec_.seed});

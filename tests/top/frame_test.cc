@@ -1,5 +1,5 @@
-// Whole screens, column by column. ECHOLINE_UPDATE_GOLDEN=1 writes the pictures anew: look at them
-// then.
+// Whole screens, column by column. ECHOLINE_UPDATE_GOLDEN=1 writes the expected files again; check
+// them before a commit.
 #include "top/frame.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 
 const std::string kFolder = ECHOLINE_SOURCE_DIR "/tests/top/golden/";
 
-// "|" at both ends, so that every column counts.
+// "|" at both ends shows trailing spaces.
 std::string picture(const std::vector<Line>& lines, const Size& size) {
   std::string text;
   for (const Line& line : lines) text += "|" + line.text(size.columns) + "|\n";
@@ -85,7 +85,23 @@ TEST_F(Frame, of_any_size_has_just_its_rows_and_columns) {
   }
 }
 
-TEST_F(Frame, says_what_is_the_matter) {
+TEST_F(Frame, names_the_key_of_the_configured_throttle) {
+  v1::WatchStatsResponse first = first_answer();
+  v1::WatchStatsResponse second = second_answer();
+  const auto wait = [](v1::WatchStatsResponse& answer, double seconds) {
+    for (v1::StreamStatus& stream : *answer.mutable_streams())
+      (*stream.mutable_source()->mutable_wait_seconds())["imitated"] = seconds;
+  };
+  wait(first, 0);
+  wait(second, 62);
+  const Size size = {120, 40};
+  const std::string text =
+      picture(frame(between(first, second), view_of("train"), size, kUtf8), size);
+  EXPECT_THAT(text, HasSubstr("waiting: read.throttle"));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("imitated")));
+}
+
+TEST_F(Frame, shows_why_there_is_nothing_to_show) {
   const Size size = {80, 24};
   View view = view_of("gone");
   EXPECT_THAT(picture(frame(interval_, view, size, kUtf8), size),
@@ -96,7 +112,7 @@ TEST_F(Frame, says_what_is_the_matter) {
   const std::string text = picture(frame(interval_, view, size, kUtf8), size);
   EXPECT_THAT(text, HasSubstr("the daemon went away 3 s ago"));
   EXPECT_THAT(text, HasSubstr("paused"));
-  EXPECT_THAT(text, HasSubstr("p go on"));
+  EXPECT_THAT(text, HasSubstr("p continue"));
 }
 
 TEST_F(Frame, of_many_streams_and_trainers_shows_the_chosen_and_counts_the_rest) {

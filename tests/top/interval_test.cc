@@ -1,4 +1,4 @@
-// Rates and shares between two answers, numbers in few characters, and the JSON of it all.
+// Rates and shares from two answers, short numbers, and the JSON of an interval.
 #include "top/interval.h"
 
 #include <gmock/gmock.h>
@@ -47,7 +47,7 @@ TEST(Interval, of_a_first_answer_knows_no_rates) {
   EXPECT_EQ(train.stages.at(0).busy, 0);
 }
 
-TEST(Interval, of_a_stream_that_was_made_anew_is_never_negative) {
+TEST(Interval, of_a_stream_that_was_created_again_is_never_negative) {
   const Interval interval = between(second_answer(), first_answer());
   EXPECT_EQ(interval.seconds, 0);
   v1::WatchStatsResponse later = first_answer();
@@ -82,7 +82,7 @@ TEST(Numbers, take_few_characters) {
   EXPECT_EQ(bytes_rate_text(3 << 20), "3MiB/s");
 }
 
-TEST(IntervalJson, is_one_line_with_null_for_what_is_not_known) {
+TEST(IntervalJson, is_one_line_with_null_for_unknown_values) {
   const std::string line = interval_json(between(first_answer(), second_answer()), "");
   EXPECT_EQ(line.find('\n'), line.size() - 1);
   const auto json = nlohmann::json::parse(line);

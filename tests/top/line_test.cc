@@ -1,4 +1,4 @@
-// Text for a terminal: what may stand on it, how wide it is, and what its styles are.
+// Text for a terminal: allowed characters, widths, and styles.
 #include "top/line.h"
 
 #include <gtest/gtest.h>

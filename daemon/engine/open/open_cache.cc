@@ -40,7 +40,7 @@ cache::DataSetSize decoded_size(const record::Index& index, std::uint64_t sample
 std::string data_set_name(const v1::Read& read) {
   std::vector<std::string_view> words(read.url().begin(), read.url().end());
   words.push_back(read.endpoint());
-  const cache::Place name = cache::hash_words(words);
+  const cache::Hash128 name = cache::hash_words(words);
   return fmt::format("{:016x}{:016x}", name.high, name.low);
 }
 

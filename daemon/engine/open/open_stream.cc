@@ -151,12 +151,12 @@ Result<std::unique_ptr<batch::Preparer>> compile_preparer(const v1::Stream& stre
                                            echo_point(stream));
 }
 
-std::vector<WorkerSeat> make_seats(const batch::Preparer& preparer, std::size_t workers) {
-  std::vector<WorkerSeat> seats;
+std::vector<batch::WorkerScratch> make_scratch(const batch::Preparer& preparer, std::size_t workers) {
+  std::vector<batch::WorkerScratch> scratch;
   for (std::size_t worker = 0; worker < workers; ++worker) {
-    seats.push_back({preparer.make_workbench(), {}});
+    scratch.push_back(preparer.make_scratch());
   }
-  return seats;
+  return scratch;
 }
 
 std::unique_ptr<BadRecords> make_bad_records(const v1::Stream& stream, const record::Index& index) {
@@ -195,7 +195,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
       Fetcher::Options{.wait_on_error = read.on_error() != "fail",
                        .reach = std::max(plan->spec().shuffle_window, plan->spec().echo_window)},
       fail);
-  std::vector<WorkerSeat> seats = make_seats(*preparer, pool.worker_count());
+  std::vector<batch::WorkerScratch> scratch = make_scratch(*preparer, pool.worker_count());
   auto core = std::make_shared<StreamCore>(
       StreamCore{.name = name,
                  .seed = stream.seed(),
@@ -210,7 +210,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
                  .samples = std::move(cache.samples),
                  .fetcher = std::move(fetcher),
                  .pool = &pool,
-                 .seats = std::move(seats),
+                 .worker_scratch = std::move(scratch),
                  .ring_spec = ring,
                  .slots = publish.slots(),
                  .slow = slow_policy(stream),

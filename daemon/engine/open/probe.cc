@@ -56,7 +56,7 @@ Result<ProbedTypes> probe_types(source::Source& source, const record::DataSet& d
                                 const batch::Preparer& preparer) {
   const record::Index& index = data_set.index();
   const std::uint64_t tried = std::min(index.record_count(), kProbesMax);
-  batch::WorkerScratch scratch = preparer.make_workbench();
+  batch::WorkerScratch scratch = preparer.make_scratch();
   augment::RowShapes shapes(preparer.chain());
   std::uint64_t bytes = 0;
   Status last;
@@ -81,7 +81,7 @@ Result<std::uint64_t> probe_kept_bytes(source::Source& source, const record::Dat
   const std::uint64_t tried = std::min(records, kSizeProbes);
   // A record in the middle of a compressed shard costs the unpacking of all before it.
   const std::uint64_t spacing = data_set.random_access() ? records / tried : 1;
-  batch::WorkerScratch scratch = preparer.make_workbench();
+  batch::WorkerScratch scratch = preparer.make_scratch();
   std::vector<double> sizes;
   Status last;
   for (std::uint64_t i = 0; i < tried; ++i) {

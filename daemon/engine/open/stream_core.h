@@ -50,12 +50,6 @@ struct PresentFactor {
   bool has_changed = false;     // this factor or that of any pass, at any time
 };
 
-// What one worker keeps for one stream. Only that worker uses it.
-struct WorkerSeat {
-  batch::WorkerScratch bench;
-  std::vector<std::span<std::byte>> fields;
-};
-
 // open_stream() builds it whole. Immutable from then on, except for the counters and the parts that
 // have locks of their own. Passes, items and workers share it: the last of them destroys it, after
 // Stream has stopped the fetcher.
@@ -75,7 +69,7 @@ struct StreamCore {
   std::unique_ptr<batch::SampleCache> samples;  // null without a cache step after decode
   std::unique_ptr<Fetcher> fetcher;
   WorkerPool* pool = nullptr;
-  std::vector<WorkerSeat> seats;  // by worker
+  std::vector<batch::WorkerScratch> worker_scratch;  // by worker
   ring::RingSpec ring_spec;
   std::uint32_t slots = 8;
   SlowPolicy slow;

@@ -45,11 +45,11 @@ RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std
   const InFlightRow& planned = batch.rows[index];
   const std::uint32_t row = planned.row;
   echo::Item& item = *planned.item;
-  WorkerSeat& seat = core_->seats[worker];
+  batch::WorkerScratch& scratch = core_->worker_scratch[worker];
   const std::size_t field_count = core_->ring_spec.fields.size();
-  point_at_row(*ring_, batch.descriptor, row, seat.fields);
+  point_at_row(*ring_, batch.descriptor, row, scratch.row_fields);
   const batch::RowTarget target{
-      seat.fields, std::span(batch.ragged_bytes).subspan(row * field_count, field_count)};
+      scratch.row_fields, std::span(batch.ragged_bytes).subspan(row * field_count, field_count)};
 
   const std::uint64_t begin_ns = monotonic_ns();
   std::unique_lock lock(item.mutex);
@@ -59,7 +59,7 @@ RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std
   const bool replaced = item.attempt > 0;
   const UseKey key{core_->seed, sample, item.epoch, static_cast<std::uint16_t>(planned.use)};
   const Status status =
-      core_->preparer->prepare(item, lock, key, planned.used_again, seat.bench, target);
+      core_->preparer->prepare(item, lock, key, planned.used_again, scratch, target);
   if (!status.ok()) return replace_bad_record(item, lock, status);
   count_time(first_use, monotonic_ns() - begin_ns);
   if (first_use) {

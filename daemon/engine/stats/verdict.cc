@@ -1,4 +1,5 @@
-// A sentence is made of what was seen and of one remedy: the first that applies.
+// Each verdict is a sentence with one observation and one remedy: the first that applies and is not
+// done already.
 #include "engine/stats/verdict.h"
 
 #include <fmt/core.h>
@@ -12,10 +13,12 @@
 namespace echoline::engine {
 namespace {
 
-// Two factors nearer than this are the same for advice: R is a measurement.
+// Factors that differ by less than this ratio count as equal: R is a measurement.
 constexpr double kFactorSlack = 1.1;
-// Beyond it a repeat is worth less and less (docs/echoing.md): R alone is no reason for more.
-constexpr double kFactorToStart = 5;
+// Above this R, the advice is a factor to start with, because each further repeat of a sample is
+// worth less (docs/echoing.md).
+constexpr double kLargeRatio = 5;
+constexpr double kStartFactor = 4;
 
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
@@ -28,47 +31,52 @@ double wait_share(const RecentStats& recent, std::uint64_t wait_ns) {
 
 bool echoes(const StreamStats& stats) { return stats.factor > 1000; }
 
-// Advice about the factor where what stands above the echo point is the limit; empty where a larger
-// one would not help or R is unknown.
+// Advice for a larger factor, when the part before the echo point is the limit. Empty if a larger
+// one would not help, if the factor is the advised one already, or if R is unknown.
 std::string larger_factor(const StreamStats& stats) {
   const double ratio = stats.upstream_downstream_ratio;
   if (ratio < kFactorSlack * std::max(1.0, factor_of(stats))) return "";
   const std::string now = echoes(stats) ? fmt::format("; it is {:.3g}", factor_of(stats)) : "";
-  if (ratio > kFactorToStart) {
-    return fmt::format("R is {:.1f}: echo factors up to it cost no time, 4 is a good start{}",
-                       ratio, now);
+  if (ratio > kLargeRatio) {
+    if (factor_of(stats) * kFactorSlack > kStartFactor) return "";
+    return fmt::format("R is {:.1f}: echo factors up to it cost no time, {} is a good start{}",
+                       ratio, kStartFactor, now);
   }
   return fmt::format("R is {0:.1f}: an echo factor up to {0:.1f} costs no time{1}", ratio, now);
 }
 
-// What a store's requests waited for most, if that was something that the store did.
-std::string store_trouble(const RecentStats& recent) {
+// The store's fault that requests waited for most; empty if they hardly waited for any. A remedy
+// for it comes before all others. The configured throttle (kImitated) is no fault.
+std::string store_trouble(const StreamStats& stats) {
   using source::WaitReason;
-  const auto waited = [&recent](WaitReason reason) {
-    return recent.source_wait_ns[static_cast<std::size_t>(reason)];
+  const auto waited = [&stats](WaitReason reason) {
+    return stats.recent.source_wait_ns[static_cast<std::size_t>(reason)];
   };
   struct Trouble {
     WaitReason reason;
     const char* text;
   };
-  constexpr Trouble kTroubles[] = {
+  const Trouble troubles[] = {
       {WaitReason::kUnreachable,
        "it cannot be reached: see the log, the network and read.endpoint"},
       {WaitReason::kStalled, "its answers stall: see the network and read.stall"},
       {WaitReason::kBroken, "its answers break off: see the log and the network"},
       {WaitReason::kThrottled,
-       "it asks for fewer requests: raise its limit, or keep records with a cache step"},
+       stats.caches.empty()
+           ? "it asks for fewer requests: raise its limit, or keep records with a cache step"
+           : "it asks for fewer requests: raise its limit, or use a larger cache"},
       {WaitReason::kCredentials, "credentials are slow to come: see the log and read.credentials"}};
-  const auto* worst = std::max_element(std::begin(kTroubles), std::end(kTroubles),
+  const auto* worst = std::max_element(std::begin(troubles), std::end(troubles),
                                        [&waited](const Trouble& a, const Trouble& b) {
                                          return waited(a.reason) < waited(b.reason);
                                        });
-  // One request that waited all the time is trouble; a pause now and then is not.
-  return waited(worst->reason) * 2 < recent.passed_ns ? "" : worst->text;
+  // The sum over requests: one request that waited half of the time is enough, short pauses are
+  // not.
+  return waited(worst->reason) * 2 < stats.recent.passed_ns ? "" : worst->text;
 }
 
 std::string storage_remedy(const StreamStats& stats) {
-  const std::string trouble = store_trouble(stats.recent);
+  const std::string trouble = store_trouble(stats);
   if (!trouble.empty()) return trouble;
   const std::string factor = larger_factor(stats);
   if (!factor.empty()) return factor;
@@ -92,6 +100,11 @@ std::string peer_remedy(const StreamStats& stats) {
                               ? ""
                               : fmt::format("job {} rank {} is behind by {}; ", last->job,
                                             last->rank, pluralize(last->lag_rows, "row"));
+  // The outcomes show that publish.when_slow is set already.
+  if (stats.slow.refused > 0)
+    return who + "there was no memory to give it a pass of its own: raise daemon.memory";
+  if (stats.slow.split + stats.slow.detached > 0)
+    return who + "with a smaller publish.lag publish.when_slow acts earlier";
   return who + "with publish.when_slow: split it gets a pass of its own";
 }
 

@@ -1,5 +1,5 @@
-// Bounds of gRPC's own: a connection that does not finish its handshake, answers no ping, or idles
-// is closed; calls of one connection, their threads and memory are limited.
+// Sets gRPC's own limits: it closes a connection that does not finish its handshake, answers no
+// ping, or is idle, and it bounds calls per connection, threads, and memory.
 #include "serve/control/control.h"
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
@@ -53,14 +53,17 @@ void set_bounds(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kCallsOfConnectionMax);
 }
 
+// Owns the gate, gRPC's server, the acceptors between them, and the TLS files. The gate's thread
+// accepts connections and polls the files; gRPC's threads run the calls.
 class GrpcControlServer final : public ControlServer {
  public:
-  GrpcControlServer(ControlRoles roles, const ControlContext& controlled)
-      : roles_(std::move(roles)), service_(controlled) {}
+  GrpcControlServer(ControlRoles roles, const ControlContext& context)
+      : roles_(std::move(roles)), service_(context) {}
   GrpcControlServer(const GrpcControlServer&) = delete;
   GrpcControlServer& operator=(const GrpcControlServer&) = delete;
 
   ~GrpcControlServer() override {
+    // First the gate: its thread uses the acceptors and the TLS files.
     gate_.reset();
     if (server_ == nullptr) return;
     service_.stop();
@@ -76,9 +79,9 @@ class GrpcControlServer final : public ControlServer {
     ECHOLINE_ASSIGN(gate_, ControlGate::open(path, mode, access.listen()));
     ECHOLINE_TRY(start_grpc());
     gate_->start({[this](UniqueFd socket, const Peer& peer) {
-                    seats_->place(std::move(socket), roles_.of_peer(peer));
+                    acceptors_->accept(std::move(socket), roles_.of_peer(peer));
                   },
-                  [this](UniqueFd socket) { hand_to_tls(std::move(socket)); },
+                  [this](UniqueFd socket) { accept_tls(std::move(socket)); },
                   [this] {
                     if (tls_ != nullptr) tls_->poll();
                   }});
@@ -95,7 +98,7 @@ class GrpcControlServer final : public ControlServer {
     ControlCounts counts;
     counts.unix_connections = gate_->unix_connections();
     counts.tls_connections = gate_->tcp_connections();
-    counts.turned_away = gate_->turned_away();
+    counts.refused = gate_->refused();
     counts.calls_denied = calls_denied_;
     if (tls_ == nullptr) return counts;
     const TlsFiles::Counts tls = tls_->counts();
@@ -109,6 +112,7 @@ class GrpcControlServer final : public ControlServer {
   std::uint16_t tls_port() const override { return gate_->tcp_port(); }
 
  private:
+  // Builds and starts the server. It listens nowhere: all connections come from the gate.
   Status start_grpc() {
     grpc::EnableDefaultHealthCheckService(true);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
@@ -117,7 +121,7 @@ class GrpcControlServer final : public ControlServer {
     const auto judged = [this](const Caller& caller, std::string_view method) {
       return judge(caller, method);
     };
-    seats_ = std::make_unique<PeerAcceptors>(builder, judged);
+    acceptors_ = std::make_unique<PeerAcceptors>(builder, judged);
     if (tls_ != nullptr) {
       tls_acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
           grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
@@ -135,12 +139,13 @@ class GrpcControlServer final : public ControlServer {
     return Status();
   }
 
-  void hand_to_tls(UniqueFd socket) {
+  void accept_tls(UniqueFd socket) {
     grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
     connection.fd = socket.release();
     tls_acceptor_->HandleNewConnection(&connection);
   }
 
+  // Whether the caller may call the method; counts and logs a denial.
   Status judge(const Caller& caller, std::string_view method) {
     Status decision = may_call(caller, method);
     if (!decision.ok()) {
@@ -150,17 +155,17 @@ class GrpcControlServer final : public ControlServer {
     return decision;
   }
 
-  // At most one line a second, for a hostile caller could fill the log.
+  // At most one line a second: a hostile caller could fill the log.
   void log_denial(const Status& decision) {
-    if (denials_told_.due(monotonic_ns())) log_warning("control", "denied: {}", decision.message());
+    if (denial_log_.due(monotonic_ns())) log_warning("control", "denied: {}", decision.message());
   }
 
   const ControlRoles roles_;
   ControlService service_;
   std::unique_ptr<TlsFiles> tls_;  // null: no TLS
   std::atomic<std::uint64_t> calls_denied_ = 0;
-  RateLimiter denials_told_{kDenialLogNs};
-  std::unique_ptr<PeerAcceptors> seats_;
+  RateLimiter denial_log_{kDenialLogNs};
+  std::unique_ptr<PeerAcceptors> acceptors_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> tls_acceptor_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<ControlGate> gate_;
@@ -170,9 +175,9 @@ class GrpcControlServer final : public ControlServer {
 
 Result<std::unique_ptr<ControlServer>> ControlServer::open(const std::string& path,
                                                            const v1::ControlAccess& access,
-                                                           const ControlContext& controlled) {
+                                                           const ControlContext& context) {
   ECHOLINE_ASSIGN(ControlRoles roles, ControlRoles::parse(access));
-  auto server = std::make_unique<GrpcControlServer>(std::move(roles), controlled);
+  auto server = std::make_unique<GrpcControlServer>(std::move(roles), context);
   ECHOLINE_TRY(server->listen(path, access));
   return std::unique_ptr<ControlServer>(std::move(server));
 }

@@ -1,5 +1,5 @@
-// The control service: gRPC on a Unix socket, and over TLS where the configuration says so, with
-// the standard health and reflection services. Who may call what is decided before each call.
+// The control service: gRPC on a Unix socket and, if configured, over TLS, with the standard health
+// and reflection services. Each call is authorized before its handler runs.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,23 @@
 
 namespace echoline::serve {
 
-// Opened and destroyed by one thread, the rest is for any; calls come in on gRPC's own.
+// One thread opens and destroys it; any thread may call the other functions. Calls run on gRPC's
+// threads. An interface, so that gRPC stays out of this header.
 class ControlServer {
  public:
-  // Takes over the socket of a dead daemon; that of a living one is kAlreadyExists. Mode 0600, or
-  // 0666 where other users may do something: who they are is checked at each call.
+  // Takes over the socket of a dead daemon; kAlreadyExists if a live daemon serves it. The socket's
+  // mode is 0600, or 0666 if other users may call something: each call checks its user.
   static Result<std::unique_ptr<ControlServer>> open(const std::string& path,
                                                      const v1::ControlAccess& access,
-                                                     const ControlContext& controlled);
-  // Watchers are told at once; other calls under way get a second to end, then are cancelled. The
-  // socket is removed.
+                                                     const ControlContext& context);
+  // Ends the calls that watch at once; other running calls get a second, then they are cancelled.
+  // Removes the socket.
   virtual ~ControlServer() = default;
 
-  // What the health service says, of the whole and of each service; NOT_SERVING at first.
+  // The health service's answer, for the server and for each service. At first NOT_SERVING.
   virtual void set_serving(bool serving) = 0;
   virtual ControlCounts counts() const = 0;
-  virtual std::uint16_t tls_port() const = 0;  // 0: none
+  virtual std::uint16_t tls_port() const = 0;  // 0: no TLS
 };
 
 }  // namespace echoline::serve

@@ -1,4 +1,5 @@
-// What the control service works on; everything outlives it and may be called from any thread.
+// The parts of the daemon that the control service works on. They outlive it, and any thread may
+// use them.
 #pragma once
 
 #include <atomic>
@@ -13,9 +14,9 @@ namespace echoline::serve {
 struct ControlContext {
   engine::Engine* engine = nullptr;
   KeptStreams* kept = nullptr;
-  std::function<std::size_t()> connections;  // to the door
+  std::function<std::size_t()> connections;  // of the door
   const std::atomic<bool>* draining = nullptr;
-  const std::atomic<bool>* started = nullptr;  // with the streams it begins with; null: it is
+  const std::atomic<bool>* started = nullptr;  // its first streams exist; null: always true
 };
 
 }  // namespace echoline::serve

@@ -40,11 +40,11 @@ std::vector<std::string> names_of(const grpc_auth_context* context) {
   return names;
 }
 
-// A property of the connection's context beside those of gRPC.
+// The property of a connection's context that holds the caller's name.
 constexpr const char* kCallerProperty = "echoline_caller";
 
-// What gRPC's threads find the check by. Their own locks order its making before its use, but those
-// are out of a sanitizer's sight: hence the atomic.
+// The state of gRPC's processor. gRPC's locks order its creation before its use, but
+// ThreadSanitizer does not see those locks (gRPC is not instrumented), so the pointer is atomic.
 struct CheckHolder {
   explicit CheckHolder(CallCheck given) : owned(std::move(given)) { check.store(&owned); }
 
@@ -53,9 +53,10 @@ struct CheckHolder {
   std::mutex mutex;
 };
 
-// Who calls, noted in the context. All calls of a connection share that, which has no lock: it is
-// written to once, before the first handler looks, and read here under the same lock.
-Caller note_caller(CheckHolder& holder, grpc_auth_context* context) {
+// Finds the caller and writes its name into the context. All calls of a connection share the
+// context, which has no lock. So it is written once, before the first handler reads it, and read
+// here under the same mutex.
+Caller record_caller(CheckHolder& holder, grpc_auth_context* context) {
   const std::lock_guard lock(holder.mutex);
   Caller caller = holder.check.load()->caller_of(names_of(context));
   auto found = grpc_auth_context_find_properties_by_name(context, kCallerProperty);
@@ -65,10 +66,11 @@ Caller note_caller(CheckHolder& holder, grpc_auth_context* context) {
   return caller;
 }
 
-void ask(void* state, grpc_auth_context* context, const grpc_metadata* metadata, std::size_t count,
-         grpc_process_auth_metadata_done_cb done, void* call) {
+// gRPC's processor: authorizes one call.
+void authorize(void* state, grpc_auth_context* context, const grpc_metadata* metadata,
+               std::size_t count, grpc_process_auth_metadata_done_cb done, void* call) {
   auto& holder = *static_cast<CheckHolder*>(state);
-  const Caller caller = note_caller(holder, context);
+  const Caller caller = record_caller(holder, context);
   const grpc::Status answer =
       to_grpc(holder.check.load()->judge(caller, method_of(metadata, count)));
   done(call, nullptr, 0, nullptr, 0, static_cast<grpc_status_code>(answer.error_code()),
@@ -82,14 +84,14 @@ class CheckedCredentials final : public grpc::ServerCredentials {
       : credentials_(credentials) {
     const auto destroy = [](void* state) { delete static_cast<CheckHolder*>(state); };
     grpc_server_credentials_set_auth_metadata_processor(
-        credentials_, {ask, destroy, new CheckHolder(std::move(check))});
+        credentials_, {authorize, destroy, new CheckHolder(std::move(check))});
   }
   CheckedCredentials(const CheckedCredentials&) = delete;
   CheckedCredentials& operator=(const CheckedCredentials&) = delete;
   ~CheckedCredentials() override { grpc_server_credentials_release(credentials_); }
 
  private:
-  // The check is given when made.
+  // Not used: the constructor has set the check.
   void SetAuthMetadataProcessor(
       const std::shared_ptr<grpc::AuthMetadataProcessor>& /*processor*/) override {}
   int AddPortToServer(const std::string& address, grpc_server* server) override {
@@ -99,7 +101,7 @@ class CheckedCredentials final : public grpc::ServerCredentials {
   grpc_server_credentials* const credentials_;
 };
 
-// What gRPC asks for material at each handshake; it serializes the calls.
+// Gives gRPC the certificate at each handshake. gRPC serializes the calls.
 struct Fetcher {
   const TlsFiles& files;
   std::shared_ptr<const TlsMaterial> given;
@@ -133,7 +135,8 @@ std::shared_ptr<grpc::ServerCredentials> tls_credentials(const TlsFiles& files, 
   grpc_server_credentials* const credentials = grpc_ssl_server_credentials_create_with_options(
       grpc_ssl_server_credentials_create_options_using_config_fetcher(
           GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY, fetch, fetcher.get()));
-  // The check lives as long as the credentials, and the fetcher as long as the check.
+  // gRPC keeps a plain pointer to the fetcher. The credentials own the check, so the check owns the
+  // fetcher.
   auto judge = [fetcher, asked = std::move(check.judge)](
                    const Caller& caller, std::string_view method) { return asked(caller, method); };
   return std::make_shared<CheckedCredentials>(

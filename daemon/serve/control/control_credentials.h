@@ -1,6 +1,5 @@
-// Server credentials of gRPC that ask before each call. Made on gRPC's C interface, as the C++ one
-// has neither a check of calls over an unencrypted socket nor a certificate that can be replaced
-// only by a good one.
+// Server credentials of gRPC that authorize each call. They use gRPC's C interface: the C++ one
+// cannot check calls over an unencrypted socket, and its certificate reload accepts broken files.
 #pragma once
 
 #include <functional>
@@ -20,23 +19,23 @@ class ServerCredentials;
 
 namespace echoline::serve {
 
-// Both are called by gRPC's threads, before the handler of each call of any service, and must not
-// block. `names` are those of the client's certificate, as ControlRoles compares them: empty
-// without TLS.
+// gRPC's threads call both functions before the handler of each call of any service. They must not
+// block. `names` are those of the client's certificate, in the form that ControlRoles compares;
+// empty without TLS.
 struct CallCheck {
   std::function<Caller(const std::vector<std::string>& names)> caller_of;
-  // What is not ok is the call's outcome.
+  // An error ends the call with that status.
   std::function<Status(const Caller& caller, std::string_view method)> judge;
 };
 
-// Within a handler: the name of the caller, as the check found it.
+// For handlers: the name of the caller, from `caller_of`.
 std::string caller_name(const grpc::ServerContext& context);
 
-// For sockets whose owner the kernel told.
+// For Unix sockets, where the kernel reports the peer.
 std::shared_ptr<grpc::ServerCredentials> unencrypted_credentials(CallCheck check);
 
-// Clients must show a certificate of material().client_ca. Each handshake takes the material of
-// that moment. `files` outlives the server.
+// Clients must present a certificate issued by files.material()->client_ca. Each handshake uses the
+// current material. `files` outlives the server.
 std::shared_ptr<grpc::ServerCredentials> tls_credentials(const TlsFiles& files, CallCheck check);
 
 }  // namespace echoline::serve

@@ -45,7 +45,7 @@ Result<std::unique_ptr<ControlGate>> ControlGate::open(const std::string& path, 
     ECHOLINE_ASSIGN(gate->tcp_, listen_tcp("daemon.control.listen", listen));
   }
   gate->stop_.reset(::eventfd(0, EFD_CLOEXEC));
-  if (!gate->stop_) return errno_status(errno, "making an eventfd");
+  if (!gate->stop_) return errno_status(errno, "creating an eventfd");
   ECHOLINE_ASSIGN(gate->unix_, listen_unix(path, SOCK_STREAM, mode));
   return gate;
 }
@@ -68,21 +68,24 @@ std::uint16_t ControlGate::tcp_port() const {
   return tcp_ ? port_of(tcp_.get()) : std::uint16_t{0};
 }
 
+// The set for poll() is built in each round: there are at most 256 connections.
 void ControlGate::run() {
   std::uint64_t next_second_ns = monotonic_ns() + kSecondNs;
   while (true) {
     const bool paused = monotonic_ns() < paused_until_ns_;
-    // A negative descriptor is passed over.
+    // poll() ignores a negative descriptor.
     std::vector<pollfd> watched{{stop_.get(), POLLIN, 0},
                                 {paused ? -1 : unix_.get(), POLLIN, 0},
                                 {paused ? -1 : tcp_.get(), POLLIN, 0}};
-    const std::size_t first_held = watched.size();
-    for (const Held& one : held_) watched.push_back({one.socket.get(), POLLRDHUP, 0});
+    const std::size_t first_connection = watched.size();
+    for (const Connection& one : connections_) watched.push_back({one.socket.get(), POLLRDHUP, 0});
     ::poll(watched.data(), watched.size(), paused ? kPausedTickMs : kTickMs);
     if (watched[0].revents != 0) return;
-    std::vector<bool> gone(held_.size());
-    for (std::size_t i = 0; i < gone.size(); ++i) gone[i] = watched[first_held + i].revents != 0;
-    forget_gone(gone);
+    std::vector<bool> closed(connections_.size());
+    for (std::size_t i = 0; i < closed.size(); ++i)
+      closed[i] = watched[first_connection + i].revents != 0;
+    // Before accepting, so that closed connections do not count against the limits.
+    remove_closed(closed);
     if (watched[1].revents != 0) accept_all(unix_.get(), false);
     if (watched[2].revents != 0) accept_all(tcp_.get(), true);
     if (monotonic_ns() < next_second_ns) continue;
@@ -100,79 +103,84 @@ void ControlGate::accept_all(int listener, bool tcp) {
     if (!socket) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       if (errno == EAGAIN || errno == EWOULDBLOCK) return;
+      // Mostly no free descriptor: poll() would return at once again, so stop polling for a moment.
       const Status failed = errno_status(errno, "accept");
-      if (pauses_told_.due(monotonic_ns())) {
-        log_warning("control", "no connection can be taken: {}", failed.message());
+      if (pause_log_.due(monotonic_ns())) {
+        log_warning("control", "no connection can be accepted: {}", failed.message());
       }
       paused_until_ns_ = monotonic_ns() + kPauseNs;
       return;
     }
-    Held held;
-    held.tcp = tcp;
+    Connection connection;
+    connection.tcp = tcp;
     Peer peer;
     if (tcp) {
-      held.who = address_text(address, bytes);
+      connection.peer_name = address_text(address, bytes);
+      // gRPC sets this itself only on sockets that it has accepted.
       const int yes = 1;
       ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     } else {
       auto asked = peer_of(socket.get());
       if (!asked.ok()) continue;
       peer = std::move(asked).value();
-      held.who = fmt::format("user {}", peer.uid);
-      held.own = is_own(peer);
+      connection.peer_name = fmt::format("user {}", peer.uid);
+      connection.own = is_own(peer);
     }
-    let_in(std::move(socket), std::move(held), peer);
+    admit(std::move(socket), std::move(connection), peer);
   }
 }
 
-bool ControlGate::has_room(const Held& newcomer) const {
-  const auto same = [&](const Held& one) { return one.tcp == newcomer.tcp; };
-  const auto all = static_cast<std::size_t>(std::count_if(held_.begin(), held_.end(), same));
+bool ControlGate::has_room(const Connection& newcomer) const {
+  const auto same = [&](const Connection& one) { return one.tcp == newcomer.tcp; };
+  const auto all =
+      static_cast<std::size_t>(std::count_if(connections_.begin(), connections_.end(), same));
+  // Root and the daemon's user can use every connection, others not the reserved ones.
   if (newcomer.own) return all < kControlConnectionsMax;
-  const auto of_peer =
-      static_cast<std::size_t>(std::count_if(held_.begin(), held_.end(), [&](const Held& one) {
-        return same(one) && one.who == newcomer.who;
-      }));
-  const std::size_t kept = newcomer.tcp ? 0 : kControlKeptForOwn;
-  return of_peer < kControlPerPeerMax && all + kept < kControlConnectionsMax;
+  const auto of_peer = static_cast<std::size_t>(std::count_if(
+      connections_.begin(), connections_.end(),
+      [&](const Connection& one) { return same(one) && one.peer_name == newcomer.peer_name; }));
+  const std::size_t reserved = newcomer.tcp ? 0 : kControlReservedForOwn;
+  return of_peer < kControlPerPeerMax && all + reserved < kControlConnectionsMax;
 }
 
-void ControlGate::let_in(UniqueFd socket, Held held, const Peer& peer) {
-  const bool room = has_room(held);
-  if (room) held.socket.reset(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
-  if (!held.socket) {
-    if (turned_away_++ == 0) {
-      log_warning("control", "a connection of {} was closed: too many {}", held.who,
+void ControlGate::admit(UniqueFd socket, Connection connection, const Peer& peer) {
+  const bool room = has_room(connection);
+  if (room) connection.socket.reset(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
+  if (!connection.socket) {
+    // One log line; after that only the metric counts.
+    if (refused_++ == 0) {
+      log_warning("control", "a connection of {} was closed: too many {}", connection.peer_name,
                   room ? "open files" : "connections");
     }
     return;
   }
-  const bool tcp = held.tcp;
-  held_.push_back(std::move(held));
+  const bool tcp = connection.tcp;
+  connections_.push_back(std::move(connection));
   recount();
   if (tcp) {
-    handler_.tcp_arrival(std::move(socket));
+    handler_.on_tcp(std::move(socket));
   } else {
-    handler_.unix_arrival(std::move(socket), peer);
+    handler_.on_unix(std::move(socket), peer);
   }
 }
 
-void ControlGate::forget_gone(const std::vector<bool>& gone) {
+void ControlGate::remove_closed(const std::vector<bool>& closed) {
   std::size_t kept = 0;
-  for (std::size_t i = 0; i < held_.size(); ++i) {
-    if (gone[i]) continue;
-    if (kept != i) held_[kept] = std::move(held_[i]);
+  for (std::size_t i = 0; i < connections_.size(); ++i) {
+    if (closed[i]) continue;
+    if (kept != i) connections_[kept] = std::move(connections_[i]);
     ++kept;
   }
-  held_.resize(kept);
+  connections_.resize(kept);
   recount();
 }
 
+// Updates the counts that other threads read.
 void ControlGate::recount() {
-  const auto tcp = static_cast<std::size_t>(
-      std::count_if(held_.begin(), held_.end(), [](const Held& one) { return one.tcp; }));
+  const auto tcp = static_cast<std::size_t>(std::count_if(
+      connections_.begin(), connections_.end(), [](const Connection& one) { return one.tcp; }));
   tcp_count_ = tcp;
-  unix_count_ = held_.size() - tcp;
+  unix_count_ = connections_.size() - tcp;
 }
 
 }  // namespace echoline::serve

@@ -1,5 +1,5 @@
-// Where connections to the control service come in: its own accepting thread, because gRPC tells
-// neither who is at the other end of a Unix socket nor bounds their number. No gRPC in here.
+// Accepts the connections of the control service on a thread of its own, because gRPC neither
+// reports the peer of a Unix socket nor limits the number of connections. Free of gRPC.
 #pragma once
 
 #include <atomic>
@@ -18,29 +18,30 @@
 
 namespace echoline::serve {
 
-// Over a Unix socket and over TCP each: neither can use up the other's. What is beyond is closed at
-// once.
+// For the Unix socket and for TCP each, so that neither can use up the other's. A connection beyond
+// the limit is closed at once.
 inline constexpr std::size_t kControlConnectionsMax = 128;
-// Of one user, or from one address. The daemon's own user and root are bounded by the number above
-// alone, and 16 of that are kept for them.
+// Of one user, or from one address. For root and the daemon's user only the limit above counts, and
+// 16 connections are reserved for them.
 inline constexpr std::size_t kControlPerPeerMax = 32;
-inline constexpr std::size_t kControlKeptForOwn = 16;
+inline constexpr std::size_t kControlReservedForOwn = 16;
 
 struct ControlGateHandler {
-  std::function<void(UniqueFd socket, const Peer& peer)> unix_arrival;
-  std::function<void(UniqueFd socket)> tcp_arrival;
+  std::function<void(UniqueFd socket, const Peer& peer)> on_unix;
+  std::function<void(UniqueFd socket)> on_tcp;
   std::function<void()> every_second;
 };
 
-// The handler's functions are called by the gate's thread; the counts can be asked for by any.
+// The gate's thread calls the handler's functions; any thread may read the counts. The handler gets
+// the accepted sockets and closes them; the gate keeps duplicates to count them.
 class ControlGate {
  public:
-  // `listen` is "" for no TCP.
+  // Listens; start() accepts. `listen` "": no TCP.
   static Result<std::unique_ptr<ControlGate>> open(const std::string& path, mode_t mode,
                                                    const std::string& listen);
   ControlGate(const ControlGate&) = delete;
   ControlGate& operator=(const ControlGate&) = delete;
-  // Nobody is let in any more; the socket is removed. Connections are their new owner's to end.
+  // Joins the thread and removes the socket. Accepted connections stay open: the handler owns them.
   ~ControlGate();
 
   void start(ControlGateHandler handler);
@@ -48,24 +49,25 @@ class ControlGate {
   std::uint16_t tcp_port() const;  // 0: no TCP
   std::size_t unix_connections() const { return unix_count_; }
   std::size_t tcp_connections() const { return tcp_count_; }
-  std::uint64_t turned_away() const { return turned_away_; }
+  std::uint64_t refused() const { return refused_; }
 
  private:
-  // A second descriptor of each socket, by which its end is noticed: who owns the first does not
-  // tell.
-  struct Held {
+  // An accepted connection. The duplicated descriptor shows when the peer closes it: gRPC, which
+  // owns the original, does not report that.
+  struct Connection {
     UniqueFd socket;
     bool tcp = false;
-    std::string who;
-    bool own = false;
+    std::string peer_name;  // for limits and the log
+    bool own = false;       // of root or the daemon's user
   };
 
   explicit ControlGate(std::string path) : path_(std::move(path)) {}
   void run();
   void accept_all(int listener, bool tcp);
-  bool has_room(const Held& newcomer) const;
-  void let_in(UniqueFd socket, Held held, const Peer& peer);
-  void forget_gone(const std::vector<bool>& gone);
+  bool has_room(const Connection& newcomer) const;
+  // Passes a connection to the handler if there is room, else closes it.
+  void admit(UniqueFd socket, Connection connection, const Peer& peer);
+  void remove_closed(const std::vector<bool>& closed);
   void recount();
 
   const std::string path_;
@@ -73,12 +75,12 @@ class ControlGate {
   UniqueFd tcp_;
   UniqueFd stop_;
   ControlGateHandler handler_;
-  std::vector<Held> held_;
-  std::uint64_t paused_until_ns_ = 0;  // out of descriptors
-  RateLimiter pauses_told_{10'000'000'000};
+  std::vector<Connection> connections_;
+  std::uint64_t paused_until_ns_ = 0;  // while there is no free descriptor
+  RateLimiter pause_log_{10'000'000'000};
   std::atomic<std::size_t> unix_count_ = 0;
   std::atomic<std::size_t> tcp_count_ = 0;
-  std::atomic<std::uint64_t> turned_away_ = 0;
+  std::atomic<std::uint64_t> refused_ = 0;
   std::thread thread_;
 };
 

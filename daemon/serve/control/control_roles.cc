@@ -33,7 +33,7 @@ bool any_is_listed(const std::vector<std::string>& names, const std::vector<std:
   });
 }
 
-bool only_looks(std::string_view method) {
+bool only_reads(std::string_view method) {
   if (method.starts_with(kReflection)) return true;
   if (!method.starts_with(kControl)) return false;
   method.remove_prefix(kControl.size());
@@ -66,7 +66,7 @@ Caller ControlRoles::of_peer(const Peer& peer) const {
 }
 
 Caller ControlRoles::of_certificate(const std::vector<std::string>& names) const {
-  // An authority may put anything into a name.
+  // A certificate's names can contain any bytes, and this one appears in logs.
   const std::string name =
       names.empty() ? "a certificate without names"
                     : fmt::format("the certificate {}",
@@ -87,7 +87,7 @@ Status may_call(const Caller& caller, std::string_view method) {
                               "who may in daemon.control.operators and daemon.control.readers",
                               caller.name));
   }
-  if (only_looks(method)) return Status();
+  if (only_reads(method)) return Status();
   return Status(Code::kPermissionDenied,
                 fmt::format("{} may look, but not call {}; daemon.control.operators names who may",
                             caller.name, method.substr(method.rfind('/') + 1)));

@@ -1,4 +1,4 @@
-// Who may call what of the control service: the lists of `daemon.control`, and the one decision.
+// Authorization of the control service, by the lists in `daemon.control`.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace echoline::serve {
 
 enum class Role { kStranger, kReader, kOperator };
 
-// Who calls, as the kernel or the certificate says; nothing that the caller sends counts.
+// A caller, as the kernel or the certificate identifies it; nothing in its request counts.
 struct Caller {
   Role role = Role::kStranger;
   std::string name;  // "user alice (1001)", "the certificate CN=ops"
@@ -22,13 +22,13 @@ struct Caller {
 // Immutable; any thread.
 class ControlRoles {
  public:
-  // Names of users and groups are looked up on this host now; an unknown one is an error.
+  // Looks up the names of users and groups on this host; an unknown name is an error.
   static Result<ControlRoles> parse(const v1::ControlAccess& access);
 
   Caller of_peer(const Peer& peer) const;
   // By subject and alternative names, as "CN=ops", "DNS:ops.example.org".
   Caller of_certificate(const std::vector<std::string>& names) const;
-  // Whether users besides root and the daemon's own may do anything.
+  // Whether any user other than root and the daemon's user may call something.
   bool admit_other_users() const;
 
  private:
@@ -43,9 +43,9 @@ class ControlRoles {
   Members readers_;
 };
 
-// `method` as gRPC names it, "/echoline.v1.Control/ListStreams". Operators may call all, readers
-// what begins with Get, List or Watch, and reflection; anybody asks for health. kPermissionDenied
-// says who was seen and what to do.
+// `method` is gRPC's path, "/echoline.v1.Control/ListStreams". Operators may call every method;
+// readers reflection and the methods that begin with Get, List or Watch; everybody the health
+// service. kPermissionDenied names the caller and the remedy.
 Status may_call(const Caller& caller, std::string_view method);
 
 }  // namespace echoline::serve

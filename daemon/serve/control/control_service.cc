@@ -1,4 +1,4 @@
-// Names are checked before the engine sees them; everything else is the engine's to refuse.
+// Stream names are checked here; the engine checks everything else.
 #include "serve/control/control_service.h"
 
 #include <fmt/core.h>
@@ -20,7 +20,7 @@ namespace echoline::serve {
 namespace {
 
 constexpr int kKeysMax = 100'000;
-// gRPC's clients take 8 KiB of trailing metadata, in which a byte of the message may need three.
+// gRPC's clients accept 8 KiB of trailing metadata, where a byte of the message can need three.
 constexpr std::size_t kErrorBytesMax = 2000;
 constexpr std::uint32_t kPatienceMs = 5000;
 constexpr std::chrono::milliseconds kPatienceMax{60'000};
@@ -60,7 +60,7 @@ grpc::StatusCode grpc_code(Code code) {
   return grpc::StatusCode::UNKNOWN;
 }
 
-// Who changes what, in the log before it is done.
+// Logs the caller of each change, before the change is made.
 void audit(const grpc::ServerContext& context, const char* method, const std::string& stream) {
   log_info({"control", sanitize_name(stream)}, "{} calls {}", caller_name(context), method);
 }
@@ -89,25 +89,27 @@ Status ControlService::create(const v1::CreateStreamRequest& request,
     return log(seen);
   };
   ECHOLINE_TRY(may_change());
-  ECHOLINE_TRY(controlled_.engine->create_stream(name, stream, progress));
+  ECHOLINE_TRY(daemon_.engine->create_stream(name, stream, progress));
   return request.persist() ? keep(request, stream) : Status();
 }
 
-// The configuration's streams and those that are kept come first, under their names.
+// While the daemon starts, a call could take the name of a stream of the configuration or of a kept
+// one before that is created.
 Status ControlService::may_change() const {
-  if (controlled_.started != nullptr && !*controlled_.started) {
+  if (daemon_.started != nullptr && !*daemon_.started) {
     return Status(Code::kUnavailable,
                   "the daemon is starting: its own streams come first; ask again when it is ready");
   }
-  return *controlled_.draining ? Status(Code::kUnavailable, "the daemon is stopping") : Status();
+  return *daemon_.draining ? Status(Code::kUnavailable, "the daemon is stopping") : Status();
 }
 
 Status ControlService::keep(const v1::CreateStreamRequest& request, const v1::Stream& stream) {
   const std::lock_guard lock(kept_mutex_);
-  if (look(request.name()).streams().empty()) {
+  // Another call may have deleted the stream since; then nothing must be kept.
+  if (snapshot(request.name()).streams().empty()) {
     return Status(Code::kCancelled, "the stream was deleted again by another call");
   }
-  return controlled_.kept->keep(request.name(), stream)
+  return daemon_.kept->keep(request.name(), stream)
       .with_context("the stream is there, but will not outlive the daemon");
 }
 
@@ -118,13 +120,13 @@ grpc::Status ControlService::DeleteStream(grpc::ServerContext* context,
   return to_grpc(remove(*request));
 }
 
-// First what is kept: a daemon that dies in between must not bring the stream back.
+// First the file: if the daemon dies in between, its next start must not create the stream again.
 Status ControlService::remove(const v1::DeleteStreamRequest& request) {
   ECHOLINE_TRY(config::check_stream_name(request.name()));
   ECHOLINE_TRY(may_change());
   const std::lock_guard lock(kept_mutex_);
-  ECHOLINE_ASSIGN(const bool was_kept, controlled_.kept->remove(request.name()));
-  const Status status = controlled_.engine->delete_stream(request.name());
+  ECHOLINE_ASSIGN(const bool was_kept, daemon_.kept->remove(request.name()));
+  const Status status = daemon_.engine->delete_stream(request.name());
   const bool may_lack = was_kept || request.allow_missing();
   return status.code() == Code::kNotFound && may_lack ? Status() : status;
 }
@@ -139,7 +141,7 @@ grpc::Status ControlService::Drain(grpc::ServerContext* context, const v1::Drain
         Status(Code::kInvalidArgument, fmt::format("patience_ms: {} is too long; allowed: 0 to {}",
                                                    patience.count(), kPatienceMax.count())));
   }
-  const auto drained = controlled_.engine->drain_stream(request->name(), patience, [this, context] {
+  const auto drained = daemon_.engine->drain_stream(request->name(), patience, [this, context] {
     return context->IsCancelled() || watchers_.stopped();
   });
   if (!drained.ok()) return to_grpc(drained.status());
@@ -151,7 +153,7 @@ grpc::Status ControlService::SetEcho(grpc::ServerContext* context,
                                      const v1::SetEchoRequest* request,
                                      v1::SetEchoResponse* response) {
   audit(*context, "SetEcho", request->name());
-  const auto starts = controlled_.engine->set_echo(request->name(), request->factor_thousandths());
+  const auto starts = daemon_.engine->set_echo(request->name(), request->factor_thousandths());
   if (!starts.ok()) return to_grpc(starts.status());
   for (const engine::FactorStart& from : *starts) {
     v1::FactorStart& start = *response->add_starts();
@@ -165,27 +167,26 @@ grpc::Status ControlService::SetEcho(grpc::ServerContext* context,
 
 void ControlService::fill(const engine::StreamStats& stats, v1::StreamStatus& status) const {
   fill_stream_status(stats, status);
-  status.set_persisted(controlled_.kept->contains(stats.name));
+  status.set_persisted(daemon_.kept->contains(stats.name));
 }
 
 grpc::Status ControlService::ListStreams(grpc::ServerContext* /*context*/,
                                          const v1::ListStreamsRequest* /*request*/,
                                          v1::ListStreamsResponse* response) {
-  for (const engine::StreamStats& stream :
-       all_stats(*controlled_.engine, *controlled_.kept).streams) {
+  for (const engine::StreamStats& stream : all_stats(*daemon_.engine, *daemon_.kept).streams) {
     fill(stream, *response->add_streams());
   }
   return grpc::Status::OK;
 }
 
-v1::WatchStatsResponse ControlService::look(const std::string& name) const {
-  const engine::EngineStats stats = all_stats(*controlled_.engine, *controlled_.kept);
+v1::WatchStatsResponse ControlService::snapshot(const std::string& name) const {
+  const engine::EngineStats stats = all_stats(*daemon_.engine, *daemon_.kept);
   v1::WatchStatsResponse seen;
   *seen.mutable_time() = google::protobuf::util::TimeUtil::GetCurrentTime();
   seen.set_monotonic_ns(monotonic_ns());
   fill_daemon_status(stats, *seen.mutable_daemon());
-  seen.mutable_daemon()->set_door_connections(controlled_.connections());
-  seen.mutable_daemon()->set_draining(*controlled_.draining);
+  seen.mutable_daemon()->set_door_connections(daemon_.connections());
+  seen.mutable_daemon()->set_draining(*daemon_.draining);
   for (const engine::StreamStats& stream : stats.streams) {
     if (name.empty() || stream.name == name) fill(stream, *seen.add_streams());
   }
@@ -203,16 +204,16 @@ grpc::Status ControlService::WatchStats(grpc::ServerContext* context,
                fmt::format("interval_ms: {} is out of range; allowed: {} to {}", interval.count(),
                            kIntervalMin.count(), kIntervalMax.count())));
   }
-  const auto seat = watchers_.admit(caller_name(*context));
-  if (!seat.ok()) return to_grpc(seat.status());
+  const auto lease = watchers_.admit(caller_name(*context));
+  if (!lease.ok()) return to_grpc(lease.status());
   const std::string& name = request->name();
-  v1::WatchStatsResponse seen = look(name);
+  v1::WatchStatsResponse seen = snapshot(name);
   if (!name.empty() && seen.streams().empty()) {
     return to_grpc(Status(Code::kNotFound, fmt::format("no stream '{}'", sanitize_name(name))));
   }
   while (writer->Write(seen)) {
     if (!watchers_.pause(interval, [context] { return context->IsCancelled(); })) break;
-    seen = look(name);
+    seen = snapshot(name);
     if (!name.empty() && seen.streams().empty()) return grpc::Status::OK;
   }
   return watchers_.stopped() ? to_grpc(Status(Code::kUnavailable, "the daemon is going down"))
@@ -222,7 +223,7 @@ grpc::Status ControlService::WatchStats(grpc::ServerContext* context,
 grpc::Status ControlService::GetState(grpc::ServerContext* /*context*/,
                                       const v1::GetStateRequest* request,
                                       v1::GetStateResponse* response) {
-  const auto states = controlled_.engine->states(request->name());
+  const auto states = daemon_.engine->states(request->name());
   if (!states.ok()) return to_grpc(states.status());
   response->mutable_state_json()->insert(states->begin(), states->end());
   return grpc::Status::OK;
@@ -236,8 +237,8 @@ grpc::Status ControlService::GetKeys(grpc::ServerContext* /*context*/,
         Status(Code::kInvalidArgument, fmt::format("{} sample ids; at most {} in one call",
                                                    request->sample_ids_size(), kKeysMax)));
   }
-  auto keys = controlled_.engine->keys(
-      request->name(), {request->sample_ids().begin(), request->sample_ids().end()});
+  auto keys = daemon_.engine->keys(request->name(),
+                                   {request->sample_ids().begin(), request->sample_ids().end()});
   if (!keys.ok()) return to_grpc(keys.status());
   for (const std::string& key : *keys) response->add_keys(to_utf8(key));
   return grpc::Status::OK;
@@ -246,8 +247,8 @@ grpc::Status ControlService::GetKeys(grpc::ServerContext* /*context*/,
 grpc::Status ControlService::GetStep(grpc::ServerContext* /*context*/,
                                      const v1::GetStepRequest* request,
                                      v1::GetStepResponse* response) {
-  const auto rows = controlled_.engine->step(request->name(), request->epoch(), request->step(),
-                                             request->batch_size());
+  const auto rows = daemon_.engine->step(request->name(), request->epoch(), request->step(),
+                                         request->batch_size());
   if (!rows.ok()) return to_grpc(rows.status());
   for (const engine::SampleUse& row : *rows) {
     response->add_sample_ids(row.sample);

@@ -1,4 +1,5 @@
-// The calls of echoline.v1.Control on an engine: checks, translation, what is kept over a restart.
+// The calls of echoline.v1.Control on an engine: checks, translation, and the streams that are kept
+// over a restart.
 #pragma once
 
 #include "base/status.h"
@@ -8,10 +9,10 @@
 
 namespace echoline::serve {
 
-// Any thread may call any of it.
+// gRPC's threads call the handlers, many at a time.
 class ControlService final : public v1::Control::Service {
  public:
-  explicit ControlService(const ControlContext& controlled) : controlled_(controlled) {}
+  explicit ControlService(const ControlContext& daemon) : daemon_(daemon) {}
 
   grpc::Status CreateStream(grpc::ServerContext* context, const v1::CreateStreamRequest* request,
                             v1::CreateStreamResponse* response) override;
@@ -32,23 +33,26 @@ class ControlService final : public v1::Control::Service {
   grpc::Status GetStep(grpc::ServerContext* context, const v1::GetStepRequest* request,
                        v1::GetStepResponse* response) override;
 
-  // Calls that would stay open end.
+  // Ends the calls that stay open.
   void stop() { watchers_.stop(); }
 
  private:
   Status create(const v1::CreateStreamRequest& request, const grpc::ServerContext& context);
+  // kUnavailable while the daemon starts or stops.
   Status may_change() const;
+  // Writes a created stream to the state folder.
   Status keep(const v1::CreateStreamRequest& request, const v1::Stream& stream);
   Status remove(const v1::DeleteStreamRequest& request);
   void fill(const engine::StreamStats& stats, v1::StreamStatus& status) const;
-  v1::WatchStatsResponse look(const std::string& name) const;
+  // The daemon's status and that of one stream, or of all if `name` is empty.
+  v1::WatchStatsResponse snapshot(const std::string& name) const;
 
-  const ControlContext controlled_;
+  const ControlContext daemon_;
   Watchers watchers_;
-  std::mutex kept_mutex_;  // a stream and what is kept of it change together
+  std::mutex kept_mutex_;  // held while a stream and its kept file change together
 };
 
-// The code of gRPC that says the same; the message is kept.
+// The same code and message for gRPC; a long message is cut.
 grpc::Status to_grpc(const Status& status);
 
 }  // namespace echoline::serve

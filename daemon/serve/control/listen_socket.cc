@@ -39,7 +39,7 @@ Result<UniqueFd> listen_tcp(const std::string& key, const std::string& address) 
   if (error != 0) return cannot(key, address, ::gai_strerror(error));
   const std::unique_ptr<addrinfo, Free> found(first);
   UniqueFd listener(::socket(found->ai_family, SOCK_STREAM | kFlags, 0));
-  if (!listener) return errno_status(errno, "making a socket");
+  if (!listener) return errno_status(errno, "creating a socket");
   const int yes = 1;
   ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (::bind(listener.get(), found->ai_addr, found->ai_addrlen) != 0 ||
@@ -55,7 +55,7 @@ std::uint16_t port_of(int listener) {
   sockaddr_storage address{};
   socklen_t bytes = sizeof address;
   if (::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &bytes) != 0) return 0;
-  // The port stands at the same place in both families.
+  // The port has the same offset in sockaddr_in and sockaddr_in6.
   return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
 }
 

@@ -1,4 +1,4 @@
-// TCP sockets that listen.
+// Listening TCP sockets.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,10 @@
 
 namespace echoline::serve {
 
-// Non-blocking. "host:port", "[::1]:port", port 0 for a free one. `key` names the setting in
-// errors; an address in use is kAlreadyExists.
+// A non-blocking listener. `address` is "host:port" or "[::1]:port"; port 0 means any free one.
+// `key` names the setting in errors. kAlreadyExists: the address is in use.
 Result<UniqueFd> listen_tcp(const std::string& key, const std::string& address);
+// The port that it got; 0 if unknown.
 std::uint16_t port_of(int listener);
 
 }  // namespace echoline::serve

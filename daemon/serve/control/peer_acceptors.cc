@@ -3,42 +3,43 @@
 #include <grpcpp/server_builder.h>
 
 namespace echoline::serve {
+
 PeerAcceptors::PeerAcceptors(grpc::ServerBuilder& builder, Judge judge)
-    : unnamed_{{{Role::kStranger, "a user without a place in daemon.control"},
+    : unnamed_{{{Role::kStranger, "a user who is not in daemon.control"},
                 {Role::kReader, "a reader"},
                 {Role::kOperator, "an operator"}}} {
   for (std::size_t role = 0; role < shared_.size(); ++role) {
     shared_[role].caller = &unnamed_[role];
     add(builder, shared_[role], judge);
-    for (Seat& seat : own_[role]) add(builder, seat, judge);
+    for (PeerAcceptor& own : own_[role]) add(builder, own, judge);
   }
 }
 
 PeerAcceptors::~PeerAcceptors() = default;
 
-void PeerAcceptors::add(grpc::ServerBuilder& builder, Seat& seat, const Judge& judge) {
-  seat.acceptor = builder.experimental().AddExternalConnectionAcceptor(
+void PeerAcceptors::add(grpc::ServerBuilder& builder, PeerAcceptor& added, const Judge& judge) {
+  added.acceptor = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
       unencrypted_credentials(
-          {[&seat](const std::vector<std::string>& /*names*/) { return *seat.caller.load(); },
+          {[&added](const std::vector<std::string>& /*names*/) { return *added.caller.load(); },
            judge}));
 }
 
-PeerAcceptors::Seat& PeerAcceptors::seat_of(const Caller& caller) {
+PeerAcceptors::PeerAcceptor& PeerAcceptors::acceptor_of(const Caller& caller) {
   const auto role = static_cast<std::size_t>(caller.role);
-  for (Seat& seat : own_[role]) {
-    const Caller* const taken = seat.caller;
+  for (PeerAcceptor& own : own_[role]) {
+    const Caller* const taken = own.caller;
     if (taken != nullptr && taken->name != caller.name) continue;
-    if (taken == nullptr) seat.caller = &callers_.emplace_back(caller);
-    return seat;
+    if (taken == nullptr) own.caller = &callers_.emplace_back(caller);
+    return own;
   }
   return shared_[role];
 }
 
-void PeerAcceptors::place(UniqueFd socket, const Caller& caller) {
+void PeerAcceptors::accept(UniqueFd socket, const Caller& caller) {
   grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
   connection.fd = socket.release();
-  seat_of(caller).acceptor->HandleNewConnection(&connection);
+  acceptor_of(caller).acceptor->HandleNewConnection(&connection);
 }
 
 }  // namespace echoline::serve

@@ -1,6 +1,5 @@
-// Hands connections to gRPC together with who is at their other end. gRPC tells a call neither its
-// socket nor anything that could be told from it, but it knows through which acceptor a connection
-// came: each caller has an acceptor of its own, a seat.
+// Passes connections of the Unix socket to gRPC together with their caller. gRPC does not tell a
+// call the socket that it came through, only the acceptor. So each caller gets its own acceptor.
 #pragma once
 
 #include <array>
@@ -21,31 +20,32 @@ class ExternalConnectionAcceptor;
 
 namespace echoline::serve {
 
-// place() is called by one thread. A seat is never given to somebody else: a call of a connection
-// that has gone may still be under way.
+// One thread calls accept(). An acceptor keeps its first caller: a call of a connection that has
+// closed may still be running, so the acceptor cannot be reused for another caller.
 class PeerAcceptors {
  public:
   using Judge = decltype(CallCheck::judge);
 
-  // Adds the seats' acceptors; `judge` is called by gRPC's threads.
+  // Adds all acceptors to the server; gRPC's threads call `judge`.
   PeerAcceptors(grpc::ServerBuilder& builder, Judge judge);
   ~PeerAcceptors();
 
-  // After the server has started.
-  void place(UniqueFd socket, const Caller& caller);
+  // Gives gRPC a connection. Only after the server has started.
+  void accept(UniqueFd socket, const Caller& caller);
 
  private:
-  struct Seat {
-    std::atomic<const Caller*> caller = nullptr;  // null: not taken yet
+  struct PeerAcceptor {
+    std::atomic<const Caller*> caller = nullptr;  // null: free
     std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor;
   };
-  void add(grpc::ServerBuilder& builder, Seat& seat, const Judge& judge);
-  Seat& seat_of(const Caller& caller);
+  void add(grpc::ServerBuilder& builder, PeerAcceptor& added, const Judge& judge);
+  // The caller's own acceptor, a free one, or the shared one of its role.
+  PeerAcceptor& acceptor_of(const Caller& caller);
 
-  std::array<Caller, 3> unnamed_;  // of each role
-  std::array<Seat, 3> shared_;     // for those of a role who find no seat of their own
-  std::array<std::array<Seat, 16>, 3> own_;
-  std::deque<Caller> callers_;
+  std::array<Caller, 3> unnamed_;       // the callers of the shared acceptors, by role
+  std::array<PeerAcceptor, 3> shared_;  // by role; used when all of own_ are taken
+  std::array<std::array<PeerAcceptor, 16>, 3> own_;
+  std::deque<Caller> callers_;  // those of own_; a deque, because its elements never move
 };
 
 }  // namespace echoline::serve

@@ -1,4 +1,4 @@
-// Nanoseconds become seconds; sums over uses and causes are made here.
+// Converts nanoseconds to seconds, and sums memory over its uses and waits over their causes.
 #include "serve/control/stream_status.h"
 
 #include <numeric>

@@ -1,4 +1,4 @@
-// The engine's counters as messages of the control service. Pure functions.
+// Converts the engine's counters to messages of the control service. Pure functions.
 #pragma once
 
 #include "echoline/v1/control.pb.h"
@@ -7,7 +7,7 @@
 namespace echoline::serve {
 
 void fill_stream_status(const engine::StreamStats& stats, v1::StreamStatus& status);
-// All but what the engine does not know: connections, and whether the daemon is going down.
+// Does not set what the engine does not know: connections, and whether the daemon drains.
 void fill_daemon_status(const engine::EngineStats& stats, v1::DaemonStatus& status);
 
 }  // namespace echoline::serve

@@ -1,4 +1,3 @@
-// OpenSSL's objects live for one check only; gRPC parses the same text again.
 #include "serve/control/tls_files.h"
 
 #include <fmt/core.h>
@@ -45,7 +44,8 @@ std::vector<Certificate> certificates_in(const std::string& text) {
   const auto reader = reader_of(text);
   while (X509* one = PEM_read_bio_X509(reader.get(), nullptr, nullptr, nullptr))
     found.emplace_back(one);
-  ERR_clear_error();  // the end of the text is one
+  // OpenSSL reports the end of the text as an error.
+  ERR_clear_error();
   return found;
 }
 
@@ -100,6 +100,7 @@ Status check_authorities(const std::string& text, const std::string& path) {
 
 }  // namespace
 
+// OpenSSL's objects live for this check only; gRPC parses the same texts again.
 Result<TlsMaterial> load_tls(const v1::ControlAccess& files) {
   TlsMaterial material;
   ECHOLINE_ASSIGN(material.certificate, read_file("certificate", files.certificate()));
@@ -128,14 +129,14 @@ Result<TlsMaterial> load_tls(const v1::ControlAccess& files) {
 
 Result<std::unique_ptr<TlsFiles>> TlsFiles::open(const v1::ControlAccess& files) {
   std::unique_ptr<TlsFiles> opened(new TlsFiles(files));
-  opened->tried_ = opened->seen_ = opened->look();
+  opened->tried_ = opened->seen_ = opened->stat_files();
   ECHOLINE_ASSIGN(TlsMaterial material, load_tls(files));
   opened->counts_.not_after = material.not_after;
   opened->material_ = std::make_shared<const TlsMaterial>(std::move(material));
   return opened;
 }
 
-TlsFiles::Marks TlsFiles::look() const {
+TlsFiles::Marks TlsFiles::stat_files() const {
   Marks marks;
   const std::array paths{&files_.certificate(), &files_.key(), &files_.client_ca()};
   for (std::size_t i = 0; i < marks.size(); ++i) {
@@ -148,7 +149,8 @@ TlsFiles::Marks TlsFiles::look() const {
 }
 
 void TlsFiles::poll() {
-  const Marks now = look();
+  // Loads what is different from the last attempt, once it is the same for two polls.
+  const Marks now = stat_files();
   const bool still = now == std::exchange(seen_, now);
   if (!still || now == tried_) return;
   tried_ = now;

@@ -1,4 +1,4 @@
-// The files of mutual TLS: read, checked, and read again when they change. No gRPC in here.
+// Reads and checks the files of mutual TLS, and reads them again when they change. Free of gRPC.
 #pragma once
 
 #include <sys/stat.h>
@@ -14,7 +14,7 @@
 
 namespace echoline::serve {
 
-// Contents that fit together, in PEM.
+// A certificate, its key and the clients' authority, in PEM.
 struct TlsMaterial {
   std::string certificate;
   std::string key;
@@ -22,18 +22,18 @@ struct TlsMaterial {
   std::int64_t not_after = 0;  // of the certificate, seconds since 1970
 };
 
-// Reads and checks: the key belongs to the certificate, which is valid now, and there is an
-// authority that is. An error names the file and the remedy.
+// Reads the files and checks that the key belongs to the certificate, that the certificate is valid
+// now, and that one authority is. An error names the file and the remedy.
 Result<TlsMaterial> load_tls(const v1::ControlAccess& files);
 
-// The material in force. poll() is called by one thread, the rest by any.
+// The current material. One thread calls poll(); any thread may call the other functions.
 class TlsFiles {
  public:
   static Result<std::unique_ptr<TlsFiles>> open(const v1::ControlAccess& files);
 
-  // Looks at the files and takes over what has changed, once it has been still from one call to
-  // the next: certificate and key are rarely replaced at the same instant. What is wrong is
-  // logged and counted, and the old stays in force.
+  // Loads the files again if they have changed and have not changed since the last call. That call
+  // in between is needed because certificate and key are rarely replaced at the same instant. A
+  // wrong file is logged and counted, and the old material stays in use.
   void poll();
 
   struct Counts {
@@ -45,22 +45,22 @@ class TlsFiles {
   std::shared_ptr<const TlsMaterial> material() const;
 
  private:
-  // Enough of each file to see that it was replaced or written to.
+  // The attributes that change when a file is replaced or written.
   struct Mark {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
     std::int64_t changed_ns = 0;
-    std::int64_t bytes = -1;  // -1: cannot be looked at
+    std::int64_t bytes = -1;  // -1: stat failed
     bool operator==(const Mark&) const = default;
   };
   using Marks = std::array<Mark, 3>;
 
   explicit TlsFiles(v1::ControlAccess files) : files_(std::move(files)) {}
-  Marks look() const;
+  Marks stat_files() const;
 
   const v1::ControlAccess files_;
-  Marks tried_;  // what the last attempt at reading saw
-  Marks seen_;   // by the last poll
+  Marks tried_;  // at the last attempt to load
+  Marks seen_;   // at the last poll
   mutable std::mutex mutex_;
   std::shared_ptr<const TlsMaterial> material_;
   Counts counts_;

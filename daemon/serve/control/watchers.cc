@@ -1,4 +1,3 @@
-// gRPC tells a handler of this kind of a caller that left only when it asks, hence the slices.
 #include "serve/control/watchers.h"
 
 #include <fmt/core.h>
@@ -8,30 +7,35 @@
 namespace echoline::serve {
 namespace {
 
+// gRPC does not notify a synchronous handler that its caller has left, so pause() asks this often.
 constexpr std::chrono::milliseconds kSlice{100};
 
 }  // namespace
 
-Watchers::Seat::~Seat() {
-  if (watchers_ == nullptr) return;
-  const std::lock_guard lock(watchers_->mutex_);
-  watchers_->seated_.erase(watchers_->seated_.find(caller_));
+WatchLease::~WatchLease() {
+  if (watchers_ != nullptr) watchers_->release(caller_);
 }
 
-Result<Watchers::Seat> Watchers::admit(const std::string& caller) {
+void Watchers::release(const std::string& caller) {
   const std::lock_guard lock(mutex_);
-  if (seated_.count(caller) >= kWatchersPerCallerMax) {
+  // By iterator: erase by value would remove all entries of this caller.
+  callers_.erase(callers_.find(caller));
+}
+
+Result<WatchLease> Watchers::admit(const std::string& caller) {
+  const std::lock_guard lock(mutex_);
+  if (callers_.count(caller) >= kWatchersPerCallerMax) {
     return Status(Code::kResourceExhausted,
                   fmt::format("{} has {} watchers already, the most of one caller; end one of them "
                               "first",
                               caller, kWatchersPerCallerMax));
   }
-  if (seated_.size() >= kWatchersMax) {
+  if (callers_.size() >= kWatchersMax) {
     return Status(Code::kResourceExhausted,
                   fmt::format("{} are watching already; end one of them first", kWatchersMax));
   }
-  seated_.insert(caller);
-  return Seat(*this, caller);
+  callers_.insert(caller);
+  return WatchLease(*this, caller);
 }
 
 bool Watchers::pause(std::chrono::milliseconds pause, const std::function<bool()>& cancelled) {

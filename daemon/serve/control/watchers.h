@@ -1,4 +1,4 @@
-// Those who watch the daemon over a call that stays open: how many at most, and their end.
+// Limits the calls that watch the daemon, which stay open, and ends them when it stops.
 #pragma once
 
 #include <chrono>
@@ -14,39 +14,47 @@
 namespace echoline::serve {
 
 inline constexpr std::size_t kWatchersMax = 32;
-// Of one caller: nobody keeps all others out.
+// Of one caller, so that no caller can keep all others out.
 inline constexpr std::size_t kWatchersPerCallerMax = 8;
 
-// Any thread may call any of it; outlives its seats.
+class Watchers;
+
+// Counts as one watcher while it lives.
+class WatchLease {
+ public:
+  WatchLease(WatchLease&& other) noexcept
+      : watchers_(std::exchange(other.watchers_, nullptr)), caller_(std::move(other.caller_)) {}
+  WatchLease& operator=(WatchLease&&) = delete;
+  ~WatchLease();
+
+ private:
+  friend class Watchers;
+  WatchLease(Watchers& watchers, std::string caller)
+      : watchers_(&watchers), caller_(std::move(caller)) {}
+
+  Watchers* watchers_;  // null: moved from
+  std::string caller_;
+};
+
+// Any thread may call everything. Outlives its leases.
 class Watchers {
  public:
-  // One watcher, while it lives.
-  class Seat {
-   public:
-    Seat(Watchers& watchers, std::string caller)
-        : watchers_(&watchers), caller_(std::move(caller)) {}
-    Seat(Seat&& other) noexcept
-        : watchers_(std::exchange(other.watchers_, nullptr)), caller_(std::move(other.caller_)) {}
-    Seat& operator=(Seat&&) = delete;
-    ~Seat();
-
-   private:
-    Watchers* watchers_;  // null: moved away
-    std::string caller_;
-  };
-
-  // kResourceExhausted when all seats, or all of this caller, are taken.
-  Result<Seat> admit(const std::string& caller);
-  // True after `pause`; at once false when the watching ends, and soon after `cancelled` says so.
+  // kResourceExhausted: there are too many watchers, of this caller or in all.
+  Result<WatchLease> admit(const std::string& caller);
+  // Sleeps for `pause`; true if the caller shall continue to watch. Returns false at once when
+  // stop() is called, and within 100 ms after `cancelled` has become true.
   bool pause(std::chrono::milliseconds pause, const std::function<bool()>& cancelled);
-  // Everybody's pause ends, now and from now on.
+  // From now on pause() returns false at once.
   void stop();
   bool stopped() const;
 
  private:
+  friend class WatchLease;
+  void release(const std::string& caller);
+
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::multiset<std::string> seated_;  // callers
+  std::multiset<std::string> callers_;  // one entry per lease
   bool stopped_ = false;
 };
 

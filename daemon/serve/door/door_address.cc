@@ -49,8 +49,8 @@ Result<UniqueFd> take_lock(const std::string& path) {
       }
       return errno_status(errno, name);
     }
-    // A daemon that went away in order removed the file between our open and our lock: ours is
-    // nobody's name.
+    // Another daemon ended between our open and our lock and removed the file: we hold a lock on a
+    // deleted file, which excludes nobody. Try again.
     if (!same_file(lock.get(), name)) continue;
     const std::string pid = std::to_string(getpid());
     if (ftruncate(lock.get(), 0) != 0 || pwrite(lock.get(), pid.data(), pid.size(), 0) < 0)
@@ -98,7 +98,7 @@ DoorAddress::~DoorAddress() {
   if (bound_ && lstat(path_.c_str(), &status) == 0 && status.st_dev == device_ &&
       status.st_ino == inode_)
     unlink(path_.c_str());
-  // While it is still locked: who opens it now finds out that it has no name any more.
+  // Still locked here, so that a daemon that has opened the file sees that it is deleted.
   unlink(lock_path(path_).c_str());
 }
 

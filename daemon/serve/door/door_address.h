@@ -1,4 +1,4 @@
-// The door's place in the file system: the listening socket, and the lock that says whose it is.
+// The door's address: the listening socket, and the lock file that gives it to one daemon.
 #pragma once
 
 #include <sys/types.h>
@@ -10,29 +10,33 @@
 
 namespace echoline::serve {
 
-// Holds PATH.lock locked while it lives, so that of two daemons started at once exactly one gets
-// the path. What a killed daemon left is taken over: its lock is gone with it. Removes both files
-// at its end; a socket that the service manager opened (door_inherited.h) stays.
+// Owns the socket, and holds PATH.lock locked: of two daemons started at once exactly one gets the
+// path. The kernel releases the lock of a killed daemon, so its files are taken over. The
+// destructor removes both files, except a socket of the service manager (door_inherited.h). One
+// thread.
 class DoorAddress {
  public:
+  // kAlreadyExists if another daemon serves the path.
   static Result<DoorAddress> take(const std::string& path);
   DoorAddress(DoorAddress&& other) noexcept;
   DoorAddress& operator=(DoorAddress&&) = delete;
   ~DoorAddress();
 
   int listener() const { return listener_.get(); }
-  // The service manager's: who comes while no daemon listens waits there for the next one.
+  // True for the service manager's socket: connections made while no daemon runs wait in its queue
+  // for the next one.
   bool outlives_daemon() const { return !bound_; }
 
  private:
   DoorAddress() = default;
   Status listen_at(const std::string& path);
 
-  std::string path_;  // empty: moved away
+  std::string path_;  // empty: moved from
   UniqueFd lock_;
   UniqueFd listener_;
   bool bound_ = false;
-  dev_t device_ = 0;  // of the socket, to remove no other's
+  // Identify our socket file, so that the destructor removes no other.
+  dev_t device_ = 0;
   ino_t inode_ = 0;
 };
 

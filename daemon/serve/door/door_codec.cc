@@ -41,7 +41,7 @@ Status check_versions(const Preamble& preamble) {
   return {};
 }
 
-// Names go into log lines and metrics: no control characters.
+// Names appear in log lines and metrics, so control characters are refused.
 Status check_name(const char (&name)[shm::kNameBytes], std::string_view what) {
   const void* end = std::memchr(name, 0, sizeof name);
   if (end == nullptr) return invalid(fmt::format("the {} name is not zero-terminated", what));
@@ -93,6 +93,7 @@ Result<shm::AttachRequest> parse_request(std::span<const std::byte> message) {
   if (message.size() < sizeof preamble)
     return invalid(fmt::format("{} bytes are too few", message.size()));
   std::memcpy(&preamble, message.data(), sizeof preamble);
+  // Versions before the length: a client of another version has another length, and must learn why.
   ECHOLINE_TRY(check_versions(preamble));
   shm::AttachRequest request;
   if (message.size() != sizeof request)

@@ -1,4 +1,4 @@
-// What is said through the door, checked and made. Pure: bytes in, messages out.
+// Checks the door's requests and builds its replies and notices. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,12 @@
 
 namespace echoline::serve {
 
-// The request, if these bytes are one that this daemon can serve: kFailedPrecondition names both
-// sides' versions, kInvalidArgument what is wrong. Names are zero-terminated and printable, counts
-// in their bounds, reserved zero.
+// Reads an attach request. kFailedPrecondition: another version; the message names both versions.
+// kInvalidArgument: the message says what is wrong. In a request that is returned, names are
+// zero-terminated and printable, and counts are within their limits.
 Result<shm::AttachRequest> parse_request(std::span<const std::byte> message);
 
-// A grant or a refusal, complete but for the descriptors.
+// A grant or a refusal; the descriptors of a grant are sent with it.
 shm::AttachReply make_reply(const Result<shm::AttachReply>& granted);
 shm::Notice make_notice(shm::NoticeKind kind, const Status& status);
 

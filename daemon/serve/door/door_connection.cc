@@ -17,7 +17,7 @@ constexpr int kDiscardedMax = 64;
 Status send_message(int socket, msghdr& message) {
   while (sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
     if (errno == EINTR) continue;
-    return errno_status(errno, "telling a trainer");
+    return errno_status(errno, "sending to a trainer");
   }
   return {};
 }
@@ -25,9 +25,9 @@ Status send_message(int socket, msghdr& message) {
 Result<std::vector<gid_t>> groups_of(int socket) {
   std::vector<gid_t> groups;
   socklen_t bytes = 0;
-  // The first call tells how much there is.
+  // ERANGE sets `bytes` to the size that is needed.
   while (getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &bytes) != 0) {
-    if (errno != ERANGE) return errno_status(errno, "asking for the groups of who is at the door");
+    if (errno != ERANGE) return errno_status(errno, "reading the groups of a peer");
     groups.resize(bytes / sizeof(gid_t));
   }
   return groups;
@@ -39,7 +39,7 @@ Result<engine::Peer> peer_of(int socket) {
   ucred credentials{};
   socklen_t bytes = sizeof credentials;
   if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &bytes) != 0)
-    return errno_status(errno, "asking who is at the door");
+    return errno_status(errno, "reading the credentials of a peer");
   ECHOLINE_ASSIGN(std::vector<gid_t> groups, groups_of(socket));
   return engine::Peer{credentials.uid, credentials.gid, credentials.pid, std::move(groups)};
 }
@@ -54,7 +54,7 @@ Received receive(int socket, std::span<std::byte> buffer) {
     bytes = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   } while (bytes < 0 && errno == EINTR);
   if (bytes < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return {};
-  if (bytes <= 0) return {Received::kGone, 0};
+  if (bytes <= 0) return {Received::kClosed, 0};
   if ((message.msg_flags & MSG_CTRUNC) != 0) return {Received::kDescriptors, 0};
   return {Received::kMessage, static_cast<std::size_t>(bytes)};
 }
@@ -89,7 +89,7 @@ void discard_input(int socket) {
   std::array<std::byte, 1> byte{};
   for (int i = 0; i < kDiscardedMax; ++i) {
     const Received::Kind kind = receive(socket, byte).kind;
-    if (kind == Received::kNothing || kind == Received::kGone) return;
+    if (kind == Received::kNothing || kind == Received::kClosed) return;
   }
 }
 

@@ -1,4 +1,4 @@
-// One trainer's connection, and the few socket calls the door makes on it.
+// One trainer's connection, and the socket calls that the door makes on it.
 #pragma once
 
 #include <cstddef>
@@ -14,35 +14,36 @@
 namespace echoline::serve {
 
 enum class ConnectionState {
-  kArrived,  // has said nothing yet
-  kAsking,   // the engine has its request
-  kAttached,
+  kAwaitingRequest,  // connected; the engine does not know it
+  kAwaitingReply,    // the engine has its request
+  kAttached,         // it has the ring's descriptors
 };
 
 struct Connection {
   UniqueFd socket;
   engine::Peer peer;
-  ConnectionState standing = ConnectionState::kArrived;
-  std::uint64_t deadline_ns = 0;  // while kArrived
-  std::string reads = {};         // "stream photos as job default rank 0"; from kAsking on
+  ConnectionState state = ConnectionState::kAwaitingRequest;
+  std::uint64_t deadline_ns = 0;  // of its request, while kAwaitingRequest
+  std::string reader_name = {};   // "stream photos as job default rank 0"; from kAwaitingReply on
 };
 
-// Who is at the other end, as the kernel says.
+// The process, user and groups at the other end, from the kernel.
 Result<engine::Peer> peer_of(int socket);
 
 struct Received {
-  enum Kind { kNothing, kMessage, kGone, kDescriptors } kind = kNothing;
-  std::size_t bytes = 0;  // more than fit are cut off
+  enum Kind { kNothing, kMessage, kClosed, kDescriptors } kind = kNothing;
+  std::size_t bytes = 0;  // of the message; it is cut to the buffer's size
 };
-// Never blocks. Descriptors sent along are closed by the kernel, for no room is offered for them;
-// kDescriptors says so.
+// Never blocks. kDescriptors: the message had file descriptors with it. The kernel has closed them,
+// because the call offers no space for them.
 Received receive(int socket, std::span<std::byte> buffer);
 
-// Never blocks; a peer that doesn't read is kUnavailable.
+// Never blocks; kUnavailable if the peer does not read.
 Status send_grant(int socket, const Grant& grant);
 Status send_bytes(int socket, std::span<const std::byte> message);
 
-// Reads away what the peer still sent: closing over unread bytes would take our last words from it.
+// Reads and drops input of the peer. Closing a socket with unread input would discard the last
+// message sent to the peer.
 void discard_input(int socket);
 
 }  // namespace echoline::serve

@@ -21,7 +21,7 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// -1: none.
+// The descriptor of the door's socket; -1: none. The service manager passes descriptors from 3 on.
 int find_inherited() {
   if (variable("LISTEN_PID") != std::to_string(::getpid())) return -1;
   const int count = std::atoi(variable("LISTEN_FDS").c_str());
@@ -43,7 +43,7 @@ int option(int socket, int name) {
   return ::getsockopt(socket, SOL_SOCKET, name, &value, &bytes) == 0 ? value : -1;
 }
 
-// "" for a socket without a name, or of another family.
+// "" for a socket without a path, or of another family.
 std::string path_of(int socket) {
   sockaddr_un address{};
   socklen_t bytes = sizeof address - 1;
@@ -54,9 +54,8 @@ std::string path_of(int socket) {
 Status check(int socket, const std::string& path) {
   if (const std::string at = path_of(socket); at != path) {
     return Status(Code::kFailedPrecondition,
-                  fmt::format("the service manager opened the door at '{}', but trainers are told "
-                              "to come to {}: give the socket unit and daemon.runtime_dir the same "
-                              "folder",
+                  fmt::format("the service manager opened the door at '{}', but trainers connect "
+                              "to {}: give the socket unit and daemon.runtime_dir the same folder",
                               at, path));
   }
   if (option(socket, SO_TYPE) != SOCK_SEQPACKET || option(socket, SO_ACCEPTCONN) != 1) {
@@ -73,6 +72,7 @@ Status check(int socket, const std::string& path) {
 bool door_is_inherited() { return find_inherited() >= 0; }
 
 Result<UniqueFd> inherited_door(const std::string& path) {
+  // A duplicate: opening the door a second time in this process finds the original still open.
   UniqueFd copy(::fcntl(find_inherited(), F_DUPFD_CLOEXEC, 0));
   if (!copy) return errno_status(errno, "taking over the door from the service manager");
   ECHOLINE_TRY(check(copy.get(), path));

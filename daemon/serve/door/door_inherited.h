@@ -1,5 +1,4 @@
-// The door's socket where the service manager opened it: systemd's socket activation, without its
-// library.
+// Socket activation: the door's socket if the service manager (systemd) has opened it.
 #pragma once
 
 #include <string>
@@ -9,13 +8,13 @@
 
 namespace echoline::serve {
 
-// Whether this process was started with a socket named "door" (FileDescriptorName=door, or the only
-// one where none has a name): $LISTEN_PID, $LISTEN_FDS, $LISTEN_FDNAMES. It then outlives this
-// daemon, with those who wait at it.
+// Whether this process was started with a socket named "door" ($LISTEN_PID, $LISTEN_FDS,
+// $LISTEN_FDNAMES; FileDescriptorName=door in the unit). A single socket needs no name. The socket
+// outlives this daemon, with the connections in its queue.
 bool door_is_inherited();
 
-// A descriptor of that socket, never blocking. kFailedPrecondition if it does not listen at `path`,
-// or not as a door does. Only where door_is_inherited().
+// A non-blocking descriptor of that socket. kFailedPrecondition if it does not listen at `path`, or
+// has another type. Only if door_is_inherited().
 Result<UniqueFd> inherited_door(const std::string& path);
 
 }  // namespace echoline::serve

@@ -34,7 +34,7 @@ Result<Grant> grant_of(const Result<engine::Attachment>& attachment) {
 Result<std::shared_ptr<DoorOutbox>> DoorOutbox::open() {
   auto outbox = std::make_shared<DoorOutbox>();
   outbox->event_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!outbox->event_) return errno_status(errno, "making an eventfd");
+  if (!outbox->event_) return errno_status(errno, "creating an eventfd");
   return outbox;
 }
 
@@ -49,8 +49,9 @@ void DoorOutbox::notify(std::uint64_t connection, shm::NoticeKind kind, const St
 void DoorOutbox::push(Outgoing outgoing) {
   {
     const std::lock_guard lock(mutex_);
+    // A reply is never dropped while the door is open: its trainer waits for it.
     const bool full = queue_.size() >= kQueuedMax;
-    if (closed_ || (full && std::holds_alternative<shm::Notice>(outgoing.what))) return;
+    if (closed_ || (full && std::holds_alternative<shm::Notice>(outgoing.message))) return;
     queue_.push_back(std::move(outgoing));
   }
   wake();
@@ -58,7 +59,7 @@ void DoorOutbox::push(Outgoing outgoing) {
 
 void DoorOutbox::wake() {
   const std::uint64_t one = 1;
-  // Fails only when the count is full, and then the thread is awake anyway.
+  // Fails only if the counter is full, and then the thread is about to wake anyway.
   [[maybe_unused]] const ssize_t written = write(event_.get(), &one, sizeof one);
 }
 
@@ -76,6 +77,8 @@ bool DoorOutbox::stopping() const {
 }
 
 std::vector<Outgoing> DoorOutbox::take() {
+  // Resets the eventfd before the queue is taken: a message pushed in between wakes the thread
+  // once more, and none is missed.
   std::uint64_t count = 0;
   [[maybe_unused]] const ssize_t read_bytes = read(event_.get(), &count, sizeof count);
   const std::lock_guard lock(mutex_);

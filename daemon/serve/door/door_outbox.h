@@ -1,5 +1,4 @@
-// What other threads want said through the door: a queue with an eventfd that wakes the door's
-// thread.
+// The queue of replies and notices from other threads to the door's thread, which an eventfd wakes.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@
 
 namespace echoline::serve {
 
-// A grant with descriptors of its own: the engine may close its ones as soon as it has replied.
+// A grant with duplicated descriptors: the engine may close the originals when it has replied.
 struct Grant {
   shm::AttachReply reply{};
   UniqueFd data;
@@ -24,16 +23,21 @@ struct Grant {
 
 struct Reply {
   Result<Grant> grant;
-  bool granted = false;  // by the engine; with a failed `grant` it is still to be told of the end
+  // Whether the engine granted it. If then `grant` failed (no descriptor left), the engine must
+  // still be notified with withdraw().
+  bool granted = false;
 };
 
+// One message and its connection.
 struct Outgoing {
   std::uint64_t connection = 0;
-  std::variant<Reply, shm::Notice> what;
+  std::variant<Reply, shm::Notice> message;
 };
 
-// Any thread; bounded: notices beyond the bound are dropped, replies are one a connection. Outlives
-// the door in the hands of those who reply late; what they say then is dropped.
+// Any thread may call reply(), notify(), stop() and wake(); the door's thread calls the others.
+// Bounded: notices beyond the bound are dropped, and there is one reply per connection. The
+// engine's reply functions own it too, so it can outlive the door; after close() it drops
+// everything.
 class DoorOutbox {
  public:
   static Result<std::shared_ptr<DoorOutbox>> open();
@@ -42,17 +46,18 @@ class DoorOutbox {
   void notify(std::uint64_t connection, shm::NoticeKind kind, const Status& status);
   // Wakes the door's thread, which then finds stopping() true.
   void stop();
+  // Wakes the door's thread without a message.
+  void wake();
 
   int event() const { return event_.get(); }
   bool stopping() const;
-  // All that is queued, in order; for the door's thread.
+  // Everything that is queued, in order.
   std::vector<Outgoing> take();
-  // Nobody listens any more.
+  // The door's thread ends: from now on messages are dropped.
   void close();
 
  private:
   void push(Outgoing outgoing);
-  void wake();
 
   UniqueFd event_;
   mutable std::mutex mutex_;

@@ -1,5 +1,4 @@
-// Whether somebody listens is found out by connecting: nothing else tells a living socket from a
-// dead one.
+// A socket file looks the same with a live and with a dead server, so a connect finds out.
 #include "serve/door/unix_listener.h"
 
 #include <fmt/core.h>
@@ -21,9 +20,9 @@ Result<sockaddr_un> address_of(const std::string& path) {
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof address.sun_path) {
     return Status(Code::kInvalidArgument,
-                  fmt::format("{}: {} bytes are no socket path, {} are the most; set "
+                  fmt::format("{}: a socket path has 1 to {} bytes, this one has {}; set "
                               "daemon.runtime_dir to a shorter one",
-                              path, path.size(), sizeof address.sun_path - 1));
+                              path, sizeof address.sun_path - 1, path.size()));
   }
   std::memcpy(address.sun_path, path.data(), path.size());
   return address;
@@ -35,7 +34,7 @@ const sockaddr* generic(const sockaddr_un& address) {
 
 Result<UniqueFd> make_socket(int kind) {
   UniqueFd made(::socket(AF_UNIX, kind | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!made) return errno_status(errno, "making a socket");
+  if (!made) return errno_status(errno, "creating a socket");
   return made;
 }
 
@@ -49,7 +48,7 @@ Status clear_path(const std::string& path, const sockaddr_un& address, int kind)
     return Status(Code::kAlreadyExists, path + " is no socket and is not touched; move it away");
   }
   ECHOLINE_ASSIGN(const UniqueFd probe, make_socket(kind));
-  // Refused for its queue, or for its kind: it lives.
+  // A full queue (EAGAIN) and another kind of socket (EPROTOTYPE) also mean a live server.
   if (::connect(probe.get(), generic(address), sizeof address) == 0 || errno == EAGAIN ||
       errno == EPROTOTYPE) {
     return Status(Code::kAlreadyExists,
@@ -69,8 +68,8 @@ Result<UniqueFd> listen_unix(const std::string& path, int kind, mode_t mode) {
   ECHOLINE_ASSIGN(const sockaddr_un address, address_of(path));
   ECHOLINE_TRY(clear_path(path, address, kind));
   ECHOLINE_ASSIGN(UniqueFd listener, make_socket(kind));
-  // Before bind: from then on nobody finds the socket with a wider mode. After it: whatever the
-  // umask was.
+  // fchmod before bind: the file never has a wider mode. chmod after it: bind applies the umask,
+  // which can remove bits of the mode.
   if (::fchmod(listener.get(), mode) != 0 ||
       ::bind(listener.get(), generic(address), sizeof address) != 0 ||
       ::chmod(path.c_str(), mode) != 0 || ::listen(listener.get(), kBacklog) != 0) {

@@ -1,4 +1,4 @@
-// Listening sockets in the file system.
+// Listening Unix sockets.
 #pragma once
 
 #include <sys/types.h>
@@ -10,12 +10,12 @@
 
 namespace echoline::serve {
 
-// kInvalidArgument: no socket can have this path.
+// kInvalidArgument: the path is too long for a socket.
 Status check_socket_path(const std::string& path);
 
-// Non-blocking; `kind` is SOCK_STREAM or SOCK_SEQPACKET. Takes over the socket of a dead server;
-// that of a living one of either kind, and a file that is no socket, are kAlreadyExists. Nobody
-// ever finds it with another mode than this.
+// A non-blocking listener; `kind` is SOCK_STREAM or SOCK_SEQPACKET. Replaces the socket of a dead
+// server. kAlreadyExists: a live server of either kind listens there, or the file is no socket.
+// The socket file has the given mode from the start.
 Result<UniqueFd> listen_unix(const std::string& path, int kind, mode_t mode);
 
 }  // namespace echoline::serve

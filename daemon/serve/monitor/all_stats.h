@@ -1,4 +1,4 @@
-// What is told of the streams: the engine's, and those that are kept and never came to it.
+// The counters of all streams: those of the engine, and kept streams that could not be created.
 #pragma once
 
 #include "engine/api/engine.h"
@@ -6,8 +6,8 @@
 
 namespace echoline::serve {
 
-// The engine's counters, and a stream that has failed for each that `kept` says so of and the
-// engine has none of that name.
+// The engine's counters, plus a stream in state "failed" for each failed kept stream that the
+// engine does not have.
 engine::EngineStats all_stats(const engine::Engine& engine, const KeptStreams& kept);
 
 }  // namespace echoline::serve

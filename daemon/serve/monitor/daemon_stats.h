@@ -1,4 +1,4 @@
-// What is told of the daemon beside its engine.
+// Counters of the daemon outside its engine.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// civetweb directly: prometheus-cpp's own server can't answer other paths, throws when it cannot
-// bind, and takes two seconds to end because it keeps connections alive.
+// Uses civetweb directly: prometheus-cpp's server cannot serve other paths, throws when it cannot
+// bind, and takes two seconds to stop because it keeps connections alive.
 #include "serve/monitor/http.h"
 
 #include <civetweb.h>
@@ -22,14 +22,14 @@
 namespace echoline::serve {
 namespace {
 
-// civetweb wants its library initialised once a process, before the first server.
+// civetweb must be initialised once per process, before the first server.
 void init_once() {
   static std::once_flag flag;
   std::call_once(flag, [] { mg_init_library(MG_FEATURES_DEFAULT); });
 }
 
-// Connects and goes away; `host` is an address in digits, "[::1]" for IPv6.
-void knock(std::string host, std::uint16_t port) {
+// Connects and closes at once; `host` is a numeric address, "[::1]" for IPv6.
+void connect_once(std::string host, std::uint16_t port) {
   std::erase_if(host, [](char c) { return c == '[' || c == ']'; });
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -38,7 +38,7 @@ void knock(std::string host, std::uint16_t port) {
   const std::string service = std::to_string(port);
   if (::getaddrinfo(host.c_str(), service.c_str(), &hints, &found) != 0) return;
   const UniqueFd fd(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  // Whether it succeeds does not matter: without it the server ends a little later.
+  // A failure is ignored: then the server stops a little later.
   if (fd) (void)::connect(fd.get(), found->ai_addr, found->ai_addrlen);
   ::freeaddrinfo(found);
 }
@@ -50,8 +50,8 @@ class CivetServer final : public HttpServer {
   CivetServer& operator=(const CivetServer&) = delete;
   ~CivetServer() override {
     if (context_ == nullptr) return;
-    // The library's accepting thread looks at its stop flag when it wakes: by itself every two
-    // seconds, else when somebody knocks.
+    // The library's accepting thread checks its stop flag when it wakes: every two seconds, or when
+    // a connection arrives. So connections make it stop at once.
     const std::uint16_t port_now = port();
     std::atomic<bool> stopped = false;
     std::thread stopper([this, &stopped] {
@@ -59,7 +59,7 @@ class CivetServer final : public HttpServer {
       stopped = true;
     });
     while (!stopped) {
-      knock(host_, port_now);
+      connect_once(host_, port_now);
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     stopper.join();
@@ -68,16 +68,16 @@ class CivetServer final : public HttpServer {
   Status listen(const std::string& address) {
     const std::vector<const char*> options = {
         "listening_ports", address.c_str(), "num_threads", "8", "enable_keep_alive", "no",
-        // Any host, in requests that name one with the path.
+        // Accept any host in requests whose target is a complete URL.
         "enable_auth_domain_check", "no", "request_timeout_ms", "500", "linger_timeout_ms", "100",
         nullptr};
     mg_callbacks callbacks{};
-    // The library's own messages would go to a file or stderr; errors come back from mg_start2.
+    // Drops the library's log messages; mg_start2 returns the errors.
     callbacks.log_message = [](const mg_connection*, const char*) { return 1; };
-    callbacks.connection_close = answer_the_rest;
+    callbacks.connection_close = answer_unhandled;
     callbacks.http_error = [](mg_connection* connection, int /*status*/, const char*) {
       mg_set_user_connection_data(connection, connection);
-      return 1;  // the library answers
+      return 1;  // the library sends its own reply
     };
     char text[256] = "";
     mg_init_data init{};
@@ -116,10 +116,10 @@ class CivetServer final : public HttpServer {
                               address, *text == '\0' && error != 0 ? std::strerror(error) : text));
   }
 
-  // Targets without a path of this server come to no handler and would end without an answer: "*",
-  // and addresses with another port. Of method and target only the first bytes are still there for
-  // sure.
-  static void answer_the_rest(const mg_connection* connection) {
+  // The library calls no handler for a target without a path of this server, "*" or a URL with
+  // another port, and would close without a reply. When the connection closes, only the first bytes
+  // of method and target are certain to be intact.
+  static void answer_unhandled(const mg_connection* connection) {
     const mg_request_info* request = mg_get_request_info(connection);
     if (request == nullptr || request->local_uri != nullptr || request->request_uri == nullptr ||
         mg_get_user_connection_data(connection) != nullptr)

@@ -1,5 +1,4 @@
-// A small HTTP server for what monitoring asks: fixed paths, GET, short answers.
-// Its threads are the library's; handlers are called from any of them, several at once.
+// A small HTTP server for monitoring: fixed paths, GET and HEAD, short replies.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +15,21 @@ struct HttpReply {
   int status = 200;
   std::string content_type = "text/plain; charset=utf-8";
   std::string body;
-  // What a browser that shows it may load and run: nothing.
+  // Content-Security-Policy: what a browser may load and run with it. Default: nothing.
   std::string policy = "default-src 'none'; frame-ancestors 'none'";
 };
 
 using HttpHandlers = std::map<std::string, std::function<HttpReply()>>;
 
+// The library's threads call the handlers, several at a time. One thread opens and destroys the
+// server. An interface, so that the library stays out of this header.
 class HttpServer {
  public:
-  // `address` is host:port ("[::1]:9464" for IPv6); port 0 takes a free one. An address in use is
-  // kAlreadyExists.
+  // `address` is host:port ("[::1]:9464" for IPv6); port 0 means any free one. kAlreadyExists: the
+  // address is in use.
   static Result<std::unique_ptr<HttpServer>> open(const std::string& address,
                                                   HttpHandlers handlers);
-  // Ends within a second or so: answers under way are finished, idle connections closed.
+  // Finishes the running replies and closes idle connections; takes about a second at most.
   virtual ~HttpServer() = default;
   virtual std::uint16_t port() const = 0;
 };

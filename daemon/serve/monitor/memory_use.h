@@ -1,4 +1,4 @@
-// Memory of all streams together.
+// The memory of all streams in sum.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace echoline::serve {
 
-// In bytes, by use; uses that no stream has are there with 0.
+// Bytes by use. A use that no stream has is present with 0.
 inline std::map<std::string, std::uint64_t> memory_by_use(const engine::EngineStats& stats) {
   std::map<std::string, std::uint64_t> by_use = {
       {"ring", 0}, {"window", 0}, {"encoded", 0}, {"cache", 0}};

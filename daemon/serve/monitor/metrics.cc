@@ -1,4 +1,4 @@
-// Families are made anew at each scrape from one snapshot, so series of what is gone are gone too.
+// Each scrape builds all families from one snapshot, so the series of a deleted stream disappear.
 #include "serve/monitor/metrics.h"
 
 #include <fmt/core.h>
@@ -39,8 +39,7 @@ MetricType type_of(MetricKind kind) {
   return kind == MetricKind::kCounter ? MetricType::Counter : MetricType::Gauge;
 }
 
-// Collects values under the names of the list; a name or a number of labels that is not in it
-// aborts.
+// Collects values by name. Aborts on a name, or a number of labels, that is not in the list.
 class Families {
  public:
   // `labels` in the order of the list.
@@ -64,6 +63,7 @@ class Families {
     ClientMetric metric = labelled(info, labels);
     ClientMetric::Histogram& histogram = metric.histogram;
     for (std::size_t i = 0; i < latencies.counts.size(); ++i) {
+      // Prometheus' buckets are cumulative.
       histogram.sample_count += latencies.counts[i];
       const bool last = i == source::kLatencyBounds.size();
       histogram.bucket.push_back(
@@ -111,7 +111,7 @@ class Families {
 
 void add_control(const ControlCounts& control, Families& families) {
   families.add("echoline_control_calls_denied_total", {}, control.calls_denied);
-  families.add("echoline_control_connections_refused_total", {}, control.turned_away);
+  families.add("echoline_control_connections_refused_total", {}, control.refused);
   constexpr std::string_view kConnections = "echoline_control_connections";
   families.add(kConnections, {"unix"}, std::uint64_t{control.unix_connections});
   if (!control.has_tls) return;
@@ -132,7 +132,8 @@ void add_stages(const engine::StreamStats& stream, Families& families) {
   }
 }
 
-// By "job/rank". Two trainers may attach as one: a series that came twice would spoil the scrape.
+// The trainers by "job/rank". Two trainers can attach with the same job and rank, and Prometheus
+// rejects a scrape with duplicate series.
 std::map<std::string, engine::ConsumerStats> by_name(const engine::StreamStats& stream) {
   std::map<std::string, engine::ConsumerStats> sums;
   for (const engine::ConsumerStats& consumer : stream.consumers) {
@@ -149,9 +150,10 @@ std::map<std::string, engine::ConsumerStats> by_name(const engine::StreamStats& 
   return sums;
 }
 
-// Of trainers on a GPU only.
+// Only trainers with a GPU have these.
 void add_device(const std::string& stream, const std::string& consumer,
                 const shm::DeviceFigures& device, Families& families) {
+  // A trainer without a GPU reports no copies.
   if (device.batches == 0) return;
   families.add("echoline_device_batches_total", {stream, consumer}, device.batches);
   families.add("echoline_device_uses_total", {stream, consumer}, device.uses);
@@ -209,6 +211,7 @@ void add_caches(const engine::StreamStats& stream, Families& families) {
     families.add(kRequests, {name, one.level, "miss"}, one.misses);
     families.add("echoline_cache_hit_bytes_total", {name, one.level}, one.hit_bytes);
     families.add("echoline_cache_saved_seconds_total", {name, one.level}, to_seconds(one.saved_ns));
+    // The fleet's servers are shared, so one daemon does not know what they hold for it.
     if (one.level != "fleet") {
       families.add("echoline_cache_bytes", {name, one.level}, one.held_bytes);
     }
@@ -226,7 +229,7 @@ void add_samples(const engine::StreamStats& stream, Families& families) {
   families.add("echoline_records_checked_total", {name, "agreed"}, stream.records_agreed);
   families.add("echoline_records_checked_total", {name, "disagreed"}, stream.records_disagreed);
   families.add("echoline_echo_factor", {name}, static_cast<double>(stream.factor) / 1000);
-  // Zeros, too: of a series that begins with 1, Prometheus sees no increase.
+  // Zeros too: if a series begins at 1, Prometheus sees no increase.
   for (const char* reason : engine::kBadReasonNames) {
     const auto found = stream.records_bad.find(reason);
     const std::uint64_t count = found == stream.records_bad.end() ? 0 : found->second;
@@ -242,11 +245,11 @@ void add_samples(const engine::StreamStats& stream, Families& families) {
 
 void add_stream(const engine::StreamStats& stream, Families& families) {
   const std::string& name = stream.name;
-  // That nobody can attach to a drained one is what its operator wanted.
+  // A drained stream has no value: its operator wanted that no trainer can attach.
   if (stream.state != "drained") {
     families.add("echoline_stream_ready", {name}, std::uint64_t{stream.state == "ready"});
   }
-  if (stream.fingerprint.empty()) return;  // never opened: nothing else is known of it
+  if (stream.fingerprint.empty()) return;  // never opened: it has no other values
   families.add("echoline_stream_records", {name}, stream.records);
   families.add("echoline_passes", {name}, stream.passes);
   families.add("echoline_read_ahead_target_bytes", {name}, stream.read_ahead_target_bytes);

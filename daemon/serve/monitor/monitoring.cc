@@ -1,4 +1,4 @@
-// Each request takes one snapshot of the engine's counters.
+// Each request takes one snapshot of the engine's counters, so its numbers belong together.
 #include "serve/monitor/monitoring.h"
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// The status page, /metrics, /healthz and /readyz over HTTP.
+// Serves the status page, /status.json, /metrics, /healthz and /readyz over HTTP.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 
 namespace echoline::serve {
 
-// What monitoring looks at; everything outlives the server and may be called from any thread.
+// The parts of the daemon that monitoring reads. They outlive the server; any thread may call them.
 struct Monitored {
   const engine::Engine* engine = nullptr;
   const KeptStreams* kept = nullptr;
@@ -24,9 +24,9 @@ struct Monitored {
   std::function<ControlCounts()> control = [] { return ControlCounts(); };
 };
 
-// /healthz answers 200 while the process works; /readyz 200 when every stream is ready, or was
-// drained by its operator, and the daemon is not draining, else 503 with the reason. / is a page
-// for people, which shows what /status.json says.
+// /healthz replies 200 while the process works. /readyz replies 200 if every stream is ready (or
+// drained by its operator) and the daemon is not draining, else 503 with the reason. / is a page
+// that shows /status.json.
 Result<std::unique_ptr<HttpServer>> open_monitoring(const std::string& address,
                                                     const Monitored& monitored);
 

@@ -1,4 +1,4 @@
-// Names and meanings are those of Prometheus' own client libraries.
+// The metrics have the meanings of Prometheus' own client libraries.
 #include "serve/monitor/process_stats.h"
 
 #include <sys/resource.h>
@@ -15,7 +15,7 @@
 namespace echoline::serve {
 namespace {
 
-// One line of /proc/self/status, "VmRSS:  1234 kB", as its number.
+// The number in a line of /proc/self/status, as in "VmRSS:  1234 kB".
 std::uint64_t status_value(const std::string& name) {
   std::ifstream file("/proc/self/status");
   std::string line;
@@ -25,7 +25,7 @@ std::uint64_t status_value(const std::string& name) {
   return 0;
 }
 
-// When the host was started, in seconds since the epoch.
+// The start time of the host, in seconds since the epoch.
 double boot_time() {
   std::ifstream file("/proc/stat");
   std::string line;
@@ -40,7 +40,7 @@ std::uint64_t open_fds() {
   const std::filesystem::directory_iterator entries("/proc/self/fd", error);
   if (error) return 0;
   return static_cast<std::uint64_t>(std::distance(begin(entries), end(entries))) -
-         1;  // the one that lists
+         1;  // the descriptor of the directory itself
 }
 
 double seconds(const timeval& time) {

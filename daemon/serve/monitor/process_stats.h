@@ -1,11 +1,11 @@
-// What the kernel says of this process, for the metrics that every exporter has.
+// The process metrics that every Prometheus exporter has, from /proc.
 #pragma once
 
 #include <cstdint>
 
 namespace echoline::serve {
 
-// 0 where /proc does not say.
+// A value is 0 if /proc does not have it.
 struct ProcessStats {
   double cpu_seconds = 0;         // user and system, all threads
   double start_time_seconds = 0;  // since the epoch

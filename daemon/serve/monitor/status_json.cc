@@ -1,4 +1,4 @@
-// Times are seconds, rates are per second, shares are 0 to 1; what is not known is null.
+// Times are in seconds, rates per second, shares from 0 to 1; an unknown value is null.
 #include "serve/monitor/status_json.h"
 
 #include <fmt/core.h>
@@ -23,7 +23,7 @@ double ratio_of(std::uint64_t part, std::uint64_t all) {
   return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
 }
 
-// Waits are charged when they are noticed, which may be a tick late.
+// A wait can be charged one tick late, so a share can come out above 1.
 double share_of(std::uint64_t part, std::uint64_t all) {
   return std::min(1.0, ratio_of(part, all));
 }
@@ -43,7 +43,7 @@ Json recent_json(const engine::RecentStats& recent) {
                {"stall_share", nullptr}};
   if (asked > 0) json["cache_hit_share"] = share_of(recent.cache_hits, asked);
   if (recent.attached_ns > 0) json["stall_share"] = share_of(waited, recent.attached_ns);
-  // Where rounding made more than all of it, the causes keep their proportions.
+  // If the waits exceed the attached time, scale them to it, so that the causes keep their ratios.
   const std::uint64_t all = std::max(waited, recent.attached_ns);
   for (std::size_t i = 0; i < recent.wait_ns.size(); ++i) {
     json["waits"][engine::kWaitCauseNames[i]] = ratio_of(recent.wait_ns[i], all);
@@ -155,8 +155,8 @@ Json daemon_json(const engine::EngineStats& stats, const DaemonStats& daemon, do
             {"resident_bytes", process.resident_bytes}}}};
 }
 
-// http://user:password@host/path?query without what may be secret. Names of objects, behind the
-// host, may hold an '@'.
+// Removes user, password and query from http://user:password@host/path?query. The path can contain
+// an '@', so only an '@' before the path counts.
 void cut_secrets(std::string& address) {
   const std::size_t scheme = address.find("://");
   if (scheme == std::string::npos || !address.starts_with("http")) return;
@@ -178,7 +178,7 @@ std::string status_json(const engine::EngineStats& stats, const DaemonStats& dae
     const auto found = configs.find(stream.name);
     json["streams"].push_back(stream_json(stream, found == configs.end() ? "" : found->second));
   }
-  // Names of objects and jobs need not be UTF-8.
+  // Names of objects and jobs can contain bytes that are not UTF-8.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

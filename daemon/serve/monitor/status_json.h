@@ -1,4 +1,4 @@
-// What the status page shows, as JSON; docs/monitoring.md describes it. Pure functions.
+// The JSON behind the status page; docs/monitoring.md describes it. Pure functions.
 #pragma once
 
 #include <map>
@@ -10,18 +10,18 @@
 
 namespace echoline::serve {
 
-// Raised when a key is taken away or means something else; new keys may come at any time.
+// Raised when a key is removed or changes its meaning. New keys do not raise it.
 inline constexpr int kStatusFormat = 1;
 
-// `configs`: definitions by stream, as shown_config makes them. `now_seconds` is since the epoch.
+// `configs`: the results of shown_config by stream. `now_seconds` is since the epoch.
 std::string status_json(const engine::EngineStats& stats, const DaemonStats& daemon,
                         const std::map<std::string, std::string>& configs, double now_seconds);
 
-// The definition as YAML, fit for eyes that may see the metrics: without users, passwords and
-// queries of addresses, and with the first few of many.
+// The definition as YAML, without secrets, for anybody who can read the metrics: users, passwords
+// and queries of addresses are removed. Of many addresses it has the first few.
 std::string shown_config(v1::Stream stream);
 
-// A few lines for browsers without scripts: daemon, streams, verdicts.
+// A few lines for browsers without JavaScript: daemon, streams, verdicts.
 std::string status_text(const engine::EngineStats& stats);
 
 }  // namespace echoline::serve

@@ -13,7 +13,7 @@
 namespace echoline::serve {
 namespace {
 
-// As the policy wants it: 'sha256-' and the digest in base64.
+// The form that the policy needs: 'sha256-' and the digest in base64.
 std::string hash_source(std::string_view content) {
   std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
   ::SHA256(reinterpret_cast<const unsigned char*>(content.data()), content.size(), digest.data());
@@ -23,7 +23,7 @@ std::string hash_source(std::string_view content) {
                                                      static_cast<std::size_t>(length)));
 }
 
-// The template with the only place of this name filled in.
+// Replaces the placeholder, which occurs once.
 void fill_in(std::string& page, std::string_view name, std::string_view content) {
   const std::size_t at = page.find(name);
   ECHOLINE_CHECK(at != std::string::npos);
@@ -57,7 +57,7 @@ std::string html_escaped(const std::string& text) {
 
 std::string status_page(const std::string& text) {
   std::string page(kPageHtml);
-  // Last to first: what is filled in is not looked at again.
+  // Last to first, so that inserted content is never searched for the next placeholder.
   fill_in(page, "{{js}}", kPageJs);
   fill_in(page, "{{text}}", html_escaped(text));
   fill_in(page, "{{css}}", kPageCss);

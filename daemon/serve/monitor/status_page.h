@@ -1,18 +1,18 @@
-// The status page: one HTML document that loads nothing but /status.json.
+// The status page: one HTML document, which loads only /status.json.
 #pragma once
 
 #include <string>
 
 namespace echoline::serve {
 
-// What is between HTML's tags, so that it stays text.
+// Escapes a text for use between HTML tags.
 std::string html_escaped(const std::string& text);
 
-// `text` is what browsers without scripts show. Pure.
+// `text` is shown by browsers without JavaScript. Pure function.
 std::string status_page(const std::string& text);
 
-// The Content-Security-Policy under which the page works: its own script and style by their hash,
-// and answers of this server.
+// The page's Content-Security-Policy: it allows its own script and style, by hash, and requests to
+// this server.
 std::string status_page_policy();
 
 }  // namespace echoline::serve

@@ -1,4 +1,4 @@
-// The streams that a daemon begins with: those of its configuration, and those that are kept.
+// Creates the daemon's first streams: those of its configuration and those that were kept.
 #pragma once
 
 #include "base/status.h"
@@ -9,8 +9,8 @@
 
 namespace echoline::serve {
 
-// An error of one of the configuration's ends it. A kept one that cannot be created now has
-// failed and stays kept: it is tried again at the next start. Ends early when a stop is requested.
+// Returns the first error of a configured stream. A kept stream that cannot be created is marked as
+// failed and stays kept, so the next start tries it again. Returns early if a stop is requested.
 Status create_first_streams(engine::Engine& engine, const v1::Config& config, KeptStreams& kept,
                             const StopSignal& stop);
 

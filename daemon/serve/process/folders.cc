@@ -1,5 +1,3 @@
-// In a folder like /tmp anybody may have made the name first, hence the checks of a folder that is
-// there.
 #include "serve/process/folders.h"
 
 #include <fcntl.h>
@@ -25,6 +23,7 @@ Status make_folder(const std::string& path, mode_t mode, const char* key) {
   return errno_status(errno, path + ": cannot be made; set " + key + " to a folder of this user's");
 }
 
+// For a folder that may have existed before: in /tmp, another user can create the name first.
 Status check_trusted(int folder, const std::string& path) {
   struct stat found {};
   if (::fstat(folder, &found) != 0) return errno_status(errno, path);

@@ -1,4 +1,4 @@
-// The daemon's folders: made with tight modes, refused when others could have put something there.
+// The daemon's folders: created with tight modes, and refused if other users could write to them.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace echoline::serve {
 
-// The runtime folder while a daemon works in it: locked, so that of two daemons started at once one
-// is told so. The lock is the kernel's and ends with the process, however that ends.
+// Holds the runtime folder locked while it lives, so that only one daemon uses it. It is a kernel
+// lock (flock), which ends with the process.
 class RuntimeDir {
  public:
-  // Made with its parents where it is missing: mode 0750 when made by root, 0700 otherwise. One
-  // that is there must belong to this user (or root) and not be writable by everybody: what it
-  // holds is trusted. A folder that another daemon works in is kAlreadyExists.
+  // Creates the folder and its parents if missing, with mode 0750 for root, else 0700. An existing
+  // folder must belong to this user or root and not be writable by everybody, because its content
+  // is trusted. kAlreadyExists: another daemon uses it.
   static Result<RuntimeDir> open(const std::string& path);
 
  private:
@@ -23,7 +23,7 @@ class RuntimeDir {
   UniqueFd lock_;
 };
 
-// Made with its parents, mode 0750; must be writable.
+// Creates the folder and its parents if missing, with mode 0750. It must be writable.
 Status make_state_dir(const std::string& path);
 
 }  // namespace echoline::serve

@@ -1,5 +1,5 @@
-// JSON, as a key that this version does not know must be an error and not a step left out. The name
-// stands within, too: what a crash left of a file that was being written is named otherwise.
+// The files are JSON, not binary protobuf: a key that this version does not know must be an error,
+// not a step that is silently missing.
 #include "serve/process/kept_streams.h"
 
 #include <fmt/core.h>
@@ -20,7 +20,7 @@ namespace {
 
 namespace json = google::protobuf::util;
 
-constexpr std::size_t kBytesMax = 1 << 20;  // as a configuration
+constexpr std::size_t kBytesMax = 1 << 20;  // the limit of a configuration too
 
 Result<v1::CreateStreamRequest> parse(const std::string& path) {
   ECHOLINE_ASSIGN(const std::string text, read_bounded_file(path, kBytesMax));
@@ -56,13 +56,14 @@ std::map<std::string, v1::Stream> KeptStreams::load(const v1::Config& config) {
           fmt::format("{}: this kept stream cannot be created: {}; delete it, or repair the file",
                       file.path().string(), kept.status().message());
       log_error("serve", "{}", why);
-      // No call could name another.
+      // Only a valid name can be deleted by a call.
       if (config::check_stream_name(name).ok()) {
         names_.insert(name);
         failures_[name] = why;
       }
       continue;
     }
+    // The file name must match the name inside: the temporary file of a crashed write has another.
     if (path_of(kept->name()) != file.path()) continue;
     names_.insert(kept->name());
     streams[kept->name()] = kept->stream();
@@ -92,7 +93,7 @@ Status KeptStreams::keep(const std::string& name, const v1::Stream& stream) {
 }
 
 Result<bool> KeptStreams::remove(const std::string& name) {
-  // A name that no stream can have might lead out of the folder.
+  // An invalid name could lead out of the folder ("../").
   ECHOLINE_TRY(config::check_stream_name(name));
   const std::lock_guard lock(mutex_);
   names_.erase(name);

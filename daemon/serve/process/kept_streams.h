@@ -1,5 +1,5 @@
-// Definitions of streams that were created at run time and are to come back with the daemon: one
-// file each below the state folder.
+// Kept streams: streams created at run time that the next start of the daemon creates again. Their
+// definitions are stored in the state folder, one file per stream.
 #pragma once
 
 #include <map>
@@ -12,24 +12,24 @@
 
 namespace echoline::serve {
 
-// Any thread may call any of it.
+// Any thread may call everything. The mutex is held during file operations.
 class KeptStreams {
  public:
-  // Nothing is read or made yet.
+  // Reads and creates nothing yet.
   explicit KeptStreams(const std::string& state_dir) : folder_(state_dir + "/streams") {}
 
-  // What was kept, by name, complete, but for streams that the configuration has: those win, and
-  // are none that are kept. What cannot be read any more has failed, and stays where it is.
+  // Reads the kept definitions, completed with defaults, by name. A stream of the configuration
+  // hides a kept one with the same name. A file that cannot be read is marked as failed and stays.
   std::map<std::string, v1::Stream> load(const v1::Config& config);
 
-  // That one of them could not be created: until it is deleted or kept anew.
+  // Marks one of them as failed, until it is deleted or kept again.
   void set_failed(const std::string& name, const Status& status);
-  // Why, by name.
+  // The errors of the failed ones, by name.
   std::map<std::string, std::string> failures() const;
 
-  // On disk when it returns, also after a crash.
+  // Durable when it returns, also over a crash of the host.
   Status keep(const std::string& name, const v1::Stream& stream);
-  // Whether there was one.
+  // Returns whether there was one.
   Result<bool> remove(const std::string& name);
   bool contains(const std::string& name) const;
 
@@ -38,7 +38,7 @@ class KeptStreams {
 
   const std::string folder_;
   mutable std::mutex mutex_;
-  std::set<std::string> names_;  // those that have failed among them
+  std::set<std::string> names_;  // of all kept streams, also the failed ones
   std::map<std::string, std::string> failures_;
 };
 

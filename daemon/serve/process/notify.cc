@@ -1,4 +1,4 @@
-// One datagram; a failure is nobody's business but the supervisor's, which has a time-out.
+// Sends one datagram. A failure is ignored: the supervisor has a time-out.
 #include "serve/process/notify.h"
 
 #include <sys/socket.h>
@@ -19,7 +19,7 @@ void notify_supervisor(std::string_view state) {
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof address.sun_path) return;
   std::memcpy(address.sun_path, path.data(), path.size());
-  // An abstract address is written with '@' for its leading zero.
+  // '@' means the leading zero byte of an abstract address.
   if (path.front() == '@') address.sun_path[0] = '\0';
   const UniqueFd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size());

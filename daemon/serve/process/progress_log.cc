@@ -1,4 +1,4 @@
-// The first line comes after a pause as well: a short index needs none.
+// The first line also comes after a pause, so a short build logs nothing.
 #include "serve/process/progress_log.h"
 
 #include "base/clock.h"

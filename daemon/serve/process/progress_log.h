@@ -1,4 +1,4 @@
-// Progress of an index that is being built, as log lines every few seconds.
+// Logs the progress of building an index, every few seconds.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace echoline::serve {
 
-// For one stream; called from one thread at a time.
+// The function for one stream; one thread at a time may call it.
 record::ProgressFunction log_progress(const std::string& stream);
 
 }  // namespace echoline::serve

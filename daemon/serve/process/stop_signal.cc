@@ -1,4 +1,4 @@
-// sigtimedwait in a thread instead of a handler: nothing here has to be async-signal-safe.
+// Uses sigwait in a thread, not a signal handler, so the code need not be async-signal-safe.
 #include "serve/process/stop_signal.h"
 
 #include <signal.h>
@@ -13,9 +13,9 @@
 namespace echoline::serve {
 namespace {
 
-// One wish to stop often comes as two signals: to the process and to its group, as `timeout` sends
-// them, or from the terminal and from the script that passes it on.
-constexpr std::chrono::milliseconds kSameWish{500};
+// One request often arrives as two signals: `timeout` signals the process and its group, and a
+// script forwards the signal that the terminal has sent to both.
+constexpr std::chrono::milliseconds kSameRequest{500};
 
 sigset_t stop_signals() {
   sigset_t set;
@@ -25,7 +25,7 @@ sigset_t stop_signals() {
   return set;
 }
 
-// A signal that woke somebody before the deadline; 0 after it.
+// The next signal; 0 if the deadline is over first.
 int wait_for_signal(std::chrono::steady_clock::time_point deadline) {
   const sigset_t set = stop_signals();
   while (true) {
@@ -51,6 +51,7 @@ StopSignal::StopSignal(std::chrono::milliseconds patience, std::vector<std::stri
 }
 
 StopSignal::~StopSignal() {
+  // Wakes the thread from sigwait or sigtimedwait; `ending_` shows that it is not a user's signal.
   ending_ = true;
   ::pthread_kill(listener_.native_handle(), SIGTERM);
   listener_.join();
@@ -74,11 +75,11 @@ void StopSignal::listen() {
   int second = 0;
   do {
     second = wait_for_signal(asked + patience_);
-  } while (second != 0 && !ending_ && std::chrono::steady_clock::now() < asked + kSameWish);
-  if (!ending_) give_up(second == 0 ? 0 : 1);
+  } while (second != 0 && !ending_ && std::chrono::steady_clock::now() < asked + kSameRequest);
+  if (!ending_) exit_now(second == 0 ? 0 : 1);
 }
 
-void StopSignal::give_up(int status) const {
+void StopSignal::exit_now(int status) const {
   log_warning("serve", "{}", status == 0 ? "not stopped in time; ending now" : "ending at once");
   for (const std::string& path : leftovers_) ::unlink(path.c_str());
   ::_exit(status);

@@ -1,5 +1,5 @@
-// SIGTERM and SIGINT: the first asks the daemon to stop, the second (or a deadline) ends it at
-// once. What comes within half a second of the first counts as the same wish.
+// SIGTERM and SIGINT: the first signal requests a stop, a second one (or a deadline) ends the
+// process at once. A signal within half a second of the first counts as the same request.
 #pragma once
 
 #include <atomic>
@@ -12,24 +12,26 @@
 
 namespace echoline::serve {
 
-// Made by the main thread before any other thread starts: signals are blocked there and heard by a
-// thread of its own. SIGPIPE is ignored.
+// The main thread creates it before any other thread starts, so that all threads inherit the
+// blocked signals; a thread of its own waits for them. It also ignores SIGPIPE. requested() may be
+// called by any thread.
 class StopSignal {
  public:
-  // `patience` after the first signal the process ends with status 0 whatever it is doing;
-  // `leftovers` are files removed then.
+  // If the process has not ended `patience` after the first signal, it removes the files
+  // `leftovers` and exits with status 0.
   StopSignal(std::chrono::milliseconds patience, std::vector<std::string> leftovers);
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
   ~StopSignal();
 
   bool requested() const { return requested_; }
-  // Until the first signal.
+  // Blocks until the first signal.
   void wait();
 
  private:
   void listen();
-  [[noreturn]] void give_up(int status) const;
+  // Removes the leftovers and exits without destructors.
+  [[noreturn]] void exit_now(int status) const;
 
   const std::chrono::milliseconds patience_;
   const std::vector<std::string> leftovers_;

@@ -14,10 +14,10 @@
 namespace echoline::serve {
 namespace {
 
-constexpr int kLooksPerPatience = 4;
+constexpr int kChecksPerPatience = 4;
 constexpr std::uint64_t kLeastMicros = 10'000, kMostMicros = 86'400'000'000;
 
-// 0 where the variable is missing or no number.
+// The value of the variable; 0 if it is missing or not a number.
 std::uint64_t number(const char* variable) {
   const char* value = std::getenv(variable);
   const std::string_view text = value == nullptr ? "" : value;
@@ -39,7 +39,7 @@ Watchdog::Watchdog(std::vector<RoundCount> loops)
     : loops_(std::move(loops)), rounds_(loops_.size()) {
   const std::chrono::microseconds patience = watchdog_patience();
   if (patience.count() == 0) return;
-  thread_ = std::thread([this, patience] { run(patience / kLooksPerPatience); });
+  thread_ = std::thread([this, patience] { run(patience / kChecksPerPatience); });
 }
 
 Watchdog::~Watchdog() {
@@ -55,13 +55,14 @@ void Watchdog::run(std::chrono::microseconds pause) {
   ::pthread_setname_np(::pthread_self(), "watchdog");
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, pause, [this] { return ending_; })) {
+    // Without the lock: a count may block while its loop hangs, and the destructor needs the lock.
     lock.unlock();
-    if (all_went_round()) notify_supervisor("WATCHDOG=1");
+    if (all_made_progress()) notify_supervisor("WATCHDOG=1");
     lock.lock();
   }
 }
 
-bool Watchdog::all_went_round() {
+bool Watchdog::all_made_progress() {
   bool all = true;
   for (std::size_t i = 0; i < loops_.size(); ++i) {
     const std::uint64_t before = std::exchange(rounds_[i], loops_[i]());

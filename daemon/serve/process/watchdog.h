@@ -1,4 +1,4 @@
-// The service manager's watchdog: told that the daemon lives, for as long as its loops go round.
+// Sends keep-alives to the service manager's watchdog while the daemon's loops make progress.
 #pragma once
 
 #include <chrono>
@@ -11,15 +11,17 @@
 
 namespace echoline::serve {
 
-// How long the service manager waits for a sign of life before it kills and restarts the daemon, by
-// $WATCHDOG_USEC and $WATCHDOG_PID; 0 where it does not watch this process.
+// The time without a keep-alive after which the service manager kills and restarts the daemon, from
+// $WATCHDOG_USEC and $WATCHDOG_PID; 0: it does not watch this process.
 std::chrono::microseconds watchdog_patience();
 
-// A count of some loop's rounds, which stands still when the loop hangs. It may hang itself then.
+// Returns a loop's count of rounds, which does not grow while the loop hangs. It may block too
+// then.
 using RoundCount = std::function<std::uint64_t()>;
 
-// Looks four times within the patience, in a thread of its own, and sends WATCHDOG=1 if every loop
-// went round since the last look. Does nothing where nobody watches. The counts must outlive it.
+// Checks the counts four times within the patience, on a thread of its own, and sends WATCHDOG=1 if
+// every count has grown since the last check. No effect if the process is not watched. The counts
+// outlive it.
 class Watchdog {
  public:
   explicit Watchdog(std::vector<RoundCount> loops);
@@ -29,10 +31,10 @@ class Watchdog {
 
  private:
   void run(std::chrono::microseconds pause);
-  bool all_went_round();
+  bool all_made_progress();
 
   const std::vector<RoundCount> loops_;
-  std::vector<std::uint64_t> rounds_;  // at the last look
+  std::vector<std::uint64_t> rounds_;  // at the last check
   std::mutex mutex_;
   std::condition_variable changed_;
   bool ending_ = false;

@@ -1,8 +1,8 @@
-// Runs the decode and augmentation steps of a stream on files and writes each tensor as a .npy
-// file, so that another program can compare. Each file is a record of one field, named by its
+// Runs the decode and augmentation steps of a stream on files, and writes each tensor to a .npy
+// file, which another program can compare. Each file is a record with one field, whose key is the
 // extension.
-//   pipeline_dump STREAM.textproto OUT_FOLDER [EPOCH USE] < list of files, one a line
-// Sample ids count the files from 0. One line a file on stdout: "ok", or "CODE message".
+//   pipeline_dump STREAM.textproto OUT_FOLDER [EPOCH USE] < list of files, one per line
+// Sample ids count the files from 0. Prints one line per file: "ok", or "CODE message".
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <google/protobuf/text_format.h>

@@ -1,7 +1,13 @@
 
 "use strict";
-// What the daemon says is only ever set as text: names and messages may be anybody's.
+// The daemon's strings are only ever set as text, never as HTML: names and messages can contain anything.
 const kEveryMs = 2000, kTrainersShown = 200;
+// What requests to the source waited for, by the reasons of status.json.
+const kWaitReasons = {
+  limit: "for the limit of requests at once", throttled: "because the store asked for fewer requests",
+  unreachable: "because the store could not be reached", stalled: "for answers that stalled",
+  broken: "to repeat broken answers", imitated: "for the configured throttle (read.throttle)",
+  credentials: "for credentials"};
 const kCauses = ["fetch", "prep", "publish", "peer", "daemon"], kStates = ["busy", "starved", "blocked"];
 const open = new Set();
 
@@ -47,7 +53,7 @@ function facts(list) {
   return element;
 }
 
-// parts: [class, share, name]; the shares together are at most 1.
+// parts: [class, share, name]; the sum of the shares is at most 1.
 function bar(parts) {
   const element = make("div", {class: "bar"});
   for (const [kind, share, name] of parts) {
@@ -97,7 +103,7 @@ function trainers(stream) {
     one.job + " " + one.rank + "/" + one.world_size, one.epoch + ":" + whole(one.step), whole(one.lag_rows), time(sum(one.wait_seconds)), worst(one.wait_seconds)]);
   const more = stream.consumers.length - rows.length;
   return make("div", {}, make("h3", {text: "Trainers"}),
-              rows.length ? table(["job, rank", "at step", "lag", "waited", "most for"], rows)
+              rows.length ? table(["job, rank", "epoch:step", "lag (rows)", "waited", "mostly for"], rows)
                           : make("p", {text: "none"}),
               ...(more > 0 ? [make("p", {text: "and " + whole(more) + " more"})] : []));
 }
@@ -113,13 +119,14 @@ function caches(stream) {
 function source(stream) {
   const from = stream.source;
   const waits = Object.entries(from.wait_seconds).filter(([, seconds]) => seconds >= 0.001);
+  const wait = ([reason, seconds]) => time(seconds) + " " + (kWaitReasons[reason] || reason);
   return [make("h3", {text: "Source: " + from.scheme}), facts([
-    ["requests", whole(from.requests_ok) + " good, " + whole(from.requests_retried) + " made again, " +
+    ["requests", whole(from.requests_ok) + " good, " + whole(from.requests_retried) + " retried, " +
       whole(from.requests_failed) + " failed", "requests_ok", from.requests_ok],
     ["mean time", orUnknown(from.mean_request_seconds, (seconds) => decimal(1000 * seconds) + " ms")],
     ["in flight", whole(from.in_flight) + (from.limit ? " of " + whole(from.limit) : "")],
     ["read", bytes(from.bytes), "source_bytes", from.bytes],
-    ["waited", waits.length ? waits.map(([why, seconds]) => why + " " + time(seconds)).join(", ") : "nothing"]])];
+    ["requests waited", waits.length ? "in sum " + waits.map(wait).join(", ") : "not at all"]])];
 }
 
 function numbers(stream) {
@@ -134,7 +141,7 @@ function numbers(stream) {
       " echoed" : "not known yet"],
     ["batches/s", recent ? decimal(recent.batches_per_second) : "not known yet"],
     ["batches", whole(stream.batches), "batches", stream.batches],
-    ["from the store", recent ? bytes(recent.source_bytes_per_second) + "/s" : "not known yet"],
+    ["read from the store", recent ? bytes(recent.source_bytes_per_second) + "/s" : "not known yet"],
     ["bad records", whole(Object.values(stream.records_bad).reduce((a, b) => a + b, 0))],
     ["ring slots", whole(stream.ring.free) + " free, " + whole(stream.ring.filling) + " filling, " +
       whole(stream.ring.published) + " published"],
@@ -181,7 +188,7 @@ async function refresh() {
     show(await answer.json());
     trouble.hidden = true;
   } catch (error) {
-    trouble.textContent = "The daemon does not answer; what stands here is old. (" + error.message + ")";
+    trouble.textContent = "The daemon does not answer; this page shows old numbers. (" + error.message + ")";
     trouble.hidden = false;
   }
   setTimeout(refresh, kEveryMs);

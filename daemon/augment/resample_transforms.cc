@@ -1,10 +1,11 @@
-// The steps that resize: resize and random_resized_crop, with a flip after them if one follows.
+// The steps resize and random_resized_crop. They also do a horizontal flip that follows, because
+// the resize can write mirrored pixels at no extra cost.
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "augment/ops.h"
-#include "echoline/v1/config.pb.h"
+#include "augment/parameters.h"
+#include "augment/transforms.h"
 
 namespace echoline::augment {
 namespace {
@@ -14,11 +15,12 @@ struct FusedFlip {
   double probability;
 };
 
-// Resizes a part of the picture; which part and to what size is for the derived steps to say.
+// Resizes a part of the picture. Derived classes choose the part and the size.
 class Resample : public Op {
  public:
   explicit Resample(Filter filter) : filter_(filter) {}
 
+  // One flip only: a second one is a step of its own.
   bool fuse_flip(std::uint8_t step, double probability) override {
     if (flip_) return false;
     flip_ = FusedFlip{step, probability};
@@ -29,7 +31,7 @@ class Resample : public Op {
     const View source = picture.view().crop(part(work.key, picture.view().size));
     const ImageSize size = target(source.size);
     const bool flip = flip_ && flip_drawn(work.key, flip_->step, flip_->probability);
-    if (source.size == size) {
+    if (source.size == size) {  // a crop without a resize copies nothing
       View view = source;
       view.mirrored = source.mirrored != flip;
       picture.set_view(view);
@@ -60,6 +62,7 @@ class ResizeOp final : public Resample {
   Result<ImageSize> size_after(const ImageSize& in) const override {
     const std::uint64_t shorter = std::min(in.height, in.width);
     const std::uint64_t longer = std::max(in.height, in.width);
+    // A 1-pixel strip would get a longer side that does not fit 32 bits.
     if (shorter_side_ && size_.height * longer / shorter > UINT32_MAX) {
       return Status(Code::kResourceExhausted,
                     fmt::format("the longer side of {} x {} pixels would be far too long",
@@ -116,26 +119,32 @@ Result<Range> range_of(const google::protobuf::RepeatedField<double>& values, co
   if (values.size() == 2 && values[0] > 0 && values[0] <= values[1] && values[1] < 1e6) {
     return Range{values[0], values[1]};
   }
-  return Status(
-      Code::kInvalidArgument,
-      fmt::format("{} is [{}]; two numbers are allowed, the least above 0, then the greatest", name,
-                  fmt::join(values, ", ")));
+  return Status(Code::kInvalidArgument,
+                fmt::format("{} is [{}]; two numbers above 0 are allowed, the smaller one first",
+                            name, fmt::join(values, ", ")));
+}
+
+Status compile_resize(const v1::Step& step, std::uint8_t, FieldProgram& program) {
+  const v1::Resize& settings = step.resize();
+  ECHOLINE_ASSIGN(const ImageSize size, size_of(settings.size()));
+  ECHOLINE_ASSIGN(const Filter filter, filter_of(settings.interpolation()));
+  const bool shorter_side = settings.size_size() == 1;
+  return program.append(std::make_unique<ResizeOp>(filter, size, shorter_side));
+}
+
+Status compile_random_resized_crop(const v1::Step& step, std::uint8_t number,
+                                   FieldProgram& program) {
+  const v1::RandomResizedCrop& settings = step.random_resized_crop();
+  ECHOLINE_ASSIGN(const ImageSize size, size_of(settings.size()));
+  ECHOLINE_ASSIGN(const Filter filter, filter_of(settings.interpolation()));
+  ECHOLINE_ASSIGN(const Range scale, range_of(settings.scale(), "scale", {0.08, 1.0}));
+  ECHOLINE_ASSIGN(const Range ratio, range_of(settings.ratio(), "ratio", {3.0 / 4.0, 4.0 / 3.0}));
+  return program.append(std::make_unique<RandomResizedCropOp>(filter, size, scale, ratio, number));
 }
 
 }  // namespace
 
-OpResult make_op(const v1::Resize& step, std::uint8_t) {
-  ECHOLINE_ASSIGN(const ImageSize size, size_of(step.size()));
-  ECHOLINE_ASSIGN(const Filter filter, filter_of(step.interpolation()));
-  return std::unique_ptr<Op>(new ResizeOp(filter, size, step.size_size() == 1));
-}
-
-OpResult make_op(const v1::RandomResizedCrop& step, std::uint8_t number) {
-  ECHOLINE_ASSIGN(const ImageSize size, size_of(step.size()));
-  ECHOLINE_ASSIGN(const Filter filter, filter_of(step.interpolation()));
-  ECHOLINE_ASSIGN(const Range scale, range_of(step.scale(), "scale", {0.08, 1.0}));
-  ECHOLINE_ASSIGN(const Range ratio, range_of(step.ratio(), "ratio", {3.0 / 4.0, 4.0 / 3.0}));
-  return std::unique_ptr<Op>(new RandomResizedCropOp(filter, size, scale, ratio, number));
-}
+const Transform kResize{v1::Step::kResize, compile_resize};
+const Transform kRandomResizedCrop{v1::Step::kRandomResizedCrop, compile_random_resized_crop};
 
 }  // namespace echoline::augment

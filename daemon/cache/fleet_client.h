@@ -1,4 +1,4 @@
-// One thread's connections to the memcached servers. All of libmemcached is behind this.
+// One thread's connections to the memcached servers. Only this class uses libmemcached.
 #pragma once
 
 #include <cstddef>
@@ -18,34 +18,34 @@ struct memcached_st;
 
 namespace echoline::cache {
 
-// One thread at a time, but for `cut_overdue`, which some thread has to call now and then: it is
-// what bounds the time of each call, which waits for one server.
-class FleetLane {
+// One thread at a time, except for `end_overdue`: another thread must call it regularly, because it
+// limits the time of each call.
+class FleetClient {
  public:
-  FleetLane(const std::vector<FleetServer>& servers, std::uint32_t timeout_ms);
+  FleetClient(const std::vector<FleetServer>& servers, std::uint32_t timeout_ms);
 
-  // By consistent hashing (ketama): the same on every host that names the same servers.
+  // By consistent hashing (ketama): the same on every host with the same list of servers.
   std::size_t server_of(const std::string& key) const;
 
-  enum class Outcome : std::uint8_t { kDone, kRefused, kFailed };  // kFailed: the server is away
+  enum class Outcome : std::uint8_t { kDone, kRefused, kFailed };  // kFailed: no answer
 
-  // Asks; `fetch` takes the answers in. So several servers work at the same time.
+  // `ask` sends the request, `fetch` reads the answers. So several servers can work in parallel.
   Outcome ask(std::size_t server, std::span<const std::string> keys);
   using ItemFunction = std::function<void(std::string_view key, std::span<const std::byte> item)>;
   Outcome fetch(std::size_t server, const ItemFunction& take);
 
   Outcome set(std::size_t server, const std::string& key, std::span<const std::byte> item,
               std::uint32_t seconds);
-  // Puts `word` where nothing is; does not wait for an answer.
+  // Stores `word` if the key does not exist. Does not wait for an answer.
   Outcome add_unanswered(std::size_t server, const std::string& key, std::string_view word,
                          std::uint32_t seconds);
   Outcome remove(std::size_t server, const std::string& key);
-  // What the server may keep.
+  // The size of the server's memory; nothing if it does not answer.
   std::optional<std::uint64_t> limit_bytes(std::size_t server);
-  // Ends the call under way, if it has taken too long. Any thread.
-  void cut_overdue(std::uint64_t now_ns) { call_.cut_overdue(now_ns); }
-  // After kFailed: the next call connects anew.
-  void hang_up(std::size_t server);
+  // Ends the current call if it takes too long. Any thread.
+  void end_overdue(std::uint64_t now_ns) { call_.end_overdue(now_ns); }
+  // Closes the connection after kFailed; the next call connects again.
+  void disconnect(std::size_t server);
 
  private:
   struct Free {
@@ -56,7 +56,8 @@ class FleetLane {
   class Timed;
   const std::uint64_t call_ns_max_;
   FleetCall call_;
-  // Ours are made one by one, so that a dead server costs its own keys and nothing else.
+  // router_ computes servers from keys. Each server has a separate handle, so that a dead server
+  // only affects its own keys.
   Handle router_;
   std::vector<Handle> servers_;
 };

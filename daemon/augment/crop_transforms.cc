@@ -1,22 +1,23 @@
-// The steps that cut: center_crop and random_crop. A crop within the picture is only another view.
+// The steps center_crop and random_crop. A crop within the picture only changes the view; a crop
+// with padding copies pixels.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include "augment/ops.h"
-#include "echoline/v1/config.pb.h"
+#include "augment/parameters.h"
+#include "augment/transforms.h"
 
 namespace echoline::augment {
 namespace {
 
-// Where a crop begins, in pixels of the picture; negative where padding comes first.
+// The top left corner of a crop, in pixels of the picture; negative in the padding.
 struct Corner {
   std::int64_t top = 0;
   std::int64_t left = 0;
 };
 
-// The part of [first, first + length) that lies within [0, size).
+// The part of [first, first + length) within [0, size).
 struct Span {
   std::uint32_t begin = 0;
   std::uint32_t length = 0;
@@ -32,6 +33,7 @@ void copy_padded(const View& view, const Corner& corner, const ImageSize& size, 
                  std::uint8_t* out) {
   const Span rows = within(corner.top, size.height, view.size.height);
   const Span columns = within(corner.left, size.width, view.size.width);
+  // Fills everything first: simpler than four borders, and padding is rare.
   std::memset(out, fill, size.pixels() * view.channels);
   if (rows.length == 0 || columns.length == 0) return;
   const View part = view.crop({rows.begin, columns.begin, rows.length, columns.length});
@@ -70,7 +72,7 @@ class CenterCropOp final : public Op {
   }
 
  private:
-  // torchvision's rounding: halves go to the even neighbour when cutting, down when padding.
+  // torchvision's rounding: Python's round() (half to even) when cutting, half down when padding.
   static std::int64_t first(std::uint32_t in, std::uint32_t out) {
     if (out > in) return -static_cast<std::int64_t>((out - in) / 2);
     const std::uint32_t surplus = in - out;
@@ -115,23 +117,27 @@ class RandomCropOp final : public Op {
   const std::uint8_t step_;
 };
 
+Status compile_center_crop(const v1::Step& step, std::uint8_t, FieldProgram& program) {
+  const v1::CenterCrop& settings = step.center_crop();
+  ECHOLINE_ASSIGN(const ImageSize size, size_of(settings.size()));
+  return program.append(std::make_unique<CenterCropOp>(size));
+}
+
+Status compile_random_crop(const v1::Step& step, std::uint8_t number, FieldProgram& program) {
+  const v1::RandomCrop& settings = step.random_crop();
+  ECHOLINE_ASSIGN(const ImageSize size, size_of(settings.size()));
+  if (settings.padding() > 65535 || settings.fill() > 255) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("padding is {} and fill {}; at most 65535 and 255 are allowed",
+                              settings.padding(), settings.fill()));
+  }
+  return program.append(std::make_unique<RandomCropOp>(
+      size, settings.padding(), static_cast<std::uint8_t>(settings.fill()), number));
+}
+
 }  // namespace
 
-OpResult make_op(const v1::CenterCrop& step, std::uint8_t) {
-  ECHOLINE_ASSIGN(const ImageSize size, size_of(step.size()));
-  return std::unique_ptr<Op>(new CenterCropOp(size));
-}
-
-OpResult make_op(const v1::RandomCrop& step, std::uint8_t number) {
-  ECHOLINE_ASSIGN(const ImageSize size, size_of(step.size()));
-  if (step.padding() > 65535 || step.fill() > 255) {
-    return Status(Code::kInvalidArgument,
-                  fmt::format("padding is {} and fill {}; at most 65535 and "
-                              "255 are allowed",
-                              step.padding(), step.fill()));
-  }
-  return std::unique_ptr<Op>(
-      new RandomCropOp(size, step.padding(), static_cast<std::uint8_t>(step.fill()), number));
-}
+const Transform kCenterCrop{v1::Step::kCenterCrop, compile_center_crop};
+const Transform kRandomCrop{v1::Step::kRandomCrop, compile_random_crop};
 
 }  // namespace echoline::augment

@@ -1,5 +1,4 @@
-// What the tests of the door need on both of its sides: an engine that records, and a trainer that
-// knocks.
+// Both sides of a door under test: an engine that records its calls, and a trainer that connects.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +21,7 @@ namespace echoline::serve {
 
 inline constexpr std::uint64_t kLongNs = 10'000'000'000;
 
-// A folder for sockets that goes away with its content.
+// A folder for sockets; the destructor removes it with its content.
 class SocketFolder {
  public:
   SocketFolder();
@@ -34,7 +33,8 @@ class SocketFolder {
   std::string folder_;
 };
 
-// An engine of any thread: grants two descriptors of its own (pipes), or does what the test wants.
+// Records requests and withdrawals; grants two descriptors (/dev/null, /dev/zero), or calls
+// `on_attach`. Any thread.
 class RecordingEngine : public engine::AttachHandler {
  public:
   void attach(std::uint64_t connection, const shm::AttachRequest& request, const engine::Peer& peer,
@@ -55,7 +55,6 @@ class RecordingEngine : public engine::AttachHandler {
   std::vector<std::uint64_t> withdrawn() const;
   bool wait_asked(std::size_t count);
   bool wait_withdrawn(std::size_t count, std::uint64_t timeout_ns = kLongNs);
-  engine::Attachment attachment() const;
 
  private:
   mutable std::mutex mutex_;
@@ -66,16 +65,16 @@ class RecordingEngine : public engine::AttachHandler {
 
 shm::AttachRequest good_request(const std::string& stream = "photos");
 
-// A trainer's end of a connection, with blocking calls that give up after a while.
-class Knock {
+// A trainer's end of a connection. Its calls block, with a timeout.
+class TestTrainer {
  public:
-  explicit Knock(const std::string& path);
+  explicit TestTrainer(const std::string& path);
   bool connected() const { return connected_; }
   bool send(const void* bytes, std::size_t count) const;
   bool send(const shm::AttachRequest& request) const { return send(&request, sizeof request); }
   bool send_with_descriptors(const shm::AttachRequest& request, int count) const;
 
-  struct Heard {
+  struct Received {
     std::vector<std::byte> bytes;  // empty: the door closed
     std::vector<UniqueFd> descriptors;
     template <typename T>
@@ -86,8 +85,8 @@ class Knock {
     }
     bool closed() const { return bytes.empty(); }
   };
-  Heard hear(int timeout_ms = 10000) const;
-  void hang_up() { socket_.reset(); }
+  Received receive(int timeout_ms = 10000) const;
+  void disconnect() { socket_.reset(); }
   int fd() const { return socket_.get(); }
 
  private:

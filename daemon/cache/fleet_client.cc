@@ -1,4 +1,4 @@
-#include "cache/fleet_lane.h"
+#include "cache/fleet_client.h"
 
 #include <libmemcached/memcached.h>
 
@@ -8,9 +8,9 @@
 namespace echoline::cache {
 namespace {
 
-using Outcome = FleetLane::Outcome;
+using Outcome = FleetClient::Outcome;
 
-// A call for many large items may take longer than a single wait.
+// A call for many large items may take longer than one wait.
 constexpr std::uint64_t kWaitsPerCall = 5;
 
 Outcome outcome(memcached_return_t code) {
@@ -44,7 +44,7 @@ memcached_st* make(const std::vector<FleetServer>& servers, std::uint32_t timeou
   memcached_behavior_set(handle, MEMCACHED_BEHAVIOR_POLL_TIMEOUT, timeout_ms);
   memcached_behavior_set(handle, MEMCACHED_BEHAVIOR_SND_TIMEOUT, timeout_us);
   memcached_behavior_set(handle, MEMCACHED_BEHAVIOR_RCV_TIMEOUT, timeout_us);
-  // When to try a dead server again is FleetCache's matter, which knows of all lanes.
+  // FleetCache decides when to ask a dead server again, because it knows the results of all clients.
   memcached_behavior_set(handle, MEMCACHED_BEHAVIOR_RETRY_TIMEOUT, 0);
   memcached_behavior_set(handle, MEMCACHED_BEHAVIOR_SERVER_FAILURE_LIMIT, 0);
   for (const FleetServer& server : servers) {
@@ -55,11 +55,11 @@ memcached_st* make(const std::vector<FleetServer>& servers, std::uint32_t timeou
 
 }  // namespace
 
-// While it lives its server is waited for.
-class FleetLane::Timed {
+// For its lifetime, the call to its server can be cut by end_overdue.
+class FleetClient::Timed {
  public:
-  Timed(FleetLane& lane, const Handle& handle) : call_(lane.call_) {
-    call_.begin(handle.get(), monotonic_ns() + lane.call_ns_max_);
+  Timed(FleetClient& client, const Handle& handle) : call_(client.call_) {
+    call_.begin(handle.get(), monotonic_ns() + client.call_ns_max_);
   }
   ~Timed() { call_.end(); }
   Timed(const Timed&) = delete;
@@ -69,23 +69,24 @@ class FleetLane::Timed {
   FleetCall& call_;
 };
 
-// A polite farewell would read what the server still sends, and that may be without end.
-void FleetLane::Free::operator()(memcached_st* handle) const {
-  cut_connection(handle);
+// Closes the connection first: libmemcached's "quit" would read all that the server still sends,
+// which may have no end.
+void FleetClient::Free::operator()(memcached_st* handle) const {
+  shut_down_connection(handle);
   memcached_free(handle);
 }
 
-FleetLane::FleetLane(const std::vector<FleetServer>& servers, std::uint32_t timeout_ms)
+FleetClient::FleetClient(const std::vector<FleetServer>& servers, std::uint32_t timeout_ms)
     : call_ns_max_(std::uint64_t{timeout_ms} * kWaitsPerCall * 1'000'000),
       router_(make(servers, timeout_ms)) {
   for (const FleetServer& server : servers) servers_.emplace_back(make({server}, timeout_ms));
 }
 
-std::size_t FleetLane::server_of(const std::string& key) const {
+std::size_t FleetClient::server_of(const std::string& key) const {
   return memcached_generate_hash(router_.get(), key.data(), key.size());
 }
 
-Outcome FleetLane::ask(std::size_t server, std::span<const std::string> keys) {
+Outcome FleetClient::ask(std::size_t server, std::span<const std::string> keys) {
   const Timed timed(*this, servers_[server]);
   std::vector<const char*> names;
   std::vector<std::size_t> lengths;
@@ -97,7 +98,7 @@ Outcome FleetLane::ask(std::size_t server, std::span<const std::string> keys) {
       memcached_mget(servers_[server].get(), names.data(), lengths.data(), names.size()));
 }
 
-Outcome FleetLane::fetch(std::size_t server, const ItemFunction& take) {
+Outcome FleetClient::fetch(std::size_t server, const ItemFunction& take) {
   const Timed timed(*this, servers_[server]);
   memcached_result_st result;
   memcached_result_create(servers_[server].get(), &result);
@@ -111,16 +112,16 @@ Outcome FleetLane::fetch(std::size_t server, const ItemFunction& take) {
   return outcome(code);
 }
 
-Outcome FleetLane::set(std::size_t server, const std::string& key, std::span<const std::byte> item,
-                       std::uint32_t seconds) {
+Outcome FleetClient::set(std::size_t server, const std::string& key,
+                         std::span<const std::byte> item, std::uint32_t seconds) {
   const Timed timed(*this, servers_[server]);
   return outcome(memcached_set(servers_[server].get(), key.data(), key.size(),
                                reinterpret_cast<const char*>(item.data()), item.size(),
                                static_cast<time_t>(seconds), 0));
 }
 
-Outcome FleetLane::add_unanswered(std::size_t server, const std::string& key, std::string_view word,
-                                  std::uint32_t seconds) {
+Outcome FleetClient::add_unanswered(std::size_t server, const std::string& key,
+                                    std::string_view word, std::uint32_t seconds) {
   const Timed timed(*this, servers_[server]);
   memcached_st* handle = servers_[server].get();
   memcached_behavior_set(handle, MEMCACHED_BEHAVIOR_NOREPLY, 1);
@@ -130,12 +131,12 @@ Outcome FleetLane::add_unanswered(std::size_t server, const std::string& key, st
   return outcome(code);
 }
 
-Outcome FleetLane::remove(std::size_t server, const std::string& key) {
+Outcome FleetClient::remove(std::size_t server, const std::string& key) {
   const Timed timed(*this, servers_[server]);
   return outcome(memcached_delete(servers_[server].get(), key.data(), key.size(), 0));
 }
 
-std::optional<std::uint64_t> FleetLane::limit_bytes(std::size_t server) {
+std::optional<std::uint64_t> FleetClient::limit_bytes(std::size_t server) {
   const Timed timed(*this, servers_[server]);
   memcached_return_t code = MEMCACHED_SUCCESS;
   memcached_stat_st* stat = memcached_stat(servers_[server].get(), nullptr, &code);
@@ -146,8 +147,8 @@ std::optional<std::uint64_t> FleetLane::limit_bytes(std::size_t server) {
   return limit;
 }
 
-void FleetLane::hang_up(std::size_t server) {
-  cut_connection(servers_[server].get());
+void FleetClient::disconnect(std::size_t server) {
+  shut_down_connection(servers_[server].get());
   memcached_quit(servers_[server].get());
 }
 

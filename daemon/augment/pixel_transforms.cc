@@ -1,12 +1,12 @@
-// The steps that keep the size: horizontal_flip, cutout and color_jitter.
+// The steps that do not change the size: horizontal_flip, cutout and color_jitter.
 #include <fmt/format.h>
 
 #include <cmath>
 #include <cstring>
 
 #include "augment/color_jitter.h"
-#include "augment/ops.h"
-#include "echoline/v1/config.pb.h"
+#include "augment/parameters.h"
+#include "augment/transforms.h"
 
 namespace echoline::augment {
 namespace {
@@ -18,6 +18,7 @@ class FlipOp final : public Op {
   bool keeps_place() const override { return true; }
   void apply(const Work& work, Picture& picture, bool) const override {
     if (!flip_drawn(work.key, step_, probability_)) return;
+    // Only the view changes; the next step that writes pixels mirrors them.
     View view = picture.view();
     view.mirrored = !view.mirrored;
     picture.set_view(view);
@@ -39,6 +40,7 @@ class CutoutOp final : public Op {
     const View& view = picture.view();
     const View hole =
         view.crop(cutout_box(work.key, step_, view.size.height, view.size.width, side_));
+    // `hole` points into the same pixels, but a view is read-only.
     std::uint8_t* row = pixels + (hole.data - view.data);
     for (std::uint32_t y = 0; y < hole.size.height; ++y, row += hole.stride) {
       std::memset(row, fill_, hole.row_bytes());
@@ -60,6 +62,8 @@ class ColorJitterOp final : public Op {
   void apply(const Work& work, Picture& picture, bool in_row) const override {
     std::uint8_t* pixels = picture.editable(in_row);
     const JitterDraw draw = color_jitter_draw(work.key, step_, amounts_);
+    // All factors are drawn, also those of amount 0: otherwise a changed amount would change the
+    // other draws.
     for (const Jitter kind : draw.order) {
       const auto index = static_cast<std::size_t>(kind);
       if (amounts_[index] > 0) adjust(kind, draw.factors[index], picture.view(), pixels);
@@ -90,35 +94,45 @@ Status out_of_range(const char* name, double value, const char* allowed) {
   return {Code::kInvalidArgument, fmt::format("{} is {}; {} is allowed", name, value, allowed)};
 }
 
-}  // namespace
-
-OpResult make_op(const v1::HorizontalFlip& step, std::uint8_t number) {
-  const double probability = step.probability();
+Status compile_horizontal_flip(const v1::Step& step, std::uint8_t number, FieldProgram& program) {
+  const double probability = step.horizontal_flip().probability();
+  // Written as !(a && b), so that NaN is refused, too.
   if (!(probability >= 0 && probability <= 1)) {
     return out_of_range("probability", probability, "0 to 1");
   }
-  return std::unique_ptr<Op>(new FlipOp(probability, number));
+  // A resize before the flip does both in one pass.
+  if (program.fuse_flip(number, probability)) return {};
+  return program.append(std::make_unique<FlipOp>(probability, number));
 }
 
-OpResult make_op(const v1::Cutout& step, std::uint8_t number) {
-  if (step.size() < 1 || step.size() > 65535)
-    return out_of_range("size", step.size(), "1 to 65535");
-  if (step.fill() > 255) return out_of_range("fill", step.fill(), "0 to 255");
-  return std::unique_ptr<Op>(
-      new CutoutOp(step.size(), static_cast<std::uint8_t>(step.fill()), number));
+Status compile_cutout(const v1::Step& step, std::uint8_t number, FieldProgram& program) {
+  const v1::Cutout& settings = step.cutout();
+  if (settings.size() < 1 || settings.size() > 65535)
+    return out_of_range("size", settings.size(), "1 to 65535");
+  if (settings.fill() > 255) return out_of_range("fill", settings.fill(), "0 to 255");
+  return program.append(std::make_unique<CutoutOp>(
+      settings.size(), static_cast<std::uint8_t>(settings.fill()), number));
 }
 
-OpResult make_op(const v1::ColorJitter& step, std::uint8_t number) {
-  const std::pair<const char*, double> parts[] = {{"brightness", step.brightness()},
-                                                  {"contrast", step.contrast()},
-                                                  {"saturation", step.saturation()}};
+Status compile_color_jitter(const v1::Step& step, std::uint8_t number, FieldProgram& program) {
+  const v1::ColorJitter& settings = step.color_jitter();
+  const std::pair<const char*, double> parts[] = {{"brightness", settings.brightness()},
+                                                  {"contrast", settings.contrast()},
+                                                  {"saturation", settings.saturation()}};
   for (const auto& [name, value] : parts) {
     if (!(value >= 0 && value <= 1000)) return out_of_range(name, value, "0 to 1000");
   }
-  if (!(step.hue() >= 0 && step.hue() <= 0.5)) return out_of_range("hue", step.hue(), "0 to 0.5");
-  const std::array<double, 4> amounts{step.brightness(), step.contrast(), step.saturation(),
-                                      step.hue()};
-  return std::unique_ptr<Op>(new ColorJitterOp(amounts, number));
+  if (!(settings.hue() >= 0 && settings.hue() <= 0.5))
+    return out_of_range("hue", settings.hue(), "0 to 0.5");
+  const std::array<double, 4> amounts{settings.brightness(), settings.contrast(),
+                                      settings.saturation(), settings.hue()};
+  return program.append(std::make_unique<ColorJitterOp>(amounts, number));
 }
+
+}  // namespace
+
+const Transform kHorizontalFlip{v1::Step::kHorizontalFlip, compile_horizontal_flip};
+const Transform kCutout{v1::Step::kCutout, compile_cutout};
+const Transform kColorJitter{v1::Step::kColorJitter, compile_color_jitter};
 
 }  // namespace echoline::augment

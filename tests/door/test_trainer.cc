@@ -1,4 +1,4 @@
-#include "knocking.h"
+#include "test_trainer.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -38,7 +38,7 @@ void RecordingEngine::attach(std::uint64_t connection, const shm::AttachRequest&
     changed_.notify_all();
   }
   if (on_attach) return on_attach(connection, std::move(reply));
-  // Closed right after the reply: the door must have duplicated them.
+  // They close at the end of this call, so the door must have duplicated them.
   const UniqueFd data(open("/dev/null", O_RDONLY | O_CLOEXEC));
   const UniqueFd cursor(open("/dev/zero", O_RDWR | O_CLOEXEC));
   engine::Attachment attachment;
@@ -91,7 +91,7 @@ shm::AttachRequest good_request(const std::string& stream) {
   return request;
 }
 
-Knock::Knock(const std::string& path)
+TestTrainer::TestTrainer(const std::string& path)
     : socket_(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -99,11 +99,11 @@ Knock::Knock(const std::string& path)
   connected_ = socket_ && connect(fd(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
 }
 
-bool Knock::send(const void* bytes, std::size_t count) const {
+bool TestTrainer::send(const void* bytes, std::size_t count) const {
   return ::send(fd(), bytes, count, MSG_NOSIGNAL) == static_cast<ssize_t>(count);
 }
 
-bool Knock::send_with_descriptors(const shm::AttachRequest& request, int count) const {
+bool TestTrainer::send_with_descriptors(const shm::AttachRequest& request, int count) const {
   std::vector<int> descriptors(static_cast<std::size_t>(count), fd());
   const std::size_t bytes = descriptors.size() * sizeof(int);
   std::vector<std::byte> control(CMSG_SPACE(bytes));
@@ -121,12 +121,12 @@ bool Knock::send_with_descriptors(const shm::AttachRequest& request, int count) 
   return sendmsg(fd(), &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof request);
 }
 
-Knock::Heard Knock::hear(int timeout_ms) const {
-  Heard heard;
+TestTrainer::Received TestTrainer::receive(int timeout_ms) const {
+  Received received;
   pollfd ready{fd(), POLLIN, 0};
   if (poll(&ready, 1, timeout_ms) != 1) {
-    ADD_FAILURE() << "nothing heard within " << timeout_ms << " ms";
-    return heard;
+    ADD_FAILURE() << "nothing received within " << timeout_ms << " ms";
+    return received;
   }
   std::vector<std::byte> buffer(65536);
   alignas(cmsghdr) std::array<std::byte, 256> control{};
@@ -137,16 +137,16 @@ Knock::Heard Knock::hear(int timeout_ms) const {
   message.msg_control = control.data();
   message.msg_controllen = control.size();
   const ssize_t bytes = recvmsg(fd(), &message, MSG_CMSG_CLOEXEC);
-  if (bytes <= 0) return heard;
+  if (bytes <= 0) return received;
   buffer.resize(static_cast<std::size_t>(bytes));
-  heard.bytes = std::move(buffer);
+  received.bytes = std::move(buffer);
   for (cmsghdr* h = CMSG_FIRSTHDR(&message); h != nullptr; h = CMSG_NXTHDR(&message, h)) {
     const std::size_t count = (h->cmsg_len - CMSG_LEN(0)) / sizeof(int);
     std::vector<int> descriptors(count);
     std::memcpy(descriptors.data(), CMSG_DATA(h), count * sizeof(int));
-    for (const int descriptor : descriptors) heard.descriptors.emplace_back(descriptor);
+    for (const int descriptor : descriptors) received.descriptors.emplace_back(descriptor);
   }
-  return heard;
+  return received;
 }
 
 }  // namespace echoline::serve

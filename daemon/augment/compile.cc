@@ -1,0 +1,117 @@
+#include "augment/compile.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "augment/transforms.h"
+#include "base/check.h"
+
+namespace echoline::augment {
+namespace {
+
+std::string names_of(const std::vector<FieldProgram>& fields) {
+  std::string names;
+  for (const FieldProgram& field : fields) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", field.input.name);
+  }
+  return names;
+}
+
+// The program of the image field `name`, which must still be an image.
+Result<FieldProgram*> image_field(std::vector<FieldProgram>& fields, const std::string& name) {
+  const auto found = std::find_if(fields.begin(), fields.end(), [&](const FieldProgram& field) {
+    return field.input.name == name;
+  });
+  if (found == fields.end()) {
+    return Status(
+        Code::kInvalidArgument,
+        fmt::format("field \"{}\" is not decoded; decoded are: {}", name, names_of(fields)));
+  }
+  if (!found->input.image) {
+    return Status(
+        Code::kInvalidArgument,
+        fmt::format(
+            "field {} is no image: an image is uint8 [height, width, 1 or 3], this is {} [{}]",
+            name, shm::dtype_name(found->input.dtype), fmt::join(found->input.shape.span(), ", ")));
+  }
+  if (found->normalizer) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("field {} is {} since normalize, which has to be its last step", name,
+                              shm::dtype_name(found->normalizer->dtype())));
+  }
+  return &*found;
+}
+
+// Whether a step has a number. Random draws depend on this number, so the steps that only move data
+// have none: adding or moving them changes no pixel.
+bool is_numbered(v1::Step::StepCase step) {
+  switch (step) {
+    case v1::Step::kRead:
+    case v1::Step::kCache:
+    case v1::Step::kEcho:
+    case v1::Step::kBatch:
+    case v1::Step::kPublish:
+      return false;
+    default:
+      return true;
+  }
+}
+
+// The step's key in the configuration and its settings, both from the schema.
+std::string step_name(const v1::Step& step) {
+  const auto* field = v1::Step::descriptor()->FindFieldByNumber(step.step_case());
+  return field == nullptr ? "empty" : field->name();
+}
+
+const google::protobuf::Message& settings_of(const v1::Step& step) {
+  const auto* field = v1::Step::descriptor()->FindFieldByNumber(step.step_case());
+  return step.GetReflection()->GetMessage(step, field);
+}
+
+// Every transform has the setting `field`.
+std::string field_name_of(const v1::Step& step) {
+  const google::protobuf::Message& settings = settings_of(step);
+  const auto* key = settings.GetDescriptor()->FindFieldByName("field");
+  ECHOLINE_CHECK(key != nullptr);
+  return settings.GetReflection()->GetString(settings, key);
+}
+
+Status compile_step(const Transform& transform, const v1::Step& step, std::uint8_t number,
+                    const std::string& context, std::vector<FieldProgram>& programs) {
+  const std::string name = field_name_of(step);
+  ECHOLINE_ASSIGN(FieldProgram * program, image_field(programs, name));
+  const std::size_t before = program->instructions.size();
+  ECHOLINE_TRY(transform.compile(step, number, *program));
+  for (std::size_t i = before; i < program->instructions.size(); ++i) {
+    program->instructions[i].context = fmt::format("field {}: {}", name, context);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<FieldProgram>> compile_program(const v1::Stream& stream,
+                                                  const std::vector<decode::FieldType>& inputs) {
+  std::vector<FieldProgram> programs;
+  for (const decode::FieldType& input : inputs) programs.emplace_back().input = input;
+  std::uint32_t number = 0;
+  for (int i = 0; i < stream.pipeline_size(); ++i) {
+    const v1::Step& step = stream.pipeline(i);
+    if (!is_numbered(step.step_case())) continue;
+    if (number > 255) {
+      return Status(Code::kInvalidArgument, "the pipeline has more than 256 numbered steps");
+    }
+    const auto own_number = static_cast<std::uint8_t>(number++);
+    const Transform* transform = find_transform(step.step_case());
+    if (transform == nullptr) continue;  // shuffle and decode have a number, but no transform
+    const std::string context = fmt::format("pipeline step {} ({})", i + 1, step_name(step));
+    Status status = compile_step(*transform, step, own_number, context, programs);
+    if (!status.ok()) return std::move(status).with_context(context);
+  }
+  for (FieldProgram& program : programs) program.mark_rows();
+  return programs;
+}
+
+}  // namespace echoline::augment

@@ -1,0 +1,46 @@
+// What the augmentation steps do to one field: a list of operations, then at most one conversion.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "augment/normalizer.h"
+#include "augment/op.h"
+#include "decode/sample.h"
+
+namespace echoline::augment {
+
+struct Instruction {
+  std::unique_ptr<Op> op;
+  std::string context;  // the beginning of its error messages: field and step
+  bool in_row = false;  // writes new pixels directly to the row
+};
+
+// Built once by compile_program, then immutable: any thread may call the const methods.
+struct FieldProgram {
+  decode::FieldType input;
+  std::vector<Instruction> instructions;
+  std::optional<Normalizer> normalizer;  // the last step, if there is one
+
+  // Appends a step's operation; an error if the step can't work on any sample of this field.
+  Status append(std::unique_ptr<Op> op);
+  // Lets the previous operation do this flip too, if it can: a resize flips at no extra cost.
+  // Returns false if it can't.
+  bool fuse_flip(std::uint8_t number, double probability);
+  // Marks the operations that can write their pixels directly to the row.
+  void mark_rows();
+
+  // False: the field is copied unchanged.
+  bool changes_pixels() const { return !instructions.empty() || normalizer.has_value(); }
+  // The type of the result, as far as it is known without a sample.
+  decode::FieldType output() const;
+  // The image size that results from an input of `size`; an error where a step can't be done.
+  Result<ImageSize> size_after(ImageSize size) const;
+  // The shape of a result with this image size.
+  decode::Shape shape_of(const ImageSize& size) const;
+};
+
+}  // namespace echoline::augment

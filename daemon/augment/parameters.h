@@ -1,0 +1,24 @@
+// Checks of settings that several transforms have. Errors (kInvalidArgument) name the setting and
+// the values that are allowed.
+#pragma once
+
+#include <google/protobuf/repeated_field.h>
+
+#include <cstdint>
+#include <string>
+
+#include "augment/resize_weights.h"
+#include "base/status.h"
+#include "decode/image_reader.h"
+
+namespace echoline::augment {
+
+using decode::ImageSize;
+
+// `size: 224` or `size: [height, width]`, 1 to 65535 each; one number is a square.
+Result<ImageSize> size_of(const google::protobuf::RepeatedField<std::uint32_t>& sizes);
+Result<Filter> filter_of(const std::string& interpolation);
+// kResourceExhausted for results of more than 100 million pixels.
+Status check_pixels(const ImageSize& size);
+
+}  // namespace echoline::augment

@@ -1,0 +1,20 @@
+#include "augment/transforms.h"
+
+namespace echoline::augment {
+namespace {
+
+constexpr const Transform* kTransforms[] = {
+    &kCenterCrop,     &kRandomCrop, &kResize,      &kRandomResizedCrop,
+    &kHorizontalFlip, &kCutout,     &kColorJitter, &kNormalize,
+};
+
+}  // namespace
+
+const Transform* find_transform(v1::Step::StepCase step) {
+  for (const Transform* transform : kTransforms) {
+    if (transform->step == step) return transform;
+  }
+  return nullptr;
+}
+
+}  // namespace echoline::augment

@@ -1,0 +1,50 @@
+#include "cache/disk_queue.h"
+
+#include <utility>
+
+namespace echoline::cache {
+
+bool DiskQueue::push(const RecordKey& key, std::shared_ptr<const Buffer> bytes) {
+  const std::uint64_t size = bytes->size();
+  std::lock_guard lock(mutex_);
+  const std::uint64_t queued = bytes_.load(std::memory_order_relaxed);
+  // An empty queue takes a value of any size, so that a large one is not refused every time.
+  if (queued > 0 && queued + size > bytes_max_) return false;
+  const auto [added, is_new] = values_.try_emplace(key.location, Value{key, std::move(bytes)});
+  if (!is_new) return true;
+  order_.push_back(added->second);
+  bytes_.store(queued + size, std::memory_order_relaxed);
+  return true;
+}
+
+DiskQueue::Value DiskQueue::find(const Hash128& location) const {
+  std::lock_guard lock(mutex_);
+  const auto found = values_.find(location);
+  return found == values_.end() ? Value{} : found->second;
+}
+
+std::vector<DiskQueue::Value> DiskQueue::first(std::uint64_t bytes_max,
+                                               std::size_t count_max) const {
+  std::lock_guard lock(mutex_);
+  std::vector<Value> values;
+  std::uint64_t bytes = 0;
+  for (const Value& value : order_) {
+    if (bytes >= bytes_max || values.size() >= count_max) break;
+    bytes += value.bytes->size();
+    values.push_back(value);
+  }
+  return values;
+}
+
+void DiskQueue::remove_first(const std::vector<Value>& values) {
+  std::lock_guard lock(mutex_);
+  std::uint64_t bytes = 0;
+  for (const Value& value : values) {
+    bytes += value.bytes->size();
+    values_.erase(value.key.location);
+    order_.pop_front();
+  }
+  bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+}
+
+}  // namespace echoline::cache

@@ -1,0 +1,39 @@
+#include "decode/field_kinds.h"
+
+namespace echoline::decode {
+namespace {
+
+constexpr FieldKind kKinds[] = {{"rgb", make_image_field, true},
+                                {"gray", make_image_field, true},
+                                {"text", make_text_field},
+                                {"bytes", make_text_field},
+                                {"uint8", make_value_field<std::uint8_t>},
+                                {"int8", make_value_field<std::int8_t>},
+                                {"uint16", make_value_field<std::uint16_t>},
+                                {"int16", make_value_field<std::int16_t>},
+                                {"uint32", make_value_field<std::uint32_t>},
+                                {"int32", make_value_field<std::int32_t>},
+                                {"uint64", make_value_field<std::uint64_t>},
+                                {"int64", make_value_field<std::int64_t>},
+                                {"float32", make_value_field<float>},
+                                {"float64", make_value_field<double>}};
+
+}  // namespace
+
+const FieldKind* find_field_kind(std::string_view name) {
+  for (const FieldKind& kind : kKinds) {
+    if (kind.name == name) return &kind;
+  }
+  return nullptr;
+}
+
+std::string field_kind_names() {
+  std::string names;
+  for (const FieldKind& kind : kKinds) {
+    if (!names.empty()) names += ", ";
+    names += kind.name;
+  }
+  return names;
+}
+
+}  // namespace echoline::decode

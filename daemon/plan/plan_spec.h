@@ -1,0 +1,49 @@
+// The values that a plan takes and gives: the settings that determine the order, the factor
+// changes, and the content of one row.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace echoline::plan {
+
+enum class EchoPoint : std::uint8_t { kNone, kRecord, kSample, kAugmented, kBatch };
+enum class LastBatch : std::uint8_t { kDrop, kPartial, kPad };
+
+// Changes whenever any order changes; part of the fingerprint and of every state.
+inline constexpr std::uint32_t kPlanVersion = 1;
+
+inline constexpr std::uint64_t kWindowAll = ~std::uint64_t{0};
+
+// Everything that the order depends on. Factors are in thousandths.
+struct PlanSpec {
+  std::uint64_t seed = 0;
+  std::uint32_t lanes = 1;
+  std::uint32_t batch_rows = 1;
+  std::uint64_t shuffle_window = 0;  // 0: the order of the index; kWindowAll: a full permutation
+  EchoPoint echo_point = EchoPoint::kNone;
+  std::uint32_t factor = 1000;
+  std::uint32_t factor_max = 0;   // the largest factor of any change; 0: `factor`
+  std::uint64_t echo_window = 0;  // in records; in batches under batch echo
+  bool allow_repeats = false;
+  LastBatch last = LastBatch::kDrop;  // under batch echo: whether a short batch is repeated too
+  std::vector<std::uint64_t> shard_records;  // records of each shard, in index order
+};
+
+// The echo step admits records with this factor from block `block` of an epoch on.
+struct FactorChange {
+  std::uint64_t block = 0;
+  std::uint32_t factor = 1000;
+  bool operator==(const FactorChange&) const = default;
+};
+
+// Which use of which record a row holds.
+struct RowUse {
+  std::uint64_t record = 0;  // sample id
+  std::uint32_t use = 0;     // counts from 0
+  std::uint32_t uses = 1;    // planned uses of this record in this epoch
+  bool valid = true;         // false only under batch echo, for the missing rows of a short batch
+  bool fresh() const { return use == 0; }
+};
+
+}  // namespace echoline::plan

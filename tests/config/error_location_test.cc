@@ -1,0 +1,77 @@
+// Errors that occur after the configuration was read get the location of the value they are about.
+#include "config/error_location.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <fstream>
+
+#include "config/load.h"
+
+namespace echoline::config {
+namespace {
+
+class ErrorLocation : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "location-XXXXXX";
+    ASSERT_NE(::mkstemp(pattern.data()), -1);
+    path_ = pattern;
+    std::ofstream(path_) << "streams:\n"
+                            "  train:\n"
+                            "    pipeline:\n"
+                            "      - read: {url: /data/a.tar}\n"
+                            "      - decode:\n"
+                            "          image: {key: jpg, as: rgb}\n"
+                            "          image_2: {key: png, as: rgb}\n"
+                            "      - echo: {factor: 2, window: 40}\n"
+                            "      - resize: {field: image, size: [8, 8]}\n"
+                            "      - resize: {field: image_2, size: [8, 8]}\n"
+                            "      - batch: {size: 8}\n";
+    auto loaded = load_located_config_file(path_, {"streams.train.pipeline.batch.last=pad"});
+    ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+    located_ = std::make_unique<LocatedConfig>(std::move(*loaded));
+  }
+  void TearDown() override { ::remove(path_.c_str()); }
+
+  // The location without the file name.
+  std::string find(const std::string& text) const {
+    const std::string where =
+        error_location(located_->config->streams().at("train"), located_->locations, text);
+    return where.starts_with(path_) ? where.substr(path_.size()) : where;
+  }
+
+  std::string path_;
+  std::unique_ptr<LocatedConfig> located_;
+};
+
+TEST_F(ErrorLocation, of_a_key_of_a_step_is_found) {
+  EXPECT_EQ(find("echo.window: with 2 a batch could hold two uses"), ":8:35");
+  EXPECT_EQ(find("lower batch.size, or set echo.window"), ":11:23");
+}
+
+TEST_F(ErrorLocation, of_a_step_or_field_alone_is_found) {
+  EXPECT_EQ(find("echo: with batch.size 800"), ":8:9");
+  EXPECT_EQ(find("sample 7 (key 7) in a.tar: field image_2 (png): none"), ":7:11");
+  EXPECT_EQ(find("field image (jpg): none"), ":6:11");
+  EXPECT_EQ(find("set echo.allow_repeats: true"), ":8:9");
+}
+
+TEST_F(ErrorLocation, of_a_step_by_its_number_is_found) {
+  EXPECT_EQ(find("pipeline step 3 (echo): wrong"), ":8:9");
+  EXPECT_EQ(find("pipeline step 5 (resize): wrong"), ":10:9");
+  EXPECT_EQ(find("pipeline step 4 (echo): wrong"), ":4:21");
+}
+
+TEST_F(ErrorLocation, of_an_overridden_value_is_the_override) {
+  EXPECT_EQ(find("set batch.last to partial"), "--set streams.train.pipeline.batch.last=pad");
+}
+
+TEST_F(ErrorLocation, of_a_text_that_names_no_key_is_that_of_read_url) {
+  EXPECT_EQ(find("no such file"), ":4:21");
+  EXPECT_EQ(find("/data/echo.window: no such file"), ":4:21");
+  EXPECT_EQ(find("publish.slots is not written"), ":4:21");
+}
+
+}  // namespace
+}  // namespace echoline::config
