@@ -57,9 +57,6 @@ class Pass : public Agent {
   StreamCore& core() { return *core_; }
   ring::Ring& ring() { return *ring_; }
   bool stopping() const { return stopped_.load(); }
-  // The jobs that were not held up have left it: no other job joins any more.
-  bool parted() const { return parted_; }
-  void set_parted() { parted_ = true; }
 
   // See JoinTable.
   using Readers = JoinTable::Readers;
@@ -116,7 +113,6 @@ class Pass : public Agent {
   const std::shared_ptr<PassAccount> account_;  // shared with the items
   const std::shared_ptr<RowMaker> row_maker_;   // shared with the batches
   JoinTable join_table_;
-  bool parted_ = false;
 
   // Of the pass's thread:
   ReadAheadPlanner planner_;
