@@ -27,6 +27,7 @@ Error HostPages::open(std::shared_ptr<const Device> device, std::shared_ptr<Atta
 
 HostPages::~HostPages() { unregister_all(); }
 
+// All fields or none: path() then tells the trainer one thing about all of them.
 Error HostPages::register_all() {
   const CurrentContext current(*device_);
   const RingView& ring = attachment_->ring();
@@ -101,6 +102,7 @@ void HostPages::end_copy() {
   if (--copies_ == 0) ended_.notify_all();
 }
 
+// Copies that run now end through end_copy(), which needs no lock that the caller holds.
 bool HostPages::leave(std::chrono::nanoseconds timeout) {
   std::unique_lock lock(mutex_);
   left_ = true;
