@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -49,14 +50,25 @@ class Waits : public testing::Test {
     }
     return waited;
   }
-  // After the tick that counts what was waited until now.
+  // The trainer's counters, once a tick has counted the waits until now.
   engine::ConsumerStats trainer(const std::string& job) {
-    std::this_thread::sleep_for(milliseconds(50));
-    for (const engine::ConsumerStats& trainer : rig_.engine().stats().streams.at(0).consumers) {
+    const auto deadline = Clock::now() + std::chrono::seconds(10);
+    std::optional<engine::ConsumerStats> last;
+    while (Clock::now() < deadline) {
+      std::this_thread::sleep_for(milliseconds(100));
+      const std::optional<engine::ConsumerStats> now = find(job);
+      if (now && last && now->wait_ns == last->wait_ns) return *now;
+      last = now;
+    }
+    ADD_FAILURE() << job << " is not attached, or still waits";
+    return {};
+  }
+  std::optional<engine::ConsumerStats> find(const std::string& job) {
+    const engine::EngineStats stats = rig_.engine().stats();
+    for (const engine::ConsumerStats& trainer : stats.streams.at(0).consumers) {
       if (trainer.job == job) return trainer;
     }
-    ADD_FAILURE() << job << " is not attached";
-    return {};
+    return std::nullopt;
   }
 
   Rig rig_;
@@ -69,6 +81,9 @@ TEST_F(Waits, ForADaemonThatIsAwayAreChargedToIt) {
   double waited = 0;
   {
     rig_.stop();
+    // Batches that were published before can still be read.
+    for (Batch ready; loader.next_within(milliseconds(20), ready) == ECHOLINE_OK;) {
+    }
     const std::jthread trainer([&] { waited = take(loader, 1); });
     std::this_thread::sleep_for(milliseconds(1500));
     rig_.start();

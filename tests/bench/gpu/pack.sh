@@ -34,7 +34,7 @@ if [[ -d $folder && -n $(ls -A "$folder") ]]; then
   exit 1
 fi
 
-programs=(daemon/echolined daemon/cli/echoline tests/cuda/cuda_test tests/client/ring_server tests/bench/gpu/kernel_bandwidth
+programs=(daemon/echolined daemon/echoline tests/cuda/cuda_test tests/client/ring_server tests/bench/gpu/kernel_bandwidth
   tests/bench/gpu/copy_rate tests/bench/gpu/loader_rate)
 python=client/python/_echoline.abi3.so
 for file in "${programs[@]}" "$python" client/libecholine.so; do
