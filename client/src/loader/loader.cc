@@ -171,17 +171,12 @@ Error Loader::next(std::int64_t timeout_ms, std::unique_ptr<Batch>& batch) {
   return sleep_until(timeout_ms, [&] { return step(&batch); });
 }
 
-Error Loader::check_attached() const {
-  if (attached_once_) return {};
-  return final_.ok() ? Error(ECHOLINE_UNAVAILABLE, "not attached yet; call echoline_attach_wait")
-                     : final_;
-}
-
 template <typename Read>
 Error Loader::with_reader(Read read) {
   const std::lock_guard lock(mutex_);
-  if (Error e = check_attached(); !e.ok()) return e;
-  return read(reader_);
+  if (attached_once_) return read(reader_);
+  return final_.ok() ? Error(ECHOLINE_UNAVAILABLE, "not attached yet; call echoline_attach_wait")
+                     : final_;
 }
 
 std::optional<std::string> Loader::take_news() {

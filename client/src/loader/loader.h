@@ -76,7 +76,6 @@ class Loader {
   void close_link();
   // Makes `error` the result of every further call.
   Error fail(Error error);
-  Error check_attached() const;
   // Calls `attempt` with the lock held, and sleeps without it while the result is TIMEOUT.
   template <typename Attempt>
   Error sleep_until(std::int64_t timeout_ms, Attempt attempt);

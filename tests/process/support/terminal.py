@@ -71,7 +71,8 @@ class Terminal:
     def until(self, condition, what, seconds=PATIENCE):
         deadline = time.monotonic() + seconds
         while not condition():
-            if time.monotonic() > deadline or (self.process.poll() is not None and not self.read(0)):
+            over = time.monotonic() > deadline or (self.process.poll() is not None and not self.read(0))
+            if over and not condition():  # asked again: the program may have ended in between
                 raise AssertionError(f"no {what}; ended with {self.process.poll()}; the screen:\n{self.text()}")
             self.read()
         return self
