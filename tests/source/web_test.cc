@@ -149,10 +149,10 @@ TEST_F(WebTest, nothing_is_written_to_a_web_server) {
 TEST_F(WebTest, settings_of_other_stores_are_refused) {
   v1::Read read = read_step(url("/shard.tar"));
   read.set_endpoint("http://127.0.0.1:1");
-  EXPECT_THAT(open_source(read).status().message(), HasSubstr("`endpoint` is not for http"));
+  EXPECT_THAT(open_source(read).status().message(), HasSubstr("`endpoint` does not apply to http"));
   read.clear_endpoint();
   read.set_credentials("environment");
-  EXPECT_THAT(open_source(read).status().message(), HasSubstr("`credentials` is not for http"));
+  EXPECT_THAT(open_source(read).status().message(), HasSubstr("`credentials` does not apply to http"));
 }
 
 class ProxyTest : public WebTest {
