@@ -1,4 +1,4 @@
-// The bytes of a disk cache's log: a header, then one entry for each value, appended only.
+// The format of a disk cache's log: a header, then one entry per value, only appended.
 // docs/caching_internals.md describes how they are written and recovered.
 #pragma once
 

@@ -44,7 +44,8 @@ memcached_st* make(const std::vector<FleetServer>& servers, std::uint32_t timeou
   memcached_behavior_set(handle, MEMCACHED_BEHAVIOR_POLL_TIMEOUT, timeout_ms);
   memcached_behavior_set(handle, MEMCACHED_BEHAVIOR_SND_TIMEOUT, timeout_us);
   memcached_behavior_set(handle, MEMCACHED_BEHAVIOR_RCV_TIMEOUT, timeout_us);
-  // FleetCache decides when to ask a dead server again, because it knows the results of all clients.
+  // FleetCache decides when to ask a dead server again, because it knows the results of all
+  // clients.
   memcached_behavior_set(handle, MEMCACHED_BEHAVIOR_RETRY_TIMEOUT, 0);
   memcached_behavior_set(handle, MEMCACHED_BEHAVIOR_SERVER_FAILURE_LIMIT, 0);
   for (const FleetServer& server : servers) {

@@ -132,8 +132,8 @@ Status set_echo(const DaemonOptions& daemon, const std::string& stream, const st
       fmt::format("echo factor of {} is {}", stream, config::format_thousandths(thousandths));
   if (changed.starts().empty()) fmt::print("{}; no pass has another one\n", is);
   for (const v1::FactorStart& start : changed.starts()) {
-    fmt::print("{} from row {} of epoch {} on (block {}){}\n", is, start.row(),
-               start.epoch(), start.block(),
+    fmt::print("{} from row {} of epoch {} on (block {}){}\n", is, start.row(), start.epoch(),
+               start.block(),
                start.jobs().empty() ? "" : fmt::format(", for {}", fmt::join(start.jobs(), ", ")));
   }
   return Status();

@@ -28,7 +28,7 @@ void StepTest::TearDown() {
 void StepTest::open(const std::vector<std::string>& server, const client::cuda::Options& options) {
   server_ = std::make_unique<test::ServerProcess>(server);
   client::LoaderOptions host_options;
-  host_options.wish.stream = "train";
+  host_options.attach.stream = "train";
   host_options.runtime_dir = server_->dir();
   host_ = std::make_unique<client::Loader>(host_options);
   ASSERT_TRUE(host_->await_attached(20'000).ok());

@@ -14,10 +14,10 @@ plan::PlanSpec spec_of(std::mt19937& random) {
   plan::PlanSpec spec;
   spec.seed = random() % 1000;
   spec.batch_rows = 4;
-  spec.lanes = random() % 2 + 1;
+  spec.lanes = static_cast<std::uint32_t>(random() % 2 + 1);
   spec.shuffle_window = random() % 2 == 0 ? 17 : plan::kWindowAll;
   spec.echo_point = random() % 4 == 0 ? plan::EchoPoint::kBatch : plan::EchoPoint::kRecord;
-  spec.factor = 1000 + 500 * (random() % 3);
+  spec.factor = static_cast<std::uint32_t>(1000 + 500 * (random() % 3));
   spec.factor_max = 3000;
   spec.echo_window = spec.echo_point == plan::EchoPoint::kBatch ? 3 : 80;
   spec.allow_repeats = true;
@@ -50,7 +50,8 @@ TEST_P(FirstChangedRow, IsTheFirstThatATrainerSeesDiffer) {
   const auto plan = plan::Plan::create(spec_of(random)).value();
   const FactorHistory before(*plan);
   StepWalk walk(*plan, {0, 4 * (random() % 20)}, before, true);
-  const shm::FactorLogEntry entry = walk.change_factor(1000 + 250 * (random() % 9), 8);
+  const shm::FactorLogEntry entry =
+      walk.change_factor(static_cast<std::uint32_t>(1000 + 250 * (random() % 9)), 8);
   const plan::Position bound{entry.since_epoch, entry.since_row - 1};
   const plan::Position found = first_changed_row(*plan, before, walk.factors(), bound);
   const auto old_rows = rows_of(*plan, before), new_rows = rows_of(*plan, walk.factors());

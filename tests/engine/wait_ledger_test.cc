@@ -14,14 +14,22 @@ std::uint64_t of(const WaitLedger& ledger, WaitCause cause) {
   return ledger.by_cause()[static_cast<std::size_t>(cause)];
 }
 
+// What a trainer's cursor page says of its waits.
+ring::ReaderView waiting(std::uint64_t since_ns, std::uint64_t ended_waits_ns) {
+  ring::ReaderView view;
+  view.waiting_since_ns = since_ns;
+  view.wait_ns = ended_waits_ns;
+  return view;
+}
+
 TEST(WaitLedger, ChargesARunningWaitToTheCauseOfEachLook) {
   WaitLedger ledger(100 * kMs, WaitCause::kDaemon);
-  ring::ReaderView view{.waiting_since_ns = 105 * kMs};
+  ring::ReaderView view = waiting(105 * kMs, 0);
   ledger.charge(view, 110 * kMs, WaitCause::kFetch);
   ledger.charge(view, 120 * kMs, WaitCause::kPrep);
   EXPECT_EQ(of(ledger, WaitCause::kFetch), 5 * kMs);
   EXPECT_EQ(of(ledger, WaitCause::kPrep), 10 * kMs);
-  view = {.waiting_since_ns = 0, .wait_ns = 17 * kMs};
+  view = waiting(0, 17 * kMs);
   ledger.charge(view, 130 * kMs, WaitCause::kPublish);
   EXPECT_EQ(of(ledger, WaitCause::kPublish), 2 * kMs);
   EXPECT_EQ(ledger.charge(view, 140 * kMs, WaitCause::kPeer).sum(), 0U);
@@ -31,7 +39,7 @@ TEST(WaitLedger, ChargesWhatTheTrainerWaitedBeforeItWasAttachedToTheDaemon) {
   WaitLedger ledger(10'000 * kMs, WaitCause::kDaemon);
   ledger.charge({}, 10'010 * kMs, WaitCause::kFetch);
   // The trainer adds its 3.6 s to the new page, and waits for its first batch.
-  const ring::ReaderView view{.waiting_since_ns = 10'012 * kMs, .wait_ns = 3600 * kMs};
+  const ring::ReaderView view = waiting(10'012 * kMs, 3600 * kMs);
   const WaitLedger::Charged charged = ledger.charge(view, 10'020 * kMs, WaitCause::kFetch);
   EXPECT_EQ(charged.sum(), 3608 * kMs);
   EXPECT_EQ(of(ledger, WaitCause::kDaemon), 3598 * kMs);
@@ -40,7 +48,7 @@ TEST(WaitLedger, ChargesWhatTheTrainerWaitedBeforeItWasAttachedToTheDaemon) {
 
 TEST(WaitLedger, ALongWaitThatBeganBeforeTheAttachmentIsSplitAtIt) {
   WaitLedger ledger(5000 * kMs, WaitCause::kPeer);
-  const ring::ReaderView view{.waiting_since_ns = 3800 * kMs};
+  const ring::ReaderView view = waiting(3800 * kMs, 0);
   ledger.charge(view, 5010 * kMs, WaitCause::kPrep);
   EXPECT_EQ(of(ledger, WaitCause::kPeer), 1200 * kMs);
   EXPECT_EQ(of(ledger, WaitCause::kPrep), 10 * kMs);

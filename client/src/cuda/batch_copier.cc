@@ -84,7 +84,7 @@ bool BatchCopier::take_batch(DeviceSlot& slot) {
 void BatchCopier::load(DeviceSlot& slot, std::unique_ptr<Batch> batch, State after) {
   std::shared_ptr<HostPages> pages;
   Error e = pages_.of_batch(*batch, meter_.figures(), pages);
-  const bool last = batch->facts().last;
+  const bool last = batch->info().last;
   // The list entry is allocated before the device reads the batch: without memory for it, the batch
   // would give its slots back while the device reads them.
   std::list<InFlightCopy> made;

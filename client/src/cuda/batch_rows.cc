@@ -13,7 +13,7 @@ constexpr std::uint8_t kDeviceStep = 255;
 
 void BatchRows::assign(const Batch& batch) {
   const std::uint32_t rows = batch.rows();
-  facts = batch.facts();
+  facts = batch.info();
   sample_ids.assign(batch.sample_ids(), batch.sample_ids() + rows);
   uses.assign(batch.uses(), batch.uses() + rows);
   row_flags.assign(batch.row_flags(), batch.row_flags() + rows);

@@ -16,7 +16,7 @@ struct BatchRows {
   void assign(const Batch& batch);
   std::uint32_t count() const { return static_cast<std::uint32_t>(sample_ids.size()); }
 
-  BatchFacts facts;
+  BatchInfo facts;
   std::vector<std::uint64_t> sample_ids;
   std::vector<std::uint32_t> uses;
   std::vector<std::uint32_t> row_flags;

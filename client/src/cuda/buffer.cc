@@ -55,6 +55,7 @@ Error Buffer::load(const Batch& batch, const HostPages& pages, bool direct, cons
   return e;
 }
 
+// The first copy into a buffer waits for events that were never recorded: those are complete.
 Error Buffer::copy_batch(const Batch& batch, const HostPages& pages, bool direct,
                          StreamHandle stream) {
   const DriverTable& driver = device_->driver();
@@ -73,6 +74,7 @@ Error Buffer::copy(std::size_t offset, const void* from, std::size_t bytes, Stre
                   "can't copy a batch to the GPU");
 }
 
+// The staged bytes have the same offsets as in device memory, so fields do not overlap.
 Error Buffer::stage(const void* from, std::size_t bytes, std::size_t offset, const void*& staged) {
   if (staged_.get() == nullptr) {
     if (Error e = allocate_pinned(device_, layout_.bytes, staged_); !e.ok()) return e;
@@ -94,10 +96,12 @@ Error Buffer::copy_fields(const Batch& batch, const HostPages& pages, bool direc
     const auto* from = static_cast<const std::byte*>(tensor.data);
     if (tensor.offsets != nullptr) from += tensor.offsets[0];
     value_bytes_[f] = tensor.bytes;
+    // The ring is written by another process: a wrong length must not write beyond the buffer.
     if (tensor.bytes > rows() * plan.input_row_bytes) {
       return {ECHOLINE_DATA_LOSS, "the daemon's ring is not valid: rows of field '" + plan.name +
                                       "' are longer than they can be"};
     }
+    // Rows that were assembled for this batch are in the process's own memory, not in the ring.
     const void* source = from;
     if (!direct || !pages.covers(from, tensor.bytes)) {
       if (Error e = stage(from, tensor.bytes, plan.input, source); !e.ok()) return e;
@@ -107,6 +111,7 @@ Error Buffer::copy_fields(const Batch& batch, const HostPages& pages, bool direc
   return {};
 }
 
+// Without flips all uses are the same: the kernels run once for each batch.
 Error Buffer::prepare(std::uint32_t use, const Streams& streams, const Kernels* kernels) {
   const bool ready = prepared_use_ && (*prepared_use_ == use || !layout_.flips_any);
   if (kernels == nullptr || ready) return {};
@@ -132,7 +137,8 @@ Error Buffer::prepare(std::uint32_t use, const Streams& streams, const Kernels* 
   return e;
 }
 
-// If the driver cannot say, the device is lost: nothing runs on it any more.
+// An error counts as idle: if the driver cannot say, the device is lost: nothing runs on it any
+// more.
 bool Buffer::idle() const {
   const DriverTable& driver = device_->driver();
   for (const Event* event : {&copied_, &prepared_, &consumed_}) {

@@ -58,7 +58,7 @@ class Buffer {
   Error mark_consumed(StreamHandle stream);
 
   DevicePointer at(std::size_t offset) const { return memory_.get() + offset; }
-  const BatchFacts& facts() const { return rows_.facts; }
+  const BatchInfo& facts() const { return rows_.facts; }
   std::uint32_t rows() const { return rows_.count(); }
   const std::vector<std::uint64_t>& sample_ids() const { return rows_.sample_ids; }
   const std::vector<std::uint32_t>& uses() const { return rows_.uses; }

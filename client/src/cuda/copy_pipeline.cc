@@ -35,7 +35,7 @@ Error CopyPipeline::make_parts(Loader& host) {
   }
   State position;
   if (Error e = host.state(position); !e.ok()) return e;
-  const auto& resumed = host.device_place();
+  const auto& resumed = host.device_echo_position();
   table.queue.emplace(resources.echo, std::move(position), resumed ? resumed->step : 0);
   return {};
 }
@@ -56,6 +56,8 @@ bool CopyPipeline::wait_idle(std::chrono::steady_clock::time_point end) const {
   return true;
 }
 
+// The streams and the meter's events are destroyed as usual: the driver keeps them until their work
+// has ended.
 void CopyPipeline::leave_to_driver() {
   for (DeviceSlot& slot : table.slots) (void)slot.buffer.release();
   (void)resources.kernels.release();

@@ -25,6 +25,7 @@ Error Device::open(int ordinal, std::shared_ptr<const Device>& device) {
   return {};
 }
 
+// The context is retained last: after an error before it, the destructor has nothing to release.
 Error Device::retain() {
   Code code = driver_.device_get(&id_, ordinal_);
   int read_only = 0;
@@ -40,6 +41,8 @@ Device::~Device() {
   if (context_ != nullptr) driver_.context_release(id_);
 }
 
+// In all functions below: after an error of the driver the handle is null, which Owned does not
+// destroy.
 Error make_stream(const std::shared_ptr<const Device>& device, Stream& stream) {
   const CurrentContext current(*device);
   StreamHandle made = nullptr;

@@ -28,7 +28,7 @@ Error check(const Options& options) {
 
 // A state names a step in the order of its echo: another echo has other uses there. And the batch
 // at the state's position must still have uses to give.
-Error check_resumed(const std::optional<DevicePlace>& resumed, const Options& options) {
+Error check_resumed(const std::optional<DeviceEchoPosition>& resumed, const Options& options) {
   if (!resumed) return {};
   if (resumed->factor != options.echo_factor || resumed->window != options.echo_window) {
     return {ECHOLINE_FAILED_PRECONDITION, "the state was taken under device echo of factor " +
@@ -51,7 +51,7 @@ DeviceLoader::DeviceLoader(Loader& host, std::unique_ptr<CopyPipeline> pipeline)
 Error DeviceLoader::open(Loader& host, const Options& options,
                          std::shared_ptr<DeviceLoader>& loader) {
   if (Error e = check(options); !e.ok()) return e;
-  if (Error e = check_resumed(host.device_place(), options); !e.ok()) return e;
+  if (Error e = check_resumed(host.device_echo_position(), options); !e.ok()) return e;
   std::shared_ptr<const Device> device;
   if (Error e = Device::open(options.device, device); !e.ok()) return e;
   std::unique_ptr<CopyPipeline> pipeline;
@@ -69,7 +69,7 @@ Error DeviceLoader::start() {
     const auto loader = self.lock();
     return loader == nullptr || loader->pipeline_->pages.leave(left);
   };
-  if (Error e = host_.before_leaving(settle); !e.ok()) return e;
+  if (Error e = host_.set_drain_hook(settle); !e.ok()) return e;
   SlotTable& table = pipeline_->table;
   Error e = start_agent("echoline-free", pipeline_->finisher, table.finisher_runs, finisher_);
   if (e.ok()) e = start_agent("echoline-copy", pipeline_->copier, table.copier_runs, copier_);
@@ -114,7 +114,7 @@ void DeviceLoader::close() {
   // If a thread hangs, copies may still read the ring: the host loader then still calls leave()
   // before it gives its slots back, and keeps them if copies have not ended.
   if (!end_threads(end)) return;
-  (void)host_.before_leaving(nullptr);
+  (void)host_.set_drain_hook(nullptr);
   // A batch that the trainer keeps must keep nothing of the ring; but unregistering memory may wait
   // for the whole device, so only when it is idle.
   close_deadline_ = end;

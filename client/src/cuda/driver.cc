@@ -16,6 +16,7 @@ struct Loaded {
 };
 
 Error find_functions(DriverTable& table) {
+  // Never closed: threads of the driver and the trainer's frameworks use it until the process ends.
   void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* why = dlerror();
@@ -34,6 +35,7 @@ Error find_functions(DriverTable& table) {
   return {};
 }
 
+// All calls return the result of the first attempt, also if it failed.
 Loaded load() {
   Loaded loaded;
   loaded.error = find_functions(loaded.table);

@@ -27,6 +27,7 @@ Error HostPages::open(std::shared_ptr<const Device> device, std::shared_ptr<Atta
 
 HostPages::~HostPages() { unregister_all(); }
 
+// All fields or none: path() then tells the trainer one thing about all of them.
 Error HostPages::register_all() {
   const CurrentContext current(*device_);
   const RingView& ring = attachment_->ring();
@@ -84,9 +85,9 @@ bool HostPages::covers(const void* begin, std::size_t bytes) const {
 }
 
 void HostPages::report(const shm::DeviceFigures& all) const {
-  attachment_->cursor().tell_device({all.batches - before_.batches, all.uses - before_.uses,
-                                     all.bytes - before_.bytes, all.copy_ns - before_.copy_ns,
-                                     all.wait_ns - before_.wait_ns});
+  attachment_->cursor().report_device({all.batches - before_.batches, all.uses - before_.uses,
+                                       all.bytes - before_.bytes, all.copy_ns - before_.copy_ns,
+                                       all.wait_ns - before_.wait_ns});
 }
 
 bool HostPages::begin_copy() {
@@ -101,6 +102,7 @@ void HostPages::end_copy() {
   if (--copies_ == 0) ended_.notify_all();
 }
 
+// Copies that run now end through end_copy(), which needs no lock that the caller holds.
 bool HostPages::leave(std::chrono::nanoseconds timeout) {
   std::unique_lock lock(mutex_);
   left_ = true;

@@ -70,6 +70,7 @@ Error Kernels::load(const DriverTable& driver, std::unique_ptr<Kernels>& kernels
           "this build of the library has no kernels; build it where nvcc is found"};
 }
 
+// After an error the destructor unloads the module, if it was loaded.
 Error Kernels::load_image(const DriverTable& driver, const void* image,
                           std::unique_ptr<Kernels>& kernels) {
   static_assert(std::size(kNames) == kCount);
@@ -91,6 +92,7 @@ Kernels::~Kernels() {
 
 Error Kernels::launch(std::size_t kernel, const void* params, std::uint64_t units,
                       std::uint32_t rows, const std::string& sizes, StreamHandle stream) const {
+  // The driver refuses an empty grid.
   if (units == 0 || rows == 0) return {};
   // Whole warps, but no more threads than a short row needs.
   const std::uint64_t threads =

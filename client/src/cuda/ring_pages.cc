@@ -34,6 +34,7 @@ bool RingPages::leave(const std::shared_ptr<Attachment>& attachment) {
     left_ = attachment;
     pages = pages_;
   }
+  // Waits without the lock: the copier may still ask for pages.
   return pages->leave(kLeaveTimeout);
 }
 
@@ -43,6 +44,7 @@ void RingPages::close() {
   left_.reset();
 }
 
+// A copy of the pointer that nobody destroys.
 void RingPages::leave_to_driver() {
   const std::lock_guard lock(mutex_);
   new std::shared_ptr<HostPages>(pages_);

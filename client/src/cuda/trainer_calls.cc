@@ -188,7 +188,7 @@ Error TrainerCalls::state(State& state) const {
   state.device.reset();
   if (resources_.echo.factor() > 1) {
     const Options& options = resources_.options;
-    state.device = DevicePlace{options.echo_factor, options.echo_window, point.step};
+    state.device = DeviceEchoPosition{options.echo_factor, options.echo_window, point.step};
   }
   return {};
 }

@@ -23,6 +23,7 @@ Error WaitMeter::make(const std::shared_ptr<const Device>& device) {
   return make_event(device, first_);
 }
 
+// If the span's first event cannot be recorded, the next use tries again.
 Code WaitMeter::begin(const DriverTable& driver, StreamHandle stream) {
   Code code = kSuccess;
   if (!began_) code = driver.event_record(first_.get(), stream);
@@ -39,6 +40,8 @@ void WaitMeter::end(const DriverTable& driver, StreamHandle stream) {
   if (driver.event_record(pair(measured_).after.get(), stream) == kSuccess) ++measured_;
 }
 
+// In order: the trainer may use several streams, and a pair whose stream is behind holds up the
+// rest.
 void WaitMeter::collect(const DriverTable& driver) {
   for (; collected_ != measured_; ++collected_) {
     const Pair& oldest = pair(collected_);

@@ -14,7 +14,7 @@
 #include "echoline/v1/config.pb.h"
 #include "engine/open/stream_core.h"
 #include "engine/runtime/memory_budget.h"
-#include "record/core/format.h"
+#include "record/core/data_set.h"
 #include "source/core/source.h"
 
 namespace echoline::engine {

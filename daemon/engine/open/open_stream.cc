@@ -151,7 +151,8 @@ Result<std::unique_ptr<batch::Preparer>> compile_preparer(const v1::Stream& stre
                                            echo_point(stream));
 }
 
-std::vector<batch::WorkerScratch> make_scratch(const batch::Preparer& preparer, std::size_t workers) {
+std::vector<batch::WorkerScratch> make_scratch(const batch::Preparer& preparer,
+                                               std::size_t workers) {
   std::vector<batch::WorkerScratch> scratch;
   for (std::size_t worker = 0; worker < workers; ++worker) {
     scratch.push_back(preparer.make_scratch());

@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "batch/preparer.h"
 #include "decode/sample.h"
-#include "record/core/format.h"
+#include "record/core/data_set.h"
 #include "source/core/source.h"
 
 namespace echoline::engine {

@@ -14,12 +14,13 @@ Status check_record(const Index& index, std::uint64_t record, std::span<const st
   const Extent extent = index.extent(record);
   return Status(
       Code::kDataLoss,
-      fmt::format("{}: the {} bytes from {} on (record {}) have the CRC-32C {:08x} where the index "
-                  "has {:08x}, in {} answers: the transfer changes them, or the object or its index "
-                  "is damaged; compare the object with its origin, and if it is right, make the "
-                  "index again with `echoline index --checksums`, or set read.checksums: none",
-                  index.shard(extent.shard).object.url, extent.bytes, extent.offset,
-                  index.key(record), found, expected, kAnswersMax));
+      fmt::format(
+          "{}: the {} bytes from {} on (record {}) have the CRC-32C {:08x} where the index "
+          "has {:08x}, in {} answers: the transfer changes them, or the object or its index "
+          "is damaged; compare the object with its origin, and if it is right, make the "
+          "index again with `echoline index --checksums`, or set read.checksums: none",
+          index.shard(extent.shard).object.url, extent.bytes, extent.offset, index.key(record),
+          found, expected, kAnswersMax));
 }
 
 Result<std::vector<std::byte>> read_record(const Index& index, std::uint64_t record,

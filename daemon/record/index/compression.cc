@@ -19,10 +19,11 @@ std::string_view compression_of(std::span<const std::byte> head) {
 Status refuse_compressed(std::span<const std::byte> head) {
   const std::string_view compression = compression_of(head);
   if (compression.empty()) return {};
-  return Status(Code::kUnimplemented,
-                fmt::format("the file is compressed ({}), which is not supported here: unpack it, or "
-                            "write shards with 'echoline pack'",
-                            compression));
+  return Status(
+      Code::kUnimplemented,
+      fmt::format("the file is compressed ({}), which is not supported here: unpack it, or "
+                  "write shards with 'echoline pack'",
+                  compression));
 }
 
 }  // namespace echoline::record

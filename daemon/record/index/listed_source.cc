@@ -21,7 +21,8 @@ void remove(const std::string& file) {
   if (::unlink(file.c_str()) == 0) {
     log_info("record", "a file has changed since it was listed: the next start lists again");
   } else if (errno != ENOENT) {
-    log_warning("record", "a file has changed since it was listed, and the listing cannot be removed: {}",
+    log_warning("record",
+                "a file has changed since it was listed, and the listing cannot be removed: {}",
                 errno_status(errno, file).message());
   }
 }

@@ -75,7 +75,8 @@ Opened open_http(const v1::Read& read, CredentialOptions credentials) {
     if (is_set)
       return Status(
           Code::kInvalidArgument,
-          fmt::format("`{}` does not apply to http addresses, which are read without credentials", name));
+          fmt::format("`{}` does not apply to http addresses, which are read without credentials",
+                      name));
   return std::unique_ptr<ObjectStore>(std::make_unique<HttpStore>());
 }
 

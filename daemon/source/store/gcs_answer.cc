@@ -23,7 +23,8 @@ bool is_generation(std::string_view text) {
 }
 
 Result<ListEntry> entry_of(const Json& json) {
-  if (!json.is_object()) return Status(Code::kDataLoss, "an object of the listing is not a JSON object");
+  if (!json.is_object())
+    return Status(Code::kDataLoss, "an object of the listing is not a JSON object");
   ListEntry entry{text_of(json, "name"), 0, text_of(json, "generation")};
   const auto bytes = parse_length(text_of(json, "size"));
   if (!bytes || !is_generation(entry.version))

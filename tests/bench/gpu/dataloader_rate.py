@@ -75,7 +75,7 @@ def echoline_loader(daemon, options):
 
 
 def compare(path, options):
-    """{way: [the figures of each round, from `told`]}"""
+    """{way: [the figures of each round]}"""
     with Daemon(pipeline(path, options.rows, True), memory="3GiB", workers=options.daemon_workers) as ours, \
             Daemon(pipeline(path, options.rows, False), memory="3GiB", workers=options.daemon_workers) as fresh:
         ways = {"Echoline": lambda: echoline_loader(ours, options),
