@@ -52,7 +52,8 @@ class Waits : public testing::Test {
   // After the tick that counts what was waited until now.
   engine::ConsumerStats trainer(const std::string& job) {
     std::this_thread::sleep_for(milliseconds(50));
-    for (const engine::ConsumerStats& trainer : rig_.engine().stats().streams.at(0).consumers) {
+    const engine::EngineStats stats = rig_.engine().stats();
+    for (const engine::ConsumerStats& trainer : stats.streams.at(0).consumers) {
       if (trainer.job == job) return trainer;
     }
     ADD_FAILURE() << job << " is not attached";

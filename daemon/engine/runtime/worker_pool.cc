@@ -23,6 +23,7 @@ WorkerPool::~WorkerPool() {
     stopping_ = true;
     dropped.swap(tasks_);
   }
+  dropped.clear();
   changed_.notify_all();
   for (std::thread& thread : threads_) thread.join();
 }
