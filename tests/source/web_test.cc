@@ -152,7 +152,8 @@ TEST_F(WebTest, settings_of_other_stores_are_refused) {
   EXPECT_THAT(open_source(read).status().message(), HasSubstr("`endpoint` does not apply to http"));
   read.clear_endpoint();
   read.set_credentials("environment");
-  EXPECT_THAT(open_source(read).status().message(), HasSubstr("`credentials` does not apply to http"));
+  EXPECT_THAT(open_source(read).status().message(),
+              HasSubstr("`credentials` does not apply to http"));
 }
 
 class ProxyTest : public WebTest {
