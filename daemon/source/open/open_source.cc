@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "base/check.h"
 #include "echoline/v1/config.pb.h"
 #include "source/core/address.h"
 #include "source/core/source.h"
@@ -69,15 +68,6 @@ Result<std::unique_ptr<Source>> open_objects(const v1::Read& read, Scheme scheme
 
 }  // namespace
 
-Result<std::vector<ObjectInfo>> Source::list_all(const std::vector<std::string>& urls) {
-  std::vector<ObjectInfo> all;
-  for (const std::string& url : urls) {
-    ECHOLINE_ASSIGN(std::vector<ObjectInfo> listed, list(url));
-    std::move(listed.begin(), listed.end(), std::back_inserter(all));
-  }
-  return all;
-}
-
 Result<std::unique_ptr<Source>> open_source(const v1::Read& read, Access access) {
   ECHOLINE_ASSIGN(const std::vector<std::string> urls, all_urls(read));
   ECHOLINE_ASSIGN(const Scheme scheme, common_scheme(urls));
@@ -86,21 +76,6 @@ Result<std::unique_ptr<Source>> open_source(const v1::Read& read, Access access)
                                    ? FileSource::open(concurrency)
                                    : open_objects(read, scheme, access, urls, concurrency));
   return Throttle::over(std::move(source), read.throttle());
-}
-
-Result<std::vector<std::byte>> read_range(Source& source, const ObjectInfo& object,
-                                          std::uint64_t offset, std::uint64_t bytes) {
-  // poll() would otherwise return results of other requests.
-  ECHOLINE_CHECK(source.counters().in_flight == 0);
-  std::vector<std::byte> data(bytes);
-  ReadRequest request;
-  request.object = object;
-  request.segments.push_back({offset, data});
-  source.submit(std::move(request));
-  std::vector<ReadResult> done;
-  while (done.empty()) source.poll(UINT64_MAX, done);
-  ECHOLINE_TRY(std::move(done[0].status));
-  return data;
 }
 
 }  // namespace echoline::source
