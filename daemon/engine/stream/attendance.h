@@ -1,5 +1,5 @@
-// The trainers of a stream from their joining of a pass until they leave: who is attached, who is
-// still awaited, and what the others are notified of.
+// The trainers of a stream, from the pass that they join until they leave: the attached ones, those
+// that are still awaited, and the notices about them.
 #pragma once
 
 #include <cstdint>

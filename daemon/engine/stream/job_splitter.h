@@ -41,7 +41,7 @@ class JobSplitter {
 
   // The pass of a request was built: adds it to the stream's passes and notifies the other jobs to
   // move to it. Returns false, and changes nothing, if no job is slow any more. Under `detach` the
-  // pass of the slow jobs is to be ended by the caller.
+  // caller then ends the pass of the slow jobs.
   bool split(const Request& request, const std::shared_ptr<Pass>& built, std::uint64_t now_ns,
              std::vector<TrainerNotice>& notices);
   // It could not be built: all jobs wait for the slow one; the next try is in some seconds.
