@@ -28,7 +28,8 @@ TEST(SlowJobDetector, AJobIsOneAfterASecondBehindWithoutABreak) {
   EXPECT_THAT(slow_jobs.look(&kPass, {slow, fast}, 2 * kSecond),
               ElementsAre(SlowJobDetector::SlowJob{job("slow"), 32}));
   EXPECT_THAT(slow_jobs.look(&kPass, {{job("slow"), 16, false}, fast}, 3 * kSecond), IsEmpty());
-  EXPECT_THAT(slow_jobs.look(&kPass, {slow, fast}, 4 * kSecond), IsEmpty()) << "counts anew";
+  EXPECT_THAT(slow_jobs.look(&kPass, {slow, fast}, 4 * kSecond), IsEmpty())
+      << "the count starts again";
 }
 
 TEST(SlowJobDetector, TheBatchThatTheForemostIsAtWorkOnDoesNotCountUntilItWaits) {

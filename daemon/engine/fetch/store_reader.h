@@ -48,7 +48,7 @@ class StoreReader {
     std::vector<std::shared_ptr<Buffer>> buffers;
   };
   Finished take(std::uint64_t tag);
-  // Whether the failed requests are to be tried again, after the pause that begins now. Else the
+  // True if the failed requests should be tried again after the pause that begins now. Else the
   // stream has failed.
   bool may_retry(const Status& status, std::uint64_t now_ns);
   void end_pause() { pause_ns_ = 0; }

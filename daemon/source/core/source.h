@@ -31,7 +31,7 @@ struct ObjectInfo {
 // The end of messages about an object that has changed since it was indexed. A stream indexes its
 // data when it is created.
 inline constexpr std::string_view kReindexHint =
-    "restart the daemon, or delete and create the stream, to index the data anew";
+    "restart the daemon, or delete and create the stream, to index the data again";
 
 // Bytes [offset, offset + destination.size()) of the object.
 struct Segment {
