@@ -11,6 +11,10 @@ target_compile_options(echoline_flags INTERFACE -Wall -Wextra -Wpedantic -Wshado
   -Wno-sign-conversion -Werror
   # g++ 12 sees overlaps in `"x" + string` that aren't there (GCC bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+if(CMAKE_UNITY_BUILD)
+  # A class of a .cc file may have members of types of its unnamed namespace; here no .cc file is the main one.
+  target_compile_options(echoline_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+endif()
 if(ECHOLINE_SANITIZE)
   add_compile_options(-fsanitize=${ECHOLINE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${ECHOLINE_SANITIZE})

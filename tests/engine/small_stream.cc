@@ -59,12 +59,19 @@ SmallStream::SmallStream(const std::string& steps, const std::string& publish,
   if (config.ok()) definition_ = config->streams().at("train");
 }
 
-SmallStream::~SmallStream() { std::filesystem::remove_all(folder_); }
+SmallStream::~SmallStream() {
+  // As Stream does: the fetcher's thread must not be the last to drop the core.
+  for (const std::shared_ptr<StreamCore>& core : cores_) core->fetcher->stop();
+  std::filesystem::remove_all(folder_);
+}
 
 OpenedStream SmallStream::open() {
-  return open_stream("train", definition_, (folder_ / "state").string(), pool, budget, {},
-                     [](const Status& status) { ADD_FAILURE() << status.message(); })
-      .value();
+  OpenedStream opened =
+      open_stream("train", definition_, (folder_ / "state").string(), pool, budget, {},
+                  [](const Status& status) { ADD_FAILURE() << status.message(); })
+          .value();
+  cores_.push_back(opened.core);
+  return opened;
 }
 
 std::unique_ptr<Stream> SmallStream::stream(ReattachBarrier barrier) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/open/open_stream.h"
 #include "engine/runtime/memory_budget.h"
@@ -36,6 +37,7 @@ class SmallStream {
  private:
   const std::filesystem::path folder_;
   v1::Stream definition_;
+  std::vector<std::shared_ptr<StreamCore>> cores_;  // of open()
 };
 
 // A request of this process to attach; `answer` receives the reply.

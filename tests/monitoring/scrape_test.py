@@ -46,9 +46,9 @@ class Scrape(unittest.TestCase):
     def test_every_query_of_the_dashboard_has_data(self):
         for place, expression in queries.expressions(interval="30s").items():
             with self.subTest(place=place, expression=expression):
-                found = self.prometheus.await_data(expression)
-                self.assertTrue(any(math.isfinite(value) for _, value in found), found)
-                for labels, _ in found:
+                found = self.prometheus.await_true(f"a number of {expression}", lambda asked=expression: [
+                    labels for labels, value in self.prometheus.query(asked) if math.isfinite(value)])
+                for labels in found:
                     self.assertIn(labels.get("stream", "train"), "train")
 
     def test_every_variable_of_the_dashboard_has_values(self):

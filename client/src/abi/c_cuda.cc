@@ -16,8 +16,6 @@ struct echoline_cuda {
 namespace echoline::client::cuda {
 namespace {
 
-Error null_error() { return {ECHOLINE_INVALID_ARGUMENT, "a pointer that is needed is NULL"}; }
-
 // A copy of the caller's structure. If the caller was built with an older, shorter version, the
 // rest has the defaults.
 template <typename T>

@@ -78,8 +78,6 @@ Error read_options(const echoline_attach_options* given, LoaderOptions& options,
   return {};
 }
 
-Error null_error() { return {ECHOLINE_INVALID_ARGUMENT, "a pointer that is needed is NULL"}; }
-
 // Runs `work` on the loader of a handle; FORKED if the handle belongs to a parent process.
 template <typename Work>
 int with(echoline_loader* handle, Work work) noexcept {

@@ -13,7 +13,7 @@ namespace {
 
 using Found = Result<std::shared_ptr<CredentialSource>>;
 
-constexpr std::string_view kSetWhat =
+constexpr std::string_view kAwsSetup =
     "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile in ~/.aws/credentials, or "
     "`credentials: anonymous` for a public bucket";
 
@@ -48,7 +48,7 @@ Found environment(const CredentialOptions&) {
   if (credentials.access_key.empty() || credentials.secret_key.empty())
     return missing(fmt::format(
         "{} is not set; {}",
-        credentials.access_key.empty() ? "AWS_ACCESS_KEY_ID" : "AWS_SECRET_ACCESS_KEY", kSetWhat));
+        credentials.access_key.empty() ? "AWS_ACCESS_KEY_ID" : "AWS_SECRET_ACCESS_KEY", kAwsSetup));
   return std::make_shared<CredentialSource>(std::move(credentials), std::string(kVariables));
 }
 
@@ -168,7 +168,7 @@ Found instance(const CredentialOptions& options) {
                    : "http://169.254.169.254";
   ECHOLINE_ASSIGN(const Endpoint parsed, parse_endpoint(endpoint));
   const std::string hint =
-      options.from == "auto" ? fmt::format(" (no others are set up: {})", kSetWhat) : "";
+      options.from == "auto" ? fmt::format(" (no others are set up: {})", kAwsSetup) : "";
   return shared_credentials("aws instance " + parsed.url() + options.from, [&] {
     return std::make_shared<CredentialSource>(instance_provider(parsed.url(), hint),
                                               options.ca_file);
@@ -198,9 +198,9 @@ Found aws_credentials(const CredentialOptions& options) {
     ECHOLINE_ASSIGN(auto found, method.find(options));
     if (found) return found;
   }
-  return missing(is_auto ? fmt::format("no credentials are set up; {}", kSetWhat)
+  return missing(is_auto ? fmt::format("no credentials are set up; {}", kAwsSetup)
                          : fmt::format("`credentials: {}` is not set up on this machine; {}",
-                                       options.from, kSetWhat));
+                                       options.from, kAwsSetup));
 }
 
 std::string aws_profile_setting(const CredentialOptions& options, const std::string& name) {

@@ -11,7 +11,7 @@ namespace {
 
 using Found = Result<std::shared_ptr<CredentialSource>>;
 
-constexpr std::string_view kSetWhat =
+constexpr std::string_view kGoogleSetup =
     "set GOOGLE_APPLICATION_CREDENTIALS to a key file, or log in with `gcloud auth "
     "application-default login`, or set `credentials: anonymous` for a public bucket";
 
@@ -45,7 +45,7 @@ Found metadata(const CredentialOptions& options) {
   std::string host = from_environment("GCE_METADATA_HOST");
   if (host.empty()) host = "metadata.google.internal";
   const std::string hint =
-      options.from == "auto" ? fmt::format(" (no others are set up: {})", kSetWhat) : "";
+      options.from == "auto" ? fmt::format(" (no others are set up: {})", kGoogleSetup) : "";
   const std::string name = fmt::format("{} {}{}", name_of("metadata", options), host, options.from);
   return shared_credentials(name, [&] {
     return std::make_shared<CredentialSource>(metadata_provider(host, hint, options.access),
@@ -60,7 +60,7 @@ Found google_credentials(const CredentialOptions& options) {
   if (from == "anonymous") return std::make_shared<CredentialSource>(Credentials());
   if (from == "web_identity" || from == "container")
     return Status(Code::kInvalidArgument,
-                  fmt::format("`credentials: {}` is a way of AWS; {}", from, kSetWhat));
+                  fmt::format("`credentials: {}` is a way of AWS; {}", from, kGoogleSetup));
   const bool is_auto = from == "auto";
   if (is_auto || from == "environment" || from == "file") {
     ECHOLINE_ASSIGN(auto found, named_file(options));
@@ -72,7 +72,7 @@ Found google_credentials(const CredentialOptions& options) {
   }
   if (is_auto || from == "instance") return metadata(options);
   return Status(Code::kPermissionDenied,
-                fmt::format("`credentials: {}` is not set up on this machine; {}", from, kSetWhat));
+                fmt::format("`credentials: {}` is not set up on this machine; {}", from, kGoogleSetup));
 }
 
 }  // namespace echoline::source
