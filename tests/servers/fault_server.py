@@ -195,6 +195,37 @@ class Faults(Handler):
         time.sleep(0.5)
         self.get_ok()
 
+    def get_trickle(self):
+        """At 20 KB/s, and wrong bytes after 2.5 s: a client must have the rest from another answer by then."""
+        body = self.part_headers()
+        begin = time.monotonic()
+        sent = 0
+        while sent < len(body) and time.monotonic() < begin + 2.5:
+            self.send_now(body[sent:sent + 1000])
+            sent += 1000
+            time.sleep(0.05)
+        self.send_now(bytes(len(body[sent:])))
+
+    def get_trickle503(self):
+        """At 60 KB/s and correct; all later requests are refused."""
+        if self.nth > 1:
+            return self.get_slow503()
+        body = self.part_headers()
+        for sent in range(0, len(body), 3000):
+            self.send_now(body[sent:sent + 3000])
+            time.sleep(0.05)
+
+    def get_slowbody(self):
+        """At 50 KB/s and correct."""
+        body = self.part_headers()
+        for sent in range(0, len(body), 5000):
+            self.send_now(body[sent:sent + 5000])
+            time.sleep(0.1)
+
+    def send_now(self, data):
+        self.wfile.write(data)
+        self.wfile.flush()
+
     def get_drip(self):
         for byte in self.part_headers():
             self.wfile.write(bytes([byte]))

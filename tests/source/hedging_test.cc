@@ -7,6 +7,7 @@
 
 #include "servers/server_process.h"
 #include "source/fault_object.h"
+#include "source/http/body_rates.h"
 #include "source/open/open_source.h"
 #include "source/reading.h"
 
@@ -88,6 +89,36 @@ class LateStore : public testing::Test {
   std::size_t objects_ = 0;
 };
 
+TEST(BodyRates, AnswersFarBelowMostOthersAreSlow) {
+  BodyRates rates;
+  for (std::size_t i = 1; i < BodyRates::kBodiesMin; ++i) rates.note_body(1'000'000, kSecondNs);
+  EXPECT_FALSE(rates.low_rate()) << "too little is known";
+  for (std::size_t i = 0; i < BodyRates::kBodiesMax; ++i) {
+    rates.note_body(BodyRates::kBytesMin - 1, 100 * kSecondNs);  // too small to count
+    rates.note_body((i % 20 == 0 ? 1 : 8) * 1'000'000, kSecondNs);
+  }
+  EXPECT_EQ(rates.low_rate(), 1e6) << "one in 20 had this rate";
+  rates.note_body(8'000'000, 1);
+  EXPECT_EQ(rates.low_rate(), 8e6) << "one in 21 had it";
+}
+
+TEST(BodyPace, IsMeasuredOverTheLastHalfSecondToSecond) {
+  BodyPace pace;
+  pace.restart(kSecondNs, 0);
+  EXPECT_FALSE(pace.rate(kSecondNs + BodyPace::kWindowNs - 1, 5'000'000));
+  EXPECT_EQ(pace.rate(kSecondNs + BodyPace::kWindowNs, 5'000'000), 10e6);
+  // Fast until 1.5 s, and silent since.
+  EXPECT_EQ(pace.rate(2 * kSecondNs, 5'000'000), 5e6);
+  EXPECT_EQ(pace.rate(2 * kSecondNs + BodyPace::kWindowNs, 5'000'000), 0.0);
+}
+
+TEST(BodyPace, IsSlowOnlyIfASecondOrMoreIsLeft) {
+  EXPECT_TRUE(BodyPace::is_slow(20e3, 1e6, 30'000));
+  EXPECT_FALSE(BodyPace::is_slow(20e3, 1e6, 10'000)) << "half a second is left";
+  EXPECT_FALSE(BodyPace::is_slow(300e3, 1e6, 30'000'000)) << "not far below the others";
+  EXPECT_TRUE(BodyPace::is_slow(0, 1e6, 1'000'000));
+}
+
 TEST_F(LateStore, a_late_answer_is_not_waited_for_and_the_read_counts_once) {
   const Counters before = source_->counters();
   const std::uint64_t start = monotonic_ns();
@@ -149,6 +180,32 @@ TEST_F(LateStore, second_requests_take_no_place_of_first_ones) {
   open();
   read("late-1", 1);
   expect_hedges(1, 0);
+}
+
+TEST_F(LateStore, the_rest_of_a_slow_answer_is_asked_for_again) {
+  for (const char* behaviour : {"trickle-1", "trickle-2"}) {
+    const std::uint64_t replaced = source_->counters().replaced_won;
+    const std::uint64_t start = monotonic_ns();
+    read(behaviour, 1);
+    EXPECT_LT(monotonic_ns() - start, 3 * kSecondNs) << "10 s at 20 KB/s";
+    EXPECT_GT(source_->counters().replaced_won, replaced) << behaviour;
+  }
+  EXPECT_EQ(source_->counters().requests_retried, 0U);
+  EXPECT_EQ(source_->counters().in_flight, 0U);
+}
+
+TEST_F(LateStore, a_slow_answer_goes_on_if_the_second_request_fails) {
+  read("trickle503-9", 1);
+  EXPECT_EQ(source_->counters().requests_retried, 0U);
+  EXPECT_EQ(source_->counters().replaced_won, 0U);
+  EXPECT_GE(source_->counters().replaced_lost, 1U);
+}
+
+TEST_F(LateStore, bodies_that_are_all_slow_are_asked_for_little_more) {
+  read("slowbody-9", 60);
+  const Counters counters = source_->counters();
+  EXPECT_LE(counters.replaced_won + counters.replaced_lost,
+            counters.requests_ok / Hedging::kRequestsPerHedge);
 }
 
 TEST_F(LateStore, off_means_never) {

@@ -115,6 +115,10 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
      "rate. Absent for local files."},
     {"echoline_source_hedged_total", "stream,scheme,outcome",
      "Second requests for late answers, by outcome: won (the second answer came first) or lost."},
+    {"echoline_source_replaced_total", "stream,scheme,outcome",
+     "Second requests for the rest of slow answers, by outcome: won (the second answer was used) "
+     "or "
+     "lost."},
     {"echoline_source_request_seconds", "stream,scheme",
      "Time of one successful answer of the store, from the request to the last byte, without "
      "pauses and failed attempts before it."},

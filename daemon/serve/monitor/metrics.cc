@@ -194,6 +194,9 @@ void add_storage(const engine::StreamStats& stream, Families& families) {
   families.add("echoline_source_checked_total", {name, scheme}, stream.source.checked);
   families.add("echoline_source_hedged_total", {name, scheme, "won"}, stream.source.hedges_won);
   families.add("echoline_source_hedged_total", {name, scheme, "lost"}, stream.source.hedges_lost);
+  constexpr std::string_view kReplaced = "echoline_source_replaced_total";
+  families.add(kReplaced, {name, scheme, "won"}, stream.source.replaced_won);
+  families.add(kReplaced, {name, scheme, "lost"}, stream.source.replaced_lost);
   if (stream.source.limit > 0)
     families.add("echoline_source_concurrency_limit", {name, scheme}, stream.source.limit);
   families.add("echoline_source_request_seconds", {name, scheme}, stream.source.latencies);

@@ -27,6 +27,8 @@ Counters SharedCounters::snapshot() const {
   counters.limit = load(limit);
   counters.checked = load(checked);
   counters.hedges_won = load(hedges_won);
+  counters.replaced_won = load(replaced_won);
+  counters.replaced_lost = load(replaced_lost);
   counters.hedges_lost = load(hedges_lost);
   std::transform(wait_ns_.begin(), wait_ns_.end(), counters.wait_ns.begin(), load);
   std::transform(latency_counts_.begin(), latency_counts_.end(), counters.latencies.counts.begin(),

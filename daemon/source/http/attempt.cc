@@ -49,24 +49,35 @@ bool has_ended(const HttpResult& result) {
 
 }  // namespace
 
-Attempt::Attempt(HttpOperation& operation, const Attempt*& answered, SharedCounters& counters)
-    : operation_(operation), answered_(answered), counters_(counters), begin_ns_(monotonic_ns()) {}
+Attempt::Attempt(AttemptRole role, HttpOperation& operation, const Attempt*& answered,
+                 SharedCounters& counters)
+    : role_(role),
+      operation_(operation),
+      answered_(answered),
+      counters_(counters),
+      begin_ns_(monotonic_ns()) {}
 
 bool Attempt::on_response(const HttpResponse& response) {
   response_ = response;
   if (!is_success()) return true;
   // The other attempt has a good answer already, so this one ends.
-  if (answered_ != nullptr) return false;
-  answered_ = this;
+  if (answered_ != nullptr && role_ != AttemptRole::kReplacement) return false;
+  return take_over(response);
+}
+
+bool Attempt::take_over(const HttpResponse& response) {
   answer_ns_ = monotonic_ns();
+  pace_.restart(answer_ns_, 0);
   accepted_ = operation_.accept(response);
+  // An answer that cannot be used does not end the slow one.
+  if (answered_ == nullptr || accepted_.status.ok()) answered_ = this;
   return accepted_.status.ok();
 }
 
 bool Attempt::on_body(std::span<const std::byte> bytes) {
   SharedCounters::add(counters_.bytes, bytes.size());
   bytes_ += bytes.size();
-  if (is_success()) return operation_.consume(bytes);
+  if (is_success()) return answered_ == this && operation_.consume(bytes);
   // Only the start of an error body is kept.
   const std::size_t room = kErrorBodyBytesMax - error_body_.size();
   error_body_.append(reinterpret_cast<const char*>(bytes.data()), std::min(room, bytes.size()));

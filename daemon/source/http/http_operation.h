@@ -20,7 +20,8 @@ struct Verdict {
 
 // Owned and called by one HttpOperations, on its thread. Each attempt calls ready, request, accept,
 // consume*, complete, or refuse. A hedge calls ready and request a second time before accept; the
-// later calls belong to only one of the two answers.
+// later calls belong to only one of the two answers. A replacement calls ready and request between
+// two calls of consume, and then perhaps accept: from there on, consume belongs to its answer.
 class HttpOperation {
  public:
   virtual ~HttpOperation() = default;
@@ -32,7 +33,7 @@ class HttpOperation {
   // stopped.
   virtual HttpRequest request(std::time_t now) = 0;
 
-  // Takes the headers of a 2xx response.
+  // Takes the headers of a 2xx response. With an error, nothing has changed.
   virtual Verdict accept(const HttpResponse& response) = 0;
 
   // Takes a piece of its body; false if no more is needed.
@@ -49,6 +50,9 @@ class HttpOperation {
 
   // Whether a late request may be sent a second time.
   virtual bool may_be_hedged() const { return true; }
+
+  // Bytes that have not arrived, so that a slow answer can be replaced. 0: never.
+  virtual std::uint64_t bytes_left() const { return 0; }
 
   // The object of the operation, for messages: "s3://bucket/key".
   virtual std::string what() const = 0;

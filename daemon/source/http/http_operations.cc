@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "source/http/endpoint.h"
 
 namespace echoline::source {
@@ -15,10 +16,12 @@ namespace {
 
 constexpr std::uint64_t kReadyCheckNs = 5'000'000;
 constexpr std::uint64_t kHedgeCheckNs = 10'000'000;
+constexpr std::uint64_t kPaceCheckNs = BodyPace::kWindowNs / 4;
+constexpr std::uint64_t kSlowLogNs = 60'000'000'000;
 
 // One operation can have two transfers in flight.
-std::uint64_t transfer_id(const OperationState& state, AttemptKind kind) {
-  return state.id_ << 1 | static_cast<std::uint64_t>(kind);
+std::uint64_t transfer_id(const OperationState& state, AttemptSlot slot) {
+  return state.id_ << 1 | slot;
 }
 
 HttpOptions http_options(const OperationLimits& limits) {
@@ -42,6 +45,8 @@ HttpOperations::HttpOperations(OperationLimits limits, SharedCounters& counters)
     : limits_(std::move(limits)),
       counters_(counters),
       hedge_check_ns_(limits_.hedged ? 0 : UINT64_MAX),
+      pace_check_ns_(hedge_check_ns_),
+      slow_log_(kSlowLogNs),
       transfers_(http_options(limits_)) {}
 
 HttpOperations::~HttpOperations() = default;
@@ -79,6 +84,7 @@ void HttpOperations::end_never_ready(std::vector<OperationResult>& ended) {
 }
 
 bool HttpOperations::begin_attempt(OperationState& state) {
+  if (state.queued_for_replacement_) return begin_replacement(state);
   if (!is_ready(state)) return true;
   if (member_ && !member_->begin()) return false;
   const HttpRequest request = state.operation_->request(std::time(nullptr));
@@ -90,7 +96,7 @@ bool HttpOperations::begin_attempt(OperationState& state) {
     if (!member_->begin()) return false;
   }
   hedging_.note_request();
-  transfers_.start(transfer_id(state, AttemptKind::kFirst), request, state.begin(counters_));
+  transfers_.start(transfer_id(state, 0), request, state.begin(counters_));
   return true;
 }
 
@@ -125,10 +131,67 @@ bool HttpOperations::hedge(OperationState& state) {
     return false;
   }
   hedging_.note_hedge();
-  ++hedges_in_flight_;
-  transfers_.start(transfer_id(state, AttemptKind::kHedge), state.operation_->request(now),
-                   state.begin_hedge(counters_));
+  start_second(state, AttemptRole::kHedge);
   return true;
+}
+
+void HttpOperations::start_second(OperationState& state, AttemptRole role) {
+  ++hedges_in_flight_;
+  const std::uint64_t id = transfer_id(state, state.free_slot());
+  const HttpRequest request = state.operation_->request(std::time(nullptr));
+  transfers_.start(id, request, state.begin_second(role, counters_));
+}
+
+// The bytes of a slow answer are needed before those of the queue, so its second request goes
+// first. The slow answer continues until the second one begins.
+void HttpOperations::replace_slow(std::uint64_t now_ns) {
+  if (now_ns < pace_check_ns_) return;
+  const bool was_away = pace_check_ns_ > 0 && now_ns > pace_check_ns_ + BodyPace::kWindowNs;
+  pace_check_ns_ = now_ns + kPaceCheckNs;
+  const std::optional<double> low_rate = body_rates_.low_rate();
+  for (auto& [id, state] : states_) {
+    if (was_away) {
+      state->restart_pace(now_ns);
+      continue;
+    }
+    drop_replaced(*state);
+    if (!low_rate || !state->is_slow(*low_rate, now_ns) || !may_replace(*state)) continue;
+    hedging_.note_hedge();
+    state->queued_for_replacement_ = true;
+    queue_.push_front(state.get());
+    log_slow(*state, *low_rate);
+  }
+}
+
+bool HttpOperations::may_replace(const OperationState& state) const {
+  return !state.queued_for_replacement_ && hedging_.may_hedge() && member_ &&
+         !member_->is_reduced();
+}
+
+bool HttpOperations::begin_replacement(OperationState& state) {
+  if (state.operation_->ready(std::time(nullptr)).status.ok()) {
+    if (!member_->begin()) return false;
+    start_second(state, AttemptRole::kReplacement);
+  }
+  state.queued_for_replacement_ = false;
+  return true;
+}
+
+// A slow attempt may not send another byte for long, so it is ended here.
+void HttpOperations::drop_replaced(OperationState& state) {
+  for (const AttemptSlot slot : {AttemptSlot{0}, AttemptSlot{1}})
+    if (state.has_two() && state.has_answer(slot) &&
+        state.attempt(slot)->role() == AttemptRole::kReplacement)
+      drop_attempt(state, other(slot));
+}
+
+void HttpOperations::log_slow(const OperationState& state, double low_rate) {
+  if (!slow_log_.due(monotonic_ns())) return;
+  log_warning("source",
+              "{}: its answer arrives at {:.0f} KB/s, and 19 of 20 others were faster than {:.0f} "
+              "KB/s; its rest is requested a second time (further ones are counted in "
+              "echoline_source_replaced_total)",
+              state.operation_->what(), state.slow_rate() / 1e3, low_rate / 1e3);
 }
 
 void HttpOperations::step(std::uint64_t deadline_ns, std::vector<OperationResult>& ended) {
@@ -136,6 +199,8 @@ void HttpOperations::step(std::uint64_t deadline_ns, std::vector<OperationResult
   begin_attempts();
   end_never_ready(ended);
   hedge_late(monotonic_ns());
+  replace_slow(monotonic_ns());
+  begin_attempts();
   results_.clear();
   transfers_.step(ended.empty() ? std::min(deadline_ns, next_due_ns()) : 0, results_);
   for (const HttpResult& result : results_) settle(result, ended);
@@ -165,20 +230,20 @@ void HttpOperations::end_too_slow(std::uint64_t now_ns, std::vector<OperationRes
 
 void HttpOperations::settle(const HttpResult& result, std::vector<OperationResult>& ended) {
   const auto at = states_.find(result.id >> 1);
-  const auto kind = static_cast<AttemptKind>(result.id & 1);
+  const auto slot = static_cast<AttemptSlot>(result.id & 1);
   // The other attempt may have ended the operation in this same step.
-  if (at == states_.end() || !at->second->attempt(kind)) return;
+  if (at == states_.end() || !at->second->attempt(slot)) return;
   OperationState& state = *at->second;
-  Attempt& attempt = *state.attempt(kind);
+  Attempt& attempt = *state.attempt(slot);
   const AttemptEnd end = attempt.end(result);
   // The other attempt is still in flight and may succeed, so this one does not decide.
-  if (state.attempt(other(kind)) && !state.has_answer(kind)) return end_attempt(state, kind, end);
+  if (state.attempt(other(slot)) && !state.has_answer(slot)) return end_attempt(state, slot, end);
   Verdict verdict = attempt.judge(result);
   const WaitReason reason = attempt.reason(result);
   const std::uint64_t retry_after_ns = attempt.retry_after_ns();
-  end_attempt(state, kind, end);
+  end_attempt(state, slot, end);
   // The operation has one answer: a second request is no longer needed.
-  drop_attempt(state, other(kind));
+  drop_attempt(state, other(slot));
   state.note_progress();
   if (verdict.status.ok() || !verdict.retry) return finish(at, std::move(verdict.status), ended);
   const std::uint64_t now = monotonic_ns();
@@ -210,29 +275,39 @@ void HttpOperations::cancel(std::uint64_t id) {
   states_.erase(at);
 }
 
-void HttpOperations::end_attempt(OperationState& state, AttemptKind kind, AttemptEnd how) {
+void HttpOperations::end_attempt(OperationState& state, AttemptSlot slot, AttemptEnd how) {
   const std::uint64_t now = monotonic_ns();
-  if (member_) member_->end(how, state.attempt(kind)->bytes(), now);
+  if (member_) member_->end(how, state.attempt(slot)->bytes(), now);
   if (how == AttemptEnd::kGood) paused_.note_good_answer(now);
-  const bool won = state.has_answer(kind);
+  const bool won = state.has_answer(slot);
   // Only the answer that was used counts, otherwise hedges would make the store look faster.
-  if (won) hedging_.note_answer(state.attempt(kind)->waited_ns());
-  if (kind == AttemptKind::kHedge) {
-    --hedges_in_flight_;
-    SharedCounters::add(won ? counters_.hedges_won : counters_.hedges_lost, 1);
-  }
-  state.attempt(kind).reset();
+  if (won) hedging_.note_answer(state.attempt(slot)->waited_ns());
+  note_end(*state.attempt(slot), won, now);
+  state.attempt(slot).reset();
+  // A second request makes sense only while the first one is in flight.
+  if (std::exchange(state.queued_for_replacement_, false)) std::erase(queue_, &state);
 }
 
-void HttpOperations::drop_attempt(OperationState& state, AttemptKind kind) {
-  if (!state.attempt(kind)) return;
-  transfers_.cancel(transfer_id(state, kind));
-  end_attempt(state, kind, AttemptEnd::kOther);
+void HttpOperations::note_end(const Attempt& attempt, bool won, std::uint64_t now_ns) {
+  if (attempt.answer_ns() > 0) body_rates_.note_body(attempt.bytes(), now_ns - attempt.answer_ns());
+  if (attempt.role() == AttemptRole::kFirst) return;
+  --hedges_in_flight_;
+  const bool is_hedge = attempt.role() == AttemptRole::kHedge;
+  if (won)
+    SharedCounters::add(is_hedge ? counters_.hedges_won : counters_.replaced_won, 1);
+  else
+    SharedCounters::add(is_hedge ? counters_.hedges_lost : counters_.replaced_lost, 1);
+}
+
+void HttpOperations::drop_attempt(OperationState& state, AttemptSlot slot) {
+  if (!state.attempt(slot)) return;
+  transfers_.cancel(transfer_id(state, slot));
+  end_attempt(state, slot, AttemptEnd::kOther);
 }
 
 void HttpOperations::drop(OperationState& state) {
-  drop_attempt(state, AttemptKind::kFirst);
-  drop_attempt(state, AttemptKind::kHedge);
+  drop_attempt(state, 0);
+  drop_attempt(state, 1);
   paused_.remove(state);
   std::erase(queue_, &state);
   std::erase(never_ready_, &state);
@@ -240,7 +315,7 @@ void HttpOperations::drop(OperationState& state) {
 
 std::uint64_t HttpOperations::next_due_ns() const {
   const std::uint64_t due = paused_.next_due_ns();
-  return states_.empty() ? due : std::min(due, hedge_check_ns_);
+  return states_.empty() ? due : std::min({due, hedge_check_ns_, pace_check_ns_});
 }
 
 }  // namespace echoline::source

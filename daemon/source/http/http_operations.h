@@ -11,8 +11,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/rate_limiter.h"
 #include "base/status.h"
 #include "source/core/counters.h"
+#include "source/http/body_rates.h"
 #include "source/http/endpoint_limit.h"
 #include "source/http/hedging.h"
 #include "source/http/http_operation.h"
@@ -28,7 +30,7 @@ struct OperationLimits {
   std::uint32_t attempts_max = 1'000'000;
   std::size_t connections_max = 32;
   bool limited = true;  // shares the endpoint's limit with all others of the process
-  bool hedged = false;  // sends a late request a second time if there is room
+  bool hedged = false;  // sends a second request if an answer is late or slow
   std::string ca_file;
 };
 
@@ -42,7 +44,8 @@ struct OperationResult {
 // with its result. The caller bounds the number of operations.
 //
 // An operation is in exactly one state: queued (waits for room under the limit), in flight (one or
-// two attempts), paused (until its next attempt is due), or never ready (about to end).
+// two attempts; may be queued for a second one), paused (until its next attempt is due), or never
+// ready (about to end).
 class HttpOperations {
  public:
   HttpOperations(OperationLimits limits, SharedCounters& counters);
@@ -79,11 +82,21 @@ class HttpOperations {
   void hedge_late(std::uint64_t now_ns);
   bool has_room_for_hedge() const;
   bool hedge(OperationState& state);
+  void start_second(OperationState& state, AttemptRole role);
+  // Queues operations whose answer is slow for a second request, before all others.
+  void replace_slow(std::uint64_t now_ns);
+  bool may_replace(const OperationState& state) const;
+  // False if there is no room now.
+  bool begin_replacement(OperationState& state);
+  // Ends the slow attempt once its replacement has an answer.
+  void drop_replaced(OperationState& state);
+  void log_slow(const OperationState& state, double low_rate);
   // Takes the end of one transfer: finish, retry, or nothing because the other attempt decides.
   void settle(const HttpResult& result, std::vector<OperationResult>& ended);
   void finish(StateMap::iterator at, Status status, std::vector<OperationResult>& ended);
-  void end_attempt(OperationState& state, AttemptKind kind, AttemptEnd how);
-  void drop_attempt(OperationState& state, AttemptKind kind);
+  void end_attempt(OperationState& state, AttemptSlot slot, AttemptEnd how);
+  void note_end(const Attempt& attempt, bool won, std::uint64_t now_ns);
+  void drop_attempt(OperationState& state, AttemptSlot slot);
   // Ends all attempts of an operation and removes it from every list.
   void drop(OperationState& state);
   void end_too_slow(std::uint64_t now_ns, std::vector<OperationResult>& ended);
@@ -100,6 +113,9 @@ class HttpOperations {
   Hedging hedging_;
   std::size_t hedges_in_flight_ = 0;
   std::uint64_t hedge_check_ns_;
+  BodyRates body_rates_;
+  std::uint64_t pace_check_ns_;
+  RateLimiter slow_log_;
   HttpTransfers transfers_;                      // destroyed before states_: it points into them
   std::optional<EndpointLimit::Member> member_;  // of the endpoint of the first request
 };

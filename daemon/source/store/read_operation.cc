@@ -26,16 +26,19 @@ ReadOperation::ReadOperation(ObjectStore& store, Address address, ReadRequest re
       scatter_(std::move(request.segments)),
       is_whole_(scatter_.begin() == 0 && scatter_.end() == object_.bytes) {}
 
+// Changes nothing: the answer in flight may continue after a second request.
 HttpRequest ReadOperation::request(std::time_t now) {
-  // Without a version the rest could come from another object than the start.
-  if (object_.version.empty()) forget();
-  skip_ = body_left_ = 0;
-  body_too_long_ = false;
-  if (is_whole_ && scatter_.position() == 0)
+  const std::uint64_t begin = next_byte();
+  if (is_whole_ && begin == 0)
     return store_.get_whole(address_, object_.version, object_.bytes, now);
+  return store_.get(address_, object_.version, begin, scatter_.end(), now);
+}
+
+std::uint64_t ReadOperation::next_byte() const {
+  // Without a version the rest could come from another object than the start.
+  if (object_.version.empty()) return scatter_.begin();
   // A checksum of the whole object needs the bytes of gaps, too.
-  if (!checksum_) scatter_.skip_gap();
-  return store_.get(address_, object_.version, scatter_.position(), scatter_.end(), now);
+  return checksum_ ? scatter_.position() : scatter_.next_needed();
 }
 
 void ReadOperation::forget() {
@@ -61,17 +64,29 @@ Verdict ReadOperation::accept(const HttpResponse& response) {
 Verdict ReadOperation::accept_part(const HttpResponse& response) {
   const std::string_view text = response.header("content-range");
   const auto range = parse_content_range(text);
-  // A server may send less than requested, but must start at the right byte.
-  if (!range || range->begin != scatter_.position() || range->end > scatter_.end())
-    return broken(fmt::format("asked for bytes {}-{}, the answer is for \"{}\"",
-                              scatter_.position(), scatter_.end() - 1, text));
+  // A server may send less than requested. The answer to a second request starts before the place
+  // that the first answer has reached since.
+  const std::uint64_t next = next_byte();
+  if (!range || range->begin > next || range->end > scatter_.end())
+    return broken(fmt::format("asked for bytes {}-{}, the answer is for \"{}\"", next,
+                              scatter_.end() - 1, text));
   if (range->total)
     if (Verdict verdict = check_size(*range->total); !verdict.status.ok()) return verdict;
-  body_left_ = range->end - range->begin;
+  const std::uint64_t bytes = range->end - range->begin;
   const std::string_view length = response.header("content-length");
-  if (!length.empty() && parse_length(length) != body_left_)
+  if (!length.empty() && parse_length(length) != bytes)
     return broken(fmt::format("the answer's length \"{}\" contradicts its range", length));
+  take_body(range->begin, bytes);
   return {};
+}
+
+void ReadOperation::take_body(std::uint64_t begin, std::uint64_t bytes) {
+  if (object_.version.empty()) forget();
+  if (!checksum_) scatter_.skip_gap(begin);
+  // These bytes were received by an earlier attempt.
+  skip_ = scatter_.position() - begin;
+  body_left_ = bytes;
+  body_too_long_ = false;
 }
 
 // A server without range support sends the whole object.
@@ -84,9 +99,7 @@ Verdict ReadOperation::accept_whole(const HttpResponse& response) {
     return broken(
         fmt::format("the answer's length {} is not the object's {}", *total, object_.bytes));
   if (Verdict verdict = check_size(*total); !verdict.status.ok()) return verdict;
-  // The bytes before position() were received by an earlier attempt.
-  skip_ = scatter_.position();
-  body_left_ = *total;
+  take_body(0, *total);
   return {};
 }
 

@@ -26,11 +26,16 @@ class ReadOperation : public HttpOperation {
   Verdict complete() override;
   Verdict refuse(const HttpResponse& response, std::string_view body) override;
   std::uint64_t progress() const override { return scatter_.position() - scatter_.begin(); }
+  std::uint64_t bytes_left() const override { return scatter_.end() - scatter_.position(); }
   std::string what() const override { return object_.url; }
 
  private:
   Verdict accept_part(const HttpResponse& response);
   Verdict accept_whole(const HttpResponse& response);
+  // The place from which a request reads: the first missing byte.
+  std::uint64_t next_byte() const;
+  // The answer's bytes start at `begin` and go into the segments.
+  void take_body(std::uint64_t begin, std::uint64_t bytes);
   Verdict check_size(std::uint64_t total) const;
   Verdict check_bytes();
   // Discards everything received so far.

@@ -36,10 +36,14 @@ class Scatter {
     position_ = begin();
   }
 
-  // Call it before a new request for the rest: a gap at its start need not be read.
-  void skip_gap() {
-    if (!done()) position_ = std::max(position_, segments_[index_].offset);
+  // Where a request for the rest begins: a gap at its start need not be read.
+  std::uint64_t next_needed() const {
+    return done() ? position_ : std::max(position_, segments_[index_].offset);
   }
+
+  // The next bytes come from `offset` on, at most next_needed(): those of a gap before it are left
+  // out.
+  void skip_gap(std::uint64_t offset) { position_ = std::max(position_, offset); }
 
   // Takes the object's bytes from position() on.
   void write(std::span<const std::byte> bytes) {
