@@ -137,6 +137,46 @@ TEST_F(StoredIndexTest, AShardThatIsAnotherOneSinceItsIndexWasPublishedIsReadAne
   EXPECT_TRUE(cut.status.ok()) << cut.status.message();
 }
 
+TEST_F(StoredIndexTest, AnInterruptedPassContinuesAfterTheShardsThatItHasScanned) {
+  constexpr int kShards = 40;
+  for (int i = 0; i < kShards; ++i) write_shard(fmt::format("s{:02d}", i), 2, 100 << 10);
+  std::uint64_t scanned = 0;
+  const auto stop_at_half = [&](const Progress& seen) {
+    scanned = seen.shards_done;
+    return seen.shards_done < kShards / 2 ? Status() : Status(Code::kCancelled, "stopped");
+  };
+  v1::Read read = tars();
+  read.mutable_throttle()->set_rate(40 << 20);  // so that there is a report every few shards
+  EXPECT_EQ(open(read, state(), stop_at_half).set.status().code(), Code::kCancelled);
+  const std::string journal = stored() + ".part";
+  ASSERT_TRUE(std::filesystem::exists(journal));
+  ASSERT_FALSE(std::filesystem::exists(stored()));
+  // As a killed process may leave it.
+  const std::string name = journal.substr(path("").size());
+  write(name, this->read(name) + std::string("\x99\0\0\0\0\0\0\0half", 12));
+
+  const Opened opened = open(tars(), state());
+  ASSERT_TRUE(opened.set.ok()) << opened.set.status().message();
+  const std::uint64_t shard_bytes = std::filesystem::file_size(path("s00.tar"));
+  EXPECT_LE(opened.source->counters().bytes, (kShards - scanned) * shard_bytes);
+  EXPECT_EQ((*opened.set)->index().record_count(), 2U * kShards);
+  EXPECT_EQ(opened.cut_all(), open(tars()).cut_all());
+  EXPECT_FALSE(std::filesystem::exists(journal));
+}
+
+TEST_F(StoredIndexTest, AShardThatChangedAfterTheInterruptionIsScannedAgain) {
+  write_shard("a", 2);
+  write_shard("b", 2);
+  const auto stop = [](const Progress& seen) {
+    return seen.shards_done < 2 ? Status() : Status(Code::kCancelled, "stopped");
+  };
+  ASSERT_FALSE(open(tars(), state(), stop).set.ok());
+  write_shard("b", 5);
+  const Opened opened = open(tars(), state());
+  ASSERT_TRUE(opened.set.ok()) << opened.set.status().message();
+  EXPECT_EQ((*opened.set)->index().record_count(), 7U);
+}
+
 // At another address an index is matched to its shard by size only.
 TEST_F(StoredIndexTest, AnIndexOfAnotherShardOfTheSameSizeIsNoticedWhenCutting) {
   write_shard("a", 3);

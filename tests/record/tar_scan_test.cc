@@ -175,10 +175,11 @@ TEST_F(TarScanTest, WindowsAndShardsAtOnceDoNotChangeTheIndex) {
   const auto shards = (*source)->list(path("*.tar"));
   ASSERT_TRUE(shards.ok());
   std::string first;
+  IndexJournal no_journal("");
   for (const std::uint64_t window : {512U, 513U, 1536U, 5000U, 4U << 20}) {
     for (const std::uint32_t at_once : {1U, 3U, 16U}) {
       const auto index = build_index(*shards, KnownTables(shards->size()), tar_scan_spec(),
-                                     **source, {window, at_once}, {});
+                                     **source, {window, at_once}, {}, no_journal);
       ASSERT_TRUE(index.ok()) << index.status().message();
       ASSERT_EQ(index->records.size(), 70U);
       if (first.empty()) first = encode_index(*index);

@@ -17,7 +17,7 @@
 namespace echoline::record {
 namespace {
 
-constexpr std::uint64_t kPollNs = 1'000'000'000;
+constexpr std::uint64_t kPollNs = 100'000'000;  // between two reports, also of a silent store
 constexpr std::uint64_t kProgressEveryNs = 100'000'000;
 
 // One active shard. The buffer is the destination of its request in flight.
@@ -31,13 +31,14 @@ class IndexBuild {
  public:
   IndexBuild(const std::vector<source::ObjectInfo>& shards, KnownTables known,
              const ScanSpec& format, source::Source& source, const ScanSettings& settings,
-             const ProgressFunction& progress)
+             const ProgressFunction& progress, IndexJournal& journal)
       : shards_(shards),
         known_(std::move(known)),
         format_(format),
         source_(source),
         settings_(settings),
-        progress_(progress) {
+        progress_(progress),
+        journal_(journal) {
     seen_.shards = shards.size();
     for (const auto& shard : shards) seen_.bytes += shard.bytes;
   }
@@ -52,7 +53,6 @@ class IndexBuild {
   void count(const ShardTable& table);
   void collect_in_order();
   Status poll();
-  void drain();
   Status report(bool always);
 
   const std::vector<source::ObjectInfo>& shards_;
@@ -61,6 +61,7 @@ class IndexBuild {
   source::Source& source_;
   const ScanSettings settings_;
   const ProgressFunction& progress_;
+  IndexJournal& journal_;
 
   std::vector<std::unique_ptr<ShardJob>> jobs_;  // by slot, which is the tag of its request
   std::size_t in_flight_ = 0;
@@ -79,7 +80,8 @@ Result<StoredIndex> IndexBuild::run() {
     status = poll();
     if (status.ok()) status = report(false);
   }
-  drain();
+  // Requests in flight write into the buffers only while the source is polled, so that an error
+  // need not wait for them.
   if (!status.ok()) return status;
   ECHOLINE_TRY(report(true));
   index_.records.shrink();
@@ -122,17 +124,14 @@ void IndexBuild::submit(std::size_t slot) {
 Status IndexBuild::poll() {
   std::vector<source::ReadResult> done;
   source_.poll(monotonic_ns() + kPollNs, done);
-  Status first;
   for (const source::ReadResult& result : done) {
     --in_flight_;
     Status status = result.status;
-    if (status.ok() && first.ok()) status = take(result.tag);
-    if (status.ok() || !first.ok()) continue;
-    const std::string& url = shards_[jobs_[result.tag]->shard].url;
-    // The first error wins; the other requests are drained before it is returned.
-    first = std::move(status).with_context("indexing " + url);
+    if (status.ok()) status = take(result.tag);
+    if (status.ok()) continue;
+    return std::move(status).with_context("indexing " + shards_[jobs_[result.tag]->shard].url);
   }
-  return first;
+  return {};
 }
 
 Status IndexBuild::take(std::size_t slot) {
@@ -162,6 +161,7 @@ void IndexBuild::continue_shard(std::size_t slot) {
     log_warning("record", "{} holds no records", object.url);
   }
   count(table);
+  journal_.add(object, table.records, table.unpacked_bytes);
   known_[job.shard] = std::move(table);
   jobs_[slot].reset();
 }
@@ -181,16 +181,6 @@ void IndexBuild::collect_in_order() {
     index_.shards.push_back(
         {shards_[shard_index], index_.records.size(), table.records.size(), table.unpacked_bytes});
     index_.records.append(table.records, 0, table.records.size());
-  }
-}
-
-// Waits for all requests in flight: they write into the buffers.
-void IndexBuild::drain() {
-  std::vector<source::ReadResult> done;
-  while (in_flight_ > 0) {
-    done.clear();
-    source_.poll(monotonic_ns() + kPollNs, done);
-    in_flight_ -= std::min(in_flight_, done.size());
   }
 }
 
@@ -217,8 +207,9 @@ ScanSettings scan_settings(const v1::Read& read, const std::vector<source::Objec
 
 Result<StoredIndex> build_index(const std::vector<source::ObjectInfo>& shards, KnownTables known,
                                 const ScanSpec& format, source::Source& source,
-                                const ScanSettings& settings, const ProgressFunction& progress) {
-  return IndexBuild(shards, std::move(known), format, source, settings, progress).run();
+                                const ScanSettings& settings, const ProgressFunction& progress,
+                                IndexJournal& journal) {
+  return IndexBuild(shards, std::move(known), format, source, settings, progress, journal).run();
 }
 
 }  // namespace echoline::record

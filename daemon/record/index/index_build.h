@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "record/index/index_journal.h"
 #include "record/index/shard_scan.h"
 #include "record/index/stored_index.h"
 #include "source/core/source.h"
@@ -34,10 +35,13 @@ struct ScanSettings {
 ScanSettings scan_settings(const v1::Read& read, const std::vector<source::ObjectInfo>& shards,
                            const ScanSpec& format, Checksums checksums);
 
-// Scans the shards that are not in `known`; the index has all of them in order. Errors name the
-// shard and the offset.
+// Scans the shards that are not in `known`; the index has all of them in order. Each scanned shard
+// is added to the journal. Errors name the shard and the offset. An error of `progress` ends the
+// pass within a second. After any error, reads may be in flight: the source must not be polled
+// again.
 Result<StoredIndex> build_index(const std::vector<source::ObjectInfo>& shards, KnownTables known,
                                 const ScanSpec& format, source::Source& source,
-                                const ScanSettings& settings, const ProgressFunction& progress);
+                                const ScanSettings& settings, const ProgressFunction& progress,
+                                IndexJournal& journal);
 
 }  // namespace echoline::record

@@ -57,7 +57,7 @@ std::size_t take_unchanged(const StoredIndex& stored, const std::vector<source::
 }
 
 Result<StoredIndex> build(const OpenRequest& request, const std::vector<source::ObjectInfo>& shards,
-                          KnownTables known, const ScanSpec& spec) {
+                          KnownTables known, const ScanSpec& spec, IndexJournal& journal) {
   std::uint64_t missing = 0, bytes = 0;
   for (std::size_t i = 0; i < shards.size(); ++i) {
     if (known[i]) continue;
@@ -70,7 +70,17 @@ Result<StoredIndex> build(const OpenRequest& request, const std::vector<source::
   }
   return build_index(shards, std::move(known), spec, request.source,
                      scan_settings(request.read, shards, spec, request.options.checksums),
-                     request.progress);
+                     request.progress, journal);
+}
+
+// Takes what an interrupted pass has scanned.
+void take_interrupted(const IndexJournal& journal, const std::vector<source::ObjectInfo>& shards,
+                      KnownTables& known) {
+  const std::size_t taken = take_unchanged(journal.load(), shards, known);
+  if (taken > 0) {
+    log_info("record", "an interrupted index pass had scanned {} of {} shards: it continues", taken,
+             shards.size());
+  }
 }
 
 }  // namespace
@@ -94,13 +104,18 @@ Result<StoredIndex> load_or_build_index(const OpenRequest& request,
                request.read.url(0), shards.size() - unchanged, shards.size());
     }
   }
+  // A pass for checksums needs all records', which the journal of another pass may lack.
+  IndexJournal journal(rebuild ? "" : path);
+  take_interrupted(journal, shards, known);
   const std::size_t sidecars = rebuild ? 0 : take_sidecars(shards, request.source, known);
   if (sidecars > 0) log_info("record", "using the index files next to {} shards", sidecars);
-  ECHOLINE_ASSIGN(StoredIndex index, build(request, shards, std::move(known), spec));
+  ECHOLINE_ASSIGN(StoredIndex index, build(request, shards, std::move(known), spec, journal));
   log_info("record", "{} records in {} shards", index.records.size(), shards.size());
   if (path.empty()) return index;
   if (const Status status = write_index_file(path, index); !status.ok()) {
     log_warning("record", "the index is not stored: {}", status.message());
+  } else {
+    journal.remove();
   }
   return index;
 }
