@@ -66,6 +66,14 @@ Json counts_json(const v1::StreamStatus& stream) {
           {"seconds_to_first_batch", stream.seconds_to_first_batch()}};
 }
 
+Json indexing_json(const v1::Indexing& indexing) {
+  return {
+      {"shards_done", indexing.shards_done()},  {"shards", indexing.shards()},
+      {"bytes_done", indexing.bytes_done()},    {"bytes", indexing.bytes()},
+      {"records", indexing.records()},          {"bytes_per_second", indexing.bytes_per_second()},
+      {"seconds_left", indexing.seconds_left()}};
+}
+
 Json to_json(const v1::StreamStatus& stream) {
   Json json = {{"name", stream.name()},
                {"state", stream.state()},
@@ -81,6 +89,7 @@ Json to_json(const v1::StreamStatus& stream) {
                {"fingerprint", stream.fingerprint()},
                {"memory_bytes", stream.memory_bytes()}};
   if (!stream.error().empty()) json["error"] = stream.error();
+  if (stream.has_indexing()) json["indexing"] = indexing_json(stream.indexing());
   json.update(counts_json(stream));
   json["fields"] = Json::array();
   json["consumers"] = Json::array();
@@ -131,25 +140,30 @@ std::string counts_text(const v1::StreamStatus& stream) {
   return text;
 }
 
+// What a table adds about a stream that is not ready.
+std::string note_of(const v1::StreamStatus& stream) {
+  return stream.state() == "opening" ? stream.verdict().text() : stream.error();
+}
+
 }  // namespace
 
 std::string streams_table(const std::vector<v1::StreamStatus>& streams) {
   if (streams.empty()) return "no streams\n";
   std::size_t width = 6;
-  bool any_error = false;
+  bool any_note = false;
   for (const v1::StreamStatus& stream : streams) {
     width = std::max(width, stream.name().size());
-    any_error |= !stream.error().empty();
+    any_note |= !note_of(stream).empty();
   }
   std::string text = fmt::format("{:<{}}  {:<8}  {:<4}  {:>10}  {:>9}  {:>6}  {:<15}  {:>8}{}\n",
                                  "STREAM", width, "STATE", "KEPT", "RECORDS", "BATCHES", "SIZE",
-                                 "ECHO", "TRAINERS", any_error ? "  ERROR" : "");
+                                 "ECHO", "TRAINERS", any_note ? "  NOTE" : "");
   for (const v1::StreamStatus& stream : streams) {
     text += fmt::format("{:<{}}  {:<8}  {:<4}  {:>10}  {:>9}  {:>6}  {:<15}  {:>8}{}{}\n",
                         stream.name(), width, stream.state(), stream.persisted() ? "yes" : "no",
                         stream.records(), stream.batches_per_epoch(), stream.batch_size(),
                         echo_text(stream), stream.consumers_size(),
-                        stream.error().empty() ? "" : "  ", stream.error());
+                        note_of(stream).empty() ? "" : "  ", note_of(stream));
   }
   return text;
 }
@@ -163,7 +177,8 @@ std::string streams_json(const std::vector<v1::StreamStatus>& streams) {
 std::string stream_text(const v1::StreamStatus& stream) {
   std::string text = fmt::format("stream       {}: {}{}{}{}\n", stream.name(), stream.state(),
                                  stream.persisted() ? ", kept over restarts" : "",
-                                 stream.error().empty() ? "" : ": ", stream.error());
+                                 note_of(stream).empty() ? "" : ": ", note_of(stream));
+  if (stream.state() == "opening") return text;
   text += fmt::format("data         {} in {}\n", pluralize(stream.records(), "record"),
                       pluralize(stream.shards(), "shard"));
   text += fmt::format("epoch        {}, {} of {}\n", pluralize(stream.rows_per_epoch(), "row"),

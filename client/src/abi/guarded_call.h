@@ -20,7 +20,9 @@ inline Error forked_error() {
   return {ECHOLINE_FORKED, "this handle belongs to the parent process; attach in the child itself"};
 }
 
-inline Error null_error() { return {ECHOLINE_INVALID_ARGUMENT, "a pointer that is needed is NULL"}; }
+inline Error null_error() {
+  return {ECHOLINE_INVALID_ARGUMENT, "a pointer that is needed is NULL"};
+}
 
 inline bool forked(std::uint32_t generation) { return generation != fork_generation(); }
 

@@ -86,6 +86,15 @@ struct SlowCounts {
   std::uint64_t refused = 0;  // no memory for another pass
 };
 
+// How far the index pass of a stream is that is being opened.
+struct IndexingStats {
+  std::uint64_t shards_done = 0, shards = 0;  // shards is 0 before the first report
+  std::uint64_t bytes_done = 0, bytes = 0;    // skipped bytes count as done
+  std::uint64_t records = 0;                  // found so far
+  double bytes_per_second = 0;                // of the whole pass; 0 while unknown
+  double seconds_left = 0;                    // at this rate; 0 while unknown
+};
+
 struct StreamStats {
   std::string name;
   std::string state;  // opening, ready, drained, failed
@@ -93,6 +102,7 @@ struct StreamStats {
   std::string fingerprint;  // 32 hex digits
   std::string echo_point;   // none, record, sample, augmented, batch
   std::vector<decode::FieldType> fields;
+  IndexingStats indexing;  // while it is being opened
   std::uint64_t records = 0;
   std::uint64_t shards = 0;
   std::uint64_t rows_per_epoch = 0;  // of whole epochs with the factor

@@ -140,12 +140,31 @@ Verdict of_cause(const StreamStats& stats, WaitCause cause, double share) {
   return {"daemon", sentence("the daemon was away", "its log says why")};
 }
 
+std::string time_text(double seconds) {
+  if (seconds < 120) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
+}
+
+std::string indexing_text(const IndexingStats& indexing) {
+  if (indexing.shards == 0) return "the index is being read or made";
+  std::string text = fmt::format("indexing: {} of {}, {:.1f} of {:.1f} GB", indexing.shards_done,
+                                 pluralize(indexing.shards, "shard"),
+                                 static_cast<double>(indexing.bytes_done) / 1e9,
+                                 static_cast<double>(indexing.bytes) / 1e9);
+  if (indexing.bytes_per_second > 0) {
+    text += fmt::format(", {:.0f} MB/s, about {} left", indexing.bytes_per_second / 1e6,
+                        time_text(indexing.seconds_left));
+  }
+  return text;
+}
+
 }  // namespace
 
 Verdict verdict(const StreamStats& stats) {
   if (stats.state == "failed") return {"failed", "the stream has failed: " + stats.error};
   if (stats.state == "opening")
-    return {"opening", "the index is being read or made; trainers can attach after that"};
+    return {"opening", indexing_text(stats.indexing) + "; trainers can attach after that"};
   if (stats.state != "ready") return {stats.state, "the stream is " + stats.state};
   if (stats.consumers.empty())
     return {"nobody", "no trainer is attached; the first batches wait in the ring"};

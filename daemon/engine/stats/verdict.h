@@ -11,7 +11,7 @@ inline constexpr double kWaitsShare = 0.05;
 inline constexpr std::uint64_t kLeastAttachedNs = 2'000'000'000;
 
 // By what the trainers waited for in the last seconds (stats.recent), the ratio R and the echo
-// factor; reads nothing else but state, error, echo point and consumers. Pure function.
+// factor; reads nothing else but state, error, indexing, echo point and consumers. Pure function.
 //
 // With R, the time upstream of the echo point over the time downstream of it for one batch, factors
 // up to R cost no time (Choi et al., arXiv 1907.05550, section 3.1).

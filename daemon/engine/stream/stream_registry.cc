@@ -90,8 +90,15 @@ Status StreamRegistry::create_stream(const std::string& name, const v1::Stream& 
     if (const Stream* same = shared_.table.get(name)) return check_same(*same, name, definition);
     ECHOLINE_ASSIGN(generation, shared_.table.begin_opening(name));
   }
+  const auto note = [&](const record::Progress& seen) {
+    {
+      std::lock_guard lock(shared_.mutex);
+      shared_.table.note_progress(name, seen, monotonic_ns());
+    }
+    return progress ? progress(seen) : Status();
+  };
   Result<std::unique_ptr<Stream>> opened = opener_.open(
-      name, definition, progress,
+      name, definition, note,
       [this, name, generation](const Status& status) { driver_.fail(name, generation, status); });
   if (opened.ok()) {
     add(name, std::move(opened).value(), generation);
@@ -189,11 +196,12 @@ Result<std::vector<FactorStart>> StreamRegistry::set_echo(const std::string& nam
 EngineStats StreamRegistry::stats() const {
   std::lock_guard lock(shared_.mutex);
   EngineStats stats;
-  for (const auto& [name, early] : shared_.table.opening()) {
-    StreamStats& opening = stats.streams.emplace_back();
-    opening.name = name;
-    opening.state = "opening";
-    opening.verdict = verdict(opening);
+  for (const auto& [name, opening] : shared_.table.opening()) {
+    StreamStats& stream = stats.streams.emplace_back();
+    stream.name = name;
+    stream.state = "opening";
+    stream.indexing = opening.progress.stats();
+    stream.verdict = verdict(stream);
   }
   const std::uint64_t now_ns = monotonic_ns();
   for (const auto& [name, stream] : shared_.table.streams()) {

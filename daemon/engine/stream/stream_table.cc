@@ -27,7 +27,12 @@ Result<std::uint64_t> StreamTable::begin_opening(const std::string& name) {
 
 Status StreamTable::add(const std::string& name, std::unique_ptr<Stream> stream) {
   streams_.emplace(name, std::move(stream));
-  return opening_.extract(name).mapped();
+  return opening_.extract(name).mapped().failure;
+}
+
+void StreamTable::note_progress(const std::string& name, const record::Progress& seen,
+                                std::uint64_t now_ns) {
+  opening_.at(name).progress.note(seen, now_ns);
 }
 
 void StreamTable::abandon(const std::string& name) {
@@ -79,7 +84,8 @@ void StreamTable::note_failure(const std::string& name, std::uint64_t generation
                                const Status& status) {
   const auto opening = opening_.find(name);
   if (opening == opening_.end() || generations_.of(name) != generation) return;
-  if (opening->second.ok()) opening->second = status;
+  Status& failure = opening->second.failure;
+  if (failure.ok()) failure = status;
 }
 
 }  // namespace echoline::engine

@@ -10,9 +10,16 @@
 #include "base/rate_limiter.h"
 #include "base/status.h"
 #include "engine/runtime/generations.h"
+#include "engine/stream/index_progress.h"
 #include "engine/stream/stream.h"
 
 namespace echoline::engine {
+
+// A stream that is being opened.
+struct Opening {
+  Status failure;  // the first that was reported, else Ok
+  IndexProgress progress;
+};
 
 // Under the registry's lock.
 class StreamTable {
@@ -22,6 +29,8 @@ class StreamTable {
   Result<std::uint64_t> begin_opening(const std::string& name);
   // The stream is open. Returns the failure that was reported while it was being opened, if any.
   Status add(const std::string& name, std::unique_ptr<Stream> stream);
+  // The stream is being opened, and this is how far its index is.
+  void note_progress(const std::string& name, const record::Progress& seen, std::uint64_t now_ns);
   // It could not be opened.
   void abandon(const std::string& name);
   // Takes a stream out of the table; kNotFound if there is none, kFailedPrecondition while it is
@@ -41,15 +50,15 @@ class StreamTable {
   void note_failure(const std::string& name, std::uint64_t generation, const Status& status);
 
   const std::map<std::string, std::unique_ptr<Stream>>& streams() const { return streams_; }
-  const std::map<std::string, Status>& opening() const { return opening_; }
+  const std::map<std::string, Opening>& opening() const { return opening_; }
   void clear() { streams_.clear(); }
 
  private:
   void log_refused(const Peer& peer, const std::string& name) const;
 
   std::map<std::string, std::unique_ptr<Stream>> streams_;
-  std::map<std::string, Status> opening_;  // with the first failure that was reported, else Ok
-  Generations generations_;                // of the names of both
+  std::map<std::string, Opening> opening_;
+  Generations generations_;  // of the names of both
   mutable RateLimiter refusals_logged_{1'000'000'000};
 };
 

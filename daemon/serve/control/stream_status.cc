@@ -83,6 +83,8 @@ void fill_source(const engine::StreamStats& stats, v1::Source& source) {
   source.set_checked(counters.checked);
   source.set_hedges_won(counters.hedges_won);
   source.set_hedges_lost(counters.hedges_lost);
+  source.set_replaced_won(counters.replaced_won);
+  source.set_replaced_lost(counters.replaced_lost);
   for (std::size_t reason = 0; reason < counters.wait_ns.size(); ++reason) {
     (*source.mutable_wait_seconds())[source::kWaitReasonNames[reason]] =
         to_seconds(counters.wait_ns[reason]);
@@ -91,6 +93,16 @@ void fill_source(const engine::StreamStats& stats, v1::Source& source) {
   latency.mutable_bounds()->Add(source::kLatencyBounds.begin(), source::kLatencyBounds.end());
   latency.mutable_counts()->Add(counters.latencies.counts.begin(), counters.latencies.counts.end());
   latency.set_sum_seconds(to_seconds(counters.latencies.sum_ns));
+}
+
+void fill_indexing(const engine::IndexingStats& stats, v1::Indexing& indexing) {
+  indexing.set_shards_done(stats.shards_done);
+  indexing.set_shards(stats.shards);
+  indexing.set_bytes_done(stats.bytes_done);
+  indexing.set_bytes(stats.bytes);
+  indexing.set_records(stats.records);
+  indexing.set_bytes_per_second(stats.bytes_per_second);
+  indexing.set_seconds_left(stats.seconds_left);
 }
 
 void fill_cache(const cache::LevelStats& stats, v1::CacheLevel& level) {
@@ -118,6 +130,7 @@ void fill_stream_status(const engine::StreamStats& stats, v1::StreamStatus& stat
   status.set_echo_point(stats.echo_point);
   status.set_fingerprint(stats.fingerprint);
   status.set_seed(stats.seed);
+  if (stats.indexing.shards > 0) fill_indexing(stats.indexing, *status.mutable_indexing());
   fill_counts(stats, status);
   fill_source(stats, *status.mutable_source());
   for (const auto& level : stats.caches) fill_cache(level, *status.add_caches());

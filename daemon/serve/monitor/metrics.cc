@@ -252,7 +252,11 @@ void add_stream(const engine::StreamStats& stream, Families& families) {
   if (stream.state != "drained") {
     families.add("echoline_stream_ready", {name}, std::uint64_t{stream.state == "ready"});
   }
-  if (stream.fingerprint.empty()) return;  // never opened: it has no other values
+  const engine::IndexingStats& indexing = stream.indexing;
+  const bool is_open = !stream.fingerprint.empty();
+  if (is_open || indexing.shards > 0)
+    families.add("echoline_index_left_bytes", {name}, indexing.bytes - indexing.bytes_done);
+  if (!is_open) return;  // it has no other values
   families.add("echoline_stream_records", {name}, stream.records);
   families.add("echoline_passes", {name}, stream.passes);
   families.add("echoline_read_ahead_target_bytes", {name}, stream.read_ahead_target_bytes);

@@ -94,6 +94,8 @@ Json source_json(const engine::StreamStats& stream) {
                {"limit", source.limit},
                {"hedges_won", source.hedges_won},
                {"hedges_lost", source.hedges_lost},
+               {"replaced_won", source.replaced_won},
+               {"replaced_lost", source.replaced_lost},
                {"mean_request_seconds", nullptr}};
   if (answers > 0) {
     json["mean_request_seconds"] =
@@ -105,11 +107,20 @@ Json source_json(const engine::StreamStats& stream) {
   return json;
 }
 
+Json indexing_json(const engine::IndexingStats& indexing) {
+  if (indexing.shards == 0) return nullptr;
+  return {{"shards_done", indexing.shards_done},  {"shards", indexing.shards},
+          {"bytes_done", indexing.bytes_done},    {"bytes", indexing.bytes},
+          {"records", indexing.records},          {"bytes_per_second", indexing.bytes_per_second},
+          {"seconds_left", indexing.seconds_left}};
+}
+
 Json stream_json(const engine::StreamStats& stream, const std::string& config) {
   Json json = {{"name", stream.name},
                {"state", stream.state},
                {"error", stream.error},
                {"verdict", {{"limit", stream.verdict.limit}, {"text", stream.verdict.text}}},
+               {"indexing", indexing_json(stream.indexing)},
                {"records", stream.records},
                {"shards", stream.shards},
                {"rows_per_epoch", stream.rows_per_epoch},

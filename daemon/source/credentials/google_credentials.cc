@@ -71,8 +71,9 @@ Found google_credentials(const CredentialOptions& options) {
     if (found) return found;
   }
   if (is_auto || from == "instance") return metadata(options);
-  return Status(Code::kPermissionDenied,
-                fmt::format("`credentials: {}` is not set up on this machine; {}", from, kGoogleSetup));
+  return Status(
+      Code::kPermissionDenied,
+      fmt::format("`credentials: {}` is not set up on this machine; {}", from, kGoogleSetup));
 }
 
 }  // namespace echoline::source

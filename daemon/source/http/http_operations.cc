@@ -8,16 +8,12 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "source/http/endpoint.h"
 
 namespace echoline::source {
 namespace {
 
 constexpr std::uint64_t kReadyCheckNs = 5'000'000;
-constexpr std::uint64_t kHedgeCheckNs = 10'000'000;
-constexpr std::uint64_t kPaceCheckNs = BodyPace::kWindowNs / 4;
-constexpr std::uint64_t kSlowLogNs = 60'000'000'000;
 
 // One operation can have two transfers in flight.
 std::uint64_t transfer_id(const OperationState& state, AttemptSlot slot) {
@@ -44,9 +40,7 @@ Status given_up(const Status& reason, std::uint32_t attempts) {
 HttpOperations::HttpOperations(OperationLimits limits, SharedCounters& counters)
     : limits_(std::move(limits)),
       counters_(counters),
-      hedge_check_ns_(limits_.hedged ? 0 : UINT64_MAX),
-      pace_check_ns_(hedge_check_ns_),
-      slow_log_(kSlowLogNs),
+      second_requests_(limits_.hedged, counters),
       transfers_(http_options(limits_)) {}
 
 HttpOperations::~HttpOperations() = default;
@@ -84,9 +78,12 @@ void HttpOperations::end_never_ready(std::vector<OperationResult>& ended) {
 }
 
 bool HttpOperations::begin_attempt(OperationState& state) {
-  if (state.queued_for_replacement_) return begin_replacement(state);
-  if (!is_ready(state)) return true;
+  if (!state.queued_for_replacement_ && !is_ready(state)) return true;
   if (member_ && !member_->begin()) return false;
+  if (std::exchange(state.queued_for_replacement_, false)) {
+    start_second(state, AttemptRole::kReplacement);
+    return true;
+  }
   const HttpRequest request = state.operation_->request(std::time(nullptr));
   // The endpoint is known only now, from the first request.
   if (!member_ && limits_.limited) {
@@ -95,103 +92,56 @@ bool HttpOperations::begin_attempt(OperationState& state) {
                     limits_.connections_max, [this] { transfers_.wake(); });
     if (!member_->begin()) return false;
   }
-  hedging_.note_request();
+  second_requests_.note_request();
   transfers_.start(transfer_id(state, 0), request, state.begin(counters_));
   return true;
 }
 
 void HttpOperations::hedge_late(std::uint64_t now_ns) {
-  if (now_ns < hedge_check_ns_) return;
-  hedge_check_ns_ = now_ns + kHedgeCheckNs;
-  const std::optional<std::uint64_t> late_after_ns = hedging_.late_after_ns();
-  if (!late_after_ns) return;
-  // The latest first, until there is no room; a hedged operation is no longer silent.
-  OperationState* latest = nullptr;
-  do {
-    latest = nullptr;
-    for (auto& [id, state] : states_)
-      if (state->silent_ns(now_ns) > (latest ? latest->silent_ns(now_ns) : *late_after_ns))
-        latest = state.get();
-  } while (latest != nullptr && hedge(*latest));
+  for (OperationState* state : second_requests_.find_late(states_, now_ns))
+    if (!hedge(*state)) break;
 }
 
-// Only a connection that would be idle otherwise: hedges must not delay first attempts.
-bool HttpOperations::has_room_for_hedge() const {
-  return hedging_.may_hedge() && queue_.empty() &&
-         states_.size() + hedges_in_flight_ < limits_.connections_max && member_ &&
-         !member_->is_reduced();
+// While the store refuses requests, there are no second ones.
+bool HttpOperations::may_send_second(OperationState& state) const {
+  return second_requests_.has_budget() && member_ && !member_->is_reduced() &&
+         state.operation_->ready(std::time(nullptr)).status.ok();
 }
 
 bool HttpOperations::hedge(OperationState& state) {
-  const std::time_t now = std::time(nullptr);
-  if (!has_room_for_hedge() || !state.operation_->ready(now).status.ok()) return false;
+  // Only a connection that would be idle otherwise: hedges must not delay first attempts.
+  const bool has_room =
+      queue_.empty() && states_.size() + second_requests_.in_flight() < limits_.connections_max;
+  if (!has_room || !may_send_second(state)) return false;
   if (!member_->begin()) {
     // A hedge does not wait for room.
     member_->withdraw();
     return false;
   }
-  hedging_.note_hedge();
+  second_requests_.note_decided(state, AttemptRole::kHedge);
   start_second(state, AttemptRole::kHedge);
   return true;
 }
 
 void HttpOperations::start_second(OperationState& state, AttemptRole role) {
-  ++hedges_in_flight_;
+  second_requests_.note_sent();
   const std::uint64_t id = transfer_id(state, state.free_slot());
-  const HttpRequest request = state.operation_->request(std::time(nullptr));
-  transfers_.start(id, request, state.begin_second(role, counters_));
+  transfers_.start(id, state.operation_->request(std::time(nullptr)),
+                   state.begin_second(role, counters_));
 }
 
 // The bytes of a slow answer are needed before those of the queue, so its second request goes
-// first. The slow answer continues until the second one begins.
+// first. The slow answer continues until the second one begins; then it may be silent, so it is
+// ended here.
 void HttpOperations::replace_slow(std::uint64_t now_ns) {
-  if (now_ns < pace_check_ns_) return;
-  const bool was_away = pace_check_ns_ > 0 && now_ns > pace_check_ns_ + BodyPace::kWindowNs;
-  pace_check_ns_ = now_ns + kPaceCheckNs;
-  const std::optional<double> low_rate = body_rates_.low_rate();
-  for (auto& [id, state] : states_) {
-    if (was_away) {
-      state->restart_pace(now_ns);
-      continue;
-    }
-    drop_replaced(*state);
-    if (!low_rate || !state->is_slow(*low_rate, now_ns) || !may_replace(*state)) continue;
-    hedging_.note_hedge();
+  const SecondRequests::Slow found = second_requests_.find_slow(states_, now_ns);
+  for (OperationState* state : found.replaced) drop_attempt(*state, state->has_answer(0) ? 1 : 0);
+  for (OperationState* state : found.slow) {
+    if (!may_send_second(*state)) break;
+    second_requests_.note_decided(*state, AttemptRole::kReplacement);
     state->queued_for_replacement_ = true;
-    queue_.push_front(state.get());
-    log_slow(*state, *low_rate);
+    queue_.push_front(state);
   }
-}
-
-bool HttpOperations::may_replace(const OperationState& state) const {
-  return !state.queued_for_replacement_ && hedging_.may_hedge() && member_ &&
-         !member_->is_reduced();
-}
-
-bool HttpOperations::begin_replacement(OperationState& state) {
-  if (state.operation_->ready(std::time(nullptr)).status.ok()) {
-    if (!member_->begin()) return false;
-    start_second(state, AttemptRole::kReplacement);
-  }
-  state.queued_for_replacement_ = false;
-  return true;
-}
-
-// A slow attempt may not send another byte for long, so it is ended here.
-void HttpOperations::drop_replaced(OperationState& state) {
-  for (const AttemptSlot slot : {AttemptSlot{0}, AttemptSlot{1}})
-    if (state.has_two() && state.has_answer(slot) &&
-        state.attempt(slot)->role() == AttemptRole::kReplacement)
-      drop_attempt(state, other(slot));
-}
-
-void HttpOperations::log_slow(const OperationState& state, double low_rate) {
-  if (!slow_log_.due(monotonic_ns())) return;
-  log_warning("source",
-              "{}: its answer arrives at {:.0f} KB/s, and 19 of 20 others were faster than {:.0f} "
-              "KB/s; its rest is requested a second time (further ones are counted in "
-              "echoline_source_replaced_total)",
-              state.operation_->what(), state.slow_rate() / 1e3, low_rate / 1e3);
 }
 
 void HttpOperations::step(std::uint64_t deadline_ns, std::vector<OperationResult>& ended) {
@@ -202,7 +152,9 @@ void HttpOperations::step(std::uint64_t deadline_ns, std::vector<OperationResult
   replace_slow(monotonic_ns());
   begin_attempts();
   results_.clear();
-  transfers_.step(ended.empty() ? std::min(deadline_ns, next_due_ns()) : 0, results_);
+  deadline_ns = std::min(deadline_ns, paused_.next_due_ns());
+  if (!states_.empty()) deadline_ns = std::min(deadline_ns, second_requests_.next_check_ns());
+  transfers_.step(ended.empty() ? deadline_ns : 0, results_);
   for (const HttpResult& result : results_) settle(result, ended);
   begin_attempts();
   end_too_slow(monotonic_ns(), ended);
@@ -258,7 +210,7 @@ void HttpOperations::settle(const HttpResult& result, std::vector<OperationResul
   paused_.pause(state, reason, until);
 }
 
-void HttpOperations::finish(StateMap::iterator at, Status status,
+void HttpOperations::finish(OperationStates::iterator at, Status status,
                             std::vector<OperationResult>& ended) {
   counters_.end(status.ok());
   auto operation = std::move(at->second->operation_);
@@ -279,24 +231,10 @@ void HttpOperations::end_attempt(OperationState& state, AttemptSlot slot, Attemp
   const std::uint64_t now = monotonic_ns();
   if (member_) member_->end(how, state.attempt(slot)->bytes(), now);
   if (how == AttemptEnd::kGood) paused_.note_good_answer(now);
-  const bool won = state.has_answer(slot);
-  // Only the answer that was used counts, otherwise hedges would make the store look faster.
-  if (won) hedging_.note_answer(state.attempt(slot)->waited_ns());
-  note_end(*state.attempt(slot), won, now);
+  second_requests_.note_end(*state.attempt(slot), state.has_answer(slot), now);
   state.attempt(slot).reset();
   // A second request makes sense only while the first one is in flight.
   if (std::exchange(state.queued_for_replacement_, false)) std::erase(queue_, &state);
-}
-
-void HttpOperations::note_end(const Attempt& attempt, bool won, std::uint64_t now_ns) {
-  if (attempt.answer_ns() > 0) body_rates_.note_body(attempt.bytes(), now_ns - attempt.answer_ns());
-  if (attempt.role() == AttemptRole::kFirst) return;
-  --hedges_in_flight_;
-  const bool is_hedge = attempt.role() == AttemptRole::kHedge;
-  if (won)
-    SharedCounters::add(is_hedge ? counters_.hedges_won : counters_.replaced_won, 1);
-  else
-    SharedCounters::add(is_hedge ? counters_.hedges_lost : counters_.replaced_lost, 1);
 }
 
 void HttpOperations::drop_attempt(OperationState& state, AttemptSlot slot) {
@@ -311,11 +249,6 @@ void HttpOperations::drop(OperationState& state) {
   paused_.remove(state);
   std::erase(queue_, &state);
   std::erase(never_ready_, &state);
-}
-
-std::uint64_t HttpOperations::next_due_ns() const {
-  const std::uint64_t due = paused_.next_due_ns();
-  return states_.empty() ? due : std::min({due, hedge_check_ns_, pace_check_ns_});
 }
 
 }  // namespace echoline::source

@@ -8,19 +8,16 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "base/rate_limiter.h"
 #include "base/status.h"
 #include "source/core/counters.h"
-#include "source/http/body_rates.h"
 #include "source/http/endpoint_limit.h"
-#include "source/http/hedging.h"
 #include "source/http/http_operation.h"
 #include "source/http/http_transfers.h"
 #include "source/http/operation_state.h"
 #include "source/http/paused_operations.h"
+#include "source/http/second_requests.h"
 
 namespace echoline::source {
 
@@ -69,8 +66,6 @@ class HttpOperations {
   void wake() { transfers_.wake(); }
 
  private:
-  using StateMap = std::unordered_map<std::uint64_t, std::unique_ptr<OperationState>>;
-
   // Starts queued operations, oldest first, while there is room.
   void begin_attempts();
   // False if there is no room now.
@@ -80,42 +75,29 @@ class HttpOperations {
   void end_never_ready(std::vector<OperationResult>& ended);
   // Sends hedges for late attempts, the latest first.
   void hedge_late(std::uint64_t now_ns);
-  bool has_room_for_hedge() const;
+  bool may_send_second(OperationState& state) const;
   bool hedge(OperationState& state);
   void start_second(OperationState& state, AttemptRole role);
   // Queues operations whose answer is slow for a second request, before all others.
   void replace_slow(std::uint64_t now_ns);
-  bool may_replace(const OperationState& state) const;
-  // False if there is no room now.
-  bool begin_replacement(OperationState& state);
-  // Ends the slow attempt once its replacement has an answer.
-  void drop_replaced(OperationState& state);
-  void log_slow(const OperationState& state, double low_rate);
   // Takes the end of one transfer: finish, retry, or nothing because the other attempt decides.
   void settle(const HttpResult& result, std::vector<OperationResult>& ended);
-  void finish(StateMap::iterator at, Status status, std::vector<OperationResult>& ended);
+  void finish(OperationStates::iterator at, Status status, std::vector<OperationResult>& ended);
   void end_attempt(OperationState& state, AttemptSlot slot, AttemptEnd how);
-  void note_end(const Attempt& attempt, bool won, std::uint64_t now_ns);
   void drop_attempt(OperationState& state, AttemptSlot slot);
   // Ends all attempts of an operation and removes it from every list.
   void drop(OperationState& state);
   void end_too_slow(std::uint64_t now_ns, std::vector<OperationResult>& ended);
-  std::uint64_t next_due_ns() const;
 
   const OperationLimits limits_;
   SharedCounters& counters_;
-  StateMap states_;                    // owns all; the lists below point into it
+  OperationStates states_;             // owns all; the lists below point into it
   std::deque<OperationState*> queue_;  // in the order of arrival
   PausedOperations paused_;
   std::vector<OperationState*> never_ready_;  // end in this step
   std::vector<HttpResult> results_;
   std::uint64_t slow_check_ns_ = 0;
-  Hedging hedging_;
-  std::size_t hedges_in_flight_ = 0;
-  std::uint64_t hedge_check_ns_;
-  BodyRates body_rates_;
-  std::uint64_t pace_check_ns_;
-  RateLimiter slow_log_;
+  SecondRequests second_requests_;
   HttpTransfers transfers_;                      // destroyed before states_: it points into them
   std::optional<EndpointLimit::Member> member_;  // of the endpoint of the first request
 };

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "base/clock.h"
@@ -64,10 +65,16 @@ class OperationState {
 
   // Whether the only attempt in flight has an answer that arrives far below this rate.
   bool is_slow(double low_rate, std::uint64_t now_ns) {
-    if (!in_flight() || has_two() || !has_answer()) return false;
+    if (!in_flight() || has_two() || !has_answer() || queued_for_replacement_) return false;
     Attempt& attempt = *attempts_[other(free_slot())];
     slow_rate_ = attempt.pace().rate(now_ns, attempt.bytes()).value_or(low_rate);
     return BodyPace::is_slow(slow_rate_, low_rate, operation_->bytes_left());
+  }
+  // Whether a replacement has taken over from an answer that is still in flight.
+  bool is_replaced() {
+    if (!has_two()) return false;
+    const AttemptSlot slot = has_answer(0) ? 0 : 1;
+    return has_answer(slot) && attempt(slot)->role() == AttemptRole::kReplacement;
   }
   // Bytes per second, as is_slow() measured it last.
   double slow_rate() const { return slow_rate_; }
@@ -109,5 +116,7 @@ class OperationState {
   std::uint64_t progress_bytes_ = 0;
   std::uint64_t progress_ns_;
 };
+
+using OperationStates = std::unordered_map<std::uint64_t, std::unique_ptr<OperationState>>;
 
 }  // namespace echoline::source
