@@ -23,7 +23,7 @@ class BoundedFile : public testing::Test {
   std::filesystem::path folder_;
 };
 
-TEST_F(BoundedFile, is_read_whole_up_to_the_bound) {
+TEST_F(BoundedFile, IsReadWholeUpToTheBound) {
   std::ofstream(path("text")) << "12345";
   EXPECT_EQ(read_bounded_file(path("text"), 5).value(), "12345");
   const auto longer = read_bounded_file(path("text"), 4);
@@ -33,7 +33,7 @@ TEST_F(BoundedFile, is_read_whole_up_to_the_bound) {
   EXPECT_EQ(read_bounded_file(path("empty"), 5).value(), "");
 }
 
-TEST_F(BoundedFile, is_a_regular_file_and_nothing_that_waits_or_never_ends) {
+TEST_F(BoundedFile, IsARegularFileAndNothingThatWaitsOrNeverEnds) {
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
   std::filesystem::create_symlink("/dev/zero", path("endless"));
   for (const std::string& name : {path("pipe"), path("endless"), folder_.string()}) {

@@ -31,7 +31,7 @@ class Processors : public ::testing::Test {
   fs::path root_;
 };
 
-TEST_F(Processors, are_the_machines_where_no_group_bounds_them) {
+TEST_F(Processors, AreTheMachinesWhereNoGroupBoundsThem) {
   EXPECT_EQ(of(8), 8U);
   EXPECT_EQ(of(0), 1U);
   write("proc/self/cgroup", "0::/pod\n");
@@ -40,7 +40,7 @@ TEST_F(Processors, are_the_machines_where_no_group_bounds_them) {
   EXPECT_EQ(of(8), 8U);
 }
 
-TEST_F(Processors, are_the_quota_rounded_up_and_at_least_one) {
+TEST_F(Processors, AreTheQuotaRoundedUpAndAtLeastOne) {
   write("proc/self/cgroup", "0::/pod\n");
   for (const auto& [quota, count] : {std::pair{"400000", 4U},
                                      {"150000", 2U},
@@ -59,7 +59,7 @@ TEST_F(Processors, are_the_quota_rounded_up_and_at_least_one) {
   }
 }
 
-TEST_F(Processors, are_bounded_by_every_group_above_too) {
+TEST_F(Processors, AreBoundedByEveryGroupAboveToo) {
   write("proc/self/cgroup", "0::/slice/pod/daemon\n");
   write("cgroup/slice/pod/daemon/cpu.max", "500000 100000\n");
   write("cgroup/slice/cpu.max", "200000 100000\n");
@@ -68,13 +68,13 @@ TEST_F(Processors, are_bounded_by_every_group_above_too) {
 }
 
 // In a container the group is the root of the mounted tree, while /proc can show the host's path.
-TEST_F(Processors, are_bounded_by_the_root_of_a_container) {
+TEST_F(Processors, AreBoundedByTheRootOfAContainer) {
   write("proc/self/cgroup", "0::/../../host/path\n");
   write("cgroup/cpu.max", "250000 100000\n");
   EXPECT_EQ(of(8), 3U);
 }
 
-TEST_F(Processors, are_bounded_by_groups_of_version_1) {
+TEST_F(Processors, AreBoundedByGroupsOfVersion1) {
   write("proc/self/cgroup", "9:memory:/pod\n4:cpu,cpuacct:/pod\n2:cpuset:/\n0::/\n");
   write("cgroup/cpu,cpuacct/pod/cpu.cfs_period_us", "100000\n");
   write("cgroup/cpu,cpuacct/pod/cpu.cfs_quota_us", "-1\n");

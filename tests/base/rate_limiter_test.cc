@@ -9,7 +9,7 @@
 namespace echoline {
 namespace {
 
-TEST(RateLimiter, is_due_at_first_and_once_for_each_pause) {
+TEST(RateLimiter, IsDueAtFirstAndOnceForEachPause) {
   RateLimiter line(100);
   EXPECT_TRUE(line.due(5));
   EXPECT_FALSE(line.due(6));
@@ -18,7 +18,7 @@ TEST(RateLimiter, is_due_at_first_and_once_for_each_pause) {
   EXPECT_FALSE(line.due(204));
 }
 
-TEST(RateLimiter, is_due_to_one_of_many) {
+TEST(RateLimiter, IsDueToOneOfMany) {
   RateLimiter line(1'000'000);
   std::atomic<int> said{0};
   std::vector<std::thread> threads;

@@ -8,18 +8,18 @@
 namespace echoline {
 namespace {
 
-TEST(ShownName, is_the_name_itself_where_that_is_short_text) {
+TEST(ShownName, IsTheNameItselfWhereThatIsShortText) {
   EXPECT_EQ(sanitize_name("train"), "train");
   EXPECT_EQ(sanitize_name("Überfluß"), "Überfluß");
   EXPECT_EQ(sanitize_name(std::string(200, 'x')), std::string(200, 'x'));
 }
 
-TEST(ShownName, is_one_line) {
+TEST(ShownName, IsOneLine) {
   EXPECT_EQ(sanitize_name("a\nERROR: b\x1b[2J\x7f"), "a\uFFFDERROR: b\uFFFD[2J\uFFFD");
   EXPECT_EQ(sanitize_name(std::string_view("\0", 1)), "\uFFFD");
 }
 
-TEST(ShownName, is_cut_between_characters) {
+TEST(ShownName, IsCutBetweenCharacters) {
   EXPECT_EQ(sanitize_name(std::string(1 << 20, 'x')), std::string(200, 'x') + "...");
   std::string accents = "x";
   while (accents.size() < 300) accents += "\u00e9";

@@ -6,7 +6,7 @@
 namespace echoline {
 namespace {
 
-TEST(Scheme, each_kind_of_address_is_known) {
+TEST(Scheme, EachKindOfAddressIsKnown) {
   EXPECT_EQ(scheme_of("/data/a.tar"), Scheme::kFile);
   EXPECT_EQ(scheme_of("a"), Scheme::kFile);
   EXPECT_EQ(scheme_of("file:/data/a"), Scheme::kFile);
@@ -18,20 +18,20 @@ TEST(Scheme, each_kind_of_address_is_known) {
   EXPECT_EQ(scheme_of("ftp://host/a"), std::nullopt);
 }
 
-TEST(Scheme, a_colon_within_a_path_makes_no_scheme) {
+TEST(Scheme, AColonWithinAPathMakesNoScheme) {
   EXPECT_EQ(scheme_of("folder/s3://a"), Scheme::kFile);
   EXPECT_EQ(scheme_word("folder/s3://a"), "");
   EXPECT_EQ(scheme_word("ftp://a"), "ftp");
 }
 
-TEST(Scheme, only_files_are_local) {
+TEST(Scheme, OnlyFilesAreLocal) {
   EXPECT_TRUE(is_local("/data/a"));
   EXPECT_TRUE(is_local("file:///data/a"));
   EXPECT_FALSE(is_local("s3://bucket/key"));
   EXPECT_FALSE(is_local("ftp://host/a"));
 }
 
-TEST(Scheme, slashes_that_are_missing_are_noticed) {
+TEST(Scheme, SlashesThatAreMissingAreNoticed) {
   for (const char* address : {"s3:/bucket/key", "s3:bucket", "gs:/b", "https:/host/path"}) {
     EXPECT_FALSE(word_without_slashes(address).empty()) << address;
   }

@@ -8,7 +8,7 @@
 namespace echoline {
 namespace {
 
-TEST(ToUtf8, leaves_text_and_marks_each_other_byte) {
+TEST(ToUtf8, LeavesTextAndMarksEachOtherByte) {
   EXPECT_EQ(to_utf8(""), "");
   EXPECT_EQ(to_utf8("caf\xc3\xa9"), "caf\xc3\xa9");
   EXPECT_EQ(to_utf8("caf\xe9.tar"), "caf\xef\xbf\xbd.tar");

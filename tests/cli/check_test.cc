@@ -60,7 +60,7 @@ class Check : public ::testing::Test {
   serve::ScratchFolder folder_;
 };
 
-TEST_F(Check, of_data_without_an_index_says_that_they_are_there) {
+TEST_F(Check, OfDataWithoutAnIndexSaysThatTheyAreThere) {
   const CommandResult good = check({});
   ASSERT_EQ(good.status, 0) << good.err;
   EXPECT_THAT(good.out, HasSubstr("data: found; epoch and memory are known after indexing"));
@@ -69,7 +69,7 @@ TEST_F(Check, of_data_without_an_index_says_that_they_are_there) {
   EXPECT_THAT(check({}).out, HasSubstr("epoch: 60 records, 120 rows, 15 batches\n"));
 }
 
-TEST_F(Check, of_data_whose_index_is_published_knows_it_if_it_is_there_for_every_shard) {
+TEST_F(Check, OfDataWhoseIndexIsPublishedKnowsItIfItIsThereForEveryShard) {
   check({});
   const std::string elsewhere = folder_.file("other-state");
   ASSERT_EQ(run_command({"index", path(), "--publish", "--state-dir", elsewhere}).status, 0);
@@ -79,7 +79,7 @@ TEST_F(Check, of_data_whose_index_is_published_knows_it_if_it_is_there_for_every
   EXPECT_THAT(check({}).out, HasSubstr("epoch and memory are known after indexing"));
 }
 
-TEST_F(Check, of_a_shard_that_is_missing_gives_the_place_of_its_address) {
+TEST_F(Check, OfAShardThatIsMissingGivesThePlaceOfItsAddress) {
   const CommandResult missing = check({"000002}", "000003}"});
   EXPECT_EQ(missing.status, 1);
   EXPECT_THAT(missing.err, StartsWith("echoline: " + path() + ":4:20: stream 'train': "));
@@ -87,14 +87,14 @@ TEST_F(Check, of_a_shard_that_is_missing_gives_the_place_of_its_address) {
   EXPECT_EQ(missing.out, "");
 }
 
-TEST_F(Check, of_a_pattern_that_matches_nothing_says_so) {
+TEST_F(Check, OfAPatternThatMatchesNothingSaysSo) {
   const CommandResult nothing = check({"shard-{000000..000002}", "photo-*"});
   EXPECT_EQ(nothing.status, 1);
   EXPECT_THAT(nothing.err, StartsWith("echoline: " + path() + ":4:20: stream 'train': "));
   EXPECT_THAT(nothing.err, HasSubstr("photo-*.tar: no file matches"));
 }
 
-TEST_F(Check, of_a_key_that_no_record_has_gives_the_place_of_the_field_with_and_without_index) {
+TEST_F(Check, OfAKeyThatNoRecordHasGivesThePlaceOfTheFieldWithAndWithoutIndex) {
   for (const bool indexed : {false, true}) {
     if (indexed) {
       check({});
@@ -107,7 +107,7 @@ TEST_F(Check, of_a_key_that_no_record_has_gives_the_place_of_the_field_with_and_
   }
 }
 
-TEST_F(Check, of_a_window_that_is_too_small_for_the_data_gives_its_place) {
+TEST_F(Check, OfAWindowThatIsTooSmallForTheDataGivesItsPlace) {
   check({});
   index();
   const CommandResult small = check({"window: 40", "window: 3"});
@@ -115,7 +115,7 @@ TEST_F(Check, of_a_window_that_is_too_small_for_the_data_gives_its_place) {
   EXPECT_THAT(small.err, StartsWith("echoline: " + path() + ":8:34: stream 'train': echo.window"));
 }
 
-TEST_F(Check, of_a_budget_that_is_too_small_gives_its_place) {
+TEST_F(Check, OfABudgetThatIsTooSmallGivesItsPlace) {
   check({});
   index();
   const CommandResult small =
@@ -124,7 +124,7 @@ TEST_F(Check, of_a_budget_that_is_too_small_gives_its_place) {
   EXPECT_THAT(small.err, StartsWith("echoline: " + path() + ":1:18: key 'memory': the streams "));
 }
 
-TEST_F(Check, of_a_store_that_does_not_run_reports_it) {
+TEST_F(Check, OfAStoreThatDoesNotRunReportsIt) {
   ::setenv("AWS_ACCESS_KEY_ID", "somebody", 1);
   ::setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
   const CommandResult away = check({folder_.file("shards/shard-{000000..000002}.tar") + "'",
@@ -136,7 +136,7 @@ TEST_F(Check, of_a_store_that_does_not_run_reports_it) {
   ::unsetenv("AWS_ACCESS_KEY_ID");
 }
 
-TEST_F(Check, of_a_store_without_credentials_names_the_variable) {
+TEST_F(Check, OfAStoreWithoutCredentialsNamesTheVariable) {
   ::unsetenv("AWS_ACCESS_KEY_ID");
   const CommandResult keyless = check({folder_.file("shards/shard-{000000..000002}.tar") + "'",
                                        "s3://photos/a.tar', credentials: environment"});
@@ -145,7 +145,7 @@ TEST_F(Check, of_a_store_without_credentials_names_the_variable) {
   EXPECT_THAT(keyless.err, HasSubstr("AWS_ACCESS_KEY_ID"));
 }
 
-TEST_F(Check, offline_looks_at_the_configuration_alone) {
+TEST_F(Check, OfflineLooksAtTheConfigurationAlone) {
   const CommandResult good = check({folder_.file("shards"), "s3://nobody"}, {"--offline"});
   EXPECT_EQ(good.status, 0) << good.err;
   EXPECT_THAT(good.out, HasSubstr("data: not checked"));

@@ -77,7 +77,7 @@ class DaemonCommands : public ::testing::Test {
 serve::ScratchFolder* DaemonCommands::folder_ = nullptr;
 serve::Process* DaemonCommands::daemon_ = nullptr;
 
-TEST_F(DaemonCommands, list_and_show_print_the_streams) {
+TEST_F(DaemonCommands, ListAndShowPrintTheStreams) {
   const CommandResult list = daemon_command({"list"});
   EXPECT_EQ(list.status, 0) << list.err;
   EXPECT_THAT(list.out, HasSubstr("sample x 2"));
@@ -92,7 +92,7 @@ TEST_F(DaemonCommands, list_and_show_print_the_streams) {
   EXPECT_EQ(unknown.err, "echoline: no stream 'tain'; there are: train\n");
 }
 
-TEST_F(DaemonCommands, show_step_prints_the_samples_that_read_gets) {
+TEST_F(DaemonCommands, ShowStepPrintsTheSamplesThatReadGets) {
   const std::vector<Json> lines = read({"--job", "steps", "--ids", "--keys", "--epochs", "2"});
   ASSERT_EQ(lines.size(), 30U);
   for (const std::size_t place : {0U, 7U, 14U, 15U, 29U}) {
@@ -110,7 +110,7 @@ TEST_F(DaemonCommands, show_step_prints_the_samples_that_read_gets) {
   EXPECT_EQ(daemon_command({"show", "train", "--epoch", "1"}).status, 2);
 }
 
-TEST_F(DaemonCommands, read_sees_each_record_as_often_as_the_factor_says) {
+TEST_F(DaemonCommands, ReadSeesEachRecordAsOftenAsTheFactorSays) {
   const std::vector<Json> lines = read({"--job", "ids", "--ids", "--json"});
   ASSERT_EQ(lines.size(), 16U);
   std::map<int, std::set<int>> uses;
@@ -128,7 +128,7 @@ TEST_F(DaemonCommands, read_sees_each_record_as_often_as_the_factor_says) {
   EXPECT_EQ(lines.back()["bytes"], 2 * kDigits * (64 + 8));
 }
 
-TEST_F(DaemonCommands, read_goes_on_from_a_saved_state) {
+TEST_F(DaemonCommands, ReadGoesOnFromASavedState) {
   const std::string state = folder_->file("state.json");
   const std::vector<Json> whole = read({"--job", "whole", "--ids"});
   std::vector<Json> parts =
@@ -137,7 +137,7 @@ TEST_F(DaemonCommands, read_goes_on_from_a_saved_state) {
   EXPECT_EQ(parts, whole);
 }
 
-TEST_F(DaemonCommands, ranks_together_read_what_one_reads) {
+TEST_F(DaemonCommands, RanksTogetherReadWhatOneReads) {
   const std::vector<Json> whole = read({"--job", "one", "--ids", "--epochs", "1"});
   // Neither rank gets a batch before both are attached.
   const std::string command = std::string(ECHOLINE_COMMAND) +
@@ -158,7 +158,7 @@ TEST_F(DaemonCommands, ranks_together_read_what_one_reads) {
   EXPECT_EQ(step, whole.size());
 }
 
-TEST_F(DaemonCommands, checksums_are_of_the_bytes_and_keys_of_the_records) {
+TEST_F(DaemonCommands, ChecksumsAreOfTheBytesAndKeysOfTheRecords) {
   const std::vector<Json> lines =
       read({"--job", "sums", "--ids", "--keys", "--checksum", "--row-checksums"});
   std::map<std::string, std::set<std::string>> by_key;
@@ -178,7 +178,7 @@ TEST_F(DaemonCommands, checksums_are_of_the_bytes_and_keys_of_the_records) {
   EXPECT_EQ(all.size(), std::size_t{kDigits});
 }
 
-TEST_F(DaemonCommands, create_and_delete_add_and_take_a_stream) {
+TEST_F(DaemonCommands, CreateAndDeleteAddAndTakeAStream) {
   write_config("other.yaml", "other", "last: drop");
   EXPECT_EQ(daemon_command({"create", folder_->file("other.yaml")}).out, "created other\n");
   // Creating the same stream again is ok, now also with --persist; a different one is refused.
@@ -198,7 +198,7 @@ TEST_F(DaemonCommands, create_and_delete_add_and_take_a_stream) {
   EXPECT_EQ(daemon_command({"read", "other", "--batches", "1"}).status, 1);
 }
 
-TEST_F(DaemonCommands, a_drained_stream_stays_and_takes_no_trainers) {
+TEST_F(DaemonCommands, ADrainedStreamStaysAndTakesNoTrainers) {
   write_config("drained.yaml", "drained", "last: drop");
   ASSERT_EQ(daemon_command({"create", folder_->file("drained.yaml")}).status, 0);
   EXPECT_EQ(daemon_command({"drain", "drained"}).out, "drained drained\n");
@@ -213,7 +213,7 @@ TEST_F(DaemonCommands, a_drained_stream_stays_and_takes_no_trainers) {
   EXPECT_EQ(daemon_command({"drain", "drained"}).status, 1);
 }
 
-TEST_F(DaemonCommands, a_state_file_that_holds_no_state_is_refused) {
+TEST_F(DaemonCommands, AStateFileThatHoldsNoStateIsRefused) {
   std::ofstream(folder_->file("empty.json")).close();
   for (const std::string& path : {folder_->file("empty.json"), std::string("/dev/zero")}) {
     const CommandResult refused = daemon_command({"read", "train", "--state", path});
@@ -222,14 +222,14 @@ TEST_F(DaemonCommands, a_state_file_that_holds_no_state_is_refused) {
   }
 }
 
-TEST_F(DaemonCommands, state_is_an_object_by_job) {
+TEST_F(DaemonCommands, StateIsAnObjectByJob) {
   const CommandResult state = daemon_command({"state", "train"});
   EXPECT_EQ(state.status, 0) << state.err;
   EXPECT_TRUE(Json::parse(state.out).is_object());
   EXPECT_EQ(daemon_command({"state", "tain"}).status, 1);
 }
 
-TEST_F(DaemonCommands, check_knows_the_epoch_of_indexed_data_and_the_memory) {
+TEST_F(DaemonCommands, CheckKnowsTheEpochOfIndexedDataAndTheMemory) {
   const CommandResult check = run_command({"check", folder_->file("train.yaml"), "--json"});
   ASSERT_EQ(check.status, 0) << check.err;
   const Json stream = Json::parse(check.out)["streams"]["train"];
@@ -244,7 +244,7 @@ TEST_F(DaemonCommands, check_knows_the_epoch_of_indexed_data_and_the_memory) {
   EXPECT_THAT(small.err, HasSubstr("daemon.memory is 1MiB"));
 }
 
-TEST_F(DaemonCommands, index_reports_what_it_found_and_publishes_on_request) {
+TEST_F(DaemonCommands, IndexReportsWhatItFoundAndPublishesOnRequest) {
   const CommandResult index =
       run_command({"index", folder_->file("shards") + "/*.tar", "--state-dir",
                    folder_->file("other-state"), "--publish", "--json"});

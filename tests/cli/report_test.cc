@@ -15,7 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-TEST(LatencyCounts, give_quantiles_to_one_percent) {
+TEST(LatencyCounts, GiveQuantilesToOnePercent) {
   LatencyCounts counts;
   EXPECT_EQ(counts.quantile_ns(0.5), 0);
   for (std::uint64_t i = 1; i <= 100'000; ++i) counts.add(i * 100);
@@ -26,7 +26,7 @@ TEST(LatencyCounts, give_quantiles_to_one_percent) {
   EXPECT_GT(counts.quantile_ns(1), 1e18);
 }
 
-TEST(ReadReport, has_the_promised_keys_in_one_line) {
+TEST(ReadReport, HasThePromisedKeysInOneLine) {
   ReadReport report;
   report.batches = 2;
   report.samples = 10;
@@ -48,26 +48,26 @@ TEST(ReadReport, has_the_promised_keys_in_one_line) {
   EXPECT_EQ(report.json().find('\n'), std::string::npos);
 }
 
-TEST(ReadReport, of_one_batch_does_not_say_batches) {
+TEST(ReadReport, OfOneBatchDoesNotSayBatches) {
   ReadReport report;
   report.batches = report.samples = 1;
   EXPECT_THAT(report.text(), StartsWith("1 batch, 1 sample (0 fresh), "));
   EXPECT_THAT(ReadReport().text(), StartsWith("0 batches, 0 samples "));
 }
 
-TEST(ReadReport, of_nothing_has_no_division_by_zero) {
+TEST(ReadReport, OfNothingHasNoDivisionByZero) {
   const auto json = nlohmann::json::parse(ReadReport().json());
   EXPECT_EQ(json["samples_per_second"], 0.0);
   EXPECT_EQ(ReadReport().text().find("nan"), std::string::npos);
 }
 
-TEST(Bar, is_as_long_as_asked_and_never_fuller_than_full) {
+TEST(Bar, IsAsLongAsAskedAndNeverFullerThanFull) {
   EXPECT_EQ(draw_bar(0, 0, 4), "[----]   0%");
   EXPECT_EQ(draw_bar(1, 2, 4), "[##--]  50%");
   EXPECT_EQ(draw_bar(9, 2, 4), "[####] 100%");
 }
 
-TEST(StreamText, has_numbers_as_numbers_in_json) {
+TEST(StreamText, HasNumbersAsNumbersInJson) {
   v1::StreamStatus stream;
   stream.set_name("train");
   stream.set_state("ready");

@@ -15,7 +15,7 @@ std::string resolved(const std::string& url) {
   return stream.pipeline(0).read().url(0);
 }
 
-TEST(Anchor, makes_relative_paths_whole_and_leaves_others) {
+TEST(Anchor, MakesRelativePathsWholeAndLeavesOthers) {
   EXPECT_EQ(resolved("shards/{000..004}.tar"), "/data/here/shards/{000..004}.tar");
   EXPECT_EQ(resolved("file:shards/*.tar"), "/data/here/shards/*.tar");
   EXPECT_EQ(resolved("/abs/a.tar"), "/abs/a.tar");
@@ -25,7 +25,7 @@ TEST(Anchor, makes_relative_paths_whole_and_leaves_others) {
   }
 }
 
-TEST(Anchor, takes_the_files_that_a_read_names_along) {
+TEST(Anchor, TakesTheFilesThatAReadNamesAlong) {
   v1::Stream stream;
   v1::Read& read = *stream.add_pipeline()->mutable_read();
   read.set_classes("classes.txt");

@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-TEST(Usage, that_is_wrong_ends_with_2_and_says_so_on_stderr) {
+TEST(Usage, ThatIsWrongEndsWith2AndSaysSoOnStderr) {
   const std::vector<std::vector<std::string>> wrong = {
       {},
       {"shw"},
@@ -43,7 +43,7 @@ TEST(Usage, that_is_wrong_ends_with_2_and_says_so_on_stderr) {
   }
 }
 
-TEST(Usage, of_a_count_below_one_names_the_least_and_no_other_bound) {
+TEST(Usage, OfACountBelowOneNamesTheLeastAndNoOtherBound) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> counts = {
       {{"read", "train", "--batches"}, "--batches"},
       {{"read", "train", "--epochs"}, "--epochs"},
@@ -63,7 +63,7 @@ TEST(Usage, of_a_count_below_one_names_the_least_and_no_other_bound) {
   }
 }
 
-TEST(Usage, of_index_with_an_option_that_would_be_ignored_is_refused) {
+TEST(Usage, OfIndexWithAnOptionThatWouldBeIgnoredIsRefused) {
   const auto refused = [](const std::vector<std::string>& arguments) {
     const CommandResult result = run_command(arguments);
     EXPECT_EQ(result.status, 2) << ::testing::PrintToString(arguments);
@@ -80,14 +80,14 @@ TEST(Usage, of_index_with_an_option_that_would_be_ignored_is_refused) {
   EXPECT_THAT(refused({"index", "gs://bucket/a", "--region", "x"}), HasSubstr("for s3://"));
 }
 
-TEST(Usage, of_index_with_an_address_that_cannot_be_says_it_once_and_without_its_password) {
+TEST(Usage, OfIndexWithAnAddressThatCannotBeSaysItOnceAndWithoutItsPassword) {
   EXPECT_THAT(run_command({"index", "http://me:hush@localhost/x"}).err,
               StartsWith("echoline: address \"http://...@...\": a user"));
   EXPECT_THAT(run_command({"index", "/no/such/*.tar"}).err,
               StartsWith("echoline: /no/such/: No such file"));
 }
 
-TEST(Usage, of_a_misspelt_name_suggests_the_nearest_one) {
+TEST(Usage, OfAMisspeltNameSuggestsTheNearestOne) {
   const std::string misspelt = run_command({"shw", "train"}).err;
   EXPECT_THAT(misspelt,
               StartsWith("echoline: there is no command 'shw'; commands: check, index, "));
@@ -99,7 +99,7 @@ TEST(Usage, of_a_misspelt_name_suggests_the_nearest_one) {
   EXPECT_THAT(run_command({"list", "--josn"}).err, HasSubstr("did you mean '--json'?"));
 }
 
-TEST(Usage, without_a_command_lists_the_commands) {
+TEST(Usage, WithoutACommandListsTheCommands) {
   const CommandResult result = run_command({});
   EXPECT_THAT(result.err, StartsWith("echoline: which command?"));
   for (const char* command : {"check", "index", "list", "show", "read", "pack"}) {
@@ -107,7 +107,7 @@ TEST(Usage, without_a_command_lists_the_commands) {
   }
 }
 
-TEST(Usage, help_and_version_of_every_command_end_with_0) {
+TEST(Usage, HelpAndVersionOfEveryCommandEndWith0) {
   for (const char* flag : {"--help", "--version"}) {
     EXPECT_EQ(run_command({flag}).status, 0);
     for (const char* command :
@@ -120,7 +120,7 @@ TEST(Usage, help_and_version_of_every_command_end_with_0) {
   EXPECT_THAT(run_command({"--version"}).out, StartsWith("echoline "));
 }
 
-TEST(Usage, of_a_daemon_that_is_not_there_names_the_socket_and_the_next_step) {
+TEST(Usage, OfADaemonThatIsNotThereNamesTheSocketAndTheNextStep) {
   const serve::ScratchFolder folder;
   for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
            {"list"}, {"show", "a"}, {"state", "a"}, {"delete", "a"}}) {
@@ -137,7 +137,7 @@ TEST(Usage, of_a_daemon_that_is_not_there_names_the_socket_and_the_next_step) {
   EXPECT_THAT(read.err, HasSubstr(folder.path()));
 }
 
-TEST(Usage, of_a_bad_configuration_gives_its_place) {
+TEST(Usage, OfABadConfigurationGivesItsPlace) {
   const serve::ScratchFolder folder;
   const std::string path = folder.file("bad.yaml");
   std::ofstream(path) << "streams:\n  a:\n    pipline: []\n";
@@ -147,7 +147,7 @@ TEST(Usage, of_a_bad_configuration_gives_its_place) {
   EXPECT_EQ(result.out, "");
 }
 
-TEST(RuntimeFolder, of_daemon_and_trainers_is_the_same_in_a_session) {
+TEST(RuntimeFolder, OfDaemonAndTrainersIsTheSameInASession) {
   const serve::ScratchFolder folder;
   std::filesystem::create_directory(folder.file("echoline"));
   std::ofstream(folder.file("echoline/door.sock")) << "";

@@ -20,7 +20,7 @@ std::string outcome_of(const std::string& control) {
   return config.ok() ? "accepted" : config.status().message();
 }
 
-TEST(ControlConfig, takes_users_groups_and_certificates) {
+TEST(ControlConfig, TakesUsersGroupsAndCertificates) {
   EXPECT_EQ(outcome_of("operators: [alice, 1001, 'group:ops'], readers: ['group:7']"), "accepted");
   EXPECT_EQ(outcome_of(std::string("listen: '[::]:9465', readers: ['CN=*'], ") + kFiles),
             "accepted");
@@ -30,7 +30,7 @@ TEST(ControlConfig, takes_users_groups_and_certificates) {
             "accepted");
 }
 
-TEST(ControlConfig, refuses_plain_tcp_in_words) {
+TEST(ControlConfig, RefusesPlainTcpInWords) {
   EXPECT_EQ(outcome_of("listen: '0.0.0.0:9465', operators: [CN=ops]"),
             "t.yaml:1:28: key 'listen': 'certificate' is missing: over TCP the control service "
             "speaks TLS with certificates on both sides, and nothing else; set certificate, key "
@@ -39,21 +39,21 @@ TEST(ControlConfig, refuses_plain_tcp_in_words) {
               HasSubstr("'client_ca' is missing"));
 }
 
-TEST(ControlConfig, refuses_an_address_without_users) {
+TEST(ControlConfig, RefusesAnAddressWithoutUsers) {
   EXPECT_THAT(outcome_of(std::string("listen: 'a:1', operators: [alice], ") + kFiles),
               HasSubstr("no certificate may use it; name some in operators or readers"));
 }
 
-TEST(ControlConfig, refuses_files_without_an_address) {
+TEST(ControlConfig, RefusesFilesWithoutAnAddress) {
   EXPECT_THAT(outcome_of("key: /k.pem"), HasSubstr("key 'key': of no use without 'listen'"));
 }
 
-TEST(ControlConfig, refuses_entries_that_are_neither_user_nor_certificate) {
+TEST(ControlConfig, RefusesEntriesThatAreNeitherUserNorCertificate) {
   EXPECT_THAT(outcome_of("operators: ['O=corp']"), HasSubstr("'O=corp' names nobody; allowed"));
   EXPECT_THAT(outcome_of("readers: ['CN=']"), HasSubstr("'CN=' names nobody"));
 }
 
-TEST(ControlConfig, knows_an_address) {
+TEST(ControlConfig, KnowsAnAddress) {
   for (const char* good : {"0.0.0.0:9465", "[::]:0", "host:65535"}) EXPECT_TRUE(is_address(good));
   for (const char* bad : {"", "9465", ":9465", "host:", "host:65536", "host:-1", "host:1x"})
     EXPECT_FALSE(is_address(bad)) << bad;

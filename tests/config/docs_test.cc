@@ -18,14 +18,14 @@ std::string read_page(const std::string& path) {
   return text.str();
 }
 
-TEST(ConfigPage, equals_the_comments_of_the_schema) {
+TEST(ConfigPage, EqualsTheCommentsOfTheSchema) {
   const std::string path = ECHOLINE_SOURCE_DIR "/docs/config.md";
   const std::string page = config_page(ECHOLINE_SCHEMA);
   if (std::getenv("ECHOLINE_UPDATE_DOCS") != nullptr) std::ofstream(path) << page;
   EXPECT_EQ(read_page(path), page) << "run config_test with ECHOLINE_UPDATE_DOCS=1";
 }
 
-TEST(ConfigPage, has_an_example_that_is_accepted) {
+TEST(ConfigPage, HasAnExampleThatIsAccepted) {
   const std::string page = read_page(ECHOLINE_SOURCE_DIR "/docs/config.md");
   const std::size_t begin = page.find("```yaml\n") + 8;
   const std::string example = page.substr(begin, page.find("```", begin) - begin);
@@ -33,7 +33,7 @@ TEST(ConfigPage, has_an_example_that_is_accepted) {
   EXPECT_TRUE(config.ok()) << config.status().message();
 }
 
-TEST(ConfigPage, leaves_no_key_without_a_meaning) {
+TEST(ConfigPage, LeavesNoKeyWithoutAMeaning) {
   const std::string page = config_page(ECHOLINE_SCHEMA);
   EXPECT_EQ(page.find("|  |\n"), std::string::npos);
 }

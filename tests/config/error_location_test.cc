@@ -45,29 +45,29 @@ class ErrorLocation : public ::testing::Test {
   std::unique_ptr<LocatedConfig> located_;
 };
 
-TEST_F(ErrorLocation, of_a_key_of_a_step_is_found) {
+TEST_F(ErrorLocation, OfAKeyOfAStepIsFound) {
   EXPECT_EQ(find("echo.window: with 2 a batch could hold two uses"), ":8:35");
   EXPECT_EQ(find("lower batch.size, or set echo.window"), ":11:23");
 }
 
-TEST_F(ErrorLocation, of_a_step_or_field_alone_is_found) {
+TEST_F(ErrorLocation, OfAStepOrFieldAloneIsFound) {
   EXPECT_EQ(find("echo: with batch.size 800"), ":8:9");
   EXPECT_EQ(find("sample 7 (key 7) in a.tar: field image_2 (png): none"), ":7:11");
   EXPECT_EQ(find("field image (jpg): none"), ":6:11");
   EXPECT_EQ(find("set echo.allow_repeats: true"), ":8:9");
 }
 
-TEST_F(ErrorLocation, of_a_step_by_its_number_is_found) {
+TEST_F(ErrorLocation, OfAStepByItsNumberIsFound) {
   EXPECT_EQ(find("pipeline step 3 (echo): wrong"), ":8:9");
   EXPECT_EQ(find("pipeline step 5 (resize): wrong"), ":10:9");
   EXPECT_EQ(find("pipeline step 4 (echo): wrong"), ":4:21");
 }
 
-TEST_F(ErrorLocation, of_an_overridden_value_is_the_override) {
+TEST_F(ErrorLocation, OfAnOverriddenValueIsTheOverride) {
   EXPECT_EQ(find("set batch.last to partial"), "--set streams.train.pipeline.batch.last=pad");
 }
 
-TEST_F(ErrorLocation, of_a_text_that_names_no_key_is_that_of_read_url) {
+TEST_F(ErrorLocation, OfATextThatNamesNoKeyIsThatOfReadUrl) {
   EXPECT_EQ(find("no such file"), ":4:21");
   EXPECT_EQ(find("/data/echo.window: no such file"), ":4:21");
   EXPECT_EQ(find("publish.slots is not written"), ":4:21");

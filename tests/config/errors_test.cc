@@ -36,7 +36,7 @@ void PrintTo(const Mistake& mistake, std::ostream* out) { *out << mistake.name; 
 
 class ConfigErrors : public ::testing::TestWithParam<Mistake> {};
 
-TEST_P(ConfigErrors, is_one_line_with_place_key_and_remedy) {
+TEST_P(ConfigErrors, IsOneLineWithPlaceKeyAndRemedy) {
   EXPECT_EQ(error_of(GetParam().text), GetParam().error);
 }
 
@@ -217,7 +217,7 @@ const std::vector<Mistake> kMistakes = {
 INSTANTIATE_TEST_SUITE_P(each, ConfigErrors, ::testing::ValuesIn(kMistakes),
                          [](const auto& each) { return std::string(each.param.name); });
 
-TEST(ConfigOverrides, names_the_flag_instead_of_a_place_in_the_file) {
+TEST(ConfigOverrides, NamesTheFlagInsteadOfAPlaceInTheFile) {
   EXPECT_EQ(
       error_of("daemon: {workers: 2}\n", {"daemon.workers=5000"}),
       "--set daemon.workers=5000: key 'workers': 5000 is out of range; allowed: 1 to 1024, or "
@@ -232,14 +232,14 @@ TEST(ConfigOverrides, names_the_flag_instead_of_a_place_in_the_file) {
             "you mean 'train'?");
 }
 
-TEST(ConfigFile, that_is_missing_or_a_folder_is_named) {
+TEST(ConfigFile, ThatIsMissingOrAFolderIsNamed) {
   EXPECT_THAT(load_config_file("/nowhere/t.yaml").status().message(),
               ::testing::AllOf(::testing::HasSubstr("/nowhere/t.yaml"),
                                ::testing::HasSubstr("No such file")));
   EXPECT_THAT(load_config_file("/proc").status().message(), ::testing::HasSubstr("/proc"));
 }
 
-TEST(ConfigText, that_is_hostile_ends_in_an_error_and_quickly) {
+TEST(ConfigText, ThatIsHostileEndsInAnErrorAndQuickly) {
   EXPECT_THAT(error_of(std::string(200'000, '[')), ::testing::HasSubstr("t.yaml"));
   EXPECT_THAT(error_of("daemon: " + std::string(2'000'000, 'a')),
               ::testing::HasSubstr("too many for a configuration"));

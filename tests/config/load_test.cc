@@ -54,7 +54,7 @@ constexpr char kDecode[] = "      - decode: {image: {key: jpg, as: rgb}}\n";
 constexpr char kEcho[] = "      - echo: {factor: 2, window: 100}\n";
 constexpr char kFlip[] = "      - horizontal_flip: {field: image}\n";
 
-TEST(Config, of_the_users_example_has_every_value_in_base_units) {
+TEST(Config, OfTheUsersExampleHasEveryValueInBaseUnits) {
   const v1::Config config = parsed(kExample);
   EXPECT_EQ(config.daemon().memory(), 12ULL << 30);
   EXPECT_EQ(config.daemon().workers(), 0U);
@@ -73,7 +73,7 @@ TEST(Config, of_the_users_example_has_every_value_in_base_units) {
   EXPECT_EQ(publish_step(train).slots(), 8U);
 }
 
-TEST(Config, without_values_has_the_defaults_of_the_schema) {
+TEST(Config, WithoutValuesHasTheDefaultsOfTheSchema) {
   const v1::Config config = parsed(stream_with(kDecode));
   EXPECT_EQ(config.daemon().metrics(), "127.0.0.1:9464");
   EXPECT_EQ(config.daemon().memory(), 2ULL << 30);
@@ -94,13 +94,13 @@ TEST(Config, without_values_has_the_defaults_of_the_schema) {
   EXPECT_EQ(echo_factor(stream), 1000U);
 }
 
-TEST(Config, keeps_a_zero_that_was_written) {
+TEST(Config, KeepsAZeroThatWasWritten) {
   const v1::Config config = parsed(stream_with(
       std::string(kDecode) + "      - horizontal_flip: {field: image, probability: 0}\n"));
   EXPECT_EQ(config.streams().at("a").pipeline(2).horizontal_flip().probability(), 0);
 }
 
-TEST(Config, derives_the_echo_point_from_the_position_of_echo) {
+TEST(Config, DerivesTheEchoPointFromThePositionOfEcho) {
   const auto place = [](const std::string& steps, const std::string& rest = "") {
     return echo_place(parsed(stream_with(steps, rest)).streams().at("a"));
   };
@@ -112,7 +112,7 @@ TEST(Config, derives_the_echo_point_from_the_position_of_echo) {
   EXPECT_EQ(place(decode + kFlip, kEcho), EchoPlace::kBatch);
 }
 
-TEST(Config, takes_one_url_or_several_and_one_size_or_two) {
+TEST(Config, TakesOneUrlOrSeveralAndOneSizeOrTwo) {
   const v1::Config config = parsed(
       "streams: {a: {pipeline: [{read: {url: [x, y]}}, {decode: {i: {key: jpg, as: rgb}}}, "
       "{resize: "
@@ -121,14 +121,14 @@ TEST(Config, takes_one_url_or_several_and_one_size_or_two) {
   EXPECT_EQ(config.streams().at("a").pipeline(2).resize().size_size(), 1);
 }
 
-TEST(Config, shuffles_everything_with_all) {
+TEST(Config, ShufflesEverythingWithAll) {
   const v1::Config config =
       parsed(stream_with("      - shuffle: {window: all}\n" + std::string(kDecode)));
   EXPECT_EQ(shuffle_step(config.streams().at("a"))->window(),
             std::numeric_limits<std::uint64_t>::max());
 }
 
-TEST(Config, follows_anchors_and_merge_keys) {
+TEST(Config, FollowsAnchorsAndMergeKeys) {
   const v1::Config config = parsed(R"(
 streams:
   train: &base
@@ -146,7 +146,7 @@ streams:
   EXPECT_EQ(batch_step(config.streams().at("test")).size(), 4U);
 }
 
-TEST(Config, takes_overrides_by_dotted_path) {
+TEST(Config, TakesOverridesByDottedPath) {
   const v1::Config config = parsed(
       kExample,
       {"daemon.workers=4", "streams.train.seed=11", "daemon.metrics=off",
@@ -164,7 +164,7 @@ TEST(Config, takes_overrides_by_dotted_path) {
   EXPECT_EQ(publish_step(train).slots(), 4U);
 }
 
-TEST(Config, takes_folders_from_the_environment_where_none_is_written) {
+TEST(Config, TakesFoldersFromTheEnvironmentWhereNoneIsWritten) {
   ::setenv("XDG_RUNTIME_DIR", "/tmp/of-a-user", 1);
   ::setenv("STATE_DIRECTORY", "/tmp/of-a-service", 1);
   const v1::Config config = parsed("daemon: {workers: 2}\n");
@@ -174,7 +174,7 @@ TEST(Config, takes_folders_from_the_environment_where_none_is_written) {
   EXPECT_EQ(config.daemon().state_dir(), "/tmp/of-a-service");
 }
 
-TEST(Config, prefers_the_configured_runtime_folder_to_that_of_the_environment_and_the_session) {
+TEST(Config, PrefersTheConfiguredRuntimeFolderToThatOfTheEnvironmentAndTheSession) {
   ::setenv("XDG_RUNTIME_DIR", "/tmp/of-a-user", 1);
   ::setenv("ECHOLINE_RUNTIME_DIR", "/tmp/chosen", 1);
   const v1::Config silent = parsed("daemon: {workers: 2}\n");
@@ -185,7 +185,7 @@ TEST(Config, prefers_the_configured_runtime_folder_to_that_of_the_environment_an
   EXPECT_EQ(written.daemon().runtime_dir(), "/tmp/written");
 }
 
-TEST(StreamMessage, is_checked_and_completed_like_one_from_a_file) {
+TEST(StreamMessage, IsCheckedAndCompletedLikeOneFromAFile) {
   v1::Stream stream = parsed(stream_with(kDecode)).streams().at("a");
   EXPECT_TRUE(complete_stream("b", stream).ok());
   for (v1::Step& step : *stream.mutable_pipeline()) {
@@ -207,7 +207,7 @@ void expect_presence(const google::protobuf::Descriptor& message) {
   }
 }
 
-TEST(Schema, knows_whether_a_value_was_written) {
+TEST(Schema, KnowsWhetherAValueWasWritten) {
   const google::protobuf::FileDescriptor& file = *v1::Config::descriptor()->file();
   for (int i = 0; i < file.message_type_count(); ++i) expect_presence(*file.message_type(i));
 }

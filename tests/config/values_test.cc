@@ -9,7 +9,7 @@
 namespace echoline::config {
 namespace {
 
-TEST(Sizes, are_exact_in_decimal_and_binary_units) {
+TEST(Sizes, AreExactInDecimalAndBinaryUnits) {
   EXPECT_EQ(*parse_bytes("4096"), 4096U);
   EXPECT_EQ(*parse_bytes("20MB"), 20'000'000U);
   EXPECT_EQ(*parse_bytes("12GiB"), 12ULL << 30);
@@ -18,14 +18,14 @@ TEST(Sizes, are_exact_in_decimal_and_binary_units) {
   EXPECT_EQ(*parse_bytes("18446744073709551615"), ~0ULL);
 }
 
-TEST(Sizes, that_are_unclear_or_do_not_fit_are_refused) {
+TEST(Sizes, ThatAreUnclearOrDoNotFitAreRefused) {
   for (const char* text : {"", "GiB", "12Gib", "-1", "1e9", "0.3B", "1.0000001GiB", "1,5GB",
                            "18446744073709551616", "99999999TiB", "1GiB/s", " 1"}) {
     EXPECT_FALSE(parse_bytes(text).ok()) << text;
   }
 }
 
-TEST(Times, are_nanoseconds_and_need_a_unit) {
+TEST(Times, AreNanosecondsAndNeedAUnit) {
   EXPECT_EQ(*parse_duration_ns("30ms"), 30'000'000U);
   EXPECT_EQ(*parse_duration_ns("1.5s"), 1'500'000'000U);
   EXPECT_EQ(*parse_duration_ns("5min"), 300'000'000'000U);
@@ -37,14 +37,14 @@ TEST(Times, are_nanoseconds_and_need_a_unit) {
   }
 }
 
-TEST(Rates, are_bytes_per_second) {
+TEST(Rates, AreBytesPerSecond) {
   EXPECT_EQ(*parse_rate("20MB/s"), 20'000'000U);
   EXPECT_EQ(*parse_rate("8MiB/s"), 8U << 20);
   EXPECT_FALSE(parse_rate("20MB").ok());
   EXPECT_FALSE(parse_rate("20Mb/s").ok());
 }
 
-TEST(Shares, are_numbers_or_percent) {
+TEST(Shares, AreNumbersOrPercent) {
   EXPECT_DOUBLE_EQ(*parse_fraction("1%"), 0.01);
   EXPECT_DOUBLE_EQ(*parse_fraction("0.25"), 0.25);
   EXPECT_FALSE(parse_fraction("one").ok());
@@ -52,7 +52,7 @@ TEST(Shares, are_numbers_or_percent) {
   EXPECT_FALSE(parse_fraction("%").ok());
 }
 
-TEST(Thousandths, are_whole_or_refused) {
+TEST(Thousandths, AreWholeOrRefused) {
   EXPECT_EQ(*parse_thousandths("2.5"), 2500U);
   EXPECT_EQ(*parse_thousandths("4"), 4000U);
   EXPECT_EQ(*parse_thousandths("1.001"), 1001U);
@@ -62,7 +62,7 @@ TEST(Thousandths, are_whole_or_refused) {
   EXPECT_FALSE(parse_thousandths("2x").ok());
 }
 
-TEST(Formatting, writes_what_can_be_read_back) {
+TEST(Formatting, WritesWhatCanBeReadBack) {
   for (const std::uint64_t bytes : {0ULL, 512ULL, 4096ULL, 3ULL << 29, 12ULL << 30}) {
     EXPECT_EQ(*parse_bytes(format_bytes(bytes)), bytes) << format_bytes(bytes);
   }
@@ -74,7 +74,7 @@ TEST(Formatting, writes_what_can_be_read_back) {
   EXPECT_EQ(format_thousandths(4000), "4");
 }
 
-TEST(Names, that_are_near_are_found_by_edits_and_swaps) {
+TEST(Names, ThatAreNearAreFoundByEditsAndSwaps) {
   const std::vector<std::string> known = {"shuffle", "decode", "echo", "batch"};
   EXPECT_EQ(nearest_name("shufle", known), "shuffle");
   EXPECT_EQ(nearest_name("ehco", known), "echo");
@@ -84,7 +84,7 @@ TEST(Names, that_are_near_are_found_by_edits_and_swaps) {
   EXPECT_EQ(nearest_name(std::string(100'000, 'x'), known), "");
 }
 
-TEST(Text, is_utf8_without_overlong_forms_and_surrogates) {
+TEST(Text, IsUtf8WithoutOverlongFormsAndSurrogates) {
   EXPECT_TRUE(is_utf8("plain"));
   EXPECT_TRUE(is_utf8("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"));
   for (const char* text : {"\xff", "\xc0\x80", "\xed\xa0\x80", "\xe2\x82", "\xf5\x80\x80\x80"}) {

@@ -41,14 +41,14 @@ std::string indented(const std::string& text) {
   return lines + "\n";
 }
 
-TEST(StreamYaml, is_read_back_as_the_same_stream) {
+TEST(StreamYaml, IsReadBackAsTheSameStream) {
   const v1::Stream stream = parsed(kStream);
   const std::string text = stream_yaml(stream);
   const v1::Stream again = parsed("streams:\n  train:\n" + indented(text));
   EXPECT_TRUE(MessageDifferencer::Equals(stream, again)) << text;
 }
 
-TEST(StreamYaml, has_a_line_for_each_step_with_units_and_defaults) {
+TEST(StreamYaml, HasALineForEachStepWithUnitsAndDefaults) {
   const std::string text = stream_yaml(parsed(kStream));
   EXPECT_THAT(text, HasSubstr("seed: 7\n"));
   EXPECT_THAT(text, HasSubstr("\n  - shuffle: {window: all}\n"));
@@ -58,7 +58,7 @@ TEST(StreamYaml, has_a_line_for_each_step_with_units_and_defaults) {
   EXPECT_THAT(text, HasSubstr("\"s3://photos/x\\\"y\\n\""));
 }
 
-TEST(StreamYaml, of_nothing_is_an_empty_pipeline) {
+TEST(StreamYaml, OfNothingIsAnEmptyPipeline) {
   EXPECT_EQ(stream_yaml(v1::Stream()), "pipeline:\n");
 }
 

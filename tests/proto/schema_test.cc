@@ -57,7 +57,7 @@ std::vector<std::string> broken_by(const std::function<void(FileDescriptorSet&)>
   return breakages(before, schema_lines(schema));
 }
 
-TEST(Schema, keeps_what_was_released) {
+TEST(Schema, KeepsWhatWasReleased) {
   const std::vector<std::string> now = schema_lines(schema_of_today());
   ASSERT_FALSE(now.empty());
   EXPECT_THAT(breakages(released(), now), IsEmpty())
@@ -70,11 +70,11 @@ TEST(Schema, keeps_what_was_released) {
   for (const std::string& line : now) golden << line << '\n';
 }
 
-TEST(Schema, has_a_golden_release) { EXPECT_GT(released().size(), 200U); }
+TEST(Schema, HasAGoldenRelease) { EXPECT_GT(released().size(), 200U); }
 
-TEST(Schema, follows_the_style_guide) { EXPECT_THAT(style_errors(schema_of_today()), IsEmpty()); }
+TEST(Schema, FollowsTheStyleGuide) { EXPECT_THAT(style_errors(schema_of_today()), IsEmpty()); }
 
-TEST(SchemaRules, take_additions) {
+TEST(SchemaRules, TakeAdditions) {
   EXPECT_THAT(broken_by([](FileDescriptorSet& schema) {
                 auto& field = *message(schema, "Daemon").add_field();
                 field.set_name("news");
@@ -84,7 +84,7 @@ TEST(SchemaRules, take_additions) {
               IsEmpty());
 }
 
-TEST(SchemaRules, see_a_removed_field_unless_it_is_reserved) {
+TEST(SchemaRules, SeeARemovedFieldUnlessItIsReserved) {
   const auto remove_seed = [](FileDescriptorSet& schema) {
     message(schema, "Stream").mutable_field()->DeleteSubrange(0, 1);
   };
@@ -104,7 +104,7 @@ TEST(SchemaRules, see_a_removed_field_unless_it_is_reserved) {
               IsEmpty());
 }
 
-TEST(SchemaRules, see_every_change_of_a_field) {
+TEST(SchemaRules, SeeEveryChangeOfAField) {
   using Change = std::function<void(google::protobuf::FieldDescriptorProto&)>;
   const std::vector<Change> changes = {
       [](auto& field) { field.set_name("seeds"); },
@@ -121,14 +121,14 @@ TEST(SchemaRules, see_every_change_of_a_field) {
   }
 }
 
-TEST(SchemaRules, see_a_field_that_leaves_its_oneof) {
+TEST(SchemaRules, SeeAFieldThatLeavesItsOneof) {
   EXPECT_THAT(broken_by([](FileDescriptorSet& schema) {
                 message(schema, "Step").mutable_field(0)->clear_oneof_index();
               }),
               ElementsAre(HasSubstr("read SINGLE .echoline.v1.Read in step")));
 }
 
-TEST(SchemaRules, see_removed_and_changed_messages_values_calls_and_files) {
+TEST(SchemaRules, SeeRemovedAndChangedMessagesValuesCallsAndFiles) {
   EXPECT_THAT(broken_by([](FileDescriptorSet& schema) {
                 message(schema, "BadRecords").set_name("WrongRecords");
               }),
@@ -155,12 +155,12 @@ TEST(SchemaRules, see_removed_and_changed_messages_values_calls_and_files) {
                }).empty());
 }
 
-TEST(SchemaRules, see_removed_reservations) {
+TEST(SchemaRules, SeeRemovedReservations) {
   const std::vector<std::string> before = {"reserved echoline.v1.Stream 9"};
   EXPECT_THAT(breakages(before, schema_lines(schema_of_today())), ElementsAre(before[0]));
 }
 
-TEST(SchemaRules, know_names_that_are_out_of_style) {
+TEST(SchemaRules, KnowNamesThatAreOutOfStyle) {
   FileDescriptorSet schema = schema_of_today();
   message(schema, "Stream").set_name("stream_of");
   message(schema, "Daemon").mutable_field(0)->set_name("runtimeDir");

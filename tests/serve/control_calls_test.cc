@@ -100,7 +100,7 @@ class ControlCalls : public ::testing::Test {
   std::unique_ptr<v1::Control::Stub> stub_;
 };
 
-TEST_F(ControlCalls, a_persisted_stream_is_kept_until_it_is_deleted) {
+TEST_F(ControlCalls, APersistedStreamIsKeptUntilItIsDeleted) {
   ASSERT_TRUE(create("x", false).ok());
   EXPECT_FALSE(lists_persisted());
   ASSERT_TRUE(create("x", true).ok());
@@ -113,7 +113,7 @@ TEST_F(ControlCalls, a_persisted_stream_is_kept_until_it_is_deleted) {
   EXPECT_EQ(remove("../x").error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-TEST_F(ControlCalls, a_kept_stream_that_could_not_be_created_can_be_deleted) {
+TEST_F(ControlCalls, AKeptStreamThatCouldNotBeCreatedCanBeDeleted) {
   const auto config = config::parse_config(
       "streams: {lost: {pipeline: [{read: {url: x}}, {decode: {i: {key: jpg, as: rgb}}}, "
       "{batch: {size: 2}}]}}",
@@ -133,7 +133,7 @@ TEST_F(ControlCalls, a_kept_stream_that_could_not_be_created_can_be_deleted) {
   EXPECT_EQ(remove("lost").error_code(), grpc::StatusCode::NOT_FOUND);
 }
 
-TEST_F(ControlCalls, a_creation_whose_caller_leaves_makes_nothing) {
+TEST_F(ControlCalls, ACreationWhoseCallerLeavesMakesNothing) {
   const auto begin = Clock::now();
   EXPECT_EQ(create("slow", true, 200ms).error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
   // The engine needs two seconds for it. After the cancellation the stream must not exist.
@@ -142,7 +142,7 @@ TEST_F(ControlCalls, a_creation_whose_caller_leaves_makes_nothing) {
   EXPECT_FALSE(kept_.contains("train"));
 }
 
-TEST_F(ControlCalls, draining_waits_for_the_patience_and_ends_with_its_caller) {
+TEST_F(ControlCalls, DrainingWaitsForThePatienceAndEndsWithItsCaller) {
   ASSERT_TRUE(create("x", false).ok());
   v1::DrainRequest request;
   request.set_name("train");
@@ -165,7 +165,7 @@ TEST_F(ControlCalls, draining_waits_for_the_patience_and_ends_with_its_caller) {
   EXPECT_LT(Clock::now() - begin, 5s);
 }
 
-TEST_F(ControlCalls, changing_the_factor_says_where_each_pass_has_it_from) {
+TEST_F(ControlCalls, ChangingTheFactorSaysWhereEachPassHasItFrom) {
   engine_.set_definition("train", {});
   v1::SetEchoRequest request;
   request.set_name("train");
@@ -181,7 +181,7 @@ TEST_F(ControlCalls, changing_the_factor_says_where_each_pass_has_it_from) {
   EXPECT_EQ(response.starts(0).row(), 640U);
 }
 
-TEST_F(ControlCalls, a_factor_that_cannot_be_is_refused_with_the_engines_reason) {
+TEST_F(ControlCalls, AFactorThatCannotBeIsRefusedWithTheEnginesReason) {
   engine_.set_definition("train", {});
   v1::SetEchoRequest request;
   request.set_name("train");
@@ -194,7 +194,7 @@ TEST_F(ControlCalls, a_factor_that_cannot_be_is_refused_with_the_engines_reason)
 }
 
 // A new call that changes something needs its own line here.
-TEST_F(ControlCalls, what_changes_something_is_logged_with_the_stream_and_the_caller) {
+TEST_F(ControlCalls, WhatChangesSomethingIsLoggedWithTheStreamAndTheCaller) {
   ::testing::internal::CaptureStderr();
   EXPECT_TRUE(create("x", false).ok());
   EXPECT_TRUE(remove("train").ok());
@@ -222,7 +222,7 @@ TEST_F(ControlCalls, what_changes_something_is_logged_with_the_stream_and_the_ca
   EXPECT_THAT(log, HasSubstr("control: stream no\uFFFDsuch: user "));
 }
 
-TEST_F(ControlCalls, watching_sends_the_daemon_and_its_streams_in_each_interval) {
+TEST_F(ControlCalls, WatchingSendsTheDaemonAndItsStreamsInEachInterval) {
   engine_.set_stream(MemoryEngine::full_stats("train"));
   grpc::ClientContext context;
   limit(context);
@@ -250,7 +250,7 @@ TEST_F(ControlCalls, watching_sends_the_daemon_and_its_streams_in_each_interval)
 }
 
 // gRPC's clients do not accept longer ones.
-TEST_F(ControlCalls, names_and_messages_are_cut_in_errors) {
+TEST_F(ControlCalls, NamesAndMessagesAreCutInErrors) {
   const std::string name(10'000, 'x');
   EXPECT_EQ(refused_watch(watch_request(0, name)).error_message(),
             "no stream '" + std::string(200, 'x') + "...'");
@@ -264,7 +264,7 @@ TEST_F(ControlCalls, names_and_messages_are_cut_in_errors) {
   EXPECT_EQ(message, std::string(2000, 'x') + "...");
 }
 
-TEST_F(ControlCalls, watching_one_stream_ends_with_it) {
+TEST_F(ControlCalls, WatchingOneStreamEndsWithIt) {
   engine_.set_stream(MemoryEngine::full_stats("other"));
   ASSERT_TRUE(create("x", false).ok());
   grpc::ClientContext context;
@@ -280,14 +280,14 @@ TEST_F(ControlCalls, watching_one_stream_ends_with_it) {
   EXPECT_TRUE(reader->Finish().ok());
 }
 
-TEST_F(ControlCalls, watching_is_refused_for_unknown_streams_and_intervals_out_of_range) {
+TEST_F(ControlCalls, WatchingIsRefusedForUnknownStreamsAndIntervalsOutOfRange) {
   EXPECT_EQ(refused_watch(watch_request(0, "train")).error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_EQ(refused_watch(watch_request(99)).error_message(),
             "interval_ms: 99 is out of range; allowed: 100 to 60000");
   EXPECT_EQ(refused_watch(watch_request(60'001)).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-TEST_F(ControlCalls, watchers_are_bounded_leave_their_seat_and_end_with_the_daemon) {
+TEST_F(ControlCalls, WatchersAreBoundedLeaveTheirSeatAndEndWithTheDaemon) {
   std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
   std::vector<std::unique_ptr<grpc::ClientReader<v1::WatchStatsResponse>>> readers;
   v1::WatchStatsResponse seen;
@@ -319,7 +319,7 @@ TEST_F(ControlCalls, watchers_are_bounded_leave_their_seat_and_end_with_the_daem
   EXPECT_EQ(ended.error_message(), "the daemon is going down");
 }
 
-TEST(WatchLeases, are_limited_per_caller_and_in_all) {
+TEST(WatchLeases, AreLimitedPerCallerAndInAll) {
   Watchers watchers;
   std::vector<WatchLease> leases;
   const auto take = [&](const std::string& caller) {
@@ -338,7 +338,7 @@ TEST(WatchLeases, are_limited_per_caller_and_in_all) {
   EXPECT_TRUE(take("user bob").ok());
 }
 
-TEST_F(ControlCalls, change_nothing_while_the_daemon_starts_or_stops) {
+TEST_F(ControlCalls, ChangeNothingWhileTheDaemonStartsOrStops) {
   started_ = false;
   grpc::Status status = create("/data", true);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);

@@ -30,7 +30,7 @@ std::string denial(Role role, const std::string& method) {
   return may_call({role, "user x"}, "/echoline.v1.Control/" + method).message();
 }
 
-TEST(ControlRoles, are_found_by_user_and_group) {
+TEST(ControlRoles, AreFoundByUserAndGroup) {
   const ControlRoles lists = roles({"54321", "group:54400"}, {"54322", "CN=x"});
   EXPECT_EQ(role_of(lists, {.uid = kAlice, .gid = 1, .groups = {}}), Role::kOperator);
   EXPECT_EQ(role_of(lists, {.uid = kBob, .gid = 1, .groups = {}}), Role::kReader);
@@ -41,14 +41,14 @@ TEST(ControlRoles, are_found_by_user_and_group) {
   EXPECT_EQ(lists.of_peer({.uid = 0, .groups = {}}).name, "user root (0)");
 }
 
-TEST(ControlRoles, open_the_socket_for_users_only_where_some_are_named) {
+TEST(ControlRoles, OpenTheSocketForUsersOnlyWhereSomeAreNamed) {
   EXPECT_FALSE(roles({}, {}).admit_other_users());
   EXPECT_FALSE(roles({"CN=ops"}, {"CN=look"}).admit_other_users());
   EXPECT_TRUE(roles({}, {"54322"}).admit_other_users());
   EXPECT_TRUE(roles({"group:54400"}, {}).admit_other_users());
 }
 
-TEST(ControlRoles, are_found_by_every_name_of_a_certificate) {
+TEST(ControlRoles, AreFoundByEveryNameOfACertificate) {
   const ControlRoles lists = roles({"CN=ops", "URI:spiffe://a/b"}, {"DNS:look.example.org"});
   EXPECT_EQ(lists.of_certificate({"CN=ops"}).role, Role::kOperator);
   EXPECT_EQ(lists.of_certificate({"CN=x", "URI:spiffe://a/b"}).role, Role::kOperator);
@@ -61,14 +61,14 @@ TEST(ControlRoles, are_found_by_every_name_of_a_certificate) {
   EXPECT_LT(lists.of_certificate({"CN=" + std::string(9'000, 'a')}).name.size(), 300U);
 }
 
-TEST(ControlRoles, take_any_subject_for_a_star_but_no_alternative_name) {
+TEST(ControlRoles, TakeAnySubjectForAStarButNoAlternativeName) {
   const ControlRoles lists = roles({}, {"CN=*"});
   EXPECT_EQ(lists.of_certificate({"CN=anybody"}).role, Role::kReader);
   EXPECT_EQ(lists.of_certificate({"DNS:anybody"}).role, Role::kStranger);
 }
 
 // A new call is for operators only, unless its name shows that it only reads.
-TEST(ControlRoles, let_readers_call_what_only_looks) {
+TEST(ControlRoles, LetReadersCallWhatOnlyLooks) {
   const auto* service = v1::StreamStatus::descriptor()->file()->service(0);
   ASSERT_GT(service->method_count(), 5);
   for (int i = 0; i < service->method_count(); ++i) {
@@ -81,7 +81,7 @@ TEST(ControlRoles, let_readers_call_what_only_looks) {
   }
 }
 
-TEST(ControlRoles, know_the_standard_services_and_trust_no_other) {
+TEST(ControlRoles, KnowTheStandardServicesAndTrustNoOther) {
   const Caller stranger{Role::kStranger, "user x"};
   const Caller reader{Role::kReader, "user x"};
   EXPECT_TRUE(may_call(stranger, "/grpc.health.v1.Health/Check").ok());

@@ -71,7 +71,7 @@ class Control : public ::testing::Test {
   grpc::ClientContext context_;
 };
 
-TEST_F(Control, creates_lists_and_deletes_streams) {
+TEST_F(Control, CreatesListsAndDeletesStreams) {
   ASSERT_TRUE(create("train", small_stream("x")).ok());
   engine_.set_stream(MemoryEngine::full_stats("train"));
   v1::ListStreamsResponse list;
@@ -94,7 +94,7 @@ TEST_F(Control, creates_lists_and_deletes_streams) {
   EXPECT_TRUE(engine_.stats().streams.empty());
 }
 
-TEST_F(Control, completes_and_checks_what_it_is_given) {
+TEST_F(Control, CompletesAndChecksWhatItIsGiven) {
   v1::Stream sparse;
   sparse.add_pipeline()->mutable_read()->add_url("x");
   auto& field = (*sparse.add_pipeline()->mutable_decode()->mutable_fields())["i"];
@@ -111,7 +111,7 @@ TEST_F(Control, completes_and_checks_what_it_is_given) {
             "stream 'other': key 'size': 0 is out of range; allowed: 1 to 1048576");
 }
 
-TEST_F(Control, keeps_codes_and_messages_of_the_engine) {
+TEST_F(Control, KeepsCodesAndMessagesOfTheEngine) {
   EXPECT_EQ(create("train", small_stream("missing")).error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_EQ(create("train", small_stream("missing")).error_message(),
             "stream 'train': missing: no such file");
@@ -120,7 +120,7 @@ TEST_F(Control, keeps_codes_and_messages_of_the_engine) {
   EXPECT_EQ(create("train", small_stream("y")).error_code(), grpc::StatusCode::ALREADY_EXISTS);
 }
 
-TEST_F(Control, hands_out_states_and_keys) {
+TEST_F(Control, HandsOutStatesAndKeys) {
   ASSERT_TRUE(create("train", small_stream("x")).ok());
   v1::GetStateRequest state_request;
   state_request.set_name("train");
@@ -165,7 +165,7 @@ std::string health(const std::string& path) {
   return {answer.begin(), answer.end()};
 }
 
-TEST_F(Control, answers_the_standard_health_check) {
+TEST_F(Control, AnswersTheStandardHealthCheck) {
   // HealthCheckResponse{status: NOT_SERVING, SERVING}.
   EXPECT_EQ(health(path_), std::string("\x08\x02"));
   server_->set_serving(true);
@@ -174,7 +174,7 @@ TEST_F(Control, answers_the_standard_health_check) {
   EXPECT_EQ(health(path_), std::string("\x08\x02"));
 }
 
-TEST_F(Control, has_a_socket_for_user_and_group_that_goes_with_it) {
+TEST_F(Control, HasASocketForUserAndGroupThatGoesWithIt) {
   struct stat found {};
   ASSERT_EQ(::stat(path_.c_str(), &found), 0);
   EXPECT_EQ(found.st_mode & 07777, 0600U);
@@ -182,7 +182,7 @@ TEST_F(Control, has_a_socket_for_user_and_group_that_goes_with_it) {
   EXPECT_NE(::stat(path_.c_str(), &found), 0);
 }
 
-TEST_F(Control, does_not_take_the_socket_of_a_living_daemon) {
+TEST_F(Control, DoesNotTakeTheSocketOfALivingDaemon) {
   const auto second = open_server(path_, engine_, kept_);
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.status().code(), Code::kAlreadyExists);
@@ -191,7 +191,7 @@ TEST_F(Control, does_not_take_the_socket_of_a_living_daemon) {
   EXPECT_TRUE(stub_->ListStreams(&context_, {}, &list).ok());
 }
 
-TEST_F(Control, ends_within_two_seconds_while_clients_are_connected) {
+TEST_F(Control, EndsWithinTwoSecondsWhileClientsAreConnected) {
   v1::ListStreamsResponse list;
   ASSERT_TRUE(stub_->ListStreams(&context_, {}, &list).ok());
   const auto start = std::chrono::steady_clock::now();
@@ -208,7 +208,7 @@ UniqueFd bound_socket(const std::string& path, int kind) {
   return made;
 }
 
-TEST(ControlSocket, of_a_dead_daemon_is_taken_over_and_a_file_is_not) {
+TEST(ControlSocket, OfADeadDaemonIsTakenOverAndAFileIsNot) {
   const ScratchFolder folder;
   MemoryEngine engine;
   const std::string path = folder.file("control.sock");
@@ -221,7 +221,7 @@ TEST(ControlSocket, of_a_dead_daemon_is_taken_over_and_a_file_is_not) {
   EXPECT_THAT(refused.status().message(), HasSubstr("is no socket and is not touched"));
 }
 
-TEST(ControlSocket, of_a_living_server_is_left_to_it_whatever_its_kind) {
+TEST(ControlSocket, OfALivingServerIsLeftToItWhateverItsKind) {
   const ScratchFolder folder;
   MemoryEngine engine;
   KeptStreams kept(folder.file("state"));
@@ -235,7 +235,7 @@ TEST(ControlSocket, of_a_living_server_is_left_to_it_whatever_its_kind) {
   }
 }
 
-TEST(ControlSocket, with_too_long_a_path_is_refused_with_the_limit) {
+TEST(ControlSocket, WithTooLongAPathIsRefusedWithTheLimit) {
   MemoryEngine engine;
   KeptStreams kept("/none");
   const auto refused = open_server("/tmp/" + std::string(200, 'x'), engine, kept);

@@ -57,7 +57,7 @@ class Daemon : public ::testing::Test {
   ScratchFolder folder_;
 };
 
-TEST_F(Daemon, says_when_it_is_ready_and_drains_on_sigterm) {
+TEST_F(Daemon, SaysWhenItIsReadyAndDrainsOnSigterm) {
   Process daemon(command(config("x")), folder_.file("notify"));
   ASSERT_EQ(daemon.notification(10s), "READY=1");
   EXPECT_TRUE(std::filesystem::exists(runtime() + "/door.sock"));
@@ -68,7 +68,7 @@ TEST_F(Daemon, says_when_it_is_ready_and_drains_on_sigterm) {
   EXPECT_TRUE(std::filesystem::is_empty(runtime()));
 }
 
-TEST_F(Daemon, makes_its_folders_with_tight_modes) {
+TEST_F(Daemon, MakesItsFoldersWithTightModes) {
   Process daemon(command(config("x")), folder_.file("notify"));
   ASSERT_EQ(daemon.notification(10s), "READY=1");
   struct stat found {};
@@ -78,7 +78,7 @@ TEST_F(Daemon, makes_its_folders_with_tight_modes) {
   EXPECT_EQ(found.st_mode & 0027U, 0U);
 }
 
-TEST_F(Daemon, stops_on_a_signal_while_it_is_still_starting) {
+TEST_F(Daemon, StopsOnASignalWhileItIsStillStarting) {
   Process daemon(command(config("slow")), folder_.file("notify"));
   wait_until_starting();
   daemon.signal(SIGINT);
@@ -88,7 +88,7 @@ TEST_F(Daemon, stops_on_a_signal_while_it_is_still_starting) {
 }
 
 // tests/process/stop_test.py has the case of a later second signal.
-TEST_F(Daemon, treats_two_signals_at_once_as_one_request_to_stop) {
+TEST_F(Daemon, TreatsTwoSignalsAtOnceAsOneRequestToStop) {
   Process daemon(command(config("slow")), folder_.file("notify"));
   wait_until_starting();
   // Two different signals: the kernel merges two pending ones of the same number.
@@ -98,7 +98,7 @@ TEST_F(Daemon, treats_two_signals_at_once_as_one_request_to_stop) {
   EXPECT_TRUE(std::filesystem::is_empty(runtime()));
 }
 
-TEST_F(Daemon, refuses_a_folder_that_another_daemon_works_in) {
+TEST_F(Daemon, RefusesAFolderThatAnotherDaemonWorksIn) {
   const std::vector<std::string> arguments = command(config("x"));
   Process first(arguments, folder_.file("notify"));
   ASSERT_EQ(first.notification(10s), "READY=1");
@@ -107,7 +107,7 @@ TEST_F(Daemon, refuses_a_folder_that_another_daemon_works_in) {
                                 "daemon.runtime_dir to another folder\n");
 }
 
-TEST_F(Daemon, starts_over_what_a_killed_one_left) {
+TEST_F(Daemon, StartsOverWhatAKilledOneLeft) {
   const std::vector<std::string> arguments = command(config("x"));
   {
     Process first(arguments, folder_.file("notify"));
@@ -120,12 +120,12 @@ TEST_F(Daemon, starts_over_what_a_killed_one_left) {
   EXPECT_EQ(second.notification(10s), "READY=1");
 }
 
-TEST_F(Daemon, says_in_one_line_why_a_stream_cannot_be_opened) {
+TEST_F(Daemon, SaysInOneLineWhyAStreamCannotBeOpened) {
   expect_refused(command(config("missing")), "stream 'train': missing: no such file\n");
   EXPECT_TRUE(std::filesystem::is_empty(runtime()));
 }
 
-TEST_F(Daemon, says_in_one_line_that_the_metrics_port_is_taken) {
+TEST_F(Daemon, SaysInOneLineThatTheMetricsPortIsTaken) {
   const auto holder = HttpServer::open("127.0.0.1:0", {});
   ASSERT_TRUE(holder.ok());
   const std::string address = "127.0.0.1:" + std::to_string((*holder)->port());
@@ -134,13 +134,13 @@ TEST_F(Daemon, says_in_one_line_that_the_metrics_port_is_taken) {
                                                     "one, or to off\n");
 }
 
-TEST_F(Daemon, refuses_a_runtime_folder_that_everybody_can_write_to) {
+TEST_F(Daemon, RefusesARuntimeFolderThatEverybodyCanWriteTo) {
   std::filesystem::create_directory(runtime());
   std::filesystem::permissions(runtime(), std::filesystem::perms::all);
   expect_refused(command(config("x")), runtime() + " can be written to by everybody (mode 777)");
 }
 
-TEST_F(Daemon, distinguishes_configuration_errors_from_wrong_usage) {
+TEST_F(Daemon, DistinguishesConfigurationErrorsFromWrongUsage) {
   const std::string path = folder_.file("bad.yaml");
   std::ofstream(path) << "demon: {}\n";
   expect_refused({ECHOLINED_WIRING, "--config", path}, path + ":1:1: key 'demon': unknown");
@@ -155,7 +155,7 @@ TEST_F(Daemon, distinguishes_configuration_errors_from_wrong_usage) {
   }
 }
 
-TEST_F(Daemon, takes_values_from_the_command_line) {
+TEST_F(Daemon, TakesValuesFromTheCommandLine) {
   std::vector<std::string> arguments = command(config("x"));
   arguments.insert(arguments.end(), {"--set", "daemon.workers=5000"});
   expect_refused(arguments, "--set daemon.workers=5000: key 'workers': 5000 is out of range");

@@ -38,7 +38,7 @@ class KeptStreamsTest : public ::testing::Test {
   KeptStreams kept_{folder_.file("state")};
 };
 
-TEST_F(KeptStreamsTest, come_back_as_they_were) {
+TEST_F(KeptStreamsTest, ComeBackAsTheyWere) {
   const v1::Stream stream = config_with("a").streams().at("a");
   EXPECT_TRUE(kept_.load({}).empty());
   ASSERT_TRUE(kept_.keep("a", stream).ok());
@@ -54,7 +54,7 @@ TEST_F(KeptStreamsTest, come_back_as_they_were) {
   EXPECT_TRUE(KeptStreams(folder_.file("state")).load({}).empty());
 }
 
-TEST_F(KeptStreamsTest, give_way_to_the_configuration) {
+TEST_F(KeptStreamsTest, GiveWayToTheConfiguration) {
   ASSERT_TRUE(kept_.keep("a", config_with("a").streams().at("a")).ok());
   KeptStreams next(folder_.file("state"));
   EXPECT_TRUE(next.load(config_with("a", "5")).empty());
@@ -67,7 +67,7 @@ TEST_F(KeptStreamsTest, give_way_to_the_configuration) {
   EXPECT_TRUE(damaged.failures().empty());
 }
 
-TEST_F(KeptStreamsTest, that_cannot_be_read_stay_and_do_not_stop_the_others) {
+TEST_F(KeptStreamsTest, ThatCannotBeReadStayAndDoNotStopTheOthers) {
   ASSERT_TRUE(kept_.keep("a", config_with("a").streams().at("a")).ok());
   std::ofstream(file("b.json")) << "{";
   std::ofstream(file("c.json")) << R"({"name": "c", "stream": {"of_a_later_version": 1}})";
@@ -85,7 +85,7 @@ TEST_F(KeptStreamsTest, that_cannot_be_read_stay_and_do_not_stop_the_others) {
   EXPECT_THAT(kept_.failures(), ElementsAre(Key("d")));
 }
 
-TEST_F(KeptStreamsTest, are_files_of_a_bounded_size) {
+TEST_F(KeptStreamsTest, AreFilesOfABoundedSize) {
   ASSERT_TRUE(kept_.keep("a", config_with("a").streams().at("a")).ok());
   ASSERT_EQ(::mkfifo(file("fifo.json").c_str(), 0600), 0);
   std::filesystem::create_symlink("/dev/zero", file("endless.json"));
@@ -93,13 +93,13 @@ TEST_F(KeptStreamsTest, are_files_of_a_bounded_size) {
   EXPECT_THAT(kept_.load({}), ElementsAre(Key("a")));
 }
 
-TEST_F(KeptStreamsTest, are_in_their_folder_whatever_the_name) {
+TEST_F(KeptStreamsTest, AreInTheirFolderWhateverTheName) {
   std::ofstream(folder_.file("precious.json")) << "{}";
   EXPECT_FALSE(kept_.remove("../../precious").ok());
   EXPECT_TRUE(std::filesystem::exists(folder_.file("precious.json")));
 }
 
-TEST_F(KeptStreamsTest, that_cannot_be_written_are_an_error) {
+TEST_F(KeptStreamsTest, ThatCannotBeWrittenAreAnError) {
   std::ofstream(folder_.file("state")) << "a file";
   const Status status = kept_.keep("a", config_with("a").streams().at("a"));
   EXPECT_FALSE(status.ok());

@@ -66,7 +66,7 @@ std::string page() {
   return text + kTail;
 }
 
-TEST(MetricsPage, equals_the_list_in_the_code) {
+TEST(MetricsPage, EqualsTheListInTheCode) {
   const std::string path = ECHOLINE_SOURCE_DIR "/docs/metrics.md";
   if (std::getenv("ECHOLINE_UPDATE_DOCS") != nullptr) std::ofstream(path) << page();
   std::ifstream file(path);

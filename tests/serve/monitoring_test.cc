@@ -40,7 +40,7 @@ class Monitoring : public ::testing::Test {
   std::unique_ptr<HttpServer> server_;
 };
 
-TEST_F(Monitoring, serves_the_counters_as_prometheus_text) {
+TEST_F(Monitoring, ServesTheCountersAsPrometheusText) {
   const HttpAnswer answer = get("/metrics");
   EXPECT_EQ(answer.status, 200);
   EXPECT_THAT(answer.head, HasSubstr("Content-Type: text/plain; version=0.0.4"));
@@ -58,7 +58,7 @@ TEST_F(Monitoring, serves_the_counters_as_prometheus_text) {
   EXPECT_THAT(answer.body, HasSubstr("echoline_door_connections 3"));
 }
 
-TEST_F(Monitoring, shows_kept_streams_that_could_not_be_created) {
+TEST_F(Monitoring, ShowsKeptStreamsThatCouldNotBeCreated) {
   kept_.set_failed("lost", Status(Code::kNotFound, "/data/lost.tar: No such file"));
   kept_.set_failed("train", Status(Code::kNotFound, "it was created later"));
   const std::string metrics = get("/metrics").body;
@@ -76,7 +76,7 @@ TEST_F(Monitoring, shows_kept_streams_that_could_not_be_created) {
   EXPECT_THAT(get("/readyz").body, HasSubstr("stream lost is failed: /data/lost.tar"));
 }
 
-TEST_F(Monitoring, serves_request_times_as_a_histogram_and_waits_by_their_reason) {
+TEST_F(Monitoring, ServesRequestTimesAsAHistogramAndWaitsByTheirReason) {
   const std::string text = get("/metrics").body;
   const std::string of = "{stream=\"train\",scheme=\"s3\"";
   for (const std::string& line :
@@ -92,7 +92,7 @@ TEST_F(Monitoring, serves_request_times_as_a_histogram_and_waits_by_their_reason
     EXPECT_THAT(text, HasSubstr(line));
 }
 
-TEST_F(Monitoring, exports_the_process_metrics_of_every_exporter) {
+TEST_F(Monitoring, ExportsTheProcessMetricsOfEveryExporter) {
   const std::string text = get("/metrics").body;
   const auto value = [&text](const std::string& name) {
     const std::size_t at = text.find("\n" + name + " ");
@@ -109,7 +109,7 @@ TEST_F(Monitoring, exports_the_process_metrics_of_every_exporter) {
   EXPECT_GE(value("process_threads"), 5);  // the server has at least four
 }
 
-TEST_F(Monitoring, shows_only_the_state_of_a_stream_that_is_being_opened) {
+TEST_F(Monitoring, ShowsOnlyTheStateOfAStreamThatIsBeingOpened) {
   engine::StreamStats opening;
   opening.name = "new";
   opening.state = "opening";
@@ -120,7 +120,7 @@ TEST_F(Monitoring, shows_only_the_state_of_a_stream_that_is_being_opened) {
   EXPECT_EQ(text.find(label), text.rfind(label));
 }
 
-TEST_F(Monitoring, says_as_json_what_it_says_as_metrics) {
+TEST_F(Monitoring, SaysAsJsonWhatItSaysAsMetrics) {
   const HttpAnswer answer = get("/status.json");
   EXPECT_THAT(answer.head, HasSubstr("Content-Type: application/json"));
   const nlohmann::json status = nlohmann::json::parse(answer.body);
@@ -140,7 +140,7 @@ TEST_F(Monitoring, says_as_json_what_it_says_as_metrics) {
   EXPECT_EQ(stream["config"], "");
 }
 
-TEST_F(Monitoring, shows_no_passwords_nor_queries_of_addresses) {
+TEST_F(Monitoring, ShowsNoPasswordsNorQueriesOfAddresses) {
   v1::Stream stream;
   v1::Read& read = *stream.add_pipeline()->mutable_read();
   read.set_endpoint("http://user:secret@store:9000");
@@ -157,7 +157,7 @@ TEST_F(Monitoring, shows_no_passwords_nor_queries_of_addresses) {
   EXPECT_THAT(config, HasSubstr("\"... and 3 more\""));
 }
 
-TEST_F(Monitoring, shows_names_and_errors_as_text_on_its_page) {
+TEST_F(Monitoring, ShowsNamesAndErrorsAsTextOnItsPage) {
   engine::StreamStats failed = MemoryEngine::full_stats("train");
   failed.state = "failed";
   failed.verdict = {"failed", "</pre><script>alert(\"1\")</script> & more"};
@@ -169,7 +169,7 @@ TEST_F(Monitoring, shows_names_and_errors_as_text_on_its_page) {
   EXPECT_THAT(answer.body, Not(HasSubstr("{{")));
 }
 
-TEST_F(Monitoring, shows_each_reason_of_a_wait_in_words_on_its_page) {
+TEST_F(Monitoring, ShowsEachReasonOfAWaitInWordsOnItsPage) {
   const std::string page = get("/").body;
   for (const char* reason : source::kWaitReasonNames)
     EXPECT_THAT(page,
@@ -178,12 +178,12 @@ TEST_F(Monitoring, shows_each_reason_of_a_wait_in_words_on_its_page) {
   EXPECT_THAT(page, HasSubstr("for the configured throttle (read.throttle)"));
 }
 
-TEST_F(Monitoring, sends_valid_json_for_names_that_are_not_utf8) {
+TEST_F(Monitoring, SendsValidJsonForNamesThatAreNotUtf8) {
   engine_.set_stream(MemoryEngine::full_stats("broken \xff name"));
   EXPECT_EQ(nlohmann::json::parse(get("/status.json").body)["streams"].size(), 2U);
 }
 
-TEST_F(Monitoring, drops_the_series_of_a_deleted_stream) {
+TEST_F(Monitoring, DropsTheSeriesOfADeletedStream) {
   v1::Stream stream;
   stream.add_pipeline()->mutable_read()->add_url("x");
   ASSERT_TRUE(engine_.create_stream("other", stream, {}).ok());
@@ -192,7 +192,7 @@ TEST_F(Monitoring, drops_the_series_of_a_deleted_stream) {
   EXPECT_THAT(get("/metrics").body, Not(HasSubstr("stream=\"other\"")));
 }
 
-TEST_F(Monitoring, counts_two_trainers_at_one_rank_in_one_series) {
+TEST_F(Monitoring, CountsTwoTrainersAtOneRankInOneSeries) {
   engine::StreamStats twins = MemoryEngine::full_stats("twins");
   twins.consumers.push_back(twins.consumers.front());
   engine_.set_stream(twins);
@@ -206,9 +206,9 @@ TEST_F(Monitoring, counts_two_trainers_at_one_rank_in_one_series) {
               HasSubstr("echoline_device_uses_total{stream=\"twins\",consumer=\"default/0\"} 40"));
 }
 
-TEST_F(Monitoring, is_healthy_while_it_answers) { EXPECT_EQ(get("/healthz").status, 200); }
+TEST_F(Monitoring, IsHealthyWhileItAnswers) { EXPECT_EQ(get("/healthz").status, 200); }
 
-TEST_F(Monitoring, is_ready_when_every_stream_is_and_not_while_draining) {
+TEST_F(Monitoring, IsReadyWhenEveryStreamIsAndNotWhileDraining) {
   EXPECT_EQ(get("/readyz").status, 200);
   engine::StreamStats opening = MemoryEngine::full_stats("test");
   opening.state = "opening";
@@ -222,7 +222,7 @@ TEST_F(Monitoring, is_ready_when_every_stream_is_and_not_while_draining) {
   EXPECT_THAT(get("/readyz").body, HasSubstr("draining"));
 }
 
-TEST_F(Monitoring, answers_other_paths_and_methods_with_what_there_is) {
+TEST_F(Monitoring, AnswersOtherPathsAndMethodsWithWhatThereIs) {
   EXPECT_EQ(get("/nothing").status, 404);
   EXPECT_THAT(get("/nothing").body, HasSubstr("/, /healthz, /metrics, /readyz, /status.json"));
   EXPECT_EQ(http_request(server_->port(), "POST", "/metrics").status, 405);
@@ -230,7 +230,7 @@ TEST_F(Monitoring, answers_other_paths_and_methods_with_what_there_is) {
 }
 
 // RFC 9112, 3.2: all forms of a target except the authority form of CONNECT.
-TEST_F(Monitoring, answers_every_form_of_a_target) {
+TEST_F(Monitoring, AnswersEveryFormOfATarget) {
   const std::string here = "http://monitor.example.org:" + std::to_string(server_->port());
   EXPECT_EQ(get(here + "/healthz").body, "ok\n");
   EXPECT_EQ(get(here + "/healthz?again=1").status, 200);
@@ -252,14 +252,14 @@ TEST_F(Monitoring, answers_every_form_of_a_target) {
   }
 }
 
-TEST_F(Monitoring, ends_within_a_second_after_a_scrape) {
+TEST_F(Monitoring, EndsWithinASecondAfterAScrape) {
   get("/metrics");
   const auto start = std::chrono::steady_clock::now();
   server_.reset();
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
 }
 
-TEST_F(Monitoring, names_the_address_that_is_in_use_and_the_remedy) {
+TEST_F(Monitoring, NamesTheAddressThatIsInUseAndTheRemedy) {
   const std::string address = "127.0.0.1:" + std::to_string(server_->port());
   const auto second = open_monitoring(address, {&engine_, &kept_, {}, &draining_});
   ASSERT_FALSE(second.ok());
@@ -269,13 +269,13 @@ TEST_F(Monitoring, names_the_address_that_is_in_use_and_the_remedy) {
       "metrics address " + address + " is in use; set daemon.metrics to another one, or to off");
 }
 
-TEST_F(Monitoring, refuses_an_address_of_another_host) {
+TEST_F(Monitoring, RefusesAnAddressOfAnotherHost) {
   const auto other = open_monitoring("192.0.2.1:9464", {&engine_, &kept_, {}, &draining_});
   ASSERT_FALSE(other.ok());
   EXPECT_THAT(other.status().message(), HasSubstr("192.0.2.1:9464"));
 }
 
-TEST(MetricList, is_sorted_into_names_with_base_units_and_every_one_is_exported) {
+TEST(MetricList, IsSortedIntoNamesWithBaseUnitsAndEveryOneIsExported) {
   engine::EngineStats stats;
   stats.streams.push_back(MemoryEngine::full_stats("train"));
   DaemonStats daemon;

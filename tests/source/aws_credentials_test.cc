@@ -80,7 +80,7 @@ class AwsCredentialsTest : public testing::Test {
 std::unique_ptr<ServerProcess> AwsCredentialsTest::server_;
 std::string AwsCredentialsTest::folder_;
 
-TEST_F(AwsCredentialsTest, the_first_that_is_set_up_is_taken_in_the_order_of_aws) {
+TEST_F(AwsCredentialsTest, TheFirstThatIsSetUpIsTakenInTheOrderOfAws) {
   set_instance();
   EXPECT_THAT(key(), HasSubstr("KEY-"));
   int before = issued();
@@ -98,7 +98,7 @@ TEST_F(AwsCredentialsTest, the_first_that_is_set_up_is_taken_in_the_order_of_aws
   EXPECT_EQ(key(), "ENVIRONMENT");
 }
 
-TEST_F(AwsCredentialsTest, a_profile_that_is_named_wins_over_the_environment) {
+TEST_F(AwsCredentialsTest, AProfileThatIsNamedWinsOverTheEnvironment) {
   environment_.set("AWS_ACCESS_KEY_ID", "ENVIRONMENT");
   environment_.set("AWS_SECRET_ACCESS_KEY", "hush");
   options_.file = file();
@@ -111,7 +111,7 @@ TEST_F(AwsCredentialsTest, a_profile_that_is_named_wins_over_the_environment) {
   EXPECT_THAT(status().message(), HasSubstr("credential_process, which echoline does not"));
 }
 
-TEST_F(AwsCredentialsTest, errors_name_the_place_that_the_key_is_from) {
+TEST_F(AwsCredentialsTest, ErrorsNameThePlaceThatTheKeyIsFrom) {
   const auto origin = [this] {
     const auto source = aws_credentials(options_);
     return source.ok() && wait_ready(**source).ok() ? (*source)->origin() : "";
@@ -126,7 +126,7 @@ TEST_F(AwsCredentialsTest, errors_name_the_place_that_the_key_is_from) {
   EXPECT_EQ(origin(), "profile default in " + file());
 }
 
-TEST_F(AwsCredentialsTest, a_file_that_is_not_there_is_told_from_one_without_the_profile) {
+TEST_F(AwsCredentialsTest, AFileThatIsNotThereIsToldFromOneWithoutTheProfile) {
   options_.profile = "photos";
   environment_.set("AWS_SHARED_CREDENTIALS_FILE", "~/credentials");
   EXPECT_THAT(status().message(),
@@ -139,7 +139,7 @@ TEST_F(AwsCredentialsTest, a_file_that_is_not_there_is_told_from_one_without_the
   EXPECT_THAT(status().message(), HasSubstr("profile empty holds no credentials; put aws_access"));
 }
 
-TEST_F(AwsCredentialsTest, each_way_can_be_asked_for_alone) {
+TEST_F(AwsCredentialsTest, EachWayCanBeAskedForAlone) {
   for (const char* from : {"environment", "file", "web_identity", "container", "instance"}) {
     options_.from = from;
     EXPECT_EQ(status().code(), Code::kPermissionDenied) << from;
@@ -159,7 +159,7 @@ TEST_F(AwsCredentialsTest, each_way_can_be_asked_for_alone) {
   EXPECT_TRUE((*aws_credentials(options_))->is_anonymous());
 }
 
-TEST_F(AwsCredentialsTest, a_profile_may_name_a_web_identity_and_a_region) {
+TEST_F(AwsCredentialsTest, AProfileMayNameAWebIdentityAndARegion) {
   environment_.set("AWS_ENDPOINT_URL_STS", endpoint_);
   options_.file = file();
   options_.profile = "web";
@@ -167,7 +167,7 @@ TEST_F(AwsCredentialsTest, a_profile_may_name_a_web_identity_and_a_region) {
   EXPECT_EQ(aws_profile_setting(options_, "region"), "eu-north-1");
 }
 
-TEST_F(AwsCredentialsTest, streams_of_one_host_share_one_set) {
+TEST_F(AwsCredentialsTest, StreamsOfOneHostShareOneSet) {
   set_instance();
   const int before = issued();
   const auto first = *aws_credentials(options_);
@@ -178,13 +178,13 @@ TEST_F(AwsCredentialsTest, streams_of_one_host_share_one_set) {
   EXPECT_EQ(issued(), before + 1);
 }
 
-TEST_F(AwsCredentialsTest, a_busy_service_is_asked_again) {
+TEST_F(AwsCredentialsTest, ABusyServiceIsAskedAgain) {
   set_instance();
   web_ask("GET", endpoint_ + "/fail?count=2");
   EXPECT_THAT(key(), HasSubstr("KEY-"));
 }
 
-TEST_F(AwsCredentialsTest, a_refusal_is_final_names_the_service_and_tells_no_secret) {
+TEST_F(AwsCredentialsTest, ARefusalIsFinalNamesTheServiceAndTellsNoSecret) {
   set_web_identity();
   const std::string wrong = folder_ + "/wrong";
   std::ofstream(wrong) << "wrong-hush";
@@ -199,7 +199,7 @@ TEST_F(AwsCredentialsTest, a_refusal_is_final_names_the_service_and_tells_no_sec
   EXPECT_THAT(status().message(), AllOf(HasSubstr("401 (Unauthorized)"), Not(HasSubstr("hush"))));
 }
 
-TEST_F(AwsCredentialsTest, a_service_that_is_not_there_fails_soon_and_says_what_else_to_set) {
+TEST_F(AwsCredentialsTest, AServiceThatIsNotThereFailsSoonAndSaysWhatElseToSet) {
   environment_.set("AWS_EC2_METADATA_DISABLED", "false");
   environment_.set("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://127.0.0.1:1");
   const std::uint64_t start = monotonic_ns();
@@ -208,7 +208,7 @@ TEST_F(AwsCredentialsTest, a_service_that_is_not_there_fails_soon_and_says_what_
   EXPECT_LT(monotonic_ns() - start, 5'000'000'000U);
 }
 
-TEST_F(AwsCredentialsTest, nothing_secret_goes_over_the_network_in_clear) {
+TEST_F(AwsCredentialsTest, NothingSecretGoesOverTheNetworkInClear) {
   set_container();
   environment_.set("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://elsewhere.example/container");
   EXPECT_THAT(status().message(), HasSubstr("neither https nor on this machine"));

@@ -22,14 +22,14 @@ constexpr const char* kCredentials =
     "    max_concurrent_requests = 7\n"
     "region = eu-west-1\n";
 
-TEST(AwsProfile, settings_are_those_of_their_section) {
+TEST(AwsProfile, SettingsAreThoseOfTheirSection) {
   const Settings settings = parse_settings(kCredentials, "default");
   EXPECT_EQ(settings.size(), 2U);
   EXPECT_EQ(settings.at("aws_access_key_id"), "KEY");
   EXPECT_EQ(settings.at("aws_secret_access_key"), "a/b+c==");
 }
 
-TEST(AwsProfile, comments_end_values_only_after_a_space_and_nested_lines_are_left_out) {
+TEST(AwsProfile, CommentsEndValuesOnlyAfterASpaceAndNestedLinesAreLeftOut) {
   const Settings settings = parse_settings(kCredentials, "dev");
   EXPECT_EQ(settings.at("aws_access_key_id"), "DEV");
   EXPECT_EQ(settings.at("aws_secret_access_key"), "with#sign");
@@ -37,13 +37,13 @@ TEST(AwsProfile, comments_end_values_only_after_a_space_and_nested_lines_are_lef
   EXPECT_FALSE(settings.contains("max_concurrent_requests"));
 }
 
-TEST(AwsProfile, what_is_no_settings_file_has_no_settings) {
+TEST(AwsProfile, WhatIsNoSettingsFileHasNoSettings) {
   for (const char* text : {"", "[", "[]", "]", "=", "[default", "[default]", "[default]\n=\n\n[x",
                            "aws_access_key_id = outside"})
     EXPECT_LE(parse_settings(text, "default").size(), 1U) << text;
 }
 
-TEST(AwsProfile, both_files_are_read_and_that_of_the_credentials_wins) {
+TEST(AwsProfile, BothFilesAreReadAndThatOfTheCredentialsWins) {
   char name[] = "/tmp/echoline-profile-XXXXXX";
   const std::string folder = ::mkdtemp(name);
   const AwsFiles files{folder + "/credentials", folder + "/config"};

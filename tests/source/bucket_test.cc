@@ -38,7 +38,7 @@ std::unique_ptr<Bucket> BucketTest::bucket_;
 INSTANTIATE_TEST_SUITE_P(, BucketTest, testing::Values("s3", "gs"),
                          [](const auto& each) { return each.param; });
 
-TEST_P(BucketTest, a_listing_of_many_pages_is_complete_and_sorted) {
+TEST_P(BucketTest, AListingOfManyPagesIsCompleteAndSorted) {
   std::vector<std::string> expected;
   for (int i = 0; i < 1050; ++i) {
     expected.push_back("many/" + std::to_string(i) + ".txt");
@@ -51,7 +51,7 @@ TEST_P(BucketTest, a_listing_of_many_pages_is_complete_and_sorted) {
   EXPECT_EQ(bucket_->keys(*source, "many/12?.txt").size(), 10U);
 }
 
-TEST_P(BucketTest, names_with_any_characters_are_listed_and_read) {
+TEST_P(BucketTest, NamesWithAnyCharactersAreListedAndRead) {
   std::vector<std::string> names = {"odd/a b.txt",    "odd/a%20b.txt",
                                     "odd/a+b.txt",    "odd/a&b=c;d.txt",
                                     "odd/a'(x)!.txt", "odd/\u00e9\u4e2d\U0001F600.txt",
@@ -68,7 +68,7 @@ TEST_P(BucketTest, names_with_any_characters_are_listed_and_read) {
   }
 }
 
-TEST_P(BucketTest, literal_names_and_patterns_can_be_mixed_and_keep_their_order) {
+TEST_P(BucketTest, LiteralNamesAndPatternsCanBeMixedAndKeepTheirOrder) {
   for (const char* name : {"mix/b", "mix/a", "mix/sub/c"}) bucket_->put(name, name);
   const std::string root = bucket_->root() + "mix/";
   const auto all = bucket_->open()->list_all({root + "b", root + "a", root + "*", root + "sub/c"});
@@ -80,7 +80,7 @@ TEST_P(BucketTest, literal_names_and_patterns_can_be_mixed_and_keep_their_order)
   EXPECT_EQ(all->at(0).bytes, 5U);
 }
 
-TEST_P(BucketTest, several_segments_of_one_request_get_exactly_their_bytes) {
+TEST_P(BucketTest, SeveralSegmentsOfOneRequestGetExactlyTheirBytes) {
   const std::string content = pattern_bytes(3 << 20);
   bucket_->put("shard.tar", content);
   const auto source = bucket_->open();
@@ -101,7 +101,7 @@ TEST_P(BucketTest, several_segments_of_one_request_get_exactly_their_bytes) {
     EXPECT_EQ(parts[i], content.substr(ranges[i].first, ranges[i].second)) << i;
 }
 
-TEST_P(BucketTest, empty_objects_and_empty_ranges_are_nothing_special) {
+TEST_P(BucketTest, EmptyObjectsAndEmptyRangesAreNothingSpecial) {
   bucket_->put("empty", "");
   const auto source = bucket_->open();
   const ObjectInfo info = bucket_->info(*source, "empty");
@@ -111,7 +111,7 @@ TEST_P(BucketTest, empty_objects_and_empty_ranges_are_nothing_special) {
   EXPECT_TRUE(bytes->empty());
 }
 
-TEST_P(BucketTest, a_changed_object_is_a_failed_precondition_that_names_it) {
+TEST_P(BucketTest, AChangedObjectIsAFailedPreconditionThatNamesIt) {
   bucket_->put("changing", "first content");
   const auto source = bucket_->open();
   const ObjectInfo info = bucket_->info(*source, "changing");
@@ -125,7 +125,7 @@ TEST_P(BucketTest, a_changed_object_is_a_failed_precondition_that_names_it) {
   EXPECT_EQ(source->counters().requests_retried, 0U);
 }
 
-TEST_P(BucketTest, a_read_beyond_the_end_is_data_loss) {
+TEST_P(BucketTest, AReadBeyondTheEndIsDataLoss) {
   bucket_->put("ten", "0123456789");
   const auto source = bucket_->open();
   const ObjectInfo info = bucket_->info(*source, "ten");
@@ -134,7 +134,7 @@ TEST_P(BucketTest, a_read_beyond_the_end_is_data_loss) {
   EXPECT_EQ(read_into(*source, info, 100, bytes).code(), Code::kDataLoss);
 }
 
-TEST_P(BucketTest, what_is_missing_is_not_found_and_named_once) {
+TEST_P(BucketTest, WhatIsMissingIsNotFoundAndNamedOnce) {
   const auto source = bucket_->open();
   const std::string url = bucket_->root() + "none.tar";
   const Status status = source->list(url).status();
@@ -146,7 +146,7 @@ TEST_P(BucketTest, what_is_missing_is_not_found_and_named_once) {
   EXPECT_EQ(read_into(*source, {url, 5, "1"}, 0, bytes).code(), Code::kNotFound);
 }
 
-TEST_P(BucketTest, a_missing_bucket_fails_at_open) {
+TEST_P(BucketTest, AMissingBucketFailsAtOpen) {
   for (const char* path : {"*.tar", "a.tar"}) {
     v1::Read read = bucket_->read_step("");
     const std::string scheme = bucket_->root().substr(0, 5);
@@ -157,7 +157,7 @@ TEST_P(BucketTest, a_missing_bucket_fails_at_open) {
   }
 }
 
-TEST_P(BucketTest, what_is_put_is_read_again_and_replaced_as_a_whole) {
+TEST_P(BucketTest, WhatIsPutIsReadAgainAndReplacedAsAWhole) {
   bucket_->put("written/other", "x");
   const auto source = Bucket::open_read(bucket_->read_step("written/*"), Access::kWrite);
   // curl sends more than a megabyte only after the server has agreed to receive it.
@@ -174,7 +174,7 @@ TEST_P(BucketTest, what_is_put_is_read_again_and_replaced_as_a_whole) {
   EXPECT_THAT(bucket_->keys(*source, "written/"), ElementsAre("written/a b+c", "written/other"));
 }
 
-TEST_P(BucketTest, many_small_reads_go_on_at_once) {
+TEST_P(BucketTest, ManySmallReadsGoOnAtOnce) {
   const std::string content = pattern_bytes(256 << 10);
   bucket_->put("small", content);
   v1::Read read = bucket_->read_step("small");

@@ -23,13 +23,13 @@ HttpResponse response(std::vector<std::pair<std::string, std::string>> headers) 
 
 constexpr std::string_view kDigits = "123456789";
 
-TEST(Crc, known_values_come_out) {
+TEST(Crc, KnownValuesComeOut) {
   EXPECT_EQ(crc32c(0, bytes_of(kDigits)), 0xE3069283U);
   EXPECT_EQ(crc64nvme(0, bytes_of(kDigits)), 0xAE8B14860A799888U);
   EXPECT_EQ(crc32c(0, {}), 0U);
 }
 
-TEST(Crc, pieces_give_what_the_whole_gives) {
+TEST(Crc, PiecesGiveWhatTheWholeGives) {
   const std::string text = pattern_bytes(10'000);
   for (const std::size_t cut : {0U, 1U, 7U, 8U, 9U, 4096U, 9999U, 10'000U}) {
     const std::string_view first = std::string_view(text).substr(0, cut);
@@ -50,7 +50,7 @@ const std::pair<const char*, const char*> kOffers[] = {
     {"content-md5", "JfnnlDI7RTiF9RgfG2JNCw=="},
     {"etag", "\"25f9e794323b453885f5181f1b624d0b\""}};
 
-TEST(BodyChecksum, every_offer_agrees_with_its_bytes_and_with_no_others) {
+TEST(BodyChecksum, EveryOfferAgreesWithItsBytesAndWithNoOthers) {
   ChecksumPolicy policy;
   policy.etag_is_md5 = true;
   for (const auto& [name, value] : kOffers) {
@@ -68,7 +68,7 @@ TEST(BodyChecksum, every_offer_agrees_with_its_bytes_and_with_no_others) {
   }
 }
 
-TEST(BodyChecksum, what_says_nothing_about_the_bytes_is_no_offer) {
+TEST(BodyChecksum, WhatSaysNothingAboutTheBytesIsNoOffer) {
   ChecksumPolicy policy;
   policy.etag_is_md5 = true;
   const std::pair<std::string, std::string> etag = {"etag", "\"25f9e794323b453885f5181f1b624d0b\""};
@@ -87,7 +87,7 @@ TEST(BodyChecksum, what_says_nothing_about_the_bytes_is_no_offer) {
       BodyChecksum::offered(response({etag, {"x-amz-server-side-encryption", "AES256"}}), policy));
 }
 
-TEST(BodyChecksum, the_policy_leaves_out_what_is_slow_or_everything) {
+TEST(BodyChecksum, ThePolicyLeavesOutWhatIsSlowOrEverything) {
   ChecksumPolicy policy;
   policy.etag_is_md5 = true;
   policy.level = ChecksumPolicy::Level::kFast;

@@ -6,7 +6,7 @@
 namespace echoline::source {
 namespace {
 
-TEST(CredentialAnswer, times_are_understood_as_services_write_them) {
+TEST(CredentialAnswer, TimesAreUnderstoodAsServicesWriteThem) {
   EXPECT_EQ(parse_utc("2013-05-24T00:00:00Z"), 1369353600);
   EXPECT_EQ(parse_utc("2013-05-24T00:00:00.123456Z"), 1369353600);
   EXPECT_EQ(parse_utc("2013-05-24T00:00:00+00:00"), 1369353600);
@@ -16,7 +16,7 @@ TEST(CredentialAnswer, times_are_understood_as_services_write_them) {
     EXPECT_FALSE(parse_utc(text)) << text;
 }
 
-TEST(CredentialAnswer, keys_of_instances_and_containers_are_taken) {
+TEST(CredentialAnswer, KeysOfInstancesAndContainersAreTaken) {
   const auto keys = parse_aws_json(R"({"AccessKeyId": "a", "SecretAccessKey": "b", "Token": "c",
                                        "Expiration": "2013-05-24T00:00:00Z", "Code": "Success"})");
   ASSERT_TRUE(keys.ok());
@@ -26,7 +26,7 @@ TEST(CredentialAnswer, keys_of_instances_and_containers_are_taken) {
   EXPECT_EQ(keys->expires, 1369353600);
 }
 
-TEST(CredentialAnswer, a_role_that_was_assumed_is_taken) {
+TEST(CredentialAnswer, ARoleThatWasAssumedIsTaken) {
   const auto keys = parse_aws_sts(
       "<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials>"
       "<AccessKeyId>a</AccessKeyId><SecretAccessKey>b&amp;</SecretAccessKey>"
@@ -37,14 +37,14 @@ TEST(CredentialAnswer, a_role_that_was_assumed_is_taken) {
   EXPECT_EQ(keys->expires, 1369353600);
 }
 
-TEST(CredentialAnswer, tokens_end_when_they_say) {
+TEST(CredentialAnswer, TokensEndWhenTheySay) {
   const auto token = parse_oauth(R"({"access_token": "t", "expires_in": 3599})", 1000);
   ASSERT_TRUE(token.ok());
   EXPECT_EQ(token->token, "t");
   EXPECT_EQ(token->expires, 4599);
 }
 
-TEST(CredentialAnswer, what_is_not_understood_may_pass_and_is_not_repeated) {
+TEST(CredentialAnswer, WhatIsNotUnderstoodMayPassAndIsNotRepeated) {
   for (const char* body :
        {"", "null", "[]", "hush", R"({"AccessKeyId": "hush"})", R"({"access_token": "hush"})",
         R"({"access_token": "hush", "expires_in": -1})", R"({"access_token": 5, "expires_in": 5})",
@@ -59,7 +59,7 @@ TEST(CredentialAnswer, what_is_not_understood_may_pass_and_is_not_repeated) {
   }
 }
 
-TEST(CredentialAnswer, refusals_say_which_may_pass) {
+TEST(CredentialAnswer, RefusalsSayWhichMayPass) {
   EXPECT_EQ(credential_refusal(503, "").code(), Code::kUnavailable);
   EXPECT_EQ(credential_refusal(429, "").code(), Code::kUnavailable);
   const Status denied = credential_refusal(400, "invalid_grant\n");

@@ -52,7 +52,7 @@ class CredentialSourceTest : public testing::Test {
   const std::time_t now_ = 1'700'000'000;
 };
 
-TEST_F(CredentialSourceTest, they_are_fetched_once_and_renewed_five_minutes_before_their_end) {
+TEST_F(CredentialSourceTest, TheyAreFetchedOnceAndRenewedFiveMinutesBeforeTheirEnd) {
   EXPECT_TRUE(at(0).status.ok());
   EXPECT_TRUE(at(3299).status.ok());
   EXPECT_EQ(key(), "key1");
@@ -62,7 +62,7 @@ TEST_F(CredentialSourceTest, they_are_fetched_once_and_renewed_five_minutes_befo
   EXPECT_EQ(answers_.started, 2);
 }
 
-TEST_F(CredentialSourceTest, short_lives_are_renewed_after_three_quarters) {
+TEST_F(CredentialSourceTest, ShortLivesAreRenewedAfterThreeQuarters) {
   answers_.lifetime = 100;
   EXPECT_TRUE(at(0).status.ok());
   EXPECT_TRUE(at(74).status.ok());
@@ -71,14 +71,14 @@ TEST_F(CredentialSourceTest, short_lives_are_renewed_after_three_quarters) {
   EXPECT_EQ(answers_.started, 2);
 }
 
-TEST_F(CredentialSourceTest, without_an_end_they_are_kept) {
+TEST_F(CredentialSourceTest, WithoutAnEndTheyAreKept) {
   answers_.lifetime = 0;
   EXPECT_TRUE(at(0).status.ok());
   EXPECT_TRUE(at(1'000'000'000).status.ok());
   EXPECT_EQ(answers_.started, 1);
 }
 
-TEST_F(CredentialSourceTest, a_failed_renewal_is_not_noticed_until_their_end_and_passes) {
+TEST_F(CredentialSourceTest, AFailedRenewalIsNotNoticedUntilTheirEndAndPasses) {
   EXPECT_TRUE(at(0).status.ok());
   answers_.failure = Status(Code::kPermissionDenied, "no, hush1");
   EXPECT_TRUE(at(3400).status.ok());
@@ -92,21 +92,21 @@ TEST_F(CredentialSourceTest, a_failed_renewal_is_not_noticed_until_their_end_and
   EXPECT_TRUE(at(3600).status.ok());
 }
 
-TEST_F(CredentialSourceTest, failures_are_not_repeated_in_a_loop) {
+TEST_F(CredentialSourceTest, FailuresAreNotRepeatedInALoop) {
   EXPECT_TRUE(at(0).status.ok());
   answers_.failure = Status(Code::kUnavailable, "busy");
   for (int i = 0; i < 1000; ++i) EXPECT_FALSE(at(3600).status.ok());
   EXPECT_LE(answers_.started, 3);
 }
 
-TEST_F(CredentialSourceTest, what_is_refused_at_the_start_is_final) {
+TEST_F(CredentialSourceTest, WhatIsRefusedAtTheStartIsFinal) {
   answers_.failure = Status(Code::kPermissionDenied, "no such account");
   const Verdict refused = at(0);
   EXPECT_FALSE(refused.retry);
   EXPECT_EQ(refused.status.code(), Code::kPermissionDenied);
 }
 
-TEST_F(CredentialSourceTest, what_may_pass_at_the_start_is_tried_three_times) {
+TEST_F(CredentialSourceTest, WhatMayPassAtTheStartIsTriedThreeTimes) {
   answers_.failure = Status(Code::kUnavailable, "busy");
   EXPECT_TRUE(at(0).retry);
   const Status status = wait_ready(source_);
@@ -114,7 +114,7 @@ TEST_F(CredentialSourceTest, what_may_pass_at_the_start_is_tried_three_times) {
   EXPECT_EQ(answers_.started, 3);
 }
 
-TEST_F(CredentialSourceTest, rejected_ones_are_fetched_anew_but_not_for_ever) {
+TEST_F(CredentialSourceTest, RejectedOnesAreFetchedAnewButNotForEver) {
   answers_.lifetime = 0;
   EXPECT_TRUE(at(0).status.ok());
   EXPECT_TRUE(source_.reject());
@@ -129,7 +129,7 @@ TEST_F(CredentialSourceTest, rejected_ones_are_fetched_anew_but_not_for_ever) {
   EXPECT_FALSE(source_.reject());
 }
 
-TEST_F(CredentialSourceTest, many_threads_share_one_fetch) {
+TEST_F(CredentialSourceTest, ManyThreadsShareOneFetch) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i)
     threads.emplace_back([this] {
@@ -142,13 +142,13 @@ TEST_F(CredentialSourceTest, many_threads_share_one_fetch) {
   EXPECT_EQ(source_.fetched_count(), 1U);
 }
 
-TEST_F(CredentialSourceTest, nothing_of_the_current_or_the_last_ones_is_left_in_a_text) {
+TEST_F(CredentialSourceTest, NothingOfTheCurrentOrTheLastOnesIsLeftInAText) {
   EXPECT_TRUE(at(0).status.ok());
   EXPECT_TRUE(at(3500).status.ok());
   EXPECT_EQ(source_.scrubbed("key1 hush1 token1 key2 hush2 token2 x"), "... ... ... ... ... ... x");
 }
 
-TEST(FixedCredentials, they_are_always_ready_and_no_rejection_changes_that) {
+TEST(FixedCredentials, TheyAreAlwaysReadyAndNoRejectionChangesThat) {
   CredentialSource fixed(Credentials{"a", "b", "", 0});
   EXPECT_TRUE(fixed.ready(0).status.ok());
   EXPECT_FALSE(fixed.reject());
@@ -156,7 +156,7 @@ TEST(FixedCredentials, they_are_always_ready_and_no_rejection_changes_that) {
   EXPECT_TRUE(CredentialSource(Credentials()).is_anonymous());
 }
 
-TEST(SharedCredentials, one_key_is_one_source_for_as_long_as_it_is_held) {
+TEST(SharedCredentials, OneKeyIsOneSourceForAsLongAsItIsHeld) {
   const auto make = [] { return std::make_shared<CredentialSource>(Credentials()); };
   auto first = shared_credentials("test a", make);
   EXPECT_EQ(shared_credentials("test a", make), first);

@@ -126,7 +126,7 @@ class FaultMix : public testing::Test {
 
 std::unique_ptr<ServerProcess> FaultMix::server_;
 
-TEST_F(FaultMix, each_fault_in_30_percent_of_the_answers_changes_no_byte) {
+TEST_F(FaultMix, EachFaultIn30PercentOfTheAnswersChangesNoByte) {
   const std::pair<const char*, WaitReason> cases[] = {
       {"busy", WaitReason::kThrottled}, {"later", WaitReason::kThrottled},
       {"reset", WaitReason::kBroken},   {"short", WaitReason::kBroken},
@@ -141,7 +141,7 @@ TEST_F(FaultMix, each_fault_in_30_percent_of_the_answers_changes_no_byte) {
   }
 }
 
-TEST_F(FaultMix, all_faults_together_behind_a_slow_line_change_no_byte) {
+TEST_F(FaultMix, AllFaultsTogetherBehindASlowLineChangeNoByte) {
   open({"busy=0.1", "later=0.02", "reset=0.1", "short=0.1", "longer=0.04", "less=0.04",
         "stall=0.04", "--first-byte-ms=50", "--rate=20000000"});
   expect_exact_singles("mix");
@@ -155,14 +155,14 @@ TEST_F(FaultMix, all_faults_together_behind_a_slow_line_change_no_byte) {
   EXPECT_EQ(below_50_ms, 0U) << "no answer can be faster than the proxy lets it be";
 }
 
-TEST_F(FaultMix, flipped_bytes_of_whole_objects_are_noticed_and_read_anew) {
+TEST_F(FaultMix, FlippedBytesOfWholeObjectsAreNoticedAndReadAnew) {
   open({"flip=0.3"});
   expect_exact_singles("flip");
   EXPECT_GT(source_->counters().requests_retried, 3U);
   EXPECT_EQ(source_->counters().checked, kObjects);
 }
 
-TEST_F(FaultMix, flipped_bytes_in_every_answer_are_an_error_that_names_object_and_checksum) {
+TEST_F(FaultMix, FlippedBytesInEveryAnswerAreAnErrorThatNamesObjectAndChecksum) {
   open({"flip=1"});
   std::vector<std::string> got(kObjects);
   for (const auto& [number, status] : read_singles(got)) {
@@ -172,7 +172,7 @@ TEST_F(FaultMix, flipped_bytes_in_every_answer_are_an_error_that_names_object_an
   }
 }
 
-TEST_F(FaultMix, without_checksums_flipped_bytes_would_have_come) {
+TEST_F(FaultMix, WithoutChecksumsFlippedBytesWouldHaveCome) {
   read_.set_checksums("none");
   open({"flip=1"});
   std::vector<std::string> got(kObjects);
@@ -182,7 +182,7 @@ TEST_F(FaultMix, without_checksums_flipped_bytes_would_have_come) {
   }
 }
 
-TEST_F(FaultMix, credentials_that_expired_are_an_error_that_says_so) {
+TEST_F(FaultMix, CredentialsThatExpiredAreAnErrorThatSaysSo) {
   open({"expired=1"});
   std::string bytes(1000, 0);
   const Status status = read_into(*source_, info_of(*source_, "shard"), 0, bytes);
@@ -190,7 +190,7 @@ TEST_F(FaultMix, credentials_that_expired_are_an_error_that_says_so) {
   EXPECT_THAT(status.message(), AllOf(HasSubstr("s3://photos/shard"), HasSubstr("ExpiredToken")));
 }
 
-TEST_F(FaultMix, a_store_that_only_refuses_gives_its_error_within_the_time_out) {
+TEST_F(FaultMix, AStoreThatOnlyRefusesGivesItsErrorWithinTheTimeOut) {
   read_.set_timeout(2 * kSecondNs);
   for (const char* fault : {"busy=1", "stall=1", "reset=1", "mute=1"}) {
     open({fault});
@@ -204,7 +204,7 @@ TEST_F(FaultMix, a_store_that_only_refuses_gives_its_error_within_the_time_out) 
   }
 }
 
-TEST_F(FaultMix, a_long_read_comes_in_several_ranges_at_once_and_is_exact) {
+TEST_F(FaultMix, ALongReadComesInSeveralRangesAtOnceAndIsExact) {
   const std::string content = put_long();
   open({"reset=0.2"});
   const ObjectInfo info = info_of(*source_, "long");
@@ -214,7 +214,7 @@ TEST_F(FaultMix, a_long_read_comes_in_several_ranges_at_once_and_is_exact) {
   EXPECT_EQ(source_->counters().requests_ok, 5U + 1) << "40 MiB by 8 MiB, and the question";
 }
 
-TEST_F(FaultMix, a_failed_part_of_a_long_read_ends_the_others) {
+TEST_F(FaultMix, AFailedPartOfALongReadEndsTheOthers) {
   put_long();
   open({"expired=0.3"});
   const ObjectInfo info = {"s3://photos/long", 40 << 20, info_of(*source_, "long").version};

@@ -63,7 +63,7 @@ class FaultTest : public testing::Test {
 
 std::unique_ptr<ServerProcess> FaultTest::server_;
 
-TEST_F(FaultTest, failures_that_pass_are_retried_until_the_bytes_are_there) {
+TEST_F(FaultTest, FailuresThatPassAreRetriedUntilTheBytesAreThere) {
   for (const char* behaviour : {"slow503-3", "error500-1", "short-2", "reset-2", "contradict-1",
                                 "shifted-1", "garbage-1", "endless-1"}) {
     const std::uint64_t before = retried();
@@ -73,19 +73,19 @@ TEST_F(FaultTest, failures_that_pass_are_retried_until_the_bytes_are_there) {
   }
 }
 
-TEST_F(FaultTest, a_stall_and_a_silence_are_given_up_and_tried_again) {
+TEST_F(FaultTest, AStallAndASilenceAreGivenUpAndTriedAgain) {
   EXPECT_TRUE(read("stall-1").ok());
   EXPECT_TRUE(read("silent-1").ok());
   EXPECT_EQ(retried(), 2U);
 }
 
-TEST_F(FaultTest, a_store_that_says_when_to_come_back_is_obeyed) {
+TEST_F(FaultTest, AStoreThatSaysWhenToComeBackIsObeyed) {
   const std::uint64_t start = monotonic_ns();
   EXPECT_TRUE(read("busy429-1").ok());
   EXPECT_GE(monotonic_ns() - start, kSecondNs);
 }
 
-TEST_F(FaultTest, a_write_that_fails_is_made_again_from_its_start) {
+TEST_F(FaultTest, AWriteThatFailsIsMadeAgainFromItsStart) {
   const std::string content = pattern_bytes(3 << 20);
   for (const char* name : {"slow503-2-put", "reset-1-put"}) {
     const std::uint64_t before = retried();
@@ -95,7 +95,7 @@ TEST_F(FaultTest, a_write_that_fails_is_made_again_from_its_start) {
   }
 }
 
-TEST_F(FaultTest, a_long_write_is_no_stall_while_bytes_go_out) {
+TEST_F(FaultTest, ALongWriteIsNoStallWhileBytesGoOut) {
   open(8 * kSecondNs);  // the stall limit is a quarter of that
   const std::uint64_t start = monotonic_ns();
   const Status status = source_->put("s3://bucket/sip-9-put", pattern_bytes(16 << 20));
@@ -104,7 +104,7 @@ TEST_F(FaultTest, a_long_write_is_no_stall_while_bytes_go_out) {
   EXPECT_EQ(retried(), 0U);
 }
 
-TEST_F(FaultTest, odd_but_right_answers_are_understood) {
+TEST_F(FaultTest, OddButRightAnswersAreUnderstood) {
   for (const char* behaviour : {"whole-9", "chunked-9"}) {
     const Status status = read(behaviour);
     EXPECT_TRUE(status.ok()) << behaviour << ": " << status.message();
@@ -112,7 +112,7 @@ TEST_F(FaultTest, odd_but_right_answers_are_understood) {
   EXPECT_EQ(retried(), 0U);
 }
 
-TEST_F(FaultTest, what_never_passes_ends_within_the_time_out_with_its_reason) {
+TEST_F(FaultTest, WhatNeverPassesEndsWithinTheTimeOutWithItsReason) {
   open(2 * kSecondNs);
   const std::pair<const char*, const char*> cases[] = {
       {"slow503-999", "503 SlowDown (Please reduce your request rate.)"},
@@ -130,13 +130,13 @@ TEST_F(FaultTest, what_never_passes_ends_within_the_time_out_with_its_reason) {
   }
 }
 
-TEST_F(FaultTest, a_listing_that_fails_keeps_no_part_of_the_limit) {
+TEST_F(FaultTest, AListingThatFailsKeepsNoPartOfTheLimit) {
   EXPECT_FALSE(source_->list("s3://bucket/nothing/*.txt").ok());
   EXPECT_TRUE(read("ok-0").ok());
   EXPECT_EQ(source_->counters().limit, 128U);
 }
 
-TEST_F(FaultTest, what_cannot_pass_is_final_at_once) {
+TEST_F(FaultTest, WhatCannotPassIsFinalAtOnce) {
   EXPECT_EQ(read("denied-999").code(), Code::kPermissionDenied);
   EXPECT_EQ(read("changed-999").code(), Code::kFailedPrecondition);
   EXPECT_EQ(read("grown-999").code(), Code::kFailedPrecondition);
@@ -146,23 +146,23 @@ TEST_F(FaultTest, what_cannot_pass_is_final_at_once) {
   EXPECT_EQ(retried(), 0U);
 }
 
-TEST_F(FaultTest, a_store_that_repeats_our_keys_does_not_get_them_into_messages) {
+TEST_F(FaultTest, AStoreThatRepeatsOurKeysDoesNotGetThemIntoMessages) {
   EXPECT_THAT(read("denied-999").message(),
               AllOf(HasSubstr("AccessDenied"), Not(HasSubstr("fault-access-key")),
                     Not(HasSubstr("fault-secret-key"))));
 }
 
-TEST_F(FaultTest, an_endless_listing_is_noticed) {
+TEST_F(FaultTest, AnEndlessListingIsNoticed) {
   EXPECT_THAT(source_->list("s3://loop-bucket/*").status().message(), HasSubstr("repeats a page"));
 }
 
-TEST_F(FaultTest, a_listing_that_is_none_is_an_error) {
+TEST_F(FaultTest, AListingThatIsNoneIsAnError) {
   open(2'000'000'000);
   EXPECT_THAT(source_->list("s3://html-bucket/*").status().message(),
               HasSubstr("can't be understood"));
 }
 
-TEST_F(FaultTest, good_reads_go_on_beside_failing_ones) {
+TEST_F(FaultTest, GoodReadsGoOnBesideFailingOnes) {
   static const std::string content = object_content();
   const ObjectInfo good = {"s3://bucket/fine", kObjectBytes, "v1"};
   const ObjectInfo bad = {"s3://bucket/silent-999-beside", kObjectBytes, "v1"};
@@ -178,7 +178,7 @@ TEST_F(FaultTest, good_reads_go_on_beside_failing_ones) {
   EXPECT_FALSE(wait_for(*source_, 1)[0].ok());
 }
 
-TEST_F(FaultTest, a_source_can_be_destroyed_in_mid_transfer) {
+TEST_F(FaultTest, ASourceCanBeDestroyedInMidTransfer) {
   std::string bytes(1000, 0);
   const ObjectInfo object = {"s3://bucket/silent-999-left", kObjectBytes, "v1"};
   source_->submit({0, object, {{0, bytes_of(bytes)}}});
@@ -188,7 +188,7 @@ TEST_F(FaultTest, a_source_can_be_destroyed_in_mid_transfer) {
 }
 
 // It is still sending: a hedge would share its bandwidth.
-TEST_F(FaultTest, a_write_that_takes_long_is_not_made_a_second_time) {
+TEST_F(FaultTest, AWriteThatTakesLongIsNotMadeASecondTime) {
   open(20 * kSecondNs);
   for (int i = 0; i < 40; ++i) {
     ASSERT_TRUE(source_->put("s3://bucket/quick-" + std::to_string(i), "bytes").ok());
@@ -197,7 +197,7 @@ TEST_F(FaultTest, a_write_that_takes_long_is_not_made_a_second_time) {
   EXPECT_EQ(source_->counters().hedges_won + source_->counters().hedges_lost, 0U);
 }
 
-TEST_F(FaultTest, wake_ends_a_poll_at_once_or_the_next_one) {
+TEST_F(FaultTest, WakeEndsAPollAtOnceOrTheNextOne) {
   std::vector<ReadResult> done;
   const std::uint64_t start = monotonic_ns();
   source_->wake();
@@ -211,7 +211,7 @@ TEST_F(FaultTest, wake_ends_a_poll_at_once_or_the_next_one) {
   waker.join();
 }
 
-TEST(TlsTest, a_certificate_is_trusted_only_if_its_authority_is_named) {
+TEST(TlsTest, ACertificateIsTrustedOnlyIfItsAuthorityIsNamed) {
   const ServerProcess server("fault_server.py", {"--tls"});
   if (server.missing()) GTEST_SKIP() << "no openssl to make a certificate with";
   ASSERT_TRUE(server.ready());

@@ -57,7 +57,7 @@ class FileSourceTest : public testing::Test {
   std::unique_ptr<Source> source_;
 };
 
-TEST_F(FileSourceTest, what_is_put_replaces_the_file_as_a_whole) {
+TEST_F(FileSourceTest, WhatIsPutReplacesTheFileAsAWhole) {
   write("a b*.tar", "before");
   for (const std::string& content : {pattern_bytes(100'000), std::string("after")}) {
     const Status status = source_->put("file://" + root_ + "/a b*.tar", content);
@@ -71,7 +71,7 @@ TEST_F(FileSourceTest, what_is_put_replaces_the_file_as_a_whole) {
   EXPECT_THAT(status.message(), HasSubstr("/a b*.tar/below"));
 }
 
-TEST_F(FileSourceTest, patterns_list_files_bytewise_sorted) {
+TEST_F(FileSourceTest, PatternsListFilesBytewiseSorted) {
   for (const char* name : {"b.tar", "a.tar", "B.tar", "c.txt", "sub/d.tar", "sub/deep/e.tar"})
     write(name, "x");
   EXPECT_THAT(names("*.tar"), ElementsAre("B.tar", "a.tar", "b.tar"));
@@ -82,7 +82,7 @@ TEST_F(FileSourceTest, patterns_list_files_bytewise_sorted) {
   EXPECT_THAT(names("a.tar"), ElementsAre("a.tar"));
 }
 
-TEST_F(FileSourceTest, file_urls_list_file_urls) {
+TEST_F(FileSourceTest, FileUrlsListFileUrls) {
   write("a.tar", "abc");
   const auto listed = source_->list("file://" + root_ + "/*");
   ASSERT_TRUE(listed.ok());
@@ -93,7 +93,7 @@ TEST_F(FileSourceTest, file_urls_list_file_urls) {
   EXPECT_EQ(bytes, "abc");
 }
 
-TEST_F(FileSourceTest, a_missing_file_is_named_with_what_to_do) {
+TEST_F(FileSourceTest, AMissingFileIsNamedWithWhatToDo) {
   const Status status = source_->list(root_ + "/none.tar").status();
   EXPECT_EQ(status.code(), Code::kNotFound);
   EXPECT_THAT(status.message(), HasSubstr(root_ + "/none.tar"));
@@ -102,12 +102,12 @@ TEST_F(FileSourceTest, a_missing_file_is_named_with_what_to_do) {
   EXPECT_EQ(source_->list(root_ + "/none/").status().code(), Code::kNotFound);
 }
 
-TEST_F(FileSourceTest, a_folder_without_its_slash_is_explained) {
+TEST_F(FileSourceTest, AFolderWithoutItsSlashIsExplained) {
   write("sub/a", "x");
   EXPECT_THAT(source_->list(root_ + "/sub").status().message(), HasSubstr("end it in '/'"));
 }
 
-TEST_F(FileSourceTest, links_are_followed_and_loops_and_dangling_ones_are_errors) {
+TEST_F(FileSourceTest, LinksAreFollowedAndLoopsAndDanglingOnesAreErrors) {
   write("data/a", "x");
   fs::create_symlink(root_ + "/data", root_ + "/link");
   EXPECT_THAT(names("link/"), ElementsAre("link/a"));
@@ -120,7 +120,7 @@ TEST_F(FileSourceTest, links_are_followed_and_loops_and_dangling_ones_are_errors
   EXPECT_THAT(source_->list(root_ + "/data/").status().message(), HasSubstr("leads back up"));
 }
 
-TEST_F(FileSourceTest, scattered_segments_get_exactly_their_bytes) {
+TEST_F(FileSourceTest, ScatteredSegmentsGetExactlyTheirBytes) {
   const std::string content = pattern_bytes(10 << 20);
   write("big", content);
   std::vector<std::string> parts = {std::string(1, 0), std::string(0, 0), std::string(5 << 20, 0),
@@ -138,7 +138,7 @@ TEST_F(FileSourceTest, scattered_segments_get_exactly_their_bytes) {
   EXPECT_EQ(source_->counters().bytes, 1U + (9 << 20) + 100);
 }
 
-TEST_F(FileSourceTest, hundreds_of_adjacent_segments_are_read) {
+TEST_F(FileSourceTest, HundredsOfAdjacentSegmentsAreRead) {
   const std::string content = pattern_bytes(1000 * 10);
   write("records", content);
   std::string got(content.size(), 0);
@@ -151,7 +151,7 @@ TEST_F(FileSourceTest, hundreds_of_adjacent_segments_are_read) {
   EXPECT_EQ(got, content);
 }
 
-TEST_F(FileSourceTest, more_files_than_are_kept_open_are_read) {
+TEST_F(FileSourceTest, MoreFilesThanAreKeptOpenAreRead) {
   std::vector<ObjectInfo> infos;
   for (int i = 0; i < 300; ++i) write("f" + std::to_string(i), std::to_string(i));
   for (int round = 0; round < 2; ++round)
@@ -163,7 +163,7 @@ TEST_F(FileSourceTest, more_files_than_are_kept_open_are_read) {
     }
 }
 
-TEST_F(FileSourceTest, a_file_that_changed_is_a_failed_precondition_that_names_it) {
+TEST_F(FileSourceTest, AFileThatChangedIsAFailedPreconditionThatNamesIt) {
   write("a", "before");
   const ObjectInfo object = info("a");
   std::string bytes(6, 0);
@@ -177,7 +177,7 @@ TEST_F(FileSourceTest, a_file_that_changed_is_a_failed_precondition_that_names_i
   EXPECT_EQ(read_into(*open(), object, 0, bytes).code(), Code::kFailedPrecondition);
 }
 
-TEST_F(FileSourceTest, a_file_that_went_away_is_not_found) {
+TEST_F(FileSourceTest, AFileThatWentAwayIsNotFound) {
   write("a", "x");
   const ObjectInfo object = info("a");
   fs::remove(root_ + "/a");
@@ -186,7 +186,7 @@ TEST_F(FileSourceTest, a_file_that_went_away_is_not_found) {
   EXPECT_EQ(source_->counters().requests_failed, 1U);
 }
 
-TEST_F(FileSourceTest, a_read_beyond_the_end_is_data_loss) {
+TEST_F(FileSourceTest, AReadBeyondTheEndIsDataLoss) {
   write("a", "12345");
   std::string bytes(3, 0);
   const Status status = read_into(*source_, info("a"), 3, bytes);
@@ -194,7 +194,7 @@ TEST_F(FileSourceTest, a_read_beyond_the_end_is_data_loss) {
   EXPECT_THAT(status.message(), HasSubstr("it ends at byte 5"));
 }
 
-TEST_F(FileSourceTest, poll_returns_at_its_deadline_and_when_woken) {
+TEST_F(FileSourceTest, PollReturnsAtItsDeadlineAndWhenWoken) {
   std::vector<ReadResult> done;
   const std::uint64_t start = monotonic_ns();
   source_->poll(start + kSecondNs / 20, done);
@@ -209,7 +209,7 @@ TEST_F(FileSourceTest, poll_returns_at_its_deadline_and_when_woken) {
   EXPECT_TRUE(done.empty());
 }
 
-TEST_F(FileSourceTest, slots_are_bounded_and_come_back) {
+TEST_F(FileSourceTest, SlotsAreBoundedAndComeBack) {
   write("a", "x");
   const std::size_t slots = source_->slots_free();
   std::vector<std::string> bytes(slots, std::string(1, 0));
@@ -224,7 +224,7 @@ TEST_F(FileSourceTest, slots_are_bounded_and_come_back) {
   EXPECT_EQ(source_->counters().in_flight, 0U);
 }
 
-TEST_F(FileSourceTest, real_shards_are_read_byte_for_byte) {
+TEST_F(FileSourceTest, RealShardsAreReadByteForByte) {
   const char* data = std::getenv("ECHOLINE_TEST_DATA");
   if (data == nullptr) GTEST_SKIP() << "ECHOLINE_TEST_DATA is not set";
   const auto urls = expand_braces(std::string(data) + "/imagenet/imagenet-{000000..000004}.tar");

@@ -25,7 +25,7 @@ std::string header(const HttpRequest& request, std::string_view name) {
   return "";
 }
 
-TEST(GcsStore, a_read_names_range_generation_and_token) {
+TEST(GcsStore, AReadNamesRangeGenerationAndToken) {
   const auto request = store("t")->get(*parse_address("gs://photos/a/b c"), "17", 5, 8, 0);
   EXPECT_EQ(request.url,
             "https://storage.googleapis.com/storage/v1/b/photos/o/a%2Fb%20c?"
@@ -37,7 +37,7 @@ TEST(GcsStore, a_read_names_range_generation_and_token) {
             "");
 }
 
-TEST(GcsStore, a_write_is_an_upload_that_names_the_object) {
+TEST(GcsStore, AWriteIsAnUploadThatNamesTheObject) {
   const auto request = store("t")->put(*parse_address("gs://photos/a/b c"), "content", 0);
   EXPECT_EQ(request.method, "POST");
   EXPECT_EQ(request.url,
@@ -47,7 +47,7 @@ TEST(GcsStore, a_write_is_an_upload_that_names_the_object) {
   EXPECT_EQ(request.body, "content");
 }
 
-TEST(GcsStore, a_listing_escapes_what_it_asks_for) {
+TEST(GcsStore, AListingEscapesWhatItAsksFor) {
   ListQuery query;
   query.bucket = "photos";
   query.prefix = "a b/";
@@ -59,7 +59,7 @@ TEST(GcsStore, a_listing_escapes_what_it_asks_for) {
             HasSubstr("pageToken=x%2B%2F%3D"), HasSubstr("maxResults=1000")));
 }
 
-TEST(GcsStore, what_may_pass_is_worth_a_retry_and_messages_hold_no_token) {
+TEST(GcsStore, WhatMayPassIsWorthARetryAndMessagesHoldNoToken) {
   const auto refused = [](int status, const std::string& body) {
     HttpResponse response;
     response.status = status;
@@ -71,7 +71,7 @@ TEST(GcsStore, what_may_pass_is_worth_a_retry_and_messages_hold_no_token) {
               AllOf(HasSubstr("(... may not )"), HasSubstr("Storage Object Viewer")));
 }
 
-TEST(GcsAnswer, only_lists_of_objects_with_size_and_generation_are_taken) {
+TEST(GcsAnswer, OnlyListsOfObjectsWithSizeAndGenerationAreTaken) {
   const auto good = parse_gcs_list(
       R"({"kind": "storage#objects", "nextPageToken": "n", "prefixes": ["a/"],
           "items": [{"name": "a", "size": "5", "generation": "7"}]})");
@@ -96,7 +96,7 @@ TEST(GcsAnswer, only_lists_of_objects_with_size_and_generation_are_taken) {
   EXPECT_EQ(gcs_error_text(R"({"error": "x"})"), "");
 }
 
-TEST(GcsAnswer, deep_nesting_is_no_trouble) {
+TEST(GcsAnswer, DeepNestingIsNoTrouble) {
   EXPECT_FALSE(parse_gcs_list(std::string(1 << 20, '[')).ok());
 }
 

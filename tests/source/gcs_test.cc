@@ -27,7 +27,7 @@ class GcsTest : public testing::Test {
 
 std::unique_ptr<GcsBucket> GcsTest::bucket_;
 
-TEST_F(GcsTest, an_object_written_again_has_changed_even_with_the_same_bytes) {
+TEST_F(GcsTest, AnObjectWrittenAgainHasChangedEvenWithTheSameBytes) {
   bucket_->put("rewritten", "the same");
   const auto source = bucket_->open();
   const ObjectInfo info = bucket_->info(*source, "rewritten");
@@ -36,7 +36,7 @@ TEST_F(GcsTest, an_object_written_again_has_changed_even_with_the_same_bytes) {
   EXPECT_EQ(read_into(*source, info, 0, bytes).code(), Code::kFailedPrecondition);
 }
 
-TEST_F(GcsTest, an_emulator_needs_no_token_and_if_it_ignores_generations_is_seen_through) {
+TEST_F(GcsTest, AnEmulatorNeedsNoTokenAndIfItIgnoresGenerationsIsSeenThrough) {
   bucket_->put("changing", "first");
   const TestEnvironment environment({{"STORAGE_EMULATOR_HOST", bucket_->direct().substr(7)}});
   v1::Read read = bucket_->read_step("changing");
@@ -51,7 +51,7 @@ TEST_F(GcsTest, an_emulator_needs_no_token_and_if_it_ignores_generations_is_seen
   EXPECT_THAT(status.message(), HasSubstr("it changed since it was indexed"));
 }
 
-TEST_F(GcsTest, a_token_that_is_withdrawn_is_replaced_and_the_read_goes_on) {
+TEST_F(GcsTest, ATokenThatIsWithdrawnIsReplacedAndTheReadGoesOn) {
   bucket_->put("guarded", "0123456789");
   const auto source = bucket_->open();
   const ObjectInfo info = bucket_->info(*source, "guarded");
@@ -65,7 +65,7 @@ TEST_F(GcsTest, a_token_that_is_withdrawn_is_replaced_and_the_read_goes_on) {
   EXPECT_EQ(bucket_->tokens_issued(), issued + 1);
 }
 
-TEST_F(GcsTest, a_token_that_is_never_accepted_is_an_error_without_the_token) {
+TEST_F(GcsTest, ATokenThatIsNeverAcceptedIsAnErrorWithoutTheToken) {
   bucket_->set_least_token(1'000'000);
   const Status status = open_source(bucket_->read_step("*")).status();
   bucket_->set_least_token(1);
@@ -74,7 +74,7 @@ TEST_F(GcsTest, a_token_that_is_never_accepted_is_an_error_without_the_token) {
                                       Not(HasSubstr("ya29"))));
 }
 
-TEST_F(GcsTest, anonymous_requests_are_refused_with_what_to_set) {
+TEST_F(GcsTest, AnonymousRequestsAreRefusedWithWhatToSet) {
   v1::Read read = bucket_->read_step("*");
   read.set_credentials("anonymous");
   const Status status = open_source(read).status();
@@ -82,7 +82,7 @@ TEST_F(GcsTest, anonymous_requests_are_refused_with_what_to_set) {
   EXPECT_THAT(status.message(), HasSubstr("set `credentials: auto`"));
 }
 
-TEST_F(GcsTest, a_write_into_a_missing_bucket_is_an_error_that_names_it) {
+TEST_F(GcsTest, AWriteIntoAMissingBucketIsAnErrorThatNamesIt) {
   bucket_->put("other", "x");
   const auto source = Bucket::open_read(bucket_->read_step("other"), Access::kWrite);
   const Status status = source->put("gs://no-such-bucket/a", "content");
@@ -90,7 +90,7 @@ TEST_F(GcsTest, a_write_into_a_missing_bucket_is_an_error_that_names_it) {
   EXPECT_THAT(status.message(), HasSubstr("writing gs://no-such-bucket/a"));
 }
 
-TEST_F(GcsTest, a_token_for_reading_does_not_write_and_says_what_it_lacks) {
+TEST_F(GcsTest, ATokenForReadingDoesNotWriteAndSaysWhatItLacks) {
   bucket_->put("kept", "as it was");
   const auto source = bucket_->open("kept");
   const Status status = source->put("gs://photos/kept", "something else");
@@ -100,7 +100,7 @@ TEST_F(GcsTest, a_token_for_reading_does_not_write_and_says_what_it_lacks) {
   EXPECT_EQ(bucket_->info(*source, "kept").bytes, 9U);
 }
 
-TEST_F(GcsTest, tokens_are_not_sent_where_they_could_be_overheard) {
+TEST_F(GcsTest, TokensAreNotSentWhereTheyCouldBeOverheard) {
   v1::Read read = bucket_->read_step("*");
   read.set_endpoint("http://elsewhere.example");
   const Status status = open_source(read).status();

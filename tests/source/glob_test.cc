@@ -6,7 +6,7 @@
 namespace echoline::source {
 namespace {
 
-TEST(Glob, a_star_stays_within_its_segment) {
+TEST(Glob, AStarStaysWithinItsSegment) {
   EXPECT_TRUE(glob_matches("a/*.tar", "a/b.tar"));
   EXPECT_TRUE(glob_matches("a/*", "a/b"));
   EXPECT_FALSE(glob_matches("a/*.tar", "a/b/c.tar"));
@@ -14,20 +14,20 @@ TEST(Glob, a_star_stays_within_its_segment) {
   EXPECT_TRUE(glob_matches("*/*", "a/b"));
 }
 
-TEST(Glob, stars_match_as_little_or_as_much_as_needed) {
+TEST(Glob, StarsMatchAsLittleOrAsMuchAsNeeded) {
   EXPECT_TRUE(glob_matches_segment("a*b*c", "abc"));
   EXPECT_TRUE(glob_matches_segment("a*b*c", "aXbYbZc"));
   EXPECT_FALSE(glob_matches_segment("a*b*c", "aXbYbZ"));
   EXPECT_TRUE(glob_matches_segment("**", ""));
 }
 
-TEST(Glob, many_stars_take_no_exponential_time) {
+TEST(Glob, ManyStarsTakeNoExponentialTime) {
   std::string pattern;
   for (int i = 0; i < 200; ++i) pattern += "*a";
   EXPECT_FALSE(glob_matches_segment(pattern + "b", std::string(5000, 'a')));
 }
 
-TEST(Glob, classes_and_question_marks_match_one_character) {
+TEST(Glob, ClassesAndQuestionMarksMatchOneCharacter) {
   EXPECT_TRUE(glob_matches("[a-c]?.x", "b7.x"));
   EXPECT_FALSE(glob_matches("[!a-c]?.x", "b7.x"));
   EXPECT_TRUE(glob_matches("[^a-c]?.x", "d7.x"));
@@ -37,7 +37,7 @@ TEST(Glob, classes_and_question_marks_match_one_character) {
   EXPECT_FALSE(glob_matches("a?b", "a/b"));
 }
 
-TEST(Glob, a_slash_at_the_end_is_everything_below) {
+TEST(Glob, ASlashAtTheEndIsEverythingBelow) {
   EXPECT_TRUE(glob_matches("a/", "a/b/c"));
   EXPECT_TRUE(glob_matches("*/", "x/y"));
   EXPECT_FALSE(glob_matches("a/", "a"));
@@ -45,21 +45,21 @@ TEST(Glob, a_slash_at_the_end_is_everything_below) {
   EXPECT_TRUE(glob_matches("", "anything/at/all"));
 }
 
-TEST(Glob, escaped_characters_are_themselves) {
+TEST(Glob, EscapedCharactersAreThemselves) {
   EXPECT_TRUE(glob_matches("\\*", "*"));
   EXPECT_FALSE(glob_matches("\\*", "x"));
   EXPECT_FALSE(has_glob("a\\*b"));
   EXPECT_EQ(unescape_glob("a\\*b"), "a*b");
 }
 
-TEST(Glob, the_prefix_is_what_every_match_begins_with) {
+TEST(Glob, ThePrefixIsWhatEveryMatchBeginsWith) {
   EXPECT_EQ(glob_prefix("train/x-*.tar"), "train/x-");
   EXPECT_EQ(glob_prefix("train/x\\*y?z"), "train/x*y");
   EXPECT_EQ(glob_prefix("plain"), "plain");
   EXPECT_EQ(glob_prefix("*"), "");
 }
 
-TEST(Glob, an_open_class_is_an_error) {
+TEST(Glob, AnOpenClassIsAnError) {
   EXPECT_FALSE(check_glob("a[b").ok());
   EXPECT_FALSE(check_glob("a[b/c]").ok());
   EXPECT_TRUE(check_glob("a[b]").ok());

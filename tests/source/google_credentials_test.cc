@@ -61,20 +61,20 @@ class GoogleCredentialsTest : public testing::Test {
 
 std::unique_ptr<ServerProcess> GoogleCredentialsTest::server_;
 
-TEST_F(GoogleCredentialsTest, a_service_account_proves_itself_by_its_key_file) {
+TEST_F(GoogleCredentialsTest, AServiceAccountProvesItselfByItsKeyFile) {
   environment_.set("GOOGLE_APPLICATION_CREDENTIALS", server_->fact("key_file"));
   ASSERT_TRUE(status().ok()) << status().message();
   EXPECT_THAT(token_, StartsWith("ya29.test-"));
 }
 
-TEST_F(GoogleCredentialsTest, the_setting_wins_over_the_variable) {
+TEST_F(GoogleCredentialsTest, TheSettingWinsOverTheVariable) {
   environment_.set("GOOGLE_APPLICATION_CREDENTIALS", "/nonexistent/key.json");
   EXPECT_THAT(status().message(), HasSubstr("/nonexistent/key.json"));
   options_.file = server_->fact("key_file");
   EXPECT_TRUE(status().ok());
 }
 
-TEST_F(GoogleCredentialsTest, a_person_who_has_logged_in_is_known_by_the_file_of_gcloud) {
+TEST_F(GoogleCredentialsTest, APersonWhoHasLoggedInIsKnownByTheFileOfGcloud) {
   environment_.set("CLOUDSDK_CONFIG", folder_);
   std::filesystem::copy(server_->fact("user_file"),
                         folder_ + "/application_default_credentials.json");
@@ -87,7 +87,7 @@ TEST_F(GoogleCredentialsTest, a_person_who_has_logged_in_is_known_by_the_file_of
   EXPECT_TRUE(status().ok()) << status().message();
 }
 
-TEST_F(GoogleCredentialsTest, last_the_metadata_server_is_asked) {
+TEST_F(GoogleCredentialsTest, LastTheMetadataServerIsAsked) {
   EXPECT_THAT(status().message(), AllOf(HasSubstr("the metadata server at 127.0.0.1:1"),
                                         HasSubstr("set GOOGLE_APPLICATION_CREDENTIALS")));
   environment_.set("GCE_METADATA_HOST", server_->fact("host"));
@@ -96,7 +96,7 @@ TEST_F(GoogleCredentialsTest, last_the_metadata_server_is_asked) {
   EXPECT_TRUE(status().ok()) << status().message();
 }
 
-TEST_F(GoogleCredentialsTest, key_files_that_do_not_work_say_why_and_tell_no_secret) {
+TEST_F(GoogleCredentialsTest, KeyFilesThatDoNotWorkSayWhyAndTellNoSecret) {
   options_.file = changed_key("key-number-1", "key-number-2");
   EXPECT_THAT(status().message(), AllOf(HasSubstr("changed.json"), HasSubstr("invalid_grant"),
                                         Not(HasSubstr("PRIVATE"))));
@@ -110,7 +110,7 @@ TEST_F(GoogleCredentialsTest, key_files_that_do_not_work_say_why_and_tell_no_sec
   EXPECT_THAT(status().message(), AllOf(HasSubstr("no JSON key file"), Not(HasSubstr("hush"))));
 }
 
-TEST_F(GoogleCredentialsTest, ways_of_others_and_ways_that_are_not_set_up_are_refused) {
+TEST_F(GoogleCredentialsTest, WaysOfOthersAndWaysThatAreNotSetUpAreRefused) {
   for (const char* from : {"web_identity", "container", "environment", "file"}) {
     options_.from = from;
     EXPECT_FALSE(status().ok()) << from;

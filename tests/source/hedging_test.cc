@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kMsNs = 1'000'000;
 
-TEST(Hedging, late_is_twice_what_19_of_20_recent_answers_took) {
+TEST(Hedging, LateIsTwiceWhat19Of20RecentAnswersTook) {
   Hedging hedging;
   for (std::size_t i = 1; i < Hedging::kAnswersMin; ++i) hedging.note_answer(kSecondNs);
   EXPECT_FALSE(hedging.late_after_ns()) << "too little is known";
@@ -30,7 +30,7 @@ TEST(Hedging, late_is_twice_what_19_of_20_recent_answers_took) {
   EXPECT_EQ(hedging.late_after_ns(), Hedging::kLateMinNs);
 }
 
-TEST(Hedging, second_requests_are_a_twentieth_of_all_and_few_at_once) {
+TEST(Hedging, SecondRequestsAreATwentiethOfAllAndFewAtOnce) {
   Hedging hedging;
   std::size_t again = 0;
   for (std::size_t i = 1; i <= 1000; ++i) {
@@ -119,7 +119,7 @@ TEST(BodyPace, IsSlowOnlyIfASecondOrMoreIsLeft) {
   EXPECT_TRUE(BodyPace::is_slow(0, 1e6, 1'000'000));
 }
 
-TEST_F(LateStore, a_late_answer_is_not_waited_for_and_the_read_counts_once) {
+TEST_F(LateStore, ALateAnswerIsNotWaitedForAndTheReadCountsOnce) {
   const Counters before = source_->counters();
   const std::uint64_t start = monotonic_ns();
   read("late-1", 1);
@@ -132,37 +132,37 @@ TEST_F(LateStore, a_late_answer_is_not_waited_for_and_the_read_counts_once) {
   expect_hedges(1, 0);
 }
 
-TEST_F(LateStore, the_loser_writes_nothing_when_its_answer_comes_in_mid_body) {
+TEST_F(LateStore, TheLoserWritesNothingWhenItsAnswerComesInMidBody) {
   read("overtaken-9", 1);
   expect_hedges(1, 0);
 }
 
-TEST_F(LateStore, a_second_request_that_fails_does_not_harm_the_first) {
+TEST_F(LateStore, ASecondRequestThatFailsDoesNotHarmTheFirst) {
   read("rightlate-9", 1);
   EXPECT_EQ(source_->counters().requests_retried, 0U);
   expect_hedges(0, 1);
 }
 
-TEST_F(LateStore, the_second_request_goes_on_when_the_first_fails) {
+TEST_F(LateStore, TheSecondRequestGoesOnWhenTheFirstFails) {
   read("mutelate-9", 1);
   EXPECT_EQ(source_->counters().requests_retried, 0U);
   expect_hedges(1, 0);
 }
 
-TEST_F(LateStore, an_answer_that_breaks_ends_both_and_the_rest_is_asked_for) {
+TEST_F(LateStore, AnAnswerThatBreaksEndsBothAndTheRestIsAskedFor) {
   read("latebroken-9", 1);
   EXPECT_EQ(source_->counters().requests_retried, 1U);
   expect_hedges(1, 0);
 }
 
-TEST_F(LateStore, nothing_is_asked_twice_while_the_store_refuses) {
+TEST_F(LateStore, NothingIsAskedTwiceWhileTheStoreRefuses) {
   read("slow503-3", 40);
   ASSERT_LT(source_->counters().limit, 128U);
   read("halfsecond-9", 3);
   expect_hedges(0, 0);
 }
 
-TEST_F(LateStore, a_store_that_is_slow_as_a_whole_is_asked_little_more) {
+TEST_F(LateStore, AStoreThatIsSlowAsAWholeIsAskedLittleMore) {
   read("halfsecond-9", 40);
   read("halfsecond-9", 40);
   const Counters counters = source_->counters();
@@ -171,7 +171,7 @@ TEST_F(LateStore, a_store_that_is_slow_as_a_whole_is_asked_little_more) {
   EXPECT_LE(hedges, counters.requests_ok / Hedging::kRequestsPerHedge);
 }
 
-TEST_F(LateStore, second_requests_take_no_place_of_first_ones) {
+TEST_F(LateStore, SecondRequestsTakeNoPlaceOfFirstOnes) {
   read_.set_concurrency(1);
   open();
   read("halfsecond-9", 1);
@@ -182,7 +182,7 @@ TEST_F(LateStore, second_requests_take_no_place_of_first_ones) {
   expect_hedges(1, 0);
 }
 
-TEST_F(LateStore, the_rest_of_a_slow_answer_is_asked_for_again) {
+TEST_F(LateStore, TheRestOfASlowAnswerIsAskedForAgain) {
   for (const char* behaviour : {"trickle-1", "trickle-2"}) {
     const std::uint64_t replaced = source_->counters().replaced_won;
     const std::uint64_t start = monotonic_ns();
@@ -194,28 +194,28 @@ TEST_F(LateStore, the_rest_of_a_slow_answer_is_asked_for_again) {
   EXPECT_EQ(source_->counters().in_flight, 0U);
 }
 
-TEST_F(LateStore, a_slow_answer_goes_on_if_the_second_request_fails) {
+TEST_F(LateStore, ASlowAnswerGoesOnIfTheSecondRequestFails) {
   read("trickle503-9", 1);
   EXPECT_EQ(source_->counters().requests_retried, 0U);
   EXPECT_EQ(source_->counters().replaced_won, 0U);
   EXPECT_GE(source_->counters().replaced_lost, 1U);
 }
 
-TEST_F(LateStore, bodies_that_are_all_slow_are_asked_for_little_more) {
+TEST_F(LateStore, BodiesThatAreAllSlowAreAskedForLittleMore) {
   read("slowbody-9", 60);
   const Counters counters = source_->counters();
   EXPECT_LE(counters.replaced_won + counters.replaced_lost,
             counters.requests_ok / Hedging::kRequestsPerHedge);
 }
 
-TEST_F(LateStore, off_means_never) {
+TEST_F(LateStore, OffMeansNever) {
   read_.set_hedge("off");
   open();
   read("halfsecond-9", 1);
   expect_hedges(0, 0);
 }
 
-TEST_F(LateStore, a_source_can_be_destroyed_with_both_under_way) {
+TEST_F(LateStore, ASourceCanBeDestroyedWithBothUnderWay) {
   std::string bytes(kBytes, 0);
   source_->submit(request("late-9", 0, bytes));
   std::vector<ReadResult> done;

@@ -34,7 +34,7 @@ std::string from_base64url(std::string_view text) {
   return bytes;
 }
 
-TEST(Jwt, base64url_is_that_of_the_standard) {
+TEST(Jwt, Base64urlIsThatOfTheStandard) {
   EXPECT_EQ(base64url(""), "");
   EXPECT_EQ(base64url("f"), "Zg");
   EXPECT_EQ(base64url("fo"), "Zm8");
@@ -42,7 +42,7 @@ TEST(Jwt, base64url_is_that_of_the_standard) {
   EXPECT_EQ(base64url("\xfb\xff\xfe"), "-__-");
 }
 
-TEST(Jwt, a_statement_can_be_verified_with_the_public_key) {
+TEST(Jwt, AStatementCanBeVerifiedWithThePublicKey) {
   EVP_PKEY* key = EVP_RSA_gen(2048);
   const auto jwt = signed_jwt(R"({"alg":"RS256"})", R"({"iss":"me"})", pem_of(key));
   ASSERT_TRUE(jwt.ok()) << jwt.status().message();
@@ -59,7 +59,7 @@ TEST(Jwt, a_statement_can_be_verified_with_the_public_key) {
   EVP_PKEY_free(key);
 }
 
-TEST(Jwt, what_is_no_rsa_key_is_refused_and_not_told) {
+TEST(Jwt, WhatIsNoRsaKeyIsRefusedAndNotTold) {
   EVP_PKEY* curve = EVP_EC_gen("P-256");
   for (const std::string& key :
        {std::string(), std::string("hush"),

@@ -32,7 +32,7 @@ std::uint64_t run(AdaptiveLimit& limit, std::uint64_t from_ms, std::uint64_t unt
   return from_ms;
 }
 
-TEST(AdaptiveLimit, begins_at_the_cap_and_stays_there_while_nothing_is_refused) {
+TEST(AdaptiveLimit, BeginsAtTheCapAndStaysThereWhileNothingIsRefused) {
   AdaptiveLimit limit;
   limit.set_cap(128);
   std::uint64_t refused = 0;
@@ -40,7 +40,7 @@ TEST(AdaptiveLimit, begins_at_the_cap_and_stays_there_while_nothing_is_refused) 
   EXPECT_EQ(limit.limit(), 128U);
 }
 
-TEST(AdaptiveLimit, settles_near_what_the_store_takes) {
+TEST(AdaptiveLimit, SettlesNearWhatTheStoreTakes) {
   AdaptiveLimit limit;
   limit.set_cap(128);
   std::uint64_t refused = 0;
@@ -56,7 +56,7 @@ TEST(AdaptiveLimit, settles_near_what_the_store_takes) {
   EXPECT_LE(most, 60U);
 }
 
-TEST(AdaptiveLimit, a_store_that_refuses_all_gets_an_eighth_and_all_again_within_three_seconds) {
+TEST(AdaptiveLimit, AStoreThatRefusesAllGetsAnEighthAndAllAgainWithinThreeSeconds) {
   AdaptiveLimit limit;
   limit.set_cap(128);
   std::uint64_t refused = 0;
@@ -66,7 +66,7 @@ TEST(AdaptiveLimit, a_store_that_refuses_all_gets_an_eighth_and_all_again_within
   EXPECT_EQ(limit.limit(), 128U);
 }
 
-TEST(AdaptiveLimit, a_higher_cap_is_room_at_once_and_a_lower_one_holds_at_once) {
+TEST(AdaptiveLimit, AHigherCapIsRoomAtOnceAndALowerOneHoldsAtOnce) {
   AdaptiveLimit limit;
   limit.set_cap(10);
   limit.set_cap(30);
@@ -75,7 +75,7 @@ TEST(AdaptiveLimit, a_higher_cap_is_room_at_once_and_a_lower_one_holds_at_once) 
   EXPECT_EQ(limit.limit(), 4U);
 }
 
-TEST(EndpointLimit, streams_of_one_endpoint_share_one_limit_and_others_have_their_own) {
+TEST(EndpointLimit, StreamsOfOneEndpointShareOneLimitAndOthersHaveTheirOwn) {
   const auto one = EndpointLimit::of("http://a:1");
   EXPECT_EQ(one, EndpointLimit::of("http://a:1"));
   EXPECT_NE(one, EndpointLimit::of("http://a:2"));
@@ -88,7 +88,7 @@ TEST(EndpointLimit, streams_of_one_endpoint_share_one_limit_and_others_have_thei
   EXPECT_EQ(one->limit(), 3U);
 }
 
-TEST(EndpointLimit, who_finds_no_room_is_woken_when_there_is_and_none_overtakes) {
+TEST(EndpointLimit, WhoFindsNoRoomIsWokenWhenThereIsAndNoneOvertakes) {
   const auto limit = EndpointLimit::of("http://b:1");
   int woken_first = 0;
   int woken_second = 0;
@@ -108,7 +108,7 @@ TEST(EndpointLimit, who_finds_no_room_is_woken_when_there_is_and_none_overtakes)
   EXPECT_TRUE(first.begin());
 }
 
-TEST(EndpointLimit, who_gives_up_waiting_lets_the_next_one_in) {
+TEST(EndpointLimit, WhoGivesUpWaitingLetsTheNextOneIn) {
   const auto limit = EndpointLimit::of("http://c:1");
   int woken = 0;
   EndpointLimit::Member first(limit, 1, [] {});
@@ -126,7 +126,7 @@ TEST(EndpointLimit, who_gives_up_waiting_lets_the_next_one_in) {
   EXPECT_TRUE(last.begin());
 }
 
-TEST(EndpointLimit, many_threads_never_exceed_it) {
+TEST(EndpointLimit, ManyThreadsNeverExceedIt) {
   const auto limit = EndpointLimit::of("http://d:1");
   std::atomic<int> under_way{0};
   std::atomic<int> most{0};

@@ -31,7 +31,7 @@ class OpenTest : public testing::Test {
   v1::Read read_;
 };
 
-TEST_F(OpenTest, an_unreachable_endpoint_fails_soon_and_in_one_line) {
+TEST_F(OpenTest, AnUnreachableEndpointFailsSoonAndInOneLine) {
   const std::uint64_t start = monotonic_ns();
   const Status refused = status();
   EXPECT_EQ(refused.code(), Code::kUnavailable);
@@ -40,29 +40,29 @@ TEST_F(OpenTest, an_unreachable_endpoint_fails_soon_and_in_one_line) {
   EXPECT_LT(monotonic_ns() - start, 10 * kSecondNs);
 }
 
-TEST_F(OpenTest, an_unknown_host_is_named) {
+TEST_F(OpenTest, AnUnknownHostIsNamed) {
   read_.set_endpoint("http://no-such-host.invalid:9000");
   EXPECT_THAT(status().message(), HasSubstr("no-such-host.invalid"));
 }
 
-TEST_F(OpenTest, missing_keys_say_which_variable_to_set) {
+TEST_F(OpenTest, MissingKeysSayWhichVariableToSet) {
   ::unsetenv("AWS_ACCESS_KEY_ID");
   EXPECT_EQ(status().code(), Code::kPermissionDenied);
   EXPECT_THAT(status().message(),
               AllOf(HasSubstr("set AWS_ACCESS_KEY_ID"), HasSubstr("anonymous")));
 }
 
-TEST_F(OpenTest, schemes_cannot_be_mixed) {
+TEST_F(OpenTest, SchemesCannotBeMixed) {
   read_.add_url("/data/x.tar");
   EXPECT_THAT(status().message(), HasSubstr("different schemes"));
 }
 
-TEST_F(OpenTest, no_url_is_refused) {
+TEST_F(OpenTest, NoUrlIsRefused) {
   read_.clear_url();
   EXPECT_THAT(status().message(), HasSubstr("read.url is missing"));
 }
 
-TEST_F(OpenTest, endpoints_and_regions_that_cannot_be_are_refused_without_their_passwords) {
+TEST_F(OpenTest, EndpointsAndRegionsThatCannotBeAreRefusedWithoutTheirPasswords) {
   for (const char* endpoint :
        {"127.0.0.1:9000", "ftp://host", "http://", "http://user:password@host", "http://host/path",
         "http://ho st", "http://host?x"}) {
@@ -75,14 +75,14 @@ TEST_F(OpenTest, endpoints_and_regions_that_cannot_be_are_refused_without_their_
   EXPECT_THAT(status().message(), HasSubstr("region \"us east\""));
 }
 
-TEST_F(OpenTest, the_endpoint_may_come_from_the_environment) {
+TEST_F(OpenTest, TheEndpointMayComeFromTheEnvironment) {
   read_.clear_endpoint();
   ::setenv("AWS_ENDPOINT_URL", "http://from-environment.invalid", 1);
   EXPECT_THAT(status().message(), HasSubstr("from-environment.invalid"));
   ::unsetenv("AWS_ENDPOINT_URL");
 }
 
-TEST_F(OpenTest, the_endpoint_may_come_from_the_profile) {
+TEST_F(OpenTest, TheEndpointMayComeFromTheProfile) {
   char name[] = "/tmp/echoline-profile-XXXXXX";
   ::close(::mkstemp(name));
   std::ofstream(name) << "[photos]\naws_access_key_id=a\naws_secret_access_key=b\n"
@@ -94,7 +94,7 @@ TEST_F(OpenTest, the_endpoint_may_come_from_the_profile) {
   ::unlink(name);
 }
 
-TEST_F(OpenTest, an_emulator_is_shown_the_key_file_that_is_named) {
+TEST_F(OpenTest, AnEmulatorIsShownTheKeyFileThatIsNamed) {
   ::setenv("STORAGE_EMULATOR_HOST", "127.0.0.1:1", 1);
   v1::Read read;
   read.add_url("gs://bucket/*");
@@ -103,7 +103,7 @@ TEST_F(OpenTest, an_emulator_is_shown_the_key_file_that_is_named) {
   ::unsetenv("STORAGE_EMULATOR_HOST");
 }
 
-TEST_F(OpenTest, a_throttle_slows_local_files) {
+TEST_F(OpenTest, AThrottleSlowsLocalFiles) {
   char name[] = "/tmp/echoline-open-XXXXXX";
   const int file = ::mkstemp(name);
   ASSERT_EQ(::ftruncate(file, 100'000), 0);

@@ -35,7 +35,7 @@ int issued(const ServerProcess& service) {
   return std::stoi(web_ask("GET", service.fact("endpoint") + "/count").body);
 }
 
-TEST(S3Credentials, reads_go_on_while_they_are_renewed_and_all_streams_share_the_renewal) {
+TEST(S3Credentials, ReadsGoOnWhileTheyAreRenewedAndAllStreamsShareTheRenewal) {
   const ServerProcess store("s3_server.py", {"--bucket", "photos"});
   if (store.missing()) GTEST_SKIP() << "no S3 server: pip install -r tests/requirements.txt";
   ASSERT_TRUE(store.ready());
@@ -86,7 +86,7 @@ class ExpiryTest : public testing::Test {
   const ServerProcess service_{"credential_server.py"};
 };
 
-TEST_F(ExpiryTest, an_answer_that_they_have_expired_leads_to_one_renewal_and_a_retry) {
+TEST_F(ExpiryTest, AnAnswerThatTheyHaveExpiredLeadsToOneRenewalAndARetry) {
   const TestEnvironment environment(instance(service_));
   const auto source = open();
   const Status status = read(*source, "key2-999-a");
@@ -95,7 +95,7 @@ TEST_F(ExpiryTest, an_answer_that_they_have_expired_leads_to_one_renewal_and_a_r
   EXPECT_EQ(source->counters().requests_retried, 1U);
 }
 
-TEST_F(ExpiryTest, when_new_ones_are_refused_too_it_is_an_error_that_tells_no_secret) {
+TEST_F(ExpiryTest, WhenNewOnesAreRefusedTooItIsAnErrorThatTellsNoSecret) {
   const TestEnvironment environment(instance(service_));
   const auto source = open();
   const std::uint64_t start = monotonic_ns();
@@ -106,7 +106,7 @@ TEST_F(ExpiryTest, when_new_ones_are_refused_too_it_is_an_error_that_tells_no_se
   EXPECT_LT(monotonic_ns() - start, 15 * kSecondNs);
 }
 
-TEST_F(ExpiryTest, fixed_ones_that_have_expired_are_an_error_at_once) {
+TEST_F(ExpiryTest, FixedOnesThatHaveExpiredAreAnErrorAtOnce) {
   const TestEnvironment environment(
       {{"AWS_ACCESS_KEY_ID", "KEY-1"}, {"AWS_SECRET_ACCESS_KEY", "hush"}});
   const auto source = open();
@@ -114,7 +114,7 @@ TEST_F(ExpiryTest, fixed_ones_that_have_expired_are_an_error_at_once) {
   EXPECT_EQ(source->counters().requests_retried, 0U);
 }
 
-TEST_F(ExpiryTest, an_outage_of_the_service_is_waited_out) {
+TEST_F(ExpiryTest, AnOutageOfTheServiceIsWaitedOut) {
   const ServerProcess brief("credential_server.py", {"--lifetime", "2"});
   const TestEnvironment environment(instance(brief));
   const auto source = open();

@@ -16,7 +16,7 @@ constexpr const char* kPage = R"(<?xml version="1.0" encoding="UTF-8"?>
   <CommonPrefixes><Prefix>sub/</Prefix></CommonPrefixes>
 </ListBucketResult>)";
 
-TEST(S3List, a_page_has_keys_sizes_etags_and_its_continuation) {
+TEST(S3List, APageHasKeysSizesEtagsAndItsContinuation) {
   const auto page = parse_s3_list(kPage);
   ASSERT_TRUE(page.ok()) << page.status().message();
   ASSERT_EQ(page->entries.size(), 2U);
@@ -28,7 +28,7 @@ TEST(S3List, a_page_has_keys_sizes_etags_and_its_continuation) {
   EXPECT_FALSE(page->ambiguous);
 }
 
-TEST(S3List, a_plus_in_an_encoded_key_is_ambiguous) {
+TEST(S3List, APlusInAnEncodedKeyIsAmbiguous) {
   const auto page = parse_s3_list(
       "<ListBucketResult><EncodingType>url</EncodingType><Contents><Key>a+b</Key><Size>1</Size>"
       "</Contents></ListBucketResult>");
@@ -36,7 +36,7 @@ TEST(S3List, a_plus_in_an_encoded_key_is_ambiguous) {
   EXPECT_TRUE(page->ambiguous);
 }
 
-TEST(S3List, a_key_that_is_not_encoded_is_taken_as_it_is) {
+TEST(S3List, AKeyThatIsNotEncodedIsTakenAsItIs) {
   const auto page = parse_s3_list(
       "<ListBucketResult><Contents><Key>a+b%20&lt;&#x263A;&#10;</Key><Size>1</Size></Contents>"
       "</ListBucketResult>");
@@ -45,13 +45,13 @@ TEST(S3List, a_key_that_is_not_encoded_is_taken_as_it_is) {
   EXPECT_FALSE(page->ambiguous);
 }
 
-TEST(S3List, a_page_cut_at_any_byte_is_an_error) {
+TEST(S3List, APageCutAtAnyByteIsAnError) {
   const std::string_view whole = kPage;
   for (std::size_t bytes = 0; bytes < whole.size(); ++bytes)
     EXPECT_FALSE(parse_s3_list(whole.substr(0, bytes)).ok()) << bytes;
 }
 
-TEST(S3List, nonsense_is_an_error) {
+TEST(S3List, NonsenseIsAnError) {
   for (const char* xml :
        {"", "plain text", "<html></html>", "<ListBucketResult/><x>", "<a><b></a></b>", "</a>", "<>",
         "<!DOCTYPE a [<!ENTITY x 'y'>]><ListBucketResult/>",
@@ -65,13 +65,13 @@ TEST(S3List, nonsense_is_an_error) {
     EXPECT_FALSE(parse_s3_list(xml).ok()) << xml;
 }
 
-TEST(S3List, depth_is_bounded) {
+TEST(S3List, DepthIsBounded) {
   std::string deep;
   for (int i = 0; i < 100000; ++i) deep += "<a>";
   EXPECT_FALSE(parse_s3_list(deep).ok());
 }
 
-TEST(S3List, an_error_has_code_message_and_region) {
+TEST(S3List, AnErrorHasCodeMessageAndRegion) {
   const S3Error error = parse_s3_error(
       "<Error><Code>AuthorizationHeaderMalformed</Code><Message>line\none</Message>"
       "<Region>eu-west-1</Region><AWSAccessKeyId>AKIA</AWSAccessKeyId></Error>");
@@ -80,7 +80,7 @@ TEST(S3List, an_error_has_code_message_and_region) {
   EXPECT_EQ(error.region, "eu-west-1");
 }
 
-TEST(S3List, what_is_no_error_has_no_code) { EXPECT_EQ(parse_s3_error("<html>").code, ""); }
+TEST(S3List, WhatIsNoErrorHasNoCode) { EXPECT_EQ(parse_s3_error("<html>").code, ""); }
 
 }  // namespace
 }  // namespace echoline::source

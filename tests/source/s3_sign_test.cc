@@ -37,7 +37,7 @@ std::string authorization(const SignRequest& request,
   return header(signed_headers(request, credentials, kPublishedTime), "Authorization");
 }
 
-TEST(S3Sign, a_ranged_get_is_signed_as_published) {
+TEST(S3Sign, ARangedGetIsSignedAsPublished) {
   SignRequest request = example();
   request.path = "/test.txt";
   request.headers = {{"range", "bytes=0-9"}};
@@ -47,7 +47,7 @@ TEST(S3Sign, a_ranged_get_is_signed_as_published) {
             "Signature=f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41");
 }
 
-TEST(S3Sign, a_put_with_an_odd_name_is_signed_as_published) {
+TEST(S3Sign, APutWithAnOddNameIsSignedAsPublished) {
   SignRequest request = example();
   request.method = "PUT";
   request.path = "/test$file.text";
@@ -58,7 +58,7 @@ TEST(S3Sign, a_put_with_an_odd_name_is_signed_as_published) {
               EndsWith("98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd"));
 }
 
-TEST(S3Sign, a_query_name_without_a_value_is_signed_as_published) {
+TEST(S3Sign, AQueryNameWithoutAValueIsSignedAsPublished) {
   SignRequest request = example();
   request.query = {{"lifecycle", ""}};
   EXPECT_EQ(escaped_target(request.path, request.query), "/?lifecycle=");
@@ -66,21 +66,21 @@ TEST(S3Sign, a_query_name_without_a_value_is_signed_as_published) {
               EndsWith("fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543"));
 }
 
-TEST(S3Sign, a_listing_is_signed_as_published_whatever_the_order_of_its_words) {
+TEST(S3Sign, AListingIsSignedAsPublishedWhateverTheOrderOfItsWords) {
   SignRequest request = example();
   request.query = {{"prefix", "J"}, {"max-keys", "2"}};
   EXPECT_THAT(authorization(request),
               EndsWith("34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7"));
 }
 
-TEST(S3Sign, names_are_escaped_strictly) {
+TEST(S3Sign, NamesAreEscapedStrictly) {
   EXPECT_EQ(uri_escape("a b+c/ü~*", true), "a%20b%2Bc/%C3%BC~%2A");
   EXPECT_EQ(uri_escape("a/b=c", false), "a%2Fb%3Dc");
   EXPECT_EQ(uri_escape(std::string_view("\0\xff", 2), false), "%00%FF");
   EXPECT_EQ(escaped_target("/k/%41", {{"b", "2"}, {"a", "x/y"}}), "/k/%2541?a=x%2Fy&b=2");
 }
 
-TEST(S3Sign, a_session_token_is_sent_and_signed) {
+TEST(S3Sign, ASessionTokenIsSentAndSigned) {
   Credentials credentials = published_key();
   credentials.token = "token/+=";
   const NamedValues headers = signed_headers(example(), credentials, kPublishedTime);
@@ -88,12 +88,12 @@ TEST(S3Sign, a_session_token_is_sent_and_signed) {
   EXPECT_THAT(header(headers, "Authorization"), HasSubstr("x-amz-date;x-amz-security-token,"));
 }
 
-TEST(S3Sign, anonymous_requests_carry_no_proof) {
+TEST(S3Sign, AnonymousRequestsCarryNoProof) {
   const NamedValues headers = signed_headers(example(), {}, kPublishedTime);
   EXPECT_EQ(headers, (NamedValues{{"host", "examplebucket.s3.amazonaws.com"}}));
 }
 
-TEST(S3Sign, no_header_tells_the_secret) {
+TEST(S3Sign, NoHeaderTellsTheSecret) {
   for (const auto& [name, value] : signed_headers(example(), published_key(), kPublishedTime))
     EXPECT_EQ(value.find("wJalr"), std::string::npos) << name;
 }

@@ -36,7 +36,7 @@ std::string header(const HttpRequest& request, std::string_view name) {
   return "";
 }
 
-TEST(S3Store, aws_is_addressed_by_host_unless_the_bucket_has_dots) {
+TEST(S3Store, AwsIsAddressedByHostUnlessTheBucketHasDots) {
   EXPECT_EQ(url(options("", "eu-west-1"), "s3://photos/a b"),
             "https://photos.s3.eu-west-1.amazonaws.com/a%20b");
   EXPECT_EQ(url({}, "s3://pho.tos/a"), "https://s3.us-east-1.amazonaws.com/pho.tos/a");
@@ -46,7 +46,7 @@ TEST(S3Store, aws_is_addressed_by_host_unless_the_bucket_has_dots) {
             "https://s3.us-east-1.amazonaws.com/photos/a");
 }
 
-TEST(S3Store, other_servers_are_addressed_by_path_unless_told_otherwise) {
+TEST(S3Store, OtherServersAreAddressedByPathUnlessToldOtherwise) {
   EXPECT_EQ(url(options("http://host:9000/"), "s3://photos/a/../b"),
             "http://host:9000/photos/a/../b");
   EXPECT_EQ(url(options("http://[::1]:9000"), "s3://photos/a"), "http://[::1]:9000/photos/a");
@@ -54,7 +54,7 @@ TEST(S3Store, other_servers_are_addressed_by_path_unless_told_otherwise) {
             "https://photos.host/a");
 }
 
-TEST(S3Store, a_range_and_the_pinned_version_are_asked_for) {
+TEST(S3Store, ARangeAndThePinnedVersionAreAskedFor) {
   const HttpRequest request = store({})->get(*parse_address("s3://photos/a"), "abc-3", 5, 8, kTime);
   EXPECT_EQ(header(request, "range"), "bytes=5-7");
   EXPECT_EQ(header(request, "if-match"), "\"abc-3\"");
@@ -62,7 +62,7 @@ TEST(S3Store, a_range_and_the_pinned_version_are_asked_for) {
   EXPECT_EQ(header(request, "x-amz-security-token"), "key-token");
 }
 
-TEST(S3Store, a_write_is_signed_with_the_digest_of_its_bytes) {
+TEST(S3Store, AWriteIsSignedWithTheDigestOfItsBytes) {
   const HttpRequest request = store({})->put(*parse_address("s3://photos/a"), "content", kTime);
   EXPECT_EQ(request.method, "PUT");
   EXPECT_EQ(request.body, "content");
@@ -70,7 +70,7 @@ TEST(S3Store, a_write_is_signed_with_the_digest_of_its_bytes) {
   EXPECT_THAT(header(request, "Authorization"), HasSubstr("content-type"));
 }
 
-TEST(S3Store, a_listing_escapes_what_it_asks_for) {
+TEST(S3Store, AListingEscapesWhatItAsksFor) {
   ListQuery query;
   query.bucket = "photos";
   query.prefix = "a b/";
@@ -95,7 +95,7 @@ std::string error(const std::string& code, const std::string& message = "m",
   return "<Error><Code>" + code + "</Code><Message>" + message + "</Message>" + more + "</Error>";
 }
 
-TEST(S3Store, what_may_pass_is_worth_a_retry) {
+TEST(S3Store, WhatMayPassIsWorthARetry) {
   for (const int status : {408, 429, 500, 502, 503, 504})
     EXPECT_TRUE(refused(status, "").retry) << status;
   EXPECT_TRUE(refused(400, error("RequestTimeout")).retry);
@@ -103,7 +103,7 @@ TEST(S3Store, what_may_pass_is_worth_a_retry) {
     EXPECT_FALSE(refused(status, "").retry) << status;
 }
 
-TEST(S3Store, errors_say_what_to_do) {
+TEST(S3Store, ErrorsSayWhatToDo) {
   const auto text = [](const Verdict& verdict) { return verdict.status.message(); };
   EXPECT_THAT(text(refused(403, error("SignatureDoesNotMatch"))),
               HasSubstr("check the secret key, which is from profile photos in FILE"));
@@ -118,7 +118,7 @@ TEST(S3Store, errors_say_what_to_do) {
   EXPECT_THAT(text(refused(403, "<html>", "", Access::kWrite)), HasSubstr("s3:PutObject"));
 }
 
-TEST(S3Store, a_bucket_of_another_region_names_it) {
+TEST(S3Store, ABucketOfAnotherRegionNamesIt) {
   EXPECT_THAT(refused(301, "", "eu-west-1").status.message(), HasSubstr("set `region: eu-west-1`"));
   EXPECT_THAT(
       refused(400, error("AuthorizationHeaderMalformed", "m", "<Region>ap-south-1</Region>"))
@@ -127,7 +127,7 @@ TEST(S3Store, a_bucket_of_another_region_names_it) {
   EXPECT_THAT(refused(301, "", "bad region\n").status.message(), Not(HasSubstr("bad region")));
 }
 
-TEST(S3Store, keys_do_not_get_into_messages) {
+TEST(S3Store, KeysDoNotGetIntoMessages) {
   const std::string text = refused(403, error("X", "key-id key-secret key-token")).status.message();
   EXPECT_THAT(text, HasSubstr("... ... ..."));
 }

@@ -41,7 +41,7 @@ class S3Test : public testing::Test {
 
 std::unique_ptr<S3Bucket> S3Test::bucket_;
 
-TEST_F(S3Test, a_wrong_secret_fails_at_open_and_is_not_told) {
+TEST_F(S3Test, AWrongSecretFailsAtOpenAndIsNotTold) {
   const TestEnvironment environment(keys("AWS_SECRET_ACCESS_KEY", "wrong-secret-wrong-secret"));
   const Status status = open_source(bucket_->read_step("*")).status();
   EXPECT_EQ(status.code(), Code::kPermissionDenied);
@@ -50,7 +50,7 @@ TEST_F(S3Test, a_wrong_secret_fails_at_open_and_is_not_told) {
                     Not(HasSubstr("wrong-secret"))));
 }
 
-TEST_F(S3Test, an_unknown_key_fails_at_open) {
+TEST_F(S3Test, AnUnknownKeyFailsAtOpen) {
   const TestEnvironment environment(keys("AWS_ACCESS_KEY_ID", "nobody-knows-me"));
   const Status status = open_source(bucket_->read_step("*")).status();
   EXPECT_EQ(status.code(), Code::kPermissionDenied);
@@ -58,14 +58,14 @@ TEST_F(S3Test, an_unknown_key_fails_at_open) {
               AllOf(HasSubstr("AWS_ACCESS_KEY_ID"), Not(HasSubstr("nobody-knows-me"))));
 }
 
-TEST_F(S3Test, a_bad_session_token_fails_at_open) {
+TEST_F(S3Test, ABadSessionTokenFailsAtOpen) {
   const TestEnvironment environment(keys("AWS_SESSION_TOKEN", "token-of-nobody"));
   const Status status = open_source(bucket_->read_step("*")).status();
   EXPECT_EQ(status.code(), Code::kPermissionDenied) << status.message();
   EXPECT_THAT(status.message(), Not(HasSubstr("token-of-nobody")));
 }
 
-TEST_F(S3Test, anonymous_requests_are_refused_with_what_to_set) {
+TEST_F(S3Test, AnonymousRequestsAreRefusedWithWhatToSet) {
   v1::Read read = bucket_->read_step("*");
   read.set_credentials("anonymous");
   const Status status = open_source(read).status();
@@ -73,7 +73,7 @@ TEST_F(S3Test, anonymous_requests_are_refused_with_what_to_set) {
   EXPECT_THAT(status.message(), HasSubstr("AWS_ACCESS_KEY_ID"));
 }
 
-TEST_F(S3Test, buckets_can_be_addressed_as_hosts) {
+TEST_F(S3Test, BucketsCanBeAddressedAsHosts) {
   bucket_->put("by host/a+b.txt", "hello");
   v1::Read read = bucket_->read_step("by host/*");
   read.set_endpoint("http://localhost:" + bucket_->port());
@@ -86,7 +86,7 @@ TEST_F(S3Test, buckets_can_be_addressed_as_hosts) {
   EXPECT_EQ(bytes, "hello");
 }
 
-TEST_F(S3Test, a_key_that_may_only_read_is_told_what_it_lacks_when_it_writes) {
+TEST_F(S3Test, AKeyThatMayOnlyReadIsToldWhatItLacksWhenItWrites) {
   bucket_->put("kept", "as it was");
   const TestEnvironment environment(keys("AWS_ACCESS_KEY_ID", bucket_->reader_key().c_str()));
   const auto source = Bucket::open_read(bucket_->read_step("kept"), Access::kWrite);
@@ -97,7 +97,7 @@ TEST_F(S3Test, a_key_that_may_only_read_is_told_what_it_lacks_when_it_writes) {
   EXPECT_EQ(bucket_->info(*source, "kept").bytes, 9U);
 }
 
-TEST_F(S3Test, a_server_killed_in_mid_transfer_and_restarted_loses_no_byte) {
+TEST_F(S3Test, AServerKilledInMidTransferAndRestartedLosesNoByte) {
   namespace fs = std::filesystem;
   char name[] = "/tmp/echoline-s3-XXXXXX";
   const std::string folder = ::mkdtemp(name);

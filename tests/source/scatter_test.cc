@@ -10,7 +10,7 @@ namespace {
 
 std::byte expected(std::uint64_t offset) { return static_cast<std::byte>(offset * 31 + 7); }
 
-TEST(Scatter, pieces_of_any_size_fill_segments_and_skip_gaps) {
+TEST(Scatter, PiecesOfAnySizeFillSegmentsAndSkipGaps) {
   std::mt19937 random(1);
   for (int round = 0; round < 500; ++round) {
     std::vector<std::byte> memory(4096);
@@ -35,20 +35,20 @@ TEST(Scatter, pieces_of_any_size_fill_segments_and_skip_gaps) {
   }
 }
 
-TEST(Scatter, nothing_wanted_is_done_from_the_start) {
+TEST(Scatter, NothingWantedIsDoneFromTheStart) {
   Scatter scatter({{5, {}}, {5, {}}});
   EXPECT_TRUE(scatter.empty());
   EXPECT_TRUE(scatter.done());
 }
 
-TEST(Scatter, bytes_after_the_last_segment_are_left_alone) {
+TEST(Scatter, BytesAfterTheLastSegmentAreLeftAlone) {
   std::vector<std::byte> memory(4);
   Scatter scatter({{0, std::span(memory).first(2)}});
   scatter.write(std::vector<std::byte>(4, std::byte{9}));
   EXPECT_EQ(memory[2], std::byte{0});
 }
 
-TEST(ScatterDeathTest, overlapping_segments_are_a_bug_of_the_caller) {
+TEST(ScatterDeathTest, OverlappingSegmentsAreABugOfTheCaller) {
   std::vector<std::byte> memory(4);
   EXPECT_DEATH(Scatter({{0, std::span(memory).first(3)}, {2, std::span(memory).subspan(3)}}),
                "check failed");

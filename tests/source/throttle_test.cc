@@ -42,28 +42,28 @@ ReadRequest request_of(std::uint64_t tag, std::string& bytes) {
   return {tag, {}, {{0, bytes_of(bytes)}}};
 }
 
-TEST(SimulatedLink, many_small_requests_lose_nothing_to_rounding) {
+TEST(SimulatedLink, ManySmallRequestsLoseNothingToRounding) {
   SimulatedLink line({.rate = 3});
   std::uint64_t last = 0;
   for (int i = 0; i < 300; ++i) last = line.arrival_ns(0, 1);
   EXPECT_EQ(last, 100 * kSecondNs);
 }
 
-TEST(SimulatedLink, requests_share_the_rate_and_not_the_latency) {
+TEST(SimulatedLink, RequestsShareTheRateAndNotTheLatency) {
   SimulatedLink line({.rate = 1000, .latency_ns = 50});
   EXPECT_EQ(line.arrival_ns(0, 1000), kSecondNs + 50);
   EXPECT_EQ(line.arrival_ns(0, 1000), 2 * kSecondNs + 50);
   EXPECT_EQ(line.arrival_ns(10 * kSecondNs, 1000), 11 * kSecondNs + 50);
 }
 
-TEST(SimulatedLink, extreme_rates_do_not_overflow) {
+TEST(SimulatedLink, ExtremeRatesDoNotOverflow) {
   EXPECT_EQ(SimulatedLink({.rate = UINT64_MAX, .latency_ns = 7}).arrival_ns(1, 1 << 30), 8U);
   SimulatedLink fast({.rate = 100'000'000'000});
   EXPECT_NEAR(static_cast<double>(fast.arrival_ns(0, 99'999'999'999)), 1e9, 100);
   EXPECT_EQ(SimulatedLink({.rate = 1}).arrival_ns(0, 1000), 1000 * kSecondNs);
 }
 
-TEST(SimulatedLink, a_connection_of_its_own_rate_bounds_each_request_and_not_their_sum) {
+TEST(SimulatedLink, AConnectionOfItsOwnRateBoundsEachRequestAndNotTheirSum) {
   SimulatedLink line({.latency_ns = 50, .connection_rate = 1000});
   EXPECT_EQ(line.arrival_ns(0, 1000), kSecondNs + 50);
   EXPECT_EQ(line.arrival_ns(0, 1000), kSecondNs + 50);
@@ -73,7 +73,7 @@ TEST(SimulatedLink, a_connection_of_its_own_rate_bounds_each_request_and_not_the
   EXPECT_EQ(both.arrival_ns(0, 1000), 3 * kSecondNs) << "the line they share";
 }
 
-TEST(SimulatedLink, delays_are_log_normal_around_their_median_and_the_same_in_every_run) {
+TEST(SimulatedLink, DelaysAreLogNormalAroundTheirMedianAndTheSameInEveryRun) {
   constexpr std::uint64_t kMedian = 30'000'000;
   constexpr std::uint64_t kP99 = 200'000'000;
   constexpr int kDraws = 100'000;
@@ -94,7 +94,7 @@ TEST(SimulatedLink, delays_are_log_normal_around_their_median_and_the_same_in_ev
   EXPECT_NEAR(above_p99, kDraws / 100, kDraws / 500);
 }
 
-TEST(Throttle, a_p99_without_a_median_is_refused) {
+TEST(Throttle, AP99WithoutAMedianIsRefused) {
   v1::Throttle options;
   options.set_latency_p99(5);
   EXPECT_EQ(Throttle::over(std::make_unique<InstantSource>(), options).status().code(),
@@ -105,12 +105,12 @@ TEST(Throttle, a_p99_without_a_median_is_refused) {
   EXPECT_TRUE(Throttle::over(std::make_unique<InstantSource>(), options).ok());
 }
 
-TEST(Throttle, a_write_is_the_stores_own) {
+TEST(Throttle, AWriteIsTheStoresOwn) {
   Throttle source(std::make_unique<InstantSource>(), LinkOptions{.latency_ns = kSecondNs / 20});
   EXPECT_EQ(source.put("s3://bucket/a", "bytes").message(), "s3://bucket/a: bytes");
 }
 
-TEST(Throttle, its_times_and_waits_are_counted) {
+TEST(Throttle, ItsTimesAndWaitsAreCounted) {
   Throttle source(std::make_unique<InstantSource>(), LinkOptions{.latency_ns = kSecondNs / 20});
   std::string bytes(10, 0);
   source.submit(request_of(3, bytes));
@@ -120,7 +120,7 @@ TEST(Throttle, its_times_and_waits_are_counted) {
   EXPECT_GE(counters.wait_ns[static_cast<std::size_t>(WaitReason::kImitated)], kSecondNs / 40);
 }
 
-TEST(Throttle, the_mean_rate_is_right_within_two_percent) {
+TEST(Throttle, TheMeanRateIsRightWithinTwoPercent) {
   constexpr std::uint64_t kRate = 4'000'000;  // the requests below need 0.5 s of it
   constexpr std::uint64_t kBytes = 32'000;
   Throttle source(std::make_unique<InstantSource>(64),
@@ -139,7 +139,7 @@ TEST(Throttle, the_mean_rate_is_right_within_two_percent) {
   EXPECT_NEAR(static_cast<double>(got) / seconds / kRate, 1.0, 0.02);
 }
 
-TEST(Throttle, a_result_waits_for_its_latency_and_keeps_its_slot) {
+TEST(Throttle, AResultWaitsForItsLatencyAndKeepsItsSlot) {
   Throttle source(std::make_unique<InstantSource>(), LinkOptions{.latency_ns = kSecondNs / 10});
   std::string bytes(10, 0);
   const std::uint64_t start = monotonic_ns();
@@ -157,7 +157,7 @@ TEST(Throttle, a_result_waits_for_its_latency_and_keeps_its_slot) {
   EXPECT_EQ(source.slots_free(), 8U);
 }
 
-TEST(Throttle, wake_ends_a_wait_for_a_held_result) {
+TEST(Throttle, WakeEndsAWaitForAHeldResult) {
   Throttle source(std::make_unique<InstantSource>(), LinkOptions{.rate = 1});
   std::string bytes(1000, 0);
   source.submit(request_of(0, bytes));

@@ -7,7 +7,7 @@
 namespace echoline::source {
 namespace {
 
-TEST(ContentRange, a_range_is_understood) {
+TEST(ContentRange, ARangeIsUnderstood) {
   const auto range = parse_content_range("bytes 10-19/200");
   ASSERT_TRUE(range);
   EXPECT_EQ(range->begin, 10U);
@@ -16,7 +16,7 @@ TEST(ContentRange, a_range_is_understood) {
   EXPECT_FALSE(parse_content_range("bytes 0-0/*")->total);
 }
 
-TEST(ContentRange, what_contradicts_itself_is_no_range) {
+TEST(ContentRange, WhatContradictsItselfIsNoRange) {
   for (const char* text :
        {"", "bytes", "bytes */10", "bytes 5-4/10", "bytes 0-10/10", "bytes 0-/10", "bytes -5/10",
         "bytes 0-1", "bytes 0-1/x", "bytes 0 -1/10", "items 0-1/10", "bytes 1/2-3",
@@ -24,7 +24,7 @@ TEST(ContentRange, what_contradicts_itself_is_no_range) {
     EXPECT_FALSE(parse_content_range(text)) << text;
 }
 
-TEST(Backoff, pauses_double_to_their_cap_and_are_jittered) {
+TEST(Backoff, PausesDoubleToTheirCapAndAreJittered) {
   for (std::uint32_t failures = 1; failures < 100; ++failures) {
     const std::uint64_t step =
         std::min<std::uint64_t>(kBackoffMaxNs, kBackoffFirstNs << std::min(failures - 1, 16U));

@@ -60,23 +60,23 @@ class WebTest : public testing::Test {
 
 std::unique_ptr<ServerProcess> WebTest::server_;
 
-TEST_F(WebTest, ranges_of_a_file_are_read) { expect_content(read_step(url("/shard.tar"))); }
+TEST_F(WebTest, RangesOfAFileAreRead) { expect_content(read_step(url("/shard.tar"))); }
 
-TEST_F(WebTest, redirects_are_followed_also_from_http_to_https) {
+TEST_F(WebTest, RedirectsAreFollowedAlsoFromHttpToHttps) {
   expect_content(read_step(url("/moved/shard.tar")));
   v1::Read read = read_step(url("/secure/shard.tar"));
   read.set_ca_file(server_->fact("ca_file"));
   expect_content(read);
 }
 
-TEST_F(WebTest, a_redirect_never_leaves_https_and_an_endless_one_ends) {
+TEST_F(WebTest, ARedirectNeverLeavesHttpsAndAnEndlessOneEnds) {
   v1::Read read = read_step(secure("/unsafe/shard.tar"));
   read.set_ca_file(server_->fact("ca_file"));
   EXPECT_THAT(open_source(read).status().message(), HasSubstr("Protocol \"http\""));
   EXPECT_THAT(status(url("/loop/shard.tar")).message(), HasSubstr("redirects"));
 }
 
-TEST_F(WebTest, a_certificate_needs_an_authority_that_is_named) {
+TEST_F(WebTest, ACertificateNeedsAnAuthorityThatIsNamed) {
   const Status refused = status(secure("/shard.tar"));
   EXPECT_EQ(refused.code(), Code::kPermissionDenied);
   EXPECT_THAT(refused.message(), HasSubstr("`ca_file`"));
@@ -93,7 +93,7 @@ TEST_F(WebTest, a_certificate_needs_an_authority_that_is_named) {
   EXPECT_THAT(open_source(read).status().message(), HasSubstr("ca_file: /nonexistent/ca.pem"));
 }
 
-TEST_F(WebTest, a_brace_list_is_asked_about_in_its_order) {
+TEST_F(WebTest, ABraceListIsAskedAboutInItsOrder) {
   for (const char* name : {"train-000.tar", "train-001.tar", "train 2.tar"}) put(name, name);
   auto source = open_source(read_step(url("/train-{000..001}.tar")));
   ASSERT_TRUE(source.ok()) << source.status().message();
@@ -109,7 +109,7 @@ TEST_F(WebTest, a_brace_list_is_asked_about_in_its_order) {
   EXPECT_THAT(status(url("/train-*.tar")).message(), HasSubstr("brace list"));
 }
 
-TEST_F(WebTest, a_changed_file_is_a_failed_precondition_by_tag_or_by_date) {
+TEST_F(WebTest, AChangedFileIsAFailedPreconditionByTagOrByDate) {
   for (const char* path : {"/changing", "/dated/changing"}) {
     put("changing", "first content");
     ASSERT_EQ(::system(("touch -d @1500000000 " + server_->fact("root") + "/changing").c_str()), 0);
@@ -125,14 +125,14 @@ TEST_F(WebTest, a_changed_file_is_a_failed_precondition_by_tag_or_by_date) {
   }
 }
 
-TEST_F(WebTest, an_empty_file_is_nothing_special) {
+TEST_F(WebTest, AnEmptyFileIsNothingSpecial) {
   put("empty", "");
   auto source = open_source(read_step(url("/empty")));
   ASSERT_TRUE(source.ok()) << source.status().message();
   EXPECT_EQ((*source)->list(url("/empty"))->at(0).bytes, 0U);
 }
 
-TEST_F(WebTest, a_server_that_would_give_wrong_or_slow_answers_is_refused) {
+TEST_F(WebTest, AServerThatWouldGiveWrongOrSlowAnswersIsRefused) {
   EXPECT_THAT(status(url("/whole/shard.tar")).message(), HasSubstr("no ranges"));
   EXPECT_THAT(status(url("/bare/shard.tar")).message(), HasSubstr("could go unnoticed"));
   const Status locked = status(url("/locked/shard.tar"));
@@ -140,13 +140,13 @@ TEST_F(WebTest, a_server_that_would_give_wrong_or_slow_answers_is_refused) {
   EXPECT_THAT(locked.message(), HasSubstr("without credentials"));
 }
 
-TEST_F(WebTest, nothing_is_written_to_a_web_server) {
+TEST_F(WebTest, NothingIsWrittenToAWebServer) {
   const Status status = open_source(read_step(url("/shard.tar")), Access::kWrite).status();
   EXPECT_EQ(status.code(), Code::kUnimplemented);
   EXPECT_THAT(status.message(), HasSubstr("/shard.tar: nothing can be written to a web server"));
 }
 
-TEST_F(WebTest, settings_of_other_stores_are_refused) {
+TEST_F(WebTest, SettingsOfOtherStoresAreRefused) {
   v1::Read read = read_step(url("/shard.tar"));
   read.set_endpoint("http://127.0.0.1:1");
   EXPECT_THAT(open_source(read).status().message(), HasSubstr("`endpoint` does not apply to http"));
@@ -170,13 +170,13 @@ class ProxyTest : public WebTest {
   std::unique_ptr<ServerProcess> proxy_;
 };
 
-TEST_F(ProxyTest, http_goes_through_the_proxy_of_the_environment) {
+TEST_F(ProxyTest, HttpGoesThroughTheProxyOfTheEnvironment) {
   environment_.set("http_proxy", proxy_->fact("endpoint"));
   expect_content(read_step("http://data.test:" + port() + "/shard.tar"));
   EXPECT_GE(count(), 2);
 }
 
-TEST_F(ProxyTest, https_goes_through_it_in_a_tunnel_and_stays_verified) {
+TEST_F(ProxyTest, HttpsGoesThroughItInATunnelAndStaysVerified) {
   environment_.set("https_proxy", proxy_->fact("endpoint"));
   v1::Read read = read_step(secure("/shard.tar"));
   EXPECT_EQ(open_source(read).status().code(), Code::kPermissionDenied);
@@ -185,7 +185,7 @@ TEST_F(ProxyTest, https_goes_through_it_in_a_tunnel_and_stays_verified) {
   EXPECT_GE(count(), 2);
 }
 
-TEST_F(ProxyTest, hosts_that_need_none_are_reached_directly) {
+TEST_F(ProxyTest, HostsThatNeedNoneAreReachedDirectly) {
   environment_.set("http_proxy", "http://127.0.0.1:1");
   EXPECT_THAT(status(url("/shard.tar")).message(), HasSubstr("proxy settings"));
   environment_.set("no_proxy", "localhost,127.0.0.1");

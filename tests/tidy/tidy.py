@@ -141,7 +141,7 @@ def cpp_functions(lines):
 
 
 def check_names(tree):
-    """No file or type is named by a word that says nothing."""
+    """No file or type is named by a word that says nothing; test cases are named in one style."""
     said = re.compile(r"^\s*(?:class|struct|enum class)\s+\w*(Util|Helper|Common|Misc|Manager|Impl)s?\b")
     for file in tree.files:
         for part in file.parts:
@@ -152,6 +152,8 @@ def check_names(tree):
         for number, line in enumerate(tree.lines(file), 1):
             if said.match(line):
                 yield f"{file}:{number}: a type's name that says nothing: {line.strip()}"
+        for case in re.findall(r"^TEST(?:_F|_P)?\(\s*\w+,\s*([a-z]\w*)", "\n".join(tree.lines(file)), re.M):
+            yield f"{file}: the name of test case '{case}' is not in UpperCamelCase"
 
 
 def check_places(tree):

@@ -99,6 +99,8 @@ class TidyTest(unittest.TestCase):
             self.assertTrue(self.breaches("names", {name: CLEAN}), name)
         self.assertTrue(self.breaches("names", {"daemon/base/a.h": "class RingManager {\n"}))
         self.assertEqual([], self.breaches("names", {"daemon/base/simple.h": "class Implied {\n"}))
+        self.assertTrue(self.breaches("names", {"tests/base/a_test.cc": "TEST_F(Aim,\n       is_missed) {\n"}))
+        self.assertEqual([], self.breaches("names", {"tests/base/a_test.cc": "TEST(Aim, IsMet) {\n"}))
 
     def test_a_stranger_at_the_top_level_is_found(self):
         self.assertTrue(self.breaches("places", {"src/a.cc": "//\n"}))

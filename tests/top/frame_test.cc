@@ -53,7 +53,7 @@ class Frame : public ::testing::Test {
   const Interval interval_ = between(first_answer(), second_answer());
 };
 
-TEST_F(Frame, is_as_the_pictures_show_it) {
+TEST_F(Frame, IsAsThePicturesShowIt) {
   const Size sizes[] = {{80, 24}, {120, 40}, {40, 12}};
   for (const Size& size : sizes) {
     const std::string name = std::to_string(size.columns) + "x" + std::to_string(size.rows);
@@ -63,7 +63,7 @@ TEST_F(Frame, is_as_the_pictures_show_it) {
   }
 }
 
-TEST_F(Frame, of_a_first_look_has_no_rates_and_of_help_no_streams) {
+TEST_F(Frame, OfAFirstLookHasNoRatesAndOfHelpNoStreams) {
   const Size size = {80, 24};
   const Interval first = between(v1::WatchStatsResponse(), first_answer());
   expect_golden("first.txt", picture(frame(first, view_of("eval"), size, kUtf8), size));
@@ -72,7 +72,7 @@ TEST_F(Frame, of_a_first_look_has_no_rates_and_of_help_no_streams) {
   expect_golden("help.txt", picture(frame(interval_, help, size, kUtf8), size));
 }
 
-TEST_F(Frame, of_any_size_has_just_its_rows_and_columns) {
+TEST_F(Frame, OfAnySizeHasJustItsRowsAndColumns) {
   for (std::size_t columns = 1; columns < 140; columns += 3) {
     for (std::size_t rows = 1; rows < 45; rows += 2) {
       const Size size = {columns, rows};
@@ -85,7 +85,7 @@ TEST_F(Frame, of_any_size_has_just_its_rows_and_columns) {
   }
 }
 
-TEST_F(Frame, names_the_key_of_the_configured_throttle) {
+TEST_F(Frame, NamesTheKeyOfTheConfiguredThrottle) {
   v1::WatchStatsResponse first = first_answer();
   v1::WatchStatsResponse second = second_answer();
   const auto wait = [](v1::WatchStatsResponse& answer, double seconds) {
@@ -101,7 +101,7 @@ TEST_F(Frame, names_the_key_of_the_configured_throttle) {
   EXPECT_THAT(text, ::testing::Not(HasSubstr("imitated")));
 }
 
-TEST_F(Frame, shows_why_there_is_nothing_to_show) {
+TEST_F(Frame, ShowsWhyThereIsNothingToShow) {
   const Size size = {80, 24};
   View view = view_of("gone");
   EXPECT_THAT(picture(frame(interval_, view, size, kUtf8), size),
@@ -115,7 +115,7 @@ TEST_F(Frame, shows_why_there_is_nothing_to_show) {
   EXPECT_THAT(text, HasSubstr("p continue"));
 }
 
-TEST_F(Frame, of_many_streams_and_trainers_shows_the_chosen_and_counts_the_rest) {
+TEST_F(Frame, OfManyStreamsAndTrainersShowsTheChosenAndCountsTheRest) {
   v1::WatchStatsResponse many = second_answer();
   for (int i = 0; i < 40; ++i) {
     v1::StreamStatus& more = *many.add_streams();
@@ -131,14 +131,14 @@ TEST_F(Frame, of_many_streams_and_trainers_shows_the_chosen_and_counts_the_rest)
   EXPECT_THAT(text, ::testing::ContainsRegex("and [0-9]+ more"));
 }
 
-TEST_F(Frame, as_text_has_all_that_is_there) {
+TEST_F(Frame, AsTextHasAllThatIsThere) {
   expect_golden("block.txt", block(interval_, view_of(""), 100, kAscii));
   const std::string one = block(interval_, view_of("train"), 100, kAscii);
   EXPECT_THAT(one, HasSubstr("late/0"));
   EXPECT_THAT(one, ::testing::Not(HasSubstr("eval")));
 }
 
-TEST_F(Frame, cannot_be_left_by_a_hostile_name) {
+TEST_F(Frame, CannotBeLeftByAHostileName) {
   const std::string hostile =
       "\x1b[2Jx\x07\xc2\x9b"
       "31m\r\n\t\xff\xe2\x80\xae";

@@ -17,7 +17,7 @@ namespace {
 using ::testing::DoubleNear;
 using ::testing::IsNan;
 
-TEST(Interval, has_rates_and_shares_of_what_happened_in_it) {
+TEST(Interval, HasRatesAndSharesOfWhatHappenedInIt) {
   const Interval interval = between(first_answer(), second_answer());
   EXPECT_DOUBLE_EQ(interval.seconds, 1);
   EXPECT_DOUBLE_EQ(interval.unix_seconds, 1'795'000'001);
@@ -37,7 +37,7 @@ TEST(Interval, has_rates_and_shares_of_what_happened_in_it) {
   EXPECT_NEAR(train.source.waiting.at("throttled"), 9.6, 1e-9);
 }
 
-TEST(Interval, of_a_first_answer_knows_no_rates) {
+TEST(Interval, OfAFirstAnswerKnowsNoRates) {
   const Interval interval = between(v1::WatchStatsResponse(), second_answer());
   EXPECT_EQ(interval.seconds, 0);
   const StreamInterval& train = interval.streams.at(1);
@@ -47,7 +47,7 @@ TEST(Interval, of_a_first_answer_knows_no_rates) {
   EXPECT_EQ(train.stages.at(0).busy, 0);
 }
 
-TEST(Interval, of_a_stream_that_was_created_again_is_never_negative) {
+TEST(Interval, OfAStreamThatWasCreatedAgainIsNeverNegative) {
   const Interval interval = between(second_answer(), first_answer());
   EXPECT_EQ(interval.seconds, 0);
   v1::WatchStatsResponse later = first_answer();
@@ -58,7 +58,7 @@ TEST(Interval, of_a_stream_that_was_created_again_is_never_negative) {
   EXPECT_EQ(shrunk.streams.at(1).stages.at(0).busy, 0);
 }
 
-TEST(Numbers, take_few_characters) {
+TEST(Numbers, TakeFewCharacters) {
   for (const auto& [count, text] :
        std::initializer_list<std::pair<double, const char*>>{{0, "0"},
                                                              {0.04, "0"},
@@ -82,7 +82,7 @@ TEST(Numbers, take_few_characters) {
   EXPECT_EQ(bytes_rate_text(3 << 20), "3MiB/s");
 }
 
-TEST(IntervalJson, is_one_line_with_null_for_unknown_values) {
+TEST(IntervalJson, IsOneLineWithNullForUnknownValues) {
   const std::string line = interval_json(between(first_answer(), second_answer()), "");
   EXPECT_EQ(line.find('\n'), line.size() - 1);
   const auto json = nlohmann::json::parse(line);

@@ -20,7 +20,7 @@ class LineTest : public ::testing::Test {
   void SetUp() override { ASSERT_NE(std::setlocale(LC_CTYPE, "C.UTF-8"), nullptr); }
 };
 
-TEST_F(LineTest, printable_text_keeps_what_a_terminal_can_show) {
+TEST_F(LineTest, PrintableTextKeepsWhatATerminalCanShow) {
   EXPECT_EQ(printable("größe 日本", kUtf8), "größe 日本");
   EXPECT_EQ(printable("größe", kAscii), "gr??e");
   EXPECT_EQ(printable("a\x1b[31m\n\x7f", kUtf8), "a?[31m??");
@@ -29,7 +29,7 @@ TEST_F(LineTest, printable_text_keeps_what_a_terminal_can_show) {
             "???");
 }
 
-TEST_F(LineTest, wide_characters_take_two_columns_and_are_never_halved) {
+TEST_F(LineTest, WideCharactersTakeTwoColumnsAndAreNeverHalved) {
   EXPECT_EQ(columns_of("日本"), 4U);
   EXPECT_EQ(shortened("日本語", 6, kUtf8), "日本語");
   EXPECT_EQ(shortened("日本語", 5, kUtf8), "日本…");
@@ -39,7 +39,7 @@ TEST_F(LineTest, wide_characters_take_two_columns_and_are_never_halved) {
   EXPECT_EQ(Line().add("a日本").text(4), "a日 ");
 }
 
-TEST_F(LineTest, styles_end_where_they_began_and_need_no_color) {
+TEST_F(LineTest, StylesEndWhereTheyBeganAndNeedNoColor) {
   Line line;
   line.add("ab", Style::kBusy).add("cd");
   EXPECT_EQ(line.styled(5, kUtf8), "\x1b[32mab\x1b[0mcd ");
@@ -47,7 +47,7 @@ TEST_F(LineTest, styles_end_where_they_began_and_need_no_color) {
   EXPECT_EQ(line.styled(1, kUtf8), "\x1b[32ma\x1b[0m");
 }
 
-TEST_F(LineTest, wrapped_text_begins_a_line_for_what_does_not_fit) {
+TEST_F(LineTest, WrappedTextBeginsALineForWhatDoesNotFit) {
   const Paper paper{.columns = kLabelColumns + 7, .theme = kAscii};
   const auto texts = [&](std::size_t lines_max) {
     std::string all;
@@ -62,7 +62,7 @@ TEST_F(LineTest, wrapped_text_begins_a_line_for_what_does_not_fit) {
   EXPECT_EQ(words_of(" a  b "), (std::vector<std::string>{"a", "b"}));
 }
 
-TEST_F(LineTest, a_table_leaves_out_the_columns_of_highest_rank_first) {
+TEST_F(LineTest, ATableLeavesOutTheColumnsOfHighestRankFirst) {
   const std::vector<Column> columns = {{"A", 3, 2}, {"B", 3, 1}};
   EXPECT_EQ(Table("NAME", columns, 20, kAscii).row("x", {"1", "2"}).text(20),
             "x             1    2");
@@ -70,7 +70,7 @@ TEST_F(LineTest, a_table_leaves_out_the_columns_of_highest_rank_first) {
   EXPECT_EQ(Table("NAME", columns, 8, kAscii).row("x", {"1", "2"}).text(8), "x       ");
 }
 
-TEST(Keys, choose_pause_sort_and_quit) {
+TEST(Keys, ChoosePauseSortAndQuit) {
   const std::vector<std::string> streams = {"a", "b", "c"};
   View view;
   view.stream = "a";
