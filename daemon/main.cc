@@ -38,12 +38,13 @@ struct Options {
   std::vector<std::string> overrides;
 };
 
-void log_ready(const engine::Engine& engine, const v1::Daemon& daemon) {
+void log_ready(const engine::Engine& engine, const v1::Daemon& daemon,
+               const serve::HttpServer* monitoring) {
   const engine::EngineStats stats = engine.stats();
   log_info("main", "ready: {}, {} of {} reserved, {}, door in {}, metrics at {}",
            pluralize(stats.streams.size(), "stream"), config::format_bytes(stats.memory_reserved),
            config::format_bytes(stats.memory_budget), pluralize(stats.workers, "worker"),
-           daemon.runtime_dir(), daemon.metrics());
+           daemon.runtime_dir(), monitoring == nullptr ? "off" : monitoring->address());
 }
 
 // Runs the daemon from the creation of its streams to the end of the drain. The order matters:
@@ -75,7 +76,7 @@ Status serve_until_stopped(engine::Engine& engine, const v1::Config& config,
   ECHOLINE_ASSIGN(const auto door, serve::Door::open(folder + "door.sock", engine));
   door_seen = door.get();
   control->set_serving(true);
-  log_ready(engine, config.daemon());
+  log_ready(engine, config.daemon(), monitoring.get());
   serve::notify_supervisor("READY=1");
   const serve::Watchdog watchdog(
       {[&engine] { return engine.rounds(); }, [&door] { return door->rounds(); }});

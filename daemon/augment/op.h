@@ -30,6 +30,7 @@ class Picture {
   void set_view(const View& view) { view_ = view; }
 
   // Memory for `size` pixels that does not overlap the view: the row if `in_row`, else a buffer.
+  // Only the last step that moves pixels is marked `in_row`, so the view is not in the row before.
   std::uint8_t* room(const ImageSize& size, bool in_row);
   // Makes the dense pixels in `room` the picture.
   void take(const std::uint8_t* room, const ImageSize& size, bool mirrored);
@@ -61,7 +62,8 @@ class Op {
   virtual std::optional<ImageSize> fixed_size() const { return std::nullopt; }
   // The size of the result for an input of size `in`; an error if the step can't be done on it.
   virtual Result<ImageSize> size_after(const ImageSize& in) const { return in; }
-  // True for operations that change pixels in place or mirror them.
+  // True if no pixel moves, except by a mirror, so that an earlier step may already write into the
+  // row (FieldProgram::mark_rows).
   virtual bool keeps_place() const { return false; }
   // Takes over a horizontal flip that follows; returns false if it can't. Only while compiling.
   virtual bool fuse_flip(std::uint8_t /*step*/, double /*probability*/) { return false; }

@@ -55,6 +55,26 @@ std::string stream_text(const std::string& file, const Checked& checked, std::ui
       second_pass_text(checked, free_bytes));
 }
 
+// "ok" must not promise what nobody looked at.
+std::string not_checked_text(const CheckedStreams& all) {
+  const auto count = [&all](const auto& is_meant) {
+    return static_cast<std::size_t>(std::count_if(
+        all.begin(), all.end(), [&](const auto& stream) { return is_meant(stream.second); }));
+  };
+  const std::size_t unseen = count([](const Checked& checked) { return !checked.looked; });
+  const std::size_t unindexed =
+      count([](const Checked& checked) { return checked.looked && !checked.indexed; });
+  std::string text;
+  if (unseen > 0) {
+    text += fmt::format(", without the data and memory of {}", pluralize(unseen, "stream"));
+  }
+  if (unindexed > 0) {
+    text += fmt::format(", without the memory of {} that no index exists for",
+                        pluralize(unindexed, "stream"));
+  }
+  return text;
+}
+
 nlohmann::ordered_json stream_json(const Checked& checked) {
   nlohmann::ordered_json line = {
       {"echo_point", std::string(config::to_string(config::echo_place(*checked.stream)))},
@@ -84,7 +104,7 @@ std::uint64_t total_bytes(const CheckedStreams& all) {
 
 std::string checked_text(const std::string& file, const v1::Daemon& daemon,
                          const CheckedStreams& all) {
-  std::string text = fmt::format("{}: ok\n", file);
+  std::string text = fmt::format("{}: ok{}\n", file, not_checked_text(all));
   if (all.empty()) text += "no streams in it; 'echoline create FILE' adds some to a daemon\n";
   const std::uint64_t free_bytes = daemon.memory() - std::min(daemon.memory(), total_bytes(all));
   for (const auto& [name, checked] : all) {

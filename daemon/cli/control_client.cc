@@ -130,9 +130,10 @@ class GrpcControlClient final : public ControlClient {
     return call(&v1::Control::Stub::CreateStream, request, response, kCreatePatience);
   }
 
-  Status remove(const v1::DeleteStreamRequest& request) override {
+  Result<bool> remove(const v1::DeleteStreamRequest& request) override {
     v1::DeleteStreamResponse response;
-    return call(&v1::Control::Stub::DeleteStream, request, response);
+    ECHOLINE_TRY(call(&v1::Control::Stub::DeleteStream, request, response));
+    return response.deleted();
   }
 
   Result<bool> drain(const std::string& name, std::chrono::milliseconds patience) override {

@@ -44,7 +44,8 @@ class ControlClient {
   virtual Result<v1::GetStepResponse> step(const v1::GetStepRequest& request) = 0;
   // Returns when the stream is ready.
   virtual Status create(const v1::CreateStreamRequest& request) = 0;
-  virtual Status remove(const v1::DeleteStreamRequest& request) = 0;
+  // False if there was no such stream, and the request allows that.
+  virtual Result<bool> remove(const v1::DeleteStreamRequest& request) = 0;
   // True if the trainers took all published batches within `patience`.
   virtual Result<bool> drain(const std::string& name, std::chrono::milliseconds patience) = 0;
   virtual Result<v1::SetEchoResponse> set_echo(const v1::SetEchoRequest& request) = 0;

@@ -104,8 +104,8 @@ Status delete_stream(const DaemonOptions& daemon, const std::string& stream, boo
   v1::DeleteStreamRequest request;
   request.set_name(stream);
   request.set_allow_missing(allow_missing);
-  ECHOLINE_TRY(ControlClient::open(daemon)->remove(request));
-  fmt::print("deleted {}\n", stream);
+  ECHOLINE_ASSIGN(const bool deleted, ControlClient::open(daemon)->remove(request));
+  fmt::print("{} {}\n", deleted ? "deleted" : "there was no stream", stream);
   return Status();
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <yaml-cpp/eventhandler.h>
 
+#include <algorithm>
 #include <optional>
 #include <sstream>
 
@@ -39,6 +40,20 @@ std::optional<YAML::Mark> second_document(const std::string& text) {
   return second.mark;
 }
 
+// The place of a tab in the indentation of the line of a mark or of the line before, where the
+// parser may have met it.
+std::optional<YAML::Mark> tab_near(std::string_view text, const YAML::Mark& mark) {
+  YAML::Mark at;
+  for (at.line = 0; !text.empty() && at.line <= mark.line; ++at.line) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    const std::size_t tab = line.substr(0, line.find_first_not_of(" \t")).find('\t');
+    at.column = static_cast<int>(tab);
+    if (at.line + 1 >= mark.line && tab != std::string_view::npos) return at;
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+  }
+  return std::nullopt;
+}
+
 Result<YAML::Node> load(const std::string& text, const std::string& name) {
   YAML::Node document = YAML::Load(text);
   if (const auto second = second_document(text)) {
@@ -66,6 +81,11 @@ Result<YAML::Node> parse_yaml(std::string_view text, const std::string& name) {
   try {
     return load(std::string(text), name);
   } catch (const YAML::Exception& error) {
+    if (const auto tab = tab_near(text, error.mark)) {
+      return Status(
+          Code::kInvalidArgument,
+          at_mark(name, *tab) + ": a tab in the indentation; YAML allows only spaces there");
+    }
     return Status(Code::kInvalidArgument, fmt::format("{}: not readable as YAML: {}",
                                                       at_mark(name, error.mark), error.msg));
   } catch (const std::exception& error) {

@@ -47,11 +47,10 @@ Result<std::string> read_text(const std::string& path) {
 
 Status check_metrics_address(const v1::Daemon& daemon, const SourceLocations& locations) {
   const std::string& address = daemon.metrics();
-  if (address == "off" || is_address(address)) return Status();
+  if (address == "auto" || address == "off" || is_address(address)) return Status();
   return locations.error(
       daemon, "metrics",
-      fmt::format("'{}' is no address; allowed: host:port, as 127.0.0.1:9464, or "
-                  "off",
+      fmt::format("'{}' is no address; allowed: host:port, as 127.0.0.1:9464, auto, or off",
                   address));
 }
 

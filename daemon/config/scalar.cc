@@ -111,6 +111,10 @@ Status store_scalar(const std::string& text, Message& message, const FieldDescri
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_STRING:
       if (!is_utf8(text)) return invalid("not UTF-8");
+      // Whose home folder it would be depends on who reads the value.
+      if (text.starts_with("~/")) {
+        return invalid(fmt::format("'{}': '~' is not expanded; write the path in full", text));
+      }
       store_string(text, message, field);
       return Status();
     case FieldDescriptor::CPPTYPE_BOOL:

@@ -1,5 +1,6 @@
-// The writer's side of one ring: creates it, writes rows, publishes batches, and reclaims slots
-// that all readers have released. Layout and protocol: proto/echoline/shm, docs/ring_format.md.
+// The writer's side of one ring: creates it, gives the addresses of rows, publishes batches, and
+// knows what all readers have released. Which slot is written next is decided by the pass
+// (engine/walk/slot_pool.h). Layout and protocol: proto/echoline/shm, docs/ring_format.md.
 #pragma once
 
 #include <atomic>

@@ -13,7 +13,7 @@ namespace echoline::ring {
 struct RingSpec {
   std::vector<decode::FieldType> fields;  // every shape fixed, or ragged with its maximum
   std::uint32_t batch_rows = 1;
-  std::uint32_t slot_count = 8;        // slots that hold rows; with batch echo: live + window
+  std::uint32_t slot_count = 8;        // slots that hold rows; with batch echo: live + window + 1
   std::uint32_t descriptors_live = 8;  // the most that are published and not released
   shm::LastBatchPolicy last_batch = shm::kLastDrop;
   std::uint32_t flags = shm::kRingSealed;

@@ -76,7 +76,10 @@ TEST_F(Check, OfDataWhoseIndexIsPublishedKnowsItIfItIsThereForEveryShard) {
   EXPECT_THAT(check({}).out, HasSubstr("epoch: 60 records, 120 rows, 15 batches\n"));
   std::filesystem::remove_all(folder_.file("state"));
   ASSERT_TRUE(std::filesystem::remove(folder_.file("shards/shard-000001.tar.echoline-index")));
-  EXPECT_THAT(check({}).out, HasSubstr("epoch and memory are known after indexing"));
+  const std::string unindexed = check({}).out;
+  EXPECT_THAT(unindexed, HasSubstr("epoch and memory are known after indexing"));
+  EXPECT_THAT(unindexed,
+              HasSubstr(": ok, without the memory of 1 stream that no index exists for\n"));
 }
 
 TEST_F(Check, OfAShardThatIsMissingGivesThePlaceOfItsAddress) {
@@ -148,6 +151,7 @@ TEST_F(Check, OfAStoreWithoutCredentialsNamesTheVariable) {
 TEST_F(Check, OfflineLooksAtTheConfigurationAlone) {
   const CommandResult good = check({folder_.file("shards"), "s3://nobody"}, {"--offline"});
   EXPECT_EQ(good.status, 0) << good.err;
+  EXPECT_THAT(good.out, HasSubstr(": ok, without the data and memory of 1 stream\n"));
   EXPECT_THAT(good.out, HasSubstr("data: not checked"));
   const CommandResult json =
       check({folder_.file("shards"), "s3://nobody"}, {"--offline", "--json"});

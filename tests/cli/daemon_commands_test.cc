@@ -194,7 +194,9 @@ TEST_F(DaemonCommands, CreateAndDeleteAddAndTakeAStream) {
   EXPECT_EQ(daemon_command({"read", "other", "--batches", "1"}).status, 0);
   EXPECT_EQ(daemon_command({"delete", "other"}).out, "deleted other\n");
   EXPECT_EQ(daemon_command({"delete", "other"}).status, 1);
-  EXPECT_EQ(daemon_command({"delete", "other", "--allow-missing"}).status, 0);
+  const CommandResult missing = daemon_command({"delete", "other", "--allow-missing"});
+  EXPECT_EQ(missing.status, 0);
+  EXPECT_EQ(missing.out, "there was no stream other\n");
   EXPECT_EQ(daemon_command({"read", "other", "--batches", "1"}).status, 1);
 }
 

@@ -75,7 +75,7 @@ TEST(Config, OfTheUsersExampleHasEveryValueInBaseUnits) {
 
 TEST(Config, WithoutValuesHasTheDefaultsOfTheSchema) {
   const v1::Config config = parsed(stream_with(kDecode));
-  EXPECT_EQ(config.daemon().metrics(), "127.0.0.1:9464");
+  EXPECT_EQ(config.daemon().metrics(), "auto");
   EXPECT_EQ(config.daemon().memory(), 2ULL << 30);
   EXPECT_EQ(config.daemon().reattach_grace(), 10'000'000'000U);
   EXPECT_FALSE(config.daemon().runtime_dir().empty());

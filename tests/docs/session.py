@@ -15,7 +15,8 @@ from support import photos
 from support.programs import PATIENCE, binary, end_with_parent, free_port
 from support.tars import write_tar
 
-# The daemon of a page that starts none: stream "train" with photos and labels, for one trainer or several.
+# The daemon of a page that starts none: stream "train" with photos and labels, for one trainer or several, and stream
+# "val" for an evaluation.
 STREAM = """
 streams:
   train:
@@ -27,6 +28,12 @@ streams:
       - random_resized_crop: {field: image, size: 32}
       - batch:   {size: 16}
       - publish: {slots: 8}
+  val:
+    pipeline:
+      - read:        {url: "photos/train-*.tar", format: webdataset}
+      - decode:      {image: {key: jpg, as: rgb}, label: {key: cls, as: int64}}
+      - center_crop: {field: image, size: 32}
+      - batch:       {size: 48, last: pad}
 """
 
 

@@ -26,7 +26,7 @@ class StageClockTest : public testing::Test {
 };
 
 TEST_F(StageClockTest, TheFirstTickCountsNothing) {
-  clock_.tick(5000 * kMs, {.ring_full = true});
+  clock_.tick(5000 * kMs, {.held_up = true});
   for (const StageStats& stage : clock_.stages()) {
     EXPECT_EQ(stage.busy_ns + stage.starved_ns + stage.blocked_ns, 0U) << stage.stage;
   }
@@ -34,7 +34,7 @@ TEST_F(StageClockTest, TheFirstTickCountsNothing) {
 
 TEST_F(StageClockTest, AFullRingBlocksAllStages) {
   clock_.tick(1000 * kMs, {});
-  clock_.tick(1010 * kMs, {.has_passes = true, .ring_full = true, .has_trainers = true});
+  clock_.tick(1010 * kMs, {.has_passes = true, .held_up = true, .has_trainers = true});
   EXPECT_EQ(stage(clock_, "publish").blocked_ns, 10 * kMs);
   EXPECT_EQ(stage(clock_, "prep").blocked_ns, 20 * kMs) << "two workers";
   EXPECT_EQ(stage(clock_, "fetch").blocked_ns, 10 * kMs);

@@ -4,7 +4,9 @@ import os
 import random
 import signal
 import socket
+import subprocess
 import time
+import unittest
 
 from support import bad_shards as shards
 from support.batches import whole
@@ -53,15 +55,43 @@ class RefusedStarts(Starts):
         with Daemon(yaml(self.read)) as first:
             before = sorted(os.listdir(first.runtime_dir))
             second = Daemon(yaml(self.read))
-            self.check_refused(second, str(first.runtime_dir), arguments=("--set", f"daemon.runtime_dir={first.runtime_dir}"))
+            self.check_refused(second, f"{first.runtime_dir} is in use by another daemon", arguments=("--set", f"daemon.runtime_dir={first.runtime_dir}"))
             self.assertEqual(sorted(os.listdir(first.runtime_dir)), before)
             self.assertEqual(sum(len(batch["rows"]) for batch in whole(first.read())), 2 * shards.COUNT)
+
+    def test_a_daemon_waits_for_one_that_is_about_to_end(self):
+        with Daemon(yaml(self.read)) as first:
+            second = self.unstarted(Daemon(yaml(self.read))).spawn("--set", f"daemon.runtime_dir={first.runtime_dir}")
+            deadline = time.monotonic() + PATIENCE
+            while "waiting up to 10 s for its end" not in second.log():
+                self.assertLess(time.monotonic(), deadline, second.log())
+                time.sleep(0.02)
+            first.stop()
+            second.await_ready()
+            self.assertEqual(second.stop(), 0)
 
     def test_a_runtime_folder_that_cannot_be_made_is_refused(self):
         self.check_folder_refused("runtime_dir")
 
     def test_a_state_folder_that_cannot_be_made_is_refused(self):
         self.check_folder_refused("state_dir")
+
+    @unittest.skipUnless(os.geteuid() == 0, "mounting needs root")
+    def test_a_read_only_state_folder_serves_the_indexes_in_it(self):
+        with Daemon(yaml(self.read)) as daemon:
+            rows = whole(daemon.read())
+            daemon.stop()
+            state = str(daemon.state_dir)
+            subprocess.run(["mount", "--bind", state, state], check=True)
+            try:
+                subprocess.run(["mount", "-o", "remount,ro,bind", state], check=True)
+                daemon.start()
+                self.assertIn(f"{state}: cannot be written to: Read-only file system", daemon.log())
+                self.assertEqual(whole(daemon.read()), rows)
+                self.assertNotIn("indexing", daemon.log().rpartition("cannot be written to")[2])
+            finally:
+                daemon.stop()
+                subprocess.run(["umount", "-l", state], check=True)
 
     def check_folder_refused(self, key):
         file = self.folder() / "file"

@@ -1,6 +1,7 @@
 """The tests that echoline.torch.Loader and echoline.jax.Loader share, on the CPU."""
 import weakref
 
+import echoline
 import numpy as np
 
 from ring_server import RingServer, images, labels, sample_ids
@@ -41,6 +42,21 @@ class FrameworkTests:
             label, image = next(iter(self.loader(server, fields=("label", "image"))))
             np.testing.assert_array_equal(label, labels(0, range(4)))
             np.testing.assert_array_equal(image, images(0, range(4)))
+
+    def test_a_tuple_can_hold_facts_about_its_rows(self):
+        with RingServer() as server:
+            ids, label, valid = next(iter(self.loader(server, fields=("sample_ids", "label", "valid"))))
+            np.testing.assert_array_equal(ids, sample_ids(0, range(4)))
+            np.testing.assert_array_equal(label, labels(0, range(4)))
+            self.assertTrue(valid.all())
+
+    def test_tuples_mark_the_repeats_that_fill_the_last_batch(self):
+        with RingServer(last=3, rows=42) as server:
+            with self.assertRaisesRegex(echoline.InvalidArgument, 'add "valid" to fields'):
+                self.loader(server, fields=("label",))
+            last = list(self.loader(server, fields=("label", "valid")))[-1]
+            self.assertEqual([len(values) for values in last], [4, 4])
+            self.assertEqual(last[1].tolist(), [True, True, False, False])
 
     def test_a_state_resumes_at_the_next_batch(self):
         with RingServer() as server:

@@ -63,6 +63,12 @@ class Serve(unittest.TestCase):
             with echoline.serve(self.config, timeout=0.5):
                 self.fail("started")
 
+    def test_the_folder_is_its_own(self):
+        self.daemon(FAKE_DAEMON)
+        with self.assertRaisesRegex(echoline.InvalidArgument, "daemon.runtime_dir is chosen by serve"):
+            with echoline.serve(self.config, settings={"daemon.runtime_dir": "/tmp/x"}):
+                self.fail("started")
+
     def test_without_a_daemon_it_says_where_it_looked(self):
         os.environ["ECHOLINE_DAEMON"] = "/nowhere/echolined"
         with self.assertRaisesRegex(echoline.NotFound, "/nowhere/echolined"):

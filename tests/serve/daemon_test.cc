@@ -98,15 +98,6 @@ TEST_F(Daemon, TreatsTwoSignalsAtOnceAsOneRequestToStop) {
   EXPECT_TRUE(std::filesystem::is_empty(runtime()));
 }
 
-TEST_F(Daemon, RefusesAFolderThatAnotherDaemonWorksIn) {
-  const std::vector<std::string> arguments = command(config("x"));
-  Process first(arguments, folder_.file("notify"));
-  ASSERT_EQ(first.notification(10s), "READY=1");
-  expect_refused(arguments, runtime() +
-                                " is in use by another daemon; stop it, or set "
-                                "daemon.runtime_dir to another folder\n");
-}
-
 TEST_F(Daemon, StartsOverWhatAKilledOneLeft) {
   const std::vector<std::string> arguments = command(config("x"));
   {

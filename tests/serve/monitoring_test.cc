@@ -269,6 +269,14 @@ TEST_F(Monitoring, NamesTheAddressThatIsInUseAndTheRemedy) {
       "metrics address " + address + " is in use; set daemon.metrics to another one, or to off");
 }
 
+TEST_F(Monitoring, TwoDaemonsWithoutAnAddressOfTheirOwnBothServe) {
+  const auto first = open_monitoring("auto", {&engine_, &kept_, {}, &draining_});
+  const auto second = open_monitoring("auto", {&engine_, &kept_, {}, &draining_});
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_NE((*second)->address(), "127.0.0.1:9464");
+  EXPECT_EQ((*second)->address(), "127.0.0.1:" + std::to_string((*second)->port()));
+}
+
 TEST_F(Monitoring, RefusesAnAddressOfAnotherHost) {
   const auto other = open_monitoring("192.0.2.1:9464", {&engine_, &kept_, {}, &draining_});
   ASSERT_FALSE(other.ok());

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A store that fails in the way that an object's name says: s3://any-bucket/BEHAVIOUR-COUNT-NAME shows the
 behaviour for its first COUNT reads or writes and is correct afterwards. Every object has the bytes of content()
-and the ETag "v1"; HEAD is always correct. Prints {"endpoint", "pid"} when ready; ends with its parent or on
+and the ETag "v1"; HEAD is always correct. "absent-..." does not exist. Prints {"endpoint", "pid"} when ready; ends with its parent or on
 SIGTERM. With --tls it speaks TLS with a self-signed certificate, whose file is "ca_file"; exit code 77 without
 `openssl` to make it."""
 
@@ -40,6 +40,8 @@ def error_xml(code, message, extra=""):
 
 class Faults(Handler):
     def do_HEAD(self):
+        if self.path.rsplit("/", 1)[1].startswith("absent-"):
+            return self.answer(404, b"")
         self.send_response(200)
         self.send_header("Content-Length", str(OBJECT_BYTES))
         self.send_header("ETag", '"v1"')
@@ -125,6 +127,9 @@ class Faults(Handler):
             self.get_ok()
         else:
             self.get_expired()
+
+    def get_absent(self):
+        self.answer(404, error_xml("NoSuchKey", "The specified key does not exist.").encode())
 
     def get_moved(self):
         self.answer(301, error_xml("PermanentRedirect", "elsewhere").encode(),

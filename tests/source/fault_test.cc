@@ -1,5 +1,7 @@
 // A store that fails in many ways: never a wrong byte, never a hang, the documented error.
 #include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <thread>
@@ -133,7 +135,25 @@ TEST_F(FaultTest, WhatNeverPassesEndsWithinTheTimeOutWithItsReason) {
 TEST_F(FaultTest, AListingThatFailsKeepsNoPartOfTheLimit) {
   EXPECT_FALSE(source_->list("s3://bucket/nothing/*.txt").ok());
   EXPECT_TRUE(read("ok-0").ok());
-  EXPECT_EQ(source_->counters().limit, 128U);
+  EXPECT_EQ(source_->counters().limit, 16U);
+}
+
+TEST_F(FaultTest, WithoutAFreeDescriptorTheErrorSaysSo) {
+  open(2 * kSecondNs);
+  const int next_free = ::dup(0);
+  ::close(next_free);
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit none_left{static_cast<rlim_t>(next_free), limit.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none_left), 0);
+  const Status status = read("ok-0");
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  EXPECT_THAT(status.message(), HasSubstr("too many open files: raise the daemon's limit"));
+}
+
+TEST_F(FaultTest, AnObjectThatIsNotThereIsAnAnswerAndNoFailure) {
+  EXPECT_EQ(source_->list("s3://bucket/absent-9-x").status().code(), Code::kNotFound);
+  EXPECT_EQ(source_->counters().requests_failed, 0U);
 }
 
 TEST_F(FaultTest, WhatCannotPassIsFinalAtOnce) {

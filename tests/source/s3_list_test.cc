@@ -53,7 +53,8 @@ TEST(S3List, APageCutAtAnyByteIsAnError) {
 
 TEST(S3List, NonsenseIsAnError) {
   for (const char* xml :
-       {"", "plain text", "<html></html>", "<ListBucketResult/><x>", "<a><b></a></b>", "</a>", "<>",
+       {"", "plain text", "<html></html>", "<ListBucketResult/><x>", "<?xml version=\"1.0\"?>",
+        "<!-- -->", "<ListBucketResult/><ListBucketResult/>", "<a><b></a></b>", "</a>", "<>",
         "<!DOCTYPE a [<!ENTITY x 'y'>]><ListBucketResult/>",
         "<ListBucketResult>&x;</ListBucketResult>", "<ListBucketResult>&#xD800;</ListBucketResult>",
         "<ListBucketResult>&#0;</ListBucketResult>",

@@ -10,7 +10,7 @@ namespace echoline::source {
 namespace {
 
 constexpr double kSecondNs = 1e9;
-constexpr std::uint64_t kRequestBytes = 1'000'000;
+constexpr std::uint64_t kLongAnswer = 1'000'000, kShortAnswer = 100'000;
 
 // Bytes per second with that many requests in flight.
 using Store = std::function<double(std::size_t)>;
@@ -20,6 +20,7 @@ double near(std::size_t requests) { return 1e9 - 2e6 * static_cast<double>(reque
 
 struct Transfer {
   ThroughputSearch search;
+  std::uint64_t answer_bytes = kLongAnswer;
   double now_ns = 1;
   double bytes = 0;
 
@@ -29,10 +30,9 @@ struct Transfer {
     while (now_ns < end_ns) {
       const std::size_t limit = std::max<std::size_t>(search.limit(), 1);
       const std::size_t under_way = std::min(limit, wanted);
-      now_ns += kRequestBytes / store(under_way) * kSecondNs;
-      bytes += kRequestBytes;
-      search.ended(kRequestBytes, under_way, under_way == limit,
-                   static_cast<std::uint64_t>(now_ns));
+      now_ns += static_cast<double>(answer_bytes) / store(under_way) * kSecondNs;
+      bytes += static_cast<double>(answer_bytes);
+      search.ended(answer_bytes, under_way, under_way == limit, static_cast<std::uint64_t>(now_ns));
     }
   }
 };
@@ -40,9 +40,35 @@ struct Transfer {
 TEST(ThroughputSearch, AStoreThatFewServeBestGetsFewWithinSeconds) {
   Transfer run;
   run.search.set_cap(128);
-  EXPECT_EQ(run.search.limit(), 128U);
-  run.go(near, 2);
+  EXPECT_EQ(run.search.limit(), 16U);
+  run.go(near, 3);
   EXPECT_LE(run.search.limit(), 8U);
+}
+
+TEST(ThroughputSearch, AStoreThatNeedsManyGetsThemWithinSeconds) {
+  Transfer run;
+  run.search.set_cap(128);
+  run.go(far, 3);
+  EXPECT_EQ(run.search.limit(), 128U);
+}
+
+TEST(ThroughputSearch, ShortAnswersGetTheCapAtOnceAndLongOnesAfterThemFew) {
+  Transfer run;
+  run.search.set_cap(128);
+  run.answer_bytes = kShortAnswer;
+  run.go(far, 0.01);
+  EXPECT_EQ(run.search.limit(), 128U);
+  run.answer_bytes = kLongAnswer;
+  run.go(far, 0.01);
+  EXPECT_EQ(run.search.limit(), 16U);
+}
+
+TEST(ThroughputSearch, LookUpsAreIgnored) {
+  Transfer run;
+  run.search.set_cap(128);
+  run.answer_bytes = 1000;
+  run.go(near, 1);
+  EXPECT_EQ(run.search.limit(), 16U);
 }
 
 TEST(ThroughputSearch, AStoreThatNeedsManyKeepsThemAndLosesLittleToTrying) {
@@ -75,25 +101,29 @@ TEST(ThroughputSearch, WhatIsHardlyAskedTellsNothing) {
   Transfer run;
   run.search.set_cap(128);
   run.go(far, 30, 5);
-  EXPECT_EQ(run.search.limit(), 128U);
+  EXPECT_EQ(run.search.limit(), 16U);
 }
 
-TEST(ThroughputSearch, AHigherCapIsRoomAtOnceAndALowerOneHoldsAtOnce) {
-  ThroughputSearch search;
-  search.set_cap(2);
-  EXPECT_EQ(search.limit(), 2U);
-  search.set_cap(130);
-  EXPECT_EQ(search.limit(), 130U);
-  search.set_cap(128);
-  EXPECT_EQ(search.limit(), 128U);
+TEST(ThroughputSearch, ACapHoldsAtOnceAndAHigherOneIsRoomAtOnceForShortAnswers) {
+  Transfer run;
+  run.search.set_cap(2);
+  EXPECT_EQ(run.search.limit(), 2U);
+  run.search.set_cap(130);
+  EXPECT_EQ(run.search.limit(), 16U);
+  run.answer_bytes = kShortAnswer;
+  run.go(far, 0.01);
+  run.search.set_cap(140);
+  EXPECT_EQ(run.search.limit(), 140U);
+  run.search.set_cap(128);
+  EXPECT_EQ(run.search.limit(), 128U);
 }
 
 TEST(ThroughputSearch, ATrialIsGivenUpWhereTheStoreRefuses) {
   Transfer run;
   run.search.set_cap(128);
-  while (run.search.limit() == 128) run.go(near, 0.01);
+  while (run.search.limit() == 16) run.go(near, 0.01);
   run.search.note_disturbance();
-  EXPECT_EQ(run.search.limit(), 128U);
+  EXPECT_EQ(run.search.limit(), 16U);
 }
 
 }  // namespace

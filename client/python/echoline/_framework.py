@@ -5,10 +5,13 @@ from abc import ABC, abstractmethod
 from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, TypeVar, Union
 
 from . import cuda
-from ._errors import InvalidArgument
+from ._errors import FailedPrecondition, InvalidArgument
 from ._loader import Loader as NumpyLoader
 
 UNAVAILABLE = 7  # echoline_status
+
+#: What `fields` can name besides the stream's own fields, which take precedence.
+ROW_FACTS = ("sample_ids", "uses", "flags", "valid")
 
 _GPU_OPTIONS = ("depth", "echo", "transforms", "pad")
 _Self = TypeVar("_Self", bound="FrameworkLoader")
@@ -22,17 +25,32 @@ def refuse_gpu_options(options: Mapping[str, Any]) -> None:
 
 
 class FrameworkLoader(ABC):
-    """Owns `loader`; closes it and raises KeyError if a name in `fields` is not one of its fields."""
+    """Owns `loader`; closes it if `fields` is refused.
+
+    KeyError: a name in `fields` is neither a field of the stream nor one of ROW_FACTS. InvalidArgument: the stream fills
+    its last batch with repeats, and `fields` lacks "valid", which marks them.
+    """
 
     def __init__(self, loader: Union[NumpyLoader, cuda.Loader], fields: Optional[Sequence[str]]) -> None:
         self._loader = loader
         self._tuple = None if fields is None else tuple(fields)
         known = loader.fields
-        self._names = self._tuple or tuple(known)
-        for name in self._tuple or ():
-            if name not in known:
-                loader.close()
-                raise KeyError(f"no field {name!r}; there are: {', '.join(known)}")
+        self._names = tuple(known) if self._tuple is None else tuple(name for name in self._tuple if name in known)
+        try:
+            self._check_fields(known)
+        except BaseException:
+            loader.close()
+            raise
+
+    def _check_fields(self, known: Mapping[str, Any]) -> None:
+        if self._tuple is None:
+            return
+        for name in self._tuple:
+            if name not in known and name not in ROW_FACTS:
+                raise KeyError(f"no field {name!r}; there are: {', '.join((*known, *ROW_FACTS))}")
+        if self._loader.last == "pad" and "valid" not in self._tuple:
+            raise InvalidArgument("the stream fills its last batch with repeats (batch.last: pad), which a tuple does not "
+                                  'mark: add "valid" to fields, or leave fields out')
 
     @abstractmethod
     def _make(self, batch: Any, names: Sequence[str]) -> Mapping[str, Any]:
@@ -40,7 +58,13 @@ class FrameworkLoader(ABC):
 
     def _convert(self, batch: Any) -> Any:
         made = self._make(batch, self._names)
-        return made if self._tuple is None else tuple(made[name] for name in self._names)
+        if self._tuple is None:
+            return made
+        if made.valid_rows < made.rows and "valid" not in self._tuple:
+            # With batch.last: partial, a last batch with fewer rows than ranks is filled, too.
+            raise FailedPrecondition(f"{made.rows - made.valid_rows} of the {made.rows} rows of this rank's last batch are "
+                                     'repeats, which a tuple does not mark: add "valid" to fields')
+        return tuple(made[name] if name in made else getattr(made, name) for name in self._tuple)
 
     def __iter__(self) -> Iterator[Any]:
         # Not a generator: its variables would hold a batch while the trainer works on it.

@@ -177,6 +177,11 @@ class Loader(native.Loader):
         return self._info()["rows_per_epoch"]
 
     @property
+    def last(self) -> str:
+        """What happens to the last rows of an epoch: "drop", "partial" or "pad" (batch.last)."""
+        return {1: "drop", 2: "partial", 3: "pad"}[self._info()["last"]]
+
+    @property
     def epoch(self) -> int:
         """The epoch of the next batch."""
         return self._info()["epoch"]

@@ -13,10 +13,11 @@ import threading
 import time
 from typing import Any, Dict, Mapping, Optional, Union
 
-from ._errors import Error, NotFound
+from ._errors import Error, InvalidArgument, NotFound
 from ._loader import Loader, close_loaders
 
 _PR_SET_PDEATHSIG = 1
+_OWN_SETTINGS = ("daemon.runtime_dir",)
 
 
 def _find_daemon() -> str:
@@ -36,6 +37,9 @@ class Daemon:
     """A running daemon; serve() creates it. `runtime_dir`: its folder. `pid`: its process. `log()`: its messages."""
 
     def __init__(self, config: Union[str, "os.PathLike[str]"], settings: Mapping[str, Any], timeout: float) -> None:
+        for name in settings:
+            if name in _OWN_SETTINGS:
+                raise InvalidArgument(f"settings: {name} is chosen by serve(): the daemon has a folder of its own")
         self.runtime_dir = tempfile.mkdtemp(prefix="echoline-")
         self._log = pathlib.Path(self.runtime_dir) / "daemon.log"
         command = [_find_daemon(), "--config", os.fspath(config), "--set", f"daemon.runtime_dir={self.runtime_dir}"]

@@ -171,11 +171,11 @@ PyObject* info(PyObject* self, PyObject*) {
             [&](echoline_loader* handle) { return echoline_loader_get_info(handle, &info); })) {
     return nullptr;
   }
-  return Py_BuildValue("{sKsKsIsIsIss}", "rows_per_epoch",
+  return Py_BuildValue("{sKsKsIsIsIsIss}", "rows_per_epoch",
                        static_cast<unsigned long long>(info.rows_per_epoch), "records_per_epoch",
                        static_cast<unsigned long long>(info.records_per_epoch), "epoch", info.epoch,
-                       "batch_size", info.batch_size, "field_count", info.field_count,
-                       "fingerprint", info.fingerprint);
+                       "batch_size", info.batch_size, "last", info.last, "field_count",
+                       info.field_count, "fingerprint", info.fingerprint);
 }
 
 // _field(number): (name, name of the type, shape of one row, whether rows differ in length).

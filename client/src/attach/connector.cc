@@ -25,13 +25,13 @@ void Connector::start(AttachOptions options, std::uint64_t deadline_ns, bool per
   retry_at_ns_ = busy_until_ns_ = 0;
   door_.reset();
   last_refusal_ = {};
+  refused_by_daemon_ = false;
 }
 
 Error Connector::deadline_error() const {
   const std::string why = last_refusal_.ok() ? "" : ": " + last_refusal_.text();
-  // UNAVAILABLE: no connection, or a daemon that is about to start or stop.
-  const bool answers = !last_refusal_.ok() && last_refusal_.code() != ECHOLINE_UNAVAILABLE;
-  if (persistent_ && answers) {
+  // UNAVAILABLE: a daemon that is about to start or stop.
+  if (persistent_ && refused_by_daemon_ && last_refusal_.code() != ECHOLINE_UNAVAILABLE) {
     return {last_refusal_.code(),
             "the daemon had no place for this trainer within the reattach time" + why};
   }
@@ -76,6 +76,7 @@ Error Connector::retry_or_fail(const Error& error, std::uint64_t now_ns) {
 Error Connector::connect(std::uint64_t now_ns) {
   std::unique_ptr<DoorClient> made;
   if (Error e = DoorClient::connect(runtime_dir_, options_, made); !e.ok()) {
+    refused_by_daemon_ = false;
     return retry_or_fail(e, now_ns);
   }
   door_ = std::move(made);
@@ -94,7 +95,10 @@ Error Connector::poll(std::uint64_t now_ns, Connection& connection) {
   AttachGrant grant;
   Error answer;
   if (!door_->poll_answer(grant, answer)) return no_answer_yet();
-  if (!answer.ok()) return retry_or_fail(answer, now_ns);
+  if (!answer.ok()) {
+    refused_by_daemon_ = true;
+    return retry_or_fail(answer, now_ns);
+  }
   Error e = Attachment::open(grant, connection.attachment);
   connection.door = std::move(door_);
   return e;

@@ -47,6 +47,7 @@ class Connector {
   std::uint64_t busy_until_ns_ = 0;  // end of the retries of short-lived refusals; 0: none yet
   bool persistent_ = false;
   Error last_refusal_;
+  bool refused_by_daemon_ = false;  // last_refusal_ is an answer of a daemon, not a failed connect
 };
 
 }  // namespace echoline::client

@@ -60,13 +60,27 @@ void take_descriptors(msghdr& message, AttachGrant& grant, const NoFork& no_fork
   }
 }
 
+// A killed daemon leaves its sockets behind, so the file alone proves nothing.
+bool listens(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) return false;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return false;
+  const bool connected =
+      ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+  close(fd);
+  return connected;
+}
+
 // Advice after a failed connect. The daemon opens the control socket first and the attach socket
 // last: if only the control socket exists, the daemon is still starting.
 std::string next_step(int code, const std::string& runtime_dir) {
   if (code == ECHOLINE_PERMISSION_DENIED) {
     return "; this user may not reach the door: make it a member of the folder's group";
   }
-  if (code == ECHOLINE_NOT_FOUND && access((runtime_dir + "/control.sock").c_str(), F_OK) == 0) {
+  if (code == ECHOLINE_NOT_FOUND && listens(runtime_dir + "/control.sock")) {
     return "; a daemon is there and its streams are not ready yet: wait for 'ready' in its log";
   }
   return "; start echolined, or name its folder by runtime_dir or ECHOLINE_RUNTIME_DIR";

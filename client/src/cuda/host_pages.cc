@@ -27,7 +27,7 @@ Error HostPages::open(std::shared_ptr<const Device> device, std::shared_ptr<Atta
 
 HostPages::~HostPages() { unregister_all(); }
 
-// All fields or none: path() then tells the trainer one thing about all of them.
+// All fields or none, so that path() is true of every field.
 Error HostPages::register_all() {
   const CurrentContext current(*device_);
   const RingView& ring = attachment_->ring();
@@ -37,7 +37,7 @@ Error HostPages::register_all() {
   } else if (!sealed) {
     path_ = ECHOLINE_PATH_WRITABLE;
   } else {
-    return {};
+    return {};  // sealed, and the device can't register read-only memory: the CPU copies
   }
   for (const Field& field : ring.fields()) {
     // The arenas of fixed-size fields are mapped twice in a row, so that no batch wraps around.
@@ -92,7 +92,7 @@ void HostPages::report(const shm::DeviceFigures& all) const {
 
 bool HostPages::begin_copy() {
   const std::lock_guard lock(mutex_);
-  if (left_ || registered_.empty()) return false;
+  if (leaving_ || registered_.empty()) return false;
   ++copies_;
   return true;
 }
@@ -102,10 +102,10 @@ void HostPages::end_copy() {
   if (--copies_ == 0) ended_.notify_all();
 }
 
-// Copies that run now end through end_copy(), which needs no lock that the caller holds.
+// Waiting under a lock of the caller cannot deadlock: end_copy() takes only mutex_.
 bool HostPages::leave(std::chrono::nanoseconds timeout) {
   std::unique_lock lock(mutex_);
-  left_ = true;
+  leaving_ = true;
   return ended_.wait_for(lock, timeout, [&] { return copies_ == 0; });
 }
 

@@ -57,7 +57,7 @@ class HostPages {
   std::mutex mutex_;  // of all below; no other lock is taken under it
   std::condition_variable ended_;
   int copies_ = 0;  // by the device, that have not ended
-  bool left_ = false;
+  bool leaving_ = false;
 };
 
 }  // namespace echoline::client::cuda

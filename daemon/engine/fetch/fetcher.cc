@@ -100,7 +100,7 @@ void Fetcher::finish(source::ReadResult result, std::uint64_t now_ns) {
     for (std::size_t i = 0; i < records.size(); ++i) {
       finish_record(finished.requests[i], std::move(finished.buffers[i]));
     }
-  } else if (store_.may_retry(result.status, now_ns)) {
+  } else if (store_.begin_pause(result.status, now_ns)) {
     for (FetchRequest& request : finished.requests) coalescer_.put_back(std::move(request));
   } else {
     return fail(result.status);

@@ -60,7 +60,7 @@ StoreReader::Finished StoreReader::take(std::uint64_t tag) {
   return std::move(in_flight_.extract(tag).mapped());
 }
 
-bool StoreReader::may_retry(const Status& status, std::uint64_t now_ns) {
+bool StoreReader::begin_pause(const Status& status, std::uint64_t now_ns) {
   if (!wait_on_error_ || !is_transient(status.code())) return false;
   // Requests that were in flight together fail together: one pause, one line in the log.
   if (!is_paused(now_ns)) {

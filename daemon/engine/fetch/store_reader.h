@@ -48,9 +48,9 @@ class StoreReader {
     std::vector<std::shared_ptr<Buffer>> buffers;
   };
   Finished take(std::uint64_t tag);
-  // True if the failed requests should be tried again after the pause that begins now. Else the
-  // stream has failed.
-  bool may_retry(const Status& status, std::uint64_t now_ns);
+  // Begins the pause after which the failed requests are tried again, and logs it. False: the error
+  // is final, so the stream has failed.
+  bool begin_pause(const Status& status, std::uint64_t now_ns);
   void end_pause() { pause_ns_ = 0; }
   // Compares the bytes with the record's checksum. What the source keeps of the object is forgotten
   // if they differ.

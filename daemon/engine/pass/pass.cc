@@ -85,7 +85,6 @@ void Pass::publish_done() {
     const std::shared_ptr<InFlightBatch> batch = in_flight_.take_first();
     row_maker_->finish_ragged(*batch);
     batch->descriptor.replaced_rows = replaced_rows(*batch);
-    batch->descriptor.published_ns = monotonic_ns();
     join_table_.publish(batch->descriptor);
     account_->add_ahead(-batch->ahead_bytes);
     count_published(*batch);
@@ -132,6 +131,8 @@ bool Pass::skip_unwanted() {
 bool Pass::try_start_batch() {
   if (planner_.empty()) return false;
   const std::uint64_t live = next_sequence_ - ring_->released();
+  // Without batch echo, slots and live descriptors are equally many: a slot that a reader holds is
+  // never claimed.
   const bool full = live >= core_->ring_spec.descriptors_live;
   const auto slot = full ? std::nullopt : claim_slot(planner_.front().step);
   ring_full_.store(!slot.has_value(), std::memory_order_relaxed);

@@ -33,11 +33,11 @@ void StageClock::tick_prep(std::uint64_t passed_ns, const StageView& view) {
   const std::uint64_t busy = std::min(busy_ns - prep_busy_seen_ns_, all_ns);
   prep_busy_seen_ns_ += busy;
   prep_.busy_ns += busy;
-  (view.ring_full ? prep_.blocked_ns : prep_.starved_ns) += all_ns - busy;
+  (view.held_up ? prep_.blocked_ns : prep_.starved_ns) += all_ns - busy;
 }
 
 void StageClock::tick_publish(std::uint64_t passed_ns, const StageView& view) {
-  if (view.ring_full) {
+  if (view.held_up) {
     publish_.blocked_ns += passed_ns;
   } else if (view.trainer_waits || !view.has_passes) {
     publish_.starved_ns += passed_ns;

@@ -14,7 +14,7 @@ namespace echoline::engine {
 // The state of a stream at a tick.
 struct StageView {
   bool has_passes = false;
-  bool ring_full = false;      // no slot can be filled before a trainer releases one
+  bool held_up = false;        // no slot can be filled before a trainer releases one
   bool fetch_waits = false;    // records are requested and have not arrived
   bool trainer_waits = false;  // a trainer waits for its next batch
   bool has_trainers = false;

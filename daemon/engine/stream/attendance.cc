@@ -38,15 +38,15 @@ bool Attendance::remove(std::uint64_t connection, std::uint64_t now_ns,
   rank_events_.note_gone(*consumer, now_ns);
   meter_.end(*consumer, now_ns);
   consumers_.remove(*consumer);
+  // Time 0: ends the waits that this trainer's leaving has decided, none for being late.
   release_pending(0, notices);
   return true;
 }
 
 void Attendance::measure(std::uint64_t now_ns, std::vector<TrainerNotice>& notices) {
   for (const std::uint64_t connection : meter_.tick(now_ns)) {
-    notices.push_back(
-        {connection, shm::kNoticeDetached,
-         Status(Code::kInvalidArgument, "the cursor page held claims that cannot be")});
+    notices.push_back({connection, shm::kNoticeDetached,
+                       Status(Code::kInvalidArgument, "the cursor page held impossible values")});
     remove(connection, now_ns, notices);
   }
 }

@@ -32,8 +32,8 @@ class Attendance {
            std::vector<TrainerNotice>& notices);
   // False if that connection is not attached.
   bool remove(std::uint64_t connection, std::uint64_t now_ns, std::vector<TrainerNotice>& notices);
-  // Charges waits, and removes trainers whose cursor page holds claims that cannot be. First at
-  // every tick.
+  // Charges waits, and removes trainers whose cursor page holds impossible values. First at every
+  // tick.
   void measure(std::uint64_t now_ns, std::vector<TrainerNotice>& notices);
   // Ends waits for ranks, leaves lanes to other hosts, and adds the notices that are due.
   void tick(std::uint64_t now_ns, std::vector<TrainerNotice>& notices);

@@ -12,6 +12,23 @@ namespace echoline::engine {
 
 using config::format_bytes;
 
+namespace {
+
+// Each row of a ragged field has room for `max_bytes`, which is easily set too high: names the
+// field that takes half of the ring or more.
+std::string largest_ragged(const ring::RingSpec& spec, std::uint64_t ring_bytes) {
+  const std::uint64_t rows = std::uint64_t{spec.slot_count} * spec.batch_rows;
+  for (const decode::FieldType& field : spec.fields) {
+    const std::uint64_t row_bytes = field.shape.elements() * shm::dtype_bytes(field.dtype);
+    if (!field.ragged || rows * row_bytes < ring_bytes / 2) continue;
+    return fmt::format(", of which {} for rows of '{}': lower its max_bytes ({})",
+                       format_bytes(rows * row_bytes), field.name, format_bytes(row_bytes));
+  }
+  return "";
+}
+
+}  // namespace
+
 BuiltPass::~BuiltPass() {
   if (pass_ != nullptr) retire_pass(*pass_);
 }
@@ -21,10 +38,10 @@ Result<BuiltPass> build_pass(std::shared_ptr<StreamCore> core, MemoryBudget& bud
   const std::uint64_t ring_bytes = ring::ring_bytes(core->ring_spec);
   const std::uint64_t needed_bytes =
       ring_bytes + core->read_ahead.most_bytes + core->window_floor_bytes;
-  const std::string what =
-      fmt::format("a pass of stream '{}' (ring {}, read-ahead {}, echo window {})", core->name,
-                  format_bytes(ring_bytes), format_bytes(core->read_ahead.most_bytes),
-                  format_bytes(core->window_floor_bytes));
+  const std::string what = fmt::format(
+      "a pass of stream '{}' (ring {}{}, read-ahead {}, echo window {})", core->name,
+      format_bytes(ring_bytes), largest_ragged(core->ring_spec, ring_bytes),
+      format_bytes(core->read_ahead.most_bytes), format_bytes(core->window_floor_bytes));
   std::vector<MemoryBudget::Reservation> reservations;
   ECHOLINE_ASSIGN(auto needed, budget.reserve(needed_bytes, what));
   reservations.push_back(std::move(needed));

@@ -18,8 +18,8 @@ void StreamMeter::begin(Consumer& consumer, bool reattaches) {
   const DetachedCounters::Kept kept =
       detached_.take(consumer.job, consumer.rank, consumer.attached_ns);
   consumer.before = kept.counters;
-  // A trainer that was moved waited for a slower job; any other one that comes back lost its
-  // daemon.
+  // A trainer that was moved waited for a slower job; any other one that comes back
+  // had been attached to an earlier daemon.
   const bool moved = reattaches && kept.moving;
   consumer.waits = WaitLedger(consumer.attached_ns, moved ? WaitCause::kPeer : WaitCause::kDaemon);
 }
@@ -41,7 +41,8 @@ ring::ReaderView StreamMeter::charge(Consumer& consumer, std::uint64_t now_ns) {
   const WaitLedger::Charged charged = consumer.waits.charge(view, now_ns, cause);
   waited_ns_[static_cast<std::size_t>(cause)] += charged.since_look_ns;
   waited_ns_[static_cast<std::size_t>(consumer.waits.away_cause())] += charged.away_ns;
-  attached_ns_ += charged.away_ns;  // so that waits are never more than the time they are a part of
+  // wait_ns / attached_ns is a share, so the time before the attachment counts in both.
+  attached_ns_ += charged.away_ns;
   if (view.waiting_since_ns != 0 && cause == WaitCause::kFetch) {
     consumer.pass->note_wait_for_bytes();
   }
@@ -55,7 +56,7 @@ std::vector<std::uint64_t> StreamMeter::tick(std::uint64_t now_ns) {
   ticked_ns_ = now_ns;
   seen.fetch_waits = core_.fetcher->counters().waiting > 0;
   for (const PassSet::Member& member : passes_.members()) {
-    seen.ring_full |= member.pass->is_held_up();
+    seen.held_up |= member.pass->is_held_up();
   }
   std::vector<std::uint64_t> misbehaved;
   for (Consumer& consumer : trainers) {
@@ -71,6 +72,7 @@ std::vector<std::uint64_t> StreamMeter::tick(std::uint64_t now_ns) {
 RecentStats StreamMeter::totals(std::uint64_t now_ns) const {
   const StreamCounters& counters = *core_.counters;
   const source::Counters source = core_.fetcher->source_counters();
+  // Not differences yet: totals since the stream's creation, and a clock (rate_window.h).
   RecentStats totals{.passed_ns = now_ns,
                      .samples_fresh = counters.samples_fresh.load(),
                      .samples_echoed = counters.samples_echoed.load(),
@@ -80,7 +82,7 @@ RecentStats StreamMeter::totals(std::uint64_t now_ns) const {
                      .wait_ns = waited_ns_,
                      .source_wait_ns = source.wait_ns,
                      .stages = stages_.stages()};
-  // A record that the last level misses has missed all levels before; a hit of any level counts.
+  // Not a sum: a record that the last level misses has missed all levels before it.
   for (const cache::LevelStats& level : cache_stats(core_)) {
     totals.cache_hits += level.hits;
     totals.cache_misses = level.misses;
@@ -108,6 +110,7 @@ void StreamMeter::report_passes(StreamStats& stats) const {
     const std::uint64_t filling = pass.slots_filling();
     stats.slots_published += published;
     stats.slots_filling += filling;
+    // Of the live batches: slots of the window of batch echo are not counted.
     stats.slots_free += core_.slots - std::min<std::uint64_t>(core_.slots, published + filling);
   }
 }

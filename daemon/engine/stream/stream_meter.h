@@ -22,7 +22,7 @@ class StreamMeter {
               std::uint32_t workers)
       : core_(core), consumers_(consumers), passes_(passes), stages_(core, workers) {}
 
-  // At every tick. Returns the trainers whose cursor page holds claims that cannot be.
+  // At every tick. Returns the trainers whose cursor page holds impossible values.
   std::vector<std::uint64_t> tick(std::uint64_t now_ns);
 
   // The counters of a trainer belong to its job and rank, not to one attachment: an attachment

@@ -9,7 +9,7 @@ SlotPool::SlotPool(std::uint32_t slot_count, std::uint32_t batch_rows, bool repe
 }
 
 SlotPool::Slot SlotPool::circular(std::uint64_t sequence) const {
-  return {static_cast<std::uint32_t>(sequence % slot_count_), sequence * batch_rows_, false};
+  return {static_cast<std::uint32_t>(sequence % slot_count_), sequence * batch_rows_};
 }
 
 std::optional<SlotPool::Slot> SlotPool::of_batch(std::uint32_t epoch, std::uint64_t batch,
@@ -23,7 +23,7 @@ std::optional<SlotPool::Slot> SlotPool::of_batch(std::uint32_t epoch, std::uint6
       kept_.erase(kept);
       retired_.push_back({slot, sequence});
     }
-    return at(slot, true);
+    return at(slot);
   }
   reclaim(released);
   if (free_.empty()) return std::nullopt;
@@ -34,7 +34,7 @@ std::optional<SlotPool::Slot> SlotPool::of_batch(std::uint32_t epoch, std::uint6
   } else {
     kept_.emplace(key, slot);
   }
-  return at(slot, false);
+  return at(slot);
 }
 
 void SlotPool::reclaim(std::uint64_t released) {

@@ -15,7 +15,6 @@ class SlotPool {
   struct Slot {
     std::uint32_t slot = 0;
     std::uint64_t arena_row = 0;
-    bool filled = false;  // an earlier batch that is to be published again
   };
 
   SlotPool(std::uint32_t slot_count, std::uint32_t batch_rows, bool repeats);
@@ -33,9 +32,7 @@ class SlotPool {
     std::uint64_t last_sequence;
   };
   void reclaim(std::uint64_t released);
-  Slot at(std::uint32_t slot, bool filled) const {
-    return {slot, std::uint64_t{slot} * batch_rows_, filled};
-  }
+  Slot at(std::uint32_t slot) const { return {slot, std::uint64_t{slot} * batch_rows_}; }
 
   const std::uint32_t slot_count_;
   const std::uint32_t batch_rows_;

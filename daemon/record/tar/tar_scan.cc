@@ -18,13 +18,14 @@ Status TarScan::take(std::span<const std::byte> window) {
   const bool to_end = start + window.size() >= shard_bytes_;
   while (!done_) {
     const std::uint64_t at = position_ - start;
-    // The next member starts beyond this window.
+    // The next member starts beyond this window. At the shard's end, an empty window is parsed: it
+    // is the end of the archive.
     if (at > window.size() || (at == window.size() && position_ < shard_bytes_)) {
       needed_ = std::min(kTarBlock, shard_bytes_ - position_);
       return {};
     }
     auto parsed = parse_tar_member(window.subspan(at));
-    if (!parsed.ok()) return damaged(parsed.status());
+    if (!parsed.ok()) return with_advice(parsed.status());
     if (parsed->step == TarStep::kNeedMore) {
       // No more bytes will come, so the header is incomplete.
       if (to_end) {
@@ -63,8 +64,8 @@ void TarScan::end_at(std::uint64_t bytes) {
   done_ = true;
 }
 
-// Adds the offset and what to do to the error of a header.
-Status TarScan::damaged(Status status) const {
+// Completes the error of a header with its offset and with advice.
+Status TarScan::with_advice(Status status) const {
   if (status.code() != Code::kDataLoss) {
     return std::move(status).with_context(fmt::format("offset {}", position_));
   }
@@ -101,8 +102,9 @@ void TarScan::start_record(std::string key) {
 
 void TarScan::end_record_at(std::uint64_t end) { table_.bytes.back() = end - table_.offset.back(); }
 
-// The shard ends within a header, so the record of that file is unknown. The last record gets these
-// bytes and becomes bad; without one, they are a record of their own.
+// The shard ends within a header, so the record of that file is unknown. It may belong to
+// the last record, so that record gets these bytes and is found bad when it is cut. Without a
+// record, they become one.
 void TarScan::finish_truncated() {
   if (table_.size() == 0) start_record("truncated");
   end_record_at(shard_bytes_);

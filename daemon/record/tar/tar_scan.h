@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "record/index/shard_scan.h"
+#include "record/tar/tar_header.h"
 #include "record/tar/tar_member.h"
 
 namespace echoline::record {
@@ -32,7 +33,7 @@ class TarScan final : public ShardScan {
 
  private:
   Status check_start(std::span<const std::byte> window) const;
-  Status damaged(Status status) const;
+  Status with_advice(Status status) const;
   void take_member(const TarMember& member);
   void start_record(std::string key);
   void end_record_at(std::uint64_t end);
@@ -40,7 +41,7 @@ class TarScan final : public ShardScan {
 
   std::uint64_t shard_bytes_;
   std::uint64_t position_ = 0;
-  std::uint64_t needed_ = 512;
+  std::uint64_t needed_ = kTarBlock;
   bool done_ = false;
   bool truncated_ = false;
   RecordTable table_;

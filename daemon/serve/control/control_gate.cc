@@ -68,26 +68,28 @@ std::uint16_t ControlGate::tcp_port() const {
   return tcp_ ? port_of(tcp_.get()) : std::uint16_t{0};
 }
 
-// The set for poll() is built in each round: there are at most 256 connections.
+// The set for poll() is built in each round: it has at most 2 * kControlConnectionsMax connections
+// (Unix and TCP).
 void ControlGate::run() {
   std::uint64_t next_second_ns = monotonic_ns() + kSecondNs;
   while (true) {
     const bool paused = monotonic_ns() < paused_until_ns_;
+    enum : std::size_t { kStop, kUnix, kTcp, kFirstConnection };
     // poll() ignores a negative descriptor.
     std::vector<pollfd> watched{{stop_.get(), POLLIN, 0},
                                 {paused ? -1 : unix_.get(), POLLIN, 0},
                                 {paused ? -1 : tcp_.get(), POLLIN, 0}};
-    const std::size_t first_connection = watched.size();
-    for (const Connection& one : connections_) watched.push_back({one.socket.get(), POLLRDHUP, 0});
+    for (const ControlPeer& one : connections_) watched.push_back({one.socket.get(), POLLRDHUP, 0});
+    // After an error, all `revents` are 0: nothing is ready.
     ::poll(watched.data(), watched.size(), paused ? kPausedTickMs : kTickMs);
-    if (watched[0].revents != 0) return;
+    if (watched[kStop].revents != 0) return;
     std::vector<bool> closed(connections_.size());
     for (std::size_t i = 0; i < closed.size(); ++i)
-      closed[i] = watched[first_connection + i].revents != 0;
+      closed[i] = watched[kFirstConnection + i].revents != 0;
     // Before accepting, so that closed connections do not count against the limits.
     remove_closed(closed);
-    if (watched[1].revents != 0) accept_all(unix_.get(), false);
-    if (watched[2].revents != 0) accept_all(tcp_.get(), true);
+    if (watched[kUnix].revents != 0) accept_all(unix_.get(), false);
+    if (watched[kTcp].revents != 0) accept_all(tcp_.get(), true);
     if (monotonic_ns() < next_second_ns) continue;
     next_second_ns = monotonic_ns() + kSecondNs;
     handler_.every_second();
@@ -111,7 +113,7 @@ void ControlGate::accept_all(int listener, bool tcp) {
       paused_until_ns_ = monotonic_ns() + kPauseNs;
       return;
     }
-    Connection connection;
+    ControlPeer connection;
     connection.tcp = tcp;
     Peer peer;
     if (tcp) {
@@ -130,20 +132,20 @@ void ControlGate::accept_all(int listener, bool tcp) {
   }
 }
 
-bool ControlGate::has_room(const Connection& newcomer) const {
-  const auto same = [&](const Connection& one) { return one.tcp == newcomer.tcp; };
+bool ControlGate::has_room(const ControlPeer& newcomer) const {
+  const auto same = [&](const ControlPeer& one) { return one.tcp == newcomer.tcp; };
   const auto all =
       static_cast<std::size_t>(std::count_if(connections_.begin(), connections_.end(), same));
   // Root and the daemon's user can use every connection, others not the reserved ones.
   if (newcomer.own) return all < kControlConnectionsMax;
   const auto of_peer = static_cast<std::size_t>(std::count_if(
       connections_.begin(), connections_.end(),
-      [&](const Connection& one) { return same(one) && one.peer_name == newcomer.peer_name; }));
+      [&](const ControlPeer& one) { return same(one) && one.peer_name == newcomer.peer_name; }));
   const std::size_t reserved = newcomer.tcp ? 0 : kControlReservedForOwn;
   return of_peer < kControlPerPeerMax && all + reserved < kControlConnectionsMax;
 }
 
-void ControlGate::admit(UniqueFd socket, Connection connection, const Peer& peer) {
+void ControlGate::admit(UniqueFd socket, ControlPeer connection, const Peer& peer) {
   const bool room = has_room(connection);
   if (room) connection.socket.reset(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
   if (!connection.socket) {
@@ -178,7 +180,7 @@ void ControlGate::remove_closed(const std::vector<bool>& closed) {
 // Updates the counts that other threads read.
 void ControlGate::recount() {
   const auto tcp = static_cast<std::size_t>(std::count_if(
-      connections_.begin(), connections_.end(), [](const Connection& one) { return one.tcp; }));
+      connections_.begin(), connections_.end(), [](const ControlPeer& one) { return one.tcp; }));
   tcp_count_ = tcp;
   unix_count_ = connections_.size() - tcp;
 }

@@ -54,7 +54,7 @@ class ControlGate {
  private:
   // An accepted connection. The duplicated descriptor shows when the peer closes it: gRPC, which
   // owns the original, does not report that.
-  struct Connection {
+  struct ControlPeer {
     UniqueFd socket;
     bool tcp = false;
     std::string peer_name;  // for limits and the log
@@ -64,9 +64,9 @@ class ControlGate {
   explicit ControlGate(std::string path) : path_(std::move(path)) {}
   void run();
   void accept_all(int listener, bool tcp);
-  bool has_room(const Connection& newcomer) const;
+  bool has_room(const ControlPeer& newcomer) const;
   // Passes a connection to the handler if there is room, else closes it.
-  void admit(UniqueFd socket, Connection connection, const Peer& peer);
+  void admit(UniqueFd socket, ControlPeer connection, const Peer& peer);
   void remove_closed(const std::vector<bool>& closed);
   void recount();
 
@@ -75,7 +75,7 @@ class ControlGate {
   UniqueFd tcp_;
   UniqueFd stop_;
   ControlGateHandler handler_;
-  std::vector<Connection> connections_;
+  std::vector<ControlPeer> connections_;
   std::uint64_t paused_until_ns_ = 0;  // while there is no free descriptor
   RateLimiter pause_log_{10'000'000'000};
   std::atomic<std::size_t> unix_count_ = 0;

@@ -115,20 +115,24 @@ Status ControlService::keep(const v1::CreateStreamRequest& request, const v1::St
 
 grpc::Status ControlService::DeleteStream(grpc::ServerContext* context,
                                           const v1::DeleteStreamRequest* request,
-                                          v1::DeleteStreamResponse* /*response*/) {
+                                          v1::DeleteStreamResponse* response) {
   audit(*context, "DeleteStream", request->name());
-  return to_grpc(remove(*request));
+  const Result<bool> deleted = remove(*request);
+  if (!deleted.ok()) return to_grpc(deleted.status());
+  response->set_deleted(*deleted);
+  return grpc::Status::OK;
 }
 
 // First the file: if the daemon dies in between, its next start must not create the stream again.
-Status ControlService::remove(const v1::DeleteStreamRequest& request) {
+Result<bool> ControlService::remove(const v1::DeleteStreamRequest& request) {
   ECHOLINE_TRY(config::check_stream_name(request.name()));
   ECHOLINE_TRY(may_change());
   const std::lock_guard lock(kept_mutex_);
   ECHOLINE_ASSIGN(const bool was_kept, daemon_.kept->remove(request.name()));
   const Status status = daemon_.engine->delete_stream(request.name());
-  const bool may_lack = was_kept || request.allow_missing();
-  return status.code() == Code::kNotFound && may_lack ? Status() : status;
+  if (status.code() == Code::kNotFound && (was_kept || request.allow_missing())) return was_kept;
+  ECHOLINE_TRY(status);
+  return true;
 }
 
 grpc::Status ControlService::Drain(grpc::ServerContext* context, const v1::DrainRequest* request,

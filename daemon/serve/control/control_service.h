@@ -42,7 +42,8 @@ class ControlService final : public v1::Control::Service {
   Status may_change() const;
   // Writes a created stream to the state folder.
   Status keep(const v1::CreateStreamRequest& request, const v1::Stream& stream);
-  Status remove(const v1::DeleteStreamRequest& request);
+  // False if there was no such stream, and the request allows that.
+  Result<bool> remove(const v1::DeleteStreamRequest& request);
   void fill(const engine::StreamStats& stats, v1::StreamStatus& status) const;
   // The daemon's status and that of one stream, or of all if `name` is empty.
   v1::WatchStatsResponse snapshot(const std::string& name) const;

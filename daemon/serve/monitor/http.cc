@@ -101,6 +101,8 @@ class CivetServer final : public HttpServer {
     return count < 1 ? std::uint16_t{0} : static_cast<std::uint16_t>(ports[0].port);
   }
 
+  std::string address() const override { return fmt::format("{}:{}", host_, port()); }
+
  private:
   static Status refused(const std::string& address, const char* text, int error) {
     if (error == EADDRINUSE) {

@@ -32,6 +32,8 @@ class HttpServer {
   // Finishes the running replies and closes idle connections; takes about a second at most.
   virtual ~HttpServer() = default;
   virtual std::uint16_t port() const = 0;
+  // host:port, with the port that was taken.
+  virtual std::string address() const = 0;
 };
 
 }  // namespace echoline::serve

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "base/log.h"
 #include "serve/monitor/all_stats.h"
 #include "serve/monitor/metrics.h"
 #include "serve/monitor/status_json.h"
@@ -13,6 +14,8 @@
 namespace echoline::serve {
 namespace {
 
+constexpr const char* kUsualAddress = "127.0.0.1:9464";
+constexpr const char* kFreePort = "127.0.0.1:0";
 constexpr const char* kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
 
 HttpReply not_ready(const std::string& reason) { return {.status = 503, .body = reason + "\n"}; }
@@ -71,7 +74,13 @@ Result<std::unique_ptr<HttpServer>> open_monitoring(const std::string& address,
   handlers["/metrics"] = [monitored] { return metrics(monitored); };
   handlers["/healthz"] = [] { return HttpReply{.body = "ok\n"}; };
   handlers["/readyz"] = [monitored] { return readiness(monitored); };
-  return HttpServer::open(address, std::move(handlers));
+  if (address != "auto") return HttpServer::open(address, std::move(handlers));
+  Result<std::unique_ptr<HttpServer>> usual = HttpServer::open(kUsualAddress, handlers);
+  if (usual.ok() || usual.status().code() != Code::kAlreadyExists) return usual;
+  ECHOLINE_ASSIGN(auto other, HttpServer::open(kFreePort, std::move(handlers)));
+  log_warning("main", "{} is in use, so metrics and the status page are at {}", kUsualAddress,
+              other->address());
+  return other;
 }
 
 }  // namespace echoline::serve

@@ -26,7 +26,7 @@ struct Monitored {
 
 // /healthz replies 200 while the process works. /readyz replies 200 if every stream is ready (or
 // drained by its operator) and the daemon is not draining, else 503 with the reason. / is a page
-// that shows /status.json.
+// that shows /status.json. `address` as daemon.metrics, except for "off".
 Result<std::unique_ptr<HttpServer>> open_monitoring(const std::string& address,
                                                     const Monitored& monitored);
 

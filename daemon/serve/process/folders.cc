@@ -7,11 +7,18 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/log.h"
 
 namespace echoline::serve {
 namespace {
 
+constexpr std::uint64_t kPatienceNs = 10'000'000'000;
+constexpr std::chrono::milliseconds kLockPause{50};
 constexpr const char* kRemedy = "; set daemon.runtime_dir to a folder of this user's";
 
 Status make_folder(const std::string& path, mode_t mode, const char* key) {
@@ -40,6 +47,26 @@ Status check_trusted(int folder, const std::string& path) {
   return Status();
 }
 
+// Another daemon may be about to end: a restart must not fail because the old process is a moment
+// late.
+Status lock(int folder, const std::string& path) {
+  const std::uint64_t give_up_ns = monotonic_ns() + kPatienceNs;
+  for (bool logged = false; ::flock(folder, LOCK_EX | LOCK_NB) != 0; logged = true) {
+    if (errno != EWOULDBLOCK) return errno_status(errno, path);
+    if (!logged) {
+      log_info("main", "{} is in use by another daemon; waiting up to 10 s for its end", path);
+    }
+    if (monotonic_ns() >= give_up_ns) {
+      return Status(Code::kAlreadyExists,
+                    path +
+                        " is in use by another daemon; stop it, or set daemon.runtime_dir to "
+                        "another folder");
+    }
+    std::this_thread::sleep_for(kLockPause);
+  }
+  return Status();
+}
+
 }  // namespace
 
 Result<RuntimeDir> RuntimeDir::open(const std::string& path) {
@@ -48,19 +75,21 @@ Result<RuntimeDir> RuntimeDir::open(const std::string& path) {
   UniqueFd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder) return errno_status(errno, path + kRemedy);
   ECHOLINE_TRY(check_trusted(folder.get(), path));
-  if (::flock(folder.get(), LOCK_EX | LOCK_NB) == 0) return RuntimeDir(std::move(folder));
-  if (errno != EWOULDBLOCK) return errno_status(errno, path);
-  return Status(Code::kAlreadyExists,
-                path +
-                    " is in use by another daemon; stop it, or set daemon.runtime_dir to another "
-                    "folder");
+  ECHOLINE_TRY(lock(folder.get(), path));
+  return RuntimeDir(std::move(folder));
 }
 
 Status make_state_dir(const std::string& path) {
   ECHOLINE_TRY(make_folder(path, 0750, "daemon.state_dir"));
-  if (::access(path.c_str(), W_OK | X_OK) != 0) {
-    return errno_status(errno, path + "; set daemon.state_dir to a folder of this user's");
+  if (::access(path.c_str(), W_OK | X_OK) == 0) return Status();
+  const Status denied = errno_status(errno, path + ": cannot be written to");
+  if (::access(path.c_str(), R_OK | X_OK) != 0) {
+    return errno_status(errno, path +
+                                   ": cannot be read; set daemon.state_dir to a folder of this "
+                                   "user's");
   }
+  log_warning("main", "{}: the indexes in it are used, and no new one is kept (daemon.state_dir)",
+              denied.message());
   return Status();
 }
 

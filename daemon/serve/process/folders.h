@@ -15,7 +15,8 @@ class RuntimeDir {
  public:
   // Creates the folder and its parents if missing, with mode 0750 for root, else 0700. An existing
   // folder must belong to this user or root and not be writable by everybody, because its content
-  // is trusted. kAlreadyExists: another daemon uses it.
+  // is trusted. Waits up to 10 s for another daemon that uses it; then
+  // kAlreadyExists.
   static Result<RuntimeDir> open(const std::string& path);
 
  private:
@@ -23,7 +24,8 @@ class RuntimeDir {
   UniqueFd lock_;
 };
 
-// Creates the folder and its parents if missing, with mode 0750. It must be writable.
+// Creates the folder and its parents if missing, with mode 0750. It must be readable; if it is not
+// writable, the log says what that means.
 Status make_state_dir(const std::string& path);
 
 }  // namespace echoline::serve

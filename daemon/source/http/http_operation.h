@@ -54,6 +54,9 @@ class HttpOperation {
   // Bytes that have not arrived, so that a slow answer can be replaced. 0: never.
   virtual std::uint64_t bytes_left() const { return 0; }
 
+  // Whether the operation has its answer with this status: else it counts as failed.
+  virtual bool is_answer(const Status& status) const { return status.ok(); }
+
   // The object of the operation, for messages: "s3://bucket/key".
   virtual std::string what() const = 0;
 };

@@ -60,7 +60,7 @@ void HttpOperations::begin_attempts() {
   if (member_) counters_.limit.store(member_->limit(), std::memory_order_relaxed);
 }
 
-bool HttpOperations::is_ready(OperationState& state) {
+bool HttpOperations::check_ready(OperationState& state) {
   Verdict ready = state.operation_->ready(std::time(nullptr));
   if (ready.status.ok()) return true;
   state.last_failure_ = std::move(ready.status);
@@ -78,7 +78,7 @@ void HttpOperations::end_never_ready(std::vector<OperationResult>& ended) {
 }
 
 bool HttpOperations::begin_attempt(OperationState& state) {
-  if (!state.queued_for_replacement_ && !is_ready(state)) return true;
+  if (!state.queued_for_replacement_ && !check_ready(state)) return true;
   if (member_ && !member_->begin()) return false;
   if (std::exchange(state.queued_for_replacement_, false)) {
     start_second(state, AttemptRole::kReplacement);
@@ -212,8 +212,8 @@ void HttpOperations::settle(const HttpResult& result, std::vector<OperationResul
 
 void HttpOperations::finish(OperationStates::iterator at, Status status,
                             std::vector<OperationResult>& ended) {
-  counters_.end(status.ok());
   auto operation = std::move(at->second->operation_);
+  counters_.end(operation->is_answer(status));
   status = std::move(status).with_context(operation->what());
   ended.push_back({at->first, std::move(operation), std::move(status)});
   states_.erase(at);

@@ -68,10 +68,11 @@ class HttpOperations {
  private:
   // Starts queued operations, oldest first, while there is room.
   void begin_attempts();
-  // False if there is no room now.
+  // True: the operation leaves the queue, because it was started, paused, or found never ready.
+  // False: there is no room now.
   bool begin_attempt(OperationState& state);
   // False after pausing an operation whose credentials are not ready, or marking it never ready.
-  bool is_ready(OperationState& state);
+  bool check_ready(OperationState& state);
   void end_never_ready(std::vector<OperationResult>& ended);
   // Sends hedges for late attempts, the latest first.
   void hedge_late(std::uint64_t now_ns);

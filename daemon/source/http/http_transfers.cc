@@ -1,13 +1,15 @@
-// libcurl multi interface with socket callbacks: with hundreds of
-// connections, checking all of them at each event would cost more than the transfers. Everything
-// runs in step(), on the caller's thread.
+// libcurl multi interface with socket callbacks: with hundreds of connections, checking all of them
+// at each event would cost more than the transfers. Everything runs in step(), on the caller's
+// thread.
 #include "source/http/http_transfers.h"
 
 #include <curl/curl.h>
 #include <fmt/core.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <limits>
 #include <unordered_map>
 
@@ -45,7 +47,8 @@ struct Transfer {
   HeaderList headers;
   HttpHead head;
   std::uint64_t last_byte_ns = 0;
-  curl_off_t sent = 0;  // of the body
+  curl_off_t sent = 0;   // of the body
+  int socket_error = 0;  // errno of a socket that could not be created
   bool responded = false;
   bool stopped = false;
   std::array<char, CURL_ERROR_SIZE> error{};
@@ -86,6 +89,20 @@ int on_progress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t sent)
   if (sent != transfer.sent) transfer.last_byte_ns = monotonic_ns();
   transfer.sent = sent;
   return 0;
+}
+
+// libcurl would report only that it could not connect.
+curl_socket_t on_open_socket(void* user, curlsocktype, curl_sockaddr* address) {
+  const int fd = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  if (fd < 0) static_cast<Transfer*>(user)->socket_error = errno;
+  return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
+std::string error_text(const Transfer& transfer, CURLcode code) {
+  if (transfer.socket_error == EMFILE || transfer.socket_error == ENFILE) {
+    return "too many open files: raise the daemon's limit (LimitNOFILE of systemd, ulimit -n)";
+  }
+  return transfer.error[0] != 0 ? transfer.error.data() : curl_easy_strerror(code);
 }
 
 HttpEnd end_of(CURLcode code) {
@@ -234,6 +251,8 @@ class HttpTransfers::Loop {
                      static_cast<long>(std::clamp<std::size_t>(buffer, 16 << 10, 512 << 10)));
     if (!options_.ca_file.empty()) set(easy, CURLOPT_CAINFO, options_.ca_file.c_str());
     set(easy, CURLOPT_ERRORBUFFER, transfer.error.data());
+    set(easy, CURLOPT_OPENSOCKETFUNCTION, &on_open_socket);
+    set(easy, CURLOPT_OPENSOCKETDATA, &transfer);
     set(easy, CURLOPT_HEADERFUNCTION, &on_header);
     set(easy, CURLOPT_HEADERDATA, &transfer);
     set(easy, CURLOPT_WRITEFUNCTION, &on_body);
@@ -290,7 +309,7 @@ class HttpTransfers::Loop {
     if (code == CURLE_OK) transfer.respond();  // a response without a body
     HttpResult result{id, transfer.stopped ? HttpEnd::kStopped : end_of(code), {}};
     if (result.end != HttpEnd::kComplete && result.end != HttpEnd::kStopped)
-      result.error = transfer.error[0] != 0 ? transfer.error.data() : curl_easy_strerror(code);
+      result.error = error_text(transfer, code);
     // Only a complete response leaves the connection in a clean state.
     if (result.end == HttpEnd::kComplete) spare_.push_back(detach(transfer));
     ended.push_back(std::move(result));

@@ -28,12 +28,10 @@ Code code_of_status(int status) {
       return Code::kFailedPrecondition;
     case 416:
       return Code::kDataLoss;
-    case 429:
-      return Code::kResourceExhausted;
     case 501:
       return Code::kUnimplemented;
     default:
-      return status >= 500 ? Code::kUnavailable : Code::kInvalidArgument;
+      return Code::kInvalidArgument;
   }
 }
 

@@ -12,6 +12,7 @@ namespace echoline::source {
 // Whether a retry may help: the store is too busy, or temporarily broken.
 bool retry_by_status(int status);
 
+// The code of a refusal that is not retried.
 Code code_of_status(int status);
 
 // Advice about a missing, changed or shortened object; empty for other answers.

@@ -1,19 +1,32 @@
 #include "source/http/throughput_search.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace echoline::source {
 
 void ThroughputSearch::set_cap(std::size_t cap) {
-  // A new cap starts a new search, with the large first step.
-  const std::size_t limit = cap > cap_ ? limit_ + (cap - cap_) : std::min(limit_, cap);
-  if (cap > cap_) step_ = kFirstStep;
+  const std::size_t more = cap > cap_ ? cap - cap_ : 0;
   cap_ = cap;
+  begin_at(short_answers_ ? limit_ + more : std::max(limit_, kStart));
+}
+
+void ThroughputSearch::begin_at(std::size_t limit) {
   before_ = 0;
-  downwards_ = true;
+  downwards_ = short_answers_;
+  step_ = short_answers_ ? kFirstStep : kStep;
+  rate_ = 0;
   rest_ = 0;
   next_rest_ = 1;
-  set_limit(limit);
+  set_limit(std::min(limit, cap_));
+}
+
+bool ThroughputSearch::note_size(std::uint64_t bytes) {
+  mean_bytes_ += (static_cast<double>(bytes) - mean_bytes_) / 8;
+  if (mean_bytes_ >= kShortBytes && mean_bytes_ <= kLongBytes) return false;
+  if (std::exchange(short_answers_, mean_bytes_ < kShortBytes) == short_answers_) return false;
+  begin_at(short_answers_ ? cap_ : kStart);
+  return true;
 }
 
 void ThroughputSearch::set_limit(std::size_t limit) {
@@ -35,6 +48,7 @@ void ThroughputSearch::note_disturbance() {
 
 void ThroughputSearch::ended(std::uint64_t bytes, std::size_t in_flight, bool wanted,
                              std::uint64_t now_ns) {
+  if (bytes < kRatedMin || note_size(bytes)) return;
   if (settling_ > 0) {
     // With low demand there are fewer requests from before the change than counted.
     settling_ = std::min(settling_, in_flight) - 1;

@@ -1,7 +1,7 @@
 // Searches for the number of requests in flight that gives the best throughput. A store that is
 // near, or has little bandwidth to spare, is faster with few requests: more adjacent records then
-// share one longer request, and the store does less work per byte. A distant store needs many. Pure
-// arithmetic; the caller passes the time.
+// share one longer request, and the store does less work per byte. A distant store needs many, and
+// so do short answers, whose time is mostly latency. Pure arithmetic; the caller passes the time.
 #pragma once
 
 #include <cstddef>
@@ -12,22 +12,29 @@ namespace echoline::source {
 // Hill climbing on the rate, by halving and doubling the limit. Only windows in which the demand
 // reached the limit count. A halved limit is kept if its rate is at least kKeepShare of the old
 // one; a doubled limit if its rate is higher by kGainShare: of equal rates the smaller limit wins.
-// The first step is larger, because nothing is known yet. After a success the search continues in
-// that direction at once; after a failure it returns to the old limit and tries the other direction
-// after a rest, which doubles each time. Not thread-safe.
+// After a success the search continues in that direction at once; after a failure it returns to the
+// old limit and tries the other direction after a rest, which doubles each time.
+//
+// The size of the answers decides where a search begins: long answers with few requests and a step
+// up, short ones at the cap and with a large step down. A search begins again when the answers
+// become short or long. Not thread-safe.
 class ThroughputSearch {
  public:
   static constexpr std::uint64_t kWindowNs = 250'000'000;  // at least, and two answers per request
   static constexpr std::size_t kLimitMin = 4;
+  static constexpr std::size_t kStart = 16;  // for long answers
   static constexpr std::size_t kFirstStep = 8, kStep = 2;
-  static constexpr std::uint32_t kRestMax = 64;  // windows
+  // Answers count as short below the first size, and as long again above the second.
+  static constexpr double kShortBytes = 256 << 10, kLongBytes = 512 << 10;
+  static constexpr std::uint64_t kRatedMin = 4096;  // smaller answers are look-ups: ignored
+  static constexpr std::uint32_t kRestMax = 64;     // windows
   static constexpr double kKeepShare = 0.95;
   static constexpr double kGainShare = 1.1;
   // A rate below this share of the last one has other causes, so the search tries a larger limit
   // first.
   static constexpr double kFallenShare = 0.7;
 
-  // The limit begins at the cap; a higher cap is usable at once.
+  // A higher cap is usable at once by short answers; long ones reach it step by step.
   void set_cap(std::size_t cap);
   std::size_t limit() const { return limit_; }
 
@@ -45,6 +52,10 @@ class ThroughputSearch {
     std::size_t wanted = 0;  // of the ends
     std::size_t most = 0;    // requests in flight
   };
+  // Notes the size of an answer; true if a new search has begun because of it.
+  bool note_size(std::uint64_t bytes);
+  // Begins a search: forgets the trial and the rest.
+  void begin_at(std::size_t limit);
   // Takes the rate of a complete window.
   void close(double rate, std::size_t most);
   // Ends a trial: keeps the new limit or goes back.
@@ -56,9 +67,11 @@ class ThroughputSearch {
   std::size_t cap_ = 0;
   std::size_t limit_ = 0;
   std::size_t before_ = 0;  // the limit that a trial is compared with; 0: no trial
-  std::size_t step_ = kFirstStep;
-  bool downwards_ = true;
-  double rate_ = 0;  // bytes/ns, before the trial
+  std::size_t step_ = kStep;
+  bool downwards_ = false;
+  bool short_answers_ = false;
+  double mean_bytes_ = 1 << 20;  // of the last answers; at first a guess
+  double rate_ = 0;              // bytes/ns, before the trial
   std::uint32_t rest_ = 0;
   std::uint32_t next_rest_ = 1;
   std::size_t settling_ = 0;  // requests to ignore: they began under another limit

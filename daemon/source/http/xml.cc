@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace echoline::source {
@@ -61,7 +62,7 @@ bool append_text(std::string_view raw, std::string& text) {
     text += raw.substr(0, mark);
     if (mark == std::string_view::npos) return true;
     raw.remove_prefix(mark + 1);
-    // The longest entity accepted is "&#x10FFFF;".
+    // Long enough for "&#x10FFFF;" and a few leading zeros.
     const std::size_t end = raw.substr(0, 12).find(';');
     if (end == std::string_view::npos || !append_entity(raw.substr(0, end), text)) return false;
     raw.remove_prefix(end + 1);
@@ -79,14 +80,16 @@ std::string_view tag_name(std::string_view tag) {
 // Open elements, outermost first.
 class Elements {
  public:
-  Elements(const XmlElement& element) : element_(element) {}
+  Elements(const XmlVisitor& on_close) : on_close_(on_close) {}
 
   bool empty() const { return open_.empty(); }
+  bool had_root() const { return had_root_; }
   std::string& text() { return open_.back().text; }
 
   Status open(std::string_view name) {
     if (name.empty()) return bad_xml("a tag without a name");
     if (open_.size() == kDepthMax) return bad_xml("elements nested too deeply");
+    if (open_.empty() && std::exchange(had_root_, true)) return bad_xml("a second root element");
     open_.push_back({path_.size(), {}});
     if (!path_.empty()) path_ += '/';
     path_ += name;
@@ -99,7 +102,7 @@ class Elements {
     const std::size_t start = open_.back().path_bytes + (open_.back().path_bytes > 0);
     if (std::string_view(path_).substr(start) != name)
       return bad_xml("elements close in the wrong order");
-    element_(path_, open_.back().text);
+    on_close_(path_, open_.back().text);
     path_.resize(open_.back().path_bytes);
     open_.pop_back();
     return {};
@@ -110,9 +113,10 @@ class Elements {
     std::size_t path_bytes;  // of the parent
     std::string text;
   };
-  const XmlElement& element_;
+  const XmlVisitor& on_close_;
   std::vector<Open> open_;
   std::string path_;
+  bool had_root_ = false;
 };
 
 // The text between '<' and its '>', or a comment or declaration; `rest` begins after '<'.
@@ -140,14 +144,14 @@ Status take_element(std::string_view tag, Elements& elements) {
 
 }  // namespace
 
-Status read_xml(std::string_view xml, const XmlElement& element) {
-  Elements elements(element);
-  bool had_root = false;
+Status read_xml(std::string_view xml, const XmlVisitor& on_close) {
+  Elements elements(on_close);
   while (!xml.empty()) {
     const std::size_t mark = xml.find('<');
     const std::string_view raw = xml.substr(0, mark);
     if (!elements.empty()) {
       if (!append_text(raw, elements.text())) return bad_xml("an unknown entity");
+      // Spaces and a byte order mark.
     } else if (raw.find_first_not_of(" \t\r\n\xEF\xBB\xBF") != std::string_view::npos) {
       return bad_xml("text outside of the root element");
     }
@@ -156,9 +160,8 @@ Status read_xml(std::string_view xml, const XmlElement& element) {
     const auto tag = take_tag(xml);
     if (!tag) return bad_xml("it ends within a tag");
     ECHOLINE_TRY(take_element(*tag, elements));
-    had_root = true;
   }
-  if (!elements.empty() || !had_root) return bad_xml("it ends too early");
+  if (!elements.empty() || !elements.had_root()) return bad_xml("it ends too early");
   return {};
 }
 

@@ -13,9 +13,10 @@ namespace echoline::source {
 // Called when an element closes, with the names from the root down,
 // "ListBucketResult/Contents/Key", and its own text without that of nested elements. Name-space
 // prefixes and attributes are dropped.
-using XmlElement = std::function<void(std::string_view path, std::string_view text)>;
+using XmlVisitor = std::function<void(std::string_view path, std::string_view text)>;
 
-// kDataLoss if the text is not one complete, well-formed document.
-Status read_xml(std::string_view xml, const XmlElement& element);
+// kDataLoss if the text is not one complete, well-formed document with one root element. An
+// attribute must not contain '>'.
+Status read_xml(std::string_view xml, const XmlVisitor& on_close);
 
 }  // namespace echoline::source

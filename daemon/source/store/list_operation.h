@@ -49,6 +49,10 @@ class StatOperation : public HttpOperation {
   Verdict complete() override;
   Verdict refuse(const HttpResponse& response, std::string_view body) override;
   std::uint64_t progress() const override { return 0; }
+  // "There is no such object" is what some callers want to know.
+  bool is_answer(const Status& status) const override {
+    return status.ok() || status.code() == Code::kNotFound;
+  }
   std::string what() const override { return address_.url(); }
 
   // After it has ended with success.
