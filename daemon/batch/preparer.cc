@@ -32,21 +32,18 @@ Status Preparer::decode(std::uint64_t record, std::span<const std::byte> bytes,
   return decoder_->decode(scratch.fields, *scratch.decode_scratch, scratch.sample);
 }
 
-Status Preparer::prepare(echo::Item& item, std::unique_lock<std::mutex>& lock, const UseKey& key,
-                         bool used_again, WorkerScratch& scratch, const RowTarget& target) const {
-  // Kept rows and samples never change, so the lock is not needed to read them. Encoded bytes are
-  // decoded with the lock held: two uses of a record in flight must not decode it twice.
-  if (item.has_rows()) {
-    lock.unlock();
-    copy_rows(item, target);
-    return {};
+Status Preparer::prepare_kept(const echo::Item& item, const UseKey& key, WorkerScratch& scratch,
+                              const RowTarget& target) const {
+  // As keep() decides.
+  if (echo_point_ == plan::EchoPoint::kSample) {
+    return run_chain(item.sample(), key, scratch, target);
   }
-  if (item.has_sample()) {
-    lock.unlock();
-    Status status = run_chain(item.sample(), key, scratch, target);
-    if (!status.ok()) lock.lock();
-    return status;
-  }
+  copy_rows(item, target);
+  return {};
+}
+
+Status Preparer::prepare_encoded(echo::Item& item, const UseKey& key, bool used_again,
+                                 WorkerScratch& scratch, const RowTarget& target) const {
   ECHOLINE_TRY(find_or_decode(item, scratch));
   ECHOLINE_TRY(run_chain(scratch.sample, key, scratch, target));
   if (used_again) keep(item, scratch, target);

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
 #include "augment/chain.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "batch/sample_cache.h"
 #include "decode/decoder.h"
@@ -55,20 +55,26 @@ class Preparer {
   Status decode(std::uint64_t record, std::span<const std::byte> bytes,
                 WorkerScratch& scratch) const;
 
-  // Fills `target` with this use of the item, which is ready. `lock` holds item.mutex; prepare
-  // releases it as soon as the item no longer changes. An error means that the record is bad; then
-  // the lock is held on return. `used_again`: more uses are planned, so the item keeps the form
-  // that they can share at this echo point.
-  Status prepare(echo::Item& item, std::unique_lock<std::mutex>& lock, const UseKey& key,
-                 bool used_again, WorkerScratch& scratch, const RowTarget& target) const;
+  // Fills `target` with this use of an item that has its encoded bytes. Two uses of a record in
+  // flight must not decode it twice, so the lock is held all the time. An error means that the
+  // record is bad. `used_again`: more uses are planned, so the item keeps the form that they can
+  // share at this echo point.
+  Status prepare_encoded(echo::Item& item, const UseKey& key, bool used_again,
+                         WorkerScratch& scratch, const RowTarget& target) const
+      ECHOLINE_REQUIRES(item.mutex);
+  // The same for an item that has kept such a form, which never changes: several uses at a time.
+  Status prepare_kept(const echo::Item& item, const UseKey& key, WorkerScratch& scratch,
+                      const RowTarget& target) const ECHOLINE_EXCLUDES(item.mutex);
 
  private:
   // Fills scratch.sample from the sample cache, or by decoding.
-  Status find_or_decode(const echo::Item& item, WorkerScratch& scratch) const;
+  Status find_or_decode(const echo::Item& item, WorkerScratch& scratch) const
+      ECHOLINE_REQUIRES(item.mutex);
   Status run_chain(const decode::Sample& sample, const UseKey& key, WorkerScratch& scratch,
                    const RowTarget& target) const;
   // Stores in the item what later uses share.
-  void keep(echo::Item& item, WorkerScratch& scratch, const RowTarget& target) const;
+  void keep(echo::Item& item, WorkerScratch& scratch, const RowTarget& target) const
+      ECHOLINE_REQUIRES(item.mutex);
   void copy_rows(const echo::Item& item, const RowTarget& target) const;
   std::size_t row_bytes(std::size_t field, const RowTarget& target) const;
 

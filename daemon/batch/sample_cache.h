@@ -17,7 +17,7 @@ class SampleCache {
   // `data` has the estimated sizes of decoded samples. The cache never exceeds `capacity_bytes`: if
   // samples are larger than estimated, it keeps fewer.
   SampleCache(const cache::DataSetSize& data, std::uint64_t capacity_bytes)
-      : admission_(data, {.memory = capacity_bytes}), samples_(capacity_bytes) {}
+      : admission_(data, {.memory = {.bytes = capacity_bytes}}), samples_(capacity_bytes) {}
 
   // The bytes that a kept sample needs.
   static std::uint64_t kept_bytes(const decode::Sample& sample);

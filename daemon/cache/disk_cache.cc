@@ -34,7 +34,7 @@ Result<std::unique_ptr<DiskCache>> DiskCache::open(Options options) {
 bool DiskCache::holds(const RecordKey& key, std::uint64_t bytes) const {
   const DiskQueue::Value queued = queue_.find(key.location);
   if (queued.bytes != nullptr) return queued.key == key;
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const DiskValue* value = log_.find(key.location);
   return value != nullptr && value->version == key.version && value->bytes == bytes;
 }
@@ -48,7 +48,7 @@ DiskCache::Read DiskCache::read(const RecordKey& key, std::span<std::byte> desti
   }
   DiskValue value;
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const DiskValue* known = log_.find(key.location);
     if (known == nullptr || known->version != key.version || known->bytes != destination.size()) {
       return Read::kMiss;
@@ -72,7 +72,7 @@ DiskCache::Read DiskCache::read(const RecordKey& key, std::span<std::byte> desti
 }
 
 void DiskCache::forget(const RecordKey& key, std::uint64_t checksum) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto value = log_.erase(key.location, checksum)) holes_.push_back(*value);
 }
 
@@ -88,12 +88,12 @@ bool DiskCache::offer(const RecordKey& key, std::shared_ptr<const Buffer> value)
 }
 
 std::uint64_t DiskCache::bytes() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return log_.live_bytes();
 }
 
 std::size_t DiskCache::count() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return log_.count();
 }
 

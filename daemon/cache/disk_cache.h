@@ -6,11 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
 #include "base/buffer.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
 #include "cache/disk_log.h"
@@ -25,8 +25,8 @@ namespace echoline::cache {
 // not. Invariants: 1. `read` returns what was offered for that key, verified by a checksum. 2. A
 // value is written before its log entry; recovery finds and removes what a crash left half written.
 // 3. Log and data of all data sets below the path stay under the cap.
-// Locks: commit_mutex_ before mutex_. A daemon changes the files only with the lock file of
-// DiskSpace locked, because other daemons change them too.
+// A daemon changes the files only with the lock file of DiskSpace locked, because other daemons
+// change them too.
 class DiskCache {
  public:
   // The memory that the table needs per value, for the memory budget.
@@ -63,20 +63,23 @@ class DiskCache {
   // Refuses new values for a while.
   void pause_offers();
 
-  // The steps of flush, with commit_mutex_ and the lock file held; defined in disk_commit.cc.
-  bool write(Batch& batch);
-  bool catch_up(Batch& batch);
-  std::vector<DiskEntry> entries_for(const Batch& batch);
-  void give_up(const std::vector<DiskEntry>& entries, std::uint64_t used_before, int error);
+  // The steps of flush, with the lock file held too; defined in disk_commit.cc.
+  bool write(Batch& batch) ECHOLINE_REQUIRES(commit_mutex_);
+  bool catch_up(Batch& batch) ECHOLINE_REQUIRES(commit_mutex_);
+  std::vector<DiskEntry> entries_for(const Batch& batch) ECHOLINE_REQUIRES(commit_mutex_);
+  void give_up(const std::vector<DiskEntry>& entries, std::uint64_t used_before, int error)
+      ECHOLINE_REQUIRES(commit_mutex_);
 
   const Options options_;
   const DiskSpace space_;
   const UniqueFd data_;
   DiskQueue queue_;
-  std::mutex commit_mutex_;
-  mutable std::mutex mutex_;  // guards the tables of log_, and holes_
+  Mutex commit_mutex_ ECHOLINE_ACQUIRED_BEFORE(mutex_);
+  mutable Mutex mutex_;
+  // Its table is guarded by mutex_, the rest (file, header, ends) by commit_mutex_.
   DiskLog log_;
-  std::vector<DiskValue> holes_;  // values found bad; flush frees their disk space
+  // Values found bad; flush frees their disk space.
+  std::vector<DiskValue> holes_ ECHOLINE_GUARDED_BY(mutex_);
   std::atomic<std::uint64_t> paused_until_ns_{0};
   DiskFailures failures_;
 };

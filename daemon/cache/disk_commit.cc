@@ -24,16 +24,16 @@ constexpr std::uint64_t kPauseNs = 10'000'000'000;
 }  // namespace
 
 void DiskCache::refresh() {
-  std::lock_guard commit_lock(commit_mutex_);
+  const MutexLock commit_lock(commit_mutex_);
   if (!log_.grown()) return;
   const FileLock lock(space_.lock_fd(), 0);
   if (!lock.held()) return;
-  std::lock_guard table_lock(mutex_);
+  const MutexLock table_lock(mutex_);
   log_.refresh();
 }
 
 void DiskCache::flush() {
-  std::lock_guard commit_lock(commit_mutex_);
+  const MutexLock commit_lock(commit_mutex_);
   const Batch taken = queue_.first(kBatchBytes, kBatchValues);
   if (taken.empty()) return;
   Batch batch = taken;
@@ -61,7 +61,7 @@ bool DiskCache::write(Batch& batch) {
     written = write_at(data_.get(), entries[i].offset, batch[i].bytes->span());
   }
   if (written) {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     written = log_.append(entries);
   }
   if (!written) give_up(entries, used_before, errno);
@@ -74,7 +74,7 @@ bool DiskCache::write(Batch& batch) {
 bool DiskCache::catch_up(Batch& batch) {
   std::vector<DiskValue> dead;
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!log_.refresh()) return false;
     dead.swap(holes_);
     std::erase_if(batch, [&](const DiskQueue::Value& value) {

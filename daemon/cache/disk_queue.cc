@@ -6,7 +6,7 @@ namespace echoline::cache {
 
 bool DiskQueue::push(const RecordKey& key, std::shared_ptr<const Buffer> bytes) {
   const std::uint64_t size = bytes->size();
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::uint64_t queued = bytes_.load(std::memory_order_relaxed);
   // An empty queue takes a value of any size, so that a large one is not refused every time.
   if (queued > 0 && queued + size > bytes_max_) return false;
@@ -18,14 +18,14 @@ bool DiskQueue::push(const RecordKey& key, std::shared_ptr<const Buffer> bytes) 
 }
 
 DiskQueue::Value DiskQueue::find(const Hash128& location) const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = values_.find(location);
   return found == values_.end() ? Value{} : found->second;
 }
 
 std::vector<DiskQueue::Value> DiskQueue::first(std::uint64_t bytes_max,
                                                std::size_t count_max) const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<Value> values;
   std::uint64_t bytes = 0;
   for (const Value& value : order_) {
@@ -37,7 +37,7 @@ std::vector<DiskQueue::Value> DiskQueue::first(std::uint64_t bytes_max,
 }
 
 void DiskQueue::remove_first(const std::vector<Value>& values) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::uint64_t bytes = 0;
   for (const Value& value : values) {
     bytes += value.bytes->size();

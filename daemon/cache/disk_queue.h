@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 #include <vector>
 
 #include "base/buffer.h"
+#include "base/mutex.h"
 #include "cache/record_key.h"
 
 namespace echoline::cache {
@@ -38,9 +38,10 @@ class DiskQueue {
 
  private:
   const std::uint64_t bytes_max_;
-  mutable std::mutex mutex_;
-  std::deque<Value> order_;
-  std::unordered_map<Hash128, Value, Hash128Hasher> values_;  // the same values, by location
+  mutable Mutex mutex_;
+  std::deque<Value> order_ ECHOLINE_GUARDED_BY(mutex_);
+  // The same values, by location.
+  std::unordered_map<Hash128, Value, Hash128Hasher> values_ ECHOLINE_GUARDED_BY(mutex_);
   std::atomic<std::uint64_t> bytes_{0};
 };
 

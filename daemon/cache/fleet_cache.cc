@@ -28,7 +28,7 @@ class FleetCache::ClientLease {
  public:
   explicit ClientLease(FleetCache& cache) : cache_(cache), client_(cache.take_client()) {}
   ~ClientLease() {
-    std::lock_guard lock(cache_.mutex_);
+    const MutexLock lock(cache_.mutex_);
     cache_.idle_clients_.push_back(std::move(client_));
   }
   ClientLease(const ClientLease&) = delete;
@@ -49,7 +49,7 @@ FleetCache::FleetCache(Options options, std::vector<FleetServer> servers)
 
 FleetCache::~FleetCache() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ending_ = true;
   }
   end_.notify_one();
@@ -58,8 +58,12 @@ FleetCache::~FleetCache() {
 
 void FleetCache::watch() {
   const auto interval = std::chrono::milliseconds(std::max(1U, options_.timeout_ms / 4));
-  std::unique_lock lock(mutex_);
-  while (!end_.wait_for(lock, interval, [this] { return ending_; })) {
+  MutexLock lock(mutex_);
+  while (true) {
+    const auto until = std::chrono::steady_clock::now() + interval;
+    while (!ending_ && end_.wait_until(lock, until)) {
+    }
+    if (ending_) return;
     for (FleetClient* client : all_clients_) client->end_overdue(monotonic_ns());
   }
 }
@@ -75,7 +79,7 @@ Result<std::unique_ptr<FleetCache>> FleetCache::open(Options options) {
 
 std::unique_ptr<FleetClient> FleetCache::take_client() {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!idle_clients_.empty()) {
       std::unique_ptr<FleetClient> client = std::move(idle_clients_.back());
       idle_clients_.pop_back();
@@ -83,7 +87,7 @@ std::unique_ptr<FleetClient> FleetCache::take_client() {
     }
   }
   auto client = std::make_unique<FleetClient>(servers_, options_.timeout_ms);
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   all_clients_.push_back(client.get());
   return client;
 }

@@ -3,11 +3,9 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "cache/fleet_client.h"
 #include "cache/record_key.h"
@@ -90,11 +89,11 @@ class FleetCache {
   const Options options_;
   const std::vector<FleetServer> servers_;
   std::vector<Health> health_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<FleetClient>> idle_clients_;  // idle
-  std::vector<FleetClient*> all_clients_;
-  bool ending_ = false;
-  std::condition_variable end_;
+  Mutex mutex_;
+  std::vector<std::unique_ptr<FleetClient>> idle_clients_ ECHOLINE_GUARDED_BY(mutex_);
+  std::vector<FleetClient*> all_clients_ ECHOLINE_GUARDED_BY(mutex_);
+  bool ending_ ECHOLINE_GUARDED_BY(mutex_) = false;
+  CondVar end_;
   const std::uint64_t name_;  // identifies this daemon in claims
   std::atomic<std::uint64_t> claims_{0};
   FleetFailures failures_;

@@ -61,18 +61,18 @@ void shut_down_connection(const memcached_st* handle) {
 }
 
 void FleetCall::begin(const memcached_st* handle, std::uint64_t deadline_ns) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   handle_ = handle;
   deadline_ns_ = deadline_ns;
 }
 
 void FleetCall::end() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   handle_ = nullptr;
 }
 
 void FleetCall::end_overdue(std::uint64_t now_ns) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (handle_ != nullptr && now_ns > deadline_ns_) shut_down_connection(handle_);
 }
 

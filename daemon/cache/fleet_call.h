@@ -6,7 +6,8 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
+
+#include "base/mutex.h"
 
 namespace echoline::cache {
 
@@ -27,9 +28,9 @@ class FleetCall {
   void end_overdue(std::uint64_t now_ns);
 
  private:
-  std::mutex mutex_;  // while it is held, the call does not end and the handle stays valid
-  const memcached_st* handle_ = nullptr;
-  std::uint64_t deadline_ns_ = 0;
+  Mutex mutex_;  // while it is held, the call does not end and the handle stays valid
+  const memcached_st* handle_ ECHOLINE_GUARDED_BY(mutex_) = nullptr;
+  std::uint64_t deadline_ns_ ECHOLINE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace echoline::cache

@@ -6,7 +6,7 @@
 namespace echoline::cache {
 
 std::shared_ptr<const Buffer> MemoryCache::find(std::uint64_t record) const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = values_.find(record);
   return found == values_.end() ? nullptr : found->second;
 }
@@ -21,7 +21,7 @@ void MemoryCache::offer(std::uint64_t record, std::span<const std::byte> bytes) 
 }
 
 void MemoryCache::offer(std::uint64_t record, std::shared_ptr<const Buffer> value) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::uint64_t kept = bytes_.load(std::memory_order_relaxed);
   const std::uint64_t size = value->size();
   if (kept + size > capacity_bytes_) return;

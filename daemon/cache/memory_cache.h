@@ -5,11 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <unordered_map>
 
 #include "base/buffer.h"
+#include "base/mutex.h"
 
 namespace echoline::cache {
 
@@ -33,8 +33,9 @@ class MemoryCache {
 
  private:
   const std::uint64_t capacity_bytes_;
-  mutable std::mutex mutex_;
-  std::unordered_map<std::uint64_t, std::shared_ptr<const Buffer>> values_;
+  mutable Mutex mutex_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<const Buffer>> values_
+      ECHOLINE_GUARDED_BY(mutex_);
   std::atomic<std::uint64_t> bytes_{0};
 };
 

@@ -23,7 +23,7 @@ StatsWatcher::StatsWatcher(DaemonOptions daemon, std::chrono::milliseconds inter
 
 StatsWatcher::~StatsWatcher() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stop_ = true;
     if (call_ != nullptr) call_->cancel();
   }
@@ -34,7 +34,7 @@ StatsWatcher::~StatsWatcher() {
 StatsWatcher::News StatsWatcher::take() {
   eventfd_t times = 0;
   ::eventfd_read(event_.get(), &times);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   News taken = news_;
   news_.answer.reset();
   news_.reconnected = false;
@@ -50,7 +50,7 @@ Status StatsWatcher::listen_once() {
   const std::unique_ptr<ControlClient> client = ControlClient::open(daemon_);
   const std::unique_ptr<StatsCall> call = client->watch(interval_);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     // Under the lock: the destructor either sets stop_ before this, or finds call_ and cancels it.
     if (stop_) return Status(Code::kCancelled, "stopped");
     call_ = call.get();
@@ -59,7 +59,7 @@ Status StatsWatcher::listen_once() {
   Result<v1::WatchStatsResponse> answer = call->next();
   for (; answer.ok(); answer = call->next()) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       // `reconnected` stays set until take() has delivered it, also over several answers.
       news_ = {std::move(answer).value(), first || news_.reconnected, Status(), monotonic_ns()};
     }
@@ -67,18 +67,21 @@ Status StatsWatcher::listen_once() {
     ::eventfd_write(event_.get(), 1);
   }
   // Before the call is destroyed, so that the destructor of the watcher never cancels a dead one.
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   call_ = nullptr;
   return answer.status();
 }
 
 bool StatsWatcher::wait_to_retry(const Status& ended) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (stop_) return false;
   news_.status = ended;
   ::eventfd_write(event_.get(), 1);
   if (ended.code() != Code::kUnavailable) return false;
-  return !stopped_.wait_for(lock, kRetryPause, [this] { return stop_; });
+  const auto until = std::chrono::steady_clock::now() + kRetryPause;
+  while (!stop_ && stopped_.wait_until(lock, until)) {
+  }
+  return !stop_;
 }
 
 Status known_stream(const std::string& name, const v1::WatchStatsResponse& answer) {

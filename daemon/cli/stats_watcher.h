@@ -2,14 +2,13 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
 #include "cli/control_client.h"
@@ -46,11 +45,12 @@ class StatsWatcher {
   const DaemonOptions daemon_;
   const std::chrono::milliseconds interval_;
   UniqueFd event_;
-  std::mutex mutex_;
-  std::condition_variable stopped_;
-  bool stop_ = false;
-  News news_;
-  StatsCall* call_ = nullptr;  // the running call, so that the destructor can cancel it
+  Mutex mutex_;
+  CondVar stopped_;
+  bool stop_ ECHOLINE_GUARDED_BY(mutex_) = false;
+  News news_ ECHOLINE_GUARDED_BY(mutex_);
+  // The running call, so that the destructor can cancel it.
+  StatsCall* call_ ECHOLINE_GUARDED_BY(mutex_) = nullptr;
   std::thread listener_;
 };
 

@@ -27,7 +27,7 @@ Item::~Item() {
 }
 
 void Item::count_ahead(std::uint64_t bytes, std::uint64_t now_ns) {
-  std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   ahead_bytes_ = bytes;
   ordered_ns_ = now_ns;
   account_->add_ahead(static_cast<std::int64_t>(bytes));
@@ -41,7 +41,7 @@ void Item::leave_ahead() {
 void Item::arrive(std::shared_ptr<const Buffer> bytes) {
   std::vector<std::weak_ptr<Waiter>> waiters;
   {
-    std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     encoded_ = std::move(bytes);
     has_encoded_ = true;
     account_->add_encoded(static_cast<std::int64_t>(encoded_->size()));
@@ -54,7 +54,7 @@ void Item::arrive(std::shared_ptr<const Buffer> bytes) {
 }
 
 bool Item::wait(const std::shared_ptr<Waiter>& waiter) {
-  std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   if (ready()) return false;
   waiters_.push_back(waiter);
   return true;

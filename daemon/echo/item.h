@@ -4,11 +4,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
 #include "base/buffer.h"
+#include "base/mutex.h"
 #include "decode/sample.h"
 
 namespace echoline::echo {
@@ -36,76 +36,81 @@ class Account {
   virtual void add_encoded(std::int64_t bytes) = 0;
 };
 
-// Shared by the pass, the fetcher and the workers. `mutex` guards all members below it. Lock order:
-// lock it before the locks that decide about bad records. Waiters are called without it.
+// Shared by the pass, the fetcher and the workers. Lock order: `mutex` before the locks that decide
+// about bad records. Waiters are called without it.
 class Item : public std::enable_shared_from_this<Item> {
  public:
-  Item(std::shared_ptr<Account> account, std::uint32_t planned_epoch, std::uint64_t planned)
+  Item(std::shared_ptr<Account> account, std::uint32_t planned_epoch, std::uint64_t planned,
+       std::uint32_t uses = 1)
       : account_(std::move(account)),
         epoch(planned_epoch),
         planned_record(planned),
-        record(planned) {}
+        record(planned),
+        uses_left(uses) {}
   ~Item();
   Item(const Item&) = delete;
   Item& operator=(const Item&) = delete;
 
   // Call it before fetching the bytes: they count as read ahead until their first use, or until the
   // item is destroyed. `now_ns` is monotonic_ns.
-  void count_ahead(std::uint64_t bytes, std::uint64_t now_ns);
+  void count_ahead(std::uint64_t bytes, std::uint64_t now_ns) ECHOLINE_EXCLUDES(mutex);
   // Stores the bytes, which may be shared with caches, and notifies the waiters.
-  void arrive(std::shared_ptr<const Buffer> bytes);
+  void arrive(std::shared_ptr<const Buffer> bytes) ECHOLINE_EXCLUDES(mutex);
   // Registers `waiter` and returns true if the bytes are still missing; false if they are there.
   // The item does not own its waiters: one that has been destroyed is not called.
-  bool wait(const std::shared_ptr<Waiter>& waiter);
-
-  // With `mutex` held: ----------------------------------------------------------------------------
+  bool wait(const std::shared_ptr<Waiter>& waiter) ECHOLINE_EXCLUDES(mutex);
 
   // Counts one use as done, or as cancelled. The last one frees the encoded bytes.
-  void used();
+  void used() ECHOLINE_REQUIRES(mutex);
   // Replaces a bad record by another one, whose bytes are not there yet.
-  void replace_by(std::uint64_t substitute);
+  void replace_by(std::uint64_t substitute) ECHOLINE_REQUIRES(mutex);
   // Replaces the encoded bytes by the decoded sample (or the finished rows) if the account has
   // room. Returns whether it did. Afterwards the kept form never changes.
-  bool keep_sample(decode::Sample& decoded);
-  bool keep_rows(std::vector<Buffer> finished, std::vector<std::uint64_t> lengths);
+  bool keep_sample(decode::Sample& decoded) ECHOLINE_REQUIRES(mutex);
+  bool keep_rows(std::vector<Buffer> finished, std::vector<std::uint64_t> lengths)
+      ECHOLINE_REQUIRES(mutex);
 
-  std::uint64_t ahead_bytes() const { return ahead_bytes_; }
-  bool ready() const { return has_encoded_ || has_sample_ || has_rows_; }
-  bool has_encoded() const { return has_encoded_; }
-  bool has_sample() const { return has_sample_; }
-  bool has_rows() const { return has_rows_; }
-  std::span<const std::byte> encoded() const { return encoded_->span(); }
-  const decode::Sample& sample() const { return sample_; }
-  const std::vector<Buffer>& rows() const { return rows_; }
-  const std::vector<std::uint64_t>& row_lengths() const { return lengths_; }
+  std::uint64_t ahead_bytes() const ECHOLINE_REQUIRES(mutex) { return ahead_bytes_; }
+  bool ready() const ECHOLINE_REQUIRES(mutex) { return has_encoded_ || has_sample_ || has_rows_; }
+  bool has_encoded() const ECHOLINE_REQUIRES(mutex) { return has_encoded_; }
+  bool has_sample() const ECHOLINE_REQUIRES(mutex) { return has_sample_; }
+  bool has_rows() const ECHOLINE_REQUIRES(mutex) { return has_rows_; }
+  std::span<const std::byte> encoded() const ECHOLINE_REQUIRES(mutex) { return encoded_->span(); }
+
+  // The kept form. It never changes, so that it is read without the lock, and not checked.
+  const decode::Sample& sample() const ECHOLINE_NO_THREAD_SAFETY_ANALYSIS { return sample_; }
+  const std::vector<Buffer>& rows() const ECHOLINE_NO_THREAD_SAFETY_ANALYSIS { return rows_; }
+  const std::vector<std::uint64_t>& row_lengths() const ECHOLINE_NO_THREAD_SAFETY_ANALYSIS {
+    return lengths_;
+  }
 
  private:
-  void leave_ahead();
-  void drop_encoded();
-  bool keep(std::uint64_t bytes);
+  void leave_ahead() ECHOLINE_REQUIRES(mutex);
+  void drop_encoded() ECHOLINE_REQUIRES(mutex);
+  bool keep(std::uint64_t bytes) ECHOLINE_REQUIRES(mutex);
 
   const std::shared_ptr<Account> account_;
 
  public:
   const std::uint32_t epoch;
   const std::uint64_t planned_record;
-  std::mutex mutex;
-  std::uint64_t record;       // the planned one, or its substitute
-  std::uint32_t attempt = 0;  // the number of replacements
-  std::uint32_t uses_left = 1;
+  Mutex mutex;
+  std::uint64_t record ECHOLINE_GUARDED_BY(mutex);       // the planned one, or its substitute
+  std::uint32_t attempt ECHOLINE_GUARDED_BY(mutex) = 0;  // the number of replacements
+  std::uint32_t uses_left ECHOLINE_GUARDED_BY(mutex);
 
  private:
-  bool has_encoded_ = false;
-  bool has_sample_ = false;
-  bool has_rows_ = false;
-  std::shared_ptr<const Buffer> encoded_;
-  std::uint64_t ahead_bytes_ = 0;
-  std::uint64_t ordered_ns_ = 0;
-  decode::Sample sample_;
-  std::vector<Buffer> rows_;
-  std::vector<std::uint64_t> lengths_;
-  std::uint64_t kept_bytes_ = 0;
-  std::vector<std::weak_ptr<Waiter>> waiters_;
+  bool has_encoded_ ECHOLINE_GUARDED_BY(mutex) = false;
+  bool has_sample_ ECHOLINE_GUARDED_BY(mutex) = false;
+  bool has_rows_ ECHOLINE_GUARDED_BY(mutex) = false;
+  std::shared_ptr<const Buffer> encoded_ ECHOLINE_GUARDED_BY(mutex);
+  std::uint64_t ahead_bytes_ ECHOLINE_GUARDED_BY(mutex) = 0;
+  std::uint64_t ordered_ns_ ECHOLINE_GUARDED_BY(mutex) = 0;
+  decode::Sample sample_ ECHOLINE_GUARDED_BY(mutex);
+  std::vector<Buffer> rows_ ECHOLINE_GUARDED_BY(mutex);
+  std::vector<std::uint64_t> lengths_ ECHOLINE_GUARDED_BY(mutex);
+  std::uint64_t kept_bytes_ ECHOLINE_GUARDED_BY(mutex) = 0;
+  std::vector<std::weak_ptr<Waiter>> waiters_ ECHOLINE_GUARDED_BY(mutex);
 };
 
 }  // namespace echoline::echo

@@ -10,9 +10,8 @@ Window::Touched Window::touch(std::uint32_t epoch, const plan::RowUse& use) {
     if (last_use) items_.erase(found);
     return touched;
   }
-  auto item = std::make_shared<Item>(account_, epoch, use.record);
   // A walk that starts in the middle of an item's uses has missed the earlier ones.
-  item->uses_left = use.uses - use.use;
+  auto item = std::make_shared<Item>(account_, epoch, use.record, use.uses - use.use);
   // An item without a later use does not enter the window; the caller is its only owner.
   if (!last_use) items_.emplace(Key{epoch, use.record}, item);
   return {std::move(item), true};

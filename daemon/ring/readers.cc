@@ -98,7 +98,7 @@ Result<Reader> Readers::add(std::uint64_t first_sequence, plan::Position next) {
   // Created before taking the lock: the writer takes it for each batch and must not wait for system
   // calls.
   ECHOLINE_ASSIGN(std::shared_ptr<Cursor> cursor, Cursor::create());
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // Choosing `first` and adding the cursor happen under one lock, so that floor_ can't rise above
   // `first` in between.
   refresh();
@@ -110,32 +110,32 @@ Result<Reader> Readers::add(std::uint64_t first_sequence, plan::Position next) {
 }
 
 void Readers::remove(std::uint64_t id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   refresh();
   std::erase_if(cursors_, [id](const auto& cursor) { return cursor->id() == id; });
 }
 
 std::uint64_t Readers::released() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   refresh();
   return floor_;
 }
 
 Readers::Slowest Readers::slowest() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::size_t slowest = refresh();
   if (cursors_.empty()) return {};
   return {cursors_[slowest], cursors_[slowest]->seen()};
 }
 
 bool Readers::any_waits() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::any_of(cursors_.begin(), cursors_.end(),
                      [](const auto& cursor) { return shm::reader_waits(cursor->page()); });
 }
 
 std::optional<plan::Position> Readers::next_wanted() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::optional<plan::Position> least;
   for (const auto& cursor : cursors_) {
     const plan::Position next = cursor->next();
@@ -145,7 +145,7 @@ std::optional<plan::Position> Readers::next_wanted() const {
 }
 
 ReaderView Readers::view(std::uint64_t id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   refresh();
   for (const auto& cursor : cursors_)
     if (cursor->id() == id) return cursor->view();

@@ -7,10 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
 #include "echoline/shm/ring_layout.h"
@@ -21,7 +21,7 @@ namespace echoline::ring {
 
 // One cursor page. Only the reader writes it; the daemon maps it read-only. Its values are claims:
 // a `released` that decreases or exceeds `published` is ignored, and marks the reader as misbehaved
-// until it is removed. Readers' lock guards everything except id, fd and page.
+// until it is removed. Readers::mutex_ guards everything except id, fd and page.
 class Cursor {
  public:
   static Result<std::shared_ptr<Cursor>> create();
@@ -74,14 +74,13 @@ class Readers {
 
  private:
   // Reads all claims and raises floor_; returns the index of the slowest cursor, 0 without readers.
-  // Called with the lock held.
-  std::size_t refresh();
+  std::size_t refresh() ECHOLINE_REQUIRES(mutex_);
 
   const std::atomic<std::uint64_t>& published_;
-  mutable std::mutex mutex_;
-  std::vector<std::shared_ptr<Cursor>> cursors_;
-  std::uint64_t floor_ = 0;
-  std::uint64_t next_id_ = 1;
+  mutable Mutex mutex_;
+  std::vector<std::shared_ptr<Cursor>> cursors_ ECHOLINE_GUARDED_BY(mutex_);
+  std::uint64_t floor_ ECHOLINE_GUARDED_BY(mutex_) = 0;
+  std::uint64_t next_id_ ECHOLINE_GUARDED_BY(mutex_) = 1;
 };
 
 }  // namespace echoline::ring

@@ -10,7 +10,9 @@ add_library(echoline_flags INTERFACE)
 target_compile_options(echoline_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
   -Wno-sign-conversion -Werror
   # g++ 12 sees overlaps in `"x" + string` that aren't there (GCC bug 105651).
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+  # That locks are held where daemon/base/mutex.h says so.
+  "$<$<CXX_COMPILER_ID:Clang>:-Wthread-safety;-Wthread-safety-beta>")
 if(CMAKE_UNITY_BUILD)
   # A class of a .cc file may have members of types of its unnamed namespace; here no .cc file is the main one.
   target_compile_options(echoline_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)

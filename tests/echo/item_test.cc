@@ -122,7 +122,7 @@ TEST(Item, ReplacedWaitsForTheBytesOfItsSubstitute) {
   auto item = std::make_shared<Item>(account, 0, 1);
   item->arrive(std::make_shared<Buffer>(10));
   {
-    std::lock_guard lock(item->mutex);
+    const MutexLock lock(item->mutex);
     item->replace_by(7);
     EXPECT_FALSE(item->ready());
   }

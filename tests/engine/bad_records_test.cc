@@ -28,7 +28,7 @@ class BadRecordsTest : public testing::Test {
   }
   Status judge(BadRecords& bad, echo::Item& item, std::uint64_t& in_epoch,
                const Status& verdict = kBroken) {
-    std::lock_guard lock(item.mutex);
+    const MutexLock lock(item.mutex);
     return bad.judge(item, verdict, in_epoch);
   }
 

@@ -91,6 +91,17 @@ def check_threads(tree):
                     yield f"{file}:{number}: a passive module starts a thread; take work as a parameter"
 
 
+def check_locks(tree):
+    """The daemon's locks are those of base/mutex.h: clang checks their use, and not that of std::mutex."""
+    unchecked = re.compile(r"\bstd::(\w*mutex|lock_guard|unique_lock|scoped_lock|shared_lock|condition_variable\w*)\b")
+    for file in tree.code(".cc", ".h"):
+        if file.parts[0] == "daemon" and str(file) != "daemon/base/mutex.h":
+            for number, line in enumerate(tree.lines(file), 1):
+                found = unchecked.search(line.split("//")[0])
+                if found:
+                    yield f"{file}:{number}: {found[0]}; take Mutex, MutexLock or CondVar of base/mutex.h"
+
+
 def check_classes(tree):
     """A class has at most 250 lines, its methods included."""
     for (folder, name), count in sorted(classes.class_lines(tree).items()):

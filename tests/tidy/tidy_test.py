@@ -86,6 +86,14 @@ class TidyTest(unittest.TestCase):
         self.assertEqual([], self.breaches("threads", {"daemon/engine/a.cc": "std::jthread worker;\n"}))
         self.assertEqual([], self.breaches("threads", {"daemon/plan/a.cc": "// no std::thread here\n"}))
 
+    def test_a_lock_that_clang_does_not_check_is_found(self):
+        self.assertTrue(self.breaches("locks", {"daemon/ring/a.h": "mutable std::mutex mutex_;\n"}))
+        self.assertTrue(self.breaches("locks", {"daemon/ring/a.cc": "std::unique_lock<T> lock(mutex_);\n"}))
+        self.assertTrue(self.breaches("locks", {"daemon/ring/a.h": "std::condition_variable_any changed_;\n"}))
+        self.assertEqual([], self.breaches("locks", {"daemon/base/mutex.h": "std::mutex inner_;\n"}))
+        self.assertEqual([], self.breaches("locks", {"daemon/ring/a.h": "// no std::mutex here\n"}))
+        self.assertEqual([], self.breaches("locks", {"client/src/a.cc": "std::mutex mutex;\n"}))
+
     def test_a_long_file_and_a_long_function_are_found(self):
         long_function = "int f(int x) {\n" + "  x += 1;\n" * 70 + "}\n"
         self.assertIn("72 lines", self.breaches("sizes", {"daemon/plan/a.cc": long_function})[0])

@@ -122,7 +122,7 @@ std::vector<FetchRun> CacheRouter::count_misses(FetchRun run) {
 
 void CacheRouter::post(CacheAnswer answer) {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     answers_.push_back(std::move(answer));
   }
   wake_();
@@ -131,7 +131,7 @@ void CacheRouter::post(CacheAnswer answer) {
 std::vector<FetchRun> CacheRouter::take_answers(std::uint64_t now_ns) {
   std::vector<CacheAnswer> answers;
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     answers.swap(answers_);
   }
   std::vector<FetchRun> to_store;

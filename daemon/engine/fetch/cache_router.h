@@ -6,10 +6,10 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "batch/sample_cache.h"
 #include "cache/levels.h"
 #include "engine/fetch/cache_threads.h"
@@ -86,8 +86,8 @@ class CacheRouter {
   // Records that are being fetched and will be kept, with the requests that follow them.
   std::unordered_map<std::uint64_t, std::vector<FetchRequest>> fetching_;
 
-  std::mutex mutex_;  // guards answers_; a leaf
-  std::vector<CacheAnswer> answers_;
+  Mutex mutex_;  // no other lock is taken under it
+  std::vector<CacheAnswer> answers_ ECHOLINE_GUARDED_BY(mutex_);
   std::unique_ptr<CacheThreads> threads_;  // null without disk and fleet; last: they post answers
 };
 

@@ -28,7 +28,7 @@ CacheThreads::CacheThreads(cache::Levels& levels, Hooks hooks)
 
 void CacheThreads::stop() {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
   work_.notify_all();
@@ -47,7 +47,7 @@ void CacheThreads::ask_fleet(std::vector<FetchRequest> requests) {
 
 void CacheThreads::push(Job job) {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     jobs_.push_back(std::move(job));
   }
   work_.notify_one();
@@ -56,7 +56,7 @@ void CacheThreads::push(Job job) {
 void CacheThreads::fill_fleet(std::uint64_t record, std::shared_ptr<const Buffer> value,
                               ByteShare share) {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     fills_.push_back({record, std::move(value), std::move(share)});
   }
   fill_work_.notify_one();
@@ -65,8 +65,8 @@ void CacheThreads::fill_fleet(std::uint64_t record, std::shared_ptr<const Buffer
 void CacheThreads::run_lookups() {
   name_thread("cache");
   while (true) {
-    std::unique_lock lock(mutex_);
-    work_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+    MutexLock lock(mutex_);
+    while (!stopping_ && jobs_.empty()) work_.wait(lock);
     if (stopping_) return;
     Job job = std::move(jobs_.front());
     jobs_.pop_front();
@@ -160,9 +160,11 @@ void CacheThreads::run_fills() {
   name_thread("cache-fill");
   while (true) {
     {
-      std::unique_lock lock(mutex_);
-      fill_work_.wait_for(lock, kLookEvery,
-                          [this] { return stopping_ || !fills_.empty() || levels_.has_pending(); });
+      MutexLock lock(mutex_);
+      const auto until = std::chrono::steady_clock::now() + kLookEvery;
+      while (!stopping_ && fills_.empty() && !levels_.has_pending() &&
+             fill_work_.wait_until(lock, until)) {
+      }
       if (stopping_) break;
     }
     fill_one();
@@ -174,7 +176,7 @@ void CacheThreads::run_fills() {
 bool CacheThreads::fill_one() {
   Fill fill;
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (fills_.empty()) return false;
     fill = std::move(fills_.front());
     fills_.pop_front();

@@ -3,17 +3,16 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/buffer.h"
+#include "base/mutex.h"
 #include "cache/levels.h"
 #include "engine/fetch/request_coalescer.h"
 #include "engine/runtime/byte_share.h"
@@ -83,13 +82,13 @@ class CacheThreads {
 
   cache::Levels& levels_;
   const Hooks hooks_;
-  std::mutex mutex_;
-  std::condition_variable work_;
-  std::condition_variable fill_work_;
+  Mutex mutex_;
+  CondVar work_;
+  CondVar fill_work_;
   std::atomic<std::uint64_t> fill_bytes_{0};  // declared before the shares of it
-  std::deque<Job> jobs_;
-  std::deque<Fill> fills_;
-  bool stopping_ = false;
+  std::deque<Job> jobs_ ECHOLINE_GUARDED_BY(mutex_);
+  std::deque<Fill> fills_ ECHOLINE_GUARDED_BY(mutex_);
+  bool stopping_ ECHOLINE_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;
 };
 

@@ -36,7 +36,7 @@ void Fetcher::request(std::vector<FetchRequest> requests) {
   if (requests.empty()) return;
   meter_.count_requested(requests.size());
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (incoming_.empty()) {
       incoming_ = std::move(requests);
     } else {
@@ -63,7 +63,7 @@ bool Fetcher::do_work() {
 void Fetcher::take_in(std::uint64_t now_ns) {
   std::vector<FetchRequest> requests;
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     requests.swap(incoming_);
   }
   add_to_store(cache_.take_answers(now_ns));

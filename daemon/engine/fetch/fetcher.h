@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "engine/fetch/cache_router.h"
 #include "engine/fetch/fetch_meter.h"
@@ -70,8 +70,8 @@ class Fetcher : public Agent {
   CacheRouter cache_;
   bool failed_ = false;
 
-  std::mutex mutex_;  // guards incoming_; a leaf
-  std::vector<FetchRequest> incoming_;
+  Mutex mutex_;  // no other lock is taken under it
+  std::vector<FetchRequest> incoming_ ECHOLINE_GUARDED_BY(mutex_);
   AgentThread thread_;
 };
 

@@ -82,7 +82,7 @@ AttachedTrainersFile::AttachedTrainersFile(const std::string& folder) {
 }
 
 std::vector<Trainer> AttachedTrainersFile::left_behind(const std::string& stream) const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<Trainer> living;
   std::copy_if(
       before_.begin(), before_.end(), std::back_inserter(living),
@@ -92,7 +92,7 @@ std::vector<Trainer> AttachedTrainersFile::left_behind(const std::string& stream
 
 void AttachedTrainersFile::keep(const std::set<std::string>& streams,
                                 std::vector<Trainer> trainers) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(before_, [&](const Trainer& trainer) { return streams.contains(trainer.stream); });
   now_ = std::move(trainers);
   write();

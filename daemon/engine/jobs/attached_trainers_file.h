@@ -5,11 +5,11 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "engine/api/job.h"
 
 namespace echoline::engine {
@@ -42,14 +42,13 @@ class AttachedTrainersFile {
   void keep(const std::set<std::string>& streams, std::vector<Trainer> trainers);
 
  private:
-  // With the lock held.
-  void write();
+  void write() ECHOLINE_REQUIRES(mutex_);
 
   std::string path_;
-  mutable std::mutex mutex_;  // guards the rest, and the file
-  std::vector<Trainer> before_;
-  std::vector<Trainer> now_;
-  bool failed_ = false;
+  mutable Mutex mutex_;  // guards the file, too
+  std::vector<Trainer> before_ ECHOLINE_GUARDED_BY(mutex_);
+  std::vector<Trainer> now_ ECHOLINE_GUARDED_BY(mutex_);
+  bool failed_ ECHOLINE_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace echoline::engine

@@ -50,7 +50,7 @@ Status BadRecords::judge(echo::Item& item, const Status& verdict, std::uint64_t&
     return Status(verdict.code(), describe(item.record, verdict));
   }
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++counts_[kBadReasonNames[static_cast<std::size_t>(bad_reason(verdict.code()))]];
     ++bad_in_epoch;
     log_once(item.record, verdict);
@@ -75,7 +75,7 @@ Status BadRecords::judge(echo::Item& item, const Status& verdict, std::uint64_t&
 }
 
 std::map<std::string, std::uint64_t> BadRecords::counts() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return counts_;
 }
 

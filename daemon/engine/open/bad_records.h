@@ -4,10 +4,10 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <set>
 #include <string>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "echo/item.h"
 #include "engine/api/stats.h"
@@ -32,24 +32,24 @@ class BadRecords {
   };
   BadRecords(const record::Index& index, Policy policy);
 
-  // With item.mutex held (lock order: it comes before mutex_). Counts the error and gives the item
-  // a substitute, whose bytes the caller fetches; returns an error when the stream has to end.
+  // Lock order: item.mutex comes before mutex_. Counts the error and gives the item a substitute,
+  // whose bytes the caller fetches; returns an error when the stream has to end.
   // `bad_in_epoch` counts the bad records of one pass and epoch.
-  Status judge(echo::Item& item, const Status& verdict, std::uint64_t& bad_in_epoch);
+  Status judge(echo::Item& item, const Status& verdict, std::uint64_t& bad_in_epoch)
+      ECHOLINE_REQUIRES(item.mutex) ECHOLINE_EXCLUDES(mutex_);
 
   std::map<std::string, std::uint64_t> counts() const;
 
  private:
-  // With mutex_ held.
-  void log_once(std::uint64_t record, const Status& verdict);
+  void log_once(std::uint64_t record, const Status& verdict) ECHOLINE_REQUIRES(mutex_);
   std::string describe(std::uint64_t record, const Status& verdict) const;
 
   const record::Index& index_;
   const Policy policy_;
   const std::uint64_t limit_count_;
-  mutable std::mutex mutex_;  // guards the rest
-  std::map<std::string, std::uint64_t> counts_;
-  std::set<std::uint64_t> logged_;
+  mutable Mutex mutex_;
+  std::map<std::string, std::uint64_t> counts_ ECHOLINE_GUARDED_BY(mutex_);
+  std::set<std::uint64_t> logged_ ECHOLINE_GUARDED_BY(mutex_);
 };
 
 }  // namespace echoline::engine

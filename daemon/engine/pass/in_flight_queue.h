@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.h"
 #include "engine/pass/in_flight_batch.h"
 
 namespace echoline::engine {
@@ -34,7 +34,7 @@ class InFlightQueue {
 
   // The next one to be published; null if there is none.
   std::shared_ptr<const InFlightBatch> head() const {
-    std::lock_guard lock(head_mutex_);
+    const MutexLock lock(head_mutex_);
     return head_;
   }
   std::uint64_t size() const { return size_.load(std::memory_order_relaxed); }
@@ -44,7 +44,7 @@ class InFlightQueue {
     size_.store(batches_.size(), std::memory_order_relaxed);
     std::shared_ptr<const InFlightBatch> head = batches_.empty() ? nullptr : batches_.front();
     {
-      std::lock_guard lock(head_mutex_);
+      const MutexLock lock(head_mutex_);
       head_.swap(head);
     }
     // The old head is released here, without the lock.
@@ -52,8 +52,8 @@ class InFlightQueue {
 
   std::deque<std::shared_ptr<InFlightBatch>> batches_;
   std::atomic<std::uint64_t> size_{0};
-  mutable std::mutex head_mutex_;  // a leaf
-  std::shared_ptr<const InFlightBatch> head_;
+  mutable Mutex head_mutex_;  // no other lock is taken under it
+  std::shared_ptr<const InFlightBatch> head_ ECHOLINE_GUARDED_BY(head_mutex_);
 };
 
 }  // namespace echoline::engine

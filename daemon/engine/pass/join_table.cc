@@ -17,7 +17,7 @@ JoinTable::JoinTable(const StreamCore& core, ring::Ring& ring, plan::Position st
       planned_position_(walk_.position()) {}
 
 JoinTable::NextStep JoinTable::next_step() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   NextStep next;
   next.step = walk_.next();
   next.lanes_dropped = std::exchange(lanes_dropped_, false);
@@ -32,7 +32,7 @@ JoinTable::NextStep JoinTable::next_step() {
 }
 
 void JoinTable::publish(const shm::Descriptor& descriptor) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::uint64_t sequence = ring_.publish(descriptor);
   published_.push_back({{descriptor.epoch, descriptor.row}, descriptor.valid_rows, sequence});
   if (published_.size() > core_.ring_spec.descriptors_live) published_.pop_front();
@@ -40,7 +40,7 @@ void JoinTable::publish(const shm::Descriptor& descriptor) {
 }
 
 bool JoinTable::skip(const std::function<std::optional<plan::Position>()>& drop_planned) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::optional<plan::Position> kept = drop_planned();
   bool leapt = false;
   if (!kept.has_value()) {
@@ -56,7 +56,7 @@ bool JoinTable::skip(const std::function<std::optional<plan::Position>()>& drop_
 
 Result<std::optional<ring::Ring::Reader>> JoinTable::join(plan::Position position, bool tails,
                                                           const LaneSet& lanes) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (tails && position.epoch < walk_.tails_from()) return std::optional<ring::Ring::Reader>();
   const std::optional<std::uint64_t> sequence = sequence_of(position);
   if (!sequence.has_value()) return std::optional<ring::Ring::Reader>();
@@ -90,17 +90,17 @@ std::optional<std::uint64_t> JoinTable::sequence_of(plan::Position position) con
 }
 
 void JoinTable::keep_lanes(const LaneSet& wanted) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   lanes_dropped_ |= lanes_.keep(wanted);
 }
 
 plan::Position JoinTable::next_position() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return next_position_;
 }
 
 bool JoinTable::has_tails() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return walk_.has_tails();
 }
 
@@ -116,7 +116,7 @@ std::uint32_t JoinTable::oldest_epoch() const {
 }
 
 FactorHistory JoinTable::factors() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return walk_.factors();
 }
 
@@ -130,7 +130,7 @@ bool JoinTable::follows(plan::Position position, const FactorHistory& state) con
 }
 
 Status JoinTable::check_factor_change() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   FactorHistory needed = walk_.factors();
   needed.forget_before(oldest_epoch());
   if (needed.entries().size() < shm::kFactorLogEntries) return {};
@@ -142,7 +142,7 @@ Status JoinTable::check_factor_change() const {
 }
 
 std::optional<FactorStart> JoinTable::change_factor(std::uint32_t factor, const Readers& readers) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (walk_.factors().factor() == factor) return std::nullopt;
   walk_.forget_factors_before(oldest_epoch());
   // Two batches: a rank that is in one batch and looks for the next has counted its epoch's rows

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "engine/api/stats.h"
 #include "engine/open/stream_core.h"
@@ -78,21 +78,21 @@ class JoinTable {
     std::uint64_t sequence;
   };
 
-  // With mutex_ held:
   // The descriptor at which a reader that wants `position` has to start.
-  std::optional<std::uint64_t> sequence_of(plan::Position position) const;
+  std::optional<std::uint64_t> sequence_of(plan::Position position) const ECHOLINE_REQUIRES(mutex_);
   // The epoch of the first row that some reader may still want.
-  std::uint32_t oldest_epoch() const;
+  std::uint32_t oldest_epoch() const ECHOLINE_REQUIRES(mutex_);
 
   const StreamCore& core_;
   ring::Ring& ring_;
-  mutable std::mutex mutex_;
-  StepWalk walk_;
-  std::deque<Published> published_;
-  plan::Position next_position_;
-  PreparedLanes lanes_;
-  bool lanes_dropped_ = false;
-  plan::Position planned_position_;  // of the next step to be planned
+  mutable Mutex mutex_;
+  StepWalk walk_ ECHOLINE_GUARDED_BY(mutex_);
+  std::deque<Published> published_ ECHOLINE_GUARDED_BY(mutex_);
+  plan::Position next_position_ ECHOLINE_GUARDED_BY(mutex_);
+  PreparedLanes lanes_ ECHOLINE_GUARDED_BY(mutex_);
+  bool lanes_dropped_ ECHOLINE_GUARDED_BY(mutex_) = false;
+  // Of the next step to be planned.
+  plan::Position planned_position_ ECHOLINE_GUARDED_BY(mutex_);
 };
 
 }  // namespace echoline::engine

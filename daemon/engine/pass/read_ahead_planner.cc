@@ -120,7 +120,7 @@ void ReadAheadPlanner::leave_out_front() {
     // Items that later batches use again are no longer ahead of their use. The others end with this
     // batch, or when their bytes have arrived.
     if (!row.used_again) continue;
-    std::lock_guard lock(row.item->mutex);
+    const MutexLock lock(row.item->mutex);
     row.item->used();
   }
 }

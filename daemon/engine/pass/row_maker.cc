@@ -52,15 +52,31 @@ RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std
       scratch.row_fields, std::span(batch.ragged_bytes).subspan(row * field_count, field_count)};
 
   const std::uint64_t begin_ns = monotonic_ns();
-  std::unique_lock lock(item.mutex);
+  MutexLock lock(item.mutex);
   if (!item.ready()) return Made::kBytesMissing;
   const bool first_use = item.has_encoded();
   const std::uint64_t sample = item.record;
   const bool replaced = item.attempt > 0;
   const UseKey key{core_->seed, sample, item.epoch, static_cast<std::uint16_t>(planned.use)};
-  const Status status =
-      core_->preparer->prepare(item, lock, key, planned.used_again, scratch, target);
-  if (!status.ok()) return replace_bad_record(item, lock, status);
+  Status status;
+  if (first_use) {
+    status = core_->preparer->prepare_encoded(item, key, planned.used_again, scratch, target);
+  } else {
+    lock.unlock();
+    status = core_->preparer->prepare_kept(item, key, scratch, target);
+    lock.lock();
+  }
+  if (!status.ok()) {
+    const Status decision = replace_bad_record(item, status);
+    const std::uint64_t substitute = item.record;
+    lock.unlock();
+    if (decision.ok()) {
+      fetch_substitute(item, substitute);
+      return Made::kBytesMissing;
+    }
+    core_->fail(decision);
+    return Made::kStopped;
+  }
   count_time(first_use, monotonic_ns() - begin_ns);
   if (first_use) {
     account_->count_used(item.ahead_bytes());
@@ -78,25 +94,17 @@ void RowMaker::count_time(bool first_use, std::uint64_t spent_ns) {
   rows.fetch_add(1, std::memory_order_relaxed);
 }
 
-RowMaker::Made RowMaker::replace_bad_record(echo::Item& item, std::unique_lock<std::mutex>& lock,
-                                            const Status& verdict) {
-  Status decision;
-  {
-    std::lock_guard bad_lock(bad_mutex_);
-    // A pass prepares rows of at most two epochs at a time; older counts are not needed.
-    std::erase_if(bad_by_epoch_, [&](const auto& bad) { return bad.first + 1 < item.epoch; });
-    decision = core_->bad_records->judge(item, verdict, bad_by_epoch_[item.epoch]);
-  }
-  const std::uint64_t substitute = item.record;
-  lock.unlock();
-  if (!decision.ok()) {
-    core_->fail(decision);
-    return Made::kStopped;
-  }
+Status RowMaker::replace_bad_record(echo::Item& item, const Status& verdict) {
+  const MutexLock bad_lock(bad_mutex_);
+  // A pass prepares rows of at most two epochs at a time; older counts are not needed.
+  std::erase_if(bad_by_epoch_, [&](const auto& bad) { return bad.first + 1 < item.epoch; });
+  return core_->bad_records->judge(item, verdict, bad_by_epoch_[item.epoch]);
+}
+
+void RowMaker::fetch_substitute(echo::Item& item, std::uint64_t substitute) {
   std::vector<FetchRequest> requests;
   requests.push_back({item.shared_from_this(), substitute, {}});
   core_->fetcher->request(std::move(requests));
-  return Made::kBytesMissing;
 }
 
 void RowMaker::write_row_words(InFlightBatch& batch, const InFlightRow& planned,

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "echo/item.h"
 #include "engine/open/stream_core.h"
@@ -37,9 +37,11 @@ class RowMaker {
   void wake_pass() { ring_->interrupt(); }
 
  private:
-  // A decoder's verdict: replaces the item's record, or fails the stream (semantics.md, Failures).
-  Made replace_bad_record(echo::Item& item, std::unique_lock<std::mutex>& lock,
-                          const Status& verdict);
+  // A decoder's verdict: replaces the item's record, or says why the stream has to end
+  // (semantics.md, Failures).
+  Status replace_bad_record(echo::Item& item, const Status& verdict) ECHOLINE_REQUIRES(item.mutex)
+      ECHOLINE_EXCLUDES(bad_mutex_);
+  void fetch_substitute(echo::Item& item, std::uint64_t substitute);
   // Writes sample id, use and flags of a row.
   void write_row_words(InFlightBatch& batch, const InFlightRow& planned, std::uint64_t sample,
                        bool replaced);
@@ -50,8 +52,8 @@ class RowMaker {
   const std::shared_ptr<PassAccount> account_;
   std::atomic<bool> stopping_{false};
   std::atomic<std::uint32_t> workers_inside_{0};  // workers in make_row
-  std::mutex bad_mutex_;                          // a leaf below the items' mutexes
-  std::map<std::uint32_t, std::uint64_t> bad_by_epoch_;
+  Mutex bad_mutex_;  // after the items' mutexes, before that of BadRecords
+  std::map<std::uint32_t, std::uint64_t> bad_by_epoch_ ECHOLINE_GUARDED_BY(bad_mutex_);
 };
 
 }  // namespace echoline::engine

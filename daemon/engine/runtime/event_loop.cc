@@ -20,7 +20,7 @@ EventLoop::~EventLoop() { stop(); }
 
 void EventLoop::stop() {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
   changed_.notify_one();
@@ -29,7 +29,7 @@ void EventLoop::stop() {
 
 bool EventLoop::post(std::function<void()> task) {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stopping_) return false;
     tasks_.push_back(std::move(task));
   }
@@ -51,30 +51,27 @@ void EventLoop::run(const std::function<void()>& task) {
   done.get_future().wait();
 }
 
-void EventLoop::run_tasks(std::unique_lock<std::mutex>& lock) {
-  while (!tasks_.empty()) {
-    std::function<void()> task = std::move(tasks_.front());
-    tasks_.pop_front();
-    lock.unlock();
-    task();
-    task = nullptr;  // what the task holds may lock on its end
-    lock.lock();
-  }
-}
-
 void EventLoop::loop(const char* name) {
   name_thread(name);
   auto next_tick = std::chrono::steady_clock::now() + kTick;
-  const auto has_work = [this] { return stopping_ || !tasks_.empty(); };
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (true) {
-    if (tick_) {
-      changed_.wait_until(lock, next_tick, has_work);
-    } else {
-      changed_.wait(lock, has_work);
+    while (!stopping_ && tasks_.empty()) {
+      if (!tick_) {
+        changed_.wait(lock);
+      } else if (!changed_.wait_until(lock, next_tick)) {
+        break;
+      }
     }
     if (stopping_ && tasks_.empty()) return;
-    run_tasks(lock);
+    while (!tasks_.empty()) {
+      std::function<void()> task = std::move(tasks_.front());
+      tasks_.pop_front();
+      lock.unlock();
+      task();
+      task = nullptr;  // what the task holds may lock on its end
+      lock.lock();
+    }
     const auto now = std::chrono::steady_clock::now();
     if (!tick_ || now < next_tick) continue;
     next_tick = now + kTick;

@@ -2,12 +2,12 @@
 // second.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <thread>
+
+#include "base/mutex.h"
 
 namespace echoline::engine {
 
@@ -22,24 +22,22 @@ class EventLoop {
   EventLoop& operator=(const EventLoop&) = delete;
 
   // False after stop(): the task is dropped.
-  bool post(std::function<void()> task);
+  bool post(std::function<void()> task) ECHOLINE_EXCLUDES(mutex_);
   // Runs `task` on the loop's thread and waits for its end; on the loop's thread itself, or after
   // stop(), it runs at once on the caller's.
-  void run(const std::function<void()>& task);
+  void run(const std::function<void()>& task) ECHOLINE_EXCLUDES(mutex_);
   // Runs what has been posted, then ends the thread. Not from the loop's own thread.
-  void stop();
+  void stop() ECHOLINE_EXCLUDES(mutex_);
 
  private:
   // The thread: sleeps until a task is posted or the next tick is due.
   void loop(const char* name);
-  // With the lock held: runs all posted tasks, each without the lock.
-  void run_tasks(std::unique_lock<std::mutex>& lock);
 
   const std::function<void()> tick_;
-  std::mutex mutex_;  // guards tasks_ and stopping_
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> tasks_;
-  bool stopping_ = false;
+  Mutex mutex_;
+  CondVar changed_;
+  std::deque<std::function<void()>> tasks_ ECHOLINE_GUARDED_BY(mutex_);
+  bool stopping_ ECHOLINE_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -43,7 +43,7 @@ Result<MemoryBudget::Reservation> MemoryBudget::reserve(std::uint64_t bytes,
 
 Result<MemoryBudget::Reservation> MemoryBudget::try_reserve(std::uint64_t bytes,
                                                             const std::string& what) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::uint64_t free_bytes = budget_bytes_ - reserved_bytes_;
   if (bytes > free_bytes) {
     return Status(Code::kResourceExhausted,
@@ -58,7 +58,7 @@ Result<MemoryBudget::Reservation> MemoryBudget::try_reserve(std::uint64_t bytes,
 }
 
 MemoryBudget::Reservation MemoryBudget::reserve_up_to(std::uint64_t bytes, std::uint64_t spared) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::uint64_t free_bytes = budget_bytes_ - reserved_bytes_;
   const std::uint64_t granted =
       bytes <= free_bytes ? bytes : free_bytes - std::min(spared, free_bytes);
@@ -67,12 +67,12 @@ MemoryBudget::Reservation MemoryBudget::reserve_up_to(std::uint64_t bytes, std::
 }
 
 std::uint64_t MemoryBudget::reserved_bytes() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return reserved_bytes_;
 }
 
 void MemoryBudget::give_back(std::uint64_t bytes) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   reserved_bytes_ -= bytes;
 }
 

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "ring/available_memory.h"
 
@@ -43,7 +43,8 @@ class MemoryBudget {
   void set_reclaim(ReclaimFunction reclaim) { reclaim_ = std::move(reclaim); }
 
   // `what` names the purpose in the refusal. Reclaims until there is room, or nothing to reclaim.
-  Result<Reservation> reserve(std::uint64_t bytes, const std::string& what);
+  Result<Reservation> reserve(std::uint64_t bytes, const std::string& what)
+      ECHOLINE_EXCLUDES(mutex_);
   // For a user that can do with less than `bytes`: all of them if they are free, else what leaves
   // `spared` bytes free. Reclaims nothing.
   Reservation reserve_up_to(std::uint64_t bytes, std::uint64_t spared);
@@ -57,8 +58,8 @@ class MemoryBudget {
 
   const std::uint64_t budget_bytes_;
   ReclaimFunction reclaim_;
-  mutable std::mutex mutex_;  // guards reserved_bytes_; no other lock is taken under it
-  std::uint64_t reserved_bytes_ = 0;
+  mutable Mutex mutex_;  // no other lock is taken under it
+  std::uint64_t reserved_bytes_ ECHOLINE_GUARDED_BY(mutex_) = 0;
 };
 
 // Refuses a budget that the machine or a control group (a container's) cannot hold together with

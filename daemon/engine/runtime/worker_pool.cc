@@ -19,7 +19,7 @@ WorkerPool::~WorkerPool() {
   // Dropped without the lock: a task may be the last owner of a stream, whose threads push here.
   std::deque<std::shared_ptr<Task>> dropped;
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
     dropped.swap(tasks_);
   }
@@ -30,7 +30,7 @@ WorkerPool::~WorkerPool() {
 
 void WorkerPool::push(std::shared_ptr<Task> task) {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stopping_) return;
     tasks_.push_back(std::move(task));
     queued_.store(tasks_.size(), std::memory_order_relaxed);
@@ -39,32 +39,41 @@ void WorkerPool::push(std::shared_ptr<Task> task) {
 }
 
 bool WorkerPool::run_one(std::size_t worker) {
-  std::unique_lock lock(mutex_);
-  return run_oldest(lock, worker);
+  std::shared_ptr<Task> task;
+  {
+    const MutexLock lock(mutex_);
+    if (tasks_.empty()) return false;
+    task = take_oldest();
+  }
+  run(std::move(task), worker);
+  return true;
 }
 
 void WorkerPool::work(std::size_t worker) {
   name_thread("worker");
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
+    while (!stopping_ && tasks_.empty()) changed_.wait(lock);
     if (stopping_) return;
-    run_oldest(lock, worker);
+    std::shared_ptr<Task> task = take_oldest();
+    lock.unlock();
+    run(std::move(task), worker);
+    lock.lock();
   }
 }
 
-bool WorkerPool::run_oldest(std::unique_lock<std::mutex>& lock, std::size_t worker) {
-  if (tasks_.empty()) return false;
+std::shared_ptr<Task> WorkerPool::take_oldest() {
   std::shared_ptr<Task> task = std::move(tasks_.front());
   tasks_.pop_front();
   queued_.store(tasks_.size(), std::memory_order_relaxed);
   running_.fetch_add(1, std::memory_order_relaxed);
-  lock.unlock();
+  return task;
+}
+
+void WorkerPool::run(std::shared_ptr<Task> task, std::size_t worker) {
   task->run(worker);
   task.reset();  // without the lock: the task may be the last holder of its stream
-  lock.lock();
   running_.fetch_sub(1, std::memory_order_relaxed);
-  return true;
 }
 
 }  // namespace echoline::engine

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace echoline::engine {
 
@@ -26,9 +26,9 @@ class WorkerPool {
   explicit WorkerPool(std::size_t worker_count);
   ~WorkerPool();
 
-  void push(std::shared_ptr<Task> task);
+  void push(std::shared_ptr<Task> task) ECHOLINE_EXCLUDES(mutex_);
   // Runs the oldest task on the calling thread, as worker number `worker`; false if there is none.
-  bool run_one(std::size_t worker);
+  bool run_one(std::size_t worker) ECHOLINE_EXCLUDES(mutex_);
 
   std::size_t worker_count() const { return threads_.size(); }
   std::size_t queued() const { return queued_.load(std::memory_order_relaxed); }
@@ -36,13 +36,14 @@ class WorkerPool {
 
  private:
   void work(std::size_t worker);
-  // With `lock` held on mutex_, which is released while the task runs.
-  bool run_oldest(std::unique_lock<std::mutex>& lock, std::size_t worker);
+  // The oldest task, which counts as running from now on.
+  std::shared_ptr<Task> take_oldest() ECHOLINE_REQUIRES(mutex_);
+  void run(std::shared_ptr<Task> task, std::size_t worker) ECHOLINE_EXCLUDES(mutex_);
 
-  std::mutex mutex_;  // guards tasks_ and stopping_; no other lock is taken under it
-  std::condition_variable changed_;
-  std::deque<std::shared_ptr<Task>> tasks_;
-  bool stopping_ = false;
+  Mutex mutex_;  // no other lock is taken under it
+  CondVar changed_;
+  std::deque<std::shared_ptr<Task>> tasks_ ECHOLINE_GUARDED_BY(mutex_);
+  bool stopping_ ECHOLINE_GUARDED_BY(mutex_) = false;
   std::atomic<std::size_t> queued_{0};
   std::atomic<std::size_t> running_{0};
   std::vector<std::thread> threads_;

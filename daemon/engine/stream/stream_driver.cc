@@ -36,27 +36,27 @@ void StreamDriver::attach(AttachCall call) {
 }
 
 void StreamDriver::do_attach(AttachCall call) {
-  std::lock_guard lock(shared_.mutex);
+  const MutexLock lock(shared_.mutex);
   if (shared_.draining) return call.reply(going_down());
   const std::string name(shm::text(call.request.stream));
   const Result<Stream*> stream = shared_.table.find_for(call.peer, name);
   if (!stream.ok()) return call.reply(stream.status());
   stream.value()->attach(std::move(call), monotonic_ns());
-  do_work(name, *stream.value());
+  do_work(shared_, name, *stream.value());
 }
 
 void StreamDriver::withdraw(std::uint64_t connection) {
   engine_loop_->post([this, connection] {
-    std::lock_guard lock(shared_.mutex);
+    const MutexLock lock(shared_.mutex);
     for (const auto& [name, stream] : shared_.table.streams()) {
       if (!stream->withdraw(connection, monotonic_ns())) continue;
-      do_work(name, *stream);
+      do_work(shared_, name, *stream);
       return;
     }
   });
 }
 
-void StreamDriver::do_work(const std::string& name, Stream& stream) {
+void StreamDriver::do_work(SharedStreams& shared, const std::string& name, Stream& stream) {
   StreamWork work = stream.take_work();
   for (const TrainerNotice& notice : work.notices) notify(notice);
   // The order of these posts matters: the memory of retired passes is free for the new one.
@@ -68,11 +68,12 @@ void StreamDriver::do_work(const std::string& name, Stream& stream) {
   if (work.ended != nullptr) {
     passes_loop_->post([pass = std::move(work.ended)] { pass->stop(shm::kWriterEnded); });
   }
-  if (work.build.has_value()) build(name, stream, *std::move(work.build));
+  if (work.build.has_value())
+    build(name, shared.table.generation(name), stream, *std::move(work.build));
 }
 
-void StreamDriver::build(const std::string& name, Stream& stream, Pass::Options options) {
-  const std::uint64_t generation = shared_.table.generation(name);
+void StreamDriver::build(const std::string& name, std::uint64_t generation, const Stream& stream,
+                         Pass::Options options) {
   passes_loop_->post([this, name, generation, core = stream.core(), options = std::move(options)] {
     // In a shared pointer, since a task can be copied.
     auto built = std::make_shared<Result<BuiltPass>>(
@@ -86,11 +87,11 @@ void StreamDriver::build(const std::string& name, Stream& stream, Pass::Options 
 void StreamDriver::hand_over(const std::string& name, std::uint64_t generation,
                              std::shared_ptr<Result<BuiltPass>> built) {
   {
-    std::lock_guard lock(shared_.mutex);
+    const MutexLock lock(shared_.mutex);
     // The stream may have been deleted, and another one may have its name.
     if (Stream* stream = shared_.table.get(name, generation)) {
       stream->pass_built(std::move(*built), monotonic_ns());
-      do_work(name, *stream);
+      do_work(shared_, name, *stream);
       return;
     }
   }
@@ -99,10 +100,10 @@ void StreamDriver::hand_over(const std::string& name, std::uint64_t generation,
 
 void StreamDriver::tick() {
   {
-    std::lock_guard lock(shared_.mutex);
+    const MutexLock lock(shared_.mutex);
     for (const auto& [name, stream] : shared_.table.streams()) {
       stream->tick(monotonic_ns());
-      do_work(name, *stream);
+      do_work(shared_, name, *stream);
     }
   }
   if (!draining_.load()) update_trainers_file();
@@ -113,7 +114,7 @@ void StreamDriver::update_trainers_file() {
   std::set<std::string> names;
   std::vector<Trainer> trainers;
   {
-    std::lock_guard lock(shared_.mutex);
+    const MutexLock lock(shared_.mutex);
     bool changed = std::exchange(shared_.trainers_changed, false);
     for (const auto& [name, stream] : shared_.table.streams()) {
       changed |= stream->take_trainers_changed();
@@ -133,7 +134,7 @@ void StreamDriver::begin_draining() {
   // is done first.
   engine_loop_->run([this] {
     update_trainers_file();
-    std::lock_guard lock(shared_.mutex);
+    const MutexLock lock(shared_.mutex);
     shared_.draining = true;
     draining_.store(true);
   });
@@ -141,7 +142,7 @@ void StreamDriver::begin_draining() {
 
 void StreamDriver::fail(const std::string& name, std::uint64_t generation, const Status& status) {
   engine_loop_->post([this, name, generation, status] {
-    std::lock_guard lock(shared_.mutex);
+    const MutexLock lock(shared_.mutex);
     shared_.table.note_failure(name, generation, status);
     Stream* stream = shared_.table.get(name, generation);
     if (stream == nullptr || !stream->failure().ok()) return;
@@ -149,7 +150,7 @@ void StreamDriver::fail(const std::string& name, std::uint64_t generation, const
     stream->set_failed(status, monotonic_ns());
     Ending ending = ending_of(*stream, shm::kNoticeFailed, status);
     ending.state = shm::kWriterFailed;
-    do_work(name, *stream);
+    do_work(shared_, name, *stream);
     passes_loop_->post([this, ending = std::move(ending)] { stop_passes(ending); });
   });
 }
@@ -182,7 +183,7 @@ void StreamDriver::stop_passes(const Ending& ending) {
 bool StreamDriver::reclaim_idle_pass() {
   std::shared_ptr<Pass> idle;
   {
-    std::lock_guard lock(shared_.mutex);
+    const MutexLock lock(shared_.mutex);
     for (const auto& [name, stream] : shared_.table.streams()) {
       idle = stream->give_up_idle_pass();
       if (idle == nullptr) continue;
@@ -196,12 +197,12 @@ bool StreamDriver::reclaim_idle_pass() {
 }
 
 void StreamDriver::notify(const TrainerNotice& notice) {
-  std::lock_guard lock(notify_mutex_);
+  const MutexLock lock(notify_mutex_);
   if (notify_) notify_(notice.connection, notice.kind, notice.status);
 }
 
 void StreamDriver::set_notify(NotifyFunction notify) {
-  std::lock_guard lock(notify_mutex_);
+  const MutexLock lock(notify_mutex_);
   notify_ = std::move(notify);
 }
 

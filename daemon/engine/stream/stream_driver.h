@@ -5,10 +5,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "engine/api/attach.h"
 #include "engine/jobs/attached_trainers_file.h"
@@ -22,10 +22,10 @@ namespace echoline::engine {
 // The streams and the registry's lock. Lock order: `mutex` before the locks of the event loops, of
 // a pass, of a ring and of the notify function; no other lock is held when it is taken.
 struct SharedStreams {
-  std::mutex mutex;  // guards the rest, and every Stream in the table
-  StreamTable table;
-  bool draining = false;          // no trainer is admitted any more
-  bool trainers_changed = false;  // by a stream that was removed
+  Mutex mutex;  // guards every Stream in the table, too
+  StreamTable table ECHOLINE_GUARDED_BY(mutex);
+  bool draining ECHOLINE_GUARDED_BY(mutex) = false;          // no trainer is admitted any more
+  bool trainers_changed ECHOLINE_GUARDED_BY(mutex) = false;  // by a stream that was removed
 };
 
 // Any thread may call any of it, except as noted. Two threads: "engine" admits trainers and ticks
@@ -36,7 +36,7 @@ class StreamDriver {
   StreamDriver(SharedStreams& shared, MemoryBudget& budget, AttachedTrainersFile& trainers_file);
   ~StreamDriver();
   // Ends both threads. Afterwards the caller alone has the streams.
-  void stop();
+  void stop() ECHOLINE_EXCLUDES(shared_.mutex);
 
   void attach(AttachCall call);
   void withdraw(std::uint64_t connection);
@@ -44,7 +44,7 @@ class StreamDriver {
   void fail(const std::string& name, std::uint64_t generation, const Status& status);
 
   // Ends passes, then notifies their trainers: when a trainer learns of the end, nothing is written
-  // to its ring any more. The caller does not hold the registry's lock. Waits for the end.
+  // to its ring any more. Waits for the end, without the registry's lock.
   struct Ending {
     std::vector<std::shared_ptr<Pass>> passes;
     std::vector<std::uint64_t> connections;
@@ -54,14 +54,15 @@ class StreamDriver {
     void add(const Stream& stream);
   };
   static Ending ending_of(const Stream& stream, shm::NoticeKind kind, Status status);
-  void end(const Ending& ending);
+  void end(const Ending& ending) ECHOLINE_EXCLUDES(shared_.mutex);
   // Admits no trainer from now on. Trainers that left before this call are no longer in the
   // trainers file; those that leave afterwards stay in it, as they go to the next daemon.
-  void begin_draining();
+  void begin_draining() ECHOLINE_EXCLUDES(shared_.mutex);
 
-  // Does what a stream has asked for. With the registry's lock held, after each call that may
-  // change the stream.
-  void do_work(const std::string& name, Stream& stream);
+  // Does what a stream has asked for: called after each call that may change the stream. `shared`
+  // is that of the constructor; clang sees by it that the caller holds the registry's lock.
+  void do_work(SharedStreams& shared, const std::string& name, Stream& stream)
+      ECHOLINE_REQUIRES(shared.mutex);
   void set_notify(NotifyFunction notify);
   // Of the engine thread: grows while the thread is alive and gets the registry's lock. Takes no
   // lock.
@@ -71,21 +72,22 @@ class StreamDriver {
   void tick();
   void do_attach(AttachCall call);
   // Builds a pass on the passes thread and hands it to the stream on the engine thread.
-  void build(const std::string& name, Stream& stream, Pass::Options options);
+  void build(const std::string& name, std::uint64_t generation, const Stream& stream,
+             Pass::Options options);
   void hand_over(const std::string& name, std::uint64_t generation,
                  std::shared_ptr<Result<BuiltPass>> built);
   // Writes the trainers file if trainers came or left.
-  void update_trainers_file();
+  void update_trainers_file() ECHOLINE_EXCLUDES(shared_.mutex);
   // Retires one idle pass of any stream and waits for it; false if there is none.
-  bool reclaim_idle_pass();
-  void stop_passes(const Ending& ending);
+  bool reclaim_idle_pass() ECHOLINE_EXCLUDES(shared_.mutex);
+  void stop_passes(const Ending& ending) ECHOLINE_EXCLUDES(shared_.mutex);
   void notify(const TrainerNotice& notice);
 
   SharedStreams& shared_;
   MemoryBudget& budget_;
   AttachedTrainersFile& trainers_file_;
-  std::mutex notify_mutex_;  // guards notify_
-  NotifyFunction notify_;
+  Mutex notify_mutex_;
+  NotifyFunction notify_ ECHOLINE_GUARDED_BY(notify_mutex_);
   std::atomic<std::uint64_t> rounds_{0};
   std::atomic<bool> draining_{false};
   std::unique_ptr<EventLoop> passes_loop_;

@@ -86,13 +86,13 @@ Status StreamRegistry::create_stream(const std::string& name, const v1::Stream& 
   ECHOLINE_TRY(config::complete_stream(name, definition));
   std::uint64_t generation = 0;
   {
-    std::lock_guard lock(shared_.mutex);
+    const MutexLock lock(shared_.mutex);
     if (const Stream* same = shared_.table.get(name)) return check_same(*same, name, definition);
     ECHOLINE_ASSIGN(generation, shared_.table.begin_opening(name));
   }
   const auto note = [&](const record::Progress& seen) {
     {
-      std::lock_guard lock(shared_.mutex);
+      const MutexLock lock(shared_.mutex);
       shared_.table.note_progress(name, seen, monotonic_ns());
     }
     return progress ? progress(seen) : Status();
@@ -104,7 +104,7 @@ Status StreamRegistry::create_stream(const std::string& name, const v1::Stream& 
     add(name, std::move(opened).value(), generation);
     return {};
   }
-  std::lock_guard lock(shared_.mutex);
+  const MutexLock lock(shared_.mutex);
   shared_.table.abandon(name);
   return opened.status().with_context("stream '" + name + "'");
 }
@@ -114,7 +114,7 @@ void StreamRegistry::add(const std::string& name, std::unique_ptr<Stream> stream
   log_created(name, stream->stats(monotonic_ns()));
   Status failure;
   {
-    std::lock_guard lock(shared_.mutex);
+    const MutexLock lock(shared_.mutex);
     failure = shared_.table.add(name, std::move(stream));
   }
   if (!failure.ok()) driver_.fail(name, generation, failure);
@@ -123,7 +123,7 @@ void StreamRegistry::add(const std::string& name, std::unique_ptr<Stream> stream
 Status StreamRegistry::delete_stream(const std::string& name) {
   std::unique_ptr<Stream> stream;
   {
-    std::lock_guard lock(shared_.mutex);
+    const MutexLock lock(shared_.mutex);
     ECHOLINE_ASSIGN(stream, shared_.table.remove(name));
     shared_.trainers_changed = true;
   }
@@ -138,7 +138,7 @@ Result<std::uint64_t> StreamRegistry::close_stream(const std::string& name) {
   StreamDriver::Ending ending;
   std::uint64_t generation = 0;
   {
-    std::lock_guard lock(shared_.mutex);
+    const MutexLock lock(shared_.mutex);
     ECHOLINE_ASSIGN(Stream * stream, shared_.table.find(name));
     generation = shared_.table.generation(name);
     if (!stream->failure().ok()) {
@@ -149,7 +149,7 @@ Result<std::uint64_t> StreamRegistry::close_stream(const std::string& name) {
     log_info("engine", "stream {}: drained", name);
     stream->close(monotonic_ns());
     ending = StreamDriver::ending_of(*stream, shm::kNoticeDetached, stream->check_open());
-    driver_.do_work(name, *stream);
+    driver_.do_work(shared_, name, *stream);
   }
   driver_.end(ending);
   return generation;
@@ -162,7 +162,7 @@ Result<bool> StreamRegistry::drain_stream(const std::string& name,
   ECHOLINE_ASSIGN(const std::uint64_t generation, close_stream(name));
   while (true) {
     {
-      std::lock_guard lock(shared_.mutex);
+      const MutexLock lock(shared_.mutex);
       const Stream* stream = shared_.table.get(name, generation);
       if (stream == nullptr) {
         return Status(Code::kNotFound, fmt::format("stream '{}' was deleted meanwhile", name));
@@ -184,17 +184,17 @@ Result<std::vector<FactorStart>> StreamRegistry::set_echo(const std::string& nam
   std::vector<FactorSwitch> switches;
   std::shared_ptr<StreamCore> core;
   {
-    std::lock_guard lock(shared_.mutex);
+    const MutexLock lock(shared_.mutex);
     ECHOLINE_ASSIGN(Stream * stream, shared_.table.find(name));
     ECHOLINE_ASSIGN(switches, stream->set_echo(factor));
-    driver_.do_work(name, *stream);
+    driver_.do_work(shared_, name, *stream);
     core = stream->core();
   }
   return starts_of(*core->plan, std::move(switches));
 }
 
 EngineStats StreamRegistry::stats() const {
-  std::lock_guard lock(shared_.mutex);
+  const MutexLock lock(shared_.mutex);
   EngineStats stats;
   for (const auto& [name, opening] : shared_.table.opening()) {
     StreamStats& stream = stats.streams.emplace_back();
@@ -215,19 +215,19 @@ EngineStats StreamRegistry::stats() const {
 }
 
 Result<v1::Stream> StreamRegistry::definition(const std::string& name) const {
-  std::lock_guard lock(shared_.mutex);
+  const MutexLock lock(shared_.mutex);
   ECHOLINE_ASSIGN(const Stream* stream, shared_.table.find(name));
   return stream->definition();
 }
 
 Result<std::map<std::string, std::string>> StreamRegistry::states(const std::string& name) const {
-  std::lock_guard lock(shared_.mutex);
+  const MutexLock lock(shared_.mutex);
   ECHOLINE_ASSIGN(const Stream* stream, shared_.table.find(name));
   return stream->states();
 }
 
 Result<std::shared_ptr<StreamCore>> StreamRegistry::core_of(const std::string& name) const {
-  std::lock_guard lock(shared_.mutex);
+  const MutexLock lock(shared_.mutex);
   ECHOLINE_ASSIGN(const Stream* stream, shared_.table.find(name));
   return stream->core();
 }
@@ -265,12 +265,12 @@ void StreamRegistry::drain(std::chrono::milliseconds patience) {
   ending.kind = shm::kNoticeDraining;
   ending.status = Status(Code::kUnavailable, "the daemon is going down");
   {
-    std::lock_guard lock(shared_.mutex);
+    const MutexLock lock(shared_.mutex);
     for (const auto& [name, stream] : shared_.table.streams()) ending.add(*stream);
   }
   driver_.end(ending);
   const auto all_drained = [this] {
-    std::lock_guard lock(shared_.mutex);
+    const MutexLock lock(shared_.mutex);
     for (const auto& [name, stream] : shared_.table.streams()) {
       if (!stream->is_drained()) return false;
     }

@@ -6,9 +6,9 @@
 #include <grpcpp/server_context.h>
 
 #include <atomic>
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.h"
 #include "serve/control/control_service.h"
 
 namespace echoline::serve {
@@ -50,14 +50,14 @@ struct CheckHolder {
 
   const CallCheck owned;
   std::atomic<const CallCheck*> check = nullptr;
-  std::mutex mutex;
+  Mutex mutex;
 };
 
 // Finds the caller and writes its name into the context. All calls of a connection share the
 // context, which has no lock. So it is written once, before the first handler reads it, and read
 // here under the same mutex.
 Caller record_caller(CheckHolder& holder, grpc_auth_context* context) {
-  const std::lock_guard lock(holder.mutex);
+  const MutexLock lock(holder.mutex);
   Caller caller = holder.check.load()->caller_of(names_of(context));
   auto found = grpc_auth_context_find_properties_by_name(context, kCallerProperty);
   if (grpc_auth_property_iterator_next(&found) == nullptr) {

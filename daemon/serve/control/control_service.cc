@@ -104,7 +104,7 @@ Status ControlService::may_change() const {
 }
 
 Status ControlService::keep(const v1::CreateStreamRequest& request, const v1::Stream& stream) {
-  const std::lock_guard lock(kept_mutex_);
+  const MutexLock lock(kept_mutex_);
   // Another call may have deleted the stream since; then nothing must be kept.
   if (snapshot(request.name()).streams().empty()) {
     return Status(Code::kCancelled, "the stream was deleted again by another call");
@@ -127,7 +127,7 @@ grpc::Status ControlService::DeleteStream(grpc::ServerContext* context,
 Result<bool> ControlService::remove(const v1::DeleteStreamRequest& request) {
   ECHOLINE_TRY(config::check_stream_name(request.name()));
   ECHOLINE_TRY(may_change());
-  const std::lock_guard lock(kept_mutex_);
+  const MutexLock lock(kept_mutex_);
   ECHOLINE_ASSIGN(const bool was_kept, daemon_.kept->remove(request.name()));
   const Status status = daemon_.engine->delete_stream(request.name());
   if (status.code() == Code::kNotFound && (was_kept || request.allow_missing())) return was_kept;

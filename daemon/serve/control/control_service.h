@@ -2,6 +2,7 @@
 // over a restart.
 #pragma once
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "echoline/v1/control.grpc.pb.h"
 #include "serve/control/control_context.h"
@@ -50,7 +51,7 @@ class ControlService final : public v1::Control::Service {
 
   const ControlContext daemon_;
   Watchers watchers_;
-  std::mutex kept_mutex_;  // held while a stream and its kept file change together
+  Mutex kept_mutex_;  // held while a stream and its kept file change together
 };
 
 // The same code and message for gRPC; a long message is cut.

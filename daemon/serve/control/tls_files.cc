@@ -131,6 +131,7 @@ Result<std::unique_ptr<TlsFiles>> TlsFiles::open(const v1::ControlAccess& files)
   std::unique_ptr<TlsFiles> opened(new TlsFiles(files));
   opened->tried_ = opened->seen_ = opened->stat_files();
   ECHOLINE_ASSIGN(TlsMaterial material, load_tls(files));
+  const MutexLock lock(opened->mutex_);
   opened->counts_.not_after = material.not_after;
   opened->material_ = std::make_shared<const TlsMaterial>(std::move(material));
   return opened;
@@ -155,7 +156,7 @@ void TlsFiles::poll() {
   if (!still || now == tried_) return;
   tried_ = now;
   auto loaded = load_tls(files_);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!loaded.ok()) {
     ++counts_.reloads_failed;
     log_error("control", "{}; the certificate that was read before stays in use",
@@ -169,12 +170,12 @@ void TlsFiles::poll() {
 }
 
 TlsFiles::Counts TlsFiles::counts() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return counts_;
 }
 
 std::shared_ptr<const TlsMaterial> TlsFiles::material() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return material_;
 }
 

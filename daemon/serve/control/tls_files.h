@@ -6,9 +6,9 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "echoline/v1/config.pb.h"
 
@@ -61,9 +61,9 @@ class TlsFiles {
   const v1::ControlAccess files_;
   Marks tried_;  // at the last attempt to load
   Marks seen_;   // at the last poll
-  mutable std::mutex mutex_;
-  std::shared_ptr<const TlsMaterial> material_;
-  Counts counts_;
+  mutable Mutex mutex_;
+  std::shared_ptr<const TlsMaterial> material_ ECHOLINE_GUARDED_BY(mutex_);
+  Counts counts_ ECHOLINE_GUARDED_BY(mutex_);
 };
 
 }  // namespace echoline::serve

@@ -17,13 +17,13 @@ WatchLease::~WatchLease() {
 }
 
 void Watchers::release(const std::string& caller) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // By iterator: erase by value would remove all entries of this caller.
   callers_.erase(callers_.find(caller));
 }
 
 Result<WatchLease> Watchers::admit(const std::string& caller) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (callers_.count(caller) >= kWatchersPerCallerMax) {
     return Status(Code::kResourceExhausted,
                   fmt::format("{} has {} watchers already, the most of one caller; end one of them "
@@ -40,7 +40,7 @@ Result<WatchLease> Watchers::admit(const std::string& caller) {
 
 bool Watchers::pause(std::chrono::milliseconds pause, const std::function<bool()>& cancelled) {
   const auto until = std::chrono::steady_clock::now() + pause;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!stopped_ && !cancelled()) {
     const auto now = std::chrono::steady_clock::now();
     if (now >= until) return true;
@@ -51,14 +51,14 @@ bool Watchers::pause(std::chrono::milliseconds pause, const std::function<bool()
 
 void Watchers::stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopped_ = true;
   }
   changed_.notify_all();
 }
 
 bool Watchers::stopped() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return stopped_;
 }
 

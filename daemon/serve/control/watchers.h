@@ -2,13 +2,12 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/status.h"
 
 namespace echoline::serve {
@@ -52,10 +51,10 @@ class Watchers {
   friend class WatchLease;
   void release(const std::string& caller);
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::multiset<std::string> callers_;  // one entry per lease
-  bool stopped_ = false;
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::multiset<std::string> callers_ ECHOLINE_GUARDED_BY(mutex_);  // one entry per lease
+  bool stopped_ ECHOLINE_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace echoline::serve

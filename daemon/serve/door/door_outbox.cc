@@ -48,7 +48,7 @@ void DoorOutbox::notify(std::uint64_t connection, shm::NoticeKind kind, const St
 
 void DoorOutbox::push(Outgoing outgoing) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     // A reply is never dropped while the door is open: its trainer waits for it.
     const bool full = queue_.size() >= kQueuedMax;
     if (closed_ || (full && std::holds_alternative<shm::Notice>(outgoing.message))) return;
@@ -65,14 +65,14 @@ void DoorOutbox::wake() {
 
 void DoorOutbox::stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
   wake();
 }
 
 bool DoorOutbox::stopping() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return stopping_;
 }
 
@@ -81,12 +81,12 @@ std::vector<Outgoing> DoorOutbox::take() {
   // once more, and none is missed.
   std::uint64_t count = 0;
   [[maybe_unused]] const ssize_t read_bytes = read(event_.get(), &count, sizeof count);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::exchange(queue_, {});
 }
 
 void DoorOutbox::close() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   closed_ = true;
   queue_.clear();
 }

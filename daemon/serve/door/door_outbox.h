@@ -3,11 +3,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <variant>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
 #include "engine/api/attach.h"
@@ -60,10 +60,10 @@ class DoorOutbox {
   void push(Outgoing outgoing);
 
   UniqueFd event_;
-  mutable std::mutex mutex_;
-  std::vector<Outgoing> queue_;
-  bool stopping_ = false;
-  bool closed_ = false;
+  mutable Mutex mutex_;
+  std::vector<Outgoing> queue_ ECHOLINE_GUARDED_BY(mutex_);
+  bool stopping_ ECHOLINE_GUARDED_BY(mutex_) = false;
+  bool closed_ ECHOLINE_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace echoline::serve

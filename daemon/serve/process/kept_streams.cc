@@ -37,7 +37,7 @@ Result<v1::CreateStreamRequest> parse(const std::string& path) {
 }  // namespace
 
 std::map<std::string, v1::Stream> KeptStreams::load(const v1::Config& config) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::map<std::string, v1::Stream> streams;
   std::error_code error;
   std::filesystem::directory_iterator files(folder_, error);
@@ -75,7 +75,7 @@ std::map<std::string, v1::Stream> KeptStreams::load(const v1::Config& config) {
 }
 
 Status KeptStreams::keep(const std::string& name, const v1::Stream& stream) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   v1::CreateStreamRequest kept;
   kept.set_name(name);
   *kept.mutable_stream() = stream;
@@ -95,7 +95,7 @@ Status KeptStreams::keep(const std::string& name, const v1::Stream& stream) {
 Result<bool> KeptStreams::remove(const std::string& name) {
   // An invalid name could lead out of the folder ("../").
   ECHOLINE_TRY(config::check_stream_name(name));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   names_.erase(name);
   failures_.erase(name);
   const std::string path = path_of(name);
@@ -108,17 +108,17 @@ Result<bool> KeptStreams::remove(const std::string& name) {
 }
 
 void KeptStreams::set_failed(const std::string& name, const Status& status) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   failures_[name] = status.message();
 }
 
 std::map<std::string, std::string> KeptStreams::failures() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return failures_;
 }
 
 bool KeptStreams::contains(const std::string& name) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return names_.contains(name);
 }
 

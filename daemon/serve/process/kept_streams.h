@@ -3,10 +3,10 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <set>
 #include <string>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "echoline/v1/config.pb.h"
 
@@ -37,9 +37,10 @@ class KeptStreams {
   std::string path_of(const std::string& name) const { return folder_ + "/" + name + ".json"; }
 
   const std::string folder_;
-  mutable std::mutex mutex_;
-  std::set<std::string> names_;  // of all kept streams, also the failed ones
-  std::map<std::string, std::string> failures_;
+  mutable Mutex mutex_;
+  // Of all kept streams, also the failed ones.
+  std::set<std::string> names_ ECHOLINE_GUARDED_BY(mutex_);
+  std::map<std::string, std::string> failures_ ECHOLINE_GUARDED_BY(mutex_);
 };
 
 }  // namespace echoline::serve

@@ -67,7 +67,7 @@ void StopSignal::listen() {
   log_info("serve", "stopping on {}; a second signal ends at once",
            signal == SIGINT ? "SIGINT" : "SIGTERM");
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     requested_ = true;
   }
   changed_.notify_all();
@@ -86,8 +86,8 @@ void StopSignal::exit_now(int status) const {
 }
 
 void StopSignal::wait() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return requested_.load(); });
+  MutexLock lock(mutex_);
+  while (!requested_) changed_.wait(lock);
 }
 
 }  // namespace echoline::serve

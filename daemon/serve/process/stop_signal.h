@@ -4,11 +4,11 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace echoline::serve {
 
@@ -37,8 +37,8 @@ class StopSignal {
   const std::vector<std::string> leftovers_;
   std::atomic<bool> requested_ = false;
   std::atomic<bool> ending_ = false;
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  Mutex mutex_;  // held while requested_ becomes true, so that wait() cannot miss it
+  CondVar changed_;
   std::thread listener_;
 };
 

@@ -44,7 +44,7 @@ Watchdog::Watchdog(std::vector<RoundCount> loops)
 
 Watchdog::~Watchdog() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ending_ = true;
   }
   changed_.notify_one();
@@ -53,8 +53,12 @@ Watchdog::~Watchdog() {
 
 void Watchdog::run(std::chrono::microseconds pause) {
   ::pthread_setname_np(::pthread_self(), "watchdog");
-  std::unique_lock lock(mutex_);
-  while (!changed_.wait_for(lock, pause, [this] { return ending_; })) {
+  MutexLock lock(mutex_);
+  while (true) {
+    const auto until = std::chrono::steady_clock::now() + pause;
+    while (!ending_ && changed_.wait_until(lock, until)) {
+    }
+    if (ending_) return;
     // Without the lock: a count may block while its loop hangs, and the destructor needs the lock.
     lock.unlock();
     if (all_made_progress()) notify_supervisor("WATCHDOG=1");

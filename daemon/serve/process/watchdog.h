@@ -2,12 +2,12 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace echoline::serve {
 
@@ -35,9 +35,9 @@ class Watchdog {
 
   const std::vector<RoundCount> loops_;
   std::vector<std::uint64_t> rounds_;  // at the last check
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool ending_ = false;
+  Mutex mutex_;
+  CondVar changed_;
+  bool ending_ ECHOLINE_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

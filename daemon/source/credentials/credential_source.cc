@@ -60,7 +60,7 @@ CredentialSource::CredentialSource(Credentials fixed, std::string origin)
 CredentialSource::~CredentialSource() = default;
 
 Verdict CredentialSource::ready(std::time_t now) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!provider_) return {};
   if (pending_) poll_pending(now);
   if (!pending_ && is_due(now)) begin(now);
@@ -143,12 +143,12 @@ void CredentialSource::fail(Status status) {
 }
 
 Credentials CredentialSource::current() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return current_;
 }
 
 bool CredentialSource::reject() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!provider_) return false;
   if (stale_) return true;
   const std::uint64_t age = monotonic_ns() - fetched_ns_;
@@ -159,17 +159,17 @@ bool CredentialSource::reject() {
 }
 
 bool CredentialSource::is_anonymous() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return !provider_ && current_.anonymous();
 }
 
 std::string CredentialSource::origin() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return provider_ ? provider_->what() : fixed_origin_;
 }
 
 std::string CredentialSource::scrubbed(std::string text) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return scrub(std::move(text));
 }
 
@@ -183,15 +183,15 @@ std::string CredentialSource::scrub(std::string text) const {
 }
 
 std::uint64_t CredentialSource::fetched_count() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return fetched_count_;
 }
 
 std::shared_ptr<CredentialSource> shared_credentials(
     const std::string& key, const std::function<std::shared_ptr<CredentialSource>()>& make) {
-  static std::mutex mutex;
-  static std::map<std::string, std::weak_ptr<CredentialSource>> known;
-  const std::lock_guard lock(mutex);
+  static Mutex mutex;
+  static std::map<std::string, std::weak_ptr<CredentialSource>> known ECHOLINE_GUARDED_BY(mutex);
+  const MutexLock lock(mutex);
   std::erase_if(known, [](const auto& entry) { return entry.second.expired(); });
   if (const auto found = known.find(key); found != known.end())
     if (auto source = found->second.lock()) return source;

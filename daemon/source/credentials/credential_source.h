@@ -4,11 +4,11 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "source/credentials/credentials.h"
 #include "source/http/http_operation.h"
@@ -76,33 +76,36 @@ class CredentialSource {
   struct PendingRequest;
 
   // Starts a renewal.
-  void begin(std::time_t now);
-  void take(Result<CredentialStep> step, std::time_t now);
-  void send(HttpRequest request);
+  void begin(std::time_t now) ECHOLINE_REQUIRES(mutex_);
+  void take(Result<CredentialStep> step, std::time_t now) ECHOLINE_REQUIRES(mutex_);
+  void send(HttpRequest request) ECHOLINE_REQUIRES(mutex_);
   // Takes the answer to the pending request, if it has come.
-  void poll_pending(std::time_t now);
-  void succeed(Credentials credentials, std::time_t now);
-  void fail(Status status);
-  bool is_usable(std::time_t now) const;
-  bool is_due(std::time_t now) const;
-  std::string scrub(std::string text) const;
+  void poll_pending(std::time_t now) ECHOLINE_REQUIRES(mutex_);
+  void succeed(Credentials credentials, std::time_t now) ECHOLINE_REQUIRES(mutex_);
+  void fail(Status status) ECHOLINE_REQUIRES(mutex_);
+  bool is_usable(std::time_t now) const ECHOLINE_REQUIRES(mutex_);
+  bool is_due(std::time_t now) const ECHOLINE_REQUIRES(mutex_);
+  std::string scrub(std::string text) const ECHOLINE_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;  // guards everything below
-  const std::unique_ptr<CredentialProvider> provider_;
+  mutable Mutex mutex_;
+  const std::unique_ptr<CredentialProvider> provider_ ECHOLINE_PT_GUARDED_BY(mutex_);
   const std::string fixed_origin_;
-  Credentials current_;
-  Credentials previous_;
-  std::time_t renew_at_ = 0;
-  bool stale_ = false;            // a store rejected them: do not use them again
-  bool after_rejection_ = false;  // the current ones were fetched after a rejection
-  std::uint64_t fetched_count_ = 0;
-  std::uint64_t fetched_ns_ = 0;
-  std::uint64_t next_ns_ = 0;  // no renewal before this
-  std::uint32_t failures_ = 0;
-  Status failure_;
-  std::unique_ptr<PendingRequest> pending_;  // null if no renewal is in progress
-  std::unique_ptr<HttpTransfers> transfers_;
-  std::vector<HttpResult> ended_;
+  Credentials current_ ECHOLINE_GUARDED_BY(mutex_);
+  Credentials previous_ ECHOLINE_GUARDED_BY(mutex_);
+  std::time_t renew_at_ ECHOLINE_GUARDED_BY(mutex_) = 0;
+  // A store rejected them: do not use them again.
+  bool stale_ ECHOLINE_GUARDED_BY(mutex_) = false;
+  // The current ones were fetched after a rejection.
+  bool after_rejection_ ECHOLINE_GUARDED_BY(mutex_) = false;
+  std::uint64_t fetched_count_ ECHOLINE_GUARDED_BY(mutex_) = 0;
+  std::uint64_t fetched_ns_ ECHOLINE_GUARDED_BY(mutex_) = 0;
+  std::uint64_t next_ns_ ECHOLINE_GUARDED_BY(mutex_) = 0;  // no renewal before this
+  std::uint32_t failures_ ECHOLINE_GUARDED_BY(mutex_) = 0;
+  Status failure_ ECHOLINE_GUARDED_BY(mutex_);
+  // Null if no renewal is in progress.
+  std::unique_ptr<PendingRequest> pending_ ECHOLINE_GUARDED_BY(mutex_);
+  std::unique_ptr<HttpTransfers> transfers_ ECHOLINE_GUARDED_BY(mutex_);
+  std::vector<HttpResult> ended_ ECHOLINE_GUARDED_BY(mutex_);
 };
 
 // The set with this key, created by `make` if the process has none. It lives as long as anyone

@@ -15,9 +15,10 @@ bool is_nearly(std::size_t in_flight, std::size_t limit) { return in_flight >= l
 
 std::shared_ptr<EndpointLimit> EndpointLimit::of(const std::string& endpoint) {
   // One limit per endpoint and process. Weak pointers: the last member destroys it.
-  static std::mutex mutex;
-  static std::unordered_map<std::string, std::weak_ptr<EndpointLimit>> limits;
-  const std::lock_guard lock(mutex);
+  static Mutex mutex;
+  static std::unordered_map<std::string, std::weak_ptr<EndpointLimit>> limits ECHOLINE_GUARDED_BY(
+      mutex);
+  const MutexLock lock(mutex);
   std::erase_if(limits, [](const auto& entry) { return entry.second.expired(); });
   std::weak_ptr<EndpointLimit>& shared = limits[endpoint];
   std::shared_ptr<EndpointLimit> limit = shared.lock();
@@ -26,7 +27,7 @@ std::shared_ptr<EndpointLimit> EndpointLimit::of(const std::string& endpoint) {
 }
 
 std::size_t EndpointLimit::limit() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return limit_now();
 }
 
@@ -35,19 +36,19 @@ std::size_t EndpointLimit::limit_now() const {
 }
 
 bool EndpointLimit::is_reduced() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return accepted_.is_reduced();
 }
 
 void EndpointLimit::join(Member& member) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   cap_ += member.cap_;
   accepted_.set_cap(static_cast<double>(cap_));
   search_.set_cap(cap_);
 }
 
 void EndpointLimit::leave(Member& member) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase(waiting_, &member);
   cap_ -= member.cap_;
   // Attempts that are cancelled with their member never call end().
@@ -58,7 +59,7 @@ void EndpointLimit::leave(Member& member) {
 }
 
 bool EndpointLimit::begin(Member& member) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::size_t room = limit_now() - std::min(limit_now(), in_flight_);
   // A member may start if it has waited longest, or if there is room for all that wait.
   const bool is_next = member.waiting_for_room_ && waiting_.front() == &member;
@@ -76,7 +77,7 @@ bool EndpointLimit::begin(Member& member) {
 }
 
 void EndpointLimit::end(Member& member, AttemptEnd how, std::uint64_t bytes, std::uint64_t now_ns) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (how == AttemptEnd::kGood) {
     // Rates count only while the demand reaches the limit, or the cap of this member.
     const bool wanted =
@@ -93,7 +94,7 @@ void EndpointLimit::end(Member& member, AttemptEnd how, std::uint64_t bytes, std
 }
 
 void EndpointLimit::withdraw(Member& member) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!std::exchange(member.waiting_for_room_, false)) return;
   std::erase(waiting_, &member);
   wake_next();

@@ -7,9 +7,9 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "source/http/adaptive_limit.h"
 #include "source/http/throughput_search.h"
 
@@ -33,19 +33,20 @@ class EndpointLimit {
  private:
   bool begin(Member& member);
   void end(Member& member, AttemptEnd how, std::uint64_t bytes, std::uint64_t now_ns);
-  std::size_t limit_now() const;
+  std::size_t limit_now() const ECHOLINE_REQUIRES(mutex_);
   void withdraw(Member& member);
   void join(Member& member);
   void leave(Member& member);
   // Wakes the member that has waited longest, if there is room.
-  void wake_next();
+  void wake_next() ECHOLINE_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  AdaptiveLimit accepted_;  // what the store accepts without refusals
-  ThroughputSearch search_;
-  std::size_t cap_ = 0;
-  std::size_t in_flight_ = 0;
-  std::deque<Member*> waiting_;  // for room, in the order of arrival
+  mutable Mutex mutex_;
+  // What the store accepts without refusals.
+  AdaptiveLimit accepted_ ECHOLINE_GUARDED_BY(mutex_);
+  ThroughputSearch search_ ECHOLINE_GUARDED_BY(mutex_);
+  std::size_t cap_ ECHOLINE_GUARDED_BY(mutex_) = 0;
+  std::size_t in_flight_ ECHOLINE_GUARDED_BY(mutex_) = 0;
+  std::deque<Member*> waiting_ ECHOLINE_GUARDED_BY(mutex_);  // for room, in the order of arrival
 };
 
 // One stream's share. The cap of the limit is the sum of its members' caps. One thread, except that
@@ -72,7 +73,7 @@ class EndpointLimit::Member {
   const std::size_t cap_;
   const std::function<void()> wake_;
   std::size_t in_flight_ = 0;
-  bool waiting_for_room_ = false;  // guarded by the limit's lock
+  bool waiting_for_room_ = false;  // guarded by limit_->mutex_
 };
 
 }  // namespace echoline::source
