@@ -6,48 +6,21 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <variant>
-#include <vector>
 
 #include "base/status.h"
-#include "source/credentials/credentials.h"
+#include "source/credentials/credential_fetch.h"
+#include "source/credentials/credential_provider.h"
+#include "source/credentials/key_refusals.h"
 #include "source/http/http_operation.h"
-#include "source/http/http_transfers.h"
 
 namespace echoline::source {
-
-// The result of one step of a renewal: the next request to send, or the credentials.
-using CredentialStep = std::variant<HttpRequest, Credentials>;
-
-// Where credentials come from: which requests to send, and how to read the answers. Called by one
-// thread at a time. kUnavailable may be temporary; any other error is final until the next renewal.
-// Errors never contain a secret.
-class CredentialProvider {
- public:
-  virtual ~CredentialProvider() = default;
-
-  virtual Result<CredentialStep> start(std::time_t now) = 0;
-
-  // Takes a 2xx answer to the last request.
-  virtual Result<CredentialStep> answer(const HttpResponse& response, std::string_view body,
-                                        std::time_t now) = 0;
-
-  // The error for any other answer.
-  virtual Status refuse(int status, std::string_view body) const = 0;
-
-  // How long a request may wait without receiving a byte.
-  virtual std::uint64_t timeout_ns() const { return 5'000'000'000; }
-
-  // "the instance's metadata service at http://...", for messages.
-  virtual std::string what() const = 0;
-};
 
 // Thread-safe, and nothing blocks. There is no renewal thread: each call of ready() moves the
 // renewal on, and all callers share one renewal.
 class CredentialSource {
  public:
   // `ca_file` is for https; empty means the system's authorities.
-  CredentialSource(std::unique_ptr<CredentialProvider> provider, const std::string& ca_file);
+  CredentialSource(ProviderPtr provider, const std::string& ca_file);
   // Fixed credentials that are never renewed; `origin` is for messages.
   explicit CredentialSource(Credentials fixed, std::string origin = {});
   ~CredentialSource();
@@ -58,8 +31,12 @@ class CredentialSource {
 
   Credentials current() const;
 
-  // A store said that they have expired. Returns whether a retry may succeed.
-  bool reject();
+  // A store refused them, with this error: unknown, wrong or expired. They are read again from
+  // where they come from, and the verdict says whether the request should be retried. It has the
+  // code kUnavailable while new ones may still come.
+  Verdict reject(Status refusal);
+  // A store accepted them.
+  void note_accepted();
 
   bool is_anonymous() const;
 
@@ -73,14 +50,7 @@ class CredentialSource {
   std::uint64_t fetched_count() const;
 
  private:
-  struct PendingRequest;
-
-  // Starts a renewal.
-  void begin(std::time_t now);
-  void take(Result<CredentialStep> step, std::time_t now);
-  void send(HttpRequest request);
-  // Takes the answer to the pending request, if it has come.
-  void poll_pending(std::time_t now);
+  void renew(std::time_t now);
   void succeed(Credentials credentials, std::time_t now);
   void fail(Status status);
   bool is_usable(std::time_t now) const;
@@ -88,21 +58,18 @@ class CredentialSource {
   std::string scrub(std::string text) const;
 
   mutable std::mutex mutex_;  // guards everything below
-  const std::unique_ptr<CredentialProvider> provider_;
+  const ProviderPtr provider_;
   const std::string fixed_origin_;
   Credentials current_;
   Credentials previous_;
   std::time_t renew_at_ = 0;
-  bool stale_ = false;            // a store rejected them: do not use them again
-  bool after_rejection_ = false;  // the current ones were fetched after a rejection
+  bool refused_ = false;  // by a store: not used until they have been read again
+  KeyRefusals refusals_;
   std::uint64_t fetched_count_ = 0;
-  std::uint64_t fetched_ns_ = 0;
   std::uint64_t next_ns_ = 0;  // no renewal before this
   std::uint32_t failures_ = 0;
   Status failure_;
-  std::unique_ptr<PendingRequest> pending_;  // null if no renewal is in progress
-  std::unique_ptr<HttpTransfers> transfers_;
-  std::vector<HttpResult> ended_;
+  std::unique_ptr<CredentialFetch> fetch_;  // null if they are fixed
 };
 
 // The set with this key, created by `make` if the process has none. It lives as long as anyone
