@@ -99,8 +99,8 @@ Result<ProviderPtr> ProfileChain::keys(const Profile& profile) const {
                           profile.get("aws_session_token"), 0};
   if (credentials.access_key.empty() || credentials.secret_key.empty())
     return profile.wrong("needs both aws_access_key_id and aws_secret_access_key");
-  const std::string& file = profile.has_keys_in_credentials_file ? profiles_.files.credentials
-                                                                 : profiles_.files.config;
+  const std::string& file =
+      profile.has_keys_in_credentials_file ? profiles_.files.credentials : profiles_.files.config;
   return fixed_provider(std::move(credentials),
                         fmt::format("profile {} in {}", profile.name, file));
 }
@@ -166,7 +166,8 @@ Result<ProviderPtr> ProfileChain::base_of(const Profile& profile) {
         "has an unknown credential_source; it can be Environment, Ec2InstanceMetadata or "
         "EcsContainer");
   }
-  if (!found) return profile.wrong(fmt::format("has credential_source {}, which is not set up", kind));
+  if (!found)
+    return profile.wrong(fmt::format("has credential_source {}, which is not set up", kind));
   return found;
 }
 
@@ -176,15 +177,16 @@ Result<ProviderPtr> ProfileChain::source_profile(const Profile& profile,
   if (source == profile.name && profile.has_keys()) return keys(profile);
   const bool is_circle = std::find(names_.begin(), names_.end(), source) != names_.end();
   if (is_circle || names_.size() == kRolesMax)
-    return profile.wrong(fmt::format("{}: {} -> {}",
-                                     is_circle ? "is its own source_profile"
-                                               : "is the last of too many roles in a row",
-                                     fmt::join(names_, " -> "), source));
+    return profile.wrong(fmt::format(
+        "{}: {} -> {}",
+        is_circle ? "is its own source_profile" : "is the last of too many roles in a row",
+        fmt::join(names_, " -> "), source));
   ECHOLINE_ASSIGN(ProviderPtr found, provider_of(source));
   if (!found)
-    return profile.wrong(fmt::format("names the source_profile {}, which has no credentials in {} "
-                                     "or {}",
-                                     source, profiles_.files.credentials, profiles_.files.config));
+    return profile.wrong(
+        fmt::format("names the source_profile {}, which has no credentials in {} "
+                    "or {}",
+                    source, profiles_.files.credentials, profiles_.files.config));
   return found;
 }
 

@@ -14,9 +14,9 @@ struct AwsProfiles {
 };
 
 // The way to credentials that the profile describes, of several ways the first in the order of the
-// AWS CLI: a role (role_arn), a web identity, IAM Identity Center (sso_...), keys in the credentials
-// file, a program (credential_process), keys in the config file. A role takes its base from
-// source_profile, which may name a role again, or credential_source. Null if the profile has
+// AWS CLI: a role (role_arn), a web identity, IAM Identity Center (sso_...), keys in the
+// credentials file, a program (credential_process), keys in the config file. A role takes its base
+// from source_profile, which may name a role again, or credential_source. Null if the profile has
 // none; kPermissionDenied says what is wrong. Sends no request.
 Result<ProviderPtr> profile_provider(const AwsProfiles& profiles, const std::string& name);
 

@@ -1,5 +1,5 @@
-// Providers of AWS credentials. The names of settings, files and requests are those of Amazon's "AWS
-// SDKs and Tools Reference Guide", which its own SDKs and the AWS CLI follow.
+// Providers of AWS credentials. The names of settings, files and requests are those of Amazon's
+// "AWS SDKs and Tools Reference Guide", which its own SDKs and the AWS CLI follow.
 #pragma once
 
 #include <cstdint>
@@ -39,9 +39,9 @@ struct AssumedRole {
 ProviderPtr role_provider(AssumedRole role, ProviderPtr base);
 
 struct SignOn {
-  std::string portal;    // https://host
-  std::string oidc;      // https://host
-  std::string login;     // the name of the sso-session, else the start URL: names the cached token
+  std::string portal;  // https://host
+  std::string oidc;    // https://host
+  std::string login;   // the name of the sso-session, else the start URL: names the cached token
   bool renewable = false;  // an sso-session: its token can be renewed without a person
   std::string account;
   std::string role;

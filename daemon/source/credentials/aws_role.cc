@@ -47,7 +47,7 @@ class RoleProvider : public ExchangeProvider {
     request.headers = signed_headers(sign, base, now);
     return request;
   }
-  Result<Credentials> exchanged(std::string_view body) const override {
+  Result<Credentials> exchanged(std::string_view body, std::time_t) const override {
     return parse_aws_sts(body, kAction);
   }
   Status refusal(int status, std::string_view body) const override {

@@ -78,7 +78,8 @@ std::string authorization(const SignRequest& request, const NamedValues& headers
       escaped_query(request.query), signed_part.lines, signed_part.names, request.payload_sha256);
   // The steps of the specification: canonical request, string to sign, signature.
   const std::string date = time.substr(0, 8);
-  const std::string scope = fmt::format("{}/{}/{}/aws4_request", date, request.region, request.service);
+  const std::string scope =
+      fmt::format("{}/{}/{}/aws4_request", date, request.region, request.service);
   const std::string to_sign =
       fmt::format("AWS4-HMAC-SHA256\n{}\n{}\n{}", time, scope, sha256_hex(canonical_request));
   const Digest signature = hmac(text_of(signing_key(credentials, date, request)), to_sign);

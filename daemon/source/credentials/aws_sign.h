@@ -1,4 +1,5 @@
-// AWS Signature Version 4 for S3 and for services whose path is "/", without chunked bodies. Pure: time and keys are arguments.
+// AWS Signature Version 4 for S3 and for services whose path is "/", without chunked bodies. Pure:
+// time and keys are arguments.
 #pragma once
 
 #include <ctime>

@@ -114,8 +114,10 @@ class SignOnProvider : public CredentialProvider {
     const Status kept = write_file_atomically(
         file_, token_.dump(-1, ' ', false, Json::error_handler_t::replace), 0600);
     if (!kept.ok())
-      log_warning("source", "the renewed login of AWS cannot be kept, so `aws sso login` may be "
-                  "needed soon: {}", kept.message());
+      log_warning("source",
+                  "the renewed login of AWS cannot be kept, so `aws sso login` may be "
+                  "needed soon: {}",
+                  kept.message());
     return role_request();
   }
   Result<CredentialStep> role_request() const {
@@ -123,9 +125,9 @@ class SignOnProvider : public CredentialProvider {
     // A line break would start another header.
     if (token.find_first_of("\r\n") != std::string::npos) return log_in_again("no valid token");
     HttpRequest request;
-    request.url = login_.portal + escaped_target("/federation/credentials",
-                                                 {{"role_name", login_.role},
-                                                  {"account_id", login_.account}});
+    request.url = login_.portal +
+                  escaped_target("/federation/credentials",
+                                 {{"role_name", login_.role}, {"account_id", login_.account}});
     request.headers = {{"x-amz-sso_bearer_token", token}};
     return CredentialStep(std::move(request));
   }

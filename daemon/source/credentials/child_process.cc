@@ -43,8 +43,8 @@ class SpawnSettings {
     ::posix_spawnattr_setsigmask(&attributes_, &none);
     ::posix_spawnattr_setsigdefault(&attributes_, &all);
     ::posix_spawnattr_setpgroup(&attributes_, 0);
-    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-                                                 POSIX_SPAWN_SETPGROUP);
+    ::posix_spawnattr_setflags(
+        &attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   }
   ~SpawnSettings() {
     ::posix_spawn_file_actions_destroy(&actions_);
@@ -114,8 +114,7 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::start(const ProcessCall& cal
   if (error != 0)
     return Status(Code::kPermissionDenied, fmt::format("the program {} cannot be started: {}",
                                                        words[0], std::strerror(error)));
-  return std::unique_ptr<ChildProcess>(
-      new ChildProcess(pid, std::move(output), call.timeout_ns));
+  return std::unique_ptr<ChildProcess>(new ChildProcess(pid, std::move(output), call.timeout_ns));
 }
 
 ChildProcess::ChildProcess(pid_t pid, UniqueFd output, std::uint64_t timeout_ns)
@@ -153,8 +152,7 @@ std::optional<Result<std::string>> ChildProcess::poll() {
   if (too_long_) return failure("the program's output is unreasonably long");
   if (has_ended) return judged(status, std::move(text_));
   if (monotonic_ns() < deadline_ns_) return std::nullopt;
-  return failure(
-      fmt::format("the program did not end within {} s", timeout_ns_ / 1'000'000'000));
+  return failure(fmt::format("the program did not end within {} s", timeout_ns_ / 1'000'000'000));
 }
 
 }  // namespace echoline::source

@@ -80,9 +80,8 @@ Result<CredentialStep> CredentialFetch::read_answer(const HttpResult& result, st
   if (result.end == HttpEnd::kStopped)
     return Status(Code::kUnavailable, "its answer is unreasonably long");
   if (result.end != HttpEnd::kComplete)
-    return Status(
-        result.end == HttpEnd::kUntrusted ? Code::kPermissionDenied : Code::kUnavailable,
-        result.error);
+    return Status(result.end == HttpEnd::kUntrusted ? Code::kPermissionDenied : Code::kUnavailable,
+                  result.error);
   const HttpResponse& response = request->response;
   if (response.status / 100 == 2) return provider_.answer(response, request->body, now);
   return provider_.refuse(response.status, request->body);

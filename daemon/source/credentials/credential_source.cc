@@ -115,8 +115,7 @@ Verdict CredentialSource::reject(Status refusal) {
                 "a store refuses the credentials from {}; they are read again until it accepts "
                 "them, and requests are retried: {}",
                 provider_->what(), refusal.message());
-  if (answer.retry && !answer.is_only_this)
-    refusal = Status(Code::kUnavailable, refusal.message());
+  if (answer.retry && !answer.is_only_this) refusal = Status(Code::kUnavailable, refusal.message());
   return {std::move(refusal), answer.retry};
 }
 

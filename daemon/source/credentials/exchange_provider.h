@@ -17,12 +17,11 @@ class ExchangeProvider : public CredentialProvider {
   Result<CredentialStep> answer(const HttpResponse& response, std::string_view body,
                                 std::time_t now) final {
     if (!asked_) return after_base(base_->answer(response, body, now), now);
-    ECHOLINE_ASSIGN(Credentials credentials, exchanged(body));
+    ECHOLINE_ASSIGN(Credentials credentials, exchanged(body, now));
     return CredentialStep(std::move(credentials));
   }
   Status refuse(int status, std::string_view body) const final {
-    return asked_ ? refusal(status, body)
-                  : base_->refuse(status, body).with_context(base_->what());
+    return asked_ ? refusal(status, body) : base_->refuse(status, body).with_context(base_->what());
   }
   Result<CredentialStep> output(std::string_view text, std::time_t now) final {
     return after_base(base_->output(text, now), now);
@@ -30,7 +29,7 @@ class ExchangeProvider : public CredentialProvider {
 
  protected:
   virtual Result<HttpRequest> request(const Credentials& base, std::time_t now) const = 0;
-  virtual Result<Credentials> exchanged(std::string_view body) const = 0;
+  virtual Result<Credentials> exchanged(std::string_view body, std::time_t now) const = 0;
   virtual Status refusal(int status, std::string_view body) const = 0;
 
   std::string base_name() const { return base_->what(); }

@@ -194,8 +194,7 @@ Verdict S3Store::judge(int status, const S3Error& error, std::string text, std::
       hint(status, error.code, options_.credentials->is_anonymous(), wanted);
   if (!advice.empty())
     text += ": " + fmt::format(fmt::runtime(advice), options_.credentials->origin());
-  if (!is_about_credentials(error.code))
-    return {Status(code_of_status(status), std::move(text))};
+  if (!is_about_credentials(error.code)) return {Status(code_of_status(status), std::move(text))};
   return options_.credentials->reject(Status(Code::kPermissionDenied, std::move(text)));
 }
 

@@ -5,11 +5,11 @@
 #include <optional>
 #include <string>
 
+#include "source/credentials/aws_sign.h"
 #include "source/credentials/credential_source.h"
 #include "source/http/endpoint.h"
 #include "source/store/object_store.h"
 #include "source/store/s3_list.h"
-#include "source/credentials/aws_sign.h"
 
 namespace echoline::source {
 
