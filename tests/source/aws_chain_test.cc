@@ -26,6 +26,7 @@ class AwsChainTest : public CredentialServicesTest {
   void configure(const std::string& text) const { write(".aws/config", text); }
   Status status_of(const std::string& profile) {
     options_.profile = profile;
+    source_.reset();  // else it would be shared
     auto found = aws_credentials(options_);
     if (!found.ok()) return found.status();
     source_ = std::move(found).value();
@@ -210,7 +211,6 @@ TEST_F(SignOnTest, ATokenThatEndsIsRenewedAndKeptForOtherTools) {
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   // The service accepts a refresh token once.
   keep_token("old-hush", "2020-01-01T00:00:00Z", true);
-  source_.reset();
   EXPECT_THAT(message_of("sso"), AllOf(HasSubstr("400"), HasSubstr("aws sso login")));
 }
 
@@ -233,20 +233,16 @@ TEST_F(SignOnTest, OfSeveralWaysInAProfileTheOrderIsThatOfAws) {
   const std::string keys = "aws_access_key_id = CONFIG\naws_secret_access_key = s\n";
   configure("[profile p]\n" + keys);
   EXPECT_EQ(key_of("p"), "CONFIG");
-  source_.reset();
   configure("[profile p]\n" + keys + tool);
   EXPECT_EQ(key_of("p"), "TOOL");
-  source_.reset();
   write(".aws/credentials", "[p]\naws_access_key_id = FILE\naws_secret_access_key = s\n");
   EXPECT_EQ(key_of("p"), "FILE");
-  source_.reset();
   keep_token("sso-hush", "2100-01-01T00:00:00Z", false);
   const std::string sso =
       "sso_session = corp\nsso_account_id = 12\nsso_role_name = reader\n"
       "[sso-session corp]\nsso_region = r\nsso_start_url = u\n";
   configure("[profile p]\n" + keys + tool + sso);
   EXPECT_THAT(key_of("p"), StartsWith("KEY-"));
-  source_.reset();
   configure("[profile p]\nrole_arn = last\nsource_profile = p\n" + keys + tool + sso);
   EXPECT_THAT(message_of("p"), HasSubstr("403 (InvalidClientTokenId)"));
 }
