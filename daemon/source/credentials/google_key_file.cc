@@ -34,7 +34,8 @@ class ImpersonationProvider : public ExchangeProvider {
         wanted.is_number_integer()
             ? std::clamp<std::int64_t>(wanted.get<std::int64_t>(), 1, kLifetimeSecondsMax)
             : kLifetimeSeconds;
-    nlohmann::json body = {{"scope", nlohmann::json::array({key_.scope})}, {"lifetime", fmt::format("{}s", seconds)}};
+    nlohmann::json body = {{"scope", nlohmann::json::array({key_.scope})},
+                           {"lifetime", fmt::format("{}s", seconds)}};
     if (const auto found = key_.json.find("delegates"); found != key_.json.end())
       body["delegates"] = *found;
     HttpRequest request;
