@@ -137,6 +137,12 @@ TEST_F(AwsChainTest, AProgramGivesCredentialsAndIsNotRunByAShell) {
   EXPECT_EQ(source_->origin(), "the credential_process of profile tool");
 }
 
+TEST_F(AwsChainTest, AFileThatAReadStepNamesRunsNoProgram) {
+  options_.file = write("mine", "[tool]\ncredential_process = touch " + home_ + "/ran\n");
+  EXPECT_THAT(message_of("tool"), HasSubstr("which must not name programs"));
+  EXPECT_FALSE(std::filesystem::exists(home_ + "/ran"));
+}
+
 TEST_F(AwsChainTest, KeysOfAProgramThatEndAreRenewed) {
   const std::string tool = program(
       "tool", "echo x >> " + home_ +

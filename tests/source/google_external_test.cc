@@ -95,10 +95,13 @@ TEST_F(GoogleExternalTest, AProgramIsRunOnlyIfTheEnvironmentAllowsIt) {
               "printf '{\"version\": 1, \"success\": %s, \"token_type\": \"%s\", "
               "\"id_token\": \"subject-hush\"}' $1 $GOOGLE_EXTERNAL_ACCOUNT_TOKEN_TYPE\n");
   configure(R"({"executable": {"command": ")" + tool + R"( true"}})");
+  EXPECT_THAT(message(), HasSubstr("instead of read.credentials_file"));
+  environment_.set("GOOGLE_APPLICATION_CREDENTIALS", std::exchange(options_.file, ""));
   EXPECT_THAT(message(), HasSubstr("GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES=1"));
   environment_.set("GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES", "1");
   expect_token("ya29.test-");
   configure(R"({"executable": {"command": ")" + tool + R"( false"}})");
+  options_.file.clear();
   EXPECT_THAT(message(), HasSubstr("reports a failure"));
 }
 

@@ -75,7 +75,7 @@ Found profile(const CredentialOptions& options) {
   if (settings.empty() && is_named)
     return missing(fmt::format("there is no profile {} in {} or {}", name,
                                described(files.credentials), described(files.config)));
-  const AwsProfiles profiles{files, options.region};
+  const AwsProfiles profiles{files, options.region, options.file.empty()};
   ECHOLINE_ASSIGN(ProviderPtr provider, profile_provider(profiles, name));
   if (!provider && is_explicit(options)) return holds_none(name, described(files.credentials));
   if (!provider) return Found(nullptr);

@@ -22,6 +22,7 @@ struct Profile {
   std::string name;
   Settings settings;  // of both files
   bool has_keys_in_credentials_file = false;
+  bool has_process_in_credentials_file = false;
 
   bool has(const char* setting) const { return settings.contains(setting); }
   bool has_keys() const { return has("aws_access_key_id") || has("aws_secret_access_key"); }
@@ -78,6 +79,7 @@ Result<Profile> ProfileChain::read(const std::string& name) const {
   ECHOLINE_ASSIGN(const Settings own, read_profile({profiles_.files.credentials, ""}, name));
   profile.has_keys_in_credentials_file =
       own.contains("aws_access_key_id") || own.contains("aws_secret_access_key");
+  profile.has_process_in_credentials_file = own.contains("credential_process");
   return profile;
 }
 
@@ -228,6 +230,10 @@ Result<ProviderPtr> ProfileChain::login(const Profile& profile) {
 
 Result<ProviderPtr> ProfileChain::process(const Profile& profile) {
   if (!profile.has("credential_process")) return ProviderPtr();
+  if (profile.has_process_in_credentials_file && !profiles_.credentials_file_may_run)
+    return profile.wrong(
+        "has a credential_process in read.credentials_file, which must not name programs; name the "
+        "file in the daemon's environment (AWS_SHARED_CREDENTIALS_FILE)");
   return process_provider(profile.get("credential_process"),
                           fmt::format("the credential_process of profile {}", profile.name));
 }

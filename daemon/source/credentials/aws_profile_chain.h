@@ -11,6 +11,9 @@ namespace echoline::source {
 struct AwsProfiles {
   AwsFiles files;
   std::string region;  // of STS
+  // Who may create a stream may name any credentials file, but not run programs as the daemon's
+  // user. So a credential_process must be in a file that the daemon's environment names.
+  bool credentials_file_may_run = true;
 };
 
 // The way to credentials that the profile describes, of several ways the first in the order of the

@@ -163,6 +163,10 @@ Result<ProviderPtr> address_of(const GoogleKey& key, const Json& source, Subject
 }
 
 Result<ProviderPtr> program_of(const GoogleKey& key, const Json& program) {
+  if (!key.may_run)
+    return denied(key.path +
+                  " names a program; name the file in the daemon's environment "
+                  "(GOOGLE_APPLICATION_CREDENTIALS) instead of read.credentials_file");
   if (from_environment("GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES") != "1")
     return denied(key.path +
                   " names a program; set GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES=1 to allow it");

@@ -13,7 +13,8 @@ namespace echoline::source {
 struct GoogleKey {
   std::string path;  // for messages
   nlohmann::json json;
-  std::string scope;  // that tokens are wanted for
+  std::string scope;     // that tokens are wanted for
+  bool may_run = false;  // programs: the daemon's environment names the file, not a `read` step
 
   std::string type() const { return text("type"); }
   // A text member; empty if there is none. Members are checked when they are used.

@@ -77,7 +77,7 @@ Result<ProviderPtr> provider_of(GoogleKey key) {
   if (is_plain(key)) return ProviderPtr(std::make_unique<KeyProvider>(std::move(key)));
   if (key.type() == "external_account") return external_account_provider(std::move(key));
   if (key.type() == "impersonated_service_account") {
-    GoogleKey base{key.path, key.object("source_credentials"), kGoogleCloudScope};
+    GoogleKey base{key.path, key.object("source_credentials"), kGoogleCloudScope, key.may_run};
     if (is_plain(base))
       return impersonation_provider(std::move(key), std::make_unique<KeyProvider>(std::move(base)));
     return key.wrong(
@@ -91,9 +91,9 @@ Result<ProviderPtr> provider_of(GoogleKey key) {
                   key.type()));
 }
 
-Result<ProviderPtr> read_key_file(const std::string& path, Access access) {
+Result<ProviderPtr> read_key_file(const std::string& path, Access access, bool may_run) {
   ECHOLINE_ASSIGN(const std::string text, read_text_file(path));
-  GoogleKey key{path, nlohmann::json::parse(text, nullptr, false), scope_of(access)};
+  GoogleKey key{path, nlohmann::json::parse(text, nullptr, false), scope_of(access), may_run};
   if (!key.json.is_object()) return key.wrong("is no JSON key file");
   return provider_of(std::move(key));
 }
@@ -138,10 +138,10 @@ class MetadataProvider : public CredentialProvider {
 
 }  // namespace
 
-Result<ProviderPtr> key_file_provider(const std::string& path, Access access) {
-  ECHOLINE_ASSIGN(ProviderPtr first, read_key_file(path, access));
+Result<ProviderPtr> key_file_provider(const std::string& path, Access access, bool may_run) {
+  ECHOLINE_ASSIGN(ProviderPtr first, read_key_file(path, access, may_run));
   return ProviderPtr(std::make_unique<RereadProvider>(
-      std::move(first), [path, access] { return read_key_file(path, access); }));
+      std::move(first), [path, access, may_run] { return read_key_file(path, access, may_run); }));
 }
 
 ProviderPtr metadata_provider(std::string host, std::string hint, Access access) {

@@ -13,8 +13,9 @@ namespace echoline::source {
 // A key file of a service account (type service_account), of a user login (authorized_user), whose
 // tokens have the scope of that login, of another identity provider (external_account), or of a
 // service account that one of the first two impersonates (impersonated_service_account). The file
-// is read again for each renewal. kInvalidArgument if it is of another type or cannot be read.
-Result<ProviderPtr> key_file_provider(const std::string& path, Access access);
+// is read again for each renewal. `may_run`: it may name a program. kInvalidArgument if it is of
+// another type or cannot be read.
+Result<ProviderPtr> key_file_provider(const std::string& path, Access access, bool may_run);
 
 // The metadata server of Compute Engine, Kubernetes Engine and Cloud Run. `hint` ends messages:
 // what else could be configured.
