@@ -27,7 +27,7 @@ Status write_all(int fd, std::string_view content, const std::string& path) {
 
 }  // namespace
 
-Status write_file_atomically(const std::string& path, std::string_view content) {
+Status write_file_atomically(const std::string& path, std::string_view content, mode_t mode) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   std::error_code error;
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
@@ -39,7 +39,7 @@ Status write_file_atomically(const std::string& path, std::string_view content) 
   UniqueFd fd(::mkostemps(temporary.data(), static_cast<int>(kind.size()), O_CLOEXEC));
   if (!fd) return errno_status(errno, "cannot make " + temporary);
   Status status = write_all(fd.get(), content, temporary);
-  if (status.ok() && ::fchmod(fd.get(), 0644) != 0) {
+  if (status.ok() && ::fchmod(fd.get(), mode) != 0) {
     status = errno_status(errno, "cannot set the mode of " + temporary);
   }
   fd.reset();

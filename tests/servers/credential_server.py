@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
-"""A fake of the services that issue credentials: AWS's instance metadata (version 2 only), container service
-and STS, Google's OAuth tokens and metadata server. Each answer is a new set: keys KEY-1, KEY-2, ... (or
+"""A fake of the services that issue credentials: AWS's instance metadata (version 2 only), container service,
+STS and single sign-on, Google's OAuth tokens, token exchange, impersonation and metadata server. Each answer is a new set: keys KEY-1, KEY-2, ... (or
 --access-key and --secret-key, for a store that checks them) and tokens ya29.test-1, ya29.test-2, ..., with
 -write at the end if requested, valid for --lifetime seconds. It requires the same as the real services:
-session tokens, flavour headers, and statements signed with the private key in the file "key_file". GET /count
+session tokens, flavour headers, statements signed with the private key in the file "key_file", and for AssumeRole a
+signature by KEY-BASE with "base-hush", or by keys that it has issued itself. It refuses roles whose name ends with
+"refused". GET /asked returns what was asked last, as JSON; GET /count
 returns the number of issued sets; GET /fail?count=N makes the next N requests fail. Prints {"endpoint",
 "host", "key_file", "user_file", "token_file", "pid"} when ready. Exit code 77 without `openssl`."""
 
 import argparse
 import base64
 import datetime
+import hashlib
+import hmac
 import json
 import os
 import pathlib
@@ -28,7 +32,9 @@ STATE = {"issued": 0, "fail": 0}
 OPTIONS = None
 FOLDER = None
 SESSION = "session-of-this-server"
-SECRETS = {"web": "web-identity-hush", "container": "container-hush", "refresh": "refresh-hush",
+LAST = {}
+KEYS = {"KEY-BASE": "base-hush"}  # access key -> secret key
+SECRETS = {"sso": "sso-hush", "sso-refresh": "sso-refresh-hush", "subject": "subject-hush", "web": "web-identity-hush", "container": "container-hush", "refresh": "refresh-hush",
            "client": "client-hush"}
 
 
@@ -41,6 +47,7 @@ def issue():
 def aws_set():
     number = issue()
     end = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=OPTIONS.lifetime)
+    KEYS[f"KEY-{number}"] = f"secret-hush-{number}"
     return {"Code": "Success", "AccessKeyId": OPTIONS.access_key or f"KEY-{number}",
             "SecretAccessKey": OPTIONS.secret_key or f"secret-hush-{number}",
             "Token": "" if OPTIONS.access_key else f"token-hush-{number}",
@@ -53,6 +60,11 @@ def decoded(part):
 
 def is_scope(text):
     return text.removeprefix("https://www.googleapis.com/auth/devstorage.") in ("read_only", "read_write")
+
+
+def is_source_scope(text):
+    """Of a token that may impersonate a service account."""
+    return is_scope(text) or text == "https://www.googleapis.com/auth/cloud-platform"
 
 
 def statement_error(assertion, audience):
@@ -69,11 +81,34 @@ def statement_error(assertion, audience):
         return "bad header"
     if claims["iss"] != "reader@project.example" or claims["aud"] != audience:
         return "bad issuer or audience"
-    if not is_scope(claims["scope"]):
+    if not is_source_scope(claims["scope"]):
         return "bad scope"
     if not (claims["iat"] - 10 < now < claims["exp"] <= claims["iat"] + 3600):
         return "bad times"
     return None
+
+
+def signature_error(headers, body, service):
+    """The error in AWS's Signature Version 4 of a POST to "/"; empty if it is right."""
+    words = headers.get("Authorization", "").replace(",", " ").split()
+    if not words or words[0] != "AWS4-HMAC-SHA256":
+        return "MissingAuthenticationToken"
+    parts = dict(word.split("=", 1) for word in words[1:])
+    access_key, *scope = parts["Credential"].split("/")
+    if access_key not in KEYS:
+        return "InvalidClientTokenId"
+    if scope[2:] != [service, "aws4_request"]:
+        return "SignatureDoesNotMatch"
+    names = parts["SignedHeaders"].split(";")
+    lines = "".join(f"{name}:{headers[name].strip()}\n" for name in names)
+    request = "\n".join(["POST", "/", "", lines, parts["SignedHeaders"], hashlib.sha256(body).hexdigest()])
+    to_sign = "\n".join(["AWS4-HMAC-SHA256", headers["X-Amz-Date"], "/".join(scope),
+                         hashlib.sha256(request.encode()).hexdigest()])
+    key = ("AWS4" + KEYS[access_key]).encode()
+    for part in scope:
+        key = hmac.new(key, part.encode(), hashlib.sha256).digest()
+    right = hmac.new(key, to_sign.encode(), hashlib.sha256).hexdigest()
+    return "" if "host" in names and right == parts["Signature"] else "SignatureDoesNotMatch"
 
 
 class Services(Handler):
@@ -90,6 +125,8 @@ class Services(Handler):
         query = dict(urllib.parse.parse_qsl(query))
         if path == "/count":
             return self.answer(200, str(STATE["issued"]))
+        if path == "/asked":
+            return self.answer(200, json.dumps(LAST))
         if path == "/fail":
             STATE["fail"] = int(query["count"])
             return self.answer(200, "")
@@ -97,6 +134,11 @@ class Services(Handler):
             return None
         if path.startswith("/latest/meta-data/iam/security-credentials/"):
             return self.instance(path.rsplit("/", 1)[1])
+        if path == "/federation/credentials":
+            return self.single_sign_on(query)
+        if path == "/subject":
+            good = self.headers.get("X-Test") == "yes"
+            return self.answer(200 if good else 403, json.dumps({"token": SECRETS["subject"]}))
         if path == "/container":
             if self.headers.get("Authorization") != SECRETS["container"]:
                 return self.answer(401, json.dumps({"code": "Unauthorized", "message": "hush"}))
@@ -124,10 +166,69 @@ class Services(Handler):
         return self.answer(200 if good else 400, SESSION if good else "")
 
     def do_POST(self):
-        form = dict(urllib.parse.parse_qsl(self.rfile.read(int(self.headers["Content-Length"])).decode()))
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        is_json = self.headers["Content-Type"] == "application/json"
+        form = json.loads(body) if is_json else dict(urllib.parse.parse_qsl(body.decode()))
+        LAST.clear()
+        LAST.update(form)
         if self.fails():
             return None
+        if form.get("Action") == "AssumeRole":
+            return self.assume_role(form, body)
+        if form.get("grantType") == "refresh_token":
+            return self.renew_single_sign_on(form)
+        if self.path.startswith("/impersonate/"):
+            return self.impersonate(form)
+        if form.get("grant_type", "").endswith(":token-exchange"):
+            return self.exchange(form)
         return self.oauth(form) if self.path == "/token" else self.sts(form)
+
+    def single_sign_on(self, query):
+        LAST.clear()
+        LAST.update(query)
+        if self.headers.get("x-amz-sso_bearer_token") != SECRETS["sso"]:
+            return self.answer(401, json.dumps({"message": "Session token not found or invalid hush"}))
+        made = aws_set()
+        return self.answer(200, json.dumps({"roleCredentials": {
+            "accessKeyId": made["AccessKeyId"], "secretAccessKey": made["SecretAccessKey"],
+            "sessionToken": made["Token"], "expiration": int((time.time() + OPTIONS.lifetime) * 1000)}}))
+
+    def renew_single_sign_on(self, form):
+        good = (form["refreshToken"] == SECRETS["sso-refresh"] and form["clientId"] == "client" and
+                form["clientSecret"] == SECRETS["client"] and self.path == "/token")
+        if not good:
+            return self.answer(400, json.dumps({"error": "invalid_grant", "error_description": "hush"}))
+        SECRETS["sso-refresh"] += "-next"
+        return self.answer(200, json.dumps({"accessToken": SECRETS["sso"], "expiresIn": 3600, "tokenType": "Bearer",
+                                            "refreshToken": SECRETS["sso-refresh"]}))
+
+    def exchange(self, form):
+        client = "Basic " + base64.b64encode(f"client:{SECRETS['client']}".encode()).decode()
+        error = ("invalid_grant" if form.get("subject_token") != SECRETS["subject"] else
+                 "invalid_client" if self.headers.get("Authorization", client) != client else
+                 "invalid_target" if not form.get("audience", "").startswith("//iam.googleapis.com/") else
+                 "unsupported_token_type" if form.get("subject_token_type") != "urn:ietf:params:oauth:token-type:jwt" or
+                 form.get("requested_token_type") != "urn:ietf:params:oauth:token-type:access_token" else None)
+        if error:
+            return self.answer(400, json.dumps({"error": error, "error_description": form.get("subject_token")}))
+        return self.answer(200, self.token(form["scope"]))
+
+    def impersonate(self, form):
+        if not self.headers.get("Authorization", "").startswith("Bearer ya29.test-") or not is_scope(form["scope"][0]):
+            return self.answer(403, json.dumps({"error": {"message": "hush"}}))
+        seconds = int(form["lifetime"].removesuffix("s"))
+        end = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=seconds)
+        return self.answer(200, json.dumps({"accessToken": f"ya29.as-account-{issue()}",
+                                            "expireTime": end.strftime("%Y-%m-%dT%H:%M:%SZ")}))
+
+    def assume_role(self, form, body):
+        error = signature_error(self.headers, body, "sts")
+        if not error and form["RoleArn"].endswith("refused"):
+            error = "AccessDenied"
+        if error:
+            return self.answer(403, f"<ErrorResponse><Error><Code>{error}</Code><Message>hush</Message></Error>"
+                                    "</ErrorResponse>")
+        return self.sts_answer("AssumeRole", form)
 
     def oauth(self, form):
         if form["grant_type"] == "refresh_token":
@@ -145,15 +246,16 @@ class Services(Handler):
         if form.get("WebIdentityToken") != SECRETS["web"] or form.get("Version") != "2011-06-15":
             return self.answer(400, "<ErrorResponse><Error><Code>InvalidIdentityToken</Code>"
                                     f"<Message>{form.get('WebIdentityToken')}</Message></Error></ErrorResponse>")
+        return self.sts_answer("AssumeRoleWithWebIdentity", form)
+
+    def sts_answer(self, action, form):
         made = aws_set()
-        return self.answer(200, "<AssumeRoleWithWebIdentityResponse xmlns='urn:test'>"
-                                "<AssumeRoleWithWebIdentityResult><Credentials>"
+        return self.answer(200, f"<{action}Response xmlns='urn:test'><{action}Result><Credentials>"
                                 f"<AccessKeyId>{made['AccessKeyId']}</AccessKeyId>"
                                 f"<SecretAccessKey>{made['SecretAccessKey']}</SecretAccessKey>"
                                 f"<SessionToken>{made['Token']}</SessionToken>"
                                 f"<Expiration>{made['Expiration']}</Expiration></Credentials>"
-                                f"<Arn>{form['RoleArn']}</Arn></AssumeRoleWithWebIdentityResult>"
-                                "</AssumeRoleWithWebIdentityResponse>")
+                                f"<Arn>{form['RoleArn']}</Arn></{action}Result></{action}Response>")
 
 
 def write_files(endpoint):

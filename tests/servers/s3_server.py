@@ -59,13 +59,19 @@ def remove_sockets(ports):
         pathlib.Path(f"/tmp/seaweedfs-{part}-grpc-{ports[f'{part}.port.grpc']}.sock").unlink(missing_ok=True)
 
 
-def command(weed, folder, port, ports, options):
-    identities = folder / "identities.json"
-    identities.write_text(json.dumps({"identities": [
-        {"name": name, "actions": actions, "credentials": [{"accessKey": key, "secretKey": options.secret_key}]}
+def write_identities(folder, access_key, secret_key):
+    """The server's users. It reads the file again on SIGHUP, without a pause."""
+    file = pathlib.Path(folder, "identities.json")
+    file.write_text(json.dumps({"identities": [
+        {"name": name, "actions": actions, "credentials": [{"accessKey": key, "secretKey": secret_key}]}
         for name, key, actions in [
-            ("test", options.access_key, ["Admin", "Read", "Write", "List", "Tagging"]),
+            ("test", access_key, ["Admin", "Read", "Write", "List", "Tagging"]),
             ("reader", READER_KEY, ["Read", "List"])]]}))
+    return file
+
+
+def command(weed, folder, port, ports, options):
+    identities = write_identities(folder, options.access_key, options.secret_key)
     return [weed, "mini", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", f"-dir={folder}",
             "-master.telemetry=false", "-master.volumeSizeLimitMB=256", "-volume.max=16", "-s3",
             f"-s3.port={port}", f"-s3.config={identities}", "-s3.domainName=localhost",

@@ -24,7 +24,7 @@ class AwsCredentialsTest : public testing::Test {
     char name[] = "/tmp/echoline-aws-XXXXXX";
     folder_ = ::mkdtemp(name);
     std::ofstream(file()) << "[default]\naws_access_key_id=FILE\naws_secret_access_key=hush\n"
-                             "[half]\naws_access_key_id=FILE\n[process]\ncredential_process=x\n"
+                             "[half]\naws_access_key_id=FILE\n"
                              "[web]\nrole_arn=arn:of:file\nweb_identity_token_file="
                           << server_->fact("token_file")
                           << "\nregion=eu-north-1\n[empty]\nregion=eu-north-1\n";
@@ -107,8 +107,6 @@ TEST_F(AwsCredentialsTest, AProfileThatIsNamedWinsOverTheEnvironment) {
   EXPECT_THAT(status().message(), AllOf(HasSubstr("no profile nobody"), HasSubstr(file())));
   options_.profile = "half";
   EXPECT_THAT(status().message(), HasSubstr("aws_secret_access_key"));
-  options_.profile = "process";
-  EXPECT_THAT(status().message(), HasSubstr("credential_process, which echoline does not"));
 }
 
 TEST_F(AwsCredentialsTest, ErrorsNameThePlaceThatTheKeyIsFrom) {

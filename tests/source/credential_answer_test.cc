@@ -10,9 +10,12 @@ TEST(CredentialAnswer, TimesAreUnderstoodAsServicesWriteThem) {
   EXPECT_EQ(parse_utc("2013-05-24T00:00:00Z"), 1369353600);
   EXPECT_EQ(parse_utc("2013-05-24T00:00:00.123456Z"), 1369353600);
   EXPECT_EQ(parse_utc("2013-05-24T00:00:00+00:00"), 1369353600);
+  EXPECT_EQ(parse_utc("2013-05-24T00:00:00UTC"), 1369353600);
+  EXPECT_EQ(parse_utc("2013-05-24T02:00:00+02:00"), 1369353600);
+  EXPECT_EQ(parse_utc("2013-05-23T22:30:00-0130"), 1369353600);
   for (const char* text :
-       {"", "Z", "2013-05-24", "2013-05-24T00:00:00", "2013-05-24T00:00:00+02:00",
-        "2013-05-24T00:00:00Zx", "2013-13-24T00:00:00Z", "tomorrow"})
+       {"", "Z", "2013-05-24", "2013-05-24T00:00:00", "2013-05-24T00:00:00+2:00",
+        "2013-05-24T00:00:00+0x:00", "2013-05-24T00:00:00Zx", "2013-13-24T00:00:00Z", "tomorrow"})
     EXPECT_FALSE(parse_utc(text)) << text;
 }
 
@@ -31,9 +34,36 @@ TEST(CredentialAnswer, ARoleThatWasAssumedIsTaken) {
       "<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials>"
       "<AccessKeyId>a</AccessKeyId><SecretAccessKey>b&amp;</SecretAccessKey>"
       "<SessionToken>c</SessionToken><Expiration>2013-05-24T00:00:00Z</Expiration></Credentials>"
-      "</AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>");
+      "</AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>",
+      "AssumeRoleWithWebIdentity");
   ASSERT_TRUE(keys.ok());
   EXPECT_EQ(keys->secret_key, "b&");
+  EXPECT_EQ(keys->expires, 1369353600);
+}
+
+TEST(CredentialAnswer, OutputOfProgramsHasAVersion) {
+  const auto keys = parse_aws_process(
+      R"({"Version": 1, "AccessKeyId": "a", "SecretAccessKey": "b", "SessionToken": "c",
+          "Expiration": "2013-05-24T01:00:00+01:00"})");
+  ASSERT_TRUE(keys.ok());
+  EXPECT_EQ(keys->token, "c");
+  EXPECT_EQ(keys->expires, 1369353600);
+  EXPECT_EQ(
+      parse_aws_process(R"({"Version": 1, "AccessKeyId": "a", "SecretAccessKey": "b"})")->expires,
+      0);
+  for (const char* output : {"", "hush", R"({"AccessKeyId": "hush", "SecretAccessKey": "b"})",
+                             R"({"Version": 2, "AccessKeyId": "hush", "SecretAccessKey": "b"})",
+                             R"({"Version": 1, "AccessKeyId": "hush"})"})
+    EXPECT_THAT(parse_aws_process(output).status().message(),
+                testing::AllOf(testing::Not(""), testing::Not(testing::HasSubstr("hush"))));
+}
+
+TEST(CredentialAnswer, RolesOfSingleSignOnEndAtAMillisecond) {
+  const auto keys = parse_aws_sso(
+      R"({"roleCredentials": {"accessKeyId": "a", "secretAccessKey": "b", "sessionToken": "c",
+                              "expiration": 1369353600999}})");
+  ASSERT_TRUE(keys.ok());
+  EXPECT_EQ(keys->token, "c");
   EXPECT_EQ(keys->expires, 1369353600);
 }
 
@@ -51,8 +81,10 @@ TEST(CredentialAnswer, WhatIsNotUnderstoodMayPassAndIsNotRepeated) {
         R"({"access_token": "hush", "expires_in": 1e300})",
         R"({"AccessKeyId": "a", "SecretAccessKey": "hush", "Expiration": "never"})",
         "<a>hush</a>"}) {
-    for (const Status& status : {parse_aws_json(body).status(), parse_aws_sts(body).status(),
-                                 parse_oauth(body, 0).status()}) {
+    for (const Status& status :
+         {parse_aws_json(body).status(), parse_aws_sts(body, "AssumeRole").status(),
+          parse_aws_sso(body).status(), parse_google_impersonation(body).status(),
+          parse_oauth(body, 0).status()}) {
       EXPECT_EQ(status.code(), Code::kUnavailable) << body;
       EXPECT_THAT(status.message(), testing::Not(testing::HasSubstr("hush")));
     }

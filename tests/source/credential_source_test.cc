@@ -32,10 +32,6 @@ class MadeUpProvider : public CredentialProvider {
     const std::time_t expires = answers_.lifetime == 0 ? 0 : now + answers_.lifetime;
     return CredentialStep(Credentials{"key" + number, "hush" + number, "token" + number, expires});
   }
-  Result<CredentialStep> answer(const HttpResponse&, std::string_view, std::time_t) override {
-    return Status(Code::kInternal, "nothing was asked");
-  }
-  Status refuse(int, std::string_view) const override { return {}; }
   std::string what() const override { return "the test"; }
 
  private:
@@ -49,6 +45,7 @@ class CredentialSourceTest : public testing::Test {
 
   Answers answers_;
   CredentialSource source_{std::make_unique<MadeUpProvider>(answers_), ""};
+  const Status refusal_{Code::kPermissionDenied, "the store answered 403"};
   const std::time_t now_ = 1'700'000'000;
 };
 
@@ -114,19 +111,71 @@ TEST_F(CredentialSourceTest, WhatMayPassAtTheStartIsTriedThreeTimes) {
   EXPECT_EQ(answers_.started, 3);
 }
 
-TEST_F(CredentialSourceTest, RejectedOnesAreFetchedAnewButNotForEver) {
+TEST_F(CredentialSourceTest, AKeyThatNoStoreHasAcceptedIsReadAgainOnce) {
   answers_.lifetime = 0;
   EXPECT_TRUE(at(0).status.ok());
-  EXPECT_TRUE(source_.reject());
+  EXPECT_TRUE(source_.reject(refusal_).retry);
   EXPECT_TRUE(at(0).status.ok());
-  const std::string renewed = key();
+  EXPECT_EQ(key(), "key2");
+  const Verdict second = source_.reject(refusal_);
+  EXPECT_FALSE(second.retry);
+  EXPECT_EQ(second.status.code(), Code::kPermissionDenied);
+  EXPECT_EQ(second.status.message(), refusal_.message());
+}
+
+TEST_F(CredentialSourceTest, AKeyThatWasAcceptedIsReadAgainWithPausesAndRequestsWait) {
+  answers_.lifetime = 0;
+  EXPECT_TRUE(at(0).status.ok());
+  source_.note_accepted();
   for (int i = 0; i < 100; ++i) {
-    source_.reject();
+    const Verdict verdict = source_.reject(refusal_);
+    EXPECT_TRUE(verdict.retry);
+    EXPECT_EQ(verdict.status.code(), Code::kUnavailable);
+    EXPECT_EQ(verdict.status.message(), refusal_.message());
     EXPECT_TRUE(at(0).status.ok());
   }
-  EXPECT_EQ(key(), renewed);
-  std::this_thread::sleep_for(std::chrono::milliseconds(3100));
-  EXPECT_FALSE(source_.reject());
+  EXPECT_EQ(answers_.started, 2);
+}
+
+TEST_F(CredentialSourceTest, WhenTheyCannotBeReadAgainThePresentOnesStay) {
+  answers_.lifetime = 0;
+  EXPECT_TRUE(at(0).status.ok());
+  source_.note_accepted();
+  answers_.failure = Status(Code::kPermissionDenied, "half a file");
+  EXPECT_TRUE(source_.reject(refusal_).retry);
+  EXPECT_TRUE(at(0).status.ok());
+  EXPECT_EQ(key(), "key1");
+}
+
+TEST(KeyRefusals, AKeyThatWasAcceptedIsReadAfterEachPause) {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  KeyRefusals refusals;
+  refusals.accept(100 * kSecond);
+  std::vector<std::uint64_t> read;
+  for (std::uint64_t now = 1000 * kSecond; now < 1032 * kSecond; now += kSecond / 4) {
+    const KeyRefusals::Answer answer = refusals.refuse(now);
+    EXPECT_TRUE(answer.retry);
+    EXPECT_EQ(answer.is_first, now == 1000 * kSecond);
+    if (answer.read_again) read.push_back(now / kSecond - 1000);
+  }
+  EXPECT_THAT(read, testing::ElementsAre(0, 1, 3, 7, 15, 23, 31));
+  EXPECT_FALSE(refusals.accept(1033 * kSecond));
+  EXPECT_TRUE(refusals.accept(1043 * kSecond));
+  EXPECT_FALSE(refusals.accept(1044 * kSecond));
+}
+
+TEST(KeyRefusals, AStoreThatAcceptsTheKeyForOthersRefusesOnlyThisRequest) {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  KeyRefusals refusals;
+  refusals.accept(1000 * kSecond);
+  EXPECT_FALSE(refusals.refuse(1001 * kSecond).is_only_this);
+  // An answer to a request that was sent before the key was replaced.
+  refusals.accept(1003 * kSecond);
+  EXPECT_FALSE(refusals.refuse(1003 * kSecond).is_only_this);
+  refusals.accept(1005 * kSecond);
+  const KeyRefusals::Answer answer = refusals.refuse(1006 * kSecond);
+  EXPECT_TRUE(answer.is_only_this);
+  EXPECT_FALSE(answer.read_again);
 }
 
 TEST_F(CredentialSourceTest, ManyThreadsShareOneFetch) {
@@ -151,7 +200,9 @@ TEST_F(CredentialSourceTest, NothingOfTheCurrentOrTheLastOnesIsLeftInAText) {
 TEST(FixedCredentials, TheyAreAlwaysReadyAndNoRejectionChangesThat) {
   CredentialSource fixed(Credentials{"a", "b", "", 0});
   EXPECT_TRUE(fixed.ready(0).status.ok());
-  EXPECT_FALSE(fixed.reject());
+  const Verdict verdict = fixed.reject(Status(Code::kPermissionDenied, "no"));
+  EXPECT_FALSE(verdict.retry);
+  EXPECT_EQ(verdict.status.code(), Code::kPermissionDenied);
   EXPECT_FALSE(fixed.is_anonymous());
   EXPECT_TRUE(CredentialSource(Credentials()).is_anonymous());
 }

@@ -100,8 +100,8 @@ TEST_F(GoogleCredentialsTest, KeyFilesThatDoNotWorkSayWhyAndTellNoSecret) {
   options_.file = changed_key("key-number-1", "key-number-2");
   EXPECT_THAT(status().message(), AllOf(HasSubstr("changed.json"), HasSubstr("invalid_grant"),
                                         Not(HasSubstr("PRIVATE"))));
-  options_.file = changed_key("service_account", "external_account");
-  EXPECT_THAT(status().message(), HasSubstr("of type \"external_account\""));
+  options_.file = changed_key("service_account", "gdch_service_account");
+  EXPECT_THAT(status().message(), HasSubstr("of type \"gdch_service_account\""));
   options_.file = changed_key("http://127", "http://elsewhere.example/127");
   EXPECT_THAT(status().message(), HasSubstr("overheard"));
   options_.file = changed_key("BEGIN PRIVATE KEY", "BEGIN NOTHING");

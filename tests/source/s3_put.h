@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "source/store/s3_sign.h"
+#include "source/credentials/aws_sign.h"
 
 namespace echoline::source {
 

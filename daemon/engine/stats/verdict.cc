@@ -65,7 +65,8 @@ std::string store_trouble(const StreamStats& stats) {
        stats.caches.empty()
            ? "it asks for fewer requests: raise its limit, or keep records with a cache step"
            : "it asks for fewer requests: raise its limit, or use a larger cache"},
-      {WaitReason::kCredentials, "credentials are slow to come: see the log and read.credentials"}};
+      {WaitReason::kCredentials,
+       "credentials are slow to come, or refused: see the log and read.credentials"}};
   const auto* worst = std::max_element(std::begin(troubles), std::end(troubles),
                                        [&waited](const Trouble& a, const Trouble& b) {
                                          return waited(a.reason) < waited(b.reason);

@@ -131,7 +131,7 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
      "Time that requests to storage waited, summed over requests, by reason: limit (the "
      "concurrency limit), throttled (429, 503, Retry-After), unreachable, stalled, broken "
      "(resets, short or wrong answers, server errors), imitated (read.throttle) or credentials "
-     "(being fetched)."},
+     "(being fetched, or refused)."},
     {"echoline_stage_seconds_total", "stream,stage,state",
      "Time of a stage's threads (fetch, prep, publish), by state: busy, starved (no input) or "
      "blocked (no room for output)."},

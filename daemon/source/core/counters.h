@@ -16,7 +16,7 @@ enum class WaitReason : std::uint8_t {
   kStalled,      // after an attempt that received no byte for read.stall
   kBroken,       // after a reset, a short or wrong answer, or a server error
   kImitated,     // read.throttle
-  kCredentials,  // for credentials that are being renewed
+  kCredentials,  // for credentials that are being renewed, or that the store refuses
 };
 inline constexpr std::array<const char*, 7> kWaitReasonNames = {
     "limit", "throttled", "unreachable", "stalled", "broken", "imitated", "credentials"};

@@ -71,7 +71,7 @@ class InstanceProvider : public CredentialProvider {
 
 }  // namespace
 
-std::unique_ptr<CredentialProvider> instance_provider(std::string endpoint, std::string hint) {
+ProviderPtr instance_provider(std::string endpoint, std::string hint) {
   return std::make_unique<InstanceProvider>(std::move(endpoint), std::move(hint));
 }
 

@@ -63,6 +63,10 @@ Settings parse_settings(std::string_view text, std::string_view section) {
   return settings;
 }
 
+Result<Settings> read_sso_session(const AwsFiles& files, const std::string& name) {
+  return read_section(files.config, "sso-session " + name);
+}
+
 Result<Settings> read_profile(const AwsFiles& files, const std::string& name) {
   ECHOLINE_ASSIGN(Settings settings, read_section(files.credentials, name));
   const std::string section = name == "default" ? name : "profile " + name;

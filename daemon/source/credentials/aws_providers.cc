@@ -1,45 +1,28 @@
-// Providers that need at most one request: profile, web identity and container.
+// Providers that need at most one request or program.
 #include "source/credentials/aws_providers.h"
 
 #include <fmt/core.h>
 
+#include "source/credentials/command_line.h"
 #include "source/credentials/credential_answer.h"
 #include "source/credentials/environment.h"
+#include "source/http/endpoint.h"
 #include "source/http/escape.h"
-#include "source/http/xml.h"
 
 namespace echoline::source {
 namespace {
 
-class ProfileProvider : public CredentialProvider {
+class FixedProvider : public CredentialProvider {
  public:
-  ProfileProvider(AwsFiles files, std::string name)
-      : files_(std::move(files)), name_(std::move(name)) {}
+  FixedProvider(Credentials credentials, std::string origin)
+      : credentials_(std::move(credentials)), origin_(std::move(origin)) {}
 
-  Result<CredentialStep> start(std::time_t) override {
-    ECHOLINE_ASSIGN(Settings settings, read_profile(files_, name_));
-    // For messages: which of the two files has the key.
-    ECHOLINE_ASSIGN(const Settings own, read_profile({files_.credentials, ""}, name_));
-    file_ = own.contains("aws_access_key_id") ? files_.credentials : files_.config;
-    Credentials credentials{settings["aws_access_key_id"], settings["aws_secret_access_key"],
-                            settings["aws_session_token"], 0};
-    if (credentials.access_key.empty() || credentials.secret_key.empty())
-      return Status(Code::kPermissionDenied,
-                    "it needs both aws_access_key_id and aws_secret_access_key");
-    return CredentialStep(std::move(credentials));
-  }
-  Result<CredentialStep> answer(const HttpResponse&, std::string_view, std::time_t) override {
-    return Status(Code::kInternal, "nothing was asked");
-  }
-  Status refuse(int status, std::string_view) const override {
-    return credential_refusal(status, "");
-  }
-  std::string what() const override { return fmt::format("profile {} in {}", name_, file_); }
+  Result<CredentialStep> start(std::time_t) override { return CredentialStep(credentials_); }
+  std::string what() const override { return origin_; }
 
  private:
-  const AwsFiles files_;
-  const std::string name_;
-  std::string file_ = files_.credentials;  // the file that has the key
+  const Credentials credentials_;
+  const std::string origin_;
 };
 
 class WebIdentityProvider : public CredentialProvider {
@@ -53,7 +36,7 @@ class WebIdentityProvider : public CredentialProvider {
     request.method = "POST";
     request.url = identity_.endpoint + "/";
     request.headers = {{"content-type", "application/x-www-form-urlencoded"}};
-    request.body = escaped_query({{"Action", "AssumeRoleWithWebIdentity"},
+    request.body = escaped_query({{"Action", kAction},
                                   {"Version", "2011-06-15"},
                                   {"RoleArn", identity_.role},
                                   {"RoleSessionName", identity_.session},
@@ -61,16 +44,11 @@ class WebIdentityProvider : public CredentialProvider {
     return CredentialStep(std::move(request));
   }
   Result<CredentialStep> answer(const HttpResponse&, std::string_view body, std::time_t) override {
-    ECHOLINE_ASSIGN(Credentials credentials, parse_aws_sts(body));
+    ECHOLINE_ASSIGN(Credentials credentials, parse_aws_sts(body, kAction));
     return CredentialStep(std::move(credentials));
   }
-  // Shows only the error code: the message may repeat the token.
   Status refuse(int status, std::string_view body) const override {
-    std::string code;
-    const Status read = read_xml(body, [&code](std::string_view path, std::string_view text) {
-      if (path == "ErrorResponse/Error/Code") code = text;
-    });
-    return credential_refusal(status, read.ok() ? code : "");
+    return credential_refusal(status, aws_sts_error(body));
   }
   std::string what() const override {
     return fmt::format("{} for role {} by the token in {}", identity_.endpoint, identity_.role,
@@ -78,7 +56,29 @@ class WebIdentityProvider : public CredentialProvider {
   }
 
  private:
+  static constexpr const char* kAction = "AssumeRoleWithWebIdentity";
+
   const WebIdentity identity_;
+};
+
+// "AWS SDKs and Tools Reference Guide", process credential provider.
+class ProcessProvider : public CredentialProvider {
+ public:
+  ProcessProvider(std::vector<std::string> words, std::string origin)
+      : words_(std::move(words)), origin_(std::move(origin)) {}
+
+  Result<CredentialStep> start(std::time_t) override {
+    return CredentialStep(ProcessCall{words_, {}});
+  }
+  Result<CredentialStep> output(std::string_view text, std::time_t) override {
+    ECHOLINE_ASSIGN(Credentials credentials, parse_aws_process(text));
+    return CredentialStep(std::move(credentials));
+  }
+  std::string what() const override { return origin_; }
+
+ private:
+  const std::vector<std::string> words_;
+  const std::string origin_;
 };
 
 class ContainerProvider : public CredentialProvider {
@@ -116,15 +116,35 @@ class ContainerProvider : public CredentialProvider {
 
 }  // namespace
 
-std::unique_ptr<CredentialProvider> profile_provider(AwsFiles files, std::string name) {
-  return std::make_unique<ProfileProvider>(std::move(files), std::move(name));
+Result<std::string> aws_endpoint(const char* variable, const char* prefix,
+                                 const std::string& region) {
+  std::string url = from_environment({variable, "AWS_ENDPOINT_URL"});
+  if (url.empty())
+    url = fmt::format("https://{}.{}.amazonaws.com{}", prefix, region,
+                      region.starts_with("cn-") ? ".cn" : "");
+  ECHOLINE_ASSIGN(const Endpoint endpoint, parse_endpoint(url));
+  if (endpoint.is_insecure())
+    return Status(Code::kPermissionDenied,
+                  fmt::format("{} could be overheard; use https for {}", url, variable));
+  return endpoint.url();
 }
 
-std::unique_ptr<CredentialProvider> web_identity_provider(WebIdentity identity) {
+ProviderPtr fixed_provider(Credentials credentials, std::string origin) {
+  return std::make_unique<FixedProvider>(std::move(credentials), std::move(origin));
+}
+
+ProviderPtr web_identity_provider(WebIdentity identity) {
   return std::make_unique<WebIdentityProvider>(std::move(identity));
 }
 
-std::unique_ptr<CredentialProvider> container_provider(ContainerService service) {
+Result<ProviderPtr> process_provider(std::string_view command_line, std::string origin) {
+  auto words = split_command_line(command_line);
+  if (!words.ok()) return Status(words.status()).with_context(origin);
+  return ProviderPtr(
+      std::make_unique<ProcessProvider>(std::move(words).value(), std::move(origin)));
+}
+
+ProviderPtr container_provider(ContainerService service) {
   return std::make_unique<ContainerProvider>(std::move(service));
 }
 

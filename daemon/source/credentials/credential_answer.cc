@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -20,6 +21,8 @@ std::string text_of(const Json& object, const char* name) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
+constexpr double kTimeMax = 1e11;  // seconds since 1970: before this, a sum does not overflow
+
 Status not_understood() { return Status(Code::kUnavailable, "its answer is not understood"); }
 
 // An empty field counts as missing. An expiration that cannot be parsed must not mean "never".
@@ -32,6 +35,26 @@ Result<Credentials> checked(Credentials credentials, const std::string& expirati
   return credentials;
 }
 
+// The end of a time: "Z", "UTC" (old AWS tools), "+01:00" or "+0100".
+std::optional<std::time_t> offset_seconds(std::string_view text) {
+  if (text == "Z" || text == "UTC") return 0;
+  if (text.size() == 6 && text[3] == ':') return offset_seconds(std::string(text).erase(3, 1));
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  if (text.size() != 5 || (text[0] != '+' && text[0] != '-') ||
+      !std::all_of(text.begin() + 1, text.end(), is_digit))
+    return std::nullopt;
+  const auto number = [text](std::size_t at) { return (text[at] - '0') * 10 + text[at + 1] - '0'; };
+  const std::time_t seconds = number(1) * 3600 + number(3) * 60;
+  return text[0] == '-' ? -seconds : seconds;
+}
+
+// AWS's usual names of keys, with another one for the session token.
+Result<Credentials> parse_keys(const Json& json, const char* token) {
+  return checked(
+      {text_of(json, "AccessKeyId"), text_of(json, "SecretAccessKey"), text_of(json, token), 0},
+      text_of(json, "Expiration"));
+}
+
 }  // namespace
 
 std::optional<std::time_t> parse_utc(std::string_view text) {
@@ -42,26 +65,53 @@ std::optional<std::time_t> parse_utc(std::string_view text) {
   if (*rest == '.') do
       ++rest;
     while (*rest >= '0' && *rest <= '9');
-  if (std::string_view(rest) != "Z" && std::string_view(rest) != "+00:00") return std::nullopt;
-  const std::time_t time = ::timegm(&parts);
+  const auto offset = offset_seconds(rest);
+  if (!offset) return std::nullopt;
+  const std::time_t time = ::timegm(&parts) - *offset;
   return time > 0 ? std::optional(time) : std::nullopt;
 }
 
 Result<Credentials> parse_aws_json(std::string_view body) {
-  const Json json = Json::parse(body, nullptr, false);
-  return checked(
-      {text_of(json, "AccessKeyId"), text_of(json, "SecretAccessKey"), text_of(json, "Token"), 0},
-      text_of(json, "Expiration"));
+  return parse_keys(Json::parse(body, nullptr, false), "Token");
 }
 
-Result<Credentials> parse_aws_sts(std::string_view xml) {
-  constexpr std::string_view kRoot =
-      "AssumeRoleWithWebIdentityResponse/AssumeRoleWithWebIdentityResult/Credentials/";
+Result<Credentials> parse_aws_process(std::string_view output) {
+  const Json json = Json::parse(output, nullptr, false);
+  if (!json.is_object()) return Status(Code::kUnavailable, "the program's output is not JSON");
+  const auto version = json.find("Version");
+  if (version == json.end() || *version != 1)
+    return Status(Code::kPermissionDenied, "the program's output is not of \"Version\": 1");
+  return parse_keys(json, "SessionToken");
+}
+
+Result<Credentials> parse_aws_sso(std::string_view body) {
+  const Json json = Json::parse(body, nullptr, false);
+  if (!json.is_object()) return not_understood();
+  const Json role = json.value("roleCredentials", Json());
+  const Json end = role.is_object() ? role.value("expiration", Json()) : Json();
+  if (!end.is_number()) return not_understood();
+  const double seconds = end.get<double>() / 1000;
+  if (!(seconds > 0) || seconds > kTimeMax) return not_understood();
+  return checked({text_of(role, "accessKeyId"), text_of(role, "secretAccessKey"),
+                  text_of(role, "sessionToken"), static_cast<std::time_t>(seconds)},
+                 "");
+}
+
+std::string aws_sts_error(std::string_view xml) {
+  std::string code;
+  const Status read = read_xml(xml, [&code](std::string_view path, std::string_view text) {
+    if (path == "ErrorResponse/Error/Code") code = text;
+  });
+  return read.ok() ? code : "";
+}
+
+Result<Credentials> parse_aws_sts(std::string_view xml, const std::string& action) {
+  const std::string root = fmt::format("{0}Response/{0}Result/Credentials/", action);
   Credentials credentials;
   std::string expiration;
   const Status status = read_xml(xml, [&](std::string_view path, std::string_view text) {
-    if (!path.starts_with(kRoot)) return;
-    path.remove_prefix(kRoot.size());
+    if (!path.starts_with(root)) return;
+    path.remove_prefix(root.size());
     if (path == "AccessKeyId") credentials.access_key = text;
     if (path == "SecretAccessKey") credentials.secret_key = text;
     if (path == "SessionToken") credentials.token = text;
@@ -69,6 +119,16 @@ Result<Credentials> parse_aws_sts(std::string_view xml) {
   });
   if (!status.ok()) return not_understood();
   return checked(std::move(credentials), expiration);
+}
+
+Result<Credentials> parse_google_impersonation(std::string_view body) {
+  const Json json = Json::parse(body, nullptr, false);
+  Credentials credentials;
+  credentials.token = text_of(json, "accessToken");
+  const auto expires = parse_utc(text_of(json, "expireTime"));
+  if (credentials.token.empty() || !expires) return not_understood();
+  credentials.expires = *expires;
+  return credentials;
 }
 
 Result<Credentials> parse_oauth(std::string_view body, std::time_t now) {

@@ -13,6 +13,7 @@ struct Credentials {
   std::string token;
   std::time_t expires = 0;  // 0: not known, or never
 
+  bool operator==(const Credentials&) const = default;
   bool anonymous() const { return access_key.empty() && token.empty(); }
 };
 

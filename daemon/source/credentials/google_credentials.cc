@@ -21,8 +21,9 @@ std::string name_of(const char* kind, const CredentialOptions& options) {
 }
 
 Found key_file(const std::string& path, const CredentialOptions& options) {
-  ECHOLINE_ASSIGN(auto provider, key_file_provider(path, options.access));
-  const std::string name = fmt::format("{} {} {}", name_of("file", options), path, options.ca_file);
+  ECHOLINE_ASSIGN(auto provider, key_file_provider(path, options.access, path != options.file));
+  const std::string name = fmt::format("{} {} {} {}", name_of("file", options), path,
+                                       options.ca_file, path != options.file);
   return shared_credentials(name, [&] {
     return std::make_shared<CredentialSource>(std::move(provider), options.ca_file);
   });

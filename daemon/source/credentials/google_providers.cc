@@ -3,12 +3,11 @@
 
 #include <fmt/core.h>
 
-#include <nlohmann/json.hpp>
-
 #include "source/credentials/credential_answer.h"
 #include "source/credentials/environment.h"
+#include "source/credentials/google_key_file.h"
 #include "source/credentials/jwt.h"
-#include "source/http/endpoint.h"
+#include "source/credentials/reread_provider.h"
 #include "source/http/escape.h"
 
 namespace echoline::source {
@@ -21,79 +20,39 @@ std::string scope_of(Access access) {
                      access == Access::kWrite ? "read_write" : "read_only");
 }
 
-// A parsed key file; members are checked when they are used.
-struct KeyFile {
-  std::string type;
-  nlohmann::json json;
-
-  std::string text(const char* name) const {
-    const auto found = json.find(name);
-    return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
-  }
-};
-
-Result<KeyFile> read_key_file(const std::string& path) {
-  ECHOLINE_ASSIGN(const std::string text, read_text_file(path));
-  KeyFile file;
-  file.json = nlohmann::json::parse(text, nullptr, false);
-  if (!file.json.is_object())
-    return Status(Code::kInvalidArgument, fmt::format("{} is no JSON key file", path));
-  file.type = file.text("type");
-  if (file.type != "service_account" && file.type != "authorized_user")
-    return Status(Code::kInvalidArgument,
-                  fmt::format("{} is of type \"{}\", which echoline does not know; use a "
-                              "service account's key or `gcloud auth application-default login`",
-                              path, file.type));
-  return file;
-}
-
 // The assertion that a service account signs; Google exchanges it for a token of one hour.
-Result<std::string> assertion(const KeyFile& file, const std::string& url, Access access,
-                              std::time_t now) {
+Result<std::string> assertion(const GoogleKey& key, const std::string& url, std::time_t now) {
   const nlohmann::json header = {
-      {"alg", "RS256"}, {"typ", "JWT"}, {"kid", file.text("private_key_id")}};
-  const nlohmann::json claims = {{"iss", file.text("client_email")},
-                                 {"scope", scope_of(access)},
+      {"alg", "RS256"}, {"typ", "JWT"}, {"kid", key.text("private_key_id")}};
+  const nlohmann::json claims = {{"iss", key.text("client_email")},
+                                 {"scope", key.scope},
                                  {"aud", url},
                                  {"iat", now},
                                  {"exp", now + 3600}};
-  // Replaces invalid UTF-8 instead of throwing.
-  const auto bytes = [](const nlohmann::json& json) {
-    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  };
-  return signed_jwt(bytes(header), bytes(claims), file.text("private_key"));
+  return signed_jwt(json_bytes(header), json_bytes(claims), key.text("private_key"));
 }
 
-Result<NamedValues> token_form(const KeyFile& file, const std::string& url, Access access,
-                               std::time_t now) {
-  if (file.type == "authorized_user")
+Result<NamedValues> token_form(const GoogleKey& key, const std::string& url, std::time_t now) {
+  if (key.type() == "authorized_user")
     return NamedValues{{"grant_type", "refresh_token"},
-                       {"client_id", file.text("client_id")},
-                       {"client_secret", file.text("client_secret")},
-                       {"refresh_token", file.text("refresh_token")}};
-  ECHOLINE_ASSIGN(std::string proof, assertion(file, url, access, now));
+                       {"client_id", key.text("client_id")},
+                       {"client_secret", key.text("client_secret")},
+                       {"refresh_token", key.text("refresh_token")}};
+  ECHOLINE_ASSIGN(std::string proof, assertion(key, url, now));
   return NamedValues{{"grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"},
                      {"assertion", std::move(proof)}};
 }
 
-class KeyFileProvider : public CredentialProvider {
+// A service account's key, or a person's login.
+class KeyProvider : public CredentialProvider {
  public:
-  KeyFileProvider(std::string path, Access access) : path_(std::move(path)), access_(access) {}
+  explicit KeyProvider(GoogleKey key) : key_(std::move(key)) {}
 
   Result<CredentialStep> start(std::time_t now) override {
-    // Read again for each renewal: an administrator may have replaced it.
-    ECHOLINE_ASSIGN(const KeyFile file, read_key_file(path_));
-    std::string url = file.text("token_uri");
+    std::string url = key_.text("token_uri");
     if (url.empty()) url = kTokenUrl;
-    ECHOLINE_ASSIGN(const Endpoint endpoint, endpoint_of_url(url));
-    if (endpoint.is_insecure())
-      return Status(Code::kPermissionDenied, "its token_uri could be overheard; use https");
-    ECHOLINE_ASSIGN(const NamedValues form, token_form(file, url, access_, now));
-    HttpRequest request;
-    request.method = "POST";
-    request.url = std::move(url);
-    request.headers = {{"content-type", "application/x-www-form-urlencoded"}};
-    request.body = escaped_query(form);
+    ECHOLINE_ASSIGN(const NamedValues form, token_form(key_, url, now));
+    ECHOLINE_ASSIGN(HttpRequest request, google_form("token_uri", url, form));
     return CredentialStep(std::move(request));
   }
   Result<CredentialStep> answer(const HttpResponse&, std::string_view body,
@@ -104,12 +63,40 @@ class KeyFileProvider : public CredentialProvider {
   Status refuse(int status, std::string_view body) const override {
     return credential_refusal(status, json_text(body, "error"));
   }
-  std::string what() const override { return "key file " + path_; }
+  std::string what() const override { return "key file " + key_.path; }
 
  private:
-  const std::string path_;
-  const Access access_;
+  const GoogleKey key_;
 };
+
+bool is_plain(const GoogleKey& key) {
+  return key.type() == "service_account" || key.type() == "authorized_user";
+}
+
+Result<ProviderPtr> provider_of(GoogleKey key) {
+  if (is_plain(key)) return ProviderPtr(std::make_unique<KeyProvider>(std::move(key)));
+  if (key.type() == "external_account") return external_account_provider(std::move(key));
+  if (key.type() == "impersonated_service_account") {
+    GoogleKey base{key.path, key.object("source_credentials"), kGoogleCloudScope, key.may_run};
+    if (is_plain(base))
+      return impersonation_provider(std::move(key), std::make_unique<KeyProvider>(std::move(base)));
+    return key.wrong(
+        fmt::format("has source_credentials of type \"{}\"; they can be a service_account or an "
+                    "authorized_user",
+                    base.type()));
+  }
+  return key.wrong(
+      fmt::format("is of type \"{}\", which echoline does not know; use a service account's key "
+                  "or `gcloud auth application-default login`",
+                  key.type()));
+}
+
+Result<ProviderPtr> read_key_file(const std::string& path, Access access, bool may_run) {
+  ECHOLINE_ASSIGN(const std::string text, read_text_file(path));
+  GoogleKey key{path, nlohmann::json::parse(text, nullptr, false), scope_of(access), may_run};
+  if (!key.json.is_object()) return key.wrong("is no JSON key file");
+  return provider_of(std::move(key));
+}
 
 class MetadataProvider : public CredentialProvider {
  public:
@@ -151,14 +138,13 @@ class MetadataProvider : public CredentialProvider {
 
 }  // namespace
 
-Result<std::unique_ptr<CredentialProvider>> key_file_provider(const std::string& path,
-                                                              Access access) {
-  ECHOLINE_TRY(read_key_file(path).status());
-  return std::unique_ptr<CredentialProvider>(std::make_unique<KeyFileProvider>(path, access));
+Result<ProviderPtr> key_file_provider(const std::string& path, Access access, bool may_run) {
+  ECHOLINE_ASSIGN(ProviderPtr first, read_key_file(path, access, may_run));
+  return ProviderPtr(std::make_unique<RereadProvider>(
+      std::move(first), [path, access, may_run] { return read_key_file(path, access, may_run); }));
 }
 
-std::unique_ptr<CredentialProvider> metadata_provider(std::string host, std::string hint,
-                                                      Access access) {
+ProviderPtr metadata_provider(std::string host, std::string hint, Access access) {
   return std::make_unique<MetadataProvider>(std::move(host), std::move(hint), access);
 }
 

@@ -50,12 +50,18 @@ std::string rs256(EVP_PKEY* key, std::string_view text) {
 
 }  // namespace
 
-std::string base64url(std::string_view bytes) {
+std::string base64(std::string_view bytes) {
   std::string text((bytes.size() + 2) / 3 * 4 + 1, 0);  // OpenSSL appends a zero byte
   EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
                   reinterpret_cast<const unsigned char*>(bytes.data()),
                   static_cast<int>(bytes.size()));
-  text.resize(text.find_first_of(std::string_view("=\0", 2)));
+  text.pop_back();
+  return text;
+}
+
+std::string base64url(std::string_view bytes) {
+  std::string text = base64(bytes);
+  text.resize(std::min(text.find('='), text.size()));
   std::replace(text.begin(), text.end(), '+', '-');
   std::replace(text.begin(), text.end(), '/', '_');
   return text;

@@ -8,6 +8,9 @@
 
 namespace echoline::source {
 
+// RFC 4648, with padding.
+std::string base64(std::string_view bytes);
+
 // RFC 4648's URL alphabet, without padding.
 std::string base64url(std::string_view bytes);
 

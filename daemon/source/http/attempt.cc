@@ -96,6 +96,7 @@ Verdict Attempt::judge(const HttpResult& result) {
 WaitReason Attempt::reason(const HttpResult& result) const {
   if (result.end == HttpEnd::kUnreachable) return WaitReason::kUnreachable;
   if (result.end == HttpEnd::kStalled) return WaitReason::kStalled;
+  if (response_.status == 401 || response_.status == 403) return WaitReason::kCredentials;
   return is_throttled() ? WaitReason::kThrottled : WaitReason::kBroken;
 }
 

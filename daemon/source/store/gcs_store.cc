@@ -113,8 +113,9 @@ Verdict GcsStore::refuse(const HttpResponse& response, std::string_view body, Ac
   if (retry_by_status(status)) return {Status(Code::kUnavailable, std::move(text)), true};
   const std::string_view advice = hint(status, options_.credentials->is_anonymous(), wanted);
   if (!advice.empty()) text += fmt::format(": {}", advice);
-  return {Status(code_of_status(status), std::move(text)),
-          status == 401 && options_.credentials->reject()};
+  Status refusal(code_of_status(status), std::move(text));
+  if (status == 401) return options_.credentials->reject(std::move(refusal));
+  return {std::move(refusal)};
 }
 
 }  // namespace echoline::source

@@ -44,6 +44,7 @@ HttpRequest StatOperation::request(std::time_t now) {
 }
 
 Verdict StatOperation::accept(const HttpResponse& response) {
+  store_.note_accepted();
   response_ = response;
   return {};
 }

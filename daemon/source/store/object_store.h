@@ -78,6 +78,9 @@ class ObjectStore {
 
   virtual Result<ListPage> parse_list(std::string_view body) const = 0;
 
+  // An answer was 2xx: the store accepts the credentials.
+  virtual void note_accepted() {}
+
   // Judges an answer other than 2xx; the status says what to do about it.
   virtual Verdict refuse(const HttpResponse& response, std::string_view body,
                          Access wanted) const = 0;

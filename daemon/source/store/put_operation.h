@@ -18,7 +18,10 @@ class PutOperation : public HttpOperation {
 
   Verdict ready(std::time_t now) override { return store_.ready(now); }
   HttpRequest request(std::time_t now) override { return store_.put(address_, bytes_, now); }
-  Verdict accept(const HttpResponse&) override { return {}; }
+  Verdict accept(const HttpResponse&) override {
+    store_.note_accepted();
+    return {};
+  }
   bool consume(std::span<const std::byte>) override { return true; }
   Verdict complete() override { return {}; }
   Verdict refuse(const HttpResponse& response, std::string_view body) override {

@@ -47,6 +47,7 @@ void ReadOperation::forget() {
 }
 
 Verdict ReadOperation::accept(const HttpResponse& response) {
+  store_.note_accepted();
   const std::string version = store_.version_of(response);
   if (!object_.version.empty() && !version.empty() && version != object_.version)
     return {

@@ -25,10 +25,12 @@ bool retry_by_code(std::string_view code) {
   return std::find(kCodes.begin(), kCodes.end(), code) != kCodes.end();
 }
 
-// Error codes for credentials that were valid once.
-bool is_expiry(std::string_view code) {
-  return code == "ExpiredToken" || code == "ExpiredTokenException" || code == "InvalidToken" ||
-         code == "TokenRefreshRequired" || code == "RequestExpired";
+// Error codes that other credentials can cure: they expired, or their key was replaced.
+bool is_about_credentials(std::string_view code) {
+  constexpr std::array<std::string_view, 8> kCodes = {
+      "ExpiredToken",   "ExpiredTokenException", "InvalidToken",       "TokenRefreshRequired",
+      "RequestExpired", "InvalidClientTokenId",  "InvalidAccessKeyId", "SignatureDoesNotMatch"};
+  return std::find(kCodes.begin(), kCodes.end(), code) != kCodes.end();
 }
 
 struct Hint {
@@ -192,8 +194,8 @@ Verdict S3Store::judge(int status, const S3Error& error, std::string text, std::
       hint(status, error.code, options_.credentials->is_anonymous(), wanted);
   if (!advice.empty())
     text += ": " + fmt::format(fmt::runtime(advice), options_.credentials->origin());
-  if (!is_expiry(error.code)) return {Status(code_of_status(status), std::move(text))};
-  return {Status(Code::kPermissionDenied, std::move(text)), options_.credentials->reject()};
+  if (!is_about_credentials(error.code)) return {Status(code_of_status(status), std::move(text))};
+  return options_.credentials->reject(Status(Code::kPermissionDenied, std::move(text)));
 }
 
 }  // namespace echoline::source

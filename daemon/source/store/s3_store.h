@@ -5,11 +5,11 @@
 #include <optional>
 #include <string>
 
+#include "source/credentials/aws_sign.h"
 #include "source/credentials/credential_source.h"
 #include "source/http/endpoint.h"
 #include "source/store/object_store.h"
 #include "source/store/s3_list.h"
-#include "source/store/s3_sign.h"
 
 namespace echoline::source {
 
@@ -28,6 +28,7 @@ class S3Store : public ObjectStore {
   static Result<std::unique_ptr<ObjectStore>> open(S3Options options);
 
   Verdict ready(std::time_t now) override { return options_.credentials->ready(now); }
+  void note_accepted() override { options_.credentials->note_accepted(); }
   HttpRequest get(const Address& address, const std::string& version, std::uint64_t begin,
                   std::uint64_t end, std::time_t now) override;
   HttpRequest get_whole(const Address& address, const std::string& version, std::uint64_t bytes,

@@ -1,10 +1,15 @@
 """Object stores that hold copies of a data set's files."""
+import contextlib
 import os
 import pathlib
 import signal
 import urllib.parse
 import urllib.request
 
+from s3_client import S3Client
+from s3_server import write_identities
+
+from support.programs import wait_until
 from support.server_process import Server
 
 BUCKET = "photos"
@@ -27,6 +32,22 @@ class S3Store:
 
     def put(self, key, content):
         self.server.put(BUCKET, key, content)
+
+    def replace_keys(self, environment):
+        """From now on the server knows only this key (as in `environment`) and the reader's with its secret."""
+        key, secret = environment["AWS_ACCESS_KEY_ID"], environment["AWS_SECRET_ACCESS_KEY"]
+        write_identities(self.folder, key, secret)
+        os.kill(self.server.facts["server_pid"], signal.SIGHUP)
+        wait_until(lambda: self._accepts(key, secret), "the server accepts the new key")
+
+    def _accepts(self, key, secret):
+        client = S3Client("127.0.0.1", self.port, key, secret)
+        with contextlib.closing(client.connection):
+            try:
+                client.make_bucket(BUCKET)
+                return True
+            except RuntimeError:
+                return False
 
     def kill(self):
         os.kill(self.server.facts["server_pid"], signal.SIGKILL)

@@ -1,4 +1,5 @@
-// AWS Signature Version 4, without chunked bodies. Pure: time and keys are arguments.
+// AWS Signature Version 4 for S3 and for services whose path is "/", without chunked bodies. Pure:
+// time and keys are arguments.
 #pragma once
 
 #include <ctime>
@@ -18,6 +19,7 @@ struct SignRequest {
   NamedValues headers;  // additional ones; all are signed
   std::string payload_sha256;
   std::string region;
+  std::string service = "s3";
 };
 
 inline constexpr std::string_view kEmptySha256 =

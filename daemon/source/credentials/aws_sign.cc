@@ -1,6 +1,6 @@
 // Follows "Signature Calculations for the Authorization Header" of the S3 API reference; the tests
 // use the examples of that page.
-#include "source/store/s3_sign.h"
+#include "source/credentials/aws_sign.h"
 
 #include <fmt/chrono.h>
 #include <fmt/core.h>
@@ -62,10 +62,11 @@ CanonicalHeaders canonical(NamedValues headers) {
 }
 
 // The key of one day, region and service.
-Digest signing_key(const Credentials& credentials, std::string_view date, std::string_view region) {
+Digest signing_key(const Credentials& credentials, std::string_view date,
+                   const SignRequest& request) {
   const Digest date_key = hmac("AWS4" + credentials.secret_key, date);
-  const Digest region_key = hmac(text_of(date_key), region);
-  const Digest service_key = hmac(text_of(region_key), "s3");
+  const Digest region_key = hmac(text_of(date_key), request.region);
+  const Digest service_key = hmac(text_of(region_key), request.service);
   return hmac(text_of(service_key), "aws4_request");
 }
 
@@ -77,10 +78,11 @@ std::string authorization(const SignRequest& request, const NamedValues& headers
       escaped_query(request.query), signed_part.lines, signed_part.names, request.payload_sha256);
   // The steps of the specification: canonical request, string to sign, signature.
   const std::string date = time.substr(0, 8);
-  const std::string scope = fmt::format("{}/{}/s3/aws4_request", date, request.region);
+  const std::string scope =
+      fmt::format("{}/{}/{}/aws4_request", date, request.region, request.service);
   const std::string to_sign =
       fmt::format("AWS4-HMAC-SHA256\n{}\n{}\n{}", time, scope, sha256_hex(canonical_request));
-  const Digest signature = hmac(text_of(signing_key(credentials, date, request.region)), to_sign);
+  const Digest signature = hmac(text_of(signing_key(credentials, date, request)), to_sign);
   return fmt::format("AWS4-HMAC-SHA256 Credential={}/{},SignedHeaders={},Signature={}",
                      credentials.access_key, scope, signed_part.names, hex(signature));
 }

@@ -1,5 +1,5 @@
 // Signatures against the examples that AWS publishes for the S3 Authorization header.
-#include "source/store/s3_sign.h"
+#include "source/credentials/aws_sign.h"
 
 #include <gmock/gmock.h>
 

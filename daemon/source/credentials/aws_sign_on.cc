@@ -1,0 +1,147 @@
+// "AWS SDKs and Tools Reference Guide", IAM Identity Center credential provider and SSO token
+// provider: GetRoleCredentials of the portal, with the token that a person's login has left in the
+// cache; CreateToken of the OIDC service renews it.
+#include <fmt/chrono.h>
+#include <fmt/core.h>
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/atomic_file.h"
+#include "base/log.h"
+#include "source/credentials/aws_providers.h"
+#include "source/credentials/credential_answer.h"
+#include "source/credentials/environment.h"
+#include "source/http/escape.h"
+
+namespace echoline::source {
+namespace {
+
+using Json = nlohmann::json;
+
+// A token is renewed when less than this is left of it, as the guide says.
+constexpr std::time_t kTokenMarginSeconds = 300;
+constexpr std::time_t kTokenSecondsMax = 1'000'000'000;
+
+std::string sha1_hex(std::string_view text) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int bytes = 0;
+  EVP_Digest(text.data(), text.size(), digest.data(), &bytes, EVP_sha1(), nullptr);
+  std::string hex;
+  for (unsigned int i = 0; i < bytes; ++i) hex += fmt::format("{:02x}", digest[i]);
+  return hex;
+}
+
+std::string text_of(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+class SignOnProvider : public CredentialProvider {
+ public:
+  explicit SignOnProvider(SignOn login)
+      : login_(std::move(login)),
+        file_(in_home(".aws/sso/cache/") + sha1_hex(login_.login) + ".json") {}
+
+  Result<CredentialStep> start(std::time_t now) override {
+    is_renewing_ = false;
+    const auto text = read_text_file(file_);
+    if (!text.ok()) return log_in_again(text.status().message());
+    token_ = Json::parse(*text, nullptr, false);
+    if (!token_.is_object() || text_of(token_, "accessToken").empty())
+      return log_in_again(file_ + " has no token");
+    const auto end = parse_utc(text_of(token_, "expiresAt"));
+    if (!end) return log_in_again(file_ + " does not say how long its token is valid");
+    if (*end - now < kTokenMarginSeconds && can_renew(now)) return renewal();
+    if (*end <= now) return log_in_again("the login has expired");
+    return role_request();
+  }
+  Result<CredentialStep> answer(const HttpResponse&, std::string_view body,
+                                std::time_t now) override {
+    if (is_renewing_) return keep_token(body, now);
+    ECHOLINE_ASSIGN(Credentials credentials, parse_aws_sso(body));
+    return CredentialStep(std::move(credentials));
+  }
+  // The body of a refusal is not shown: it may repeat a token.
+  Status refuse(int status, std::string_view) const override {
+    if (is_renewing_ ? status == 400 || status == 401 : status == 401)
+      return log_in_again(fmt::format("it answered {}", status));
+    return credential_refusal(status, "");
+  }
+  std::string what() const override {
+    return fmt::format("{} for role {} of account {}", login_.portal, login_.role, login_.account);
+  }
+
+ private:
+  Status log_in_again(std::string_view reason) const {
+    return Status(Code::kPermissionDenied,
+                  fmt::format("{}; log in with `aws sso login` as the daemon's user", reason));
+  }
+  bool can_renew(std::time_t now) const {
+    const auto registered = parse_utc(text_of(token_, "registrationExpiresAt"));
+    return login_.renewable && registered && *registered > now &&
+           !text_of(token_, "refreshToken").empty() && !text_of(token_, "clientId").empty() &&
+           !text_of(token_, "clientSecret").empty();
+  }
+  CredentialStep renewal() {
+    is_renewing_ = true;
+    HttpRequest request;
+    request.method = "POST";
+    request.url = login_.oidc + "/token";
+    request.headers = {{"content-type", "application/json"}};
+    request.body = Json{{"grantType", "refresh_token"},
+                        {"clientId", text_of(token_, "clientId")},
+                        {"clientSecret", text_of(token_, "clientSecret")},
+                        {"refreshToken", text_of(token_, "refreshToken")}}
+                       .dump(-1, ' ', false, Json::error_handler_t::replace);
+    return CredentialStep(std::move(request));
+  }
+  // The old refresh token may be used up now, so the file must have the new one, also for others.
+  Result<CredentialStep> keep_token(std::string_view body, std::time_t now) {
+    const Json answer = Json::parse(body, nullptr, false);
+    const Json seconds = answer.is_object() ? answer.value("expiresIn", Json()) : Json();
+    if (!seconds.is_number_integer() || text_of(answer, "accessToken").empty())
+      return Status(Code::kUnavailable, "its answer is not understood");
+    is_renewing_ = false;
+    const auto lifetime =
+        std::clamp<std::int64_t>(seconds.get<std::int64_t>(), 0, kTokenSecondsMax);
+    token_["accessToken"] = text_of(answer, "accessToken");
+    token_["expiresAt"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now + lifetime));
+    if (const std::string next = text_of(answer, "refreshToken"); !next.empty())
+      token_["refreshToken"] = next;
+    const Status kept = write_file_atomically(
+        file_, token_.dump(-1, ' ', false, Json::error_handler_t::replace), 0600);
+    if (!kept.ok())
+      log_warning("source",
+                  "the renewed login of AWS cannot be kept, so `aws sso login` may be "
+                  "needed soon: {}",
+                  kept.message());
+    return role_request();
+  }
+  Result<CredentialStep> role_request() const {
+    const std::string token = text_of(token_, "accessToken");
+    // A line break would start another header.
+    if (token.find_first_of("\r\n") != std::string::npos) return log_in_again("no valid token");
+    HttpRequest request;
+    request.url = login_.portal +
+                  escaped_target("/federation/credentials",
+                                 {{"role_name", login_.role}, {"account_id", login_.account}});
+    request.headers = {{"x-amz-sso_bearer_token", token}};
+    return CredentialStep(std::move(request));
+  }
+
+  const SignOn login_;
+  const std::string file_;
+  Json token_;
+  bool is_renewing_ = false;
+};
+
+}  // namespace
+
+ProviderPtr sign_on_provider(SignOn login) {
+  return std::make_unique<SignOnProvider>(std::move(login));
+}
+
+}  // namespace echoline::source
