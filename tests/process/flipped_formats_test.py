@@ -5,6 +5,7 @@ ECHOLINE_FLIPPED_SHARE the share of the answers (0.01), ECHOLINE_FLIPPED_SETS th
 import contextlib
 import os
 import pathlib
+import re
 import shutil
 import unittest
 
@@ -68,7 +69,12 @@ class FlippedFormats(ProcessCase):
         for name in ("echoline_records_checked_total", "echoline_source_damaged_total", "echoline_records_bad_total",
                      "echoline_source_checked_total"):
             with contextlib.suppress(KeyError, ValueError):
-                text.append(f"{name}: {daemon.metric_lines(name)}")
+                counts = {}
+            for labels, value in daemon.metric_lines(name).items():
+                word = re.search('(?:outcome|reason)="(.*?)"', labels)
+                if value:
+                    counts[word.group(1) if word else "all"] = int(value)
+            text.append(f"{name.removeprefix('echoline_').removesuffix('_total')} {counts}")
         return "; ".join(text)
 
     def test_no_row_differs(self):

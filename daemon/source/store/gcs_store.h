@@ -23,6 +23,7 @@ class GcsStore : public ObjectStore {
   static Result<std::unique_ptr<ObjectStore>> open(GcsOptions options);
 
   Verdict ready(std::time_t now) override { return options_.credentials->ready(now); }
+  bool uses_tls(const Address&) const override { return endpoint_.is_tls(); }
   HttpRequest get(const Address& address, const std::string& version, std::uint64_t begin,
                   std::uint64_t end, std::time_t now) override;
   HttpRequest stat(const Address& address, StatMethod method, std::time_t now) override;

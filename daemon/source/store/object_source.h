@@ -21,6 +21,7 @@ struct ObjectSourceOptions {
   ChecksumPolicy::Level checksums = ChecksumPolicy::Level::kAll;
   bool etag_is_md5 = false;  // as S3 does
   bool hedged = true;        // late reads are sent a second time
+  std::uint32_t answers_needed = 1;  // as Source has it
   std::string ca_file;
 };
 
@@ -40,6 +41,8 @@ class ObjectSource : public Source {
   void submit(ReadRequest request) override;
   std::size_t slots_free() const override;
   void poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) override;
+  std::uint32_t answers_needed() const override { return options_.answers_needed; }
+  void count_damaged() override { SharedCounters::add(counters_.damaged, 1); }
   void wake() override;
   Counters counters() const override { return counters_.snapshot(); }
 
@@ -57,7 +60,10 @@ class ObjectSource : public Source {
   Result<std::vector<ObjectInfo>> list_each(const std::vector<std::string>& urls);
   Result<std::vector<ObjectInfo>> stat_many(const std::vector<Address>& addresses);
   Result<std::vector<ObjectInfo>> list_pattern(const Address& address);
+  // As many equal answers as answers_needed() says.
   Result<ListPage> list_page(const ListQuery& query);
+  // Appends `count` answers, which are requested at once.
+  Status append_pages(const ListQuery& query, std::uint32_t count, std::vector<ListPage>& pages);
 
   const std::unique_ptr<ObjectStore> store_;
   const ObjectSourceOptions options_;

@@ -159,6 +159,7 @@ Verdict ReadOperation::check_bytes() {
     return {};
   }
   mismatched_ = value;
+  SharedCounters::add(counters_.damaged, 1);
   const std::string_view name = checksum_->name();
   forget();
   Verdict verdict = broken(fmt::format(

@@ -19,7 +19,7 @@ class FlippedSet:
 
     def __init__(self, form, address, window="all", more="", web=False):
         self.form, self.address, self.window, self.more, self.web = form, address, window, more, web
-        self.decode = STEPS.get(form, DECODE)
+        self.decode = STEPS.get(address.partition("/")[0], DECODE)
 
 
 # By name. Addresses are relative to the bucket, or to the web server.
@@ -35,7 +35,15 @@ SETS = {
     "tokens": FlippedSet("tokens", "tokens/*.npy", more=", tokens: {length: 1536}"),
     "folder": FlippedSet("folder", "folder/"),
     "files": FlippedSet("files", "list.csv", more=", classes: '{root}classes.txt'"),
+    # Without checksums of whole objects:
     "files of a web server": FlippedSet("files", "list.csv", more=", classes: '{root}classes.txt'", web=True),
+    "webdataset of a web server": FlippedSet("webdataset", "tar/{0..2}.tar", web=True),
+    "long names of a web server": FlippedSet("webdataset", "long/{0..2}.tar", web=True),
+    "gzip of a web server": FlippedSet("webdataset", "gzip/{0..2}.tar.gz", window="200", web=True),
+    "zstd of a web server": FlippedSet("webdataset", "zstd/{0..2}.tar.zst", window="200", web=True),
+    "tfrecord of a web server": FlippedSet("tfrecord", "tfrecord/{0..2}.tfrecord", web=True),
+    "mds of a web server": FlippedSet("mds", "mds/index.json", web=True),
+    "tokens of a web server": FlippedSet("auto", "tokens/{0..2}.npy", more=", tokens: {length: 1536}", web=True),
 }
 
 
