@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every format behind a proxy that changes a byte in some answers, from the daemon's start on: listings, first bytes,
 indexes that are made, and records. No row differs from the original. ECHOLINE_FLIPPED_RUNS sets the number of runs (1),
-ECHOLINE_FLIPPED_SHARE the share of the answers (0.01), ECHOLINE_FLIPPED_SETS the names of data sets, with ";" between."""
+ECHOLINE_FLIPPED_SHARE the share of the answers (0.02), ECHOLINE_FLIPPED_SETS the names of data sets (";" between)."""
 import contextlib
 import os
 import pathlib
@@ -17,7 +17,7 @@ from support.server_process import Server
 from support.store_process import S3Store
 
 RUNS = int(os.environ.get("ECHOLINE_FLIPPED_RUNS", 1))
-SHARE = float(os.environ.get("ECHOLINE_FLIPPED_SHARE", 0.01))
+SHARE = float(os.environ.get("ECHOLINE_FLIPPED_SHARE", 0.02))
 NAMES = os.environ.get("ECHOLINE_FLIPPED_SETS", ";".join(SETS)).split(";")
 SEED = int(os.environ.get("ECHOLINE_FLIPPED_SEED", 1))
 
@@ -100,8 +100,8 @@ class FlippedFormats(ProcessCase):
                     continue
             different = sum(one != other for one, other in zip(rows, expected)) + abs(len(rows) - len(expected))
             wrong += different
-        print(f"  {data_set.address}: {RUNS} runs of {len(expected)} rows: {wrong} wrong rows, {len(failed)} runs failed; "
-              f"{counts}", flush=True)
+        print(f"  {data_set.address}: {RUNS} runs of {len(expected)} rows: {wrong} wrong, {len(failed)} failed; {counts}",
+              flush=True)
         for text in failed[:3]:
             print(f"    {text}", flush=True)
         self.assertEqual((wrong, failed), (0, []))

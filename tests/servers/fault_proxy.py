@@ -9,8 +9,8 @@
     less     a length smaller than the body           stall     half of the body, then silence
     flip     one changed byte in the body              mute      no answer, then the end
 
-It spoils only GETs of objects, with --listings also listings, never HEADs. --first-byte-ms delays every answer, --rate bounds each
-connection. Prints {"endpoint", "pid"} when ready; on SIGUSR1 it prints {"answers", "spoiled": {NAME: count}}."""
+It spoils only GETs of objects, with --listings also listings, never HEADs. --first-byte-ms delays every answer, --rate
+bounds each connection. Prints {"endpoint", "pid"} when ready; on SIGUSR1 it prints {"answers", "spoiled": {NAME: count}}."""
 
 import argparse
 import asyncio

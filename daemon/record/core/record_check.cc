@@ -18,7 +18,9 @@ AnswerVerdict RecordAnswers::judge(const KnownChecksum& known, std::uint32_t ans
   if (!is_known && answers_needed == 0) return AnswerVerdict::kUnchecked;
   const bool certain = checked || std::find(found_.begin(), found_.end(), found) != found_.end();
   if (!is_known && (certain || answers_needed == 1)) return AnswerVerdict::kCertain;
-  if (is_known && certain && !known.trusted) return AnswerVerdict::kReplaced;
+  // Equal answers of a local disk prove nothing.
+  const bool may_replace = !known.trusted && answers_needed > 0;
+  if (is_known && certain && may_replace) return AnswerVerdict::kReplaced;
   found_.push_back(found);
   if (!is_known && found_.size() == 1) return AnswerVerdict::kRepeat;
   const std::size_t answers_max = known.trusted ? source::kAnswersMax : source::kEqualAnswersMax;

@@ -1,4 +1,4 @@
-"""The same kind of records in every format, for tests in which a proxy changes bytes between the store and the daemon."""
+"""Records of one kind in every format, for tests in which a proxy changes bytes between the store and the daemon."""
 import gzip
 import random
 import struct
@@ -82,7 +82,8 @@ def _write_tars(folder, shard, part):
     # Without a checksum in the file: damage is not detected by unpacking.
     packed = subprocess.run(["zstd", "-q", "-1", "--no-check", "-c"], input=plain, stdout=subprocess.PIPE, check=True)
     (folder / "zstd" / f"{shard}.tar.zst").write_bytes(packed.stdout)
-    write_tar(folder / "long" / f"{shard}.tar", [("of-a-folder-" * 12 + "/" + name, content) for name, content in members])
+    write_tar(folder / "long" / f"{shard}.tar",
+              [("of-a-folder-" * 12 + "/" + name, content) for name, content in members])
 
 
 def _npy_head(count):
