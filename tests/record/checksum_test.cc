@@ -21,12 +21,12 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-// Passes everything on, with one bit of the first answers flipped, each in another place. As a store
-// whose bytes need `needed` equal answers.
+// Passes everything on, with one bit of the first answers flipped, each in another place. As a
+// store whose bytes need `needed` equal answers.
 class FlippingSource final : public source::Source {
  public:
-  FlippingSource(std::unique_ptr<source::Source> inner, int answers, std::uint32_t needed = 0)
-      : inner_(std::move(inner)), left_(answers), needed_(needed) {}
+  FlippingSource(std::unique_ptr<source::Source> inner, int flipped, std::uint32_t needed = 0)
+      : inner_(std::move(inner)), left_(flipped), needed_(needed) {}
   Result<std::vector<source::ObjectInfo>> list(const std::string& url) override {
     return inner_->list(url);
   }
@@ -62,6 +62,12 @@ class FlippingSource final : public source::Source {
   const std::uint32_t needed_;
   std::map<std::uint64_t, std::span<std::byte>> destinations_;
 };
+
+std::unique_ptr<FlippingSource> flipping_source(const v1::Read& read, int flipped,
+                                                std::uint32_t needed) {
+  auto source = source::open_source(read);
+  return std::make_unique<FlippingSource>(std::move(*source), flipped, needed);
+}
 
 class ChecksumTest : public RecordTest {
  protected:
@@ -281,20 +287,17 @@ TEST_F(ChecksumTest, SmallReadsAreRepeatedUntilTwoAnswersAreEqual) {
   const auto opened = source::open_source(read_of({path("a.bin")}));
   const source::ObjectInfo object = (*opened)->list(path("a.bin")).value().front();
   const auto expected = source::read_range(**opened, object, 100, 900).value();
-  const auto flipping = [&](int answers, std::uint32_t needed) {
-    return FlippingSource(std::move(*source::open_source(read_of({path("a.bin")}))), answers,
-                          needed);
-  };
-  FlippingSource once = flipping(1, 2);
-  EXPECT_EQ(source::read_range(once, object, 100, 900).value(), expected);
-  EXPECT_EQ(once.answers, 3);
-  EXPECT_EQ(once.damaged, 1);
-  FlippingSource always = flipping(100, 2);
-  const Status refused = source::read_range(always, object, 100, 900).status();
+  const v1::Read read = read_of({path("a.bin")});
+  const auto once = flipping_source(read, 1, 2);
+  EXPECT_EQ(source::read_range(*once, object, 100, 900).value(), expected);
+  EXPECT_EQ(once->answers, 3);
+  EXPECT_EQ(once->damaged, 1);
+  const auto always = flipping_source(read, 100, 2);
+  const Status refused = source::read_range(*always, object, 100, 900).status();
   EXPECT_EQ(refused.code(), Code::kDataLoss);
   EXPECT_THAT(refused.message(), HasSubstr("different in each of 8 answers"));
-  FlippingSource trusting = flipping(1, 1);
-  EXPECT_NE(source::read_range(trusting, object, 100, 900).value(), expected);
+  const auto trusting = flipping_source(read, 1, 1);
+  EXPECT_NE(source::read_range(*trusting, object, 100, 900).value(), expected);
 }
 
 // The data set as a store gives it whose first answers are flipped.
@@ -323,8 +326,8 @@ class FlippedIndex : public ChecksumTest {
     const Opened plain = open(read);
     ASSERT_TRUE(plain.set.ok()) << plain.set.status().message();
     for (int flipped = 1; flipped < 4; ++flipped) {
-      FlippingSource source(std::move(*source::open_source(read)), flipped, needed);
-      const auto set = open_data_set(read, source, "", {}, {});
+      const auto source = flipping_source(read, flipped, needed);
+      const auto set = open_data_set(read, *source, "", {}, {});
       ASSERT_TRUE(set.ok()) << read.url(0) << ": " << set.status().message();
       EXPECT_EQ(found(**set), found(*plain.set->get())) << read.url(0);
     }
@@ -353,12 +356,12 @@ TEST_F(FlippedIndex, FirstBytesThatCannotBeUnderstoodAreReadAgain) {
   // The probe reads the whole file, and the flipped byte is in its only header.
   write("one.tar", tar_member("0.jpg", "").substr(0, 512));
   const v1::Read read = read_of({path("one.tar")});
-  FlippingSource source(std::move(*source::open_source(read)), 1, 1);
-  const auto listed = list_all(read, source);
-  const auto format = detect_format(read, *listed, source);
+  const auto source = flipping_source(read, 1, 1);
+  const auto listed = list_all(read, *source);
+  const auto format = detect_format(read, *listed, *source);
   ASSERT_TRUE(format.ok()) << format.status().message();
   EXPECT_EQ((*format)->name, "webdataset");
-  EXPECT_EQ(source.damaged, 1);
+  EXPECT_EQ(source->damaged, 1);
 }
 
 TEST_F(ChecksumTest, WhetherTheyAreTrustedIsInTheFileAndSeveralTablesAreIfAllAre) {

@@ -43,7 +43,7 @@ SETS = {
     "zstd of a web server": FlippedSet("webdataset", "zstd/{0..2}.tar.zst", window="200", web=True),
     "tfrecord of a web server": FlippedSet("tfrecord", "tfrecord/{0..2}.tfrecord", web=True),
     "mds of a web server": FlippedSet("mds", "mds/index.json", web=True),
-    "tokens of a web server": FlippedSet("auto", "tokens/{0..2}.npy", more=", tokens: {length: 1536}", web=True),
+    "tokens of a web server": FlippedSet("tokens", "tokens/{0..2}.npy", more=", tokens: {length: 1536}", web=True),
 }
 
 
