@@ -9,14 +9,13 @@
 
 namespace echoline::record {
 
-// One thread; memory_bytes by any. Pages of the records that were read, up to kBytesMax; beyond that
-// nothing is remembered, and such a record is treated as new at each reading.
+// One thread; memory_bytes by any. Pages of the records that were read, up to kBytesMax; beyond
+// that nothing is remembered, and such a record is treated as new at each reading.
 class LearnedChecksums {
  public:
   static constexpr std::uint64_t kBytesMax = 64 << 20;
 
-  explicit LearnedChecksums(std::uint64_t record_count)
-      : pages_(record_count / kPageRecords + 1) {}
+  explicit LearnedChecksums(std::uint64_t record_count) : pages_(record_count / kPageRecords + 1) {}
 
   // The CRC-32C of the record's bytes; 0: not known.
   std::uint32_t find(std::uint64_t record) const {

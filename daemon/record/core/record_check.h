@@ -34,8 +34,8 @@ class RecordAnswers {
  public:
   // Judges the next answer, in which the bytes have the CRC-32C `found`. `checked` and
   // `answers_needed` as in source::ReadResult and source::Source.
-  AnswerVerdict judge(const KnownChecksum& known, std::uint32_t answers_needed,
-                      std::uint32_t found, bool checked);
+  AnswerVerdict judge(const KnownChecksum& known, std::uint32_t answers_needed, std::uint32_t found,
+                      bool checked);
 
  private:
   std::vector<std::uint32_t> found_;

@@ -35,9 +35,9 @@ Result<std::vector<std::byte>> read_bytes(source::Source& source, const source::
 // Whether an error of a parser can be the consequence of damaged bytes.
 bool may_be_damage(Code code);
 
-// Calls `read`, which reads something small and parses it, again while it fails because of the bytes
-// and a store's answer may have been damaged: kAnswersMax times in all. Answers that are compared
-// anyway (Source::answers_needed() is 2) are parsed once.
+// Calls `read`, which reads something small and parses it, again while it fails because of the
+// bytes and a store's answer may have been damaged: kAnswersMax times in all. Answers that are
+// compared anyway (Source::answers_needed() is 2) are parsed once.
 template <typename Read>
 auto read_parsed(source::Source& source, Read read) {
   const std::uint32_t answers_max = source.answers_needed() == 1 ? source::kAnswersMax : 1;

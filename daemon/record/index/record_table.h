@@ -11,8 +11,8 @@
 namespace echoline::record {
 
 // Plain data; its owner synchronises access. Invariants: all arrays have the same length, except
-// `checksum`, which has that length or none; key_end ascends and ends at keys.size(). Several tables
-// in one are trusted if all of them with checksums are.
+// `checksum`, which has that length or none; key_end ascends and ends at keys.size(). Several
+// tables in one are trusted if all of them with checksums are.
 struct RecordTable {
   std::vector<std::uint64_t> offset;  // within the record's shard
   std::vector<std::uint64_t> bytes;

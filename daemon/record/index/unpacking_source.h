@@ -72,7 +72,7 @@ class UnpackingSource final : public source::Source {
   UnpackedFiles files_;
   std::unordered_map<std::string, std::uint32_t> damaged_;  // how often in a row, by address
   std::unordered_set<std::string> doubted_;  // addresses to be read with care the next time
-  std::unordered_map<std::uint64_t, Pending> pending_;      // by the tag of the inner request
+  std::unordered_map<std::uint64_t, Pending> pending_;  // by the tag of the inner request
   std::uint64_t next_id_ = 0;
   std::size_t passed_on_ = 0;  // callers' requests with the inner source
   std::vector<source::ReadResult> inner_done_;

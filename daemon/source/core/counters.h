@@ -53,8 +53,8 @@ struct Counters {
 class SharedCounters {
  public:
   using Count = std::atomic<std::uint64_t>;
-  Count ok{0}, retried{0}, failed{0}, bytes{0}, in_flight{0}, limit{0}, checked{0}, damaged{0}, hedges_won{0},
-      hedges_lost{0}, replaced_won{0}, replaced_lost{0};
+  Count ok{0}, retried{0}, failed{0}, bytes{0}, in_flight{0}, limit{0}, checked{0}, damaged{0},
+      hedges_won{0}, hedges_lost{0}, replaced_won{0}, replaced_lost{0};
 
   static void add(Count& count, std::uint64_t more) {
     count.fetch_add(more, std::memory_order_relaxed);

@@ -52,7 +52,7 @@ struct ReadRequest {
 
 struct ReadResult {
   std::uint64_t tag = 0;
-  Status status;  // after retries of transport failures, within the configured time-outs
+  Status status;         // after retries of transport failures, within the configured time-outs
   bool checked = false;  // the bytes agreed with the store's checksum of the whole object
 };
 

@@ -19,8 +19,8 @@ struct ObjectSourceOptions {
   std::uint64_t timeout_ns = 60'000'000'000;  // of one request, without progress
   std::uint64_t stall_ns = 15'000'000'000;    // of one attempt, without a byte
   ChecksumPolicy::Level checksums = ChecksumPolicy::Level::kAll;
-  bool etag_is_md5 = false;  // as S3 does
-  bool hedged = true;        // late reads are sent a second time
+  bool etag_is_md5 = false;          // as S3 does
+  bool hedged = true;                // late reads are sent a second time
   std::uint32_t answers_needed = 1;  // as Source has it
   std::string ca_file;
 };
