@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "source/core/glob.h"
 #include "source/store/list_operation.h"
+#include "source/store/page_reader.h"
 #include "source/store/put_operation.h"
 #include "source/store/read_operation.h"
 
@@ -46,11 +47,6 @@ ListQuery query_of(const Address& address) {
                         std::string::npos;
   if (!deep) query.delimiter.push_back('/');
   return query;
-}
-
-bool is_same_page(const ListPage& a, const ListPage& b, bool with_continuation) {
-  return a.entries == b.entries && a.truncated == b.truncated && a.ambiguous == b.ambiguous &&
-         a.next.empty() == b.next.empty() && (!with_continuation || a.next == b.next);
 }
 
 bool is_literal(const Address& address) { return !address.is_tree() && !has_glob(address.path); }
@@ -183,37 +179,8 @@ Result<std::vector<ObjectInfo>> ObjectSource::stat_many(const std::vector<Addres
   return infos;
 }
 
-Status ObjectSource::append_pages(const ListQuery& query, std::uint32_t count,
-                                  std::vector<ListPage>& pages) {
-  for (std::uint32_t i = 0; i < count; ++i) {
-    queries().start(i, std::make_unique<PageOperation>(*store_, query));
-  }
-  std::vector<OperationResult> ended;
-  while (queries().size() > 0) queries().step(UINT64_MAX, ended);
-  for (OperationResult& result : ended) {
-    ECHOLINE_TRY(std::move(result.status));
-    pages.push_back(static_cast<PageOperation&>(*result.operation).take_page());
-  }
-  return {};
-}
-
 Result<ListPage> ObjectSource::list_page(const ListQuery& query) {
-  const std::uint32_t needed = std::max(1U, answers_needed());
-  std::vector<ListPage> pages;
-  while (pages.size() < kEqualAnswersMax) {
-    ECHOLINE_TRY(append_pages(query, pages.empty() ? needed : 1, pages));
-    if (needed == 1) return std::move(pages.back());
-    // Some stores make another continuation for each answer.
-    const bool whole = pages.size() <= kAnswersMax;
-    for (auto other = pages.begin(); other + 1 != pages.end(); ++other) {
-      if (is_same_page(*other, pages.back(), whole)) return std::move(pages.back());
-    }
-    count_damaged();
-  }
-  return Status(Code::kDataLoss,
-                fmt::format("{}: the listing was different in each of {} answers: the store or the "
-                            "way to it changes them; use https, or set read.checksums: none",
-                            query.url, kEqualAnswersMax));
+  return read_page(queries(), *store_, query, answers_needed(), counters_);
 }
 
 Result<std::vector<ObjectInfo>> ObjectSource::list_pattern(const Address& address) {

@@ -60,10 +60,7 @@ class ObjectSource : public Source {
   Result<std::vector<ObjectInfo>> list_each(const std::vector<std::string>& urls);
   Result<std::vector<ObjectInfo>> stat_many(const std::vector<Address>& addresses);
   Result<std::vector<ObjectInfo>> list_pattern(const Address& address);
-  // As many equal answers as answers_needed() says.
   Result<ListPage> list_page(const ListQuery& query);
-  // Appends `count` answers, which are requested at once.
-  Status append_pages(const ListQuery& query, std::uint32_t count, std::vector<ListPage>& pages);
 
   const std::unique_ptr<ObjectStore> store_;
   const ObjectSourceOptions options_;
