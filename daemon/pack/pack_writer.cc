@@ -102,6 +102,7 @@ void ShardWriter::end_record() {
   table_.add(start_, bytes_ - start_, key_);
   table_.checksum.resize(table_.size());
   table_.checksum.back() = crc_;
+  table_.trusted = true;
   open_ = false;
 }
 

@@ -9,6 +9,8 @@
 #include "record/core/record_check.h"
 #include "record/index/checksum_scan.h"
 #include "record/index/stored_index.h"
+#include "record/open/detect.h"
+#include "record/open/open_data_set.h"
 #include "record/tar/webdataset.h"
 #include "record_fixture.h"
 #include "source/open/open_source.h"
@@ -19,11 +21,12 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-// Passes everything on, with one bit of the first answers flipped.
+// Passes everything on, with one bit of the first answers flipped, each in another place. As a
+// store whose bytes need `needed` equal answers.
 class FlippingSource final : public source::Source {
  public:
-  FlippingSource(std::unique_ptr<source::Source> inner, int answers)
-      : inner_(std::move(inner)), left_(answers) {}
+  FlippingSource(std::unique_ptr<source::Source> inner, int flipped, std::uint32_t needed = 0)
+      : inner_(std::move(inner)), left_(flipped), needed_(needed) {}
   Result<std::vector<source::ObjectInfo>> list(const std::string& url) override {
     return inner_->list(url);
   }
@@ -40,17 +43,31 @@ class FlippingSource final : public source::Source {
     inner_->poll(deadline_ns, done);
     for (std::size_t i = before; i < done.size(); ++i) {
       const std::span<std::byte> bytes = destinations_.at(done[i].tag);
-      if (left_-- > 0) bytes[bytes.size() / 2] ^= std::byte{4};
+      ++answers;
+      const std::size_t place = (bytes.size() / 2 + static_cast<std::size_t>(left_)) % bytes.size();
+      if (left_-- > 0) bytes[place] ^= std::byte{4};
     }
   }
+  std::uint32_t answers_needed() const override { return needed_; }
+  void count_damaged() override { ++damaged; }
   void wake() override { inner_->wake(); }
   source::Counters counters() const override { return inner_->counters(); }
+
+  int answers = 0;
+  int damaged = 0;
 
  private:
   const std::unique_ptr<source::Source> inner_;
   int left_;
+  const std::uint32_t needed_;
   std::map<std::uint64_t, std::span<std::byte>> destinations_;
 };
+
+std::unique_ptr<FlippingSource> flipping_source(const v1::Read& read, int flipped,
+                                                std::uint32_t needed) {
+  auto source = source::open_source(read);
+  return std::make_unique<FlippingSource>(std::move(*source), flipped, needed);
+}
 
 class ChecksumTest : public RecordTest {
  protected:
@@ -216,14 +233,159 @@ TEST_F(ChecksumTest, CompressedBytesThatChangedOnTheWayAreUnpackedAnew) {
     auto source = source::open_source(read_of({path("a.tar.gz")}));
     return (*opened.set)->reading(std::make_unique<FlippingSource>(std::move(*source), answers));
   };
-  opened.source = flipping(3);
+  opened.source = flipping(7);
   EXPECT_EQ(opened.cut_all(), expected);
-  EXPECT_EQ(opened.source->counters().requests_retried, 3U);
-  opened.source = flipping(4);
+  EXPECT_EQ(opened.source->counters().requests_retried, 1U)
+      << "the second time each piece is read until two answers are equal";
+  opened.source = flipping(9);
   const Status refused = opened.cut(0).status;
   EXPECT_EQ(refused.code(), Code::kDataLoss);
   EXPECT_THAT(refused.message(), HasSubstr("a.tar.gz"));
   EXPECT_EQ(opened.cut_all(), expected);
+}
+
+TEST(RecordAnswers, ATrustedChecksumDecidesAlone) {
+  using enum AnswerVerdict;
+  RecordAnswers answers;
+  const KnownChecksum trusted{7, true};
+  EXPECT_EQ(answers.judge(trusted, 2, 9, false), kWrong);
+  EXPECT_EQ(answers.judge(trusted, 2, 9, false), kWrong) << "equal answers do not help";
+  EXPECT_EQ(answers.judge(trusted, 2, 7, false), kAgreed);
+  EXPECT_EQ(answers.judge(trusted, 2, 9, true), kWrong) << "nor the store's checksum";
+  EXPECT_EQ(answers.judge(trusted, 2, 8, false), kFailed);
+}
+
+TEST(RecordAnswers, TwoEqualAnswersReplaceAChecksumThatWasMadeFromOne) {
+  using enum AnswerVerdict;
+  RecordAnswers answers;
+  const KnownChecksum known{7, false};
+  for (std::uint32_t other = 1; other < 4; ++other) {
+    EXPECT_EQ(answers.judge(known, 1, other, false), kWrong);
+  }
+  EXPECT_EQ(RecordAnswers(answers).judge(known, 1, 2, false), kReplaced);
+  EXPECT_EQ(RecordAnswers(answers).judge(known, 1, 8, true), kReplaced) << "the store agrees";
+  EXPECT_EQ(answers.judge(known, 1, 7, false), kAgreed);
+  for (std::uint32_t other = 10; other < 14; ++other) {
+    EXPECT_EQ(answers.judge(known, 1, other, false), kWrong);
+  }
+  EXPECT_EQ(answers.judge(known, 1, 20, false), kFailed) << "eight different answers";
+}
+
+TEST(RecordAnswers, WithoutAChecksumTwoEqualAnswersAreNeededWhereNothingElseProtects) {
+  using enum AnswerVerdict;
+  EXPECT_EQ(RecordAnswers().judge({}, 0, 5, false), kUnchecked);
+  EXPECT_EQ(RecordAnswers().judge({}, 1, 5, false), kCertain);
+  EXPECT_EQ(RecordAnswers().judge({}, 2, 5, true), kCertain);
+  RecordAnswers answers;
+  EXPECT_EQ(answers.judge({}, 2, 5, false), kRepeat);
+  EXPECT_EQ(answers.judge({}, 2, 6, false), kWrong);
+  EXPECT_EQ(answers.judge({}, 2, 5, false), kCertain);
+}
+
+TEST_F(ChecksumTest, SmallReadsAreRepeatedUntilTwoAnswersAreEqual) {
+  write("a.bin", random_bytes(5000, 1));
+  const auto opened = source::open_source(read_of({path("a.bin")}));
+  const source::ObjectInfo object = (*opened)->list(path("a.bin")).value().front();
+  const auto expected = source::read_range(**opened, object, 100, 900).value();
+  const v1::Read read = read_of({path("a.bin")});
+  const auto once = flipping_source(read, 1, 2);
+  EXPECT_EQ(source::read_range(*once, object, 100, 900).value(), expected);
+  EXPECT_EQ(once->answers, 3);
+  EXPECT_EQ(once->damaged, 1);
+  const auto always = flipping_source(read, 100, 2);
+  const Status refused = source::read_range(*always, object, 100, 900).status();
+  EXPECT_EQ(refused.code(), Code::kDataLoss);
+  EXPECT_THAT(refused.message(), HasSubstr("different in each of 8 answers"));
+  const auto trusting = flipping_source(read, 1, 1);
+  EXPECT_NE(source::read_range(*trusting, object, 100, 900).value(), expected);
+}
+
+// The data set as a store gives it whose first answers are flipped.
+class FlippedIndex : public ChecksumTest {
+ protected:
+  struct Found {
+    std::vector<Extent> extents;
+    std::vector<std::string> keys;
+    bool operator==(const Found& other) const {
+      return keys == other.keys && std::equal(extents.begin(), extents.end(), other.extents.begin(),
+                                              other.extents.end(), [](auto& a, auto& b) {
+                                                return a.shard == b.shard && a.offset == b.offset &&
+                                                       a.bytes == b.bytes;
+                                              });
+    }
+  };
+  static Found found(const DataSet& set) {
+    Found all;
+    for (std::uint64_t i = 0; i < set.index().record_count(); ++i) {
+      all.extents.push_back(set.index().extent(i));
+      all.keys.push_back(set.index().key(i));
+    }
+    return all;
+  }
+  static void expect_the_same(const v1::Read& read, std::uint32_t needed) {
+    const Opened plain = open(read);
+    ASSERT_TRUE(plain.set.ok()) << plain.set.status().message();
+    for (int flipped = 1; flipped < 4; ++flipped) {
+      const auto source = flipping_source(read, flipped, needed);
+      const auto set = open_data_set(read, *source, "", {}, {});
+      ASSERT_TRUE(set.ok()) << read.url(0) << ": " << set.status().message();
+      EXPECT_EQ(found(**set), found(*plain.set->get())) << read.url(0);
+    }
+  }
+};
+
+TEST_F(FlippedIndex, IsTheSameForEveryFormatWhereAnswersAreCompared) {
+  write("plain.tar", make_tar(30));
+  write("packed.tar.gz", gzip(make_tar(30)));
+  run_python(
+      "import sys\nsys.path.insert(0, sys.argv[1])\nfrom shard_writers import *\n"
+      "write_tfrecord(sys.argv[2], [{'x': bytes([i]) * 3000, 'i': i} for i in range(200)])\n"
+      "write_mds(sys.argv[3], {'x': 'str'}, [{'x': b'%d' % i * 500} for i in range(90)], 40)\n",
+      {ECHOLINE_SOURCE_DIR "/tests/record", path("a.tfrecord"), path("mds")});
+  const std::map<std::string, std::string> formats = {{"plain.tar", "webdataset"},
+                                                      {"packed.tar.gz", "webdataset"},
+                                                      {"a.tfrecord", "tfrecord"},
+                                                      {"mds/", "mds"}};
+  for (const auto& [address, format] : formats) {
+    expect_the_same(read_of({path(address)}), 2);          // the first answers are of the detection
+    expect_the_same(read_of({path(address)}, format), 2);  // and here of the index pass
+  }
+}
+
+TEST_F(FlippedIndex, FirstBytesThatCannotBeUnderstoodAreReadAgain) {
+  // The probe reads the whole file, and the flipped byte is in its only header.
+  write("one.tar", tar_member("0.jpg", "").substr(0, 512));
+  const v1::Read read = read_of({path("one.tar")});
+  const auto source = flipping_source(read, 1, 1);
+  const auto listed = list_all(read, *source);
+  const auto format = detect_format(read, *listed, *source);
+  ASSERT_TRUE(format.ok()) << format.status().message();
+  EXPECT_EQ((*format)->name, "webdataset");
+  EXPECT_EQ(source->damaged, 1);
+}
+
+TEST_F(ChecksumTest, WhetherTheyAreTrustedIsInTheFileAndSeveralTablesAreIfAllAre) {
+  StoredIndex index;
+  index.shards.push_back({{"a.tar", 4096, ""}, 0, 1, 0});
+  index.records.add(0, 1024, "a");
+  index.records.checksum = {7};
+  const auto decoded = [&index] {
+    const std::string file = encode_index(index);
+    return decode_index(std::as_bytes(std::span(file)))->records.trusted;
+  };
+  EXPECT_FALSE(decoded()) << "as in files of earlier versions";
+  index.records.trusted = true;
+  EXPECT_TRUE(decoded());
+  RecordTable both, none;
+  none.add(0, 10, "b");
+  both.append(index.records, 0, 1);
+  both.append(none, 0, 1);
+  EXPECT_TRUE(both.trusted) << "records without a checksum do not count";
+  index.records.trusted = false;
+  both.append(index.records, 0, 1);
+  EXPECT_FALSE(both.trusted);
+  write("a.tar", make_tar(3));
+  EXPECT_TRUE((*open_all("a.tar").set)->index().trusts_checksums());
 }
 
 }  // namespace

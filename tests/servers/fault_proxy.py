@@ -9,8 +9,8 @@
     less     a length smaller than the body           stall     half of the body, then silence
     flip     one changed byte in the body              mute      no answer, then the end
 
-It spoils only GETs of objects, not listings and HEADs. --first-byte-ms delays every answer, --rate bounds each
-connection. Prints {"endpoint", "pid"} when ready; on SIGUSR1 it prints {"answers", "spoiled": {NAME: count}}."""
+It spoils only GETs of objects, with --listings also listings, never HEADs. --first-byte-ms delays every answer, --rate
+bounds each connection. Prints {"endpoint", "pid"} when ready; on SIGUSR1 it prints {"answers", "spoiled": {NAME: count}}."""
 
 import argparse
 import asyncio
@@ -82,10 +82,14 @@ class Connection:
                     self.out.write(head)
                     continue
                 body = await server.readexactly(length)
-                is_object = request.startswith(b"GET ") and b"list-type=" not in request.partition(b"\r\n")[0]
-                await self.answer(head, body, self.spoiler.draw() if is_object else "")
+                await self.answer(head, body, self.spoiler.draw() if self.may_spoil(request) else "")
         finally:
             to_server.close()
+
+    def may_spoil(self, request):
+        if not request.startswith(b"GET "):
+            return False
+        return self.options.listings or b"list-type=" not in request.partition(b"\r\n")[0]
 
     async def answer(self, head, body, fault):
         if fault in INSTEAD:
@@ -150,6 +154,7 @@ def main():
     parser.add_argument("--server", required=True)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--fault", action="append", default=[], metavar="NAME=SHARE")
+    parser.add_argument("--listings", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first-byte-ms", type=float, default=0)
     parser.add_argument("--rate", type=float, default=0, help="bytes/s of a connection")

@@ -116,6 +116,8 @@ struct StreamStats {
   std::map<std::string, std::uint64_t> records_bad;  // by reason, of those there were
   std::uint64_t records_agreed = 0;  // with their checksums, as FetchCounters has them
   std::uint64_t records_disagreed = 0;
+  std::uint64_t records_repeated = 0;
+  std::uint64_t records_replaced = 0;
   std::vector<StageStats> stages;
   std::vector<ConsumerStats> consumers;
   double upstream_downstream_ratio = 0;  // R of the paper; 0 while unknown

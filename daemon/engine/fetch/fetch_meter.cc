@@ -16,6 +16,14 @@ void FetchMeter::drop_unwanted(std::vector<FetchRequest>& requests) {
   waiting_.fetch_sub(std::erase_if(requests, is_unwanted), kRelaxed);
 }
 
+void FetchMeter::count_checked(record::AnswerVerdict verdict) {
+  using enum record::AnswerVerdict;
+  if (verdict == kAgreed) agreed_.fetch_add(1, kRelaxed);
+  if (verdict == kWrong || verdict == kFailed) disagreed_.fetch_add(1, kRelaxed);
+  if (verdict == kRepeat) repeated_.fetch_add(1, kRelaxed);
+  if (verdict == kReplaced) replaced_.fetch_add(1, kRelaxed);
+}
+
 void FetchMeter::spend(FetchWork work, std::uint64_t now_ns) {
   const std::uint64_t passed = now_ns - accounted_until_ns_;
   accounted_until_ns_ = now_ns;
@@ -39,7 +47,9 @@ FetchCounters FetchMeter::counters() const {
           .idle_ns = idle_ns_.load(kRelaxed),
           .waiting = waiting_.load(kRelaxed),
           .agreed = agreed_.load(kRelaxed),
-          .disagreed = disagreed_.load(kRelaxed)};
+          .disagreed = disagreed_.load(kRelaxed),
+          .repeated = repeated_.load(kRelaxed),
+          .replaced = replaced_.load(kRelaxed)};
 }
 
 }  // namespace echoline::engine

@@ -17,9 +17,12 @@ struct FetchCounters {
   std::uint64_t busy_ns = 0;  // with a request in flight
   std::uint64_t idle_ns = 0;  // with nothing requested
   std::uint64_t waiting = 0;  // records requested and not delivered
-  // Records from the store that were compared with their checksum in the index.
+  // Records from the store that were compared with their checksum, or with another answer.
   std::uint64_t agreed = 0;
   std::uint64_t disagreed = 0;
+  std::uint64_t repeated = 0;
+  std::uint64_t replaced = 0;
+  std::uint64_t checksum_bytes = 0;  // memory of checksums that are not in the index
 };
 
 // What the fetcher's thread waits for.
@@ -35,7 +38,7 @@ class FetchMeter {
   void deliver(FetchRequest& request, std::shared_ptr<const Buffer> bytes);
   // Removes the requests whose item has no other holder.
   void drop_unwanted(std::vector<FetchRequest>& requests);
-  void count_checked(bool agreed) { (agreed ? agreed_ : disagreed_).fetch_add(1, kRelaxed); }
+  void count_checked(record::AnswerVerdict verdict);
 
   // Charges the time since the last call to what the thread had to do when it went to sleep.
   void spend(FetchWork work, std::uint64_t now_ns);
@@ -59,6 +62,8 @@ class FetchMeter {
   std::atomic<std::uint64_t> waiting_{0};
   std::atomic<std::uint64_t> agreed_{0};
   std::atomic<std::uint64_t> disagreed_{0};
+  std::atomic<std::uint64_t> repeated_{0};
+  std::atomic<std::uint64_t> replaced_{0};
 };
 
 }  // namespace echoline::engine

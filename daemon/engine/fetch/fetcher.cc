@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "record/core/record_check.h"
 
 namespace echoline::engine {
 namespace {
@@ -98,7 +97,7 @@ void Fetcher::finish(source::ReadResult result, std::uint64_t now_ns) {
   if (result.status.ok()) {
     store_.end_pause();
     for (std::size_t i = 0; i < records.size(); ++i) {
-      finish_record(finished.requests[i], std::move(finished.buffers[i]));
+      finish_record(finished.requests[i], std::move(finished.buffers[i]), result.checked);
     }
   } else if (store_.begin_pause(result.status, now_ns)) {
     for (FetchRequest& request : finished.requests) coalescer_.put_back(std::move(request));
@@ -108,17 +107,23 @@ void Fetcher::finish(source::ReadResult result, std::uint64_t now_ns) {
   for (const std::uint64_t record : records) cache_.release(record);
 }
 
-// Bytes that are not the record's are requested again, a few times.
-void Fetcher::finish_record(FetchRequest& request, std::shared_ptr<Buffer> bytes) {
-  const Status checked = store_.check(request, bytes->span());
-  if (checked.ok()) {
-    cache_.keep(request, bytes);
-    meter_.deliver(request, std::move(bytes));
-  } else if (++request.disagreements < record::kAnswersMax) {
+// Bytes that are not the record's, or not certain yet, are requested again, a few times.
+void Fetcher::finish_record(FetchRequest& request, std::shared_ptr<Buffer> bytes, bool checked) {
+  const auto result = store_.check(request, bytes->span(), checked);
+  if (!result.ok()) {
+    fail(result.status());
+  } else if (*result == StoreReader::Check::kAgain) {
     coalescer_.put_back(std::move(request));
   } else {
-    fail(checked);
+    cache_.keep(request, bytes);
+    meter_.deliver(request, std::move(bytes));
   }
+}
+
+FetchCounters Fetcher::counters() const {
+  FetchCounters counters = meter_.counters();
+  counters.checksum_bytes = store_.checksum_bytes();
+  return counters;
 }
 
 void Fetcher::fail(const Status& status) {

@@ -42,7 +42,7 @@ class Fetcher : public Agent {
 
   // Requests whose item has no other holder are dropped.
   void request(std::vector<FetchRequest> requests);
-  FetchCounters counters() const { return meter_.counters(); }
+  FetchCounters counters() const;
   source::Counters source_counters() const { return store_.counters(); }
 
   // Agent. The step blocks in the source's poll, which wake() ends.
@@ -56,7 +56,7 @@ class Fetcher : public Agent {
   // Moves runs from the coalescer to the store, as far as it has slots.
   void fill_slots(std::uint64_t now_ns);
   void finish(source::ReadResult result, std::uint64_t now_ns);
-  void finish_record(FetchRequest& request, std::shared_ptr<Buffer> bytes);
+  void finish_record(FetchRequest& request, std::shared_ptr<Buffer> bytes, bool checked);
   void add_to_store(std::vector<FetchRun> runs);
   void fail(const Status& status);
   FetchWork present_work() const;

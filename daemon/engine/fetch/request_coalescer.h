@@ -11,6 +11,7 @@
 #include "echo/item.h"
 #include "engine/runtime/byte_share.h"
 #include "record/core/index.h"
+#include "record/core/record_check.h"
 #include "source/core/source.h"
 
 namespace echoline::engine {
@@ -20,7 +21,7 @@ struct FetchRequest {
   std::shared_ptr<echo::Item> item;
   std::uint64_t record = 0;
   record::Extent extent;
-  std::uint32_t disagreements = 0;  // answers that differed from the record's checksum
+  record::RecordAnswers answers{};  // that were not accepted
   // Of the cache's side:
   bool counted = false;          // as a miss
   bool past_cache = false;       // read it from the store: no other host does, or not in time

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/crc.h"
 #include "base/log.h"
 #include "record/core/record_check.h"
 
@@ -72,13 +73,45 @@ bool StoreReader::begin_pause(const Status& status, std::uint64_t now_ns) {
   return true;
 }
 
-Status StoreReader::check(const FetchRequest& request, std::span<const std::byte> bytes) {
+// What was learned replaces the index's checksum, which was found to be wrong.
+record::KnownChecksum StoreReader::known_checksum(std::uint64_t record) const {
+  if (const std::uint32_t learned = learned_.find(record); learned != 0) return {learned, false};
+  return {index_.checksum(record), index_.trusts_checksums()};
+}
+
+Result<StoreReader::Check> StoreReader::check(FetchRequest& request,
+                                              std::span<const std::byte> bytes, bool checked) {
+  using enum record::AnswerVerdict;
   meter_.count_stored(bytes.size());
-  if (index_.checksum(request.record) == 0) return {};
-  const Status checked = record::check_record(index_, request.record, bytes);
-  meter_.count_checked(checked.ok());
-  if (!checked.ok()) source_->forget(index_.shard(request.extent.shard).object);
-  return checked;
+  const record::KnownChecksum known = known_checksum(request.record);
+  const std::uint32_t needed = source_->answers_needed();
+  // Whole files that agree with the store's checksum need none of their own.
+  if (known.value == 0 && (checked || needed == 0)) return Check::kGood;
+  const std::uint32_t found = crc32c(0, bytes);
+  const record::AnswerVerdict verdict = request.answers.judge(known, needed, found, checked);
+  meter_.count_checked(verdict);
+  if (verdict == kFailed) {
+    return record::wrong_answers(index_, request.record, known.value, found);
+  }
+  if (verdict == kWrong || verdict == kRepeat) {
+    if (verdict == kWrong) source_->count_damaged();
+    source_->forget(index_.shard(request.extent.shard).object);
+    return Check::kAgain;
+  }
+  if (verdict == kCertain || verdict == kReplaced) learn(request, found, verdict);
+  return Check::kGood;
+}
+
+void StoreReader::learn(const FetchRequest& request, std::uint32_t found,
+                        record::AnswerVerdict verdict) {
+  learned_.learn(request.record, found);
+  if (verdict != record::AnswerVerdict::kReplaced || logged_replaced_) return;
+  logged_replaced_ = true;
+  log_warning("fetch",
+              "{}: equal answers for record {} disagree with its checksum, which was made from one "
+              "answer: the new checksum is used (said once; echoline_records_checked_total counts "
+              "such records); `echoline index --checksums` makes checksums that are certain",
+              index_.shard(request.extent.shard).object.url, index_.key(request.record));
 }
 
 }  // namespace echoline::engine

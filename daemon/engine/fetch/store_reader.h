@@ -11,6 +11,7 @@
 #include "engine/fetch/cache_router.h"
 #include "engine/fetch/fetch_meter.h"
 #include "engine/fetch/request_coalescer.h"
+#include "record/core/learned_checksums.h"
 #include "source/core/source.h"
 
 namespace echoline::engine {
@@ -21,7 +22,11 @@ class StoreReader {
   // `wait_on_error`: retry for as long as the store is out of reach, with growing pauses.
   StoreReader(std::unique_ptr<source::Source> source, const record::Index& index,
               bool wait_on_error, FetchMeter& meter)
-      : source_(std::move(source)), index_(index), wait_on_error_(wait_on_error), meter_(meter) {}
+      : source_(std::move(source)),
+        index_(index),
+        wait_on_error_(wait_on_error),
+        meter_(meter),
+        learned_(index.record_count()) {}
   ~StoreReader();
 
   // A run waits here until the source has a slot for it.
@@ -52,20 +57,26 @@ class StoreReader {
   // is final, so the stream has failed.
   bool begin_pause(const Status& status, std::uint64_t now_ns);
   void end_pause() { pause_ns_ = 0; }
-  // Compares the bytes with the record's checksum. What the source keeps of the object is forgotten
-  // if they differ.
-  Status check(const FetchRequest& request, std::span<const std::byte> bytes);
+  // Judges the bytes of a record. `checked`: as in source::ReadResult. What the source keeps of the
+  // object is forgotten if the record must be read again. An error ends the stream.
+  enum class Check : std::uint8_t { kGood, kAgain };
+  Result<Check> check(FetchRequest& request, std::span<const std::byte> bytes, bool checked);
+  std::uint64_t checksum_bytes() const { return learned_.memory_bytes(); }
 
   void wake() { source_->wake(); }
   source::Counters counters() const { return source_->counters(); }
 
  private:
   void submit(FetchRun run);
+  record::KnownChecksum known_checksum(std::uint64_t record) const;
+  void learn(const FetchRequest& request, std::uint32_t found, record::AnswerVerdict verdict);
 
   std::unique_ptr<source::Source> source_;
   const record::Index& index_;
   const bool wait_on_error_;
   FetchMeter& meter_;
+  record::LearnedChecksums learned_;
+  bool logged_replaced_ = false;
   std::deque<FetchRun> ready_;
   std::unordered_map<std::uint64_t, Finished> in_flight_;  // by tag
   std::uint64_t next_tag_ = 0;

@@ -41,6 +41,9 @@ void report_counters(const StreamCore& core, StreamStats& stats) {
   const FetchCounters fetched = core.fetcher->counters();
   stats.records_agreed = fetched.agreed;
   stats.records_disagreed = fetched.disagreed;
+  stats.records_repeated = fetched.repeated;
+  stats.records_replaced = fetched.replaced;
+  stats.memory_bytes["checksums"] = fetched.checksum_bytes;
   stats.records_ordered = fetched.waiting;
   stats.memory_bytes["cache"] = cache_memory_bytes(core);
   stats.caches = cache_stats(core);

@@ -126,7 +126,9 @@ OpenedDataSet open_idx(const OpenRequest& request, std::vector<Listed> listed) {
   std::vector<IdxFile> files;
   bool labels_may_follow = false;
   for (source::ObjectInfo& object : flatten(std::move(listed))) {
-    ECHOLINE_ASSIGN(const ArrayHeader header, read_header(object, request.source));
+    ECHOLINE_ASSIGN(const ArrayHeader header, read_parsed(request.source, [&] {
+                      return read_header(object, request.source);
+                    }));
     if (labels_may_follow && header.shape.size() == 1) {
       // The labels belong to the object before; their own object stays in the list, without
       // records.

@@ -11,6 +11,7 @@
 #include "record/arrays/array_header.h"
 #include "record/arrays/array_sets.h"
 #include "record/core/fields.h"
+#include "record/index/listing.h"
 #include "record/index/prefetch_headers.h"
 #include "record/index/uniform_index.h"
 
@@ -124,7 +125,13 @@ OpenedDataSet open_tokens(const OpenRequest& request, std::vector<Listed> listed
     types.push_back(file.type);
     return {};
   };
-  ECHOLINE_TRY(for_each_header(objects, kArrayHeadBytes, request.source, add));
+  const auto read_headers = [&]() -> Result<std::size_t> {
+    shards.clear();
+    types.clear();
+    ECHOLINE_TRY(for_each_header(objects, kArrayHeadBytes, request.source, add));
+    return shards.size();
+  };
+  ECHOLINE_TRY(read_parsed(request.source, read_headers).status());
   auto set = std::make_unique<TokenDataSet>(std::move(shards), std::move(types));
   if (set->index().record_count() == 0) {
     return Status(Code::kNotFound,

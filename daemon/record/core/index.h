@@ -87,6 +87,10 @@ class Index {
   virtual std::string key(std::uint64_t record) const = 0;
   // CRC-32C of the bytes of its extent when the index was built; 0: not known.
   virtual std::uint32_t checksum(std::uint64_t) const { return 0; }
+  // Whether the checksums were made where the data was certain (`echoline pack`, `echoline index
+  // --checksums`, local files). Others were made from one answer of a store, which may have been
+  // wrong.
+  virtual bool trusts_checksums() const { return false; }
   // The size of the largest record (for buffers and the memory budget), and of all records.
   virtual std::uint64_t record_bytes_max() const = 0;
   virtual std::uint64_t record_bytes_total() const = 0;

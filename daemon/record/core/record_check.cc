@@ -1,17 +1,37 @@
+// Damage is random, so two equal answers are right. A checksum that was made from one answer of the
+// store is worth one answer; a trusted one decides alone.
 #include "record/core/record_check.h"
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "base/crc.h"
+#include "source/core/source.h"
 
 namespace echoline::record {
 
-Status check_record(const Index& index, std::uint64_t record, std::span<const std::byte> bytes) {
-  const std::uint32_t expected = index.checksum(record);
-  if (expected == 0) return {};
-  const std::uint32_t found = crc32c(0, bytes);
-  if (found == expected) return {};
+AnswerVerdict RecordAnswers::judge(const KnownChecksum& known, std::uint32_t answers_needed,
+                                   std::uint32_t found, bool checked) {
+  const bool is_known = known.value != 0;
+  if (is_known && known.value == found) return AnswerVerdict::kAgreed;
+  if (!is_known && answers_needed == 0) return AnswerVerdict::kUnchecked;
+  const bool certain = checked || std::find(found_.begin(), found_.end(), found) != found_.end();
+  if (!is_known && (certain || answers_needed == 1)) return AnswerVerdict::kCertain;
+  // Equal answers of a local disk prove nothing.
+  const bool may_replace = !known.trusted && answers_needed > 0;
+  if (is_known && certain && may_replace) return AnswerVerdict::kReplaced;
+  found_.push_back(found);
+  if (!is_known && found_.size() == 1) return AnswerVerdict::kRepeat;
+  const std::size_t answers_max = known.trusted ? source::kAnswersMax : source::kEqualAnswersMax;
+  return found_.size() < answers_max ? AnswerVerdict::kWrong : AnswerVerdict::kFailed;
+}
+
+Status wrong_answers(const Index& index, std::uint64_t record, std::uint32_t known,
+                     std::uint32_t found) {
   const Extent extent = index.extent(record);
+  const source::ObjectInfo object = index.shard(extent.shard).object;
+  if (known == 0) return source::never_equal(object, extent.offset, extent.bytes);
   return Status(
       Code::kDataLoss,
       fmt::format(
@@ -19,23 +39,33 @@ Status check_record(const Index& index, std::uint64_t record, std::span<const st
           "has {:08x}, in {} answers: the transfer changes them, or the object or its index "
           "is damaged; compare the object with its origin, and if it is right, make the "
           "index again with `echoline index --checksums`, or set read.checksums: none",
-          index.shard(extent.shard).object.url, extent.bytes, extent.offset, index.key(record),
-          found, expected, kAnswersMax));
+          object.url, extent.bytes, extent.offset, index.key(record), found, known,
+          index.trusts_checksums() ? source::kAnswersMax : source::kEqualAnswersMax));
 }
 
 Result<std::vector<std::byte>> read_record(const Index& index, std::uint64_t record,
                                            source::Source& source) {
   const Extent extent = index.extent(record);
   const source::ObjectInfo object = index.shard(extent.shard).object;
-  Status checked;
-  for (std::uint32_t answer = 0; answer < kAnswersMax; ++answer) {
-    ECHOLINE_ASSIGN(std::vector<std::byte> bytes,
-                    source::read_range(source, object, extent.offset, extent.bytes));
-    checked = check_record(index, record, bytes);
-    if (checked.ok()) return bytes;
-    source.forget(object);
+  const KnownChecksum known{index.checksum(record), index.trusts_checksums()};
+  RecordAnswers answers;
+  while (true) {
+    ECHOLINE_ASSIGN(source::Answer answer,
+                    source::read_answer(source, object, extent.offset, extent.bytes));
+    const std::uint32_t found = crc32c(0, answer.bytes);
+    switch (answers.judge(known, source.answers_needed(), found, answer.checked)) {
+      case AnswerVerdict::kFailed:
+        return wrong_answers(index, record, known.value, found);
+      case AnswerVerdict::kWrong:
+        source.count_damaged();
+        [[fallthrough]];
+      case AnswerVerdict::kRepeat:
+        source.forget(object);
+        break;
+      default:
+        return std::move(answer.bytes);
+    }
   }
-  return checked;
 }
 
 }  // namespace echoline::record

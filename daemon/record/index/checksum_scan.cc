@@ -69,6 +69,7 @@ class ChecksumScan final : public ShardScan {
   RecordTable take_table() override;
   const RecordTable& table() const override { return plain_->table(); }
   bool truncated() const override { return plain_->truncated(); }
+  bool is_certain() const override { return plain_->is_certain(); }
   void end_at(std::uint64_t bytes) override;
 
  private:

@@ -89,6 +89,9 @@ class UnpackingScan final : public ShardScan {
   bool truncated() const override {
     return scan_ ? scan_->truncated() : feed_ && feed_->scan().truncated();
   }
+  bool is_certain() const override {
+    return scan_ ? scan_->is_certain() : !feed_ || feed_->scan().is_certain();
+  }
   std::uint64_t unpacked_bytes() const override { return feed_ ? feed_->bytes() : 0; }
   Status take(std::span<const std::byte> window) override;
 

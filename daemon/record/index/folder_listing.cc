@@ -43,14 +43,24 @@ std::string encode_root(const FileIndex& files, std::size_t root) {
   return encode_index(stored);
 }
 
+// The listing has a checksum of its own, so one good answer is enough.
+Result<StoredIndex> read_listing(const source::ObjectInfo& object, source::Source& source) {
+  const std::uint32_t answers_max = source.answers_needed() > 0 ? source::kAnswersMax : 1;
+  for (std::uint32_t answer = 1;; ++answer) {
+    ECHOLINE_ASSIGN(const source::Answer read,
+                    source::read_answer(source, object, 0, object.bytes));
+    auto stored = decode_index(read.bytes);
+    if (stored.ok() || read.checked || answer == answers_max) return stored;
+    source.count_damaged();
+  }
+}
+
 // Adds the files of the listing published for a root; errors name it.
 Status add_published(const std::string& root, source::Source& source, FileIndex& files) {
   const std::string address = listing_address(root);
   ECHOLINE_ASSIGN(const std::vector<source::ObjectInfo> found, source.list(escape_glob(address)));
   if (found.size() != 1) return Status(Code::kNotFound, address);
-  ECHOLINE_ASSIGN(const std::vector<std::byte> bytes,
-                  source::read_range(source, found[0], 0, found[0].bytes));
-  auto stored = decode_index(bytes);
+  auto stored = read_listing(found[0], source);
   if (!stored.ok()) return std::move(stored).status().with_context(address);
   if (stored->shards.size() != 1 || stored->shards[0].object.url != root) {
     return Status(Code::kFailedPrecondition, address + ": it was made for another place");

@@ -1,5 +1,6 @@
 // Each active shard has one window in flight. When it lands, the scan takes it and says which one
-// to read next.
+// to read next. A careful scan takes a window only when it is certain (source::EqualAnswers). Scans
+// begin careful where the bytes must be certain, and again from the start after an error.
 #include "record/index/index_build.h"
 
 #include <algorithm>
@@ -25,6 +26,9 @@ struct ShardJob {
   std::size_t shard = 0;
   std::unique_ptr<ShardScan> scan;
   std::vector<std::byte> buffer;
+  bool careful = false;
+  source::EqualAnswers answers{0};  // for the present window
+  std::uint64_t bytes_done = 0;     // counted as done
 };
 
 class IndexBuild {
@@ -38,7 +42,9 @@ class IndexBuild {
         source_(source),
         settings_(settings),
         progress_(progress),
-        journal_(journal) {
+        journal_(journal),
+        local_(!shards.empty() && local_path(shards.front().url)),
+        careful_(source.answers_needed() > 1 && settings.certain) {
     seen_.shards = shards.size();
     for (const auto& shard : shards) seen_.bytes += shard.bytes;
   }
@@ -47,8 +53,12 @@ class IndexBuild {
 
  private:
   bool start_more();
-  void submit(std::size_t slot);
+  void start(std::size_t slot, std::size_t shard, bool careful);
+  void submit(std::size_t slot);   // the next window
+  void request(std::size_t slot);  // the present one
+  Status landed(std::size_t slot, bool checked);
   Status take(std::size_t slot);
+  bool is_certain(const ShardJob& job, bool checked) const;
   void continue_shard(std::size_t slot);
   void count(const ShardTable& table);
   void collect_in_order();
@@ -62,6 +72,8 @@ class IndexBuild {
   const ScanSettings settings_;
   const ProgressFunction& progress_;
   IndexJournal& journal_;
+  const bool local_;
+  const bool careful_;  // from the start
 
   std::vector<std::unique_ptr<ShardJob>> jobs_;  // by slot, which is the tag of its request
   std::size_t in_flight_ = 0;
@@ -103,21 +115,34 @@ bool IndexBuild::start_more() {
     std::size_t slot = 0;
     while (slot < jobs_.size() && jobs_[slot]) ++slot;
     if (slot == jobs_.size()) jobs_.emplace_back();
-    jobs_[slot] = std::make_unique<ShardJob>(
-        ShardJob{shard, format_.make_scan(shards_[shard], settings_.skip_bytes), {}});
     ++next_shard_;
-    continue_shard(slot);
+    start(slot, shard, careful_);
   }
   return next_shard_ < shards_.size();
+}
+
+void IndexBuild::start(std::size_t slot, std::size_t shard, bool careful) {
+  if (jobs_[slot]) seen_.bytes_done -= jobs_[slot]->bytes_done;
+  jobs_[slot] = std::make_unique<ShardJob>();
+  jobs_[slot]->shard = shard;
+  jobs_[slot]->scan = format_.make_scan(shards_[shard], settings_.skip_bytes);
+  jobs_[slot]->careful = careful;
+  continue_shard(slot);
 }
 
 void IndexBuild::submit(std::size_t slot) {
   ShardJob& job = *jobs_[slot];
   const source::ObjectInfo& object = shards_[job.shard];
   const std::uint64_t left = object.bytes - job.scan->position();
-  job.buffer.resize(std::min(left, std::max(settings_.window_bytes, job.scan->needed())));
   // At least one window, or what the scan needs, up to the end of the shard.
-  source_.submit({slot, object, {{job.scan->position(), job.buffer}}});
+  job.buffer.resize(std::min(left, std::max(settings_.window_bytes, job.scan->needed())));
+  job.answers = source::EqualAnswers(job.careful ? 2 : 0);
+  request(slot);
+}
+
+void IndexBuild::request(std::size_t slot) {
+  ShardJob& job = *jobs_[slot];
+  source_.submit({slot, shards_[job.shard], {{job.scan->position(), job.buffer}}});
   ++in_flight_;
 }
 
@@ -127,10 +152,36 @@ Status IndexBuild::poll() {
   for (const source::ReadResult& result : done) {
     --in_flight_;
     Status status = result.status;
-    if (status.ok()) status = take(result.tag);
+    if (status.ok()) status = landed(result.tag, result.checked);
     if (status.ok()) continue;
     return std::move(status).with_context("indexing " + shards_[jobs_[result.tag]->shard].url);
   }
+  return {};
+}
+
+// Takes the window if it is certain enough, or requests it again.
+Status IndexBuild::landed(std::size_t slot, bool checked) {
+  ShardJob& job = *jobs_[slot];
+  if (job.careful && !job.answers.take(job.buffer, checked)) {
+    if (job.answers.differed()) source_.count_damaged();
+    if (job.answers.exhausted()) {
+      return source::never_equal(shards_[job.shard], job.scan->position(), job.buffer.size());
+    }
+    request(slot);
+    return {};
+  }
+  const Status status = take(slot);
+  if (status.ok() && is_certain(job, checked)) {
+    continue_shard(slot);
+    return {};
+  }
+  if (source_.answers_needed() == 0 || job.careful) return status;
+  if (!status.ok()) {
+    source_.count_damaged();
+    log_info("record", "{}: {}; reading it again, each part until two answers are equal",
+             shards_[job.shard].url, status.message());
+  }
+  start(slot, job.shard, true);
   return {};
 }
 
@@ -138,9 +189,14 @@ Status IndexBuild::take(std::size_t slot) {
   ShardJob& job = *jobs_[slot];
   const std::uint64_t before = job.scan->position();
   ECHOLINE_TRY(job.scan->take(job.buffer));
+  job.bytes_done += job.scan->position() - before;
   seen_.bytes_done += job.scan->position() - before;
-  continue_shard(slot);
   return {};
+}
+
+// Whether the scan may use what it has taken.
+bool IndexBuild::is_certain(const ShardJob& job, bool checked) const {
+  return checked || job.careful || source_.answers_needed() < 2 || job.scan->is_certain();
 }
 
 // Requests the next window, or takes the records of a finished shard.
@@ -154,6 +210,7 @@ void IndexBuild::continue_shard(std::size_t slot) {
   // Skipped bytes at the end count as done.
   seen_.bytes_done += object.bytes - job.scan->position();
   ShardTable table{job.scan->take_table(), job.scan->unpacked_bytes()};
+  table.records.trusted = !table.records.checksum.empty() && (local_ || settings_.certain);
   if (job.scan->truncated()) {
     log_warning("record", "{} is truncated: {} records, the last of which is incomplete",
                 object.url, table.records.size());
@@ -196,13 +253,13 @@ Status IndexBuild::report(bool always) {
 ScanSettings scan_settings(const v1::Read& read, const std::vector<source::ObjectInfo>& shards,
                            const ScanSpec& format, Checksums checksums) {
   const bool all = checksums == Checksums::kAll;
-  if (format.table_at_start && !all) return {0, 32, 0};
+  if (format.table_at_start && !all) return {0, 32, 0, true};
   const bool local = !shards.empty() && local_path(shards.front().url).has_value();
-  if (local && read.throttle().latency() == 0 && !all) return {64 << 10, 4, 0};
+  if (local && read.throttle().latency() == 0 && !all) return {64 << 10, 4, 0, false};
   constexpr std::uint64_t kWindowMin = 4 << 20, kWindowMax = 16 << 20, kAtOnce = 16;
   const std::uint64_t at_once = std::clamp<std::uint64_t>(shards.size(), 1, kAtOnce);
   return {std::clamp(kAtOnce * kWindowMin / at_once, kWindowMin, kWindowMax), kAtOnce,
-          all ? kSkipNothing : kWindowMin};
+          all ? kSkipNothing : kWindowMin, all};
 }
 
 Result<StoredIndex> build_index(const std::vector<source::ObjectInfo>& shards, KnownTables known,

@@ -28,6 +28,7 @@ struct ScanSettings {
   std::uint64_t window_bytes = 4 << 20;
   std::uint32_t shards_at_once = 16;
   std::uint64_t skip_bytes = 0;  // as in make_checksum_scan
+  bool certain = false;          // all bytes as often as the source's answers_needed() says
 };
 
 // Small windows for local files, large ones for stores and for files with a simulated latency. At

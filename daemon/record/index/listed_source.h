@@ -28,6 +28,9 @@ class ListedSource final : public source::Source {
   void submit(source::ReadRequest request) override { inner_->submit(std::move(request)); }
   std::size_t slots_free() const override { return inner_->slots_free(); }
   void poll(std::uint64_t deadline_ns, std::vector<source::ReadResult>& done) override;
+  std::uint32_t answers_needed() const override { return inner_->answers_needed(); }
+  void forget(const source::ObjectInfo& object) override { inner_->forget(object); }
+  void count_damaged() override { inner_->count_damaged(); }
   void wake() override { inner_->wake(); }
   source::Counters counters() const override { return inner_->counters(); }
 

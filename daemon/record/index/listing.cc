@@ -121,6 +121,10 @@ Result<std::vector<std::byte>> read_bytes(source::Source& source, const source::
   return all;
 }
 
+bool may_be_damage(Code code) {
+  return code == Code::kDataLoss || code == Code::kInvalidArgument || code == Code::kUnimplemented;
+}
+
 Result<std::string> read_text(const std::string& url, source::Source& source) {
   if (const auto path = local_path(url)) return read_file(*path);
   ECHOLINE_ASSIGN(const std::vector<source::ObjectInfo> objects, source.list(url));

@@ -32,6 +32,23 @@ std::vector<source::ObjectInfo> flatten(std::vector<Listed> listed);
 Result<std::vector<std::byte>> read_bytes(source::Source& source, const source::ObjectInfo& object,
                                           std::uint64_t offset, std::uint64_t bytes);
 
+// Whether an error of a parser can be the consequence of damaged bytes.
+bool may_be_damage(Code code);
+
+// Calls `read`, which reads something small and parses it, again while it fails because of the
+// bytes and a store's answer may have been damaged: kAnswersMax times in all. Answers that are
+// compared anyway (Source::answers_needed() is 2) are parsed once.
+template <typename Read>
+auto read_parsed(source::Source& source, Read read) {
+  const std::uint32_t answers_max = source.answers_needed() == 1 ? source::kAnswersMax : 1;
+  for (std::uint32_t answer = 1;; ++answer) {
+    auto result = read();
+    if (result.ok() || answer == answers_max || !may_be_damage(result.status().code())) {
+      return result;
+    }
+    source.count_damaged();
+  }
+}
 // Reads a small object as text: a local file, or an object through the source.
 Result<std::string> read_text(const std::string& url, source::Source& source);
 

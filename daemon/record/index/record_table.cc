@@ -25,6 +25,7 @@ void RecordTable::append(const RecordTable& other, std::size_t first, std::size_
     add(other.offset[record], other.bytes[record], other.key(record));
   }
   if (other.checksum.empty()) return;
+  trusted = other.trusted && (trusted || checksum.empty());
   checksum.resize(size());
   std::copy_n(other.checksum.begin() + static_cast<std::ptrdiff_t>(first), count,
               checksum.begin() + static_cast<std::ptrdiff_t>(before));

@@ -11,13 +11,15 @@
 namespace echoline::record {
 
 // Plain data; its owner synchronises access. Invariants: all arrays have the same length, except
-// `checksum`, which has that length or none; key_end ascends and ends at keys.size().
+// `checksum`, which has that length or none; key_end ascends and ends at keys.size(). Several
+// tables in one are trusted if all of them with checksums are.
 struct RecordTable {
   std::vector<std::uint64_t> offset;  // within the record's shard
   std::vector<std::uint64_t> bytes;
   std::vector<std::uint64_t> key_end;  // in `keys`; a key starts at the end of the one before
   std::string keys;
   std::vector<std::uint32_t> checksum;  // CRC-32C of the record's bytes; 0: not known
+  bool trusted = false;                 // as Index::trusts_checksums()
 
   std::size_t size() const { return offset.size(); }
   void add(std::uint64_t record_offset, std::uint64_t record_bytes, std::string_view key);

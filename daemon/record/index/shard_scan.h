@@ -32,6 +32,9 @@ class ShardScan {
   // are found before position() passes them.
   virtual const RecordTable& table() const = 0;
   virtual bool truncated() const = 0;
+  // Whether checksums of the format cover what was taken for the table so far, so that damaged
+  // bytes would have been an error.
+  virtual bool is_certain() const { return true; }
   // For a shard that is being unpacked: sets its unpacked size, once that is known. Records beyond
   // the end are cut to it.
   virtual void end_at(std::uint64_t) {}

@@ -4,7 +4,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -55,11 +57,16 @@ struct SidecarRead {
   std::size_t shard = 0;
   source::ObjectInfo file;
   std::vector<std::byte> bytes;
+  std::uint32_t answers = 0;
 };
 
+// The file's own checksum finds damage, so one good answer is enough.
+Result<StoredIndex> decoded(const SidecarRead& read, const Status& status) {
+  return status.ok() ? decode_index(read.bytes) : status;
+}
+
 std::optional<ShardTable> table_of(const SidecarRead& read, const source::ObjectInfo& shard,
-                                   const Status& status) {
-  Result<StoredIndex> index = status.ok() ? decode_index(read.bytes) : status;
+                                   Result<StoredIndex> index) {
   if (!index.ok()) {
     log_warning("record", "{}: {}; reading the shard instead", read.file.url,
                 index.status().message());
@@ -96,26 +103,37 @@ bool have_sidecars(const std::vector<source::ObjectInfo>& shards, source::Source
 std::size_t take_sidecars(const std::vector<source::ObjectInfo>& shards, source::Source& source,
                           KnownTables& known) {
   std::vector<SidecarRead> reads = reads_of(list_sidecars(shards, source), shards, known);
+  std::deque<std::size_t> waiting(reads.size());
+  std::iota(waiting.begin(), waiting.end(), std::size_t{0});
   std::vector<source::ReadResult> done;
-  std::size_t started = 0, taken = 0;
+  std::size_t taken = 0;
   std::uint64_t in_flight = 0;
   // Every read that starts is waited for: they write into `reads`.
-  for (std::size_t ended = 0; ended < reads.size(); ended += done.size()) {
-    while (started < reads.size() && source.slots_free() > 0 &&
-           (in_flight == 0 || in_flight + reads[started].file.bytes <= kInFlightBytesMax)) {
-      SidecarRead& read = reads[started];
+  for (std::size_t left = reads.size(); left > 0;) {
+    while (!waiting.empty() && source.slots_free() > 0 &&
+           (in_flight == 0 || in_flight + reads[waiting.front()].file.bytes <= kInFlightBytesMax)) {
+      SidecarRead& read = reads[waiting.front()];
       read.bytes.resize(read.file.bytes);
       in_flight += read.bytes.size();
-      source.submit({started++, read.file, {{0, read.bytes}}});
+      source.submit({waiting.front(), read.file, {{0, read.bytes}}});
+      waiting.pop_front();
     }
     done.clear();
     source.poll(UINT64_MAX, done);
     for (const source::ReadResult& result : done) {
       SidecarRead& read = reads[result.tag];
-      known[read.shard] = table_of(read, shards[read.shard], result.status);
-      if (known[read.shard]) ++taken;
       in_flight -= read.bytes.size();
+      Result<StoredIndex> index = decoded(read, result.status);
+      if (result.status.ok() && !index.ok() && source.answers_needed() > 0 &&
+          ++read.answers < source::kAnswersMax) {
+        source.count_damaged();
+        waiting.push_back(result.tag);
+        continue;
+      }
+      known[read.shard] = table_of(read, shards[read.shard], std::move(index));
+      if (known[read.shard]) ++taken;
       read.bytes = {};
+      --left;
     }
   }
   return taken;

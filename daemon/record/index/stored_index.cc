@@ -1,6 +1,7 @@
 // Layout: header (magic, version, counts), one row per shard, the texts of the shards, three arrays
 // over the records, keys, in layout 3 the checksums of the records, checksum of the file. Arrays
-// are stored in memory order: Echoline runs on little-endian machines only.
+// are stored in memory order: Echoline runs on little-endian machines only. Earlier versions write
+// no flags, and ignore them.
 #include "record/index/stored_index.h"
 
 #include <xxhash.h>
@@ -23,11 +24,12 @@ static_assert(std::endian::native == std::endian::little);
 constexpr std::array<char, 8> kMagic = {'E', 'C', 'H', 'O', 'I', 'D', 'X', '\n'};
 constexpr std::uint32_t kLayout = 2;
 constexpr std::uint32_t kLayoutWithChecksums = 3;
+constexpr std::uint32_t kTrusted = 1;  // a flag: the checksums are trusted
 
 struct FileHeader {
   std::array<char, 8> magic = kMagic;
   std::uint32_t layout = kLayout;
-  std::uint32_t reserved = 0;
+  std::uint32_t flags = 0;
   std::uint64_t shard_count = 0;
   std::uint64_t record_count = 0;
   std::uint64_t text_bytes = 0;
@@ -158,6 +160,7 @@ Status check_records(const StoredIndex& index) {
 std::string encode_index(const StoredIndex& index) {
   FileHeader header;
   if (!index.records.checksum.empty()) header.layout = kLayoutWithChecksums;
+  if (index.records.trusted) header.flags |= kTrusted;
   header.shard_count = index.shards.size();
   header.record_count = index.records.size();
   header.key_bytes = index.records.keys.size();
@@ -199,6 +202,7 @@ Result<StoredIndex> decode_index(std::span<const std::byte> bytes) {
   cursor.take_array(index.records.key_end, header.record_count);
   index.records.keys = cursor.take_text(header.key_bytes);
   if (has_checksums(header)) cursor.take_array(index.records.checksum, header.record_count);
+  index.records.trusted = (header.flags & kTrusted) != 0;
   ECHOLINE_TRY(check_records(index));
   return index;
 }

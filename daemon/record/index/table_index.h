@@ -24,6 +24,7 @@ class TableIndex final : public Index {
   Extent extent(std::uint64_t record) const override;
   std::string key(std::uint64_t record) const override;
   std::uint32_t checksum(std::uint64_t record) const override;
+  bool trusts_checksums() const override { return stored_.records.trusted; }
   std::uint64_t record_bytes_max() const override { return bytes_max_; }
   std::uint64_t record_bytes_total() const override { return bytes_total_; }
 

@@ -36,6 +36,7 @@ UnpackedFile::Piece* UnpackedFile::next_piece() {
   if (pieces_.size() >= kPiecesMax || next_offset_ >= object_.bytes) return nullptr;
   Piece& piece = pieces_.emplace_back();
   piece.offset = next_offset_;
+  piece.answers = source::EqualAnswers(answers_needed_);
   piece.bytes.resize(std::min(kPieceBytes, object_.bytes - next_offset_));
   next_offset_ += piece.bytes.size();
   return &piece;

@@ -26,6 +26,7 @@ class UnpackedFile {
     std::uint64_t offset = 0;
     std::vector<std::byte> bytes;
     bool landed = false;
+    source::EqualAnswers answers{0};  // those so far
   };
   static constexpr std::size_t kPiecesMax = 4;
   static constexpr std::uint64_t kPieceBytes = 1 << 20;
@@ -34,6 +35,8 @@ class UnpackedFile {
   static Result<std::unique_ptr<UnpackedFile>> create(const std::string& folder,
                                                       source::ObjectInfo object,
                                                       std::uint64_t bytes);
+  // Each piece is read until two answers are equal. Call it before the first piece.
+  void be_careful() { answers_needed_ = 2; }
 
   const source::ObjectInfo& object() const { return object_; }
   std::uint64_t bytes() const { return bytes_; }
@@ -63,6 +66,7 @@ class UnpackedFile {
   std::unique_ptr<Unpacker> unpacker_;
   std::deque<Piece> pieces_;  // a deque, so that pieces do not move
   std::vector<std::byte> chunk_;
+  std::uint32_t answers_needed_ = 0;
   std::uint64_t next_offset_ = 0;  // of the next piece, in the object
   std::uint64_t unpacked_ = 0;
 };

@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "record/core/record_check.h"
 
 namespace echoline::record {
 namespace {
@@ -97,6 +96,8 @@ bool UnpackingSource::serve_one(const source::ReadRequest& request,
   const UnpackedFile* file = files_.use(request.object.url);
   if (file == nullptr) {
     Status status = files_.start(request.object, bytes->second);
+    UnpackedFile* started = status.ok() ? files_.use(request.object.url) : nullptr;
+    if (started != nullptr && doubted_.erase(request.object.url) > 0) started->be_careful();
     if (status.ok()) return false;
     done.push_back({request.tag, std::move(status)});
     return true;
@@ -130,14 +131,31 @@ void UnpackingSource::read_pieces() {
     while (inner_->slots_free() > 0) {
       UnpackedFile::Piece* piece = file->next_piece();
       if (piece == nullptr) break;
-      source::ReadRequest request;
-      request.tag = next_id_++;
-      request.object = file->object();
-      request.segments.push_back({piece->offset, piece->bytes});
-      pending_[request.tag] = {file.get(), piece, 0};
-      inner_->submit(std::move(request));
+      read_piece(*file, *piece);
     }
   }
+}
+
+void UnpackingSource::read_piece(UnpackedFile& file, UnpackedFile::Piece& piece) {
+  source::ReadRequest request;
+  request.tag = next_id_++;
+  request.object = file.object();
+  request.segments.push_back({piece.offset, piece.bytes});
+  pending_[request.tag] = {&file, &piece, 0};
+  inner_->submit(std::move(request));
+}
+
+bool UnpackingSource::settle(UnpackedFile& file, UnpackedFile::Piece& piece,
+                             source::ReadResult& result) {
+  if (!result.status.ok() || !files_.contains(file)) return true;
+  if (piece.answers.take(piece.bytes, result.checked)) return true;
+  if (piece.answers.differed()) inner_->count_damaged();
+  if (piece.answers.exhausted()) {
+    result.status = source::never_equal(file.object(), piece.offset, piece.bytes.size());
+    return true;
+  }
+  read_piece(file, piece);
+  return false;
 }
 
 void UnpackingSource::take_landed(std::vector<source::ReadResult>& done) {
@@ -147,9 +165,10 @@ void UnpackingSource::take_landed(std::vector<source::ReadResult>& done) {
     pending_.erase(found);
     if (pending.file == nullptr) {
       --passed_on_;
-      done.push_back({pending.tag, std::move(result.status)});
+      done.push_back({pending.tag, std::move(result.status), result.checked});
       continue;
     }
+    if (!settle(*pending.file, *pending.piece, result)) continue;
     pending.piece->landed = true;
     if (!result.status.ok()) fail(*pending.file, result.status, done);
   }
@@ -178,7 +197,9 @@ void UnpackingSource::unpack_landed(std::vector<source::ReadResult>& done) {
 bool UnpackingSource::read_again(const UnpackedFile& file, const Status& status) {
   const bool damaged =
       status.code() == Code::kDataLoss || status.code() == Code::kFailedPrecondition;
-  if (!damaged || ++damaged_[file.object().url] >= kAnswersMax) return false;
+  if (!damaged || ++damaged_[file.object().url] >= source::kAnswersMax) return false;
+  inner_->count_damaged();
+  doubted_.insert(file.object().url);
   log_warning("record", "{}; reading it again", status.message());
   restarts_.fetch_add(1, std::memory_order_relaxed);
   files_.drop(file);
@@ -186,7 +207,10 @@ bool UnpackingSource::read_again(const UnpackedFile& file, const Status& status)
 }
 
 void UnpackingSource::forget(const source::ObjectInfo& object) {
-  if (const UnpackedFile* file = files_.use(object.url)) files_.drop(*file);
+  const UnpackedFile* file = files_.use(object.url);
+  if (file == nullptr) return;
+  doubted_.insert(object.url);
+  files_.drop(*file);
 }
 
 // The next request for the object starts a new file.

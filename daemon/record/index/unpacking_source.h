@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "record/index/unpacked_file.h"
@@ -21,7 +22,8 @@ using CompressedObjects = std::unordered_map<std::string, std::uint64_t>;
 
 // Threads as Source says; unpacking runs within poll, one piece at a time. Objects that are not
 // compressed are read as they are. Memory stays at a few pieces per object that is being unpacked.
-// An object whose bytes cannot be unpacked is read again, a few times.
+// An object whose bytes cannot be unpacked, or that is forgotten, is read again, a few times, each
+// piece until two answers are equal.
 class UnpackingSource final : public source::Source {
  public:
   UnpackingSource(std::unique_ptr<source::Source> inner, CompressedObjects compressed,
@@ -33,7 +35,9 @@ class UnpackingSource final : public source::Source {
   void submit(source::ReadRequest request) override;
   std::size_t slots_free() const override { return slots_ - waiting_.size() - passed_on_; }
   void poll(std::uint64_t deadline_ns, std::vector<source::ReadResult>& done) override;
+  std::uint32_t answers_needed() const override { return inner_->answers_needed(); }
   void forget(const source::ObjectInfo& object) override;
+  void count_damaged() override { inner_->count_damaged(); }
   void wake() override;
   source::Counters counters() const override;
 
@@ -54,6 +58,9 @@ class UnpackingSource final : public source::Source {
   // Requests the next pieces of the files that a request waits for.
   void read_pieces();
   void take_landed(std::vector<source::ReadResult>& done);
+  void read_piece(UnpackedFile& file, UnpackedFile::Piece& piece);
+  // Whether the piece is certain, or an error; else it is requested again.
+  bool settle(UnpackedFile& file, UnpackedFile::Piece& piece, source::ReadResult& result);
   void unpack_landed(std::vector<source::ReadResult>& done);
   // Whether the object is read again after damage.
   bool read_again(const UnpackedFile& file, const Status& status);
@@ -64,7 +71,8 @@ class UnpackingSource final : public source::Source {
   std::deque<source::ReadRequest> waiting_;  // in the order of arrival
   UnpackedFiles files_;
   std::unordered_map<std::string, std::uint32_t> damaged_;  // how often in a row, by address
-  std::unordered_map<std::uint64_t, Pending> pending_;      // by the tag of the inner request
+  std::unordered_set<std::string> doubted_;  // addresses to be read with care the next time
+  std::unordered_map<std::uint64_t, Pending> pending_;  // by the tag of the inner request
   std::uint64_t next_id_ = 0;
   std::size_t passed_on_ = 0;  // callers' requests with the inner source
   std::vector<source::ReadResult> inner_done_;

@@ -37,6 +37,7 @@ class MdsScan final : public ShardScan {
   RecordTable take_table() override { return std::move(table_); }
   const RecordTable& table() const override { return table_; }
   bool truncated() const override { return false; }
+  bool is_certain() const override { return false; }
 
  private:
   const std::uint64_t shard_bytes_;
@@ -122,6 +123,12 @@ Status no_index(const Listed& listed) {
                                              listed.url, found));
 }
 
+Result<std::vector<MdsShard>> read_mds_index(const source::ObjectInfo& index,
+                                             source::Source& source) {
+  ECHOLINE_ASSIGN(const std::vector<std::byte> text, read_bytes(source, index, 0, index.bytes));
+  return parse_mds_index({reinterpret_cast<const char*>(text.data()), text.size()});
+}
+
 Status add_shards(const Listed& listed, source::Source& source, Shards& all) {
   const auto index = find_mds_index(listed);
   if (!index) return no_index(listed);
@@ -129,8 +136,7 @@ Status add_shards(const Listed& listed, source::Source& source, Shards& all) {
     return Status(Code::kResourceExhausted,
                   fmt::format("{} has {} bytes", index->url, index->bytes));
   }
-  ECHOLINE_ASSIGN(const std::vector<std::byte> text, read_bytes(source, *index, 0, index->bytes));
-  auto named = parse_mds_index({reinterpret_cast<const char*>(text.data()), text.size()});
+  auto named = read_parsed(source, [&] { return read_mds_index(*index, source); });
   if (!named.ok()) return std::move(named).status().with_context(index->url);
   const std::string root = index->url.substr(0, index->url.rfind('/') + 1);
   std::unordered_map<std::string_view, const source::ObjectInfo*> by_url;

@@ -75,8 +75,10 @@ Status unknown_format(const source::ObjectInfo& object, std::span<const std::byt
 
 }  // namespace
 
-Result<const Format*> detect_format(const v1::Read& read, const std::vector<Listed>& listed,
-                                    source::Source& source) {
+namespace {
+
+Result<const Format*> detect_once(const v1::Read& read, const std::vector<Listed>& listed,
+                                  source::Source& source) {
   const source::ObjectInfo& first = listed.front().objects.front();
   ECHOLINE_ASSIGN(const std::vector<std::byte> head,
                   read_bytes(source, first, 0, std::min(first.bytes, kProbeBytes)));
@@ -89,6 +91,13 @@ Result<const Format*> detect_format(const v1::Read& read, const std::vector<List
   Result<const Format*> found = match_compressed(probe, packed);
   if (!found.ok()) return std::move(found).status().with_context(first.url);
   return found;
+}
+
+}  // namespace
+
+Result<const Format*> detect_format(const v1::Read& read, const std::vector<Listed>& listed,
+                                    source::Source& source) {
+  return read_parsed(source, [&] { return detect_once(read, listed, source); });
 }
 
 }  // namespace echoline::record

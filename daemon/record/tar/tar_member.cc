@@ -55,6 +55,7 @@ Result<TarMember> make_member(const TarHeader& header, const Overrides& override
   if (header.type == '\0' && member.name.ends_with('/')) member.file = false;  // a v7 folder
   const std::uint64_t bytes = overrides.pax.bytes.value_or(header.bytes);
   member.data_bytes = has_no_data(header.type) ? 0 : bytes;
+  member.extended = overrides.long_name || overrides.pax.path || overrides.pax.bytes;
   if (member.data_bytes > std::uint64_t{1} << 62) {
     return Status(Code::kDataLoss, "tar member with an impossible size");
   }

@@ -19,6 +19,8 @@ struct TarMember {
   std::uint64_t header_bytes = 0;
   std::uint64_t data_bytes = 0;
   bool file = false;  // a regular file: not a folder, link, device, ...
+  // Name or size are from an extension header, whose contents no checksum covers.
+  bool extended = false;
   // Headers, data and padding.
   std::uint64_t total_bytes() const;
 };

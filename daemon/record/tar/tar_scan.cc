@@ -76,6 +76,7 @@ Status TarScan::with_advice(Status status) const {
 }
 
 void TarScan::take_member(const TarMember& member) {
+  extended_ |= member.extended;
   const auto name = sample_name(member);
   if (name) {
     std::string extension = lower_ascii(name->extension);

@@ -29,6 +29,7 @@ class TarScan final : public ShardScan {
   RecordTable take_table() override { return std::move(table_); }
   const RecordTable& table() const override { return table_; }
   bool truncated() const override { return truncated_; }
+  bool is_certain() const override { return !extended_; }
   void end_at(std::uint64_t bytes) override;
 
  private:
@@ -44,6 +45,7 @@ class TarScan final : public ShardScan {
   std::uint64_t needed_ = kTarBlock;
   bool done_ = false;
   bool truncated_ = false;
+  bool extended_ = false;  // a member was
   RecordTable table_;
   std::uint64_t data_end_ = 0;  // of the last member, without padding
 

@@ -85,7 +85,9 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
      "Value of daemon.memory: the limit for rings, windows, caches and read-ahead together."},
     {"echoline_memory_bytes", "use",
      "Memory of all streams, by use: ring, window (decoded samples kept for their next use), "
-     "encoded (records read ahead or kept encoded) and cache."},
+     "encoded (records read ahead or kept encoded), cache, and checksums (of records that have "
+     "none "
+     "in the index; not part of the budget)."},
     {"echoline_memory_reserved_bytes", "",
      "Bytes of the budget that streams and passes have reserved."},
     {"echoline_passes", "stream",
@@ -96,9 +98,10 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
     {"echoline_records_bad_total", "stream,reason",
      "Records that could not be decoded and were replaced."},
     {"echoline_records_checked_total", "stream,outcome",
-     "Records from storage that were compared with their checksum in the index, by outcome: "
-     "agreed, or disagreed (requested again, up to four times in all). Records from a cache are "
-     "not counted."},
+     "Records from storage that were compared with their checksum, by outcome: agreed, disagreed "
+     "(requested again), repeated (no checksum is known: requested a second time and compared), or "
+     "replaced (two equal answers disagreed with a checksum that was made from one answer). "
+     "Records from a cache are not counted."},
     {"echoline_ring_slots", "stream,rank,state",
      "Slots of the stream's rings, by state: free, filling or published. All ranks share one "
      "ring, so rank is \"all\"."},
@@ -111,6 +114,9 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
      "Bytes read from storage, by scheme: file, s3, gs or http (includes https)."},
     {"echoline_source_checked_total", "stream,scheme",
      "Objects read whole whose bytes agreed with the store's checksum."},
+    {"echoline_source_damaged_total", "stream,scheme",
+     "Answers of the store whose bytes were wrong and that were requested again: records, whole "
+     "objects, headers, listings, and shards while they are indexed or unpacked."},
     {"echoline_source_concurrency_limit", "stream,scheme",
      "Limit on concurrent requests to the store, for all streams together. It falls while the "
      "store refuses requests or fewer give the same rate, and rises while more give a higher "

@@ -192,6 +192,7 @@ void add_storage(const engine::StreamStats& stream, Families& families) {
   families.add("echoline_source_bytes_total", {name, scheme}, stream.source.bytes);
   families.add("echoline_source_requests_in_flight", {name, scheme}, stream.source.in_flight);
   families.add("echoline_source_checked_total", {name, scheme}, stream.source.checked);
+  families.add("echoline_source_damaged_total", {name, scheme}, stream.source.damaged);
   families.add("echoline_source_hedged_total", {name, scheme, "won"}, stream.source.hedges_won);
   families.add("echoline_source_hedged_total", {name, scheme, "lost"}, stream.source.hedges_lost);
   constexpr std::string_view kReplaced = "echoline_source_replaced_total";
@@ -231,6 +232,8 @@ void add_samples(const engine::StreamStats& stream, Families& families) {
   families.add("echoline_samples_total", {name, "echoed"}, stream.samples_echoed);
   families.add("echoline_records_checked_total", {name, "agreed"}, stream.records_agreed);
   families.add("echoline_records_checked_total", {name, "disagreed"}, stream.records_disagreed);
+  families.add("echoline_records_checked_total", {name, "repeated"}, stream.records_repeated);
+  families.add("echoline_records_checked_total", {name, "replaced"}, stream.records_replaced);
   families.add("echoline_echo_factor", {name}, static_cast<double>(stream.factor) / 1000);
   // Zeros too: if a series begins at 1, Prometheus sees no increase.
   for (const char* reason : engine::kBadReasonNames) {

@@ -26,6 +26,7 @@ Counters SharedCounters::snapshot() const {
   counters.in_flight = load(in_flight);
   counters.limit = load(limit);
   counters.checked = load(checked);
+  counters.damaged = load(damaged);
   counters.hedges_won = load(hedges_won);
   counters.replaced_won = load(replaced_won);
   counters.replaced_lost = load(replaced_lost);

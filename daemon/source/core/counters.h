@@ -40,6 +40,7 @@ struct Counters {
   std::uint64_t in_flight = 0;
   std::uint64_t limit = 0;          // on requests in flight at the endpoint; 0: no limit
   std::uint64_t checked = 0;        // whole objects that matched the store's checksum
+  std::uint64_t damaged = 0;        // answers with wrong bytes that were requested again
   std::uint64_t hedges_won = 0;     // hedges that were answered before the first request
   std::uint64_t hedges_lost = 0;    // all other hedges
   std::uint64_t replaced_won = 0;   // replacements of slow answers whose answer was used
@@ -52,8 +53,8 @@ struct Counters {
 class SharedCounters {
  public:
   using Count = std::atomic<std::uint64_t>;
-  Count ok{0}, retried{0}, failed{0}, bytes{0}, in_flight{0}, limit{0}, checked{0}, hedges_won{0},
-      hedges_lost{0}, replaced_won{0}, replaced_lost{0};
+  Count ok{0}, retried{0}, failed{0}, bytes{0}, in_flight{0}, limit{0}, checked{0}, damaged{0},
+      hedges_won{0}, hedges_lost{0}, replaced_won{0}, replaced_lost{0};
 
   static void add(Count& count, std::uint64_t more) {
     count.fetch_add(more, std::memory_order_relaxed);

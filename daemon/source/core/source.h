@@ -52,8 +52,15 @@ struct ReadRequest {
 
 struct ReadResult {
   std::uint64_t tag = 0;
-  Status status;  // after retries of transport failures, within the configured time-outs
+  Status status;         // after retries of transport failures, within the configured time-outs
+  bool checked = false;  // the bytes agreed with the store's checksum of the whole object
 };
+
+// How often bytes are requested in total while they do not match their checksum, or while an answer
+// cannot be understood.
+inline constexpr std::uint32_t kAnswersMax = 4;
+// How often bytes are requested in total until two answers are equal.
+inline constexpr std::uint32_t kEqualAnswersMax = 8;
 
 // Threads: one thread at a time calls list, list_all, put, submit, poll and forget; any thread may
 // call wake and counters.
@@ -83,8 +90,15 @@ class Source {
   // wake was called. Appends the ended ones to `done`.
   virtual void poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) = 0;
 
-  // The object's bytes did not match its checksum: the source drops its copies of them.
+  // How many equal answers make bytes certain that no checksum covers. 2: nothing protects them on
+  // their way (no TLS, and read.checksums is all). 1: a store all the same. 0: nothing needs to be
+  // compared (local files, or read.checksums: none).
+  virtual std::uint32_t answers_needed() const { return 0; }
+
+  // The object is read again: the source drops its copies of the bytes.
   virtual void forget(const ObjectInfo&) {}
+  // An answer had wrong bytes and is requested again.
+  virtual void count_damaged() {}
 
   virtual void wake() = 0;
   virtual Counters counters() const = 0;
@@ -93,9 +107,37 @@ class Source {
 // Every address of a brace list, in the order written: a{1..3}, a{x,y}, nested and repeated.
 Result<std::vector<std::string>> expand_braces(const std::string& url);
 
-// Reads one range and waits for it: for listings, headers and small files. Nothing else may be in
-// flight.
+// One answer to a request.
+struct Answer {
+  std::vector<std::byte> bytes;
+  bool checked = false;  // as in ReadResult
+};
+
+// Reads one range once and waits for it. Nothing else may be in flight.
+Result<Answer> read_answer(Source& source, const ObjectInfo& object, std::uint64_t offset,
+                           std::uint64_t bytes);
+
+// Reads one range as often as answers_needed() says and waits for it: for headers and small files.
+// kDataLoss if no two answers are equal. Nothing else may be in flight.
 Result<std::vector<std::byte>> read_range(Source& source, const ObjectInfo& object,
                                           std::uint64_t offset, std::uint64_t bytes);
+
+// The error after kEqualAnswersMax different answers: kDataLoss.
+Status never_equal(const ObjectInfo& object, std::uint64_t offset, std::uint64_t bytes);
+
+// Whether enough answers are equal: checksums of answers to the same request, one after the other.
+class EqualAnswers {
+ public:
+  explicit EqualAnswers(std::uint32_t needed) : needed_(needed) {}
+  // Takes the bytes of the next answer; true if they are certain.
+  bool take(std::span<const std::byte> bytes, bool checked);
+  // Whether the last answer differed from all before, of which there were some.
+  bool differed() const { return seen_.size() > 1; }
+  bool exhausted() const { return seen_.size() >= kEqualAnswersMax; }
+
+ private:
+  std::uint32_t needed_;
+  std::vector<std::uint32_t> seen_;
+};
 
 }  // namespace echoline::source

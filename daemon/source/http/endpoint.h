@@ -14,6 +14,7 @@ struct Endpoint {
 
   std::string url() const { return scheme + "://" + host; }
 
+  bool is_tls() const { return scheme == "https"; }
   // Whether others can read the traffic: plain http to another machine.
   bool is_insecure() const;
 };

@@ -45,6 +45,17 @@ Result<Scheme> common_scheme(const std::vector<std::string>& urls) {
   return first.scheme;
 }
 
+// As Source::answers_needed says. All addresses have been parsed before.
+std::uint32_t answers_needed(const v1::Read& read, const ObjectStore& store,
+                             const std::vector<std::string>& urls) {
+  if (read.checksums() == "none") return 0;
+  const bool all = read.checksums().empty() || read.checksums() == "all";
+  const bool plain = std::any_of(urls.begin(), urls.end(), [&store](const std::string& url) {
+    return !store.uses_tls(*parse_address(url));
+  });
+  return all && plain ? 2 : 1;
+}
+
 Result<std::unique_ptr<Source>> open_objects(const v1::Read& read, Scheme scheme, Access access,
                                              const std::vector<std::string>& urls,
                                              std::size_t concurrency) {
@@ -58,6 +69,7 @@ Result<std::unique_ptr<Source>> open_objects(const v1::Read& read, Scheme scheme
   transfer.etag_is_md5 = opened.etag_is_md5;
   if (read.checksums() == "fast") transfer.checksums = ChecksumPolicy::Level::kFast;
   if (read.checksums() == "none") transfer.checksums = ChecksumPolicy::Level::kNone;
+  transfer.answers_needed = answers_needed(read, *opened.store, urls);
   transfer.hedged = read.hedge() != "off";
   transfer.ca_file = std::move(opened.ca_file);
   auto source = std::make_unique<ObjectSource>(std::move(opened.store), std::move(transfer));

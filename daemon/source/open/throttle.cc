@@ -132,7 +132,9 @@ void Throttle::hold(std::vector<ReadResult>& results, std::uint64_t now_ns) {
   for (ReadResult& result : results) {
     const Pending pending = pending_.extract(result.tag).mapped();
     if (pending.due_ns > now_ns) imitated_.add_wait(WaitReason::kImitated, pending.due_ns - now_ns);
-    held_.push_back({pending.begin_ns, pending.due_ns, {pending.tag, std::move(result.status)}});
+    held_.push_back({pending.begin_ns,
+                     pending.due_ns,
+                     {pending.tag, std::move(result.status), result.checked}});
   }
   std::sort(held_.begin(), held_.end(),
             [](const Held& a, const Held& b) { return a.due_ns < b.due_ns; });

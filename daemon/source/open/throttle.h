@@ -62,6 +62,9 @@ class Throttle : public Source {
   void submit(ReadRequest request) override;
   std::size_t slots_free() const override;
   void poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) override;
+  std::uint32_t answers_needed() const override { return inner_->answers_needed(); }
+  void forget(const ObjectInfo& object) override { inner_->forget(object); }
+  void count_damaged() override { inner_->count_damaged(); }
   void wake() override;
   // Request times and waits are those of the simulated store.
   Counters counters() const override;

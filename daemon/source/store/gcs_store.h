@@ -24,6 +24,7 @@ class GcsStore : public ObjectStore {
 
   Verdict ready(std::time_t now) override { return options_.credentials->ready(now); }
   void note_accepted() override { options_.credentials->note_accepted(); }
+  bool uses_tls(const Address&) const override { return endpoint_.is_tls(); }
   HttpRequest get(const Address& address, const std::string& version, std::uint64_t begin,
                   std::uint64_t end, std::time_t now) override;
   HttpRequest stat(const Address& address, StatMethod method, std::time_t now) override;

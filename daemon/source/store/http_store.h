@@ -9,6 +9,9 @@ namespace echoline::source {
 // last change.
 class HttpStore : public ObjectStore {
  public:
+  bool uses_tls(const Address& address) const override {
+    return address.url().starts_with("https:");
+  }
   HttpRequest get(const Address& address, const std::string& version, std::uint64_t begin,
                   std::uint64_t end, std::time_t now) override;
   HttpRequest stat(const Address& address, StatMethod method, std::time_t now) override;

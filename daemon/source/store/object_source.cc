@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "source/core/glob.h"
 #include "source/store/list_operation.h"
+#include "source/store/page_reader.h"
 #include "source/store/put_operation.h"
 #include "source/store/read_operation.h"
 
@@ -179,8 +180,7 @@ Result<std::vector<ObjectInfo>> ObjectSource::stat_many(const std::vector<Addres
 }
 
 Result<ListPage> ObjectSource::list_page(const ListQuery& query) {
-  ECHOLINE_ASSIGN(auto operation, run(queries(), std::make_unique<PageOperation>(*store_, query)));
-  return operation->take_page();
+  return read_page(queries(), *store_, query, answers_needed(), counters_);
 }
 
 Result<std::vector<ObjectInfo>> ObjectSource::list_pattern(const Address& address) {
@@ -252,7 +252,8 @@ void ObjectSource::finish_part(OperationResult result, std::vector<ReadResult>& 
     reads_.cancel(other);
     reads_by_part_.erase(other);
   }
-  done.push_back({at->second.tag, std::move(result.status)});
+  const bool checked = static_cast<const ReadOperation&>(*result.operation).checked();
+  done.push_back({at->second.tag, std::move(result.status), checked});
   reads_by_number_.erase(at);
 }
 

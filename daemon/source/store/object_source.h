@@ -19,8 +19,9 @@ struct ObjectSourceOptions {
   std::uint64_t timeout_ns = 60'000'000'000;  // of one request, without progress
   std::uint64_t stall_ns = 15'000'000'000;    // of one attempt, without a byte
   ChecksumPolicy::Level checksums = ChecksumPolicy::Level::kAll;
-  bool etag_is_md5 = false;  // as S3 does
-  bool hedged = true;        // late reads are sent a second time
+  bool etag_is_md5 = false;          // as S3 does
+  bool hedged = true;                // late reads are sent a second time
+  std::uint32_t answers_needed = 1;  // as Source has it
   std::string ca_file;
 };
 
@@ -40,6 +41,8 @@ class ObjectSource : public Source {
   void submit(ReadRequest request) override;
   std::size_t slots_free() const override;
   void poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) override;
+  std::uint32_t answers_needed() const override { return options_.answers_needed; }
+  void count_damaged() override { SharedCounters::add(counters_.damaged, 1); }
   void wake() override;
   Counters counters() const override { return counters_.snapshot(); }
 

@@ -35,6 +35,7 @@ struct ListEntry {
   std::string key;
   std::uint64_t bytes = 0;
   std::string version;
+  bool operator==(const ListEntry&) const = default;
 };
 
 struct ListPage {
@@ -52,6 +53,9 @@ class ObjectStore {
   // Whether requests can be made now; a verdict to retry while credentials are being fetched
   // (HttpOperation::ready).
   virtual Verdict ready(std::time_t) { return {}; }
+
+  // Whether TLS protects the answers about an object on their way.
+  virtual bool uses_tls(const Address& address) const = 0;
 
   // Requests bytes [begin, end) of an object, of this version if one is set. end > begin.
   virtual HttpRequest get(const Address& address, const std::string& version, std::uint64_t begin,

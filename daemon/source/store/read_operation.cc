@@ -160,6 +160,8 @@ Verdict ReadOperation::check_bytes() {
     return {};
   }
   mismatched_ = value;
+  // Until an ETag has held, this may also be a store whose ETags are no MD5 sums.
+  if (!is_etag || policy_.etag_held) SharedCounters::add(counters_.damaged, 1);
   const std::string_view name = checksum_->name();
   forget();
   Verdict verdict = broken(fmt::format(

@@ -28,6 +28,8 @@ class ReadOperation : public HttpOperation {
   std::uint64_t progress() const override { return scatter_.position() - scatter_.begin(); }
   std::uint64_t bytes_left() const override { return scatter_.end() - scatter_.position(); }
   std::string what() const override { return object_.url; }
+  // After success: whether the store had a checksum of the object, and the bytes agreed with it.
+  bool checked() const { return checksum_.has_value(); }
 
  private:
   Verdict accept_part(const HttpResponse& response);
