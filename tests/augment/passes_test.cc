@@ -121,7 +121,7 @@ TEST_P(EachTarget, SumsOfManyTapsAreEqual) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Passes, EachTarget, testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
-                         [](const auto& info) { return hwy::TargetName(info.param); });
+                         [](const auto& target) { return hwy::TargetName(target.param); });
 
 }  // namespace
 }  // namespace echoline::augment
