@@ -11,10 +11,21 @@
 namespace echoline::augment {
 namespace {
 
+ImageSize size_of(const decode::Tensor& tensor) {
+  return {tensor.shape.sizes[0], tensor.shape.sizes[1]};
+}
+
+// What the tensor has of its picture.
+Box present_part(const decode::Tensor& tensor) {
+  if (!tensor.part) return {0, 0, tensor.shape.sizes[0], tensor.shape.sizes[1]};
+  return {tensor.part->top, tensor.part->left, tensor.part->height, tensor.part->width};
+}
+
 View view_of(const decode::Tensor& tensor) {
+  const Box part = present_part(tensor);
   View view;
   view.data = reinterpret_cast<const std::uint8_t*>(tensor.bytes.data());
-  view.size = {tensor.shape.sizes[0], tensor.shape.sizes[1]};
+  view.size = {part.height, part.width};
   view.channels = tensor.shape.sizes[2];
   view.stride = view.row_bytes();
   return view;
@@ -93,7 +104,7 @@ Status Chain::run_field(std::size_t field, const decode::Tensor& tensor, const U
   }
   // One Picture per field, so that its buffers keep the size that the field needs.
   Picture& picture = scratch.pictures[field];
-  picture.start(view_of(tensor), row);
+  picture.start(view_of(tensor), present_part(tensor), size_of(tensor), row);
   for (const Instruction& instruction : program.instructions) {
     instruction.op->apply({key, scratch.resize}, picture, instruction.in_row);
   }
@@ -104,6 +115,11 @@ Status Chain::run_field(std::size_t field, const decode::Tensor& tensor, const U
     picture.settle();
   }
   return {};
+}
+
+decode::Region Chain::part_of(std::size_t field, const ImageSize& size, const UseKey& key) const {
+  const Box part = programs_[field].part(key, size);
+  return {part.top, part.left, part.height, part.width};
 }
 
 Status Chain::run(const decode::Sample& in, const UseKey& key, Scratch& scratch,

@@ -4,17 +4,36 @@
 
 namespace echoline::augment {
 
-Status FieldProgram::append(std::unique_ptr<Op> op) {
+Status FieldProgram::check_next(const Op& op) const {
   const decode::FieldType before = output();
-  if (before.fixed) {
-    ECHOLINE_TRY(op->size_after({before.shape.sizes[0], before.shape.sizes[1]}).status());
-  }
+  if (!before.fixed) return {};
+  return op.size_after({before.shape.sizes[0], before.shape.sizes[1]}).status();
+}
+
+Status FieldProgram::append_crop(std::unique_ptr<Crop> crop) {
+  ECHOLINE_TRY(check_next(*crop));
+  if (!instructions.empty()) instructions.back().op->fuse_crop(crop);
+  if (crop != nullptr) instructions.push_back({.op = std::move(crop), .context = {}});
+  return {};
+}
+
+Status FieldProgram::append(std::unique_ptr<Op> op) {
+  ECHOLINE_TRY(check_next(*op));
   instructions.push_back({.op = std::move(op), .context = {}});
   return {};
 }
 
 bool FieldProgram::fuse_flip(std::uint8_t number, double probability) {
   return !instructions.empty() && instructions.back().op->fuse_flip(number, probability);
+}
+
+// Only the first operation is asked: later ones have a picture that was already cut or changed.
+// Where a step refuses this size, the whole picture is decoded, so that a damaged file is reported
+// first.
+Box FieldProgram::part(const UseKey& key, const ImageSize& size) const {
+  const Box whole{0, 0, size.height, size.width};
+  if (instructions.empty() || !size_after(size).ok()) return whole;
+  return instructions.front().op->part(key, size).value_or(whole);
 }
 
 void FieldProgram::mark_rows() {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "augment/crop.h"
 #include "augment/normalizer.h"
 #include "augment/op.h"
 #include "decode/sample.h"
@@ -27,9 +28,14 @@ struct FieldProgram {
 
   // Appends a step's operation; an error if the step can't work on any sample of this field.
   Status append(std::unique_ptr<Op> op);
+  // The same for a crop, which the previous operation does too, if it can: a resize then makes only
+  // the pixels of the crop.
+  Status append_crop(std::unique_ptr<Crop> crop);
   // Lets the previous operation do this flip too, if it can: a resize flips at no extra cost.
   // Returns false if it can't.
   bool fuse_flip(std::uint8_t number, double probability);
+  // The pixels of a picture of this size that the operations read for this use.
+  Box part(const UseKey& key, const ImageSize& size) const;
   // Marks the operations that can write their pixels directly to the row.
   void mark_rows();
 
@@ -41,6 +47,9 @@ struct FieldProgram {
   Result<ImageSize> size_after(ImageSize size) const;
   // The shape of a result with this image size.
   decode::Shape shape_of(const ImageSize& size) const;
+
+ private:
+  Status check_next(const Op& op) const;
 };
 
 }  // namespace echoline::augment

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -19,15 +20,27 @@ namespace echoline::augment {
 // points into the sample (then `owned_` is false), into a buffer, or into the row. One thread.
 class Picture {
  public:
-  // Starts with the pixels of a sample, which stay unchanged.
-  void start(const View& view, std::span<std::byte> row) {
+  // Starts with the pixels of a sample, which stay unchanged: `view` shows the part `part` of a
+  // picture of `size`. If that is not all of it, the first operation is a crop (Op::part).
+  void start(const View& view, const Box& part, const ImageSize& size, std::span<std::byte> row) {
     view_ = view;
+    part_ = part;
+    size_ = size;
     row_ = row;
     owned_ = false;
   }
 
-  const View& view() const { return view_; }
-  void set_view(const View& view) { view_ = view; }
+  const ImageSize& size() const { return size_; }
+  std::uint32_t channels() const { return view_.channels; }
+  // The pixels of `box`, which is within the size and within the part that there is.
+  View crop(const Box& box) const;
+  // The whole picture.
+  const View& view() const;
+  void set_view(const View& view) {
+    view_ = view;
+    part_ = {0, 0, view.size.height, view.size.width};
+    size_ = view.size;
+  }
 
   // Memory for `size` pixels that does not overlap the view: the row if `in_row`, else a buffer.
   // Only the last step that moves pixels is marked `in_row`, so the view is not in the row before.
@@ -42,6 +55,8 @@ class Picture {
 
  private:
   View view_;
+  Box part_;        // what the view shows of the picture
+  ImageSize size_;  // of the picture
   std::span<std::byte> row_;
   bool owned_ = false;
   Buffer buffers_[2];
@@ -54,6 +69,8 @@ struct Work {
   ResizeScratch& resize;
 };
 
+class Crop;
+
 // One operation on an image. Immutable once compiled; any thread may apply it.
 class Op {
  public:
@@ -62,11 +79,18 @@ class Op {
   virtual std::optional<ImageSize> fixed_size() const { return std::nullopt; }
   // The size of the result for an input of size `in`; an error if the step can't be done on it.
   virtual Result<ImageSize> size_after(const ImageSize& in) const { return in; }
+  // The pixels of an input of size `in` that `apply` reads for this use; nothing: any of them. The
+  // caller has called size_after for this size without an error.
+  virtual std::optional<Box> part(const UseKey& /*key*/, const ImageSize& /*in*/) const {
+    return std::nullopt;
+  }
   // True if no pixel moves, except by a mirror, so that an earlier step may already write into the
   // row (FieldProgram::mark_rows).
   virtual bool keeps_place() const { return false; }
   // Takes over a horizontal flip that follows; returns false if it can't. Only while compiling.
   virtual bool fuse_flip(std::uint8_t /*step*/, double /*probability*/) { return false; }
+  // Takes over a crop that follows; leaves it if it can't. Only while compiling.
+  virtual void fuse_crop(std::unique_ptr<Crop>& /*crop*/) {}
   // `in_row`: write new pixels to the row, because no later step moves them. The caller has called
   // size_after for this size without an error.
   virtual void apply(const Work& work, Picture& picture, bool in_row) const = 0;

@@ -1,6 +1,18 @@
 #include "augment/op.h"
+#include "base/check.h"
 
 namespace echoline::augment {
+
+View Picture::crop(const Box& box) const {
+  ECHOLINE_CHECK(box.top >= part_.top && box.top + box.height <= part_.top + part_.height &&
+                 box.left >= part_.left && box.left + box.width <= part_.left + part_.width);
+  return view_.crop({box.top - part_.top, box.left - part_.left, box.height, box.width});
+}
+
+const View& Picture::view() const {
+  ECHOLINE_CHECK(view_.size == size_);
+  return view_;
+}
 
 std::uint8_t* Picture::room(const ImageSize& size, bool in_row) {
   if (in_row) return reinterpret_cast<std::uint8_t*>(row_.data());
@@ -9,10 +21,12 @@ std::uint8_t* Picture::room(const ImageSize& size, bool in_row) {
 }
 
 void Picture::take(const std::uint8_t* room, const ImageSize& size, bool mirrored) {
-  view_.data = room;
-  view_.size = size;
-  view_.stride = view_.row_bytes();
-  view_.mirrored = mirrored;
+  View view = view_;
+  view.data = room;
+  view.size = size;
+  view.stride = view.row_bytes();
+  view.mirrored = mirrored;
+  set_view(view);
   owned_ = true;
   // A buffer that now holds the view must not be the spare one.
   if (room == reinterpret_cast<std::uint8_t*>(buffers_[spare_].data())) spare_ = 1 - spare_;

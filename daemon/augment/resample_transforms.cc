@@ -1,9 +1,11 @@
 // The steps resize and random_resized_crop. They also do a horizontal flip that follows, because
-// the resize can write mirrored pixels at no extra cost.
+// the resize can write mirrored pixels at no extra cost. A resize does a crop that follows, too: it
+// makes only these pixels.
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "augment/crop.h"
 #include "augment/parameters.h"
 #include "augment/transforms.h"
 
@@ -15,7 +17,19 @@ struct FusedFlip {
   double probability;
 };
 
-// Resizes a part of the picture. Derived classes choose the part and the size.
+// The pixels of `from` are resized to the size `to`, of which `window` is made.
+struct Plan {
+  Box from;
+  ImageSize to;
+  Box window;
+
+  Axis rows() const { return {from.height, to.height, window.top, window.height}; }
+  Axis columns() const { return {from.width, to.width, window.left, window.width}; }
+};
+
+Box whole(const ImageSize& size) { return {0, 0, size.height, size.width}; }
+
+// Resizes a part of the picture. Derived classes make the plan.
 class Resample : public Op {
  public:
   explicit Resample(Filter filter) : filter_(filter) {}
@@ -28,23 +42,39 @@ class Resample : public Op {
   }
 
   void apply(const Work& work, Picture& picture, bool in_row) const override {
-    const View source = picture.view().crop(part(work.key, picture.view().size));
-    const ImageSize size = target(source.size);
+    const Plan plan = plan_of(work.key, picture.size());
+    const View source = picture.crop(pixels_of(plan));
+    const ImageSize size{plan.window.height, plan.window.width};
     const bool flip = flip_ && flip_drawn(work.key, flip_->step, flip_->probability);
-    if (source.size == size) {  // a crop without a resize copies nothing
+    if (ImageSize{plan.from.height, plan.from.width} == plan.to) {
+      // A crop without a resize copies nothing.
       View view = source;
       view.mirrored = source.mirrored != flip;
       picture.set_view(view);
       return;
     }
     std::uint8_t* room = picture.room(size, in_row);
-    const bool mirrored = resize(source, size, filter_, flip, work.resize, room);
+    const bool mirrored =
+        resize(source, plan.rows(), plan.columns(), filter_, flip, work.resize, room);
     picture.take(room, size, mirrored);
   }
 
+  std::optional<Box> part(const UseKey& key, const ImageSize& in) const override {
+    return pixels_of(plan_of(key, in));
+  }
+
+ protected:
+  bool flips() const { return flip_.has_value(); }
+
  private:
-  virtual Box part(const UseKey& key, const ImageSize& in) const = 0;
-  virtual ImageSize target(const ImageSize& part) const = 0;
+  virtual Plan plan_of(const UseKey& key, const ImageSize& in) const = 0;
+
+  // The pixels that the plan needs.
+  Box pixels_of(const Plan& plan) const {
+    const SourceRange rows = source_range(filter_, plan.rows());
+    const SourceRange columns = source_range(filter_, plan.columns());
+    return {plan.from.top + rows.first, plan.from.left + columns.first, rows.count, columns.count};
+  }
 
   const Filter filter_;
   std::optional<FusedFlip> flip_;
@@ -56,7 +86,16 @@ class ResizeOp final : public Resample {
       : Resample(filter), size_(size), shorter_side_(shorter_side) {}
 
   std::optional<ImageSize> fixed_size() const override {
+    if (crop_ != nullptr) return crop_->size();
     return shorter_side_ ? std::nullopt : std::optional(size_);
+  }
+
+  // Only a crop that is within the resized picture, whatever the size of the input is.
+  void fuse_crop(std::unique_ptr<Crop>& crop) override {
+    if (crop_ != nullptr || flips() || !crop->stays_within()) return;
+    if (crop->size().height <= size_.height && crop->size().width <= size_.width) {
+      crop_ = std::move(crop);
+    }
   }
 
   Result<ImageSize> size_after(const ImageSize& in) const override {
@@ -70,15 +109,21 @@ class ResizeOp final : public Resample {
     }
     const ImageSize size = target(in);
     ECHOLINE_TRY(check_pixels(size));
-    return size;
+    return crop_ == nullptr ? size : crop_->size();
   }
 
  private:
-  Box part(const UseKey&, const ImageSize& in) const override {
-    return {0, 0, in.height, in.width};
+  Plan plan_of(const UseKey& key, const ImageSize& in) const override {
+    const ImageSize to = target(in);
+    if (crop_ == nullptr) return {whole(in), to, whole(to)};
+    const Corner corner = crop_->corner(key, to);
+    const Box window{static_cast<std::uint32_t>(corner.top),
+                     static_cast<std::uint32_t>(corner.left), crop_->size().height,
+                     crop_->size().width};
+    return {whole(in), to, window};
   }
 
-  ImageSize target(const ImageSize& in) const override {
+  ImageSize target(const ImageSize& in) const {
     if (!shorter_side_) return size_;
     const std::uint32_t side = size_.height;
     const auto scaled = [side](std::uint64_t longer, std::uint64_t shorter) {
@@ -89,7 +134,8 @@ class ResizeOp final : public Resample {
   }
 
   const ImageSize size_;
-  const bool shorter_side_;
+  const bool shorter_side_;     // then both sides of size_ are the shorter side
+  std::unique_ptr<Crop> crop_;  // of the resized picture
 };
 
 class RandomResizedCropOp final : public Resample {
@@ -102,10 +148,10 @@ class RandomResizedCropOp final : public Resample {
   Result<ImageSize> size_after(const ImageSize&) const override { return size_; }
 
  private:
-  Box part(const UseKey& key, const ImageSize& in) const override {
-    return random_resized_crop_box(key, step_, in.height, in.width, scale_, ratio_);
+  Plan plan_of(const UseKey& key, const ImageSize& in) const override {
+    return {random_resized_crop_box(key, step_, in.height, in.width, scale_, ratio_), size_,
+            whole(size_)};
   }
-  ImageSize target(const ImageSize&) const override { return size_; }
 
   const ImageSize size_;
   const Range scale_;

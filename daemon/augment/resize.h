@@ -2,6 +2,7 @@
 // results rounded to bytes, then a vertical pass.
 #pragma once
 
+#include "augment/resize_passes.h"
 #include "augment/resize_weights.h"
 #include "augment/view.h"
 #include "base/buffer.h"
@@ -12,14 +13,15 @@ namespace echoline::augment {
 struct ResizeScratch {
   Weights horizontal;
   Weights vertical;
+  PassScratch passes;
   Buffer rows;  // between the passes
 };
 
-// Writes `size` dense pixels to `out`, which must not overlap the view. Pixels outside the view are
-// not used, even if it is a crop. Sizes are at least 1. `flip`: mirror the result.
-// Returns true if the caller must still mirror the written pixels: without a horizontal pass,
-// resize does not.
-bool resize(const View& view, const ImageSize& size, Filter filter, bool flip,
+// Writes the outputs of the two axes as dense pixels to `out`, which must not overlap the view. The
+// view shows the pixels of their source ranges; pixels outside it are not used. Sizes are at least
+// 1. `flip`: mirror the result. Returns true if the caller must still mirror the written pixels:
+// without a horizontal pass, resize does not.
+bool resize(const View& view, const Axis& rows, const Axis& columns, Filter filter, bool flip,
             ResizeScratch& scratch, std::uint8_t* out);
 
 }  // namespace echoline::augment

@@ -1,123 +1,341 @@
+// The vector loops, written once with Highway: this file is compiled once for each kind of CPU, and
+// the best variant is chosen at run time.
+//
+// A sum of weight * pixel is exact in 32 bits with wrap-around, in any order. So the loops multiply
+// 16-bit halves of the weights: pmaddwd on x86 does two taps of four values in one instruction,
+// where a 32-bit multiplication is slow.
 #include "augment/resize_passes.h"
 
-#include <algorithm>
+#include <cstring>
+#include <span>
 
+#include "augment/resize_passes_plain.h"
+
+// clang-format off
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "augment/resize_passes.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+// clang-format on
+
+#ifndef ECHOLINE_RESIZE_PASSES_ONCE
+#define ECHOLINE_RESIZE_PASSES_ONCE
 namespace echoline::augment {
-namespace {
 
-constexpr std::int32_t kHalf = 1 << (kWeightBits - 1);
-constexpr std::size_t kBlock =
-    256;  // columns per step of the vertical pass: its sums stay in the cache
+inline constexpr int kLowBits = 15;
+inline constexpr std::size_t kGroup = 4;       // taps of one step of the horizontal pass
+inline constexpr std::size_t kLoadBytes = 16;  // of which a step uses 12
 
-[[gnu::always_inline]] inline std::uint8_t to_byte(std::int32_t sum) {
-  return static_cast<std::uint8_t>(std::clamp(sum >> kWeightBits, 0, 255));
-}
-
-template <std::size_t kChannels>
-[[gnu::always_inline]] inline void one_row(const std::uint8_t* row, const Weights& weights,
-                                           std::uint8_t* out) {
-  const std::int32_t* values = weights.values.data();
-  for (const Taps& taps : weights.taps) {
-    std::int32_t sums[kChannels];
-    for (std::size_t c = 0; c < kChannels; ++c) sums[c] = kHalf;
-    const std::uint8_t* pixel = row + taps.first * kChannels;
-    for (std::uint32_t k = 0; k < taps.count; ++k, pixel += kChannels) {
-      for (std::size_t c = 0; c < kChannels; ++c) sums[c] += values[k] * pixel[c];
-    }
-    for (std::size_t c = 0; c < kChannels; ++c) *out++ = to_byte(sums[c]);
-    values += weights.stride;
-  }
-}
-
-[[gnu::always_inline]] inline void one_block(const std::uint8_t* rows, std::size_t stride,
-                                             std::size_t bytes, const std::int32_t* values,
-                                             std::size_t count, std::uint8_t* out) {
-  // Row by row over a whole block, so that the compiler vectorises the inner loop.
-  std::int32_t sums[kBlock];
-  for (std::size_t x = 0; x < bytes; ++x) sums[x] = kHalf;
-  for (std::size_t k = 0; k < count; ++k, rows += stride) {
-    const std::int32_t weight = values[k];
-    for (std::size_t x = 0; x < bytes; ++x) sums[x] += weight * rows[x];
-  }
-  for (std::size_t x = 0; x < bytes; ++x) out[x] = to_byte(sums[x]);
-}
-
-[[gnu::always_inline]] inline void one_column_row(const std::uint8_t* rows, std::size_t stride,
-                                                  std::size_t row_bytes, const std::int32_t* values,
-                                                  std::size_t count, std::uint8_t* out) {
-  std::size_t x = 0;
-  for (; x + kBlock <= row_bytes; x += kBlock) {
-    one_block(rows + x, stride, kBlock, values, count, out + x);
-  }
-  if (x < row_bytes) one_block(rows + x, stride, row_bytes - x, values, count, out + x);
-}
-
-using RowPass = void (*)(const std::uint8_t*, const Weights&, std::uint8_t*);
-using ColumnPass = void (*)(const std::uint8_t*, std::size_t, std::size_t, const std::int32_t*,
-                            std::size_t, std::uint8_t*);
-
-struct Passes {
-  RowPass gray;
-  RowPass rgb;
-  ColumnPass columns;
+// The weights for the vector loops. `stride`: pairs from output to output.
+struct Pairs {
+  const WeightPair* data = nullptr;
+  std::size_t stride = 0;
 };
 
-#if defined(__x86_64__)
-// The same code compiled for AVX2. The build itself must run on any x86-64, so the variant is
-// chosen at run time.
-template <std::size_t kChannels>
-[[gnu::target("avx2")]] void one_row_avx2(const std::uint8_t* row, const Weights& weights,
-                                          std::uint8_t* out) {
-  one_row<kChannels>(row, weights, out);
-}
-
-[[gnu::target("avx2")]] void one_column_row_avx2(const std::uint8_t* rows, std::size_t stride,
-                                                 std::size_t row_bytes, const std::int32_t* values,
-                                                 std::size_t count, std::uint8_t* out) {
-  one_column_row(rows, stride, row_bytes, values, count, out);
-}
+}  // namespace echoline::augment
 #endif
 
-template <std::size_t kChannels>
-void one_row_plain(const std::uint8_t* row, const Weights& weights, std::uint8_t* out) {
-  one_row<kChannels>(row, weights, out);
-}
+HWY_BEFORE_NAMESPACE();
+namespace echoline::augment::HWY_NAMESPACE {
 
-void one_column_row_plain(const std::uint8_t* rows, std::size_t stride, std::size_t row_bytes,
-                          const std::int32_t* values, std::size_t count, std::uint8_t* out) {
-  one_column_row(rows, stride, row_bytes, values, count, out);
-}
+namespace hn = hwy::HWY_NAMESPACE;
 
-Passes choose_passes() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2"))
-    return {one_row_avx2<1>, one_row_avx2<3>, one_column_row_avx2};
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || HWY_HAVE_SCALABLE
+constexpr bool kVectors = false;
+#else
+constexpr bool kVectors = true;
 #endif
-  return {one_row_plain<1>, one_row_plain<3>, one_column_row_plain};
+
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128 && !HWY_HAVE_SCALABLE
+
+// A vector has some blocks of 16 bytes. In the horizontal pass each block is another row.
+using Bytes = hn::ScalableTag<std::uint8_t>;
+using Words = hn::Repartition<std::int16_t, Bytes>;
+using Sums = hn::Repartition<std::int32_t, Bytes>;
+using VBytes = hn::Vec<Bytes>;
+using VSums = hn::Vec<Sums>;
+constexpr Bytes kBytes{};
+constexpr Words kWords;
+constexpr Sums kSums;
+constexpr std::size_t kVectorBytes = hn::MaxLanes(kBytes);
+constexpr std::size_t kRows = kVectorBytes / 16;
+
+// The four sums of each block. No default values: g++ would compile them for the oldest CPU.
+struct PairSums {
+  VSums low;
+  VSums low_more;
+  VSums high;
+  VSums high_more;
+};
+
+HWY_INLINE PairSums no_sums() {
+  const VSums zero = hn::Zero(kSums);
+  return {zero, zero, zero, zero};
 }
 
-const Passes& passes() {
-  static const Passes chosen = choose_passes();
-  return chosen;
+// Adds two taps, which are neighbours in each 32 bits of `taps`.
+HWY_INLINE void add(VBytes taps, const WeightPair& pair, PairSums& sums) {
+  const auto words = hn::BitCast(kWords, taps);
+  sums.low = hn::ReorderWidenMulAccumulate(
+      kSums, words, hn::BitCast(kWords, hn::Set(kSums, pair.low)), sums.low, sums.low_more);
+  sums.high = hn::ReorderWidenMulAccumulate(
+      kSums, words, hn::BitCast(kWords, hn::Set(kSums, pair.high)), sums.high, sums.high_more);
+}
+
+// Rounded and clamped to bytes, one in each 32 bits.
+HWY_INLINE VSums bytes_of(const PairSums& sums) {
+  const VSums low = hn::RearrangeToOddPlusEven(sums.low, sums.low_more);
+  const VSums high = hn::RearrangeToOddPlusEven(sums.high, sums.high_more);
+  const VSums sum = hn::ShiftRight<kWeightBits>(
+      hn::Add(hn::Add(low, hn::ShiftLeft<kLowBits>(high)), hn::Set(kSums, kHalf)));
+  return hn::Min(hn::Max(sum, hn::Zero(kSums)), hn::Set(kSums, 255));
+}
+
+// Byte 4 * i + j of each block is value i of sums[j].
+HWY_INLINE VBytes interleaved(const VSums (&sums)[4]) {
+  return hn::BitCast(kBytes,
+                     hn::Or(hn::Or(sums[0], hn::ShiftLeft<8>(sums[1])),
+                            hn::Or(hn::ShiftLeft<16>(sums[2]), hn::ShiftLeft<24>(sums[3]))));
+}
+
+HWY_INLINE VBytes pattern(const std::uint8_t (&indexes)[16]) {
+  return hn::LoadDup128(kBytes, indexes);
+}
+
+// 16 bytes of each row, at the same offset. A template, so that only the branch of this size
+// counts.
+template <typename D>
+HWY_INLINE hn::Vec<D> load_rows(D d, const std::uint8_t* const* rows, std::size_t at) {
+  const hn::Half<D> half;
+  if constexpr (hn::MaxLanes(D()) == 16) {
+    return hn::LoadU(d, rows[0] + at);
+  } else {
+    constexpr std::size_t kHalfRows = hn::MaxLanes(hn::Half<D>()) / 16;
+    return hn::Combine(d, load_rows(half, rows + kHalfRows, at), load_rows(half, rows, at));
+  }
+}
+
+// The three sums of an output pixel of each row.
+HWY_INLINE VSums rgb_output(const std::uint8_t* const (&rows)[kRows], const Taps& taps,
+                            const WeightPair* pairs) {
+  // Two pixels as 16-bit numbers, channel by channel; 0x80 gives 0.
+  alignas(16) static constexpr std::uint8_t kFirst[16] = {0, 0x80, 3, 0x80, 1,    0x80, 4,    0x80,
+                                                          2, 0x80, 5, 0x80, 0x80, 0x80, 0x80, 0x80};
+  alignas(16) static constexpr std::uint8_t kSecond[16] = {
+      6, 0x80, 9, 0x80, 7, 0x80, 10, 0x80, 8, 0x80, 11, 0x80, 0x80, 0x80, 0x80, 0x80};
+  const VBytes first = pattern(kFirst);
+  const VBytes second = pattern(kSecond);
+  PairSums sums = no_sums();
+  std::size_t at = taps.first * std::size_t{3};
+  for (std::size_t k = 0; k < taps.count; k += kGroup, at += kGroup * 3, pairs += 2) {
+    const VBytes pixels = load_rows(kBytes, rows, at);
+    add(hn::TableLookupBytesOr0(pixels, first), pairs[0], sums);
+    add(hn::TableLookupBytesOr0(pixels, second), pairs[1], sums);
+  }
+  return bytes_of(sums);
+}
+
+// `rows` are read up to kLoadBytes beyond their end.
+void rgb_rows(const std::uint8_t* const (&rows)[kRows], const Weights& weights, const Pairs& pairs,
+              std::uint8_t* const (&out)[kRows]) {
+  alignas(16) static constexpr std::uint8_t kPack[16] = {0,  4, 8, 1,  5,    9,    2,    6,
+                                                         10, 3, 7, 11, 0x80, 0x80, 0x80, 0x80};
+  const VBytes pack = pattern(kPack);
+  const std::size_t count = weights.taps.size();
+  for (std::size_t i = 0; i < count; i += 4) {
+    VSums sums[4];
+    for (std::size_t j = 0; j < 4; ++j) {
+      const std::size_t output = std::min(i + j, count - 1);
+      sums[j] = rgb_output(rows, weights.taps[output], pairs.data + output * pairs.stride);
+    }
+    alignas(64) std::uint8_t pixels[kVectorBytes];
+    hn::Store(hn::TableLookupBytesOr0(interleaved(sums), pack), kBytes, pixels);
+    // 16 bytes are faster to copy than 12; the next step overwrites the last four.
+    const std::size_t left = count - i;
+    for (std::size_t y = 0; y < kRows; ++y) {
+      if (left >= 6) {
+        std::memcpy(out[y] + i * 3, pixels + y * 16, 16);
+      } else {
+        std::memcpy(out[y] + i * 3, pixels + y * 16, std::min<std::size_t>(left, 4) * 3);
+      }
+    }
+  }
+}
+
+// kVectorBytes columns of one output row.
+HWY_INLINE void column_vector(const std::uint8_t* rows, std::size_t stride, std::size_t count,
+                              const WeightPair* pairs, std::uint8_t* out) {
+  alignas(16) static constexpr std::uint8_t kTranspose[16] = {0, 4, 8,  12, 1, 5, 9,  13,
+                                                              2, 6, 10, 14, 3, 7, 11, 15};
+  const VBytes zero = hn::Zero(kBytes);
+  PairSums sums[4] = {no_sums(), no_sums(), no_sums(), no_sums()};
+  for (std::size_t k = 0; k < count; k += 2, rows += 2 * stride, ++pairs) {
+    const VBytes one = hn::LoadU(kBytes, rows);
+    // The weight of a row beyond the last one is 0.
+    const VBytes two = hn::LoadU(kBytes, k + 1 < count ? rows + stride : rows);
+    const VBytes low = hn::InterleaveLower(kBytes, one, two);
+    const VBytes high = hn::InterleaveUpper(kBytes, one, two);
+    add(hn::InterleaveLower(kBytes, low, zero), *pairs, sums[0]);
+    add(hn::InterleaveUpper(kBytes, low, zero), *pairs, sums[1]);
+    add(hn::InterleaveLower(kBytes, high, zero), *pairs, sums[2]);
+    add(hn::InterleaveUpper(kBytes, high, zero), *pairs, sums[3]);
+  }
+  const VSums bytes[4] = {bytes_of(sums[0]), bytes_of(sums[1]), bytes_of(sums[2]),
+                          bytes_of(sums[3])};
+  hn::StoreU(hn::TableLookupBytes(interleaved(bytes), pattern(kTranspose)), kBytes, out);
+}
+
+void vector_rows(const View& view, const Weights& weights, const Pairs& pairs,
+                 const std::uint8_t* last_row, std::uint8_t* out) {
+  const std::size_t row_bytes = weights.taps.size() * 3;
+  const std::size_t height = view.size.height;
+  for (std::size_t y = 0; y < height; y += kRows) {
+    const std::uint8_t* rows[kRows];
+    std::uint8_t* outs[kRows];
+    for (std::size_t i = 0; i < kRows; ++i) {
+      const std::size_t row = std::min(y + i, height - 1);  // the last one more than once
+      rows[i] = row + 1 == height ? last_row : view.row(row);
+      outs[i] = out + row * row_bytes;
+    }
+    rgb_rows(rows, weights, pairs, outs);
+  }
+}
+
+void vector_columns(const std::uint8_t* rows, std::size_t stride, std::size_t row_bytes,
+                    const Weights& weights, const Pairs& pairs, std::uint8_t* out) {
+  for (std::size_t i = 0; i < weights.taps.size(); ++i, out += row_bytes) {
+    const Taps& taps = weights.taps[i];
+    const std::uint8_t* first = rows + taps.first * stride;
+    const WeightPair* own = pairs.data + i * pairs.stride;
+    for (std::size_t x = 0; x < row_bytes; x += kVectorBytes) {
+      // The last vector overlaps the one before it.
+      const std::size_t at = std::min(x, row_bytes - kVectorBytes);
+      column_vector(first + at, stride, taps.count, own, out + at);
+    }
+  }
+}
+
+#else
+
+constexpr std::size_t kVectorBytes = 16;
+void vector_rows(const View&, const Weights&, const Pairs&, const std::uint8_t*, std::uint8_t*) {}
+void vector_columns(const std::uint8_t*, std::size_t, std::size_t, const Weights&, const Pairs&,
+                    std::uint8_t*) {}
+
+#endif
+
+// The bytes that a row or a view needs at least for the vector loops; 0: there are none.
+std::size_t vector_bytes() { return kVectors ? kVectorBytes : 0; }
+
+// Rows of one channel: the compiler's vectors.
+void gray_rows(const View& view, const Weights& weights, std::uint8_t* out) {
+  for (std::size_t y = 0; y < view.size.height; ++y, out += weights.taps.size()) {
+    plain_row<1>(view.row(y), weights, out);
+  }
+}
+
+void narrow_columns(const std::uint8_t* rows, std::size_t stride, std::size_t row_bytes,
+                    const Weights& weights, std::uint8_t* out) {
+  for (std::size_t i = 0; i < weights.taps.size(); ++i, out += row_bytes) {
+    const std::span<const std::int32_t> values = weights.of(i);
+    for (std::size_t x = 0; x < row_bytes; x += kBlock) {
+      plain_block(rows + weights.taps[i].first * stride + x, stride,
+                  std::min(kBlock, row_bytes - x), values.data(), values.size(), out + x);
+    }
+  }
+}
+
+}  // namespace echoline::augment::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace echoline::augment {
+
+HWY_EXPORT(vector_bytes);
+HWY_EXPORT(vector_rows);
+HWY_EXPORT(vector_columns);
+HWY_EXPORT(gray_rows);
+HWY_EXPORT(narrow_columns);
+
+namespace {
+
+std::int32_t halves(std::int32_t first, std::int32_t second) {
+  return static_cast<std::int32_t>((static_cast<std::uint32_t>(first) & 0xFFFF) |
+                                   static_cast<std::uint32_t>(second) << 16);
+}
+
+WeightPair pair_of(std::int32_t first, std::int32_t second) {
+  constexpr std::int32_t kLowMask = (1 << kLowBits) - 1;
+  return {halves(first & kLowMask, second & kLowMask),
+          halves(first >> kLowBits, second >> kLowBits)};
+}
+
+Pairs make_pairs(const Weights& weights, std::vector<WeightPair>& pairs) {
+  const std::size_t stride = (weights.stride + kGroup - 1) / kGroup * (kGroup / 2);
+  pairs.resize(weights.taps.size() * stride);
+  for (std::size_t i = 0; i < weights.taps.size(); ++i) {
+    const std::span<const std::int32_t> values = weights.of(i);
+    for (std::size_t j = 0; j < stride; ++j) {
+      const auto value = [&](std::size_t k) { return k < values.size() ? values[k] : 0; };
+      pairs[i * stride + j] = pair_of(value(2 * j), value(2 * j + 1));
+    }
+  }
+  return {pairs.data(), stride};
 }
 
 }  // namespace
 
-void resize_rows(const std::uint8_t* rows, std::size_t stride, std::size_t count,
-                 std::uint32_t channels, const Weights& weights, std::uint8_t* out) {
-  const RowPass pass = channels == 3 ? passes().rgb : passes().gray;
-  const std::size_t out_bytes = weights.taps.size() * channels;
-  for (std::size_t y = 0; y < count; ++y) pass(rows + y * stride, weights, out + y * out_bytes);
+void resize_rows(const View& view, const Weights& weights, PassScratch& scratch,
+                 std::uint8_t* out) {
+  if (view.channels == 1) return HWY_DYNAMIC_DISPATCH(gray_rows)(view, weights, out);
+  // A load reaches beyond the last tap, at most into the next row if rows are long enough.
+  if (HWY_DYNAMIC_DISPATCH(vector_bytes)() == 0 || view.stride < kLoadBytes) {
+    return resize_rows_plain(view, weights, out);
+  }
+  const std::size_t row_bytes = view.row_bytes();
+  scratch.last_row.resize(row_bytes + kLoadBytes);
+  auto* last_row = reinterpret_cast<std::uint8_t*>(scratch.last_row.data());
+  std::memcpy(last_row, view.row(view.size.height - 1), row_bytes);
+  std::memset(last_row + row_bytes, 0, kLoadBytes);
+  HWY_DYNAMIC_DISPATCH(vector_rows)
+  (view, weights, make_pairs(weights, scratch.pairs), last_row, out);
 }
 
 void resize_columns(const std::uint8_t* rows, std::size_t stride, std::size_t row_bytes,
-                    std::uint32_t first_row, const Weights& weights, std::uint8_t* out) {
-  const ColumnPass pass = passes().columns;
+                    const Weights& weights, PassScratch& scratch, std::uint8_t* out) {
+  const std::size_t least = HWY_DYNAMIC_DISPATCH(vector_bytes)();
+  if (least == 0 || row_bytes < least) {
+    return HWY_DYNAMIC_DISPATCH(narrow_columns)(rows, stride, row_bytes, weights, out);
+  }
+  HWY_DYNAMIC_DISPATCH(vector_columns)
+  (rows, stride, row_bytes, weights, make_pairs(weights, scratch.pairs), out);
+}
+
+void resize_rows_plain(const View& view, const Weights& weights, std::uint8_t* out) {
+  const std::size_t row_bytes = weights.taps.size() * view.channels;
+  for (std::size_t y = 0; y < view.size.height; ++y, out += row_bytes) {
+    if (view.channels == 3) {
+      plain_row<3>(view.row(y), weights, out);
+    } else {
+      plain_row<1>(view.row(y), weights, out);
+    }
+  }
+}
+
+void resize_columns_plain(const std::uint8_t* rows, std::size_t stride, std::size_t row_bytes,
+                          const Weights& weights, std::uint8_t* out) {
   for (std::size_t i = 0; i < weights.taps.size(); ++i, out += row_bytes) {
-    const std::span<const std::int32_t> values = weights.of(i);
-    pass(rows + (weights.taps[i].first - first_row) * stride, stride, row_bytes, values.data(),
-         values.size(), out);
+    for (std::size_t x = 0; x < row_bytes; ++x) {
+      std::int32_t sum = kHalf;
+      const std::uint8_t* pixel = rows + weights.taps[i].first * stride + x;
+      for (const std::int32_t weight : weights.of(i)) {
+        sum += weight * *pixel;
+        pixel += stride;
+      }
+      out[x] = to_byte(sum);
+    }
   }
 }
 
 }  // namespace echoline::augment
+#endif

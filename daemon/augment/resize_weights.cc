@@ -31,23 +31,51 @@ std::int32_t to_fixed(double weight) {
   return static_cast<std::int32_t>(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
 }
 
+// The place of an axis's filter for each output.
+class Placement {
+ public:
+  Placement(Filter filter, const Axis& axis)
+      : in_(static_cast<int>(axis.in)),
+        scale_(static_cast<double>(axis.in) / axis.out),
+        stretch_(std::max(scale_, 1.0)),
+        support_(support_of(filter) * stretch_) {}
+
+  double stretch() const { return stretch_; }
+  double support() const { return support_; }
+  double centre(std::uint32_t output) const { return (output + 0.5) * scale_; }
+  // Truncated towards zero, then clipped, so that no tap is outside the source.
+  int least(double centre) const { return std::max(0, static_cast<int>(centre - support_ + 0.5)); }
+  int end(double centre) const { return std::min(in_, static_cast<int>(centre + support_ + 0.5)); }
+
+ private:
+  int in_;
+  double scale_;
+  double stretch_;
+  double support_;
+};
+
 }  // namespace
 
-void compute_weights(Filter filter, std::uint32_t in, std::uint32_t out, Weights& weights) {
-  const double scale = static_cast<double>(in) / out;
-  const double stretch = std::max(scale, 1.0);
-  const double support = support_of(filter) * stretch;
-  const double shrink = 1.0 / stretch;
-  weights.stride = static_cast<std::size_t>(std::ceil(support)) * 2 + 1;
-  weights.taps.resize(out);
-  weights.values.resize(out * weights.stride);
+SourceRange source_range(Filter filter, const Axis& axis) {
+  if (!axis.resizes()) return {axis.first, axis.count};
+  const Placement place(filter, axis);
+  const int least = place.least(place.centre(axis.first));
+  const int end = place.end(place.centre(axis.first + axis.count - 1));
+  return {static_cast<std::uint32_t>(least), static_cast<std::uint32_t>(end - least)};
+}
+
+void compute_weights(Filter filter, const Axis& axis, Weights& weights) {
+  const Placement place(filter, axis);
+  const double shrink = 1.0 / place.stretch();
+  const int origin = static_cast<int>(source_range(filter, axis).first);
+  weights.stride = static_cast<std::size_t>(std::ceil(place.support())) * 2 + 1;
+  weights.taps.resize(axis.count);
+  weights.values.resize(axis.count * weights.stride);
   weights.exact.resize(weights.stride);
-  for (std::uint32_t i = 0; i < out; ++i) {
-    const double centre = (i + 0.5) * scale;
-    // Truncated towards zero, then clipped, so that no tap is outside the source.
-    const int least = std::max(0, static_cast<int>(centre - support + 0.5));
-    const int end = std::min(static_cast<int>(in), static_cast<int>(centre + support + 0.5));
-    const std::size_t count = static_cast<std::size_t>(end - least);
+  for (std::uint32_t i = 0; i < axis.count; ++i) {
+    const double centre = place.centre(axis.first + i);
+    const int least = place.least(centre);
+    const std::size_t count = static_cast<std::size_t>(place.end(centre) - least);
     double sum = 0;
     for (std::size_t k = 0; k < count; ++k) {
       const double x = (static_cast<double>(k) + least - centre + 0.5) * shrink;
@@ -57,7 +85,8 @@ void compute_weights(Filter filter, std::uint32_t in, std::uint32_t out, Weights
       const double normalised = sum == 0 ? weights.exact[k] : weights.exact[k] / sum;
       weights.values[i * weights.stride + k] = to_fixed(normalised);
     }
-    weights.taps[i] = {static_cast<std::uint32_t>(least), static_cast<std::uint32_t>(count)};
+    weights.taps[i] = {static_cast<std::uint32_t>(least - origin),
+                       static_cast<std::uint32_t>(count)};
   }
 }
 

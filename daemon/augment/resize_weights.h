@@ -14,6 +14,26 @@ enum class Filter : std::uint8_t { kBilinear, kBicubic };
 // byte.
 inline constexpr int kWeightBits = 22;
 
+// One axis of a resize: `in` pixels become `out`, of which [first, first + count) are made.
+struct Axis {
+  std::uint32_t in = 0;
+  std::uint32_t out = 0;
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+
+  bool resizes() const { return in != out; }
+};
+
+// All outputs of a resize of `in` pixels to `out`.
+inline Axis whole_axis(std::uint32_t in, std::uint32_t out) { return {in, out, 0, out}; }
+
+// The source pixels that an axis needs.
+struct SourceRange {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+};
+SourceRange source_range(Filter filter, const Axis& axis);
+
 // Output i is a weighted sum of `count` source pixels, starting at `first`. Their weights start at
 // values[i * stride].
 struct Taps {
@@ -33,8 +53,9 @@ struct Weights {
   }
 };
 
-// Resizes `in` pixels to `out`. If in > out, the filter's support grows by in / out (antialiasing).
-void compute_weights(Filter filter, std::uint32_t in, std::uint32_t out, Weights& weights);
+// The weights of the axis's outputs; taps count from the first pixel of source_range. If in > out,
+// the filter's support grows by in / out (antialiasing).
+void compute_weights(Filter filter, const Axis& axis, Weights& weights);
 
 // Changes the weights to read the source mirrored: the same result as a flip before the resize.
 void mirror_source(std::uint32_t in, Weights& weights);

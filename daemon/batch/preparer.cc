@@ -36,7 +36,7 @@ Status Preparer::prepare_kept(const echo::Item& item, const UseKey& key, WorkerS
                               const RowTarget& target) const {
   // As keep() decides.
   if (echo_point_ == plan::EchoPoint::kSample) {
-    return run_chain(item.sample(), key, scratch, target);
+    return run_chain(item.sample(), drawn_key(key), scratch, target);
   }
   copy_rows(item, target);
   return {};
@@ -44,27 +44,43 @@ Status Preparer::prepare_kept(const echo::Item& item, const UseKey& key, WorkerS
 
 Status Preparer::prepare_encoded(echo::Item& item, const UseKey& key, bool used_again,
                                  WorkerScratch& scratch, const RowTarget& target) const {
-  ECHOLINE_TRY(find_or_decode(item, scratch));
-  ECHOLINE_TRY(run_chain(scratch.sample, key, scratch, target));
+  const UseKey drawn = drawn_key(key);
+  const bool whole = used_again && echo_point_ == plan::EchoPoint::kSample;
+  ECHOLINE_TRY(find_or_decode(item, drawn, whole, scratch));
+  ECHOLINE_TRY(run_chain(scratch.sample, drawn, scratch, target));
   if (used_again) keep(item, scratch, target);
   return {};
 }
 
-Status Preparer::find_or_decode(const echo::Item& item, WorkerScratch& scratch) const {
+Status Preparer::find_or_decode(const echo::Item& item, const UseKey& drawn, bool whole,
+                                WorkerScratch& scratch) const {
   if (samples_ != nullptr && samples_->find(item.record, scratch.sample)) return {};
-  const std::uint64_t begin_ns = monotonic_ns();
-  ECHOLINE_TRY(decode(item.record, item.encoded(), scratch));
-  if (samples_ != nullptr) samples_->offer(item.record, scratch.sample, monotonic_ns() - begin_ns);
-  return {};
+  if (whole || (samples_ != nullptr && samples_->wants(item.record))) {
+    const std::uint64_t begin_ns = monotonic_ns();
+    ECHOLINE_TRY(decode(item.record, item.encoded(), scratch));
+    if (samples_ != nullptr) {
+      samples_->offer(item.record, scratch.sample, monotonic_ns() - begin_ns);
+    }
+    return {};
+  }
+  const auto part_of = [this, &drawn](std::size_t field, const decode::ImageSize& size) {
+    return chain_->part_of(field, size, drawn);
+  };
+  ECHOLINE_TRY(data_set_.cut(item.record, item.encoded(), scratch.fields));
+  return decoder_->decode_parts(scratch.fields, part_of, *scratch.decode_scratch, scratch.sample);
 }
 
-Status Preparer::run_chain(const decode::Sample& sample, const UseKey& key, WorkerScratch& scratch,
-                           const RowTarget& target) const {
+UseKey Preparer::drawn_key(const UseKey& key) const {
   UseKey drawn = key;
   // These echo points keep rows after the augmentations: all uses have the pixels of the first.
   if (echo_point_ == plan::EchoPoint::kAugmented || echo_point_ == plan::EchoPoint::kBatch) {
     drawn.use = 0;
   }
+  return drawn;
+}
+
+Status Preparer::run_chain(const decode::Sample& sample, const UseKey& drawn,
+                           WorkerScratch& scratch, const RowTarget& target) const {
   return chain_->run(sample, drawn, *scratch.augment_scratch, target.fields, target.ragged_bytes);
 }
 

@@ -67,10 +67,13 @@ class Preparer {
                       const RowTarget& target) const ECHOLINE_EXCLUDES(item.mutex);
 
  private:
-  // Fills scratch.sample from the sample cache, or by decoding.
-  Status find_or_decode(const echo::Item& item, WorkerScratch& scratch) const
-      ECHOLINE_REQUIRES(item.mutex);
-  Status run_chain(const decode::Sample& sample, const UseKey& key, WorkerScratch& scratch,
+  // The key of the use's draws.
+  UseKey drawn_key(const UseKey& key) const;
+  // Fills scratch.sample from the sample cache, or by decoding. `whole`: the item keeps the sample
+  // for other uses, which need other parts of its pictures.
+  Status find_or_decode(const echo::Item& item, const UseKey& drawn, bool whole,
+                        WorkerScratch& scratch) const ECHOLINE_REQUIRES(item.mutex);
+  Status run_chain(const decode::Sample& sample, const UseKey& drawn, WorkerScratch& scratch,
                    const RowTarget& target) const;
   // Stores in the item what later uses share.
   void keep(echo::Item& item, WorkerScratch& scratch, const RowTarget& target) const

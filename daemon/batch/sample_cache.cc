@@ -63,12 +63,16 @@ bool SampleCache::find(std::uint64_t record, decode::Sample& sample) const {
   return true;
 }
 
+bool SampleCache::wants(std::uint64_t record) const {
+  return admission_.in_memory(record) && !samples_.holds(record);
+}
+
 void SampleCache::offer(std::uint64_t record, const decode::Sample& sample,
                         std::uint64_t decode_ns) {
   decode_ns_.fetch_add(decode_ns, std::memory_order_relaxed);
   decoded_bytes_.fetch_add(kept_bytes(sample), std::memory_order_relaxed);
   // Counted above even if it is not kept: the rate of decoding comes from all samples.
-  if (!admission_.in_memory(record) || samples_.holds(record)) return;
+  if (!wants(record)) return;
   auto value = std::make_shared<Buffer>(kept_bytes(sample));
   std::byte* at = value->data();
   for (const decode::Tensor& tensor : sample.tensors) {

@@ -29,6 +29,8 @@ class SampleCache {
 
   // Fills `sample` and returns true if the record is here.
   bool find(std::uint64_t record, decode::Sample& sample) const;
+  // Whether the record is chosen and not here yet, so that it should be offered.
+  bool wants(std::uint64_t record) const;
   // Keeps a copy if the record is chosen and there is room. `decode_ns`: the time of decoding it.
   void offer(std::uint64_t record, const decode::Sample& sample, std::uint64_t decode_ns);
   // The measured time to fetch an encoded byte from the store; 0 while unknown.

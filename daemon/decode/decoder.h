@@ -1,6 +1,7 @@
 // Decodes the bytes of a record into arrays, as the `decode` step of the pipeline says.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,9 @@ class Decode;
 
 namespace echoline::decode {
 
+// The part of an image field that the next steps need, by field and by the picture's size.
+using PartOfField = std::function<Region(std::size_t field, const ImageSize& size)>;
+
 // Compiled once per stream. Immutable; any thread may decode with its own Scratch.
 class Decoder {
  public:
@@ -32,6 +36,9 @@ class Decoder {
   // kResourceExhausted more than a limit, kInvalidArgument a value of the wrong kind (not a number,
   // wrong shape).
   Status decode(const record::Fields& record, Scratch& scratch, Sample& out) const;
+  // The same, but pictures are decoded only where `part_of` says; see Tensor::part.
+  Status decode_parts(const record::Fields& record, const PartOfField& part_of, Scratch& scratch,
+                      Sample& out) const;
 
  private:
   // One field of the step.
@@ -42,6 +49,9 @@ class Decoder {
   };
 
   Decoder(std::vector<Entry> entries, std::vector<FieldType> types);
+  // Decodes each field by `read`(index, file, tensor).
+  template <typename Read>
+  Status decode_with(const record::Fields& record, Sample& out, const Read& read) const;
   static Status missing(const record::Fields& record, const Entry& entry);
 
   const std::vector<Entry> entries_;

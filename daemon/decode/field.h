@@ -1,6 +1,7 @@
 // One field of the decode step: how the bytes of one file become one tensor.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,6 +16,9 @@ class DecodeField;
 
 namespace echoline::decode {
 
+// The part of a picture that the next steps need, by the picture's size.
+using PartOf = std::function<Region(const ImageSize& size)>;
+
 // Immutable; any thread may read with its own Scratch.
 class Field {
  public:
@@ -24,6 +28,11 @@ class Field {
   // Decodes `bytes` into `out`. An error means that the record is bad: the message says why, the
   // caller adds field and key.
   virtual Status read(std::span<const std::byte> bytes, Scratch& scratch, Tensor& out) const = 0;
+  // The same, but an image may decode only the part and set out.part. The errors are the same.
+  virtual Status read_part(std::span<const std::byte> bytes, const PartOf& /*part_of*/,
+                           Scratch& scratch, Tensor& out) const {
+    return read(bytes, scratch, out);
+  }
 };
 
 using FieldResult = Result<std::unique_ptr<Field>>;

@@ -21,6 +21,11 @@ class ImageField final : public Field {
   }
 
   Status read(std::span<const std::byte> bytes, Scratch& scratch, Tensor& out) const override {
+    return read_part(bytes, whole_picture, scratch, out);
+  }
+
+  Status read_part(std::span<const std::byte> bytes, const PartOf& part_of, Scratch& scratch,
+                   Tensor& out) const override {
     ECHOLINE_ASSIGN(const ImageSize size, scratch.images.open(bytes, exif_));
     if (expected_.pixels() != 0 && size != expected_) {
       return {Code::kInvalidArgument,
@@ -29,12 +34,16 @@ class ImageField final : public Field {
     }
     out.dtype = shm::kUint8;
     out.shape = shape(size);
-    out.bytes.resize(out.shape.elements());
-    return scratch.images.read({0, 0, size.height, size.width}, colors_,
-                               reinterpret_cast<std::uint8_t*>(out.bytes.data()));
+    const Region part = part_of(size);
+    out.part.reset();
+    if (part != whole_picture(size)) out.part = part;
+    out.bytes.resize(std::size_t{part.height} * part.width * channel_count(colors_));
+    return scratch.images.read(part, colors_, reinterpret_cast<std::uint8_t*>(out.bytes.data()));
   }
 
  private:
+  static Region whole_picture(const ImageSize& size) { return {0, 0, size.height, size.width}; }
+
   Shape shape(const ImageSize& size) const {
     return {{size.height, size.width, static_cast<std::uint32_t>(colors_)}, 3};
   }

@@ -35,6 +35,8 @@ struct Region {
   std::uint32_t left = 0;
   std::uint32_t height = 0;
   std::uint32_t width = 0;
+
+  bool operator==(const Region&) const = default;
 };
 
 // The EXIF orientation, 1 to 8: how the stored rows and columns are turned. 1 is upright.
@@ -56,7 +58,8 @@ class ImageReader {
   virtual Result<ImageHeader> open(std::span<const std::byte> file, const ImageLimits& limits,
                                    bool exif) = 0;
   // Once after each `open`: writes the region, which is within the size, as dense rows of
-  // [width, channels].
+  // [width, channels]. These pixels, and the errors, are the same for every region that contains
+  // them: damage outside the region is an error, too.
   virtual Status read(const Region& region, Colors colors, std::uint8_t* out) = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csetjmp>
 #include <cstdio>  // jpeglib.h needs FILE
 #include <cstring>
@@ -72,6 +73,17 @@ void on_progress(j_common_ptr common) {
   std::longjmp(hooks.jump, 1);
 }
 
+constexpr std::size_t kRowAlignment = 32;
+constexpr JDIMENSION kCropWidthMin = 16;
+
+// The place of a row. libjpeg-turbo writes aligned rows past the CPU's caches, and the next step,
+// which reads them at once, would wait for memory.
+JSAMPROW unaligned_row(Buffer& memory) {
+  auto* row = reinterpret_cast<JSAMPROW>(memory.data());
+  const auto beyond = reinterpret_cast<std::uintptr_t>(row) % kRowAlignment;
+  return row + (kRowAlignment - beyond) + kRowAlignment / 2;
+}
+
 class JpegReader final : public ImageReader {
  public:
   JpegReader();
@@ -91,12 +103,17 @@ class JpegReader final : public ImageReader {
   Status check_length(std::span<const std::byte> file) const;
   Orientation orientation() const;
   void choose_colors(Colors colors);
+  bool crops(const Region& region);
   void read_rows(const Region& region, Colors colors, std::uint8_t* out);
+  void crop_columns(const Region& region);
+  void decode_rest();
   void convert_row(const Region& region, Colors colors, std::uint8_t* out);
 
   jpeg_decompress_struct info_{};
   Hooks hooks_;
-  Buffer row_;
+  Buffer memory_;               // of row_
+  JSAMPROW row_ = nullptr;      // one decoded row
+  std::uint32_t row_left_ = 0;  // the picture's column in which decoded rows begin
 };
 
 JpegReader::JpegReader() {
@@ -180,31 +197,73 @@ void JpegReader::choose_colors(Colors colors) {
 }
 
 Status JpegReader::read(const Region& region, Colors colors, std::uint8_t* out) {
-  row_.resize(std::size_t{info_.image_width} * 4);
+  memory_.resize(std::size_t{info_.image_width} * 4 + 2 * kRowAlignment);
+  row_ = unaligned_row(memory_);
   return guarded([&] {
     choose_colors(colors);
     jpeg_start_decompress(&info_);
+    row_left_ = 0;
+    if (crops(region)) {
+      crop_columns(region);
+      if (region.top > 0) jpeg_skip_scanlines(&info_, region.top);
+    }
     read_rows(region, colors, out);
-    jpeg_abort_decompress(&info_);  // skips decoding the rows below the region
+    if (!jpeg_has_multiple_scans(&info_)) decode_rest();
+    jpeg_abort_decompress(&info_);
   });
+}
+
+// Files with several scans have been read to their end by now, so that a crop saves little; the
+// other exceptions are rare. They are decoded from the first row on.
+bool JpegReader::crops(const Region& region) {
+  const bool whole = region.height == info_.image_height && region.width == info_.image_width;
+  return !whole && jpeg_has_multiple_scans(&info_) == FALSE && !info_.arith_code &&
+         info_.out_color_space != JCS_CMYK;
+}
+
+// Lets libjpeg make the pixels of these columns only, and a few more. Upsampling of chroma takes
+// the neighbour column into account, so there is one more on each side. It also treats rows of very
+// few chroma columns in another way, hence the least width.
+void JpegReader::crop_columns(const Region& region) {
+  bool subsampled = false;
+  for (int i = 0; i < info_.num_components; ++i) {
+    subsampled = subsampled || info_.comp_info[i].h_samp_factor != info_.max_h_samp_factor;
+  }
+  const JDIMENSION margin = subsampled ? 1 : 0;
+  const auto block = static_cast<JDIMENSION>(
+      info_.comps_in_scan == 1 ? DCTSIZE : info_.max_h_samp_factor * DCTSIZE);
+  const JDIMENSION right = std::min(info_.image_width, region.left + region.width + margin);
+  JDIMENSION left = (region.left - std::min(margin, region.left)) / block * block;
+  if (right - left < kCropWidthMin && left > 0) left -= block;
+  JDIMENSION width = std::min(info_.image_width - left, std::max(right - left, kCropWidthMin));
+  jpeg_crop_scanline(&info_, &left, &width);
+  row_left_ = left;
 }
 
 void JpegReader::read_rows(const Region& region, Colors colors, std::uint8_t* out) {
   const std::size_t row_bytes = region.width * channel_count(colors);
   const bool direct = region.width == info_.output_width &&
                       info_.output_components == static_cast<int>(channel_count(colors));
-  auto* row = reinterpret_cast<JSAMPROW>(row_.data());
-  while (info_.output_scanline < region.top) jpeg_read_scanlines(&info_, &row, 1);
+  while (info_.output_scanline < region.top) jpeg_read_scanlines(&info_, &row_, 1);
   for (std::uint32_t y = 0; y < region.height; ++y) {
     JSAMPROW target = out + y * row_bytes;
-    jpeg_read_scanlines(&info_, direct ? &target : &row, 1);
+    jpeg_read_scanlines(&info_, direct ? &target : &row_, 1);
     if (!direct) convert_row(region, colors, target);
   }
 }
 
+// Decodes the entropy-coded data below the region, because a record is good or bad whatever its
+// region is. Only the last row gets pixels: libjpeg leaves out rows that are skipped at the end.
+void JpegReader::decode_rest() {
+  const JDIMENSION rows = info_.output_height - info_.output_scanline;
+  if (rows == 0) return;
+  if (rows > 1) jpeg_skip_scanlines(&info_, rows - 1);
+  jpeg_read_scanlines(&info_, &row_, 1);
+}
+
 void JpegReader::convert_row(const Region& region, Colors colors, std::uint8_t* out) {
   const auto channels = static_cast<std::size_t>(info_.output_components);
-  auto* pixels = reinterpret_cast<std::uint8_t*>(row_.data()) + region.left * channels;
+  std::uint8_t* pixels = row_ + (region.left - row_left_) * channels;
   if (info_.out_color_space == JCS_CMYK) inverted_cmyk_to_rgb(pixels, region.width, pixels);
   if (channels != 1 && colors == Colors::kGray) {
     rgb_to_gray(pixels, region.width, out);

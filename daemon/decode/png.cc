@@ -147,6 +147,11 @@ void PngReader::read_rows(const Region& region, Colors colors, std::uint8_t* out
     png_read_row(png_, row, nullptr);
     convert_row(row, region, colors, out + y * row_bytes);
   }
+  // A record is good or bad whatever its region is.
+  const std::uint32_t height = png_get_image_height(png_, info_);
+  for (std::uint32_t y = region.top + region.height; y < height; ++y) {
+    png_read_row(png_, row, nullptr);
+  }
 }
 
 // Every pass of Adam7 needs the rows of the passes before, so this reads the whole picture.

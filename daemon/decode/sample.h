@@ -4,11 +4,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/buffer.h"
+#include "decode/image_reader.h"
 #include "echoline/shm/dtype.h"
 
 namespace echoline::decode {
@@ -44,6 +46,8 @@ struct Tensor {
   shm::DType dtype = shm::kUint8;
   Shape shape;
   Buffer bytes;
+  // Of an image: `bytes` has only these pixels of it, and `shape` is that of the whole picture.
+  std::optional<Region> part = std::nullopt;
 };
 
 // The tensors of one sample, in the order of the stream's fields. Its buffers are reused from

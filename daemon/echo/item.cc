@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "base/clock.h"
 
 namespace echoline::echo {
@@ -79,6 +80,7 @@ bool Item::keep_sample(decode::Sample& decoded) {
   if (!keep(decoded.bytes())) return false;
   sample_.tensors.clear();
   for (decode::Tensor& tensor : decoded.tensors) {
+    ECHOLINE_CHECK(!tensor.part);  // other uses need other parts
     sample_.tensors.push_back({tensor.dtype, tensor.shape, take_exact(tensor.bytes)});
   }
   has_sample_ = true;

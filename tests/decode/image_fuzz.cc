@@ -1,7 +1,10 @@
-// Reads any bytes as a picture. The first byte chooses colours, EXIF and region.
+// Reads any bytes as a picture, whole and a region of it: both have the same pixels and the same
+// verdict. The first byte chooses colours, EXIF and the region, and two others its place.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #include "decode/image_decoder.h"
@@ -11,9 +14,43 @@ namespace {
 using echoline::decode::Colors;
 using echoline::decode::ImageDecoder;
 using echoline::decode::ImageLimits;
+using echoline::decode::ImageSize;
 using echoline::decode::Region;
 
 constexpr ImageLimits kLimits{.pixels_max = 1 << 20, .scans_max = 20};
+
+struct Pixels {
+  bool ok = false;
+  std::vector<std::uint8_t> data;
+};
+
+Pixels read(ImageDecoder& decoder, const Region& region, Colors colors) {
+  Pixels pixels;
+  pixels.data.resize(std::size_t{region.height} * region.width *
+                     echoline::decode::channel_count(colors));
+  pixels.ok = decoder.read(region, colors, pixels.data.data()).ok();
+  return pixels;
+}
+
+// About half of a side, from a place that `choice` decides.
+void choose_side(std::uint32_t size, std::uint8_t choice, std::uint32_t& first,
+                 std::uint32_t& length) {
+  length = std::max(1U, size * (1 + choice % 8U) / 9);
+  first = (size - length) * (choice / 8U) / 31;
+}
+
+void compare(const Pixels& whole, const Pixels& part, const ImageSize& size, const Region& region,
+             std::size_t channels) {
+  if (whole.ok != part.ok) std::abort();
+  if (!whole.ok) return;
+  const std::size_t row_bytes = region.width * channels;
+  for (std::uint32_t y = 0; y < region.height; ++y) {
+    const std::size_t at = (std::size_t{region.top + y} * size.width + region.left) * channels;
+    if (std::memcmp(whole.data.data() + at, part.data.data() + y * row_bytes, row_bytes) != 0) {
+      std::abort();
+    }
+  }
+}
 
 }  // namespace
 
@@ -22,17 +59,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t byte
   static ImageDecoder decoder(kLimits);  // reused as in a worker: a broken file must leave no state
   const bool exif = (data[0] & 1) != 0;
   const Colors colors = (data[0] & 2) != 0 ? Colors::kGray : Colors::kRgb;
-  const auto size = decoder.open(std::as_bytes(std::span(data + 1, bytes - 1)), exif);
+  const auto file = std::as_bytes(std::span(data + 1, bytes - 1));
+  const auto size = decoder.open(file, exif);
   if (!size.ok()) return 0;
-  Region region{0, 0, size.value().height, size.value().width};
-  if ((data[0] & 4) != 0) {
-    region.top = region.height / 3;
-    region.left = region.width / 4;
-    region.height = std::max(1U, region.height / 2);
-    region.width = std::max(1U, region.width / 2);
-  }
-  std::vector<std::uint8_t> pixels(std::size_t{region.height} * region.width *
-                                   echoline::decode::channel_count(colors));
-  static_cast<void>(decoder.read(region, colors, pixels.data()).ok());
+  const Pixels whole = read(decoder, {0, 0, size.value().height, size.value().width}, colors);
+  if ((data[0] & 4) == 0) return 0;
+  Region region;
+  choose_side(size.value().height, data[bytes - 1], region.top, region.height);
+  choose_side(size.value().width, data[bytes / 2], region.left, region.width);
+  if (!decoder.open(file, exif).ok()) std::abort();
+  compare(whole, read(decoder, region, colors), size.value(), region,
+          echoline::decode::channel_count(colors));
   return 0;
 }

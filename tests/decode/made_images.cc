@@ -41,7 +41,13 @@ std::vector<std::uint8_t> made_pixels(std::uint32_t height, std::uint32_t width,
 }
 
 std::string made_jpeg(std::uint32_t height, std::uint32_t width, bool progressive) {
-  std::vector<std::uint8_t> pixels = made_pixels(height, width, 3);
+  JpegStyle style;
+  style.progressive = progressive;
+  return made_jpeg(height, width, style);
+}
+
+std::string made_jpeg(std::uint32_t height, std::uint32_t width, const JpegStyle& style) {
+  std::vector<std::uint8_t> pixels = made_pixels(height, width, style.channels);
   jpeg_compress_struct info;
   jpeg_error_mgr errors;
   info.err = jpeg_std_error(&errors);
@@ -51,13 +57,18 @@ std::string made_jpeg(std::uint32_t height, std::uint32_t width, bool progressiv
   jpeg_mem_dest(&info, &made, &bytes);
   info.image_height = height;
   info.image_width = width;
-  info.input_components = 3;
-  info.in_color_space = JCS_RGB;
+  info.input_components = static_cast<int>(style.channels);
+  info.in_color_space = style.channels == 3 ? JCS_RGB : JCS_GRAYSCALE;
   jpeg_set_defaults(&info);
-  if (progressive) jpeg_simple_progression(&info);
+  jpeg_set_quality(&info, style.quality, TRUE);
+  info.comp_info[0].h_samp_factor = style.wide;
+  info.comp_info[0].v_samp_factor = style.high;
+  info.restart_in_rows = static_cast<int>(style.restart_rows);
+  if (style.arithmetic) info.arith_code = TRUE;
+  if (style.progressive) jpeg_simple_progression(&info);
   jpeg_start_compress(&info, TRUE);
   while (info.next_scanline < height) {
-    JSAMPROW row = pixels.data() + std::size_t{info.next_scanline} * width * 3;
+    JSAMPROW row = pixels.data() + std::size_t{info.next_scanline} * width * style.channels;
     jpeg_write_scanlines(&info, &row, 1);
   }
   jpeg_finish_compress(&info);

@@ -13,6 +13,16 @@ namespace echoline::decode {
 std::vector<std::uint8_t> made_pixels(std::uint32_t height, std::uint32_t width,
                                       std::uint32_t channels);
 
+struct JpegStyle {
+  std::uint32_t channels = 3;
+  bool progressive = false;
+  bool arithmetic = false;
+  int wide = 2;  // columns and rows of pixels for each value of chroma
+  int high = 2;
+  unsigned restart_rows = 0;  // rows of blocks between two restart markers; 0: none
+  int quality = 75;
+};
+std::string made_jpeg(std::uint32_t height, std::uint32_t width, const JpegStyle& style);
 std::string made_jpeg(std::uint32_t height, std::uint32_t width, bool progressive = false);
 std::string made_png(std::uint32_t height, std::uint32_t width);
 

@@ -67,7 +67,10 @@ class Dump {
     const std::string extension = path.substr(path.rfind('.') + 1);
     record::Fields record;
     record.fields.push_back({extension, std::as_bytes(std::span(bytes))});
-    ECHOLINE_TRY(decoder_->decode(record, *decode_scratch_, sample_));
+    const auto part_of = [&](std::size_t field, const decode::ImageSize& size) {
+      return chain_->part_of(field, size, key);
+    };
+    ECHOLINE_TRY(decoder_->decode_parts(record, part_of, *decode_scratch_, sample_));
     const auto types = chain_->outputs_for(sample_);
     std::vector<Buffer> buffers(types.size());
     std::vector<std::span<std::byte>> rows;

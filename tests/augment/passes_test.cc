@@ -1,0 +1,127 @@
+// Each kind of vector instructions gives the bytes of the plain loops.
+#include <gtest/gtest.h>
+#include <hwy/highway.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "augment/resize_passes.h"
+
+namespace echoline::augment {
+namespace {
+
+constexpr std::uint8_t kUnwritten = 0xA5;
+
+std::vector<std::uint8_t> noise(std::size_t bytes) {
+  std::vector<std::uint8_t> made(bytes);
+  std::uint32_t state = static_cast<std::uint32_t>(bytes);
+  for (std::uint8_t& byte : made) {
+    state = state * 1664525 + 1013904223;
+    // Many extreme values, which bicubic weights take beyond 0 and 255.
+    byte = static_cast<std::uint8_t>((state >> 30) == 0   ? 0
+                                     : (state >> 30) == 1 ? 255
+                                                          : state >> 22);
+  }
+  return made;
+}
+
+// All pairs of a few sizes around those of the vectors, and larger ones.
+std::vector<Axis> axes() {
+  std::vector<std::uint32_t> sizes;
+  for (std::uint32_t size = 1; size <= 70; size += size < 20 ? 1 : 7) sizes.push_back(size);
+  sizes.insert(sizes.end(), {224, 331});
+  std::vector<Axis> made;
+  for (const std::uint32_t in : sizes) {
+    for (const std::uint32_t out : sizes) {
+      if (in == out) continue;
+      made.push_back(whole_axis(in, out));
+      if (out > 2) made.push_back({in, out, out / 3, out - out / 3 - 1});
+    }
+  }
+  return made;
+}
+
+void compare_rows(const Axis& axis, Filter filter, std::uint32_t channels, std::uint32_t height) {
+  Weights weights;
+  compute_weights(filter, axis, weights);
+  const std::uint32_t width = source_range(filter, axis).count;
+  if (height % 2 == 0) mirror_source(width, weights);
+  if (height % 3 == 0) mirror_outputs(weights);
+  // Without a byte to spare at the end, so that a sanitizer sees each read beyond it.
+  const std::vector<std::uint8_t> source = noise(std::size_t{width} * channels * height);
+  const View view{source.data(), std::size_t{width} * channels, {height, width}, channels, false};
+  const std::size_t bytes = std::size_t{axis.count} * channels * height;
+  std::vector<std::uint8_t> expected(bytes);
+  resize_rows_plain(view, weights, expected.data());
+  PassScratch scratch;
+  std::vector<std::uint8_t> made(bytes + 1, kUnwritten);
+  resize_rows(view, weights, scratch, made.data());
+  ASSERT_EQ(made.back(), kUnwritten);
+  made.pop_back();
+  ASSERT_EQ(made, expected) << axis.in << " to " << axis.out;
+}
+
+void compare_columns(const Axis& axis, Filter filter, std::size_t row_bytes) {
+  Weights weights;
+  compute_weights(filter, axis, weights);
+  const std::size_t rows = source_range(filter, axis).count;
+  const std::size_t stride = row_bytes + row_bytes % 3;
+  const std::vector<std::uint8_t> source = noise(stride * (rows - 1) + row_bytes);
+  std::vector<std::uint8_t> expected(row_bytes * axis.count);
+  resize_columns_plain(source.data(), stride, row_bytes, weights, expected.data());
+  PassScratch scratch;
+  std::vector<std::uint8_t> made(expected.size() + 1, kUnwritten);
+  resize_columns(source.data(), stride, row_bytes, weights, scratch, made.data());
+  ASSERT_EQ(made.back(), kUnwritten);
+  made.pop_back();
+  ASSERT_EQ(made, expected) << axis.in << " to " << axis.out << ", " << row_bytes << " bytes";
+}
+
+class EachTarget : public testing::TestWithParam<std::int64_t> {
+ protected:
+  void SetUp() override { choose(GetParam()); }
+  void TearDown() override { choose(0); }
+
+ private:
+  // 0: the one that the CPU gets otherwise.
+  static void choose(std::int64_t target) {
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  }
+};
+
+TEST_P(EachTarget, ResizesRowsAsThePlainLoop) {
+  std::uint32_t height = 0;
+  for (const Axis& axis : axes()) {
+    height = height % 9 + 1;
+    for (const std::uint32_t channels : {1U, 3U}) {
+      for (const Filter filter : {Filter::kBilinear, Filter::kBicubic}) {
+        ASSERT_NO_FATAL_FAILURE(compare_rows(axis, filter, channels, height));
+      }
+    }
+  }
+}
+
+TEST_P(EachTarget, ResizesColumnsAsThePlainLoop) {
+  std::size_t row_bytes = 0;
+  for (const Axis& axis : axes()) {
+    row_bytes = (row_bytes + 7) % 211 + 1;
+    for (const Filter filter : {Filter::kBilinear, Filter::kBicubic}) {
+      ASSERT_NO_FATAL_FAILURE(compare_columns(axis, filter, row_bytes));
+    }
+  }
+}
+
+// Vectors add in another order than the plain loop; with this many taps the sums wrap around.
+TEST_P(EachTarget, SumsOfManyTapsAreEqual) {
+  for (const std::uint32_t in : {5000U, 40000U}) {
+    ASSERT_NO_FATAL_FAILURE(compare_rows(whole_axis(in, 3), Filter::kBicubic, 3, 2));
+    ASSERT_NO_FATAL_FAILURE(compare_columns(whole_axis(in, 3), Filter::kBicubic, 64));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Passes, EachTarget, testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
+                         [](const auto& target) { return hwy::TargetName(target.param); });
+
+}  // namespace
+}  // namespace echoline::augment
