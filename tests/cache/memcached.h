@@ -59,7 +59,11 @@ class Memcached {
     }
   }
   void kill() { end(SIGKILL); }
-  void stop_answering() { ::kill(pid_, SIGSTOP); }
+  // Returns when the process has stopped.
+  void stop_answering() {
+    ::kill(pid_, SIGSTOP);
+    ::waitpid(pid_, nullptr, WUNTRACED);
+  }
   void go_on() { ::kill(pid_, SIGCONT); }
 
  private:

@@ -117,6 +117,7 @@ void CacheThreads::look_in_fleet(std::vector<FetchRequest> requests) {
     const auto& buffer = buffers.emplace_back(std::make_shared<Buffer>(request.extent.bytes));
     queries.push_back(levels_.fleet_query(request.record, buffer->span()));
   }
+  // One round trip for all of them.
   levels_.fleet().get(queries);
   const std::uint64_t spent_ns =
       (monotonic_ns() - begin_ns) / std::max<std::size_t>(1, queries.size());
@@ -132,6 +133,7 @@ void CacheThreads::look_in_fleet(std::vector<FetchRequest> requests) {
       missed_queries.push_back(&queries[i]);
     }
   }
+  // The claim tells other hosts that this one reads the record from the store.
   levels_.fleet().claim(missed_queries);
   sort_misses(missed, missed_queries, answer);
   for (FetchRequest& request : requests) {

@@ -74,7 +74,7 @@ void Fetcher::take_in(std::uint64_t now_ns) {
 }
 
 void Fetcher::fill_slots(std::uint64_t now_ns) {
-  if (failed_) return;
+  if (failed_) return;  // no more requests; what is in flight still arrives
   // While the store is out of reach, the fleet may still have what is wanted.
   const bool may_route = !store_.is_paused(now_ns) || cache_.has_fleet();
   while (may_route && cache_.has_room_for_fills() && !coalescer_.empty() &&
@@ -102,7 +102,7 @@ void Fetcher::finish(source::ReadResult result, std::uint64_t now_ns) {
   } else if (store_.begin_pause(result.status, now_ns)) {
     for (FetchRequest& request : finished.requests) coalescer_.put_back(std::move(request));
   } else {
-    return fail(result.status);
+    return fail(result.status);  // the stream ends: nobody waits for the records any more
   }
   for (const std::uint64_t record : records) cache_.release(record);
 }

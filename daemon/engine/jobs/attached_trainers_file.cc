@@ -55,6 +55,8 @@ Status replace_file(const std::string& path, const std::string& text) {
 }  // namespace
 
 bool Trainer::is_alive() const {
+  // 0: a trainer in another container, whose process cannot be seen. The begin tells a process from
+  // a later one with the same id.
   return pid == 0 || (pid > 0 && begin_ticks != 0 && process_begin(pid) == begin_ticks);
 }
 
@@ -93,6 +95,7 @@ std::vector<Trainer> AttachedTrainersFile::left_behind(const std::string& stream
 void AttachedTrainersFile::keep(const std::set<std::string>& streams,
                                 std::vector<Trainer> trainers) {
   const MutexLock lock(mutex_);
+  // These streams have decided about the trainers of the previous daemon; others may still open.
   std::erase_if(before_, [&](const Trainer& trainer) { return streams.contains(trainer.stream); });
   now_ = std::move(trainers);
   write();

@@ -19,6 +19,7 @@ constexpr std::uint64_t kRankPatienceNs = 30'000'000'000;
 Status PendingRanks::await_jobs(const std::shared_ptr<Pass>& pass,
                                 const std::vector<std::string>& names) {
   for (const std::string& name : names) {
+    // A reader that releases nothing: the pass keeps its first batches until the job has come.
     ECHOLINE_ASSIGN(const ring::Ring::Reader reader, pass->ring().add_reader(0, {}));
     named_jobs_.push_back({pass, reader.id, name});
   }
@@ -79,10 +80,12 @@ std::optional<plan::Position> PendingRanks::start_of(const Job& job) const {
 
 bool PendingRanks::is_over(Wait& wait, std::uint64_t now_ns, const IsReading& is_reading,
                            std::vector<Late>& late) const {
+  // A rank that died on its way from another pass will not come. Process 0: its container hides it.
   std::erase_if(wait.moving, [](const auto& rank) {
     return rank.second != 0 && process_begin(rank.second) == 0;
   });
   if (wait.moving.empty() && wait.came.size() >= wait.ranks) return true;
+  // All that came have left again: there is nobody to wait with.
   if (!wait.came.empty() && !is_reading(*wait.pass, wait.job)) return true;
   if (now_ns < wait.until_ns) return false;
   if (!wait.moving.empty()) return true;

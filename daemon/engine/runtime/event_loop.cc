@@ -44,6 +44,7 @@ void EventLoop::run(const std::function<void()>& task) {
     task();
     done.set_value();
   };
+  // On its own thread it would wait for itself; after stop() nobody would run the task.
   if (own_thread || !post(run_and_report)) {
     task();
     return;
@@ -63,6 +64,7 @@ void EventLoop::loop(const char* name) {
         break;
       }
     }
+    // What was posted before stop() still runs: run() may be waiting for it.
     if (stopping_ && tasks_.empty()) return;
     while (!tasks_.empty()) {
       std::function<void()> task = std::move(tasks_.front());

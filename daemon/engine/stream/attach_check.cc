@@ -58,6 +58,7 @@ Status check_request(const shm::AttachRequest& request, const Job& job, const St
 }
 
 Result<FactorHistory> factors_of(const shm::AttachRequest& request, const StreamCore& core) {
+  // The request comes from another process: its count may be anything.
   const std::size_t count = std::min<std::size_t>(request.change_count, shm::kFactorChangesMax);
   return FactorHistory::of_state(*core.plan, request.epoch, std::span(request.changes, count));
 }

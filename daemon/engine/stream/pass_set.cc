@@ -46,6 +46,7 @@ Result<std::optional<JoinedPass>> PassSet::join(const Wanted& wanted) {
   for (const Member& member : members_) {
     Pass& pass = *member.pass;
     if (member.ended || pass.stopping()) continue;
+    // A pass that was split off is for the jobs in it: others would wait for their slow job again.
     if (member.split_off && !wanted.also_split_off && !wanted.has_own_job(pass)) continue;
     if (wanted.factors != nullptr && !pass.follows(wanted.position, *wanted.factors)) continue;
     ECHOLINE_ASSIGN(const std::optional<ring::Ring::Reader> reader,
@@ -90,6 +91,8 @@ std::shared_ptr<Pass> PassSet::take_one_idle(const IsIdle& is_idle) {
 
 std::vector<std::shared_ptr<Pass>> PassSet::take_surplus(const IsIdle& is_idle,
                                                          std::uint64_t now_ns) {
+  // One idle pass stays for the next trainer: the one that was read last, which is most likely near
+  // the position that it wants.
   const Pass* warm = nullptr;
   std::uint64_t warm_since_ns = 0;
   for (Member& member : members_) {

@@ -87,6 +87,7 @@ Status StreamRegistry::create_stream(const std::string& name, const v1::Stream& 
   std::uint64_t generation = 0;
   {
     const MutexLock lock(shared_.mutex);
+    // Creating the same stream twice is no error: a script may run again.
     if (const Stream* same = shared_.table.get(name)) return check_same(*same, name, definition);
     ECHOLINE_ASSIGN(generation, shared_.table.begin_opening(name));
   }
@@ -163,6 +164,7 @@ Result<bool> StreamRegistry::drain_stream(const std::string& name,
   while (true) {
     {
       const MutexLock lock(shared_.mutex);
+      // Another stream may have the name by now: the generation tells.
       const Stream* stream = shared_.table.get(name, generation);
       if (stream == nullptr) {
         return Status(Code::kNotFound, fmt::format("stream '{}' was deleted meanwhile", name));

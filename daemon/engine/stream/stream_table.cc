@@ -66,6 +66,7 @@ Result<Stream*> StreamTable::find_for(const Peer& peer, const std::string& name)
     const AccessList& access = stream->core()->access;
     const bool may_use = access.empty() || is_own(peer) || access.names(peer);
     if (other == name && may_use) return stream.get();
+    // The answer is that of a missing stream: who may not use it does not learn that it exists.
     if (other == name) log_refused(peer, name);
     if (may_use) known += (known.empty() ? "" : ", ") + other;
   }
@@ -82,6 +83,7 @@ void StreamTable::log_refused(const Peer& peer, const std::string& name) const {
 
 void StreamTable::note_failure(const std::string& name, std::uint64_t generation,
                                const Status& status) {
+  // The stream's threads run before it is in the table, so it may fail before add().
   const auto opening = opening_.find(name);
   if (opening == opening_.end() || generations_.of(name) != generation) return;
   Status& failure = opening->second.failure;

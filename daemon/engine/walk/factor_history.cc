@@ -87,6 +87,7 @@ FactorHistory FactorHistory::as_of(plan::Position position) const {
 
 bool FactorHistory::equals_from(std::uint32_t epoch, const FactorHistory& other) const {
   if (list(epoch) != other.list(epoch)) return false;
+  // Epochs between the entries follow from them, so comparing at each entry of both is enough.
   const auto agrees = [&](const shm::FactorLogEntry& entry) {
     return entry.epoch <= epoch || list(entry.epoch) == other.list(entry.epoch);
   };

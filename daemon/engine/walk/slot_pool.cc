@@ -15,6 +15,7 @@ SlotPool::Slot SlotPool::circular(std::uint64_t sequence) const {
 std::optional<SlotPool::Slot> SlotPool::of_batch(std::uint32_t epoch, std::uint64_t batch,
                                                  std::uint64_t sequence, bool last_use,
                                                  std::uint64_t released) {
+  // Unique: an epoch has less than 2^40 batches.
   const std::uint64_t key = batch ^ static_cast<std::uint64_t>(epoch) << 40;
   const auto kept = kept_.find(key);
   if (kept != kept_.end()) {
@@ -39,6 +40,7 @@ std::optional<SlotPool::Slot> SlotPool::of_batch(std::uint32_t epoch, std::uint6
 
 void SlotPool::reclaim(std::uint64_t released) {
   std::erase_if(retired_, [&](const Retired& retired) {
+    // `released` counts descriptors: all with a smaller sequence are free.
     if (retired.last_sequence >= released) return false;
     free_.push_back(retired.slot);
     return true;
