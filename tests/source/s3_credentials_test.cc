@@ -104,8 +104,9 @@ TEST_F(ExpiryTest, WhenNewOnesAreRefusedTooItIsAnErrorAfterTheTimeOutThatTellsNo
   const Status status = read(*source, "expired-999-b");
   EXPECT_EQ(status.code(), Code::kUnavailable);
   EXPECT_THAT(status.message(), AllOf(HasSubstr("ExpiredToken"), Not(HasSubstr("hush"))));
-  // At the first refusal and a second later.
-  EXPECT_EQ(issued(service_), 3);
+  // At the first refusal, and a second later if a retry comes before the time-out.
+  EXPECT_GE(issued(service_), 2);
+  EXPECT_LE(issued(service_), 3);
   EXPECT_LT(monotonic_ns() - start, 15 * kSecondNs);
 }
 
