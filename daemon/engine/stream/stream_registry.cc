@@ -87,7 +87,6 @@ Status StreamRegistry::create_stream(const std::string& name, const v1::Stream& 
   std::uint64_t generation = 0;
   {
     const MutexLock lock(shared_.mutex);
-    // Creating the same stream twice is no error: a script may run again.
     if (const Stream* same = shared_.table.get(name)) return check_same(*same, name, definition);
     ECHOLINE_ASSIGN(generation, shared_.table.begin_opening(name));
   }

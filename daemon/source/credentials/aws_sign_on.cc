@@ -77,7 +77,7 @@ class SignOnProvider : public CredentialProvider {
  private:
   Status log_in_again(std::string_view reason) const {
     return Status(Code::kPermissionDenied,
-                  fmt::format("{}; log in with `aws sso login` as the daemon's user", reason));
+                  fmt::format("{}; log in with 'aws sso login' as the daemon's user", reason));
   }
   bool can_renew(std::time_t now) const {
     const auto registered = parse_utc(text_of(token_, "registrationExpiresAt"));
@@ -115,7 +115,7 @@ class SignOnProvider : public CredentialProvider {
         file_, token_.dump(-1, ' ', false, Json::error_handler_t::replace), 0600);
     if (!kept.ok())
       log_warning("source",
-                  "the renewed login of AWS cannot be kept, so `aws sso login` may be "
+                  "the renewed login of AWS cannot be kept, so 'aws sso login' may be "
                   "needed soon: {}",
                   kept.message());
     return role_request();
