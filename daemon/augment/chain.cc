@@ -11,7 +11,7 @@
 namespace echoline::augment {
 namespace {
 
-ImageSize size_of(const decode::Tensor& tensor) {
+ImageSize image_size(const decode::Tensor& tensor) {
   return {tensor.shape.sizes[0], tensor.shape.sizes[1]};
 }
 
@@ -104,7 +104,7 @@ Status Chain::run_field(std::size_t field, const decode::Tensor& tensor, const U
   }
   // One Picture per field, so that its buffers keep the size that the field needs.
   Picture& picture = scratch.pictures[field];
-  picture.start(view_of(tensor), present_part(tensor), size_of(tensor), row);
+  picture.start(view_of(tensor), present_part(tensor), image_size(tensor), row);
   for (const Instruction& instruction : program.instructions) {
     instruction.op->apply({key, scratch.resize}, picture, instruction.in_row);
   }

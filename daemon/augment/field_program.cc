@@ -28,8 +28,8 @@ bool FieldProgram::fuse_flip(std::uint8_t number, double probability) {
 }
 
 // Only the first operation is asked: later ones have a picture that was already cut or changed.
-// Where a step refuses this size, the whole picture is decoded, so that a damaged file is reported
-// first.
+// Op::part may only be asked for a size that the steps accept. For another one the whole picture is
+// decoded, and run() reports the step's error.
 Box FieldProgram::part(const UseKey& key, const ImageSize& size) const {
   const Box whole{0, 0, size.height, size.width};
   if (instructions.empty() || !size_after(size).ok()) return whole;

@@ -15,9 +15,10 @@
 
 namespace echoline::augment {
 
-// One image field of one sample. Crops and flips only change the view. A step that needs new pixels
-// writes them to one of two buffers, or directly to the row of the batch. Invariant: the view
-// points into the sample (then `owned_` is false), into a buffer, or into the row. One thread.
+// One image field of one sample. Flips, and crops without padding, only change the view. A step
+// that needs new pixels writes them to one of two buffers, or directly to the row of the batch.
+// Invariant: the view points into the sample (then `owned_` is false), into a buffer, or into the
+// row. One thread.
 class Picture {
  public:
   // Starts with the pixels of a sample, which stay unchanged: `view` shows the part `part` of a

@@ -1,5 +1,5 @@
-// The table of the augmentation steps. To add one: write its Transform in a .cc file of this
-// folder, declare it here, and add a line to the table in transforms.cc.
+// The table of the augmentation steps. To add one: docs/contributing.md. Its Transform is in a .cc
+// file of this folder, declared here, and named in transforms.cc.
 #pragma once
 
 #include <cstdint>

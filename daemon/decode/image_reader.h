@@ -58,8 +58,8 @@ class ImageReader {
   virtual Result<ImageHeader> open(std::span<const std::byte> file, const ImageLimits& limits,
                                    bool exif) = 0;
   // Once after each `open`: writes the region, which is within the size, as dense rows of
-  // [width, channels]. These pixels, and the errors, are the same for every region that contains
-  // them: damage outside the region is an error, too.
+  // [width, channels]. A pixel is the same in every region that contains it. The error is the
+  // same for every region: damage outside it counts, too.
   virtual Status read(const Region& region, Colors colors, std::uint8_t* out) = 0;
 };
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/ascii.h"
 #include "record/core/local_file.h"
 #include "record/core/text.h"
 #include "record/files/class_names.h"

@@ -73,7 +73,7 @@ bool StoreReader::begin_pause(const Status& status, std::uint64_t now_ns) {
   return true;
 }
 
-// What was learned replaces the index's checksum, which was found to be wrong.
+// What was learned comes first: the index had no checksum, or a wrong one.
 record::KnownChecksum StoreReader::known_checksum(std::uint64_t record) const {
   if (const std::uint32_t learned = learned_.find(record); learned != 0) return {learned, false};
   return {index_.checksum(record), index_.trusts_checksums()};

@@ -19,7 +19,7 @@ Consumer* Consumers::find(std::uint64_t connection) {
 
 void Consumers::remove(const Consumer& consumer) {
   changed_ = true;
-  // First the reader: its slots become free, and the pass's thread wakes up.
+  // First the reader: it holds no slot any more, and the pass's thread wakes up.
   consumer.pass->ring().remove_reader(consumer.reader);
   all_.remove_if([&](const Consumer& other) { return &other == &consumer; });
 }

@@ -21,7 +21,7 @@ class RankEvents {
 
   // The trainer is about to be removed, for any reason.
   void note_gone(const Consumer& consumer, std::uint64_t now_ns);
-  // The notices that are due now; also writes their log lines. Called every few hundredths of a
+  // The notices that are due now; also writes their log lines. Called a hundred times a
   // second.
   std::vector<TrainerNotice> look(const std::list<Consumer>& consumers, std::uint64_t now_ns);
 

@@ -22,7 +22,7 @@ namespace echoline::engine {
 
 // The pass's thread moves it on; any thread calls the rest. One mutex guards all of it, so that a
 // join, a publication, a planned step and a change of the factor are one step each to the others.
-// Lock order: its mutex comes before those inside ring::Ring; nothing else is locked under it.
+// Lock order: its mutex comes before those of items (in skip) and those inside ring::Ring.
 class JoinTable {
  public:
   JoinTable(const StreamCore& core, ring::Ring& ring, plan::Position start, FactorHistory factors,

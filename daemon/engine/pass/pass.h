@@ -26,7 +26,8 @@
 
 namespace echoline::engine {
 
-// create, start_thread and stop are called by one thread at a time, the one that holds the stream;
+// create, start_thread and stop are called by one thread at a time: the passes thread, or the one
+// that opens or ends the stream;
 // the Agent's methods by the pass's thread; the rest by any thread.
 // Invariants: 1. Batches are published in plan order. 2. A slot is written only after every reader
 // has released what was there.

@@ -1,4 +1,5 @@
-// Checksums of records that were made by reading them, for indexes that have none.
+// Checksums of records that were made by reading them, for indexes that have none or a wrong
+// one.
 #pragma once
 
 #include <array>

@@ -21,7 +21,8 @@ struct KnownChecksum {
 enum class AnswerVerdict : std::uint8_t {
   kAgreed,     // use it: it agrees with the known checksum
   kCertain,    // use it and remember its checksum: no other was known
-  kReplaced,   // use it and remember its checksum: two answers agree against the known one
+  kReplaced,   // use it and remember its checksum: two answers, or the store's checksum
+               // of the object, say that the known one is wrong
   kUnchecked,  // use it: there is nothing to compare with
   kRepeat,     // request it again: no checksum is known, and this is the first answer
   kWrong,      // request it again

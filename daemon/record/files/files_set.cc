@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "base/ascii.h"
 #include "echoline/v1/config.pb.h"
 #include "record/core/fields.h"
 #include "record/core/local_file.h"

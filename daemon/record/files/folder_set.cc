@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/log.h"
 #include "echoline/v1/config.pb.h"
 #include "record/core/fields.h"

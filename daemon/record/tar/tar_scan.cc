@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/ascii.h"
 #include "record/core/text.h"
 #include "record/index/compression.h"
 #include "record/tar/tar_header.h"

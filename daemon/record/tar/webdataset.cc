@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/ascii.h"
 #include "record/core/fields.h"
 #include "record/index/compressed_scan.h"
 #include "record/index/shard_index.h"

@@ -91,7 +91,8 @@ class Source {
   virtual void poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) = 0;
 
   // How many equal answers make bytes certain that no checksum covers. 2: nothing protects them on
-  // their way (no TLS, and read.checksums is all). 1: a store all the same. 0: nothing needs to be
+  // their way (no TLS, and read.checksums is all). 1: one answer of a store is
+  // enough (TLS, or read.checksums: fast). 0: nothing needs to be
   // compared (local files, or read.checksums: none).
   virtual std::uint32_t answers_needed() const { return 0; }
 

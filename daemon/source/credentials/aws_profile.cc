@@ -1,8 +1,7 @@
 // Indented lines belong to a nested setting (s3 =), which nothing here needs.
 #include "source/credentials/aws_profile.h"
 
-#include <cctype>
-
+#include "base/ascii.h"
 #include "source/credentials/environment.h"
 
 namespace echoline::source {
@@ -22,19 +21,13 @@ std::string section_name(std::string_view line) {
   return name;
 }
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return result;
-}
-
 void add_line(std::string_view line, Settings& settings) {
   const std::size_t equals = line.find('=');
   if (equals == std::string_view::npos) return;
   std::string_view value = line.substr(equals + 1);
   for (const std::string_view comment : {" #", " ;", "\t#", "\t;"})
     value = value.substr(0, value.find(comment));
-  settings[lower(trimmed(line.substr(0, equals)))] = trimmed(value);
+  settings[lower_ascii(trimmed(line.substr(0, equals)))] = trimmed(value);
 }
 
 Result<Settings> read_section(const std::string& path, const std::string& section) {

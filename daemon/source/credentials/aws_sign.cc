@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
 #include "base/check.h"
 
 namespace echoline::source {
@@ -37,13 +38,6 @@ Digest hmac(std::string_view key, std::string_view message) {
   return digest;
 }
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  return result;
-}
-
 // Headers in the canonical form: lower-case names, sorted.
 struct CanonicalHeaders {
   std::string lines;
@@ -51,7 +45,7 @@ struct CanonicalHeaders {
 };
 
 CanonicalHeaders canonical(NamedValues headers) {
-  for (auto& [name, value] : headers) name = lower(name);
+  for (auto& [name, value] : headers) name = lower_ascii(name);
   std::sort(headers.begin(), headers.end());
   CanonicalHeaders result;
   for (const auto& [name, value] : headers) {

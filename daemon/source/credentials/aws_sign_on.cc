@@ -14,6 +14,7 @@
 #include "source/credentials/aws_providers.h"
 #include "source/credentials/credential_answer.h"
 #include "source/credentials/environment.h"
+#include "source/credentials/text_member.h"
 #include "source/http/escape.h"
 
 namespace echoline::source {
@@ -34,11 +35,6 @@ std::string sha1_hex(std::string_view text) {
   return hex;
 }
 
-std::string text_of(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 class SignOnProvider : public CredentialProvider {
  public:
   explicit SignOnProvider(SignOn login)
@@ -50,9 +46,9 @@ class SignOnProvider : public CredentialProvider {
     const auto text = read_text_file(file_);
     if (!text.ok()) return log_in_again(text.status().message());
     token_ = Json::parse(*text, nullptr, false);
-    if (!token_.is_object() || text_of(token_, "accessToken").empty())
+    if (!token_.is_object() || text_member(token_, "accessToken").empty())
       return log_in_again(file_ + " has no token");
-    const auto end = parse_utc(text_of(token_, "expiresAt"));
+    const auto end = parse_utc(text_member(token_, "expiresAt"));
     if (!end) return log_in_again(file_ + " does not say how long its token is valid");
     if (*end - now < kTokenMarginSeconds && can_renew(now)) return renewal();
     if (*end <= now) return log_in_again("the login has expired");
@@ -80,10 +76,10 @@ class SignOnProvider : public CredentialProvider {
                   fmt::format("{}; log in with 'aws sso login' as the daemon's user", reason));
   }
   bool can_renew(std::time_t now) const {
-    const auto registered = parse_utc(text_of(token_, "registrationExpiresAt"));
+    const auto registered = parse_utc(text_member(token_, "registrationExpiresAt"));
     return login_.renewable && registered && *registered > now &&
-           !text_of(token_, "refreshToken").empty() && !text_of(token_, "clientId").empty() &&
-           !text_of(token_, "clientSecret").empty();
+           !text_member(token_, "refreshToken").empty() &&
+           !text_member(token_, "clientId").empty() && !text_member(token_, "clientSecret").empty();
   }
   CredentialStep renewal() {
     is_renewing_ = true;
@@ -92,9 +88,9 @@ class SignOnProvider : public CredentialProvider {
     request.url = login_.oidc + "/token";
     request.headers = {{"content-type", "application/json"}};
     request.body = Json{{"grantType", "refresh_token"},
-                        {"clientId", text_of(token_, "clientId")},
-                        {"clientSecret", text_of(token_, "clientSecret")},
-                        {"refreshToken", text_of(token_, "refreshToken")}}
+                        {"clientId", text_member(token_, "clientId")},
+                        {"clientSecret", text_member(token_, "clientSecret")},
+                        {"refreshToken", text_member(token_, "refreshToken")}}
                        .dump(-1, ' ', false, Json::error_handler_t::replace);
     return CredentialStep(std::move(request));
   }
@@ -102,14 +98,14 @@ class SignOnProvider : public CredentialProvider {
   Result<CredentialStep> keep_token(std::string_view body, std::time_t now) {
     const Json answer = Json::parse(body, nullptr, false);
     const Json seconds = answer.is_object() ? answer.value("expiresIn", Json()) : Json();
-    if (!seconds.is_number_integer() || text_of(answer, "accessToken").empty())
+    if (!seconds.is_number_integer() || text_member(answer, "accessToken").empty())
       return Status(Code::kUnavailable, "its answer is not understood");
     is_renewing_ = false;
     const auto lifetime =
         std::clamp<std::int64_t>(seconds.get<std::int64_t>(), 0, kTokenSecondsMax);
-    token_["accessToken"] = text_of(answer, "accessToken");
+    token_["accessToken"] = text_member(answer, "accessToken");
     token_["expiresAt"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now + lifetime));
-    if (const std::string next = text_of(answer, "refreshToken"); !next.empty())
+    if (const std::string next = text_member(answer, "refreshToken"); !next.empty())
       token_["refreshToken"] = next;
     const Status kept = write_file_atomically(
         file_, token_.dump(-1, ' ', false, Json::error_handler_t::replace), 0600);
@@ -121,7 +117,7 @@ class SignOnProvider : public CredentialProvider {
     return role_request();
   }
   Result<CredentialStep> role_request() const {
-    const std::string token = text_of(token_, "accessToken");
+    const std::string token = text_member(token_, "accessToken");
     // A line break would start another header.
     if (token.find_first_of("\r\n") != std::string::npos) return log_in_again("no valid token");
     HttpRequest request;

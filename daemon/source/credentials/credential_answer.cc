@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "source/credentials/text_member.h"
 #include "source/http/store_answer.h"
 #include "source/http/xml.h"
 
@@ -14,12 +15,6 @@ namespace echoline::source {
 namespace {
 
 using Json = nlohmann::json;
-
-std::string text_of(const Json& object, const char* name) {
-  if (!object.is_object()) return {};
-  const auto found = object.find(name);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
 
 constexpr double kTimeMax = 1e11;  // seconds since 1970: before this, a sum does not overflow
 
@@ -50,9 +45,9 @@ std::optional<std::time_t> offset_seconds(std::string_view text) {
 
 // AWS's usual names of keys, with another one for the session token.
 Result<Credentials> parse_keys(const Json& json, const char* token) {
-  return checked(
-      {text_of(json, "AccessKeyId"), text_of(json, "SecretAccessKey"), text_of(json, token), 0},
-      text_of(json, "Expiration"));
+  return checked({text_member(json, "AccessKeyId"), text_member(json, "SecretAccessKey"),
+                  text_member(json, token), 0},
+                 text_member(json, "Expiration"));
 }
 
 }  // namespace
@@ -92,8 +87,8 @@ Result<Credentials> parse_aws_sso(std::string_view body) {
   if (!end.is_number()) return not_understood();
   const double seconds = end.get<double>() / 1000;
   if (!(seconds > 0) || seconds > kTimeMax) return not_understood();
-  return checked({text_of(role, "accessKeyId"), text_of(role, "secretAccessKey"),
-                  text_of(role, "sessionToken"), static_cast<std::time_t>(seconds)},
+  return checked({text_member(role, "accessKeyId"), text_member(role, "secretAccessKey"),
+                  text_member(role, "sessionToken"), static_cast<std::time_t>(seconds)},
                  "");
 }
 
@@ -124,8 +119,8 @@ Result<Credentials> parse_aws_sts(std::string_view xml, const std::string& actio
 Result<Credentials> parse_google_impersonation(std::string_view body) {
   const Json json = Json::parse(body, nullptr, false);
   Credentials credentials;
-  credentials.token = text_of(json, "accessToken");
-  const auto expires = parse_utc(text_of(json, "expireTime"));
+  credentials.token = text_member(json, "accessToken");
+  const auto expires = parse_utc(text_member(json, "expireTime"));
   if (credentials.token.empty() || !expires) return not_understood();
   credentials.expires = *expires;
   return credentials;
@@ -136,7 +131,7 @@ Result<Credentials> parse_oauth(std::string_view body, std::time_t now) {
   constexpr double kSecondsMax = 1e9;
   const Json json = Json::parse(body, nullptr, false);
   Credentials credentials;
-  credentials.token = text_of(json, "access_token");
+  credentials.token = text_member(json, "access_token");
   if (credentials.token.empty()) return not_understood();
   const auto seconds = json.find("expires_in");
   if (seconds == json.end() || !seconds->is_number()) return not_understood();
@@ -154,7 +149,7 @@ Status credential_refusal(int status, std::string_view reason) {
 }
 
 std::string json_text(std::string_view json, const char* name) {
-  return text_of(Json::parse(json, nullptr, false), name);
+  return text_member(Json::parse(json, nullptr, false), name);
 }
 
 }  // namespace echoline::source

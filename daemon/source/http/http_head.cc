@@ -4,6 +4,8 @@
 #include <charconv>
 #include <string>
 
+#include "base/ascii.h"
+
 namespace echoline::source {
 namespace {
 
@@ -13,13 +15,6 @@ std::string_view trimmed(std::string_view text) {
   while (!text.empty() && static_cast<unsigned char>(text.front()) <= ' ') text.remove_prefix(1);
   while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
   return text;
-}
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return result;
 }
 
 }  // namespace
@@ -41,7 +36,8 @@ bool HttpHead::take(std::string_view line) {
   }
   const std::size_t colon = line.find(':');
   if (colon != std::string_view::npos)
-    response_.headers.emplace_back(lower(line.substr(0, colon)), trimmed(line.substr(colon + 1)));
+    response_.headers.emplace_back(lower_ascii(line.substr(0, colon)),
+                                   trimmed(line.substr(colon + 1)));
   return true;
 }
 

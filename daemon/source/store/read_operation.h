@@ -28,7 +28,8 @@ class ReadOperation : public HttpOperation {
   std::uint64_t progress() const override { return scatter_.position() - scatter_.begin(); }
   std::uint64_t bytes_left() const override { return scatter_.end() - scatter_.position(); }
   std::string what() const override { return object_.url; }
-  // After success: whether the store had a checksum of the object, and the bytes agreed with it.
+  // After success: the bytes agreed with the store's checksum of the object, or came twice equally
+  // although its ETag, which is no MD5, disagreed.
   bool checked() const { return checksum_.has_value(); }
 
  private:

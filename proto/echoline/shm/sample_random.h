@@ -19,7 +19,8 @@ struct UseKey {
 
 class SampleRandom {
  public:
-  // `step`: index of the drawing step in the stream's pipeline list, below 256.
+  // `step`: number of the drawing step: its index in the stream's pipeline without the steps read,
+  // cache, echo, batch and publish; below 256.
   SampleRandom(const UseKey& key, std::uint8_t step)
       : key_(philox_key(key.seed)),
         counter_{static_cast<std::uint32_t>(key.sample),
