@@ -55,6 +55,7 @@ bool SampleCache::find(std::uint64_t record, decode::Sample& sample) const {
     decode::Tensor& tensor = sample.tensors[count++];
     tensor.dtype = head.dtype;
     tensor.shape = head.shape;
+    tensor.part.reset();
     tensor.bytes.resize(head.bytes);
     put(tensor.bytes.data(), at, head.bytes);
     at += head.bytes;

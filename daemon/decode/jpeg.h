@@ -10,7 +10,7 @@ namespace echoline::decode {
 // Reads baseline, progressive and arithmetic-coded files in gray, RGB, YCbCr, CMYK and YCCK. CMYK
 // is taken as inverted (Adobe's convention) whether or not the file says so, as Pillow does. The
 // pixels equal Pillow's. Truncated or corrupt entropy-coded data is an error; the result is never
-// partial. Reuses one decompress object from file to file.
+// partial, and never depends on the file before.
 std::unique_ptr<ImageReader> make_jpeg_reader();
 
 }  // namespace echoline::decode

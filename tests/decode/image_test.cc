@@ -83,6 +83,22 @@ TEST(Image, AFileOfEndlessScansIsRefused) {
   EXPECT_THAT(status.message(), HasSubstr("more than 100 scans"));
 }
 
+TEST(Image, AFileWithoutTablesIsNotDecodedWithThoseOfTheFileBefore) {
+  constexpr std::uint8_t kQuantization = 0xDB;
+  constexpr std::uint8_t kHuffman = 0xC4;
+  const std::string whole = made_jpeg(40, 56);
+  OneField image(kRgb);
+  ASSERT_TRUE(image.decode(whole, "jpg").ok());
+  const std::string pixels = image.bytes();
+  // A progressive file has Huffman tables of its own; without any, the standard's are used.
+  ASSERT_TRUE(image.decode(made_jpeg(40, 56, true), "jpg").ok());
+  ASSERT_TRUE(image.decode(without_segments(whole, kHuffman), "jpg").ok());
+  EXPECT_EQ(image.bytes(), pixels);
+  ASSERT_TRUE(image.decode(whole, "jpg").ok());
+  EXPECT_THAT(image.decode(without_segments(whole, kQuantization), "jpg").message(),
+              HasSubstr("Quantization table"));
+}
+
 TEST(Image, AnEmptyFileAndAnUnknownFormatAreNamed) {
   OneField image(kRgb);
   EXPECT_THAT(image.decode("", "jpg").message(), HasSubstr("empty"));

@@ -102,6 +102,19 @@ std::string with_size(std::string jpeg, std::uint32_t height, std::uint32_t widt
   return jpeg;
 }
 
+std::string without_segments(const std::string& jpeg, std::uint8_t marker) {
+  std::string kept = jpeg.substr(0, 2);
+  std::size_t at = 2;
+  for (std::uint8_t found = 0; found != 0xDA;) {
+    found = static_cast<std::uint8_t>(jpeg[at + 1]);
+    const std::size_t bytes = 2 + (static_cast<unsigned char>(jpeg[at + 2]) << 8 |
+                                   static_cast<unsigned char>(jpeg[at + 3]));
+    if (found != marker) kept += jpeg.substr(at, bytes);
+    at += bytes;
+  }
+  return kept + jpeg.substr(at);
+}
+
 std::string with_more_scans(const std::string& jpeg, int count) {
   const std::size_t begin = jpeg.find("\xFF\xDA");
   std::size_t end = begin + 2;

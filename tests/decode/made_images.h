@@ -29,6 +29,9 @@ std::string made_png(std::uint32_t height, std::uint32_t width);
 // The JPEG with another size in its frame header.
 std::string with_size(std::string jpeg, std::uint32_t height, std::uint32_t width);
 
+// The JPEG without its segments of this marker, such as 0xC4 for Huffman tables.
+std::string without_segments(const std::string& jpeg, std::uint8_t marker);
+
 // The progressive JPEG with its first scan repeated `count` times.
 std::string with_more_scans(const std::string& jpeg, int count);
 
