@@ -32,7 +32,7 @@ class ListInput final : public PackInput {
     ECHOLINE_ASSIGN(item.data, record::read_file(entry.path));
     if (item.data.empty()) return Status(Code::kDataLoss, entry.path + " is empty");
     const std::string extension = std::filesystem::path(entry.path).extension();
-    item.extension = extension.size() < 2 ? "data" : record::lower_ascii(extension.substr(1));
+    item.extension = extension.size() < 2 ? "data" : lower_ascii(extension.substr(1));
     item.label = entry.label;
     return {};
   }
