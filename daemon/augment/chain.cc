@@ -17,8 +17,7 @@ ImageSize image_size(const decode::Tensor& tensor) {
 
 // What the tensor has of its picture.
 Box present_part(const decode::Tensor& tensor) {
-  if (!tensor.part) return {0, 0, tensor.shape.sizes[0], tensor.shape.sizes[1]};
-  return {tensor.part->top, tensor.part->left, tensor.part->height, tensor.part->width};
+  return tensor.part.value_or(decode::whole_picture(image_size(tensor)));
 }
 
 View view_of(const decode::Tensor& tensor) {
@@ -118,8 +117,7 @@ Status Chain::run_field(std::size_t field, const decode::Tensor& tensor, const U
 }
 
 decode::Region Chain::part_of(std::size_t field, const ImageSize& size, const UseKey& key) const {
-  const Box part = programs_[field].part(key, size);
-  return {part.top, part.left, part.height, part.width};
+  return programs_[field].part(key, size);
 }
 
 Status Chain::run(const decode::Sample& in, const UseKey& key, Scratch& scratch,

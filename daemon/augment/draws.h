@@ -6,19 +6,13 @@
 #include <array>
 #include <cstdint>
 
+#include "decode/image_reader.h"
 #include "echoline/shm/sample_random.h"
 
 namespace echoline::augment {
 
 // Pixels [top, top + height) x [left, left + width).
-struct Box {
-  std::uint32_t top = 0;
-  std::uint32_t left = 0;
-  std::uint32_t height = 0;
-  std::uint32_t width = 0;
-
-  bool operator==(const Box&) const = default;
-};
+using Box = decode::Region;
 
 // The smallest and the largest value.
 using Range = std::array<double, 2>;

@@ -31,7 +31,7 @@ bool FieldProgram::fuse_flip(std::uint8_t number, double probability) {
 // Op::part may only be asked for a size that the steps accept. For another one the whole picture is
 // decoded, and run() reports the step's error.
 Box FieldProgram::part(const UseKey& key, const ImageSize& size) const {
-  const Box whole{0, 0, size.height, size.width};
+  const Box whole = decode::whole_picture(size);
   if (instructions.empty() || !size_after(size).ok()) return whole;
   return instructions.front().op->part(key, size).value_or(whole);
 }

@@ -39,7 +39,7 @@ class Picture {
   const View& view() const;
   void set_view(const View& view) {
     view_ = view;
-    part_ = {0, 0, view.size.height, view.size.width};
+    part_ = decode::whole_picture(view.size);
     size_ = view.size;
   }
 

@@ -18,7 +18,7 @@ struct FusedFlip {
 };
 
 // The pixels of `from` are resized to the size `to`, of which `window` is made.
-struct Plan {
+struct Geometry {
   Box from;
   ImageSize to;
   Box window;
@@ -27,9 +27,7 @@ struct Plan {
   Axis columns() const { return {from.width, to.width, window.left, window.width}; }
 };
 
-Box whole(const ImageSize& size) { return {0, 0, size.height, size.width}; }
-
-// Resizes a part of the picture. Derived classes make the plan.
+// Resizes a part of the picture. Derived classes choose the geometry.
 class Resample : public Op {
  public:
   explicit Resample(Filter filter) : filter_(filter) {}
@@ -42,11 +40,11 @@ class Resample : public Op {
   }
 
   void apply(const Work& work, Picture& picture, bool in_row) const override {
-    const Plan plan = plan_of(work.key, picture.size());
-    const View source = picture.crop(pixels_of(plan));
-    const ImageSize size{plan.window.height, plan.window.width};
+    const Geometry geometry = geometry_of(work.key, picture.size());
+    const View source = picture.crop(pixels_of(geometry));
+    const ImageSize size{geometry.window.height, geometry.window.width};
     const bool flip = flip_ && flip_drawn(work.key, flip_->step, flip_->probability);
-    if (ImageSize{plan.from.height, plan.from.width} == plan.to) {
+    if (ImageSize{geometry.from.height, geometry.from.width} == geometry.to) {
       // A crop without a resize copies nothing.
       View view = source;
       view.mirrored = source.mirrored != flip;
@@ -55,25 +53,26 @@ class Resample : public Op {
     }
     std::uint8_t* room = picture.room(size, in_row);
     const bool mirrored =
-        resize(source, plan.rows(), plan.columns(), filter_, flip, work.resize, room);
+        resize(source, geometry.rows(), geometry.columns(), filter_, flip, work.resize, room);
     picture.take(room, size, mirrored);
   }
 
   std::optional<Box> part(const UseKey& key, const ImageSize& in) const override {
-    return pixels_of(plan_of(key, in));
+    return pixels_of(geometry_of(key, in));
   }
 
  protected:
   bool flips() const { return flip_.has_value(); }
 
  private:
-  virtual Plan plan_of(const UseKey& key, const ImageSize& in) const = 0;
+  virtual Geometry geometry_of(const UseKey& key, const ImageSize& in) const = 0;
 
-  // The pixels that the plan needs.
-  Box pixels_of(const Plan& plan) const {
-    const SourceRange rows = source_range(filter_, plan.rows());
-    const SourceRange columns = source_range(filter_, plan.columns());
-    return {plan.from.top + rows.first, plan.from.left + columns.first, rows.count, columns.count};
+  // The pixels that it needs.
+  Box pixels_of(const Geometry& geometry) const {
+    const SourceRange rows = source_range(filter_, geometry.rows());
+    const SourceRange columns = source_range(filter_, geometry.columns());
+    return {geometry.from.top + rows.first, geometry.from.left + columns.first, rows.count,
+            columns.count};
   }
 
   const Filter filter_;
@@ -113,14 +112,14 @@ class ResizeOp final : public Resample {
   }
 
  private:
-  Plan plan_of(const UseKey& key, const ImageSize& in) const override {
+  Geometry geometry_of(const UseKey& key, const ImageSize& in) const override {
     const ImageSize to = target(in);
-    if (crop_ == nullptr) return {whole(in), to, whole(to)};
+    if (crop_ == nullptr) return {decode::whole_picture(in), to, decode::whole_picture(to)};
     const Corner corner = crop_->corner(key, to);
     const Box window{static_cast<std::uint32_t>(corner.top),
                      static_cast<std::uint32_t>(corner.left), crop_->size().height,
                      crop_->size().width};
-    return {whole(in), to, window};
+    return {decode::whole_picture(in), to, window};
   }
 
   ImageSize target(const ImageSize& in) const {
@@ -148,9 +147,9 @@ class RandomResizedCropOp final : public Resample {
   Result<ImageSize> size_after(const ImageSize&) const override { return size_; }
 
  private:
-  Plan plan_of(const UseKey& key, const ImageSize& in) const override {
+  Geometry geometry_of(const UseKey& key, const ImageSize& in) const override {
     return {random_resized_crop_box(key, step_, in.height, in.width, scale_, ratio_), size_,
-            whole(size_)};
+            decode::whole_picture(size_)};
   }
 
   const ImageSize size_;

@@ -40,12 +40,6 @@ namespace echoline::augment::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || HWY_HAVE_SCALABLE
-constexpr bool kVectors = false;
-#else
-constexpr bool kVectors = true;
-#endif
-
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128 && !HWY_HAVE_SCALABLE
 
 // A vector has some blocks of 16 bytes. In the horizontal pass each block is another row.
@@ -217,7 +211,7 @@ void vector_columns(const std::uint8_t* rows, std::size_t stride, std::size_t ro
 
 #else
 
-constexpr std::size_t kVectorBytes = 16;
+constexpr std::size_t kVectorBytes = 0;
 void vector_rows(const View&, const Weights&, const Pairs&, const std::uint8_t*, std::uint8_t*) {}
 void vector_columns(const std::uint8_t*, std::size_t, std::size_t, const Weights&, const Pairs&,
                     std::uint8_t*) {}
@@ -225,7 +219,7 @@ void vector_columns(const std::uint8_t*, std::size_t, std::size_t, const Weights
 #endif
 
 // The bytes that a row or a view needs at least for the vector loops; 0: there are none.
-std::size_t vector_bytes() { return kVectors ? kVectorBytes : 0; }
+std::size_t vector_bytes() { return kVectorBytes; }
 
 // Rows of one channel: the compiler's vectors.
 void gray_rows(const View& view, const Weights& weights, std::uint8_t* out) {

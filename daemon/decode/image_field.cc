@@ -42,8 +42,6 @@ class ImageField final : public Field {
   }
 
  private:
-  static Region whole_picture(const ImageSize& size) { return {0, 0, size.height, size.width}; }
-
   Shape shape(const ImageSize& size) const {
     return {{size.height, size.width, static_cast<std::uint32_t>(colors_)}, 3};
   }

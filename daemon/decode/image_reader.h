@@ -39,6 +39,9 @@ struct Region {
   bool operator==(const Region&) const = default;
 };
 
+// All pixels of a picture.
+constexpr Region whole_picture(const ImageSize& size) { return {0, 0, size.height, size.width}; }
+
 // The EXIF orientation, 1 to 8: how the stored rows and columns are turned. 1 is upright.
 using Orientation = std::uint8_t;
 

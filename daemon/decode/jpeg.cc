@@ -230,7 +230,7 @@ bool JpegReader::crops(const Region& region) {
 
 // Lets libjpeg make the pixels of these columns only, and a few more. Upsampling of chroma takes
 // the neighbour column into account, so there is one more on each side. It also treats rows of very
-// few chroma columns in another way, hence the least width.
+// few chroma columns in another way, so the crop has a least width.
 void JpegReader::crop_columns(const Region& region) {
   bool subsampled = false;
   for (int i = 0; i < info_.num_components; ++i) {

@@ -51,6 +51,12 @@ class RefusedStarts(Starts):
         line = self.check_refused(Daemon(yaml(self.read), memory="1MiB"), "daemon.memory", "'train'", "lacks")
         self.assertRegex(line, r"needs \d.* free")
 
+    def test_a_ragged_field_that_takes_the_memory_is_named(self):
+        stream = stream_yaml([f"read: {{{self.read}}}", "decode: {image: {key: jpg, as: bytes, max_bytes: 8MiB}}",
+                              "batch: {size: 8}", "publish: {slots: 4}"])
+        self.check_refused(Daemon(stream, memory="64MiB"),
+                           "of which 256MiB for rows of 'image': lower its max_bytes (8MiB)")
+
     def test_an_occupied_socket_is_refused_and_its_daemon_continues(self):
         with Daemon(yaml(self.read)) as first:
             before = sorted(os.listdir(first.runtime_dir))

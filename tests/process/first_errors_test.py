@@ -122,6 +122,9 @@ class FirstErrors(ProcessCase):
             said = self.says("ECHOLINE_CLI", "read", "train", "--runtime-dir", daemon.runtime_dir)
             self.assertIn("its streams are not ready yet: wait for 'ready' in its log", said)
             daemon.stop(signal.SIGKILL)
+            # Its control socket is still there, but nobody listens.
+            said = self.says("ECHOLINE_CLI", "read", "train", "--runtime-dir", daemon.runtime_dir)
+            self.assertRegex(said, "no daemon answers at .*; start .*ECHOLINE_RUNTIME_DIR")
 
     def test_too_little_memory(self):
         self.assertRegex(self.daemon_says(self.shard, side=512, memory="1MiB"), "it lacks .*Raise daemon.memory or lower ")

@@ -12,6 +12,7 @@
 #include "servers/server_process.h"
 #include "source/credential_wait.h"
 #include "source/credentials/credential_options.h"
+#include "source/credentials/google_credentials.h"
 #include "source/test_environment.h"
 #include "source/web_client.h"
 
@@ -58,6 +59,20 @@ class CredentialServicesTest : public testing::Test {
   CredentialOptions options_;
   std::string endpoint_;
   std::string home_;
+};
+
+class GoogleServicesTest : public CredentialServicesTest {
+ protected:
+  // Gets a token with the present options and environment.
+  Status status() {
+    auto source = google_credentials(options_);
+    if (!source.ok()) return source.status();
+    Status ready = wait_ready(**source);
+    token_ = (*source)->current().token;
+    return ready;
+  }
+
+  std::string token_;
 };
 
 }  // namespace echoline::source

@@ -1,15 +1,6 @@
 // Google's Application Default Credentials, against a fake of its services
 // (tests/servers/credential_server.py) that verifies requests.
-#include "source/credentials/google_credentials.h"
-
-#include <gmock/gmock.h>
-
-#include <filesystem>
-#include <fstream>
-
-#include "servers/server_process.h"
-#include "source/credential_wait.h"
-#include "source/test_environment.h"
+#include "source/credential_services.h"
 
 namespace echoline::source {
 namespace {
@@ -19,47 +10,17 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-class GoogleCredentialsTest : public testing::Test {
+class GoogleCredentialsTest : public GoogleServicesTest {
  protected:
-  static void SetUpTestSuite() {
-    server_ = std::make_unique<ServerProcess>("credential_server.py");
-  }
-  static void TearDownTestSuite() { server_.reset(); }
-  void SetUp() override {
-    if (server_->missing()) GTEST_SKIP() << "no openssl for the server's key";
-    ASSERT_TRUE(server_->ready()) << "tests/servers/credential_server.py did not start";
-    char name[] = "/tmp/echoline-google-XXXXXX";
-    folder_ = ::mkdtemp(name);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  Status status() {
-    auto source = google_credentials(options_);
-    if (!source.ok()) return source.status();
-    Status ready = wait_ready(**source);
-    token_ = (*source)->current().token;
-    return ready;
-  }
   // The key file with one part replaced.
   std::string changed_key(const std::string& from, const std::string& to) {
-    std::ifstream in(server_->fact("key_file"));
-    std::string text{std::istreambuf_iterator<char>(in), {}};
+    std::string text = read(server_->fact("key_file"));
     const std::size_t at = text.find(from);
     EXPECT_NE(at, std::string::npos);
     text.replace(at, from.size(), to);
-    const std::string path = folder_ + "/changed.json";
-    std::ofstream(path) << text;
-    return path;
+    return write("changed.json", text);
   }
-
-  static std::unique_ptr<ServerProcess> server_;
-  TestEnvironment environment_;
-  CredentialOptions options_;
-  std::string folder_;
-  std::string token_;
 };
-
-std::unique_ptr<ServerProcess> GoogleCredentialsTest::server_;
 
 TEST_F(GoogleCredentialsTest, AServiceAccountProvesItselfByItsKeyFile) {
   environment_.set("GOOGLE_APPLICATION_CREDENTIALS", server_->fact("key_file"));
@@ -75,15 +36,14 @@ TEST_F(GoogleCredentialsTest, TheSettingWinsOverTheVariable) {
 }
 
 TEST_F(GoogleCredentialsTest, APersonWhoHasLoggedInIsKnownByTheFileOfGcloud) {
-  environment_.set("CLOUDSDK_CONFIG", folder_);
+  environment_.set("CLOUDSDK_CONFIG", home_);
   std::filesystem::copy(server_->fact("user_file"),
-                        folder_ + "/application_default_credentials.json");
+                        home_ + "/application_default_credentials.json");
   EXPECT_TRUE(status().ok()) << status().message();
   environment_.set("CLOUDSDK_CONFIG", "");
-  std::filesystem::create_directories(folder_ + "/.config/gcloud");
-  std::filesystem::rename(folder_ + "/application_default_credentials.json",
-                          folder_ + "/.config/gcloud/application_default_credentials.json");
-  environment_.set("HOME", folder_);
+  std::filesystem::create_directories(home_ + "/.config/gcloud");
+  std::filesystem::rename(home_ + "/application_default_credentials.json",
+                          home_ + "/.config/gcloud/application_default_credentials.json");
   EXPECT_TRUE(status().ok()) << status().message();
 }
 
@@ -106,7 +66,7 @@ TEST_F(GoogleCredentialsTest, KeyFilesThatDoNotWorkSayWhyAndTellNoSecret) {
   EXPECT_THAT(status().message(), HasSubstr("overheard"));
   options_.file = changed_key("BEGIN PRIVATE KEY", "BEGIN NOTHING");
   EXPECT_THAT(status().message(), HasSubstr("no RSA key"));
-  std::ofstream(folder_ + "/changed.json") << "hush";
+  write("changed.json", "hush");
   EXPECT_THAT(status().message(), AllOf(HasSubstr("no JSON key file"), Not(HasSubstr("hush"))));
 }
 

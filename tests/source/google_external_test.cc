@@ -1,7 +1,6 @@
 // Google's external accounts and impersonation, against a fake of its services that checks
 // requests.
 #include "source/credential_services.h"
-#include "source/credentials/google_credentials.h"
 
 namespace echoline::source {
 namespace {
@@ -11,7 +10,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-class GoogleExternalTest : public CredentialServicesTest {
+class GoogleExternalTest : public GoogleServicesTest {
  protected:
   // A key file with this credential_source and further members.
   void configure(const std::string& source, const std::string& more = "") {
@@ -20,13 +19,6 @@ class GoogleExternalTest : public CredentialServicesTest {
           "subject_token_type": "urn:ietf:params:oauth:token-type:jwt", "token_url": ")" +
                                                endpoint_ + R"(/v1/token", "credential_source": )" +
                                                source + more + "}");
-  }
-  Status status() {
-    auto source = google_credentials(options_);
-    if (!source.ok()) return source.status();
-    Status ready = wait_ready(**source);
-    token_ = (*source)->current().token;
-    return ready;
   }
   void expect_token(const std::string& start) {
     const Status ready = status();
@@ -39,8 +31,6 @@ class GoogleExternalTest : public CredentialServicesTest {
     EXPECT_THAT(failed.message(), Not(HasSubstr("hush")));
     return failed.message();
   }
-
-  std::string token_;
 };
 
 TEST_F(GoogleExternalTest, ATokenInAFileIsExchanged) {

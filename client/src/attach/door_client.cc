@@ -60,12 +60,19 @@ void take_descriptors(msghdr& message, AttachGrant& grant, const NoFork& no_fork
   }
 }
 
-// A killed daemon leaves its sockets behind, so the file alone proves nothing.
-bool listens(const std::string& path) {
-  sockaddr_un address{};
+// False if the path is too long for an address.
+bool make_address(const std::string& path, sockaddr_un& address) {
+  address = {};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof(address.sun_path)) return false;
   std::memcpy(address.sun_path, path.data(), path.size());
+  return true;
+}
+
+// A killed daemon leaves its sockets behind, so the file alone proves nothing.
+bool listens(const std::string& path) {
+  sockaddr_un address;
+  if (!make_address(path, address)) return false;
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return false;
   const bool connected =
@@ -100,14 +107,12 @@ void DoorClient::leave_open(std::shared_ptr<DoorClient> door) {
 Error DoorClient::connect(const std::string& runtime_dir, const AttachOptions& options,
                           std::unique_ptr<DoorClient>& door) {
   const std::string path = runtime_dir + "/door.sock";
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path)) {
+  sockaddr_un address;
+  if (!make_address(path, address)) {
     return {ECHOLINE_INVALID_ARGUMENT, "the door's path " + path + " is longer than " +
                                            std::to_string(sizeof(address.sun_path) - 1) +
                                            " bytes; choose a shorter runtime folder"};
   }
-  std::memcpy(address.sun_path, path.data(), path.size());
   auto made = std::make_unique<DoorClient>();
   {
     const NoFork no_fork;

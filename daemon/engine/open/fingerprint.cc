@@ -6,8 +6,10 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <span>
 #include <string_view>
 
+#include "base/hex.h"
 #include "base/scheme.h"
 #include "plan/plan.h"
 
@@ -94,9 +96,7 @@ std::string difference(const Fingerprint& one, const Fingerprint& other) {
 }
 
 std::string to_hex(const Fingerprint& fingerprint) {
-  std::string hex;
-  for (const std::uint8_t byte : fingerprint) hex += fmt::format("{:02x}", byte);
-  return hex;
+  return echoline::to_hex(std::as_bytes(std::span(fingerprint)));
 }
 
 }  // namespace echoline::engine

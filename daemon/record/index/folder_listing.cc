@@ -45,14 +45,12 @@ std::string encode_root(const FileIndex& files, std::size_t root) {
 
 // The listing has a checksum of its own, so one good answer is enough.
 Result<StoredIndex> read_listing(const source::ObjectInfo& object, source::Source& source) {
-  const std::uint32_t answers_max = source.answers_needed() > 0 ? source::kAnswersMax : 1;
-  for (std::uint32_t answer = 1;; ++answer) {
-    ECHOLINE_ASSIGN(const source::Answer read,
+  const auto read_once = [&]() -> Result<StoredIndex> {
+    ECHOLINE_ASSIGN(const source::Answer answer,
                     source::read_answer(source, object, 0, object.bytes));
-    auto stored = decode_index(read.bytes);
-    if (stored.ok() || read.checked || answer == answers_max) return stored;
-    source.count_damaged();
-  }
+    return decode_index(answer.bytes);
+  };
+  return read_parsed(source, read_once, DamageFoundBy::kChecksum);
 }
 
 // Adds the files of the listing published for a root; errors name it.

@@ -35,12 +35,21 @@ Result<std::vector<std::byte>> read_bytes(source::Source& source, const source::
 // Whether an error of a parser can be the consequence of damaged bytes.
 bool may_be_damage(Code code);
 
+// Who finds out that the bytes of an answer are damaged.
+enum class DamageFoundBy : std::uint8_t {
+  kParser,    // only the parser, so answers are compared where the source needs two equal ones
+  kChecksum,  // a checksum in the bytes
+};
+
 // Calls `read`, which reads something small and parses it, again while it fails because of the
-// bytes and a store's answer may have been damaged: kAnswersMax times in all. Answers that are
-// compared anyway (Source::answers_needed() is 2) are parsed once.
+// bytes and a store's answer may have been damaged: kAnswersMax times in all. Answers that `read`
+// has compared (answers_needed() is 2) are parsed once.
 template <typename Read>
-auto read_parsed(source::Source& source, Read read) {
-  const std::uint32_t answers_max = source.answers_needed() == 1 ? source::kAnswersMax : 1;
+auto read_parsed(source::Source& source, Read read,
+                 DamageFoundBy found_by = DamageFoundBy::kParser) {
+  const std::uint32_t needed = source.answers_needed();
+  const bool may_be_damaged = needed == 1 || (needed > 1 && found_by == DamageFoundBy::kChecksum);
+  const std::uint32_t answers_max = may_be_damaged ? source::kAnswersMax : 1;
   for (std::uint32_t answer = 1;; ++answer) {
     auto result = read();
     if (result.ok() || answer == answers_max || !may_be_damage(result.status().code())) {
@@ -49,6 +58,7 @@ auto read_parsed(source::Source& source, Read read) {
     source.count_damaged();
   }
 }
+
 // Reads a small object as text: a local file, or an object through the source.
 Result<std::string> read_text(const std::string& url, source::Source& source);
 

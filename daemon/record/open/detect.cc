@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/hex.h"
 #include "record/core/fields.h"
 #include "record/index/compression.h"
 #include "record/index/unpacker.h"
@@ -19,12 +20,6 @@ namespace {
 constexpr std::uint64_t kCompressedHeadBytes = 256 << 10;
 // A tar header; no format that is read compressed needs more.
 constexpr std::uint64_t kUnpackedHeadBytes = 512;
-
-std::string hex(std::string_view bytes) {
-  std::string text;
-  for (const char c : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
-  return text;
-}
 
 bool is_list_name(std::string_view url) {
   constexpr std::string_view kEndings[] = {".csv", ".jsonl", ".ndjson", ".txt"};
@@ -70,12 +65,9 @@ Status unknown_format(const source::ObjectInfo& object, std::span<const std::byt
   return Status(
       Code::kInvalidArgument,
       fmt::format("cannot tell the format of {} ({} bytes, which begin {}): set read.format to {}",
-                  object.url, object.bytes, hex(as_text(head).substr(0, 8)), format_names()));
+                  object.url, object.bytes,
+                  to_hex(head.first(std::min<std::size_t>(head.size(), 8))), format_names()));
 }
-
-}  // namespace
-
-namespace {
 
 Result<const Format*> detect_once(const v1::Read& read, const std::vector<Listed>& listed,
                                   source::Source& source) {

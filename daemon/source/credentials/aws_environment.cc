@@ -37,7 +37,7 @@ Result<ProviderPtr> web_identity_of_environment(const std::string& region) {
   identity.token_file = from_environment("AWS_WEB_IDENTITY_TOKEN_FILE");
   identity.role = from_environment("AWS_ROLE_ARN");
   identity.session = from_environment("AWS_ROLE_SESSION_NAME");
-  if (identity.session.empty()) identity.session = "echoline";
+  if (identity.session.empty()) identity.session = kDefaultSession;
   if (identity.token_file.empty()) return ProviderPtr();
   if (identity.role.empty())
     return wrong("AWS_WEB_IDENTITY_TOKEN_FILE is set, but AWS_ROLE_ARN is not");

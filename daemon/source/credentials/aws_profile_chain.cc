@@ -122,7 +122,7 @@ Result<ProviderPtr> ProfileChain::web_identity(const Profile& profile) {
   identity.session = profile.get("role_session_name");
   if (identity.token_file.empty()) return ProviderPtr();
   if (identity.role.empty()) return profile.wrong("has a web_identity_token_file, but no role_arn");
-  if (identity.session.empty()) identity.session = "echoline";
+  if (identity.session.empty()) identity.session = kDefaultSession;
   ECHOLINE_ASSIGN(identity.endpoint, aws_endpoint("AWS_ENDPOINT_URL_STS", "sts", profiles_.region));
   return web_identity_provider(std::move(identity));
 }
@@ -133,7 +133,7 @@ Result<ProviderPtr> ProfileChain::role(const Profile& profile) {
   role.role = profile.get("role_arn");
   role.region = profiles_.region;
   role.session = profile.get("role_session_name");
-  if (role.session.empty()) role.session = "echoline";
+  if (role.session.empty()) role.session = kDefaultSession;
   role.external_id = profile.get("external_id");
   role.duration_seconds = profile.get("duration_seconds");
   if (profile.has("mfa_serial"))

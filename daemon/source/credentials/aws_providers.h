@@ -19,6 +19,9 @@ Result<std::string> aws_endpoint(const char* variable, const char* prefix,
 // Keys that are known already; `origin` is for messages.
 ProviderPtr fixed_provider(Credentials credentials, std::string origin);
 
+// The name of a session in AWS's logs where nothing else is set.
+inline constexpr const char* kDefaultSession = "echoline";
+
 struct WebIdentity {
   std::string endpoint;    // of STS: https://host
   std::string role;        // its ARN

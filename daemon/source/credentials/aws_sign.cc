@@ -9,9 +9,11 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "base/ascii.h"
 #include "base/check.h"
+#include "base/hex.h"
 
 namespace echoline::source {
 namespace {
@@ -22,11 +24,7 @@ std::string_view text_of(const Digest& digest) {
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
-std::string hex(const Digest& digest) {
-  std::string text;
-  for (const unsigned char byte : digest) text += fmt::format("{:02x}", byte);
-  return text;
-}
+std::string hex(const Digest& digest) { return to_hex(std::as_bytes(std::span(digest))); }
 
 Digest hmac(std::string_view key, std::string_view message) {
   Digest digest{};

@@ -8,13 +8,15 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "base/atomic_file.h"
+#include "base/hex.h"
 #include "base/log.h"
 #include "source/credentials/aws_providers.h"
 #include "source/credentials/credential_answer.h"
 #include "source/credentials/environment.h"
-#include "source/credentials/text_member.h"
+#include "source/credentials/json_members.h"
 #include "source/http/escape.h"
 
 namespace echoline::source {
@@ -30,9 +32,7 @@ std::string sha1_hex(std::string_view text) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned int bytes = 0;
   EVP_Digest(text.data(), text.size(), digest.data(), &bytes, EVP_sha1(), nullptr);
-  std::string hex;
-  for (unsigned int i = 0; i < bytes; ++i) hex += fmt::format("{:02x}", digest[i]);
-  return hex;
+  return to_hex(std::as_bytes(std::span(digest)).first(bytes));
 }
 
 class SignOnProvider : public CredentialProvider {
@@ -87,11 +87,10 @@ class SignOnProvider : public CredentialProvider {
     request.method = "POST";
     request.url = login_.oidc + "/token";
     request.headers = {{"content-type", "application/json"}};
-    request.body = Json{{"grantType", "refresh_token"},
-                        {"clientId", text_member(token_, "clientId")},
-                        {"clientSecret", text_member(token_, "clientSecret")},
-                        {"refreshToken", text_member(token_, "refreshToken")}}
-                       .dump(-1, ' ', false, Json::error_handler_t::replace);
+    request.body = json_bytes({{"grantType", "refresh_token"},
+                               {"clientId", text_member(token_, "clientId")},
+                               {"clientSecret", text_member(token_, "clientSecret")},
+                               {"refreshToken", text_member(token_, "refreshToken")}});
     return CredentialStep(std::move(request));
   }
   // The old refresh token may be used up now, so the file must have the new one, also for others.
@@ -107,8 +106,7 @@ class SignOnProvider : public CredentialProvider {
     token_["expiresAt"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now + lifetime));
     if (const std::string next = text_member(answer, "refreshToken"); !next.empty())
       token_["refreshToken"] = next;
-    const Status kept = write_file_atomically(
-        file_, token_.dump(-1, ' ', false, Json::error_handler_t::replace), 0600);
+    const Status kept = write_file_atomically(file_, json_bytes(token_), 0600);
     if (!kept.ok())
       log_warning("source",
                   "the renewed login of AWS cannot be kept, so 'aws sso login' may be "

@@ -22,7 +22,8 @@ Result<std::string> next_word(std::string_view line, std::size_t& at) {
       quote = c;
     } else if (c == '\\' && quote != '\'') {
       if (++at == line.size()) return unfinished();
-      // Within double quotes a backslash stands for itself, except before a quote or a backslash.
+      // Within double quotes, a backslash is an ordinary character, except before a quote or a
+      // backslash.
       if (quote == '"' && line[at] != '"' && line[at] != '\\') word += c;
       word += line[at];
     } else {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "source/credentials/text_member.h"
+#include "source/credentials/json_members.h"
 #include "source/http/store_answer.h"
 #include "source/http/xml.h"
 

@@ -138,11 +138,11 @@ class ExternalAccountProvider : public ExchangeProvider {
 Result<SubjectFormat> format_of(const GoogleKey& key, const Json& source) {
   SubjectFormat format;
   const Json json = source.value("format", Json::object());
-  const std::string type = json.is_object() ? GoogleKey::text(json, "type") : "";
+  const std::string type = json.is_object() ? text_member(json, "type") : "";
   format.is_json = type == "json";
   if (!type.empty() && type != "text" && !format.is_json)
     return key.wrong("has a credential_source of an unknown format; it can be text or json");
-  if (format.is_json) format.field = GoogleKey::text(json, "subject_token_field_name");
+  if (format.is_json) format.field = text_member(json, "subject_token_field_name");
   if (format.is_json && format.field.empty())
     return key.wrong("has no subject_token_field_name for the format json");
   return format;
@@ -151,7 +151,7 @@ Result<SubjectFormat> format_of(const GoogleKey& key, const Json& source) {
 // Metadata services of other clouds speak plain http, at link-local addresses.
 Result<ProviderPtr> address_of(const GoogleKey& key, const Json& source, SubjectFormat format) {
   HttpRequest request;
-  request.url = GoogleKey::text(source, "url");
+  request.url = text_member(source, "url");
   ECHOLINE_ASSIGN(const Endpoint endpoint, endpoint_of_url(request.url));
   if (endpoint.is_insecure() && !endpoint.host.starts_with("169.254."))
     return denied("the subject token could be overheard; use https for the url in " + key.path);
@@ -171,13 +171,13 @@ Result<ProviderPtr> program_of(const GoogleKey& key, const Json& program) {
     return denied(key.path +
                   " names a program; set GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES=1 to allow it");
   ProcessCall call;
-  auto words = split_command_line(GoogleKey::text(program, "command"));
+  auto words = split_command_line(text_member(program, "command"));
   if (!words.ok()) return Status(words.status()).with_context(key.path);
   call.arguments = std::move(words).value();
   call.variables = {{"GOOGLE_EXTERNAL_ACCOUNT_AUDIENCE", key.text("audience")},
                     {"GOOGLE_EXTERNAL_ACCOUNT_TOKEN_TYPE", key.text("subject_token_type")},
                     {"GOOGLE_EXTERNAL_ACCOUNT_INTERACTIVE", "0"}};
-  if (const std::string file = GoogleKey::text(program, "output_file"); !file.empty())
+  if (const std::string file = text_member(program, "output_file"); !file.empty())
     call.variables.emplace_back("GOOGLE_EXTERNAL_ACCOUNT_OUTPUT_FILE", file);
   // ".../serviceAccounts/EMAIL:generateAccessToken"
   const std::string url = key.text("service_account_impersonation_url");
@@ -199,7 +199,7 @@ Result<ProviderPtr> subject_of(const GoogleKey& key) {
   if (const Json program = source.value("executable", Json()); program.is_object())
     return program_of(key, program);
   ECHOLINE_ASSIGN(SubjectFormat format, format_of(key, source));
-  if (const std::string path = GoogleKey::text(source, "file"); !path.empty())
+  if (const std::string path = text_member(source, "file"); !path.empty())
     return ProviderPtr(std::make_unique<SubjectFile>(path, std::move(format)));
   const bool is_aws = source.contains("environment_id");
   if (!is_aws && source.contains("url")) return address_of(key, source, std::move(format));

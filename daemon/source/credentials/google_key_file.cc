@@ -62,11 +62,6 @@ class ImpersonationProvider : public ExchangeProvider {
 
 }  // namespace
 
-std::string GoogleKey::text(const nlohmann::json& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 nlohmann::json GoogleKey::object(const char* name) const {
   const auto found = json.find(name);
   return found != json.end() && found->is_object() ? *found : nlohmann::json::object();
@@ -74,10 +69,6 @@ nlohmann::json GoogleKey::object(const char* name) const {
 
 Status GoogleKey::wrong(std::string_view text) const {
   return Status(Code::kInvalidArgument, fmt::format("{} {}", path, text));
-}
-
-std::string json_bytes(const nlohmann::json& json) {
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 Result<HttpRequest> google_form(const char* name, const std::string& url, const NamedValues& form) {

@@ -6,6 +6,7 @@
 
 #include "source/core/access.h"
 #include "source/credentials/credential_provider.h"
+#include "source/credentials/json_members.h"
 #include "source/http/escape.h"
 
 namespace echoline::source {
@@ -18,8 +19,7 @@ struct GoogleKey {
 
   std::string type() const { return text("type"); }
   // A text member; empty if there is none. Members are checked when they are used.
-  std::string text(const char* name) const { return text(json, name); }
-  static std::string text(const nlohmann::json& object, const char* name);
+  std::string text(const char* name) const { return text_member(json, name); }
   // A member that is an object; an empty one if there is none.
   nlohmann::json object(const char* name) const;
 
@@ -27,9 +27,6 @@ struct GoogleKey {
 };
 
 inline constexpr const char* kGoogleCloudScope = "https://www.googleapis.com/auth/cloud-platform";
-
-// Replaces invalid UTF-8 instead of throwing.
-std::string json_bytes(const nlohmann::json& json);
 
 // A POST of a form. kPermissionDenied if the address is plain http to another machine; `name` is
 // that of the setting.

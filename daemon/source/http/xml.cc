@@ -10,6 +10,7 @@ namespace echoline::source {
 namespace {
 
 constexpr std::size_t kDepthMax = 16;
+constexpr std::string_view kBlank = " \t\r\n\xEF\xBB\xBF";  // spaces and a byte order mark
 
 Status bad_xml(std::string_view reason) {
   return Status(Code::kDataLoss, "bad XML: " + std::string(reason));
@@ -151,8 +152,7 @@ Status read_xml(std::string_view xml, const XmlVisitor& on_close) {
     const std::string_view raw = xml.substr(0, mark);
     if (!elements.empty()) {
       if (!append_text(raw, elements.text())) return bad_xml("an unknown entity");
-      // Spaces and a byte order mark.
-    } else if (raw.find_first_not_of(" \t\r\n\xEF\xBB\xBF") != std::string_view::npos) {
+    } else if (raw.find_first_not_of(kBlank) != std::string_view::npos) {
       return bad_xml("text outside of the root element");
     }
     if (mark == std::string_view::npos) break;

@@ -43,8 +43,7 @@ HttpRequest StatOperation::request(std::time_t now) {
   return store_.stat(address_, method_, now);
 }
 
-Verdict StatOperation::accept(const HttpResponse& response) {
-  store_.note_accepted();
+Verdict StatOperation::take_head(const HttpResponse& response) {
   response_ = response;
   return {};
 }

@@ -6,22 +6,17 @@
 #include <string>
 
 #include "source/core/address.h"
-#include "source/http/http_operation.h"
-#include "source/store/object_store.h"
+#include "source/store/store_operation.h"
 
 namespace echoline::source {
 
-class PageOperation : public HttpOperation {
+class PageOperation : public StoreOperation {
  public:
   // The store must outlive it.
-  PageOperation(ObjectStore& store, ListQuery query) : store_(store), query_(std::move(query)) {}
+  PageOperation(ObjectStore& store, ListQuery query)
+      : StoreOperation(store), query_(std::move(query)) {}
 
-  Verdict ready(std::time_t now) override { return store_.ready(now); }
   HttpRequest request(std::time_t now) override;
-  Verdict accept(const HttpResponse&) override {
-    store_.note_accepted();
-    return {};
-  }
   bool consume(std::span<const std::byte> bytes) override;
   Verdict complete() override;
   Verdict refuse(const HttpResponse& response, std::string_view body) override;
@@ -32,22 +27,19 @@ class PageOperation : public HttpOperation {
   ListPage take_page() { return std::move(page_); }
 
  private:
-  ObjectStore& store_;
   ListQuery query_;
   std::string body_;
   bool too_long_ = false;
   ListPage page_;
 };
 
-class StatOperation : public HttpOperation {
+class StatOperation : public StoreOperation {
  public:
   // The store must outlive it.
   StatOperation(ObjectStore& store, Address address)
-      : store_(store), address_(std::move(address)) {}
+      : StoreOperation(store), address_(std::move(address)) {}
 
-  Verdict ready(std::time_t now) override { return store_.ready(now); }
   HttpRequest request(std::time_t now) override;
-  Verdict accept(const HttpResponse& response) override;
   bool consume(std::span<const std::byte> bytes) override;
   Verdict complete() override;
   Verdict refuse(const HttpResponse& response, std::string_view body) override;
@@ -62,7 +54,8 @@ class StatOperation : public HttpOperation {
   ObjectInfo take_info() { return std::move(info_); }
 
  private:
-  ObjectStore& store_;
+  Verdict take_head(const HttpResponse& response) override;
+
   const Address address_;
   StatMethod method_ = StatMethod::kPreferred;
   HttpResponse response_;

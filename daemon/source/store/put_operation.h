@@ -5,23 +5,17 @@
 #include <string>
 
 #include "source/core/address.h"
-#include "source/http/http_operation.h"
-#include "source/store/object_store.h"
+#include "source/store/store_operation.h"
 
 namespace echoline::source {
 
-class PutOperation : public HttpOperation {
+class PutOperation : public StoreOperation {
  public:
   // The store and the bytes must outlive it.
   PutOperation(ObjectStore& store, Address address, const std::string& bytes)
-      : store_(store), address_(std::move(address)), bytes_(bytes) {}
+      : StoreOperation(store), address_(std::move(address)), bytes_(bytes) {}
 
-  Verdict ready(std::time_t now) override { return store_.ready(now); }
   HttpRequest request(std::time_t now) override { return store_.put(address_, bytes_, now); }
-  Verdict accept(const HttpResponse&) override {
-    store_.note_accepted();
-    return {};
-  }
   bool consume(std::span<const std::byte>) override { return true; }
   Verdict complete() override { return {}; }
   Verdict refuse(const HttpResponse& response, std::string_view body) override {
@@ -34,7 +28,6 @@ class PutOperation : public HttpOperation {
   std::string what() const override { return "writing " + address_.url(); }
 
  private:
-  ObjectStore& store_;
   const Address address_;
   const std::string& bytes_;
 };

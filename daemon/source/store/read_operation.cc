@@ -18,7 +18,7 @@ Verdict broken(std::string text) { return {Status(Code::kDataLoss, std::move(tex
 
 ReadOperation::ReadOperation(ObjectStore& store, Address address, ReadRequest request,
                              ChecksumPolicy& policy, SharedCounters& counters)
-    : store_(store),
+    : StoreOperation(store),
       address_(std::move(address)),
       object_(std::move(request.object)),
       policy_(policy),
@@ -46,8 +46,7 @@ void ReadOperation::forget() {
   checksum_.reset();
 }
 
-Verdict ReadOperation::accept(const HttpResponse& response) {
-  store_.note_accepted();
+Verdict ReadOperation::take_head(const HttpResponse& response) {
   const std::string version = store_.version_of(response);
   if (!object_.version.empty() && !version.empty() && version != object_.version)
     return {

@@ -5,23 +5,20 @@
 
 #include "source/core/address.h"
 #include "source/core/counters.h"
-#include "source/http/http_operation.h"
 #include "source/store/body_checksum.h"
-#include "source/store/object_store.h"
 #include "source/store/scatter.h"
+#include "source/store/store_operation.h"
 
 namespace echoline::source {
 
 // Bytes reach the segments only after version and range of the response have been checked.
-class ReadOperation : public HttpOperation {
+class ReadOperation : public StoreOperation {
  public:
   // The store, the policy and the counters must outlive it.
   ReadOperation(ObjectStore& store, Address address, ReadRequest request, ChecksumPolicy& policy,
                 SharedCounters& counters);
 
-  Verdict ready(std::time_t now) override { return store_.ready(now); }
   HttpRequest request(std::time_t now) override;
-  Verdict accept(const HttpResponse& response) override;
   bool consume(std::span<const std::byte> bytes) override;
   Verdict complete() override;
   Verdict refuse(const HttpResponse& response, std::string_view body) override;
@@ -33,6 +30,7 @@ class ReadOperation : public HttpOperation {
   bool checked() const { return checksum_.has_value(); }
 
  private:
+  Verdict take_head(const HttpResponse& response) override;
   Verdict accept_part(const HttpResponse& response);
   Verdict accept_whole(const HttpResponse& response);
   // The place from which a request reads: the first missing byte.
@@ -44,7 +42,6 @@ class ReadOperation : public HttpOperation {
   // Discards everything received so far.
   void forget();
 
-  ObjectStore& store_;
   const Address address_;
   const ObjectInfo object_;
   ChecksumPolicy& policy_;

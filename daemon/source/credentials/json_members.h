@@ -1,4 +1,4 @@
-// Reads JSON of credential services and files, where any member may be missing or of another type.
+// JSON of credential services and files, where any member may be missing or of another type.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,6 +11,11 @@ inline std::string text_member(const nlohmann::json& object, const char* name) {
   if (!object.is_object()) return {};
   const auto found = object.find(name);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+// As text; replaces invalid UTF-8 instead of throwing.
+inline std::string json_bytes(const nlohmann::json& json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace echoline::source
