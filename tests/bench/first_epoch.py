@@ -37,7 +37,7 @@ def main():
     parser.add_argument("--tail", action="append", default=[], metavar="SHARE:MS", help="as of transfers.py")
     parser.add_argument("--tars", type=int, default=7)
     parser.add_argument("--singles", type=int, default=0, help="read this number of small objects instead")
-    parser.add_argument("--window", type=int, default=0, help="of the shuffle, in records")
+    parser.add_argument("--window", type=int, default=1, help="of the shuffle, in records; 1: in order")
     parser.add_argument("--read", default="", help="more of the read step, as \"concurrency: 64\"")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()

@@ -68,7 +68,7 @@ void ThroughputSearch::ended(std::uint64_t bytes, std::size_t in_flight, bool wa
   window_.wanted += wanted ? 1 : 0;
   window_.most = std::max(window_.most, in_flight);
   const std::uint64_t took_ns = now_ns - window_.begin_ns;
-  if (took_ns < kWindowNs || window_.ends < 2 * window_.most) return;
+  if (took_ns < kWindowNs || window_.ends < 4 * window_.most) return;
   const Window whole = window_;
   window_ = {.begin_ns = now_ns};
   // Less than 80 % demand: the rate shows the consumer, not the store.

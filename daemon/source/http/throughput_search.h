@@ -20,7 +20,7 @@ namespace echoline::source {
 // become short or long. Not thread-safe.
 class ThroughputSearch {
  public:
-  static constexpr std::uint64_t kWindowNs = 250'000'000;  // at least, and two answers per request
+  static constexpr std::uint64_t kWindowNs = 500'000'000;  // at least, and four answers per request
   static constexpr std::size_t kLimitMin = 4;
   static constexpr std::size_t kStart = 16;  // for long answers
   static constexpr std::size_t kFirstStep = 8, kStep = 2;
