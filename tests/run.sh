@@ -119,10 +119,10 @@ run_fuzz() {
 }
 
 run_lint() {
-  build release
+  build single
   git ls-files -- '*.cc' '*.h' '*.hpp' | xargs clang-format --dry-run --Werror
   git ls-files -- 'daemon/*.cc' 'client/src/*.cc' 'client/python/*.cc' |
-    xargs -P "$jobs" -n 4 clang-tidy --quiet -p build/release --warnings-as-errors='*' \
+    xargs -P "$jobs" -n 4 clang-tidy --quiet -p build/single --warnings-as-errors='*' \
       --extra-arg=-Wno-unknown-warning-option  # GCC's own, in its compile commands
 }
 

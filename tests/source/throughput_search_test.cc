@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <random>
 
 namespace echoline::source {
 namespace {
@@ -86,6 +87,27 @@ TEST(ThroughputSearch, WhereMoreBringsNoMoreTheFewerAreKept) {
   run.go([](std::size_t requests) { return std::min(25e6 * double(requests), 600e6); }, 20);
   EXPECT_GE(run.search.limit(), 24U);
   EXPECT_LE(run.search.limit(), 64U);
+}
+
+// One window instead of two for a smaller limit gives 0.90.
+TEST(ThroughputSearch, ANoisyStoreDoesNotGetTooFew) {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> noise(0.4, 1.6);
+  const auto full_at_75 = [](std::size_t requests) {
+    return std::min(8e6 * double(requests), 600e6);
+  };
+  double bytes = 0, possible = 0;
+  for (int transfer = 0; transfer < 20; ++transfer) {
+    Transfer run;
+    run.search.set_cap(128);
+    for (int i = 0; i < 600; ++i) {
+      const double factor = noise(random);
+      run.go([&](std::size_t requests) { return factor * full_at_75(requests); }, 0.1);
+      possible += factor * 600e6 * 0.1;
+    }
+    bytes += run.bytes;
+  }
+  EXPECT_GT(bytes, 0.92 * possible);
 }
 
 TEST(ThroughputSearch, AStoreThatMovesAwayIsFollowed) {

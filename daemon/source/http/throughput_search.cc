@@ -33,6 +33,7 @@ void ThroughputSearch::set_limit(std::size_t limit) {
   // Requests in flight began under the old limit, so their ends do not count.
   settling_ = std::max(limit_, limit);
   limit_ = limit;
+  first_rate_ = 0;
   window_ = {};
 }
 
@@ -68,7 +69,7 @@ void ThroughputSearch::ended(std::uint64_t bytes, std::size_t in_flight, bool wa
   window_.wanted += wanted ? 1 : 0;
   window_.most = std::max(window_.most, in_flight);
   const std::uint64_t took_ns = now_ns - window_.begin_ns;
-  if (took_ns < kWindowNs || window_.ends < 4 * window_.most) return;
+  if (took_ns < kWindowNs || window_.ends < 2 * window_.most) return;
   const Window whole = window_;
   window_ = {.begin_ns = now_ns};
   // Less than 80 % demand: the rate shows the consumer, not the store.
@@ -79,14 +80,15 @@ void ThroughputSearch::ended(std::uint64_t bytes, std::size_t in_flight, bool wa
 void ThroughputSearch::close(double rate, std::size_t most) {
   if (before_ != 0) {
     judge(rate);
-    if (rest_ > 0) return;
+    if (before_ != 0 || rest_ > 0) return;  // not decided yet, or failed
+    rate_ = rate;
     // The rate has dropped without a change of the limit: search again, upwards first.
   } else if (rate < kFallenShare * rate_) {
     rest_ = 0;
     next_rest_ = 1;
     downwards_ = false;
   }
-  rate_ = rate;
+  rate_ = rate_ == 0 ? rate : (rate_ + rate) / 2;
   if (rest_ > 0) {
     --rest_;
   } else {
@@ -98,7 +100,9 @@ void ThroughputSearch::judge(double rate) {
   // A smaller limit wins ties, a larger one must be clearly better.
   const bool fewer = limit_ < before_;
   step_ = kStep;
-  if (rate >= rate_ * (fewer ? kKeepShare : kGainShare)) {
+  const double mean = first_rate_ == 0 ? rate : (first_rate_ + rate) / 2;
+  if (mean >= rate_ * (fewer ? kKeepShare : kGainShare)) {
+    if (fewer && std::exchange(first_rate_, rate) == 0) return;
     before_ = 0;
     next_rest_ = 1;
     return;

@@ -12,15 +12,16 @@ namespace echoline::source {
 // Hill climbing on the rate, by halving and doubling the limit. Only windows in which the demand
 // reached the limit count. A halved limit is kept if its rate is at least kKeepShare of the old
 // one; a doubled limit if its rate is higher by kGainShare: of equal rates the smaller limit wins.
-// After a success the search continues in that direction at once; after a failure it returns to the
-// old limit and tries the other direction after a rest, which doubles each time.
+// Rates are noisy and too few requests cost more than too many, so a halved limit needs two
+// windows. After a success the search continues in that direction at once; after a failure it
+// returns to the old limit and tries the other direction after a rest, which doubles each time.
 //
 // The size of the answers decides where a search begins: long answers with few requests and a step
 // up, short ones at the cap and with a large step down. A search begins again when the answers
 // become short or long. Not thread-safe.
 class ThroughputSearch {
  public:
-  static constexpr std::uint64_t kWindowNs = 500'000'000;  // at least, and four answers per request
+  static constexpr std::uint64_t kWindowNs = 250'000'000;  // at least, and two answers per request
   static constexpr std::size_t kLimitMin = 4;
   static constexpr std::size_t kStart = 16;  // for long answers
   static constexpr std::size_t kFirstStep = 8, kStep = 2;
@@ -71,7 +72,8 @@ class ThroughputSearch {
   bool downwards_ = false;
   bool short_answers_ = false;
   double mean_bytes_ = 1 << 20;  // of the last answers; at first a guess
-  double rate_ = 0;              // bytes/ns, before the trial
+  double rate_ = 0;              // bytes/ns at the limit before the trial: a moving mean
+  double first_rate_ = 0;        // of a trial's first window; 0: not measured yet
   std::uint32_t rest_ = 0;
   std::uint32_t next_rest_ = 1;
   std::size_t settling_ = 0;  // requests to ignore: they began under another limit
