@@ -30,7 +30,8 @@ def build_module(build):
     """Configures CMake in the folder `build` and builds only the module."""
     generator = ["-G", "Ninja"] if shutil.which("ninja") else []
     subprocess.check_call(["cmake", "-S", ROOT, "-B", build, *generator, "-DCMAKE_BUILD_TYPE=Release",
-                           "-DECHOLINE_DAEMON=OFF", "-DECHOLINE_TESTS=OFF", f"-DPython3_EXECUTABLE={sys.executable}"])
+                           "-DECHOLINE_DAEMON=OFF", "-DECHOLINE_TESTS=OFF", "-DCMAKE_UNITY_BUILD=ON",
+                           f"-DPython3_EXECUTABLE={sys.executable}"])
     subprocess.check_call(["cmake", "--build", build, "--target", "echoline_python", "--parallel"])
     return pathlib.Path(build) / "client" / "python" / MODULE
 

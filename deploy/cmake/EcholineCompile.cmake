@@ -24,8 +24,13 @@ if(ECHOLINE_SANITIZE)
     $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread>)
   add_compile_options(-fsanitize=${ECHOLINE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${ECHOLINE_SANITIZE})
+  # For tests that are too slow with it, or measure memory. The compilers' own macros differ.
+  if(ECHOLINE_SANITIZE MATCHES "address")
+    add_compile_definitions(ECHOLINE_SANITIZE_ADDRESS)
+  elseif(ECHOLINE_SANITIZE MATCHES "thread")
+    add_compile_definitions(ECHOLINE_SANITIZE_THREAD)
+  endif()
 endif()
 if(ECHOLINE_FUZZ)
-  # Coverage of the modules counts, not that of the fuzz target's own few lines.
-  add_compile_options(-fsanitize=fuzzer-no-link)
+  set(ECHOLINE_COVERAGE -fsanitize=fuzzer-no-link)  # of the modules; that of the tests' own lines guides no fuzzer
 endif()

@@ -230,7 +230,7 @@ TEST(Life, AForkedChildFaultsOnTheParentsViewsInsteadOfReadingOtherMemory) {
     signal(SIGSEGV, SIG_DFL);
     return *static_cast<const volatile std::uint8_t*>(pixels) == 255 ? 3 : 4;
   });
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(ECHOLINE_SANITIZE_ADDRESS)
   EXPECT_NE(code, 4);
 #else
   EXPECT_EQ(code, 128 + SIGSEGV);
@@ -308,7 +308,7 @@ TEST(Life, AReadyBatchTakesLessThanAMicrosecond) {
   const double p50 = times[times.size() / 2];
   std::printf("next() on a ready batch: p50 %.0f ns, p99 %.0f ns (clock included)\n", p50,
               times[times.size() * 99 / 100]);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(NDEBUG)
+#if !defined(ECHOLINE_SANITIZE_ADDRESS) && !defined(ECHOLINE_SANITIZE_THREAD) && defined(NDEBUG)
   EXPECT_LT(p50, 2000);
 #endif
 }

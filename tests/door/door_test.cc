@@ -340,7 +340,7 @@ std::uint64_t process_cpu_ns() {
 }
 
 TEST_F(OpenDoor, WithoutDescriptorsLeftItWaitsAndDoesNotSpin) {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef ECHOLINE_SANITIZE_ADDRESS
   GTEST_SKIP() << "UBSan itself needs descriptors (a pipe) to look at memory";
 #endif
   rlimit before{};

@@ -10,7 +10,7 @@
 #include "plan/factor_list.h"
 #include "plan/spec_check.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(ECHOLINE_SANITIZE_ADDRESS) || defined(ECHOLINE_SANITIZE_THREAD)
 #define ECHOLINE_TEST_SANITIZED 1
 #else
 #define ECHOLINE_TEST_SANITIZED 0

@@ -115,7 +115,7 @@ int in_child(const std::function<int()>& body) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(ECHOLINE_SANITIZE_ADDRESS) && !defined(ECHOLINE_SANITIZE_THREAD)
 TEST(FullMemory, AFullAddressSpaceIsAnErrorNotAFault) {
   EXPECT_EQ(in_child([] {
               const rlimit limit{512 << 20, 512 << 20};

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 
+#include "base/log.h"
 #include "engine/open/open_cache.h"
 
 namespace echoline::engine {
@@ -64,9 +66,23 @@ std::vector<std::uint64_t> StreamMeter::tick(std::uint64_t now_ns) {
     seen.trainer_waits |= view.waiting_since_ns != 0;
     if (view.misbehaved) misbehaved.push_back(consumer.connection);
   }
+  log_stall(now_ns);
   stages_.tick(now_ns, seen);
   if (rate_window_.due(now_ns)) rate_window_.note(totals(now_ns));
   return misbehaved;
+}
+
+void StreamMeter::log_stall(std::uint64_t now_ns) {
+  std::uint64_t waited_ns = 0;
+  WaitCause cause = WaitCause::kFetch;
+  for (const Consumer& consumer : consumers_.all()) {
+    const ring::ReaderView view = consumer.pass->ring().view(consumer.reader);
+    if (view.waiting_since_ns == 0 || now_ns <= view.waiting_since_ns + waited_ns) continue;
+    waited_ns = now_ns - view.waiting_since_ns;
+    cause = consumer.pass->wait_cause();
+  }
+  const std::string line = stall_log_.note(waited_ns, cause, now_ns);
+  if (!line.empty()) log_warning({"engine", core_.name}, "{}", line);
 }
 
 RecentStats StreamMeter::totals(std::uint64_t now_ns) const {

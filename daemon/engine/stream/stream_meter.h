@@ -11,6 +11,7 @@
 #include "engine/open/stream_core.h"
 #include "engine/stats/rate_window.h"
 #include "engine/stats/stage_clock.h"
+#include "engine/stats/stall_log.h"
 #include "engine/stream/pass_set.h"
 
 namespace echoline::engine {
@@ -22,7 +23,7 @@ class StreamMeter {
               std::uint32_t workers)
       : core_(core), consumers_(consumers), passes_(passes), stages_(core, workers) {}
 
-  // At every tick. Returns the trainers whose cursor page holds impossible values.
+  // At every tick. Logs long waits. Returns the trainers whose cursor page holds impossible values.
   std::vector<std::uint64_t> tick(std::uint64_t now_ns);
 
   // The counters of a trainer belong to its job and rank, not to one attachment: an attachment
@@ -37,6 +38,8 @@ class StreamMeter {
  private:
   // Charges what the trainer waited since it was last looked at; returns its cursor page.
   ring::ReaderView charge(Consumer& consumer, std::uint64_t now_ns);
+  // Logs that trainers wait long, and the end of such a wait.
+  void log_stall(std::uint64_t now_ns);
   // Counters since the stream's creation.
   RecentStats totals(std::uint64_t now_ns) const;
   void report_passes(StreamStats& stats) const;
@@ -47,6 +50,7 @@ class StreamMeter {
   const PassSet& passes_;
   StageClock stages_;
   RateWindow rate_window_;
+  StallLog stall_log_;
   DetachedCounters detached_;
   // Over all trainers, also those that have detached:
   std::array<std::uint64_t, 5> waited_ns_{};  // by WaitCause

@@ -15,6 +15,7 @@
 #include "engine/stream/definition_diff.h"
 #include "engine/stream/first_changed_row.h"
 #include "plan/step_rows.h"
+#include "source/http/learned_limits.h"
 
 namespace echoline::engine {
 namespace {
@@ -62,6 +63,8 @@ std::vector<FactorStart> starts_of(const plan::Plan& plan, std::vector<FactorSwi
 
 Result<std::unique_ptr<Engine>> Engine::create(const v1::Daemon& daemon) {
   ECHOLINE_TRY(check_budget_fits(daemon.memory()));
+  if (!daemon.state_dir().empty())
+    source::LearnedLimits::of_process().keep_in(daemon.state_dir() + "/endpoints");
   return std::unique_ptr<Engine>(std::make_unique<StreamRegistry>(daemon));
 }
 

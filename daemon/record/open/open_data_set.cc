@@ -11,6 +11,7 @@
 #include "record/index/listing.h"
 #include "record/open/detect.h"
 #include "record/open/formats.h"
+#include "source/open/open_source.h"
 
 namespace echoline::record {
 namespace {
@@ -61,10 +62,12 @@ Status report_done(const DataSet& set, const ProgressFunction& progress) {
 
 }  // namespace
 
-Result<std::unique_ptr<DataSet>> open_data_set(const v1::Read& read, source::Source& source,
+Result<std::unique_ptr<DataSet>> open_data_set(const v1::Read& step, source::Source& source,
                                                const std::string& state_dir,
                                                const ProgressFunction& progress,
                                                const OpenOptions& options) {
+  // The stored index is found by the endpoint, wherever that is configured.
+  const v1::Read read = source::with_endpoint(step);
   ECHOLINE_ASSIGN(const std::vector<const Format*> allowed, allowed_formats(read));
   FolderListing folder_listing(read, source, state_dir);
   const OpenRequest request{read, source, state_dir, progress, options, folder_listing};
@@ -78,7 +81,8 @@ Result<std::unique_ptr<DataSet>> open_data_set(const v1::Read& read, source::Sou
   return set;
 }
 
-bool index_is_known(const v1::Read& read, const std::string& state_dir) {
+bool index_is_known(const v1::Read& step, const std::string& state_dir) {
+  const v1::Read read = source::with_endpoint(step);
   bool scans = false;
   for (const Format* format : formats()) {
     const bool allowed = read.format() == format->name || read.format() == "auto";

@@ -4,12 +4,19 @@
 #include <unordered_map>
 #include <utility>
 
+#include "source/http/learned_limits.h"
+
 namespace echoline::source {
 namespace {
 
 // Not exactly the limit: several requests may end in one step of their thread before it starts the
 // next ones.
 bool is_nearly(std::size_t in_flight, std::size_t limit) { return in_flight >= limit - limit / 4; }
+
+std::size_t start_of(const std::string& endpoint) {
+  const std::size_t learned = LearnedLimits::of_process().find(endpoint);
+  return learned != 0 ? learned : ThroughputSearch::kStart;
+}
 
 }  // namespace
 
@@ -22,8 +29,20 @@ std::shared_ptr<EndpointLimit> EndpointLimit::of(const std::string& endpoint) {
   std::erase_if(limits, [](const auto& entry) { return entry.second.expired(); });
   std::weak_ptr<EndpointLimit>& shared = limits[endpoint];
   std::shared_ptr<EndpointLimit> limit = shared.lock();
-  if (!limit) shared = limit = std::make_shared<EndpointLimit>();
+  if (!limit) shared = limit = std::make_shared<EndpointLimit>(endpoint);
   return limit;
+}
+
+EndpointLimit::EndpointLimit(std::string endpoint)
+    : endpoint_(std::move(endpoint)), search_(start_of(endpoint_)) {}
+
+EndpointLimit::~EndpointLimit() {
+  std::size_t learned = 0;
+  {
+    const MutexLock lock(mutex_);
+    learned = learned_;
+  }
+  if (learned != 0) LearnedLimits::of_process().note(endpoint_, learned);
 }
 
 std::size_t EndpointLimit::limit() const {
@@ -50,6 +69,7 @@ void EndpointLimit::join(Member& member) {
 void EndpointLimit::leave(Member& member) {
   const MutexLock lock(mutex_);
   std::erase(waiting_, &member);
+  if (const std::size_t learned = search_.learned(); learned != 0) learned_ = learned;
   cap_ -= member.cap_;
   // Attempts that are cancelled with their member never call end().
   in_flight_ -= member.in_flight_;

@@ -23,8 +23,12 @@ enum class AttemptEnd : std::uint8_t { kGood, kRefused, kOther };
 // longest is woken first, and no other overtakes it.
 class EndpointLimit {
  public:
-  // The limit of this endpoint: the existing one while any member holds it, else a new one.
+  // The limit of this endpoint: the existing one while any member holds it, else a new one, which
+  // begins with what the last one has learned (learned_limits.h).
   static std::shared_ptr<EndpointLimit> of(const std::string& endpoint);
+  explicit EndpointLimit(std::string endpoint);
+  // Notes what it has learned; may write a file.
+  ~EndpointLimit();
 
   class Member;
   std::size_t limit() const;
@@ -40,10 +44,13 @@ class EndpointLimit {
   // Wakes the member that has waited longest, if there is room.
   void wake_next() ECHOLINE_REQUIRES(mutex_);
 
+  const std::string endpoint_;
   mutable Mutex mutex_;
   // What the store accepts without refusals.
   AdaptiveLimit accepted_ ECHOLINE_GUARDED_BY(mutex_);
   ThroughputSearch search_ ECHOLINE_GUARDED_BY(mutex_);
+  // The search's result before the last member left; 0: none.
+  std::size_t learned_ ECHOLINE_GUARDED_BY(mutex_) = 0;
   std::size_t cap_ ECHOLINE_GUARDED_BY(mutex_) = 0;
   std::size_t in_flight_ ECHOLINE_GUARDED_BY(mutex_) = 0;
   std::deque<Member*> waiting_ ECHOLINE_GUARDED_BY(mutex_);  // for room, in the order of arrival

@@ -8,7 +8,12 @@ namespace echoline::source {
 void ThroughputSearch::set_cap(std::size_t cap) {
   const std::size_t more = cap > cap_ ? cap - cap_ : 0;
   cap_ = cap;
-  begin_at(short_answers_ ? limit_ + more : std::max(limit_, kStart));
+  begin_at(short_answers_ ? limit_ + more : std::max(limit_, start_));
+}
+
+std::size_t ThroughputSearch::learned() const {
+  if (short_answers_ || rate_ == 0) return 0;
+  return before_ != 0 ? before_ : limit_;
 }
 
 void ThroughputSearch::begin_at(std::size_t limit) {
@@ -25,7 +30,7 @@ bool ThroughputSearch::note_size(std::uint64_t bytes) {
   mean_bytes_ += (static_cast<double>(bytes) - mean_bytes_) / 8;
   if (mean_bytes_ >= kShortBytes && mean_bytes_ <= kLongBytes) return false;
   if (std::exchange(short_answers_, mean_bytes_ < kShortBytes) == short_answers_) return false;
-  begin_at(short_answers_ ? cap_ : kStart);
+  begin_at(short_answers_ ? cap_ : start_);
   return true;
 }
 

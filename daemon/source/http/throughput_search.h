@@ -16,9 +16,9 @@ namespace echoline::source {
 // windows. After a success the search continues in that direction at once; after a failure it
 // returns to the old limit and tries the other direction after a rest, which doubles each time.
 //
-// The size of the answers decides where a search begins: long answers with few requests and a step
-// up, short ones at the cap and with a large step down. A search begins again when the answers
-// become short or long. Not thread-safe.
+// The size of the answers decides where a search begins: long answers with few requests, or with
+// what an earlier search has found, and a step up; short ones at the cap and with a large step
+// down. A search begins again when the answers become short or long. Not thread-safe.
 class ThroughputSearch {
  public:
   static constexpr std::uint64_t kWindowNs = 250'000'000;  // at least, and two answers per request
@@ -35,9 +35,14 @@ class ThroughputSearch {
   // first.
   static constexpr double kFallenShare = 0.7;
 
+  // `start`: the limit with which a search for long answers begins.
+  explicit ThroughputSearch(std::size_t start = kStart) : start_(start) {}
+
   // A higher cap is usable at once by short answers; long ones reach it step by step.
   void set_cap(std::size_t cap);
   std::size_t limit() const { return limit_; }
+  // The limit that gave long answers their best rate; 0 if none was measured in this search.
+  std::size_t learned() const;
 
   // A request has ended with so many bytes; it was one of `in_flight`. `wanted`: the demand was
   // close to the limit.
@@ -65,6 +70,7 @@ class ThroughputSearch {
   void set_limit(std::size_t limit);
   void go_back();
 
+  const std::size_t start_;
   std::size_t cap_ = 0;
   std::size_t limit_ = 0;
   std::size_t before_ = 0;  // the limit that a trial is compared with; 0: no trial

@@ -90,4 +90,13 @@ Result<std::unique_ptr<Source>> open_source(const v1::Read& read, Access access)
   return Throttle::over(std::move(source), read.throttle());
 }
 
+v1::Read with_endpoint(const v1::Read& read) {
+  v1::Read located = read;
+  const Result<std::vector<std::string>> urls = all_urls(read);
+  const Result<Scheme> scheme = urls.ok() ? common_scheme(urls.value()) : urls.status();
+  if (!scheme.ok()) return located;  // open_source() says why
+  located.set_endpoint(*scheme == Scheme::kFile ? "" : endpoint_of(read, *scheme));
+  return located;
+}
+
 }  // namespace echoline::source

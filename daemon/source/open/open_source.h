@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/status.h"
+#include "echoline/v1/config.pb.h"
 #include "source/core/access.h"
 #include "source/core/source.h"
 
@@ -13,5 +14,9 @@ namespace echoline::source {
 // Sends a first request: a wrong key or a missing bucket fails here. Writing to web servers is
 // kUnimplemented. Blocks.
 Result<std::unique_ptr<Source>> open_source(const v1::Read& read, Access access = Access::kRead);
+
+// A copy whose `endpoint` is the one that open_source() uses, wherever it is configured: in the
+// `read` step, the environment or a profile. Empty for the cloud's own, and for files.
+v1::Read with_endpoint(const v1::Read& read);
 
 }  // namespace echoline::source

@@ -33,10 +33,14 @@ CredentialOptions credential_options(const v1::Read& read, Access access,
   return options;
 }
 
+std::string s3_endpoint(const v1::Read& read, const CredentialOptions& credentials) {
+  std::string endpoint = first_set(read.endpoint(), {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"});
+  return endpoint.empty() ? aws_profile_setting(credentials, "endpoint_url") : endpoint;
+}
+
 Opened open_s3(const v1::Read& read, CredentialOptions credentials) {
   S3Options options;
-  options.endpoint = first_set(read.endpoint(), {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"});
-  if (options.endpoint.empty()) options.endpoint = aws_profile_setting(credentials, "endpoint_url");
+  options.endpoint = s3_endpoint(read, credentials);
   options.region = first_set(read.region(), {"AWS_REGION", "AWS_DEFAULT_REGION"});
   if (options.region.empty()) options.region = aws_profile_setting(credentials, "region");
   if (options.region.empty()) options.region = "us-east-1";
@@ -47,20 +51,27 @@ Opened open_s3(const v1::Read& read, CredentialOptions credentials) {
   return S3Store::open(std::move(options));
 }
 
+std::string gcs_endpoint(const v1::Read& read, const CredentialOptions&) {
+  const std::string emulator = from_environment("STORAGE_EMULATOR_HOST");
+  if (!read.endpoint().empty() || emulator.empty()) return read.endpoint();
+  const bool has_scheme = emulator.find("://") != std::string::npos;
+  return has_scheme ? emulator : "http://" + emulator;
+}
+
 // As in Google's own libraries: an emulator (STORAGE_EMULATOR_HOST) needs no credentials, unless
 // the `read` step names some.
 Opened open_gcs(const v1::Read& read, CredentialOptions credentials) {
   GcsOptions options;
-  options.endpoint = read.endpoint();
-  const std::string emulator = from_environment("STORAGE_EMULATOR_HOST");
-  if (options.endpoint.empty() && !emulator.empty()) {
-    const bool has_scheme = emulator.find("://") != std::string::npos;
-    options.endpoint = has_scheme ? emulator : "http://" + emulator;
-    if (credentials.from == "auto" && credentials.file.empty()) credentials.from = "anonymous";
+  options.endpoint = gcs_endpoint(read, credentials);
+  const bool is_emulator = read.endpoint().empty() && !options.endpoint.empty();
+  if (is_emulator && credentials.from == "auto" && credentials.file.empty()) {
+    credentials.from = "anonymous";
   }
   ECHOLINE_ASSIGN(options.credentials, google_credentials(credentials));
   return GcsStore::open(std::move(options));
 }
+
+std::string no_endpoint(const v1::Read&, const CredentialOptions&) { return {}; }
 
 Opened open_http(const v1::Read& read, CredentialOptions credentials) {
   if (credentials.access == Access::kWrite)
@@ -85,16 +96,29 @@ Opened open_http(const v1::Read& read, CredentialOptions credentials) {
 struct StoreKind {
   Scheme scheme;
   Opened (*open)(const v1::Read& read, CredentialOptions credentials);
+  std::string (*endpoint)(const v1::Read& read, const CredentialOptions& credentials);
   bool etag_is_md5;  // of objects that were uploaded in one part
 };
 
 constexpr StoreKind kStores[] = {
-    {Scheme::kS3, open_s3, true},
-    {Scheme::kGcs, open_gcs, false},
-    {Scheme::kHttp, open_http, false},
+    {Scheme::kS3, open_s3, s3_endpoint, true},
+    {Scheme::kGcs, open_gcs, gcs_endpoint, false},
+    {Scheme::kHttp, open_http, no_endpoint, false},
 };
 
+const StoreKind& kind_of(Scheme scheme) {
+  const auto* const kind =
+      std::find_if(std::begin(kStores), std::end(kStores),
+                   [scheme](const StoreKind& known) { return known.scheme == scheme; });
+  ECHOLINE_CHECK(kind != std::end(kStores));
+  return *kind;
+}
+
 }  // namespace
+
+std::string endpoint_of(const v1::Read& read, Scheme scheme) {
+  return kind_of(scheme).endpoint(read, credential_options(read, Access::kRead, ""));
+}
 
 Result<OpenedStore> open_store(const v1::Read& read, Scheme scheme, Access access) {
   OpenedStore opened;
@@ -104,12 +128,9 @@ Result<OpenedStore> open_store(const v1::Read& read, Scheme scheme, Access acces
       return std::move(status).with_context("ca_file");
   }
   CredentialOptions credentials = credential_options(read, access, opened.ca_file);
-  const auto* const kind =
-      std::find_if(std::begin(kStores), std::end(kStores),
-                   [scheme](const StoreKind& known) { return known.scheme == scheme; });
-  ECHOLINE_CHECK(kind != std::end(kStores));
-  ECHOLINE_ASSIGN(opened.store, kind->open(read, std::move(credentials)));
-  opened.etag_is_md5 = kind->etag_is_md5;
+  const StoreKind& kind = kind_of(scheme);
+  ECHOLINE_ASSIGN(opened.store, kind.open(read, std::move(credentials)));
+  opened.etag_is_md5 = kind.etag_is_md5;
   return opened;
 }
 

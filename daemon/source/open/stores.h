@@ -21,6 +21,10 @@ struct OpenedStore {
   bool etag_is_md5 = false;  // as ChecksumPolicy has it
 };
 
+// The endpoint of the store: that of the `read` step, the environment or the profile; empty for the
+// cloud's own.
+std::string endpoint_of(const v1::Read& read, Scheme scheme);
+
 // For every scheme except files. Sends no request. kUnimplemented for writing to web servers.
 Result<OpenedStore> open_store(const v1::Read& read, Scheme scheme, Access access);
 

@@ -1,0 +1,46 @@
+// How many long requests at the same time gave the best throughput at each endpoint. Kept in a
+// file, so that the first epoch after a restart begins with this number and does not search for it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/mutex.h"
+
+namespace echoline::source {
+
+// Thread-safe. The file is a hint: if it cannot be read or written, searches begin as without it.
+class LearnedLimits {
+ public:
+  static constexpr std::size_t kEndpointsMax = 64;  // then the one that was noted longest ago goes
+
+  // Those of this process; in memory only until keep_in().
+  static LearnedLimits& of_process();
+
+  // Reads the file and writes it after each change.
+  void keep_in(std::string path);
+  // 0: not known.
+  std::size_t find(const std::string& endpoint) const;
+  void note(const std::string& endpoint, std::size_t limit);
+
+ private:
+  struct Entry {
+    std::size_t limit = 0;
+    std::uint64_t age = 0;  // order of the notes: higher is newer
+  };
+  void read(std::string_view text) ECHOLINE_REQUIRES(mutex_);
+  void insert(const std::string& endpoint, std::size_t limit) ECHOLINE_REQUIRES(mutex_);
+  // One line per endpoint: its number, a space, its address. Oldest first.
+  std::string text() const ECHOLINE_REQUIRES(mutex_);
+
+  mutable Mutex mutex_;
+  Mutex file_mutex_;  // taken before mutex_; held while the file is written
+  std::string path_ ECHOLINE_GUARDED_BY(mutex_);
+  std::map<std::string, Entry> entries_ ECHOLINE_GUARDED_BY(mutex_);
+  std::uint64_t notes_ ECHOLINE_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace echoline::source

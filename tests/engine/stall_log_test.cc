@@ -1,0 +1,65 @@
+// The lines of the log about long waits.
+#include "engine/stats/stall_log.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace echoline::engine {
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+using Lines = std::vector<std::string>;
+
+struct Stream {
+  StallLog log;
+  Lines lines;
+  std::uint64_t now_s = 100;
+
+  // Looks once a second while a trainer waits from one time to the other.
+  void wait(std::uint64_t from_s, std::uint64_t until_s, WaitCause cause) {
+    for (std::uint64_t s = from_s; s <= until_s; ++s) look(s, cause);
+  }
+  void look(std::uint64_t waited_s, WaitCause cause) {
+    const std::string line = log.note(waited_s * kSecond, cause, ++now_s * kSecond);
+    if (!line.empty()) lines.push_back(line);
+  }
+};
+
+TEST(StallLog, ALongWaitHasALineAtTenSecondsAndOneAtItsEnd) {
+  Stream stream;
+  stream.wait(0, 9, WaitCause::kPrep);
+  EXPECT_EQ(stream.lines, Lines());
+  stream.wait(10, 28, WaitCause::kFetch);
+  EXPECT_EQ(stream.lines,
+            Lines({"a trainer has waited 10 s for its next batch: it waits for storage"}));
+  stream.look(0, WaitCause::kPublish);
+  stream.wait(0, 5, WaitCause::kFetch);
+  ASSERT_EQ(stream.lines.size(), 2U);
+  EXPECT_EQ(stream.lines[1], "batches again after 28 s, most of them a wait for storage");
+}
+
+TEST(StallLog, ShortWaitsAndWaitsForOtherJobsHaveNone) {
+  Stream stream;
+  for (int i = 0; i < 5; ++i) stream.wait(1, 9, WaitCause::kFetch);
+  stream.wait(0, 100, WaitCause::kPeer);
+  stream.look(0, WaitCause::kPeer);
+  EXPECT_EQ(stream.lines, Lines());
+}
+
+TEST(StallLog, TheNextLongWaitHasLinesOfItsOwn) {
+  Stream stream;
+  stream.wait(1, 12, WaitCause::kFetch);
+  stream.wait(1, 12, WaitCause::kPrep);
+  stream.look(0, WaitCause::kPrep);
+  EXPECT_EQ(stream.lines.size(), 4U);
+}
+
+TEST(StallLog, ATrainerThatClaimsLongWaitsDoesNotFillTheLog) {
+  Stream stream;
+  for (int i = 0; i < 100; ++i) stream.look(i % 2 == 0 ? 20 : 0, WaitCause::kFetch);
+  EXPECT_LE(stream.lines.size(), 20U);
+}
+
+}  // namespace
+}  // namespace echoline::engine

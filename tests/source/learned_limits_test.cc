@@ -1,0 +1,88 @@
+// What the search for the number of requests found, from one limit of an endpoint to the next.
+#include "source/http/learned_limits.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "base/clock.h"
+#include "source/http/endpoint_limit.h"
+
+namespace echoline::source {
+namespace {
+
+class LearnedLimitsTest : public testing::Test {
+ protected:
+  LearnedLimitsTest() {
+    std::string name = (std::filesystem::temp_directory_path() / "echoline-test-XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+  }
+  ~LearnedLimitsTest() override { std::filesystem::remove_all(folder_); }
+
+  std::filesystem::path folder_;
+  std::string path() const { return (folder_ / "state" / "endpoints").string(); }
+};
+
+TEST_F(LearnedLimitsTest, ASecondProcessKnowsWhatTheFirstNoted) {
+  LearnedLimits first;
+  first.keep_in(path());
+  EXPECT_EQ(first.find("http://a:80"), 0U);
+  first.note("http://a:80", 64);
+  first.note("https://b c", 8);
+  first.note("http://a:80", 32);
+  LearnedLimits second;
+  second.keep_in(path());
+  EXPECT_EQ(second.find("http://a:80"), 32U);
+  EXPECT_EQ(second.find("https://b c"), 8U);
+}
+
+TEST_F(LearnedLimitsTest, OnlyTheNewestAreKept) {
+  LearnedLimits limits;
+  for (std::size_t i = 1; i <= LearnedLimits::kEndpointsMax; ++i) {
+    limits.note("http://" + std::to_string(i), i);
+  }
+  limits.note("http://1", 5);
+  limits.keep_in(path());
+  limits.note("http://new", 7);
+  LearnedLimits next;
+  next.keep_in(path());
+  EXPECT_EQ(next.find("http://1"), 5U);
+  EXPECT_EQ(next.find("http://2"), 0U);
+  EXPECT_EQ(next.find("http://new"), 7U);
+}
+
+TEST_F(LearnedLimitsTest, LinesThatAreWrongAreIgnored) {
+  std::filesystem::create_directories(folder_ / "state");
+  std::ofstream(path())
+      << "\n0 http://a\n-4 http://a\n12http://a\n99999999999999999999 http://a\n 5 "
+         "http://a\n7\n7 \n200000 http://a\n9 http://b";
+  LearnedLimits limits;
+  limits.keep_in(path());
+  EXPECT_EQ(limits.find("http://a"), 0U);
+  EXPECT_EQ(limits.find("http://b"), 9U);
+}
+
+TEST_F(LearnedLimitsTest, AnEndpointBeginsWithWhatItsLastStreamFound) {
+  const std::string endpoint = "http://learned.test";
+  const auto join = [&] { return EndpointLimit::Member(EndpointLimit::of(endpoint), 128, [] {}); };
+  {
+    EndpointLimit::Member member = join();
+    EXPECT_EQ(member.limit(), 16U);
+    // A store whose rate grows with the requests: each takes 100 ms.
+    std::uint64_t now_ns = 1;
+    for (int i = 0; i < 20'000 && member.limit() < 64; ++i) {
+      while (member.begin()) {
+      }
+      now_ns += 100'000'000 / member.limit();
+      member.end(AttemptEnd::kGood, 1 << 20, now_ns);
+    }
+    EXPECT_GE(member.limit(), 64U);
+  }
+  EXPECT_GE(join().limit(), 32U);
+}
+
+}  // namespace
+}  // namespace echoline::source
