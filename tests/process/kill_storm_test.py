@@ -53,7 +53,7 @@ class KillStorm(ProcessCase):
         self.random = random.Random(SEED)
         self.daemon_away, self.store_away = Away(), Away(STORE_RECOVERY)
         self.killed = dict.fromkeys(("trainer", "daemon", "store"), 0)
-        self.job_kills = []  # (when, members)
+        self.job_kills, self.kills = [], []  # (when, members); of whole jobs, and all
         self.daemon_held, self.witness_held = [], []
 
     def class_processes(self):
@@ -107,6 +107,7 @@ class KillStorm(ProcessCase):
         store_back.result()
 
     def kill_trainers(self, members):
+        self.kills.append((time.monotonic(), members))
         if len(members) > 1:
             self.job_kills.append((time.monotonic(), members))
         for member in members:
@@ -202,6 +203,11 @@ class KillStorm(ProcessCase):
             near = [(begin - end + wait, back - end + wait) for begin, back in away.times
                     if begin < end and back > end - wait - 1]
             print(f"{name} away: " + ", ".join(f"{begin:.2f} to {back:.2f}" for begin, back in near), flush=True)
+        for begin, killed in self.kills:
+            for member in killed:
+                back = absence(begin, [member])[1]
+                if begin < end and back > end - wait - 1:
+                    print(f"{member.name} away: {begin - end + wait:.2f} to {back - end + wait:.2f}", flush=True)
 
     def check_flat(self):
         for name, found in ("daemon", self.daemon_held), ("the spared trainer", self.witness_held):
