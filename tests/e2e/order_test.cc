@@ -137,7 +137,6 @@ TEST(Ranks, TogetherGetTheRowsOfTheBatch) {
   }
   std::vector<std::vector<SeenRow>> seen(expected.size());
   std::vector<std::thread> threads;
-  std::mutex mutex;
   std::vector<std::vector<std::vector<SeenRow>>> by_rank(4);
   for (std::uint32_t rank = 0; rank < 4; ++rank) {
     threads.emplace_back([&, rank] {
