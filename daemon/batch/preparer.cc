@@ -16,6 +16,7 @@ Preparer::Preparer(const record::DataSet& data_set, std::unique_ptr<decode::Deco
 
 void Preparer::set_row_types(const std::vector<decode::FieldType>& types) {
   row_types_ = types;
+  // The last step of the chain then makes rows of exactly these types.
   chain_->fix_outputs(types);
 }
 
@@ -28,11 +29,13 @@ WorkerScratch Preparer::make_scratch() const {
 
 Status Preparer::decode(std::uint64_t record, std::span<const std::byte> bytes,
                         WorkerScratch& scratch) const {
+  // The fields refer to `bytes`, which the caller keeps until the sample is decoded.
   ECHOLINE_TRY(data_set_.cut(record, bytes, scratch.fields));
   return decoder_->decode(scratch.fields, *scratch.decode_scratch, scratch.sample);
 }
 
 Status Preparer::prepare_kept(const echo::Item& item, const UseKey& key, WorkerScratch& scratch,
+                              // Needs no lock: the kept form does not change (Item).
                               const RowTarget& target) const {
   // As keep() decides.
   if (echo_point_ == plan::EchoPoint::kSample) {
@@ -45,16 +48,21 @@ Status Preparer::prepare_kept(const echo::Item& item, const UseKey& key, WorkerS
 Status Preparer::prepare_encoded(echo::Item& item, const UseKey& key, bool used_again,
                                  WorkerScratch& scratch, const RowTarget& target) const {
   const UseKey drawn = drawn_key(key);
+  // Other uses crop other parts, so a sample that is kept must not be only this use's part.
   const bool whole = used_again && echo_point_ == plan::EchoPoint::kSample;
   ECHOLINE_TRY(find_or_decode(item, drawn, whole, scratch));
   ECHOLINE_TRY(run_chain(scratch.sample, drawn, scratch, target));
+  // After the row was made: an error has left the item as it was.
   if (used_again) keep(item, scratch, target);
   return {};
 }
 
 Status Preparer::find_or_decode(const echo::Item& item, const UseKey& drawn, bool whole,
                                 WorkerScratch& scratch) const {
+  // For a sample in the cache the fetcher delivers no bytes (CacheRouter::serve). The cache never
+  // evicts, so the sample is still there.
   if (samples_ != nullptr && samples_->find(item.record, scratch.sample)) return {};
+  // A sample for the cache is decoded whole, too.
   if (whole || (samples_ != nullptr && samples_->wants(item.record))) {
     const std::uint64_t begin_ns = monotonic_ns();
     ECHOLINE_TRY(decode(item.record, item.encoded(), scratch));
@@ -62,6 +70,7 @@ Status Preparer::find_or_decode(const echo::Item& item, const UseKey& drawn, boo
       samples_->offer(item.record, scratch.sample, monotonic_ns() - begin_ns);
     }
     return {};
+    // Nobody else needs the sample: decode only the pixels that the first step reads.
   }
   const auto part_of = [this, &drawn](std::size_t field, const decode::ImageSize& size) {
     return chain_->part_of(field, size, drawn);
@@ -85,11 +94,13 @@ Status Preparer::run_chain(const decode::Sample& sample, const UseKey& drawn,
 }
 
 void Preparer::keep(echo::Item& item, WorkerScratch& scratch, const RowTarget& target) const {
+  // Takes the decoded pictures out of the scratch. If there is no room, the item keeps its bytes.
   if (echo_point_ == plan::EchoPoint::kSample) {
     item.keep_sample(scratch.sample);
   } else if (echo_point_ == plan::EchoPoint::kAugmented) {
     std::vector<Buffer> rows(row_types_.size());
     for (std::size_t field = 0; field < rows.size(); ++field) {
+      // Of a ragged row only what it has, not its room.
       rows[field].resize(row_bytes(field, target));
       std::copy_n(target.fields[field].data(), rows[field].size(), rows[field].data());
     }
@@ -101,6 +112,7 @@ void Preparer::copy_rows(const echo::Item& item, const RowTarget& target) const 
   for (std::size_t field = 0; field < row_types_.size(); ++field) {
     const Buffer& row = item.rows()[field];
     std::copy_n(row.data(), row.size(), target.fields[field].data());
+    // For fixed fields nobody reads the length.
     target.ragged_bytes[field] = item.row_lengths()[field];
   }
 }

@@ -73,12 +73,15 @@ class Preparer {
   // for other uses, which need other parts of its pictures.
   Status find_or_decode(const echo::Item& item, const UseKey& drawn, bool whole,
                         WorkerScratch& scratch) const ECHOLINE_REQUIRES(item.mutex);
+  // Runs the augmentations and writes the row.
   Status run_chain(const decode::Sample& sample, const UseKey& drawn, WorkerScratch& scratch,
                    const RowTarget& target) const;
   // Stores in the item what later uses share.
   void keep(echo::Item& item, WorkerScratch& scratch, const RowTarget& target) const
       ECHOLINE_REQUIRES(item.mutex);
+  // Copies a finished row that the item has kept.
   void copy_rows(const echo::Item& item, const RowTarget& target) const;
+  // The bytes of a field that this row has used.
   std::size_t row_bytes(std::size_t field, const RowTarget& target) const;
 
   const record::DataSet& data_set_;

@@ -16,6 +16,7 @@ struct TensorHead {
 };
 
 std::byte* put(std::byte* to, const void* from, std::size_t bytes) {
+  // memcpy with a null pointer is undefined, also for no bytes.
   if (bytes > 0) std::memcpy(to, from, bytes);
   return to + bytes;
 }
@@ -26,6 +27,7 @@ std::uint64_t SampleCache::kept_bytes(const decode::Sample& sample) {
   return sample.bytes() + sample.tensors.size() * sizeof(TensorHead);
 }
 
+// Estimates what the hit saves: fetching, at the present cost of the store, and decoding.
 bool SampleCache::serves(std::uint64_t record, std::uint64_t encoded_bytes) {
   const auto kept = samples_.find(record);
   if (kept == nullptr) return false;
@@ -42,6 +44,7 @@ bool SampleCache::serves(std::uint64_t record, std::uint64_t encoded_bytes) {
 }
 
 bool SampleCache::find(std::uint64_t record, decode::Sample& sample) const {
+  // Shared: the bytes stay valid without a lock.
   const auto kept = samples_.find(record);
   if (kept == nullptr) return false;
   const std::byte* at = kept->data();
@@ -55,6 +58,7 @@ bool SampleCache::find(std::uint64_t record, decode::Sample& sample) const {
     decode::Tensor& tensor = sample.tensors[count++];
     tensor.dtype = head.dtype;
     tensor.shape = head.shape;
+    // A cached sample is always whole.
     tensor.part.reset();
     tensor.bytes.resize(head.bytes);
     put(tensor.bytes.data(), at, head.bytes);
@@ -65,6 +69,7 @@ bool SampleCache::find(std::uint64_t record, decode::Sample& sample) const {
 }
 
 bool SampleCache::wants(std::uint64_t record) const {
+  // Chosen by a hash of the record, before the first one arrives (cache/admission.h).
   return admission_.in_memory(record) && !samples_.holds(record);
 }
 
@@ -74,6 +79,7 @@ void SampleCache::offer(std::uint64_t record, const decode::Sample& sample,
   decoded_bytes_.fetch_add(kept_bytes(sample), std::memory_order_relaxed);
   // Counted above even if it is not kept: the rate of decoding comes from all samples.
   if (!wants(record)) return;
+  // A copy: the caller's buffers belong to its worker and are reused.
   auto value = std::make_shared<Buffer>(kept_bytes(sample));
   std::byte* at = value->data();
   for (const decode::Tensor& tensor : sample.tensors) {
@@ -81,6 +87,7 @@ void SampleCache::offer(std::uint64_t record, const decode::Sample& sample,
     at = put(at, &head, sizeof head);
     at = put(at, tensor.bytes.data(), tensor.bytes.size());
   }
+  // May still refuse it, where samples are larger than estimated.
   samples_.offer(record, std::move(value));
 }
 

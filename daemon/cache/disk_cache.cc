@@ -58,6 +58,7 @@ DiskCache::Read DiskCache::read(const RecordKey& key, std::span<std::byte> desti
   // Read without the lock: the disk may be slow. If the space was freed and reused meanwhile, the
   // checksum is wrong.
   if (!read_at(data_.get(), value.offset, destination)) {
+    // errno 0: the file ends before the value does, so another daemon or a crash has cut it.
     failures_.error.fetch_add(errno != 0 ? 1 : 0, std::memory_order_relaxed);
     failures_.corrupt.fetch_add(errno == 0 ? 1 : 0, std::memory_order_relaxed);
     forget(key, value.checksum);
@@ -73,6 +74,7 @@ DiskCache::Read DiskCache::read(const RecordKey& key, std::span<std::byte> desti
 
 void DiskCache::forget(const RecordKey& key, std::uint64_t checksum) {
   const MutexLock lock(mutex_);
+  // The space is freed by the next flush, because only a holder of the lock file may change files.
   if (const auto value = log_.erase(key.location, checksum)) holes_.push_back(*value);
 }
 

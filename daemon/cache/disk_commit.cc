@@ -24,10 +24,13 @@ constexpr std::uint64_t kPauseNs = 10'000'000'000;
 }  // namespace
 
 void DiskCache::refresh() {
+  // One commit of this daemon at a time; the lock file excludes the other daemons.
   const MutexLock commit_lock(commit_mutex_);
   if (!log_.grown()) return;
+  // Without waiting: it is tried again soon, and old entries are only misses.
   const FileLock lock(space_.lock_fd(), 0);
   if (!lock.held()) return;
+  // The table is read by lookups, so it changes under its own lock, too.
   const MutexLock table_lock(mutex_);
   log_.refresh();
 }
@@ -36,6 +39,7 @@ void DiskCache::flush() {
   const MutexLock commit_lock(commit_mutex_);
   const Batch taken = queue_.first(kBatchBytes, kBatchValues);
   if (taken.empty()) return;
+  // A copy: write() removes values from the batch, and `taken` says what leaves the queue.
   Batch batch = taken;
   {
     const FileLock lock(space_.lock_fd(), kDiskLockTimeoutNs);
@@ -53,10 +57,12 @@ bool DiskCache::write(Batch& batch) {
   std::vector<DiskEntry> entries = entries_for(batch);
   if (entries.empty()) return true;
   const std::uint64_t used_before = log_.used_bytes();
+  // Raised before anything is written: after a crash the count is too large, never too small.
   std::uint64_t used = used_before;
   for (const DiskEntry& entry : entries) used += entry.bytes + kEntryBytes;
   errno = 0;
   bool written = log_.set_used_bytes(used);
+  // Values before their entries. `entries` are the first ones of the batch, in its order.
   for (std::size_t i = 0; i < entries.size() && written; ++i) {
     written = write_at(data_.get(), entries[i].offset, batch[i].bytes->span());
   }
@@ -81,6 +87,7 @@ bool DiskCache::catch_up(Batch& batch) {
       const DiskValue* known = log_.find(value.key.location);
       if (known == nullptr) return false;
       if (known->version == value.key.version && known->bytes == value.bytes->size()) return true;
+      // Another version: its space is freed, and the new entry replaces it.
       dead.push_back(*known);
       return false;
     });
@@ -100,6 +107,7 @@ std::vector<DiskEntry> DiskCache::entries_for(const Batch& batch) {
   for (const DiskQueue::Value& value : batch) {
     const std::uint64_t size = value.bytes->size();
     used += size + kEntryBytes;
+    // Stops at the first that does not fit, so that the entries are the first values of the batch.
     if (used > options_.cap_bytes) break;
     entries.push_back({.location = value.key.location,
                        .version = value.key.version,
@@ -116,12 +124,14 @@ std::vector<DiskEntry> DiskCache::entries_for(const Batch& batch) {
 }
 
 // Removes what was written of a failed batch: a full disk needs the space.
+// The log has no entry of these values, so cutting the data file loses nothing.
 void DiskCache::give_up(const std::vector<DiskEntry>& entries, std::uint64_t used_before,
                         int error) {
   const bool full = error == ENOSPC || error == EDQUOT;
   failures_.full.fetch_add(full ? entries.size() : 0, std::memory_order_relaxed);
   log_warning("cache", "{}: the disk cache keeps no new values for {} s: {}", space_.folder(),
               kPauseNs / 1'000'000'000, errno_status(error, "writing").message());
+  // If the file cannot be cut, the count stays too large, which is safe.
   if (::ftruncate(data_.get(), static_cast<off_t>(entries.front().offset)) == 0) {
     log_.set_used_bytes(used_before);
   }

@@ -12,6 +12,7 @@
 namespace echoline::cache {
 namespace {
 
+// A portion of the log in memory: 1 MiB.
 constexpr std::size_t kEntriesAtOnce = 16384;
 
 }  // namespace
@@ -24,6 +25,7 @@ Result<DiskLog> DiskLog::open(const std::string& path) {
 
 bool DiskLog::refresh() {
   DiskHeader header;
+  // A new or damaged file.
   if (!read_at(file_.get(), 0, bytes_of(header)) || !valid(header)) {
     if (!start_new_log()) return false;
     header = header_;
@@ -35,6 +37,7 @@ bool DiskLog::refresh() {
 }
 
 bool DiskLog::grown() const {
+  // Also true for a file that became shorter: then the log was started again.
   struct stat about {};
   return ::fstat(file_.get(), &about) == 0 &&
          static_cast<std::uint64_t>(about.st_size) != position_;
@@ -42,6 +45,7 @@ bool DiskLog::grown() const {
 
 bool DiskLog::start_new_log() {
   DiskHeader header;
+  // First the new, empty state on the disk, then in memory.
   header.generation = random_word();
   header.used_bytes = kHeaderBytes;
   header.check = check_of(header);
@@ -63,10 +67,11 @@ bool DiskLog::read_tail() {
   struct stat about {};
   if (::fstat(file_.get(), &about) != 0) return false;
   const auto size = static_cast<std::uint64_t>(about.st_size);
-  // At the start the table grows once to its full size.
+  // At the start the table gets its full size at once, so that it does not grow step by step.
   if (values_.empty()) values_.reserve((size - std::min(size, position_)) / kEntryBytes);
   std::vector<DiskEntry> entries;
-  // In portions, so that the memory does not depend on the length of the log.
+  // In portions, so that the memory does not depend on the length of the log. The second condition
+  // guards the subtraction: a log that was started again can be shorter.
   while (size - position_ >= kEntryBytes && size >= position_) {
     entries.resize(std::min<std::uint64_t>(kEntriesAtOnce, (size - position_) / kEntryBytes));
     if (!read_at(file_.get(), position_, std::as_writable_bytes(std::span(entries)))) return false;
@@ -76,6 +81,7 @@ bool DiskLog::read_tail() {
       position_ += kEntryBytes;
     }
   }
+  // Less than an entry is left: a writer was killed.
   return size == position_ || cut_off();
 }
 
@@ -84,13 +90,16 @@ bool DiskLog::cut_off() { return ::ftruncate(file_.get(), static_cast<off_t>(pos
 
 void DiskLog::take(const DiskEntry& entry) {
   const auto [found, added] = values_.try_emplace(entry.location);
+  // A later entry of the same location replaces the earlier one.
   if (!added) live_bytes_ -= found->second.bytes;
   found->second = {entry.version, entry.offset, entry.bytes, entry.checksum};
   live_bytes_ += entry.bytes;
+  // Space between values is never reused; new values go behind the last one.
   data_end_ = std::max(data_end_, entry.end());
 }
 
 bool DiskLog::append(std::span<DiskEntry> entries) {
+  // The check includes the generation, which the caller does not know.
   for (DiskEntry& entry : entries) entry.check = check_of(entry, header_.generation);
   if (!write_at(file_.get(), position_, std::as_bytes(entries))) {
     cut_off();  // removes the entries that were written
@@ -102,6 +111,7 @@ bool DiskLog::append(std::span<DiskEntry> entries) {
 }
 
 bool DiskLog::set_used_bytes(std::uint64_t bytes) {
+  // In place: eight bytes, which a crash leaves old or new.
   if (!write_at(file_.get(), offsetof(DiskHeader, used_bytes), bytes_of(std::as_const(bytes)))) {
     return false;
   }
@@ -127,6 +137,7 @@ std::optional<DiskValue> DiskLog::erase(const Hash128& location, std::uint64_t c
 bool DiskLog::rewrite(const std::function<bool(const Hash128&)>& keep,
                       std::vector<DiskValue>& dropped) {
   const std::string path = path_ + ".new";
+  // What an interrupted rewrite left.
   ::unlink(path.c_str());
   Result<DiskLog> opened = open(path);
   if (!opened.ok() || !opened->start_new_log()) return false;
@@ -143,6 +154,7 @@ bool DiskLog::rewrite(const std::function<bool(const Hash128&)>& keep,
                     .bytes = value.bytes,
                     .checksum = value.checksum});
   }
+  // Entries are complete before the rename makes them the log.
   if (!next.append(kept) || ::rename(path.c_str(), path_.c_str()) != 0) return false;
   next.path_ = path_;
   *this = std::move(next);

@@ -57,12 +57,15 @@ class DiskLog {
 
  private:
   explicit DiskLog(std::string path) : path_(std::move(path)) {}
+  // Makes the file an empty log with a new generation.
   bool start_new_log();
+  // Reads the entries behind position_; cuts off what is not valid.
   bool read_tail();
   // Truncates the log at position_.
   bool cut_off();
   // Adds an entry to the table.
   void take(const DiskEntry& entry);
+  // Empties the table.
   void forget_all();
 
   std::string path_;

@@ -11,6 +11,7 @@ bool DiskQueue::push(const RecordKey& key, std::shared_ptr<const Buffer> bytes) 
   // An empty queue takes a value of any size, so that a large one is not refused every time.
   if (queued > 0 && queued + size > bytes_max_) return false;
   const auto [added, is_new] = values_.try_emplace(key.location, Value{key, std::move(bytes)});
+  // Queued already, maybe in another version: that one is written first.
   if (!is_new) return true;
   order_.push_back(added->second);
   bytes_.store(queued + size, std::memory_order_relaxed);
@@ -31,6 +32,7 @@ std::vector<DiskQueue::Value> DiskQueue::first(std::uint64_t bytes_max,
   for (const Value& value : order_) {
     if (bytes >= bytes_max || values.size() >= count_max) break;
     bytes += value.bytes->size();
+    // Copies of shared pointers; the values stay where they are.
     values.push_back(value);
   }
   return values;
@@ -41,6 +43,7 @@ void DiskQueue::remove_first(const std::vector<Value>& values) {
   std::uint64_t bytes = 0;
   for (const Value& value : values) {
     bytes += value.bytes->size();
+    // `first` returned the front of `order_`, and only values behind it were added since.
     values_.erase(value.key.location);
     order_.pop_front();
   }

@@ -35,6 +35,7 @@ Locations affordable(const DiskOptions& options, const DiskLog& log) {
   std::uint64_t bytes = kHeaderBytes;
   std::uint64_t pages_end = 0;
   for (const auto& [offset, location] : order) {
+    // The page that a kept value before this one ends in is counted already.
     const std::uint64_t begin = std::max(pages_end, offset / kPageBytes * kPageBytes);
     const std::uint64_t value_end = offset + log.find(location)->bytes;
     pages_end = std::max(begin, (value_end + kPageBytes - 1) / kPageBytes * kPageBytes);
@@ -49,17 +50,21 @@ Locations affordable(const DiskOptions& options, const DiskLog& log) {
 // Only if no other daemon has the files open. Takes the count of used bytes from the disk. Frees
 // values that are no longer wanted, or that exceed a lowered cap, if the room may become too small.
 void reclaim(const DiskOptions& options, const DiskSpace& space, DiskLog& log, int data_fd) {
+  // The most that this daemon could want to hold.
   const std::uint64_t most =
       space.used_by_others() + log.log_bytes() + log.live_bytes() + options.wanted_bytes;
   if (most > options.cap_bytes && log.count() > 0 && options.is_wanted) {
     const Locations kept = affordable(options, log);
     std::vector<DiskValue> dropped;
     const auto keep = [&kept](const Hash128& location) { return kept.contains(location); };
+    // The log first: a crash after it leaves space that is not freed, but no entry without a value.
     if (log.rewrite(keep, dropped)) punch_holes(data_fd, std::move(dropped), log);
   }
+  // Removes values behind the last entry: a crash came between data and log.
   if (::ftruncate(data_fd, static_cast<off_t>(log.data_end())) != 0) return;
   struct stat about {};
   if (::fstat(data_fd, &about) != 0) return;
+  // What the file takes on the disk, without its holes; that can be more than the live values.
   const std::uint64_t on_disk = static_cast<std::uint64_t>(about.st_blocks) * kBlockBytes;
   log.set_used_bytes(log.log_bytes() +
                      std::min(log.data_end(), std::max(on_disk, log.live_bytes())));
@@ -82,6 +87,7 @@ void warn_of_little_room(const DiskOptions& options, const DiskSpace& space, con
 void recover_disk(const DiskOptions& options, const DiskSpace& space, DiskLog& log, int data_fd) {
   const FileLock lock(space.lock_fd(), kDiskLockTimeoutNs);
   if (!lock.held() || !log.refresh()) return;
+  // Other daemons would read positions in a file that changes.
   if (space.alone()) reclaim(options, space, log, data_fd);
   warn_of_little_room(options, space, log);
 }

@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kSetPrefix = "set-";
 constexpr const char* kUsers = "users";
+// Longer than a commit: at the start, it is better to wait than to run without a cache.
 constexpr std::uint64_t kOpenTimeoutNs = 5'000'000'000;
 
 struct OtherSet {
@@ -29,8 +30,10 @@ struct OtherSet {
 };
 
 std::uint64_t used_bytes(const fs::path& folder) {
+  // Without the other set's lock: the header is small, and its check tells a torn one.
   DiskHeader header;
   const UniqueFd log(::open((folder / "log").c_str(), O_RDONLY | O_CLOEXEC));
+  // A set with a bad log counts as empty; its owner starts it again.
   if (!log || !read_at(log.get(), 0, bytes_of(header)) || !valid(header)) return 0;
   return header.used_bytes;
 }
@@ -92,6 +95,8 @@ Result<DiskSpace> DiskSpace::open(const std::string& path, const std::string& se
 }
 
 bool DiskSpace::alone() const {
+  // Changing a lock to exclusive gives up the shared one first, so it is taken again. Nobody else
+  // can get an exclusive one in between, because that needs the path's lock.
   const bool alone = ::flock(users_.get(), LOCK_EX | LOCK_NB) == 0;
   ::flock(users_.get(), LOCK_SH | LOCK_NB);
   return alone;
@@ -107,11 +112,13 @@ void DiskSpace::make_room(std::uint64_t bytes) const {
   std::vector<OtherSet> sets = other_sets(path_, folder_);
   std::uint64_t used = 0;
   for (const OtherSet& set : sets) used += set.bytes;
+  // By the time of the last opening (futimens in open).
   std::sort(sets.begin(), sets.end(), [](const OtherSet& one, const OtherSet& other) {
     return std::pair(one.last_use.tv_sec, one.last_use.tv_nsec) <
            std::pair(other.last_use.tv_sec, other.last_use.tv_nsec);
   });
   for (const OtherSet& set : sets) {
+    // Stops as soon as there is room: other sets stay for their next use.
     if (used + bytes <= cap_bytes_) return;
     if (in_use(set.folder)) continue;
     if (!remove_set(set.folder)) continue;

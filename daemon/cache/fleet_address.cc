@@ -7,6 +7,7 @@
 namespace echoline::cache {
 
 Result<FleetServer> parse_fleet_server(const std::string& text) {
+  // The last colon: an IPv6 address contains others.
   const std::size_t colon = text.rfind(':');
   FleetServer server;
   if (colon != std::string::npos && colon > 0) {

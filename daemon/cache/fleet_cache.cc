@@ -19,6 +19,7 @@ namespace {
 // The share of a server's memory that is available for records. The rest is for keys, headers, and
 // rounding up to memcached's item sizes.
 constexpr double kUsableShare = 0.85;
+// A dead server is asked again after retry_ns * 2^4 at most.
 constexpr std::uint32_t kDoublingsMax = 4;
 
 }  // namespace
@@ -44,6 +45,7 @@ FleetCache::FleetCache(Options options, std::vector<FleetServer> servers)
     : options_(std::move(options)),
       servers_(std::move(servers)),
       health_(servers_.size()),
+      // Random, because two daemons can have the same host name and process id.
       name_(random_word()),
       watch_([this] { watch(); }) {}
 
@@ -57,11 +59,13 @@ FleetCache::~FleetCache() {
 }
 
 void FleetCache::watch() {
+  // A call is ended at most a quarter of the timeout too late.
   const auto interval = std::chrono::milliseconds(std::max(1U, options_.timeout_ms / 4));
   MutexLock lock(mutex_);
   while (true) {
     const auto until = std::chrono::steady_clock::now() + interval;
     while (!ending_ && end_.wait_until(lock, until)) {
+      // wait_until returns false when the interval is over.
     }
     if (ending_) return;
     for (FleetClient* client : all_clients_) client->end_overdue(monotonic_ns());
@@ -79,6 +83,8 @@ Result<std::unique_ptr<FleetCache>> FleetCache::open(Options options) {
 
 std::unique_ptr<FleetClient> FleetCache::take_client() {
   {
+    // A client is never removed before the end, so there are as many as threads that called at
+    // once.
     const MutexLock lock(mutex_);
     if (!idle_clients_.empty()) {
       std::unique_ptr<FleetClient> client = std::move(idle_clients_.back());
@@ -133,6 +139,7 @@ std::uint64_t FleetCache::capacity_bytes() {
 }
 
 // Asks all servers first, then reads the answers, so that the servers work in parallel. `keys` is
+// A server whose request failed is not waited for.
 // by server.
 void FleetCache::ask_all(FleetClient& client, const std::vector<std::vector<std::string>>& keys,
                          const FleetClient::ItemFunction& take) {

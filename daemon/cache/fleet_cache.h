@@ -82,6 +82,7 @@ class FleetCache {
   bool usable(std::size_t server) const;
   // Updates the health of a server after a call; returns whether it was done.
   bool check(FleetClient& client, std::size_t server, FleetClient::Outcome outcome);
+  // Stores all parts of a value; false at the first that could not be stored.
   bool put_parts(FleetClient& client, const RecordKey& key, std::span<const std::byte> value);
   void ask_all(FleetClient& client, const std::vector<std::vector<std::string>>& keys,
                const FleetClient::ItemFunction& take);

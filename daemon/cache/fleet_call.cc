@@ -22,6 +22,7 @@ using NameFunction = int (*)(int, sockaddr*, socklen_t*);
 // IPv4 and IPv6 addresses have the port at the same offset.
 in_port_t port_of(int fd, NameFunction name) {
   sockaddr_in6 address{};
+  // `name` is getsockname or getpeername.
   socklen_t size = sizeof address;
   if (name(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
   const bool internet = address.sin6_family == AF_INET || address.sin6_family == AF_INET6;
@@ -48,12 +49,14 @@ void limit_allocations(memcached_st* handle) {
 
 void shut_down_connection(const memcached_st* handle) {
   const memcached_instance_st* server = memcached_server_instance_by_position(handle, 0);
+  // No connection, or none yet.
   const in_port_t own = server == nullptr ? in_port_t{0} : memcached_server_srcport(server);
   if (own == 0) return;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", error)) {
     const std::string name = entry.path().filename();
     int fd = -1;
+    // Entries that are no numbers leave -1, which no socket has.
     std::from_chars(name.data(), name.data() + name.size(), fd);
     if (port_of(fd, ::getsockname) != own) continue;
     if (port_of(fd, ::getpeername) == memcached_server_port(server)) ::shutdown(fd, SHUT_RDWR);
@@ -72,6 +75,7 @@ void FleetCall::end() {
 }
 
 void FleetCall::end_overdue(std::uint64_t now_ns) {
+  // With the lock held, so that the call cannot end and free the connection meanwhile.
   const MutexLock lock(mutex_);
   if (handle_ != nullptr && now_ns > deadline_ns_) shut_down_connection(handle_);
 }

@@ -21,12 +21,14 @@ Outcome outcome(memcached_return_t code) {
     case MEMCACHED_END:
     case MEMCACHED_NOTFOUND:
     case MEMCACHED_NOTSTORED:
+    // For a claim, an existing key is a good answer.
     case MEMCACHED_DATA_EXISTS:
       return Outcome::kDone;
     case MEMCACHED_E2BIG:
     case MEMCACHED_SERVER_ERROR:
     case MEMCACHED_SERVER_MEMORY_ALLOCATION_FAILURE:
       return Outcome::kRefused;
+    // Everything else means that the connection is of no more use.
     default:
       return Outcome::kFailed;
   }
@@ -37,7 +39,9 @@ memcached_st* make(const std::vector<FleetServer>& servers, std::uint32_t timeou
   ECHOLINE_CHECK(handle != nullptr);
   limit_allocations(handle);
   const std::uint64_t timeout_us = std::uint64_t{timeout_ms} * 1000;
+  // Ketama: a server that is added or removed moves only its share of the keys.
   memcached_behavior_set(handle, MEMCACHED_BEHAVIOR_KETAMA_WEIGHTED, 1);
+  // Reads and writes wait with the timeouts set below, never without end.
   memcached_behavior_set(handle, MEMCACHED_BEHAVIOR_NO_BLOCK, 1);
   memcached_behavior_set(handle, MEMCACHED_BEHAVIOR_TCP_NODELAY, 1);
   memcached_behavior_set(handle, MEMCACHED_BEHAVIOR_CONNECT_TIMEOUT, timeout_ms);
@@ -80,6 +84,7 @@ void FleetClient::Free::operator()(memcached_st* handle) const {
 FleetClient::FleetClient(const std::vector<FleetServer>& servers, std::uint32_t timeout_ms)
     : call_ns_max_(std::uint64_t{timeout_ms} * kWaitsPerCall * 1'000'000),
       router_(make(servers, timeout_ms)) {
+  // A handle for each server; keys are routed by router_, not by these.
   for (const FleetServer& server : servers) servers_.emplace_back(make({server}, timeout_ms));
 }
 
@@ -125,6 +130,7 @@ Outcome FleetClient::add_unanswered(std::size_t server, const std::string& key,
                                     std::string_view word, std::uint32_t seconds) {
   const Timed timed(*this, servers_[server]);
   memcached_st* handle = servers_[server].get();
+  // No reply: one way less for each claim. The value is read back anyway.
   memcached_behavior_set(handle, MEMCACHED_BEHAVIOR_NOREPLY, 1);
   const memcached_return_t code = memcached_add(handle, key.data(), key.size(), word.data(),
                                                 word.size(), static_cast<time_t>(seconds), 0);
@@ -149,6 +155,7 @@ std::optional<std::uint64_t> FleetClient::limit_bytes(std::size_t server) {
 }
 
 void FleetClient::disconnect(std::size_t server) {
+  // First the shutdown: quit would read what the server still sends.
   shut_down_connection(servers_[server].get());
   memcached_quit(servers_[server].get());
 }

@@ -7,10 +7,12 @@
 
 namespace echoline::cache {
 
+// Prefix and format are shared by all hosts: another format needs another prefix.
 std::string fleet_item(const RecordKey& key, std::uint32_t part) {
   return fmt::format("el1:{:016x}{:016x}.{}", key.location.high, key.location.low, part);
 }
 
+// With the version: a claim for an old object must not hold up the new one.
 std::string fleet_claim(const RecordKey& key) {
   return fmt::format("el1c:{:016x}{:016x}.{:016x}", key.location.high, key.location.low,
                      key.version);
@@ -35,6 +37,7 @@ FleetVerdict take_fleet_part(const RecordKey& key, std::uint32_t part,
   if (item.size() < sizeof head) return FleetVerdict::kCorrupt;
   std::memcpy(&head, item.data(), sizeof head);
   if (head.magic != kFleetMagic) return FleetVerdict::kCorrupt;
+  // A different length is another version, too.
   if (head.version != key.version || head.bytes != destination.size()) {
     return FleetVerdict::kOtherVersion;
   }

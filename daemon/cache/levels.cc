@@ -20,6 +20,7 @@ Result<std::unique_ptr<Levels>> Levels::open(Options options) {
   capacities.memory.bytes = own.memory_bytes;
   if (own.memory_bytes > 0) levels->memory_ = std::make_unique<MemoryCache>(own.memory_bytes);
   // The header of the log counts for the cap, too.
+  // An entry in the log counts for the cap, like the value itself.
   capacities.disk = {own.disk_bytes - std::min(own.disk_bytes, kHeaderBytes), kEntryBytes};
   if (!own.fleet.empty()) {
     ECHOLINE_ASSIGN(levels->fleet_, FleetCache::open({.servers = own.fleet}));
@@ -28,6 +29,7 @@ Result<std::unique_ptr<Levels>> Levels::open(Options options) {
     capacities.fleet =
         capacity == 0 ? Capacity{own.data.bytes, 0} : Capacity{capacity, kFleetOverheadBytes};
   }
+  // After the capacities are known: the choice is made once, before the first record.
   levels->admission_ = std::make_unique<Admission>(own.data, capacities);
   if (own.disk_bytes > 0) ECHOLINE_TRY(levels->open_disk());
   return levels;
@@ -37,6 +39,7 @@ Status Levels::open_disk() {
   // Filled only if DiskCache asks, and freed when the disk cache is open.
   const auto locations = std::make_shared<std::unordered_set<Hash128, Hash128Hasher>>();
   const auto is_wanted = [this, locations](const Hash128& location) {
+    // Computed at the first question: most starts never ask, and it takes a look at every record.
     if (locations->empty()) {
       for (std::uint64_t record = 0; record < options_.data.records; ++record) {
         if (admission_->on_disk(record)) locations->insert(options_.key_of(record).location);
@@ -66,6 +69,7 @@ Status Levels::open_disk() {
 }
 
 bool Levels::keeps(std::uint64_t record) const {
+  // Without the fleet: another host may keep the record there.
   return (memory_ != nullptr && admission_->in_memory(record)) ||
          (disk_ != nullptr && admission_->on_disk(record));
 }
@@ -92,7 +96,9 @@ FleetQuery Levels::fleet_query(std::uint64_t record, std::span<std::byte> destin
 
 void Levels::keep(std::uint64_t record, const std::shared_ptr<const Buffer>& bytes,
                   std::optional<Level> from) {
+  // What came from memory is there already; offering it again changes nothing.
   if (memory_ != nullptr && admission_->in_memory(record)) memory_->offer(record, bytes);
+  // What came from the disk is on the disk.
   if (disk_ != nullptr && from != Level::kDisk && admission_->on_disk(record)) {
     disk_->offer(options_.key_of(record), bytes);
   }
@@ -104,6 +110,7 @@ void Levels::put_into_fleet(std::uint64_t record, std::span<const std::byte> byt
 
 void Levels::work_on_disk() {
   if (disk_ == nullptr) return;
+  // Writing comes first; while nothing is queued, other daemons' entries are read.
   if (disk_->has_pending()) {
     disk_->flush();
   } else {
@@ -124,6 +131,7 @@ bool Levels::has(Level level) const {
 }
 
 void Levels::count_hit(Level level, std::uint64_t bytes, std::uint64_t spent_ns) {
+  // Levels before it were asked and missed.
   for (std::size_t before = 0; before < static_cast<std::size_t>(level); ++before) {
     counters_[before].misses.fetch_add(1, std::memory_order_relaxed);
   }

@@ -84,9 +84,12 @@ class Levels {
 
  private:
   explicit Levels(Options options) : options_(std::move(options)) {}
+  // Opens the disk level; goes on without it where that may pass by itself.
   Status open_disk();
+  // Whether the stream has this level.
   bool has(Level level) const;
   LevelCounters& counters(Level level) { return counters_[static_cast<std::size_t>(level)]; }
+  // The statistics of a level that there is.
   LevelStats stats_of(Level level) const;
 
   const Options options_;

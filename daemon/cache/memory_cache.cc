@@ -24,7 +24,10 @@ void MemoryCache::offer(std::uint64_t record, std::shared_ptr<const Buffer> valu
   const MutexLock lock(mutex_);
   const std::uint64_t kept = bytes_.load(std::memory_order_relaxed);
   const std::uint64_t size = value->size();
+  // Full: nothing is evicted. A kept value is worth as much as the new one, because each record
+  // comes once in an epoch.
   if (kept + size > capacity_bytes_) return;
+  // A second thread may have brought the same record.
   if (values_.emplace(record, std::move(value)).second) {
     bytes_.store(kept + size, std::memory_order_relaxed);
   }

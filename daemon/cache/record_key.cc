@@ -28,6 +28,7 @@ RecordKey make_key(std::string_view url, std::string_view version, std::uint64_t
   add(text, url);
   text += std::to_string(offset);
   text += '+';
+  // The length is part of the location: a record that was cut in another way has another key.
   text += std::to_string(bytes);
   return {hash_of(text), XXH3_64bits(version.data(), version.size())};
 }
@@ -40,6 +41,7 @@ Hash128 hash_words(std::span<const std::string_view> words) {
 
 std::uint64_t checksum(const RecordKey& key, std::span<const std::byte> bytes) {
   // The key is the seed, so no copy of key and bytes is needed.
+  // XOR is enough: each word is a hash already.
   const std::uint64_t seed = key.location.high ^ key.location.low ^ key.version;
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
 }

@@ -37,6 +37,7 @@ bool is_message(const FieldDescriptor& field) {
 }
 
 // Whether a mapping that was left out is filled in: no key is required and one has a default.
+// A mapping with a required key cannot be made up; one without defaults would stay empty.
 bool has_only_defaults(const Descriptor& message) {
   bool any = false;
   for (int i = 0; i < message.field_count(); ++i) {
@@ -48,6 +49,7 @@ bool has_only_defaults(const Descriptor& message) {
 }
 
 // Defaults go through the same reader as the file, so they have the same form.
+// A default that the reader refuses is a bug of the schema, which any test finds.
 void set_default(Checked& checked) {
   SourceLocations nowhere("default");
   Reader reader("default", false, nowhere);
@@ -57,6 +59,7 @@ void set_default(Checked& checked) {
 
 // The value as the user wrote it, if it comes from a text.
 std::string shown(const Checked& checked, double value) {
+  // Messages over the control socket have no text.
   const SourceLocation* location = checked.locations.find(checked.message, checked.field.number());
   if (location != nullptr && !location->written.empty()) return location->written;
   return format_value(checked.rules.unit, value);
@@ -66,8 +69,10 @@ Status check_range(const Checked& checked, double value) {
   const FieldRules& rules = checked.rules;
   // 0 means "auto", which is always allowed.
   if (rules.unit == v1::COUNT_OR_AUTO && value == 0) return Status();
+  // The schema has limits in whole units, the field thousandths.
   const double scaled = rules.unit == v1::THOUSANDTHS ? value / 1000 : value;
   const bool below =
+      // `above_min`: the limit itself is not allowed.
       rules.min && (scaled < *rules.min || (rules.above_min && scaled <= *rules.min));
   const bool above = rules.max && scaled > *rules.max;
   if (!below && !above) return Status();
@@ -77,10 +82,12 @@ Status check_range(const Checked& checked, double value) {
 
 Status check_word(const Checked& checked, const std::string& word) {
   const FieldRules& rules = checked.rules;
+  // A word of a later version has a message of its own, with its code.
   if (const Status later = check_later(word, rules); !later.ok()) {
     return Status(later.code(), checked.error(later.message()).message());
   }
   if (rules.required && word.empty()) return checked.error("empty; it is required");
+  // No list of words: any text is allowed.
   const auto& words = rules.one_of;
   if (words.empty() || std::find(words.begin(), words.end(), word) != words.end()) return Status();
   return checked.error(fmt::format("'{}' is unknown; allowed: {}{}", word, join_names(words),
@@ -89,8 +96,10 @@ Status check_word(const Checked& checked, const std::string& word) {
 
 // The numbers of a field: one, or those of a list.
 std::vector<double> numbers(const Checked& checked) {
+  // Reflection has one function for each type, single and repeated.
   const auto* reflection = checked.message.GetReflection();
   const FieldDescriptor* field = &checked.field;
+  // -1: a single value.
   const int count = field->is_repeated() ? reflection->FieldSize(checked.message, field) : -1;
   std::vector<double> values;
   const auto add = [&](auto single, auto item) {
@@ -111,6 +120,7 @@ std::vector<double> numbers(const Checked& checked) {
     case FieldDescriptor::CPPTYPE_DOUBLE:
       add(&Reflection::GetDouble, &Reflection::GetRepeatedDouble);
       break;
+    // Not a number: nothing to compare.
     default:
       break;
   }
@@ -118,6 +128,7 @@ std::vector<double> numbers(const Checked& checked) {
 }
 
 Status check_words(const Checked& checked) {
+  // Only texts are words.
   if (checked.field.cpp_type() != FieldDescriptor::CPPTYPE_STRING) return Status();
   const auto* reflection = checked.message.GetReflection();
   if (!checked.field.is_repeated()) {
@@ -134,9 +145,11 @@ Status check_list(const Checked& checked, const std::vector<double>& values) {
   const FieldRules& rules = checked.rules;
   const auto count = static_cast<std::uint32_t>(
       checked.message.GetReflection()->FieldSize(checked.message, &checked.field));
+  // An empty list counts as not given.
   const bool few = count > 0 && count < rules.items_min;
   if (few || (rules.items_max > 0 && count > rules.items_max)) {
     const std::uint32_t least = std::max(rules.items_min, 1U);
+    // Without a lower limit of its own, a list has at least one value.
     return checked.error(fmt::format("a list of {}; allowed: {}", count,
                                      least == rules.items_max
                                          ? fmt::format("{} values", least)
@@ -151,8 +164,10 @@ Status check_list(const Checked& checked, const std::vector<double>& values) {
 Status complete_value(Checked& checked) {
   const auto* reflection = checked.message.GetReflection();
   const bool list = checked.field.is_repeated();
+  // "There" is not "not default": a value that equals the default was given.
   const bool there = list ? reflection->FieldSize(checked.message, &checked.field) > 0
                           : reflection->HasField(checked.message, &checked.field);
+  // Not given: required, or with a default, or left out.
   if (!there) {
     if (checked.rules.required) {
       return checked.error("missing; it is required");
@@ -169,6 +184,7 @@ Status complete_value(Checked& checked) {
 Status complete_messages(Message& message, const FieldDescriptor& field,
                          const SourceLocations& locations) {
   const auto* reflection = message.GetReflection();
+  // The order of the keys is fixed, so the first error is always the same one.
   if (field.is_map()) {
     return for_each_map_value(message, [&locations](const std::string&, Message& value) {
       return complete(value, locations);
@@ -184,6 +200,7 @@ Status complete_messages(Message& message, const FieldDescriptor& field,
     return Status();
   }
   // A member of a oneof is never filled in: that would choose it.
+  // Only members of a oneof are choices; `optional` has a oneof that does not count.
   const bool wanted =
       field.real_containing_oneof() == nullptr && has_only_defaults(*field.message_type());
   if (!reflection->HasField(message, &field) && !wanted) return Status();
@@ -194,6 +211,7 @@ Status complete_messages(Message& message, const FieldDescriptor& field,
 
 Status complete(Message& message, const SourceLocations& locations) {
   const Descriptor& descriptor = *message.GetDescriptor();
+  // In the order of the schema, so that the first error is always the same one.
   for (int i = 0; i < descriptor.field_count(); ++i) {
     const FieldDescriptor& field = *descriptor.field(i);
     if (is_message(field)) {

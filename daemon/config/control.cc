@@ -13,6 +13,7 @@ namespace {
 constexpr auto kCertificateKinds =
     std::to_array<std::string_view>({"CN=", "DNS:", "URI:", "email:"});
 
+// In the order of the documentation.
 // The key of the first TLS file that is missing; "" if none is.
 std::string missing_file(const v1::ControlAccess& control) {
   if (control.certificate().empty()) return "certificate";
@@ -20,6 +21,7 @@ std::string missing_file(const v1::ControlAccess& control) {
   return control.client_ca().empty() ? "client_ca" : "";
 }
 
+// The key of the first TLS file that is set; "" if none is.
 std::string present_file(const v1::ControlAccess& control) {
   if (!control.certificate().empty()) return "certificate";
   if (!control.key().empty()) return "key";
@@ -36,6 +38,7 @@ Status check_entries(const v1::ControlAccess& control, const std::string& key,
                      const google::protobuf::RepeatedPtrField<std::string>& entries,
                      const SourceLocations& locations) {
   for (const std::string& entry : entries) {
+    // No user's name has '=' or ':'.
     const bool user = entry.starts_with("group:") || entry.find_first_of("=:") == std::string::npos;
     if (user || names_certificate(entry)) continue;
     return locations.error(control, key,
@@ -50,6 +53,7 @@ Status check_entries(const v1::ControlAccess& control, const std::string& key,
 
 bool is_address(std::string_view text) {
   const std::size_t colon = text.rfind(':');
+  // Without a host it would not be clear who can connect.
   if (colon == std::string_view::npos || colon == 0) return false;
   const std::string_view port = text.substr(colon + 1);
   std::uint16_t number = 0;
@@ -60,6 +64,7 @@ bool is_address(std::string_view text) {
 bool names_certificate(std::string_view entry) {
   return std::any_of(kCertificateKinds.begin(), kCertificateKinds.end(),
                      [entry](std::string_view kind) {
+                       // A value must follow: "CN=" alone names nobody.
                        return entry.starts_with(kind) && entry.size() > kind.size();
                      });
 }
@@ -67,6 +72,7 @@ bool names_certificate(std::string_view entry) {
 Status check_control(const v1::ControlAccess& control, const SourceLocations& locations) {
   ECHOLINE_TRY(check_entries(control, "operators", control.operators(), locations));
   ECHOLINE_TRY(check_entries(control, "readers", control.readers(), locations));
+  // Without a listener, TLS files and certificates have no use.
   if (control.listen().empty()) {
     const std::string idle = present_file(control);
     if (idle.empty()) return Status();
@@ -78,6 +84,7 @@ Status check_control(const v1::ControlAccess& control, const SourceLocations& lo
         control, "listen",
         fmt::format("'{}' is no address; allowed: host:port, as 0.0.0.0:9465", control.listen()));
   }
+  // All three files or none.
   if (const std::string missing = missing_file(control); !missing.empty()) {
     return locations.error(
         control, "listen",
@@ -86,6 +93,7 @@ Status check_control(const v1::ControlAccess& control, const SourceLocations& lo
                     "listen out and use control.sock",
                     missing));
   }
+  // Else nobody could use the socket that is opened.
   if (any_certificate(control)) return Status();
   return locations.error(
       control, "listen",

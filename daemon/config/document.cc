@@ -33,6 +33,7 @@ class DocumentStart final : public YAML::EventHandler {
 
 std::optional<YAML::Mark> second_document(const std::string& text) {
   std::istringstream stream(text);
+  // yaml-cpp's event interface: it builds no tree, so a broken second document costs little.
   YAML::Parser parser(stream);
   DocumentStart first;
   DocumentStart second;
@@ -43,11 +44,13 @@ std::optional<YAML::Mark> second_document(const std::string& text) {
 // The place of a tab in the indentation of the line of a mark or of the line before, where the
 // parser may have met it.
 std::optional<YAML::Mark> tab_near(std::string_view text, const YAML::Mark& mark) {
+  // Marks count lines and columns from 0.
   YAML::Mark at;
   for (at.line = 0; !text.empty() && at.line <= mark.line; ++at.line) {
     const std::string_view line = text.substr(0, text.find('\n'));
     const std::size_t tab = line.substr(0, line.find_first_not_of(" \t")).find('\t');
     at.column = static_cast<int>(tab);
+    // Only these two lines: tabs elsewhere may be in texts.
     if (at.line + 1 >= mark.line && tab != std::string_view::npos) return at;
     text.remove_prefix(std::min(line.size() + 1, text.size()));
   }
@@ -60,6 +63,7 @@ Result<YAML::Node> load(const std::string& text, const std::string& name) {
     return Status(Code::kInvalidArgument,
                   at_mark(name, *second) + ": a second document; one is allowed");
   }
+  // Comments alone make no document.
   if (document.IsDefined() && !document.IsNull()) return document;
   return Status(Code::kInvalidArgument,
                 name + ":1:1: nothing in it; a configuration has the keys daemon and streams");
@@ -68,6 +72,7 @@ Result<YAML::Node> load(const std::string& text, const std::string& name) {
 }  // namespace
 
 std::string at_mark(const std::string& name, const YAML::Mark& mark) {
+  // An override has no position.
   if (mark.is_null()) return name;
   return fmt::format("{}:{}:{}", name, mark.line + 1, mark.column + 1);
 }
@@ -81,6 +86,7 @@ Result<YAML::Node> parse_yaml(std::string_view text, const std::string& name) {
   try {
     return load(std::string(text), name);
   } catch (const YAML::Exception& error) {
+    // The usual mistake, and yaml-cpp's message does not say it.
     if (const auto tab = tab_near(text, error.mark)) {
       return Status(
           Code::kInvalidArgument,
@@ -88,6 +94,7 @@ Result<YAML::Node> parse_yaml(std::string_view text, const std::string& name) {
     }
     return Status(Code::kInvalidArgument, fmt::format("{}: not readable as YAML: {}",
                                                       at_mark(name, error.mark), error.msg));
+    // yaml-cpp also throws standard exceptions, for example for bad escapes.
   } catch (const std::exception& error) {
     return Status(Code::kInvalidArgument,
                   fmt::format("{}: not readable as YAML: {}", name, error.what()));

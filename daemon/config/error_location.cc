@@ -15,6 +15,7 @@ using google::protobuf::Message;
 
 // The first position of the words where they do not continue a longer name or path.
 std::size_t find_words(std::string_view text, std::string_view words) {
+  // "echo.window" must not be found in "x.echo.window" or "my_echo.window".
   const auto continues = [&](std::size_t at) {
     const auto before = static_cast<unsigned char>(text[at - 1]);
     return std::isalnum(before) != 0 || before == '_' || before == '/' || before == '.';
@@ -34,7 +35,9 @@ class FirstNamed {
   void consider(const std::string& words, const Message& message, int key) {
     const std::size_t at = find_words(text_, words);
     const SourceLocation* location = locations_.find(message, key);
+    // Not in the text, such as a default: then its message is the nearest place.
     if (location == nullptr) location = locations_.find(message, 0);
+    // Not named, or named later than another candidate.
     if (at >= first_ || location == nullptr) return;
     first_ = at;
     where_ = location->where;
@@ -72,6 +75,7 @@ class FirstNamed {
 std::string error_location(const v1::Stream& stream, const SourceLocations& locations,
                            std::string_view text) {
   FirstNamed named(locations, text);
+  // Steps count from 1 in messages.
   for (int i = 0; i < stream.pipeline_size(); ++i) {
     named.consider_step(stream.pipeline(i), i + 1);
   }
@@ -79,6 +83,7 @@ std::string error_location(const v1::Stream& stream, const SourceLocations& loca
     named.consider("field " + name + " ", field, 0);
   }
   if (!named.where().empty()) return named.where();
+  // Most errors without a key are about the data.
   return locations.where(read_step(stream), v1::Read::kUrlFieldNumber);
 }
 

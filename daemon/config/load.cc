@@ -24,9 +24,11 @@
 namespace echoline::config {
 namespace {
 
+// Names are part of metrics, paths and addresses, which have limits.
 constexpr std::size_t kStreamNameMax = 64;
 
 Result<std::string> read_text(const std::string& path) {
+  // Streams set errno only on failure.
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) {
@@ -35,8 +37,10 @@ Result<std::string> read_text(const std::string& path) {
                   fmt::format("configuration: {}; {}", status.message(),
                               errno == EACCES ? "let this user read it" : "check the path"));
   }
+  // One byte more than allowed: parse_yaml then refuses the text.
   std::string text(kTextBytesMax + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  // A folder can be opened, but not read.
   if (file.bad() || (!file && !file.eof())) {
     return Status(Code::kInvalidArgument,
                   fmt::format("configuration: {}: cannot be read; is it a file?", path));
@@ -54,9 +58,11 @@ Status check_metrics_address(const v1::Daemon& daemon, const SourceLocations& lo
                   address));
 }
 
+// After complete(): all values are in their ranges.
 Status check_streams(v1::Config& config, const SourceLocations& locations) {
   return for_each_map_value(config, [&](const std::string& name, google::protobuf::Message& value) {
     const Status named = check_stream_name(name);
+    // The key of the mapping is the name.
     if (!named.ok()) return key_error(locations.where(value, 0), name, named.message());
     return check_structure(dynamic_cast<v1::Stream&>(value), locations);
   });
@@ -75,7 +81,9 @@ Result<LocatedConfig> parse_located(std::string_view text, const std::string& na
   SourceLocations& locations = located.locations;
   try {
     ECHOLINE_TRY(Reader(name, true, locations).read_message(root, config));
+    // In their order: a later override wins. Before the defaults, which fill only what is missing.
     for (const std::string& one : overrides) ECHOLINE_TRY(apply_override(one, config, locations));
+    // yaml-cpp throws for some conversions; the reader catches none.
   } catch (const YAML::Exception& error) {
     return Status(Code::kInvalidArgument,
                   fmt::format("{}: not readable as YAML: {}", name, error.msg));
@@ -84,6 +92,7 @@ Result<LocatedConfig> parse_located(std::string_view text, const std::string& na
   ECHOLINE_TRY(check_metrics_address(config.daemon(), locations));
   ECHOLINE_TRY(check_control(config.daemon().control(), locations));
   ECHOLINE_TRY(check_streams(config, locations));
+  // Last: the defaults depend on the environment, and no check needs them.
   fill_folders(*config.mutable_daemon());
   return located;
 }
@@ -95,6 +104,7 @@ Status check_stream_name(std::string_view name) {
     return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
   };
   const bool good = !name.empty() && name.size() <= kStreamNameMax &&
+                    // Not '.' first: no hidden files, and no "..".
                     std::all_of(name.begin(), name.end(), fits) &&
                     std::isalnum(static_cast<unsigned char>(name[0])) != 0;
   if (good) return Status();
@@ -125,6 +135,7 @@ Status complete_stream(const std::string& name, v1::Stream& stream) {
   if (Status named = check_stream_name(name); !named.ok()) {
     return std::move(named).with_context("stream '" + sanitize_name(name) + "'");
   }
+  // No text: errors name the stream.
   const SourceLocations locations("stream '" + name + "'");
   ECHOLINE_TRY(complete(stream, locations));
   return check_structure(stream, locations);

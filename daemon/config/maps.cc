@@ -11,6 +11,7 @@ namespace {
 
 using google::protobuf::Message;
 
+// Sorted, because protobuf's maps have no fixed order.
 template <typename Map>
 std::map<std::string, Message*> sorted(Map& values) {
   std::map<std::string, Message*> all;
@@ -20,6 +21,7 @@ std::map<std::string, Message*> sorted(Map& values) {
 
 std::map<std::string, Message*> sorted_values(Message& message) {
   if (auto* config = dynamic_cast<v1::Config*>(&message)) return sorted(*config->mutable_streams());
+  // The schema's second map.
   auto* decode = dynamic_cast<v1::Decode*>(&message);
   ECHOLINE_CHECK(decode != nullptr);
   return sorted(*decode->mutable_fields());
@@ -28,6 +30,7 @@ std::map<std::string, Message*> sorted_values(Message& message) {
 }  // namespace
 
 Message& map_value(Message& message, const std::string& key) {
+  // operator[] creates the value; its address stays the same.
   if (auto* config = dynamic_cast<v1::Config*>(&message)) return (*config->mutable_streams())[key];
   auto* decode = dynamic_cast<v1::Decode*>(&message);
   ECHOLINE_CHECK(decode != nullptr);

@@ -11,15 +11,18 @@ namespace {
 constexpr std::size_t kNameMax = 64;
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
+  // Three rows are enough: a swap looks two rows back.
   std::vector<std::size_t> before(b.size() + 1);
   std::vector<std::size_t> last(b.size() + 1);
   std::vector<std::size_t> row(b.size() + 1);
+  // From an empty text: as many inserts as letters.
   std::iota(last.begin(), last.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
       const std::size_t replaced = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
       row[j] = std::min({last[j] + 1, row[j - 1] + 1, replaced});
+      // Two adjacent letters exchanged count as one edit.
       const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
       if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
     }
@@ -34,9 +37,11 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::string nearest_name(std::string_view written, const std::vector<std::string>& known) {
   std::string best;
   if (written.size() > kNameMax) return best;
+  // One edit, or a third of the letters: more would be a guess.
   std::size_t best_edits = std::max<std::size_t>(1, written.size() / 3) + 1;
   for (const std::string& name : known) {
     const std::size_t edits = edit_distance(written, name);
+    // Fewer edits than letters: else any short name would match.
     if (edits < best_edits && edits < name.size()) {
       best = name;
       best_edits = edits;

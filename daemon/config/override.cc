@@ -20,6 +20,7 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
+// A name with a dot cannot be addressed; stream names may have dots, keys never do.
 std::vector<std::string> parts_of(std::string_view path) {
   std::vector<std::string> parts;
   for (std::size_t start = 0; start <= path.size();) {
@@ -41,20 +42,25 @@ class OverridePath {
              const YAML::Node& value) {
     const std::string& part = parts[at];
     const bool last = at + 1 == parts.size();
+    // A message whose keys are the entries of its map, as `decode`.
     if (inline_map(*message.GetDescriptor()) != nullptr) {
       return last ? needs_more(part) : set(map_value(message, part), parts, at + 1, value);
     }
     const FieldDescriptor* field = message.GetDescriptor()->FindFieldByName(part);
     if (field == nullptr) return unknown(part, *message.GetDescriptor());
+    // The reader checks the value like one of the file.
     if (last) return Reader(where_, false, locations_).read_field(value, message, *field);
+    // `streams`: the next part is a name.
     if (field->is_map()) {
       ECHOLINE_TRY(check_stream_exists(message, parts[at + 1]));
       if (at + 2 == parts.size()) return needs_more(parts[at + 1]);
       return set(map_value(message, parts[at + 1]), parts, at + 2, value);
     }
+    // The path goes on, and a single value has no keys.
     if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
       return key_error(where_, part, "has no keys of its own");
     }
+    // `pipeline`: the next part is a step.
     if (field->is_repeated()) return set_in_step(message, *field, parts, at + 1, value);
     return set(*message.GetReflection()->MutableMessage(&message, field), parts, at + 1, value);
   }
@@ -88,6 +94,7 @@ class OverridePath {
                      const std::vector<std::string>& parts, std::size_t at,
                      const YAML::Node& value) {
     const auto* reflection = message.GetReflection();
+    // A number is a position; no step has such a name.
     const Result<std::uint64_t> position = parse_count(parts[at]);
     std::vector<std::string> names;
     for (int i = 0; i < reflection->FieldSize(message, &field); ++i) {
@@ -95,10 +102,12 @@ class OverridePath {
           dynamic_cast<v1::Step&>(*reflection->MutableRepeatedMessage(&message, &field, i));
       const std::string name(step_name(step.step_case()));
       names.push_back(name);
+      // By name the first step of this kind is meant.
       const bool found =
           position.ok() ? *position == static_cast<std::uint64_t>(i) : name == parts[at];
       if (!found) continue;
       const auto* setting = v1::Step::descriptor()->FindFieldByName(name);
+      // The whole step is given as a value.
       if (at + 1 == parts.size()) {
         return Reader(where_, false, locations_).read_field(value, step, *setting);
       }
@@ -126,6 +135,7 @@ Status apply_override(const std::string& text, v1::Config& config, SourceLocatio
   // "key=" sets an empty text.
   YAML::Node node("");
   if (!value.empty()) {
+    // `where` as name: errors then begin with the override.
     Result<YAML::Node> parsed = parse_yaml(value, where);
     if (!parsed.ok()) return parsed.status();
     node = *parsed;

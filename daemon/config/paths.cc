@@ -18,6 +18,7 @@ std::string variable(const char* name) {
 
 std::string default_runtime_dir() {
   if (std::string folder = variable("ECHOLINE_RUNTIME_DIR"); !folder.empty()) return folder;
+  // The usual place for sockets of a user's programs.
   if (const std::string folder = variable("XDG_RUNTIME_DIR"); !folder.empty()) {
     return folder + "/echoline";
   }
@@ -26,6 +27,7 @@ std::string default_runtime_dir() {
 
 std::string default_state_dir() {
   if (const std::string folders = variable("STATE_DIRECTORY"); !folders.empty()) {
+    // systemd gives several folders, separated by colons; the first one is the daemon's.
     return folders.substr(0, folders.find(':'));
   }
   if (::geteuid() == 0) return "/var/lib/echoline";
@@ -33,6 +35,7 @@ std::string default_state_dir() {
     return folder + "/echoline";
   }
   const std::string home = variable("HOME");
+  // Without a home there is no better place.
   return home.empty() ? default_runtime_dir() + "/state" : home + "/.local/state/echoline";
 }
 

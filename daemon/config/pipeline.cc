@@ -16,12 +16,14 @@ const v1::Step* find_step(const v1::Stream& stream, v1::Step::StepCase wanted) {
   return found == steps.end() ? nullptr : &*found;
 }
 
+// For steps that check_structure has made sure of.
 const v1::Step& required_step(const v1::Stream& stream, v1::Step::StepCase wanted) {
   const v1::Step* step = find_step(stream, wanted);
   ECHOLINE_CHECK(step != nullptr);
   return *step;
 }
 
+// As complete() would fill it in; for streams that were not completed.
 const v1::Publish& default_publish() {
   static const v1::Publish publish = [] {
     v1::Publish value;
@@ -58,6 +60,7 @@ const v1::Cache* cache_step(const v1::Stream& stream) {
 
 bool caches_decoded(const v1::Stream& stream) {
   bool decoded = false;
+  // Steps before the cache decide.
   for (const v1::Step& step : stream.pipeline()) {
     if (step.step_case() == v1::Step::kCache) return decoded;
     decoded = decoded || step.step_case() == v1::Step::kDecode;
@@ -76,6 +79,7 @@ const v1::Echo* echo_step(const v1::Stream& stream) {
 }
 
 EchoPlace echo_place(const v1::Stream& stream) {
+  // At the beginning only records have been made.
   EchoPlace place = EchoPlace::kRecord;
   for (const v1::Step& step : stream.pipeline()) {
     if (step.step_case() == v1::Step::kEcho) return place;
@@ -109,11 +113,13 @@ std::uint32_t echo_factor(const v1::Stream& stream) {
 
 std::uint32_t echo_factor_max(const v1::Stream& stream) {
   const v1::Echo* echo = echo_step(stream);
+  // `max` is 0 if it is not set.
   return echo == nullptr ? 1000 : std::max(echo->max(), echo->factor());
 }
 
 bool is_augmentation(v1::Step::StepCase step) {
   switch (step) {
+    // All kinds that are no augmentations; a new augmentation needs no line here.
     case v1::Step::kRead:
     case v1::Step::kCache:
     case v1::Step::kShuffle:
@@ -130,6 +136,7 @@ bool is_augmentation(v1::Step::StepCase step) {
 
 std::string_view step_name(v1::Step::StepCase step) {
   const google::protobuf::FieldDescriptor* field =
+      // The oneof's field has the name of the key.
       v1::Step::descriptor()->FindFieldByNumber(static_cast<int>(step));
   return field == nullptr ? std::string_view("nothing") : std::string_view(field->name());
 }

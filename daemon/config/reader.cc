@@ -25,6 +25,7 @@ constexpr int kMergeDepthMax = 16;
 
 std::string kind_of(const YAML::Node& node) {
   switch (node.Type()) {
+    // The text as it was written.
     case YAML::NodeType::Scalar:
       return fmt::format("'{}'", node.Scalar());
     case YAML::NodeType::Sequence:
@@ -45,12 +46,14 @@ std::string Reader::where(const YAML::Node& node) const {
 }
 
 Status Reader::count_node(const YAML::Node& node) {
+  // Aliases count each time they are used, so a small text cannot expand without end.
   if (++nodes_ <= kNodeCountMax) return Status();
   return Status(Code::kInvalidArgument, where(node) + ": too many values; aliases count each time");
 }
 
 // Appends the entries that "<<" merges: of a mapping, or of a list of mappings.
 Status Reader::merge(const YAML::Node& node, int depth, std::vector<Entry>& into) {
+  // The merged mapping may merge others.
   if (depth >= kMergeDepthMax) {
     return key_error(where(node), "<<", "merges too many levels deep");
   }
@@ -66,11 +69,13 @@ Status Reader::merge(const YAML::Node& node, int depth, std::vector<Entry>& into
 Result<std::vector<Reader::Entry>> Reader::entries(const YAML::Node& node, int depth) {
   std::vector<Entry> own;
   std::vector<Entry> merged;
+  // `key:` without a value is an empty mapping.
   if (node.IsNull()) return own;
   if (!node.IsMap()) {
     return Status(Code::kInvalidArgument,
                   fmt::format("{}: {} where 'key: value' is wanted", where(node), kind_of(node)));
   }
+  // Keys of this mapping only; a merged key may be given again.
   const auto find = [&own](const YAML::Node& key) {
     return std::find_if(own.begin(), own.end(),
                         [&key](const Entry& entry) { return entry.key.Scalar() == key.Scalar(); });
@@ -82,6 +87,7 @@ Result<std::vector<Reader::Entry>> Reader::entries(const YAML::Node& node, int d
       return Status(Code::kInvalidArgument,
                     fmt::format("{}: {} where a key is wanted", where(key), kind_of(key)));
     }
+    // YAML's merge key.
     if (key.Scalar() == "<<") {
       ECHOLINE_TRY(merge(pair.second, depth, merged));
       continue;
@@ -101,6 +107,7 @@ Result<std::vector<Reader::Entry>> Reader::entries(const YAML::Node& node, int d
 }
 
 Status Reader::unknown_key(const Entry& entry, const Descriptor& message) const {
+  // The nearest known key is probably meant.
   const std::string key = key_text(entry.key);
   const std::vector<std::string> known = known_keys(message);
   return key_error(where(entry.key), key,
@@ -110,6 +117,7 @@ Status Reader::unknown_key(const Entry& entry, const Descriptor& message) const 
 // A choice has exactly one key. Whether that key exists is checked like any other.
 Status Reader::read_choice(const YAML::Node& node, const std::vector<Entry>& list,
                            const Descriptor& message) const {
+  // The common mistake: the '- ' of the next step is missing.
   if (list.size() == 1) return Status();
   if (list.empty()) {
     return Status(Code::kInvalidArgument, fmt::format("{}: an empty step; allowed: {}", where(node),
@@ -139,6 +147,7 @@ Status Reader::read_message(const YAML::Node& node, Message& message) {
     const FieldDescriptor* field = descriptor.FindFieldByName(entry.key.Scalar());
     if (field == nullptr) return unknown_key(entry, descriptor);
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !field->is_repeated()) {
+      // Located by its key, which is the line that a user looks for.
       Message& child = *message.GetReflection()->MutableMessage(&message, field);
       locations_.set(child, 0, {where(entry.key), ""});
       locations_.set(message, field->number(), {where(entry.key), ""});
@@ -153,6 +162,7 @@ Status Reader::read_field(const YAML::Node& node, Message& message, const FieldD
   if (field.is_map()) return read_map(node, message);
   const bool mapping = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !field.is_repeated();
   if (!mapping) {
+    // A mapping keeps the location of its key.
     locations_.set(message, field.number(), {where(node), node.IsScalar() ? node.Scalar() : ""});
   }
   if (field.is_repeated()) return read_list(node, message, field);
@@ -171,6 +181,7 @@ Status Reader::read_field(const YAML::Node& node, Message& message, const FieldD
 Status Reader::read_map(const YAML::Node& node, Message& message) {
   ECHOLINE_ASSIGN(const std::vector<Entry> list, entries(node));
   for (const Entry& entry : list) {
+    // Created here; a stream that is given twice was refused by entries().
     Message& value = map_value(message, entry.key.Scalar());
     locations_.set(value, 0, {where(entry.key), entry.key.Scalar()});
     if (!entry.value.IsMap()) {
@@ -196,6 +207,7 @@ Status Reader::read_list(const YAML::Node& node, Message& message, const FieldDe
   }
   for (const YAML::Node& item : node) {
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      // Each item has its own location.
       ECHOLINE_TRY(read_message(item, *reflection.AddMessage(&message, &field)));
     } else {
       ECHOLINE_TRY(count_node(item));
@@ -210,6 +222,7 @@ Status Reader::read_scalar(const YAML::Node& node, Message& message, const Field
     return key_error(where(node), field.name(),
                      fmt::format("{} where a single value is wanted", kind_of(node)));
   }
+  // The message of the conversion, with the place and the key before it.
   const Status stored = store_scalar(node.Scalar(), message, field);
   if (stored.ok()) return stored;
   return Status(stored.code(), key_error(where(node), field.name(), stored.message()).message());

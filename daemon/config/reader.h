@@ -41,13 +41,19 @@ class Reader {
 
   // The entries of a mapping, with "<<" merged in; a duplicate key is an error.
   Result<std::vector<Entry>> entries(const YAML::Node& node, int depth = 0);
+  // Appends what a "<<" refers to.
   Status merge(const YAML::Node& node, int depth, std::vector<Entry>& into);
+  // The error for a key that the message does not have.
   Status unknown_key(const Entry& entry, const google::protobuf::Descriptor& message) const;
+  // Checks that a step has one key.
   Status read_choice(const YAML::Node& node, const std::vector<Entry>& entries,
                      const google::protobuf::Descriptor& message) const;
+  // Reads the values of a map field by their keys.
   Status read_map(const YAML::Node& node, google::protobuf::Message& message);
+  // Replaces a repeated field by the items of a list.
   Status read_list(const YAML::Node& node, google::protobuf::Message& message,
                    const google::protobuf::FieldDescriptor& field);
+  // Sets a field, or appends to a repeated one.
   Status read_scalar(const YAML::Node& node, google::protobuf::Message& message,
                      const google::protobuf::FieldDescriptor& field);
   // Counts a node against kNodeCountMax.

@@ -14,6 +14,7 @@ namespace {
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 
+// As a user would write the limits.
 std::string range_text(const FieldRules& rules) {
   if (!rules.min && !rules.max) return "";
   const std::string least = rules.min ? format_value(rules.unit, *rules.min) : "";
@@ -31,6 +32,7 @@ FieldRules rules_of(const FieldDescriptor& field) {
   const google::protobuf::FieldOptions& options = field.options();
   FieldRules rules;
   rules.unit = options.GetExtension(v1::unit);
+  // HasExtension: a limit of 0 differs from no limit.
   if (options.HasExtension(v1::min)) rules.min = options.GetExtension(v1::min);
   if (options.HasExtension(v1::max)) rules.max = options.GetExtension(v1::max);
   rules.above_min = options.GetExtension(v1::above_min);
@@ -46,6 +48,7 @@ FieldRules rules_of(const FieldDescriptor& field) {
 }
 
 std::string format_value(v1::Unit unit, double value) {
+  // Sizes, rates and times are never negative.
   const auto whole = static_cast<std::uint64_t>(value < 0 ? 0 : value);
   switch (unit) {
     case v1::BYTES:
@@ -60,12 +63,14 @@ std::string format_value(v1::Unit unit, double value) {
 }
 
 std::string allowed_values(const FieldRules& rules) {
+  // Words before ranges: a field has one of the two.
   if (!rules.one_of.empty()) return join_names(rules.one_of);
   std::string text = range_text(rules);
   const std::string_view word = rules.unit == v1::COUNT_OR_ALL    ? "all"
                                 : rules.unit == v1::COUNT_OR_AUTO ? "auto"
                                                                   : "";
   if (!word.empty())
+    // The word that such a field accepts besides numbers.
     text += fmt::format("{}{}", text.empty() ? "a whole number or " : ", or ", word);
   return text;
 }
@@ -77,9 +82,11 @@ std::vector<std::string> known_keys(const Descriptor& message) {
 }
 
 const FieldDescriptor* inline_map(const Descriptor& message) {
+  // By convention the map is the only field.
   return message.options().GetExtension(v1::inline_map) ? message.field(0) : nullptr;
 }
 
+// `optional` fields are no real oneofs.
 bool is_choice(const Descriptor& message) { return message.real_oneof_decl_count() == 1; }
 
 }  // namespace echoline::config

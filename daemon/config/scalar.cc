@@ -27,14 +27,17 @@ Result<std::uint64_t> parse_integer(const std::string& text, const FieldRules& r
       return parse_duration_ns(text);
     case v1::RATE:
       return parse_rate(text);
+    // As 2500 for 2.5.
     case v1::THOUSANDTHS: {
       ECHOLINE_ASSIGN(const std::uint32_t value, parse_thousandths(text));
       return std::uint64_t{value};
     }
     case v1::COUNT_OR_ALL:
+      // No number of records is as large, so it can mean all of them.
       if (text == "all") return std::numeric_limits<std::uint64_t>::max();
       break;
     case v1::COUNT_OR_AUTO:
+      // 0 means auto in the field, so a written 0 must be an error.
       if (text == "auto") return std::uint64_t{0};
       if (text == "0") return invalid("0 is out of range; allowed: " + allowed_values(rules));
       break;
@@ -42,12 +45,14 @@ Result<std::uint64_t> parse_integer(const std::string& text, const FieldRules& r
       break;
   }
   const Result<std::uint64_t> value = parse_count(text);
+  // A range is checked later, by complete().
   if (value.ok()) return value;
   const std::string allowed = allowed_values(rules);
   return invalid(value.status().message() + (allowed.empty() ? "" : "; allowed: " + allowed));
 }
 
 void store_uint32(std::uint32_t value, Message& message, const FieldDescriptor& field) {
+  // A repeated field gets one more value.
   const auto* reflection = message.GetReflection();
   if (field.is_repeated()) return reflection->AddUInt32(&message, &field, value);
   reflection->SetUInt32(&message, &field, value);
@@ -60,6 +65,7 @@ Status store_integer(const std::string& text, const FieldRules& rules, Message& 
     message.GetReflection()->SetUInt64(&message, &field, value);
     return Status();
   }
+  // Checked here, because the field could not hold the value.
   if (value > std::numeric_limits<std::uint32_t>::max()) {
     const std::string allowed = allowed_values(rules);
     return invalid(text + " is out of range" + (allowed.empty() ? "" : "; allowed: " + allowed));
@@ -82,6 +88,7 @@ Status store_double(const std::string& text, const FieldRules& rules, Message& m
 }
 
 Status store_bool(const std::string& text, Message& message, const FieldDescriptor& field) {
+  // YAML's other words (yes, on) are refused: they are easily mistaken for texts.
   if (text != "true" && text != "false") {
     return invalid(fmt::format("'{}' is out of range; allowed: true, false", text));
   }
@@ -110,6 +117,7 @@ Status store_scalar(const std::string& text, Message& message, const FieldDescri
   ECHOLINE_TRY(check_later(text, rules));
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_STRING:
+      // protobuf text must be UTF-8.
       if (!is_utf8(text)) return invalid("not UTF-8");
       // Whose home folder it would be depends on who reads the value.
       if (text.starts_with("~/")) {

@@ -11,6 +11,7 @@ namespace echoline::config {
 
 void SourceLocations::set(const google::protobuf::Message& message, int field_number,
                           SourceLocation location) {
+  // A later location wins: an override replaces that of the file.
   locations_[{&message, field_number}] = std::move(location);
 }
 
@@ -22,6 +23,7 @@ const SourceLocation* SourceLocations::find(const google::protobuf::Message& mes
 
 std::string SourceLocations::where(const google::protobuf::Message& message,
                                    int field_number) const {
+  // The key itself, else its message.
   for (const int number : {field_number, 0}) {
     if (const SourceLocation* location = find(message, number)) return location->where;
   }
@@ -37,6 +39,7 @@ Status SourceLocations::error(const google::protobuf::Message& message,
 Status SourceLocations::error(const google::protobuf::Message& message, const std::string& field,
                               std::string_view text) const {
   const auto* descriptor = message.GetDescriptor()->FindFieldByName(field);
+  // A name that the message lacks is a bug.
   ECHOLINE_CHECK(descriptor != nullptr);
   return error(message, *descriptor, text);
 }

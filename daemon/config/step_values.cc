@@ -16,6 +16,7 @@
 namespace echoline::config {
 namespace {
 
+// One less than the ring's field names, which end with a zero.
 constexpr std::size_t kFieldNameMax = 63;
 
 Status check_url(const v1::Read& read, const std::string& url, const SourceLocations& locations) {
@@ -25,6 +26,7 @@ Status check_url(const v1::Read& read, const std::string& url, const SourceLocat
                                        "http://, https://",
                                        scheme_word(url)));
   }
+  // "s3:bucket" would be read as a local path.
   if (const std::string_view word = word_without_slashes(url); !word.empty()) {
     return locations.error(
         read, "url",
@@ -40,6 +42,7 @@ Status check_url(const v1::Read& read, const std::string& url, const SourceLocat
 // Refuses a profile or a credentials file that the configured kind of credentials ignores.
 Status check_credentials(const v1::Read& read, const SourceLocations& locations) {
   const std::string& way = read.credentials();
+  // For Google, `environment` names a file, so a credentials file is not ignored.
   const bool gcs = scheme_of(read.url(0)) == Scheme::kGcs;
   if (way == "auto" || way == "file" || way == "anonymous" || (gcs && way == "environment")) {
     return Status();
@@ -54,6 +57,7 @@ Status check_credentials(const v1::Read& read, const SourceLocations& locations)
 
 // All addresses must be of one kind of storage, because a stream has one source.
 Status check_urls(const v1::Read& read, const SourceLocations& locations) {
+  // The first address decides.
   for (const std::string& url : read.url()) {
     ECHOLINE_TRY(check_url(read, url, locations));
     if (scheme_of(url) != scheme_of(read.url(0))) {
@@ -70,6 +74,7 @@ Status check_urls(const v1::Read& read, const SourceLocations& locations) {
 bool is_host_and_port(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || colon == 0) return false;
+  // "memcached://host" has a slash.
   if (text.find('/') != std::string_view::npos) return false;
   std::uint16_t port = 0;
   const char* end = text.data() + text.size();
@@ -77,6 +82,7 @@ bool is_host_and_port(std::string_view text) {
   return error == std::errc() && rest == end && port > 0;
 }
 
+// Also a name in Python and in C.
 bool is_name(std::string_view name) {
   const auto fits = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
@@ -91,6 +97,7 @@ int image_channels(const v1::DecodeField& field) {
   if (field.as() == "rgb") return 3;
   if (field.as() == "gray") return 1;
   if (field.as() != "uint8" || field.shape_size() != 3) return 0;
+  // The last dimension has the channels.
   const auto channels = static_cast<int>(field.shape(2));
   return channels == 1 || channels == 3 ? channels : 0;
 }
@@ -105,11 +112,13 @@ Status check_field(const std::string& name, const v1::DecodeField& field,
   if (ragged && field.shape_size() > 0) {
     return locations.error(field, "shape", "'" + field.as() + "' has no shape; leave it out");
   }
+  // Height and width; the channels follow from rgb or gray.
   const bool decoded_image = field.as() == "rgb" || field.as() == "gray";
   if (decoded_image && field.shape_size() != 0 && field.shape_size() != 2) {
     return locations.error(field, "shape", "an image's shape is [height, width]");
   }
   if (!ragged && field.has_max_bytes() &&
+      // Only if it was written: complete() fills in the default for every field.
       locations.find(field, v1::DecodeField::kMaxBytesFieldNumber)) {
     return locations.error(
         field, "max_bytes",
@@ -121,6 +130,7 @@ Status check_field(const std::string& name, const v1::DecodeField& field,
 std::vector<std::string> field_names(const v1::Decode& decode) {
   std::vector<std::string> names;
   for (const auto& [name, field] : decode.fields()) names.push_back(name);
+  // Sorted, so that messages do not depend on the map's order.
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -135,6 +145,7 @@ const google::protobuf::Message& settings_of(const v1::Step& step) {
 Status check_named_field(const v1::Decode& decode, const google::protobuf::Message& settings,
                          const SourceLocations& locations) {
   const auto* key = settings.GetDescriptor()->FindFieldByName("field");
+  // A step without the key works on all fields.
   if (key == nullptr) return Status();
   const std::string name = settings.GetReflection()->GetString(settings, key);
   const auto found = decode.fields().find(name);
@@ -156,6 +167,7 @@ Status check_normalize(const v1::Decode& decode, const v1::Normalize& step,
   const int channels = image_channels(decode.fields().at(step.field()));
   for (const auto& [name, count] :
        {std::pair{"mean", step.mean_size()}, {"std", step.std_size()}}) {
+    // One value for all channels, or one for each.
     if (count == 1 || count == channels) continue;
     return locations.error(step, name,
                            fmt::format("{} values; '{}' has {} channel{}", count, step.field(),
@@ -169,6 +181,7 @@ Status check_normalize(const v1::Decode& decode, const v1::Normalize& step,
 Status check_read(const v1::Read& read, const SourceLocations& locations) {
   ECHOLINE_TRY(check_urls(read, locations));
   const std::string& endpoint = read.endpoint();
+  // Only the form; the source parses it later.
   if (!endpoint.empty() && !endpoint.starts_with("http://") && !endpoint.starts_with("https://")) {
     return locations.error(read, "endpoint",
                            fmt::format("'{}' is no address; allowed: "
@@ -183,6 +196,7 @@ Status check_read(const v1::Read& read, const SourceLocations& locations) {
   if (read.has_tokens() && read.format() != "tokens") {
     return locations.error(read, "tokens", "is for format tokens; the format is " + read.format());
   }
+  // The formats that have classes.
   const bool named =
       read.format() == "folder" || read.format() == "files" || read.format() == "auto";
   if (!read.classes().empty() && !named) {
@@ -197,6 +211,7 @@ Status check_decode(const v1::Decode& decode, const SourceLocations& locations) 
     return key_error(locations.where(decode, 0), "decode",
                      "no fields; write at least one, as 'image: {key: jpg, as: rgb}'");
   }
+  // In the order of names, so that the first error is always the same one.
   for (const std::string& name : field_names(decode)) {
     ECHOLINE_TRY(check_field(name, decode.fields().at(name), locations));
   }
@@ -214,6 +229,7 @@ Status check_cache(const v1::Stream& stream, const SourceLocations& locations) {
                            "keeps encoded records; put this cache directly after 'read', or keep "
                            "decoded samples in 'memory' alone");
   }
+  // Two daemons that share the cache must mean the same folder.
   if (cache->has_disk() && !cache->disk().path().starts_with('/')) {
     return locations.error(
         cache->disk(), "path",

@@ -57,6 +57,7 @@ class OrderCheck {
 
   Status run() {
     for (const v1::Step& step : stream_.pipeline()) ECHOLINE_TRY(pass(step));
+    // Without these a stream has no data, no fields or no batches.
     for (const StepCase needed : {v1::Step::kRead, v1::Step::kDecode, v1::Step::kBatch}) {
       if (seen(needed) == 0) {
         return locations_.error(stream_, "pipeline",
@@ -82,6 +83,7 @@ class OrderCheck {
     }
     const StepOrder order = order_of(kind);
     if (order.once && seen(kind) > 0) return error(step, "is given twice; one is allowed");
+    // Counted before it is checked, so that a second one is found in any place.
     ++seen_[static_cast<std::size_t>(kind)];
     if (before_ == nullptr && kind != v1::Step::kRead) {
       return error(step, "is the first step; a pipeline begins with 'read'");
@@ -89,18 +91,21 @@ class OrderCheck {
     const Status status = kind == v1::Step::kEcho    ? pass_echo(step)
                           : kind == v1::Step::kCache ? pass_cache(step)
                                                      : pass_ranked(step, order);
+    // Also after an error, which ends the check anyway.
     before_ = &step;
     return status;
   }
 
   // Remembers the rank before the echo; pass_ranked() refuses wrong steps after it.
   Status pass_echo(const v1::Step& step) {
+    // After `publish` nothing can follow.
     if (rank_ == order_of(v1::Step::kPublish).rank) return misplaced(step);
     echo_rank_ = rank_;
     return Status();
   }
 
   Status pass_cache(const v1::Step& step) {
+    // Its place depends on the step before, not on a rank.
     const StepCase before = before_->step_case();
     return before == v1::Step::kRead || before == v1::Step::kDecode ? Status() : misplaced(step);
   }
@@ -109,6 +114,7 @@ class OrderCheck {
     // Ranks ascend, and `shuffle` is not allowed after `echo`.
     if (order.rank < rank_ || (order.rank <= kShuffleRank && echo_rank_ >= 0))
       return misplaced(step);
+    // The echo came after the first augmentations, and another one follows.
     if (order.rank == kAugmentRank && echo_rank_ == kAugmentRank) {
       return error(step, "follows an 'echo' between augmentations; 'echo' belongs " +
                              std::string(order_of(v1::Step::kEcho).belongs));
@@ -132,12 +138,14 @@ class OrderCheck {
 
 Status check_echo(const v1::Stream& stream, const SourceLocations& locations) {
   const v1::Echo* echo = echo_step(stream);
+  // Equal is allowed: then the factor can only be lowered.
   if (echo == nullptr || !echo->has_max() || echo->max() >= echo->factor()) return Status();
   return locations.error(*echo, "max", "smaller than the factor; allowed: the factor or more");
 }
 
 Status check_lanes(const v1::Stream& stream, const SourceLocations& locations) {
   const std::uint32_t size = batch_step(stream).size();
+  // Each lane fills an equal part of each batch.
   if (size % stream.lanes() == 0) return Status();
   return locations.error(stream, "lanes",
                          fmt::format("{} does not divide the batch size {}", stream.lanes(), size));
@@ -146,6 +154,7 @@ Status check_lanes(const v1::Stream& stream, const SourceLocations& locations) {
 Status check_lag(const v1::Stream& stream, const SourceLocations& locations) {
   const v1::Publish& publish = publish_step(stream);
   if (!publish.has_lag()) return Status();
+  // `lag` decides when a job is slow, and with `wait` nothing happens then.
   if (publish.when_slow() == "wait") {
     return locations.error(publish, "lag", "needs 'when_slow: split' or 'when_slow: detach'");
   }
@@ -168,6 +177,7 @@ Status check_structure(v1::Stream& stream, const SourceLocations& locations) {
     // At the end, also after an echo of batches: no step can follow `publish`.
     ECHOLINE_TRY(complete(*stream.add_pipeline()->mutable_publish(), locations));
   }
+  // From here on every step that is needed exists.
   ECHOLINE_TRY(check_read(read_step(stream), locations));
   ECHOLINE_TRY(check_decode(decode_step(stream), locations));
   ECHOLINE_TRY(check_cache(stream, locations));

@@ -14,6 +14,7 @@
 namespace echoline::config {
 namespace {
 
+// A millionth of a unit; more digits are probably a mistake.
 constexpr std::size_t kDecimalsMax = 6;
 
 struct Unit {
@@ -48,6 +49,7 @@ struct Written {
 };
 
 std::size_t digits_at(std::string_view text) {
+  // Not a digit, or the end.
   const std::size_t end = text.find_first_not_of("0123456789");
   return end == std::string_view::npos ? text.size() : end;
 }
@@ -64,13 +66,16 @@ std::optional<Written> split_number(std::string_view text) {
     if (count == 0) return std::nullopt;
     written.decimals = text.substr(0, count);
     text.remove_prefix(count);
+    // "2.50" and "2.5" are the same.
     while (written.decimals.ends_with('0')) written.decimals.remove_suffix(1);
   }
+  // "12 GiB" is allowed.
   while (text.starts_with(' ')) text.remove_prefix(1);
   written.suffix = text;
   return written;
 }
 
+// Overflow and fractions of a byte, nanosecond or thousandth give nothing.
 // whole.decimals * factor, if that is an integer that fits.
 std::optional<std::uint64_t> scale(const Written& written, std::uint64_t factor) {
   if (written.decimals.size() > kDecimalsMax) return std::nullopt;
@@ -92,6 +97,7 @@ Result<std::uint64_t> parse_with_units(std::string_view text, std::span<const Un
                                        std::string_view wanted) {
   if (const auto written = split_number(text)) {
     for (const Unit& unit : units) {
+      // Suffixes have an exact spelling: MB and mb could mean different things.
       if (unit.suffix != written->suffix) continue;
       if (const auto value = scale(*written, unit.factor)) return *value;
       return Status(Code::kInvalidArgument,
@@ -103,6 +109,7 @@ Result<std::uint64_t> parse_with_units(std::string_view text, std::span<const Un
 
 // Three digits, without trailing zeros after the point.
 std::string short_decimal(double value) {
+  // As many decimals as make three digits.
   std::string text = fmt::format("{:.{}f}", value, value >= 100 ? 0 : value >= 10 ? 1 : 2);
   if (text.find('.') == std::string::npos) return text;
   while (text.ends_with('0')) text.pop_back();
@@ -119,6 +126,7 @@ Result<std::uint64_t> parse_bytes(std::string_view text) {
 }
 
 Result<std::uint64_t> parse_duration_ns(std::string_view text) {
+  // Zero needs no unit.
   if (text == "0") return std::uint64_t{0};
   return parse_with_units(text, kTimeUnits,
                           "a time such as 30ms or 10s (units: us, ms, s, min, h)");
@@ -127,6 +135,7 @@ Result<std::uint64_t> parse_duration_ns(std::string_view text) {
 Result<std::uint64_t> parse_rate(std::string_view text) {
   constexpr std::string_view kWanted = "a rate such as 20MB/s or 8MiB/s";
   if (text == "0") return std::uint64_t{0};
+  // The error below names a rate and not a size.
   if (text.ends_with("/s")) {
     const auto bytes = parse_with_units(text.substr(0, text.size() - 2), kSizeUnits, kWanted);
     if (bytes.ok()) return *bytes;
@@ -138,6 +147,7 @@ Result<double> parse_number(std::string_view text) {
   double value = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() ||
+      // No "inf" and no "nan".
       !std::isfinite(value)) {
     return Status(Code::kInvalidArgument, fmt::format("'{}' is not a number", text));
   }
@@ -181,6 +191,7 @@ std::string format_bytes(std::uint64_t bytes) {
   constexpr std::array kBinary = std::to_array<Unit>(
       {{"TiB", 1ULL << 40}, {"GiB", 1ULL << 30}, {"MiB", 1ULL << 20}, {"KiB", 1ULL << 10}});
   for (const Unit& unit : kBinary) {
+    // The largest unit that is not larger than the value.
     if (bytes < unit.factor) continue;
     return short_decimal(static_cast<double>(bytes) / static_cast<double>(unit.factor)) +
            std::string(unit.suffix);
@@ -190,6 +201,7 @@ std::string format_bytes(std::uint64_t bytes) {
 
 std::string format_duration(std::uint64_t ns) {
   if (ns == 0) return "0";
+  // From hours down.
   for (std::size_t i = kTimeUnits.size(); i-- > 0;) {
     const Unit& unit = kTimeUnits[i];
     if (ns < unit.factor) continue;

@@ -24,6 +24,7 @@ using google::protobuf::Message;
 // Simple words are written unchanged, other texts as JSON strings, which are valid YAML.
 std::string word(const std::string& text) {
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+  // A text that begins with a digit could be read back as a number.
   constexpr std::string_view kDigits = "-0123456789";
   const bool plain = !text.empty() && kDigits.find(text.front()) == std::string_view::npos &&
                      std::all_of(text.begin(), text.end(), [&](char c) {
@@ -37,16 +38,19 @@ std::string word(const std::string& text) {
 std::string integer(v1::Unit unit, std::uint64_t value) {
   if (unit == v1::COUNT_OR_ALL && value == std::numeric_limits<std::uint64_t>::max()) return "all";
   if (unit == v1::THOUSANDTHS) return format_thousandths(value);
+  // Numbers without a unit are exact.
   const bool plain = unit == v1::PLAIN || unit == v1::COUNT_OR_ALL || unit == v1::COUNT_OR_AUTO;
   return plain ? std::to_string(value) : format_value(unit, static_cast<double>(value));
 }
 
+// Declared here, because messages contain messages.
 std::string flow(const Message& message);
 
 // The value of the field; of a list, the item at `index`.
 std::string value_text(const Message& message, const FieldDescriptor& field, int index) {
   const auto& reflection = *message.GetReflection();
   const v1::Unit unit = rules_of(field).unit;
+  // `index` is only used for lists.
   const bool list = field.is_repeated();
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_UINT32:
@@ -80,6 +84,7 @@ std::string field_text(const Message& message, const FieldDescriptor& field) {
 
 std::string flow(const Message& message) {
   std::vector<const FieldDescriptor*> fields;
+  // Only fields that are set, in the order of the schema.
   message.GetReflection()->ListFields(message, &fields);
   std::string text;
   for (const FieldDescriptor* field : fields) {
@@ -91,6 +96,7 @@ std::string flow(const Message& message) {
 
 std::string decode_text(const v1::Decode& decode) {
   std::string text;
+  // Sorted by name; protobuf's maps have no order. Copies, because a field is changed below.
   for (auto [name, field] : std::map(decode.fields().begin(), decode.fields().end())) {
     // complete() fills it in for all fields, but the file may not have it for a fixed size.
     if (field.as() != "text" && field.as() != "bytes") field.clear_max_bytes();
@@ -103,6 +109,7 @@ std::string step_text(const v1::Step& step) {
   if (step.has_decode()) return decode_text(step.decode());
   std::vector<const FieldDescriptor*> fields;
   step.GetReflection()->ListFields(step, &fields);
+  // A step has one field: its kind.
   return fields.empty() ? "{}" : field_text(step, *fields.front());
 }
 
@@ -113,6 +120,7 @@ std::string stream_yaml(const v1::Stream& stream) {
   std::vector<const FieldDescriptor*> fields;
   stream.GetReflection()->ListFields(stream, &fields);
   for (const FieldDescriptor* field : fields) {
+    // The steps come last, each on a line of its own.
     if (field->name() == "pipeline") continue;
     text += fmt::format("{}: {}\n", field->name(), field_text(stream, *field));
   }

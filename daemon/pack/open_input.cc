@@ -9,6 +9,7 @@
 namespace echoline::cli {
 namespace {
 
+// By the name and kind of the path; no file is read.
 PackFrom detect_input(const std::string& path) {
   std::error_code error;
   if (path.ends_with('/') || std::filesystem::is_directory(path, error)) return PackFrom::kFolder;
@@ -25,6 +26,7 @@ Result<std::unique_ptr<PackInput>> open_input(const PackOptions& options) {
     case PackFrom::kFolder:
       return open_folder_input(options);
     case PackFrom::kList:
+      // IDX files are checked by their content when they are read.
       return open_list_input(options);
     case PackFrom::kIdx:
     case PackFrom::kAuto:

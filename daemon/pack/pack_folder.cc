@@ -26,10 +26,13 @@ class FolderInput final : public PackInput {
     const source::ObjectInfo object = set_->index().shards()[extent.shard].object;
     ECHOLINE_ASSIGN(const std::vector<std::byte> bytes,
                     source::read_range(*source_, object, 0, object.bytes));
+    // The format cuts the file into its bytes and its class.
     const Status cut = set_->cut(record, bytes, fields_);
     if (!cut.ok()) return Status(cut).with_context(object.url);
+    // The name of the first field is the file's extension.
     item.extension = fields_.fields.front().name;
     item.data.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    // Format folder has a class for every record.
     const auto label = fields_.find("cls")->bytes;
     item.label.emplace(reinterpret_cast<const char*>(label.data()), label.size());
     return {};
@@ -48,6 +51,7 @@ Result<std::unique_ptr<PackInput>> open_folder_input(const PackOptions& options)
   for (const std::string& input : options.inputs) read.add_url(input);
   read.set_format("folder");
   read.set_classes(options.classes);
+  // One file at a time is read, so more requests would have no use.
   read.set_concurrency(1);
   ECHOLINE_ASSIGN(std::unique_ptr<source::Source> source, source::open_source(read));
   ECHOLINE_ASSIGN(std::unique_ptr<record::DataSet> set,

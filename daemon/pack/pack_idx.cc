@@ -34,10 +34,12 @@ Result<std::vector<std::byte>> read_gz(const std::string& path) {
   std::vector<std::byte> bytes;
   std::size_t filled = 0;
   while (true) {
+    // The unpacked size is not known before.
     bytes.resize(filled + kPiece);
     const int got = gzread(file.get(), bytes.data() + filled, kPiece);
     int error = Z_OK;
     const char* const text = gzerror(file.get(), &error);
+    // Z_STREAM_END is no error: the end of the file.
     if (got < 0 || (error != Z_OK && error != Z_STREAM_END)) {
       return Status(Code::kDataLoss, fmt::format("cannot unpack {}: {}", path, text));
     }
@@ -73,11 +75,13 @@ std::string raw_extension(const record::ElementType& type) {
 
 Status encode_png(const std::byte* pixels, const std::vector<std::uint64_t>& shape,
                   std::string& out) {
+  // The simplified interface of libpng.
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
   image.height = static_cast<png_uint_32>(shape[1]);
   image.width = static_cast<png_uint_32>(shape[2]);
   image.format = shape.size() == 4 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
+  // An upper bound; the second size is the real one.
   png_alloc_size_t bytes = PNG_IMAGE_PNG_SIZE_MAX(image);
   out.resize(bytes);
   if (png_image_write_to_memory(&image, out.data(), &bytes, 0, pixels, 0, nullptr) == 0) {
@@ -88,6 +92,7 @@ Status encode_png(const std::byte* pixels, const std::vector<std::uint64_t>& sha
 }
 
 bool fits_png(const record::ArrayHeader& header) {
+  // [count, height, width], or with three channels.
   const bool gray = header.shape.size() == 3;
   const bool color = header.shape.size() == 4 && header.shape[3] == 3;
   return header.type.kind == record::ElementKind::kUnsigned && header.type.bytes == 1 &&
@@ -104,9 +109,11 @@ class IdxInput final : public PackInput {
   Status read(std::uint64_t record, PackItem& item) override {
     const record::ArrayHeader& header = images_.header;
     const std::uint64_t bytes = header.elements(1) * header.type.bytes;
+    // Items follow each other behind the header.
     const auto raw = std::span(images_.bytes).subspan(header.header_bytes + record * bytes, bytes);
     item.label.reset();
     if (labels_) {
+      // Room for the largest element type.
       std::array<std::byte, 8> element{};
       const std::uint64_t size = labels_->header.type.bytes;
       const auto label =
@@ -140,6 +147,7 @@ Result<std::unique_ptr<PackInput>> open_idx_input(const PackOptions& options) {
   std::optional<IdxFile> labels;
   if (options.inputs.size() == 2) {
     ECHOLINE_ASSIGN(labels, read_idx(options.inputs[1]));
+    // One label for each image, and nothing else in the file.
     if (labels->header.shape.size() != 1 || labels->header.shape[0] != images.header.shape[0]) {
       return Status(Code::kInvalidArgument,
                     fmt::format("{} holds no label for each of the {} images: images come first",

@@ -30,7 +30,9 @@ class ListInput final : public PackInput {
   Status read(std::uint64_t record, PackItem& item) override {
     const Entry& entry = entries_[record];
     ECHOLINE_ASSIGN(item.data, record::read_file(entry.path));
+    // An empty file would be a bad record of every epoch.
     if (item.data.empty()) return Status(Code::kDataLoss, entry.path + " is empty");
+    // The extension decides how the file is decoded later.
     const std::string extension = std::filesystem::path(entry.path).extension();
     item.extension = extension.size() < 2 ? "data" : lower_ascii(extension.substr(1));
     item.label = entry.label;
@@ -44,11 +46,13 @@ class ListInput final : public PackInput {
 bool is_integer(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  // All of the text: "7a" is no number.
   return error == std::errc() && end == text.data() + text.size();
 }
 
 // The label as a number; with class names, the id of the name.
 Result<std::string> label_number(const std::string& label, const record::ClassNames& classes) {
+  // With names, a label must be one of them; a number could be a mistake.
   if (const auto id = classes.id(label)) return fmt::format("{}", *id);
   if (classes.size() > 0) {
     return Status(Code::kInvalidArgument,
@@ -70,6 +74,7 @@ Result<Entry> parse_entry(std::string_view line, const std::filesystem::path& fo
                   "(format: files)");
   }
   ECHOLINE_ASSIGN(const std::string label, label_number(fields[1], classes));
+  // Relative to the list, wherever the daemon runs.
   return Entry{(folder / fields[0]).string(), label};
 }
 
@@ -84,7 +89,9 @@ Result<std::vector<Entry>> parse_list(std::string_view text, const std::string& 
     const std::size_t end = text.find('\n');
     std::string_view line = text.substr(0, end);
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+    // Lines of Windows files.
     if (line.ends_with('\r')) line.remove_suffix(1);
+    // A header only in the first line.
     if (line.empty() || (number == 1 && is_header(line))) continue;
     auto entry = parse_entry(line, folder, classes);
     if (!entry.ok()) return entry.status().with_context(fmt::format("{}:{}", csv, number));

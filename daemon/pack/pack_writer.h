@@ -34,9 +34,13 @@ class ShardWriter {
 
  private:
   ShardWriter(std::string path, std::string temporary, UniqueFd fd);
+  // Appends bytes to the archive and to the record's checksum.
   Status put(std::string_view bytes);
+  // Appends zeros up to a multiple of this.
   Status pad(std::uint64_t multiple);
+  // Writes the buffer to the file.
   Status flush();
+  // Enters the open record into the index.
   void end_record();
 
   std::string path_;

@@ -28,6 +28,7 @@ constexpr GroupFiles kVersion2{"memory.max", "memory.current", "inactive_file", 
 std::optional<std::uint64_t> number_in(const fs::path& file) {
   std::ifstream stream(file);
   std::uint64_t number = 0;
+  // "max", the word for no limit in version 2, is no number.
   if (!(stream >> number)) return std::nullopt;
   return number;
 }
@@ -56,6 +57,7 @@ std::optional<std::uint64_t> free_in(const fs::path& group, const GroupFiles& fi
   const auto limit = limit_of(group, files);
   const auto usage = number_in(group / files.usage);
   if (!limit || !usage) return std::nullopt;
+  // The kernel drops page cache before it kills a process, so its pages count as free.
   const std::uint64_t cache = number_after(group / "memory.stat", files.inactive) +
                               number_after(group / "memory.stat", files.active);
   const std::uint64_t used = *usage - std::min(*usage, cache);
@@ -64,9 +66,11 @@ std::optional<std::uint64_t> free_in(const fs::path& group, const GroupFiles& fi
 
 // The smallest limit of the machine and of all groups.
 MemoryBound least_bound(const KernelFolders& folders, const char* of_machine, GroupBound bound) {
+  // "nothing" where no file could be read: then no limit is known, and every request passes.
   MemoryBound least{std::numeric_limits<std::uint64_t>::max(), "nothing"};
   if (const std::uint64_t kib = number_after(folders.proc + "/meminfo", of_machine); kib != 0)
     least = {kib * 1024, "the machine"};
+  // All groups up to the root: each of them limits the processes below it.
   for (const ControlGroup& group : control_groups("memory", folders)) {
     const auto bytes = bound(group.folder, group.version2 ? kVersion2 : kVersion1);
     if (bytes && *bytes < least.bytes) {

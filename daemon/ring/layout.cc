@@ -24,6 +24,7 @@ std::uint64_t round_to_page(std::uint64_t bytes) {
   return (bytes + shm::kPageBytes - 1) / shm::kPageBytes * shm::kPageBytes;
 }
 
+// Compared by division, because the product itself could overflow.
 // a * b, or nothing if that exceeds the size of a section.
 std::optional<std::uint64_t> product(std::uint64_t a, std::uint64_t b) {
   if (a != 0 && b > kSectionBytesMax / a) return std::nullopt;
@@ -47,6 +48,7 @@ Status check_counts(const RingSpec& spec) {
   if (!within(spec.descriptors_live))
     return invalid(
         fmt::format("{} live batches; 1 to {} are possible", spec.descriptors_live, kCountMax));
+  // Each live batch has a slot of its own. With batch echo several descriptors name one slot.
   if ((spec.flags & shm::kRingBatchEcho) == 0 && spec.descriptors_live > spec.slot_count)
     return invalid(fmt::format("{} live batches need as many slots, not {}", spec.descriptors_live,
                                spec.slot_count));
@@ -62,6 +64,7 @@ Status check_field(const RingSpec& spec, std::size_t index) {
       type.name.find('\0') != std::string::npos)
     return invalid(fmt::format("field name '{}' must have 1 to {} bytes", type.name,
                                shm::kFieldNameBytes - 1));
+  // Readers find these three fields by their names.
   for (const std::string_view taken : {shm::kSampleIdField, shm::kUseField, shm::kRowFlagsField})
     if (type.name == taken)
       return invalid(fmt::format("field name '{}' is the ring's own", type.name));
@@ -73,6 +76,7 @@ Status check_field(const RingSpec& spec, std::size_t index) {
   if (!type.ragged && !type.fixed)
     return invalid(fmt::format(
         "field '{}' has no fixed shape; add a step that gives it one (resize, a crop)", type.name));
+  // A ragged field has one dimension, whose length differs from row to row.
   if (type.shape.rank > shm::kFieldRankMax || (type.ragged && type.shape.rank != 1))
     return invalid(fmt::format("field '{}' has rank {}", type.name, type.shape.rank));
   if (const auto bytes = row_bytes_of(type); !bytes || *bytes == 0)
@@ -85,6 +89,7 @@ shm::FieldEntry entry_of(std::string_view name, shm::DType dtype, const decode::
   shm::FieldEntry entry{};
   std::memcpy(entry.name, name.data(), name.size());
   entry.dtype = dtype;
+  // Fixed until the caller says otherwise.
   entry.kind = shm::kFieldFixed;
   entry.rank = shape.rank;
   std::copy_n(shape.sizes.begin(), shape.rank, entry.sizes);
@@ -98,6 +103,7 @@ class Sections {
   // False if the section, or the sum of all sections, is too large.
   bool append(std::optional<std::uint64_t> bytes, shm::Section& section) {
     if (!bytes || *bytes > kSectionBytesMax) return false;
+    // Whole pages, so that each section can be mapped on its own.
     section = {end_, round_to_page(*bytes)};
     end_ += section.bytes;
     return end_ <= kSectionBytesMax;
@@ -112,10 +118,12 @@ bool place_field(const RingSpec& spec, Sections& sections, shm::FieldEntry& entr
   const std::uint64_t rows = std::uint64_t{spec.slot_count} * spec.batch_rows;
   if (entry.kind == shm::kFieldRagged) {
     const std::uint64_t offsets =
+        // One more than rows, for each slot: row r has the values [offsets[r], offsets[r + 1]).
         std::uint64_t{spec.slot_count} * (std::uint64_t{spec.batch_rows} + 1);
     return sections.append(product(rows, entry.row_bytes), entry.arena) &&
            sections.append(product(offsets, sizeof(std::uint64_t)), entry.offsets);
   }
+  // Rows of all slots in one arena, so that batches of any size are contiguous.
   entry.arena_rows = rows;
   return sections.append(product(rows, entry.row_bytes), entry.arena);
 }
@@ -142,6 +150,7 @@ shm::RingHeader header_of(const RingSpec& spec) {
   return header;
 }
 
+// The record's fields, then the three words of each row, in the order that Layout names.
 std::vector<shm::FieldEntry> entries_of(const RingSpec& spec) {
   std::vector<shm::FieldEntry> entries;
   for (const decode::FieldType& type : spec.fields) {

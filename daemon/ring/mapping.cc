@@ -21,6 +21,7 @@ class Reservation {
  public:
   explicit Reservation(std::size_t bytes) : left_(bytes) {
     void* start =
+        // PROT_NONE and no reserve: only addresses are taken, no memory.
         mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (start != MAP_FAILED) next_ = static_cast<std::byte*>(start);
   }
@@ -32,6 +33,7 @@ class Reservation {
 
   bool ok() const { return next_ != nullptr; }
   bip::mapped_region take(const Mappable& memory, shm::Section part) {
+    // MAP_FIXED replaces the part of the reservation at `next_`, which nobody else can have mapped.
     bip::mapped_region region(memory, bip::read_write, static_cast<bip::offset_t>(part.offset),
                               part.bytes, next_, MAP_FIXED);
     next_ += part.bytes;
@@ -47,6 +49,7 @@ class Reservation {
 // In the order of mapping: the front, then for each field its arena (twice if fixed) or its arena
 // and its offsets.
 std::vector<shm::Section> parts_of(const Layout& layout) {
+  // The front ends with the factor log, the last of the shared sections.
   const shm::Section& last = layout.header.factor_log;
   std::vector<shm::Section> parts{{0, last.offset + last.bytes}};
   for (const shm::FieldEntry& entry : layout.fields) {
@@ -62,11 +65,13 @@ Result<Mapping> Mapping::map(int fd, const Layout& layout) {
   const std::vector<shm::Section> parts = parts_of(layout);
   std::size_t bytes = 0;
   for (const shm::Section& part : parts) bytes += part.bytes;
+  // One reservation for all parts: the two mappings of an arena must be adjacent.
   Reservation reservation(bytes);
   if (!reservation.ok())
     return errno_status(errno, fmt::format("address space of {} bytes for a ring", bytes));
   Mapping mapping;
   try {
+    // If one fails, the regions unmap the parts so far, and the reservation the rest.
     for (const shm::Section& part : parts) mapping.regions_.push_back(reservation.take({fd}, part));
   } catch (const bip::interprocess_exception& error) {
     return errno_status(error.get_native_error(), fmt::format("mapping {} bytes of a ring", bytes));
@@ -76,6 +81,7 @@ Result<Mapping> Mapping::map(int fd, const Layout& layout) {
   mapping.descriptors_offset_ = layout.header.descriptors.offset;
   mapping.writer_offset_ = layout.header.writer.offset;
   mapping.factor_log_offset_ = layout.header.factor_log.offset;
+  // Region 0 is the front; each field then has two.
   for (std::size_t i = 0; i < layout.fields.size(); ++i) {
     void* second = mapping.regions_[2 * i + 2].get_address();
     mapping.arenas_.push_back(static_cast<std::byte*>(mapping.regions_[2 * i + 1].get_address()));

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <string>
 
+// Older kernel headers lack the flag.
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8U
 #endif
@@ -43,17 +44,21 @@ Status check_room(std::uint64_t bytes, const KernelFolders& folders) {
   return {};
 }
 
+// posix_fallocate allocates the pages now, so a full memory is an error here and no SIGBUS later.
 Status reserve_step(int fd, std::uint64_t offset, std::uint64_t bytes) {
   while (true) {
     const int error = posix_fallocate(fd, static_cast<off_t>(offset), static_cast<off_t>(bytes));
     if (error == 0) return {};
     if (error == ENOSPC || error == ENOMEM) return exhausted(bytes, 0, "the kernel");
+    // A signal interrupted it; nothing or a part is allocated, and the same range can be asked for
+    // again.
     if (error != EINTR) return errno_status(error, "reserving shared memory");
   }
 }
 
 Result<UniqueFd> make_memfd(const char* name) {
   int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+  // The kernel does not know the flag.
   if (fd < 0 && errno == EINVAL)
     fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);  // before Linux 6.3
   if (fd < 0) return errno_status(errno, "making shared memory (memfd_create)");
@@ -67,6 +72,7 @@ Result<UniqueFd> make_shared_memory(const char* name, std::uint64_t bytes,
   ECHOLINE_ASSIGN(UniqueFd fd, make_memfd(name));
   if (ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0)
     return errno_status(errno, fmt::format("shared memory of {} bytes", bytes));
+  // In steps, because other processes may take memory while a large ring is reserved.
   for (std::uint64_t done = 0; done < bytes; done += kStepBytes) {
     if (bytes > kTinyBytes) ECHOLINE_TRY(check_room(bytes - done, folders));
     ECHOLINE_TRY(reserve_step(fd.get(), done, std::min(kStepBytes, bytes - done)));
@@ -75,6 +81,7 @@ Result<UniqueFd> make_shared_memory(const char* name, std::uint64_t bytes,
 }
 
 Status seal_shared_memory(int fd, Sealing sealing) {
+  // F_SEAL_SEAL: a trainer gets the descriptor, and must not add seals that stop the daemon.
   int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
   if (sealing == Sealing::kWrite) seals |= F_SEAL_FUTURE_WRITE;
   if (fcntl(fd, F_ADD_SEALS, seals) != 0) return errno_status(errno, "sealing shared memory");

@@ -14,6 +14,7 @@ namespace {
 
 namespace bip = boost::interprocess;
 
+// A word that the trainer writes at any time: one atomic load, so the value is not mixed.
 template <typename T>
 T claim(const T& value) {
   return shm::word(value).load(std::memory_order_relaxed);
@@ -28,6 +29,7 @@ Result<std::shared_ptr<Cursor>> Cursor::create() {
   ECHOLINE_TRY(seal_shared_memory(cursor->fd(), Sealing::kSize));
   try {
     cursor->region_ =
+        // Read-only: the trainer owns the page, and the daemon only reads what it claims.
         bip::mapped_region(Mappable{cursor->fd()}, bip::read_only, 0, shm::kPageBytes);
   } catch (const bip::interprocess_exception& error) {
     return errno_status(error.get_native_error(), "mapping a reader's cursor");
@@ -40,6 +42,7 @@ Status Cursor::start(std::uint64_t id, std::uint64_t first_sequence, plan::Posit
   page.released = first_sequence;
   page.next_epoch = next.epoch;
   page.next_row = next.row;
+  // The bell begins at the released count, as if the reader had released just that much.
   page.bell = static_cast<std::uint32_t>(first_sequence);
   // pwrite, because the daemon's mapping of a cursor is read-only.
   if (pwrite(fd(), &page, sizeof page, 0) != static_cast<ssize_t>(sizeof page))
@@ -54,6 +57,7 @@ const shm::CursorPage& Cursor::page() const {
 }
 
 std::uint64_t Cursor::take_claim(const std::atomic<std::uint64_t>& published) {
+  // The claim is read before `published`, see the header.
   seen_ = shm::read_released(page());
   if (seen_ < released_ || seen_ > published.load(std::memory_order_acquire)) misbehaved_ = true;
   // After one impossible claim all later ones are ignored: its slots stay held until it is removed.
@@ -61,6 +65,8 @@ std::uint64_t Cursor::take_claim(const std::atomic<std::uint64_t>& published) {
   return released_;
 }
 
+// The trainer may write meanwhile, so position and range can be a mixture of two writes. Who acts
+// on them looks twice (engine/jobs/rank_events.cc).
 ReaderView Cursor::view() const {
   ReaderView view;
   view.released = released_;
@@ -89,6 +95,7 @@ std::size_t Readers::refresh() {
     if (i != 0 && released >= least) continue;
     least = released;
     slowest = i;
+    // Without readers the floor stays: it must never decrease.
   }
   if (!cursors_.empty()) floor_ = std::max(floor_, least);
   return slowest;
@@ -103,6 +110,7 @@ Result<Reader> Readers::add(std::uint64_t first_sequence, plan::Position next) {
   // `first` in between.
   refresh();
   const std::uint64_t end = published_.load(std::memory_order_acquire);
+  // Not before the floor: those slots may be overwritten already. Not beyond the end.
   const std::uint64_t first = std::clamp(first_sequence, floor_, end);
   ECHOLINE_TRY(cursor->start(next_id_++, first, next));
   cursors_.push_back(std::move(cursor));
@@ -111,6 +119,7 @@ Result<Reader> Readers::add(std::uint64_t first_sequence, plan::Position next) {
 
 void Readers::remove(std::uint64_t id) {
   const MutexLock lock(mutex_);
+  // The last claims count: what the reader released before it was removed stays released.
   refresh();
   std::erase_if(cursors_, [id](const auto& cursor) { return cursor->id() == id; });
 }
@@ -123,6 +132,7 @@ std::uint64_t Readers::released() {
 
 Readers::Slowest Readers::slowest() {
   const MutexLock lock(mutex_);
+  // The cursor is shared: it stays mapped while the writer sleeps on it, also if it is removed.
   const std::size_t slowest = refresh();
   if (cursors_.empty()) return {};
   return {cursors_[slowest], cursors_[slowest]->seen()};
@@ -136,6 +146,8 @@ bool Readers::any_waits() const {
 
 std::optional<plan::Position> Readers::next_wanted() const {
   const MutexLock lock(mutex_);
+  // As claimed. A wrong claim harms no other reader: the least position counts, and slots are held
+  // by `released`.
   std::optional<plan::Position> least;
   for (const auto& cursor : cursors_) {
     const plan::Position next = cursor->next();
@@ -149,6 +161,7 @@ ReaderView Readers::view(std::uint64_t id) {
   refresh();
   for (const auto& cursor : cursors_)
     if (cursor->id() == id) return cursor->view();
+  // Removed meanwhile.
   return {};
 }
 

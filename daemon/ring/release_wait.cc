@@ -35,6 +35,7 @@ bool ReleaseWait::wait(std::uint64_t count, std::uint64_t deadline_ns) {
     if (readers_.released() >= count) return true;
     if (interrupted_.exchange(false)) return false;
     if (monotonic_ns() >= deadline_ns) return false;
+    // True: something changed, so the conditions are worth a look at once.
     if (sleep_once(changes, deadline_ns)) {
       idle_wakes = 0;
     } else if (++idle_wakes >= kIdleWakesMax) {
@@ -60,6 +61,7 @@ bool ReleaseWait::sleep_once(std::uint32_t changes, std::uint64_t deadline_ns) {
   };
   shm::FutexResult result = shm::FutexResult::kWoken;
   if (!moved())
+    // Returns at once if the bell has rung since it was read.
     result = shm::futex_wait(word, bell, std::min(deadline_ns, monotonic_ns() + kSleepNsMax));
   shm::set_writer_waiting(writer_, false);
   sleeping_on_.store(nullptr);
@@ -74,11 +76,13 @@ void ReleaseWait::announce_change() {
   while (const std::uint32_t* word = sleeping_on_.load()) {
     // A signed difference, because the counter wraps: the writer fell asleep after this change.
     if (static_cast<std::int32_t>(sleeper_changes_.load() - mine) >= 0) return;
+    // Nobody was woken: the writer has announced itself, but does not sleep yet.
     if (shm::futex_wake_all(word) == 0) sleep_ns(kRetryNs);
   }
 }
 
 void ReleaseWait::interrupt() {
+  // The flag before the change: the woken writer finds it.
   interrupted_.store(true);
   announce_change();
 }

@@ -15,6 +15,7 @@
 namespace echoline::ring {
 namespace {
 
+// The parts that never change, and the first state of the writer.
 void write_front(const Mapping& mapping, const Layout& layout) {
   mapping.header() = layout.header;
   std::copy(layout.fields.begin(), layout.fields.end(), mapping.fields());
@@ -47,6 +48,7 @@ Ring::~Ring() = default;
 
 std::byte* Ring::row(std::size_t field, std::uint64_t arena_row) {
   const shm::FieldEntry& entry = layout_.fields[field];
+  // Rows that cross the end of the arena are contiguous, because it is mapped twice in a row.
   return mapping_->arena(field) +
          shm::arena_position(entry.arena.bytes, entry.row_bytes, arena_row);
 }
@@ -78,6 +80,7 @@ void Ring::finish_ragged(std::size_t field, std::uint32_t slot,
   std::uint64_t* const offsets =
       mapping_->offsets(field) + slot * (std::uint64_t{spec_.batch_rows} + 1);
   std::uint64_t end = 0;
+  // Rows that are missing in a short batch get an empty range.
   for (std::uint32_t row = 0; row < spec_.batch_rows; ++row) {
     const std::uint64_t bytes = row < lengths_bytes.size() ? lengths_bytes[row] : 0;
     ECHOLINE_CHECK(bytes <= entry.row_bytes && bytes % element_bytes == 0);
@@ -96,13 +99,16 @@ std::uint64_t Ring::publish(shm::Descriptor descriptor) {
   ECHOLINE_CHECK(sequence - released() < spec_.descriptors_live);
   descriptor.sequence = sequence;
   descriptor.published_ns = monotonic_ns();
+  // descriptor_count is a power of two, at least descriptors_live: the place is free.
   mapping_->descriptors()[sequence % layout_.header.descriptor_count] = descriptor;
   // Raised before the readers can see the descriptor: a quick reader may release it at once, and
   // its claim is compared with published_.
   published_.store(sequence + 1, std::memory_order_release);
   shm::WriterPage& writer = mapping_->writer();
+  // The order: descriptor, count, bell. A reader that sees the count also sees the descriptor.
   shm::write_published(writer, sequence + 1);
   shm::ring_writer_bell(writer);
+  // Only if a reader sleeps: a wake is a system call.
   if (readers_->any_waits()) shm::futex_wake_all(&writer.bell);
   return sequence;
 }
@@ -136,6 +142,7 @@ ReaderView Ring::view(std::uint64_t id) const { return readers_->view(id); }
 std::optional<plan::Position> Ring::next_wanted() const { return readers_->next_wanted(); }
 
 void Ring::end(shm::WriterState state) {
+  // State before bell: a reader that wakes up finds the state.
   shm::WriterPage& writer = mapping_->writer();
   shm::write_state(writer, state);
   shm::ring_writer_bell(writer);

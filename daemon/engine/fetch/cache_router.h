@@ -70,9 +70,13 @@ class CacheRouter {
   std::uint64_t next_retry_ns() const;
 
  private:
+  // Whether an earlier request fetches the record and will keep it; then this one waits for it.
   bool follow(FetchRequest& request);
+  // Counts each request's miss once; returns the runs that the store reads.
   std::vector<FetchRun> count_misses(FetchRun run);
+  // Of the cache threads: queues an answer and wakes the fetcher.
   void post(CacheAnswer answer);
+  // Appends the runs that the store has to read to `to_store`.
   void take_answer(CacheAnswer answer, std::uint64_t now_ns, std::vector<FetchRun>& to_store);
 
   const Caches caches_;

@@ -12,7 +12,10 @@ namespace {
 
 // Enough to keep a local disk busy; these threads block most of the time.
 constexpr std::size_t kLookupThreads = 4;
+// How often the fill thread works on the disk without being woken: to read what other daemons
+// wrote.
 constexpr auto kLookEvery = std::chrono::milliseconds(100);
+// How long stop() may write what is still pending; what is left then is not cached.
 constexpr std::uint64_t kLastWritesNs = 2'000'000'000;
 // How long to wait for another host that has claimed a record: twice the time that a claim lasts.
 constexpr std::uint64_t kPatienceNs =
@@ -29,6 +32,8 @@ CacheThreads::CacheThreads(cache::Levels& levels, Hooks hooks)
 void CacheThreads::stop() {
   {
     const MutexLock lock(mutex_);
+    // Set under the lock: a thread that has just found the queue empty is waiting, and is woken
+    // below.
     stopping_ = true;
   }
   work_.notify_all();
@@ -66,10 +71,13 @@ void CacheThreads::run_lookups() {
   name_thread("cache");
   while (true) {
     MutexLock lock(mutex_);
+    // After stop() the jobs that remain are dropped: their records are never delivered, and their
+    // stream has ended.
     while (!stopping_ && jobs_.empty()) work_.wait(lock);
     if (stopping_) return;
     Job job = std::move(jobs_.front());
     jobs_.pop_front();
+    // A lookup blocks on disk or network, so it runs without the lock.
     lock.unlock();
     if (job.of_fleet) {
       look_in_fleet(std::move(job.requests));
@@ -81,6 +89,7 @@ void CacheThreads::run_lookups() {
 
 void CacheThreads::deliver(FetchRequest& request, std::shared_ptr<const Buffer> bytes,
                            cache::Level level, std::uint64_t spent_ns) {
+  // Keeps a copy in the faster levels, then wakes the chunks that wait. `keep` shares the bytes.
   levels_.count_hit(level, bytes->size(), spent_ns);
   levels_.keep(request.record, bytes, level);
   hooks_.deliver(request, std::move(bytes));
@@ -90,6 +99,7 @@ void CacheThreads::read_from_disk(std::vector<FetchRequest> requests) {
   CacheAnswer answer;
   for (FetchRequest& request : requests) {
     if (is_unwanted(request)) {
+      // Returned, not dropped here: the router counts what nobody waits for (drop_unwanted).
       answer.again.push_back(std::move(request));
       continue;
     }
@@ -101,6 +111,7 @@ void CacheThreads::read_from_disk(std::vector<FetchRequest> requests) {
       answer.again.push_back(std::move(request));
     }
   }
+  // Records that were delivered need no answer: no request follows a record that the disk serves.
   if (!answer.again.empty()) hooks_.answer(std::move(answer));
 }
 
@@ -112,6 +123,7 @@ void CacheThreads::look_in_fleet(std::vector<FetchRequest> requests) {
   std::vector<std::shared_ptr<Buffer>> buffers;
   std::vector<cache::FleetQuery> queries;
   for (FetchRequest& request : requests) {
+    // Neighbours of the run that need no fleet, or were asked before, stay for the store.
     if (request.past_cache || !levels_.belongs_to_fleet(request.record)) continue;
     asked.push_back(&request);
     const auto& buffer = buffers.emplace_back(std::make_shared<Buffer>(request.extent.bytes));
@@ -127,6 +139,8 @@ void CacheThreads::look_in_fleet(std::vector<FetchRequest> requests) {
     if (queries[i].hit) {
       answer.delivered.push_back(asked[i]->record);
       deliver(*asked[i], std::move(buffers[i]), cache::Level::kFleet, spent_ns);
+      // A request without item marks itself as answered; what still has one goes to the store
+      // below.
       asked[i]->item.reset();
     } else {
       missed.push_back(asked[i]);
@@ -149,7 +163,9 @@ void CacheThreads::sort_misses(std::vector<FetchRequest*>& missed,
   const std::uint64_t now_ns = monotonic_ns();
   for (std::size_t i = 0; i < missed.size(); ++i) {
     FetchRequest& request = *missed[i];
+    // Patience is counted from the first miss, over all repeated questions.
     if (request.give_up_ns == 0) request.give_up_ns = now_ns + kPatienceNs;
+    // Claimed by this host, or nobody else delivered it in time: read it from the store.
     request.past_cache = queries[i]->claimed || now_ns >= request.give_up_ns;
     if (request.past_cache) continue;
     ++request.waits;
@@ -169,6 +185,7 @@ void CacheThreads::run_fills() {
       }
       if (stopping_) break;
     }
+    // At most one fill, then the disk's turn: neither of the two can delay the other for long.
     fill_one();
     levels_.work_on_disk();
   }
@@ -183,6 +200,7 @@ bool CacheThreads::fill_one() {
     fill = std::move(fills_.front());
     fills_.pop_front();
   }
+  // Without the lock: this blocks on the network. `fill` gives its share back when it ends.
   levels_.put_into_fleet(fill.record, fill.value->span());
   return true;
 }

@@ -68,16 +68,23 @@ class CacheThreads {
     ByteShare share;
   };
 
+  // Queues a lookup.
   void push(Job job);
+  // The body of a lookup thread, and of the fill thread.
   void run_lookups();
   void run_fills();
+  // One job of a lookup thread.
   void read_from_disk(std::vector<FetchRequest> requests);
   void look_in_fleet(std::vector<FetchRequest> requests);
+  // Decides for each miss of the fleet whether this host fetches it or waits for another one.
   void sort_misses(std::vector<FetchRequest*>& missed, std::vector<cache::FleetQuery*>& queries,
                    CacheAnswer& answer);
+  // Counts the hit, offers the bytes to the other levels and hands them to the item.
   void deliver(FetchRequest& request, std::shared_ptr<const Buffer> bytes, cache::Level level,
                std::uint64_t spent_ns);
+  // Writes the oldest fill to the fleet; false if there is none.
   bool fill_one();
+  // Writes what the disk cache has pending, for a limited time.
   void write_the_rest();
 
   cache::Levels& levels_;

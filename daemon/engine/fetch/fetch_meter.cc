@@ -6,6 +6,7 @@
 namespace echoline::engine {
 
 void FetchMeter::deliver(FetchRequest& request, std::shared_ptr<const Buffer> bytes) {
+  // Counted before the item notifies its waiters: the counters include a record that is in use.
   records_.fetch_add(1, kRelaxed);
   bytes_.fetch_add(bytes->size(), kRelaxed);
   waiting_.fetch_sub(1, kRelaxed);
@@ -27,9 +28,11 @@ void FetchMeter::count_checked(record::AnswerVerdict verdict) {
 void FetchMeter::spend(FetchWork work, std::uint64_t now_ns) {
   const std::uint64_t passed = now_ns - accounted_until_ns_;
   accounted_until_ns_ = now_ns;
+  // The cost of a byte is measured from time at the store only, not from time at the cache.
   if (work == FetchWork::kAtStore) store_ns_ += passed;
   if (work == FetchWork::kAtStore || work == FetchWork::kAtCache) {
     busy_ns_.fetch_add(passed, kRelaxed);
+    // kHeldUp is neither: requests exist, and the store's pause or the fleet's fills delay them.
   } else if (work == FetchWork::kNone) {
     idle_ns_.fetch_add(passed, kRelaxed);
   }

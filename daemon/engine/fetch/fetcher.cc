@@ -9,6 +9,7 @@
 namespace echoline::engine {
 namespace {
 
+// The longest sleep in the source's poll; wake() ends it earlier.
 constexpr std::uint64_t kPollNs = 100'000'000;
 constexpr std::uint64_t kFullPollNs = 2'000'000;  // while the fleet is filled too slowly
 
@@ -27,12 +28,14 @@ Fetcher::Fetcher(std::unique_ptr<source::Source> source, const record::Index& in
 }
 
 void Fetcher::stop() {
+  // First the thread that starts lookups, then the threads that run them.
   thread_.stop();
   cache_.stop();
 }
 
 void Fetcher::request(std::vector<FetchRequest> requests) {
   if (requests.empty()) return;
+  // On the caller's thread: a record counts as awaited from its request on.
   meter_.count_requested(requests.size());
   {
     const MutexLock lock(mutex_);
@@ -67,6 +70,7 @@ void Fetcher::take_in(std::uint64_t now_ns) {
   }
   add_to_store(cache_.take_answers(now_ns));
   for (FetchRequest& request : requests) {
+    // Also for substitutes of bad records, whose request comes with the record number only.
     request.extent = index_.extent(request.record);
     if (!cache_.serve(request)) coalescer_.add(std::move(request));
   }
@@ -83,6 +87,7 @@ void Fetcher::fill_slots(std::uint64_t now_ns) {
   }
   std::vector<std::uint64_t> dropped;
   store_.submit_ready(now_ns, dropped);
+  // Requests that followed a dropped one look for another way.
   for (const std::uint64_t record : dropped) cache_.release(record);
 }
 
@@ -95,15 +100,19 @@ void Fetcher::finish(source::ReadResult result, std::uint64_t now_ns) {
   std::vector<std::uint64_t> records;
   for (const FetchRequest& request : finished.requests) records.push_back(request.record);
   if (result.status.ok()) {
+    // A store that answers is in reach again: the next failure begins with the shortest pause.
     store_.end_pause();
     for (std::size_t i = 0; i < records.size(); ++i) {
       finish_record(finished.requests[i], std::move(finished.buffers[i]), result.checked);
     }
   } else if (store_.begin_pause(result.status, now_ns)) {
+    // Before all others: their batch is the one that trainers wait for.
     for (FetchRequest& request : finished.requests) coalescer_.put_back(std::move(request));
   } else {
     return fail(result.status);  // the stream ends: nobody waits for the records any more
   }
+  // After keep(): followers find the record in a cache. After put_back(): they wait in the
+  // coalescer again.
   for (const std::uint64_t record : records) cache_.release(record);
 }
 
@@ -127,12 +136,14 @@ FetchCounters Fetcher::counters() const {
 }
 
 void Fetcher::fail(const Status& status) {
+  // Only stops new requests. The stream ends its passes through on_failure_.
   failed_ = true;
   on_failure_(status);
 }
 
 FetchWork Fetcher::present_work() const {
   if (store_.has_requests()) return FetchWork::kAtStore;
+  // Requested, and neither in flight nor at a cache: the store pauses, or the fills have no room.
   if (!coalescer_.empty()) return FetchWork::kHeldUp;
   return meter_.waiting() > 0 ? FetchWork::kAtCache : FetchWork::kNone;
 }

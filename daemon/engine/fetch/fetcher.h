@@ -55,11 +55,17 @@ class Fetcher : public Agent {
   void take_in(std::uint64_t now_ns);
   // Moves runs from the coalescer to the store, as far as it has slots.
   void fill_slots(std::uint64_t now_ns);
+  // Handles the result of one ranged read: delivers its records or requests them again.
   void finish(source::ReadResult result, std::uint64_t now_ns);
+  // Checks one record's bytes, then keeps and delivers them, or requests them again.
   void finish_record(FetchRequest& request, std::shared_ptr<Buffer> bytes, bool checked);
+  // Queues runs until the store has slots for them.
   void add_to_store(std::vector<FetchRun> runs);
+  // Reports the error that ends the stream; nothing is requested any more.
   void fail(const Status& status);
+  // What the thread waits for now, for the accounting of its time.
   FetchWork present_work() const;
+  // When the thread has work again without being woken.
   std::uint64_t next_deadline(std::uint64_t now_ns) const;
 
   const record::Index& index_;

@@ -15,17 +15,22 @@ void RequestCoalescer::insert(std::int64_t number, FetchRequest request) {
 
 // Whether the record, before or after the span, may join its read.
 bool RequestCoalescer::joins(const Span& span, const record::Extent& next, Span& joined) const {
+  // The record does not overlap the span: take() skips those that do, and cut() gets none.
   const std::uint64_t end = next.offset + next.bytes;
   const std::uint64_t gap = next.offset >= span.end ? next.offset - span.end : span.begin - end;
   joined = {std::min(span.begin, next.offset), std::max(span.end, end), span.bytes_max,
             span.gaps + gap};
   const std::uint64_t bytes = joined.end - joined.begin;
   if (gap > kGapBytes || bytes > span.bytes_max) return false;
+  // The share is of the whole read, so a long read may have more gaps than a short one.
   return !thrifty_ || gap == 0 || joined.gaps * kThriftyShare <= bytes;
 }
 
 std::vector<FetchRequest> RequestCoalescer::take(std::size_t at_once) {
+  // The oldest request decides where the read is. A neighbour joins it if it was requested at
+  // most `reach_` requests later.
   const auto oldest = queue_.begin()->second;
+  // Ascending by offset: the loop below adds records after it, the second one those before it.
   std::deque<Map::iterator> run{oldest};
   Span span{oldest->first.offset, end(oldest->second), request_bytes(at_once)};
   const auto near = [&](const Entry& entry) {
@@ -39,6 +44,7 @@ std::vector<FetchRequest> RequestCoalescer::take(std::size_t at_once) {
     if (next->first.shard != oldest->first.shard) break;
     if (next->first.offset < span.end) continue;
     if (!joins(span, next->second.request.extent, joined)) break;
+    // Not added, but the run goes on: the record's bytes count as a gap for the next one.
     if (!near(next->second)) continue;
     span = joined;
     run.push_back(next);
@@ -72,6 +78,8 @@ std::vector<std::vector<FetchRequest>> RequestCoalescer::cut(std::vector<FetchRe
     if (!runs.empty() && joins(span, extent, joined)) {
       span = joined;
     } else {
+      // The upper bound, not request_bytes(): the run had a permitted length before records left
+      // it.
       span = {extent.offset, extent.offset + extent.bytes, kRequestBytesMax};
       runs.emplace_back();
     }

@@ -79,7 +79,9 @@ class RequestCoalescer {
   };
   using Map = std::multimap<Location, Entry>;
 
+  // Adds the request to both orders: by place in the shard, and by number.
   void insert(std::int64_t number, FetchRequest request);
+  // The length that a read may have now: all waiting bytes, spread over `at_once` reads.
   std::uint64_t request_bytes(std::size_t at_once) const {
     return std::clamp(bytes_ / std::clamp<std::size_t>(at_once, 1, kAtOnce), kRequestBytes,
                       kRequestBytesMax);

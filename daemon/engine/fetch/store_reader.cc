@@ -10,9 +10,12 @@
 namespace echoline::engine {
 namespace {
 
+// The pause doubles with each failure in a row: a store that restarts is not flooded, and its
+// return is noticed within five seconds.
 constexpr std::uint64_t kPauseFirstNs = 100'000'000;
 constexpr std::uint64_t kPauseMaxNs = 5'000'000'000;
 
+// Errors that may end without anybody's help. All others need a change of data or configuration.
 bool is_transient(Code code) {
   return code == Code::kUnavailable || code == Code::kDeadlineExceeded ||
          code == Code::kResourceExhausted;
@@ -25,9 +28,11 @@ StoreReader::~StoreReader() {
 }
 
 void StoreReader::submit_ready(std::uint64_t now_ns, std::vector<std::uint64_t>& dropped) {
+  // A pause of the store holds back waiting runs, too. What is in flight already goes on.
   while (!is_paused(now_ns) && !ready_.empty() && source_->slots_free() > 0) {
     FetchRun run = std::move(ready_.front());
     ready_.pop_front();
+    // Noted before drop_unwanted removes them: requests of other passes may follow these records.
     for (const FetchRequest& request : run) {
       if (is_unwanted(request)) dropped.push_back(request.record);
     }
@@ -40,6 +45,7 @@ void StoreReader::submit(FetchRun run) {
   source::ReadRequest read;
   read.tag = next_tag_++;
   read.object = index_.shards()[run.front().extent.shard].object;
+  // The destinations live in `in_flight_` until take(): the source writes to them during poll only.
   Finished& flight = in_flight_[read.tag];
   flight.requests = std::move(run);
   flight.buffers.reserve(flight.requests.size());
@@ -95,9 +101,11 @@ Result<StoreReader::Check> StoreReader::check(FetchRequest& request,
   }
   if (verdict == kWrong || verdict == kRepeat) {
     if (verdict == kWrong) source_->count_damaged();
+    // Without this, a source that keeps parts of objects would answer with the same bytes again.
     source_->forget(index_.shard(request.extent.shard).object);
     return Check::kAgain;
   }
+  // kAgreed and kUnchecked teach nothing new.
   if (verdict == kCertain || verdict == kReplaced) learn(request, found, verdict);
   return Check::kGood;
 }

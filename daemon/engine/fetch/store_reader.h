@@ -67,8 +67,11 @@ class StoreReader {
   source::Counters counters() const { return source_->counters(); }
 
  private:
+  // Sends the run as one ranged read, with a buffer for each record.
   void submit(FetchRun run);
+  // What an answer is compared with: the learned checksum, else that of the index.
   record::KnownChecksum known_checksum(std::uint64_t record) const;
+  // Remembers the checksum of an accepted answer; logs the first one that replaces another.
   void learn(const FetchRequest& request, std::uint32_t found, record::AnswerVerdict verdict);
 
   std::unique_ptr<source::Source> source_;

@@ -17,6 +17,7 @@
 namespace echoline::engine {
 namespace {
 
+// Bounds what a damaged or foreign file can make the daemon read.
 constexpr std::uintmax_t kFileBytesMax = 1 << 20;  // a trainer takes a few hundred
 
 nlohmann::json json_of(const Trainer& trainer) {
@@ -29,6 +30,7 @@ nlohmann::json json_of(const Trainer& trainer) {
           {"begin_ticks", trainer.begin_ticks}};
 }
 
+// Throws for a missing member or another type; the caller then ignores the whole file.
 Trainer trainer_of(const nlohmann::json& json) {
   return {.stream = json.at("stream"),
           .job = {.name = json.at("job"),
@@ -45,7 +47,9 @@ Status replace_file(const std::string& path, const std::string& text) {
   std::ofstream file(temporary, std::ios::trunc | std::ios::binary);
   file << text;
   file.close();
+  // close() has flushed the stream, so a full disk shows here, before the old file is replaced.
   if (!file) return errno_status(errno, "cannot write " + temporary);
+  // Atomic: a reader finds the old file or the new one, never a part.
   if (::rename(temporary.c_str(), path.c_str()) != 0) {
     return errno_status(errno, "cannot rename " + temporary);
   }
@@ -69,6 +73,7 @@ AttachedTrainersFile::AttachedTrainersFile(const std::string& folder) {
     return;
   }
   const Result<std::string> text = record::read_file(path_);
+  // No file: the first start on this host, or the last daemon had no trainers.
   if (!text.ok()) {
     if (text.status().code() != Code::kNotFound)
       log_warning("engine", "{}", text.status().message());
@@ -79,6 +84,7 @@ AttachedTrainersFile::AttachedTrainersFile(const std::string& folder) {
     std::transform(list.begin(), list.end(), std::back_inserter(before_), trainer_of);
   } catch (const nlohmann::json::exception& error) {
     log_warning("engine", "{} is passed over: {}", path_, error.what());
+    // Members before the bad one were taken already: a file that is partly wrong names nobody.
     before_.clear();
   }
 }
@@ -102,6 +108,7 @@ void AttachedTrainersFile::keep(const std::set<std::string>& streams,
 }
 
 AttachedTrainersFile::~AttachedTrainersFile() {
+  // A trainer that outlives the daemon stays in the file, so that the next daemon waits for it.
   for (auto* trainers : {&before_, &now_}) {
     std::erase_if(*trainers, [](const Trainer& trainer) { return !trainer.is_alive(); });
   }
@@ -114,11 +121,13 @@ void AttachedTrainersFile::write() {
   for (const auto* trainers : {&before_, &now_}) {
     for (const Trainer& trainer : *trainers) list.push_back(json_of(trainer));
   }
+  // No trainers: the next daemon has nobody to wait for.
   if (list.empty()) {
     ::unlink(path_.c_str());
     return;
   }
   const Status written = replace_file(path_, list.dump());
+  // Logged once per row of failures: this runs each time a trainer comes or leaves.
   if (!written.ok() && !failed_) {
     log_warning("engine", "{}; trainers that come back after a restart will not be awaited",
                 written.message());

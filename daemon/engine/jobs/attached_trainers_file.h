@@ -42,6 +42,7 @@ class AttachedTrainersFile {
   void keep(const std::set<std::string>& streams, std::vector<Trainer> trainers);
 
  private:
+  // Replaces the file by the present lists, or removes it if they are empty.
   void write() ECHOLINE_REQUIRES(mutex_);
 
   std::string path_;

@@ -31,6 +31,7 @@ bool Consumers::has_readers(const Pass& pass) const {
 
 bool Consumers::is_reading(const Pass& pass, const Job& job) const {
   return std::any_of(all_.begin(), all_.end(), [&](const Consumer& consumer) {
+    // A moving trainer will leave this pass: it must not keep the pass for its job.
     return consumer.pass.get() == &pass && consumer.job == job && !consumer.moving;
   });
 }
@@ -49,6 +50,7 @@ const Pass* Consumers::pass_of(const Job& job) const {
 
 bool Consumers::are_drained() const {
   return std::all_of(all_.begin(), all_.end(), [](const Consumer& consumer) {
+    // `released` counts descriptors that the trainer gave back, `published` those it can have.
     const ring::Ring& ring = consumer.pass->ring();
     return ring.view(consumer.reader).released >= ring.published();
   });

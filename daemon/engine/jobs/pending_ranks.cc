@@ -18,6 +18,8 @@ constexpr std::uint64_t kRankPatienceNs = 30'000'000'000;
 
 Status PendingRanks::await_jobs(const std::shared_ptr<Pass>& pass,
                                 const std::vector<std::string>& names) {
+  // The pass may have published already. Without a reader nothing was released, so sequence 0 is
+  // still there.
   for (const std::string& name : names) {
     // A reader that releases nothing: the pass keeps its first batches until the job has come.
     ECHOLINE_ASSIGN(const ring::Ring::Reader reader, pass->ring().add_reader(0, {}));
@@ -29,6 +31,7 @@ Status PendingRanks::await_jobs(const std::shared_ptr<Pass>& pass,
 void PendingRanks::note_rank(const Consumer& consumer, std::uint64_t first_sequence, bool begins,
                              std::uint64_t now_ns) {
   const Job& job = consumer.job;
+  // A job of publish.jobs has come with its first rank, whichever pass that rank reads.
   for (NamedJob& named : named_jobs_) named.has_come |= named.name == job.name;
   bool awaited = false;
   // In any pass: a rank with an older checkpoint reads in another pass and will not come here.
@@ -38,9 +41,12 @@ void PendingRanks::note_rank(const Consumer& consumer, std::uint64_t first_seque
     wait.moving.erase(consumer.rank);
     awaited = true;
   }
+  // A job of one local rank waits for nobody. Ranks that join later find the job's wait, or a pass
+  // that has gone on.
   if (awaited || !begins || consumer.local_ranks == 1) return;
   const Result<ring::Ring::Reader> reader =
       consumer.pass->ring().add_reader(first_sequence, consumer.start);
+  // The ring has no room for another reader: the job continues without this wait.
   if (!reader.ok()) return;
   waits_.push_back({.pass = consumer.pass,
                     .reader = reader->id,
@@ -58,6 +64,8 @@ void PendingRanks::await_moving(const std::shared_ptr<Pass>& pass, plan::Positio
     return candidate.pass == pass && candidate.job == consumer.job;
   });
   if (wait == waits_.end()) {
+    // Sequence 0 is the batch at `start`: the pass is new, and no reader of it has released
+    // anything.
     const Result<ring::Ring::Reader> reader = pass->ring().add_reader(0, start);
     if (!reader.ok()) return;
     wait = waits_.insert(waits_.end(), {.pass = pass,
@@ -65,6 +73,8 @@ void PendingRanks::await_moving(const std::shared_ptr<Pass>& pass, plan::Positio
                                         .job = consumer.job,
                                         .start = start,
                                         .came = {},
+                                        // No rank has to come before the movers: the wait ends when
+                                        // `moving` is empty.
                                         .ranks = 0,
                                         .moving = {},
                                         .until_ns = consumer.moving_until_ns});
@@ -88,6 +98,7 @@ bool PendingRanks::is_over(Wait& wait, std::uint64_t now_ns, const IsReading& is
   // All that came have left again: there is nobody to wait with.
   if (!wait.came.empty() && !is_reading(*wait.pass, wait.job)) return true;
   if (now_ns < wait.until_ns) return false;
+  // Movers that are late count as readers of their old pass again (Consumer::moving); no message.
   if (!wait.moving.empty()) return true;
   const Status status(
       Code::kDeadlineExceeded,
@@ -105,6 +116,7 @@ std::vector<PendingRanks::Late> PendingRanks::release(std::uint64_t now_ns,
   std::vector<Late> late;
   waits_.remove_if([&](Wait& wait) {
     if (!is_over(wait, now_ns, is_reading, late)) return false;
+    // Frees the slots that the wait kept; the pass's thread wakes up.
     wait.pass->ring().remove_reader(wait.reader);
     return true;
   });
@@ -134,6 +146,7 @@ bool PendingRanks::awaits_job(const Pass& pass) const {
 }
 
 void PendingRanks::forget(const Pass& pass) {
+  // The readers in the ring end with the pass, so they are not removed here.
   waits_.remove_if([&](const Wait& wait) { return wait.pass.get() == &pass; });
   named_jobs_.remove_if([&](const NamedJob& named) { return named.pass.get() == &pass; });
 }

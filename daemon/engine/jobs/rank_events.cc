@@ -11,9 +11,11 @@
 namespace echoline::engine {
 namespace {
 
-// A process that dies closes its connection before it is gone from the process table.
+// A process that dies closes its connection before it is gone from the process table. So for this
+// time it is not known whether the trainer died or only detached.
 constexpr std::uint64_t kDyingNs = 200'000'000;
-// A trainer may claim other batches at each look, to fill the log.
+// Notices of a job are this far apart: a trainer can claim other batches at each look and would
+// otherwise fill the log.
 constexpr std::uint64_t kReportAgainNs = 10'000'000'000;
 
 struct Seen {
@@ -31,6 +33,8 @@ std::optional<Difference> difference_in(const std::vector<Seen>& ranks) {
   for (const Seen& left_out : ranks) {
     for (const Seen& takes : ranks) {
       if (takes.rank == left_out.rank) continue;
+      // `next` strictly inside the range: at its begin, the rank can still leave the loop, too; at
+      // its end it has all of these batches behind it.
       if (left_out.view.left_out_begin < takes.view.next &&
           takes.view.next < left_out.view.left_out_end) {
         return Difference{takes, left_out};
@@ -64,6 +68,7 @@ void RankEvents::note_gone(const Consumer& consumer, std::uint64_t now_ns) {
                    .rank = consumer.rank,
                    .peer = consumer.peer,
                    .begin_ticks = consumer.begin_ticks,
+                   // Read now: the consumer's reader leaves the ring right after this.
                    .position = consumer.position(),
                    .moving = consumer.moving,
                    .since_ns = now_ns});
@@ -79,8 +84,11 @@ std::vector<TrainerNotice> RankEvents::look(const std::list<Consumer>& consumers
 
 bool RankEvents::report_gone(const Gone& gone, const std::list<Consumer>& consumers,
                              std::uint64_t now_ns, std::vector<TrainerNotice>& notices) const {
+  // The start time tells the process from a later one with the same id. It is 0 for a process in
+  // another container, which counts as one that left.
   const bool died = gone.begin_ticks != 0 && process_begin(gone.peer.pid) != gone.begin_ticks;
   if (!died && gone.begin_ticks != 0 && now_ns < gone.since_ns + kDyingNs) return false;
+  // It comes back in another pass. Only its death is news.
   if (gone.moving && !died) return true;
   const std::string who =
       fmt::format("job {} rank {}/{}", gone.job.name, gone.rank, gone.job.world_size);
@@ -101,6 +109,7 @@ void RankEvents::compare_ranks(const std::list<Consumer>& consumers, std::uint64
                                std::vector<TrainerNotice>& notices) {
   std::map<Job, std::vector<Seen>> jobs;
   for (const Consumer& consumer : consumers) {
+    // A job of one rank cannot differ from itself.
     if (consumer.job.world_size == 1) continue;
     jobs[consumer.job].push_back({consumer.rank, consumer.pass->ring().view(consumer.reader)});
   }
@@ -110,6 +119,7 @@ void RankEvents::compare_ranks(const std::list<Consumer>& consumers, std::uint64
     if (!difference) continue;
     const ring::ReaderView& left_out = difference->left_out.view;
     const plan::Position begin = left_out.left_out_begin;
+    // For the next look, whether or not it is reported now.
     found.emplace(job, begin);
     const auto suspected = suspected_.find(job);
     if (suspected == suspected_.end() || suspected->second != begin) continue;
@@ -125,6 +135,7 @@ void RankEvents::compare_ranks(const std::list<Consumer>& consumers, std::uint64
     log_warning({"engine", stream_name_}, "{}", status.message());
     notify_job(job, consumers, status, notices);
   }
+  // Differences that this look did not find are forgotten.
   suspected_ = std::move(found);
   std::erase_if(reported_ns_, [&](const auto& entry) { return !jobs.contains(entry.first); });
 }

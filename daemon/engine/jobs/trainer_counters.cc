@@ -18,6 +18,7 @@ TrainerCounters operator+(TrainerCounters one, const TrainerCounters& other) {
 void DetachedCounters::keep(const Job& job, std::uint32_t rank, const TrainerCounters& counters,
                             bool moving, std::uint64_t now_ns) {
   Entry& entry = kept_[{job, rank}];
+  // Added to what is kept: two trainers that attached as the same rank count as one.
   entry.kept = {entry.kept.counters + counters, moving};
   entry.since_ns = now_ns;
   if (kept_.size() > kTrainersMax) forget_oldest();
@@ -27,11 +28,14 @@ DetachedCounters::Kept DetachedCounters::take(const Job& job, std::uint32_t rank
                                               std::uint64_t now_ns) {
   const auto found = kept_.find({job, rank});
   if (found == kept_.end()) return {};
+  // A copy, because erase() ends the entry.
   const Entry entry = found->second;
   kept_.erase(found);
+  // Older than an hour: the trainer starts at zero, as a new one does.
   return now_ns < entry.since_ns + kKeepNs ? entry.kept : Kept();
 }
 
+// Linear, and only where more than kTrainersMax trainers have detached.
 void DetachedCounters::forget_oldest() {
   const auto oldest = std::min_element(
       kept_.begin(), kept_.end(),

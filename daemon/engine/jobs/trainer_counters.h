@@ -43,6 +43,7 @@ class DetachedCounters {
     Kept kept;
     std::uint64_t since_ns = 0;
   };
+  // Keeps the bound kTrainersMax.
   void forget_oldest();
 
   std::map<std::pair<Job, std::uint32_t>, Entry> kept_;

@@ -10,9 +10,11 @@
 namespace echoline::engine {
 namespace {
 
+// With one bad record in two, so many bad ones in a row have a probability of 2^-32.
 constexpr std::uint32_t kAttemptsMax = 32;
 constexpr std::size_t kLoggedMax =
     10'000;  // log lines, so that a broken data set does not fill the disk
+// Keeps these draws apart from the other uses of the seed ("substitu" in ASCII).
 constexpr std::uint64_t kSubstituteKey = 0x7375627374697475;
 
 }  // namespace
@@ -30,6 +32,8 @@ BadReason bad_reason(Code code) {
   }
 }
 
+// Philox of seed, record, epoch and attempt: a function of these alone, so every run and host
+// replaces a record by the same one.
 std::uint64_t substitute_for(std::uint64_t seed, std::uint32_t epoch, std::uint64_t record,
                              std::uint32_t attempt, std::uint64_t record_count) {
   const PhiloxCounter hash = philox4x32(philox_key(seed ^ kSubstituteKey),
@@ -41,6 +45,7 @@ std::uint64_t substitute_for(std::uint64_t seed, std::uint32_t epoch, std::uint6
 BadRecords::BadRecords(const record::Index& index, Policy policy)
     : index_(index),
       policy_(policy),
+      // Rounded up: a limit above zero allows at least one bad record.
       limit_count_(static_cast<std::uint64_t>(
           std::ceil(policy.limit * static_cast<double>(index.record_count())))) {}
 
@@ -49,11 +54,13 @@ Status BadRecords::judge(echo::Item& item, const Status& verdict, std::uint64_t&
   if (verdict.code() == Code::kFailedPrecondition) {
     return Status(verdict.code(), describe(item.record, verdict));
   }
+  // Counted before the decision, so the counters contain the record that ends the stream.
   {
     const MutexLock lock(mutex_);
     ++counts_[kBadReasonNames[static_cast<std::size_t>(bad_reason(verdict.code()))]];
     ++bad_in_epoch;
     log_once(item.record, verdict);
+    // Under policy `fail` the first bad record ends the stream below, so no limit is needed.
     if (policy_.replace && bad_in_epoch > limit_count_) {
       return Status(Code::kDataLoss,
                     fmt::format("{} bad records in epoch {}, more than bad_records.limit allows "
@@ -69,6 +76,7 @@ Status BadRecords::judge(echo::Item& item, const Status& verdict, std::uint64_t&
     return Status(Code::kDataLoss, fmt::format("{} substitutes in a row were bad; the last one: {}",
                                                kAttemptsMax, describe(item.record, verdict)));
   }
+  // From the planned record, not from the bad substitute: attempt k is the same in every run.
   item.replace_by(substitute_for(policy_.seed, item.epoch, item.planned_record, item.attempt + 1,
                                  index_.record_count()));
   return {};
@@ -80,6 +88,7 @@ std::map<std::string, std::uint64_t> BadRecords::counts() const {
 }
 
 void BadRecords::log_once(std::uint64_t record, const Status& verdict) {
+  // The set is bounded together with the log.
   if (logged_.size() >= kLoggedMax || !logged_.insert(record).second) return;
   log_warning("decode", "bad record{}: {}", policy_.replace ? ", replaced" : "",
               describe(record, verdict));

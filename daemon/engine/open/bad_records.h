@@ -41,7 +41,9 @@ class BadRecords {
   std::map<std::string, std::uint64_t> counts() const;
 
  private:
+  // Logs a bad record the first time it is met.
   void log_once(std::uint64_t record, const Status& verdict) ECHOLINE_REQUIRES(mutex_);
+  // Names the record, its object, its place and what is wrong with it.
   std::string describe(std::uint64_t record, const Status& verdict) const;
 
   const record::Index& index_;

@@ -16,6 +16,7 @@
 namespace echoline::engine {
 namespace {
 
+// Map fields are serialized in the order of their keys: the same definition gives the same bytes.
 std::string deterministic_bytes(const google::protobuf::Message& message) {
   std::string bytes;
   google::protobuf::io::StringOutputStream stream(&bytes);
@@ -32,7 +33,10 @@ v1::Stream essence(const v1::Stream& stream) {
   kept.set_lanes(stream.lanes());
   kept.mutable_bad_records()->set_policy(stream.bad_records().policy());
   for (const v1::Step& step : stream.pipeline()) {
+    // Caches and the ring change no order and no value.
     if (step.has_cache() || step.has_publish()) continue;
+    // Of `read` only the token format counts: it decides what a record is. The objects are hashed
+    // by object_line.
     if (step.has_read()) {
       v1::Read* read = kept.add_pipeline()->mutable_read();
       if (step.read().has_tokens()) *read->mutable_tokens() = step.read().tokens();
@@ -45,6 +49,7 @@ v1::Stream essence(const v1::Stream& stream) {
 
 std::string object_line(const record::Shard& shard) {
   const source::ObjectInfo& object = shard.object;
+  // A local file has no version: its name, size and number of records must do.
   if (is_local(object.url)) {
     const std::string name = object.url.substr(object.url.find_last_of('/') + 1);
     return fmt::format("{}\n{}\n{}\n", name, object.bytes, shard.record_count);
@@ -53,6 +58,7 @@ std::string object_line(const record::Shard& shard) {
                      shard.record_count);
 }
 
+// The lengths are part of the ring format and of saved states: a change makes every state foreign.
 // The offset of each part in a fingerprint.
 struct Part {
   std::string_view name;
@@ -65,6 +71,7 @@ constexpr Part kSeed{"seed", 12, 4};
 static_assert(kSeed.begin + kSeed.bytes == shm::kFingerprintBytes);
 
 void write_part(Fingerprint& fingerprint, const Part& part, const std::string& text) {
+  // The canonical form has the same bytes on every machine, whatever its byte order.
   XXH128_canonical_t canonical;
   XXH128_canonicalFromHash(&canonical, XXH3_128bits(text.data(), text.size()));
   std::copy_n(std::begin(canonical.digest), part.bytes, fingerprint.begin() + part.begin);
@@ -85,6 +92,7 @@ Fingerprint fingerprint(const v1::Stream& stream, const record::DataSet& data_se
 
 std::string difference(const Fingerprint& one, const Fingerprint& other) {
   std::string names;
+  // In the order of the parts, so that a message always names them in the same order.
   for (const Part& part : {kData, kPipeline, kSeed}) {
     if (std::equal(one.begin() + part.begin, one.begin() + part.begin + part.bytes,
                    other.begin() + part.begin)) {

@@ -10,6 +10,7 @@
 namespace echoline::engine {
 namespace {
 
+// The target never falls below this, whatever is measured.
 constexpr std::uint64_t kLeastAheadBytes = 8 << 20;
 // A disk is rarely late by more; a store can be out of reach for so long.
 constexpr std::uint64_t kCoverDiskNs = 500'000'000;
@@ -30,6 +31,8 @@ std::uint64_t most_ahead_bytes(const v1::Read& read, const record::Index& index,
                                std::uint64_t batch_rows, std::uint64_t mean_bytes) {
   const std::uint64_t wanted =
       std::min(std::max<std::uint64_t>(read.read_ahead(), batch_rows * mean_bytes),
+               // Without the maximum below, a record larger than the limit could never be
+               // requested.
                2 * index.record_count() * mean_bytes);
   return std::max(wanted,
                   index.record_bytes_max() + kChunkBytes + batch_rows * kAheadOverheadBytes);
@@ -42,10 +45,13 @@ ReadAhead::Options read_ahead(const v1::Read& read, const record::Index& index,
   const std::uint64_t mean_bytes =
       index.record_bytes_total() / index.record_count() + kAheadOverheadBytes;
   const std::uint64_t together =
+      // Records that can be neighbours in a request: those of a batch, or of one shuffle window.
       std::max<std::uint64_t>(plan.batch_rows, std::min(plan.shuffle_window, index.record_count()));
+  // A throttled local source imitates a store.
   const bool disk = is_local(read.url(0)) && !read.has_throttle();
   const std::uint64_t most = most_ahead_bytes(read, index, plan.batch_rows, mean_bytes);
   // A store may be the bottleneck from the first step on, so it starts with all there is room for.
+  // Four times, because a refill requests a quarter of the target (ReadAheadPlanner::look_ahead).
   return {.least_bytes = std::max(kLeastAheadBytes, 4 * together * mean_bytes),
           .most_bytes = most,
           .cover_ns = disk ? kCoverDiskNs : kCoverStoreNs,
@@ -57,13 +63,16 @@ ReadAhead::Options read_ahead(const v1::Read& read, const record::Index& index,
 std::uint64_t bytes_of_any(const record::Index& index, std::uint64_t records) {
   const auto count = static_cast<double>(index.record_count());
   const double mean = static_cast<double>(index.record_bytes_total()) / count;
+  // One pass over the index when the stream is opened; sizes are already in memory.
   double squares = 0;
   for (std::uint64_t record = 0; record < index.record_count(); ++record) {
     const double difference = static_cast<double>(index.extent(record).bytes) - mean;
     squares += difference * difference;
   }
   const auto sample = static_cast<double>(records);
+  // Variance of a sum drawn without replacement: n * S^2 * (1 - n / N).
   const double variance = sample * (1 - sample / count) * squares / std::max(1.0, count - 1);
+  // All records together are the most that any window can hold.
   return std::min(static_cast<std::uint64_t>(sample * mean + 4 * std::sqrt(variance)),
                   index.record_bytes_total());
 }
@@ -79,6 +88,7 @@ MemoryPlan plan_memory(const v1::Read& read, const record::Index& index, const p
   if (spec.echo_point == plan::EchoPoint::kNone || spec.echo_point == plan::EchoPoint::kBatch) {
     return memory;
   }
+  // No more items than records: a window can be larger than the data set.
   const std::uint64_t items = std::min(plan.kept_max(), index.record_count());
   memory.window_floor_bytes = bytes_of_any(index, items);
   if (spec.echo_point == plan::EchoPoint::kSample) {

@@ -13,11 +13,13 @@
 namespace echoline::engine {
 namespace {
 
+// Values that wait for the disk. While it is full, further values are not written.
 constexpr std::uint64_t kPendingBytesMax = 32 << 20;
 
 cache::DataSetSize data_set_size(const record::Index& index) {
   return {.records = index.record_count(),
           .bytes = index.record_bytes_total(),
+          // The index lives in the data set, which the stream core keeps for as long as the caches.
           .place_of = [&index](std::uint64_t record) -> cache::RecordPlace {
             const record::Extent extent = index.extent(record);
             return {extent.shard, extent.offset, extent.bytes};
@@ -46,6 +48,8 @@ std::string data_set_name(const v1::Read& read) {
 
 std::function<cache::RecordKey(std::uint64_t)> key_function(const v1::Read& read,
                                                             const record::Index& index) {
+  // Size and version are part of the key: a changed object has other keys, so old bytes are not
+  // found.
   return [&index, endpoint = read.endpoint()](std::uint64_t record) {
     const record::Extent extent = index.extent(record);
     const source::ObjectInfo object = index.shard(extent.shard).object;
@@ -58,6 +62,7 @@ std::function<cache::RecordKey(std::uint64_t)> key_function(const v1::Read& read
 // The overhead of the records whose bytes fit into `capacity`.
 std::uint64_t overhead_bytes(const cache::DataSetSize& data, std::uint64_t capacity,
                              std::uint64_t overhead) {
+  // At least one byte: a data set without bytes has a share, too.
   const double share =
       std::min(1.0, static_cast<double>(capacity) /
                         static_cast<double>(std::max<std::uint64_t>(1, data.bytes)));
@@ -83,12 +88,14 @@ std::uint64_t value_bytes(const v1::Cache& cache, const cache::DataSetSize& data
 
 std::uint64_t memory_needed(const v1::Cache& cache, const cache::DataSetSize& data,
                             const record::Index& index) {
+  // The values and the tables that find them; both are part of daemon.memory.
   std::uint64_t bytes = value_bytes(cache, data);
   bytes += overhead_bytes(data, cache.memory(), cache::MemoryCache::kOverheadBytes);
   if (cache.has_disk()) {
     bytes += pending_bytes(data, index) +
              overhead_bytes(data, cache.disk().size(), cache::DiskCache::kOverheadBytes);
   }
+  // Bytes on their way to the fleet are buffers of their own.
   if (cache.fleet_size() > 0) bytes += fill_bytes(data, index);
   return bytes;
 }
@@ -108,8 +115,10 @@ Result<OpenedCache> open_cache(const std::string& name, const v1::Stream& stream
     ECHOLINE_ASSIGN(const std::uint64_t sample_bytes, probe_kept_bytes(source, data_set, preparer));
     data = decoded_size(index, sample_bytes);
   }
+  // Reserved before the cache is opened: a cache that does not fit must not touch the disk.
   ECHOLINE_ASSIGN(opened.memory, budget.reserve(memory_needed(*cache, data, index),
                                                 "the cache of stream " + name));
+  // Decoded samples are kept in memory only.
   if (decoded) {
     // Samples that are larger than those looked at are kept as far as the reservation goes.
     opened.samples = std::make_unique<batch::SampleCache>(data, value_bytes(*cache, data));
@@ -135,6 +144,7 @@ std::uint64_t cache_memory_bytes(const StreamCore& core) {
 
 std::vector<cache::LevelStats> cache_stats(const StreamCore& core) {
   if (core.cache != nullptr) return core.cache->stats();
+  // No cache of encoded records, so this is the one of decoded samples, if any.
   if (core.samples == nullptr) return {};
   cache::LevelStats stats;
   stats.level = "memory";

@@ -34,6 +34,7 @@ plan::EchoPoint echo_point(const v1::Stream& stream) {
   return plan::EchoPoint::kNone;
 }
 
+// config::complete_stream has checked the word, so the last case is `drop`.
 plan::LastBatch last_batch(const v1::Stream& stream) {
   const std::string& last = config::batch_step(stream).last();
   if (last == "partial") return plan::LastBatch::kPartial;
@@ -65,6 +66,7 @@ ring::RingSpec ring_spec(const v1::Stream& stream, const plan::Plan& whole_plan,
                          const std::vector<decode::FieldType>& row_types,
                          const record::DataSet& data_set) {
   const plan::PlanSpec& plan = whole_plan.spec();
+  // Without batch echo, slots and live descriptors are equally many (Pass::try_start_batch).
   const std::uint32_t slots = config::publish_step(stream).slots();
   ring::RingSpec spec;
   spec.fields = row_types;
@@ -76,6 +78,7 @@ ring::RingSpec ring_spec(const v1::Stream& stream, const plan::Plan& whole_plan,
     spec.slot_count += static_cast<std::uint32_t>(plan.echo_window) + 1;
     spec.flags |= shm::kRingBatchEcho;
   }
+  // Set by default; the user gave it up.
   if (!config::publish_step(stream).sealed()) spec.flags &= ~std::uint32_t{shm::kRingSealed};
   switch (plan.last) {
     case plan::LastBatch::kDrop:
@@ -91,6 +94,7 @@ ring::RingSpec ring_spec(const v1::Stream& stream, const plan::Plan& whole_plan,
   spec.plan_version = plan::kPlanVersion;
   spec.rows_per_epoch = whole_plan.rows_per_epoch();
   spec.records_per_epoch = whole_plan.record_count();
+  // Trainers find it in the ring's header and put it into their states.
   spec.fingerprint = fingerprint(stream, data_set);
   spec.factor = plan.factor;
   spec.echo_point = static_cast<std::uint32_t>(plan.echo_point);
@@ -101,6 +105,7 @@ ring::RingSpec ring_spec(const v1::Stream& stream, const plan::Plan& whole_plan,
 SlowPolicy slow_policy(const v1::Stream& stream) {
   const v1::Publish& publish = config::publish_step(stream);
   using enum SlowPolicy::Action;
+  // publish.lag is in rows, and the default is half of the ring.
   const std::uint64_t half_the_slots =
       std::uint64_t{publish.slots() / 2} * config::batch_step(stream).size();
   return {.action = publish.when_slow() == "split"    ? kSplit
@@ -112,6 +117,7 @@ SlowPolicy slow_policy(const v1::Stream& stream) {
 
 Status check_plan(const plan::Plan& plan, const record::DataSet& data_set) {
   const plan::PlanSpec& spec = plan.spec();
+  // A compressed shard can only be read from its beginning.
   if (spec.shuffle_window == plan::kWindowAll && !data_set.random_access()) {
     return Status(Code::kInvalidArgument,
                   "shuffle.window: all reads records in any order, and the shards are compressed: "
@@ -135,6 +141,7 @@ Result<OpenedData> open_data(const v1::Read& read, const std::string& state_dir,
   OpenedData data;
   ECHOLINE_ASSIGN(data.source, source::open_source(read));
   ECHOLINE_ASSIGN(data.data_set, record::open_data_set(read, *data.source, state_dir, progress));
+  // Compressed shards get a source that unpacks; others stay as they are.
   data.source = data.data_set->reading(std::move(data.source));
   if (data.data_set->index().record_count() == 0) {
     return Status(Code::kNotFound, "read.url: no records in it");
@@ -147,10 +154,12 @@ Result<std::unique_ptr<batch::Preparer>> compile_preparer(const v1::Stream& stre
                                                           const record::DataSet& data_set) {
   ECHOLINE_ASSIGN(auto decoder, decode::Decoder::compile(config::decode_step(stream)));
   ECHOLINE_ASSIGN(auto chain, augment::Chain::compile(stream, decoder->fields()));
+  // The preparer refers to the data set, which the core owns together with it.
   return std::make_unique<batch::Preparer>(data_set, std::move(decoder), std::move(chain),
                                            echo_point(stream));
 }
 
+// One for each worker, so that workers share no buffers and need no lock.
 std::vector<batch::WorkerScratch> make_scratch(const batch::Preparer& preparer,
                                                std::size_t workers) {
   std::vector<batch::WorkerScratch> scratch;
@@ -173,6 +182,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
                                  const std::string& state_dir, WorkerPool& pool,
                                  MemoryBudget& budget, const record::ProgressFunction& progress,
                                  std::function<void(const Status&)> fail) {
+  // Includes listing and indexing: seconds_to_first_batch counts from here.
   const std::uint64_t created_ns = monotonic_ns();
   const v1::Read& read = config::read_step(stream);
   const v1::Publish& publish = config::publish_step(stream);
@@ -181,9 +191,11 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
   ECHOLINE_ASSIGN(OpenedData data, open_data(read, state_dir, progress));
   const record::DataSet& data_set = *data.data_set;
   const record::Index& index = data_set.index();
+  // Checked before anything is decoded: a plan that cannot work fails quickly.
   ECHOLINE_ASSIGN(std::unique_ptr<plan::Plan> plan, plan::Plan::create(plan_spec(stream, index)));
   ECHOLINE_TRY(check_plan(*plan, data_set));
   ECHOLINE_ASSIGN(std::unique_ptr<batch::Preparer> preparer, compile_preparer(stream, data_set));
+  // Uses the source here, because the fetcher owns it from its construction on.
   ECHOLINE_ASSIGN(const ProbedTypes probed, probe_types(*data.source, data_set, *preparer));
   preparer->set_row_types(probed.row_types);
   ECHOLINE_ASSIGN(OpenedCache cache,
@@ -191,12 +203,15 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
   if (cache.samples != nullptr) preparer->set_sample_cache(cache.samples.get());
   const MemoryPlan memory = plan_memory(read, index, *plan, probed.row_types, probed.decoded_bytes);
   const ring::RingSpec ring = ring_spec(stream, *plan, probed.row_types, data_set);
+  // From here on the source belongs to the fetcher's thread.
   auto fetcher = std::make_unique<Fetcher>(
       std::move(data.source), index, Fetcher::Caches{cache.levels.get(), cache.samples.get()},
       Fetcher::Options{.wait_on_error = read.on_error() != "fail",
+                       // Records of one window may be requested far apart and still share a read.
                        .reach = std::max(plan->spec().shuffle_window, plan->spec().echo_window)},
       fail);
   std::vector<batch::WorkerScratch> scratch = make_scratch(*preparer, pool.worker_count());
+  // Members of the core refer to each other, so all of them move into it together.
   auto core = std::make_shared<StreamCore>(
       StreamCore{.name = name,
                  .seed = stream.seed(),

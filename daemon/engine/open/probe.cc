@@ -14,6 +14,7 @@
 namespace echoline::engine {
 namespace {
 
+// Bounds the reads at start where records are large or all bad.
 constexpr std::uint64_t kProbesMax = 8;
 constexpr std::uint64_t kSizeProbes = 16;
 
@@ -22,6 +23,7 @@ constexpr std::uint64_t kSizeProbes = 16;
 std::uint64_t decoded_bytes(const record::Index& index, std::uint64_t encoded,
                             std::uint64_t decoded) {
   const double growth =
+      // Estimated from one record; the window's wish may be wrong by it, its floor is not.
       static_cast<double>(decoded) / static_cast<double>(std::max<std::uint64_t>(1, encoded));
   const double mean_bytes =
       static_cast<double>(index.record_bytes_total()) / static_cast<double>(index.record_count());
@@ -43,6 +45,7 @@ std::uint64_t cautious_mean(const std::vector<double>& sizes) {
   const auto count = static_cast<double>(sizes.size());
   double sum = 0;
   for (const double size : sizes) sum += size;
+  // Sample variance (n - 1); with one record the error is zero.
   const double mean = sum / count;
   double squares = 0;
   for (const double size : sizes) squares += (size - mean) * (size - mean);
@@ -56,6 +59,7 @@ Result<ProbedTypes> probe_types(source::Source& source, const record::DataSet& d
                                 const batch::Preparer& preparer) {
   const record::Index& index = data_set.index();
   const std::uint64_t tried = std::min(index.record_count(), kProbesMax);
+  // A scratch of its own: no worker runs for this stream yet.
   batch::WorkerScratch scratch = preparer.make_scratch();
   augment::RowShapes shapes(preparer.chain());
   std::uint64_t bytes = 0;
@@ -66,9 +70,11 @@ Result<ProbedTypes> probe_types(source::Source& source, const record::DataSet& d
     if (!shapes.types()) {
       bytes = decoded_bytes(index, index.extent(record).bytes, scratch.sample.bytes());
     }
+    // An error of the shapes is not a bad record: the stream could not have one shape of rows.
     ECHOLINE_TRY(shapes.take(scratch.sample));
   }
   if (!shapes.types()) {
+    // `last` is an error here: a good record would have given the types.
     return std::move(last).with_context(
         fmt::format("none of the first {} records can be decoded; the last one", tried));
   }
@@ -85,6 +91,7 @@ Result<std::uint64_t> probe_kept_bytes(source::Source& source, const record::Dat
   std::vector<double> sizes;
   Status last;
   for (std::uint64_t i = 0; i < tried; ++i) {
+    // In the middle of its section, so the first and the last record are not preferred.
     last = probe_record(source, data_set.index(), preparer, i * spacing + spacing / 2, scratch);
     if (last.ok()) {
       sizes.push_back(static_cast<double>(batch::SampleCache::kept_bytes(scratch.sample)));

@@ -9,6 +9,7 @@
 namespace echoline::engine {
 namespace {
 
+// Bounds the time of a task where records are tiny.
 constexpr std::uint64_t kChunkRowsMax = 64;
 
 // Where each chunk ends. A chunk waits for the bytes of all its rows, so large records get chunks
@@ -22,6 +23,7 @@ std::vector<std::uint32_t> chunk_ends(const std::vector<InFlightRow>& rows,
   std::uint64_t bytes = 0;
   for (std::uint32_t row = 0; row < rows.size(); ++row) {
     const std::uint64_t fresh_bytes = rows[row].fresh_bytes;
+    // A chunk has at least one row, however large its record is.
     if (row > begin && (row - begin == rows_max || bytes + fresh_bytes > kChunkBytes)) {
       ends.push_back(row);
       begin = row;
@@ -29,6 +31,7 @@ std::vector<std::uint32_t> chunk_ends(const std::vector<InFlightRow>& rows,
     }
     bytes += fresh_bytes;
   }
+  // The last chunk ends with the batch.
   ends.push_back(static_cast<std::uint32_t>(rows.size()));
   return ends;
 }
@@ -37,7 +40,9 @@ std::vector<std::uint32_t> chunk_ends(const std::vector<InFlightRow>& rows,
 
 void InFlightBatch::start_chunks(std::shared_ptr<RowMaker> row_maker,
                                  std::uint64_t mean_record_bytes, std::size_t field_count) {
+  // Kept by the batch: a queued chunk may outlive the pass, and still needs the row maker to stop.
   maker = std::move(row_maker);
+  // Zero for rows that are not made here, so their ragged fields are empty.
   ragged_bytes.resize(std::size_t{descriptor.valid_rows} * field_count);
   std::uint32_t begin = 0;
   for (const std::uint32_t end : chunk_ends(rows, mean_record_bytes)) {
@@ -48,6 +53,7 @@ void InFlightBatch::start_chunks(std::shared_ptr<RowMaker> row_maker,
   for (Chunk& chunk : chunks) chunk.start();
 }
 
+// Shares the batch's count: whoever holds the chunk keeps the batch that owns it.
 std::shared_ptr<Chunk> Chunk::shared() { return {batch_.shared_from_this(), this}; }
 
 void Chunk::start() {
@@ -56,12 +62,14 @@ void Chunk::start() {
   batch_.chunks_fetching.fetch_add(1, std::memory_order_relaxed);
   for (std::uint32_t row = begin_; row < end_; ++row) {
     pending_.fetch_add(1);
+    // Registered after the count: item_ready() may run on another thread before wait() returns.
     if (!batch_.rows[row].item->wait(shared())) pending_.fetch_sub(1);
   }
   item_ready();
 }
 
 void Chunk::item_ready() {
+  // Only the call that brings the count to zero goes on.
   if (pending_.fetch_sub(1) != 1) return;
   // From here on it waits for a worker, not for bytes.
   batch_.chunks_fetching.fetch_sub(1, std::memory_order_relaxed);
@@ -70,8 +78,10 @@ void Chunk::item_ready() {
 
 bool Chunk::wait_for(echo::Item& item) {
   batch_.chunks_fetching.fetch_add(1, std::memory_order_relaxed);
+  // One item is missing, so the count needs no extra one. Set before the chunk is registered.
   pending_.store(1);
   if (item.wait(shared())) return true;
+  // The bytes came between make_row and here: the chunk runs on without being queued.
   pending_.store(0);
   batch_.chunks_fetching.fetch_sub(1, std::memory_order_relaxed);
   return false;
@@ -83,9 +93,11 @@ void Chunk::run(std::size_t worker) {
       case RowMaker::Made::kDone:
         ++next_;
         break;
+      // The chunk does not count as done, so the batch is never published.
       case RowMaker::Made::kStopped:
         return;
       case RowMaker::Made::kBytesMissing:
+        // From here on another worker may run this chunk, so nothing of it may be used.
         if (wait_for(*batch_.rows[next_].item)) return;
         break;
     }

@@ -40,6 +40,7 @@ class Chunk : public Task, public echo::Waiter {
  private:
   // Shares the batch, which owns this chunk.
   std::shared_ptr<Chunk> shared();
+  // Registers the chunk with an item; false if the bytes are there already.
   bool wait_for(echo::Item& item);
 
   InFlightBatch& batch_;

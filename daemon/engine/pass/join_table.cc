@@ -19,8 +19,11 @@ JoinTable::JoinTable(const StreamCore& core, ring::Ring& ring, plan::Position st
 JoinTable::NextStep JoinTable::next_step() {
   const MutexLock lock(mutex_);
   NextStep next;
+  // The walk and the lanes are read in one step: a reader that joins sees both before or both
+  // after.
   next.step = walk_.next();
   next.lanes_dropped = std::exchange(lanes_dropped_, false);
+  // A lane that is added from now on begins with the next step.
   planned_position_ = walk_.position();
   const plan::Position start = next.step.start;
   const std::uint64_t epoch_rows = walk_.factors().rows(start.epoch);
@@ -33,17 +36,22 @@ JoinTable::NextStep JoinTable::next_step() {
 
 void JoinTable::publish(const shm::Descriptor& descriptor) {
   const MutexLock lock(mutex_);
+  // Under the lock: join() must not see a batch that is in the ring and not in `published_`.
   const std::uint64_t sequence = ring_.publish(descriptor);
   published_.push_back({{descriptor.epoch, descriptor.row}, descriptor.valid_rows, sequence});
+  // An older descriptor has been overwritten by this one.
   if (published_.size() > core_.ring_spec.descriptors_live) published_.pop_front();
+  // At the end of an epoch this is the row after its last one, which means row 0 of the next epoch.
   next_position_ = {descriptor.epoch, descriptor.row + descriptor.valid_rows};
 }
 
 bool JoinTable::skip(const std::function<std::optional<plan::Position>()>& drop_planned) {
   const MutexLock lock(mutex_);
+  // With the lock held, so that no reader joins at a step that is being dropped.
   const std::optional<plan::Position> kept = drop_planned();
   bool leapt = false;
   if (!kept.has_value()) {
+    // Nothing planned is wanted: the walk goes directly to the first row that a reader wants.
     const std::optional<plan::Position> wanted = ring_.next_wanted();
     leapt = wanted.has_value() && walk_.leap_to(*wanted);
     planned_position_ = walk_.position();
@@ -57,15 +65,18 @@ bool JoinTable::skip(const std::function<std::optional<plan::Position>()>& drop_
 Result<std::optional<ring::Ring::Reader>> JoinTable::join(plan::Position position, bool tails,
                                                           const LaneSet& lanes) {
   const MutexLock lock(mutex_);
+  // That epoch was ended without its tail, so the rows are gone.
   if (tails && position.epoch < walk_.tails_from()) return std::optional<ring::Ring::Reader>();
   const std::optional<std::uint64_t> sequence = sequence_of(position);
   if (!sequence.has_value()) return std::optional<ring::Ring::Reader>();
+  // The reader is added first, so that the descriptor cannot be released between check and join.
   ECHOLINE_ASSIGN(const ring::Ring::Reader reader, ring_.add_reader(*sequence, position));
   // The ring clamps the first sequence: another reader may have released that descriptor by now.
   if (reader.first_sequence <= *sequence && lanes_.add(lanes, position, planned_position_)) {
     if (tails) walk_.walk_tails();
     return std::optional(reader);
   }
+  // The lanes or the descriptor are missing: the reader must not keep slots.
   ring_.remove_reader(reader.id);
   return std::optional<ring::Ring::Reader>();
 }
@@ -74,6 +85,7 @@ std::optional<std::uint64_t> JoinTable::sequence_of(plan::Position position) con
   if (position >= next_position_) {
     // A little ahead: the reader waits for it here, instead of having it prepared twice.
     const std::uint64_t reach = std::uint64_t{core_.slots} * core_.ring_spec.batch_rows;
+    // `position` is not before next_position_, so the difference cannot be negative.
     if (position.epoch - next_position_.epoch > 1) return std::nullopt;
     const FactorHistory& factors = walk_.factors();
     const std::uint64_t rows =
@@ -81,6 +93,7 @@ std::optional<std::uint64_t> JoinTable::sequence_of(plan::Position position) con
     return rows <= reach ? std::optional(ring_.published()) : std::nullopt;
   }
   for (const Published& batch : published_) {
+    // Released: another batch may be in its slot.
     if (batch.sequence < ring_.released()) continue;
     const bool has_row = batch.start.epoch == position.epoch && batch.start.row <= position.row &&
                          position.row < batch.start.row + batch.rows;
@@ -91,6 +104,7 @@ std::optional<std::uint64_t> JoinTable::sequence_of(plan::Position position) con
 
 void JoinTable::keep_lanes(const LaneSet& wanted) {
   const MutexLock lock(mutex_);
+  // The next step clears the window, because it holds records of dropped lanes.
   lanes_dropped_ |= lanes_.keep(wanted);
 }
 
@@ -108,6 +122,7 @@ bool JoinTable::has_tails() const {
 // the lock puts the change between two planned steps.
 
 std::uint32_t JoinTable::oldest_epoch() const {
+  // Readers may still be in the epoch of the oldest batch that is not released.
   const std::uint64_t released = ring_.released();
   const auto kept = std::find_if(published_.begin(), published_.end(), [&](const Published& batch) {
     return batch.sequence >= released;
@@ -132,6 +147,7 @@ bool JoinTable::follows(plan::Position position, const FactorHistory& state) con
 Status JoinTable::check_factor_change() const {
   const MutexLock lock(mutex_);
   FactorHistory needed = walk_.factors();
+  // What change_factor will forget does not count.
   needed.forget_before(oldest_epoch());
   if (needed.entries().size() < shm::kFactorLogEntries) return {};
   return Status(Code::kResourceExhausted,
@@ -144,11 +160,14 @@ Status JoinTable::check_factor_change() const {
 std::optional<FactorStart> JoinTable::change_factor(std::uint32_t factor, const Readers& readers) {
   const MutexLock lock(mutex_);
   if (walk_.factors().factor() == factor) return std::nullopt;
+  // Makes room in the ring's log, which holds kFactorLogEntries.
   walk_.forget_factors_before(oldest_epoch());
   // Two batches: a rank that is in one batch and looks for the next has counted its epoch's rows
   // without the change.
   const shm::FactorLogEntry& entry =
       walk_.change_factor(factor, 2 * readers.batch_rows_most, readers.foremost);
+  // Logged before any batch with the new factor can be published: trainers need it to name
+  // positions.
   ring_.log_factor(entry);
   return FactorStart{
       .jobs = {}, .epoch = entry.since_epoch, .block = entry.block, .row = entry.since_row - 1};

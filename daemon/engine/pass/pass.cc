@@ -8,6 +8,7 @@
 namespace echoline::engine {
 namespace {
 
+// An upper bound of a sleep that nothing ends; releases and finished batches wake the pass.
 constexpr std::uint64_t kWaitNs = 100'000'000;
 // Nothing wakes the pass when read-ahead room is given back; bytes from a store take longer.
 constexpr std::uint64_t kRoomWaitNs = 2'000'000;
@@ -21,6 +22,7 @@ std::uint64_t mean_record_bytes(const record::Index& index) {
 Result<std::shared_ptr<Pass>> Pass::create(std::shared_ptr<StreamCore> core, Options options,
                                            std::vector<MemoryBudget::Reservation> reservations) {
   ECHOLINE_ASSIGN(std::unique_ptr<ring::Ring> ring, ring::Ring::create(core->ring_spec));
+  // The trainers of the new ring need the changes that led to its first row.
   for (const shm::FactorLogEntry& entry : options.factors.entries()) ring->log_factor(entry);
   return std::shared_ptr<Pass>(
       new Pass(std::move(core), std::move(options), std::move(reservations), std::move(ring)));
@@ -52,11 +54,13 @@ Pass::~Pass() { stop(shm::kWriterEnded); }
 
 void Pass::stop(shm::WriterState state) {
   if (stopped_.exchange(true)) return;
+  // First the pass's own thread, which starts rows; then the rows that are being made.
   thread_.stop();
   row_maker_->stop();
-  // Records that are still awaited lose their last holder here, and the fetcher drops them.
+  // Records still awaited lose their last holder here, and the fetcher drops them.
   in_flight_.clear();
   planner_.clear();
+  // Last: when readers see the end, nothing is written to the ring any more.
   ring_->end(state);
 }
 
@@ -83,6 +87,7 @@ void Pass::wait() {
 void Pass::publish_done() {
   while (in_flight_.first_is_done()) {
     const std::shared_ptr<InFlightBatch> batch = in_flight_.take_first();
+    // Rows are complete, so ragged rows can be moved together before anyone reads them.
     row_maker_->finish_ragged(*batch);
     batch->descriptor.replaced_rows = replaced_rows(*batch);
     join_table_.publish(batch->descriptor);
@@ -104,6 +109,7 @@ void Pass::count_published(const InFlightBatch& batch) {
 
 std::uint32_t Pass::replaced_rows(const InFlightBatch& batch) {
   std::uint32_t& in_slot = replaced_in_slot_[batch.descriptor.slot];
+  // A batch without rows repeats a slot: the number of its first publication holds.
   if (!batch.rows.empty()) in_slot = batch.replaced_rows.load(std::memory_order_relaxed);
   return in_slot;
 }
@@ -111,6 +117,7 @@ std::uint32_t Pass::replaced_rows(const InFlightBatch& batch) {
 bool Pass::is_unwanted(const Step& step) const {
   const std::optional<plan::Position> wanted = ring_->next_wanted();
   if (!wanted || wanted->epoch >= plan::kEpochsMax) return false;
+  // The first row after the step is not beyond what the slowest reader wants next.
   return plan::Position{step.start.epoch, step.start.row + step.rows} <= *wanted;
 }
 
@@ -123,6 +130,7 @@ bool Pass::skip_unwanted() {
     while (!planner_.empty() && is_unwanted(planner_.front().step)) planner_.leave_out_front();
     return planner_.empty() ? std::nullopt : std::optional(planner_.front().step.start);
   });
+  // Kept records were for uses that the leap has left out.
   if (leapt) planner_.clear_window();
   if (planner_.empty()) planner_.request_shared();
   return false;
@@ -142,6 +150,7 @@ bool Pass::try_start_batch() {
   batch->descriptor.arena_row = slot->arena_row;
   ++next_sequence_;
   in_flight_.push(batch);
+  // A repeat has no rows to make: it is done at once and waits for its turn.
   if (!batch->rows.empty()) {
     batch->start_chunks(row_maker_, mean_record_bytes_, core_->ring_spec.fields.size());
   }
@@ -163,6 +172,7 @@ void Pass::note_wait_for_bytes() {
 
 WaitCause Pass::wait_cause() const {
   const std::shared_ptr<const InFlightBatch> head = in_flight_.head();
+  // Nothing is in flight: either no slot is free, or the batch is about to start.
   if (head == nullptr) {
     return ring_full_.load(std::memory_order_relaxed) ? WaitCause::kPeer : WaitCause::kPublish;
   }

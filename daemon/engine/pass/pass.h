@@ -105,6 +105,7 @@ class Pass : public Agent {
   bool skip_unwanted();
   // Starts the first planned batch if it gets a slot.
   bool try_start_batch();
+  // The slot for the next batch; nothing while none is free.
   std::optional<SlotPool::Slot> claim_slot(const Step& step);
 
   const std::shared_ptr<StreamCore> core_;

@@ -18,6 +18,7 @@ bool ReadAheadPlanner::look_ahead(bool only_slots, std::size_t batches_most) {
   // leave, nearly each record would be a request of its own.
   const std::uint64_t target = update_target();
   const std::uint64_t refill_at = target / 4 * 3;
+  // Without planned batches the pass would stop, whatever the bytes say.
   if (planned_.empty() || account_->ahead_bytes() <= refill_at) refilling_ = true;
   lacks_room_ = false;
   if (!refilling_) return false;
@@ -41,6 +42,7 @@ std::uint64_t ReadAheadPlanner::update_target() {
                    .used_bytes = account_->used_bytes(),
                    .delay_ns = account_->take_longest_delay_ns(),
                    .waited = waited_for_bytes_.exchange(false, std::memory_order_relaxed)});
+  // Copied to an atomic, because metrics read it on other threads.
   const std::uint64_t target = read_ahead_.target_bytes();
   target_bytes_.store(target, std::memory_order_relaxed);
   return target;
@@ -51,6 +53,7 @@ void ReadAheadPlanner::take_requests(std::vector<FetchRequest>& requests) {
   const std::uint64_t now_ns = monotonic_ns();
   while (!postponed_.empty()) {
     FetchRequest& next = postponed_.front();
+    // Before the request is sent: bytes in flight count against the bound.
     if (account_->ahead_bytes() + next.extent.bytes > core_.read_ahead.most_bytes) return;
     next.item->count_ahead(next.extent.bytes, now_ns);
     requests.push_back(std::move(next));
@@ -60,6 +63,7 @@ void ReadAheadPlanner::take_requests(std::vector<FetchRequest>& requests) {
 
 PlannedBatch ReadAheadPlanner::plan_step() {
   JoinTable::NextStep next = join_table_.next_step();
+  // Records of lanes that other hosts take over have no more uses here.
   if (next.lanes_dropped) window_.clear();
   PlannedBatch planned{std::move(next.step), std::make_shared<InFlightBatch>()};
   const Step& step = planned.step;
@@ -76,6 +80,7 @@ PlannedBatch ReadAheadPlanner::plan_step() {
   // A repeated batch has its rows in its slot already, but its plan takes memory all the same.
   batch.ahead_bytes =
       static_cast<std::int64_t>(kAheadOverheadBytes * (step.repeats_earlier ? 1 : step.rows));
+  // Given back by Pass::publish_done or leave_out_front.
   account_->add_ahead(batch.ahead_bytes);
   if (!step.repeats_earlier) add_rows(uses, next.prepared, batch);
   return planned;
@@ -95,11 +100,13 @@ void ReadAheadPlanner::add_rows(const std::vector<plan::RowUse>& uses,
     // Under batch echo the slot is kept, not its records.
     const plan::RowUse use =
         core_.repeats_batches() ? plan::RowUse{.record = uses[row].record} : uses[row];
+    // The window knows the item if an earlier row has used the record; else it makes one.
     echo::Window::Touched touched = window_.touch(batch.descriptor.epoch, use);
     std::uint64_t fresh_bytes = 0;
     if (touched.is_new) {
       const record::Extent extent = core_.data_set->index().extent(use.record);
       fresh_bytes = extent.bytes;
+      // Requested by take_requests, when there is room.
       postponed_.push_back({touched.item, use.record, extent});
     }
     batch.rows.push_back(

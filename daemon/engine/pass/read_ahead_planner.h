@@ -60,9 +60,13 @@ class ReadAheadPlanner {
   std::uint64_t target_bytes() const { return target_bytes_.load(std::memory_order_relaxed); }
 
  private:
+  // Measures, and returns how many bytes should be ahead now.
   std::uint64_t update_target();
+  // Moves postponed requests to `requests` while there is room for their bytes.
   void take_requests(std::vector<FetchRequest>& requests);
+  // Takes the next step of the walk and makes a batch of it, without a slot yet.
   PlannedBatch plan_step();
+  // Adds the rows that this host prepares, and postpones the requests of their records.
   void add_rows(const std::vector<plan::RowUse>& uses, const std::vector<bool>& prepared,
                 InFlightBatch& batch);
 

@@ -42,6 +42,7 @@ RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std
   // worker sees the flag, or stop() sees the worker.
   const WorkerInside inside(workers_inside_);
   if (stopping_.load()) return Made::kStopped;
+  // Rows of a batch belong to one chunk each, so no other worker writes this row.
   const InFlightRow& planned = batch.rows[index];
   const std::uint32_t row = planned.row;
   echo::Item& item = *planned.item;
@@ -53,14 +54,18 @@ RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std
 
   const std::uint64_t begin_ns = monotonic_ns();
   MutexLock lock(item.mutex);
+  // A substitute whose bytes have not arrived, for example.
   if (!item.ready()) return Made::kBytesMissing;
+  // The encoded bytes are used under the lock: prepare_encoded may replace them by the kept form.
   const bool first_use = item.has_encoded();
+  // Read before preparing: these words describe the bytes that are prepared now.
   const std::uint64_t sample = item.record;
   const bool replaced = item.attempt > 0;
   const UseKey key{core_->seed, sample, item.epoch, static_cast<std::uint16_t>(planned.use)};
   Status status;
   if (first_use) {
     status = core_->preparer->prepare_encoded(item, key, planned.used_again, scratch, target);
+    // The kept form never changes, so other rows can read it at the same time.
   } else {
     lock.unlock();
     status = core_->preparer->prepare_kept(item, key, scratch, target);
@@ -69,16 +74,19 @@ RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std
   if (!status.ok()) {
     const Status decision = replace_bad_record(item, status);
     const std::uint64_t substitute = item.record;
+    // Without the item's lock: the fetcher may serve the request at once, which locks the item.
     lock.unlock();
     if (decision.ok()) {
       fetch_substitute(item, substitute);
       return Made::kBytesMissing;
     }
+    // The first error of a stream counts; the pass is stopped by the passes thread.
     core_->fail(decision);
     return Made::kStopped;
   }
   count_time(first_use, monotonic_ns() - begin_ns);
   if (first_use) {
+    // Gives back the read-ahead of the record, also where the sample is kept for other uses.
     account_->count_used(item.ahead_bytes());
     item.used();
   }
@@ -96,7 +104,8 @@ void RowMaker::count_time(bool first_use, std::uint64_t spent_ns) {
 
 Status RowMaker::replace_bad_record(echo::Item& item, const Status& verdict) {
   const MutexLock bad_lock(bad_mutex_);
-  // A pass prepares rows of at most two epochs at a time; older counts are not needed.
+  // Counts of older epochs are dropped. Reading ahead spans about two epochs (memory_plan.cc); only
+  // with tiny data sets more of them are prepared at a time.
   std::erase_if(bad_by_epoch_, [&](const auto& bad) { return bad.first + 1 < item.epoch; });
   return core_->bad_records->judge(item, verdict, bad_by_epoch_[item.epoch]);
 }
@@ -107,17 +116,20 @@ void RowMaker::fetch_substitute(echo::Item& item, std::uint64_t substitute) {
   core_->fetcher->request(std::move(requests));
 }
 
+// What each row tells its trainer: written with the row, read after the batch was published.
 void RowMaker::write_row_words(InFlightBatch& batch, const InFlightRow& planned,
                                std::uint64_t sample, bool replaced) {
   const std::uint64_t arena_row = batch.descriptor.arena_row + planned.row;
   *ring_->sample_ids(arena_row) = sample;
   *ring_->uses(arena_row) = planned.use;
   *ring_->row_flags(arena_row) = replaced ? static_cast<std::uint32_t>(shm::kRowReplaced) : 0;
+  // Chunks of a batch run on different workers, so the sum is atomic.
   if (replaced) batch.replaced_rows.fetch_add(1, std::memory_order_relaxed);
 }
 
 void RowMaker::finish_ragged(const InFlightBatch& batch) {
   const std::vector<decode::FieldType>& types = core_->ring_spec.fields;
+  // A repeat: its slot was compacted with the first use.
   if (batch.rows.empty()) return;
   for (std::size_t field = 0; field < types.size(); ++field) {
     if (!types[field].ragged) continue;

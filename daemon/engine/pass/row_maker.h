@@ -41,10 +41,12 @@ class RowMaker {
   // (semantics.md, Failures).
   Status replace_bad_record(echo::Item& item, const Status& verdict) ECHOLINE_REQUIRES(item.mutex)
       ECHOLINE_EXCLUDES(bad_mutex_);
+  // Requests the bytes of a bad record's substitute.
   void fetch_substitute(echo::Item& item, std::uint64_t substitute);
   // Writes sample id, use and flags of a row.
   void write_row_words(InFlightBatch& batch, const InFlightRow& planned, std::uint64_t sample,
                        bool replaced);
+  // Adds the time of one row to the counters of its kind.
   void count_time(bool first_use, std::uint64_t spent_ns);
 
   const std::shared_ptr<StreamCore> core_;

@@ -9,6 +9,7 @@
 namespace echoline::engine {
 namespace {
 
+// The accuracy with which waits are charged to their causes (stats/wait_ledger.h).
 constexpr std::chrono::milliseconds kTick{10};
 
 }  // namespace
@@ -24,12 +25,14 @@ void EventLoop::stop() {
     stopping_ = true;
   }
   changed_.notify_one();
+  // Not joinable the second time: the destructor calls stop() again.
   if (thread_.joinable()) thread_.join();
 }
 
 bool EventLoop::post(std::function<void()> task) {
   {
     const MutexLock lock(mutex_);
+    // The thread may be gone already, and nobody would run the task.
     if (stopping_) return false;
     tasks_.push_back(std::move(task));
   }
@@ -40,6 +43,7 @@ bool EventLoop::post(std::function<void()> task) {
 void EventLoop::run(const std::function<void()>& task) {
   std::promise<void> done;
   const bool own_thread = std::this_thread::get_id() == thread_.get_id();
+  // References are safe: this function returns only after the task has run.
   const auto run_and_report = [&task, &done] {
     task();
     done.set_value();
@@ -57,6 +61,7 @@ void EventLoop::loop(const char* name) {
   auto next_tick = std::chrono::steady_clock::now() + kTick;
   MutexLock lock(mutex_);
   while (true) {
+    // Wakes for a task, for stop(), or for the next tick, whichever is first.
     while (!stopping_ && tasks_.empty()) {
       if (!tick_) {
         changed_.wait(lock);
@@ -74,8 +79,10 @@ void EventLoop::loop(const char* name) {
       task = nullptr;  // what the task holds may lock on its end
       lock.lock();
     }
+    // Tasks go first: a tick that is due runs when the queue is empty.
     const auto now = std::chrono::steady_clock::now();
     if (!tick_ || now < next_tick) continue;
+    // From now, not from the planned time: ticks that were missed are not made up for.
     next_tick = now + kTick;
     lock.unlock();
     tick_();

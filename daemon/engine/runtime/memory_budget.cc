@@ -36,6 +36,8 @@ Result<MemoryBudget::Reservation> MemoryBudget::reserve(std::uint64_t bytes,
                                                         const std::string& what) {
   while (true) {
     Result<Reservation> reservation = try_reserve(bytes, what);
+    // A reclaim returns false when nothing idle is left; so the loop ends. It runs without the
+    // lock, because it stops passes, whose reservations end under the lock.
     // More than the whole budget cannot become free.
     if (reservation.ok() || bytes > budget_bytes_ || !reclaim_ || !reclaim_()) return reservation;
   }
@@ -57,6 +59,7 @@ Result<MemoryBudget::Reservation> MemoryBudget::try_reserve(std::uint64_t bytes,
   return Reservation(*this, bytes);
 }
 
+// Checked and counted in one step, so that two streams never take the same bytes.
 MemoryBudget::Reservation MemoryBudget::reserve_up_to(std::uint64_t bytes, std::uint64_t spared) {
   const MutexLock lock(mutex_);
   const std::uint64_t free_bytes = budget_bytes_ - reserved_bytes_;
@@ -76,6 +79,7 @@ void MemoryBudget::give_back(std::uint64_t bytes) {
   reserved_bytes_ -= bytes;
 }
 
+// Checked once at start: the budget is a promise about memory that the process may touch later.
 Status check_budget_fits(std::uint64_t budget_bytes, const KernelFolders& folders) {
   const ring::MemoryBound whole = ring::whole_memory(folders);
   const std::uint64_t usable = whole.bytes - std::min(whole.bytes, kProcessBytes);

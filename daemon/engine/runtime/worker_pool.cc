@@ -31,6 +31,7 @@ WorkerPool::~WorkerPool() {
 void WorkerPool::push(std::shared_ptr<Task> task) {
   {
     const MutexLock lock(mutex_);
+    // The pool ends: the task is dropped, and with it what it holds.
     if (stopping_) return;
     tasks_.push_back(std::move(task));
     queued_.store(tasks_.size(), std::memory_order_relaxed);
@@ -41,6 +42,7 @@ void WorkerPool::push(std::shared_ptr<Task> task) {
 bool WorkerPool::run_one(std::size_t worker) {
   std::shared_ptr<Task> task;
   {
+    // Tests and the simulation call this instead of workers.
     const MutexLock lock(mutex_);
     if (tasks_.empty()) return false;
     task = take_oldest();
@@ -57,6 +59,7 @@ void WorkerPool::work(std::size_t worker) {
     if (stopping_) return;
     std::shared_ptr<Task> task = take_oldest();
     lock.unlock();
+    // Without the lock: a task takes hundreds of microseconds and pushes other tasks.
     run(std::move(task), worker);
     lock.lock();
   }
@@ -65,6 +68,7 @@ void WorkerPool::work(std::size_t worker) {
 std::shared_ptr<Task> WorkerPool::take_oldest() {
   std::shared_ptr<Task> task = std::move(tasks_.front());
   tasks_.pop_front();
+  // Also kept outside the queue, so that metrics read it without the lock.
   queued_.store(tasks_.size(), std::memory_order_relaxed);
   running_.fetch_add(1, std::memory_order_relaxed);
   return task;

@@ -25,6 +25,7 @@ RecentStats operator-(const RecentStats& later, const RecentStats& earlier) {
                          .attached_ns = later.attached_ns - earlier.attached_ns,
                          .wait_ns = less(later.wait_ns, earlier.wait_ns),
                          .source_wait_ns = less(later.source_wait_ns, earlier.source_wait_ns)};
+  // Stages are compared by their index, as far as both have them.
   for (std::size_t i = 0; i < later.stages.size() && i < earlier.stages.size(); ++i) {
     const StageStats& now = later.stages[i];
     const StageStats& then = earlier.stages[i];
@@ -37,6 +38,7 @@ RecentStats operator-(const RecentStats& later, const RecentStats& earlier) {
 }
 
 void RateWindow::note(RecentStats totals) {
+  // So the oldest note is nine to ten seconds old.
   if (noted_.size() == kSteps) noted_.pop_front();
   noted_.push_back(std::move(totals));
 }

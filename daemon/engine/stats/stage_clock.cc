@@ -5,11 +5,13 @@
 namespace echoline::engine {
 
 void StageClock::tick(std::uint64_t now_ns, const StageView& view) {
+  // The first tick only sets the clock.
   const std::uint64_t passed_ns = last_ns_ == 0 ? 0 : now_ns - last_ns_;
   last_ns_ = now_ns;
   tick_fetch(passed_ns, view);
   tick_prep(passed_ns, view);
   tick_publish(passed_ns, view);
+  // What trainers need for their own work: no trainer waits, so the daemon is not the limit.
   if (view.has_trainers && !view.trainer_waits) trained_ns_ += passed_ns;
 }
 
@@ -29,10 +31,12 @@ void StageClock::tick_prep(std::uint64_t passed_ns, const StageView& view) {
   const StreamCounters& counters = *core_.counters;
   const std::uint64_t busy_ns = counters.prepare_first_ns.load(std::memory_order_relaxed) +
                                 counters.prepare_again_ns.load(std::memory_order_relaxed);
+  // All workers together. The pool is shared, so this is an upper bound for one stream.
   const std::uint64_t all_ns = passed_ns * workers_;
   const std::uint64_t busy = std::min(busy_ns - prep_busy_seen_ns_, all_ns);
   prep_busy_seen_ns_ += busy;
   prep_.busy_ns += busy;
+  // Idle workers are blocked if no slot is free, else they wait for bytes.
   (view.held_up ? prep_.blocked_ns : prep_.starved_ns) += all_ns - busy;
 }
 
@@ -54,6 +58,7 @@ double StageClock::upstream_downstream_ratio() const {
   const auto again_rows = static_cast<double>(counters.prepare_again_rows.load());
   const auto batches = static_cast<double>(counters.batches.load());
   const auto fetched = static_cast<double>(core_.fetcher->counters().records);
+  // Each part must have been measured once: a division by zero, or a ratio of noise, otherwise.
   if (first_rows == 0 || fetched == 0 || batches == 0 || trained_ns_ == 0) return 0;
   const double batch_rows = core_.plan->spec().batch_rows;
   const double first_ns = static_cast<double>(counters.prepare_first_ns.load()) / first_rows;
@@ -63,8 +68,11 @@ double StageClock::upstream_downstream_ratio() const {
   // The cost of one use: under record echo every use decodes the record again.
   const bool decodes_each = core_.plan->spec().echo_point == plan::EchoPoint::kRecord;
   const double use_ns = decodes_each ? first_ns : again_ns;
+  // Fetching and decoding run at the same time, so the slower of both counts. Decoding is spread
+  // over the workers.
   const double above_ns =
       batch_rows * std::max(fetch_ns, std::max(0.0, first_ns - use_ns) / workers_);
+  // In the same way: the trainer's own time for a batch, or the workers' time for its uses.
   const double below_ns =
       std::max(static_cast<double>(trained_ns_) / batches, batch_rows * use_ns / workers_);
   return above_ns / below_ns;

@@ -38,6 +38,7 @@ std::string larger_factor(const StreamStats& stats) {
   if (ratio < kFactorSlack * std::max(1.0, factor_of(stats))) return "";
   const std::string now = echoes(stats) ? fmt::format("; it is {:.3g}", factor_of(stats)) : "";
   if (ratio > kLargeRatio) {
+    // The present factor is about the advised one already.
     if (factor_of(stats) * kFactorSlack > kStartFactor) return "";
     return fmt::format("R is {:.1f}: echo factors up to it cost no time, {} is a good start{}",
                        ratio, kStartFactor, now);
@@ -76,6 +77,7 @@ std::string store_trouble(const StreamStats& stats) {
   return waited(worst->reason) * 2 < stats.recent.passed_ns ? "" : worst->text;
 }
 
+// The first that applies: a fault of the store, a larger echo factor, a cache.
 std::string storage_remedy(const StreamStats& stats) {
   const std::string trouble = store_trouble(stats);
   if (!trouble.empty()) return trouble;
@@ -86,6 +88,7 @@ std::string storage_remedy(const StreamStats& stats) {
 }
 
 std::string workers_remedy(const StreamStats& stats) {
+  // Under record echo a larger factor repeats the decoding and relieves only the store.
   if (stats.echo_point == "record")
     return "echo before decode shares no decoding: put it after decode, or raise daemon.workers";
   const std::string factor = larger_factor(stats);
@@ -170,11 +173,13 @@ Verdict verdict(const StreamStats& stats) {
   if (stats.consumers.empty())
     return {"nobody", "no trainer is attached; the first batches wait in the ring"};
   const RecentStats& recent = stats.recent;
+  // Shares of less than two seconds are noise.
   if (recent.attached_ns < kLeastAttachedNs)
     return {"unknown", "too early to say: trainers have been watched for less than two seconds"};
   const std::uint64_t waited_ns =
       std::accumulate(recent.wait_ns.begin(), recent.wait_ns.end(), std::uint64_t{0});
   const double share = wait_share(recent, waited_ns);
+  // Data comes fast enough; the advice is then about an echo factor that is larger than necessary.
   if (share < kWaitsShare) {
     return {"trainers", fmt::format("the trainers are the limit, they wait {} of their time{}",
                                     percent(share), trainers_advice(stats))};

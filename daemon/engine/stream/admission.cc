@@ -9,15 +9,18 @@
 
 namespace echoline::engine {
 
+// All members but pass and reader, which the join fills in.
 Result<Consumer> Admission::consumer_of(const AttachCall& call, std::uint64_t now_ns) const {
   const shm::AttachRequest& request = call.request;
   Consumer consumer;
   consumer.connection = call.connection;
   consumer.peer = call.peer;
   consumer.attached_ns = now_ns;
+  // 0 where the process belongs to another container and cannot be seen.
   consumer.begin_ticks = process_begin(call.peer.pid);
   consumer.rank = request.rank;
   consumer.layout_minor = request.layout_minor;
+  // Unknown: the daemon waits for all ranks of the job.
   consumer.local_ranks = request.local_ranks == 0 ? request.world_size : request.local_ranks;
   consumer.job = {
       .name = std::string(shm::text(request.job)),
@@ -31,8 +34,10 @@ plan::Position Admission::current_position(const Pass& foremost, const Pass& fac
                                            const Job& job) {
   const plan::Position latest = foremost.next_position();
   // The epoch's last batch may be short.
+  // Rounded up, so that the job's batches have the same borders as in a job that began at row 0.
   const std::uint64_t row = (latest.row + job.batch_size - 1) / job.batch_size * job.batch_size;
   if (row < factors.factors().rows(latest.epoch)) return {latest.epoch, row};
+  // No batch of the job begins in what is left of this epoch.
   return {latest.epoch + 1, 0};
 }
 
@@ -40,12 +45,14 @@ Admission::Wish Admission::wish_of(const shm::AttachRequest& request, const Job&
   // All ranks of a job have the same factors.
   const Pass* of_job = consumers_.pass_of(job);
   if (request.join != shm::kJoinCurrent && request.join != shm::kJoinNextEpoch) {
+    // `join: start`: epoch 0, row 0.
     return {{}, of_job};
   }
   // All ranks of a job begin where its first one did.
   if (const auto begun = pending_ranks_.start_of(job)) return {*begun, of_job};
   const Pass* foremost =
       passes_.foremost([&](const Pass& pass) { return consumers_.has_readers(pass); });
+  // Nobody reads yet: `current` and `next epoch` are the beginning, too.
   if (foremost == nullptr) return {{}, of_job};
   const Pass* factors = of_job == nullptr ? foremost : of_job;
   if (request.join == shm::kJoinNextEpoch) {
@@ -62,16 +69,20 @@ Result<Start> Admission::start_of(const shm::AttachRequest& request, const Job& 
     ECHOLINE_ASSIGN(start.factors, factors_of(request, core_));
     // The factor may have changed since the state was saved, for other ranks that came with it.
     const Pass* of_job = consumers_.pass_of(job);
+    // Only if the state agrees with what this pass did: the rank then reads on with its job.
     if (of_job != nullptr && of_job->follows(position, start.factors)) {
       start.factors = of_job->factors();
     }
   } else {
     const Wish wish = wish_of(request, job);
+    // A wish, not a state: with nobody reading, any pass at the position has right factors.
     position = wish.position;
     start.any_factors = wish.same_factors_as == nullptr;
     if (wish.same_factors_as != nullptr) {
       start.factors = wish.same_factors_as->factors();
     } else if (present.factor != core_.plan->spec().factor) {
+      // The factor was set while no trainer read: a new pass begins with it. `since` is the first
+      // row.
       start.factors.append(position.epoch, {0, present.factor}, {});
     }
     if (!start.factors.knows(position.epoch)) {
@@ -90,6 +101,7 @@ bool Admission::needs_tails(const Consumer& consumer) const {
   return core_.ring_spec.last_batch == shm::kLastDrop && reads_off_grid(consumer, core_);
 }
 
+// `factors` refers to `start`, which the caller keeps until the join is done.
 PassSet::Wanted Admission::wanted_by(const Consumer& consumer, const Start& start) const {
   return {.position = start.position,
           .factors = start.any_factors ? nullptr : &start.factors,
@@ -112,10 +124,14 @@ Attachment Admission::attachment_of(const Consumer& consumer, const JoinedPass& 
   reply.first_sequence = joined.reader.first_sequence;
   reply.epoch = consumer.start.epoch;
   reply.row = consumer.start.row;
+  // As of the start: later changes reach the trainer through the ring's log.
   const FactorHistory factors = joined.pass->factors().as_of(consumer.start);
   for (const plan::FactorChange& change : factors.list(consumer.start.epoch)) {
+    // A list has at most kFactorChangesMax changes, because Plan::check_changes refuses a longer
+    // one.
     reply.changes[reply.change_count++] = {change.block, change.factor, 0};
   }
+  // The descriptors stay the ring's; the door duplicates them before it sends them.
   attachment.data_fd = joined.pass->ring().data_fd();
   attachment.cursor_fd = joined.reader.cursor_fd;
   return attachment;

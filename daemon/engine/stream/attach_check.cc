@@ -14,8 +14,10 @@ bool has_batch_echo(const StreamCore& core) {
   return core.plan->spec().echo_point == plan::EchoPoint::kBatch;
 }
 
+// First the plan version: with another one, equal fingerprints would still mean another order.
 Status check_state(const shm::AttachRequest& request, const StreamCore& core) {
   const ring::RingSpec& spec = core.ring_spec;
+  // 0: the client gave a fingerprint without a state (`expect`).
   if (request.plan_version != 0 && request.plan_version != spec.plan_version) {
     return Status(Code::kFailedPrecondition,
                   fmt::format("the state was made under plan version {}, this daemon has {}",
@@ -49,6 +51,7 @@ Status check_request(const shm::AttachRequest& request, const Job& job, const St
                     "a batch_size that is one",
                     job.batch_size, job.world_size));
   }
+  // A slot is repeated as a whole, so batches cannot be cut in another way.
   if (has_batch_echo(core) && job.batch_size != core.ring_spec.batch_rows) {
     return Status(Code::kInvalidArgument,
                   fmt::format("a stream with batch echo has batches of {} only, {} was asked for",
@@ -65,6 +68,7 @@ Result<FactorHistory> factors_of(const shm::AttachRequest& request, const Stream
 
 Result<plan::Position> settle_position(plan::Position position, const FactorHistory& factors,
                                        const StreamCore& core) {
+  // Also checks that the row lies in the epoch and the epoch below the maximum.
   ECHOLINE_ASSIGN(const plan::Position settled,
                   plan::normalise(position, factors.rows(position.epoch)));
   const std::uint32_t batch_rows = core.ring_spec.batch_rows;

@@ -21,13 +21,16 @@ void Attendance::add(Consumer consumer, const JoinedPass& joined, bool reattache
   consumer.reader = joined.reader.id;
   // A job that comes back begins with no rank: its other ranks came with it, or died before.
   const bool begins = !reattaches && !consumers_.has_job(consumer.job);
+  // Before the consumer is added: has_job() must see the others only.
   pending_ranks_.note_rank(consumer, joined.reader.first_sequence, begins, consumer.attached_ns);
   log_info({"engine", core_.name}, "job {} rank {}/{} attached at epoch {} row {}",
            consumer.job.name, consumer.rank, consumer.job.world_size, consumer.start.epoch,
            consumer.start.row);
+  // Also before it is added, so that it is not compared with itself.
   notify_of_newcomer(core_.name, consumer, consumers_, notices);
   meter_.begin(consumer, reattaches);
   consumers_.add(std::move(consumer));
+  // At once: the rank may have been the last one that the pass waited for.
   leave_lanes_to_other_hosts(core_, passes_, consumers_, pending_ranks_);
 }
 
@@ -35,6 +38,7 @@ bool Attendance::remove(std::uint64_t connection, std::uint64_t now_ns,
                         std::vector<TrainerNotice>& notices) {
   Consumer* consumer = consumers_.find(connection);
   if (consumer == nullptr) return false;
+  // Position and waits are read from the cursor page, which ends with the reader in remove().
   rank_events_.note_gone(*consumer, now_ns);
   meter_.end(*consumer, now_ns);
   consumers_.remove(*consumer);
@@ -44,6 +48,7 @@ bool Attendance::remove(std::uint64_t connection, std::uint64_t now_ns,
 }
 
 void Attendance::measure(std::uint64_t now_ns, std::vector<TrainerNotice>& notices) {
+  // meter_.tick returns connections, not consumers: remove() ends them one by one.
   for (const std::uint64_t connection : meter_.tick(now_ns)) {
     notices.push_back({connection, shm::kNoticeDetached,
                        Status(Code::kInvalidArgument, "the cursor page held impossible values")});
@@ -68,6 +73,7 @@ void Attendance::release_pending(std::uint64_t now_ns, std::vector<TrainerNotice
 }
 
 bool Attendance::is_unread(const Pass& pass) const {
+  // A moving trainer still counts as a reader until it has attached elsewhere.
   return !consumers_.has_readers(pass) && !pending_ranks_.awaits_rank(pass);
 }
 

@@ -8,6 +8,7 @@
 namespace echoline::engine {
 namespace {
 
+// Differences in the message; the rest is only counted.
 constexpr std::size_t kShown = 3;
 
 }  // namespace

@@ -28,6 +28,7 @@ FactorControl::FactorControl(const StreamCore& core, const Consumers& consumers,
       consumers_(consumers),
       passes_(passes),
       barrier_(barrier),
+      // Until the first change, the configured factor holds.
       present_{core.plan->spec().factor, core.plan->rows_per_epoch()} {}
 
 bool FactorControl::is_everywhere(std::uint32_t factor) const {
@@ -39,6 +40,7 @@ bool FactorControl::is_everywhere(std::uint32_t factor) const {
 }
 
 std::uint64_t FactorControl::epoch_rows_with(std::uint32_t factor) const {
+  // Block 0 of epoch 0 stands for any epoch: rows_after is the length of all that follow.
   FactorHistory whole(*core_.plan);
   return whole.append(0, {0, factor}, {}).rows_after;
 }
@@ -64,18 +66,22 @@ Status FactorControl::check_bounds(std::uint32_t factor) const {
 
 Status FactorControl::check(std::uint32_t factor) const {
   ECHOLINE_TRY(check_bounds(factor));
+  // A repetition of the present factor is no change, and never refused.
   if (is_everywhere(factor)) return {};
   const std::uint64_t epoch_rows = epoch_rows_with(factor);
   const bool drop = core_.ring_spec.last_batch == shm::kLastDrop;
+  // No batch would ever be published again.
   if (drop && epoch_rows < core_.ring_spec.batch_rows) {
     return cannot("with it an epoch has less than a batch (last: drop)");
   }
+  // They bring their own list of changes, and the passes must be able to follow it.
   if (barrier_.is_open()) {
     return cannot("trainers of the daemon before are still awaited; ask again in some seconds");
   }
   for (const Consumer& consumer : consumers_.all()) {
     ECHOLINE_TRY(check_trainer(consumer, epoch_rows));
   }
+  // Checked for all passes before apply() changes the first one: all or none.
   for (const PassSet::Member& member : passes_.members()) {
     ECHOLINE_TRY(member.pass->check_factor_change());
   }
@@ -136,11 +142,14 @@ Status FactorControl::check_batches(const Consumer& consumer, const std::string&
 }
 
 std::vector<FactorSwitch> FactorControl::apply(std::uint32_t factor) {
+  // Before the passes: trainers that attach later find the present factor, in whichever pass.
   present_ = {factor, epoch_rows_with(factor), true};
   ++changes_;
+  // One entry for each pass; a pass that has the factor already is left out.
   std::vector<FactorSwitch> switches;
   for (const PassSet::Member& member : passes_.members()) {
     Pass& pass = *member.pass;
+    // Kept for first_changed_row, which compares both orders without the lock.
     FactorHistory before = pass.factors();
     std::optional<FactorStart> start = pass.change_factor(factor, readers_of(pass));
     if (!start.has_value()) continue;
@@ -168,12 +177,14 @@ Pass::Readers FactorControl::readers_of(const Pass& pass) const {
 std::vector<std::string> FactorControl::jobs_of(const Pass& pass) const {
   std::vector<std::string> jobs;
   for (const Consumer& consumer : consumers_.all()) {
+    // Rank 0 speaks for its job.
     if (consumer.pass.get() == &pass && consumer.rank == 0) jobs.push_back(consumer.job.name);
   }
   return jobs;
 }
 
 Status FactorControl::check_library(const Consumer& consumer, const Start& start) const {
+  // Without changes an old library is right about every row.
   const bool any = present_.has_changed || !start.factors.empty();
   if (!any || consumer.layout_minor >= kLayoutMinorWithChanges) return {};
   return Status(Code::kFailedPrecondition,

@@ -46,6 +46,7 @@ class FactorControl {
   void note_start(const Start& start) { present_.has_changed |= !start.factors.empty(); }
 
  private:
+  // Whether the stream can ever have this factor.
   Status check_bounds(std::uint32_t factor) const;
   // `epoch_rows`: of whole epochs with the new factor.
   Status check_trainer(const Consumer& consumer, std::uint64_t epoch_rows) const;
@@ -54,8 +55,11 @@ class FactorControl {
   // The trainer's own batches must still fit the slots.
   Status check_batches(const Consumer& consumer, const std::string& name,
                        std::uint64_t epoch_rows) const;
+  // What the trainers of a pass require of a change.
   Pass::Readers readers_of(const Pass& pass) const;
+  // The names of the jobs that read the pass.
   std::vector<std::string> jobs_of(const Pass& pass) const;
+  // Rows of a whole epoch with this factor.
   std::uint64_t epoch_rows_with(std::uint32_t factor) const;
 
   const StreamCore& core_;

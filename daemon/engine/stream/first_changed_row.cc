@@ -33,6 +33,7 @@ std::uint64_t first_different_row(const plan::EpochPlan& one, const plan::EpochP
     if (!are_same(one, other, row, count)) break;
     row += count;
   }
+  // The blocks agreed up to here. This one differs in at least one row, found row by row.
   while (row < end && !differ(one.at(row), other.at(row))) ++row;
   return row;
 }
@@ -51,6 +52,7 @@ std::optional<std::uint64_t> first_difference(const plan::EpochPlan& one,
                                               const plan::EpochPlan& other,
                                               const plan::PlanSpec& spec, std::uint64_t row) {
   const std::uint64_t common = std::min(one.rows(), other.rows());
+  // Bounds the time: the search may follow a large block that has not changed.
   const std::uint64_t end = std::min(common, row + kRowsMax);
   const std::uint64_t found = spec.echo_point == plan::EchoPoint::kBatch
                                   ? first_different_batch(one, other, row, end, spec.batch_rows)
@@ -65,6 +67,7 @@ std::optional<std::uint64_t> first_difference(const plan::EpochPlan& one,
 
 plan::Position first_changed_row(const plan::Plan& plan, const FactorHistory& before,
                                  const FactorHistory& after, plan::Position from) {
+  // The change begins in the epoch of `from` or in the next one (StepWalk::change_factor).
   for (std::uint32_t epoch = from.epoch; epoch <= from.epoch + 1; ++epoch) {
     const auto epoch_before = plan.epoch(epoch, before.list(epoch));
     const auto epoch_after = plan.epoch(epoch, after.list(epoch));
@@ -72,6 +75,7 @@ plan::Position first_changed_row(const plan::Plan& plan, const FactorHistory& be
                                       epoch == from.epoch ? from.row : 0);
     if (row.has_value()) return {epoch, *row};
   }
+  // No difference in reach: a lower bound is still right.
   return from;
 }
 

@@ -3,6 +3,7 @@
 namespace echoline::engine {
 
 void IndexProgress::note(const record::Progress& seen, std::uint64_t now_ns) {
+  // The report before the first shard is known.
   if (seen.shards == 0) return;
   if (first_ns_ == 0) {
     first_ns_ = now_ns;
@@ -15,6 +16,7 @@ void IndexProgress::note(const record::Progress& seen, std::uint64_t now_ns) {
   stats_.records = seen.records;
   const double seconds = static_cast<double>(now_ns - first_ns_) / 1e9;
   const std::uint64_t scanned = seen.bytes_done - first_bytes_;
+  // A rate needs time and bytes; until then it is unknown (0).
   if (seconds <= 0 || scanned == 0) return;
   stats_.bytes_per_second = static_cast<double>(scanned) / seconds;
   stats_.seconds_left = static_cast<double>(seen.bytes - seen.bytes_done) / stats_.bytes_per_second;

@@ -9,6 +9,7 @@
 namespace echoline::engine {
 namespace {
 
+// Jobs of one start script attach within this time.
 constexpr std::uint64_t kTogetherNs = 2'000'000'000;
 
 }  // namespace
@@ -19,6 +20,7 @@ void notify_of_newcomer(const std::string& stream_name, const Consumer& newcomer
   const auto namesake = std::find_if(all.begin(), all.end(), [&](const Consumer& other) {
     return other.job.name == newcomer.job.name && other.job != newcomer.job;
   });
+  // One of them is enough for the message: two definitions of one job name are a mistake anyway.
   if (namesake != all.end()) {
     const Job& one = newcomer.job;
     const Job& other = namesake->job;
@@ -34,6 +36,8 @@ void notify_of_newcomer(const std::string& stream_name, const Consumer& newcomer
   const bool others_elsewhere = std::any_of(all.begin(), all.end(), [&](const Consumer& other) {
     return other.job == newcomer.job && other.pass != newcomer.pass && !other.moving;
   });
+  // The other ranks read elsewhere, and none reads here: this rank's batches are prepared for it
+  // alone.
   if (others_elsewhere && !consumers.is_reading(*newcomer.pass, newcomer.job)) {
     notices.push_back(
         {newcomer.connection, shm::kNoticePeers,
@@ -52,6 +56,7 @@ void notify_of_missing_jobs(const std::string& missing_jobs, Consumers& consumer
       "no more come than the slots hold until these jobs have attached (publish.jobs): " +
           missing_jobs);
   for (Consumer& consumer : consumers.all()) {
+    // Each trainer is notified once, and not before its own two seconds are over.
     if (consumer.knows_missing_jobs || now_ns < consumer.attached_ns + kTogetherNs) continue;
     consumer.knows_missing_jobs = true;
     notices.push_back({consumer.connection, shm::kNoticePeers, status});

@@ -12,6 +12,7 @@ bool is_complete(const Pass& pass, const Consumers& consumers) {
   std::map<Job, std::set<std::uint32_t>> attached;
   for (const Consumer& consumer : consumers.all()) {
     if (consumer.pass.get() != &pass) continue;
+    // It may come back to this pass, so nothing is decided yet.
     if (consumer.moving) return false;
     attached[consumer.job].insert(consumer.rank);
   }
@@ -26,6 +27,7 @@ bool is_complete(const Pass& pass, const Consumers& consumers) {
 
 bool reads_off_grid(const Consumer& consumer, const StreamCore& core) {
   const std::uint32_t batch_rows = core.ring_spec.batch_rows;
+  // Until its first epoch ends, `start.row` moves all of the trainer's batches.
   return consumer.job.batch_size != batch_rows || consumer.start.row % batch_rows != 0;
 }
 
@@ -39,8 +41,11 @@ LaneSet lanes_of(const Consumer& consumer, const StreamCore& core) {
 void leave_lanes_to_other_hosts(const StreamCore& core, const PassSet& passes,
                                 const Consumers& consumers, const PendingRanks& pending_ranks) {
   const std::uint32_t lanes = core.plan->spec().lanes;
+  // With one lane there is nothing to leave. A missing job may want any lane.
   if (lanes == 1 || !pending_ranks.missing_jobs().empty()) return;
   for (const PassSet::Member& member : passes.members()) {
+    // Lanes that were dropped cannot come back for rows that are planned, so all ranks must be
+    // known.
     if (pending_ranks.awaits_rank(*member.pass) || !is_complete(*member.pass, consumers)) continue;
     LaneSet wanted(lanes);
     for (const Consumer& consumer : consumers.all()) {
@@ -50,6 +55,7 @@ void leave_lanes_to_other_hosts(const StreamCore& core, const PassSet& passes,
         wanted[lane] = wanted[lane] || of_trainer[lane];
       }
     }
+    // Other lanes of the batch are written by nobody: this host's ranks never read those rows.
     member.pass->keep_lanes(wanted);
   }
 }

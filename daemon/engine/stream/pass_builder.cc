@@ -19,6 +19,7 @@ namespace {
 std::string largest_ragged(const ring::RingSpec& spec, std::uint64_t ring_bytes) {
   const std::uint64_t rows = std::uint64_t{spec.slot_count} * spec.batch_rows;
   for (const decode::FieldType& field : spec.fields) {
+    // `elements` is the capacity of a row, for ragged fields, too.
     const std::uint64_t row_bytes = field.shape.elements() * shm::dtype_bytes(field.dtype);
     if (!field.ragged || rows * row_bytes < ring_bytes / 2) continue;
     return fmt::format(", of which {} for rows of '{}': lower its max_bytes ({})",
@@ -30,12 +31,14 @@ std::string largest_ragged(const ring::RingSpec& spec, std::uint64_t ring_bytes)
 }  // namespace
 
 BuiltPass::~BuiltPass() {
+  // Never with the registry's lock: stopping a pass takes time.
   if (pass_ != nullptr) retire_pass(*pass_);
 }
 
 Result<BuiltPass> build_pass(std::shared_ptr<StreamCore> core, MemoryBudget& budget,
                              Pass::Options options) {
   const std::uint64_t ring_bytes = ring::ring_bytes(core->ring_spec);
+  // Without these a pass cannot work. Decoded samples are a wish, and reserved separately.
   const std::uint64_t needed_bytes =
       ring_bytes + core->read_ahead.most_bytes + core->window_floor_bytes;
   const std::string what = fmt::format(
@@ -43,6 +46,7 @@ Result<BuiltPass> build_pass(std::shared_ptr<StreamCore> core, MemoryBudget& bud
       format_bytes(ring_bytes), largest_ragged(core->ring_spec, ring_bytes),
       format_bytes(core->read_ahead.most_bytes), format_bytes(core->window_floor_bytes));
   std::vector<MemoryBudget::Reservation> reservations;
+  // May reclaim idle passes of other streams, and so take the registry's lock.
   ECHOLINE_ASSIGN(auto needed, budget.reserve(needed_bytes, what));
   reservations.push_back(std::move(needed));
   // Decoded samples get what is left, but room stays for a second pass: a job that resumes at
@@ -55,6 +59,7 @@ Result<BuiltPass> build_pass(std::shared_ptr<StreamCore> core, MemoryBudget& bud
              "decoded again for each use",
              format_bytes(options.window_bytes_max), format_bytes(core->window_wish_bytes));
   }
+  // From here on its thread runs, and fills slots although no trainer reads.
   ECHOLINE_ASSIGN(auto pass,
                   Pass::start(std::move(core), std::move(options), std::move(reservations)));
   return BuiltPass(std::move(pass));
@@ -62,6 +67,7 @@ Result<BuiltPass> build_pass(std::shared_ptr<StreamCore> core, MemoryBudget& bud
 
 void retire_pass(Pass& pass) {
   pass.stop(shm::kWriterEnded);
+  // Queued tasks may still hold its batches; they do nothing any more.
   pass.give_back_memory();
 }
 

@@ -45,12 +45,15 @@ void PassSet::set_ended(const Pass& pass) {
 Result<std::optional<JoinedPass>> PassSet::join(const Wanted& wanted) {
   for (const Member& member : members_) {
     Pass& pass = *member.pass;
+    // A stopped pass publishes nothing more; take_surplus takes it out later.
     if (member.ended || pass.stopping()) continue;
     // A pass that was split off is for the jobs in it: others would wait for their slow job again.
     if (member.split_off && !wanted.also_split_off && !wanted.has_own_job(pass)) continue;
+    // A trainer with a state needs a pass whose changes of the factor agree with the state.
     if (wanted.factors != nullptr && !pass.follows(wanted.position, *wanted.factors)) continue;
     ECHOLINE_ASSIGN(const std::optional<ring::Ring::Reader> reader,
                     pass.join(wanted.position, wanted.tails, wanted.lanes));
+    // No place here, though the pass may have the position: another pass may have it, too.
     if (reader.has_value()) return std::optional(JoinedPass{member.pass, *reader});
   }
   return std::optional<JoinedPass>();
@@ -59,6 +62,7 @@ Result<std::optional<JoinedPass>> PassSet::join(const Wanted& wanted) {
 const Pass* PassSet::foremost(const std::function<bool(const Pass&)>& counts) const {
   const Pass* foremost = nullptr;
   for (const Member& member : members_) {
+    // A pass without readers can be far ahead of every trainer; `counts` leaves it out.
     if (!counts(*member.pass)) continue;
     if (foremost == nullptr || foremost->next_position() < member.pass->next_position()) {
       foremost = member.pass.get();
@@ -70,6 +74,7 @@ const Pass* PassSet::foremost(const std::function<bool(const Pass&)>& counts) co
 std::vector<std::shared_ptr<Pass>> PassSet::take_if(
     const std::function<bool(const Member&)>& taken) {
   std::vector<std::shared_ptr<Pass>> passes;
+  // Taken out under the lock; the caller stops them without it.
   std::erase_if(members_, [&](const Member& member) {
     if (!taken(member)) return false;
     passes.push_back(member.pass);
@@ -83,6 +88,7 @@ std::vector<std::shared_ptr<Pass>> PassSet::take_idle(const IsIdle& is_idle) {
 }
 
 std::shared_ptr<Pass> PassSet::take_one_idle(const IsIdle& is_idle) {
+  // The first one only: reclaiming frees no more than is needed.
   bool found = false;
   const auto taken =
       take_if([&](const Member& member) { return !found && (found = is_idle(*member.pass)); });
@@ -97,6 +103,7 @@ std::vector<std::shared_ptr<Pass>> PassSet::take_surplus(const IsIdle& is_idle,
   std::uint64_t warm_since_ns = 0;
   for (Member& member : members_) {
     if (!is_idle(*member.pass)) {
+      // The clock of its idle time starts when the last reader has left.
       member.idle_since_ns = now_ns;
     } else if (!member.split_off && !member.ended &&
                (warm == nullptr || member.idle_since_ns > warm_since_ns)) {
@@ -106,6 +113,7 @@ std::vector<std::shared_ptr<Pass>> PassSet::take_surplus(const IsIdle& is_idle,
   }
   return take_if([&](const Member& member) {
     if (member.pass.get() == warm || !is_idle(*member.pass)) return false;
+    // An idle pass that was split off or ended is of no use to anybody else.
     return member.split_off || member.ended || now_ns >= member.idle_since_ns + kIdleNs;
   });
 }

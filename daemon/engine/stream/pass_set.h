@@ -65,7 +65,9 @@ class PassSet {
   std::vector<std::shared_ptr<Pass>> take_surplus(const IsIdle& is_idle, std::uint64_t now_ns);
 
  private:
+  // Null if the pass was taken out.
   Member* find(const Pass& pass);
+  // Takes out the passes that meet the condition.
   std::vector<std::shared_ptr<Pass>> take_if(const std::function<bool(const Member&)>& taken);
 
   std::vector<Member> members_;

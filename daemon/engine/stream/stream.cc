@@ -88,6 +88,7 @@ void Stream::pass_built(Result<BuiltPass> built, std::uint64_t now_ns) {
     if (!outdated) finish_split(*purpose->split, std::move(built), now_ns);
   } else if (!built.ok() && attach_queue_.first() == purpose->connection) {
     attach_queue_.admit_without_pass(check_open(), built.status(), now_ns);
+    // Added even if its trainer has left: the next one in the queue may have its position.
   } else if (built.ok() && !outdated && !attach_queue_.empty() && check_open().ok()) {
     passes_.add(built->take(), now_ns);
   }
@@ -114,6 +115,7 @@ bool Stream::withdraw(std::uint64_t connection, std::uint64_t now_ns) {
 }
 
 void Stream::tick(std::uint64_t now_ns) {
+  // Measured first: waits are charged to the state before this tick changes anything.
   attendance_.measure(now_ns, work_.notices);
   for (AttachCall& call : reattach_barrier_.take_due(now_ns)) attach_queue_.add(std::move(call));
   admit_waiting(now_ns);

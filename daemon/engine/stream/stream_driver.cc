@@ -24,6 +24,7 @@ StreamDriver::StreamDriver(SharedStreams& shared, MemoryBudget& budget,
 StreamDriver::~StreamDriver() { stop(); }
 
 void StreamDriver::stop() {
+  // Passes that are requested from now on are refused instead of built.
   draining_.store(true);
   // In this order: the engine thread posts to the passes thread. What the passes thread builds for
   // the engine thread now is dropped, and so stopped.
@@ -32,11 +33,13 @@ void StreamDriver::stop() {
 }
 
 void StreamDriver::attach(AttachCall call) {
+  // To the engine thread: the door's thread never waits for the registry's lock.
   engine_loop_->post([this, call = std::move(call)]() mutable { do_attach(std::move(call)); });
 }
 
 void StreamDriver::do_attach(AttachCall call) {
   const MutexLock lock(shared_.mutex);
+  // With the lock: begin_draining sets it under the lock, so none is admitted after it.
   if (shared_.draining) return call.reply(going_down());
   const std::string name(shm::text(call.request.stream));
   const Result<Stream*> stream = shared_.table.find_for(call.peer, name);
@@ -47,6 +50,7 @@ void StreamDriver::do_attach(AttachCall call) {
 
 void StreamDriver::withdraw(std::uint64_t connection) {
   engine_loop_->post([this, connection] {
+    // The name of the stream is not known here; connections are unique over all streams.
     const MutexLock lock(shared_.mutex);
     for (const auto& [name, stream] : shared_.table.streams()) {
       if (!stream->withdraw(connection, monotonic_ns())) continue;
@@ -58,6 +62,7 @@ void StreamDriver::withdraw(std::uint64_t connection) {
 
 void StreamDriver::do_work(SharedStreams& shared, const std::string& name, Stream& stream) {
   StreamWork work = stream.take_work();
+  // Only queues the messages: the lock is held.
   for (const TrainerNotice& notice : work.notices) notify(notice);
   // The order of these posts matters: the memory of retired passes is free for the new one.
   if (!work.retired.empty()) {
@@ -77,6 +82,8 @@ void StreamDriver::build(const std::string& name, std::uint64_t generation, cons
   passes_loop_->post([this, name, generation, core = stream.core(), options = std::move(options)] {
     // In a shared pointer, since a task can be copied.
     auto built = std::make_shared<Result<BuiltPass>>(
+        // Slow, and without the lock; `core` keeps alive what the pass needs, also if the stream is
+        // deleted.
         draining_.load() ? Result<BuiltPass>(going_down()) : build_pass(core, budget_, options));
     engine_loop_->post([this, name, generation, built = std::move(built)]() mutable {
       hand_over(name, generation, std::move(built));
@@ -98,6 +105,7 @@ void StreamDriver::hand_over(const std::string& name, std::uint64_t generation,
   passes_loop_->post([built = std::move(built)] {});  // its end there stops the pass
 }
 
+// On the engine thread, every 10 ms.
 void StreamDriver::tick() {
   {
     const MutexLock lock(shared_.mutex);
@@ -106,7 +114,9 @@ void StreamDriver::tick() {
       do_work(shared_, name, *stream);
     }
   }
+  // While draining, the file keeps trainers that leave now: they go to the next daemon.
   if (!draining_.load()) update_trainers_file();
+  // Shows the watchdog that the thread runs and gets the lock.
   rounds_.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -114,6 +124,7 @@ void StreamDriver::update_trainers_file() {
   std::set<std::string> names;
   std::vector<Trainer> trainers;
   {
+    // The lists are copied under the lock; the file is written without it.
     const MutexLock lock(shared_.mutex);
     bool changed = std::exchange(shared_.trainers_changed, false);
     for (const auto& [name, stream] : shared_.table.streams()) {
@@ -143,6 +154,7 @@ void StreamDriver::begin_draining() {
 void StreamDriver::fail(const std::string& name, std::uint64_t generation, const Status& status) {
   engine_loop_->post([this, name, generation, status] {
     const MutexLock lock(shared_.mutex);
+    // The stream may fail while it is being opened; then the failure waits in the table.
     shared_.table.note_failure(name, generation, status);
     Stream* stream = shared_.table.get(name, generation);
     if (stream == nullptr || !stream->failure().ok()) return;
@@ -151,6 +163,7 @@ void StreamDriver::fail(const std::string& name, std::uint64_t generation, const
     Ending ending = ending_of(*stream, shm::kNoticeFailed, status);
     ending.state = shm::kWriterFailed;
     do_work(shared_, name, *stream);
+    // Stops the passes before the trainers learn of it (StreamDriver::end does the same).
     passes_loop_->post([this, ending = std::move(ending)] { stop_passes(ending); });
   });
 }
@@ -192,11 +205,13 @@ bool StreamDriver::reclaim_idle_pass() {
     }
   }
   if (idle == nullptr) return false;
+  // On the passes thread, where every pass is stopped. Waits, because the caller wants the memory.
   passes_loop_->run([&] { retire_pass(*idle); });
   return true;
 }
 
 void StreamDriver::notify(const TrainerNotice& notice) {
+  // Held during the call: after set_notify({}) returns, no thread is in the old function.
   const MutexLock lock(notify_mutex_);
   if (notify_) notify_(notice.connection, notice.kind, notice.status);
 }

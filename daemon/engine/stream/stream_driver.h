@@ -70,17 +70,21 @@ class StreamDriver {
 
  private:
   void tick();
+  // On the engine thread: finds the stream and hands it the request.
   void do_attach(AttachCall call);
   // Builds a pass on the passes thread and hands it to the stream on the engine thread.
   void build(const std::string& name, std::uint64_t generation, const Stream& stream,
              Pass::Options options);
+  // On the engine thread: gives a stream the pass that was built for it, or has it stopped.
   void hand_over(const std::string& name, std::uint64_t generation,
                  std::shared_ptr<Result<BuiltPass>> built);
   // Writes the trainers file if trainers came or left.
   void update_trainers_file() ECHOLINE_EXCLUDES(shared_.mutex);
   // Retires one idle pass of any stream and waits for it; false if there is none.
   bool reclaim_idle_pass() ECHOLINE_EXCLUDES(shared_.mutex);
+  // On the passes thread: stops the passes, then notifies their trainers.
   void stop_passes(const Ending& ending) ECHOLINE_EXCLUDES(shared_.mutex);
+  // Any thread, also with the registry's lock.
   void notify(const TrainerNotice& notice);
 
   SharedStreams& shared_;

@@ -18,6 +18,7 @@ std::uint64_t row_of(const Consumer& consumer, plan::Position position) {
 
 void StreamMeter::begin(Consumer& consumer, bool reattaches) {
   const DetachedCounters::Kept kept =
+      // Counters of an earlier attachment continue, as Prometheus expects of a counter.
       detached_.take(consumer.job, consumer.rank, consumer.attached_ns);
   consumer.before = kept.counters;
   // A trainer that was moved waited for a slower job; any other one that comes back
@@ -27,6 +28,7 @@ void StreamMeter::begin(Consumer& consumer, bool reattaches) {
 }
 
 void StreamMeter::end(Consumer& consumer, std::uint64_t now_ns) {
+  // The last waits are charged before the cursor page is gone.
   const TrainerCounters counters = consumer.counters(charge(consumer, now_ns));
   for (Consumer& other : consumers_.all()) {
     if (&other == &consumer || other.job != consumer.job || other.rank != consumer.rank) continue;
@@ -39,12 +41,14 @@ void StreamMeter::end(Consumer& consumer, std::uint64_t now_ns) {
 
 ring::ReaderView StreamMeter::charge(Consumer& consumer, std::uint64_t now_ns) {
   const ring::ReaderView view = consumer.pass->ring().view(consumer.reader);
+  // The cause of this moment, for all that was waited since the last look 10 ms ago.
   const WaitCause cause = consumer.pass->wait_cause();
   const WaitLedger::Charged charged = consumer.waits.charge(view, now_ns, cause);
   waited_ns_[static_cast<std::size_t>(cause)] += charged.since_look_ns;
   waited_ns_[static_cast<std::size_t>(consumer.waits.away_cause())] += charged.away_ns;
   // wait_ns / attached_ns is a share, so the time before the attachment counts in both.
   attached_ns_ += charged.away_ns;
+  // More read-ahead helps only against waits for bytes.
   if (view.waiting_since_ns != 0 && cause == WaitCause::kFetch) {
     consumer.pass->note_wait_for_bytes();
   }
@@ -54,12 +58,14 @@ ring::ReaderView StreamMeter::charge(Consumer& consumer, std::uint64_t now_ns) {
 std::vector<std::uint64_t> StreamMeter::tick(std::uint64_t now_ns) {
   std::list<Consumer>& trainers = consumers_.all();
   StageView seen{.has_passes = !passes_.members().empty(), .has_trainers = !trainers.empty()};
+  // Each attached trainer could have waited for all of this time.
   if (ticked_ns_ != 0) attached_ns_ += trainers.size() * (now_ns - ticked_ns_);
   ticked_ns_ = now_ns;
   seen.fetch_waits = core_.fetcher->counters().waiting > 0;
   for (const PassSet::Member& member : passes_.members()) {
     seen.held_up |= member.pass->is_held_up();
   }
+  // Removed by the caller: removing changes the list that is walked here.
   std::vector<std::uint64_t> misbehaved;
   for (Consumer& consumer : trainers) {
     const ring::ReaderView view = charge(consumer, now_ns);
@@ -68,6 +74,7 @@ std::vector<std::uint64_t> StreamMeter::tick(std::uint64_t now_ns) {
   }
   log_stall(now_ns);
   stages_.tick(now_ns, seen);
+  // Once a second; differences to these notes are the present rates.
   if (rate_window_.due(now_ns)) rate_window_.note(totals(now_ns));
   return misbehaved;
 }
@@ -127,11 +134,13 @@ void StreamMeter::report_passes(StreamStats& stats) const {
     stats.slots_published += published;
     stats.slots_filling += filling;
     // Of the live batches: slots of the window of batch echo are not counted.
+    // Published and filling are read one after the other, so the sum can be too large for a moment.
     stats.slots_free += core_.slots - std::min<std::uint64_t>(core_.slots, published + filling);
   }
 }
 
 void StreamMeter::report_trainers(StreamStats& stats) const {
+  // Lag is measured within a pass: other passes are at other places on purpose.
   std::map<const Pass*, std::uint64_t> foremost_row;
   for (const Consumer& consumer : consumers_.all()) {
     std::uint64_t& row = foremost_row[consumer.pass.get()];

@@ -42,7 +42,9 @@ class StreamMeter {
   void log_stall(std::uint64_t now_ns);
   // Counters since the stream's creation.
   RecentStats totals(std::uint64_t now_ns) const;
+  // Fills in rings, slots and read-ahead.
   void report_passes(StreamStats& stats) const;
+  // Fills in the trainers with their positions, lags and waits.
   void report_trainers(StreamStats& stats) const;
 
   const StreamCore& core_;

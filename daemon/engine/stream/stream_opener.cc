@@ -13,12 +13,15 @@ Result<std::unique_ptr<Stream>> StreamOpener::open(const std::string& name,
                                                    std::function<void(const Status&)> fail) const {
   ECHOLINE_ASSIGN(OpenedStream opened, open_stream(name, definition, state_dir, *pool, *budget,
                                                    progress, std::move(fail)));
+  // Shared: `opened` moves into the stream.
   const std::shared_ptr<StreamCore> core = opened.core;
   auto stream = std::make_unique<Stream>(
       std::move(opened), definition, static_cast<std::uint32_t>(pool->worker_count()),
       ReattachBarrier(trainers_file->left_behind(name), monotonic_ns() + reattach_grace_ns));
+  // Without a trainer, so that the first one finds batches ready.
   ECHOLINE_ASSIGN(BuiltPass pass,
                   build_pass(core, *budget, {.factors = FactorHistory(*core->plan)}));
+  // On an error the stream ends here, and its destructor stops the pass.
   ECHOLINE_TRY(stream->warm_up(std::move(pass), monotonic_ns()));
   // The last question: a caller that left meanwhile gets no stream.
   if (progress) ECHOLINE_TRY(progress({}));

@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kDrainPoll{10};
 
+// Also used by create_stream when the name is taken: creating the same stream again is no error.
 // Ok if the stream that has the name is this one and takes trainers.
 Status check_same(const Stream& stream, const std::string& name, const v1::Stream& definition) {
   const std::string differences = differences_of(stream.definition(), definition);
@@ -83,6 +84,7 @@ StreamRegistry::~StreamRegistry() {
   shared_.table.clear();
 }
 
+// Two steps under the lock, with the slow opening between them; `opening` keeps the name meanwhile.
 Status StreamRegistry::create_stream(const std::string& name, const v1::Stream& stream,
                                      const record::ProgressFunction& progress) {
   v1::Stream definition = stream;
@@ -112,6 +114,7 @@ Status StreamRegistry::create_stream(const std::string& name, const v1::Stream& 
   return opened.status().with_context("stream '" + name + "'");
 }
 
+// Not yet in the table, so the stream can be asked without the lock.
 void StreamRegistry::add(const std::string& name, std::unique_ptr<Stream> stream,
                          std::uint64_t generation) {
   log_created(name, stream->stats(monotonic_ns()));
@@ -123,6 +126,7 @@ void StreamRegistry::add(const std::string& name, std::unique_ptr<Stream> stream
   if (!failure.ok()) driver_.fail(name, generation, failure);
 }
 
+// Taken out of the table first: from then on no other thread can reach the stream.
 Status StreamRegistry::delete_stream(const std::string& name) {
   std::unique_ptr<Stream> stream;
   {
@@ -137,6 +141,7 @@ Status StreamRegistry::delete_stream(const std::string& name) {
   return {};
 }
 
+// The passes end without the lock, after the stream refuses new trainers.
 Result<std::uint64_t> StreamRegistry::close_stream(const std::string& name) {
   StreamDriver::Ending ending;
   std::uint64_t generation = 0;
@@ -158,6 +163,7 @@ Result<std::uint64_t> StreamRegistry::close_stream(const std::string& name) {
   return generation;
 }
 
+// Polls, because trainers release batches in shared memory without telling anybody.
 Result<bool> StreamRegistry::drain_stream(const std::string& name,
                                           std::chrono::milliseconds patience,
                                           const std::function<bool()>& cancelled) {
@@ -183,6 +189,7 @@ void StreamRegistry::attach(std::uint64_t connection, const shm::AttachRequest& 
   driver_.attach({connection, request, peer, std::move(reply)});
 }
 
+// The change is one step under the lock; finding the exact rows takes up to a second, without it.
 Result<std::vector<FactorStart>> StreamRegistry::set_echo(const std::string& name,
                                                           std::uint32_t factor) {
   std::vector<FactorSwitch> switches;
@@ -197,6 +204,7 @@ Result<std::vector<FactorStart>> StreamRegistry::set_echo(const std::string& nam
   return starts_of(*core->plan, std::move(switches));
 }
 
+// One lock for all streams, so the numbers fit together.
 EngineStats StreamRegistry::stats() const {
   const MutexLock lock(shared_.mutex);
   EngineStats stats;
@@ -236,6 +244,7 @@ Result<std::shared_ptr<StreamCore>> StreamRegistry::core_of(const std::string& n
   return stream->core();
 }
 
+// Without the lock: reading keys of an index can take long, and the core is shared.
 Result<std::vector<std::string>> StreamRegistry::keys(
     const std::string& name, const std::vector<std::uint64_t>& samples) const {
   ECHOLINE_ASSIGN(const std::shared_ptr<StreamCore> core, core_of(name));
@@ -251,6 +260,7 @@ Result<std::vector<std::string>> StreamRegistry::keys(
   return keys;
 }
 
+// From the plan alone; no pass is asked.
 Result<std::vector<SampleUse>> StreamRegistry::step(const std::string& name, std::uint32_t epoch,
                                                     std::uint64_t step,
                                                     std::uint32_t batch_size) const {
@@ -262,6 +272,7 @@ Result<std::vector<SampleUse>> StreamRegistry::step(const std::string& name, std
   return uses;
 }
 
+// Passes end first, then the trainers get time to take what is published.
 void StreamRegistry::drain(std::chrono::milliseconds patience) {
   const auto until = std::chrono::steady_clock::now() + patience;
   driver_.begin_draining();

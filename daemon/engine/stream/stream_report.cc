@@ -20,6 +20,7 @@ void report_definition(const StreamCore& core, const v1::Stream& definition,
   stats.shards = index.shard_count();
   stats.rows_per_epoch = present.rows;
   const bool drop = spec.last_batch == shm::kLastDrop;
+  // `drop` rounds down, the others round up.
   stats.batches_per_epoch =
       (stats.rows_per_epoch + (drop ? 0 : spec.batch_rows - 1)) / spec.batch_rows;
   stats.batch_rows = spec.batch_rows;
@@ -33,6 +34,8 @@ void report_counters(const StreamCore& core, StreamStats& stats) {
   stats.samples_fresh = counters.samples_fresh.load();
   stats.samples_echoed = counters.samples_echoed.load();
   stats.batches = counters.batches.load();
+  // Counters below come from several threads without a common lock: each is exact, their sum is of
+  // slightly different moments.
   stats.records_bad = core.bad_records->counts();
   stats.seconds_to_first_batch = static_cast<double>(counters.first_batch_ns.load()) * 1e-9;
   stats.memory_bytes["window"] = counters.window_bytes.load();
@@ -52,8 +55,10 @@ void report_counters(const StreamCore& core, StreamStats& stats) {
 std::map<std::string, std::string> states_of(const StreamCore& core, const Consumers& consumers) {
   std::map<std::string, std::string> states;
   for (const Consumer& consumer : consumers.all()) {
+    // All ranks of a job save the same state, so one is enough.
     if (consumer.rank != 0) continue;
     const plan::Position position = consumer.position();
+    // Ordered, so that the text of a state is always the same.
     nlohmann::ordered_json state;
     state["version"] = 1;
     state["plan_version"] = core.ring_spec.plan_version;
@@ -63,6 +68,7 @@ std::map<std::string, std::string> states_of(const StreamCore& core, const Consu
     state["row"] = position.row;
     state["batch_size"] = consumer.job.batch_size;
     nlohmann::ordered_json& changes = state["changes"] = nlohmann::ordered_json::array();
+    // Without changes that begin after the position: a state holds what its order depends on.
     const FactorHistory factors = consumer.pass->factors().as_of(position);
     for (const plan::FactorChange& change : factors.list(position.epoch)) {
       changes.push_back({change.block, change.factor});
@@ -74,6 +80,7 @@ std::map<std::string, std::string> states_of(const StreamCore& core, const Consu
 
 std::vector<Trainer> trainers_of(const StreamCore& core, const std::vector<Trainer>& expected,
                                  const Consumers& consumers) {
+  // Those that are still expected stay in the file until they come, or their time is over.
   std::vector<Trainer> trainers = expected;
   for (const Consumer& consumer : consumers.all()) {
     trainers.push_back({.stream = core.name,

@@ -21,11 +21,13 @@ Status being_created(const std::string& name) {
 }  // namespace
 
 Result<std::uint64_t> StreamTable::begin_opening(const std::string& name) {
+  // One caller opens a name; others are refused until it has succeeded or failed.
   if (!opening_.try_emplace(name).second) return being_created(name);
   return generations_.begin(name);
 }
 
 Status StreamTable::add(const std::string& name, std::unique_ptr<Stream> stream) {
+  // Both under one lock: the name is never free in between.
   streams_.emplace(name, std::move(stream));
   return opening_.extract(name).mapped().failure;
 }
@@ -41,8 +43,10 @@ void StreamTable::abandon(const std::string& name) {
 }
 
 Result<std::unique_ptr<Stream>> StreamTable::remove(const std::string& name) {
+  // A stream that is being opened has no Stream object that could be ended.
   if (opening_.contains(name)) return being_created(name);
   ECHOLINE_TRY(find(name).status());
+  // Late messages about the stream are dropped from now on.
   generations_.end(name);
   return std::move(streams_.extract(name).mapped());
 }
@@ -57,6 +61,7 @@ Stream* StreamTable::get(const std::string& name, std::uint64_t generation) cons
 }
 
 Result<Stream*> StreamTable::find(const std::string& name) const {
+  // The daemon itself may use every stream.
   return find_for(Peer{.uid = ::geteuid(), .groups = {}}, name);
 }
 
@@ -70,6 +75,7 @@ Result<Stream*> StreamTable::find_for(const Peer& peer, const std::string& name)
     if (other == name) log_refused(peer, name);
     if (may_use) known += (known.empty() ? "" : ", ") + other;
   }
+  // Only streams that the caller may use are named.
   return Status(Code::kNotFound, fmt::format("no stream '{}'; there are: {}", sanitize_name(name),
                                              known.empty() ? "none" : known));
 }
@@ -82,6 +88,8 @@ void StreamTable::log_refused(const Peer& peer, const std::string& name) const {
 }
 
 void StreamTable::note_failure(const std::string& name, std::uint64_t generation,
+                               // With the table's generation: a failure of an earlier stream of
+                               // this name is not noted.
                                const Status& status) {
   // The stream's threads run before it is in the table, so it may fail before add().
   const auto opening = opening_.find(name);

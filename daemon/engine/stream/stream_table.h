@@ -54,6 +54,7 @@ class StreamTable {
   void clear() { streams_.clear(); }
 
  private:
+  // Logs a refusal by publish.access, at most once a second.
   void log_refused(const Peer& peer, const std::string& name) const;
 
   std::map<std::string, std::unique_ptr<Stream>> streams_;

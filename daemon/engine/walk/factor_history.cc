@@ -20,9 +20,11 @@ std::vector<plan::FactorChange> to_changes(const std::vector<shm::FactorEntry>& 
 Result<FactorHistory> FactorHistory::of_state(const plan::Plan& plan, std::uint32_t epoch,
                                               std::span<const shm::FactorEntry> changes) {
   FactorHistory history(plan);
+  // What the state does not tell, this history does not know (knows()).
   history.known_from_ = epoch;
   for (std::size_t begin = 0; begin < changes.size();) {
     const std::uint32_t ahead = changes[begin].ahead;
+    // Entries must be in the order of their epochs; sums are checked without overflow.
     if (epoch >= plan::kEpochsMax || ahead >= plan::kEpochsMax - epoch ||
         (begin > 0 && ahead < changes[begin - 1].ahead)) {
       return Status(
@@ -31,6 +33,7 @@ Result<FactorHistory> FactorHistory::of_state(const plan::Plan& plan, std::uint3
                       ahead, epoch));
     }
     std::vector<plan::FactorChange> list;
+    // All entries of one epoch together: the plan checks them as a list.
     for (; begin < changes.size() && changes[begin].ahead == ahead; ++begin) {
       list.push_back({changes[begin].block, changes[begin].factor});
     }
@@ -39,6 +42,7 @@ Result<FactorHistory> FactorHistory::of_state(const plan::Plan& plan, std::uint3
     const plan::Position since = ahead > 0 ? plan::Position{epoch + ahead, 1} : plan::Position{};
     for (const plan::FactorChange& change : list) history.append(epoch + ahead, change, since);
   }
+  // Later epochs all have the last factor, so checking that one is enough.
   if (history.has_empty_epochs()) {
     return Status(Code::kInvalidArgument,
                   "factor list: with its last factor an epoch has less than a batch (last: drop)");
@@ -61,9 +65,12 @@ bool FactorHistory::has_empty_epochs() const {
 }
 
 std::uint64_t FactorHistory::rows_before(std::uint32_t epoch) const {
+  // Walks from entry to entry. Epochs between two entries have equally many rows, so a factor that
+  // changed long ago costs no loop over epochs.
   std::uint64_t total = rows_before_known_;
   std::uint32_t at = known_from_;
   for (const shm::FactorLogEntry& entry : entries_) {
+    // The rows of forgotten epochs are in `rows_before_known_` already.
     if (entry.epoch < at) continue;
     if (entry.epoch >= epoch) break;
     // All epochs up to the entry's have as many rows as the first of them.
@@ -103,6 +110,7 @@ const shm::FactorLogEntry& FactorHistory::append(std::uint32_t epoch, plan::Fact
   entry.factor = change.factor;
   entry.since_epoch = since.epoch;
   entry.since_row = since.row;
+  // Appended before its rows are counted: list() has to contain it.
   entries_.push_back(entry);
   // A whole epoch's rows do not depend on which epoch it is.
   entries_.back().rows = plan_->epoch(epoch, list(epoch))->rows();
@@ -115,6 +123,7 @@ void FactorHistory::forget_before(std::uint32_t epoch) {
       std::find_if(entries_.begin(), entries_.end(),
                    [epoch](const shm::FactorLogEntry& entry) { return entry.epoch >= epoch; });
   if (first - entries_.begin() <= 1) return;  // the last one before carries its factor on
+  // Before `known_from_` changes, because rows_before counts from it.
   rows_before_known_ = rows_before(epoch);
   known_from_ = epoch;
   entries_.erase(entries_.begin(), first - 1);

@@ -50,6 +50,7 @@ class FactorHistory {
   bool knows(std::uint32_t epoch) const { return entries_.empty() || epoch >= known_from_; }
 
  private:
+  // Rows of all known epochs before this one.
   std::uint64_t rows_before(std::uint32_t epoch) const;
 
   const plan::Plan* plan_;

@@ -6,8 +6,11 @@
 namespace echoline::engine {
 namespace {
 
+// In units of the longest delay: the bytes in flight (one delay) and a margin for slower answers.
 constexpr double kDelays = 4;
+// The rate is the mean of a second: shorter bursts of workers say nothing about the use of bytes.
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
+// Old maxima lose half of their weight in this time, so the target follows a slower source or job.
 constexpr double kHalfLifeNs = 30e9;
 // A wait that goes on doubles the target again after so long: sooner, what was ordered for the last
 // doubling cannot have come.
@@ -25,6 +28,7 @@ void ReadAhead::see(const Sight& sight) {
   measure_rate(sight);
   delay_ns_ = std::max(delay_ns_, static_cast<double>(sight.delay_ns));
   if (sight.waited && sight.now_ns - grown_ns_ >= kGrowEveryNs) {
+    // From the target, not from the need: each wait at least doubles what is ahead.
     boost_bytes_ = 2 * static_cast<double>(target_bytes_);
     grown_ns_ = sight.now_ns;
   }
@@ -42,10 +46,12 @@ void ReadAhead::aim() {
 }
 
 void ReadAhead::fade(std::uint64_t now_ns) {
+  // The first call only sets the clock.
   if (faded_ns_ == 0) faded_ns_ = now_ns;
   const double left = std::exp2(-static_cast<double>(now_ns - faded_ns_) / kHalfLifeNs);
   faded_ns_ = now_ns;
   rate_ *= left;
+  // The boost fades, too: after waits the target comes back to what is measured.
   delay_ns_ *= left;
   boost_bytes_ *= left;
 }

@@ -36,8 +36,11 @@ class ReadAhead {
   std::uint64_t target_bytes() const { return target_bytes_; }
 
  private:
+  // Computes the target from rate, delay and boost.
   void aim();
+  // Halves what was measured for each half-life that passed.
   void fade(std::uint64_t now_ns);
+  // Updates the rate once a second.
   void measure_rate(const Sight& sight);
 
   const Options options_;

@@ -31,6 +31,7 @@ class SlotPool {
     std::uint32_t slot;
     std::uint64_t last_sequence;
   };
+  // Frees the retired slots whose last descriptor every reader has released.
   void reclaim(std::uint64_t released);
   Slot at(std::uint32_t slot) const { return {slot, std::uint64_t{slot} * batch_rows_}; }
 

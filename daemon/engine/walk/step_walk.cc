@@ -6,6 +6,7 @@
 namespace echoline::engine {
 namespace {
 
+// Rows that are read from the plan at a time.
 constexpr std::uint64_t kReadRows = 4096;
 
 }  // namespace
@@ -18,6 +19,7 @@ StepWalk::StepWalk(const plan::Plan& plan, plan::Position start, FactorHistory f
   enter_epoch();
 }
 
+// A loop, because an epoch can have no step: under `drop`, a position near its end leaves no batch.
 void StepWalk::enter_epoch() {
   while (true) {
     remake_epoch();
@@ -29,10 +31,14 @@ void StepWalk::enter_epoch() {
 
 void StepWalk::remake_epoch() {
   const std::uint64_t batch_rows = plan_.spec().batch_rows;
+  // Made again with the changes of the factor; rows that were walked stay the same, because a
+  // change begins at a block of which nothing was walked.
   epoch_ = plan_.epoch(position_.epoch, factors_.list(position_.epoch));
+  // The buffer has rows of the order before.
   buffer_.clear();
   buffered_from_ = 0;
   end_ = epoch_->rows();
+  // Under `drop`, only whole batches from this position on.
   if (!tails_ && plan_.spec().last == plan::LastBatch::kDrop && end_ > position_.row) {
     end_ = position_.row + rows_left() / batch_rows * batch_rows;
   }
@@ -45,6 +51,7 @@ void StepWalk::end_epoch() {
 
 const shm::FactorLogEntry& StepWalk::change_factor(std::uint32_t factor, std::uint64_t clear_rows,
                                                    plan::Position from) {
+  // Never before what is walked already.
   from = std::max(from, position_);
   if (!factors_.empty() && factors_.entries().back().epoch > from.epoch) {
     // The one before begins later still, and was to hold from there on.
@@ -53,9 +60,12 @@ const shm::FactorLogEntry& StepWalk::change_factor(std::uint32_t factor, std::ui
                            {later.since_epoch, later.since_row});
   }
   const std::optional<plan::FactorChange> change = change_within(from, factor, clear_rows);
+  // No room in this epoch: the next one begins with the factor, at block 0. The state of its row 1
+  // is the first to contain it.
   if (!change) return factors_.append(from.epoch + 1, {0, factor}, {from.epoch + 1, 1});
   const shm::FactorLogEntry& entry =
       factors_.append(from.epoch, *change, {from.epoch, from.row + 1});
+  // The rest of the present epoch has another order now.
   if (from.epoch == position_.epoch) remake_epoch();
   return entry;
 }
@@ -68,18 +78,22 @@ std::optional<plan::FactorChange> StepWalk::change_within(plan::Position from, s
   const bool is_walked = from.epoch == position_.epoch && rows_left() == 0;
   if (is_walked || order->rows() < from.row + clear_rows) return std::nullopt;
   plan::FactorChange change{order->next_block(from.row), factor};
+  // A change is pending at that block or later: the new factor replaces it.
   if (!list.empty() && list.back().block >= change.block) {
     change.block = list.back().block;
     list.pop_back();
   }
   list.push_back(change);
   if (!plan_.check_changes(list).ok()) return std::nullopt;
+  // A smaller factor makes the epoch shorter, so its end is checked after the change, too.
   const bool stays_clear = plan_.epoch(from.epoch, list)->rows() >= from.row + clear_rows;
   return stays_clear ? std::optional(change) : std::nullopt;
 }
 
 void StepWalk::walk_tails() {
   tails_ = true;
+  // Only for an epoch that has steps left: one that was ended without its tail stays so
+  // (tails_from).
   if (position_.row < end_) end_ = epoch_->rows();
 }
 
@@ -95,6 +109,7 @@ Step StepWalk::next() {
   if (plan_.spec().echo_point == plan::EchoPoint::kBatch) read_batch(step);
   step.rows = static_cast<std::uint32_t>(step.uses.size());
   position_.row += std::min<std::uint64_t>(batch_rows, rows_left());
+  // Computed after the step: the mark belongs to the last step with rows of the epoch.
   step.end_of_epoch = position_.row >= end_;
   if (step.end_of_epoch) end_epoch();
   return step;
@@ -102,6 +117,7 @@ Step StepWalk::next() {
 
 bool StepWalk::leap_to(plan::Position position) {
   const std::uint64_t batch_rows = plan_.spec().batch_rows;
+  // The grid: steps of this epoch begin at multiples of a batch from where it was entered.
   const bool same_epoch = position.epoch == position_.epoch;
   const std::uint64_t grid = same_epoch ? position_.row % batch_rows : 0;
   const std::uint64_t row = position.row < grid ? 0 : position.row - grid;
@@ -114,6 +130,7 @@ bool StepWalk::leap_to(plan::Position position) {
 }
 
 std::vector<plan::RowUse> StepWalk::read_rows(std::uint64_t count) {
+  // Not enough rows left in the buffer.
   if (buffered_from_ + count > buffer_.size()) {
     // The plan finds its place anew at each read: many rows at a time are cheaper.
     buffer_.resize(std::min(std::max(count, kReadRows), rows_left()));
@@ -127,6 +144,7 @@ std::vector<plan::RowUse> StepWalk::read_rows(std::uint64_t count) {
 
 void StepWalk::read_batch(Step& step) {
   step.batch = epoch_->batch_at(position_.row / plan_.spec().batch_rows);
+  // As in SlotPool: unique, because an epoch has less than 2^40 batches.
   const std::uint64_t key = step.batch.record ^ static_cast<std::uint64_t>(position_.epoch) << 40;
   step.repeats_earlier = open_batches_.contains(key);
   if (step.batch.use + 1 == step.batch.uses) {

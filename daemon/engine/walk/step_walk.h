@@ -53,12 +53,18 @@ class StepWalk {
   void forget_factors_before(std::uint32_t epoch) { factors_.forget_before(epoch); }
 
  private:
+  // Opens the epoch of the position, or the next one that has a step.
   void enter_epoch();
+  // Asks the plan for the present epoch again, with the present changes of the factor.
   void remake_epoch();
+  // Notes where an epoch was ended with rows left.
   void end_epoch();
+  // The change as it can begin in the epoch of `from`; nothing if it cannot.
   std::optional<plan::FactorChange> change_within(plan::Position from, std::uint32_t factor,
                                                   std::uint64_t clear_rows) const;
+  // Fills in which batch and which use the step is, under batch echo.
   void read_batch(Step& step);
+  // The uses of the next rows, read from the plan many at a time.
   std::vector<plan::RowUse> read_rows(std::uint64_t count);
   std::uint64_t rows_left() const { return end_ - position_.row; }
 

@@ -15,6 +15,7 @@
 namespace echoline::record {
 namespace {
 
+// 10^9 labels of one byte.
 constexpr std::uint64_t kLabelBytesMax = std::uint64_t{1} << 30;
 
 // Labels of one file, little-endian.
@@ -48,6 +49,7 @@ Status IdxDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes,
   clear_fields(fields);
   const std::size_t shard_index = index_.shard_of(record);
   const IdxFile& file = files_[shard_index];
+  // One byte has no order, so the record itself is the field.
   if (file.type.bytes == 1) {
     fields.fields.push_back({"image", bytes});
   } else {
@@ -57,8 +59,10 @@ Status IdxDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes,
     copy_little_endian(bytes, file.type, turned);
     fields.fields.push_back({"image", {turned, bytes.size()}});
   }
+  // Not every file has labels.
   if (!file.labels) return {};
   const Labels& labels = *file.labels;
+  // Labels are in the order of the items.
   const std::uint64_t number = record - index_.first_record(shard_index);
   const std::byte* at = labels.bytes.data() + number * labels.bytes_each;
   const std::string_view text = copy_to_scratch(fields, element_text(labels.type, at));
@@ -74,6 +78,7 @@ Result<ArrayHeader> read_header(const source::ObjectInfo& object, source::Source
   }
   auto header = parse_idx_header(head);
   if (!header.ok()) return header.status().with_context(object.url);
+  // The header gives the exact size, so a truncated file is found here.
   if (header->header_bytes + header->data_bytes() != object.bytes) {
     return Status(
         Code::kDataLoss,
@@ -86,6 +91,7 @@ Result<ArrayHeader> read_header(const source::ObjectInfo& object, source::Source
 
 Result<Labels> read_labels(const source::ObjectInfo& object, const ArrayHeader& header,
                            std::uint64_t count, source::Source& source) {
+  // Labels of another file would be assigned without notice.
   if (header.shape[0] != count) {
     return Status(Code::kDataLoss, fmt::format("{} holds {} labels for {} items", object.url,
                                                header.shape[0], count));
@@ -110,11 +116,13 @@ UniformShard item_shard(source::ObjectInfo object, const ArrayHeader& header) {
   shard.object = std::move(object);
   shard.record_count = header.shape[0];
   shard.first_byte = header.header_bytes;
+  // Items follow each other without gaps.
   shard.record_bytes = shard.stride_bytes = header.elements(1) * header.type.bytes;
   return shard;
 }
 
 Result<Match> match_idx(const FormatProbe& probe) {
+  // The exact size makes up for the missing magic number.
   const auto header = parse_idx_header(probe.head);
   const bool fits =
       header.ok() && header->header_bytes + header->data_bytes() == probe.object_bytes;
@@ -125,6 +133,7 @@ OpenedDataSet open_idx(const OpenRequest& request, std::vector<Listed> listed) {
   std::vector<UniformShard> shards;
   std::vector<IdxFile> files;
   bool labels_may_follow = false;
+  // In the order of the configuration: labels follow their images.
   for (source::ObjectInfo& object : flatten(std::move(listed))) {
     ECHOLINE_ASSIGN(const ArrayHeader header, read_parsed(request.source, [&] {
                       return read_header(object, request.source);
@@ -139,9 +148,11 @@ OpenedDataSet open_idx(const OpenRequest& request, std::vector<Listed> listed) {
       labels_may_follow = false;
       continue;
     }
+    // Records of no bytes would be endless in a file.
     if (header.elements(1) == 0) {
       return Status(Code::kDataLoss, fmt::format("{} holds items of no bytes", object.url));
     }
+    // Labels can only follow items of two dimensions or more.
     labels_may_follow = header.shape.size() > 1;
     shards.push_back(item_shard(std::move(object), header));
     files.push_back({header.type, std::nullopt});

@@ -35,6 +35,7 @@ Status TokenDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes,
                          Fields& fields) const {
   clear_fields(fields);
   const ElementType& type = types_[index_.shard_of(record)];
+  // Little-endian already: the record itself is the field.
   if (!type.big_endian || type.bytes == 1) {
     fields.fields.push_back({"tokens", bytes});
     return {};
@@ -59,8 +60,10 @@ struct TokenFile {
 std::optional<TokenFile> llmc_header(std::span<const std::byte> head, std::uint64_t bytes) {
   constexpr std::uint64_t kHeaderBytes = 256 * 4;
   constexpr std::uint32_t kGpt2Magic = 20240520, kLlama3Magic = 20240801;
+  // Too short for the header.
   if (head.size() < kHeaderBytes) return std::nullopt;
   std::array<std::uint32_t, 3> words{};
+  // The fields of the header are little-endian, like this machine.
   std::memcpy(words.data(), head.data(), sizeof(words));
   const auto& [magic, version, count] = words;
   if (magic != kGpt2Magic && magic != kLlama3Magic) return std::nullopt;
@@ -73,6 +76,7 @@ std::optional<TokenFile> llmc_header(std::span<const std::byte> head, std::uint6
 
 Result<TokenFile> read_layout(const source::ObjectInfo& object, const ElementType& configured,
                               std::span<const std::byte> head) {
+  // The two kinds of headers first; without one, the configured type counts.
   if (const auto file = llmc_header(head, object.bytes)) return *file;
   if (!is_npy(head)) {
     if (object.bytes % configured.bytes != 0) {
@@ -86,6 +90,7 @@ Result<TokenFile> read_layout(const source::ObjectInfo& object, const ElementTyp
   }
   auto header = parse_npy_header(head);
   if (!header.ok()) return header.status().with_context(object.url);
+  // As for IDX: the exact size shows a truncated file.
   if (header->header_bytes + header->data_bytes() != object.bytes) {
     return Status(
         Code::kDataLoss,
@@ -96,6 +101,7 @@ Result<TokenFile> read_layout(const source::ObjectInfo& object, const ElementTyp
 }
 
 Result<Match> match_tokens(const FormatProbe& probe) {
+  // Raw tokens look like anything, so only the configuration can name them.
   if (is_npy(probe.head)) return Match::kContent;
   return probe.read.has_tokens() ? Match::kConfigured : Match::kNone;
 }
@@ -104,10 +110,12 @@ OpenedDataSet open_tokens(const OpenRequest& request, std::vector<Listed> listed
   const v1::Read& read = request.read;
   const std::vector<source::ObjectInfo> objects = flatten(std::move(listed));
   const std::uint64_t length = read.tokens().length();
+  // The upper bound keeps sizes in bytes below 2^64.
   if (length == 0 || length > std::uint64_t{1} << 40) {
     return Status(Code::kInvalidArgument,
                   "format tokens needs read.tokens.length, the tokens of one record");
   }
+  // Not set: records follow each other without overlap.
   const std::uint64_t stride = read.tokens().stride() == 0 ? length : read.tokens().stride();
   const std::string& dtype = read.tokens().dtype();
   ECHOLINE_ASSIGN(const ElementType configured, element_type(dtype.empty() ? "uint16" : dtype));
@@ -117,6 +125,7 @@ OpenedDataSet open_tokens(const OpenRequest& request, std::vector<Listed> listed
     ECHOLINE_ASSIGN(const TokenFile file, read_layout(objects[shard_index], configured, head));
     UniformShard shard;
     shard.object = objects[shard_index];
+    // Records must lie completely in their file: tokens at the end that fill none are left out.
     shard.record_count = file.count < length ? 0 : (file.count - length) / stride + 1;
     shard.first_byte = file.first_byte;
     shard.record_bytes = length * file.type.bytes;
@@ -126,6 +135,7 @@ OpenedDataSet open_tokens(const OpenRequest& request, std::vector<Listed> listed
     return {};
   };
   const auto read_headers = [&]() -> Result<std::size_t> {
+    // Called again if an answer could not be parsed, so it starts from nothing.
     shards.clear();
     types.clear();
     ECHOLINE_TRY(for_each_header(objects, kArrayHeadBytes, request.source, add));

@@ -9,6 +9,7 @@
 
 namespace echoline::record {
 
+// In the order of `keys`: the first key that any field has wins.
 const FieldBytes* Fields::find(std::string_view keys) const {
   while (true) {
     const std::size_t end = keys.find(';');
@@ -28,6 +29,7 @@ Result<std::uint64_t> DataSet::publish(source::Source&) const {
 }
 
 void clear_fields(Fields& fields) {
+  // Capacities stay, so that the next record needs no allocation.
   fields.fields.clear();
   fields.scratch.clear();
 }
@@ -37,11 +39,13 @@ std::string_view copy_to_scratch(Fields& fields, std::string_view text) {
   if (scratch.capacity() - scratch.size() < text.size()) {
     // The fields that point into the scratch move with it.
     std::string larger;
+    // Twice as much, so that moves become rare.
     larger.reserve(2 * (scratch.size() + text.size()));
     larger = scratch;
     const char* const old = scratch.data();
     const std::size_t old_size = scratch.size();
     const auto moved = [&](const char* at) -> const char* {
+      // std::less is defined for any two pointers, `<` is not.
       const bool inside = !std::less<>()(at, old) && std::less<>()(at, old + old_size);
       return inside ? larger.data() + (at - old) : at;
     };

@@ -14,13 +14,16 @@ namespace echoline::record {
 AnswerVerdict RecordAnswers::judge(const KnownChecksum& known, std::uint32_t answers_needed,
                                    std::uint32_t found, bool checked) {
   const bool is_known = known.value != 0;
+  // The ordinary case, and the only one for most records.
   if (is_known && known.value == found) return AnswerVerdict::kAgreed;
   if (!is_known && answers_needed == 0) return AnswerVerdict::kUnchecked;
+  // The store's checksum, or an earlier answer with the same bytes.
   const bool certain = checked || std::find(found_.begin(), found_.end(), found) != found_.end();
   if (!is_known && (certain || answers_needed == 1)) return AnswerVerdict::kCertain;
   // Equal answers of a local disk prove nothing.
   const bool may_replace = !known.trusted && answers_needed > 0;
   if (is_known && certain && may_replace) return AnswerVerdict::kReplaced;
+  // Kept only now: an accepted answer needs no memory.
   found_.push_back(found);
   if (!is_known && found_.size() == 1) return AnswerVerdict::kRepeat;
   const std::size_t answers_max = known.trusted ? source::kAnswersMax : source::kEqualAnswersMax;
@@ -31,6 +34,7 @@ Status wrong_answers(const Index& index, std::uint64_t record, std::uint32_t kno
                      std::uint32_t found) {
   const Extent extent = index.extent(record);
   const source::ObjectInfo object = index.shard(extent.shard).object;
+  // No checksum at all: the answers only disagree with each other.
   if (known == 0) return source::never_equal(object, extent.offset, extent.bytes);
   return Status(
       Code::kDataLoss,
@@ -47,6 +51,7 @@ Result<std::vector<std::byte>> read_record(const Index& index, std::uint64_t rec
                                            source::Source& source) {
   const Extent extent = index.extent(record);
   const source::ObjectInfo object = index.shard(extent.shard).object;
+  // What was learned by an earlier reading is not used here: the record is read once, at the start.
   const KnownChecksum known{index.checksum(record), index.trusts_checksums()};
   RecordAnswers answers;
   while (true) {
@@ -60,6 +65,7 @@ Result<std::vector<std::byte>> read_record(const Index& index, std::uint64_t rec
         source.count_damaged();
         [[fallthrough]];
       case AnswerVerdict::kRepeat:
+        // Else the source could answer from a copy that it has kept.
         source.forget(object);
         break;
       default:

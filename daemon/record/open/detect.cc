@@ -27,6 +27,7 @@ bool is_list_name(std::string_view url) {
                      [url](std::string_view ending) { return url.ends_with(ending); });
 }
 
+// The better match wins; of equal ones the first in the table.
 // Null if no format matches.
 Result<const Format*> best_match(const FormatProbe& probe, bool compressed) {
   const Format* best = nullptr;
@@ -47,6 +48,7 @@ Result<const Format*> match_compressed(FormatProbe probe, std::span<const std::b
   std::vector<std::byte> head(kUnpackedHeadBytes);
   ECHOLINE_ASSIGN(const std::size_t bytes, (*unpacker)->unpack(packed, head));
   probe.head = std::span(head).first(bytes);
+  // The unpacked size is not known; formats that compare it with a header must not match.
   probe.object_bytes = UINT64_MAX;
   ECHOLINE_ASSIGN(const Format* format, best_match(probe, true));
   if (format != nullptr) return format;
@@ -56,6 +58,7 @@ Result<const Format*> match_compressed(FormatProbe probe, std::span<const std::b
 }
 
 Status unknown_format(const source::ObjectInfo& object, std::span<const std::byte> head) {
+  // Lists of names look like text, so they get a message of their own.
   if (is_list_name(object.url)) {
     return Status(Code::kInvalidArgument,
                   fmt::format("cannot tell the format of {}: of a list of files, set read.format "
@@ -71,12 +74,14 @@ Status unknown_format(const source::ObjectInfo& object, std::span<const std::byt
 
 Result<const Format*> detect_once(const v1::Read& read, const std::vector<Listed>& listed,
                                   source::Source& source) {
+  // The first object stands for all.
   const source::ObjectInfo& first = listed.front().objects.front();
   ECHOLINE_ASSIGN(const std::vector<std::byte> head,
                   read_bytes(source, first, 0, std::min(first.bytes, kProbeBytes)));
   const FormatProbe probe{read, source, listed, head, first.bytes};
   ECHOLINE_ASSIGN(const Format* format, best_match(probe, false));
   if (format != nullptr) return format;
+  // Not compressed either: nothing can be said about it.
   if (compression_of(head).empty()) return unknown_format(first, head);
   ECHOLINE_ASSIGN(const std::vector<std::byte> packed,
                   read_bytes(source, first, 0, std::min(first.bytes, kCompressedHeadBytes)));
@@ -89,6 +94,7 @@ Result<const Format*> detect_once(const v1::Read& read, const std::vector<Listed
 
 Result<const Format*> detect_format(const v1::Read& read, const std::vector<Listed>& listed,
                                     source::Source& source) {
+  // Wrong bytes could look like another format, so an answer that cannot be parsed is read again.
   return read_parsed(source, [&] { return detect_once(read, listed, source); });
 }
 

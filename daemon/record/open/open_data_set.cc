@@ -29,10 +29,12 @@ Result<std::vector<const Format*>> allowed_formats(const v1::Read& read) {
 
 // A null data set if no format can open it without listing.
 OpenedDataSet open_stored(const std::vector<const Format*>& allowed, const OpenRequest& request) {
+  // A fresh listing was asked for.
   if (request.options.listings == Listings::kRefresh) return std::unique_ptr<DataSet>();
   for (const Format* format : allowed) {
     if (format->open_stored == nullptr) continue;
     OpenedDataSet opened = format->open_stored(request);
+    // An error, or a data set: both end the search.
     if (!opened.ok() || *opened) return opened;
   }
   return std::unique_ptr<DataSet>();
@@ -41,9 +43,11 @@ OpenedDataSet open_stored(const std::vector<const Format*>& allowed, const OpenR
 OpenedDataSet open_listed(const std::vector<const Format*>& allowed, const OpenRequest& request) {
   ECHOLINE_ASSIGN(std::vector<Listed> listed, list_all(request.read, request.source));
   for (const Format* format : allowed) {
+    // Some formats list more than the address says, such as the shards of an index file.
     if (format->expand != nullptr) ECHOLINE_TRY(format->expand(request.source, listed));
   }
   const Format* format = allowed.front();
+  // With one allowed format there is nothing to detect.
   if (allowed.size() > 1) {
     ECHOLINE_ASSIGN(format, detect_format(request.read, listed, request.source));
   }
@@ -54,6 +58,7 @@ OpenedDataSet open_listed(const std::vector<const Format*>& allowed, const OpenR
 Status report_done(const DataSet& set, const ProgressFunction& progress) {
   if (!progress) return {};
   Progress done;
+  // All of it: nothing is left to do.
   done.shards = done.shards_done = set.index().shard_count();
   done.records = set.index().record_count();
   done.bytes = done.bytes_done = set.index().record_bytes_total();
@@ -85,6 +90,7 @@ bool index_is_known(const v1::Read& step, const std::string& state_dir) {
   const v1::Read read = source::with_endpoint(step);
   bool scans = false;
   for (const Format* format : formats()) {
+    // Only formats that scan shards have an index that could be missing.
     const bool allowed = read.format() == format->name || read.format() == "auto";
     if (!allowed || !format->scans_shards) continue;
     if (std::filesystem::exists(stored_index_path(read, format->name, state_dir))) return true;

@@ -22,17 +22,22 @@
 namespace echoline::serve {
 namespace {
 
+// 0666: anyone can connect, and each call checks its user (judge).
 constexpr mode_t kOwnMode = 0600;
 constexpr mode_t kOthersMode = 0666;
+// Running calls get this long; then they are cancelled.
 constexpr auto kShutdownPatience = std::chrono::seconds(1);
+// A configuration is at most 1 MiB (KeptStreams, config/load).
 constexpr int kMessageBytesMax = 2 << 20;
 constexpr int kMetadataBytesMax = 16 << 10;
 constexpr int kHandshakeMs = 5'000;
 constexpr int kPingAfterMs = 30'000;
 constexpr int kPingPatienceMs = 10'000;
 constexpr int kClientPingMinMs = 10'000;
+// A connection without calls is closed after ten minutes.
 constexpr int kIdleMs = 600'000;
 constexpr int kCallsOfConnectionMax = 32;
+// Bounds of all calls together, so that a flood of them costs a fixed amount.
 constexpr int kThreadsMax = 128;
 constexpr std::size_t kMemoryMax = 32 << 20;
 constexpr std::uint64_t kDenialLogNs = 1'000'000'000;
@@ -41,11 +46,13 @@ constexpr const char* kService = "echoline.v1.Control";
 void set_bounds(grpc::ServerBuilder& builder) {
   builder.SetMaxReceiveMessageSize(kMessageBytesMax);
   builder.SetResourceQuota(
+      // gRPC refuses calls beyond the quota instead of allocating more.
       grpc::ResourceQuota("control").Resize(kMemoryMax).SetMaxThreads(kThreadsMax));
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMetadataBytesMax);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingAfterMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingPatienceMs);
+  // Also without a call: a dead client is found, and its place becomes free.
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              kClientPingMinMs);
@@ -65,7 +72,9 @@ class GrpcControlServer final : public ControlServer {
   ~GrpcControlServer() override {
     // First the gate: its thread uses the acceptors and the TLS files.
     gate_.reset();
+    // Never started.
     if (server_ == nullptr) return;
+    // Before Shutdown: calls that watch would otherwise use up the patience.
     service_.stop();
     server_->Shutdown(std::chrono::system_clock::now() + kShutdownPatience);
     server_->Wait();
@@ -73,13 +82,16 @@ class GrpcControlServer final : public ControlServer {
 
   Status listen(const std::string& path, const v1::ControlAccess& access) {
     if (!access.listen().empty()) {
+      // Read now: a wrong file is an error at start.
       ECHOLINE_ASSIGN(tls_, TlsFiles::open(access));
     }
     const mode_t mode = roles_.admit_other_users() ? kOthersMode : kOwnMode;
+    // The sockets before gRPC: a second daemon fails here.
     ECHOLINE_ASSIGN(gate_, ControlGate::open(path, mode, access.listen()));
     ECHOLINE_TRY(start_grpc());
     gate_->start({[this](UniqueFd socket, const Peer& peer) {
                     acceptors_->accept(std::move(socket), roles_.of_peer(peer));
+                    // The kernel names the peer; its role is looked up once for each connection.
                   },
                   [this](UniqueFd socket) { accept_tls(std::move(socket)); },
                   [this] {
@@ -89,6 +101,7 @@ class GrpcControlServer final : public ControlServer {
   }
 
   void set_serving(bool serving) override {
+    // Both names: some clients ask for the server as a whole, others for the service.
     grpc::HealthCheckServiceInterface* const health = server_->GetHealthCheckService();
     health->SetServingStatus(serving);
     health->SetServingStatus(kService, serving);
@@ -100,6 +113,7 @@ class GrpcControlServer final : public ControlServer {
     counts.tls_connections = gate_->tcp_connections();
     counts.refused = gate_->refused();
     counts.calls_denied = calls_denied_;
+    // The other fields are only valid with TLS.
     if (tls_ == nullptr) return counts;
     const TlsFiles::Counts tls = tls_->counts();
     counts.has_tls = true;
@@ -124,6 +138,7 @@ class GrpcControlServer final : public ControlServer {
     acceptors_ = std::make_unique<PeerAcceptors>(builder, judged);
     if (tls_ != nullptr) {
       tls_acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
+          // The gate gives gRPC connected sockets; it listens nowhere itself.
           grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
           tls_credentials(*tls_, {[this](const std::vector<std::string>& names) {
                                     return roles_.of_certificate(names);
@@ -135,18 +150,21 @@ class GrpcControlServer final : public ControlServer {
     if (server_ == nullptr) {
       return Status(Code::kInternal, "gRPC could not be started; GRPC_VERBOSITY=debug says why");
     }
+    // Until the daemon is ready.
     set_serving(false);
     return Status();
   }
 
   void accept_tls(UniqueFd socket) {
     grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+    // gRPC owns the descriptor from here on.
     connection.fd = socket.release();
     tls_acceptor_->HandleNewConnection(&connection);
   }
 
   // Whether the caller may call the method; counts and logs a denial.
   Status judge(const Caller& caller, std::string_view method) {
+    // Runs on gRPC's threads before each handler.
     Status decision = may_call(caller, method);
     if (!decision.ok()) {
       ++calls_denied_;

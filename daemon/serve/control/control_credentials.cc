@@ -20,12 +20,14 @@ std::string_view text_of(const grpc_slice& slice) {
 
 std::string_view method_of(const grpc_metadata* metadata, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
+    // gRPC has the path of the call, "/package.Service/Method", in this pseudo header.
     if (text_of(metadata[i].key) == ":path") return text_of(metadata[i].value);
   }
   return "";
 }
 
 std::vector<std::string> names_of(const grpc_auth_context* context) {
+  // The prefixes that daemon.control uses for the kinds of names.
   constexpr std::pair<const char*, const char*> kKinds[] = {
       {GRPC_X509_CN_PROPERTY_NAME, "CN="},
       {GRPC_PEER_DNS_PROPERTY_NAME, "DNS:"},
@@ -59,6 +61,7 @@ struct CheckHolder {
 Caller record_caller(CheckHolder& holder, grpc_auth_context* context) {
   const MutexLock lock(holder.mutex);
   Caller caller = holder.check.load()->caller_of(names_of(context));
+  // Written by an earlier call of the connection.
   auto found = grpc_auth_context_find_properties_by_name(context, kCallerProperty);
   if (grpc_auth_property_iterator_next(&found) == nullptr) {
     grpc_auth_context_add_cstring_property(context, kCallerProperty, caller.name.c_str());
@@ -73,6 +76,7 @@ void authorize(void* state, grpc_auth_context* context, const grpc_metadata* met
   const Caller caller = record_caller(holder, context);
   const grpc::Status answer =
       to_grpc(holder.check.load()->judge(caller, method_of(metadata, count)));
+  // The error's code and text go to the client.
   done(call, nullptr, 0, nullptr, 0, static_cast<grpc_status_code>(answer.error_code()),
        answer.ok() ? nullptr : answer.error_message().c_str());
 }
@@ -92,6 +96,7 @@ class CheckedCredentials final : public grpc::ServerCredentials {
 
  private:
   // Not used: the constructor has set the check.
+  // A second processor would replace the check, so there is none.
   void SetAuthMetadataProcessor(
       const std::shared_ptr<grpc::AuthMetadataProcessor>& /*processor*/) override {}
   int AddPortToServer(const std::string& address, grpc_server* server) override {
@@ -111,16 +116,19 @@ grpc_ssl_certificate_config_reload_status fetch(void* state,
                                                 grpc_ssl_server_certificate_config** config) {
   auto& fetcher = *static_cast<Fetcher*>(state);
   std::shared_ptr<const TlsMaterial> material = fetcher.files.material();
+  // The same object: the files have not changed since gRPC asked last.
   if (material == fetcher.given) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
   const grpc_ssl_pem_key_cert_pair pair{material->key.c_str(), material->certificate.c_str()};
   *config = grpc_ssl_server_certificate_config_create(material->client_ca.c_str(), &pair, 1);
   fetcher.given = std::move(material);
+  // Kept, so that the next question can compare, and its texts stay valid.
   return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_NEW;
 }
 
 }  // namespace
 
 std::string caller_name(const grpc::ServerContext& context) {
+  // Without a processor there is no name; that does not happen for calls of this server.
   const auto found = context.auth_context()->FindPropertyValues(kCallerProperty);
   return found.empty() ? "somebody" : std::string(found.front().data(), found.front().size());
 }

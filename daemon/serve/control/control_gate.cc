@@ -25,6 +25,7 @@ namespace echoline::serve {
 namespace {
 
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
+// How long no connection is accepted without a free descriptor.
 constexpr std::uint64_t kPauseNs = kSecondNs / 10;
 constexpr int kTickMs = 1000;
 constexpr int kPausedTickMs = 100;
@@ -41,9 +42,11 @@ std::string address_text(const sockaddr_storage& address, socklen_t bytes) {
 Result<std::unique_ptr<ControlGate>> ControlGate::open(const std::string& path, mode_t mode,
                                                        const std::string& listen) {
   std::unique_ptr<ControlGate> gate(new ControlGate(path));
+  // TCP first: its address is more often wrong, and nothing has to be removed then.
   if (!listen.empty()) {
     ECHOLINE_ASSIGN(gate->tcp_, listen_tcp("daemon.control.listen", listen));
   }
+  // Ends the thread's poll.
   gate->stop_.reset(::eventfd(0, EFD_CLOEXEC));
   if (!gate->stop_) return errno_status(errno, "creating an eventfd");
   ECHOLINE_ASSIGN(gate->unix_, listen_unix(path, SOCK_STREAM, mode));
@@ -56,6 +59,7 @@ ControlGate::~ControlGate() {
     (void)!::write(stop_.get(), &one, sizeof one);  // an eventfd's counter of 1 always fits
     thread_.join();
   }
+  // Only if the socket is ours: opening can have failed before.
   if (unix_) ::unlink(path_.c_str());
 }
 
@@ -72,6 +76,7 @@ std::uint16_t ControlGate::tcp_port() const {
 // (Unix and TCP).
 void ControlGate::run() {
   std::uint64_t next_second_ns = monotonic_ns() + kSecondNs;
+  // While paused, the listeners are not watched; closed connections are still found.
   while (true) {
     const bool paused = monotonic_ns() < paused_until_ns_;
     enum : std::size_t { kStop, kUnix, kTcp, kFirstConnection };
@@ -82,6 +87,7 @@ void ControlGate::run() {
     for (const ControlPeer& one : connections_) watched.push_back({one.socket.get(), POLLRDHUP, 0});
     // After an error, all `revents` are 0: nothing is ready.
     ::poll(watched.data(), watched.size(), paused ? kPausedTickMs : kTickMs);
+    // The destructor has written to the eventfd.
     if (watched[kStop].revents != 0) return;
     std::vector<bool> closed(connections_.size());
     for (std::size_t i = 0; i < closed.size(); ++i)
@@ -91,6 +97,7 @@ void ControlGate::run() {
     if (watched[kUnix].revents != 0) accept_all(unix_.get(), false);
     if (watched[kTcp].revents != 0) accept_all(tcp_.get(), true);
     if (monotonic_ns() < next_second_ns) continue;
+    // From now, so that a late round is not followed by several at once.
     next_second_ns = monotonic_ns() + kSecondNs;
     handler_.every_second();
   }
@@ -103,6 +110,7 @@ void ControlGate::accept_all(int listener, bool tcp) {
     UniqueFd socket(::accept4(listener, reinterpret_cast<sockaddr*>(&address), &bytes,
                               SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket) {
+      // The peer has left before it was accepted.
       if (errno == EINTR || errno == ECONNABORTED) continue;
       if (errno == EAGAIN || errno == EWOULDBLOCK) return;
       // Mostly no free descriptor: poll() would return at once again, so stop polling for a moment.
@@ -123,6 +131,7 @@ void ControlGate::accept_all(int listener, bool tcp) {
       ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     } else {
       auto asked = peer_of(socket.get());
+      // Without a user no role can be given, so the connection is closed.
       if (!asked.ok()) continue;
       peer = std::move(asked).value();
       connection.peer_name = fmt::format("user {}", peer.uid);
@@ -138,15 +147,18 @@ bool ControlGate::has_room(const ControlPeer& newcomer) const {
       static_cast<std::size_t>(std::count_if(connections_.begin(), connections_.end(), same));
   // Root and the daemon's user can use every connection, others not the reserved ones.
   if (newcomer.own) return all < kControlConnectionsMax;
+  // Limits count per user, or per address for TCP.
   const auto of_peer = static_cast<std::size_t>(std::count_if(
       connections_.begin(), connections_.end(),
       [&](const ControlPeer& one) { return same(one) && one.peer_name == newcomer.peer_name; }));
+  // Over TCP nobody is the daemon's own user, so nothing is reserved.
   const std::size_t reserved = newcomer.tcp ? 0 : kControlReservedForOwn;
   return of_peer < kControlPerPeerMax && all + reserved < kControlConnectionsMax;
 }
 
 void ControlGate::admit(UniqueFd socket, ControlPeer connection, const Peer& peer) {
   const bool room = has_room(connection);
+  // A duplicate: gRPC owns the original, and the gate sees here when the peer closes.
   if (room) connection.socket.reset(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
   if (!connection.socket) {
     // One log line; after that only the metric counts.
@@ -157,6 +169,7 @@ void ControlGate::admit(UniqueFd socket, ControlPeer connection, const Peer& pee
     return;
   }
   const bool tcp = connection.tcp;
+  // Counted before gRPC has it: it may close it at once.
   connections_.push_back(std::move(connection));
   recount();
   if (tcp) {
@@ -166,6 +179,7 @@ void ControlGate::admit(UniqueFd socket, ControlPeer connection, const Peer& pee
   }
 }
 
+// Keeps the order; the vector is short.
 void ControlGate::remove_closed(const std::vector<bool>& closed) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < connections_.size(); ++i) {

@@ -62,11 +62,15 @@ class ControlGate {
   };
 
   explicit ControlGate(std::string path) : path_(std::move(path)) {}
+  // The thread: polls the listeners and the connections.
   void run();
+  // Accepts what waits at a listener.
   void accept_all(int listener, bool tcp);
+  // Whether the limits allow this connection.
   bool has_room(const ControlPeer& newcomer) const;
   // Passes a connection to the handler if there is room, else closes it.
   void admit(UniqueFd socket, ControlPeer connection, const Peer& peer);
+  // Forgets the connections whose peer has closed them.
   void remove_closed(const std::vector<bool>& closed);
   void recount();
 

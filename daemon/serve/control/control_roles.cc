@@ -16,6 +16,7 @@ constexpr std::string_view kHealth = "/grpc.health.v1.Health/";
 constexpr std::string_view kReflection = "/grpc.reflection.";
 constexpr std::string_view kAnySubject = "CN=*";
 
+// For messages only: rights depend on the number.
 std::string name_of_user(uid_t uid) {
   std::vector<char> text(16 << 10);
   passwd entry{};
@@ -28,11 +29,13 @@ std::string name_of_user(uid_t uid) {
 bool any_is_listed(const std::vector<std::string>& names, const std::vector<std::string>& listed) {
   return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
     return std::any_of(listed.begin(), listed.end(), [&](const std::string& one) {
+      // "CN=*" admits any certificate with a subject that the authority has signed.
       return one == name || (one == kAnySubject && name.starts_with("CN="));
     });
   });
 }
 
+// By its name: a new method that changes something must not begin with Get, List or Watch.
 bool only_reads(std::string_view method) {
   if (method.starts_with(kReflection)) return true;
   if (!method.starts_with(kControl)) return false;
@@ -47,6 +50,7 @@ Result<ControlRoles::Members> ControlRoles::members(
   Members members;
   std::vector<std::string> users;
   for (const std::string& entry : entries)
+    // Entries of both kinds are in one list of the configuration.
     (config::names_certificate(entry) ? members.certificates : users).push_back(entry);
   ECHOLINE_ASSIGN(members.users, AccessList::parse(key, users));
   return members;
@@ -61,6 +65,7 @@ Result<ControlRoles> ControlRoles::parse(const v1::ControlAccess& access) {
 
 Caller ControlRoles::of_peer(const Peer& peer) const {
   const std::string name = name_of_user(peer.uid);
+  // Root and the daemon's user can always do everything.
   if (is_own(peer) || operators_.users.names(peer)) return {Role::kOperator, name};
   return {readers_.users.names(peer) ? Role::kReader : Role::kStranger, name};
 }
@@ -80,6 +85,7 @@ bool ControlRoles::admit_other_users() const {
 }
 
 Status may_call(const Caller& caller, std::string_view method) {
+  // Probes may ask for the daemon's health without being listed.
   if (caller.role == Role::kOperator || method.starts_with(kHealth)) return Status();
   if (caller.role == Role::kStranger) {
     return Status(Code::kPermissionDenied,

@@ -19,10 +19,12 @@
 namespace echoline::serve {
 namespace {
 
+// Bounds the answer.
 constexpr int kKeysMax = 100'000;
 // gRPC's clients accept 8 KiB of trailing metadata, where a byte of the message can need three.
 constexpr std::size_t kErrorBytesMax = 2000;
 constexpr std::uint32_t kPatienceMs = 5000;
+// Longer calls would keep one of gRPC's threads busy.
 constexpr std::chrono::milliseconds kPatienceMax{60'000};
 constexpr std::uint32_t kIntervalMs = 1000;
 constexpr std::chrono::milliseconds kIntervalMin{100};
@@ -57,11 +59,13 @@ grpc::StatusCode grpc_code(Code code) {
     case Code::kInternal:
       return grpc::StatusCode::INTERNAL;
   }
+  // For a code that a newer version has.
   return grpc::StatusCode::UNKNOWN;
 }
 
 // Logs the caller of each change, before the change is made.
 void audit(const grpc::ServerContext& context, const char* method, const std::string& stream) {
+  // The name comes from the caller, so it is cleaned for the log.
   log_info({"control", sanitize_name(stream)}, "{} calls {}", caller_name(context), method);
 }
 
@@ -84,12 +88,15 @@ Status ControlService::create(const v1::CreateStreamRequest& request,
   const std::string& name = request.name();
   v1::Stream stream = request.stream();
   ECHOLINE_TRY(config::complete_stream(name, stream));
+  // Called while the stream is opened; its error cancels the opening.
   const auto progress = [&context, log = log_progress(name)](const record::Progress& seen) mutable {
     if (context.IsCancelled()) return Status(Code::kCancelled, "the caller left; not created");
     return log(seen);
   };
+  // After the definition was checked: a wrong one is refused at any time.
   ECHOLINE_TRY(may_change());
   ECHOLINE_TRY(daemon_.engine->create_stream(name, stream, progress));
+  // The stream is there already; an error says that it is not kept.
   return request.persist() ? keep(request, stream) : Status();
 }
 
@@ -104,6 +111,7 @@ Status ControlService::may_change() const {
 }
 
 Status ControlService::keep(const v1::CreateStreamRequest& request, const v1::Stream& stream) {
+  // Held until the file is written: a deletion comes before or after both.
   const MutexLock lock(kept_mutex_);
   // Another call may have deleted the stream since; then nothing must be kept.
   if (snapshot(request.name()).streams().empty()) {
@@ -127,9 +135,11 @@ grpc::Status ControlService::DeleteStream(grpc::ServerContext* context,
 Result<bool> ControlService::remove(const v1::DeleteStreamRequest& request) {
   ECHOLINE_TRY(config::check_stream_name(request.name()));
   ECHOLINE_TRY(may_change());
+  // The lock keeps CreateStream from writing the file again in between.
   const MutexLock lock(kept_mutex_);
   ECHOLINE_ASSIGN(const bool was_kept, daemon_.kept->remove(request.name()));
   const Status status = daemon_.engine->delete_stream(request.name());
+  // Only the file existed: the stream could not be created at the last start.
   if (status.code() == Code::kNotFound && (was_kept || request.allow_missing())) return was_kept;
   ECHOLINE_TRY(status);
   return true;
@@ -145,6 +155,7 @@ grpc::Status ControlService::Drain(grpc::ServerContext* context, const v1::Drain
         Status(Code::kInvalidArgument, fmt::format("patience_ms: {} is too long; allowed: 0 to {}",
                                                    patience.count(), kPatienceMax.count())));
   }
+  // Also ends the wait when the daemon stops.
   const auto drained = daemon_.engine->drain_stream(request->name(), patience, [this, context] {
     return context->IsCancelled() || watchers_.stopped();
   });
@@ -186,6 +197,7 @@ grpc::Status ControlService::ListStreams(grpc::ServerContext* /*context*/,
 v1::WatchStatsResponse ControlService::snapshot(const std::string& name) const {
   const engine::EngineStats stats = all_stats(*daemon_.engine, *daemon_.kept);
   v1::WatchStatsResponse seen;
+  // Wall time for people, and a monotonic time for rates.
   *seen.mutable_time() = google::protobuf::util::TimeUtil::GetCurrentTime();
   seen.set_monotonic_ns(monotonic_ns());
   fill_daemon_status(stats, *seen.mutable_daemon());
@@ -208,6 +220,7 @@ grpc::Status ControlService::WatchStats(grpc::ServerContext* context,
                fmt::format("interval_ms: {} is out of range; allowed: {} to {}", interval.count(),
                            kIntervalMin.count(), kIntervalMax.count())));
   }
+  // Before the first answer: a refused watcher costs nothing.
   const auto lease = watchers_.admit(caller_name(*context));
   if (!lease.ok()) return to_grpc(lease.status());
   const std::string& name = request->name();
@@ -215,11 +228,14 @@ grpc::Status ControlService::WatchStats(grpc::ServerContext* context,
   if (!name.empty() && seen.streams().empty()) {
     return to_grpc(Status(Code::kNotFound, fmt::format("no stream '{}'", sanitize_name(name))));
   }
+  // Write fails when the caller has left.
   while (writer->Write(seen)) {
     if (!watchers_.pause(interval, [context] { return context->IsCancelled(); })) break;
     seen = snapshot(name);
+    // The stream was deleted while it was watched.
     if (!name.empty() && seen.streams().empty()) return grpc::Status::OK;
   }
+  // kUnavailable lets a client connect again, to the next daemon.
   return watchers_.stopped() ? to_grpc(Status(Code::kUnavailable, "the daemon is going down"))
                              : to_grpc(Status(Code::kCancelled, "the watcher left"));
 }
@@ -244,6 +260,7 @@ grpc::Status ControlService::GetKeys(grpc::ServerContext* /*context*/,
   auto keys = daemon_.engine->keys(request->name(),
                                    {request->sample_ids().begin(), request->sample_ids().end()});
   if (!keys.ok()) return to_grpc(keys.status());
+  // Keys are file names and can have any bytes; protobuf text must be UTF-8.
   for (const std::string& key : *keys) response->add_keys(to_utf8(key));
   return grpc::Status::OK;
 }

@@ -28,19 +28,23 @@ Status cannot(const std::string& key, const std::string& address, const char* wh
 }  // namespace
 
 Result<UniqueFd> listen_tcp(const std::string& key, const std::string& address) {
+  // The last colon: an IPv6 address has colons of its own, in brackets.
   const std::size_t colon = address.rfind(':');
   std::string host = address.substr(0, colon);
   std::erase_if(host, [](char c) { return c == '[' || c == ']'; });
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
+  // AI_NUMERICSERV: the port is a number; names of services are not looked up.
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   addrinfo* first = nullptr;
   const int error = ::getaddrinfo(host.c_str(), address.substr(colon + 1).c_str(), &hints, &first);
   if (error != 0) return cannot(key, address, ::gai_strerror(error));
   const std::unique_ptr<addrinfo, Free> found(first);
+  // Only the first address of a name is listened at.
   UniqueFd listener(::socket(found->ai_family, SOCK_STREAM | kFlags, 0));
   if (!listener) return errno_status(errno, "creating a socket");
   const int yes = 1;
+  // A restart must not wait for connections of the old process to time out.
   ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (::bind(listener.get(), found->ai_addr, found->ai_addrlen) != 0 ||
       ::listen(listener.get(), kBacklog) != 0) {

@@ -38,6 +38,7 @@ class PeerAcceptors {
     std::atomic<const Caller*> caller = nullptr;  // null: free
     std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor;
   };
+  // Adds one acceptor to the server that is being built.
   void add(grpc::ServerBuilder& builder, PeerAcceptor& added, const Judge& judge);
   // The caller's own acceptor, a free one, or the shared one of its role.
   PeerAcceptor& acceptor_of(const Caller& caller);

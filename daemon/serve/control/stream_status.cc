@@ -24,6 +24,7 @@ void fill_consumer(const engine::ConsumerStats& stats, v1::Consumer& consumer) {
   consumer.set_world_size(stats.world_size);
   consumer.set_batch_size(stats.batch_size);
   consumer.set_epoch(stats.epoch);
+  // Steps count from row 0 of the epoch, in batches of the job.
   consumer.set_step(stats.batch_size == 0 ? 0 : stats.row / stats.batch_size);
   consumer.set_batches(stats.batches);
   consumer.set_lag_rows(stats.lag_rows);
@@ -53,6 +54,7 @@ void fill_counts(const engine::StreamStats& stats, v1::StreamStatus& status) {
   status.set_batches(stats.batches);
   status.set_upstream_downstream_ratio(stats.upstream_downstream_ratio);
   status.set_seconds_to_first_batch(stats.seconds_to_first_batch);
+  // The sum of all uses; `checksums` is among them.
   std::uint64_t memory = 0;
   for (const auto& [use, bytes] : stats.memory_bytes) memory += bytes;
   status.set_memory_bytes(memory);
@@ -120,6 +122,7 @@ void fill_cache(const cache::LevelStats& stats, v1::CacheLevel& level) {
 void fill_stream_status(const engine::StreamStats& stats, v1::StreamStatus& status) {
   status.set_name(stats.name);
   status.set_state(stats.state);
+  // Names of objects can have any bytes; protobuf text must be UTF-8.
   status.set_error(to_utf8(stats.error));
   status.set_records(stats.records);
   status.set_shards(stats.shards);
@@ -130,6 +133,7 @@ void fill_stream_status(const engine::StreamStats& stats, v1::StreamStatus& stat
   status.set_echo_point(stats.echo_point);
   status.set_fingerprint(stats.fingerprint);
   status.set_seed(stats.seed);
+  // Only while it is being opened.
   if (stats.indexing.shards > 0) fill_indexing(stats.indexing, *status.mutable_indexing());
   fill_counts(stats, status);
   fill_source(stats, *status.mutable_source());

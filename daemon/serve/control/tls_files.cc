@@ -14,6 +14,7 @@
 namespace echoline::serve {
 namespace {
 
+// A chain of certificates is a few kilobytes; this bounds a wrong path.
 constexpr std::size_t kFileBytesMax = 1 << 20;
 
 struct Free {
@@ -44,6 +45,7 @@ std::vector<Certificate> certificates_in(const std::string& text) {
   const auto reader = reader_of(text);
   while (X509* one = PEM_read_bio_X509(reader.get(), nullptr, nullptr, nullptr))
     found.emplace_back(one);
+  // Else it would show up at the next TLS connection.
   // OpenSSL reports the end of the text as an error.
   ERR_clear_error();
   return found;
@@ -73,6 +75,7 @@ std::string date_of(const ASN1_TIME* time) {
 }
 
 bool is_over(const X509& certificate) {
+  // Negative: before now.
   return X509_cmp_current_time(X509_get0_notAfter(&certificate)) < 0;
 }
 
@@ -92,6 +95,7 @@ Status check_dates(const X509& certificate, const std::string& path) {
 Status check_authorities(const std::string& text, const std::string& path) {
   const std::vector<Certificate> authorities = certificates_in(text);
   if (authorities.empty()) return wrong("client_ca", path, "holds no certificate in PEM form");
+  // One valid authority is enough: others may stay in the file after their renewal.
   for (const Certificate& one : authorities) {
     if (!is_over(*one)) return Status();
   }
@@ -106,6 +110,7 @@ Result<TlsMaterial> load_tls(const v1::ControlAccess& files) {
   ECHOLINE_ASSIGN(material.certificate, read_file("certificate", files.certificate()));
   ECHOLINE_ASSIGN(material.key, read_file("key", files.key()));
   ECHOLINE_ASSIGN(material.client_ca, read_file("client_ca", files.client_ca()));
+  // The first certificate is the server's own; the others lead to the authority.
   const std::vector<Certificate> chain = certificates_in(material.certificate);
   if (chain.empty()) {
     return wrong("certificate", files.certificate(), "holds no certificate in PEM form");
@@ -114,6 +119,7 @@ Result<TlsMaterial> load_tls(const v1::ControlAccess& files) {
   if (key == nullptr) {
     return wrong("key", files.key(), "holds no private key in PEM form without a passphrase");
   }
+  // A pair that does not fit would only fail at each handshake.
   if (X509_check_private_key(chain.front().get(), key.get()) != 1) {
     ERR_clear_error();
     return wrong("key", files.key(),
@@ -129,6 +135,7 @@ Result<TlsMaterial> load_tls(const v1::ControlAccess& files) {
 
 Result<std::unique_ptr<TlsFiles>> TlsFiles::open(const v1::ControlAccess& files) {
   std::unique_ptr<TlsFiles> opened(new TlsFiles(files));
+  // Before reading: a change during the reading is found by the next poll.
   opened->tried_ = opened->seen_ = opened->stat_files();
   ECHOLINE_ASSIGN(TlsMaterial material, load_tls(files));
   const MutexLock lock(opened->mutex_);
@@ -142,6 +149,7 @@ TlsFiles::Marks TlsFiles::stat_files() const {
   const std::array paths{&files_.certificate(), &files_.key(), &files_.client_ca()};
   for (std::size_t i = 0; i < marks.size(); ++i) {
     struct stat found {};
+    // -1 bytes: differs from every file, so its return is a change.
     if (::stat(paths[i]->c_str(), &found) != 0) continue;
     marks[i] = {found.st_dev, found.st_ino,
                 found.st_mtim.tv_sec * 1'000'000'000LL + found.st_mtim.tv_nsec, found.st_size};
@@ -155,6 +163,7 @@ void TlsFiles::poll() {
   const bool still = now == std::exchange(seen_, now);
   if (!still || now == tried_) return;
   tried_ = now;
+  // Without the lock: handshakes read material() meanwhile.
   auto loaded = load_tls(files_);
   const MutexLock lock(mutex_);
   if (!loaded.ok()) {

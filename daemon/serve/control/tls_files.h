@@ -56,6 +56,7 @@ class TlsFiles {
   using Marks = std::array<Mark, 3>;
 
   explicit TlsFiles(v1::ControlAccess files) : files_(std::move(files)) {}
+  // The present marks of the three files.
   Marks stat_files() const;
 
   const v1::ControlAccess files_;

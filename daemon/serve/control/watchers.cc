@@ -24,6 +24,7 @@ void Watchers::release(const std::string& caller) {
 
 Result<WatchLease> Watchers::admit(const std::string& caller) {
   const MutexLock lock(mutex_);
+  // The caller's own limit first: its message tells the caller what to do.
   if (callers_.count(caller) >= kWatchersPerCallerMax) {
     return Status(Code::kResourceExhausted,
                   fmt::format("{} has {} watchers already, the most of one caller; end one of them "
@@ -44,6 +45,7 @@ bool Watchers::pause(std::chrono::milliseconds pause, const std::function<bool()
   while (!stopped_ && !cancelled()) {
     const auto now = std::chrono::steady_clock::now();
     if (now >= until) return true;
+    // In slices, because `cancelled` cannot wake this thread.
     changed_.wait_until(lock, std::min(until, now + kSlice));
   }
   return false;

@@ -49,6 +49,7 @@ class Watchers {
 
  private:
   friend class WatchLease;
+  // The end of a lease.
   void release(const std::string& caller);
 
   mutable Mutex mutex_;

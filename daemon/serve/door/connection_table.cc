@@ -30,6 +30,7 @@ std::size_t ConnectionTable::trainers_of(uid_t uid) const {
 
 const Connection* ConnectionTable::twin_of(std::uint64_t id) const {
   const Connection& connection = connections_.at(id);
+  // The names hold stream, job and rank.
   const auto twin = std::find_if(connections_.begin(), connections_.end(), [&](const auto& entry) {
     return entry.first != id && entry.second.state == ConnectionState::kAttached &&
            entry.second.reader_name == connection.reader_name;
@@ -45,7 +46,9 @@ std::optional<std::uint64_t> ConnectionTable::to_evict() const {
     ++waiting[connection.peer.uid];
     ++sum;
   }
+  // There is room: nobody is evicted.
   if (sum < kAwaitingRequestMax) return std::nullopt;
+  // The user with the most of them, so that one user cannot push out another.
   const auto busiest =
       std::max_element(waiting.begin(), waiting.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -60,6 +63,7 @@ std::optional<std::uint64_t> ConnectionTable::to_evict() const {
 
 // All connections get the same time, so the oldest one in kAwaitingRequest expires first.
 std::optional<std::uint64_t> ConnectionTable::next_deadline_ns() const {
+  // In the order of arrival, so the first match is the oldest.
   for (const auto& [id, connection] : connections_)
     if (connection.state == ConnectionState::kAwaitingRequest) return connection.deadline_ns;
   return std::nullopt;
@@ -70,6 +74,7 @@ void ConnectionTable::expire(std::uint64_t now_ns) {
     // Steps on first: refuse() erases this entry.
     const auto& [id, connection] = *next++;
     if (connection.state != ConnectionState::kAwaitingRequest) continue;
+    // All later ones expire later.
     if (connection.deadline_ns > now_ns) return;
     refuse(id, Status(Code::kDeadlineExceeded, "no attach request within 5 s of connecting"));
   }
@@ -90,12 +95,14 @@ void ConnectionTable::close(std::uint64_t id) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
   const bool known = found->second.state != ConnectionState::kAwaitingRequest;
+  // Closes the socket, before the handler hears of it.
   connections_.erase(found);
   count_.store(connections_.size(), std::memory_order_relaxed);
   if (known) handler_.withdraw(id);
 }
 
 void ConnectionTable::close_all() {
+  // Each close erases the first entry.
   while (!connections_.empty()) close(connections_.begin()->first);
 }
 

@@ -12,6 +12,7 @@
 namespace echoline::serve {
 namespace {
 
+// An upper bound: the door's thread may hang.
 constexpr std::uint64_t kFlushNs = 1'000'000'000;
 constexpr std::chrono::milliseconds kFlushPoll{1};
 
@@ -33,11 +34,13 @@ std::thread start_thread(const char* name, Body body) {
 
 }  // namespace
 
+// In this order: the address decides which daemon serves the path.
 Result<std::unique_ptr<Door>> Door::open(const std::string& path, engine::AttachHandler& handler) {
   ECHOLINE_ASSIGN(DoorAddress address, DoorAddress::take(path));
   ECHOLINE_ASSIGN(std::shared_ptr<DoorOutbox> outbox, DoorOutbox::open());
   ECHOLINE_ASSIGN(std::unique_ptr<DoorLoop> loop,
                   DoorLoop::create(std::move(address), handler, outbox));
+  // The outbox, not the door: a notice may come after the door has ended.
   handler.set_notify([outbox](std::uint64_t connection, shm::NoticeKind kind,
                               const Status& status) { outbox->notify(connection, kind, status); });
   return std::unique_ptr<Door>(new Door(std::move(loop), std::move(outbox)));
@@ -49,6 +52,7 @@ Door::Door(std::unique_ptr<DoorLoop> loop, std::shared_ptr<DoorOutbox> outbox)
 }
 
 Door::~Door() {
+  // The thread delivers what is queued, closes its connections and ends.
   outbox_->stop();
   thread_.join();
 }

@@ -16,17 +16,20 @@
 namespace echoline::serve {
 namespace {
 
+// The group decides who may connect; the engine checks the stream's access list, too.
 constexpr mode_t kSocketMode = 0660;
 constexpr mode_t kLockMode = 0600;
 
 std::string lock_path(const std::string& path) { return path + ".lock"; }
 
+// The process id that the holder has written; it may not be there yet.
 std::string holder_of(int lock) {
   char text[32]{};
   const ssize_t bytes = pread(lock, text, sizeof text - 1, 0);
   return bytes > 0 ? fmt::format("another daemon (process {})", text) : "another daemon";
 }
 
+// By device and inode: the name may belong to a newer file.
 bool same_file(int fd, const std::string& path) {
   struct stat open {};
   struct stat named {};
@@ -51,8 +54,10 @@ Result<UniqueFd> take_lock(const std::string& path) {
     }
     // Another daemon ended between our open and our lock and removed the file: we hold a lock on a
     // deleted file, which excludes nobody. Try again.
+    // Ours: only now the file may be changed.
     if (!same_file(lock.get(), name)) continue;
     const std::string pid = std::to_string(getpid());
+    // For the message of a second daemon.
     if (ftruncate(lock.get(), 0) != 0 || pwrite(lock.get(), pid.data(), pid.size(), 0) < 0)
       return errno_status(errno, name);
     return lock;
@@ -64,6 +69,7 @@ Result<UniqueFd> take_lock(const std::string& path) {
 Result<DoorAddress> DoorAddress::take(const std::string& path) {
   ECHOLINE_TRY(check_socket_path(path));
   DoorAddress address;
+  // First the lock: only its holder may remove the socket of a dead daemon.
   ECHOLINE_ASSIGN(address.lock_, take_lock(path));
   address.path_ = path;
   if (door_is_inherited()) {
@@ -78,6 +84,7 @@ Status DoorAddress::listen_at(const std::string& path) {
   ECHOLINE_ASSIGN(listener_, listen_unix(path, SOCK_SEQPACKET, kSocketMode));
   bound_ = true;
   struct stat status {};
+  // Noted, so that the destructor removes only this file.
   if (lstat(path.c_str(), &status) != 0) return errno_status(errno, path);
   device_ = status.st_dev;
   inode_ = status.st_ino;
@@ -93,6 +100,7 @@ DoorAddress::DoorAddress(DoorAddress&& other) noexcept
       inode_(other.inode_) {}
 
 DoorAddress::~DoorAddress() {
+  // Moved from.
   if (path_.empty()) return;
   struct stat status {};
   if (bound_ && lstat(path_.c_str(), &status) == 0 && status.st_dev == device_ &&

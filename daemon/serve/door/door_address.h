@@ -29,6 +29,7 @@ class DoorAddress {
 
  private:
   DoorAddress() = default;
+  // Opens the daemon's own socket.
   Status listen_at(const std::string& path);
 
   std::string path_;  // empty: moved from

@@ -19,8 +19,10 @@ struct Preamble {
   std::uint32_t layout_major;
   std::uint32_t layout_minor;
 };
+// These fields never move, so that every version can read the others' version.
 static_assert(sizeof(Preamble) == 24 && offsetof(shm::AttachRequest, stream) == sizeof(Preamble));
 
+// Bounds what the engine keeps for one job.
 constexpr std::uint32_t kWorldSizeMax = 1U << 20;
 
 Status invalid(std::string message) {
@@ -43,6 +45,7 @@ Status check_versions(const Preamble& preamble) {
 
 // Names appear in log lines and metrics, so control characters are refused.
 Status check_name(const char (&name)[shm::kNameBytes], std::string_view what) {
+  // Within the array only: the text may lack its end.
   const void* end = std::memchr(name, 0, sizeof name);
   if (end == nullptr) return invalid(fmt::format("the {} name is not zero-terminated", what));
   const std::string_view text(name, static_cast<std::size_t>(static_cast<const char*>(end) - name));
@@ -58,6 +61,7 @@ Status check_changes(const shm::AttachRequest& request) {
   if (request.change_count > shm::kFactorChangesMax)
     return invalid(fmt::format("{} changes of the factor; at most {} an epoch are possible",
                                request.change_count, shm::kFactorChangesMax));
+  // FactorHistory::of_state takes them epoch by epoch.
   for (std::uint32_t i = 1; i < request.change_count; ++i)
     if (request.changes[i].ahead < request.changes[i - 1].ahead)
       return invalid("the changes of the factor are not in the order of their epochs");
@@ -73,6 +77,7 @@ Status check_numbers(const shm::AttachRequest& request) {
                                request.world_size));
   if (request.join < shm::kJoinStart || request.join > shm::kJoinPosition)
     return invalid(fmt::format("join {} is unknown", request.join));
+  // Flags may get other values in later versions, which this one could not respect.
   if (request.has_fingerprint > 1 || request.reattaching > 1)
     return invalid("a flag is neither 0 nor 1");
   if (request.local_ranks > request.world_size)
@@ -82,6 +87,7 @@ Status check_numbers(const shm::AttachRequest& request) {
 }
 
 template <std::size_t kBytes>
+// Cut, and zero-terminated, because `to` was zeroed before.
 void copy_text(char (&to)[kBytes], std::string_view text) {
   std::memcpy(to, text.data(), std::min(text.size(), kBytes - 1));
 }
@@ -95,6 +101,7 @@ Result<shm::AttachRequest> parse_request(std::span<const std::byte> message) {
   std::memcpy(&preamble, message.data(), sizeof preamble);
   // Versions before the length: a client of another version has another length, and must learn why.
   ECHOLINE_TRY(check_versions(preamble));
+  // Exactly: trailing bytes would be of another version.
   shm::AttachRequest request;
   if (message.size() != sizeof request)
     return invalid(fmt::format("{} bytes; door {}.{} has {}", message.size(), shm::kDoorMajor,
@@ -112,6 +119,7 @@ shm::AttachReply make_reply(const Result<shm::AttachReply>& granted) {
   reply.door_major = shm::kDoorMajor;
   reply.door_minor = shm::kDoorMinor;
   reply.code = static_cast<std::uint32_t>(granted.status().code());
+  // A refusal may reuse a reply of the engine.
   std::memset(reply.message, 0, sizeof reply.message);
   copy_text(reply.message, granted.status().message());
   return reply;

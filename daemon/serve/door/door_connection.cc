@@ -12,9 +12,11 @@
 namespace echoline::serve {
 namespace {
 
+// Bounds the time that a hostile peer can take.
 constexpr int kDiscardedMax = 64;
 
 Status send_message(int socket, msghdr& message) {
+  // MSG_NOSIGNAL: a closed peer is an error, no SIGPIPE. MSG_DONTWAIT: the door serves all others.
   while (sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
     if (errno == EINTR) continue;
     return errno_status(errno, "sending to a trainer");
@@ -38,6 +40,7 @@ Result<std::vector<gid_t>> groups_of(int socket) {
 Result<engine::Peer> peer_of(int socket) {
   ucred credentials{};
   socklen_t bytes = sizeof credentials;
+  // As they were when the peer connected.
   if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &bytes) != 0)
     return errno_status(errno, "reading the credentials of a peer");
   ECHOLINE_ASSIGN(std::vector<gid_t> groups, groups_of(socket));
@@ -51,10 +54,13 @@ Received receive(int socket, std::span<std::byte> buffer) {
   message.msg_iovlen = 1;
   ssize_t bytes = 0;
   do {
+    // Without room for control data: descriptors that come are closed by the kernel.
     bytes = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   } while (bytes < 0 && errno == EINTR);
   if (bytes < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return {};
+  // 0: the peer has closed. An error is treated in the same way.
   if (bytes <= 0) return {Received::kClosed, 0};
+  // Control data was cut: there were descriptors.
   if ((message.msg_flags & MSG_CTRUNC) != 0) return {Received::kDescriptors, 0};
   return {Received::kMessage, static_cast<std::size_t>(bytes)};
 }
@@ -62,6 +68,7 @@ Received receive(int socket, std::span<std::byte> buffer) {
 Status send_grant(int socket, const Grant& grant) {
   shm::AttachReply reply = make_reply(grant.reply);
   const std::array<int, 2> descriptors{grant.data.get(), grant.cursor.get()};
+  // Aligned as the kernel expects it.
   alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof descriptors)> control{};
   iovec part{&reply, sizeof reply};
   msghdr message{};

@@ -23,9 +23,11 @@ std::string variable(const char* name) {
 
 // The descriptor of the door's socket; -1: none. The service manager passes descriptors from 3 on.
 int find_inherited() {
+  // The variables may be inherited from a parent for which they were meant.
   if (variable("LISTEN_PID") != std::to_string(::getpid())) return -1;
   const int count = std::atoi(variable("LISTEN_FDS").c_str());
   const std::string names = variable("LISTEN_FDNAMES");
+  // Without names only a single socket is clear.
   if (names.empty()) return count == 1 ? kFirstInherited : -1;
   std::string_view rest = names;
   for (int i = 0; i < count; ++i) {
@@ -46,12 +48,14 @@ int option(int socket, int name) {
 // "" for a socket without a path, or of another family.
 std::string path_of(int socket) {
   sockaddr_un address{};
+  // One byte less, so that the path is zero-terminated in any case.
   socklen_t bytes = sizeof address - 1;
   const int rc = ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &bytes);
   return rc == 0 && address.sun_family == AF_UNIX ? address.sun_path : "";
 }
 
 Status check(int socket, const std::string& path) {
+  // Another path: trainers would wait at a socket that nobody serves.
   if (const std::string at = path_of(socket); at != path) {
     return Status(Code::kFailedPrecondition,
                   fmt::format("the service manager opened the door at '{}', but trainers connect "

@@ -14,6 +14,7 @@ namespace {
 constexpr std::uint64_t kListenerKey = 0;
 constexpr std::uint64_t kOutboxKey = 1;
 static_assert(kOutboxKey < kFirstConnectionId);
+// The longest sleep: rounds() must grow for the watchdog and for flush().
 constexpr std::uint64_t kIdleNs = 200'000'000;
 
 }  // namespace
@@ -24,6 +25,7 @@ Result<std::unique_ptr<DoorLoop>> DoorLoop::create(DoorAddress address,
   ECHOLINE_ASSIGN(EpollSet epoll, EpollSet::create());
   std::unique_ptr<DoorLoop> loop(
       new DoorLoop(std::move(address), std::move(epoll), handler, std::move(outbox)));
+  // Level-triggered, as all descriptors of this set.
   ECHOLINE_TRY(loop->acceptor_.start());
   ECHOLINE_TRY(loop->epoll_.add(loop->outbox_->event(), kOutboxKey, EPOLLIN));
   return loop;
@@ -32,6 +34,7 @@ Result<std::unique_ptr<DoorLoop>> DoorLoop::create(DoorAddress address,
 DoorLoop::DoorLoop(DoorAddress address, EpollSet epoll, engine::AttachHandler& handler,
                    std::shared_ptr<DoorOutbox> outbox)
     : address_(std::move(address)),
+      // The acceptor refers to the members before it.
       epoll_(std::move(epoll)),
       outbox_(std::move(outbox)),
       connections_(handler),
@@ -42,6 +45,7 @@ void DoorLoop::run() {
   while (!outbox_->stopping()) do_work(timeout_ms(monotonic_ns()));
   // The last notices of a drain go out before the sockets close.
   messages_.deliver();
+  // From now on replies are dropped; their trainers lose the connection below.
   outbox_->close();
   connections_.close_all();
 }
@@ -49,6 +53,7 @@ void DoorLoop::run() {
 void DoorLoop::do_work(int timeout_ms) {
   const auto keys = epoll_.wait(timeout_ms);
   const std::uint64_t now_ns = monotonic_ns();
+  // A handler may close connections of later events; read() then finds nothing.
   for (const std::uint64_t key : keys) handle(key, now_ns);
   acceptor_.resume(now_ns);
   connections_.expire(now_ns);

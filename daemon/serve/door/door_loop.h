@@ -40,6 +40,7 @@ class DoorLoop {
            std::shared_ptr<DoorOutbox> outbox);
   // Milliseconds until the next deadline; bounded, so that rounds() shows a live thread.
   int timeout_ms(std::uint64_t now_ns) const;
+  // Handles one ready descriptor.
   void handle(std::uint64_t key, std::uint64_t now_ns);
 
   DoorAddress address_;

@@ -12,6 +12,7 @@
 namespace echoline::serve {
 namespace {
 
+// What two trainers of one rank have in common (ConnectionTable::twin_of).
 std::string reader_name(const shm::AttachRequest& request) {
   return fmt::format("stream {} as job {} rank {}", shm::text(request.stream),
                      shm::text(request.job), request.rank);
@@ -48,6 +49,7 @@ void DoorMessages::handle_request(std::uint64_t id, Connection& connection,
         id, Status(Code::kResourceExhausted,
                    fmt::format("user {} has {} trainers attached; detach some", connection.peer.uid,
                                kTrainersPerUserMax)));
+  // Before attach(): the reply may come from another thread at once.
   connection.state = ConnectionState::kAwaitingReply;
   connection.reader_name = reader_name(request.value());
   // The reply can come from any thread and after the end of the door, so it holds the outbox, not
@@ -77,6 +79,7 @@ void DoorMessages::deliver_reply(std::uint64_t id, const Reply& reply) {
   const int socket = connection->socket.get();
   const Status sent =
       reply.grant.ok() ? send_grant(socket, reply.grant.value()) : reply.grant.status();
+  // Also after a failure: the engine counts it as attached, so close() must withdraw it.
   connection->state = ConnectionState::kAttached;
   if (sent.ok()) return warn_of_twin(id, *connection);
   // The engine has granted it, so close() must withdraw it: not a refuse().
@@ -87,6 +90,7 @@ void DoorMessages::deliver_reply(std::uint64_t id, const Reply& reply) {
 }
 
 void DoorMessages::warn_of_twin(std::uint64_t id, const Connection& connection) {
+  // Allowed, but mostly a mistake.
   const Connection* twin = connections_.twin_of(id);
   if (twin == nullptr) return;
   log_.warn(connection,
@@ -97,6 +101,7 @@ void DoorMessages::warn_of_twin(std::uint64_t id, const Connection& connection) 
 
 void DoorMessages::deliver_notice(std::uint64_t id, const shm::Notice& notice) {
   const Connection* connection = connections_.find(id);
+  // Notices are for attached trainers only.
   if (connection == nullptr || connection->state != ConnectionState::kAttached) return;
   // A trainer that reads nothing fills its own socket and loses the notice; the door never waits.
   const Status sent = send_bytes(connection->socket.get(), std::as_bytes(std::span(&notice, 1)));

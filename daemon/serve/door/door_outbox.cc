@@ -12,15 +12,18 @@
 namespace echoline::serve {
 namespace {
 
+// Far more than trainers: a notice is lost only if the door's thread hangs.
 constexpr std::size_t kQueuedMax = 16384;
 
 Result<UniqueFd> duplicate(int fd) {
+  // A duplicate, because the engine may close the original before the door sends it.
   UniqueFd copy(fcntl(fd, F_DUPFD_CLOEXEC, 0));
   if (!copy) return errno_status(errno, "duplicating a ring's descriptor for a trainer");
   return copy;
 }
 
 Result<Grant> grant_of(const Result<engine::Attachment>& attachment) {
+  // A refusal has no descriptors.
   ECHOLINE_TRY(attachment.status());
   Grant grant;
   grant.reply = attachment.value().reply;
@@ -39,6 +42,7 @@ Result<std::shared_ptr<DoorOutbox>> DoorOutbox::open() {
 }
 
 void DoorOutbox::reply(std::uint64_t connection, const Result<engine::Attachment>& attachment) {
+  // `granted` is noted apart: duplicating can fail after the engine has granted.
   push({connection, Reply{grant_of(attachment), attachment.ok()}});
 }
 
@@ -54,6 +58,7 @@ void DoorOutbox::push(Outgoing outgoing) {
     if (closed_ || (full && std::holds_alternative<shm::Notice>(outgoing.message))) return;
     queue_.push_back(std::move(outgoing));
   }
+  // Without the lock, so that the door's thread does not wait for it.
   wake();
 }
 
@@ -88,6 +93,7 @@ std::vector<Outgoing> DoorOutbox::take() {
 void DoorOutbox::close() {
   const MutexLock lock(mutex_);
   closed_ = true;
+  // Closes the descriptors of grants that nobody takes any more.
   queue_.clear();
 }
 

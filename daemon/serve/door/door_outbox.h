@@ -57,6 +57,7 @@ class DoorOutbox {
   void close();
 
  private:
+  // Queues a message and wakes the door's thread.
   void push(Outgoing outgoing);
 
   UniqueFd event_;

@@ -31,6 +31,7 @@ Status EpollSet::control(int operation, int fd, std::uint64_t key, std::uint32_t
   return {};
 }
 
+// A signal (EINTR) gives -1, and so an empty result.
 std::vector<std::uint64_t> EpollSet::wait(int timeout_ms) const {
   std::array<epoll_event, kEventsMax> events{};
   const int count =

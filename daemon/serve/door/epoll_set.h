@@ -27,6 +27,7 @@ class EpollSet {
   std::vector<std::uint64_t> wait(int timeout_ms) const;
 
  private:
+  // One epoll_ctl.
   Status control(int operation, int fd, std::uint64_t key, std::uint32_t events) const;
 
   UniqueFd epoll_;

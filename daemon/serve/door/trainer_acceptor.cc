@@ -24,6 +24,7 @@ bool out_of_resources(int error) {
 Status TrainerAcceptor::start() const { return epoll_.add(address_.listener(), key_, EPOLLIN); }
 
 void TrainerAcceptor::accept_ready(std::uint64_t now_ns) {
+  // The socket outlives this daemon: the next one accepts them.
   if (leaving_) return stop_listening();
   for (int i = 0; i < kAcceptsMax; ++i) {
     UniqueFd socket(accept4(address_.listener(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
@@ -31,6 +32,7 @@ void TrainerAcceptor::accept_ready(std::uint64_t now_ns) {
       admit(std::move(socket), now_ns);
     } else if (out_of_resources(errno)) {
       return pause(errno, now_ns);
+      // EAGAIN: all are accepted. Other errors are looked at again when the listener is ready.
     } else if (errno != EINTR && errno != ECONNABORTED) {
       return;
     }
@@ -50,6 +52,7 @@ void TrainerAcceptor::pause(int error, std::uint64_t now_ns) {
 
 void TrainerAcceptor::resume(std::uint64_t now_ns) {
   if (resume_at_ns_ && *resume_at_ns_ <= now_ns &&
+      // If watching fails, the next round tries again.
       epoll_.change(address_.listener(), key_, EPOLLIN).ok())
     resume_at_ns_.reset();
 }
@@ -61,11 +64,13 @@ void TrainerAcceptor::stop_listening() {
 
 void TrainerAcceptor::admit(UniqueFd socket, std::uint64_t now_ns) {
   Result<engine::Peer> peer = peer_of(socket.get());
+  // It has left already.
   if (!peer.ok()) return;
   evict_if_full();
   const int fd = socket.get();
   const std::uint64_t id =
       connections_.add(std::move(socket), std::move(peer).value(), now_ns + kHandshakeNs);
+  // EPOLLRDHUP: also a peer that only shuts down its side.
   if (!epoll_.add(fd, id, EPOLLIN | EPOLLRDHUP).ok()) return connections_.close(id);
   if (connections_.too_many())
     connections_.refuse(id, Status(Code::kResourceExhausted,

@@ -38,9 +38,13 @@ class TrainerAcceptor {
   void leave_newcomers_waiting() { leaving_ = address_.outlives_daemon(); }
 
  private:
+  // Adds a connection to the table, or refuses it.
   void admit(UniqueFd socket, std::uint64_t now_ns);
+  // Makes room among the connections without a request.
   void evict_if_full();
+  // Stops accepting for a moment, for want of descriptors.
   void pause(int error, std::uint64_t now_ns);
+  // Stops watching the listener.
   void stop_listening();
 
   const DoorAddress& address_;

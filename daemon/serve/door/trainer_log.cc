@@ -15,6 +15,7 @@ constexpr std::uint64_t kLinesMax = 5;
 void TrainerLog::warn(const Connection& connection, std::string_view what) {
   const std::uint64_t now_ns = monotonic_ns();
   if (now_ns >= second_start_ns_ + kSecondNs) {
+    // Logged once, when the next line comes.
     if (lines_ > kLinesMax)
       log_warning("door", "{} about trainers left out", pluralize(lines_ - kLinesMax, "more line"));
     second_start_ns_ = now_ns;

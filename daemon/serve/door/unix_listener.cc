@@ -13,6 +13,7 @@
 namespace echoline::serve {
 namespace {
 
+// Trainers of a large job connect at the same moment.
 constexpr int kBacklog = 256;
 
 Result<sockaddr_un> address_of(const std::string& path) {
@@ -56,7 +57,9 @@ Status clear_path(const std::string& path, const sockaddr_un& address, int kind)
                       " is served by another daemon; stop it, or set daemon.runtime_dir to "
                       "another folder");
   }
+  // ECONNREFUSED is what a dead server's socket gives.
   if (errno != ECONNREFUSED) return errno_status(errno, path);
+  // ENOENT: another process has removed it.
   return ::unlink(path.c_str()) == 0 || errno == ENOENT ? Status() : errno_status(errno, path);
 }
 

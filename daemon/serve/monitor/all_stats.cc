@@ -5,6 +5,7 @@
 
 namespace echoline::serve {
 
+// An operator should see that a kept stream is missing, also in lists and metrics.
 engine::EngineStats all_stats(const engine::Engine& engine, const KeptStreams& kept) {
   engine::EngineStats stats = engine.stats();
   const auto has = [&stats](const std::string& name) {
@@ -12,6 +13,7 @@ engine::EngineStats all_stats(const engine::Engine& engine, const KeptStreams& k
                        [&](const engine::StreamStats& stream) { return stream.name == name; });
   };
   for (const auto& [name, why] : kept.failures()) {
+    // Created again since, by an operator.
     if (has(name)) continue;
     engine::StreamStats& stream = stats.streams.emplace_back();
     stream.name = name;

@@ -30,9 +30,11 @@ void init_once() {
 
 // Connects and closes at once; `host` is a numeric address, "[::1]" for IPv6.
 void connect_once(std::string host, std::uint16_t port) {
+  // getaddrinfo takes IPv6 addresses without brackets.
   std::erase_if(host, [](char c) { return c == '[' || c == ']'; });
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
+  // Never asks a name server.
   hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
   addrinfo* found = nullptr;
   const std::string service = std::to_string(port);
@@ -49,6 +51,7 @@ class CivetServer final : public HttpServer {
   CivetServer(const CivetServer&) = delete;
   CivetServer& operator=(const CivetServer&) = delete;
   ~CivetServer() override {
+    // listen() failed or was not called.
     if (context_ == nullptr) return;
     // The library's accepting thread checks its stop flag when it wakes: every two seconds, or when
     // a connection arrives. So connections make it stop at once.
@@ -60,6 +63,7 @@ class CivetServer final : public HttpServer {
     });
     while (!stopped) {
       connect_once(host_, port_now);
+      // Again and again: a connection may come just before the thread looks at its flag.
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     stopper.join();
@@ -67,6 +71,7 @@ class CivetServer final : public HttpServer {
 
   Status listen(const std::string& address) {
     const std::vector<const char*> options = {
+        // No connection is kept alive, because the server would wait for it when it stops.
         "listening_ports", address.c_str(), "num_threads", "8", "enable_keep_alive", "no",
         // Accept any host in requests whose target is a complete URL.
         "enable_auth_domain_check", "no", "request_timeout_ms", "500", "linger_timeout_ms", "100",
@@ -76,6 +81,7 @@ class CivetServer final : public HttpServer {
     callbacks.log_message = [](const mg_connection*, const char*) { return 1; };
     callbacks.connection_close = answer_unhandled;
     callbacks.http_error = [](mg_connection* connection, int /*status*/, const char*) {
+      // Marks the connection as answered (answer_unhandled).
       mg_set_user_connection_data(connection, connection);
       return 1;  // the library sends its own reply
     };
@@ -87,6 +93,7 @@ class CivetServer final : public HttpServer {
     mg_error_data error{};
     error.text = text;
     error.text_buffer_size = sizeof text;
+    // The library reports some errors only by errno.
     errno = 0;
     host_ = address.substr(0, std::min(address.rfind(':'), address.size()));
     context_ = mg_start2(&init, &error);
@@ -97,6 +104,7 @@ class CivetServer final : public HttpServer {
 
   std::uint16_t port() const override {
     mg_server_port ports[1]{};
+    // With port 0 the system has chosen one.
     const int count = mg_get_server_ports(context_, 1, ports);
     return count < 1 ? std::uint16_t{0} : static_cast<std::uint16_t>(ports[0].port);
   }
@@ -115,18 +123,21 @@ class CivetServer final : public HttpServer {
     return Status(Code::kInvalidArgument,
                   fmt::format("metrics address {} cannot be served ({}); set daemon.metrics to "
                               "another one, or to off",
+                              // The library's text, else that of errno.
                               address, *text == '\0' && error != 0 ? std::strerror(error) : text));
   }
 
   // The library calls no handler for a target without a path of this server, "*" or a URL with
   // another port, and would close without a reply. When the connection closes, only the first bytes
   // of method and target are certain to be intact.
+  // Called for every connection that closes, also after an ordinary reply.
   static void answer_unhandled(const mg_connection* connection) {
     const mg_request_info* request = mg_get_request_info(connection);
     if (request == nullptr || request->local_uri != nullptr || request->request_uri == nullptr ||
         mg_get_user_connection_data(connection) != nullptr)
       return;
     auto* open = const_cast<mg_connection*>(connection);
+    // A reply to HEAD has only the head.
     const bool with_body = std::strcmp(request->request_method, "HEAD") != 0;
     if (std::strcmp(request->request_uri, "*") == 0) send(open, only_reads(), with_body);
     if (::strncasecmp(request->request_uri, "http", 4) == 0) {
@@ -137,6 +148,8 @@ class CivetServer final : public HttpServer {
   static HttpReply only_reads() { return {.status = 405, .body = "only GET and HEAD\n"}; }
 
   static void send(mg_connection* connection, const HttpReply& reply, bool with_body) {
+    // No caching: each reply shows this moment. The other headers keep browsers from running the
+    // reply as something else.
     const std::string head = fmt::format(
         "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n{}"
         "Content-Security-Policy: {}\r\nX-Content-Type-Options: nosniff\r\n"
@@ -147,11 +160,13 @@ class CivetServer final : public HttpServer {
     if (with_body) mg_write(connection, reply.body.data(), reply.body.size());
   }
 
+  // On the library's threads, several at a time.
   static int handle(mg_connection* connection, void* data) {
     const auto* self = static_cast<const CivetServer*>(data);
     const mg_request_info* request = mg_get_request_info(connection);
     const std::string_view method = request->request_method;
     HttpReply reply;
+    // Only exact paths: there are no files.
     const auto found = self->handlers_.find(request->local_uri);
     if (method != "GET" && method != "HEAD") {
       reply = only_reads();

@@ -47,6 +47,7 @@ class Families {
     const MetricInfo& info = info_of(name);
     ClientMetric metric = labelled(info, labels);
     const bool counter = info.kind() == MetricKind::kCounter;
+    // Histograms have an add() of their own.
     ECHOLINE_CHECK(info.kind() != MetricKind::kHistogram);
     (counter ? metric.counter.value : metric.gauge.value) = value;
     keep(info, std::move(metric));
@@ -65,6 +66,7 @@ class Families {
     for (std::size_t i = 0; i < latencies.counts.size(); ++i) {
       // Prometheus' buckets are cumulative.
       histogram.sample_count += latencies.counts[i];
+      // The last bucket takes everything above the bounds.
       const bool last = i == source::kLatencyBounds.size();
       histogram.bucket.push_back(
           {histogram.sample_count,
@@ -76,6 +78,7 @@ class Families {
 
   std::string text() && {
     std::vector<MetricFamily> all;
+    // Sorted by name, because the map is.
     for (auto& [name, family] : families_) all.push_back(std::move(family));
     std::ostringstream out;
     prometheus::TextSerializer().Serialize(out, all);
@@ -84,6 +87,7 @@ class Families {
 
  private:
   static const MetricInfo& info_of(std::string_view name) {
+    // Linear: a scrape is rare, and the list is short.
     const auto info = std::find_if(kMetrics.begin(), kMetrics.end(),
                                    [name](const MetricInfo& one) { return one.name == name; });
     ECHOLINE_CHECK(info != kMetrics.end());
@@ -92,6 +96,7 @@ class Families {
 
   static ClientMetric labelled(const MetricInfo& info, const std::vector<std::string>& labels) {
     const std::vector<std::string> names = label_names(info.labels);
+    // A wrong number of labels is a bug, which a test finds.
     ECHOLINE_CHECK(names.size() == labels.size());
     ClientMetric metric;
     for (std::size_t i = 0; i < names.size(); ++i) metric.label.push_back({names[i], labels[i]});
@@ -114,6 +119,7 @@ void add_control(const ControlCounts& control, Families& families) {
   families.add("echoline_control_connections_refused_total", {}, control.refused);
   constexpr std::string_view kConnections = "echoline_control_connections";
   families.add(kConnections, {"unix"}, std::uint64_t{control.unix_connections});
+  // Without TLS these series do not exist.
   if (!control.has_tls) return;
   families.add(kConnections, {"tls"}, std::uint64_t{control.tls_connections});
   constexpr std::string_view kReloads = "echoline_control_certificate_reloads_total";
@@ -125,6 +131,7 @@ void add_control(const ControlCounts& control, Families& families) {
 
 void add_stages(const engine::StreamStats& stream, Families& families) {
   constexpr std::string_view kName = "echoline_stage_seconds_total";
+  // By stage and state, summed over the stage's threads.
   for (const engine::StageStats& stage : stream.stages) {
     families.add(kName, {stream.name, stage.stage, "busy"}, to_seconds(stage.busy_ns));
     families.add(kName, {stream.name, stage.stage, "starved"}, to_seconds(stage.starved_ns));
@@ -137,8 +144,10 @@ void add_stages(const engine::StreamStats& stream, Families& families) {
 std::map<std::string, engine::ConsumerStats> by_name(const engine::StreamStats& stream) {
   std::map<std::string, engine::ConsumerStats> sums;
   for (const engine::ConsumerStats& consumer : stream.consumers) {
+    // The series of both trainers together.
     engine::ConsumerStats& sum = sums[fmt::format("{}/{}", consumer.job, consumer.rank)];
     sum.batches += consumer.batches;
+    // Lags are not added: the larger one says how far the rank is behind.
     sum.lag_rows = std::max(sum.lag_rows, consumer.lag_rows);
     for (std::size_t i = 0; i < sum.wait_ns.size(); ++i) sum.wait_ns[i] += consumer.wait_ns[i];
     sum.device.batches += consumer.device.batches;
@@ -175,6 +184,7 @@ void add_consumers(const engine::StreamStats& stream, Families& families) {
     }
     add_device(stream.name, name, sum.device, families);
   }
+  // Without names: this series remains when trainers come and go.
   families.add("echoline_consumers", {stream.name}, std::uint64_t{stream.consumers.size()});
   constexpr std::string_view kSlow = "echoline_slow_jobs_total";
   families.add(kSlow, {stream.name, "split"}, stream.slow.split);
@@ -198,9 +208,11 @@ void add_storage(const engine::StreamStats& stream, Families& families) {
   constexpr std::string_view kReplaced = "echoline_source_replaced_total";
   families.add(kReplaced, {name, scheme, "won"}, stream.source.replaced_won);
   families.add(kReplaced, {name, scheme, "lost"}, stream.source.replaced_lost);
+  // Local files have no limit.
   if (stream.source.limit > 0)
     families.add("echoline_source_concurrency_limit", {name, scheme}, stream.source.limit);
   families.add("echoline_source_request_seconds", {name, scheme}, stream.source.latencies);
+  // All reasons, zeros too.
   for (std::size_t i = 0; i < stream.source.wait_ns.size(); ++i) {
     families.add("echoline_source_wait_seconds_total", {name, scheme, source::kWaitReasonNames[i]},
                  to_seconds(stream.source.wait_ns[i]));
@@ -219,6 +231,7 @@ void add_caches(const engine::StreamStats& stream, Families& families) {
     if (one.level != "fleet") {
       families.add("echoline_cache_bytes", {name, one.level}, one.held_bytes);
     }
+    // Only levels that can fail have entries.
     for (const auto& [reason, count] : one.failures) {
       families.add("echoline_cache_failures_total", {name, one.level, reason}, count);
     }
@@ -234,6 +247,7 @@ void add_samples(const engine::StreamStats& stream, Families& families) {
   families.add("echoline_records_checked_total", {name, "disagreed"}, stream.records_disagreed);
   families.add("echoline_records_checked_total", {name, "repeated"}, stream.records_repeated);
   families.add("echoline_records_checked_total", {name, "replaced"}, stream.records_replaced);
+  // Thousandths in the engine.
   families.add("echoline_echo_factor", {name}, static_cast<double>(stream.factor) / 1000);
   // Zeros too: if a series begins at 1, Prometheus sees no increase.
   for (const char* reason : engine::kBadReasonNames) {
@@ -241,6 +255,7 @@ void add_samples(const engine::StreamStats& stream, Families& families) {
     const std::uint64_t count = found == stream.records_bad.end() ? 0 : found->second;
     families.add("echoline_records_bad_total", {name, reason}, count);
   }
+  // 0 means unknown; a series with 0 would be a value.
   if (stream.upstream_downstream_ratio > 0) {
     families.add("echoline_upstream_downstream_ratio", {name}, stream.upstream_downstream_ratio);
   }
@@ -255,6 +270,7 @@ void add_stream(const engine::StreamStats& stream, Families& families) {
   if (stream.state != "drained") {
     families.add("echoline_stream_ready", {name}, std::uint64_t{stream.state == "ready"});
   }
+  // A stream that is being opened has a fingerprint only at the end.
   const engine::IndexingStats& indexing = stream.indexing;
   const bool is_open = !stream.fingerprint.empty();
   if (is_open || indexing.shards > 0)
@@ -275,6 +291,7 @@ void add_stream(const engine::StreamStats& stream, Families& families) {
 }
 
 void add_memory(const engine::EngineStats& stats, Families& families) {
+  // All uses, zeros too.
   for (const auto& [use, bytes] : memory_by_use(stats))
     families.add("echoline_memory_bytes", {use}, bytes);
   families.add("echoline_memory_budget_bytes", {}, stats.memory_budget);

@@ -14,6 +14,7 @@
 namespace echoline::serve {
 namespace {
 
+// Only this machine can reach it: the page needs no password.
 constexpr const char* kUsualAddress = "127.0.0.1:9464";
 constexpr const char* kFreePort = "127.0.0.1:0";
 constexpr const char* kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
@@ -32,8 +33,10 @@ DaemonStats daemon_stats(const Monitored& monitored) {
 }
 
 HttpReply readiness(const Monitored& monitored) {
+  // First: a draining daemon takes no trainers, whatever its streams are.
   if (*monitored.draining) return not_ready("draining");
   for (const engine::StreamStats& stream : stats_of(monitored).streams) {
+    // A drained stream is what its operator wanted.
     if (stream.state == "ready" || stream.state == "drained") continue;
     return not_ready("stream " + stream.name + " is " + stream.state +
                      (stream.error.empty() ? "" : ": " + stream.error));
@@ -51,6 +54,7 @@ HttpReply status(const Monitored& monitored) {
   std::map<std::string, std::string> configs;
   for (const engine::StreamStats& stream : stats.streams) {
     const Result<v1::Stream> definition = monitored.engine->definition(stream.name);
+    // Not ok while the stream is being opened, or if it was deleted since.
     if (definition.ok()) configs[stream.name] = shown_config(*definition);
   }
   const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
@@ -74,8 +78,10 @@ Result<std::unique_ptr<HttpServer>> open_monitoring(const std::string& address,
   handlers["/metrics"] = [monitored] { return metrics(monitored); };
   handlers["/healthz"] = [] { return HttpReply{.body = "ok\n"}; };
   handlers["/readyz"] = [monitored] { return readiness(monitored); };
+  // A configured address is taken as it is, or is an error.
   if (address != "auto") return HttpServer::open(address, std::move(handlers));
   Result<std::unique_ptr<HttpServer>> usual = HttpServer::open(kUsualAddress, handlers);
+  // Only an address in use leads to another port.
   if (usual.ok() || usual.status().code() != Code::kAlreadyExists) return usual;
   ECHOLINE_ASSIGN(auto other, HttpServer::open(kFreePort, std::move(handlers)));
   log_warning("main", "{} is in use, so metrics and the status page are at {}", kUsualAddress,

@@ -15,6 +15,7 @@
 namespace echoline::serve {
 namespace {
 
+// Read anew at each scrape, so the value is that of this moment.
 // The number in a line of /proc/self/status, as in "VmRSS:  1234 kB".
 std::uint64_t status_value(const std::string& name) {
   std::ifstream file("/proc/self/status");
@@ -39,6 +40,7 @@ std::uint64_t open_fds() {
   std::error_code error;
   const std::filesystem::directory_iterator entries("/proc/self/fd", error);
   if (error) return 0;
+  // The directory is open while it is read.
   return static_cast<std::uint64_t>(std::distance(begin(entries), end(entries))) -
          1;  // the descriptor of the directory itself
 }
@@ -56,12 +58,15 @@ ProcessStats process_stats() {
     stats.cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
   }
   const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  // /proc has the start in ticks since the boot.
   stats.start_time_seconds = boot_time() + static_cast<double>(process_begin(::getpid())) / ticks;
+  // /proc has KiB.
   stats.resident_bytes = status_value("VmRSS") * 1024;
   stats.virtual_bytes = status_value("VmSize") * 1024;
   stats.threads = status_value("Threads");
   stats.open_fds = open_fds();
   rlimit files{};
+  // The soft limit, which is the one that counts.
   if (::getrlimit(RLIMIT_NOFILE, &files) == 0) stats.max_fds = files.rlim_cur;
   return stats;
 }

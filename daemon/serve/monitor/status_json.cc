@@ -17,6 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// A stream can have millions of addresses; the page shows the first ones.
 constexpr int kUrlsShown = 8;
 
 double ratio_of(std::uint64_t part, std::uint64_t all) {
@@ -28,6 +29,7 @@ double share_of(std::uint64_t part, std::uint64_t all) {
   return std::min(1.0, ratio_of(part, all));
 }
 
+// null until there are two notes to compare.
 Json recent_json(const engine::RecentStats& recent) {
   if (recent.passed_ns == 0) return nullptr;
   const double seconds = to_seconds(recent.passed_ns);
@@ -41,6 +43,7 @@ Json recent_json(const engine::RecentStats& recent) {
                {"source_bytes_per_second", static_cast<double>(recent.source_bytes) / seconds},
                {"cache_hit_share", nullptr},
                {"stall_share", nullptr}};
+  // No share of nothing: the value stays null.
   if (asked > 0) json["cache_hit_share"] = share_of(recent.cache_hits, asked);
   if (recent.attached_ns > 0) json["stall_share"] = share_of(waited, recent.attached_ns);
   // If the waits exceed the attached time, scale them to it, so that the causes keep their ratios.
@@ -50,6 +53,7 @@ Json recent_json(const engine::RecentStats& recent) {
   }
   json["stages"] = Json::array();
   for (const engine::StageStats& stage : recent.stages) {
+    // Shares of the stage's own time.
     const std::uint64_t passed = stage.busy_ns + stage.starved_ns + stage.blocked_ns;
     json["stages"].push_back({{"name", stage.stage},
                               {"busy", ratio_of(stage.busy_ns, passed)},
@@ -65,6 +69,7 @@ Json consumer_json(const engine::ConsumerStats& one) {
                {"world_size", one.world_size},
                {"batch_size", one.batch_size},
                {"epoch", one.epoch},
+               // Steps count from row 0 of the epoch, in batches of the job.
                {"step", one.batch_size == 0 ? 0 : one.row / one.batch_size},
                {"batches", one.batches},
                {"lag_rows", one.lag_rows}};
@@ -81,6 +86,7 @@ Json cache_json(const cache::LevelStats& level) {
           {"failures", level.failures}};
 }
 
+// Counters since the stream was created, and the mean over all successful answers.
 Json source_json(const engine::StreamStats& stream) {
   const source::Counters& source = stream.source;
   const std::uint64_t answers = std::accumulate(source.latencies.counts.begin(),
@@ -108,6 +114,7 @@ Json source_json(const engine::StreamStats& stream) {
 }
 
 Json indexing_json(const engine::IndexingStats& indexing) {
+  // null once the stream is open.
   if (indexing.shards == 0) return nullptr;
   return {{"shards_done", indexing.shards_done},  {"shards", indexing.shards},
           {"bytes_done", indexing.bytes_done},    {"bytes", indexing.bytes},
@@ -143,6 +150,7 @@ Json stream_json(const engine::StreamStats& stream, const std::string& config) {
                {"caches", Json::array()},
                {"consumers", Json::array()},
                {"config", config}};
+  // null while unknown.
   if (stream.upstream_downstream_ratio > 0) {
     json["upstream_downstream_ratio"] = stream.upstream_downstream_ratio;
   }
@@ -154,6 +162,7 @@ Json stream_json(const engine::StreamStats& stream, const std::string& config) {
 Json daemon_json(const engine::EngineStats& stats, const DaemonStats& daemon, double now_seconds) {
   const ProcessStats& process = daemon.process;
   return {{"version", kVersion},
+          // Not negative, if the clock was set back.
           {"uptime_seconds", std::max(0.0, now_seconds - process.start_time_seconds)},
           {"draining", daemon.draining},
           {"workers", stats.workers},
@@ -170,8 +179,10 @@ Json daemon_json(const engine::EngineStats& stats, const DaemonStats& daemon, do
 // an '@', so only an '@' before the path counts.
 void cut_secrets(std::string& address) {
   const std::size_t scheme = address.find("://");
+  // Only these addresses can contain a password or a query.
   if (scheme == std::string::npos || !address.starts_with("http")) return;
   const std::size_t begin = scheme + 3;
+  // Where the host ends; the address may end there.
   const std::size_t host_end = std::min(address.find_first_of("/?", begin), address.size());
   const std::size_t at = address.rfind('@', host_end);
   if (at != std::string::npos && at >= begin) address.erase(begin, at + 1 - begin);
@@ -186,6 +197,7 @@ std::string status_json(const engine::EngineStats& stats, const DaemonStats& dae
                {"daemon", daemon_json(stats, daemon, now_seconds)},
                {"streams", Json::array()}};
   for (const engine::StreamStats& stream : stats.streams) {
+    // A stream without a definition is still being opened.
     const auto found = configs.find(stream.name);
     json["streams"].push_back(stream_json(stream, found == configs.end() ? "" : found->second));
   }
@@ -195,11 +207,13 @@ std::string status_json(const engine::EngineStats& stats, const DaemonStats& dae
 
 std::string shown_config(v1::Stream stream) {
   for (v1::Step& step : *stream.mutable_pipeline()) {
+    // Only `read` steps have addresses.
     if (!step.has_read()) continue;
     v1::Read& read = *step.mutable_read();
     if (read.has_endpoint()) cut_secrets(*read.mutable_endpoint());
     const int more = read.url_size() - kUrlsShown;
     if (more > 0) {
+      // Cut first, so that no time goes into addresses that are not shown.
       read.mutable_url()->DeleteSubrange(kUrlsShown, more);
       read.add_url(fmt::format("... and {} more", more));
     }

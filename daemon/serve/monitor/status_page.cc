@@ -17,6 +17,7 @@ namespace {
 std::string hash_source(std::string_view content) {
   std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
   ::SHA256(reinterpret_cast<const unsigned char*>(content.data()), content.size(), digest.data());
+  // EVP_EncodeBlock adds a zero byte.
   std::array<unsigned char, 4 * ((SHA256_DIGEST_LENGTH + 2) / 3) + 1> text{};
   const int length = ::EVP_EncodeBlock(text.data(), digest.data(), digest.size());
   return fmt::format("'sha256-{}'", std::string_view(reinterpret_cast<const char*>(text.data()),
@@ -26,12 +27,14 @@ std::string hash_source(std::string_view content) {
 // Replaces the placeholder, which occurs once.
 void fill_in(std::string& page, std::string_view name, std::string_view content) {
   const std::size_t at = page.find(name);
+  // A missing placeholder is a bug of the page.
   ECHOLINE_CHECK(at != std::string::npos);
   page.replace(at, name.size(), content);
 }
 
 }  // namespace
 
+// Also quotes, so that the text could stand in an attribute.
 std::string html_escaped(const std::string& text) {
   std::string escaped;
   for (const char c : text) {
@@ -64,6 +67,7 @@ std::string status_page(const std::string& text) {
   return page;
 }
 
+// By hash: no other script or style runs, even if one were inserted into the text.
 std::string status_page_policy() {
   return fmt::format(
       "default-src 'none'; script-src {}; style-src {}; img-src data:; connect-src 'self'; "

@@ -17,23 +17,28 @@
 namespace echoline::serve {
 namespace {
 
+// As long as a stop can take (the drain, and ending).
 constexpr std::uint64_t kPatienceNs = 10'000'000'000;
 constexpr std::chrono::milliseconds kLockPause{50};
 constexpr const char* kRemedy = "; set daemon.runtime_dir to a folder of this user's";
 
 Status make_folder(const std::string& path, mode_t mode, const char* key) {
   std::filesystem::path folder = std::filesystem::path(path).lexically_normal();
+  // "folder/" has no file name; its parent is the folder itself.
   if (!folder.has_filename()) folder = folder.parent_path();
   std::error_code error;
+  // The parents with the usual mode; errors show at mkdir.
   std::filesystem::create_directories(folder.parent_path(), error);
   if (::mkdir(folder.c_str(), mode) == 0 || errno == EEXIST) return Status();
   return errno_status(errno, path + ": cannot be made; set " + key + " to a folder of this user's");
 }
 
 // For a folder that may have existed before: in /tmp, another user can create the name first.
+// By the open descriptor: the name could lead to another folder a moment later.
 Status check_trusted(int folder, const std::string& path) {
   struct stat found {};
   if (::fstat(folder, &found) != 0) return errno_status(errno, path);
+  // Root could change the content anyway.
   if (found.st_uid != ::geteuid() && found.st_uid != 0) {
     return Status(Code::kPermissionDenied,
                   fmt::format("{} belongs to user {}{}", path, found.st_uid, kRemedy));
@@ -51,6 +56,7 @@ Status check_trusted(int folder, const std::string& path) {
 // late.
 Status lock(int folder, const std::string& path) {
   const std::uint64_t give_up_ns = monotonic_ns() + kPatienceNs;
+  // Tried at once, then again and again; one line in the log.
   for (bool logged = false; ::flock(folder, LOCK_EX | LOCK_NB) != 0; logged = true) {
     if (errno != EWOULDBLOCK) return errno_status(errno, path);
     if (!logged) {
@@ -72,6 +78,7 @@ Status lock(int folder, const std::string& path) {
 Result<RuntimeDir> RuntimeDir::open(const std::string& path) {
   const bool root = ::geteuid() == 0;
   ECHOLINE_TRY(make_folder(path, root ? 0750 : 0700, "daemon.runtime_dir"));
+  // Open before it is checked: what is checked is what is locked.
   UniqueFd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder) return errno_status(errno, path + kRemedy);
   ECHOLINE_TRY(check_trusted(folder.get(), path));
@@ -81,6 +88,7 @@ Result<RuntimeDir> RuntimeDir::open(const std::string& path) {
 
 Status make_state_dir(const std::string& path) {
   ECHOLINE_TRY(make_folder(path, 0750, "daemon.state_dir"));
+  // Readable is enough to use indexes that are there.
   if (::access(path.c_str(), W_OK | X_OK) == 0) return Status();
   const Status denied = errno_status(errno, path + ": cannot be written to");
   if (::access(path.c_str(), R_OK | X_OK) != 0) {

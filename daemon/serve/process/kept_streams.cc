@@ -28,8 +28,10 @@ Result<v1::CreateStreamRequest> parse(const std::string& path) {
   const auto parsed = json::JsonStringToMessage(text, &kept);
   if (!parsed.ok()) {
     const std::string why(parsed.message());
+    // The first line names the place; what follows repeats the input.
     return Status(Code::kInvalidArgument, why.substr(0, why.find('\n')));
   }
+  // Completed as a new one is: defaults may have changed since it was kept.
   ECHOLINE_TRY(config::complete_stream(kept.name(), *kept.mutable_stream()));
   return kept;
 }
@@ -39,6 +41,7 @@ Result<v1::CreateStreamRequest> parse(const std::string& path) {
 std::map<std::string, v1::Stream> KeptStreams::load(const v1::Config& config) {
   const MutexLock lock(mutex_);
   std::map<std::string, v1::Stream> streams;
+  // A missing folder is no error: nothing was kept yet.
   std::error_code error;
   std::filesystem::directory_iterator files(folder_, error);
   for (; !error && files != std::filesystem::directory_iterator(); files.increment(error)) {
@@ -76,15 +79,18 @@ std::map<std::string, v1::Stream> KeptStreams::load(const v1::Config& config) {
 
 Status KeptStreams::keep(const std::string& name, const v1::Stream& stream) {
   const MutexLock lock(mutex_);
+  // The message of CreateStream, because it has name and definition together.
   v1::CreateStreamRequest kept;
   kept.set_name(name);
   *kept.mutable_stream() = stream;
   json::JsonPrintOptions options;
   options.add_whitespace = true;
+  // The names of the configuration, so that a person can read and repair the file.
   options.preserve_proto_field_names = true;
   std::string text;
   const auto printed = json::MessageToJsonString(kept, &text, options);
   if (!printed.ok()) return Status(Code::kInternal, std::string(printed.message()));
+  // Both: the file's content and its name survive a crash of the host.
   ECHOLINE_TRY(write_file_atomically(path_of(name), text));
   ECHOLINE_TRY(sync_folder(folder_));
   names_.insert(name);
@@ -100,6 +106,7 @@ Result<bool> KeptStreams::remove(const std::string& name) {
   failures_.erase(name);
   const std::string path = path_of(name);
   if (::unlink(path.c_str()) != 0) {
+    // Not kept, or deleted before.
     if (errno == ENOENT) return false;
     return errno_status(errno, path + ": the kept definition cannot be removed");
   }

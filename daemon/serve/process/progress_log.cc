@@ -15,6 +15,7 @@ constexpr std::uint64_t kPauseNs = 2'000'000'000;
 record::ProgressFunction log_progress(const std::string& stream) {
   return [stream, last_ns = monotonic_ns()](const record::Progress& progress) mutable {
     const std::uint64_t now_ns = monotonic_ns();
+    // Called for each shard; most calls log nothing.
     if (now_ns - last_ns < kPauseNs) return Status();
     last_ns = now_ns;
     log_info({"serve", stream}, "indexing, {} of {}, {}, {} of {} MB", progress.shards_done,

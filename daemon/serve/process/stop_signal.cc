@@ -27,6 +27,7 @@ sigset_t stop_signals() {
 
 // The next signal; 0 if the deadline is over first.
 int wait_for_signal(std::chrono::steady_clock::time_point deadline) {
+  // EINTR and foreign wake-ups: only the time that is left.
   const sigset_t set = stop_signals();
   while (true) {
     const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -44,8 +45,10 @@ int wait_for_signal(std::chrono::steady_clock::time_point deadline) {
 
 StopSignal::StopSignal(std::chrono::milliseconds patience, std::vector<std::string> leftovers)
     : patience_(patience), leftovers_(std::move(leftovers)) {
+  // A trainer that closes its socket must be an error, not the end of the process.
   ::signal(SIGPIPE, SIG_IGN);
   const sigset_t set = stop_signals();
+  // Threads that start later inherit this.
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
   listener_ = std::thread([this] { listen(); });
 }
@@ -61,6 +64,7 @@ void StopSignal::listen() {
   ::pthread_setname_np(::pthread_self(), "signals");
   const sigset_t set = stop_signals();
   int signal = 0;
+  // sigwait fails only for an invalid set.
   while (::sigwait(&set, &signal) != 0) {
   }
   if (ending_) return;
@@ -68,6 +72,7 @@ void StopSignal::listen() {
            signal == SIGINT ? "SIGINT" : "SIGTERM");
   {
     const MutexLock lock(mutex_);
+    // Under the lock: wait() either sees it or is woken.
     requested_ = true;
   }
   changed_.notify_all();
@@ -75,10 +80,12 @@ void StopSignal::listen() {
   int second = 0;
   do {
     second = wait_for_signal(asked + patience_);
+    // Signals of the same request do not count as a second one.
   } while (second != 0 && !ending_ && std::chrono::steady_clock::now() < asked + kSameRequest);
   if (!ending_) exit_now(second == 0 ? 0 : 1);
 }
 
+// Without destructors, which could hang: that is why it ends here.
 void StopSignal::exit_now(int status) const {
   log_warning("serve", "{}", status == 0 ? "not stopped in time; ending now" : "ending at once");
   for (const std::string& path : leftovers_) ::unlink(path.c_str());

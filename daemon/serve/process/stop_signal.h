@@ -29,6 +29,7 @@ class StopSignal {
   void wait();
 
  private:
+  // The thread: waits for the signals.
   void listen();
   // Removes the leftovers and exits without destructors.
   [[noreturn]] void exit_now(int status) const;

@@ -14,7 +14,9 @@
 namespace echoline::serve {
 namespace {
 
+// Four checks: one late check is no reason to kill the daemon.
 constexpr int kChecksPerPatience = 4;
+// 10 ms to one day: other values are mistakes.
 constexpr std::uint64_t kLeastMicros = 10'000, kMostMicros = 86'400'000'000;
 
 // The value of the variable; 0 if it is missing or not a number.
@@ -30,6 +32,7 @@ std::uint64_t number(const char* variable) {
 
 std::chrono::microseconds watchdog_patience() {
   const std::uint64_t pid = number("WATCHDOG_PID");
+  // The variables are meant for another process.
   if (pid != 0 && pid != static_cast<std::uint64_t>(::getpid())) return {};
   const std::uint64_t micros = number("WATCHDOG_USEC");
   return std::chrono::microseconds(micros == 0 ? 0 : std::clamp(micros, kLeastMicros, kMostMicros));
@@ -38,6 +41,7 @@ std::chrono::microseconds watchdog_patience() {
 Watchdog::Watchdog(std::vector<RoundCount> loops)
     : loops_(std::move(loops)), rounds_(loops_.size()) {
   const std::chrono::microseconds patience = watchdog_patience();
+  // Not watched: no thread.
   if (patience.count() == 0) return;
   thread_ = std::thread([this, patience] { run(patience / kChecksPerPatience); });
 }
@@ -61,6 +65,7 @@ void Watchdog::run(std::chrono::microseconds pause) {
     if (ending_) return;
     // Without the lock: a count may block while its loop hangs, and the destructor needs the lock.
     lock.unlock();
+    // Without a keep-alive the service manager restarts the daemon.
     if (all_made_progress()) notify_supervisor("WATCHDOG=1");
     lock.lock();
   }
@@ -69,6 +74,7 @@ void Watchdog::run(std::chrono::microseconds pause) {
 bool Watchdog::all_made_progress() {
   bool all = true;
   for (std::size_t i = 0; i < loops_.size(); ++i) {
+    // Read one after the other, and compared with the last check, not with each other.
     const std::uint64_t before = std::exchange(rounds_[i], loops_[i]());
     all &= rounds_[i] != before;
   }

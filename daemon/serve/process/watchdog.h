@@ -30,7 +30,9 @@ class Watchdog {
   ~Watchdog();
 
  private:
+  // The thread: checks the loops again and again.
   void run(std::chrono::microseconds pause);
+  // Whether every loop has made a round since the last check.
   bool all_made_progress();
 
   const std::vector<RoundCount> loops_;

@@ -19,12 +19,15 @@ bool is_bucket_name(std::string_view name) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
            c == '.' || c == '_';
   };
+  // 3 to 255: S3 allows 63 today, but old buckets have longer names.
   return name.size() >= 3 && name.size() <= 255 && std::all_of(name.begin(), name.end(), allowed) &&
+         // ".." could leave the bucket where the name becomes a part of a path.
          name.front() != '.' && name.front() != '-' && name.find("..") == std::string_view::npos;
 }
 
 Result<Address> parse_file(const std::string& url, std::string_view rest) {
   Address address;
+  // Kept as the user wrote it: messages and indexes repeat the address.
   address.head = "file:";
   if (rest.starts_with("//")) {
     address.head = "file://";
@@ -42,6 +45,7 @@ Result<Address> parse_file(const std::string& url, std::string_view rest) {
 }
 
 Result<Address> parse_bucket(const std::string& url, Scheme scheme, std::string_view rest) {
+  // Without a slash the path is empty: the whole bucket.
   const std::size_t slash = std::min(rest.find('/'), rest.size());
   Address address;
   address.scheme = scheme;
@@ -60,6 +64,7 @@ Result<Address> parse_http(const std::string& url, std::string_view rest) {
   const std::size_t slash = std::min(rest.find_first_of("/?#"), rest.size());
   const std::string_view host = rest.substr(0, slash);
   if (host.find('@') != std::string_view::npos)
+    // The message leaves out the password.
     return bad_address(url.substr(0, url.size() - rest.size()) + "...@...",
                        "a user or a password can't be part of an address");
   if (mark != std::string_view::npos)
@@ -69,6 +74,7 @@ Result<Address> parse_http(const std::string& url, std::string_view rest) {
   if (!is_host(host)) return bad_address(url, "that is no host; write https://host/path");
   Address address;
   address.scheme = Scheme::kHttp;
+  // The part up to the host takes the place of a bucket.
   address.bucket = url.substr(0, url.size() - rest.size() + slash);
   address.head = address.bucket + "/";
   if (slash < rest.size()) address.path = rest.substr(slash + 1);
@@ -83,6 +89,7 @@ Result<Address> parse_http(const std::string& url, std::string_view rest) {
 }  // namespace
 
 bool is_host(std::string_view text) {
+  // Not a full check of host names: it keeps out what would change the meaning of a URL.
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            std::string_view(".-_:[]").find(c) != std::string_view::npos;
@@ -98,10 +105,12 @@ Result<Address> parse_address(const std::string& url) {
     return bad_address(url, fmt::format("\"{}:\" is unknown; addresses are plain paths, file:, "
                                         "s3://, gs://, http:// or https://",
                                         scheme_word(text)));
+  // Behind "scheme://".
   const std::size_t start = scheme_word(text).size() + 3;
   if (*scheme == Scheme::kHttp) return parse_http(url, text.substr(start));
   if (*scheme != Scheme::kFile) return parse_bucket(url, *scheme, text.substr(start));
   if (text.starts_with("file:")) return parse_file(url, text.substr(5));
+  // A plain path, also a relative one.
   Address address;
   address.path = url;
   return address;

@@ -12,8 +12,11 @@
 namespace echoline::source {
 namespace {
 
+// Bounds the memory: a short text can describe any number of addresses.
 constexpr std::size_t kAddressesMax = 4'000'000;
+// As many digits as always fit into 64 bits.
 constexpr std::size_t kDigitsMax = 18;
+// Bounds the recursion.
 constexpr int kDepthMax = 16;
 
 using Words = std::vector<std::string>;
@@ -30,6 +33,7 @@ std::int64_t number(std::string_view digits) {
 }
 
 struct Range {
+  // `first` may be larger than `last`: the range then counts down.
   std::int64_t first = 0;
   std::int64_t last = 0;
   std::int64_t step = 1;
@@ -71,7 +75,9 @@ Words words_of(const Range& range) {
 
 // Every word of `left` followed by every word of `right`.
 bool append_product(Words& left, const Words& right) {
+  // By division: the product of the sizes could overflow.
   if (right.size() > kAddressesMax / left.size()) return false;
+  // Text between two lists: no copies of all words.
   if (right.size() == 1) {
     for (std::string& word : left) word += right[0];
     return true;
@@ -108,6 +114,7 @@ class Expander {
     std::string text;
     while (at_ < url_.size()) {
       const char c = url_[at_];
+      // The caller decides what ends the list.
       if (depth > 0 && (c == ',' || c == '}')) break;
       if (c == '}') return error("'}' without '{'; write \\} for the character itself");
       if (c != '{') {
@@ -126,6 +133,7 @@ class Expander {
   Result<Words> alternatives(int depth) {
     if (depth > kDepthMax) return error("braces nested too deeply");
     const std::size_t open = at_++;
+    // A range has no braces or commas in it, so the next '}' would be its end.
     if (const std::size_t close = url_.find('}', at_); close != std::string::npos) {
       if (const auto range = parse_range(std::string_view(url_).substr(at_, close - at_))) {
         if (range->count() > kAddressesMax) return too_many();
@@ -141,6 +149,7 @@ class Expander {
       if (words.size() + item.size() > kAddressesMax) return too_many();
       words.insert(words.end(), std::make_move_iterator(item.begin()),
                    std::make_move_iterator(item.end()));
+      // Back to the brace, so that the message names its place.
       if (at_ == url_.size()) {
         at_ = open;
         return error("'{' without '}'; write \\{ for the character itself");
@@ -148,6 +157,7 @@ class Expander {
       more = url_[at_++] == ',';
       has_comma |= more;
     }
+    // {a} is no list in shells either; it is probably a mistake.
     if (!has_comma) {
       at_ = open;
       return error("a brace list is {a,b} or {000..004}");

@@ -13,8 +13,10 @@ namespace {
 std::optional<std::size_t> class_end(std::string_view pattern, std::size_t open) {
   std::size_t at = open + 1;
   if (at < pattern.size() && (pattern[at] == '!' || pattern[at] == '^')) ++at;
+  // The first character is a member, also if it is ']'.
   for (bool first = true; at < pattern.size() && pattern[at] != '/'; first = false) {
     if (pattern[at] == ']' && !first) return at + 1;
+    // An escaped character cannot close the class.
     at += pattern[at] == '\\' ? 2 : 1;
   }
   return std::nullopt;
@@ -25,6 +27,7 @@ bool class_holds(std::string_view members, char c) {
   const bool negated = !members.empty() && (members[0] == '!' || members[0] == '^');
   if (negated) members.remove_prefix(1);
   bool found = false;
+  // The next member, without its backslash.
   const auto take = [&members] {
     if (members[0] == '\\' && members.size() > 1) members.remove_prefix(1);
     const auto taken = static_cast<unsigned char>(members[0]);
@@ -34,6 +37,7 @@ bool class_holds(std::string_view members, char c) {
   while (!members.empty()) {
     const unsigned char low = take();
     unsigned char high = low;
+    // A '-' between two members; at the end it is a member itself.
     if (members.size() > 1 && members[0] == '-') {
       members.remove_prefix(1);
       high = take();
@@ -48,6 +52,7 @@ bool item_matches(std::string_view pattern, std::size_t at, char c, std::size_t&
   next = at + 1;
   if (pattern[at] == '?') return true;
   if (pattern[at] == '[') {
+    // An unclosed class is the character '[' (check_glob refuses it before).
     if (const auto end = class_end(pattern, at)) {
       next = *end;
       return class_holds(pattern.substr(at + 1, *end - at - 2), c);
@@ -90,6 +95,7 @@ Status check_glob(std::string_view pattern) {
         return Status(
             Code::kInvalidArgument,
             fmt::format("\"{}\": '[' without ']'; write \\[ for the character itself", pattern));
+      // To the end of the class: '[' within it has no meaning.
       at = *end - 1;
     }
   }
@@ -108,6 +114,7 @@ std::string unescape_glob(std::string_view pattern) {
 std::string glob_prefix(std::string_view pattern) {
   std::size_t end = 0;
   while (end < pattern.size() && !has_glob(pattern.substr(end, 1)))
+    // Up to the first special character; an escaped one belongs to the literal text.
     end += pattern[end] == '\\' ? 2 : 1;
   return unescape_glob(pattern.substr(0, end));
 }
@@ -118,6 +125,7 @@ bool glob_matches_segment(std::string_view pattern, std::string_view name) {
   // Greedy match with one fallback: on a mismatch the last star takes one more character. Earlier
   // stars never need to, so the time is O(pattern * name).
   std::size_t behind_star = std::string_view::npos;
+  // Where the last star began to match, and how much it has taken.
   std::size_t star_read = 0;
   while (read < name.size()) {
     std::size_t next = 0;
@@ -127,6 +135,7 @@ bool glob_matches_segment(std::string_view pattern, std::string_view name) {
     } else if (at < pattern.size() && item_matches(pattern, at, name[read], next)) {
       at = next;
       ++read;
+      // Let the last star take one more character, and try again from there.
     } else if (behind_star != std::string_view::npos) {
       at = behind_star;
       read = ++star_read;
@@ -134,11 +143,13 @@ bool glob_matches_segment(std::string_view pattern, std::string_view name) {
       return false;
     }
   }
+  // Stars at the end match nothing.
   while (at < pattern.size() && pattern[at] == '*') ++at;
   return at == pattern.size();
 }
 
 bool glob_matches(std::string_view pattern, std::string_view name) {
+  // A tree pattern is everything below; the empty pattern is a whole bucket.
   const bool tree = pattern.empty() || pattern.back() == '/';
   if (!pattern.empty() && tree)
     pattern.remove_suffix(1);
@@ -147,6 +158,7 @@ bool glob_matches(std::string_view pattern, std::string_view name) {
   // Segment by segment; a tree pattern needs at least one more segment in the name.
   std::string_view names = name;
   for (bool more = true; more;) {
+    // The name and the pattern need equally many segments, except below a tree.
     more = pattern.find('/') != std::string_view::npos;
     const bool name_goes_on = names.find('/') != std::string_view::npos;
     if (!glob_matches_segment(take_segment(pattern), take_segment(names))) return false;

@@ -29,6 +29,7 @@ Result<Answer> read_answer(Source& source, const ObjectInfo& object, std::uint64
   request.segments.push_back({offset, answer.bytes});
   source.submit(std::move(request));
   std::vector<ReadResult> done;
+  // The source has time limits of its own, so this ends.
   while (done.empty()) source.poll(UINT64_MAX, done);
   ECHOLINE_TRY(std::move(done[0].status));
   answer.checked = done[0].checked;
@@ -41,6 +42,7 @@ Result<std::vector<std::byte>> read_range(Source& source, const ObjectInfo& obje
   while (true) {
     ECHOLINE_ASSIGN(Answer answer, read_answer(source, object, offset, bytes));
     if (answers.take(answer.bytes, answer.checked)) return std::move(answer.bytes);
+    // The first answer has nothing to differ from.
     if (answers.differed()) source.count_damaged();
     if (answers.exhausted()) return never_equal(object, offset, bytes);
   }
@@ -55,8 +57,10 @@ Status never_equal(const ObjectInfo& object, std::uint64_t offset, std::uint64_t
 }
 
 bool EqualAnswers::take(std::span<const std::byte> bytes, bool checked) {
+  // The store's checksum covered the bytes, or one answer is enough.
   if (checked || needed_ < 2) return true;
   const std::uint32_t found = crc32c(0, bytes);
+  // Any two equal answers, not necessarily one after the other.
   if (std::find(seen_.begin(), seen_.end(), found) != seen_.end()) return true;
   seen_.push_back(found);
   return false;

@@ -15,11 +15,13 @@ namespace {
 
 using Found = Result<std::shared_ptr<CredentialSource>>;
 
+// The code of all errors about configured credentials: a retry does not help.
 Status missing(std::string text) { return Status(Code::kPermissionDenied, std::move(text)); }
 
 AwsFiles files_of(const CredentialOptions& options) {
   AwsFiles files{first_set(options.file, {"AWS_SHARED_CREDENTIALS_FILE"}),
                  from_environment("AWS_CONFIG_FILE")};
+  // The setting, then the environment, then the home folder of the daemon's user.
   if (files.credentials.empty()) files.credentials = in_home(".aws/credentials");
   if (files.config.empty()) files.config = in_home(".aws/config");
   return files;
@@ -38,13 +40,16 @@ bool is_explicit(const CredentialOptions& options) {
 // The set of this provider that all streams share.
 Found shared(Result<ProviderPtr> provider, const CredentialOptions& options) {
   if (!provider.ok()) return provider.status();
+  // This method is not configured.
   if (provider.value() == nullptr) return Found(nullptr);
+  // what() names the origin and contains no secret, so it can be the key.
   const std::string key = fmt::format("aws {} {}", provider.value()->what(), options.ca_file);
   return shared_credentials(key, [&] {
     return std::make_shared<CredentialSource>(std::move(provider).value(), options.ca_file);
   });
 }
 
+// Not shared: the environment does not change, so there is nothing to renew.
 Found environment(const CredentialOptions&) {
   ECHOLINE_ASSIGN(auto keys, keys_of_environment());
   if (!keys) return Found(nullptr);
@@ -70,7 +75,9 @@ Found profile(const CredentialOptions& options) {
   const std::string name = profile_of(options);
   if (!options.file.empty() && !file_exists(options.file))
     return missing(fmt::format("credentials_file {}", described(options.file)));
+  // Read now to see whether the profile exists; provider and reread read it again.
   ECHOLINE_ASSIGN(const Settings settings, read_profile(files, name));
+  // Without a name, a missing profile only means that this method is not configured.
   const bool is_named = name != "default" || is_explicit(options);
   if (settings.empty() && is_named)
     return missing(fmt::format("there is no profile {} in {} or {}", name,
@@ -79,10 +86,12 @@ Found profile(const CredentialOptions& options) {
   ECHOLINE_ASSIGN(ProviderPtr provider, profile_provider(profiles, name));
   if (!provider && is_explicit(options)) return holds_none(name, described(files.credentials));
   if (!provider) return Found(nullptr);
+  // Everything that the provider depends on. Streams with the same key share renewals.
   const std::string key = fmt::format("aws profile {} {} {} {} {}", name, files.credentials,
                                       files.config, options.region, options.ca_file);
   return shared_credentials(key, [&] {
     const auto read = [profiles, name]() -> Result<ProviderPtr> {
+      // At each renewal: the file may have other keys by then, or another way to them.
       ECHOLINE_ASSIGN(ProviderPtr again, profile_provider(profiles, name));
       if (!again) return holds_none(name, profiles.files.credentials);
       return again;
@@ -101,6 +110,7 @@ Found container(const CredentialOptions& options) {
 }
 
 Found instance(const CredentialOptions& options) {
+  // Only with `auto` the message says what else could be set up.
   return shared(instance_of_environment(options.from == "auto"
                                             ? fmt::format(" (no others are set up: {})", kAwsSetup)
                                             : ""),
@@ -124,9 +134,11 @@ constexpr Method kMethods[] = {{"environment", environment},
 Found aws_credentials(const CredentialOptions& options) {
   if (options.from == "anonymous") return std::make_shared<CredentialSource>(Credentials());
   const bool is_auto = options.from == "auto";
+  // Else a variable of the daemon would replace the profile that the stream names.
   // An explicit profile wins over the environment.
   const bool wants_profile = is_auto && is_explicit(options);
   for (const Method& method : kMethods) {
+    // A method that is named is the only one; `auto` tries all in order.
     if (wants_profile ? method.name != "file" : !is_auto && method.name != options.from) continue;
     ECHOLINE_ASSIGN(auto found, method.find(options));
     if (found) return found;
@@ -137,6 +149,7 @@ Found aws_credentials(const CredentialOptions& options) {
 }
 
 std::string aws_profile_setting(const CredentialOptions& options, const std::string& name) {
+  // Errors of the files are reported by aws_credentials.
   auto settings = read_profile(files_of(options), profile_of(options));
   return settings.ok() ? (*settings)[name] : std::string();
 }

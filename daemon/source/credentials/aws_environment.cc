@@ -23,6 +23,7 @@ Result<std::optional<Credentials>> keys_of_environment() {
   Credentials credentials{from_environment("AWS_ACCESS_KEY_ID"),
                           from_environment("AWS_SECRET_ACCESS_KEY"),
                           from_environment("AWS_SESSION_TOKEN"), 0};
+  // Nothing is set: not configured. One of two is a mistake.
   if (credentials.access_key.empty() && credentials.secret_key.empty())
     return std::optional<Credentials>();
   if (credentials.access_key.empty() || credentials.secret_key.empty())
@@ -37,7 +38,9 @@ Result<ProviderPtr> web_identity_of_environment(const std::string& region) {
   identity.token_file = from_environment("AWS_WEB_IDENTITY_TOKEN_FILE");
   identity.role = from_environment("AWS_ROLE_ARN");
   identity.session = from_environment("AWS_ROLE_SESSION_NAME");
+  // AWS needs a name; it appears in its logs only.
   if (identity.session.empty()) identity.session = kDefaultSession;
+  // The file is what configures this method; the role alone does not.
   if (identity.token_file.empty()) return ProviderPtr();
   if (identity.role.empty())
     return wrong("AWS_WEB_IDENTITY_TOKEN_FILE is set, but AWS_ROLE_ARN is not");
@@ -49,6 +52,7 @@ Result<ProviderPtr> container_of_environment() {
   ContainerService service;
   service.url = from_environment("AWS_CONTAINER_CREDENTIALS_FULL_URI");
   const std::string relative = from_environment("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+  // The address of the agent that Amazon's containers have.
   if (!relative.empty()) service.url = "http://169.254.170.2" + relative;
   if (service.url.empty()) return ProviderPtr();
   ECHOLINE_ASSIGN(const Endpoint endpoint, endpoint_of_url(service.url));
@@ -60,6 +64,7 @@ Result<ProviderPtr> container_of_environment() {
 }
 
 Result<ProviderPtr> instance_of_environment(const std::string& hint) {
+  // Set by users whose machine has no metadata service, to save the waiting time.
   if (from_environment("AWS_EC2_METADATA_DISABLED") == "true") return ProviderPtr();
   std::string endpoint = from_environment("AWS_EC2_METADATA_SERVICE_ENDPOINT");
   if (endpoint.empty())

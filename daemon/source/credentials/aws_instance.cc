@@ -9,9 +9,12 @@
 namespace echoline::source {
 namespace {
 
+// With the name of the role appended, the same path has its keys.
 constexpr std::string_view kRolePath = "/latest/meta-data/iam/security-credentials/";
+// Tokens and role names are short; anything longer is not a metadata service.
 constexpr std::size_t kWordBytesMax = 1024;
 
+// Printable characters only: the word goes into a header or a path.
 bool is_word(std::string_view text) {
   return !text.empty() && text.size() <= kWordBytesMax &&
          std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 127; });
@@ -23,19 +26,23 @@ class InstanceProvider : public CredentialProvider {
       : endpoint_(std::move(endpoint)), hint_(std::move(hint)) {}
 
   Result<CredentialStep> start(std::time_t) override {
+    // Starts over: the role of an instance can change.
     token_.clear();
     role_.clear();
     HttpRequest request = request_for("/latest/api/token");
     request.method = "PUT";
+    // Six hours, the longest time that the service allows.
     request.headers = {{"x-aws-ec2-metadata-token-ttl-seconds", "21600"}};
     return CredentialStep(std::move(request));
   }
 
   Result<CredentialStep> answer(const HttpResponse&, std::string_view body, std::time_t) override {
+    // Both words are known, so this answer has the keys.
     if (!token_.empty() && !role_.empty()) {
       ECHOLINE_ASSIGN(Credentials credentials, parse_aws_json(body));
       return CredentialStep(std::move(credentials));
     }
+    // The first line is enough: an instance has one role.
     const std::string_view word = body.substr(0, body.find('\n'));
     if (!is_word(word)) return Status(Code::kUnavailable, "its answer is not understood");
     (token_.empty() ? token_ : role_) = word;
@@ -43,6 +50,7 @@ class InstanceProvider : public CredentialProvider {
   }
 
   Status refuse(int status, std::string_view) const override {
+    // With a token the service is there, so 404 means that there is no role.
     const bool no_role = status == 404 && !token_.empty();
     return credential_refusal(status, no_role ? "the instance has no role" : "");
   }
@@ -58,6 +66,7 @@ class InstanceProvider : public CredentialProvider {
   HttpRequest request_for(const std::string& path) const {
     HttpRequest request;
     request.url = endpoint_ + path;
+    // A proxy would ask its own metadata service.
     request.bypasses_proxy = true;
     if (!token_.empty()) request.headers = {{"x-aws-ec2-metadata-token", token_}};
     return request;

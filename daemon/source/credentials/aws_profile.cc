@@ -16,6 +16,7 @@ std::string_view trimmed(std::string_view text) {
 // "profile dev" of "[ profile  dev ]".
 std::string section_name(std::string_view line) {
   std::string name;
+  // Spaces within a name count as one.
   for (const char c : trimmed(line.substr(1, line.find(']') - 1)))
     if (c != ' ' || !name.ends_with(' ')) name += c == '\t' ? ' ' : c;
   return name;
@@ -25,14 +26,17 @@ void add_line(std::string_view line, Settings& settings) {
   const std::size_t equals = line.find('=');
   if (equals == std::string_view::npos) return;
   std::string_view value = line.substr(equals + 1);
+  // A '#' or ';' after a space begins a comment; within a value it belongs to it.
   for (const std::string_view comment : {" #", " ;", "\t#", "\t;"})
     value = value.substr(0, value.find(comment));
+  // Names of settings have no case.
   settings[lower_ascii(trimmed(line.substr(0, equals)))] = trimmed(value);
 }
 
 Result<Settings> read_section(const std::string& path, const std::string& section) {
   if (path.empty()) return Settings();
   const auto text = read_text_file(path);
+  // No such file: as if it were empty.
   if (text.status().code() == Code::kNotFound) return Settings();
   if (!text.ok()) return text.status();
   return parse_settings(*text, section);
@@ -40,6 +44,7 @@ Result<Settings> read_section(const std::string& path, const std::string& sectio
 
 }  // namespace
 
+// Lines before the section, in other sections, and indented ones are left out.
 Settings parse_settings(std::string_view text, std::string_view section) {
   Settings settings;
   bool inside = false;
@@ -62,8 +67,10 @@ Result<Settings> read_sso_session(const AwsFiles& files, const std::string& name
 
 Result<Settings> read_profile(const AwsFiles& files, const std::string& name) {
   ECHOLINE_ASSIGN(Settings settings, read_section(files.credentials, name));
+  // In the config file all names but the default have a prefix.
   const std::string section = name == "default" ? name : "profile " + name;
   ECHOLINE_ASSIGN(Settings more, read_section(files.config, section));
+  // merge() keeps what is there: the credentials file wins.
   settings.merge(more);
   return settings;
 }

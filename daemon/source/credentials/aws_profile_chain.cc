@@ -14,11 +14,15 @@
 namespace echoline::source {
 namespace {
 
+// A longer chain is a mistake; each role costs a request.
 constexpr std::size_t kRolesMax = 10;
+// The limits of STS.
 constexpr unsigned long kRoleSecondsMin = 900;
 constexpr unsigned long kRoleSecondsMax = 43200;
 
 struct Profile {
+  // Settings that the credentials file has and the config file too are those of the credentials
+  // file.
   std::string name;
   Settings settings;  // of both files
   bool has_keys_in_credentials_file = false;
@@ -72,6 +76,7 @@ const ProfileChain::Way ProfileChain::kWays[] = {&ProfileChain::role,
                                                  &ProfileChain::process,
                                                  &ProfileChain::keys_in_config_file};
 
+// Reads the credentials file a second time, on its own, to know which settings come from it.
 Result<Profile> ProfileChain::read(const std::string& name) const {
   Profile profile;
   profile.name = name;
@@ -84,6 +89,7 @@ Result<Profile> ProfileChain::read(const std::string& name) const {
 }
 
 Result<ProviderPtr> ProfileChain::provider_of(const std::string& name) {
+  // The names so far find circles.
   names_.push_back(name);
   ECHOLINE_ASSIGN(const Profile profile, read(name));
   // The keys of a source profile are its own, even if it is a role, too.
@@ -92,6 +98,7 @@ Result<ProviderPtr> ProfileChain::provider_of(const std::string& name) {
     if (way == &ProfileChain::role && skips_role) continue;
     ECHOLINE_ASSIGN(ProviderPtr found, (this->*way)(profile));
     if (found) return found;
+    // Null: the profile describes no way.
   }
   return ProviderPtr();
 }
@@ -99,6 +106,7 @@ Result<ProviderPtr> ProfileChain::provider_of(const std::string& name) {
 Result<ProviderPtr> ProfileChain::keys(const Profile& profile) const {
   Credentials credentials{profile.get("aws_access_key_id"), profile.get("aws_secret_access_key"),
                           profile.get("aws_session_token"), 0};
+  // One of two is a mistake, not another way.
   if (credentials.access_key.empty() || credentials.secret_key.empty())
     return profile.wrong("needs both aws_access_key_id and aws_secret_access_key");
   const std::string& file =
@@ -128,6 +136,7 @@ Result<ProviderPtr> ProfileChain::web_identity(const Profile& profile) {
 }
 
 Result<ProviderPtr> ProfileChain::role(const Profile& profile) {
+  // With a token file the role is that of the web identity.
   if (!profile.has("role_arn") || profile.has("web_identity_token_file")) return ProviderPtr();
   AssumedRole role;
   role.role = profile.get("role_arn");
@@ -137,6 +146,7 @@ Result<ProviderPtr> ProfileChain::role(const Profile& profile) {
   role.external_id = profile.get("external_id");
   role.duration_seconds = profile.get("duration_seconds");
   if (profile.has("mfa_serial"))
+    // A daemon has nobody to ask.
     return profile.wrong("needs a code that a person types (mfa_serial), which a daemon cannot do");
   const unsigned long seconds = std::strtoul(role.duration_seconds.c_str(), nullptr, 10);
   const bool is_number = std::all_of(role.duration_seconds.begin(), role.duration_seconds.end(),
@@ -152,10 +162,12 @@ Result<ProviderPtr> ProfileChain::role(const Profile& profile) {
 Result<ProviderPtr> ProfileChain::base_of(const Profile& profile) {
   const std::string source = profile.get("source_profile");
   const std::string kind = profile.get("credential_source");
+  // Both or none of them.
   if (source.empty() == kind.empty())
     return profile.wrong("has a role_arn, so it needs either source_profile or credential_source");
   if (!source.empty()) return source_profile(profile, source);
   ProviderPtr found;
+  // The environment of the daemon, as everywhere.
   if (kind == "Environment") {
     ECHOLINE_ASSIGN(const auto keys, keys_of_environment());
     if (keys) found = fixed_provider(*keys, kAwsVariables);
@@ -183,6 +195,7 @@ Result<ProviderPtr> ProfileChain::source_profile(const Profile& profile,
         "{}: {} -> {}",
         is_circle ? "is its own source_profile" : "is the last of too many roles in a row",
         fmt::join(names_, " -> "), source));
+  // May be a role again: the chain grows by one.
   ECHOLINE_ASSIGN(ProviderPtr found, provider_of(source));
   if (!found)
     return profile.wrong(
@@ -195,6 +208,7 @@ Result<ProviderPtr> ProfileChain::source_profile(const Profile& profile,
 Result<ProviderPtr> ProfileChain::sign_on(const Profile& profile) {
   if (!profile.has("sso_account_id") && !profile.has("sso_role_name")) return ProviderPtr();
   const std::string session = profile.get("sso_session");
+  // The profile's own settings and those of its session must agree.
   Settings settings = profile.settings;
   if (!session.empty()) {
     ECHOLINE_ASSIGN(Settings own, read_sso_session(profiles_.files, session));
@@ -211,6 +225,7 @@ Result<ProviderPtr> ProfileChain::sign_on(const Profile& profile) {
   const std::string& region = settings["sso_region"];
   ECHOLINE_ASSIGN(login.portal, aws_endpoint("AWS_ENDPOINT_URL_SSO", "portal.sso", region));
   ECHOLINE_ASSIGN(login.oidc, aws_endpoint("AWS_ENDPOINT_URL_SSO_OIDC", "oidc", region));
+  // Names the file in which `aws sso login` keeps the token.
   login.login = session.empty() ? settings["sso_start_url"] : session;
   login.renewable = !session.empty();
   login.account = settings["sso_account_id"];
@@ -218,6 +233,7 @@ Result<ProviderPtr> ProfileChain::sign_on(const Profile& profile) {
   return sign_on_provider(std::move(login));
 }
 
+// Ways that echoline does not know. Refused only if no later way would work.
 Result<ProviderPtr> ProfileChain::login(const Profile& profile) {
   for (const char* way : {"login_session", "sso_session", "sso_start_url"})
     if (profile.has(way) && !profile.has("credential_process") && !profile.has_keys())
@@ -230,6 +246,7 @@ Result<ProviderPtr> ProfileChain::login(const Profile& profile) {
 
 Result<ProviderPtr> ProfileChain::process(const Profile& profile) {
   if (!profile.has("credential_process")) return ProviderPtr();
+  // Who may create a stream must not run programs as the daemon's user.
   if (profile.has_process_in_credentials_file && !profiles_.credentials_file_may_run)
     return profile.wrong(
         "has a credential_process in read.credentials_file, which must not name programs; name the "

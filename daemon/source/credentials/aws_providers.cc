@@ -30,11 +30,14 @@ class WebIdentityProvider : public CredentialProvider {
   explicit WebIdentityProvider(WebIdentity identity) : identity_(std::move(identity)) {}
 
   Result<CredentialStep> start(std::time_t) override {
+    // Read for each renewal: whoever writes the file replaces the token regularly.
     ECHOLINE_ASSIGN(std::string token, read_text_file(identity_.token_file));
+    // Editors and shells end files with a newline.
     while (token.ends_with('\n')) token.pop_back();
     HttpRequest request;
     request.method = "POST";
     request.url = identity_.endpoint + "/";
+    // No signature: the token proves who asks.
     request.headers = {{"content-type", "application/x-www-form-urlencoded"}};
     request.body = escaped_query({{"Action", kAction},
                                   {"Version", "2011-06-15"},
@@ -68,6 +71,7 @@ class ProcessProvider : public CredentialProvider {
       : words_(std::move(words)), origin_(std::move(origin)) {}
 
   Result<CredentialStep> start(std::time_t) override {
+    // No shell: the words are those of the command line.
     return CredentialStep(ProcessCall{words_, {}});
   }
   Result<CredentialStep> output(std::string_view text, std::time_t) override {
@@ -86,6 +90,7 @@ class ContainerProvider : public CredentialProvider {
   explicit ContainerProvider(ContainerService service) : service_(std::move(service)) {}
 
   Result<CredentialStep> start(std::time_t) override {
+    // A file is read for each renewal, so a replaced token is found.
     std::string token = service_.token;
     if (!service_.token_file.empty()) {
       ECHOLINE_ASSIGN(token, read_text_file(service_.token_file));
@@ -96,6 +101,7 @@ class ContainerProvider : public CredentialProvider {
       return Status(Code::kPermissionDenied, "its authorization token has several lines");
     HttpRequest request;
     request.url = service_.url;
+    // The service is on this machine or its host; a proxy could not reach it.
     request.bypasses_proxy = true;
     request.headers = {{"accept", "application/json"}};
     if (!token.empty()) request.headers.emplace_back("authorization", token);
@@ -118,11 +124,13 @@ class ContainerProvider : public CredentialProvider {
 
 Result<std::string> aws_endpoint(const char* variable, const char* prefix,
                                  const std::string& region) {
+  // The service's own variable wins over the common one.
   std::string url = from_environment({variable, "AWS_ENDPOINT_URL"});
   if (url.empty())
     url = fmt::format("https://{}.{}.amazonaws.com{}", prefix, region,
                       region.starts_with("cn-") ? ".cn" : "");
   ECHOLINE_ASSIGN(const Endpoint endpoint, parse_endpoint(url));
+  // Keys and tokens are sent to this address.
   if (endpoint.is_insecure())
     return Status(Code::kPermissionDenied,
                   fmt::format("{} could be overheard; use https for {}", url, variable));

@@ -28,6 +28,7 @@ class RoleProvider : public ExchangeProvider {
                         {"Version", "2011-06-15"},
                         {"RoleArn", role_.role},
                         {"RoleSessionName", role_.session}};
+    // Optional in the request, as in the profile.
     if (!role_.external_id.empty()) form.emplace_back("ExternalId", role_.external_id);
     if (!role_.duration_seconds.empty())
       form.emplace_back("DurationSeconds", role_.duration_seconds);
@@ -36,9 +37,11 @@ class RoleProvider : public ExchangeProvider {
     request.method = "POST";
     request.url = role_.endpoint + "/";
     request.body = escaped_query(form);
+    // Signed by the keys of the base.
     SignRequest sign;
     sign.method = request.method;
     sign.host = endpoint.host;
+    // STS has one path; the action is in the form.
     sign.path = "/";
     sign.headers = {{"content-type", "application/x-www-form-urlencoded"}};
     sign.payload_sha256 = sha256_hex(request.body);

@@ -43,6 +43,7 @@ struct CanonicalHeaders {
 };
 
 CanonicalHeaders canonical(NamedValues headers) {
+  // Sorted by their lower-case names, as the specification says.
   for (auto& [name, value] : headers) name = lower_ascii(name);
   std::sort(headers.begin(), headers.end());
   CanonicalHeaders result;
@@ -54,6 +55,7 @@ CanonicalHeaders canonical(NamedValues headers) {
 }
 
 // The key of one day, region and service.
+// Derived step by step, so that a signature shows nothing of the secret key.
 Digest signing_key(const Credentials& credentials, std::string_view date,
                    const SignRequest& request) {
   const Digest date_key = hmac("AWS4" + credentials.secret_key, date);
@@ -67,8 +69,10 @@ std::string authorization(const SignRequest& request, const NamedValues& headers
   const CanonicalHeaders signed_part = canonical(headers);
   const std::string canonical_request = fmt::format(
       "{}\n{}\n{}\n{}\n{}\n{}", request.method, uri_escape(request.path, true),
+      // S3 escapes a path once; other services have the path "/", which needs no escaping.
       escaped_query(request.query), signed_part.lines, signed_part.names, request.payload_sha256);
   // The steps of the specification: canonical request, string to sign, signature.
+  // The date part of the time, YYYYMMDD.
   const std::string date = time.substr(0, 8);
   const std::string scope =
       fmt::format("{}/{}/{}/aws4_request", date, request.region, request.service);
@@ -81,6 +85,7 @@ std::string authorization(const SignRequest& request, const NamedValues& headers
 
 }  // namespace
 
+// The hash of a body goes into the signature.
 std::string sha256_hex(std::string_view bytes) {
   Digest digest{};
   unsigned int count = 0;
@@ -94,10 +99,12 @@ NamedValues signed_headers(const SignRequest& request, const Credentials& creden
                            std::time_t now) {
   NamedValues headers = request.headers;
   headers.emplace_back("host", request.host);
+  // A public bucket takes requests without a signature.
   if (credentials.anonymous()) return headers;
   const std::string time = fmt::format("{:%Y%m%dT%H%M%SZ}", fmt::gmtime(now));
   headers.emplace_back("x-amz-content-sha256", request.payload_sha256);
   headers.emplace_back("x-amz-date", time);
+  // Before the signature: it has to cover the token.
   if (!credentials.token.empty()) headers.emplace_back("x-amz-security-token", credentials.token);
   std::string proof = authorization(request, headers, credentials, time);
   headers.emplace_back("Authorization", std::move(proof));

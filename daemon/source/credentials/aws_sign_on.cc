@@ -26,8 +26,10 @@ using Json = nlohmann::json;
 
 // A token is renewed when less than this is left of it, as the guide says.
 constexpr std::time_t kTokenMarginSeconds = 300;
+// Bounds the lifetime in an answer, so that the sum with the present time cannot overflow.
 constexpr std::time_t kTokenSecondsMax = 1'000'000'000;
 
+// Only names the file, as Amazon's tools do; it protects nothing.
 std::string sha1_hex(std::string_view text) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned int bytes = 0;
@@ -44,13 +46,17 @@ class SignOnProvider : public CredentialProvider {
   Result<CredentialStep> start(std::time_t now) override {
     is_renewing_ = false;
     const auto text = read_text_file(file_);
+    // Without a token a person has to log in.
     if (!text.ok()) return log_in_again(text.status().message());
     token_ = Json::parse(*text, nullptr, false);
     if (!token_.is_object() || text_member(token_, "accessToken").empty())
       return log_in_again(file_ + " has no token");
+    // Without a known end, a token could be used after it has expired.
     const auto end = parse_utc(text_member(token_, "expiresAt"));
     if (!end) return log_in_again(file_ + " does not say how long its token is valid");
+    // Early enough that the renewed token is there before the old one expires.
     if (*end - now < kTokenMarginSeconds && can_renew(now)) return renewal();
+    // It could not be renewed.
     if (*end <= now) return log_in_again("the login has expired");
     return role_request();
   }
@@ -62,6 +68,7 @@ class SignOnProvider : public CredentialProvider {
   }
   // The body of a refusal is not shown: it may repeat a token.
   Status refuse(int status, std::string_view) const override {
+    // These mean that the token is not accepted any more, so only a login helps.
     if (is_renewing_ ? status == 400 || status == 401 : status == 401)
       return log_in_again(fmt::format("it answered {}", status));
     return credential_refusal(status, "");
@@ -76,6 +83,7 @@ class SignOnProvider : public CredentialProvider {
                   fmt::format("{}; log in with 'aws sso login' as the daemon's user", reason));
   }
   bool can_renew(std::time_t now) const {
+    // The client's registration also expires; after that no token is issued.
     const auto registered = parse_utc(text_member(token_, "registrationExpiresAt"));
     return login_.renewable && registered && *registered > now &&
            !text_member(token_, "refreshToken").empty() &&
@@ -101,13 +109,16 @@ class SignOnProvider : public CredentialProvider {
       return Status(Code::kUnavailable, "its answer is not understood");
     is_renewing_ = false;
     const auto lifetime =
+        // Untrusted: negative and huge values are cut.
         std::clamp<std::int64_t>(seconds.get<std::int64_t>(), 0, kTokenSecondsMax);
     token_["accessToken"] = text_member(answer, "accessToken");
     token_["expiresAt"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now + lifetime));
+    // A service may keep the old one valid, and then sends none.
     if (const std::string next = text_member(answer, "refreshToken"); !next.empty())
       token_["refreshToken"] = next;
     const Status kept = write_file_atomically(file_, json_bytes(token_), 0600);
     if (!kept.ok())
+      // No error: this process has the new token.
       log_warning("source",
                   "the renewed login of AWS cannot be kept, so 'aws sso login' may be "
                   "needed soon: {}",

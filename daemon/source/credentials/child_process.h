@@ -32,7 +32,9 @@ class ChildProcess {
  private:
   ChildProcess(pid_t pid, UniqueFd output, std::uint64_t timeout_ns);
 
+  // Reads what is in the pipe now.
   void read_available();
+  // Kills the program and its children.
   void kill_group() const;
 
   pid_t pid_;  // -1 once it has been waited for

@@ -10,16 +10,19 @@ Status unfinished() {
 }
 
 // Reads one word; `at` is its first character before, and behind its last one after.
+// As in a POSIX shell: quotes can begin and end within a word.
 Result<std::string> next_word(std::string_view line, std::size_t& at) {
   std::string word;
   char quote = 0;
   for (; at < line.size(); ++at) {
     const char c = line[at];
+    // Outside of quotes, a space ends the word.
     if (quote == 0 && kSpace.find(c) != std::string_view::npos) return word;
     if (c == quote) {
       quote = 0;
     } else if (quote == 0 && (c == '"' || c == '\'')) {
       quote = c;
+      // Single quotes keep everything up to the next one, backslashes included.
     } else if (c == '\\' && quote != '\'') {
       if (++at == line.size()) return unfinished();
       // Within double quotes, a backslash is an ordinary character, except before a quote or a
@@ -43,6 +46,7 @@ Result<std::vector<std::string>> split_command_line(std::string_view line) {
     ECHOLINE_ASSIGN(std::string word, next_word(line, at));
     words.push_back(std::move(word));
   }
+  // "" as the program's name is no program.
   if (words.empty() || words.front().empty())
     return Status(Code::kInvalidArgument, "its command line names no program");
   return words;

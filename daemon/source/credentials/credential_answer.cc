@@ -22,6 +22,7 @@ Status not_understood() { return Status(Code::kUnavailable, "its answer is not u
 
 // An empty field counts as missing. An expiration that cannot be parsed must not mean "never".
 Result<Credentials> checked(Credentials credentials, const std::string& expiration) {
+  // Both are needed for a signature.
   if (credentials.access_key.empty() || credentials.secret_key.empty()) return not_understood();
   if (expiration.empty()) return credentials;
   const auto expires = parse_utc(expiration);
@@ -33,11 +34,13 @@ Result<Credentials> checked(Credentials credentials, const std::string& expirati
 // The end of a time: "Z", "UTC" (old AWS tools), "+01:00" or "+0100".
 std::optional<std::time_t> offset_seconds(std::string_view text) {
   if (text == "Z" || text == "UTC") return 0;
+  // With the colon removed, both forms are equal.
   if (text.size() == 6 && text[3] == ':') return offset_seconds(std::string(text).erase(3, 1));
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   if (text.size() != 5 || (text[0] != '+' && text[0] != '-') ||
       !std::all_of(text.begin() + 1, text.end(), is_digit))
     return std::nullopt;
+  // Two digits at this place.
   const auto number = [text](std::size_t at) { return (text[at] - '0') * 10 + text[at + 1] - '0'; };
   const std::time_t seconds = number(1) * 3600 + number(3) * 60;
   return text[0] == '-' ? -seconds : seconds;
@@ -57,11 +60,13 @@ std::optional<std::time_t> parse_utc(std::string_view text) {
   const std::string copy(text);
   const char* rest = ::strptime(copy.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
   if (rest == nullptr) return std::nullopt;
+  // Fractions of a second are left out.
   if (*rest == '.') do
       ++rest;
     while (*rest >= '0' && *rest <= '9');
   const auto offset = offset_seconds(rest);
   if (!offset) return std::nullopt;
+  // An offset of +01:00 means that UTC is one hour earlier.
   const std::time_t time = ::timegm(&parts) - *offset;
   return time > 0 ? std::optional(time) : std::nullopt;
 }
@@ -71,9 +76,11 @@ Result<Credentials> parse_aws_json(std::string_view body) {
 }
 
 Result<Credentials> parse_aws_process(std::string_view output) {
+  // Without exceptions; for text that is not JSON the result is no object.
   const Json json = Json::parse(output, nullptr, false);
   if (!json.is_object()) return Status(Code::kUnavailable, "the program's output is not JSON");
   const auto version = json.find("Version");
+  // Other versions may mean other things by the same names.
   if (version == json.end() || *version != 1)
     return Status(Code::kPermissionDenied, "the program's output is not of \"Version\": 1");
   return parse_keys(json, "SessionToken");
@@ -85,7 +92,9 @@ Result<Credentials> parse_aws_sso(std::string_view body) {
   const Json role = json.value("roleCredentials", Json());
   const Json end = role.is_object() ? role.value("expiration", Json()) : Json();
   if (!end.is_number()) return not_understood();
+  // Milliseconds, unlike all other services.
   const double seconds = end.get<double>() / 1000;
+  // Written so that NaN is refused, too.
   if (!(seconds > 0) || seconds > kTimeMax) return not_understood();
   return checked({text_member(role, "accessKeyId"), text_member(role, "secretAccessKey"),
                   text_member(role, "sessionToken"), static_cast<std::time_t>(seconds)},
@@ -101,6 +110,7 @@ std::string aws_sts_error(std::string_view xml) {
 }
 
 Result<Credentials> parse_aws_sts(std::string_view xml, const std::string& action) {
+  // The element names repeat the action.
   const std::string root = fmt::format("{0}Response/{0}Result/Credentials/", action);
   Credentials credentials;
   std::string expiration;
@@ -112,6 +122,7 @@ Result<Credentials> parse_aws_sts(std::string_view xml, const std::string& actio
     if (path == "SessionToken") credentials.token = text;
     if (path == "Expiration") expiration = text;
   });
+  // A part of the document is not trusted.
   if (!status.ok()) return not_understood();
   return checked(std::move(credentials), expiration);
 }
@@ -120,6 +131,7 @@ Result<Credentials> parse_google_impersonation(std::string_view body) {
   const Json json = Json::parse(body, nullptr, false);
   Credentials credentials;
   credentials.token = text_member(json, "accessToken");
+  // A token without an end is not accepted here, because Google always sends one.
   const auto expires = parse_utc(text_member(json, "expireTime"));
   if (credentials.token.empty() || !expires) return not_understood();
   credentials.expires = *expires;
@@ -144,6 +156,7 @@ Result<Credentials> parse_oauth(std::string_view body, std::time_t now) {
 Status credential_refusal(int status, std::string_view reason) {
   std::string text = fmt::format("it answered {}", status);
   if (!reason.empty()) text += fmt::format(" ({})", printable(reason));
+  // Server errors may pass; a refusal needs another configuration.
   return Status(retry_by_status(status) ? Code::kUnavailable : Code::kPermissionDenied,
                 std::move(text));
 }

@@ -29,7 +29,9 @@ class CredentialFetch {
 
   // The outcome of what is in flight; empty if it is not there yet.
   std::optional<Result<CredentialStep>> next_step(std::time_t now);
+  // The step that follows from the end of a request.
   Result<CredentialStep> read_answer(const HttpResult& result, std::time_t now);
+  // Sends the request or runs the program of a step.
   Status begin(CredentialStep step);
 
   CredentialProvider& provider_;

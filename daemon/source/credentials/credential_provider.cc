@@ -4,6 +4,7 @@
 
 namespace echoline::source {
 
+// Defaults for providers that send no request or run no program: the calls would be a bug.
 Result<CredentialStep> CredentialProvider::answer(const HttpResponse&, std::string_view,
                                                   std::time_t) {
   return Status(Code::kInternal, "it sent no request");

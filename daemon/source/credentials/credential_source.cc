@@ -14,12 +14,15 @@ namespace echoline::source {
 namespace {
 
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
+// Attempts before the first success: a service that is starting may fail once.
 constexpr std::uint32_t kFirstAttemptsMax = 3;
+// The pause after a failure doubles up to half a minute.
 constexpr std::uint64_t kFailurePauseNs = kSecondNs / 4;
 constexpr std::uint64_t kFailurePauseMaxNs = 30 * kSecondNs;
 constexpr std::time_t kMarginSeconds = 300;
 
 void replace_all(std::string& text, const std::string& what) {
+  // find("") would match everywhere.
   if (what.empty()) return;
   for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos;)
     text.replace(at, what.size(), "...");
@@ -39,6 +42,7 @@ CredentialSource::~CredentialSource() = default;
 Verdict CredentialSource::ready(std::time_t now) {
   const MutexLock lock(mutex_);
   if (!provider_) return {};
+  // Each call moves a running renewal on; the first caller after the due time starts one.
   if (fetch_->is_running() || is_due(now)) renew(now);
   if (is_usable(now)) return {};
   if (fetch_->is_running() || failures_ == 0)
@@ -46,21 +50,26 @@ Verdict CredentialSource::ready(std::time_t now) {
                    fmt::format("credentials from {} are not there yet", provider_->what())),
             true};
   // Before the first success a wrong setting is the likely cause; after it, an outage that ends.
+  // `may_pass` decides whether the request waits or fails.
   const bool may_pass = fetched_count_ > 0 ||
                         (failure_.code() == Code::kUnavailable && failures_ < kFirstAttemptsMax);
   return {failure_, may_pass};
 }
 
 bool CredentialSource::is_usable(std::time_t now) const {
+  // Refused ones are not usable until they have been read again.
   return fetched_count_ > 0 && !refused_ && (current_.expires == 0 || now < current_.expires);
 }
 
 bool CredentialSource::is_due(std::time_t now) const {
+  // The pause after a failure, for all callers together.
   if (monotonic_ns() < next_ns_) return false;
+  // Before the first fetch they are not usable, so this is due at once.
   return !is_usable(now) || (current_.expires != 0 && now >= renew_at_);
 }
 
 void CredentialSource::renew(std::time_t now) {
+  // Only one renewal at a time, because the lock is held.
   if (!fetch_->is_running()) fetch_->start(now);
   std::optional<Result<Credentials>> fetched = fetch_->poll(now);
   if (!fetched) return;
@@ -74,6 +83,7 @@ void CredentialSource::succeed(Credentials credentials, std::time_t now) {
   const std::time_t left = credentials.expires - now;
   if (credentials.expires != 0 && left <= 0)
     return fail(Status(Code::kUnavailable, "they have expired already"));
+  // Kept for scrubbing: late answers can still repeat the previous secrets.
   if (credentials != current_) previous_ = std::exchange(current_, std::move(credentials));
   // A provider may return the same credentials until shortly before they expire. A margin of a
   // quarter of the rest avoids a loop of renewals.
@@ -91,6 +101,7 @@ void CredentialSource::fail(Status status) {
   refused_ = false;
   next_ns_ = monotonic_ns() +
              std::min(kFailurePauseMaxNs, kFailurePauseNs << std::min(failures_ - 1, 16U));
+  // Only the first failure in a row is logged.
   if (failures_ == 1 && fetched_count_ > 0)
     log_warning("source",
                 "{}; the current ones are used until they expire, and the renewal is retried",
@@ -104,10 +115,12 @@ Credentials CredentialSource::current() const {
 
 Verdict CredentialSource::reject(Status refusal) {
   const MutexLock lock(mutex_);
+  // Fixed credentials cannot change.
   if (!provider_) return {std::move(refusal)};
   const KeyRefusals::Answer answer = refusals_.refuse(monotonic_ns());
   if (answer.read_again) {
     refused_ = true;
+    // At once, whatever pause a failure has set.
     next_ns_ = 0;
   }
   if (answer.is_first)
@@ -115,6 +128,7 @@ Verdict CredentialSource::reject(Status refusal) {
                 "a store refuses the credentials from {}; they are read again until it accepts "
                 "them, and requests are retried: {}",
                 provider_->what(), refusal.message());
+  // kUnavailable: the stream waits instead of ending.
   if (answer.retry && !answer.is_only_this) refusal = Status(Code::kUnavailable, refusal.message());
   return {std::move(refusal), answer.retry};
 }
@@ -141,6 +155,7 @@ std::string CredentialSource::scrubbed(std::string text) const {
 }
 
 std::string CredentialSource::scrub(std::string text) const {
+  // Secrets first: an access key could be a part of one.
   for (const Credentials* credentials : {&current_, &previous_}) {
     replace_all(text, credentials->secret_key);
     replace_all(text, credentials->token);
@@ -158,7 +173,9 @@ std::shared_ptr<CredentialSource> shared_credentials(
     const std::string& key, const std::function<std::shared_ptr<CredentialSource>()>& make) {
   static Mutex mutex;
   static std::map<std::string, std::weak_ptr<CredentialSource>> known ECHOLINE_GUARDED_BY(mutex);
+  // The lock covers make(), so that two streams never make the same set twice.
   const MutexLock lock(mutex);
+  // Sets that nobody holds any more.
   std::erase_if(known, [](const auto& entry) { return entry.second.expired(); });
   if (const auto found = known.find(key); found != known.end())
     if (auto source = found->second.lock()) return source;

@@ -50,11 +50,17 @@ class CredentialSource {
   std::uint64_t fetched_count() const;
 
  private:
+  // Starts a renewal or moves the running one on.
   void renew(std::time_t now) ECHOLINE_REQUIRES(mutex_);
+  // Takes new credentials.
   void succeed(Credentials credentials, std::time_t now) ECHOLINE_REQUIRES(mutex_);
+  // Notes a failed renewal; the current credentials stay.
   void fail(Status status) ECHOLINE_REQUIRES(mutex_);
+  // Whether requests may use the current ones.
   bool is_usable(std::time_t now) const ECHOLINE_REQUIRES(mutex_);
+  // Whether a renewal should start now.
   bool is_due(std::time_t now) const ECHOLINE_REQUIRES(mutex_);
+  // As scrubbed().
   std::string scrub(std::string text) const ECHOLINE_REQUIRES(mutex_);
 
   mutable Mutex mutex_;

@@ -13,12 +13,14 @@
 namespace echoline::source {
 namespace {
 
+// Keys and tokens are far smaller; this bounds what a wrong path costs.
 constexpr std::size_t kFileBytesMax = 1 << 20;
 
 }  // namespace
 
 std::string from_environment(std::initializer_list<const char*> names) {
   for (const char* name : names)
+    // An empty variable counts as not set, as in the stores' own tools.
     if (const char* value = std::getenv(name); value != nullptr && *value != 0) return value;
   return {};
 }
@@ -33,8 +35,10 @@ std::string in_home(const char* path) {
 }
 
 Result<std::string> read_text_file(const std::string& path) {
+  // O_NONBLOCK: opening a named pipe must not wait for a writer.
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file) return errno_status(errno, path);
+  // One byte more than allowed shows that a file is too long.
   std::string text(kFileBytesMax + 1, 0);
   std::size_t size = 0;
   while (size < text.size()) {

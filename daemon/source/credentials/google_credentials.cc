@@ -21,6 +21,7 @@ std::string name_of(const char* kind, const CredentialOptions& options) {
 }
 
 Found key_file(const std::string& path, const CredentialOptions& options) {
+  // A file that the `read` step names may not run programs; one of the environment may.
   ECHOLINE_ASSIGN(auto provider, key_file_provider(path, options.access, path != options.file));
   const std::string name = fmt::format("{} {} {} {}", name_of("file", options), path,
                                        options.ca_file, path != options.file);
@@ -36,6 +37,7 @@ Found named_file(const CredentialOptions& options) {
 
 Found well_known_file(const CredentialOptions& options) {
   const std::string folder = from_environment("CLOUDSDK_CONFIG");
+  // Where `gcloud auth application-default login` puts it.
   constexpr const char* kName = "application_default_credentials.json";
   const std::string path =
       folder.empty() ? in_home(".config/gcloud/") + kName : fmt::format("{}/{}", folder, kName);
@@ -43,6 +45,7 @@ Found well_known_file(const CredentialOptions& options) {
 }
 
 Found metadata(const CredentialOptions& options) {
+  // Google's variable for another metadata server.
   std::string host = from_environment("GCE_METADATA_HOST");
   if (host.empty()) host = "metadata.google.internal";
   const std::string hint =
@@ -59,10 +62,12 @@ Found metadata(const CredentialOptions& options) {
 Found google_credentials(const CredentialOptions& options) {
   const std::string& from = options.from;
   if (from == "anonymous") return std::make_shared<CredentialSource>(Credentials());
+  // The setting has the ways of both clouds.
   if (from == "web_identity" || from == "container")
     return Status(Code::kInvalidArgument,
                   fmt::format("`credentials: {}` is a way of AWS; {}", from, kGoogleSetup));
   const bool is_auto = from == "auto";
+  // `environment` means the variable only; `file` also the file of gcloud.
   if (is_auto || from == "environment" || from == "file") {
     ECHOLINE_ASSIGN(auto found, named_file(options));
     if (found) return found;

@@ -24,6 +24,7 @@ Status denied(std::string text) { return Status(Code::kPermissionDenied, std::mo
 
 // The subject token as the token of Credentials.
 Result<CredentialStep> subject(std::string token) {
+  // Editors and shells end files with a newline.
   while (token.ends_with('\n')) token.pop_back();
   if (token.empty()) return denied("there is no subject token");
   return CredentialStep(Credentials{"", "", std::move(token), 0});
@@ -35,6 +36,7 @@ struct SubjectFormat {
   std::string field;
 
   Result<CredentialStep> read(std::string_view text) const {
+    // A member that is missing gives no token, and subject() refuses that.
     return subject(is_json ? json_text(text, field.c_str()) : std::string(text));
   }
 };
@@ -65,6 +67,7 @@ class SubjectAddress : public CredentialProvider {
     return format_.read(body);
   }
   std::string what() const override {
+    // Without the query: it may contain a secret.
     return "the subject token at " + request_.url.substr(0, request_.url.find('?'));
   }
 
@@ -84,11 +87,14 @@ class SubjectProgram : public CredentialProvider {
     if (!json.is_object()) return Status(Code::kUnavailable, "the program's output is not JSON");
     if (json.value("version", Json()) != 1)
       return denied("the program's output is not of \"version\": 1");
+    // The program's own message is not shown: it could contain a secret.
     if (json.value("success", Json()) != true) return denied("the program reports a failure");
     const Json end = json.value("expiration_time", Json());
+    // Google's form allows a program to leave the time out.
     if (end.is_number() && end.get<double>() < static_cast<double>(now))
       return Status(Code::kUnavailable, "the program's token has expired");
     const std::string type = json_text(text, "token_type");
+    // SAML tokens are in another member than OpenID tokens.
     return subject(json_text(
         text, type == "urn:ietf:params:oauth:token-type:saml2" ? "saml_response" : "id_token"));
   }
@@ -116,9 +122,11 @@ class ExternalAccountProvider : public ExchangeProvider {
                         {"subject_token_type", key_.text("subject_token_type")}};
     const std::string client = key_.text("client_id");
     const std::string project = key_.text("workforce_pool_user_project");
+    // Workforce pools without a client of their own name the project that pays.
     if (client.empty() && !project.empty())
       form.emplace_back("options", json_bytes({{"userProject", project}}));
     ECHOLINE_ASSIGN(HttpRequest request, google_form("token_url", key_.text("token_url"), form));
+    // Confidential clients authenticate themselves.
     if (!client.empty())
       request.headers.emplace_back("authorization",
                                    "Basic " + base64(client + ":" + key_.text("client_secret")));
@@ -139,6 +147,7 @@ Result<SubjectFormat> format_of(const GoogleKey& key, const Json& source) {
   SubjectFormat format;
   const Json json = source.value("format", Json::object());
   const std::string type = json.is_object() ? text_member(json, "type") : "";
+  // No `format` means text.
   format.is_json = type == "json";
   if (!type.empty() && type != "text" && !format.is_json)
     return key.wrong("has a credential_source of an unknown format; it can be text or json");
@@ -155,6 +164,7 @@ Result<ProviderPtr> address_of(const GoogleKey& key, const Json& source, Subject
   ECHOLINE_ASSIGN(const Endpoint endpoint, endpoint_of_url(request.url));
   if (endpoint.is_insecure() && !endpoint.host.starts_with("169.254."))
     return denied("the subject token could be overheard; use https for the url in " + key.path);
+  // A metadata service is on this machine or its host.
   request.bypasses_proxy = endpoint.scheme == "http";
   const Json headers = source.value("headers", Json::object());
   for (const auto& [name, value] : headers.items())
@@ -163,10 +173,12 @@ Result<ProviderPtr> address_of(const GoogleKey& key, const Json& source, Subject
 }
 
 Result<ProviderPtr> program_of(const GoogleKey& key, const Json& program) {
+  // Who may create a stream must not run programs as the daemon's user.
   if (!key.may_run)
     return denied(key.path +
                   " names a program; name the file in the daemon's environment "
                   "(GOOGLE_APPLICATION_CREDENTIALS) instead of read.credentials_file");
+  // Google's own libraries want this consent, too.
   if (from_environment("GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES") != "1")
     return denied(key.path +
                   " names a program; set GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES=1 to allow it");
@@ -176,17 +188,20 @@ Result<ProviderPtr> program_of(const GoogleKey& key, const Json& program) {
   call.arguments = std::move(words).value();
   call.variables = {{"GOOGLE_EXTERNAL_ACCOUNT_AUDIENCE", key.text("audience")},
                     {"GOOGLE_EXTERNAL_ACCOUNT_TOKEN_TYPE", key.text("subject_token_type")},
+                    // A daemon cannot answer questions.
                     {"GOOGLE_EXTERNAL_ACCOUNT_INTERACTIVE", "0"}};
   if (const std::string file = text_member(program, "output_file"); !file.empty())
     call.variables.emplace_back("GOOGLE_EXTERNAL_ACCOUNT_OUTPUT_FILE", file);
   // ".../serviceAccounts/EMAIL:generateAccessToken"
   const std::string url = key.text("service_account_impersonation_url");
+  // The program may issue the token for the account that is impersonated later.
   if (!url.empty()) {
     const std::string name = url.substr(url.rfind('/') + 1);
     call.variables.emplace_back("GOOGLE_EXTERNAL_ACCOUNT_IMPERSONATED_EMAIL",
                                 name.substr(0, name.find(':')));
   }
   const Json limit = program.value("timeout_millis", Json());
+  // Outside of the limits the nearest one is used.
   const std::int64_t ms = limit.is_number_integer()
                               ? std::clamp(limit.get<std::int64_t>(), kProgramMsMin, kProgramMsMax)
                               : kProgramMs;
@@ -201,6 +216,7 @@ Result<ProviderPtr> subject_of(const GoogleKey& key) {
   ECHOLINE_ASSIGN(SubjectFormat format, format_of(key, source));
   if (const std::string path = text_member(source, "file"); !path.empty())
     return ProviderPtr(std::make_unique<SubjectFile>(path, std::move(format)));
+  // AWS's kind has an address, too, but of another protocol.
   const bool is_aws = source.contains("environment_id");
   if (!is_aws && source.contains("url")) return address_of(key, source, std::move(format));
   return key.wrong(
@@ -215,9 +231,11 @@ Result<ProviderPtr> subject_of(const GoogleKey& key) {
 
 Result<ProviderPtr> external_account_provider(GoogleKey key) {
   ECHOLINE_ASSIGN(ProviderPtr token, subject_of(key));
+  // Checked now, so that a wrong address is found before the first renewal.
   ECHOLINE_TRY(google_form("token_url", key.text("token_url"), {}).status());
   GoogleKey exchange = key;
   const bool impersonates = !key.text("service_account_impersonation_url").empty();
+  // The exchanged token then only serves to impersonate, which needs this scope.
   if (impersonates) exchange.scope = kGoogleCloudScope;
   ProviderPtr account =
       std::make_unique<ExternalAccountProvider>(std::move(exchange), std::move(token));

@@ -22,17 +22,22 @@ std::string scope_of(Access access) {
 
 // The assertion that a service account signs; Google exchanges it for a token of one hour.
 Result<std::string> assertion(const GoogleKey& key, const std::string& url, std::time_t now) {
+  // JWS by RFC 7515, claims by Google's "Using OAuth 2.0 for server to server applications".
   const nlohmann::json header = {
       {"alg", "RS256"}, {"typ", "JWT"}, {"kid", key.text("private_key_id")}};
   const nlohmann::json claims = {{"iss", key.text("client_email")},
                                  {"scope", key.scope},
+                                 // The address that takes the assertion, so that nobody can use it
+                                 // elsewhere.
                                  {"aud", url},
                                  {"iat", now},
+                                 // The longest lifetime that Google accepts.
                                  {"exp", now + 3600}};
   return signed_jwt(json_bytes(header), json_bytes(claims), key.text("private_key"));
 }
 
 Result<NamedValues> token_form(const GoogleKey& key, const std::string& url, std::time_t now) {
+  // A person's login: its refresh token is exchanged.
   if (key.type() == "authorized_user")
     return NamedValues{{"grant_type", "refresh_token"},
                        {"client_id", key.text("client_id")},
@@ -50,6 +55,7 @@ class KeyProvider : public CredentialProvider {
 
   Result<CredentialStep> start(std::time_t now) override {
     std::string url = key_.text("token_uri");
+    // Key files name the address; old ones lack it.
     if (url.empty()) url = kTokenUrl;
     ECHOLINE_ASSIGN(const NamedValues form, token_form(key_, url, now));
     ECHOLINE_ASSIGN(HttpRequest request, google_form("token_uri", url, form));
@@ -77,6 +83,7 @@ Result<ProviderPtr> provider_of(GoogleKey key) {
   if (is_plain(key)) return ProviderPtr(std::make_unique<KeyProvider>(std::move(key)));
   if (key.type() == "external_account") return external_account_provider(std::move(key));
   if (key.type() == "impersonated_service_account") {
+    // The base needs the scope to impersonate; the key's own scope is that of the result.
     GoogleKey base{key.path, key.object("source_credentials"), kGoogleCloudScope, key.may_run};
     if (is_plain(base))
       return impersonation_provider(std::move(key), std::make_unique<KeyProvider>(std::move(base)));
@@ -94,6 +101,7 @@ Result<ProviderPtr> provider_of(GoogleKey key) {
 Result<ProviderPtr> read_key_file(const std::string& path, Access access, bool may_run) {
   ECHOLINE_ASSIGN(const std::string text, read_text_file(path));
   GoogleKey key{path, nlohmann::json::parse(text, nullptr, false), scope_of(access), may_run};
+  // `discarded` for text that is no JSON: no object.
   if (!key.json.is_object()) return key.wrong("is no JSON key file");
   return provider_of(std::move(key));
 }
@@ -108,7 +116,9 @@ class MetadataProvider : public CredentialProvider {
     request.url = "http://" + host_ +
                   escaped_target("/computeMetadata/v1/instance/service-accounts/default/token",
                                  {{"scopes", scope_of(access_)}});
+    // The service answers only requests with this header, which a browser cannot send by accident.
     request.headers = {{"metadata-flavor", "Google"}};
+    // A proxy would ask its own metadata server.
     request.bypasses_proxy = true;
     return CredentialStep(std::move(request));
   }

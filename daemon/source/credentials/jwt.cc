@@ -26,6 +26,7 @@ int no_password(char*, int, int, void*) { return -1; }
 
 std::unique_ptr<EVP_PKEY, KeyDeleter> read_key(const std::string& pem) {
   const std::unique_ptr<BIO, BioDeleter> bio(
+      // Read from memory, so the key is never in another file.
       BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
   if (!bio) return nullptr;
   return std::unique_ptr<EVP_PKEY, KeyDeleter>(
@@ -33,11 +34,13 @@ std::unique_ptr<EVP_PKEY, KeyDeleter> read_key(const std::string& pem) {
 }
 
 // Empty if signing fails.
+// RSASSA-PKCS1-v1_5 with SHA-256 (RFC 7518), OpenSSL's default for RSA keys.
 std::string rs256(EVP_PKEY* key, std::string_view text) {
   const std::unique_ptr<EVP_MD_CTX, DigestDeleter> context(EVP_MD_CTX_new());
   std::size_t size = 0;
   const auto* data = reinterpret_cast<const unsigned char*>(text.data());
   if (!context || EVP_DigestSignInit(context.get(), nullptr, EVP_sha256(), nullptr, key) != 1 ||
+      // The first call only asks for the size.
       EVP_DigestSign(context.get(), nullptr, &size, data, text.size()) != 1)
     return {};
   std::string signature(size, 0);
@@ -60,6 +63,7 @@ std::string base64(std::string_view bytes) {
 }
 
 std::string base64url(std::string_view bytes) {
+  // Padding and two characters differ from base64.
   std::string text = base64(bytes);
   text.resize(std::min(text.find('='), text.size()));
   std::replace(text.begin(), text.end(), '+', '-');
@@ -70,6 +74,7 @@ std::string base64url(std::string_view bytes) {
 Result<std::string> signed_jwt(std::string_view header, std::string_view claims,
                                const std::string& private_key_pem) {
   const auto key = read_key(private_key_pem);
+  // An RSA key, because the header says RS256.
   if (!key || EVP_PKEY_base_id(key.get()) != EVP_PKEY_RSA)
     return Status(Code::kInvalidArgument, "its private_key is no RSA key in PEM");
   std::string text = base64url(header) + "." + base64url(claims);

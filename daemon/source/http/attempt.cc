@@ -10,7 +10,9 @@
 namespace echoline::source {
 namespace {
 
+// Enough for any error text of a store.
 constexpr std::size_t kErrorBodyBytesMax = 64 << 10;
+// A store must not delay a request by hours.
 constexpr std::uint64_t kRetryAfterMaxS = 30;
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
 
@@ -61,12 +63,14 @@ bool Attempt::on_response(const HttpResponse& response) {
   response_ = response;
   if (!is_success()) return true;
   // The other attempt has a good answer already, so this one ends.
+  // A replacement is the exception: it may take over from an answer in flight.
   if (answered_ != nullptr && role_ != AttemptRole::kReplacement) return false;
   return take_over(response);
 }
 
 bool Attempt::take_over(const HttpResponse& response) {
   answer_ns_ = monotonic_ns();
+  // From the answer on, because the time before it is latency, not rate.
   pace_.restart(answer_ns_, 0);
   accepted_ = operation_.accept(response);
   // An answer that cannot be used does not end the slow one.
@@ -77,6 +81,7 @@ bool Attempt::take_over(const HttpResponse& response) {
 bool Attempt::on_body(std::span<const std::byte> bytes) {
   SharedCounters::add(counters_.bytes, bytes.size());
   bytes_ += bytes.size();
+  // An attempt that was replaced ends here, with its next bytes.
   if (is_success()) return answered_ == this && operation_.consume(bytes);
   // Only the start of an error body is kept.
   const std::size_t room = kErrorBodyBytesMax - error_body_.size();
@@ -87,8 +92,10 @@ bool Attempt::on_body(std::span<const std::byte> bytes) {
 Verdict Attempt::judge(const HttpResult& result) {
   if (!has_ended(result)) return transport_verdict(result);
   if (!is_success()) return operation_.refuse(response_, error_body_);
+  // accept() refused the headers.
   if (!accepted_.status.ok()) return accepted_;
   Verdict verdict = operation_.complete();
+  // Only complete and good answers.
   if (verdict.status.ok()) counters_.add_latency(monotonic_ns() - begin_ns_);
   return verdict;
 }
@@ -96,6 +103,7 @@ Verdict Attempt::judge(const HttpResult& result) {
 WaitReason Attempt::reason(const HttpResult& result) const {
   if (result.end == HttpEnd::kUnreachable) return WaitReason::kUnreachable;
   if (result.end == HttpEnd::kStalled) return WaitReason::kStalled;
+  // The signature or the key was refused; the credentials may be renewed.
   if (response_.status == 401 || response_.status == 403) return WaitReason::kCredentials;
   return is_throttled() ? WaitReason::kThrottled : WaitReason::kBroken;
 }

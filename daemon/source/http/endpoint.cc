@@ -10,6 +10,7 @@ namespace echoline::source {
 bool Endpoint::is_insecure() const {
   const bool bracketed = host.starts_with('[');
   const std::string_view name =
+      // Without the port. In an IPv6 address colons come before it.
       std::string_view(host).substr(0, bracketed ? host.find(']') + 1 : host.find(':'));
   return scheme != "https" && name != "localhost" && name != "[::1]" && !name.starts_with("127.");
 }
@@ -24,6 +25,7 @@ Result<Endpoint> parse_endpoint(std::string_view text) {
   }
   return Status(Code::kInvalidArgument,
                 fmt::format("endpoint \"{}\": write it as http://host:port or https://host",
+                            // Text before '@' can contain a password.
                             text.substr(text.rfind('@') + 1)));
 }
 

@@ -26,6 +26,7 @@ std::shared_ptr<EndpointLimit> EndpointLimit::of(const std::string& endpoint) {
   static std::unordered_map<std::string, std::weak_ptr<EndpointLimit>> limits ECHOLINE_GUARDED_BY(
       mutex);
   const MutexLock lock(mutex);
+  // Endpoints that no stream uses any more.
   std::erase_if(limits, [](const auto& entry) { return entry.second.expired(); });
   std::weak_ptr<EndpointLimit>& shared = limits[endpoint];
   std::shared_ptr<EndpointLimit> limit = shared.lock();
@@ -60,6 +61,7 @@ bool EndpointLimit::is_reduced() const {
 }
 
 void EndpointLimit::join(Member& member) {
+  // From here on the member's requests count for the cap.
   const MutexLock lock(mutex_);
   cap_ += member.cap_;
   accepted_.set_cap(static_cast<double>(cap_));
@@ -83,6 +85,7 @@ bool EndpointLimit::begin(Member& member) {
   const std::size_t room = limit_now() - std::min(limit_now(), in_flight_);
   // A member may start if it has waited longest, or if there is room for all that wait.
   const bool is_next = member.waiting_for_room_ && waiting_.front() == &member;
+  // Room for all that wait, and one more: nobody is overtaken.
   if (room == 0 || (!is_next && room <= waiting_.size())) {
     if (!std::exchange(member.waiting_for_room_, true)) waiting_.push_back(&member);
     return false;
@@ -92,6 +95,7 @@ bool EndpointLimit::begin(Member& member) {
   // A member that had not waited longest but found room for all keeps its position, for its other
   // requests.
   member.waiting_for_room_ = std::find(waiting_.begin(), waiting_.end(), &member) != waiting_.end();
+  // There may be room for the next one, too.
   wake_next();
   return true;
 }
@@ -101,10 +105,12 @@ void EndpointLimit::end(Member& member, AttemptEnd how, std::uint64_t bytes, std
   if (how == AttemptEnd::kGood) {
     // Rates count only while the demand reaches the limit, or the cap of this member.
     const bool wanted =
+        // A member that uses all of its own cap cannot want more.
         is_nearly(in_flight_, limit_now()) || is_nearly(member.in_flight_, member.cap_);
     search_.ended(bytes, in_flight_, wanted, now_ns);
     accepted_.good(now_ns);
   } else if (how == AttemptEnd::kRefused) {
+    // The rate of this window does not come from the number of requests.
     search_.note_disturbance();
     accepted_.refused(now_ns);
   }

@@ -35,8 +35,10 @@ class EndpointLimit {
   bool is_reduced() const;  // the store has refused requests recently
 
  private:
+  // These five are called by the member of the same name.
   bool begin(Member& member);
   void end(Member& member, AttemptEnd how, std::uint64_t bytes, std::uint64_t now_ns);
+  // The lower of the two limits.
   std::size_t limit_now() const ECHOLINE_REQUIRES(mutex_);
   void withdraw(Member& member);
   void join(Member& member);

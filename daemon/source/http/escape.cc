@@ -41,6 +41,7 @@ std::string escaped_query(const NamedValues& query) {
   NamedValues escaped;
   for (const auto& [name, value] : query)
     escaped.emplace_back(uri_escape(name, false), uri_escape(value, false));
+  // Sorted after escaping, as the AWS signature requires.
   std::sort(escaped.begin(), escaped.end());
   std::string text;
   for (const auto& [name, value] : escaped)
@@ -57,6 +58,7 @@ std::string escaped_target(std::string_view path, const NamedValues& query) {
 std::string percent_decoded(std::string_view text) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); ++i) {
+    // Two digits must follow; a '%' at the end is text.
     const bool escape = text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 &&
                         hex_digit(text[i + 2]) >= 0;
     if (escape) {
@@ -70,6 +72,7 @@ std::string percent_decoded(std::string_view text) {
 }
 
 std::string wire_path(std::string_view path) {
+  // Escapes that are there already stay ('%'), so the path is not escaped twice.
   constexpr std::string_view kAllowed = "/%:@!$&'()*+,;=";
   std::string escaped;
   for (const char c : path) {

@@ -9,6 +9,7 @@
 namespace echoline::source {
 namespace {
 
+// A server that never ends its head must not fill the memory.
 constexpr std::size_t kBytesMax = 64 << 10;
 
 std::string_view trimmed(std::string_view text) {
@@ -36,6 +37,7 @@ bool HttpHead::take(std::string_view line) {
   }
   const std::size_t colon = line.find(':');
   if (colon != std::string_view::npos)
+    // Header names have no case.
     response_.headers.emplace_back(lower_ascii(line.substr(0, colon)),
                                    trimmed(line.substr(colon + 1)));
   return true;

@@ -13,10 +13,12 @@
 namespace echoline::source {
 namespace {
 
+// Credentials are renewed elsewhere; this is how often a waiting operation asks for them.
 constexpr std::uint64_t kReadyCheckNs = 5'000'000;
 
 // One operation can have two transfers in flight.
 std::uint64_t transfer_id(const OperationState& state, AttemptSlot slot) {
+  // The lowest bit is the slot, so the result of a transfer leads to its attempt.
   return state.id_ << 1 | slot;
 }
 
@@ -72,6 +74,7 @@ bool HttpOperations::check_ready(OperationState& state) {
   return false;
 }
 
+// Not ended in begin_attempts, because that would change the queue while it is walked.
 void HttpOperations::end_never_ready(std::vector<OperationResult>& ended) {
   for (const OperationState* state : std::exchange(never_ready_, {}))
     finish(states_.find(state->id_), state->last_failure_, ended);
@@ -108,6 +111,7 @@ bool HttpOperations::may_send_second(OperationState& state) const {
          state.operation_->ready(std::time(nullptr)).status.ok();
 }
 
+// Sends a hedge; false if there is no room for one now.
 bool HttpOperations::hedge(OperationState& state) {
   // Only a connection that would be idle otherwise: hedges must not delay first attempts.
   const bool has_room =
@@ -123,6 +127,7 @@ bool HttpOperations::hedge(OperationState& state) {
   return true;
 }
 
+// The caller has taken the room for it.
 void HttpOperations::start_second(OperationState& state, AttemptRole role) {
   second_requests_.note_sent();
   const std::uint64_t id = transfer_id(state, state.free_slot());
@@ -144,6 +149,8 @@ void HttpOperations::replace_slow(std::uint64_t now_ns) {
   }
 }
 
+// Queued operations come before hedges, which only use what is left. What is started here is in
+// flight before the poll. The poll does not wait if results are there already.
 void HttpOperations::step(std::uint64_t deadline_ns, std::vector<OperationResult>& ended) {
   paused_.queue_due(monotonic_ns(), queue_, counters_);
   begin_attempts();
@@ -180,6 +187,9 @@ void HttpOperations::end_too_slow(std::uint64_t now_ns, std::vector<OperationRes
   }
 }
 
+// The order matters. The attempt gives its room back before the operation pauses, because a pause
+// must not hold room. And progress is noted before the decision: a long answer that broke off may
+// be tried again.
 void HttpOperations::settle(const HttpResult& result, std::vector<OperationResult>& ended) {
   const auto at = states_.find(result.id >> 1);
   const auto slot = static_cast<AttemptSlot>(result.id & 1);
@@ -210,6 +220,8 @@ void HttpOperations::settle(const HttpResult& result, std::vector<OperationResul
   paused_.pause(state, reason, until);
 }
 
+// Returns the operation with its result and forgets it. Some refusals are the answer that was asked
+// for, and count as success (HttpOperation::is_answer).
 void HttpOperations::finish(OperationStates::iterator at, Status status,
                             std::vector<OperationResult>& ended) {
   auto operation = std::move(at->second->operation_);
@@ -227,6 +239,7 @@ void HttpOperations::cancel(std::uint64_t id) {
   states_.erase(at);
 }
 
+// Gives back the room of an attempt, and notes what its end and size say about the store.
 void HttpOperations::end_attempt(OperationState& state, AttemptSlot slot, AttemptEnd how) {
   const std::uint64_t now = monotonic_ns();
   if (member_) member_->end(how, state.attempt(slot)->bytes(), now);
@@ -237,6 +250,7 @@ void HttpOperations::end_attempt(OperationState& state, AttemptSlot slot, Attemp
   if (std::exchange(state.queued_for_replacement_, false)) std::erase(queue_, &state);
 }
 
+// Cancels an attempt, if it is in flight. Its end says nothing about the store (kOther).
 void HttpOperations::drop_attempt(OperationState& state, AttemptSlot slot) {
   if (!state.attempt(slot)) return;
   transfers_.cancel(transfer_id(state, slot));

@@ -58,6 +58,7 @@ struct Transfer {
     if (!responded) {
       responded = true;
       curl_off_t seconds = 0;
+      // libcurl parses both forms of the header, seconds and date.
       curl_easy_getinfo(easy.get(), CURLINFO_RETRY_AFTER, &seconds);
       HttpResponse& response = head.response();
       response.retry_after_s = static_cast<std::uint64_t>(std::max<curl_off_t>(seconds, 0));
@@ -71,6 +72,7 @@ std::size_t on_header(char* data, std::size_t size, std::size_t count, void* use
   const std::size_t bytes = size * count;
   Transfer& transfer = *static_cast<Transfer*>(user);
   transfer.last_byte_ns = monotonic_ns();
+  // Any other count ends the transfer, with an error of libcurl.
   return transfer.head.take({data, bytes}) ? bytes : 0;
 }
 
@@ -80,6 +82,7 @@ std::size_t on_body(char* data, std::size_t size, std::size_t count, void* user)
   const std::size_t bytes = size * count;
   if (transfer.respond())
     transfer.stopped = !transfer.sink->on_body(std::as_bytes(std::span(data, bytes)));
+  // The count must differ from `bytes`, also for an empty piece.
   return transfer.stopped ? bytes + 1 : bytes;  // any other count ends the transfer
 }
 
@@ -127,6 +130,7 @@ HttpEnd end_of(CURLcode code) {
 
 void set_body(CURL* easy, const HttpRequest& request, Transfer& transfer) {
   set(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+  // Copied: the request need not outlive this call.
   set(easy, CURLOPT_COPYPOSTFIELDS, request.body.c_str());
   set(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
   set(easy, CURLOPT_NOPROGRESS, 0L);
@@ -153,6 +157,7 @@ long to_ms(std::uint64_t ns) {
 class HttpTransfers::Loop {
  public:
   explicit Loop(const HttpOptions& options) : options_(options) {
+    // Once per process, before any handle; C++ makes this thread-safe.
     static const CURLcode global = curl_global_init(CURL_GLOBAL_DEFAULT);
     ECHOLINE_CHECK(global == CURLE_OK);
     multi_ = curl_multi_init();
@@ -162,6 +167,7 @@ class HttpTransfers::Loop {
     curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &Loop::on_timer);
     curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
     const auto connections = static_cast<long>(options.connections_max);
+    // Both: connections in use, and connections kept for the next requests.
     curl_multi_setopt(multi_, CURLMOPT_MAX_TOTAL_CONNECTIONS, connections);
     curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, connections);
   }
@@ -193,6 +199,7 @@ class HttpTransfers::Loop {
 
   void step(std::uint64_t deadline_ns, std::vector<HttpResult>& ended) {
     const std::size_t before = ended.size();
+    // First the timer: it may be overdue, and its results need no wait.
     run_timer();
     take_ended(ended);
     // Results are ready: collect other events, but do not wait.
@@ -219,6 +226,7 @@ class HttpTransfers::Loop {
     }
     Easy easy = std::move(spare_.back());
     spare_.pop_back();
+    // Options of the last request are gone; connections and caches stay.
     curl_easy_reset(easy.get());
     return easy;
   }
@@ -266,6 +274,7 @@ class HttpTransfers::Loop {
     if (what == CURL_POLL_IN || what == CURL_POLL_INOUT) events |= EPOLLIN;
     if (what == CURL_POLL_OUT || what == CURL_POLL_INOUT) events |= EPOLLOUT;
     static_cast<Loop*>(user)->sockets_.watch(fd, events);
+    // `what` is CURL_POLL_REMOVE: events stay 0, and the descriptor leaves the set.
     return 0;
   }
 
@@ -281,11 +290,13 @@ class HttpTransfers::Loop {
     timer_ns_ = UINT64_MAX;
     // The timer is reset first: the call below may set a new one.
     int running = 0;
+    // Time-outs and retries of libcurl's own, such as a second address of the host.
     curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
   }
 
   void act(const epoll_event& event) {
     int mask = 0;
+    // A hang-up is found by reading.
     if ((event.events & (EPOLLIN | EPOLLHUP)) != 0) mask |= CURL_CSELECT_IN;
     if ((event.events & EPOLLOUT) != 0) mask |= CURL_CSELECT_OUT;
     if ((event.events & EPOLLERR) != 0) mask |= CURL_CSELECT_ERR;
@@ -304,8 +315,10 @@ class HttpTransfers::Loop {
   }
 
   void finish(std::uint64_t id, CURLcode code, std::vector<HttpResult>& ended) {
+    // A transfer that was cancelled has left the multi handle and sends no message.
     const auto found = transfers_.find(id);
     Transfer& transfer = *found->second;
+    // For a response with a body this was done at its first byte.
     if (code == CURLE_OK) transfer.respond();  // a response without a body
     HttpResult result{id, transfer.stopped ? HttpEnd::kStopped : end_of(code), {}};
     if (result.end != HttpEnd::kComplete && result.end != HttpEnd::kStopped)
@@ -321,6 +334,7 @@ class HttpTransfers::Loop {
   void end_stalled(std::vector<HttpResult>& ended) {
     const std::uint64_t now = monotonic_ns();
     if (now < stall_check_ns_) return;
+    // Not at each step: the list can have hundreds of transfers.
     stall_check_ns_ = now + check_ns();
     for (auto at = transfers_.begin(); at != transfers_.end();) {
       const auto next = std::next(at);

@@ -9,7 +9,9 @@
 namespace echoline::source {
 namespace {
 
+// Often enough for a late request (at least 100 ms), and cheap.
 constexpr std::uint64_t kLateCheckNs = 10'000'000;
+// Four looks in the window in which a rate is measured.
 constexpr std::uint64_t kSlowCheckNs = BodyPace::kWindowNs / 4;
 constexpr std::uint64_t kSlowLogNs = 60'000'000'000;
 
@@ -17,6 +19,7 @@ constexpr std::uint64_t kSlowLogNs = 60'000'000'000;
 
 SecondRequests::SecondRequests(bool enabled, SharedCounters& counters)
     : counters_(counters),
+      // Disabled: the time of the next check never comes.
       late_check_ns_(enabled ? 0 : UINT64_MAX),
       slow_check_ns_(late_check_ns_),
       slow_log_(kSlowLogNs) {}
@@ -30,6 +33,7 @@ std::vector<OperationState*> SecondRequests::find_late(const OperationStates& st
   if (!late_after_ns) return late;
   for (const auto& [id, state] : states)
     if (state->silent_ns(now_ns) > *late_after_ns) late.push_back(state.get());
+  // The latest first, because the budget may not be enough for all.
   std::sort(late.begin(), late.end(), [now_ns](OperationState* a, OperationState* b) {
     return a->silent_ns(now_ns) > b->silent_ns(now_ns);
   });
@@ -53,6 +57,7 @@ SecondRequests::Slow SecondRequests::find_slow(const OperationStates& states,
 }
 
 void SecondRequests::note_decided(const OperationState& state, AttemptRole role) {
+  // Both kinds pay from the same budget.
   hedging_.note_hedge();
   if (role == AttemptRole::kReplacement && slow_log_.due(monotonic_ns())) log_slow(state);
 }
@@ -69,7 +74,9 @@ void SecondRequests::log_slow(const OperationState& state) {
 void SecondRequests::note_end(const Attempt& attempt, bool won, std::uint64_t now_ns) {
   // Only the answer that was used counts, otherwise hedges would make the store look faster.
   if (won) hedging_.note_answer(attempt.waited_ns());
+  // Also of attempts that lost or broke off: their bytes arrived at the store's rate.
   if (attempt.answer_ns() > 0) body_rates_.note_body(attempt.bytes(), now_ns - attempt.answer_ns());
+  // What follows is only for second requests.
   if (attempt.role() == AttemptRole::kFirst) return;
   --in_flight_;
   const bool is_hedge = attempt.role() == AttemptRole::kHedge;

@@ -43,6 +43,7 @@ class SecondRequests {
   void note_end(const Attempt& attempt, bool won, std::uint64_t now_ns);
 
  private:
+  // Logs a slow answer, at most once a minute.
   void log_slow(const OperationState& state);
 
   SharedCounters& counters_;

@@ -13,6 +13,7 @@ constexpr std::size_t kTextBytesMax = 300;
 }  // namespace
 
 bool retry_by_status(int status) {
+  // 408 and 425: the server did not take the request. 429: it takes too many.
   return status == 408 || status == 425 || status == 429 || (status >= 500 && status != 501);
 }
 
@@ -27,6 +28,7 @@ Code code_of_status(int status) {
     case 412:
       return Code::kFailedPrecondition;
     case 416:
+      // The range begins behind the end of the object.
       return Code::kDataLoss;
     case 501:
       return Code::kUnimplemented;
@@ -36,6 +38,7 @@ Code code_of_status(int status) {
 }
 
 std::string_view hint_by_status(int status) {
+  // Built once; the result refers to it.
   static const std::string kChanged =
       fmt::format("it changed since it was indexed; {}", kReindexHint);
   static const std::string kShorter =
@@ -48,6 +51,7 @@ std::string_view hint_by_status(int status) {
 std::string printable(std::string_view text) {
   std::string result(text.substr(0, kTextBytesMax));
   for (char& c : result)
+    // Control characters could change the terminal that shows the log.
     if (static_cast<unsigned char>(c) < ' ' || c == 127) c = ' ';
   return result;
 }

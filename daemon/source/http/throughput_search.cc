@@ -8,6 +8,7 @@ namespace echoline::source {
 void ThroughputSearch::set_cap(std::size_t cap) {
   const std::size_t more = cap > cap_ ? cap - cap_ : 0;
   cap_ = cap;
+  // Long answers begin again with few requests; short ones may use the new room at once.
   begin_at(short_answers_ ? limit_ + more : std::max(limit_, start_));
 }
 
@@ -18,6 +19,7 @@ std::size_t ThroughputSearch::learned() const {
 
 void ThroughputSearch::begin_at(std::size_t limit) {
   before_ = 0;
+  // The direction in which most stores improve for this size (see the header).
   downwards_ = short_answers_;
   step_ = short_answers_ ? kFirstStep : kStep;
   rate_ = 0;
@@ -27,7 +29,9 @@ void ThroughputSearch::begin_at(std::size_t limit) {
 }
 
 bool ThroughputSearch::note_size(std::uint64_t bytes) {
+  // A moving mean over about eight answers.
   mean_bytes_ += (static_cast<double>(bytes) - mean_bytes_) / 8;
+  // Between the two sizes the present kind stays: no search begins again and again.
   if (mean_bytes_ >= kShortBytes && mean_bytes_ <= kLongBytes) return false;
   if (std::exchange(short_answers_, mean_bytes_ < kShortBytes) == short_answers_) return false;
   begin_at(short_answers_ ? cap_ : start_);
@@ -48,12 +52,14 @@ void ThroughputSearch::go_back() {
 }
 
 void ThroughputSearch::note_disturbance() {
+  // The trial would be judged by a rate that has another cause.
   go_back();
   window_ = {};
 }
 
 void ThroughputSearch::ended(std::uint64_t bytes, std::size_t in_flight, bool wanted,
                              std::uint64_t now_ns) {
+  // Small answers are look-ups, whose rate says nothing.
   if (bytes < kRatedMin || note_size(bytes)) return;
   if (settling_ > 0) {
     // With low demand there are fewer requests from before the change than counted.
@@ -74,6 +80,7 @@ void ThroughputSearch::ended(std::uint64_t bytes, std::size_t in_flight, bool wa
   window_.wanted += wanted ? 1 : 0;
   window_.most = std::max(window_.most, in_flight);
   const std::uint64_t took_ns = now_ns - window_.begin_ns;
+  // Long enough, and at least two answers for each request in flight.
   if (took_ns < kWindowNs || window_.ends < 2 * window_.most) return;
   const Window whole = window_;
   window_ = {.begin_ns = now_ns};
@@ -83,6 +90,7 @@ void ThroughputSearch::ended(std::uint64_t bytes, std::size_t in_flight, bool wa
 }
 
 void ThroughputSearch::close(double rate, std::size_t most) {
+  // A trial is running: this window decides about it.
   if (before_ != 0) {
     judge(rate);
     if (before_ != 0 || rest_ > 0) return;  // not decided yet, or failed
@@ -93,6 +101,7 @@ void ThroughputSearch::close(double rate, std::size_t most) {
     next_rest_ = 1;
     downwards_ = false;
   }
+  // Smoothed, because the rate of a window is noisy.
   rate_ = rate_ == 0 ? rate : (rate_ + rate) / 2;
   if (rest_ > 0) {
     --rest_;
@@ -104,15 +113,18 @@ void ThroughputSearch::close(double rate, std::size_t most) {
 void ThroughputSearch::judge(double rate) {
   // A smaller limit wins ties, a larger one must be clearly better.
   const bool fewer = limit_ < before_;
+  // Only the first trial of a search takes a large step.
   step_ = kStep;
   const double mean = first_rate_ == 0 ? rate : (first_rate_ + rate) / 2;
   if (mean >= rate_ * (fewer ? kKeepShare : kGainShare)) {
+    // Fewer requests need a second window; `first_rate_` keeps the first one.
     if (fewer && std::exchange(first_rate_, rate) == 0) return;
     before_ = 0;
     next_rest_ = 1;
     return;
   }
   go_back();
+  // Next time in the other direction.
   downwards_ = !fewer;
   // Failed trials become rarer, up to kRestMax windows apart.
   rest_ = next_rest_;
@@ -121,6 +133,7 @@ void ThroughputSearch::judge(double rate) {
 
 void ThroughputSearch::try_limit(std::size_t most) {
   // A larger limit has no effect if the cap is what limits.
+  // The limit was not used up, so a larger one changes nothing.
   if (most < limit_ || limit_ == cap_) downwards_ = true;
   const std::size_t now = std::min(limit_, most);
   const std::size_t fewer = std::max(now / step_, kLimitMin);

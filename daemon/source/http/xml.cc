@@ -9,6 +9,7 @@
 namespace echoline::source {
 namespace {
 
+// Far deeper than any answer of a store.
 constexpr std::size_t kDepthMax = 16;
 constexpr std::string_view kBlank = " \t\r\n\xEF\xBB\xBF";  // spaces and a byte order mark
 
@@ -17,6 +18,7 @@ Status bad_xml(std::string_view reason) {
 }
 
 bool append_utf8(std::uint32_t code, std::string& text) {
+  // No zero, no surrogates, nothing beyond Unicode.
   if (code == 0 || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return false;
   const auto tail = [&text, code](int shift) {
     text += static_cast<char>(0x80 | (code >> shift & 0x3F));
@@ -49,6 +51,7 @@ bool append_entity(std::string_view name, std::string& text) {
     return true;
   }
   if (!name.starts_with('#')) return false;
+  // "&#65;" is decimal, "&#x41;" hexadecimal.
   const bool hex = name.starts_with("#x");
   name.remove_prefix(hex ? 2 : 1);
   std::uint32_t code = 0;
@@ -89,9 +92,11 @@ class Elements {
 
   Status open(std::string_view name) {
     if (name.empty()) return bad_xml("a tag without a name");
+    // Bounds the memory for hostile input.
     if (open_.size() == kDepthMax) return bad_xml("elements nested too deeply");
     if (open_.empty() && std::exchange(had_root_, true)) return bad_xml("a second root element");
     open_.push_back({path_.size(), {}});
+    // The path names all open elements, so the visitor needs no stack of its own.
     if (!path_.empty()) path_ += '/';
     path_ += name;
     return {};
@@ -103,6 +108,7 @@ class Elements {
     const std::size_t start = open_.back().path_bytes + (open_.back().path_bytes > 0);
     if (std::string_view(path_).substr(start) != name)
       return bad_xml("elements close in the wrong order");
+    // Before the path is cut: the visitor gets the closed element's own path.
     on_close_(path_, open_.back().text);
     path_.resize(open_.back().path_bytes);
     open_.pop_back();
@@ -152,6 +158,7 @@ Status read_xml(std::string_view xml, const XmlVisitor& on_close) {
     const std::string_view raw = xml.substr(0, mark);
     if (!elements.empty()) {
       if (!append_text(raw, elements.text())) return bad_xml("an unknown entity");
+      // Only white space may stand before and after the root element.
     } else if (raw.find_first_not_of(kBlank) != std::string_view::npos) {
       return bad_xml("text outside of the root element");
     }

@@ -20,12 +20,15 @@ class FileList {
   explicit FileList(const Address& address) : address_(address) {}
 
   Result<std::vector<ObjectInfo>> run() {
+    // Checked before the disk is touched.
     ECHOLINE_TRY(check_glob(address_.path));
     ECHOLINE_TRY(has_glob(address_.path) || address_.is_tree() ? match("", address_.path)
                                                                : take_literal());
     if (found_.empty())
       return Status(Code::kNotFound,
                     fmt::format("{}: no file matches; check the path", address_.url()));
+    // By the whole address, byte by byte: the same order on every host, whatever the folder
+    // returns.
     std::sort(found_.begin(), found_.end(),
               [](const ObjectInfo& a, const ObjectInfo& b) { return a.url < b.url; });
     return std::move(found_);
@@ -52,11 +55,13 @@ class FileList {
     const bool last = slash == std::string_view::npos;
     const std::string_view segment = pattern.substr(0, slash);
     const std::string_view rest = last ? std::string_view() : pattern.substr(slash + 1);
+    // No need to read the folder: the name is known.
     if (!has_glob(segment)) {
       std::string name = folder + unescape_glob(segment);
       return last ? take_named(name) : match(name + "/", rest);
     }
     return each_name(folder, [&](const std::string& name) -> Status {
+      // Names that do not match cost no system call.
       if (!glob_matches_segment(segment, name)) return {};
       if (last) return take_named(folder + name);
       return is_folder(folder + name) ? match(folder + name + "/", rest) : Status();
@@ -86,6 +91,7 @@ class FileList {
       if (S_ISREG(found.st_mode)) add(path, found);
       return {};
     }));
+    // Left only after success: after an error the list is dropped.
     above_.pop_back();
     return {};
   }
@@ -95,6 +101,7 @@ class FileList {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0)
       // A name in the middle of a pattern need not exist in every folder.
+      // It may also have been removed since the folder was read.
       return errno == ENOENT || errno == ENOTDIR ? Status() : failed(errno, path);
     if (S_ISREG(status.st_mode)) add(path, status);
     return {};
@@ -105,6 +112,7 @@ class FileList {
     std::error_code error;
     std::filesystem::directory_iterator at(folder.empty() ? "." : folder, error);
     for (; !error && at != std::filesystem::directory_iterator(); at.increment(error))
+      // Names only; whether it is a file is asked with stat, which follows links.
       ECHOLINE_TRY(function(at->path().filename().native()));
     return error ? failed(error.value(), folder) : Status();
   }

@@ -21,9 +21,11 @@
 namespace echoline::source {
 namespace {
 
+// Open descriptors that are kept. Data sets can have more shards than a process may open files.
 constexpr std::size_t kFilesMax = 128;
 constexpr std::size_t kPieceBytes = 4
                                     << 20;  // per system call; poll checks its deadline between two
+// Segments in one system call; the kernel allows 1024.
 constexpr std::size_t kVectorsMax = 64;
 
 }  // namespace
@@ -33,6 +35,7 @@ class FileSource::File {
  public:
   static Result<std::shared_ptr<File>> open(const ObjectInfo& object) {
     ECHOLINE_ASSIGN(const Address address, parse_address(object.url));
+    // O_NOCTTY: a path could be a terminal.
     UniqueFd fd(::open(address.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
     if (!fd) {
       Status status = errno_status(errno, address.path);
@@ -49,6 +52,7 @@ class FileSource::File {
   Status check() const {
     struct stat status {};
     if (::fstat(fd_.get(), &status) != 0) return errno_status(errno, object_.url);
+    // Read before it was indexed: there is no version to compare with.
     if (object_.version.empty()) return {};
     if (const std::string version = file_version(status); version != object_.version)
       return Status(
@@ -71,10 +75,12 @@ class FileSource::FileRead {
  public:
   FileRead(ReadRequest request, Result<std::shared_ptr<File>> file)
       : tag_(request.tag), segments_(std::move(request.segments)), opened_(file.status()) {
+    // An empty destination would look like the end of the file in step().
     std::erase_if(segments_, [](const Segment& segment) { return segment.destination.empty(); });
     if (!file.ok()) return;
     file_ = std::move(file).value();
     opened_ = file_->check();
+    // Announced at once for all segments: the kernel reads ahead while earlier requests are copied.
     for (const Segment& segment : segments_)
       ::posix_fadvise(file_->fd(), static_cast<off_t>(segment.offset),
                       static_cast<off_t>(segment.destination.size()), POSIX_FADV_WILLNEED);
@@ -96,6 +102,7 @@ class FileSource::FileRead {
     std::uint64_t end = first.offset;
     std::size_t bytes = 0;
     int count = 0;
+    // Adjacent segments share one preadv; a gap ends the piece.
     for (std::size_t i = next_;
          i < segments_.size() && static_cast<std::size_t>(count) < kVectorsMax &&
          segments_[i].offset == end && bytes < kPieceBytes;
@@ -104,6 +111,7 @@ class FileSource::FileRead {
       vectors[count++] = {segments_[i].destination.data(), take};
       bytes += take;
       end += take;
+      // The piece is full within this segment.
       if (take < segments_[i].destination.size()) break;
     }
     // A signal (EINTR) counts as a piece of no bytes: poll calls again.
@@ -120,6 +128,7 @@ class FileSource::FileRead {
  private:
   // The end of the file came too early: it has changed, or the index is wrong.
   Status short_read(std::uint64_t offset) const {
+    // A file that changed is the more useful message.
     ECHOLINE_TRY(file_->check());
     return Status(Code::kDataLoss, fmt::format("{}: it ends at byte {}, but more was wanted; index "
                                                "the data set again",
@@ -170,6 +179,7 @@ Status FileSource::put(const std::string& url, const std::string& bytes) {
 Result<std::shared_ptr<FileSource::File>> FileSource::file_of(const ObjectInfo& object) {
   if (const auto found = files_by_url_.find(object.url); found != files_by_url_.end()) {
     const auto at = found->second;
+    // Without a version nothing says that the file is still the same, so it is opened again.
     // A descriptor is only reused for the version that was checked when it was opened.
     if (!object.version.empty() && (*at)->object().version == object.version) {
       files_.splice(files_.begin(), files_, at);
@@ -205,10 +215,12 @@ void FileSource::poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) 
   do {
     // Reads run strictly in order: the kernel reads ahead for the later ones.
     if (reads_.empty()) {
+      // Nothing to read: only a wake or the deadline ends this.
       wait(deadline_ns);
       break;
     }
     if (reads_.front()->done()) {
+      // The second look at size and time: bytes of a file that changed meanwhile are not delivered.
       finish(reads_.front()->last_check(), done);
       continue;
     }
@@ -217,6 +229,7 @@ void FileSource::poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) 
       finish(bytes.status(), done);
     else
       SharedCounters::add(counters_.bytes, *bytes);
+    // At least one result, a wake, or the deadline. A deadline in the past still reads one piece.
   } while (done.size() == before && !woken_ && monotonic_ns() < deadline_ns);
   // Empties the event descriptor, so that the next wait does not return at once.
   if (woken_.exchange(false)) {
@@ -227,6 +240,7 @@ void FileSource::poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) 
 
 void FileSource::finish(Status status, std::vector<ReadResult>& done) {
   counters_.end(status.ok());
+  // Failed reads would make the store look faster.
   if (status.ok()) counters_.add_latency(monotonic_ns() - reads_.front()->begin_ns());
   done.push_back({reads_.front()->tag(), std::move(status)});
   reads_.pop_front();
@@ -244,6 +258,7 @@ void FileSource::wait(std::uint64_t deadline_ns) {
 }
 
 void FileSource::wake() {
+  // The flag ends the loop in poll, the event ends a wait.
   woken_ = true;
   ::eventfd_write(event_.get(), 1);
 }

@@ -37,7 +37,9 @@ class FileSource : public Source {
   FileSource(std::size_t concurrency, UniqueFd event);
   // The open file of an object, from files_ or newly opened.
   Result<std::shared_ptr<File>> file_of(const ObjectInfo& object);
+  // Sleeps until the deadline or a wake.
   void wait(std::uint64_t deadline_ns);
+  // Ends the first read with this status.
   void finish(Status status, std::vector<ReadResult>& done);
 
   const std::size_t concurrency_;

@@ -16,11 +16,13 @@
 namespace echoline::source {
 namespace {
 
+// Defaults of read.concurrency, read.timeout and read.stall.
 constexpr std::size_t kConcurrency = 128;
 constexpr std::uint64_t kTimeoutNs = 60'000'000'000;
 constexpr std::uint64_t kStallNs = 15'000'000'000;
 
 Result<std::vector<std::string>> all_urls(const v1::Read& read) {
+  // In the order of the configuration: sample ids follow from it.
   std::vector<std::string> urls;
   for (const std::string& url : read.url()) {
     ECHOLINE_ASSIGN(std::vector<std::string> expanded, expand_braces(url));
@@ -50,6 +52,7 @@ std::uint32_t answers_needed(const v1::Read& read, const ObjectStore& store,
                              const std::vector<std::string>& urls) {
   if (read.checksums() == "none") return 0;
   const bool all = read.checksums().empty() || read.checksums() == "all";
+  // One address without TLS decides for all: the data set has one policy.
   const bool plain = std::any_of(urls.begin(), urls.end(), [&store](const std::string& url) {
     return !store.uses_tls(*parse_address(url));
   });
@@ -62,6 +65,7 @@ Result<std::unique_ptr<Source>> open_objects(const v1::Read& read, Scheme scheme
   ECHOLINE_ASSIGN(OpenedStore opened, open_store(read, scheme, access));
   ObjectSourceOptions transfer;
   transfer.concurrency = concurrency;
+  // 0: not set.
   transfer.timeout_ns = read.timeout() == 0 ? kTimeoutNs : read.timeout();
   // Leaves time for several attempts within the time-out.
   transfer.stall_ns =
@@ -81,6 +85,7 @@ Result<std::unique_ptr<Source>> open_objects(const v1::Read& read, Scheme scheme
 }  // namespace
 
 Result<std::unique_ptr<Source>> open_source(const v1::Read& read, Access access) {
+  // Before anything is opened: a wrong address needs no credentials to be found.
   ECHOLINE_ASSIGN(const std::vector<std::string> urls, all_urls(read));
   ECHOLINE_ASSIGN(const Scheme scheme, common_scheme(urls));
   const std::size_t concurrency = read.concurrency() == 0 ? kConcurrency : read.concurrency();

@@ -26,6 +26,7 @@ CredentialOptions credential_options(const v1::Read& read, Access access,
                                      const std::string& ca_file) {
   CredentialOptions options;
   options.access = access;
+  // Not set: "auto", the default of CredentialOptions.
   if (!read.credentials().empty()) options.from = read.credentials();
   options.file = read.credentials_file();
   options.profile = read.profile();
@@ -33,6 +34,7 @@ CredentialOptions credential_options(const v1::Read& read, Access access,
   return options;
 }
 
+// The setting, then the environment, then the profile, as the AWS tools do.
 std::string s3_endpoint(const v1::Read& read, const CredentialOptions& credentials) {
   std::string endpoint = first_set(read.endpoint(), {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"});
   return endpoint.empty() ? aws_profile_setting(credentials, "endpoint_url") : endpoint;
@@ -43,9 +45,11 @@ Opened open_s3(const v1::Read& read, CredentialOptions credentials) {
   options.endpoint = s3_endpoint(read, credentials);
   options.region = first_set(read.region(), {"AWS_REGION", "AWS_DEFAULT_REGION"});
   if (options.region.empty()) options.region = aws_profile_setting(credentials, "region");
+  // The default of the AWS tools; other stores ignore the region.
   if (options.region.empty()) options.region = "us-east-1";
   if (read.addressing() == "path") options.addressing = Addressing::kPath;
   if (read.addressing() == "virtual") options.addressing = Addressing::kVirtual;
+  // The region is part of the signature, and of the address of the token service.
   credentials.region = options.region;
   ECHOLINE_ASSIGN(options.credentials, aws_credentials(credentials));
   return S3Store::open(std::move(options));
@@ -54,6 +58,7 @@ Opened open_s3(const v1::Read& read, CredentialOptions credentials) {
 std::string gcs_endpoint(const v1::Read& read, const CredentialOptions&) {
   const std::string emulator = from_environment("STORAGE_EMULATOR_HOST");
   if (!read.endpoint().empty() || emulator.empty()) return read.endpoint();
+  // Google's libraries accept the emulator with and without a scheme.
   const bool has_scheme = emulator.find("://") != std::string::npos;
   return has_scheme ? emulator : "http://" + emulator;
 }
@@ -74,11 +79,13 @@ Opened open_gcs(const v1::Read& read, CredentialOptions credentials) {
 std::string no_endpoint(const v1::Read&, const CredentialOptions&) { return {}; }
 
 Opened open_http(const v1::Read& read, CredentialOptions credentials) {
+  // A client error before any request is sent.
   if (credentials.access == Access::kWrite)
     return Status(Code::kUnimplemented,
                   fmt::format("{}: nothing can be written to a web server; write to the files or "
                               "the bucket that it serves",
                               read.url(0)));
+  // Settings that would have no effect are refused, so that nobody relies on them.
   for (const auto& [name, is_set] :
        {std::pair{"endpoint", !read.endpoint().empty()},
         {"credentials", credentials.from != "auto" && credentials.from != "anonymous"},
@@ -124,6 +131,7 @@ Result<OpenedStore> open_store(const v1::Read& read, Scheme scheme, Access acces
   OpenedStore opened;
   opened.ca_file = first_set(read.ca_file(), {"AWS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"});
   if (!opened.ca_file.empty()) {
+    // Read once now: libcurl would report a missing file at each request.
     if (Status status = read_text_file(opened.ca_file).status(); !status.ok())
       return std::move(status).with_context("ca_file");
   }

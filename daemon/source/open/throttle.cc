@@ -15,7 +15,9 @@ namespace echoline::source {
 namespace {
 
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
+// Fixed, so that the same requests get the same delays in every run.
 constexpr std::uint64_t kDelaySeed = 0x5EED'DE1A'7000'0001;
+// A log-normal delay has no upper bound.
 constexpr std::uint64_t kLatencyMaxNs = 600 * kSecondNs;
 constexpr double kNormalP99 = 2.3263478740408408;  // 99 % of a normal variable lie below this
 
@@ -43,13 +45,16 @@ std::uint64_t SimulatedLink::next_latency_ns() {
 }
 
 std::uint64_t SimulatedLink::arrival_ns(std::uint64_t now_ns, std::uint64_t bytes) {
-  // A delayed request does not block the link: the bytes of others arrive meanwhile.
+  // A delayed request does not block the link: the bytes of others arrive meanwhile. On the shared
+  // link the bytes begin after the median delay. The request's own delay is drawn separately, and
+  // the later of both decides.
   const std::uint64_t shared_ns =
       options_.rate == 0 ? 0 : carried_ns(now_ns + options_.latency_ns, bytes);
   std::uint64_t own_ns = now_ns + next_latency_ns();
   if (options_.connection_rate > 0)
     own_ns += static_cast<std::uint64_t>(static_cast<double>(bytes) /
                                          static_cast<double>(options_.connection_rate) * 1e9);
+  // The request is complete when both the link and its own connection have delivered it.
   return std::max(shared_ns, own_ns);
 }
 
@@ -60,6 +65,7 @@ std::uint64_t SimulatedLink::carried_ns(std::uint64_t first_byte_ns, std::uint64
     free_ns_ = first_byte_ns;
     remainder_ = 0;
   }
+  // Whole seconds first, so that the product below stays small.
   free_ns_ += bytes / rate * kSecondNs;
   // bytes % rate * 1e9 fits 64 bits up to 18 GB/s; above that the precision may be lower.
   const std::uint64_t unit = rate > UINT64_MAX / kSecondNs / 2 ? 1'000 : 1;
@@ -70,6 +76,7 @@ std::uint64_t SimulatedLink::carried_ns(std::uint64_t first_byte_ns, std::uint64
 }
 
 Throttle::Throttle(std::unique_ptr<Source> inner, LinkOptions options)
+    // The slots of the moment: a source that is new has all of them free.
     : inner_(std::move(inner)), slots_(inner_->slots_free()), link_(options) {}
 
 Result<std::unique_ptr<Source>> Throttle::over(std::unique_ptr<Source> inner,
@@ -101,10 +108,12 @@ void Throttle::submit(ReadRequest request) {
   std::uint64_t bytes = 0;
   if (!request.segments.empty()) {
     const Segment& last = request.segments.back();
+    // From the first to the last byte: gaps are transferred, too.
     bytes = last.offset + last.destination.size() - request.segments.front().offset;
   }
   const std::uint64_t id = next_id_++;
   const std::uint64_t now = monotonic_ns();
+  // The own id replaces the caller's tag, which comes back with the result.
   pending_[id] = {request.tag, now, link_.arrival_ns(now, bytes)};
   request.tag = id;
   inner_->submit(std::move(request));
@@ -112,6 +121,7 @@ void Throttle::submit(ReadRequest request) {
 
 std::size_t Throttle::slots_free() const {
   const std::size_t free = slots_ - std::min(slots_, pending_.size() + held_.size());
+  // A held result keeps its slot, so both numbers bound what may be submitted.
   return std::min(free, inner_->slots_free());
 }
 
@@ -120,6 +130,7 @@ void Throttle::poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) {
   bool woken = false;
   do {
     inner_done_.clear();
+    // Also ends when a held result becomes due.
     inner_->poll(std::min(deadline_ns, next_due_ns()), inner_done_);
     const std::uint64_t now = monotonic_ns();
     hold(inner_done_, now);
@@ -136,6 +147,7 @@ void Throttle::hold(std::vector<ReadResult>& results, std::uint64_t now_ns) {
                      pending.due_ns,
                      {pending.tag, std::move(result.status), result.checked}});
   }
+  // Results of the inner source come in another order than the simulated link delivers them.
   std::sort(held_.begin(), held_.end(),
             [](const Held& a, const Held& b) { return a.due_ns < b.due_ns; });
 }
@@ -148,6 +160,7 @@ void Throttle::release(std::uint64_t now_ns, std::vector<ReadResult>& done) {
     done.push_back(std::move(at->result));
   }
   held_.erase(held_.begin(), due);
+  // Held results are in flight for the caller.
   imitated_.in_flight = held_.size();
 }
 

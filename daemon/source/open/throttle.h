@@ -81,8 +81,11 @@ class Throttle : public Source {
     std::uint64_t due_ns = 0;
   };
 
+  // Takes results of the inner source and notes when the link would deliver them.
   void hold(std::vector<ReadResult>& results, std::uint64_t now_ns);
+  // Delivers the held results that are due.
   void release(std::uint64_t now_ns, std::vector<ReadResult>& done);
+  // When the next held result is due; UINT64_MAX if there is none.
   std::uint64_t next_due_ns() const;
 
   const std::unique_ptr<Source> inner_;

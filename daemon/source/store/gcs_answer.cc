@@ -12,11 +12,13 @@ namespace {
 
 using Json = nlohmann::json;
 
+// Missing members and members of another type count as empty.
 std::string text_of(const Json& object, const char* name) {
   const auto found = object.find(name);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
+// A generation is a 64-bit number, so it has at most 20 digits.
 bool is_generation(std::string_view text) {
   return !text.empty() && text.size() <= 20 &&
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -37,6 +39,7 @@ Result<ListEntry> entry_of(const Json& json) {
 }  // namespace
 
 Result<ListPage> parse_gcs_list(std::string_view body) {
+  // Without exceptions: the result is "discarded" for anything that is not JSON, and no object.
   const Json json = Json::parse(body, nullptr, false);
   if (!json.is_object() || text_of(json, "kind") != "storage#objects")
     return Status(Code::kDataLoss, "it is not a list of objects");
@@ -44,6 +47,7 @@ Result<ListPage> parse_gcs_list(std::string_view body) {
   page.next = text_of(json, "nextPageToken");
   page.truncated = !page.next.empty();
   const auto items = json.find("items");
+  // A page without objects has no `items`.
   if (items == json.end()) return page;
   if (!items->is_array()) return Status(Code::kDataLoss, "its items are not a list");
   for (const Json& item : *items) {
@@ -55,6 +59,7 @@ Result<ListPage> parse_gcs_list(std::string_view body) {
 }
 
 Result<ListEntry> parse_gcs_object(std::string_view body) {
+  // No object: entry_of says so.
   return entry_of(Json::parse(body, nullptr, false));
 }
 

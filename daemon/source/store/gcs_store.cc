@@ -43,6 +43,7 @@ std::string_view hint(int status, bool anonymous, Access wanted) {
 Result<std::unique_ptr<ObjectStore>> GcsStore::open(GcsOptions options) {
   ECHOLINE_ASSIGN(Endpoint endpoint,
                   parse_endpoint(options.endpoint.empty() ? kGoogle : options.endpoint));
+  // A token is not signed for one request: who reads it can use it.
   if (endpoint.is_insecure() && !options.credentials->is_anonymous())
     return Status(Code::kInvalidArgument,
                   fmt::format("endpoint {}: tokens could be overheard on the way there; use "
@@ -54,6 +55,7 @@ Result<std::unique_ptr<ObjectStore>> GcsStore::open(GcsOptions options) {
 HttpRequest GcsStore::request(const std::string& target) const {
   HttpRequest request;
   request.url = endpoint_.url() + target;
+  // Read for each request: the token is renewed while the stream runs.
   const std::string token = options_.credentials->current().token;
   if (!token.empty()) request.headers.emplace_back("authorization", "Bearer " + token);
   return request;
@@ -62,8 +64,10 @@ HttpRequest GcsStore::request(const std::string& target) const {
 HttpRequest GcsStore::get(const Address& address, const std::string& version, std::uint64_t begin,
                           std::uint64_t end, std::time_t) {
   NamedValues query = {{"alt", "media"}};
+  // Compares the generation on the server, so that a replaced object is an error and no mixture.
   if (!version.empty()) query.emplace_back("ifGenerationMatch", version);
   HttpRequest read = request(object_path(address) + "?" + escaped_query(query));
+  // HTTP ranges include their last byte.
   read.headers.emplace_back("range", fmt::format("bytes={}-{}", begin, end - 1));
   // Without this header, objects stored with gzip encoding are decompressed on the way, and ranges
   // are ignored.
@@ -72,6 +76,7 @@ HttpRequest GcsStore::get(const Address& address, const std::string& version, st
 }
 
 HttpRequest GcsStore::stat(const Address& address, StatMethod, std::time_t) {
+  // Only these two members: the full resource is long.
   return request(object_path(address) + "?fields=size%2Cgeneration");
 }
 
@@ -81,6 +86,7 @@ Result<ListEntry> GcsStore::parse_stat(const HttpResponse&, std::string_view bod
 
 HttpRequest GcsStore::list(const ListQuery& query, std::time_t) {
   NamedValues words = {{"maxResults", std::to_string(query.entries_max)},
+                       // Only what ListPage needs, because pages are long.
                        {"fields", "kind,nextPageToken,items(name,size,generation)"}};
   if (!query.prefix.empty()) words.emplace_back("prefix", query.prefix);
   if (!query.delimiter.empty()) words.emplace_back("delimiter", query.delimiter);
@@ -93,6 +99,7 @@ HttpRequest GcsStore::put(const Address& address, const std::string& bytes, std:
   HttpRequest write =
       request(fmt::format("/upload/storage/v1/b/{}/o?{}", uri_escape(address.bucket, false),
                           escaped_query({{"name", address.path}, {"uploadType", "media"}})));
+  // One request with the whole object: readers see all of it or nothing.
   write.method = "POST";
   write.headers.emplace_back("content-type", "application/octet-stream");
   write.body = bytes;
@@ -109,11 +116,13 @@ Verdict GcsStore::refuse(const HttpResponse& response, std::string_view body, Ac
   const int status = response.status;
   std::string text = fmt::format("the store answered {}", status);
   if (const std::string words = gcs_error_text(body); !words.empty())
+    // Errors can repeat parts of the request.
     text += fmt::format(" ({})", options_.credentials->scrubbed(words));
   if (retry_by_status(status)) return {Status(Code::kUnavailable, std::move(text)), true};
   const std::string_view advice = hint(status, options_.credentials->is_anonymous(), wanted);
   if (!advice.empty()) text += fmt::format(": {}", advice);
   Status refusal(code_of_status(status), std::move(text));
+  // 403 is about rights, not about the token, so new credentials would not help.
   if (status == 401) return options_.credentials->reject(std::move(refusal));
   return {std::move(refusal)};
 }

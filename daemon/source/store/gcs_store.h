@@ -39,6 +39,7 @@ class GcsStore : public ObjectStore {
   GcsStore(GcsOptions options, Endpoint endpoint)
       : options_(std::move(options)), endpoint_(std::move(endpoint)) {}
 
+  // A GET of this target, with the present token.
   HttpRequest request(const std::string& target) const;
 
   const GcsOptions options_;

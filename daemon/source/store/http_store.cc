@@ -15,6 +15,7 @@ namespace {
 HttpRequest request_of(const Address& address) {
   HttpRequest request;
   request.url = address.head + wire_path(address.path);
+  // Without compression: ranges and lengths are those of the file.
   request.headers = {{"accept-encoding", "identity"}};
   request.follows_redirects = true;
   return request;
@@ -37,6 +38,7 @@ HttpRequest HttpStore::get(const Address& address, const std::string& version, s
                            std::uint64_t end, std::time_t) {
   HttpRequest request = request_of(address);
   add_range(request, begin, end);
+  // A strong ETag begins with its quote.
   if (version.starts_with('"'))
     request.headers.emplace_back("if-match", version);
   else if (!version.empty() && !version.starts_with("W/"))
@@ -54,10 +56,12 @@ HttpRequest HttpStore::stat(const Address& address, StatMethod method, std::time
 }
 
 Result<ListEntry> HttpStore::parse_stat(const HttpResponse& response, std::string_view) const {
+  // 206: the whole length follows the slash of Content-Range. HEAD: Content-Length.
   const auto range = parse_content_range(response.header("content-range"));
   const auto bytes = response.status == 206 && range
                          ? range->total
                          : parse_length(response.header("content-length"));
+  // 200 with a body means that the range was ignored.
   if (response.status == 200 && bytes != 0)
     return Status(Code::kInvalidArgument,
                   "this server sends whole files only, no ranges; serve the data set with one "
@@ -88,6 +92,7 @@ Result<ListPage> HttpStore::parse_list(std::string_view) const {
 
 std::string HttpStore::version_of(const HttpResponse& response) const {
   const std::string_view tag = response.header("etag");
+  // The date is the fallback, because its unit is a second.
   return std::string(tag.empty() ? response.header("last-modified") : tag);
 }
 

@@ -12,12 +12,14 @@ constexpr std::size_t kStatBytesMax = 64 << 10;
 }  // namespace
 
 HttpRequest PageOperation::request(std::time_t now) {
+  // A retry begins with an empty page.
   body_.clear();
   too_long_ = false;
   return store_.list(query_, now);
 }
 
 bool PageOperation::consume(std::span<const std::byte> bytes) {
+  // Compared without a sum, which could overflow.
   too_long_ = bytes.size() > kPageBytesMax - body_.size();
   if (!too_long_) body_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return !too_long_;
@@ -27,6 +29,7 @@ Verdict PageOperation::complete() {
   if (too_long_) return {Status(Code::kDataLoss, "a page of the listing is unreasonably long")};
   Result<ListPage> page = store_.parse_list(body_);
   if (!page.ok())
+    // Worth a retry: the page may have been cut or changed on its way.
     return {std::move(page).status().with_context("the listing can't be understood"), true};
   page_ = std::move(page).value();
   return {};
@@ -39,6 +42,7 @@ Verdict PageOperation::refuse(const HttpResponse& response, std::string_view bod
 std::string PageOperation::what() const { return query_.url; }
 
 HttpRequest StatOperation::request(std::time_t now) {
+  // A hedge may call this a second time, but only before any answer was accepted.
   body_.clear();
   return store_.stat(address_, method_, now);
 }
@@ -52,11 +56,13 @@ Verdict StatOperation::take_head(const HttpResponse& response) {
 bool StatOperation::consume(std::span<const std::byte> bytes) {
   const std::size_t count = std::min(bytes.size(), kStatBytesMax - body_.size());
   body_.append(reinterpret_cast<const char*>(bytes.data()), count);
+  // False ends the transfer; complete() is called all the same.
   return count == bytes.size();
 }
 
 Verdict StatOperation::complete() {
   Result<ListEntry> entry = store_.parse_stat(response_, body_);
+  // Only kDataLoss is worth a retry (ObjectStore::parse_stat).
   if (!entry.ok()) return {entry.status(), entry.status().code() == Code::kDataLoss};
   info_ = {address_.url(), entry->bytes, std::move(entry->version)};
   return {};
@@ -64,6 +70,7 @@ Verdict StatOperation::complete() {
 
 Verdict StatOperation::refuse(const HttpResponse& response, std::string_view body) {
   Verdict verdict = store_.refuse(response, body, Access::kRead);
+  // HEAD answers have no error text, and some stores refuse the method: ask the other way once.
   if (!verdict.retry && method_ == StatMethod::kPreferred) {
     method_ = StatMethod::kFallback;
     verdict.retry = true;

@@ -16,6 +16,7 @@
 namespace echoline::source {
 namespace {
 
+// A wrong setting should be an error within seconds.
 constexpr std::uint32_t kProbeAttemptsMax = 4;
 // One connection transfers this in a fraction of a second.
 constexpr std::uint64_t kPartBytes = kSplitReadBytes / 2;
@@ -28,6 +29,7 @@ Result<std::unique_ptr<T>> run(HttpOperations& operations, std::unique_ptr<T> op
   while (ended.empty()) operations.step(UINT64_MAX, ended);
   ECHOLINE_TRY(std::move(ended[0].status));
   return std::unique_ptr<T>(static_cast<T*>(ended[0].operation.release()));
+  // The caller knows the type: it is the operation that was started above.
 }
 
 Status nothing_there(const Address& address) {
@@ -42,6 +44,7 @@ ListQuery query_of(const Address& address) {
   query.bucket = address.bucket;
   query.prefix = glob_prefix(address.path);
   // List one level only, unless the pattern matches below it.
+  // A slash behind the literal prefix means that the pattern reaches into folders.
   const bool deep = address.is_tree() ||
                     address.path.find('/', std::min(query.prefix.size(), address.path.size())) !=
                         std::string::npos;
@@ -55,9 +58,11 @@ bool is_literal(const Address& address) { return !address.is_tree() && !has_glob
 std::vector<std::vector<Segment>> parts_of(const std::vector<Segment>& segments) {
   const std::uint64_t begin = segments.front().offset;
   const std::uint64_t end = segments.back().offset + segments.back().destination.size();
+  // As many parts as full ones fit, of about equal length.
   const std::uint64_t count = std::max<std::uint64_t>((end - begin) / kPartBytes, 1);
   const std::uint64_t part_bytes = (end - begin) / count + 1;
   std::vector<std::vector<Segment>> parts(count);
+  // A segment that crosses a border is cut; its pieces go into two parts.
   for (Segment segment : segments) {
     while (!segment.destination.empty()) {
       const std::uint64_t part = (segment.offset - begin) / part_bytes;
@@ -106,6 +111,7 @@ Status ObjectSource::probe(const std::vector<std::string>& urls) {
   for (const std::string& url : urls) {
     ECHOLINE_ASSIGN(Address address, parse_address(url));
     ECHOLINE_TRY(check_glob(address.path));
+    // Once for each bucket or server.
     if (std::find(asked.begin(), asked.end(), address.bucket) != asked.end()) continue;
     asked.push_back(address.bucket);
     if (is_literal(address)) {
@@ -113,6 +119,7 @@ Status ObjectSource::probe(const std::vector<std::string>& urls) {
       ECHOLINE_TRY(run(operations, std::make_unique<StatOperation>(*store_, address)).status());
     } else {
       ListQuery query = query_of(address);
+      // One entry is enough to see whether the bucket may be listed.
       query.entries_max = 1;
       ECHOLINE_TRY(run(operations, std::make_unique<PageOperation>(*store_, query)).status());
     }
@@ -219,6 +226,7 @@ Status ObjectSource::put(const std::string& url, const std::string& bytes) {
 }
 
 void ObjectSource::submit(ReadRequest request) {
+  // The number of reads, not of parts: a long read has several.
   ECHOLINE_CHECK(reads_by_number_.size() + refused_.size() < options_.concurrency);
   Result<Address> address = parse_address(request.object.url);
   const bool is_empty =
@@ -252,6 +260,7 @@ void ObjectSource::finish_part(OperationResult result, std::vector<ReadResult>& 
     reads_.cancel(other);
     reads_by_part_.erase(other);
   }
+  // Only a read of one part can have a checksum of the whole object.
   const bool checked = static_cast<const ReadOperation&>(*result.operation).checked();
   done.push_back({at->second.tag, std::move(result.status), checked});
   reads_by_number_.erase(at);

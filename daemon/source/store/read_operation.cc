@@ -10,6 +10,7 @@
 namespace echoline::source {
 namespace {
 
+// How often a whole object is requested in total while its bytes are wrong.
 constexpr std::uint32_t kMismatchesMax = 4;
 
 Verdict broken(std::string text) { return {Status(Code::kDataLoss, std::move(text)), true}; }
@@ -24,11 +25,13 @@ ReadOperation::ReadOperation(ObjectStore& store, Address address, ReadRequest re
       policy_(policy),
       counters_(counters),
       scatter_(std::move(request.segments)),
+      // Only then can the store's checksum of the object be compared.
       is_whole_(scatter_.begin() == 0 && scatter_.end() == object_.bytes) {}
 
 // Changes nothing: the answer in flight may continue after a second request.
 HttpRequest ReadOperation::request(std::time_t now) {
   const std::uint64_t begin = next_byte();
+  // The store adds its checksum only to requests without a range.
   if (is_whole_ && begin == 0)
     return store_.get_whole(address_, object_.version, object_.bytes, now);
   return store_.get(address_, object_.version, begin, scatter_.end(), now);
@@ -48,6 +51,7 @@ void ReadOperation::forget() {
 
 Verdict ReadOperation::take_head(const HttpResponse& response) {
   const std::string version = store_.version_of(response);
+  // A store that sends no version is trusted to have respected If-Match.
   if (!object_.version.empty() && !version.empty() && version != object_.version)
     return {
         Status(Code::kFailedPrecondition,
@@ -55,6 +59,7 @@ Verdict ReadOperation::take_head(const HttpResponse& response) {
                            "data set again",
                            object_.version, version))};
   Verdict verdict = response.status == 206 ? accept_part(response) : accept_whole(response);
+  // From the first byte on; a checksum that starts in the middle would be useless.
   if (verdict.status.ok() && is_whole_ && scatter_.position() == 0)
     // Later attempts continue this checksum after the first bytes.
     checksum_ = BodyChecksum::offered(response, policy_);
@@ -70,6 +75,7 @@ Verdict ReadOperation::accept_part(const HttpResponse& response) {
   if (!range || range->begin > next || range->end > scatter_.end())
     return broken(fmt::format("asked for bytes {}-{}, the answer is for \"{}\"", next,
                               scatter_.end() - 1, text));
+  // "*": the server does not say how long the object is.
   if (range->total)
     if (Verdict verdict = check_size(*range->total); !verdict.status.ok()) return verdict;
   const std::uint64_t bytes = range->end - range->begin;
@@ -81,6 +87,7 @@ Verdict ReadOperation::accept_part(const HttpResponse& response) {
 }
 
 void ReadOperation::take_body(std::uint64_t begin, std::uint64_t bytes) {
+  // Without a version, bytes of earlier attempts may belong to another object.
   if (object_.version.empty()) forget();
   if (!checksum_) scatter_.skip_gap(begin);
   // These bytes were received by an earlier attempt.
@@ -104,6 +111,7 @@ Verdict ReadOperation::accept_whole(const HttpResponse& response) {
 }
 
 Verdict ReadOperation::check_size(std::uint64_t total) const {
+  // The version was compared before; another length means that the store is inconsistent.
   if (!object_.version.empty() && total != object_.bytes)
     return {Status(Code::kFailedPrecondition,
                    fmt::format("it changed since it was indexed ({} bytes then, {} now); {}",
@@ -116,6 +124,7 @@ Verdict ReadOperation::check_size(std::uint64_t total) const {
 }
 
 bool ReadOperation::consume(std::span<const std::byte> bytes) {
+  // More than announced: the announced range was wrong, so nothing of it is used.
   body_too_long_ = bytes.size() > body_left_;
   if (body_too_long_) return false;
   body_left_ -= bytes.size();
@@ -129,10 +138,12 @@ bool ReadOperation::consume(std::span<const std::byte> bytes) {
 }
 
 Verdict ReadOperation::complete() {
+  // What was written may be wrong, so the next attempt starts again.
   if (body_too_long_) {
     forget();
     return broken("the body is longer than announced");
   }
+  // Worth a retry: the next attempt continues behind what has arrived.
   if (!scatter_.done())
     return broken(
         fmt::format("the body ended {} bytes too early", scatter_.end() - scatter_.position()));
@@ -162,11 +173,13 @@ Verdict ReadOperation::check_bytes() {
   // Until an ETag has held, this may also be a store whose ETags are no MD5 sums.
   if (!is_etag || policy_.etag_held) SharedCounters::add(counters_.damaged, 1);
   const std::string_view name = checksum_->name();
+  // All bytes are requested again, because it is not known which are wrong.
   forget();
   Verdict verdict = broken(fmt::format(
       "its bytes do not match the store's {}; if they are right, upload the object again, "
       "or set read.checksums: none",
       name));
+  // After so many equal failures the store's object is damaged.
   verdict.retry = ++mismatches_ < kMismatchesMax;
   return verdict;
 }

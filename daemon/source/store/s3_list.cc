@@ -24,6 +24,7 @@ struct PageReader {
   void element(std::string_view path, std::string_view text) {
     constexpr std::string_view kRoot = "ListBucketResult";
     if (path == kRoot) is_list = true;
+    // Elements outside of the list, and the root itself, say nothing more.
     if (!path.starts_with(kRoot) || path.size() == kRoot.size()) return;
     path.remove_prefix(kRoot.size() + 1);
     if (path == "Contents/Key") {
@@ -48,6 +49,7 @@ struct PageReader {
   }
 
   void add_entry() {
+    // The first error stays until the end of the page.
     if (!has_key || !has_size) status = Status(Code::kDataLoss, "an entry without key or size");
     page.entries.push_back(std::exchange(entry, {}));
     has_key = has_size = false;
@@ -80,6 +82,7 @@ Result<ListPage> parse_s3_list(std::string_view xml) {
   if (!reader.is_list) return Status(Code::kDataLoss, "no ListBucketResult in the answer");
   if (reader.page.truncated && reader.page.next.empty())
     return Status(Code::kDataLoss, "a truncated listing without a continuation token");
+  // The page that is not truncated is the last one, whatever token it has.
   if (!reader.page.truncated) reader.page.next.clear();
   reader.decode_keys();
   return std::move(reader.page);
@@ -88,10 +91,12 @@ Result<ListPage> parse_s3_list(std::string_view xml) {
 S3Error parse_s3_error(std::string_view xml) {
   S3Error error;
   const Status status = read_xml(xml, [&error](std::string_view path, std::string_view text) {
+    // Errors have the root Error, whatever was asked.
     if (path == "Error/Code") error.code = printable(text);
     if (path == "Error/Message") error.message = printable(text);
     if (path == "Error/Region") error.region = printable(text);
   });
+  // A body that is no XML is an error page of a proxy: it has no code.
   return status.ok() ? error : S3Error{};
 }
 

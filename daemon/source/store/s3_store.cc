@@ -12,12 +12,14 @@
 namespace echoline::source {
 namespace {
 
+// It becomes a part of a host name, so no other characters are allowed.
 bool is_region(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
   });
 }
 
+// Codes that AWS sends with a status of its own choice.
 bool retry_by_code(std::string_view code) {
   constexpr std::array<std::string_view, 6> kCodes = {"SlowDown",         "RequestTimeout",
                                                       "InternalError",    "ServiceUnavailable",
@@ -50,6 +52,7 @@ constexpr Hint kHints[] = {
 };
 
 std::string_view hint(int status, std::string_view code, bool anonymous, Access wanted) {
+  // The code says more than the status.
   for (const Hint& known : kHints)
     if (known.code == code) return known.text;
   const bool refused = status == 401 || status == 403;
@@ -83,6 +86,7 @@ S3Store::BucketTarget S3Store::target_of(const std::string& bucket, const std::s
   BucketTarget target;
   target.scheme = is_aws ? "https" : endpoint_->scheme;
   target.host = is_aws ? fmt::format("s3.{}.amazonaws.com{}", options_.region,
+                                     // China has a domain of its own.
                                      options_.region.starts_with("cn-") ? ".cn" : "")
                        : endpoint_->host;
   // The wildcard of AWS's certificate does not match a bucket name with dots.
@@ -106,11 +110,13 @@ HttpRequest S3Store::signed_request(std::string method, const BucketTarget& targ
   sign.path = target.path;
   sign.query = std::move(query);
   sign.headers = std::move(headers);
+  // Signed, so that nobody can change the body on its way.
   sign.payload_sha256 = body.empty() ? std::string(kEmptySha256) : sha256_hex(body);
   sign.region = options_.region;
   HttpRequest request;
   request.method = std::move(method);
   request.url = target.scheme + "://" + target.host + escaped_target(sign.path, sign.query);
+  // The time is signed, too: a request is valid for some minutes.
   request.headers = signed_headers(sign, options_.credentials->current(), now);
   request.body = std::move(body);
   return request;
@@ -119,6 +125,7 @@ HttpRequest S3Store::signed_request(std::string method, const BucketTarget& targ
 HttpRequest S3Store::get(const Address& address, const std::string& version, std::uint64_t begin,
                          std::uint64_t end, std::time_t now) {
   NamedValues headers = {{"range", fmt::format("bytes={}-{}", begin, end - 1)}};
+  // The store compares the version, so that a replaced object is an error and no mixture.
   if (!version.empty()) headers.emplace_back("if-match", fmt::format("\"{}\"", version));
   return signed_request("GET", target_of(address.bucket, address.path), {}, std::move(headers),
                         now);
@@ -142,6 +149,7 @@ HttpRequest S3Store::stat(const Address& address, StatMethod method, std::time_t
 
 Result<ListEntry> S3Store::parse_stat(const HttpResponse& response, std::string_view) const {
   const auto range = parse_content_range(response.header("content-range"));
+  // The fallback asks for one byte; the whole length is in Content-Range.
   const auto bytes = range ? range->total : parse_length(response.header("content-length"));
   ListEntry entry{{}, bytes.value_or(0), version_of(response)};
   if (!bytes || entry.version.empty())
@@ -152,6 +160,7 @@ Result<ListEntry> S3Store::parse_stat(const HttpResponse& response, std::string_
 
 HttpRequest S3Store::list(const ListQuery& query, std::time_t now) {
   NamedValues words = {{"list-type", "2"}, {"max-keys", std::to_string(query.entries_max)}};
+  // `verbatim`: keys as they are, where the encoding was ambiguous.
   if (!query.verbatim) words.emplace_back("encoding-type", "url");
   if (!query.prefix.empty()) words.emplace_back("prefix", query.prefix);
   if (!query.delimiter.empty()) words.emplace_back("delimiter", query.delimiter);
@@ -174,6 +183,7 @@ Verdict S3Store::refuse(const HttpResponse& response, std::string_view body, Acc
   const S3Error error = parse_s3_error(body);
   std::string text = fmt::format("the store answered {}", response.status);
   if (!error.code.empty()) text += fmt::format(" {} ({})", error.code, error.message);
+  // HEAD answers have it in a header, others in the body.
   std::string region(response.header("x-amz-bucket-region"));
   if (region.empty()) region = error.region;
   return judge(response.status, error, options_.credentials->scrubbed(std::move(text)), region,
@@ -182,8 +192,10 @@ Verdict S3Store::refuse(const HttpResponse& response, std::string_view body, Acc
 
 Verdict S3Store::judge(int status, const S3Error& error, std::string text, std::string_view region,
                        Access wanted) const {
+  // First: a busy store may send any status.
   if (retry_by_status(status) || retry_by_code(error.code))
     return {Status(Code::kUnavailable, std::move(text)), true};
+  // Redirects and signature errors with another region mean that the bucket is elsewhere.
   const bool elsewhere = status / 100 == 3 || error.code == "AuthorizationHeaderMalformed" ||
                          error.code == "IllegalLocationConstraintException";
   if (elsewhere && is_region(region) && region != options_.region)
@@ -194,6 +206,7 @@ Verdict S3Store::judge(int status, const S3Error& error, std::string text, std::
       hint(status, error.code, options_.credentials->is_anonymous(), wanted);
   if (!advice.empty())
     text += ": " + fmt::format(fmt::runtime(advice), options_.credentials->origin());
+  // Rights, names and regions do not change with other credentials.
   if (!is_about_credentials(error.code)) return {Status(code_of_status(status), std::move(text))};
   return options_.credentials->reject(Status(Code::kPermissionDenied, std::move(text)));
 }

@@ -54,8 +54,10 @@ class S3Store : public ObjectStore {
     std::string path;
   };
   BucketTarget target_of(const std::string& bucket, const std::string& key) const;
+  // A request that is signed for the time `now`.
   HttpRequest signed_request(std::string method, const BucketTarget& target, NamedValues query,
                              NamedValues headers, std::time_t now, std::string body = {}) const;
+  // What to do about a refusal whose text has no secret any more.
   Verdict judge(int status, const S3Error& error, std::string text, std::string_view region,
                 Access wanted) const;
 
