@@ -1,0 +1,177 @@
+// The JPEG reader gives the pixels and the errors of libjpeg-turbo, for every region of every file,
+// whichever decoder takes it.
+#include "decode/jpeg.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include "decode/libjpeg.h"
+#include "decode/made_images.h"
+
+namespace echoline::decode {
+namespace {
+
+class Random {
+ public:
+  std::uint32_t below(std::uint32_t bound) { return static_cast<std::uint32_t>(engine_() % bound); }
+  // A third of the sides are short, a third touch an edge.
+  Region region(const ImageSize& size) {
+    Region region;
+    const auto side = [this](std::uint32_t whole, std::uint32_t& first, std::uint32_t& length) {
+      length = below(3) == 0 ? std::min(whole, 1 + below(4)) : 1 + below(whole);
+      const std::uint32_t last = whole - length;
+      first = below(6) == 0 ? 0 : below(5) == 0 ? last : below(last + 1);
+    };
+    side(size.height, region.top, region.height);
+    side(size.width, region.left, region.width);
+    return region;
+  }
+
+ private:
+  std::mt19937_64 engine_{11};
+};
+
+struct Outcome {
+  Status status;
+  ImageHeader header;
+  std::vector<std::uint8_t> pixels;
+};
+
+class Readers {
+ public:
+  // False after a difference, which has been reported.
+  bool agree(const std::string& file, const Region* region, Colors colors) {
+    const Outcome expected = read(*libjpeg_, file, region, colors);
+    const Outcome found = read(*reader_, file, region, colors);
+    EXPECT_EQ(found.status.message(), expected.status.message());
+    EXPECT_EQ(found.status.code(), expected.status.code());
+    EXPECT_EQ(found.header.size, expected.header.size);
+    EXPECT_EQ(found.header.orientation, expected.header.orientation);
+    const bool same = !expected.status.ok() || found.pixels == expected.pixels;
+    EXPECT_TRUE(same) << "other pixels of " << expected.header.size.height << " x "
+                      << expected.header.size.width;
+    if (region != nullptr && !same) {
+      ADD_FAILURE() << region->top << ' ' << region->left << ' ' << region->height << ' '
+                    << region->width;
+    }
+    return !testing::Test::HasFailure();
+  }
+
+  bool agree_on_regions(const std::string& file, Random& random, int count) {
+    if (!agree(file, nullptr, Colors::kRgb) || !agree(file, nullptr, Colors::kGray)) return false;
+    const auto size = libjpeg_->open(bytes_of(file), {}, false);
+    for (int i = 0; i < count; ++i) {
+      const Region region = random.region(size.value().size);
+      if (!agree(file, &region, i % 4 == 0 ? Colors::kGray : Colors::kRgb)) return false;
+    }
+    return true;
+  }
+
+  std::uint64_t own() const { return counts_.own; }
+  std::uint64_t libjpeg() const { return counts_.libjpeg; }
+
+ private:
+  static Outcome read(ImageReader& reader, const std::string& file, const Region* region,
+                      Colors colors) {
+    Outcome outcome;
+    const auto opened = reader.open(bytes_of(file), {}, true);
+    outcome.status = opened.status();
+    if (!opened.ok()) return outcome;
+    outcome.header = opened.value();
+    const ImageSize size = outcome.header.size;
+    Region part = whole_picture(size);
+    if (region != nullptr && region->top + region->height <= size.height &&
+        region->left + region->width <= size.width) {
+      part = *region;
+    }
+    outcome.pixels.assign(std::size_t{part.height} * part.width * channel_count(colors), 0xAA);
+    outcome.status = reader.read(part, colors, outcome.pixels.data());
+    return outcome;
+  }
+
+  JpegCounts counts_;
+  std::unique_ptr<ImageReader> reader_ = make_jpeg_reader(&counts_);
+  std::unique_ptr<ImageReader> libjpeg_ = make_libjpeg_reader();
+};
+
+const JpegStyle kOwnStyles[] = {
+    {},
+    {.wide = 1, .high = 1},
+    {.wide = 2, .high = 1},
+    {.wide = 1, .high = 2},
+    {.channels = 1, .wide = 1, .high = 1},
+    {.channels = 1},
+    {.restart_rows = 1},
+    {.wide = 2, .high = 1, .restart_rows = 2},
+    {.quality = 98},
+    {.wide = 1, .high = 1, .quality = 100},
+    {.quality = 10},
+};
+
+const JpegStyle kOtherStyles[] = {
+    {.wide = 4, .high = 1}, {.wide = 4, .high = 2}, {.progressive = true}, {.arithmetic = true}};
+
+TEST(Jpeg, PixelsAreThoseOfLibjpegForEverySize) {
+  Readers readers;
+  Random random;
+  for (const JpegStyle& style : kOwnStyles) {
+    for (std::uint32_t size = 1; size <= 70; ++size) {
+      const std::string wide = made_jpeg(1 + random.below(70), size, style);
+      const std::string high = made_jpeg(size, 1 + random.below(70), style);
+      ASSERT_TRUE(readers.agree_on_regions(wide, random, 4)) << &style - kOwnStyles;
+      ASSERT_TRUE(readers.agree_on_regions(high, random, 4)) << &style - kOwnStyles;
+    }
+    for (const auto& [height, width] : {std::pair(211U, 333U), {257U, 129U}, {90U, 601U}}) {
+      const std::string file = made_jpeg(height, width, style);
+      ASSERT_TRUE(readers.agree_on_regions(file, random, 20)) << &style - kOwnStyles;
+    }
+  }
+  EXPECT_GT(readers.own(), 1000U);
+  EXPECT_EQ(readers.libjpeg(), 0U);
+}
+
+TEST(Jpeg, FilesOfOtherKindsAreLeftToLibjpeg) {
+  Readers readers;
+  Random random;
+  for (const JpegStyle& style : kOtherStyles) {
+    ASSERT_TRUE(readers.agree_on_regions(made_jpeg(70, 90, style), random, 4));
+  }
+  EXPECT_EQ(readers.own(), 0U);
+  EXPECT_GT(readers.libjpeg(), 0U);
+}
+
+TEST(Jpeg, EveryTruncationHasTheErrorOfLibjpeg) {
+  Readers readers;
+  Random random;
+  for (const JpegStyle& style : {kOwnStyles[0], kOwnStyles[1], kOwnStyles[4], kOwnStyles[6]}) {
+    const std::string file = made_jpeg(40, 56, style);
+    for (std::size_t length = 0; length < file.size(); ++length) {
+      const Region region = random.region({40, 56});
+      ASSERT_TRUE(readers.agree(file.substr(0, length), &region, Colors::kRgb)) << length;
+    }
+  }
+}
+
+TEST(Jpeg, DamagedFilesHaveThePixelsOrTheErrorOfLibjpeg) {
+  Readers readers;
+  Random random;
+  for (const JpegStyle& style : kOwnStyles) {
+    const std::string file = made_jpeg(50, 70, style);
+    for (std::size_t at = 2; at < file.size(); at += 2) {
+      std::string broken = file;
+      broken[at] = static_cast<char>(broken[at] ^ (1 << random.below(8)));
+      const Region region = random.region({50, 70});
+      ASSERT_TRUE(readers.agree(broken, &region, Colors::kRgb)) << at;
+      broken[at] = static_cast<char>(random.below(2) == 0 ? 0xFF : random.below(256));
+      ASSERT_TRUE(readers.agree(broken, nullptr, Colors::kRgb)) << at;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace echoline::decode
