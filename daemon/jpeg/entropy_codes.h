@@ -18,6 +18,14 @@ constexpr bool is_ac_symbol(std::uint8_t symbol) {
   return size == 0 ? symbol == kEndOfBlock || symbol == kZeroRun : size <= kAcSizeMax;
 }
 
+// By how many coefficients a symbol goes on. The end of block goes beyond every coefficient, which
+// tells it from a run that is too long.
+inline constexpr unsigned kBlockEnd = 128;
+constexpr unsigned advance_of(std::uint8_t symbol) {
+  if (symbol == kEndOfBlock) return kBlockEnd;
+  return symbol == kZeroRun ? 16U : (symbol >> 4) + 1U;
+}
+
 // The value of `size` bits (F.2.2.1, EXTEND): numbers without a leading one are negative.
 constexpr std::int32_t extend(std::uint32_t bits, unsigned size) {
   if (size == 0) return 0;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "jpeg/entropy_codes.h"
-
 namespace echoline::jpeg {
 namespace {
 
@@ -38,46 +36,71 @@ void for_each_code(Bytes segment, const Fill& fill) {
   }
 }
 
-// One AC symbol: AcTable::lookup with one symbol, in 32 bits: length, advance, and the value from
-// bit 16 on; if the value doesn't fit: 0, code length, advance, size.
-using OneSymbol = std::array<std::uint32_t, kLookups>;
+// One AC symbol that a look-up begins with.
+struct Symbol {
+  std::uint8_t length = 0;  // with its value, as far as they fit
+  std::uint8_t advance = 0;
+  std::uint8_t code_length = 0;  // 0: not allowed, or longer than a look-up
+  std::uint8_t size = 0;
+  std::int16_t value = 0;
+};
+using Symbols = std::array<Symbol, kLookups>;
 
-std::uint32_t advance_of(std::uint8_t symbol) {
-  if (symbol == kEndOfBlock) return kBlockEnd;
-  return symbol == kZeroRun ? 16 : (symbol >> 4) + 1U;
+bool fits(int value, unsigned bits) {
+  return value >= -(1 << (bits - 1)) && value < 1 << (bits - 1);
 }
 
-void fill_ac(std::size_t first, unsigned length, std::uint8_t symbol, OneSymbol& one) {
-  const unsigned size = symbol & 15;
+void fill_symbol(std::size_t first, unsigned length, std::uint8_t code, Symbols& symbols) {
+  if (!is_ac_symbol(code)) return;
+  const unsigned size = code & 15;
+  Symbol symbol;
+  symbol.advance = static_cast<std::uint8_t>(advance_of(code));
+  symbol.code_length = static_cast<std::uint8_t>(length);
+  symbol.size = static_cast<std::uint8_t>(size);
+  const auto begin = symbols.begin() + static_cast<std::ptrdiff_t>(first);
   const std::size_t count = kLookups >> length;
-  const std::uint32_t advance = advance_of(symbol);
-  if (!is_ac_symbol(symbol)) return;
   if (length + size > kLookupBits) {
-    std::fill_n(one.begin() + static_cast<std::ptrdiff_t>(first), count,
-                length << 8 | advance << 16 | size << 24);
+    std::fill_n(begin, count, symbol);
     return;
   }
+  symbol.length = static_cast<std::uint8_t>(length + size);
   const std::size_t each = count >> size;
   for (std::uint32_t bits = 0; bits < 1U << size; ++bits) {
-    const auto value = static_cast<std::uint16_t>(extend(bits, size));
-    std::fill_n(one.begin() + static_cast<std::ptrdiff_t>(first + bits * each), each,
-                (length + size) | advance << 8 | std::uint32_t{value} << 16);
+    symbol.value = static_cast<std::int16_t>(extend(bits, size));
+    std::fill_n(begin + static_cast<std::ptrdiff_t>(bits * each), each, symbol);
   }
 }
 
-std::uint64_t pair_of(const OneSymbol& one, std::size_t at) {
-  const std::uint32_t first = one[at];
-  const unsigned length = first & 255;
-  if (length == 0) return first;
-  const std::uint64_t advance = first >> 8 & 255;
-  const std::uint64_t value = first >> 16;
-  const std::uint32_t second = one[at << length & (kLookups - 1)];
-  const unsigned second_length = second & 255;
-  if (advance == kBlockEnd || second_length == 0 || length + second_length > kLookupBits) {
-    return length | advance << 8 | advance << 16 | value << 32 | value << 48;
+AcPair pair_of(const Symbols& symbols, std::size_t at) {
+  const Symbol& first = symbols[at];
+  if (first.length == 0 || !fits(first.value, 10)) {
+    return {first.advance << 6 | std::uint32_t{first.code_length} << 11 |
+            std::uint32_t{first.size} << 16};
   }
-  return (length + second_length) | (advance + (second >> 8 & 255)) << 8 | advance << 16 |
-         value << 32 | std::uint64_t{second >> 16} << 48;
+  constexpr std::uint32_t kEnd = 1U << 15;
+  if (first.advance == kBlockEnd) return {first.length | 1U << 6 | kEnd};
+  const std::uint32_t alone = first.length | std::uint32_t{first.advance} << 6 |
+                              static_cast<std::uint32_t>(first.value) << 22;
+  const Symbol& second = symbols[at << first.length & (kLookups - 1)];
+  const unsigned length = first.length + second.length;
+  // A zero run alone, so that a first value of 0 always means an end of block.
+  if (second.length == 0 || length > kLookupBits || first.value == 0) return {alone};
+  if (second.advance == kBlockEnd) return {alone + second.length + kEnd};
+  if (second.advance > 15 || !fits(second.value, 6)) return {alone};
+  return {alone + second.length + (std::uint32_t{second.advance} << 11) +
+          (static_cast<std::uint32_t>(second.value) << 26 >> 10)};
+}
+
+std::uint16_t skip_of(const Symbols& symbols, std::size_t at) {
+  unsigned length = 0;
+  unsigned advance = 0;
+  while (advance < kBlockEnd) {
+    const Symbol& next = symbols[at << length & (kLookups - 1)];
+    if (next.length == 0 || length + next.length > kLookupBits) break;
+    length += next.length;
+    advance += next.advance;
+  }
+  return static_cast<std::uint16_t>(length | advance << 6);
 }
 
 }  // namespace
@@ -90,12 +113,12 @@ bool make_table(Bytes segment, DcTable& table) {
   }
   table.lookup.fill(0);
   for_each_code(segment, [&](std::size_t first, unsigned length, std::uint8_t size) {
-    if (size > kDcSizeMax || length + size > kLookupBits) return;
+    if (length + size > kLookupBits || size > 9) return;  // values have 10 bits
     const std::size_t each = kLookups >> (length + size);
     for (std::uint32_t bits = 0; bits < 1U << size; ++bits) {
-      const auto value = static_cast<std::uint16_t>(extend(bits, size));
+      const auto value = static_cast<std::uint32_t>(extend(bits, size));
       std::fill_n(table.lookup.begin() + static_cast<std::ptrdiff_t>(first + bits * each), each,
-                  (length + size) | std::uint32_t{value} << 16);
+                  static_cast<std::uint16_t>((length + size) | value << 6));
     }
   });
   return true;
@@ -103,11 +126,14 @@ bool make_table(Bytes segment, DcTable& table) {
 
 bool make_table(Bytes segment, AcTable& table) {
   if (!make_codes(segment, table.codes)) return false;
-  OneSymbol one{};
+  Symbols symbols{};
   for_each_code(segment, [&](std::size_t first, unsigned length, std::uint8_t symbol) {
-    fill_ac(first, length, symbol, one);
+    fill_symbol(first, length, symbol, symbols);
   });
-  for (std::size_t i = 0; i < kLookups; ++i) table.lookup[i] = pair_of(one, i);
+  for (std::size_t i = 0; i < kLookups; ++i) {
+    table.pairs[i] = pair_of(symbols, i);
+    table.skips[i] = skip_of(symbols, i);
+  }
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "jpeg/entropy_codes.h"
 #include "jpeg/markers.h"
 
 namespace echoline::jpeg {
@@ -37,29 +38,41 @@ struct Codes {
   }
 };
 
-// A difference of DC values for each kLookupBits that follow.
+// Look-ups by the next kLookupBits. They are small, because all of them are in use at once: the
+// bits of a good code are random. In all of them, bits 0 to 5 are the length of what the look-up
+// holds, or 0.
+
+// Bits 6 to 15: a difference of DC values.
 struct DcTable {
-  // Bits 0 to 7: the length of code and value together, 0 if they don't fit. Bits 16 to 31: the
-  // value.
-  std::array<std::uint32_t, kLookups> lookup;
+  std::array<std::uint16_t, kLookups> lookup;
   Codes codes;
 };
 
-// One or two AC coefficients for each kLookupBits that follow.
+// One or two symbols with their values, as far as they fit:
+struct AcPair {
+  std::uint32_t bits = 0;
+
+  // By how many coefficients the first symbol goes on. An end of block that comes first counts as
+  // one coefficient with the value 0.
+  unsigned first_advance() const { return bits >> 6 & 31; }
+  unsigned second_advance() const { return bits >> 11 & 15; }   // 0: no second coefficient
+  unsigned block_end() const { return bits >> 8 & kBlockEnd; }  // kBlockEnd or 0
+  int first_value() const { return static_cast<std::int32_t>(bits) >> 22; }
+  int second_value() const { return static_cast<std::int32_t>(bits << 10) >> 26; }
+
+  // If not even one symbol fits with its value, the length is 0, and this is the code. A length of
+  // 0 again: the code doesn't fit, or is not allowed.
+  unsigned code_length() const { return bits >> 11 & 15; }
+  unsigned value_size() const { return bits >> 16 & 15; }
+};
+
 struct AcTable {
-  // Of up to two symbols, as far as they fit with their values:
-  // bits 0 to 7: their length; 0 if not even one fits;
-  // bits 8 to 15: by how many coefficients both advance, and kBlockEnd if one is the end of block;
-  // bits 16 to 23: by how many the first one does;
-  // bits 32 to 47 and 48 to 63: the values. With one symbol, both are its value.
-  // If the length is 0: bits 8 to 15 are the length of the code, 0 if the code doesn't fit or is
-  // not allowed; bits 16 to 23 as above; bits 24 to 31: the bits of the value.
-  std::array<std::uint64_t, kLookups> lookup;
+  std::array<AcPair, kLookups> pairs;
+  // For skipping, as many symbols as fit. Bits 6 to 15: their advance together, and kBlockEnd if
+  // the last one is the end of block.
+  std::array<std::uint16_t, kLookups> skips;
   Codes codes;
 };
-
-// An advance beyond every coefficient, which tells the end of a block from a run that is too long.
-inline constexpr unsigned kBlockEnd = 128;
 
 // False if the segment's codes are not possible (C.2) or, for DC, a symbol is not.
 bool make_table(Bytes segment, DcTable& table);

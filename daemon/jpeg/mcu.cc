@@ -33,96 +33,125 @@ namespace echoline::jpeg::HWY_NAMESPACE {
 
 constexpr unsigned kAnomaly = 0;
 
-// Decodes one symbol at a time, up to the end of the block: codes that are too long for the
-// look-up, and the last symbols of blocks without an end-of-block code. `at` is the number of the
-// last coefficient. Returns the number behind the last symbol, or kAnomaly.
-template <bool kStore>
-HWY_NOINLINE unsigned finish_block(const AcTable& table, BitReader& reader, unsigned at,
-                                   std::int16_t* block) {
-  BitReader bits = reader;
-  while (at < kLastCoefficient) {
-    bits.refill();
-    const Codes::Found code = table.codes.find(bits.peek(16));
-    if (code.length == 0 || !is_ac_symbol(code.symbol)) return kAnomaly;
-    bits.skip(code.length);
-    if (code.symbol == kEndOfBlock) {
-      at += kBlockEnd;
-      break;
-    }
-    const unsigned size = code.symbol & 15;
-    at += code.symbol == kZeroRun ? 16U : (code.symbol >> 4) + 1U;
-    if (at > kLastCoefficient) return kAnomaly;
-    if constexpr (kStore) {
-      block[kNaturalOrder[at]] = static_cast<std::int16_t>(extend(bits.peek(size), size));
-    }
-    bits.skip(size);
-  }
-  reader = bits;
-  return at;
-}
+// One AC symbol.
+struct Symbol {
+  unsigned length = 0;  // of its code
+  unsigned advance = 0;
+  unsigned size = 0;  // of its value
+};
 
-// A symbol that doesn't fit into a look-up with its value. Advances `at`; false at an anomaly.
-template <bool kStore>
-HWY_INLINE bool long_symbol(const AcTable& table, std::uint64_t entry, BitReader& bits,
-                            unsigned& at, std::int16_t* block) {
-  bits.refill();
-  unsigned length = entry >> 8 & 255;
-  unsigned size = entry >> 24 & 255;
-  unsigned advance = entry >> 16 & 255;
-  if (length == 0) {
-    const Codes::Found code = table.codes.find(bits.peek(16));
-    if (code.length == 0 || !is_ac_symbol(code.symbol)) return false;
-    length = code.length;
-    size = code.symbol & 15;
-    advance = code.symbol == kEndOfBlock ? kBlockEnd
-              : code.symbol == kZeroRun  ? 16U
-                                         : (code.symbol >> 4) + 1U;
-  }
-  bits.skip(length);
-  at += advance;
-  if constexpr (kStore) {
-    block[kNaturalOrder[at]] = static_cast<std::int16_t>(extend(bits.peek(size), size));
-  }
-  bits.skip(size);
-  bits.refill();
+// False if the next bits are no code, or none that is allowed.
+HWY_INLINE bool find_symbol(const AcTable& table, const BitReader& bits, Symbol& symbol) {
+  const Codes::Found code = table.codes.find(bits.peek(16));
+  if (code.length == 0 || !is_ac_symbol(code.symbol)) return false;
+  symbol = {code.length, advance_of(code.symbol), code.symbol & 15U};
   return true;
 }
 
-// The AC coefficients of a block (F.2.2.2). Returns where it ended, as finish_block does. `reader`
-// has kLookupsPerRefill * kLookupBits - kLookupBits bits at least.
+// Takes a symbol and its value. 16 + kAcSizeMax bits must be there.
 template <bool kStore>
+HWY_INLINE void take_symbol(const Symbol& symbol, BitReader& bits, unsigned& at,
+                            std::int16_t* block) {
+  bits.skip(symbol.length);
+  at += symbol.advance;
+  if constexpr (kStore) {
+    const std::int32_t value = extend(bits.peek(symbol.size), symbol.size);
+    block[kNaturalOrder[at]] = static_cast<std::int16_t>(value);
+  }
+  bits.skip(symbol.size);
+}
+
+// Decodes one symbol at a time, up to the end of the block: for the last symbols of blocks that
+// have no end-of-block code. `at` is the number of the last coefficient. Returns that of the last
+// symbol, or kAnomaly.
+template <bool kStore>
+HWY_NOINLINE unsigned finish_block(const AcTable& table, BitReader& bits, unsigned at,
+                                   std::int16_t* block) {
+  while (at < kLastCoefficient) {
+    Symbol symbol;
+    bits.refill();
+    if (!find_symbol(table, bits, symbol)) return kAnomaly;
+    take_symbol<kStore>(symbol, bits, at, block);
+  }
+  return at == kLastCoefficient || is_block_end(at) ? at : kAnomaly;
+}
+
+// A symbol that a look-up doesn't hold with its value.
+template <bool kStore>
+HWY_INLINE bool long_symbol(const AcTable& table, BitReader& bits, unsigned& at,
+                            std::int16_t* block) {
+  bits.refill();
+  const AcPair entry = table.pairs[bits.window >> (64 - kLookupBits)];
+  Symbol symbol{entry.code_length(), entry.first_advance(), entry.value_size()};
+  if (symbol.length == 0 && !find_symbol(table, bits, symbol)) return false;
+  take_symbol<kStore>(symbol, bits, at, block);
+  return true;
+}
+
+// The AC coefficients of a block (F.2.2.2). Returns the number of the last symbol, as finish_block
+// does: kBlockEnd if there is no coefficient. (kLookupsPerRefill - 1) * kLookupBits bits are there.
 HWY_INLINE unsigned decode_ac(const AcTable& table, BitReader& reader, std::int16_t* block) {
   BitReader bits = reader;
   unsigned at = 0;
   for (;;) {
     for (unsigned i = 1; i < kLookupsPerRefill; ++i) {
-      const std::uint64_t entry = table.lookup[bits.window >> (64 - kLookupBits)];
-      const auto length = static_cast<unsigned>(entry & 63);
-      const unsigned before = at;
-      if (length == 0) [[unlikely]] {
-        if (!long_symbol<kStore>(table, entry, bits, at, block)) return kAnomaly;
+      const AcPair entry = table.pairs[bits.window >> (64 - kLookupBits)];
+      if ((entry.bits & BitReader::kLengthMask) == 0) [[unlikely]] {
+        if (!long_symbol<true>(table, bits, at, block)) return kAnomaly;
         if (at < kLastCoefficient) break;
-        if (at != kLastCoefficient && !is_block_end(at)) return kAnomaly;
         reader = bits;
-        return at;
+        return at == kLastCoefficient || is_block_end(at) ? at : kAnomaly;
       }
-      at += static_cast<unsigned>(entry >> 8 & 255);
-      if constexpr (kStore) {
-        const auto first = static_cast<unsigned>(entry >> 16 & 255);
-        block[kNaturalOrder[before + first]] = static_cast<std::int16_t>(entry >> 32);
-        block[kNaturalOrder[at]] = static_cast<std::int16_t>(entry >> 48);
-      }
-      if (at >= kLastCoefficient) {
+      const unsigned first = at + entry.first_advance();
+      const unsigned second = first + entry.second_advance();
+      const auto value = static_cast<std::int16_t>(entry.first_value());
+      // With one symbol, the second value is 0 and the place is the first's: so that is stored
+      // last.
+      block[kNaturalOrder[second]] = static_cast<std::int16_t>(entry.second_value());
+      block[kNaturalOrder[first]] = value;
+      const unsigned last = second + entry.block_end();
+      if (last >= kLastCoefficient) {
+        reader = bits;
+        // An end of block alone counted as a coefficient.
+        const unsigned end = value == 0 && last >= kBlockEnd ? last - 1 : last;
         // Two symbols at once may go beyond the block: then one at a time.
-        if (at != kLastCoefficient && !is_block_end(at)) [[unlikely]] {
-          reader = bits;
-          return finish_block<kStore>(table, reader, before, block);
+        if (end != kLastCoefficient && !is_block_end(end)) [[unlikely]] {
+          return finish_block<true>(table, reader, at, block);
         }
-        bits.skip(length);
-        reader = bits;
-        return at;
+        reader.skip(entry.bits);
+        return end;
       }
-      bits.skip(length);
+      at = last;
+      bits.skip(entry.bits);
+    }
+    bits.refill();
+  }
+}
+
+// The same, but keeps nothing.
+HWY_INLINE unsigned skip_ac(const AcTable& table, BitReader& reader) {
+  BitReader bits = reader;
+  unsigned at = 0;
+  for (;;) {
+    for (unsigned i = 1; i < kLookupsPerRefill; ++i) {
+      const std::uint32_t entry = table.skips[bits.window >> (64 - kLookupBits)];
+      if ((entry & BitReader::kLengthMask) == 0) [[unlikely]] {
+        if (!long_symbol<false>(table, bits, at, nullptr)) return kAnomaly;
+        if (at < kLastCoefficient) break;
+        reader = bits;
+        return at == kLastCoefficient || is_block_end(at) ? at : kAnomaly;
+      }
+      const unsigned last = at + (entry >> 6);
+      if (last >= kLastCoefficient) {
+        reader = bits;
+        if (last != kLastCoefficient && !is_block_end(last)) [[unlikely]] {
+          return finish_block<false>(table, reader, at, nullptr);
+        }
+        reader.skip(entry);
+        return last;
+      }
+      at = last;
+      bits.skip(entry);
     }
     bits.refill();
   }
@@ -132,10 +161,9 @@ HWY_INLINE unsigned decode_ac(const AcTable& table, BitReader& reader, std::int1
 HWY_INLINE bool decode_dc(const DcTable& table, BitReader& bits, std::int32_t& difference) {
   bits.refill();
   const std::uint32_t entry = table.lookup[bits.window >> (64 - kLookupBits)];
-  const unsigned length = entry & 63;
-  if (length != 0) [[likely]] {
-    difference = static_cast<std::int32_t>(entry) >> 16;
-    bits.skip(length);
+  if ((entry & BitReader::kLengthMask) != 0) [[likely]] {
+    difference = static_cast<std::int16_t>(entry) >> 6;
+    bits.skip(entry);
     return true;
   }
   const Codes::Found code = table.codes.find(bits.peek(16));
@@ -159,12 +187,12 @@ bool decode_loop(const McuPlan& plan, EntropyState& state, std::size_t first, st
       if (!decode_dc(*planned.dc, bits, difference)) return false;
       std::memset(block, 0, kBlockSamples * sizeof *block);
       const std::int32_t dc = state.dc[planned.component] += difference;
-      const unsigned end = decode_ac<true>(*planned.ac, bits, block);
+      const unsigned end = decode_ac(*planned.ac, bits, block);
       if (end == kAnomaly) return false;
       block[0] = static_cast<std::int16_t>(dc);
       batch.ac[index] = end != kBlockEnd ? 1 : 0;
     }
-    if (bits.next - bits.count / 8 > state.end) return false;
+    if (bits.unused() > state.end) return false;
   }
   state.bits = bits;
   return true;
@@ -178,9 +206,9 @@ bool skip_loop(const McuPlan& plan, EntropyState& state, std::size_t count) {
       std::int32_t difference = 0;
       if (!decode_dc(*planned.dc, bits, difference)) return false;
       state.dc[planned.component] += difference;
-      if (decode_ac<false>(*planned.ac, bits, nullptr) == kAnomaly) return false;
+      if (skip_ac(*planned.ac, bits) == kAnomaly) return false;
     }
-    if (bits.next - bits.count / 8 > state.end) return false;
+    if (bits.unused() > state.end) return false;
   }
   state.bits = bits;
   return true;

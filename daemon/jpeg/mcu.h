@@ -36,7 +36,7 @@ struct EntropyState {
   std::array<std::int32_t, kComponentsMax> dc{};  // predictions (F.1.1.5.1)
   const std::uint8_t* end = nullptr;              // of the interval's bytes
 
-  bool within() const { return bits.next - bits.count / 8 <= end; }
+  bool within() const { return bits.unused() <= end; }
 };
 
 // Coefficients of some MCUs, in natural order; not dequantized.

@@ -74,7 +74,7 @@ void Scan::begin_interval() {
 // An interval ends with less than a byte of padding.
 bool Scan::restart_if_due() {
   if (restart_interval_ == 0 || left_in_interval_ != 0) return true;
-  if (state_.bits.next - state_.bits.count / 8 != state_.end) return false;
+  if (state_.bits.unused() != state_.end) return false;
   if (++interval_ >= bytes_.interval_count()) return false;
   left_in_interval_ = restart_interval_;
   begin_interval();
