@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "jpeg/bit_reader.h"
+
 namespace echoline::jpeg {
 namespace {
 
@@ -36,71 +38,90 @@ void for_each_code(Bytes segment, const Fill& fill) {
   }
 }
 
-// One AC symbol that a look-up begins with.
-struct Symbol {
-  std::uint8_t length = 0;  // with its value, as far as they fit
-  std::uint8_t advance = 0;
-  std::uint8_t code_length = 0;  // 0: not allowed, or longer than a look-up
-  std::uint8_t size = 0;
-  std::int16_t value = 0;
+// The symbols that look-ups begin with, in the forms that they have there. 0: not one that fits.
+struct Symbols {
+  std::array<std::uint32_t, kLookups> seconds{};  // as the second one of AcPair
+  std::array<std::uint16_t, kLookups> skips{};    // as in AcTable::skips
 };
-using Symbols = std::array<Symbol, kLookups>;
 
-bool fits(int value, unsigned bits) {
+// A run of look-ups that begin with the same symbol and value.
+struct Run {
+  std::size_t begin = 0;
+  std::size_t count = 0;
+  unsigned length = 0;  // of symbol and value; longer than a look-up if they don't fit
+  unsigned code_length = 0;
+  std::uint8_t symbol = 0;
+  std::int32_t value = 0;
+};
+
+template <typename Use>
+void for_each_run(Bytes segment, const Use& use) {
+  for_each_code(segment, [&](std::size_t begin, unsigned length, std::uint8_t symbol) {
+    if (!is_ac_symbol(symbol)) return;
+    const unsigned size = symbol & 15;
+    Run run{begin, kLookups >> length, length + size, length, symbol, 0};
+    if (run.length > kLookupBits) return use(run);
+    run.count >>= size;
+    for (std::uint32_t bits = 0; bits < 1U << size; ++bits, run.begin += run.count) {
+      run.value = extend(bits, size);
+      use(run);
+    }
+  });
+}
+
+// The fields of AcPair.
+constexpr unsigned kFirstValueBits = 10;
+constexpr unsigned kSecondValueBits = 6;
+constexpr unsigned kSecondAdvanceMax = 15;
+
+bool fits(std::int32_t value, unsigned bits) {
   return value >= -(1 << (bits - 1)) && value < 1 << (bits - 1);
 }
 
-void fill_symbol(std::size_t first, unsigned length, std::uint8_t code, Symbols& symbols) {
-  if (!is_ac_symbol(code)) return;
-  const unsigned size = code & 15;
-  Symbol symbol;
-  symbol.advance = static_cast<std::uint8_t>(advance_of(code));
-  symbol.code_length = static_cast<std::uint8_t>(length);
-  symbol.size = static_cast<std::uint8_t>(size);
-  const auto begin = symbols.begin() + static_cast<std::ptrdiff_t>(first);
-  const std::size_t count = kLookups >> length;
-  if (length + size > kLookupBits) {
-    std::fill_n(begin, count, symbol);
+void note_symbol(const Run& run, Symbols& symbols) {
+  if (run.length > kLookupBits) return;
+  const unsigned advance = advance_of(run.symbol);
+  std::uint32_t second = 0;
+  if (advance == kBlockEnd) {
+    second = run.length | AcPair::kEnd;
+  } else if (advance <= kSecondAdvanceMax && fits(run.value, kSecondValueBits)) {
+    second = run.length | advance << 10 | static_cast<std::uint32_t>(run.value) << 26 >> 11;
+  }
+  const auto skip = static_cast<std::uint16_t>(run.length | advance << 6);
+  std::fill_n(symbols.seconds.begin() + static_cast<std::ptrdiff_t>(run.begin), run.count, second);
+  std::fill_n(symbols.skips.begin() + static_cast<std::ptrdiff_t>(run.begin), run.count, skip);
+}
+
+// The sum of `first` and, as far as it fits, of the symbol after it.
+template <typename Entry>
+Entry with_next(Entry first, Entry next, unsigned left) {
+  return static_cast<Entry>(first + ((next & BitReader::kLengthMask) <= left ? next : 0));
+}
+
+void fill_run(const Run& run, const Symbols& symbols, AcTable& table) {
+  const unsigned advance = advance_of(run.symbol);
+  AcPair* pairs = table.pairs.data() + run.begin;
+  std::uint16_t* skips = table.skips.data() + run.begin;
+  if (run.length > kLookupBits || !fits(run.value, kFirstValueBits)) {
+    const std::uint32_t entry = AcPair::kLong | run.code_length << 10 | run.symbol << 16U;
+    std::fill_n(pairs, run.count, AcPair{entry});
     return;
   }
-  symbol.length = static_cast<std::uint8_t>(length + size);
-  const std::size_t each = count >> size;
-  for (std::uint32_t bits = 0; bits < 1U << size; ++bits) {
-    symbol.value = static_cast<std::int16_t>(extend(bits, size));
-    std::fill_n(begin + static_cast<std::ptrdiff_t>(bits * each), each, symbol);
+  const auto skip = static_cast<std::uint16_t>(run.length | advance << 6);
+  if (advance == kBlockEnd) {
+    std::fill_n(pairs, run.count, AcPair{run.length | AcPair::kEnd});
+    std::fill_n(skips, run.count, skip);
+    return;
   }
-}
-
-AcPair pair_of(const Symbols& symbols, std::size_t at) {
-  const Symbol& first = symbols[at];
-  if (first.length == 0 || !fits(first.value, 10)) {
-    return {first.advance << 6 | std::uint32_t{first.code_length} << 11 |
-            std::uint32_t{first.size} << 16};
-  }
-  constexpr std::uint32_t kEnd = 1U << 15;
-  if (first.advance == kBlockEnd) return {first.length | 1U << 6 | kEnd};
-  const std::uint32_t alone = first.length | std::uint32_t{first.advance} << 6 |
-                              static_cast<std::uint32_t>(first.value) << 22;
-  const Symbol& second = symbols[at << first.length & (kLookups - 1)];
-  const unsigned length = first.length + second.length;
+  const std::uint32_t pair = run.length | (advance - 1) << 6 |
+                             static_cast<std::uint32_t>(run.value) << (32 - kFirstValueBits) >> 1;
   // A zero run alone, so that a first value of 0 always means an end of block.
-  if (second.length == 0 || length > kLookupBits || first.value == 0) return {alone};
-  if (second.advance == kBlockEnd) return {alone + second.length + kEnd};
-  if (second.advance > 15 || !fits(second.value, 6)) return {alone};
-  return {alone + second.length + (std::uint32_t{second.advance} << 11) +
-          (static_cast<std::uint32_t>(second.value) << 26 >> 10)};
-}
-
-std::uint16_t skip_of(const Symbols& symbols, std::size_t at) {
-  unsigned length = 0;
-  unsigned advance = 0;
-  while (advance < kBlockEnd) {
-    const Symbol& next = symbols[at << length & (kLookups - 1)];
-    if (next.length == 0 || length + next.length > kLookupBits) break;
-    length += next.length;
-    advance += next.advance;
+  const unsigned left = run.value == 0 ? 0 : kLookupBits - run.length;
+  for (std::size_t i = 0; i < run.count; ++i) {
+    const std::size_t next = i << run.length;
+    pairs[i] = {with_next(pair, symbols.seconds[next], left)};
+    skips[i] = with_next(skip, symbols.skips[next], left);
   }
-  return static_cast<std::uint16_t>(length | advance << 6);
 }
 
 }  // namespace
@@ -126,14 +147,11 @@ bool make_table(Bytes segment, DcTable& table) {
 
 bool make_table(Bytes segment, AcTable& table) {
   if (!make_codes(segment, table.codes)) return false;
-  Symbols symbols{};
-  for_each_code(segment, [&](std::size_t first, unsigned length, std::uint8_t symbol) {
-    fill_symbol(first, length, symbol, symbols);
-  });
-  for (std::size_t i = 0; i < kLookups; ++i) {
-    table.pairs[i] = pair_of(symbols, i);
-    table.skips[i] = skip_of(symbols, i);
-  }
+  Symbols symbols;
+  table.pairs.fill({});
+  table.skips.fill(0);
+  for_each_run(segment, [&](const Run& run) { note_symbol(run, symbols); });
+  for_each_run(segment, [&](const Run& run) { fill_run(run, symbols, table); });
   return true;
 }
 

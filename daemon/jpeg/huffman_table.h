@@ -40,35 +40,40 @@ struct Codes {
 
 // Look-ups by the next kLookupBits. They are small, because all of them are in use at once: the
 // bits of a good code are random. In all of them, bits 0 to 5 are the length of what the look-up
-// holds, or 0.
+// holds. What doesn't fit has a value of its own, not the length 0: the length must have no other
+// use than to shift, or compilers add an instruction to the chain from code to code.
 
-// Bits 6 to 15: a difference of DC values.
+// Bits 6 to 15: a difference of DC values. 0: it doesn't fit.
 struct DcTable {
   std::array<std::uint16_t, kLookups> lookup;
   Codes codes;
 };
 
-// One or two symbols with their values, as far as they fit:
+// One or two symbols with their values, as far as they fit.
 struct AcPair {
-  std::uint32_t bits = 0;
+  static constexpr std::uint32_t kLong = 1U << 31;  // not even one fits with its value
+  static constexpr std::uint32_t kEnd = 1U << 14;   // the last one is the end of block
 
+  std::uint32_t bits = kLong;
+
+  bool is_long() const { return static_cast<std::int32_t>(bits) < 0; }
   // By how many coefficients the first symbol goes on. An end of block that comes first counts as
   // one coefficient with the value 0.
-  unsigned first_advance() const { return bits >> 6 & 31; }
-  unsigned second_advance() const { return bits >> 11 & 15; }   // 0: no second coefficient
-  unsigned block_end() const { return bits >> 8 & kBlockEnd; }  // kBlockEnd or 0
-  int first_value() const { return static_cast<std::int32_t>(bits) >> 22; }
-  int second_value() const { return static_cast<std::int32_t>(bits << 10) >> 26; }
+  unsigned first_advance() const { return (bits >> 6 & 15) + 1; }
+  unsigned second_advance() const { return bits >> 10 & 15; }   // 0: no second coefficient
+  unsigned block_end() const { return bits >> 7 & kBlockEnd; }  // kBlockEnd or 0
+  int second_value() const { return static_cast<std::int32_t>(bits << 11) >> 26; }
+  int first_value() const { return static_cast<std::int32_t>(bits << 1) >> 22; }
 
-  // If not even one symbol fits with its value, the length is 0, and this is the code. A length of
-  // 0 again: the code doesn't fit, or is not allowed.
-  unsigned code_length() const { return bits >> 11 & 15; }
-  unsigned value_size() const { return bits >> 16 & 15; }
+  // If the pair is long: its symbol and the length of its code. Length 0: the code is longer than a
+  // look-up, or not allowed.
+  unsigned code_length() const { return bits >> 10 & 15; }
+  std::uint8_t symbol() const { return static_cast<std::uint8_t>(bits >> 16); }
 };
 
 struct AcTable {
   std::array<AcPair, kLookups> pairs;
-  // For skipping, as many symbols as fit. Bits 6 to 15: their advance together, and kBlockEnd if
+  // For skipping, one or two symbols. Bits 6 to 15: their advance together, and kBlockEnd if
   // the last one is the end of block.
   std::array<std::uint16_t, kLookups> skips;
   Codes codes;

@@ -2,8 +2,6 @@
 // that take any register as their count (BMI2), which are in the chain from one code to the next.
 #include "jpeg/mcu.h"
 
-#include <cstring>
-
 #include "jpeg/entropy_codes.h"
 #include "jpeg/zigzag.h"
 
@@ -31,7 +29,16 @@ inline bool is_block_end(unsigned at) { return at - kBlockEnd < kLastCoefficient
 HWY_BEFORE_NAMESPACE();
 namespace echoline::jpeg::HWY_NAMESPACE {
 
+namespace hn = hwy::HWY_NAMESPACE;
+
 constexpr unsigned kAnomaly = 0;
+
+HWY_INLINE void clear(std::int16_t* block) {
+  const hn::CappedTag<std::int16_t, 16> tag;
+  for (std::size_t i = 0; i < kBlockSamples; i += hn::Lanes(tag)) {
+    hn::StoreU(hn::Zero(tag), tag, block + i);
+  }
+}
 
 // One AC symbol.
 struct Symbol {
@@ -82,7 +89,7 @@ HWY_INLINE bool long_symbol(const AcTable& table, BitReader& bits, unsigned& at,
                             std::int16_t* block) {
   bits.refill();
   const AcPair entry = table.pairs[bits.window >> (64 - kLookupBits)];
-  Symbol symbol{entry.code_length(), entry.first_advance(), entry.value_size()};
+  Symbol symbol{entry.code_length(), advance_of(entry.symbol()), entry.symbol() & 15U};
   if (symbol.length == 0 && !find_symbol(table, bits, symbol)) return false;
   take_symbol<kStore>(symbol, bits, at, block);
   return true;
@@ -96,7 +103,7 @@ HWY_INLINE unsigned decode_ac(const AcTable& table, BitReader& reader, std::int1
   for (;;) {
     for (unsigned i = 1; i < kLookupsPerRefill; ++i) {
       const AcPair entry = table.pairs[bits.window >> (64 - kLookupBits)];
-      if ((entry.bits & BitReader::kLengthMask) == 0) [[unlikely]] {
+      if (entry.is_long()) [[unlikely]] {
         if (!long_symbol<true>(table, bits, at, block)) return kAnomaly;
         if (at < kLastCoefficient) break;
         reader = bits;
@@ -135,7 +142,7 @@ HWY_INLINE unsigned skip_ac(const AcTable& table, BitReader& reader) {
   for (;;) {
     for (unsigned i = 1; i < kLookupsPerRefill; ++i) {
       const std::uint32_t entry = table.skips[bits.window >> (64 - kLookupBits)];
-      if ((entry & BitReader::kLengthMask) == 0) [[unlikely]] {
+      if (entry == 0) [[unlikely]] {
         if (!long_symbol<false>(table, bits, at, nullptr)) return kAnomaly;
         if (at < kLastCoefficient) break;
         reader = bits;
@@ -161,7 +168,7 @@ HWY_INLINE unsigned skip_ac(const AcTable& table, BitReader& reader) {
 HWY_INLINE bool decode_dc(const DcTable& table, BitReader& bits, std::int32_t& difference) {
   bits.refill();
   const std::uint32_t entry = table.lookup[bits.window >> (64 - kLookupBits)];
-  if ((entry & BitReader::kLengthMask) != 0) [[likely]] {
+  if (entry != 0) [[likely]] {
     difference = static_cast<std::int16_t>(entry) >> 6;
     bits.skip(entry);
     return true;
@@ -185,7 +192,7 @@ bool decode_loop(const McuPlan& plan, EntropyState& state, std::size_t first, st
       std::int16_t* block = batch.block(index);
       std::int32_t difference = 0;
       if (!decode_dc(*planned.dc, bits, difference)) return false;
-      std::memset(block, 0, kBlockSamples * sizeof *block);
+      clear(block);
       const std::int32_t dc = state.dc[planned.component] += difference;
       const unsigned end = decode_ac(*planned.ac, bits, block);
       if (end == kAnomaly) return false;
