@@ -80,8 +80,6 @@ void Decoder::make_samples(std::uint32_t first_mcu, std::size_t count) {
     const std::size_t stride = planes_.stride(i);
     std::uint8_t* rows = planes_.row(i, mcu_row_ * component.vertical * kBlockSide);
     rows += std::size_t{first_mcu} * component.horizontal * kBlockSide;
-    std::array<BlockTask, Batch::kBlocks> full;
-    std::array<BlockTask, Batch::kBlocks> flat;
     std::size_t full_count = 0;
     std::size_t flat_count = 0;
     for (std::size_t mcu = 0; mcu < count; ++mcu) {
@@ -90,11 +88,11 @@ void Decoder::make_samples(std::uint32_t first_mcu, std::size_t count) {
         const std::size_t y = j / component.horizontal;
         const std::size_t block = index + mcu * each + j;
         const BlockTask task{batch_.block(block), rows + y * kBlockSide * stride + x * kBlockSide};
-        (batch_.ac[block] != 0 ? full[full_count++] : flat[flat_count++]) = task;
+        (batch_.ac[block] != 0 ? full_[full_count++] : flat_[flat_count++]) = task;
       }
     }
-    idct_blocks(full.data(), full_count, steps_[i], stride);
-    fill_blocks(flat.data(), flat_count, steps_[i], stride);
+    idct_blocks(full_.data(), full_count, steps_[i], stride);
+    fill_blocks(flat_.data(), flat_count, steps_[i], stride);
     index += each * kBatchMcus;
   }
 }

@@ -61,6 +61,9 @@ class Decoder {
   std::array<Steps, kComponentsMax> steps_;
   Scan scan_;
   Batch batch_;
+  // The blocks of a batch with and without AC coefficients.
+  std::array<BlockTask, Batch::kBlocks> full_;
+  std::array<BlockTask, Batch::kBlocks> flat_;
   Planes planes_;
   std::array<Buffer, kComponentsMax> upsampled_;
 };
