@@ -108,6 +108,8 @@ const JpegStyle kOwnStyles[] = {
     {.channels = 1},
     {.restart_rows = 1},
     {.wide = 2, .high = 1, .restart_rows = 2},
+    {.restart_mcus = 3},
+    {.wide = 1, .high = 1, .restart_mcus = 1},
     {.quality = 98},
     {.wide = 1, .high = 1, .quality = 100},
     {.quality = 10},
@@ -132,6 +134,19 @@ TEST(Jpeg, PixelsAreThoseOfLibjpegForEverySize) {
     }
   }
   EXPECT_GT(readers.own(), 1000U);
+  EXPECT_EQ(readers.libjpeg(), 0U);
+}
+
+// Coefficients that no encoder writes for a picture, and values that overflow in the inverse DCT.
+TEST(Jpeg, PixelsFarOutOfRangeAreThoseOfLibjpeg) {
+  Readers readers;
+  for (std::uint32_t seed = 1; seed <= 60; ++seed) {
+    const JpegStyle style{.wide = 1, .high = 1, .quality = seed % 2 == 0 ? 100 : 60, .noise = true};
+    const std::string file = with_steps(made_jpeg(64, 72, style), seed);
+    ASSERT_TRUE(readers.agree(file, nullptr, Colors::kRgb)) << seed;
+    const std::string smooth = with_steps(made_jpeg(64, 72, {.quality = 100}), seed);
+    ASSERT_TRUE(readers.agree(smooth, nullptr, Colors::kRgb)) << seed;
+  }
   EXPECT_EQ(readers.libjpeg(), 0U);
 }
 
