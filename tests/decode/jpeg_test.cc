@@ -72,6 +72,10 @@ class Readers {
     return true;
   }
 
+  Result<ImageSize> size(const std::string& file) {
+    ECHOLINE_ASSIGN(const ImageHeader header, libjpeg_->open(bytes_of(file), {}, false));
+    return header.size;
+  }
   std::uint64_t own() const { return counts_.own; }
   std::uint64_t libjpeg() const { return counts_.libjpeg; }
 
@@ -177,7 +181,7 @@ TEST(Jpeg, DamagedFilesHaveThePixelsOrTheErrorOfLibjpeg) {
   Random random;
   for (const JpegStyle& style : kOwnStyles) {
     const std::string file = made_jpeg(50, 70, style);
-    for (std::size_t at = 2; at < file.size(); at += 2) {
+    for (std::size_t at = 2; at < file.size(); at += 5) {
       std::string broken = file;
       broken[at] = static_cast<char>(broken[at] ^ (1 << random.below(8)));
       const Region region = random.region({50, 70});
@@ -186,6 +190,36 @@ TEST(Jpeg, DamagedFilesHaveThePixelsOrTheErrorOfLibjpeg) {
       ASSERT_TRUE(readers.agree(broken, nullptr, Colors::kRgb)) << at;
     }
   }
+}
+
+// With ECHOLINE_TEST_DATA, photos of cameras and of many encoders.
+TEST(Jpeg, PhotosHaveThePixelsOfLibjpeg) {
+  const char* data = std::getenv("ECHOLINE_TEST_DATA");
+  if (data == nullptr) GTEST_SKIP() << "ECHOLINE_TEST_DATA is not set";
+  const std::filesystem::path shard =
+      std::filesystem::path(data) / "imagenet" / "imagenet-000000.tar";
+  if (!std::filesystem::exists(shard)) GTEST_SKIP() << shard << " is missing";
+  std::ifstream stream(shard, std::ios::binary);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  const std::string tar = std::move(text).str();
+  constexpr std::size_t kBlock = 512;  // POSIX ustar
+  Readers readers;
+  Random random;
+  for (std::size_t at = 0; at + kBlock <= tar.size() && tar[at] != '\0';) {
+    const std::string name(tar.c_str() + at);
+    const std::size_t bytes = std::strtoul(tar.c_str() + at + 124, nullptr, 8);
+    if (name.ends_with(".jpg")) {
+      const std::string file = tar.substr(at + kBlock, bytes);
+      const auto size = readers.size(file);
+      ASSERT_TRUE(size.ok()) << name;
+      const Region region = random.region(size.value());
+      ASSERT_TRUE(readers.agree(file, nullptr, Colors::kRgb)) << name;
+      ASSERT_TRUE(readers.agree(file, &region, Colors::kGray)) << name;
+    }
+    at += kBlock + (bytes + kBlock - 1) / kBlock * kBlock;
+  }
+  EXPECT_GT(readers.own(), 100U);
 }
 
 }  // namespace
