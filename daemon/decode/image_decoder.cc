@@ -8,7 +8,6 @@
 
 #include "base/check.h"
 #include "decode/exif.h"
-#include "decode/jpeg.h"
 #include "decode/png.h"
 
 namespace echoline::decode {
@@ -71,8 +70,8 @@ Status check_size(const ImageSize& size, const ImageLimits& limits, const char* 
                       size.height, limits.pixels_max)};
 }
 
-ImageDecoder::ImageDecoder(const ImageLimits& limits)
-    : limits_(limits), jpeg_(make_jpeg_reader()), png_(make_png_reader()) {}
+ImageDecoder::ImageDecoder(const ImageLimits& limits, JpegCounts* counts)
+    : limits_(limits), jpeg_(make_jpeg_reader(counts)), png_(make_png_reader()) {}
 
 Result<ImageSize> ImageDecoder::open(std::span<const std::byte> file, bool exif) {
   reader_ = nullptr;

@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "decode/image_reader.h"
+#include "decode/jpeg.h"
 
 namespace echoline::decode {
 
@@ -13,7 +14,8 @@ namespace echoline::decode {
 // of the upright picture. Reuses the readers and their buffers from picture to picture.
 class ImageDecoder {
  public:
-  explicit ImageDecoder(const ImageLimits& limits = {});
+  // `counts`, if any, must outlive this.
+  explicit ImageDecoder(const ImageLimits& limits = {}, JpegCounts* counts = nullptr);
 
   // `file` must stay valid until `read` has returned.
   Result<ImageSize> open(std::span<const std::byte> file, bool exif);

@@ -1,16 +1,23 @@
-// Reads JPEG files with libjpeg-turbo; only jpeg.cc includes its headers.
+// Reads JPEG files: those of the usual kinds with the module jpeg, all others with libjpeg-turbo.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 
 #include "decode/image_reader.h"
 
 namespace echoline::decode {
 
-// Reads baseline, progressive and arithmetic-coded files in gray, RGB, YCbCr, CMYK and YCCK. CMYK
-// is taken as inverted (Adobe's convention) whether or not the file says so, as Pillow does. The
-// pixels equal Pillow's. Truncated or corrupt entropy-coded data is an error; the result is never
-// partial, and never depends on the file before.
-std::unique_ptr<ImageReader> make_jpeg_reader();
+// Files decoded, by decoder. Any thread may add and read.
+struct JpegCounts {
+  std::atomic<std::uint64_t> own{0};
+  std::atomic<std::uint64_t> libjpeg{0};
+};
+
+// Pixels and errors are those of libjpeg-turbo (decode/libjpeg.h), whichever decoder takes a file.
+// When the own decoder meets anything unusual in a file, libjpeg-turbo decodes it from its first
+// byte. `counts` must outlive the reader; null: nothing is counted.
+std::unique_ptr<ImageReader> make_jpeg_reader(JpegCounts* counts = nullptr);
 
 }  // namespace echoline::decode

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <random>
 
 // clang-format off
 #include <jpeglib.h>
@@ -48,6 +49,10 @@ std::string made_jpeg(std::uint32_t height, std::uint32_t width, bool progressiv
 
 std::string made_jpeg(std::uint32_t height, std::uint32_t width, const JpegStyle& style) {
   std::vector<std::uint8_t> pixels = made_pixels(height, width, style.channels);
+  std::minstd_rand random(height * 1000 + width);
+  if (style.noise) {
+    for (std::uint8_t& value : pixels) value = random() % 2 == 0 ? 0 : 255;
+  }
   jpeg_compress_struct info;
   jpeg_error_mgr errors;
   info.err = jpeg_std_error(&errors);
@@ -63,6 +68,7 @@ std::string made_jpeg(std::uint32_t height, std::uint32_t width, const JpegStyle
   jpeg_set_quality(&info, style.quality, TRUE);
   info.comp_info[0].h_samp_factor = style.wide;
   info.comp_info[0].v_samp_factor = style.high;
+  info.restart_interval = style.restart_mcus;
   info.restart_in_rows = static_cast<int>(style.restart_rows);
   if (style.arithmetic) info.arith_code = TRUE;
   if (style.progressive) jpeg_simple_progression(&info);
@@ -99,6 +105,17 @@ std::string with_size(std::string jpeg, std::uint32_t height, std::uint32_t widt
   jpeg[at + 1] = static_cast<char>(height);
   jpeg[at + 2] = static_cast<char>(width >> 8);
   jpeg[at + 3] = static_cast<char>(width);
+  return jpeg;
+}
+
+std::string with_steps(std::string jpeg, std::uint32_t seed) {
+  constexpr std::size_t kSteps = 64;
+  constexpr std::size_t kHead = 5;  // marker, length, and the number of the table
+  std::minstd_rand random(seed);
+  for (std::size_t at = jpeg.find("\xFF\xDB"); at != std::string::npos;
+       at = jpeg.find("\xFF\xDB", at + kHead + kSteps)) {
+    for (std::size_t i = 0; i < kSteps; ++i) jpeg[at + kHead + i] = static_cast<char>(random());
+  }
   return jpeg;
 }
 

@@ -20,7 +20,9 @@ struct JpegStyle {
   int wide = 2;  // columns and rows of pixels for each value of chroma
   int high = 2;
   unsigned restart_rows = 0;  // rows of blocks between two restart markers; 0: none
+  unsigned restart_mcus = 0;  // MCUs between two restart markers; 0: as restart_rows says
   int quality = 75;
+  bool noise = false;  // pixels without any order, instead of made_pixels
 };
 std::string made_jpeg(std::uint32_t height, std::uint32_t width, const JpegStyle& style);
 std::string made_jpeg(std::uint32_t height, std::uint32_t width, bool progressive = false);
@@ -31,6 +33,9 @@ std::string with_size(std::string jpeg, std::uint32_t height, std::uint32_t widt
 
 // The JPEG without its segments of this marker, such as 0xC4 for Huffman tables.
 std::string without_segments(const std::string& jpeg, std::uint8_t marker);
+
+// The JPEG with other values in its quantization tables.
+std::string with_steps(std::string jpeg, std::uint32_t seed);
 
 // The progressive JPEG with its first scan repeated `count` times.
 std::string with_more_scans(const std::string& jpeg, int count);

@@ -46,6 +46,9 @@ TEST_F(Monitoring, ServesTheCountersAsPrometheusText) {
   EXPECT_THAT(answer.head, HasSubstr("Content-Type: text/plain; version=0.0.4"));
   EXPECT_THAT(answer.body, HasSubstr("# TYPE echoline_samples_total counter"));
   EXPECT_THAT(answer.body, HasSubstr("echoline_samples_total{stream=\"train\",kind=\"fresh\"} 40"));
+  const std::string decodes = "echoline_jpeg_decodes_total{stream=\"train\",decoder=";
+  EXPECT_THAT(answer.body, HasSubstr(decodes + "\"own\"} 37"));
+  EXPECT_THAT(answer.body, HasSubstr(decodes + "\"libjpeg-turbo\"} 3"));
   EXPECT_THAT(
       answer.body,
       HasSubstr("echoline_consumer_wait_seconds_total{stream=\"train\",consumer=\"default/0\","

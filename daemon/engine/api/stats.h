@@ -118,6 +118,8 @@ struct StreamStats {
   std::uint64_t records_disagreed = 0;
   std::uint64_t records_repeated = 0;
   std::uint64_t records_replaced = 0;
+  std::uint64_t jpegs_own = 0;      // decoded by the module jpeg,
+  std::uint64_t jpegs_libjpeg = 0;  // by libjpeg-turbo
   std::vector<StageStats> stages;
   std::vector<ConsumerStats> consumers;
   double upstream_downstream_ratio = 0;  // R of the paper; 0 while unknown

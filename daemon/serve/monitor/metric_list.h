@@ -81,6 +81,10 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
      "Time from the stream's creation to its first batch; absent before it."},
     {"echoline_index_left_bytes", "stream",
      "Bytes that the index pass of a stream has not seen yet; 0 once the stream is open."},
+    {"echoline_jpeg_decodes_total", "stream,decoder",
+     "JPEG files decoded, by decoder: own (baseline files of the usual kinds) or libjpeg-turbo "
+     "(all "
+     "others, and files with anything unusual in their data). Pixels and errors are the same."},
     {"echoline_memory_budget_bytes", "",
      "Value of daemon.memory: the limit for rings, windows, caches and read-ahead together."},
     {"echoline_memory_bytes", "use",

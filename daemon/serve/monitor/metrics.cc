@@ -247,6 +247,8 @@ void add_samples(const engine::StreamStats& stream, Families& families) {
   families.add("echoline_records_checked_total", {name, "disagreed"}, stream.records_disagreed);
   families.add("echoline_records_checked_total", {name, "repeated"}, stream.records_repeated);
   families.add("echoline_records_checked_total", {name, "replaced"}, stream.records_replaced);
+  families.add("echoline_jpeg_decodes_total", {name, "own"}, stream.jpegs_own);
+  families.add("echoline_jpeg_decodes_total", {name, "libjpeg-turbo"}, stream.jpegs_libjpeg);
   // Thousandths in the engine.
   families.add("echoline_echo_factor", {name}, static_cast<double>(stream.factor) / 1000);
   // Zeros too: if a series begins at 1, Prometheus sees no increase.

@@ -1,0 +1,55 @@
+// Bits of a scan, most significant first: ITU-T T.81, F.2.2.5, on bytes without stuffing.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+namespace echoline::jpeg {
+
+// The next bits are the high ones of `window`: `count()` of them, and then already some of the
+// bytes at `next`. Nothing is checked here: the bytes must go on for 8 beyond what is read.
+struct BitReader {
+  static constexpr unsigned kRefilled = 56;  // at least so many bits after `refill`
+  static constexpr unsigned kLengthMask = 63;
+
+  const std::uint8_t* next = nullptr;
+  std::uint64_t window = 0;
+  unsigned low_count = 0;  // the count in its low 6 bits, anything above
+
+  unsigned count() const { return low_count & kLengthMask; }
+  void refill() {
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, next, sizeof bytes);
+    if constexpr (std::endian::native == std::endian::little) bytes = __builtin_bswap64(bytes);
+    const unsigned left = count();
+    window |= bytes >> left;
+    next += (63 - left) >> 3;
+    low_count = left | kRefilled;
+  }
+  // Goes on by the low 6 bits of `entry`. Processors ignore the others when they shift, so that
+  // masking costs nothing here; and every cycle from one code to the next counts.
+  void skip(std::uint32_t entry) {
+    window <<= entry & kLengthMask;
+    low_count -= entry;
+  }
+  // 0 bits give 0.
+  std::uint32_t peek(unsigned bits) const {
+    return static_cast<std::uint32_t>(window >> 1 >> (63 - bits));
+  }
+  // The byte with the next bit, and how many of its bits are used up.
+  const std::uint8_t* byte() const { return next - (count() + 7) / 8; }
+  unsigned bit() const { return (8 - count() % 8) % 8; }
+  // The first byte of which no bit is used up.
+  const std::uint8_t* unused() const { return next - count() / 8; }
+};
+
+inline BitReader bits_from(const std::uint8_t* byte, unsigned bit) {
+  BitReader reader;
+  reader.next = byte;
+  reader.refill();
+  reader.skip(bit);
+  return reader;
+}
+
+}  // namespace echoline::jpeg

@@ -1,0 +1,71 @@
+// Decodes baseline JPEG files, or a part of their pixels, bit for bit as libjpeg-turbo does.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/buffer.h"
+#include "jpeg/geometry.h"
+#include "jpeg/idct.h"
+#include "jpeg/markers.h"
+#include "jpeg/mcu.h"
+#include "jpeg/planes.h"
+#include "jpeg/scan.h"
+
+namespace echoline::jpeg {
+
+// One thread; reused from file to file. In this order: `open`, `start`, `read_row` for each row of
+// the window, `finish`. The file must stay valid until then.
+//
+// False means that this decoder gives the file up: it is not of the kinds that it knows, or not as
+// the standard wants it. Whether such a file is good, and what its pixels are, is for libjpeg-turbo
+// to say.
+class Decoder {
+ public:
+  bool open(Bytes file);
+  const Header& header() const { return header_; }
+
+  // `window` is not empty and within the picture. `rgb`: rows have three channels; else one, which
+  // only gray files have.
+  bool start(const Window& window, bool rgb);
+  // Writes the next row of the window, densely.
+  bool read_row(std::uint8_t* out);
+  // Decodes the rest of the scan, without pixels: the file is good.
+  bool finish();
+
+ private:
+  // How a row of chroma gets the width of a row of pixels.
+  enum class Upsampling : std::uint8_t { kNone, kRepeated, kColumns, kRows, kBoth };
+
+  void choose_window();
+  Upsampling choose_upsampling() const;
+  bool decode_mcu_row();
+  void make_samples(std::uint32_t first_mcu, std::size_t count);
+  void extend_edges();
+  // The row of chroma that has a part in row `y` besides its own.
+  std::uint32_t far_row(std::uint32_t y) const;
+  const std::uint8_t* chroma_row(std::size_t component, std::uint32_t y);
+
+  Bytes file_;
+  Header header_;
+  Geometry geometry_;
+  Window window_;
+  bool rgb_ = true;
+  Upsampling upsampling_ = Upsampling::kNone;
+  // The MCUs that have pixels of the window, or neighbours of them.
+  std::uint32_t mcu_left_ = 0;
+  std::uint32_t mcu_columns_ = 0;
+  std::uint32_t mcu_row_ = 0;  // the next one
+  std::uint32_t row_ = 0;      // the next row of pixels
+  std::array<Steps, kComponentsMax> steps_;
+  Scan scan_;
+  Batch batch_;
+  // The blocks of a batch with and without AC coefficients.
+  std::array<BlockTask, Batch::kBlocks> full_;
+  std::array<BlockTask, Batch::kBlocks> flat_;
+  Planes planes_;
+  std::array<Buffer, kComponentsMax> upsampled_;
+};
+
+}  // namespace echoline::jpeg

@@ -1,0 +1,109 @@
+// Huffman tables for decoding: ITU-T T.81, Annex C (codes) and F.2.2 (their use), as look-up
+// tables.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "jpeg/entropy_codes.h"
+#include "jpeg/markers.h"
+
+namespace echoline::jpeg {
+
+inline constexpr unsigned kLookupBits = 11;
+inline constexpr std::size_t kLookups = std::size_t{1} << kLookupBits;
+
+// The codes, in the form of F.2.2.3, for those that a look-up does not hold.
+struct Codes {
+  static constexpr unsigned kLengthMax = 16;
+
+  std::array<std::uint32_t, kLengthMax + 1> limit{};  // codes of a length, as 16 bits, are below it
+  std::array<std::int32_t, kLengthMax + 1> offset{};  // from a code to its symbol
+  std::array<std::uint8_t, 256> symbols{};
+
+  struct Found {
+    unsigned length = 0;  // 0: no such code
+    std::uint8_t symbol = 0;
+  };
+  // The code that the 16 `bits` begin with.
+  Found find(std::uint32_t bits) const {
+    for (unsigned length = 1; length <= kLengthMax; ++length) {
+      if (bits >= limit[length]) continue;
+      const auto code = static_cast<std::int32_t>(bits >> (kLengthMax - length));
+      return {length, symbols[static_cast<std::size_t>(code + offset[length]) & 255]};
+    }
+    return {};
+  }
+};
+
+// Look-ups by the next kLookupBits. They are small, because all of them are in use at once: the
+// bits of a good code are random. In all of them, bits 0 to 5 are the length of what the look-up
+// holds. What doesn't fit has a value of its own, not the length 0: the length must have no other
+// use than to shift, or compilers add an instruction to the chain from code to code.
+
+// Bits 6 to 15: a difference of DC values. 0: it doesn't fit.
+struct DcTable {
+  std::array<std::uint16_t, kLookups> lookup;
+  Codes codes;
+};
+
+// One or two symbols with their values, as far as they fit.
+struct AcPair {
+  static constexpr std::uint32_t kLong = 1U << 31;  // not even one fits with its value
+  static constexpr std::uint32_t kEnd = 1U << 14;   // the last one is the end of block
+
+  std::uint32_t bits = kLong;
+
+  bool is_long() const { return static_cast<std::int32_t>(bits) < 0; }
+  // By how many coefficients the first symbol goes on. An end of block that comes first counts as
+  // one coefficient with the value 0.
+  unsigned first_advance() const { return (bits >> 6 & 15) + 1; }
+  unsigned second_advance() const { return bits >> 10 & 15; }   // 0: no second coefficient
+  unsigned block_end() const { return bits >> 7 & kBlockEnd; }  // kBlockEnd or 0
+  int second_value() const { return static_cast<std::int32_t>(bits << 11) >> 26; }
+  int first_value() const { return static_cast<std::int32_t>(bits << 1) >> 22; }
+
+  // If the pair is long: its symbol and the length of its code. Length 0: the code is longer than a
+  // look-up, or not allowed.
+  unsigned code_length() const { return bits >> 10 & 15; }
+  std::uint8_t symbol() const { return static_cast<std::uint8_t>(bits >> 16); }
+};
+
+struct AcTable {
+  std::array<AcPair, kLookups> pairs;
+  // For skipping, one or two symbols. Bits 6 to 15: their advance together, and kBlockEnd if
+  // the last one is the end of block.
+  std::array<std::uint16_t, kLookups> skips;
+  Codes codes;
+};
+
+// False if the segment's codes are not possible (C.2) or, for DC, a symbol is not.
+bool make_table(Bytes segment, DcTable& table);
+bool make_table(Bytes segment, AcTable& table);
+
+// Keeps tables from picture to picture: many have the same.
+template <typename Table>
+class TableCache {
+ public:
+  // The table of a segment; null if it is not possible. Valid until kEntries - 1 other tables were
+  // asked for: a picture has at most three.
+  const Table* find(Bytes segment);
+
+ private:
+  struct Entry {
+    std::vector<std::uint8_t> segment;  // empty: no table
+    std::uint64_t used = 0;             // the time of its last use
+    Table table;
+  };
+  static constexpr std::size_t kEntries = 4;
+
+  std::vector<Entry> entries_ = std::vector<Entry>(kEntries);
+  std::uint64_t clock_ = 0;
+};
+
+extern template class TableCache<DcTable>;
+extern template class TableCache<AcTable>;
+
+}  // namespace echoline::jpeg

@@ -1,0 +1,243 @@
+// The loops are compiled once for each kind of CPU, with Highway: not for vectors, but for shifts
+// that take any register as their count (BMI2), which are in the chain from one code to the next.
+#include "jpeg/mcu.h"
+
+#include "jpeg/entropy_codes.h"
+#include "jpeg/zigzag.h"
+
+// clang-format off
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "jpeg/mcu.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+// clang-format on
+
+#ifndef ECHOLINE_JPEG_MCU_ONCE
+#define ECHOLINE_JPEG_MCU_ONCE
+namespace echoline::jpeg {
+
+inline constexpr unsigned kLastCoefficient = 63;
+inline constexpr unsigned kLookupsPerRefill = BitReader::kRefilled / kLookupBits;
+
+// The end of a block, told from a run that is too long: either an end of block, with its last
+// coefficient before number 63, or a coefficient with just that number.
+inline bool is_block_end(unsigned at) { return at - kBlockEnd < kLastCoefficient; }
+
+}  // namespace echoline::jpeg
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace echoline::jpeg::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr unsigned kAnomaly = 0;
+
+HWY_INLINE void clear(std::int16_t* block) {
+  const hn::CappedTag<std::int16_t, 16> tag;
+  for (std::size_t i = 0; i < kBlockSamples; i += hn::Lanes(tag)) {
+    hn::StoreU(hn::Zero(tag), tag, block + i);
+  }
+}
+
+// One AC symbol.
+struct Symbol {
+  unsigned length = 0;  // of its code
+  unsigned advance = 0;
+  unsigned size = 0;  // of its value
+};
+
+// False if the next bits are no code, or none that is allowed.
+HWY_INLINE bool find_symbol(const AcTable& table, const BitReader& bits, Symbol& symbol) {
+  const Codes::Found code = table.codes.find(bits.peek(16));
+  if (code.length == 0 || !is_ac_symbol(code.symbol)) return false;
+  symbol = {code.length, advance_of(code.symbol), code.symbol & 15U};
+  return true;
+}
+
+// Takes a symbol and its value. 16 + kAcSizeMax bits must be there.
+template <bool kStore>
+HWY_INLINE void take_symbol(const Symbol& symbol, BitReader& bits, unsigned& at,
+                            std::int16_t* block) {
+  bits.skip(symbol.length);
+  at += symbol.advance;
+  if constexpr (kStore) {
+    const std::int32_t value = extend(bits.peek(symbol.size), symbol.size);
+    block[kNaturalOrder[at]] = static_cast<std::int16_t>(value);
+  }
+  bits.skip(symbol.size);
+}
+
+// Decodes one symbol at a time, up to the end of the block: for the last symbols of blocks that
+// have no end-of-block code. `at` is the number of the last coefficient. Returns that of the last
+// symbol, or kAnomaly.
+template <bool kStore>
+HWY_NOINLINE unsigned finish_block(const AcTable& table, BitReader& bits, unsigned at,
+                                   std::int16_t* block) {
+  while (at < kLastCoefficient) {
+    Symbol symbol;
+    bits.refill();
+    if (!find_symbol(table, bits, symbol)) return kAnomaly;
+    take_symbol<kStore>(symbol, bits, at, block);
+  }
+  return at == kLastCoefficient || is_block_end(at) ? at : kAnomaly;
+}
+
+// A symbol that a look-up doesn't hold with its value.
+template <bool kStore>
+HWY_INLINE bool long_symbol(const AcTable& table, BitReader& bits, unsigned& at,
+                            std::int16_t* block) {
+  bits.refill();
+  const AcPair entry = table.pairs[bits.window >> (64 - kLookupBits)];
+  Symbol symbol{entry.code_length(), advance_of(entry.symbol()), entry.symbol() & 15U};
+  if (symbol.length == 0 && !find_symbol(table, bits, symbol)) return false;
+  take_symbol<kStore>(symbol, bits, at, block);
+  return true;
+}
+
+// The AC coefficients of a block (F.2.2.2). Returns the number of the last symbol, as finish_block
+// does: kBlockEnd if there is no coefficient. (kLookupsPerRefill - 1) * kLookupBits bits are there.
+HWY_INLINE unsigned decode_ac(const AcTable& table, BitReader& reader, std::int16_t* block) {
+  BitReader bits = reader;
+  unsigned at = 0;
+  for (;;) {
+    for (unsigned i = 1; i < kLookupsPerRefill; ++i) {
+      const AcPair entry = table.pairs[bits.window >> (64 - kLookupBits)];
+      if (entry.is_long()) [[unlikely]] {
+        if (!long_symbol<true>(table, bits, at, block)) return kAnomaly;
+        if (at < kLastCoefficient) break;
+        reader = bits;
+        return at == kLastCoefficient || is_block_end(at) ? at : kAnomaly;
+      }
+      const unsigned first = at + entry.first_advance();
+      const unsigned second = first + entry.second_advance();
+      const auto value = static_cast<std::int16_t>(entry.first_value());
+      // With one symbol, the second value is 0 and the place is the first's: so that is stored
+      // last.
+      block[kNaturalOrder[second]] = static_cast<std::int16_t>(entry.second_value());
+      block[kNaturalOrder[first]] = value;
+      const unsigned last = second + entry.block_end();
+      if (last >= kLastCoefficient) {
+        reader = bits;
+        // An end of block alone counted as a coefficient.
+        const unsigned end = value == 0 && last >= kBlockEnd ? last - 1 : last;
+        // Two symbols at once may go beyond the block: then one at a time.
+        if (end != kLastCoefficient && !is_block_end(end)) [[unlikely]] {
+          return finish_block<true>(table, reader, at, block);
+        }
+        reader.skip(entry.bits);
+        return end;
+      }
+      at = last;
+      bits.skip(entry.bits);
+    }
+    bits.refill();
+  }
+}
+
+// The same, but keeps nothing.
+HWY_INLINE unsigned skip_ac(const AcTable& table, BitReader& reader) {
+  BitReader bits = reader;
+  unsigned at = 0;
+  for (;;) {
+    for (unsigned i = 1; i < kLookupsPerRefill; ++i) {
+      const std::uint32_t entry = table.skips[bits.window >> (64 - kLookupBits)];
+      if (entry == 0) [[unlikely]] {
+        if (!long_symbol<false>(table, bits, at, nullptr)) return kAnomaly;
+        if (at < kLastCoefficient) break;
+        reader = bits;
+        return at == kLastCoefficient || is_block_end(at) ? at : kAnomaly;
+      }
+      const unsigned last = at + (entry >> 6);
+      if (last >= kLastCoefficient) {
+        reader = bits;
+        if (last != kLastCoefficient && !is_block_end(last)) [[unlikely]] {
+          return finish_block<false>(table, reader, at, nullptr);
+        }
+        reader.skip(entry);
+        return last;
+      }
+      at = last;
+      bits.skip(entry);
+    }
+    bits.refill();
+  }
+}
+
+// The difference of a DC value (F.2.2.1). Leaves as many bits as decode_ac needs.
+HWY_INLINE bool decode_dc(const DcTable& table, BitReader& bits, std::int32_t& difference) {
+  bits.refill();
+  const std::uint32_t entry = table.lookup[bits.window >> (64 - kLookupBits)];
+  if (entry != 0) [[likely]] {
+    difference = static_cast<std::int16_t>(entry) >> 6;
+    bits.skip(entry);
+    return true;
+  }
+  const Codes::Found code = table.codes.find(bits.peek(16));
+  if (code.length == 0 || code.symbol > kDcSizeMax) return false;
+  bits.skip(code.length);
+  difference = extend(bits.peek(code.symbol), code.symbol);
+  bits.skip(code.symbol);
+  bits.refill();
+  return true;
+}
+
+bool decode_loop(const McuPlan& plan, EntropyState& state, std::size_t first, std::size_t count,
+                 Batch& batch) {
+  BitReader bits = state.bits;
+  for (std::size_t i = first; i < first + count; ++i) {
+    for (std::size_t b = 0; b < plan.count; ++b) {
+      const McuBlock& planned = plan.blocks[b];
+      const std::size_t index = planned.first + planned.step * i;
+      std::int16_t* block = batch.block(index);
+      std::int32_t difference = 0;
+      if (!decode_dc(*planned.dc, bits, difference)) return false;
+      clear(block);
+      const std::int32_t dc = state.dc[planned.component] += difference;
+      const unsigned end = decode_ac(*planned.ac, bits, block);
+      if (end == kAnomaly) return false;
+      block[0] = static_cast<std::int16_t>(dc);
+      batch.ac[index] = end != kBlockEnd ? 1 : 0;
+    }
+    if (bits.unused() > state.end) return false;
+  }
+  state.bits = bits;
+  return true;
+}
+
+bool skip_loop(const McuPlan& plan, EntropyState& state, std::size_t count) {
+  BitReader bits = state.bits;
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t b = 0; b < plan.count; ++b) {
+      const McuBlock& planned = plan.blocks[b];
+      std::int32_t difference = 0;
+      if (!decode_dc(*planned.dc, bits, difference)) return false;
+      state.dc[planned.component] += difference;
+      if (skip_ac(*planned.ac, bits) == kAnomaly) return false;
+    }
+    if (bits.unused() > state.end) return false;
+  }
+  state.bits = bits;
+  return true;
+}
+
+}  // namespace echoline::jpeg::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace echoline::jpeg {
+
+HWY_EXPORT(decode_loop);
+HWY_EXPORT(skip_loop);
+
+bool decode_mcus(const McuPlan& plan, EntropyState& state, std::size_t first, std::size_t count,
+                 Batch& batch) {
+  return HWY_DYNAMIC_DISPATCH(decode_loop)(plan, state, first, count, batch);
+}
+
+bool skip_mcus(const McuPlan& plan, EntropyState& state, std::size_t count) {
+  return HWY_DYNAMIC_DISPATCH(skip_loop)(plan, state, count);
+}
+
+}  // namespace echoline::jpeg
+#endif

@@ -1,0 +1,58 @@
+#include "jpeg/scan_bytes.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace echoline::jpeg {
+namespace {
+
+constexpr std::uint8_t kRestart0 = 0xD0;
+
+}  // namespace
+
+bool ScanBytes::load(Bytes file, std::size_t begin, unsigned restart) {
+  ends_.clear();
+  gaps_.clear();
+  file_begin_ = begin;
+  if (begin >= file.size()) return false;
+  bytes_.resize(file.size() - begin + kPadding);
+  auto* const first = reinterpret_cast<std::uint8_t*>(bytes_.data());
+  std::uint8_t* out = first;
+  const std::uint8_t* in = file.data() + begin;
+  const std::uint8_t* const end = file.data() + file.size();
+  for (;;) {
+    const auto left = static_cast<std::size_t>(end - in);
+    const auto* escape = static_cast<const std::uint8_t*>(std::memchr(in, 0xFF, left));
+    if (escape == nullptr || escape + 1 == end || escape[1] == 0xFF) return false;
+    const std::uint8_t code = escape[1];
+    const std::size_t kept = static_cast<std::size_t>(escape - in) + (code == 0 ? 1 : 0);
+    std::memcpy(out, in, kept);
+    out += kept;
+    in = escape + 2;
+    if (code != 0) {
+      ends_.push_back(static_cast<std::size_t>(out - first));
+      if (restart == kNoRestarts || code != kRestart0 + restart) break;
+      restart = (restart + 1) % 8;
+    }
+    const auto used = static_cast<std::size_t>(in - (file.data() + begin));
+    gaps_.push_back({static_cast<std::size_t>(out - first), used - (out - first)});
+  }
+  std::memset(out, 0, kPadding);
+  return true;
+}
+
+const std::uint8_t* ScanBytes::begin(std::size_t interval) const {
+  return data() + (interval == 0 ? 0 : ends_[interval - 1]);
+}
+
+const std::uint8_t* ScanBytes::end(std::size_t interval) const { return data() + ends_[interval]; }
+
+BitPosition ScanBytes::position_of(const std::uint8_t* byte, unsigned bit) const {
+  const std::size_t at = static_cast<std::size_t>(byte - data()) + bit / 8;
+  const auto gap = std::upper_bound(gaps_.begin(), gaps_.end(), at,
+                                    [](std::size_t value, const Gap& g) { return value < g.end; });
+  const std::size_t left_out = gap == gaps_.begin() ? 0 : std::prev(gap)->left_out;
+  return {file_begin_ + at + left_out, static_cast<std::uint8_t>(bit % 8)};
+}
+
+}  // namespace echoline::jpeg

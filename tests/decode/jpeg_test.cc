@@ -1,0 +1,226 @@
+// The JPEG reader gives the pixels and the errors of libjpeg-turbo, for every region of every file,
+// whichever decoder takes it.
+#include "decode/jpeg.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include "decode/libjpeg.h"
+#include "decode/made_images.h"
+
+namespace echoline::decode {
+namespace {
+
+class Random {
+ public:
+  std::uint32_t below(std::uint32_t bound) { return static_cast<std::uint32_t>(engine_() % bound); }
+  // A third of the sides are short, a third touch an edge.
+  Region region(const ImageSize& size) {
+    Region region;
+    const auto side = [this](std::uint32_t whole, std::uint32_t& first, std::uint32_t& length) {
+      length = below(3) == 0 ? std::min(whole, 1 + below(4)) : 1 + below(whole);
+      const std::uint32_t last = whole - length;
+      first = below(6) == 0 ? 0 : below(5) == 0 ? last : below(last + 1);
+    };
+    side(size.height, region.top, region.height);
+    side(size.width, region.left, region.width);
+    return region;
+  }
+
+ private:
+  std::mt19937_64 engine_{11};
+};
+
+struct Outcome {
+  Status status;
+  ImageHeader header;
+  std::vector<std::uint8_t> pixels;
+};
+
+class Readers {
+ public:
+  // False after a difference, which has been reported.
+  bool agree(const std::string& file, const Region* region, Colors colors) {
+    const Outcome expected = read(*libjpeg_, file, region, colors);
+    const Outcome found = read(*reader_, file, region, colors);
+    EXPECT_EQ(found.status.message(), expected.status.message());
+    EXPECT_EQ(found.status.code(), expected.status.code());
+    EXPECT_EQ(found.header.size, expected.header.size);
+    EXPECT_EQ(found.header.orientation, expected.header.orientation);
+    const bool same = !expected.status.ok() || found.pixels == expected.pixels;
+    EXPECT_TRUE(same) << "other pixels of " << expected.header.size.height << " x "
+                      << expected.header.size.width;
+    if (region != nullptr && !same) {
+      ADD_FAILURE() << region->top << ' ' << region->left << ' ' << region->height << ' '
+                    << region->width;
+    }
+    return !testing::Test::HasFailure();
+  }
+
+  bool agree_on_regions(const std::string& file, Random& random, int count) {
+    if (!agree(file, nullptr, Colors::kRgb) || !agree(file, nullptr, Colors::kGray)) return false;
+    const auto size = libjpeg_->open(bytes_of(file), {}, false);
+    for (int i = 0; i < count; ++i) {
+      const Region region = random.region(size.value().size);
+      if (!agree(file, &region, i % 4 == 0 ? Colors::kGray : Colors::kRgb)) return false;
+    }
+    return true;
+  }
+
+  Result<ImageSize> size(const std::string& file) {
+    ECHOLINE_ASSIGN(const ImageHeader header, libjpeg_->open(bytes_of(file), {}, false));
+    return header.size;
+  }
+  std::uint64_t own() const { return counts_.own; }
+  std::uint64_t libjpeg() const { return counts_.libjpeg; }
+
+ private:
+  static Outcome read(ImageReader& reader, const std::string& file, const Region* region,
+                      Colors colors) {
+    Outcome outcome;
+    const auto opened = reader.open(bytes_of(file), {}, true);
+    outcome.status = opened.status();
+    if (!opened.ok()) return outcome;
+    outcome.header = opened.value();
+    const ImageSize size = outcome.header.size;
+    Region part = whole_picture(size);
+    if (region != nullptr && region->top + region->height <= size.height &&
+        region->left + region->width <= size.width) {
+      part = *region;
+    }
+    outcome.pixels.assign(std::size_t{part.height} * part.width * channel_count(colors), 0xAA);
+    outcome.status = reader.read(part, colors, outcome.pixels.data());
+    return outcome;
+  }
+
+  JpegCounts counts_;
+  std::unique_ptr<ImageReader> reader_ = make_jpeg_reader(&counts_);
+  std::unique_ptr<ImageReader> libjpeg_ = make_libjpeg_reader();
+};
+
+const JpegStyle kOwnStyles[] = {
+    {},
+    {.wide = 1, .high = 1},
+    {.wide = 2, .high = 1},
+    {.wide = 1, .high = 2},
+    {.channels = 1, .wide = 1, .high = 1},
+    {.channels = 1},
+    {.restart_rows = 1},
+    {.wide = 2, .high = 1, .restart_rows = 2},
+    {.restart_mcus = 3},
+    {.wide = 1, .high = 1, .restart_mcus = 1},
+    {.quality = 98},
+    {.wide = 1, .high = 1, .quality = 100},
+    {.quality = 10},
+};
+
+const JpegStyle kOtherStyles[] = {
+    {.wide = 4, .high = 1}, {.wide = 4, .high = 2}, {.progressive = true}, {.arithmetic = true}};
+
+TEST(Jpeg, PixelsAreThoseOfLibjpegForEverySize) {
+  Readers readers;
+  Random random;
+  for (const JpegStyle& style : kOwnStyles) {
+    for (std::uint32_t size = 1; size <= 70; ++size) {
+      const std::string wide = made_jpeg(1 + random.below(70), size, style);
+      const std::string high = made_jpeg(size, 1 + random.below(70), style);
+      ASSERT_TRUE(readers.agree_on_regions(wide, random, 4)) << &style - kOwnStyles;
+      ASSERT_TRUE(readers.agree_on_regions(high, random, 4)) << &style - kOwnStyles;
+    }
+    for (const auto& [height, width] : {std::pair(211U, 333U), {257U, 129U}, {90U, 601U}}) {
+      const std::string file = made_jpeg(height, width, style);
+      ASSERT_TRUE(readers.agree_on_regions(file, random, 20)) << &style - kOwnStyles;
+    }
+  }
+  EXPECT_GT(readers.own(), 1000U);
+  EXPECT_EQ(readers.libjpeg(), 0U);
+}
+
+// Coefficients that no encoder writes for a picture, and values that overflow in the inverse DCT.
+TEST(Jpeg, PixelsFarOutOfRangeAreThoseOfLibjpeg) {
+  Readers readers;
+  for (std::uint32_t seed = 1; seed <= 60; ++seed) {
+    const JpegStyle style{.wide = 1, .high = 1, .quality = seed % 2 == 0 ? 100 : 60, .noise = true};
+    const std::string file = with_steps(made_jpeg(64, 72, style), seed);
+    ASSERT_TRUE(readers.agree(file, nullptr, Colors::kRgb)) << seed;
+    const std::string smooth = with_steps(made_jpeg(64, 72, {.quality = 100}), seed);
+    ASSERT_TRUE(readers.agree(smooth, nullptr, Colors::kRgb)) << seed;
+  }
+  EXPECT_EQ(readers.libjpeg(), 0U);
+}
+
+TEST(Jpeg, FilesOfOtherKindsAreLeftToLibjpeg) {
+  Readers readers;
+  Random random;
+  for (const JpegStyle& style : kOtherStyles) {
+    ASSERT_TRUE(readers.agree_on_regions(made_jpeg(70, 90, style), random, 4));
+  }
+  EXPECT_EQ(readers.own(), 0U);
+  EXPECT_GT(readers.libjpeg(), 0U);
+}
+
+TEST(Jpeg, EveryTruncationHasTheErrorOfLibjpeg) {
+  Readers readers;
+  Random random;
+  for (const JpegStyle& style : {kOwnStyles[0], kOwnStyles[1], kOwnStyles[4], kOwnStyles[6]}) {
+    const std::string file = made_jpeg(40, 56, style);
+    for (std::size_t length = 0; length < file.size(); ++length) {
+      const Region region = random.region({40, 56});
+      ASSERT_TRUE(readers.agree(file.substr(0, length), &region, Colors::kRgb)) << length;
+    }
+  }
+}
+
+TEST(Jpeg, DamagedFilesHaveThePixelsOrTheErrorOfLibjpeg) {
+  Readers readers;
+  Random random;
+  for (const JpegStyle& style : kOwnStyles) {
+    const std::string file = made_jpeg(50, 70, style);
+    for (std::size_t at = 2; at < file.size(); at += 5) {
+      std::string broken = file;
+      broken[at] = static_cast<char>(broken[at] ^ (1 << random.below(8)));
+      const Region region = random.region({50, 70});
+      ASSERT_TRUE(readers.agree(broken, &region, Colors::kRgb)) << at;
+      broken[at] = static_cast<char>(random.below(2) == 0 ? 0xFF : random.below(256));
+      ASSERT_TRUE(readers.agree(broken, nullptr, Colors::kRgb)) << at;
+    }
+  }
+}
+
+// With ECHOLINE_TEST_DATA, photos of cameras and of many encoders.
+TEST(Jpeg, PhotosHaveThePixelsOfLibjpeg) {
+  const char* data = std::getenv("ECHOLINE_TEST_DATA");
+  if (data == nullptr) GTEST_SKIP() << "ECHOLINE_TEST_DATA is not set";
+  const std::filesystem::path shard =
+      std::filesystem::path(data) / "imagenet" / "imagenet-000000.tar";
+  if (!std::filesystem::exists(shard)) GTEST_SKIP() << shard << " is missing";
+  std::ifstream stream(shard, std::ios::binary);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  const std::string tar = std::move(text).str();
+  constexpr std::size_t kBlock = 512;  // POSIX ustar
+  Readers readers;
+  Random random;
+  for (std::size_t at = 0; at + kBlock <= tar.size() && tar[at] != '\0';) {
+    const std::string name(tar.c_str() + at);
+    const std::size_t bytes = std::strtoul(tar.c_str() + at + 124, nullptr, 8);
+    if (name.ends_with(".jpg")) {
+      const std::string file = tar.substr(at + kBlock, bytes);
+      const auto size = readers.size(file);
+      ASSERT_TRUE(size.ok()) << name;
+      const Region region = random.region(size.value());
+      ASSERT_TRUE(readers.agree(file, nullptr, Colors::kRgb)) << name;
+      ASSERT_TRUE(readers.agree(file, &region, Colors::kGray)) << name;
+    }
+    at += kBlock + (bytes + kBlock - 1) / kBlock * kBlock;
+  }
+  EXPECT_GT(readers.own(), 100U);
+}
+
+}  // namespace
+}  // namespace echoline::decode
