@@ -83,7 +83,11 @@ class Index {
   virtual std::size_t shard_count() const = 0;
   virtual Shard shard(std::size_t shard_index) const = 0;
   ShardList shards() const { return ShardList(this); }
+  // What to read through DataSet::reading. Extents of one shard do not overlap. That of a record in
+  // several parts is beyond the end of its shard.
   virtual Extent extent(std::uint64_t record) const = 0;
+  // Where the record begins in its shard, for messages.
+  virtual std::uint64_t begins_at(std::uint64_t record) const { return extent(record).offset; }
   virtual std::string key(std::uint64_t record) const = 0;
   // CRC-32C of the bytes of its extent when the index was built; 0: not known.
   virtual std::uint32_t checksum(std::uint64_t) const { return 0; }

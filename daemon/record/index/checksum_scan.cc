@@ -109,6 +109,8 @@ RecordTable ChecksumScan::take_table() {
   RecordTable table = plain_->take_table();
   std::vector<std::uint32_t> sums = sums_.take();
   sums.resize(table.size());
+  // The checksum of a record covers all of its bytes, and its parts are elsewhere in the shard.
+  for (const RecordPart& part : table.parts) sums[part.record] = 0;
   // Without any checksum the older file layout suffices.
   const bool known = std::any_of(sums.begin(), sums.end(), [](auto sum) { return sum != 0; });
   if (known) table.checksum = std::move(sums);

@@ -1,7 +1,8 @@
-// Layout: header (magic, version, counts), one row per shard, the texts of the shards, three arrays
-// over the records, keys, in layout 3 the checksums of the records, checksum of the file. Arrays
-// are stored in memory order: Echoline runs on little-endian machines only. Earlier versions write
-// no flags, and ignore them.
+// Layout: header (magic, version, counts), in layout 4 the number of parts, one row per shard, the
+// texts of the shards, three arrays over the records, keys, in layouts 3 and 4 the checksums of the
+// records (in layout 4 if a flag says so), in layout 4 the parts, checksum of the file. Arrays are
+// stored in memory order: Echoline runs on little-endian machines only. Earlier versions write no
+// flags, and ignore them.
 #include "record/index/stored_index.h"
 
 #include <xxhash.h>
@@ -9,6 +10,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <iterator>
 
 #include "base/atomic_file.h"
 #include "record/core/local_file.h"
@@ -24,7 +26,13 @@ static_assert(std::endian::native == std::endian::little);
 constexpr std::array<char, 8> kMagic = {'E', 'C', 'H', 'O', 'I', 'D', 'X', '\n'};
 constexpr std::uint32_t kLayout = 2;
 constexpr std::uint32_t kLayoutWithChecksums = 3;
-constexpr std::uint32_t kTrusted = 1;  // a flag: the checksums are trusted
+constexpr std::uint32_t kLayoutWithParts = 4;
+// Flags.
+constexpr std::uint32_t kTrusted = 1;    // the checksums are trusted
+constexpr std::uint32_t kChecksums = 2;  // of layout 4: there are checksums
+
+// Sums of sizes stay far from an overflow.
+constexpr std::uint64_t kPartBytesMax = std::uint64_t{1} << 62;
 
 struct FileHeader {
   std::array<char, 8> magic = kMagic;
@@ -85,21 +93,31 @@ Status corrupt(std::string_view what) {
   return Status(Code::kDataLoss, "corrupt index: " + std::string(what));
 }
 
-bool has_checksums(const FileHeader& header) { return header.layout == kLayoutWithChecksums; }
+bool has_checksums(const FileHeader& header) {
+  return header.layout == kLayoutWithChecksums ||
+         (header.layout == kLayoutWithParts && (header.flags & kChecksums) != 0);
+}
+
+bool is_known_layout(const FileHeader& header) {
+  return header.layout >= kLayout && header.layout <= kLayoutWithParts;
+}
 
 std::uint64_t bytes_of_record(const FileHeader& header) {
   return 3 * sizeof(std::uint64_t) + (has_checksums(header) ? sizeof(std::uint32_t) : 0);
 }
 
 // Each count is compared with the file size first, so that the products cannot overflow.
-bool sizes_add_up(const FileHeader& header, std::uint64_t bytes) {
+bool sizes_add_up(const FileHeader& header, std::uint64_t part_count, std::uint64_t bytes) {
   if (has_checksums(header) && header.record_count == 0) return false;
   if (header.shard_count > bytes || header.record_count > bytes || header.text_bytes > bytes ||
-      header.key_bytes > bytes) {
+      header.key_bytes > bytes || part_count > bytes) {
     return false;
   }
+  const std::uint64_t parts = header.layout == kLayoutWithParts
+                                  ? sizeof(std::uint64_t) + part_count * sizeof(RecordPart)
+                                  : 0;
   return sizeof(FileHeader) + header.shard_count * sizeof(ShardRow) + header.text_bytes +
-             header.record_count * bytes_of_record(header) + header.key_bytes +
+             header.record_count * bytes_of_record(header) + header.key_bytes + parts +
              sizeof(std::uint64_t) ==
          bytes;
 }
@@ -155,12 +173,44 @@ Status check_records(const StoredIndex& index) {
   return {};
 }
 
+Status check_parts(const StoredIndex& index) {
+  const std::vector<RecordPart>& parts = index.records.parts;
+  auto shard = index.shards.begin();
+  std::uint64_t total = 0;
+  for (auto part = parts.begin(); part != parts.end(); ++part) {
+    if (part->record >= index.records.size()) return corrupt("parts");
+    if (part != parts.begin() && part->record < std::prev(part)->record) return corrupt("parts");
+    while (part->record >= shard->first_record + shard->record_count) ++shard;
+    const bool same = part != parts.begin() && part->record == std::prev(part)->record;
+    const std::uint64_t least = same ? std::prev(part)->offset + std::prev(part)->bytes : 0;
+    const std::uint64_t all = shard->extents_end();
+    if (part->offset < least || part->offset > all || part->bytes > all - part->offset) {
+      return corrupt("part of a record outside its shard");
+    }
+    if (part->bytes > kPartBytesMax - total) return corrupt("parts");
+    total += part->bytes;
+  }
+  return {};
+}
+
+// The number of parts follows the header in layout 4.
+Result<std::uint64_t> take_part_count(const FileHeader& header, Cursor& cursor,
+                                      std::uint64_t file_bytes) {
+  if (header.layout != kLayoutWithParts) return std::uint64_t{0};
+  if (file_bytes < sizeof(FileHeader) + 2 * sizeof(std::uint64_t)) return corrupt("too short");
+  return cursor.take<std::uint64_t>();
+}
+
 }  // namespace
 
 std::string encode_index(const StoredIndex& index) {
   FileHeader header;
   if (!index.records.checksum.empty()) header.layout = kLayoutWithChecksums;
   if (index.records.trusted) header.flags |= kTrusted;
+  if (!index.records.parts.empty()) {
+    header.layout = kLayoutWithParts;
+    if (!index.records.checksum.empty()) header.flags |= kChecksums;
+  }
   header.shard_count = index.shards.size();
   header.record_count = index.records.size();
   header.key_bytes = index.records.keys.size();
@@ -174,12 +224,14 @@ std::string encode_index(const StoredIndex& index) {
   out.reserve(sizeof(header) + rows.size() + text.size() +
               header.record_count * bytes_of_record(header) + header.key_bytes + 8);
   put(out, header);
+  if (header.layout == kLayoutWithParts) put(out, std::uint64_t{index.records.parts.size()});
   out += rows + text;
   put_array(out, index.records.offset);
   put_array(out, index.records.bytes);
   put_array(out, index.records.key_end);
   out += index.records.keys;
   put_array(out, index.records.checksum);
+  put_array(out, index.records.parts);
   put(out, static_cast<std::uint64_t>(XXH3_64bits(out.data(), out.size())));
   return out;
 }
@@ -189,12 +241,13 @@ Result<StoredIndex> decode_index(std::span<const std::byte> bytes) {
   Cursor cursor(bytes);
   const auto header = cursor.take<FileHeader>();
   if (header.magic != kMagic) return corrupt("no index file");
-  if (header.layout != kLayout && !has_checksums(header)) return corrupt("made by another version");
+  if (!is_known_layout(header)) return corrupt("made by another version");
   // The checksum comes first: after it only other writers can cause an error.
   const auto body = bytes.first(bytes.size() - sizeof(std::uint64_t));
   const auto sum = Cursor(bytes.subspan(body.size())).take<std::uint64_t>();
   if (sum != XXH3_64bits(body.data(), body.size())) return corrupt("checksum differs");
-  if (!sizes_add_up(header, bytes.size())) return corrupt("sizes differ");
+  ECHOLINE_ASSIGN(const std::uint64_t part_count, take_part_count(header, cursor, bytes.size()));
+  if (!sizes_add_up(header, part_count, bytes.size())) return corrupt("sizes differ");
   StoredIndex index;
   ECHOLINE_TRY(take_shards(header, cursor, index.shards));
   cursor.take_array(index.records.offset, header.record_count);
@@ -202,8 +255,10 @@ Result<StoredIndex> decode_index(std::span<const std::byte> bytes) {
   cursor.take_array(index.records.key_end, header.record_count);
   index.records.keys = cursor.take_text(header.key_bytes);
   if (has_checksums(header)) cursor.take_array(index.records.checksum, header.record_count);
+  cursor.take_array(index.records.parts, part_count);
   index.records.trusted = (header.flags & kTrusted) != 0;
   ECHOLINE_TRY(check_records(index));
+  ECHOLINE_TRY(check_parts(index));
   return index;
 }
 

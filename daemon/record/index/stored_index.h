@@ -24,12 +24,12 @@ struct StoredIndex {
   RecordTable records;
 };
 
-// Little-endian; ends with the XXH3 of all bytes before it. Layout 3 if there are checksums of
-// records, else layout 2, which older versions can read.
+// Little-endian; ends with the XXH3 of all bytes before it. Layout 4 if there are parts of records,
+// else 3 if there are checksums of records, else 2: older versions can read what they know.
 std::string encode_index(const StoredIndex& index);
 
-// kDataLoss for bytes that encode_index did not write, for another layout, and for records that are
-// outside their shard or not ascending.
+// kDataLoss for bytes that encode_index did not write, for another layout, and for records or parts
+// that are outside their shard or not ascending.
 Result<StoredIndex> decode_index(std::span<const std::byte> bytes);
 
 // Writing is atomic: a temporary file, flushed and renamed.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "echoline/v1/config.pb.h"
+#include "record/index/gathering_source.h"
 #include "record/index/listing.h"
 #include "record/index/sidecar_index.h"
 
@@ -16,10 +17,15 @@ namespace echoline::record {
 
 TableIndex::TableIndex(StoredIndex stored, bool use_checksums)
     : stored_(std::move(stored)),
-      use_checksums_(use_checksums && !stored_.records.checksum.empty()) {
+      use_checksums_(use_checksums && !stored_.records.checksum.empty()),
+      gathered_(std::make_shared<const GatheredRecords>(stored_)) {
   for (const std::uint64_t bytes : stored_.records.bytes) {
     bytes_max_ = std::max(bytes_max_, bytes);
     bytes_total_ += bytes;
+  }
+  for (const RecordPart& part : stored_.records.parts) {
+    bytes_max_ = std::max(bytes_max_, gathered_->find(part.record)->bytes);
+    bytes_total_ += part.bytes;
   }
 }
 
@@ -33,6 +39,7 @@ std::size_t TableIndex::shard_of(std::uint64_t record) const {
 }
 
 Extent TableIndex::extent(std::uint64_t record) const {
+  if (const Extent* gathered = gathered_->find(record)) return *gathered;
   return {static_cast<std::uint32_t>(shard_of(record)), stored_.records.offset[record],
           stored_.records.bytes[record]};
 }
@@ -70,8 +77,11 @@ TableDataSet::TableDataSet(StoredIndex stored, TableOptions options)
 
 std::unique_ptr<source::Source> TableDataSet::reading(
     std::unique_ptr<source::Source> source) const {
-  if (compressed_.empty()) return source;
-  return std::make_unique<UnpackingSource>(std::move(source), compressed_, unpacking_);
+  if (!compressed_.empty()) {
+    source = std::make_unique<UnpackingSource>(std::move(source), compressed_, unpacking_);
+  }
+  if (index_.gathered()->empty()) return source;
+  return std::make_unique<GatheringSource>(std::move(source), index_.gathered());
 }
 
 Result<std::uint64_t> TableDataSet::publish(source::Source& source) const {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "record/core/data_set.h"
+#include "record/index/gathered_records.h"
 #include "record/index/stored_index.h"
 #include "record/index/unpacking_source.h"
 
@@ -22,6 +23,9 @@ class TableIndex final : public Index {
   std::size_t shard_count() const override { return stored_.shards.size(); }
   Shard shard(std::size_t shard_index) const override { return stored_.shards[shard_index]; }
   Extent extent(std::uint64_t record) const override;
+  std::uint64_t begins_at(std::uint64_t record) const override {
+    return stored_.records.offset[record];
+  }
   std::string key(std::uint64_t record) const override;
   std::uint32_t checksum(std::uint64_t record) const override;
   bool trusts_checksums() const override { return stored_.records.trusted; }
@@ -32,10 +36,12 @@ class TableIndex final : public Index {
   // The stored key; empty if there is none.
   std::string_view stored_key(std::uint64_t record) const { return stored_.records.key(record); }
   const StoredIndex& stored() const { return stored_; }
+  const std::shared_ptr<const GatheredRecords>& gathered() const { return gathered_; }
 
  private:
   const StoredIndex stored_;
   const bool use_checksums_;
+  const std::shared_ptr<const GatheredRecords> gathered_;  // never null
   std::uint64_t bytes_max_ = 0;
   std::uint64_t bytes_total_ = 0;
 };

@@ -26,13 +26,13 @@ class TarDataSet final : public TableDataSet {
   std::string_view format() const override { return "webdataset"; }
   Status cut(std::uint64_t record, std::span<const std::byte> bytes,
              Fields& fields) const override {
-    return cut_tar_record(table().stored_key(record), bytes, fields);
+    const RecordTable& records = table().stored().records;
+    const std::uint64_t own = std::min<std::uint64_t>(records.bytes[record], bytes.size());
+    return cut_tar_record({records.key(record), records.offset[record], bytes.first(own),
+                           records.parts_of(record), bytes.subspan(own)},
+                          fields);
   }
 };
-
-bool is_lower(std::string_view text) {
-  return std::none_of(text.begin(), text.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
-}
 
 }  // namespace
 
@@ -45,43 +45,6 @@ ScanSpec tar_scan_spec() {
     });
   };
   return format;
-}
-
-Status cut_tar_record(std::string_view key, std::span<const std::byte> bytes, Fields& fields) {
-  clear_fields(fields);
-  std::size_t at = 0;
-  while (at < bytes.size()) {
-    auto parsed = parse_tar_member(bytes.subspan(at));
-    if (!parsed.ok()) return parsed.status();
-    if (parsed->step == TarStep::kNeedMore) {
-      return Status(Code::kDataLoss, "truncated: the shard ends within a tar header");
-    }
-    if (parsed->step == TarStep::kEnd) break;
-    const TarMember& member = parsed->member;
-    // parse_tar_member has checked that the headers are within the bytes.
-    const std::uint64_t left = bytes.size() - at - member.header_bytes;
-    if (member.data_bytes > left) {
-      return Status(Code::kDataLoss, fmt::format("truncated: '{}' has {} of its {} bytes",
-                                                 member.name, left, member.data_bytes));
-    }
-    if (const auto name = sample_name(member)) {
-      // The bytes belong to another shard than the one that was indexed.
-      if (!name->has_key(key)) {
-        return Status(Code::kFailedPrecondition,
-                      fmt::format("the shard has record '{}' where the index has '{}', so the "
-                                  "index is another shard's: remove index files that were not "
-                                  "made for it; {}",
-                                  name->key(), key, source::kReindexHint));
-      }
-      std::string_view field = name->extension;
-      if (!is_lower(field)) field = copy_to_scratch(fields, lower_ascii(field));
-      fields.fields.push_back({field, bytes.subspan(at + member.header_bytes, member.data_bytes)});
-    }
-    // The padding of the last member may be missing.
-    at += std::min<std::uint64_t>(member.total_bytes(), bytes.size() - at);
-  }
-  if (fields.fields.empty()) return Status(Code::kDataLoss, "the record holds no file");
-  return {};
 }
 
 namespace {
