@@ -70,6 +70,7 @@ class ChecksumScan final : public ShardScan {
   const RecordTable& table() const override { return plain_->table(); }
   bool truncated() const override { return plain_->truncated(); }
   bool is_certain() const override { return plain_->is_certain(); }
+  std::uint64_t meta_files() const override { return plain_->meta_files(); }
   void end_at(std::uint64_t bytes) override;
 
  private:

@@ -20,7 +20,7 @@ constexpr std::uint64_t kEndUnknown = std::uint64_t{1} << 62;
 class UnpackedFeed {
  public:
   explicit UnpackedFeed(std::unique_ptr<ShardScan> scan) : scan_(std::move(scan)) {}
-  ShardScan& scan() { return *scan_; }
+  ShardScan& scan() const { return *scan_; }
   std::uint64_t bytes() const { return start_ + held_.size(); }
 
   Status add(std::span<const std::byte> chunk) {
@@ -93,6 +93,9 @@ class UnpackingScan final : public ShardScan {
     return scan_ ? scan_->is_certain() : !feed_ || feed_->scan().is_certain();
   }
   std::uint64_t unpacked_bytes() const override { return feed_ ? feed_->bytes() : 0; }
+  std::uint64_t meta_files() const override {
+    return scan_ ? scan_->meta_files() : feed_ ? feed_->scan().meta_files() : 0;
+  }
   Status take(std::span<const std::byte> window) override;
 
  private:

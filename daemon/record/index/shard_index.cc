@@ -49,8 +49,8 @@ std::size_t take_unchanged(const StoredIndex& stored, const std::vector<source::
     if (shard.object.bytes != shards[i].bytes || shard.object.version != shards[i].version)
       continue;
     ShardTable& table = known[i].emplace();
+    table.shard = shard;
     table.records.append(stored.records, shard.first_record, shard.record_count);
-    table.unpacked_bytes = shard.unpacked_bytes;
     ++taken;
   }
   return taken;

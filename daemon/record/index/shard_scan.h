@@ -40,6 +40,8 @@ class ShardScan {
   virtual void end_at(std::uint64_t) {}
   // After done(): the unpacked size of a compressed shard; 0 for a plain one.
   virtual std::uint64_t unpacked_bytes() const { return 0; }
+  // As in Shard, so far.
+  virtual std::uint64_t meta_files() const { return 0; }
 };
 
 // How the index of a format is built. `name` is part of the stored index's file name, so that two

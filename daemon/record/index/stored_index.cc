@@ -1,12 +1,13 @@
-// Layout: header (magic, version, counts), in layout 4 the number of parts, one row per shard, the
-// texts of the shards, three arrays over the records, keys, in layouts 3 and 4 the checksums of the
-// records (in layout 4 if a flag says so), in layout 4 the parts, checksum of the file. Arrays are
-// stored in memory order: Echoline runs on little-endian machines only. Earlier versions write no
-// flags, and ignore them.
+// Layout: header (magic, version, counts), in layout 4 the number of parts, one row per shard, in
+// layout 4 another row per shard, the texts of the shards, three arrays over the records, keys, in
+// layouts 3 and 4 the checksums of the records (in layout 4 if a flag says so), in layout 4 the
+// parts, checksum of the file. Arrays are stored in memory order: Echoline runs on little-endian
+// machines only. Earlier versions write no flags, and ignore them.
 #include "record/index/stored_index.h"
 
 #include <xxhash.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -26,7 +27,7 @@ static_assert(std::endian::native == std::endian::little);
 constexpr std::array<char, 8> kMagic = {'E', 'C', 'H', 'O', 'I', 'D', 'X', '\n'};
 constexpr std::uint32_t kLayout = 2;
 constexpr std::uint32_t kLayoutWithChecksums = 3;
-constexpr std::uint32_t kLayoutWithParts = 4;
+constexpr std::uint32_t kLayoutExtended = 4;
 // Flags.
 constexpr std::uint32_t kTrusted = 1;    // the checksums are trusted
 constexpr std::uint32_t kChecksums = 2;  // of layout 4: there are checksums
@@ -50,6 +51,11 @@ struct ShardRow {
   std::uint64_t url_bytes = 0;
   std::uint64_t version_bytes = 0;
   std::uint64_t unpacked_bytes = 0;
+};
+
+// The second row of a shard, in layout 4.
+struct ShardMore {
+  std::uint64_t meta_files = 0;
 };
 
 template <typename T>
@@ -95,11 +101,11 @@ Status corrupt(std::string_view what) {
 
 bool has_checksums(const FileHeader& header) {
   return header.layout == kLayoutWithChecksums ||
-         (header.layout == kLayoutWithParts && (header.flags & kChecksums) != 0);
+         (header.layout == kLayoutExtended && (header.flags & kChecksums) != 0);
 }
 
 bool is_known_layout(const FileHeader& header) {
-  return header.layout >= kLayout && header.layout <= kLayoutWithParts;
+  return header.layout >= kLayout && header.layout <= kLayoutExtended;
 }
 
 std::uint64_t bytes_of_record(const FileHeader& header) {
@@ -113,11 +119,12 @@ bool sizes_add_up(const FileHeader& header, std::uint64_t part_count, std::uint6
       header.key_bytes > bytes || part_count > bytes) {
     return false;
   }
-  const std::uint64_t parts = header.layout == kLayoutWithParts
-                                  ? sizeof(std::uint64_t) + part_count * sizeof(RecordPart)
-                                  : 0;
+  const std::uint64_t more = header.layout == kLayoutExtended
+                                 ? sizeof(std::uint64_t) + header.shard_count * sizeof(ShardMore) +
+                                       part_count * sizeof(RecordPart)
+                                 : 0;
   return sizeof(FileHeader) + header.shard_count * sizeof(ShardRow) + header.text_bytes +
-             header.record_count * bytes_of_record(header) + header.key_bytes + parts +
+             header.record_count * bytes_of_record(header) + header.key_bytes + more +
              sizeof(std::uint64_t) ==
          bytes;
 }
@@ -125,6 +132,8 @@ bool sizes_add_up(const FileHeader& header, std::uint64_t part_count, std::uint6
 Status take_shards(const FileHeader& header, Cursor& cursor, std::vector<Shard>& shards) {
   std::vector<ShardRow> rows(header.shard_count);
   for (ShardRow& row : rows) row = cursor.take<ShardRow>();
+  std::vector<ShardMore> more;
+  cursor.take_array(more, header.layout == kLayoutExtended ? header.shard_count : 0);
   Cursor text = cursor;
   std::uint64_t text_left = header.text_bytes, records = 0;
   shards.reserve(rows.size());
@@ -141,6 +150,7 @@ Status take_shards(const FileHeader& header, Cursor& cursor, std::vector<Shard>&
     shard.first_record = records;
     shard.record_count = row.record_count;
     shard.unpacked_bytes = row.unpacked_bytes;
+    if (!more.empty()) shard.meta_files = more[shards.size()].meta_files;
     records += row.record_count;
     shards.push_back(std::move(shard));
   }
@@ -196,9 +206,16 @@ Status check_parts(const StoredIndex& index) {
 // The number of parts follows the header in layout 4.
 Result<std::uint64_t> take_part_count(const FileHeader& header, Cursor& cursor,
                                       std::uint64_t file_bytes) {
-  if (header.layout != kLayoutWithParts) return std::uint64_t{0};
+  if (header.layout != kLayoutExtended) return std::uint64_t{0};
   if (file_bytes < sizeof(FileHeader) + 2 * sizeof(std::uint64_t)) return corrupt("too short");
   return cursor.take<std::uint64_t>();
+}
+
+// Whether it has what only layout 4 can express.
+bool is_extended(const StoredIndex& index) {
+  return !index.records.parts.empty() ||
+         std::any_of(index.shards.begin(), index.shards.end(),
+                     [](const Shard& shard) { return shard.meta_files > 0; });
 }
 
 }  // namespace
@@ -207,25 +224,26 @@ std::string encode_index(const StoredIndex& index) {
   FileHeader header;
   if (!index.records.checksum.empty()) header.layout = kLayoutWithChecksums;
   if (index.records.trusted) header.flags |= kTrusted;
-  if (!index.records.parts.empty()) {
-    header.layout = kLayoutWithParts;
+  if (is_extended(index)) {
+    header.layout = kLayoutExtended;
     if (!index.records.checksum.empty()) header.flags |= kChecksums;
   }
   header.shard_count = index.shards.size();
   header.record_count = index.records.size();
   header.key_bytes = index.records.keys.size();
-  std::string rows, text, out;
+  std::string rows, more, text, out;
   for (const Shard& shard : index.shards) {
     put(rows, ShardRow{shard.object.bytes, shard.record_count, shard.object.url.size(),
                        shard.object.version.size(), shard.unpacked_bytes});
+    if (header.layout == kLayoutExtended) put(more, ShardMore{shard.meta_files});
     text += shard.object.url + shard.object.version;
   }
   header.text_bytes = text.size();
   out.reserve(sizeof(header) + rows.size() + text.size() +
               header.record_count * bytes_of_record(header) + header.key_bytes + 8);
   put(out, header);
-  if (header.layout == kLayoutWithParts) put(out, std::uint64_t{index.records.parts.size()});
-  out += rows + text;
+  if (header.layout == kLayoutExtended) put(out, std::uint64_t{index.records.parts.size()});
+  out += rows + more + text;
   put_array(out, index.records.offset);
   put_array(out, index.records.bytes);
   put_array(out, index.records.key_end);
@@ -259,6 +277,7 @@ Result<StoredIndex> decode_index(std::span<const std::byte> bytes) {
   index.records.trusted = (header.flags & kTrusted) != 0;
   ECHOLINE_TRY(check_records(index));
   ECHOLINE_TRY(check_parts(index));
+  if (header.layout == kLayoutExtended && !is_extended(index)) return corrupt("layout");
   return index;
 }
 
@@ -273,15 +292,13 @@ Result<StoredIndex> read_index_file(const std::string& path) {
   return index;
 }
 
-std::string encode_shard_index(const source::ObjectInfo& shard, const RecordTable& records,
-                               std::uint64_t unpacked_bytes) {
+std::string encode_shard_index(const Shard& shard, const RecordTable& records) {
   // The file name only, because the shard may be copied with its index.
-  Shard kept;
-  kept.unpacked_bytes = unpacked_bytes;
-  kept.object.url = base_name(shard.url);
-  kept.object.bytes = shard.bytes;
-  if (!shard.version.empty()) kept.object.version = shard.url + kVersionMark + shard.version;
-  kept.record_count = records.size();
+  const source::ObjectInfo& object = shard.object;
+  Shard kept = shard;
+  kept.first_record = 0;
+  kept.object.url = base_name(object.url);
+  if (!object.version.empty()) kept.object.version = object.url + kVersionMark + object.version;
   return encode_index({{kept}, records});
 }
 

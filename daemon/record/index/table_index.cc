@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
 #include <system_error>
 #include <utility>
 
@@ -49,6 +50,12 @@ std::string TableIndex::key(std::uint64_t record) const {
   if (!key.empty()) return std::string(key);
   const Shard& shard = stored_.shards[shard_of(record)];
   return fmt::format("{}:{}", base_name(shard.object.url), record - shard.first_record);
+}
+
+std::uint64_t TableIndex::meta_files() const {
+  return std::accumulate(
+      stored_.shards.begin(), stored_.shards.end(), std::uint64_t{0},
+      [](std::uint64_t sum, const Shard& shard) { return sum + shard.meta_files; });
 }
 
 std::uint32_t TableIndex::checksum(std::uint64_t record) const {

@@ -31,6 +31,7 @@ class TableIndex final : public Index {
   bool trusts_checksums() const override { return stored_.records.trusted; }
   std::uint64_t record_bytes_max() const override { return bytes_max_; }
   std::uint64_t record_bytes_total() const override { return bytes_total_; }
+  std::uint64_t meta_files() const override;
 
   std::size_t shard_of(std::uint64_t record) const;
   // The stored key; empty if there is none.

@@ -122,14 +122,25 @@ bool SampleName::has_key(std::string_view key) const {
          key[directory.size()] == '/' && key.ends_with(stem);
 }
 
+bool is_meta_file(const TarMember& member) {
+  if (!member.file && member.link == TarLink::kNone) return false;
+  const bool prefixed = !member.directory.empty();
+  const std::string_view path = prefixed ? member.directory : member.name;
+  const std::size_t slash = path.find('/');
+  const std::string_view first = path.substr(0, slash);
+  if (!first.starts_with("__") || !first.ends_with("__")) return false;
+  // "__" and "___" are reserved as files, not as folders.
+  const bool folder = prefixed || slash != std::string_view::npos;
+  return !folder || first.size() >= 4;
+}
+
 std::optional<SampleName> sample_name(const TarMember& member) {
   if (!member.file && member.link == TarLink::kNone) return std::nullopt;
   const std::size_t slash = member.name.rfind('/');
   const std::size_t base = slash == std::string_view::npos ? 0 : slash + 1;
   const std::size_t dot = member.name.find('.', base);
   if (dot == std::string_view::npos || dot == base) return std::nullopt;
-  const bool top = base == 0 && member.directory.empty();
-  if (top && member.name.starts_with("__") && member.name.ends_with("__")) return std::nullopt;
+  if (is_meta_file(member)) return std::nullopt;
   return SampleName{member.directory, member.name.substr(0, dot), member.name.substr(dot + 1)};
 }
 

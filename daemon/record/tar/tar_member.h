@@ -55,4 +55,8 @@ struct SampleName {
 };
 std::optional<SampleName> sample_name(const TarMember& member);
 
+// Whether WebDataset reserves the name: a file "__NAME__" at the top, or a file below a folder
+// "__NAME__" at the top.
+bool is_meta_file(const TarMember& member);
+
 }  // namespace echoline::record

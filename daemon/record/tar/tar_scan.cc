@@ -78,6 +78,7 @@ Status TarScan::with_advice(Status status) const {
 
 void TarScan::take_member(const TarMember& member) {
   extended_ |= member.extended;
+  if (is_meta_file(member)) ++meta_files_;
   if (member.file || member.link != TarLink::kNone) entries_.add(member, position_);
   const auto name = sample_name(member);
   if (name) {

@@ -31,6 +31,7 @@ class TarScan final : public ShardScan {
   const RecordTable& table() const override { return table_; }
   bool truncated() const override { return truncated_; }
   bool is_certain() const override { return !extended_; }
+  std::uint64_t meta_files() const override { return meta_files_; }
   void end_at(std::uint64_t bytes) override;
 
  private:
@@ -48,6 +49,7 @@ class TarScan final : public ShardScan {
   bool done_ = false;
   bool truncated_ = false;
   bool extended_ = false;  // a member was
+  std::uint64_t meta_files_ = 0;
   RecordTable table_;
   // A link of a record.
   struct RecordLink {
