@@ -148,14 +148,10 @@ TEST_F(TarScanTest, AnEmptyArchiveAmongOthersHasNoRecords) {
 }
 
 TEST_F(TarScanTest, CompressedArchivesAreRefusedWithTheWayOut) {
-  for (const std::string_view magic : {"BZh9",
-                                       "\xFD"
-                                       "7zXZ"}) {
-    const Opened opened = open_tar(std::string(magic) + std::string(2000, 'z'));
-    ASSERT_FALSE(opened.set.ok());
-    EXPECT_EQ(opened.set.status().code(), Code::kUnimplemented);
-    EXPECT_THAT(opened.set.status().message(), HasSubstr("unpack"));
-  }
+  const Opened opened = open_tar("\xFD" + std::string("7zXZ") + std::string(2000, 'z'));
+  ASSERT_FALSE(opened.set.ok());
+  EXPECT_EQ(opened.set.status().code(), Code::kUnimplemented);
+  EXPECT_THAT(opened.set.status().message(), HasSubstr("unpack"));
 }
 
 TEST_F(TarScanTest, SizesAboveEightGibibytesAreReadInBase256) {

@@ -78,7 +78,11 @@ TableOptions table_options(const v1::Read& read, const std::string& state_dir) {
 TableDataSet::TableDataSet(StoredIndex stored, TableOptions options)
     : index_(std::move(stored), options.use_checksums), unpacking_(std::move(options.unpacking)) {
   for (const Shard& shard : index_.stored().shards) {
-    if (shard.unpacked_bytes > 0) compressed_[shard.object.url] = shard.unpacked_bytes;
+    if (shard.unpacked_bytes == 0) continue;
+    const auto named = options.compression.find(shard.object.url);
+    const bool known = named != options.compression.end();
+    compressed_[shard.object.url] = {shard.unpacked_bytes,
+                                     known ? named->second : Compression::kByContent};
   }
 }
 

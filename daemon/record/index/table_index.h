@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "record/core/data_set.h"
@@ -50,6 +51,8 @@ class TableIndex final : public Index {
 struct TableOptions {
   bool use_checksums = true;   // false: the index keeps them, and checksum() returns 0
   UnpackingOptions unpacking;  // where compressed shards are unpacked to while they are read
+  // How shards are compressed, by their addresses; others by their content.
+  std::unordered_map<std::string, Compression> compression;
 };
 
 // As read.checksums, read.unpack and the state folder say.

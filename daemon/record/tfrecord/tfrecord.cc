@@ -129,13 +129,21 @@ Result<std::span<const std::byte>> tf_record_data(std::span<const std::byte> fra
   return data;
 }
 
+namespace {
+
+// zlib streams have no magic number, but the header of a record has a checksum.
+bool is_zlib_file(std::span<const std::byte> head) {
+  return may_be_zlib(head) && !tf_record_bytes(head);
+}
+
+}  // namespace
+
 ScanSpec tfrecord_scan_spec() {
   ScanSpec format;
   format.name = "tfrecord";
   format.make_scan = [](const source::ObjectInfo& shard, std::uint64_t skip_bytes) {
-    return make_unpacking_scan(shard.bytes, skip_bytes, [](std::uint64_t bytes) {
-      return std::make_unique<TfRecordScan>(bytes);
-    });
+    const auto plain = [](std::uint64_t bytes) { return std::make_unique<TfRecordScan>(bytes); };
+    return make_unpacking_scan(shard.bytes, skip_bytes, plain, {.is_zlib = is_zlib_file});
   };
   return format;
 }
@@ -168,6 +176,7 @@ constinit const Format kTfRecordFormat = {
     .match = match_tfrecord,
     .open = open_tfrecord,
     .reads_compressed = true,
+    .is_zlib = is_zlib_file,
     .scans_shards = true,
 };
 

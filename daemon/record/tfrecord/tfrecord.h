@@ -24,7 +24,8 @@ std::optional<std::uint64_t> tf_record_bytes(std::span<const std::byte> header);
 Result<std::span<const std::byte>> tf_record_data(std::span<const std::byte> frame);
 
 // The fields of a record are the features of its tf.train.Example (tf_example.h); the key is
-// "FILE:NUMBER". `cut` checks both checksums of a record. Also reads gzip and zstd files.
+// "FILE:NUMBER". `cut` checks both checksums of a record. Also reads gzip, zlib, zstd and
+// bzip2 files.
 extern const Format kTfRecordFormat;
 
 ScanSpec tfrecord_scan_spec();
