@@ -34,7 +34,7 @@ std::string make_file(std::string_view data) {
   if (extended) put(file, parts);
   std::string body(data.substr(4));
   body.resize(
-      shards * (extended ? 56 : 40) + parts * 24 + text + records * (checksums ? 28 : 24) + keys,
+      shards * (extended ? 48 : 40) + parts * 24 + text + records * (checksums ? 28 : 24) + keys,
       '\0');
   file += body;
   put(file, XXH3_64bits(file.data(), file.size()));

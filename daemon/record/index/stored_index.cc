@@ -56,7 +56,6 @@ struct ShardRow {
 // The second row of a shard, in layout 4.
 struct ShardMore {
   std::uint64_t meta_files = 0;
-  std::uint64_t side_index_bytes = 0;  // of its address, behind the shard's version
 };
 
 template <typename T>
@@ -140,7 +139,7 @@ Status take_shards(const FileHeader& header, Cursor& cursor, std::vector<Shard>&
   shards.reserve(rows.size());
   for (const ShardRow& row : rows) {
     const ShardMore second = more.empty() ? ShardMore() : more[shards.size()];
-    for (const std::uint64_t bytes : {row.url_bytes, row.version_bytes, second.side_index_bytes}) {
+    for (const std::uint64_t bytes : {row.url_bytes, row.version_bytes}) {
       if (bytes > text_left) return corrupt("shard names");
       text_left -= bytes;
     }
@@ -148,7 +147,6 @@ Status take_shards(const FileHeader& header, Cursor& cursor, std::vector<Shard>&
     Shard shard;
     shard.object.url = text.take_text(row.url_bytes);
     shard.object.version = text.take_text(row.version_bytes);
-    shard.side_index = text.take_text(second.side_index_bytes);
     shard.meta_files = second.meta_files;
     shard.object.bytes = row.bytes;
     shard.first_record = records;
@@ -217,9 +215,8 @@ Result<std::uint64_t> take_part_count(const FileHeader& header, Cursor& cursor,
 // Whether it has what only layout 4 can express.
 bool is_extended(const StoredIndex& index) {
   return !index.records.parts.empty() ||
-         std::any_of(index.shards.begin(), index.shards.end(), [](const Shard& shard) {
-           return shard.meta_files > 0 || !shard.side_index.empty();
-         });
+         std::any_of(index.shards.begin(), index.shards.end(),
+                     [](const Shard& shard) { return shard.meta_files > 0; });
 }
 
 }  // namespace
@@ -239,9 +236,8 @@ std::string encode_index(const StoredIndex& index) {
   for (const Shard& shard : index.shards) {
     put(rows, ShardRow{shard.object.bytes, shard.record_count, shard.object.url.size(),
                        shard.object.version.size(), shard.unpacked_bytes});
-    if (header.layout == kLayoutExtended)
-      put(more, ShardMore{shard.meta_files, shard.side_index.size()});
-    text += shard.object.url + shard.object.version + shard.side_index;
+    if (header.layout == kLayoutExtended) put(more, ShardMore{shard.meta_files});
+    text += shard.object.url + shard.object.version;
   }
   header.text_bytes = text.size();
   out.reserve(sizeof(header) + rows.size() + text.size() +

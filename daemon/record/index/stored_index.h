@@ -25,7 +25,7 @@ struct StoredIndex {
 };
 
 // Little-endian; ends with the XXH3 of all bytes before it. Layout 4 if there are parts of records,
-// meta files or side indexes, else 3 if there are checksums of records, else 2: older versions can
+// or meta files, else 3 if there are checksums of records, else 2: older versions can
 // read what they know.
 std::string encode_index(const StoredIndex& index);
 

@@ -10,11 +10,13 @@
 #include "record/core/fields.h"
 #include "record/index/compressed_scan.h"
 #include "record/index/shard_index.h"
+#include "record/index/side_index.h"
 #include "record/index/table_index.h"
 #include "record/tar/shard_list.h"
 #include "record/tar/tar_header.h"
 #include "record/tar/tar_member.h"
 #include "record/tar/tar_scan.h"
+#include "record/tar/wds_index.h"
 #include "source/core/source.h"
 
 namespace echoline::record {
@@ -28,17 +30,44 @@ class TarDataSet final : public TableDataSet {
              Fields& fields) const override {
     const RecordTable& records = table().stored().records;
     const std::uint64_t own = std::min<std::uint64_t>(records.bytes[record], bytes.size());
-    return cut_tar_record({records.key(record), records.offset[record], bytes.first(own),
-                           records.parts_of(record), bytes.subspan(own)},
-                          fields);
+    Status status = cut_tar_record({records.key(record), records.offset[record], bytes.first(own),
+                                    records.parts_of(record), bytes.subspan(own)},
+                                   fields);
+    if (!has_side_indexes()) return status;
+    return check_side_index(record, std::move(status), fields);
   }
+
+ private:
+  Status check_side_index(std::uint64_t record, Status status, const Fields& fields) const;
 };
+
+// Of a record that a side index has, whatever is wrong can be the index: an error in place of a bad
+// record. A second file with an extension would begin another record without that index.
+Status TarDataSet::check_side_index(std::uint64_t record, Status status,
+                                    const Fields& fields) const {
+  const Shard shard = table().shard(table().shard_of(record));
+  if (shard.side_index.empty()) return status;
+  if (!status.ok()) return wrong_side_index(shard, status.message());
+  for (auto field = fields.fields.begin(); field != fields.fields.end(); ++field) {
+    const bool twice = std::any_of(fields.fields.begin(), field, [&](const FieldBytes& earlier) {
+      return earlier.name == field->name;
+    });
+    if (twice) return wrong_side_index(shard, fmt::format("'{}' comes twice", field->name));
+  }
+  return {};
+}
+
+Status expand_listing(source::Source& source, std::vector<Listed>& listed) {
+  ECHOLINE_TRY(drop_side_indexes(source, listed));
+  return expand_shard_lists(source, listed);
+}
 
 }  // namespace
 
 ScanSpec tar_scan_spec() {
   ScanSpec format;
   format.name = "webdataset";
+  format.side_index = {parse_wds_index, check_tar_rest};
   format.make_scan = [](const source::ObjectInfo& shard, std::uint64_t skip_bytes) {
     return make_unpacking_scan(shard.bytes, skip_bytes, [](std::uint64_t bytes) {
       return std::make_unique<TarScan>(bytes);
@@ -78,7 +107,7 @@ constinit const Format kWebDatasetFormat = {
     .name = "webdataset",
     .match = match_webdataset,
     .open = open_webdataset,
-    .expand = expand_shard_lists,
+    .expand = expand_listing,
     .reads_compressed = true,
     .scans_shards = true,
 };
