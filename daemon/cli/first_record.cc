@@ -60,7 +60,9 @@ Status try_first_record(const v1::Stream& stream, const source::ObjectInfo& shar
   for (std::size_t i = 0; i < std::min(records.size(), kRecordsMax) && !shapes.settled(); ++i) {
     ECHOLINE_ASSIGN(const std::vector<std::byte> bytes,
                     record::read_bytes(source, shard, records.offset[i], records.bytes[i]));
-    last = record::cut_tar_record(records.key(i), bytes, fields);
+    if (record::has_tar_links(bytes)) continue;  // the files may be anywhere in the shard
+    last = record::cut_tar_record(
+        {.key = records.key(i), .offset = records.offset[i], .own = bytes}, fields);
     if (last.ok()) last = decoder->decode(fields, *scratch, sample);
     if (last.ok()) ECHOLINE_TRY(shapes.take(sample));
     last = std::move(last).with_context(fmt::format("{} in {}", records.key(i), shard.url));

@@ -152,7 +152,8 @@ Status ShardWriter::close() {
   temporary_.clear();
   fd_.reset();
   // The index has no version of the object: the shard has not been listed yet.
-  return write_file_atomically(index, record::encode_shard_index({path_, bytes_, {}}, table_));
+  return write_file_atomically(
+      index, record::encode_shard_index({{path_, bytes_, {}}, 0, table_.size()}, table_));
 }
 
 Status ShardWriter::pad(std::uint64_t multiple) {

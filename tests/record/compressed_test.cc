@@ -184,6 +184,38 @@ TEST_F(PackedTest, APublishedIndexSavesThePass) {
   EXPECT_TRUE(second.cut_all() == first.cut_all());
 }
 
+TEST_F(PackedTest, TfRecordFilesMayBeZlibStreamsOfTensorFlow) {
+  run_python(
+      "import bz2, sys, zlib\nsys.path.insert(0, sys.argv[1])\nfrom shard_writers import *\n"
+      "write_tfrecord(sys.argv[2], [{'x': bytes([i]) * 300, 'i': i} for i in range(200)])\n"
+      "data = open(sys.argv[2], 'rb').read()\n"
+      "for level in range(10):\n"
+      "    open(sys.argv[2] + '.z%d' % level, 'wb').write(zlib.compress(data, level))\n"
+      "open(sys.argv[2] + '.bz2', 'wb').write(bz2.compress(data))\n"
+      "open(sys.argv[2] + '.cut', 'wb').write(zlib.compress(data)[:-3])\n"
+      "open(sys.argv[2] + '.other', 'wb').write(zlib.compress(b'something else' * 100))\n"
+      "open(sys.argv[2] + '.no', 'wb').write(b'x\\x9cxxxxxx' * 100)\n",
+      {ECHOLINE_SOURCE_DIR "/tests/record", path("a")});
+  const Opened plain = opened("a");
+  std::vector<std::string> names = {"a.bz2"};
+  for (int level = 0; level < 10; ++level) names.push_back(fmt::format("a.z{}", level));
+  for (const std::string& name : names) {
+    const Opened packed = opened(name);
+    ASSERT_TRUE(packed.set.ok()) << name << packed.set.status().message();
+    EXPECT_EQ((*packed.set)->format(), "tfrecord");
+    EXPECT_FALSE((*packed.set)->random_access());
+    ASSERT_EQ((*packed.set)->index().record_count(), 200U);
+    EXPECT_EQ(packed.cut(123).fields, plain.cut(123).fields) << name;
+  }
+  const Status cut = open(read_of({path("a.cut")}, "tfrecord")).set.status();
+  EXPECT_EQ(cut.code(), Code::kDataLoss);
+  EXPECT_THAT(cut.message(), HasSubstr("truncated"));
+  for (const std::string name : {"a.other", "a.no"}) {
+    EXPECT_THAT(opened(name).set.status().message(), HasSubstr("cannot tell the format")) << name;
+    EXPECT_EQ(open(read_of({path(name)}, "tfrecord")).set.status().code(), Code::kDataLoss);
+  }
+}
+
 TEST_F(PackedTest, TfRecordFilesMayBePackedToo) {
   run_python(
       "import gzip, sys\nsys.path.insert(0, sys.argv[1])\nfrom shard_writers import *\n"

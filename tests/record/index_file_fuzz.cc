@@ -24,12 +24,18 @@ std::string make_file(std::string_view data) {
   };
   const std::uint64_t shards = number(0, 5), records = number(1, 9);
   const std::uint64_t text = number(2, 40), keys = number(3, 40);
-  const bool checksums = data[3] % 2 == 1;
+  const bool checksums = data[3] % 2 == 1, extended = data[2] % 2 == 1;
+  const std::uint64_t parts = extended ? number(1, 4) : 0;
   std::string file = echoline::record::encode_index({}).substr(0, 16);  // magic and layout
   if (checksums) file[8] = 3;
+  if (extended) file[8] = 4;
+  if (extended && checksums) file[12] = 2;
   for (const std::uint64_t count : {shards, records, text, keys}) put(file, count);
+  if (extended) put(file, parts);
   std::string body(data.substr(4));
-  body.resize(shards * 40 + text + records * (checksums ? 28 : 24) + keys, '\0');
+  body.resize(
+      shards * (extended ? 48 : 40) + parts * 24 + text + records * (checksums ? 28 : 24) + keys,
+      '\0');
   file += body;
   put(file, XXH3_64bits(file.data(), file.size()));
   return file;

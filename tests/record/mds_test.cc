@@ -125,8 +125,15 @@ TEST_F(MdsTest, AShardThatDoesNotFitItsIndexIsAnErrorThatNamesIt) {
 TEST_F(MdsTest, WhatCannotBeReadSaysWhy) {
   write_numbered("set", 2, 10);
   replace_in_index("\"zip_data\": null", "\"zip_data\": {\"basename\": \"x\"}");
+  EXPECT_EQ(failure("set").code(), Code::kDataLoss);
+  write_numbered("set", 2, 10);
+  replace_in_index("\"zip_data\": null", "\"zip_data\": {\"basename\": \"x\", \"bytes\": 9}");
+  replace_in_index("\"compression\": null", "\"compression\": \"lz4:3\"");
   EXPECT_EQ(failure("set").code(), Code::kUnimplemented);
-  EXPECT_THAT(failure("set").message(), HasSubstr("without compression"));
+  EXPECT_THAT(failure("set").message(), HasSubstr("compression \"lz4:3\", which is not read"));
+  write_numbered("set", 2, 10);
+  replace_in_index("\"zip_data\": null", "\"zip_data\": {\"basename\": \"../x\", \"bytes\": 9}");
+  EXPECT_EQ(failure("set").code(), Code::kDataLoss);
   write_numbered("set", 2, 10);
   replace_in_index("shard.00000.mds", "../shard.00000.mds");
   EXPECT_EQ(failure("set").code(), Code::kDataLoss);

@@ -17,8 +17,9 @@ const char* const kReader = R"(
 import os, re, sys, tarfile
 tar, out = sys.argv[1], sys.argv[2]
 records, key, fields = [], None, None
-for member in tarfile.open(tar, errorlevel=2):
-    if not member.isreg(): continue
+source = tarfile.open(tar, errorlevel=2)
+for member in source.getmembers():
+    if not (member.isreg() or member.issym() or member.islnk()): continue
     found = re.match(r"^((?:.*/|)[^./][^./]*)[.]([^/]*)$", member.name, re.S)
     if not found: continue
     prefix, suffix = found.group(1), found.group(2).lower()
@@ -26,7 +27,6 @@ for member in tarfile.open(tar, errorlevel=2):
         key, fields = prefix, {}
         records.append((key, fields))
     fields[suffix] = member
-source = tarfile.open(tar)
 for number, (key, fields) in enumerate(records):
     folder = os.path.join(out, "%06d" % number)
     os.makedirs(folder)
@@ -65,7 +65,11 @@ add("upper.JPG", b"1"); add("upper.Cls", b"2")
 add("README", b"no dot"); add(".hidden", b"hidden"); add("dir/._upper.jpg", b"resource fork")
 add("twice.jpg", b"1"); add("twice.jpg", b"2"); add("twice.cls", b"3")
 add("link.jpg", b"", tarfile.SYMTYPE, linkname="upper.JPG")
-add("link2.jpg", b"", tarfile.LNKTYPE, linkname="t" * (120 if form != tarfile.USTAR_FORMAT else 20))
+far = "t" * (120 if form != tarfile.USTAR_FORMAT else 20)
+add(far, b"no dot, but the file of two links")
+add("link2.jpg", b"", tarfile.LNKTYPE, linkname=far)
+add("links/link3.jpg", b"", tarfile.SYMTYPE, linkname="../" + far)
+add("links/link3.txt", b"a file beside a link")
 add("a.b.c.d", b"dots"); add("a.x", b"same key")
 add("dir.with.dots/name.txt", b"dots before the slash")
 tar.close()

@@ -45,12 +45,41 @@ TEST_F(TarScanTest, AnExtensionThatComesTwiceStartsTheNextRecord) {
   EXPECT_EQ(opened.cut(1).fields.at("jpg"), "2");
 }
 
-TEST_F(TarScanTest, FoldersLinksAndFilesWithoutAKeyBelongToNoRecord) {
+TEST_F(TarScanTest, FoldersAndFilesWithoutAKeyBelongToNoRecord) {
   const Opened opened = open_tar(
       tar_member("d/", "", '5') + tar_member("d/a.jpg", "1") + tar_member("x", "", '5') +
       tar_member("README", "2") + tar_member("d/a.cls", "3") + tar_member("__meta.json__", "4") +
-      tar_member("d/.a.txt", "5") + tar_member("l.jpg", "", '2') + tar_end());
+      tar_member("d/.a.txt", "5") + tar_member("link", "", '2') + tar_end());
   EXPECT_THAT(summary(opened), testing::ElementsAre("d/a:cls,jpg,"));
+}
+
+// The rule of WebDataset's tar_file_iterator: not what is in a folder with an ordinary name, and
+// not an extension after the second pair of underscores.
+TEST_F(TarScanTest, FilesWithReservedNamesAreCountedAndBelongToNoRecord) {
+  const std::string content =
+      tar_member("__info.json__", "1") + tar_member("a.jpg", "2") + tar_member("__.__", "3") +
+      tar_member("__meta__", "4") + tar_member("__v1.0__/x.jpg", "5") +
+      tar_member("____/y.jpg", "6") + tar_member("a.cls", "7") + tar_member("__key__.json", "8") +
+      tar_member("d/__info.json__", "9") + tar_member("d/__m__/z.jpg", "a") +
+      tar_member("___/w.jpg", "b") + tar_member("__a__b/c.jpg", "c") +
+      tar_member("__folder__/", "", '5') + tar_end();
+  write("a.tar", content);
+  write("b.tar", tar_member("b.jpg", "1") + tar_member("__x__/b.cls", "2") + tar_end());
+  write("c.tar.gz", gzip(content));
+  const v1::Read read = read_of({path("[ab].tar"), path("c.tar.gz")}, "webdataset");
+  const Opened opened = open(read, path("state"));
+  ASSERT_TRUE(opened.set.ok()) << opened.set.status().message();
+  const std::vector<std::string> one = {"a:cls,jpg,",     "__key__:json,", "d/__info:json__,",
+                                        "d/__m__/z:jpg,", "___/w:jpg,",    "__a__b/c:jpg,"};
+  std::vector<std::string> expected = one;
+  expected.push_back("b:jpg,");
+  expected.insert(expected.end(), one.begin(), one.end());
+  EXPECT_EQ(summary(opened), expected);
+  EXPECT_EQ((*opened.set)->index().meta_files(), 11U);
+  // The count is kept with the index.
+  EXPECT_EQ((*open(read, path("state")).set)->index().meta_files(), 11U);
+  ASSERT_TRUE(opened.publish().ok());
+  EXPECT_EQ((*open(read).set)->index().meta_files(), 11U);
 }
 
 TEST_F(TarScanTest, AnArchiveWithoutItsEndMarkIsComplete) {
@@ -119,14 +148,10 @@ TEST_F(TarScanTest, AnEmptyArchiveAmongOthersHasNoRecords) {
 }
 
 TEST_F(TarScanTest, CompressedArchivesAreRefusedWithTheWayOut) {
-  for (const std::string_view magic : {"BZh9",
-                                       "\xFD"
-                                       "7zXZ"}) {
-    const Opened opened = open_tar(std::string(magic) + std::string(2000, 'z'));
-    ASSERT_FALSE(opened.set.ok());
-    EXPECT_EQ(opened.set.status().code(), Code::kUnimplemented);
-    EXPECT_THAT(opened.set.status().message(), HasSubstr("unpack"));
-  }
+  const Opened opened = open_tar("\xFD" + std::string("7zXZ") + std::string(2000, 'z'));
+  ASSERT_FALSE(opened.set.ok());
+  EXPECT_EQ(opened.set.status().code(), Code::kUnimplemented);
+  EXPECT_THAT(opened.set.status().message(), HasSubstr("unpack"));
 }
 
 TEST_F(TarScanTest, SizesAboveEightGibibytesAreReadInBase256) {
@@ -149,12 +174,6 @@ TEST_F(TarScanTest, ADamagedHeaderSaysWhereItIsAndWhatToDo) {
   EXPECT_EQ(opened.set.status().code(), Code::kDataLoss);
   EXPECT_THAT(opened.set.status().message(), HasSubstr("a.tar: offset 1024"));
   EXPECT_THAT(opened.set.status().message(), HasSubstr("write it again, or remove it"));
-}
-
-TEST_F(TarScanTest, SparseMembersAreRefused) {
-  const Opened opened = open_tar(tar_member("a.jpg", "1", 'S') + tar_end());
-  ASSERT_FALSE(opened.set.ok());
-  EXPECT_EQ(opened.set.status().code(), Code::kUnimplemented);
 }
 
 TEST_F(TarScanTest, WindowsAndShardsAtOnceDoNotChangeTheIndex) {

@@ -105,6 +105,7 @@ struct StreamStats {
   IndexingStats indexing;  // while it is being opened
   std::uint64_t records = 0;
   std::uint64_t shards = 0;
+  std::uint64_t meta_files = 0;      // files of tars with reserved names
   std::uint64_t rows_per_epoch = 0;  // of whole epochs with the factor
   std::uint64_t batches_per_epoch = 0;
   std::uint32_t batch_rows = 0;

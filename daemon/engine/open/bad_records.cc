@@ -97,7 +97,8 @@ void BadRecords::log_once(std::uint64_t record, const Status& verdict) {
 std::string BadRecords::describe(std::uint64_t record, const Status& verdict) const {
   const record::Extent extent = index_.extent(record);
   return fmt::format("sample {} (key {}) in {} at byte {}: {}", record, index_.key(record),
-                     index_.shards()[extent.shard].object.url, extent.offset, verdict.message());
+                     index_.shards()[extent.shard].object.url, index_.begins_at(record),
+                     verdict.message());
 }
 
 }  // namespace echoline::engine

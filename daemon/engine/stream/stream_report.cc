@@ -18,6 +18,7 @@ void report_definition(const StreamCore& core, const v1::Stream& definition,
   stats.fields = spec.fields;
   stats.records = index.record_count();
   stats.shards = index.shard_count();
+  stats.meta_files = index.meta_files();
   stats.rows_per_epoch = present.rows;
   const bool drop = spec.last_batch == shm::kLastDrop;
   // `drop` rounds down, the others round up.

@@ -30,6 +30,11 @@ struct Shard {
   std::uint64_t record_count = 0;
   // Size of the content of a compressed object, in whose bytes extents count. 0: not compressed.
   std::uint64_t unpacked_bytes = 0;
+  // Files that belong to no record because their names are reserved (WebDataset's "__meta__").
+  std::uint64_t meta_files = 0;
+  // The index file of another program that has the records (record/index/side_index.h), which is
+  // read again at each start; empty: none.
+  std::string side_index = {};
 
   std::uint64_t extents_end() const { return unpacked_bytes == 0 ? object.bytes : unpacked_bytes; }
 };
@@ -83,8 +88,14 @@ class Index {
   virtual std::size_t shard_count() const = 0;
   virtual Shard shard(std::size_t shard_index) const = 0;
   ShardList shards() const { return ShardList(this); }
+  // What to read through DataSet::reading. Extents of one shard do not overlap. That of a record in
+  // several parts is beyond the end of its shard.
   virtual Extent extent(std::uint64_t record) const = 0;
+  // Where the record begins in its shard, for messages.
+  virtual std::uint64_t begins_at(std::uint64_t record) const { return extent(record).offset; }
   virtual std::string key(std::uint64_t record) const = 0;
+  // Of all shards.
+  virtual std::uint64_t meta_files() const { return 0; }
   // CRC-32C of the bytes of its extent when the index was built; 0: not known.
   virtual std::uint32_t checksum(std::uint64_t) const { return 0; }
   // Whether the checksums were made where the data was certain (`echoline pack`, `echoline index

@@ -35,7 +35,7 @@ Status wrong_answers(const Index& index, std::uint64_t record, std::uint32_t kno
   const Extent extent = index.extent(record);
   const source::ObjectInfo object = index.shard(extent.shard).object;
   // No checksum at all: the answers only disagree with each other.
-  if (known == 0) return source::never_equal(object, extent.offset, extent.bytes);
+  if (known == 0) return source::never_equal(object, index.begins_at(record), extent.bytes);
   return Status(
       Code::kDataLoss,
       fmt::format(
@@ -43,7 +43,7 @@ Status wrong_answers(const Index& index, std::uint64_t record, std::uint32_t kno
           "has {:08x}, in {} answers: the transfer changes them, or the object or its index "
           "is damaged; compare the object with its origin, and if it is right, make the "
           "index again with `echoline index --checksums`, or set read.checksums: none",
-          object.url, extent.bytes, extent.offset, index.key(record), found, known,
+          object.url, extent.bytes, index.begins_at(record), index.key(record), found, known,
           index.trusts_checksums() ? source::kAnswersMax : source::kEqualAnswersMax));
 }
 

@@ -70,6 +70,7 @@ class ChecksumScan final : public ShardScan {
   const RecordTable& table() const override { return plain_->table(); }
   bool truncated() const override { return plain_->truncated(); }
   bool is_certain() const override { return plain_->is_certain(); }
+  std::uint64_t meta_files() const override { return plain_->meta_files(); }
   void end_at(std::uint64_t bytes) override;
 
  private:
@@ -109,6 +110,8 @@ RecordTable ChecksumScan::take_table() {
   RecordTable table = plain_->take_table();
   std::vector<std::uint32_t> sums = sums_.take();
   sums.resize(table.size());
+  // The checksum of a record covers all of its bytes, and its parts are elsewhere in the shard.
+  for (const RecordPart& part : table.parts) sums[part.record] = 0;
   // Without any checksum the older file layout suffices.
   const bool known = std::any_of(sums.begin(), sums.end(), [](auto sum) { return sum != 0; });
   if (known) table.checksum = std::move(sums);

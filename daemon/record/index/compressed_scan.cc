@@ -1,6 +1,8 @@
 // The plain scan sees windows of unpacked bytes. It learns the unpacked size only at the end.
 #include "record/index/compressed_scan.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -20,7 +22,7 @@ constexpr std::uint64_t kEndUnknown = std::uint64_t{1} << 62;
 class UnpackedFeed {
  public:
   explicit UnpackedFeed(std::unique_ptr<ShardScan> scan) : scan_(std::move(scan)) {}
-  ShardScan& scan() { return *scan_; }
+  ShardScan& scan() const { return *scan_; }
   std::uint64_t bytes() const { return start_ + held_.size(); }
 
   Status add(std::span<const std::byte> chunk) {
@@ -68,83 +70,172 @@ class UnpackedFeed {
   std::uint64_t start_ = 0;  // offset of held_ in the unpacked bytes
 };
 
+// Unpacks a shard from its start on, for one feed.
+class ShardUnpacking {
+ public:
+  ShardUnpacking(std::unique_ptr<Unpacker> unpacker, std::unique_ptr<ShardScan> plain)
+      : unpacker_(std::move(unpacker)), feed_(std::move(plain)), chunk_(kChunkBytes) {}
+  UnpackedFeed& feed() { return feed_; }
+  const UnpackedFeed& feed() const { return feed_; }
+  bool complete() const { return unpacker_->complete(); }
+
+  Status take(std::span<const std::byte> window) {
+    while (true) {
+      ECHOLINE_ASSIGN(const std::size_t bytes, unpacker_->unpack(window, chunk_));
+      ECHOLINE_TRY(feed_.add(std::span<const std::byte>(chunk_).first(bytes)));
+      // A chunk that is not full means that the window is used up.
+      if (bytes < chunk_.size()) return {};
+    }
+  }
+
+ private:
+  const std::unique_ptr<Unpacker> unpacker_;
+  UnpackedFeed feed_;
+  std::vector<std::byte> chunk_;
+};
+
+Status truncated_file() {
+  return Status(Code::kDataLoss,
+                "the compressed file is truncated: write it again, or remove it from read.url");
+}
+
 class UnpackingScan final : public ShardScan {
  public:
-  UnpackingScan(std::uint64_t shard_bytes, std::uint64_t skip_bytes, PlainScan plain)
-      : shard_bytes_(shard_bytes), skip_bytes_(skip_bytes), plain_(std::move(plain)) {}
+  UnpackingScan(std::uint64_t shard_bytes, std::uint64_t skip_bytes, PlainScan plain,
+                UnpackingRules rules)
+      : shard_bytes_(shard_bytes),
+        skip_bytes_(skip_bytes),
+        plain_(std::move(plain)),
+        rules_(rules) {}
 
   bool done() const override { return scan_ ? scan_->done() : position_ == shard_bytes_; }
   std::uint64_t position() const override { return scan_ ? scan_->position() : position_; }
   std::uint64_t needed() const override {
     if (scan_) return scan_->needed();
-    return std::min(unpacker_ ? kWindowBytes : kHeadBytes, shard_bytes_ - position_);
+    return std::min(unpacking_ ? kWindowBytes : kHeadBytes, shard_bytes_ - position_);
   }
-  RecordTable take_table() override {
-    return scan_ ? scan_->take_table() : feed_ ? feed_->scan().take_table() : RecordTable{};
-  }
+  RecordTable take_table() override { return any() ? any()->take_table() : RecordTable{}; }
   const RecordTable& table() const override {
     static const RecordTable kNone;
-    return scan_ ? scan_->table() : feed_ ? feed_->scan().table() : kNone;
+    return any() ? any()->table() : kNone;
   }
-  bool truncated() const override {
-    return scan_ ? scan_->truncated() : feed_ && feed_->scan().truncated();
+  bool truncated() const override { return any() && any()->truncated(); }
+  bool is_certain() const override { return !any() || any()->is_certain(); }
+  std::uint64_t unpacked_bytes() const override {
+    return unpacking_ ? unpacking_->feed().bytes() : 0;
   }
-  bool is_certain() const override {
-    return scan_ ? scan_->is_certain() : !feed_ || feed_->scan().is_certain();
-  }
-  std::uint64_t unpacked_bytes() const override { return feed_ ? feed_->bytes() : 0; }
+  std::uint64_t meta_files() const override { return any() ? any()->meta_files() : 0; }
   Status take(std::span<const std::byte> window) override;
 
  private:
   static constexpr std::uint64_t kHeadBytes = 512;
-  Status unpack(std::span<const std::byte> window);
+  bool is_compressed(std::span<const std::byte> head) const {
+    return !compression_of(head).empty() || (rules_.is_zlib != nullptr && rules_.is_zlib(head));
+  }
+  // The plain scan, of plain or of unpacked bytes; null before the first window.
+  ShardScan* any() const {
+    return scan_ ? scan_.get() : unpacking_ ? &unpacking_->feed().scan() : nullptr;
+  }
 
   const std::uint64_t shard_bytes_;
   const std::uint64_t skip_bytes_;
   const PlainScan plain_;
-  std::unique_ptr<ShardScan> scan_;  // of a plain shard, once known
-  std::unique_ptr<Unpacker> unpacker_;
-  std::unique_ptr<UnpackedFeed> feed_;  // of a compressed shard, once known
-  std::vector<std::byte> chunk_;
+  const UnpackingRules rules_;
+  std::unique_ptr<ShardScan> scan_;            // of a plain shard, once known
+  std::unique_ptr<ShardUnpacking> unpacking_;  // of a compressed shard, once known
   std::uint64_t position_ = 0;
 };
 
 Status UnpackingScan::take(std::span<const std::byte> window) {
   if (scan_) return scan_->take(window);
-  if (!unpacker_) {
+  if (!unpacking_) {
     // The first window decides whether the shard is compressed.
-    if (compression_of(window).empty()) {
+    if (!is_compressed(window)) {
       scan_ = make_checksum_scan(plain_(shard_bytes_), skip_bytes_);
       return scan_->take(window);
     }
-    ECHOLINE_ASSIGN(unpacker_, Unpacker::make(window));
-    feed_ = std::make_unique<UnpackedFeed>(make_checksum_scan(plain_(kEndUnknown), kSkipNothing));
-    chunk_.resize(kChunkBytes);
+    ECHOLINE_ASSIGN(std::unique_ptr<Unpacker> unpacker, Unpacker::make(window));
+    unpacking_ = std::make_unique<ShardUnpacking>(
+        std::move(unpacker), make_checksum_scan(plain_(kEndUnknown), kSkipNothing));
   }
-  ECHOLINE_TRY(unpack(window));
+  ECHOLINE_TRY(unpacking_->take(window));
   position_ += window.size();
   if (position_ < shard_bytes_) return {};
-  if (!unpacker_->complete()) {
-    return Status(Code::kDataLoss,
-                  "the compressed file is truncated: write it again, or remove it from read.url");
-  }
-  return feed_->end();
+  if (!unpacking_->complete()) return truncated_file();
+  return unpacking_->feed().end();
 }
 
-Status UnpackingScan::unpack(std::span<const std::byte> window) {
-  while (true) {
-    ECHOLINE_ASSIGN(const std::size_t bytes, unpacker_->unpack(window, chunk_));
-    ECHOLINE_TRY(feed_->add(std::span<const std::byte>(chunk_).first(bytes)));
-    // A chunk that is not full means that the window is used up.
-    if (bytes < chunk_.size()) return {};
+class KnownUnpackingScan final : public ShardScan {
+ public:
+  KnownUnpackingScan(std::uint64_t shard_bytes, std::uint64_t skip_bytes, UnpackedForm form,
+                     std::unique_ptr<ShardScan> plain)
+      : shard_bytes_(shard_bytes),
+        form_(form),
+        scan_to_end_(skip_bytes > 0),
+        plain_(make_checksum_scan(std::move(plain), scan_to_end_ ? kSkipNothing : 0)),
+        scan_(plain_.get()) {}
+
+  bool done() const override { return scan_to_end_ ? position_ == shard_bytes_ : scan_->done(); }
+  std::uint64_t position() const override { return position_; }
+  std::uint64_t needed() const override {
+    return std::min(scan_to_end_ ? kWindowBytes : kTableWindowBytes, shard_bytes_ - position_);
   }
+  RecordTable take_table() override { return scan_->take_table(); }
+  const RecordTable& table() const override { return scan_->table(); }
+  bool truncated() const override { return scan_->truncated(); }
+  bool is_certain() const override { return scan_->is_certain(); }
+  std::uint64_t unpacked_bytes() const override { return form_.bytes; }
+  std::uint64_t meta_files() const override { return scan_->meta_files(); }
+  Status take(std::span<const std::byte> window) override;
+
+ private:
+  static constexpr std::uint64_t kTableWindowBytes = 64 << 10;
+  Status other_size() const;
+
+  const std::uint64_t shard_bytes_;
+  const UnpackedForm form_;
+  const bool scan_to_end_;
+  std::unique_ptr<ShardScan> plain_;  // until the unpacking owns it
+  ShardScan* const scan_;
+  std::unique_ptr<ShardUnpacking> unpacking_;
+  std::uint64_t position_ = 0;
+};
+
+Status KnownUnpackingScan::other_size() const {
+  const std::uint64_t bytes = unpacking_->feed().bytes();
+  return Status(
+      Code::kDataLoss,
+      fmt::format("it unpacks to {} the {} bytes that the index of its data set says: "
+                  "copy the data set again",
+                  bytes > form_.bytes ? "more than" : fmt::format("{} of", bytes), form_.bytes));
+}
+
+Status KnownUnpackingScan::take(std::span<const std::byte> window) {
+  if (!unpacking_) {
+    ECHOLINE_ASSIGN(std::unique_ptr<Unpacker> unpacker, Unpacker::make(window, form_.compression));
+    unpacking_ = std::make_unique<ShardUnpacking>(std::move(unpacker), std::move(plain_));
+  }
+  ECHOLINE_TRY(unpacking_->take(window));
+  position_ += window.size();
+  if (unpacking_->feed().bytes() > form_.bytes) return other_size();
+  if (done() && !scan_to_end_) return {};
+  if (position_ < shard_bytes_) return {};
+  if (!unpacking_->complete()) return truncated_file();
+  if (unpacking_->feed().bytes() != form_.bytes) return other_size();
+  return unpacking_->feed().end();
 }
 
 }  // namespace
 
 std::unique_ptr<ShardScan> make_unpacking_scan(std::uint64_t shard_bytes, std::uint64_t skip_bytes,
-                                               PlainScan plain) {
-  return std::make_unique<UnpackingScan>(shard_bytes, skip_bytes, std::move(plain));
+                                               PlainScan plain, UnpackingRules rules) {
+  return std::make_unique<UnpackingScan>(shard_bytes, skip_bytes, std::move(plain), rules);
+}
+
+std::unique_ptr<ShardScan> make_known_unpacking_scan(std::uint64_t shard_bytes,
+                                                     std::uint64_t skip_bytes, UnpackedForm form,
+                                                     PlainScan plain) {
+  return std::make_unique<KnownUnpackingScan>(shard_bytes, skip_bytes, form, plain(form.bytes));
 }
 
 }  // namespace echoline::record

@@ -65,8 +65,10 @@ struct Format {
   OpenedDataSet (*open_stored)(const OpenRequest& request) = nullptr;
   // Before the detection: replaces the listing of an index file by the objects that it names.
   Status (*expand)(source::Source& source, std::vector<Listed>& listed) = nullptr;
-  // Also reads gzip and zstd objects: `match` is asked about their uncompressed bytes.
+  // Also reads gzip, zstd and bzip2 objects: `match` is asked about their uncompressed bytes.
   bool reads_compressed = false;
+  // Of those, whether an object that begins with these bytes is a zlib stream. Null: none is.
+  bool (*is_zlib)(std::span<const std::byte> head) = nullptr;
   // The first start reads through every shard, unless each has a sidecar index.
   bool scans_shards = false;
 };

@@ -209,7 +209,10 @@ void IndexBuild::continue_shard(std::size_t slot) {
   const source::ObjectInfo& object = shards_[job.shard];
   // Skipped bytes at the end count as done.
   seen_.bytes_done += object.bytes - job.scan->position();
-  ShardTable table{job.scan->take_table(), job.scan->unpacked_bytes()};
+  ShardTable table;
+  table.records = job.scan->take_table();
+  table.shard = {object, 0, table.records.size(), job.scan->unpacked_bytes(),
+                 job.scan->meta_files()};
   table.records.trusted = !table.records.checksum.empty() && (local_ || settings_.certain);
   if (job.scan->truncated()) {
     log_warning("record", "{} is truncated: {} records, the last of which is incomplete",
@@ -218,7 +221,7 @@ void IndexBuild::continue_shard(std::size_t slot) {
     log_warning("record", "{} holds no records", object.url);
   }
   count(table);
-  journal_.add(object, table.records, table.unpacked_bytes);
+  journal_.add(table.shard, table.records);
   known_[job.shard] = std::move(table);
   jobs_[slot].reset();
 }
@@ -233,10 +236,11 @@ void IndexBuild::count(const ShardTable& table) {
 void IndexBuild::collect_in_order() {
   while (index_.shards.size() < next_shard_ && known_[index_.shards.size()]) {
     const std::size_t shard_index = index_.shards.size();
-    const ShardTable table = std::move(*known_[shard_index]);
+    ShardTable table = std::move(*known_[shard_index]);
     known_[shard_index].reset();
-    index_.shards.push_back(
-        {shards_[shard_index], index_.records.size(), table.records.size(), table.unpacked_bytes});
+    table.shard.object = shards_[shard_index];
+    table.shard.first_record = index_.records.size();
+    index_.shards.push_back(std::move(table.shard));
     index_.records.append(table.records, 0, table.records.size());
   }
 }

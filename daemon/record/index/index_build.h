@@ -13,10 +13,10 @@
 
 namespace echoline::record {
 
-// The records of one shard.
+// One shard, whose first_record is not known yet, and its records.
 struct ShardTable {
+  Shard shard;
   RecordTable records;
-  std::uint64_t unpacked_bytes = 0;  // as in Shard
 };
 
 // By shard; empty for a shard that must be scanned.

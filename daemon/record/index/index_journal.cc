@@ -64,10 +64,9 @@ StoredIndex IndexJournal::load() const {
   return all;
 }
 
-void IndexJournal::add(const source::ObjectInfo& shard, const RecordTable& records,
-                       std::uint64_t unpacked_bytes) {
+void IndexJournal::add(const Shard& shard, const RecordTable& records) {
   if (path_.empty()) return;
-  const std::string index = encode_index({{{shard, 0, records.size(), unpacked_bytes}}, records});
+  const std::string index = encode_index({{shard}, records});
   const Size size = index.size();
   std::string entry(reinterpret_cast<const char*>(&size), sizeof(size));
   entry += index;

@@ -22,8 +22,7 @@ class IndexJournal {
   StoredIndex load() const;
 
   // A failure is logged once; then nothing more is kept.
-  void add(const source::ObjectInfo& shard, const RecordTable& records,
-           std::uint64_t unpacked_bytes);
+  void add(const Shard& shard, const RecordTable& records);
 
   // Call it after the whole index was stored.
   void remove();

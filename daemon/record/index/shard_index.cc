@@ -13,6 +13,7 @@
 #include "echoline/v1/config.pb.h"
 #include "record/index/index_build.h"
 #include "record/index/index_path.h"
+#include "record/index/side_index.h"
 #include "record/index/sidecar_index.h"
 
 namespace echoline::record {
@@ -49,8 +50,8 @@ std::size_t take_unchanged(const StoredIndex& stored, const std::vector<source::
     if (shard.object.bytes != shards[i].bytes || shard.object.version != shards[i].version)
       continue;
     ShardTable& table = known[i].emplace();
+    table.shard = shard;
     table.records.append(stored.records, shard.first_record, shard.record_count);
-    table.unpacked_bytes = shard.unpacked_bytes;
     ++taken;
   }
   return taken;
@@ -71,6 +72,19 @@ Result<StoredIndex> build(const OpenRequest& request, const std::vector<source::
   return build_index(shards, std::move(known), spec, request.source,
                      scan_settings(request.read, shards, spec, request.options.checksums),
                      request.progress, journal);
+}
+
+// The shards without those of side indexes, which are read again at each start: they may be
+// removed.
+StoredIndex own_shards(const StoredIndex& index) {
+  StoredIndex own;
+  for (const Shard& shard : index.shards) {
+    if (!shard.side_index.empty()) continue;
+    own.shards.push_back(shard);
+    own.shards.back().first_record = own.records.size();
+    own.records.append(index.records, shard.first_record, shard.record_count);
+  }
+  return own;
 }
 
 // Takes what an interrupted pass has scanned.
@@ -94,25 +108,33 @@ Result<StoredIndex> load_or_build_index(const OpenRequest& request,
   // Stored indexes and sidecars may lack checksums, so a pass over all shards is the only way.
   const bool rebuild = request.options.checksums == Checksums::kAll;
   KnownTables known(shards.size());
+  std::optional<std::size_t> unchanged;
   // The state folder first: it needs no request.
   if (!path.empty() && !rebuild) {
     auto stored = load_stored(path);
     if (stored && same_objects(*stored, shards)) return std::move(*stored);
-    if (stored) {
-      const std::size_t unchanged = take_unchanged(*stored, shards, known);
-      log_info("record", "the index of {} is stale: {} of {} shards are new or changed",
-               request.read.url(0), shards.size() - unchanged, shards.size());
-    }
+    if (stored) unchanged = take_unchanged(*stored, shards, known);
   }
   // A pass for checksums needs all records', which the journal of another pass may lack.
   IndexJournal journal(rebuild ? "" : path);
   take_interrupted(journal, shards, known);
   const std::size_t sidecars = rebuild ? 0 : take_sidecars(shards, request.source, known);
   if (sidecars > 0) log_info("record", "using the index files next to {} shards", sidecars);
+  // A new index for other hosts is made from the data alone.
+  const bool for_others = rebuild || request.options.listings == Listings::kRefresh;
+  const std::size_t sides =
+      for_others ? 0 : take_side_indexes(shards, request.source, spec.side_index, known);
+  if (sides > 0) log_info("record", "using index files of another program for {} shards", sides);
+  if (unchanged && *unchanged + sides < shards.size()) {
+    log_info("record", "the index of {} is stale: {} of {} shards are new or changed",
+             request.read.url(0), shards.size() - *unchanged, shards.size());
+  }
   ECHOLINE_ASSIGN(StoredIndex index, build(request, shards, std::move(known), spec, journal));
   log_info("record", "{} records in {} shards", index.records.size(), shards.size());
   if (path.empty()) return index;
-  if (const Status status = write_index_file(path, index); !status.ok()) {
+  const Status status =
+      sides > 0 ? write_index_file(path, own_shards(index)) : write_index_file(path, index);
+  if (!status.ok()) {
     log_warning("record", "the index is not stored: {}", status.message());
   } else {
     journal.remove();

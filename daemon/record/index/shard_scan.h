@@ -40,6 +40,18 @@ class ShardScan {
   virtual void end_at(std::uint64_t) {}
   // After done(): the unpacked size of a compressed shard; 0 for a plain one.
   virtual std::uint64_t unpacked_bytes() const { return 0; }
+  // As in Shard, so far.
+  virtual std::uint64_t meta_files() const { return 0; }
+};
+
+// How a format reads index files of other programs (side_index.h).
+struct SideIndexRules {
+  // The records that the text of such a file has for a shard of this size. They follow each other
+  // without gaps from the start of the shard. Otherwise a Status with the reason.
+  Result<RecordTable> (*parse)(std::string_view text, std::uint64_t shard_bytes) = nullptr;
+  // Whether the bytes of a shard behind its last record have no further record. Null: a shard ends
+  // with its last record.
+  Status (*check_rest)(std::span<const std::byte> rest) = nullptr;
 };
 
 // How the index of a format is built. `name` is part of the stored index's file name, so that two
@@ -51,6 +63,8 @@ struct ScanSpec {
       make_scan;
   // The records are in a table at the start of the shard: only that is read.
   bool table_at_start = false;
+  // `parse` is null if the format has no index files of other programs.
+  SideIndexRules side_index = {};
 };
 
 }  // namespace echoline::record

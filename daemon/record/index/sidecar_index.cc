@@ -77,7 +77,7 @@ std::optional<ShardTable> table_of(const SidecarRead& read, const source::Object
                 read.file.url);
     return std::nullopt;
   }
-  return ShardTable{std::move(index->records), index->shards[0].unpacked_bytes};
+  return ShardTable{std::move(index->shards[0]), std::move(index->records)};
 }
 
 std::vector<SidecarRead> reads_of(const Files& files, const std::vector<source::ObjectInfo>& shards,
@@ -143,8 +143,7 @@ Result<std::uint64_t> publish_sidecars(const StoredIndex& index, source::Source&
   for (const Shard& shard : index.shards) {
     RecordTable records;
     records.append(index.records, shard.first_record, shard.record_count);
-    ECHOLINE_TRY(source.put(sidecar_address(shard.object),
-                            encode_shard_index(shard.object, records, shard.unpacked_bytes)));
+    ECHOLINE_TRY(source.put(sidecar_address(shard.object), encode_shard_index(shard, records)));
   }
   return index.shards.size();
 }

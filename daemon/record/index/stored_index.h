@@ -24,12 +24,13 @@ struct StoredIndex {
   RecordTable records;
 };
 
-// Little-endian; ends with the XXH3 of all bytes before it. Layout 3 if there are checksums of
-// records, else layout 2, which older versions can read.
+// Little-endian; ends with the XXH3 of all bytes before it. Layout 4 if there are parts of records,
+// or meta files, else 3 if there are checksums of records, else 2: older versions can
+// read what they know.
 std::string encode_index(const StoredIndex& index);
 
-// kDataLoss for bytes that encode_index did not write, for another layout, and for records that are
-// outside their shard or not ascending.
+// kDataLoss for bytes that encode_index did not write, for another layout, and for records or parts
+// that are outside their shard or not ascending.
 Result<StoredIndex> decode_index(std::span<const std::byte> bytes);
 
 // Writing is atomic: a temporary file, flushed and renamed.
@@ -39,8 +40,7 @@ Result<StoredIndex> read_index_file(const std::string& path);
 // The sidecar file of one shard. If the shard has a version, the file contains its address and
 // version, so that a reader at the same address notices a changed shard. At another address (both
 // were copied), or without a version, only the size is compared.
-std::string encode_shard_index(const source::ObjectInfo& shard, const RecordTable& records,
-                               std::uint64_t unpacked_bytes = 0);
+std::string encode_shard_index(const Shard& shard, const RecordTable& records);
 
 // Whether a decoded sidecar index belongs to this shard.
 bool is_index_of(const StoredIndex& index, const source::ObjectInfo& shard);

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
 #include <system_error>
 #include <utility>
 
 #include "echoline/v1/config.pb.h"
+#include "record/index/gathering_source.h"
 #include "record/index/listing.h"
 #include "record/index/sidecar_index.h"
 
@@ -16,10 +18,17 @@ namespace echoline::record {
 
 TableIndex::TableIndex(StoredIndex stored, bool use_checksums)
     : stored_(std::move(stored)),
-      use_checksums_(use_checksums && !stored_.records.checksum.empty()) {
+      use_checksums_(use_checksums && !stored_.records.checksum.empty()),
+      has_side_indexes_(std::any_of(stored_.shards.begin(), stored_.shards.end(),
+                                    [](const Shard& shard) { return !shard.side_index.empty(); })),
+      gathered_(std::make_shared<const GatheredRecords>(stored_)) {
   for (const std::uint64_t bytes : stored_.records.bytes) {
     bytes_max_ = std::max(bytes_max_, bytes);
     bytes_total_ += bytes;
+  }
+  for (const RecordPart& part : stored_.records.parts) {
+    bytes_max_ = std::max(bytes_max_, gathered_->find(part.record)->bytes);
+    bytes_total_ += part.bytes;
   }
 }
 
@@ -33,6 +42,7 @@ std::size_t TableIndex::shard_of(std::uint64_t record) const {
 }
 
 Extent TableIndex::extent(std::uint64_t record) const {
+  if (const Extent* gathered = gathered_->find(record)) return *gathered;
   return {static_cast<std::uint32_t>(shard_of(record)), stored_.records.offset[record],
           stored_.records.bytes[record]};
 }
@@ -42,6 +52,12 @@ std::string TableIndex::key(std::uint64_t record) const {
   if (!key.empty()) return std::string(key);
   const Shard& shard = stored_.shards[shard_of(record)];
   return fmt::format("{}:{}", base_name(shard.object.url), record - shard.first_record);
+}
+
+std::uint64_t TableIndex::meta_files() const {
+  return std::accumulate(
+      stored_.shards.begin(), stored_.shards.end(), std::uint64_t{0},
+      [](std::uint64_t sum, const Shard& shard) { return sum + shard.meta_files; });
 }
 
 std::uint32_t TableIndex::checksum(std::uint64_t record) const {
@@ -64,17 +80,28 @@ TableOptions table_options(const v1::Read& read, const std::string& state_dir) {
 TableDataSet::TableDataSet(StoredIndex stored, TableOptions options)
     : index_(std::move(stored), options.use_checksums), unpacking_(std::move(options.unpacking)) {
   for (const Shard& shard : index_.stored().shards) {
-    if (shard.unpacked_bytes > 0) compressed_[shard.object.url] = shard.unpacked_bytes;
+    if (shard.unpacked_bytes == 0) continue;
+    const auto named = options.compression.find(shard.object.url);
+    const bool known = named != options.compression.end();
+    compressed_[shard.object.url] = {shard.unpacked_bytes,
+                                     known ? named->second : Compression::kByContent};
   }
 }
 
 std::unique_ptr<source::Source> TableDataSet::reading(
     std::unique_ptr<source::Source> source) const {
-  if (compressed_.empty()) return source;
-  return std::make_unique<UnpackingSource>(std::move(source), compressed_, unpacking_);
+  if (!compressed_.empty()) {
+    source = std::make_unique<UnpackingSource>(std::move(source), compressed_, unpacking_);
+  }
+  if (index_.gathered()->empty()) return source;
+  return std::make_unique<GatheringSource>(std::move(source), index_.gathered());
 }
 
 Result<std::uint64_t> TableDataSet::publish(source::Source& source) const {
+  // Published files are believed, and what a side index says was not compared with the data.
+  if (has_side_indexes()) {
+    return Status(Code::kFailedPrecondition, "the index is from index files of another program");
+  }
   return publish_sidecars(index_.stored(), source);
 }
 

@@ -5,9 +5,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "record/core/data_set.h"
+#include "record/index/gathered_records.h"
 #include "record/index/stored_index.h"
 #include "record/index/unpacking_source.h"
 
@@ -22,20 +24,28 @@ class TableIndex final : public Index {
   std::size_t shard_count() const override { return stored_.shards.size(); }
   Shard shard(std::size_t shard_index) const override { return stored_.shards[shard_index]; }
   Extent extent(std::uint64_t record) const override;
+  std::uint64_t begins_at(std::uint64_t record) const override {
+    return stored_.records.offset[record];
+  }
   std::string key(std::uint64_t record) const override;
   std::uint32_t checksum(std::uint64_t record) const override;
   bool trusts_checksums() const override { return stored_.records.trusted; }
   std::uint64_t record_bytes_max() const override { return bytes_max_; }
   std::uint64_t record_bytes_total() const override { return bytes_total_; }
+  std::uint64_t meta_files() const override;
+  bool has_side_indexes() const { return has_side_indexes_; }
 
   std::size_t shard_of(std::uint64_t record) const;
   // The stored key; empty if there is none.
   std::string_view stored_key(std::uint64_t record) const { return stored_.records.key(record); }
   const StoredIndex& stored() const { return stored_; }
+  const std::shared_ptr<const GatheredRecords>& gathered() const { return gathered_; }
 
  private:
   const StoredIndex stored_;
   const bool use_checksums_;
+  const bool has_side_indexes_;                            // some shards have
+  const std::shared_ptr<const GatheredRecords> gathered_;  // never null
   std::uint64_t bytes_max_ = 0;
   std::uint64_t bytes_total_ = 0;
 };
@@ -43,6 +53,8 @@ class TableIndex final : public Index {
 struct TableOptions {
   bool use_checksums = true;   // false: the index keeps them, and checksum() returns 0
   UnpackingOptions unpacking;  // where compressed shards are unpacked to while they are read
+  // How shards are compressed, by their addresses; others by their content.
+  std::unordered_map<std::string, Compression> compression;
 };
 
 // As read.checksums, read.unpack and the state folder say.
@@ -59,6 +71,7 @@ class TableDataSet : public DataSet {
 
  protected:
   const TableIndex& table() const { return index_; }
+  bool has_side_indexes() const { return index_.has_side_indexes(); }
 
  private:
   const TableIndex index_;

@@ -21,7 +21,7 @@ constexpr std::size_t kChunkBytes = 256 << 10;
 
 Result<std::unique_ptr<UnpackedFile>> UnpackedFile::create(const std::string& folder,
                                                            source::ObjectInfo object,
-                                                           std::uint64_t bytes) {
+                                                           UnpackedForm form) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   std::string name = folder + "/unpacked-XXXXXX";
@@ -29,7 +29,7 @@ Result<std::unique_ptr<UnpackedFile>> UnpackedFile::create(const std::string& fo
   if (!file) return errno_status(errno, "cannot make a file to unpack to in " + folder);
   // The file lives as long as its descriptor.
   ::unlink(name.c_str());
-  return std::unique_ptr<UnpackedFile>(new UnpackedFile(std::move(object), bytes, std::move(file)));
+  return std::unique_ptr<UnpackedFile>(new UnpackedFile(std::move(object), form, std::move(file)));
 }
 
 UnpackedFile::Piece* UnpackedFile::next_piece() {
@@ -51,7 +51,7 @@ Result<bool> UnpackedFile::advance() {
   if (pieces_.empty() || !pieces_.front().landed) return false;
   std::span<const std::byte> in = pieces_.front().bytes;
   if (!unpacker_) {
-    ECHOLINE_ASSIGN(unpacker_, Unpacker::make(in));
+    ECHOLINE_ASSIGN(unpacker_, Unpacker::make(in, form_.compression));
     chunk_.resize(kChunkBytes);
   }
   while (true) {
@@ -65,17 +65,17 @@ Result<bool> UnpackedFile::advance() {
   if (all_read && !complete()) {
     return Status(Code::kFailedPrecondition,
                   fmt::format("it unpacks to {} bytes where the index says {}: it has changed",
-                              unpacked_, bytes_));
+                              unpacked_, form_.bytes));
   }
   return true;
 }
 
 Status UnpackedFile::write(std::span<const std::byte> bytes) {
-  if (bytes.size() > bytes_ - unpacked_) {
+  if (bytes.size() > form_.bytes - unpacked_) {
     return Status(Code::kFailedPrecondition,
                   fmt::format("it unpacks to more than the {} bytes that the index says: it has "
                               "changed",
-                              bytes_));
+                              form_.bytes));
   }
   while (!bytes.empty()) {
     const ssize_t count =

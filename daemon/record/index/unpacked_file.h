@@ -16,6 +16,12 @@
 
 namespace echoline::record {
 
+// What is known of a compressed object before it is unpacked.
+struct UnpackedForm {
+  std::uint64_t bytes = 0;  // unpacked
+  Compression compression = Compression::kByContent;
+};
+
 // Single-threaded. The file has no name, so it disappears with the process, even if that is killed.
 // Invariant: [0, unpacked()) of the file are the first unpacked bytes of the object.
 class UnpackedFile {
@@ -31,17 +37,15 @@ class UnpackedFile {
   static constexpr std::size_t kPiecesMax = 4;
   static constexpr std::uint64_t kPieceBytes = 1 << 20;
 
-  // `bytes`: the unpacked size.
   static Result<std::unique_ptr<UnpackedFile>> create(const std::string& folder,
-                                                      source::ObjectInfo object,
-                                                      std::uint64_t bytes);
+                                                      source::ObjectInfo object, UnpackedForm form);
   // Each piece is read until two answers are equal. Call it before the first piece.
   void be_careful() { answers_needed_ = 2; }
 
   const source::ObjectInfo& object() const { return object_; }
-  std::uint64_t bytes() const { return bytes_; }
+  std::uint64_t bytes() const { return form_.bytes; }
   std::uint64_t unpacked() const { return unpacked_; }
-  bool complete() const { return unpacked_ == bytes_; }
+  bool complete() const { return unpacked_ == form_.bytes; }
 
   // The next piece to read; null if enough are in flight or none is left.
   Piece* next_piece();
@@ -56,12 +60,12 @@ class UnpackedFile {
   Status read(std::uint64_t offset, std::span<std::byte> into) const;
 
  private:
-  UnpackedFile(source::ObjectInfo object, std::uint64_t bytes, UniqueFd file)
-      : object_(std::move(object)), bytes_(bytes), file_(std::move(file)) {}
+  UnpackedFile(source::ObjectInfo object, UnpackedForm form, UniqueFd file)
+      : object_(std::move(object)), form_(form), file_(std::move(file)) {}
   Status write(std::span<const std::byte> bytes);
 
   const source::ObjectInfo object_;
-  const std::uint64_t bytes_;
+  const UnpackedForm form_;
   const UniqueFd file_;
   std::unique_ptr<Unpacker> unpacker_;
   std::deque<Piece> pieces_;  // a deque, so that pieces do not move

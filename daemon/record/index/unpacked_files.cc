@@ -20,18 +20,18 @@ UnpackedFile* UnpackedFiles::use(const std::string& url) {
   return found->second->get();
 }
 
-Status UnpackedFiles::start(const source::ObjectInfo& object, std::uint64_t bytes) {
-  if (bytes > options_.bytes_max) {
+Status UnpackedFiles::start(const source::ObjectInfo& object, UnpackedForm form) {
+  if (form.bytes > options_.bytes_max) {
     return Status(Code::kResourceExhausted,
                   fmt::format("{} unpacks to {} bytes, more than read.unpack allows ({}): raise it",
-                              object.url, bytes, options_.bytes_max));
+                              object.url, form.bytes, options_.bytes_max));
   }
   const auto unpacking = std::count_if(files_.begin(), files_.end(), [this](const auto& file) {
     return !file->complete() && is_wanted_(*file);
   });
-  if (static_cast<std::size_t>(unpacking) >= kUnpackingMax || !make_room(bytes)) return {};
-  ECHOLINE_ASSIGN(auto file, UnpackedFile::create(options_.folder, object, bytes));
-  bytes_ += bytes;
+  if (static_cast<std::size_t>(unpacking) >= kUnpackingMax || !make_room(form.bytes)) return {};
+  ECHOLINE_ASSIGN(auto file, UnpackedFile::create(options_.folder, object, form));
+  bytes_ += form.bytes;
   files_.push_front(std::move(file));
   by_url_[object.url] = files_.begin();
   return {};

@@ -31,9 +31,9 @@ class UnpackedFiles {
   // The file of an object, which counts as used now; null if there is none.
   UnpackedFile* use(const std::string& url);
 
-  // Adds a file for an object that unpacks to `bytes`. Also ok if that has to wait: for room, or
+  // Adds a file for an object. Also ok if that has to wait: for room, or
   // because enough files are being unpacked. kResourceExhausted if it can never fit.
-  Status start(const source::ObjectInfo& object, std::uint64_t bytes);
+  Status start(const source::ObjectInfo& object, UnpackedForm form);
 
   // Removes a file. Its memory stays valid until its reads in flight have landed.
   void drop(const UnpackedFile& file);

@@ -1,4 +1,4 @@
-// Unpacks a gzip or zstd stream piece by piece, in bounded memory.
+// Unpacks a compressed stream piece by piece, in bounded memory.
 #pragma once
 
 #include <cstddef>
@@ -6,14 +6,17 @@
 #include <span>
 
 #include "base/status.h"
+#include "record/index/compression.h"
 
 namespace echoline::record {
 
 // A stream may have several members or frames. Single-threaded.
 class Unpacker {
  public:
-  // Chosen by the first bytes of the stream. kUnimplemented for other compression or none.
-  static Result<std::unique_ptr<Unpacker>> make(std::span<const std::byte> head);
+  // `head`: the first bytes of the stream; they decide for kByContent. kUnimplemented for other
+  // compression or none, and for a stream that needs a window of more than 8 MiB.
+  static Result<std::unique_ptr<Unpacker>> make(std::span<const std::byte> head,
+                                                Compression compression = Compression::kByContent);
   virtual ~Unpacker() = default;
 
   // Takes bytes off `in`, fills `out` from its start and returns how many bytes it wrote. If that

@@ -87,15 +87,15 @@ void UnpackingSource::serve(std::vector<source::ReadResult>& done) {
 
 bool UnpackingSource::serve_one(const source::ReadRequest& request,
                                 std::vector<source::ReadResult>& done) {
-  const auto bytes = compressed_.find(request.object.url);
-  if (bytes == compressed_.end()) {
+  const auto form = compressed_.find(request.object.url);
+  if (form == compressed_.end()) {
     if (inner_->slots_free() == 0) return false;
     pass_on(request);
     return true;
   }
   const UnpackedFile* file = files_.use(request.object.url);
   if (file == nullptr) {
-    Status status = files_.start(request.object, bytes->second);
+    Status status = files_.start(request.object, form->second);
     UnpackedFile* started = status.ok() ? files_.use(request.object.url) : nullptr;
     if (started != nullptr && doubted_.erase(request.object.url) > 0) started->be_careful();
     if (status.ok()) return false;

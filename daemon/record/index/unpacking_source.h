@@ -17,8 +17,8 @@
 
 namespace echoline::record {
 
-// Unpacked sizes of compressed objects, by address.
-using CompressedObjects = std::unordered_map<std::string, std::uint64_t>;
+// By address.
+using CompressedObjects = std::unordered_map<std::string, UnpackedForm>;
 
 // Threads as Source says; unpacking runs within poll, one piece at a time. Objects that are not
 // compressed are read as they are. Memory stays at a few pieces per object that is being unpacked.

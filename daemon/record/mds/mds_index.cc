@@ -107,16 +107,45 @@ bool stays_below(std::string_view name) {
   return true;
 }
 
+// The names of MosaicML's streaming, which may have a level after them: "zstd:7".
+Result<Compression> read_compression(const Json& name) {
+  constexpr std::pair<std::string_view, Compression> kNames[] = {{"zstd", Compression::kZstd},
+                                                                 {"gz", Compression::kGzip},
+                                                                 {"br", Compression::kBrotli},
+                                                                 {"bz2", Compression::kBzip2},
+                                                                 {"snappy", Compression::kSnappy}};
+  const std::string text = name.is_string() ? name.get<std::string>() : std::string();
+  const std::string_view wanted = std::string_view(text).substr(0, text.find(':'));
+  for (const auto& [known, compression] : kNames) {
+    if (known == wanted) return compression;
+  }
+  return Status(Code::kUnimplemented,
+                fmt::format("the shards have the compression {}, which is not read, only zstd, gz, "
+                            "br, bz2 and snappy: write them again",
+                            name.dump(-1, ' ', false, Json::error_handler_t::replace)));
+}
+
+Result<std::optional<MdsZip>> read_zip(const Json& shard) {
+  const Json& json = member(shard, "zip_data");
+  if (json.is_null()) return std::optional<MdsZip>();
+  const Json& name = member(json, "basename");
+  const Json& bytes = member(json, "bytes");
+  if (!name.is_string() || !bytes.is_number_unsigned() || bytes == 0) {
+    return wrong("a compressed shard without basename or bytes");
+  }
+  MdsZip zip{name.get<std::string>(), bytes.get<std::uint64_t>(), {}};
+  if (!stays_below(zip.name)) {
+    return wrong("shard name " + name.dump(-1, ' ', false, Json::error_handler_t::replace));
+  }
+  ECHOLINE_ASSIGN(zip.compression, read_compression(member(shard, "compression")));
+  return std::optional(std::move(zip));
+}
+
 Result<MdsShard> read_shard(const Json& json) {
   if (member(json, "format") != "mds" || member(json, "version") != 2) {
     return Status(Code::kUnimplemented,
                   fmt::format("format {} version {} is not read, only mds of version 2",
                               member(json, "format").dump(), member(json, "version").dump()));
-  }
-  if (!member(json, "zip_data").is_null()) {
-    return Status(Code::kUnimplemented,
-                  "the shards are compressed, which cannot be streamed yet: write them again "
-                  "without compression");
   }
   const Json& raw = member(json, "raw_data");
   const Json& name = member(raw, "basename");
@@ -135,6 +164,7 @@ Result<MdsShard> read_shard(const Json& json) {
     return wrong(
         fmt::format("{} with {} samples in {} bytes", shard.name, shard.samples, shard.bytes));
   }
+  ECHOLINE_ASSIGN(shard.zip, read_zip(json));
   return shard;
 }
 

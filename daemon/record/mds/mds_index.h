@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
 #include "record/arrays/array_header.h"
+#include "record/index/compression.h"
 
 namespace echoline::record {
 
@@ -35,10 +37,19 @@ struct MdsColumn {
 
 using MdsColumns = std::vector<MdsColumn>;
 
+// The file that a shard is stored in if it is compressed, as a whole.
+struct MdsZip {
+  std::string name;
+  std::uint64_t bytes = 0;
+  Compression compression = Compression::kByContent;
+};
+
 struct MdsShard {
   std::string name;  // relative to the folder of index.json
   std::uint64_t bytes = 0;
   std::uint64_t samples = 0;
+  // Of a compressed shard; `name` and `bytes` are those of its content.
+  std::optional<MdsZip> zip;
   std::shared_ptr<const MdsColumns> columns;  // shared by shards of one layout
 };
 
@@ -46,7 +57,7 @@ struct MdsShard {
 bool is_mds_index(std::string_view json);
 
 // The shards in order. kDataLoss for any other or inconsistent text, and for names outside the
-// folder; kUnimplemented for another version or shard format, and for compressed shards.
+// folder; kUnimplemented for another version, shard format or compression.
 Result<std::vector<MdsShard>> parse_mds_index(std::string_view json);
 
 }  // namespace echoline::record

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "record/core/fields.h"
 #include "record/index/checksum_scan.h"
+#include "record/index/compressed_scan.h"
 #include "record/index/shard_index.h"
 #include "record/index/table_index.h"
 #include "record/mds/mds_sample.h"
@@ -129,6 +130,10 @@ Result<std::vector<MdsShard>> read_mds_index(const source::ObjectInfo& index,
   return parse_mds_index({reinterpret_cast<const char*>(text.data()), text.size()});
 }
 
+const std::string& stored_name(const MdsShard& shard) {
+  return shard.zip ? shard.zip->name : shard.name;
+}
+
 Status add_shards(const Listed& listed, source::Source& source, Shards& all) {
   const auto index = find_mds_index(listed);
   if (!index) return no_index(listed);
@@ -142,21 +147,26 @@ Status add_shards(const Listed& listed, source::Source& source, Shards& all) {
   std::unordered_map<std::string_view, const source::ObjectInfo*> by_url;
   for (const source::ObjectInfo& object : listed.objects) by_url.emplace(object.url, &object);
   std::vector<std::string> missing;
-  for (const MdsShard& shard : *named) {
+  for (MdsShard& shard : *named) {
+    const auto raw = by_url.find(root + shard.name);
+    // Unpacked shards, as in the local folder of StreamingDataset, are read in any order.
+    if (raw != by_url.end() && raw->second->bytes == shard.bytes) shard.zip.reset();
     // An address of index.json alone lists no shards: they are looked up.
-    if (!by_url.contains(root + shard.name)) missing.push_back(escape_glob(root + shard.name));
+    const std::string url = root + stored_name(shard);
+    if (!by_url.contains(url)) missing.push_back(escape_glob(url));
   }
   auto asked = source.list_all(missing);
   if (!asked.ok()) return std::move(asked).status().with_context("a shard of " + index->url);
   for (const source::ObjectInfo& object : *asked) by_url.emplace(object.url, &object);
   for (MdsShard& shard : *named) {
-    const auto found = by_url.find(root + shard.name);
-    if (found == by_url.end() || found->second->bytes != shard.bytes) {
-      return Status(
-          Code::kDataLoss,
-          fmt::format("{}{} has not the {} bytes that index.json says: it is truncated or "
-                      "another's; copy the folder again",
-                      root, shard.name, shard.bytes));
+    const std::string url = root + stored_name(shard);
+    const std::uint64_t bytes = shard.zip ? shard.zip->bytes : shard.bytes;
+    const auto found = by_url.find(url);
+    if (found == by_url.end() || found->second->bytes != bytes) {
+      return Status(Code::kDataLoss,
+                    fmt::format("{} has not the {} bytes that index.json says: it is truncated or "
+                                "another's; copy the folder again",
+                                url, bytes));
     }
     all.objects.push_back(*found->second);
     all.named.push_back(std::move(shard));
@@ -181,29 +191,41 @@ Result<Match> match_mds(const FormatProbe& probe) {
   return is_mds_index(as_text(text)) ? Match::kIndexFile : Match::kNone;
 }
 
+std::unique_ptr<ShardScan> make_scan(const MdsShard& shard, const source::ObjectInfo& object,
+                                     std::uint64_t skip_bytes) {
+  const auto plain = [&shard](std::uint64_t bytes) {
+    return std::make_unique<MdsScan>(bytes, shard.samples);
+  };
+  if (!shard.zip) return make_checksum_scan(plain(object.bytes), skip_bytes);
+  return make_known_unpacking_scan(object.bytes, skip_bytes, {shard.bytes, shard.zip->compression},
+                                   plain);
+}
+
 OpenedDataSet open_mds(const OpenRequest& request, std::vector<Listed> listed) {
   Shards shards;
   for (const Listed& entry : listed) ECHOLINE_TRY(add_shards(entry, request.source, shards));
-  std::unordered_map<std::string, std::uint64_t> samples;
+  std::unordered_map<std::string, const MdsShard*> by_url;
   std::vector<std::shared_ptr<const MdsColumns>> columns;
+  TableOptions options = table_options(request.read, request.state_dir);
   for (std::size_t i = 0; i < shards.named.size(); ++i) {
-    samples[shards.objects[i].url] = shards.named[i].samples;
-    columns.push_back(shards.named[i].columns);
+    const MdsShard& shard = shards.named[i];
+    by_url[shards.objects[i].url] = &shard;
+    columns.push_back(shard.columns);
+    if (shard.zip) options.compression[shards.objects[i].url] = shard.zip->compression;
   }
   log_unread(shards.named);
   ScanSpec spec;
   spec.name = "mds";
   spec.table_at_start = true;
-  spec.make_scan = [&samples](const source::ObjectInfo& shard, std::uint64_t skip_bytes) {
-    return make_checksum_scan(std::make_unique<MdsScan>(shard.bytes, samples.at(shard.url)),
-                              skip_bytes);
+  spec.make_scan = [&by_url](const source::ObjectInfo& object, std::uint64_t skip_bytes) {
+    return make_scan(*by_url.at(object.url), object, skip_bytes);
   };
   ECHOLINE_ASSIGN(StoredIndex stored, load_or_build_index(request, shards.objects, spec));
   if (stored.records.size() == 0) {
     return Status(Code::kNotFound, fmt::format("no samples in {}", listed.front().url));
   }
-  return std::unique_ptr<DataSet>(std::make_unique<MdsDataSet>(
-      std::move(stored), table_options(request.read, request.state_dir), std::move(columns)));
+  return std::unique_ptr<DataSet>(
+      std::make_unique<MdsDataSet>(std::move(stored), std::move(options), std::move(columns)));
 }
 
 }  // namespace

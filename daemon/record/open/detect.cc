@@ -27,13 +27,24 @@ bool is_list_name(std::string_view url) {
                      [url](std::string_view ending) { return url.ends_with(ending); });
 }
 
+using IsCandidate = bool (*)(const Format& format, std::span<const std::byte> packed);
+
+bool reads_plain(const Format&, std::span<const std::byte>) { return true; }
+bool reads_compressed(const Format& format, std::span<const std::byte>) {
+  return format.reads_compressed;
+}
+bool reads_zlib(const Format& format, std::span<const std::byte> packed) {
+  return format.is_zlib != nullptr && format.is_zlib(packed);
+}
+
 // The better match wins; of equal ones the first in the table.
 // Null if no format matches.
-Result<const Format*> best_match(const FormatProbe& probe, bool compressed) {
+Result<const Format*> best_match(const FormatProbe& probe, IsCandidate is_candidate,
+                                 std::span<const std::byte> packed = {}) {
   const Format* best = nullptr;
   Match best_match = Match::kNone;
   for (const Format* format : formats()) {
-    if (format->match == nullptr || (compressed && !format->reads_compressed)) continue;
+    if (format->match == nullptr || !is_candidate(*format, packed)) continue;
     ECHOLINE_ASSIGN(const Match match, format->match(probe));
     if (match <= best_match) continue;
     best_match = match;
@@ -42,15 +53,23 @@ Result<const Format*> best_match(const FormatProbe& probe, bool compressed) {
   return best;
 }
 
-Result<const Format*> match_compressed(FormatProbe probe, std::span<const std::byte> packed) {
+// Null if no format that may be compressed so matches the unpacked bytes.
+Result<const Format*> match_unpacked(FormatProbe probe, IsCandidate is_candidate,
+                                     std::span<const std::byte> packed) {
   auto unpacker = Unpacker::make(packed);
   if (!unpacker.ok()) return unpacker.status();
+  std::span<const std::byte> in = packed;
   std::vector<std::byte> head(kUnpackedHeadBytes);
-  ECHOLINE_ASSIGN(const std::size_t bytes, (*unpacker)->unpack(packed, head));
+  ECHOLINE_ASSIGN(const std::size_t bytes, (*unpacker)->unpack(in, head));
   probe.head = std::span(head).first(bytes);
   // The unpacked size is not known; formats that compare it with a header must not match.
   probe.object_bytes = UINT64_MAX;
-  ECHOLINE_ASSIGN(const Format* format, best_match(probe, true));
+  return best_match(probe, is_candidate, packed);
+}
+
+Result<const Format*> match_compressed(const FormatProbe& probe,
+                                       std::span<const std::byte> packed) {
+  ECHOLINE_ASSIGN(const Format* format, match_unpacked(probe, reads_compressed, packed));
   if (format != nullptr) return format;
   return Status(Code::kUnimplemented,
                 "the file is compressed, and only tar and TFRecord files are read so: unpack it, "
@@ -79,8 +98,14 @@ Result<const Format*> detect_once(const v1::Read& read, const std::vector<Listed
   ECHOLINE_ASSIGN(const std::vector<std::byte> head,
                   read_bytes(source, first, 0, std::min(first.bytes, kProbeBytes)));
   const FormatProbe probe{read, source, listed, head, first.bytes};
-  ECHOLINE_ASSIGN(const Format* format, best_match(probe, false));
+  ECHOLINE_ASSIGN(const Format* format, best_match(probe, reads_plain));
   if (format != nullptr) return format;
+  if (compression_of(head).empty()) {
+    // Other data can look like zlib, too. Then it cannot be unpacked, or nothing known comes out.
+    const auto zlib = match_unpacked(probe, reads_zlib, head);
+    if (zlib.ok() && *zlib != nullptr) return *zlib;
+    return unknown_format(first, head);
+  }
   // Not compressed either: nothing can be said about it.
   if (compression_of(head).empty()) return unknown_format(first, head);
   ECHOLINE_ASSIGN(const std::vector<std::byte> packed,

@@ -15,6 +15,7 @@ constexpr std::size_t kNameAt = 0, kNameBytes = 100;
 constexpr std::size_t kSizeAt = 124, kSizeBytes = 12;
 constexpr std::size_t kChecksumAt = 148, kChecksumBytes = 8;
 constexpr std::size_t kTypeAt = 156;
+constexpr std::size_t kLinkNameAt = 157, kLinkNameBytes = 100;
 constexpr std::size_t kMagicAt = 257;
 constexpr std::size_t kPrefixAt = 345, kPrefixBytes = 155;
 
@@ -78,6 +79,7 @@ Result<TarHeader> parse_tar_header(std::span<const std::byte> bytes) {
   TarHeader header;
   header.name = field(block, kNameAt, kNameBytes);
   header.type = block[kTypeAt];
+  header.link_name = field(block, kLinkNameAt, kLinkNameBytes);
   // GNU tar uses the bytes of the prefix for other fields; its magic ends with a space, not a NUL.
   if (block.substr(kMagicAt, 6) == std::string_view("ustar\0", 6)) {
     header.prefix = field(block, kPrefixAt, kPrefixBytes);
@@ -101,6 +103,8 @@ Status parse_pax(std::string_view text, PaxOverrides& overrides) {
     if (equals == std::string_view::npos) return malformed;
     const std::string_view key = entry.substr(0, equals), value = entry.substr(equals + 1);
     if (key == "path") overrides.path = value;
+    if (key == "linkpath") overrides.link_path = value;
+    if (key == "GNU.sparse.name") overrides.sparse_name = value;
     if (key.starts_with("GNU.sparse")) overrides.sparse = true;
     if (key == "size") {
       std::uint64_t size = 0;

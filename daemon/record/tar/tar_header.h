@@ -18,6 +18,7 @@ inline constexpr std::uint64_t kTarBlock = 512;
 struct TarHeader {
   std::string_view prefix;  // ustar only; the path is prefix "/" name
   std::string_view name;
+  std::string_view link_name;  // of a link: where it leads
   std::uint64_t bytes = 0;
   char type = '0';
 };
@@ -31,6 +32,8 @@ bool is_zero_block(std::span<const std::byte> block);
 // The values that a pax header ('x') sets for the next member.
 struct PaxOverrides {
   std::optional<std::string_view> path;
+  std::optional<std::string_view> link_path;
+  std::optional<std::string_view> sparse_name;  // of a sparse file; its header has another name
   std::optional<std::uint64_t> bytes;
   bool sparse = false;
 };

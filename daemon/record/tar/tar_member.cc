@@ -20,7 +20,7 @@ std::uint64_t padded(std::uint64_t bytes) {
 // Values from the extension headers before the member's own header.
 struct Overrides {
   PaxOverrides pax;
-  std::optional<std::string_view> long_name;
+  std::optional<std::string_view> long_name, long_link;
 };
 
 bool is_extension(char type) {
@@ -29,9 +29,9 @@ bool is_extension(char type) {
 
 Status apply_extension(char type, std::string_view data, Overrides& overrides) {
   if (type == 'L') overrides.long_name = data.substr(0, data.find('\0'));
+  if (type == 'K') overrides.long_link = data.substr(0, data.find('\0'));
   if (type == 'x' || type == 'X') return parse_pax(data, overrides.pax);
-  return {};  // 'g' describes the archive (a commit, a comment), 'K' a link: nothing that reading
-              // needs
+  return {};  // 'g' describes the archive (a commit, a comment): nothing that reading needs
 }
 
 // Links, devices, folders and pipes may have a size, but have no data.
@@ -39,9 +39,13 @@ bool has_no_data(char type) { return type >= '1' && type <= '6'; }
 
 Result<TarMember> make_member(const TarHeader& header, const Overrides& overrides) {
   if (header.type == 'S' || overrides.pax.sparse) {
-    return Status(Code::kUnimplemented, fmt::format("sparse tar member '{}' is not supported: "
-                                                    "pack the archive without --sparse",
-                                                    header.name));
+    const std::string_view long_name = overrides.long_name.value_or(header.name);
+    const std::string_view path = overrides.pax.path.value_or(long_name);
+    return Status(
+        Code::kUnimplemented,
+        fmt::format("'{}' is stored as a sparse file, which is not supported: write the archive "
+                    "again without --sparse (-S)",
+                    overrides.pax.sparse_name.value_or(path)));
   }
   TarMember member;
   member.directory = header.prefix;
@@ -55,7 +59,13 @@ Result<TarMember> make_member(const TarHeader& header, const Overrides& override
   if (header.type == '\0' && member.name.ends_with('/')) member.file = false;  // a v7 folder
   const std::uint64_t bytes = overrides.pax.bytes.value_or(header.bytes);
   member.data_bytes = has_no_data(header.type) ? 0 : bytes;
-  member.extended = overrides.long_name || overrides.pax.path || overrides.pax.bytes;
+  if (header.type == '1' || header.type == '2') {
+    member.link = header.type == '1' ? TarLink::kHard : TarLink::kSymbolic;
+    const std::string_view long_link = overrides.long_link.value_or(header.link_name);
+    member.link_name = overrides.pax.link_path.value_or(long_link);
+  }
+  member.extended = overrides.long_name || overrides.long_link || overrides.pax.path ||
+                    overrides.pax.link_path || overrides.pax.bytes;
   if (member.data_bytes > std::uint64_t{1} << 62) {
     return Status(Code::kDataLoss, "tar member with an impossible size");
   }
@@ -98,6 +108,10 @@ Result<TarParse> parse_tar_member(std::span<const std::byte> window) {
   }
 }
 
+std::string TarMember::path() const {
+  return directory.empty() ? std::string(name) : fmt::format("{}/{}", directory, name);
+}
+
 std::string SampleName::key() const {
   return directory.empty() ? std::string(stem) : fmt::format("{}/{}", directory, stem);
 }
@@ -108,14 +122,25 @@ bool SampleName::has_key(std::string_view key) const {
          key[directory.size()] == '/' && key.ends_with(stem);
 }
 
+bool is_meta_file(const TarMember& member) {
+  if (!member.file && member.link == TarLink::kNone) return false;
+  const bool prefixed = !member.directory.empty();
+  const std::string_view path = prefixed ? member.directory : member.name;
+  const std::size_t slash = path.find('/');
+  const std::string_view first = path.substr(0, slash);
+  if (!first.starts_with("__") || !first.ends_with("__")) return false;
+  // "__" and "___" are reserved as files, not as folders.
+  const bool folder = prefixed || slash != std::string_view::npos;
+  return !folder || first.size() >= 4;
+}
+
 std::optional<SampleName> sample_name(const TarMember& member) {
-  if (!member.file) return std::nullopt;
+  if (!member.file && member.link == TarLink::kNone) return std::nullopt;
   const std::size_t slash = member.name.rfind('/');
   const std::size_t base = slash == std::string_view::npos ? 0 : slash + 1;
   const std::size_t dot = member.name.find('.', base);
   if (dot == std::string_view::npos || dot == base) return std::nullopt;
-  const bool top = base == 0 && member.directory.empty();
-  if (top && member.name.starts_with("__") && member.name.ends_with("__")) return std::nullopt;
+  if (is_meta_file(member)) return std::nullopt;
   return SampleName{member.directory, member.name.substr(0, dot), member.name.substr(dot + 1)};
 }
 

@@ -78,6 +78,8 @@ Status TarScan::with_advice(Status status) const {
 
 void TarScan::take_member(const TarMember& member) {
   extended_ |= member.extended;
+  if (is_meta_file(member)) ++meta_files_;
+  if (member.file || member.link != TarLink::kNone) entries_.add(member, position_);
   const auto name = sample_name(member);
   if (name) {
     std::string extension = lower_ascii(name->extension);
@@ -85,6 +87,9 @@ void TarScan::take_member(const TarMember& member) {
         std::find(extensions_.begin(), extensions_.end(), extension) != extensions_.end();
     if (table_.size() == 0 || repeated || !name->has_key(key_)) start_record(name->key());
     extensions_.push_back(std::move(extension));
+    if (member.link != TarLink::kNone) {
+      links_.push_back({table_.size() - 1, make_entry(member, position_)});
+    }
     // The extent includes headers and padding, up to the end of the shard.
     end_record_at(std::min(position_ + member.total_bytes(), shard_bytes_));
   }
@@ -103,6 +108,33 @@ void TarScan::start_record(std::string key) {
 }
 
 void TarScan::end_record_at(std::uint64_t end) { table_.bytes.back() = end - table_.offset.back(); }
+
+// Only now the whole archive is known, and a symbolic link may lead to a later member.
+RecordTable TarScan::take_table() {
+  for (auto link = links_.begin(); link != links_.end();) {
+    const std::uint64_t record = link->record;
+    std::vector<TarEntry> files;
+    for (; link != links_.end() && link->record == record; ++link) {
+      for (TarEntry& entry : entries_.passed(link->link)) files.push_back(std::move(entry));
+    }
+    add_parts(record, std::move(files));
+  }
+  links_.clear();
+  return std::move(table_);
+}
+
+// Each file once, and none of those that are within the record already.
+void TarScan::add_parts(std::uint64_t record, std::vector<TarEntry> files) {
+  const std::uint64_t begin = table_.offset[record], end = begin + table_.bytes[record];
+  std::sort(files.begin(), files.end(),
+            [](const TarEntry& a, const TarEntry& b) { return a.offset < b.offset; });
+  std::uint64_t done = 0;
+  for (const TarEntry& file : files) {
+    if (file.offset < done || (file.offset >= begin && file.offset < end)) continue;
+    done = std::min(file.offset + file.bytes, shard_bytes_);
+    table_.parts.push_back({record, file.offset, done - file.offset});
+  }
+}
 
 // The shard ends within a header, so the record of that file is unknown. It may belong to
 // the last record, so that record gets these bytes and is found bad when it is cut. Without a

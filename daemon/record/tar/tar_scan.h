@@ -12,12 +12,13 @@
 #include "base/status.h"
 #include "record/index/shard_scan.h"
 #include "record/tar/tar_header.h"
+#include "record/tar/tar_links.h"
 #include "record/tar/tar_member.h"
 
 namespace echoline::record {
 
 // Consecutive files with the same key are one record. An extension that repeats starts the next
-// record.
+// record. The files that links of a record lead to are its parts.
 class TarScan final : public ShardScan {
  public:
   explicit TarScan(std::uint64_t shard_bytes) : shard_bytes_(shard_bytes) {}
@@ -26,10 +27,11 @@ class TarScan final : public ShardScan {
   std::uint64_t position() const override { return position_; }
   std::uint64_t needed() const override { return needed_; }
   Status take(std::span<const std::byte> window) override;
-  RecordTable take_table() override { return std::move(table_); }
+  RecordTable take_table() override;
   const RecordTable& table() const override { return table_; }
   bool truncated() const override { return truncated_; }
   bool is_certain() const override { return !extended_; }
+  std::uint64_t meta_files() const override { return meta_files_; }
   void end_at(std::uint64_t bytes) override;
 
  private:
@@ -39,6 +41,7 @@ class TarScan final : public ShardScan {
   void start_record(std::string key);
   void end_record_at(std::uint64_t end);
   void finish_truncated();
+  void add_parts(std::uint64_t record, std::vector<TarEntry> files);
 
   std::uint64_t shard_bytes_;
   std::uint64_t position_ = 0;
@@ -46,7 +49,15 @@ class TarScan final : public ShardScan {
   bool done_ = false;
   bool truncated_ = false;
   bool extended_ = false;  // a member was
+  std::uint64_t meta_files_ = 0;
   RecordTable table_;
+  // A link of a record.
+  struct RecordLink {
+    std::uint64_t record = 0;
+    TarEntry link;
+  };
+  TarEntries entries_;
+  std::vector<RecordLink> links_;
   std::uint64_t data_end_ = 0;  // of the last member, without padding
 
   // The current record, the last one in the table.

@@ -10,11 +10,13 @@
 #include "record/core/fields.h"
 #include "record/index/compressed_scan.h"
 #include "record/index/shard_index.h"
+#include "record/index/side_index.h"
 #include "record/index/table_index.h"
 #include "record/tar/shard_list.h"
 #include "record/tar/tar_header.h"
 #include "record/tar/tar_member.h"
 #include "record/tar/tar_scan.h"
+#include "record/tar/wds_index.h"
 #include "source/core/source.h"
 
 namespace echoline::record {
@@ -26,12 +28,38 @@ class TarDataSet final : public TableDataSet {
   std::string_view format() const override { return "webdataset"; }
   Status cut(std::uint64_t record, std::span<const std::byte> bytes,
              Fields& fields) const override {
-    return cut_tar_record(table().stored_key(record), bytes, fields);
+    const RecordTable& records = table().stored().records;
+    const std::uint64_t own = std::min<std::uint64_t>(records.bytes[record], bytes.size());
+    Status status = cut_tar_record({records.key(record), records.offset[record], bytes.first(own),
+                                    records.parts_of(record), bytes.subspan(own)},
+                                   fields);
+    if (!has_side_indexes()) return status;
+    return check_side_index(record, std::move(status), fields);
   }
+
+ private:
+  Status check_side_index(std::uint64_t record, Status status, const Fields& fields) const;
 };
 
-bool is_lower(std::string_view text) {
-  return std::none_of(text.begin(), text.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+// Of a record that a side index has, whatever is wrong can be the index: an error in place of a bad
+// record. A second file with an extension would begin another record without that index.
+Status TarDataSet::check_side_index(std::uint64_t record, Status status,
+                                    const Fields& fields) const {
+  const Shard shard = table().shard(table().shard_of(record));
+  if (shard.side_index.empty()) return status;
+  if (!status.ok()) return wrong_side_index(shard, status.message());
+  for (auto field = fields.fields.begin(); field != fields.fields.end(); ++field) {
+    const bool twice = std::any_of(fields.fields.begin(), field, [&](const FieldBytes& earlier) {
+      return earlier.name == field->name;
+    });
+    if (twice) return wrong_side_index(shard, fmt::format("'{}' comes twice", field->name));
+  }
+  return {};
+}
+
+Status expand_listing(source::Source& source, std::vector<Listed>& listed) {
+  ECHOLINE_TRY(drop_side_indexes(source, listed));
+  return expand_shard_lists(source, listed);
 }
 
 }  // namespace
@@ -39,49 +67,13 @@ bool is_lower(std::string_view text) {
 ScanSpec tar_scan_spec() {
   ScanSpec format;
   format.name = "webdataset";
+  format.side_index = {parse_wds_index, check_tar_rest};
   format.make_scan = [](const source::ObjectInfo& shard, std::uint64_t skip_bytes) {
     return make_unpacking_scan(shard.bytes, skip_bytes, [](std::uint64_t bytes) {
       return std::make_unique<TarScan>(bytes);
     });
   };
   return format;
-}
-
-Status cut_tar_record(std::string_view key, std::span<const std::byte> bytes, Fields& fields) {
-  clear_fields(fields);
-  std::size_t at = 0;
-  while (at < bytes.size()) {
-    auto parsed = parse_tar_member(bytes.subspan(at));
-    if (!parsed.ok()) return parsed.status();
-    if (parsed->step == TarStep::kNeedMore) {
-      return Status(Code::kDataLoss, "truncated: the shard ends within a tar header");
-    }
-    if (parsed->step == TarStep::kEnd) break;
-    const TarMember& member = parsed->member;
-    // parse_tar_member has checked that the headers are within the bytes.
-    const std::uint64_t left = bytes.size() - at - member.header_bytes;
-    if (member.data_bytes > left) {
-      return Status(Code::kDataLoss, fmt::format("truncated: '{}' has {} of its {} bytes",
-                                                 member.name, left, member.data_bytes));
-    }
-    if (const auto name = sample_name(member)) {
-      // The bytes belong to another shard than the one that was indexed.
-      if (!name->has_key(key)) {
-        return Status(Code::kFailedPrecondition,
-                      fmt::format("the shard has record '{}' where the index has '{}', so the "
-                                  "index is another shard's: remove index files that were not "
-                                  "made for it; {}",
-                                  name->key(), key, source::kReindexHint));
-      }
-      std::string_view field = name->extension;
-      if (!is_lower(field)) field = copy_to_scratch(fields, lower_ascii(field));
-      fields.fields.push_back({field, bytes.subspan(at + member.header_bytes, member.data_bytes)});
-    }
-    // The padding of the last member may be missing.
-    at += std::min<std::uint64_t>(member.total_bytes(), bytes.size() - at);
-  }
-  if (fields.fields.empty()) return Status(Code::kDataLoss, "the record holds no file");
-  return {};
 }
 
 namespace {
@@ -115,7 +107,7 @@ constinit const Format kWebDatasetFormat = {
     .name = "webdataset",
     .match = match_webdataset,
     .open = open_webdataset,
-    .expand = expand_shard_lists,
+    .expand = expand_listing,
     .reads_compressed = true,
     .scans_shards = true,
 };

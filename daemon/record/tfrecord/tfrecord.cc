@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "record/index/compressed_scan.h"
 #include "record/index/compression.h"
 #include "record/index/shard_index.h"
+#include "record/index/side_index.h"
 #include "record/index/table_index.h"
 #include "record/tfrecord/tf_example.h"
 
@@ -100,9 +102,21 @@ class TfRecordDataSet final : public TableDataSet {
  public:
   using TableDataSet::TableDataSet;
   std::string_view format() const override { return "tfrecord"; }
-  Status cut(std::uint64_t, std::span<const std::byte> bytes, Fields& fields) const override {
+  Status cut(std::uint64_t record, std::span<const std::byte> bytes,
+             Fields& fields) const override {
+    if (has_side_indexes()) ECHOLINE_TRY(check_side_index(record, bytes));
     ECHOLINE_ASSIGN(const std::span<const std::byte> data, tf_record_data(bytes));
     return cut_tf_example(data, fields);
+  }
+
+ private:
+  // That the bytes are one record, no more and no less.
+  Status check_side_index(std::uint64_t record, std::span<const std::byte> bytes) const {
+    const Shard shard = table().shard(table().shard_of(record));
+    const auto data = tf_record_bytes(bytes);
+    if (shard.side_index.empty() || (data && *data == bytes.size() - kTfFrameBytes)) return {};
+    return wrong_side_index(
+        shard, fmt::format("no record of {} bytes at {}", bytes.size(), table().begins_at(record)));
   }
 };
 
@@ -129,13 +143,53 @@ Result<std::span<const std::byte>> tf_record_data(std::span<const std::byte> fra
   return data;
 }
 
+namespace {
+
+std::optional<std::pair<std::uint64_t, std::uint64_t>> two_numbers(std::string_view line) {
+  std::uint64_t first = 0, second = 0;
+  const char* const end = line.data() + line.size();
+  const auto [space, error] = std::from_chars(line.data(), end, first);
+  if (error != std::errc() || space == end || *space != ' ') return std::nullopt;
+  const auto [stop, wrong] = std::from_chars(space + 1, end, second);
+  if (wrong != std::errc() || stop != end) return std::nullopt;
+  return std::pair(first, second);
+}
+
+// zlib streams have no magic number, but the header of a record has a checksum.
+bool is_zlib_file(std::span<const std::byte> head) {
+  return may_be_zlib(head) && !tf_record_bytes(head);
+}
+
+}  // namespace
+
+Result<RecordTable> parse_tfrecord_index(std::string_view text, std::uint64_t shard_bytes) {
+  RecordTable table;
+  std::uint64_t end = 0;
+  while (!text.empty()) {
+    const std::size_t line = std::min(text.find('\n'), text.size());
+    const auto numbers = two_numbers(text.substr(0, line));
+    text.remove_prefix(std::min(line + 1, text.size()));
+    if (!numbers) return Status(Code::kUnimplemented, "it has not a line OFFSET SIZE per record");
+    const auto [offset, bytes] = *numbers;
+    if (offset != end || bytes < kTfFrameBytes || bytes > shard_bytes - end) {
+      return Status(Code::kDataLoss,
+                    fmt::format("the record of {} bytes at {} is not behind the one before it, or "
+                                "not in the shard of {} bytes",
+                                bytes, offset, shard_bytes));
+    }
+    table.add(offset, bytes, "");
+    end += bytes;
+  }
+  return table;
+}
+
 ScanSpec tfrecord_scan_spec() {
   ScanSpec format;
   format.name = "tfrecord";
+  format.side_index.parse = parse_tfrecord_index;
   format.make_scan = [](const source::ObjectInfo& shard, std::uint64_t skip_bytes) {
-    return make_unpacking_scan(shard.bytes, skip_bytes, [](std::uint64_t bytes) {
-      return std::make_unique<TfRecordScan>(bytes);
-    });
+    const auto plain = [](std::uint64_t bytes) { return std::make_unique<TfRecordScan>(bytes); };
+    return make_unpacking_scan(shard.bytes, skip_bytes, plain, {.is_zlib = is_zlib_file});
   };
   return format;
 }
@@ -167,7 +221,9 @@ constinit const Format kTfRecordFormat = {
     .name = "tfrecord",
     .match = match_tfrecord,
     .open = open_tfrecord,
+    .expand = drop_side_indexes,
     .reads_compressed = true,
+    .is_zlib = is_zlib_file,
     .scans_shards = true,
 };
 

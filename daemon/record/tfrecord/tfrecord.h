@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "base/status.h"
 #include "record/index/format.h"
@@ -24,8 +25,14 @@ std::optional<std::uint64_t> tf_record_bytes(std::span<const std::byte> header);
 Result<std::span<const std::byte>> tf_record_data(std::span<const std::byte> frame);
 
 // The fields of a record are the features of its tf.train.Example (tf_example.h); the key is
-// "FILE:NUMBER". `cut` checks both checksums of a record. Also reads gzip and zstd files.
+// "FILE:NUMBER". `cut` checks both checksums of a record. Also reads gzip, zlib, zstd and
+// bzip2 files.
 extern const Format kTfRecordFormat;
+
+// The records of a shard by the text of its index from tfrecord2idx (NVIDIA DALI, and the Python
+// package tfrecord): a line OFFSET SIZE per record. kDataLoss if they do not follow each other
+// within the shard, kUnimplemented for another text.
+Result<RecordTable> parse_tfrecord_index(std::string_view text, std::uint64_t shard_bytes);
 
 ScanSpec tfrecord_scan_spec();
 

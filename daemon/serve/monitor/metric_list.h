@@ -145,6 +145,9 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
     {"echoline_stage_seconds_total", "stream,stage,state",
      "Time of a stage's threads (fetch, prep, publish), by state: busy, starved (no input) or "
      "blocked (no room for output)."},
+    {"echoline_stream_meta_files", "stream",
+     "Files in the tars of the data set that belong to no record, because WebDataset reserves "
+     "their names: __NAME__, or anything below a folder __NAME__."},
     {"echoline_stream_ready", "stream",
      "1 when trainers can attach, else 0, for example for a kept stream that could not be "
      "created; absent for a drained stream."},

@@ -279,6 +279,7 @@ void add_stream(const engine::StreamStats& stream, Families& families) {
     families.add("echoline_index_left_bytes", {name}, indexing.bytes - indexing.bytes_done);
   if (!is_open) return;  // it has no other values
   families.add("echoline_stream_records", {name}, stream.records);
+  families.add("echoline_stream_meta_files", {name}, stream.meta_files);
   families.add("echoline_passes", {name}, stream.passes);
   families.add("echoline_read_ahead_target_bytes", {name}, stream.read_ahead_target_bytes);
   families.add("echoline_fetch_queue_records", {name}, stream.records_ordered);
