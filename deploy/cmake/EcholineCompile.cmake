@@ -10,9 +10,9 @@ add_library(echoline_flags INTERFACE)
 target_compile_options(echoline_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
   -Wno-sign-conversion -Werror
   # g++ 12 sees overlaps in `"x" + string` that aren't there (GCC bug 105651).
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
-  # That locks are held where daemon/base/mutex.h says so.
-  "$<$<CXX_COMPILER_ID:Clang>:-Wthread-safety;-Wthread-safety-beta>")
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+# That locks are held where daemon/base/mutex.h says so. Not for tests, which may be sure of being alone.
+set(ECHOLINE_MODULE_OPTIONS "$<$<CXX_COMPILER_ID:Clang>:-Wthread-safety;-Wthread-safety-beta>")
 if(CMAKE_UNITY_BUILD)
   # A class of a .cc file may have members of types of its unnamed namespace; here no .cc file is the main one.
   target_compile_options(echoline_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
@@ -32,5 +32,6 @@ if(ECHOLINE_SANITIZE)
   endif()
 endif()
 if(ECHOLINE_FUZZ)
-  set(ECHOLINE_COVERAGE -fsanitize=fuzzer-no-link)  # of the modules; that of the tests' own lines guides no fuzzer
+  # Coverage of the modules guides the fuzzers, that of the tests' own lines does not.
+  list(APPEND ECHOLINE_MODULE_OPTIONS -fsanitize=fuzzer-no-link)
 endif()

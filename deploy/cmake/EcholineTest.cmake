@@ -7,7 +7,8 @@ include(GoogleTest)
 # without, and without unity builds: it shows whether each file includes what it uses. The tests' own code is not
 # optimised much: that would take most of the rest of the time, and g++ 12 then reports accesses out of bounds that are
 # not there, in std::string code that it inlined from precompiled headers.
-set(ECHOLINE_TEST_OPTIONS -O1 $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread>)
+set(ECHOLINE_TEST_OPTIONS $<$<CONFIG:Release>:-O1>
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread>)
 if(ECHOLINE_TESTS AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/test_headers.cc CONTENT "int main() {}\n")
   add_executable(echoline_test_headers ${PROJECT_BINARY_DIR}/test_headers.cc)  # a program: its flags are the tests'
