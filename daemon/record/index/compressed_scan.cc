@@ -12,8 +12,10 @@
 namespace echoline::record {
 namespace {
 
+// Compressed bytes that are read at a time.
 constexpr std::uint64_t kWindowBytes = 1 << 20;
 constexpr std::size_t kChunkBytes = 256 << 10;
+// Larger than any shard, and small enough that sums cannot overflow.
 constexpr std::uint64_t kEndUnknown = std::uint64_t{1} << 62;
 
 // Passes unpacked bytes to a plain scan and holds back those that it cannot use yet.
@@ -54,11 +56,13 @@ class UnpackedFeed {
     while (!scan_->done()) {
       const std::uint64_t before = scan_->position();
       const auto rest = bytes.subspan(std::min<std::uint64_t>(before - start_, bytes.size()));
+      // The scan wants more bytes than there are: they are held back until the next chunk.
       if (rest.empty() || rest.size() < scan_->needed()) break;
       ECHOLINE_TRY(scan_->take(rest));
       // No progress: the scan needs more bytes.
       if (scan_->position() == before) break;
     }
+    // Nothing behind the last record is needed.
     if (scan_->done()) return bytes.size();
     return std::min<std::uint64_t>(scan_->position() - start_, bytes.size());
   }
@@ -77,6 +81,7 @@ class UnpackingScan final : public ShardScan {
   std::uint64_t position() const override { return scan_ ? scan_->position() : position_; }
   std::uint64_t needed() const override {
     if (scan_) return scan_->needed();
+    // The head decides how to continue; after that, whole windows are read.
     return std::min(unpacker_ ? kWindowBytes : kHeadBytes, shard_bytes_ - position_);
   }
   RecordTable take_table() override {
@@ -118,12 +123,14 @@ Status UnpackingScan::take(std::span<const std::byte> window) {
       return scan_->take(window);
     }
     ECHOLINE_ASSIGN(unpacker_, Unpacker::make(window));
+    // Every byte is unpacked anyway, so every record gets a checksum.
     feed_ = std::make_unique<UnpackedFeed>(make_checksum_scan(plain_(kEndUnknown), kSkipNothing));
     chunk_.resize(kChunkBytes);
   }
   ECHOLINE_TRY(unpack(window));
   position_ += window.size();
   if (position_ < shard_bytes_) return {};
+  // All is read, and the last member or frame has no end.
   if (!unpacker_->complete()) {
     return Status(Code::kDataLoss,
                   "the compressed file is truncated: write it again, or remove it from read.url");

@@ -93,6 +93,7 @@ std::uint64_t bytes_of_record(const FileHeader& header) {
 
 // Each count is compared with the file size first, so that the products cannot overflow.
 bool sizes_add_up(const FileHeader& header, std::uint64_t bytes) {
+  // encode_index writes layout 3 only if there are checksums, so there are records.
   if (has_checksums(header) && header.record_count == 0) return false;
   if (header.shard_count > bytes || header.record_count > bytes || header.text_bytes > bytes ||
       header.key_bytes > bytes) {
@@ -107,10 +108,12 @@ bool sizes_add_up(const FileHeader& header, std::uint64_t bytes) {
 Status take_shards(const FileHeader& header, Cursor& cursor, std::vector<Shard>& shards) {
   std::vector<ShardRow> rows(header.shard_count);
   for (ShardRow& row : rows) row = cursor.take<ShardRow>();
+  // A second cursor, because the texts follow all rows.
   Cursor text = cursor;
   std::uint64_t text_left = header.text_bytes, records = 0;
   shards.reserve(rows.size());
   for (const ShardRow& row : rows) {
+    // Compared by subtraction, because sums could overflow.
     if (row.url_bytes > text_left || row.version_bytes > text_left - row.url_bytes) {
       return corrupt("shard names");
     }
@@ -126,6 +129,7 @@ Status take_shards(const FileHeader& header, Cursor& cursor, std::vector<Shard>&
     records += row.record_count;
     shards.push_back(std::move(shard));
   }
+  // Every byte of text and every record belongs to a shard.
   if (text_left != 0 || records != header.record_count) return corrupt("shard table");
   cursor.take_text(header.text_bytes);
   return {};
@@ -224,6 +228,7 @@ std::string encode_shard_index(const source::ObjectInfo& shard, const RecordTabl
   Shard kept;
   kept.unpacked_bytes = unpacked_bytes;
   kept.object.url = base_name(shard.url);
+  // With the address: for a copy at another address the version says nothing.
   kept.object.bytes = shard.bytes;
   if (!shard.version.empty()) kept.object.version = shard.url + kVersionMark + shard.version;
   kept.record_count = records.size();

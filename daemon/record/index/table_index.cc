@@ -17,6 +17,7 @@ namespace echoline::record {
 TableIndex::TableIndex(StoredIndex stored, bool use_checksums)
     : stored_(std::move(stored)),
       use_checksums_(use_checksums && !stored_.records.checksum.empty()) {
+  // Computed once: the memory budget asks for both.
   for (const std::uint64_t bytes : stored_.records.bytes) {
     bytes_max_ = std::max(bytes_max_, bytes);
     bytes_total_ += bytes;
@@ -39,6 +40,7 @@ Extent TableIndex::extent(std::uint64_t record) const {
 
 std::string TableIndex::key(std::uint64_t record) const {
   const std::string_view key = stored_key(record);
+  // Formats without keys count their records.
   if (!key.empty()) return std::string(key);
   const Shard& shard = stored_.shards[shard_of(record)];
   return fmt::format("{}:{}", base_name(shard.object.url), record - shard.first_record);
@@ -64,12 +66,14 @@ TableOptions table_options(const v1::Read& read, const std::string& state_dir) {
 TableDataSet::TableDataSet(StoredIndex stored, TableOptions options)
     : index_(std::move(stored), options.use_checksums), unpacking_(std::move(options.unpacking)) {
   for (const Shard& shard : index_.stored().shards) {
+    // Only compressed shards are read through the unpacking source.
     if (shard.unpacked_bytes > 0) compressed_[shard.object.url] = shard.unpacked_bytes;
   }
 }
 
 std::unique_ptr<source::Source> TableDataSet::reading(
     std::unique_ptr<source::Source> source) const {
+  // Plain shards are read as they are.
   if (compressed_.empty()) return source;
   return std::make_unique<UnpackingSource>(std::move(source), compressed_, unpacking_);
 }

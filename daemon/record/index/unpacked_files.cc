@@ -16,6 +16,7 @@ constexpr std::size_t kUnpackingMax = 4;
 UnpackedFile* UnpackedFiles::use(const std::string& url) {
   const auto found = by_url_.find(url);
   if (found == by_url_.end()) return nullptr;
+  // To the front: most recently used.
   files_.splice(files_.begin(), files_, found->second);
   return found->second->get();
 }
@@ -29,7 +30,9 @@ Status UnpackedFiles::start(const source::ObjectInfo& object, std::uint64_t byte
   const auto unpacking = std::count_if(files_.begin(), files_.end(), [this](const auto& file) {
     return !file->complete() && is_wanted_(*file);
   });
+  // Ok although nothing was started: the request waits.
   if (static_cast<std::size_t>(unpacking) >= kUnpackingMax || !make_room(bytes)) return {};
+  // Counted with its full size from the start, so that it always has room.
   ECHOLINE_ASSIGN(auto file, UnpackedFile::create(options_.folder, object, bytes));
   bytes_ += bytes;
   files_.push_front(std::move(file));
@@ -41,6 +44,7 @@ Status UnpackedFiles::start(const source::ObjectInfo& object, std::uint64_t byte
 bool UnpackedFiles::make_room(std::uint64_t bytes) {
   for (auto file = files_.end(); bytes_ + bytes > options_.bytes_max && file != files_.begin();) {
     --file;
+    // A file with reads in flight owns their buffers.
     if (is_wanted_(**file) || (*file)->reading() > 0) continue;
     bytes_ -= (*file)->bytes();
     by_url_.erase((*file)->object().url);
