@@ -15,10 +15,13 @@ const Batch* to_batch(const echoline_batch* handle) {
 template <typename Out, typename Work>
 int with(const echoline_batch* handle, Out* out, Work work) noexcept {
   return guarded([&]() -> Error {
+    // Without a size it is not known how much of the structure may be written.
     if (handle == nullptr || !has_size(out)) {
       return {ECHOLINE_INVALID_ARGUMENT, "a batch or a structure with a size is missing"};
     }
+    // After a fork the batch belongs to the parent, and its memory cannot be read here.
     if (forked(to_batch(handle)->generation())) return forked_error();
+    // Copied whole at the end: after an error the caller's structure is unchanged.
     Out made{};
     Error e = work(*to_batch(handle), made);
     if (e.ok()) copy_out(made, out);
@@ -38,6 +41,7 @@ using namespace echoline::client;
 extern "C" {
 
 void echoline_batch_release(echoline_batch* batch) {
+  // In a forked child nothing is freed: the parent owns the slots.
   if (readable(batch)) delete to_batch(batch);
 }
 
@@ -76,6 +80,7 @@ int echoline_batch_find_tensor(const echoline_batch* batch, const char* name,
     for (const Field& field : b.attachment().ring().fields()) {
       if (name != nullptr && field.name == name) return b.tensor(field, made), Error();
     }
+    // The error lists the names, because a wrong one is mostly a typing mistake.
     for (const Field& field : b.attachment().ring().fields()) known += " " + field.name;
     return {ECHOLINE_NOT_FOUND, "the stream has no field '" +
                                     std::string(name == nullptr ? "" : name) + "', but:" + known};
@@ -83,6 +88,7 @@ int echoline_batch_find_tensor(const echoline_batch* batch, const char* name,
 }
 
 const uint64_t* echoline_batch_sample_ids(const echoline_batch* batch) {
+  // These functions have no status: NULL means that the handle cannot be used.
   return readable(batch) ? to_batch(batch)->sample_ids() : nullptr;
 }
 

@@ -9,6 +9,7 @@
 #include "cuda/no_signals.h"
 #include "echoline/echoline_cuda.h"
 
+// Shared: batches keep the device loader until they are released.
 struct echoline_cuda {
   std::shared_ptr<echoline::client::cuda::DeviceLoader> loader;
 };
@@ -39,6 +40,7 @@ FieldOptions to_field_options(const echoline_cuda_field& field) {
 
 Error read_options(const echoline_cuda_options* given, Options& options) {
   if (!has_size(given)) return {ECHOLINE_INVALID_ARGUMENT, "options without a size"};
+  // Options that the caller's version lacks have their defaults.
   echoline_cuda_options defaults{};
   echoline_cuda_options_init(&defaults, sizeof(defaults));
   const echoline_cuda_options o = filled(*given, defaults);
@@ -46,6 +48,7 @@ Error read_options(const echoline_cuda_options* given, Options& options) {
   options.depth = o.depth;
   options.echo_factor = o.echo_factor == 0 ? 1 : o.echo_factor;
   options.echo_window = o.echo_window == 0 ? 1 : o.echo_window;
+  // A count without fields.
   if (o.field_count > 0 && o.fields == nullptr) return null_error();
   // The caller's version of the structure may be longer or shorter than ours: each element says its
   // own size.
@@ -56,6 +59,7 @@ Error read_options(const echoline_cuda_options* given, Options& options) {
     echoline_cuda_field field_defaults{};
     echoline_cuda_field_init(&field_defaults, sizeof(field_defaults));
     options.fields.push_back(to_field_options(filled(*field, field_defaults)));
+    // The caller's size, because that is the distance in the caller's array.
     at += field->size;
   }
   return {};
@@ -85,6 +89,7 @@ int with(const echoline_cuda_batch* handle, Out* out, Work work) noexcept {
       return {ECHOLINE_INVALID_ARGUMENT, "a batch or a structure with a size is missing"};
     }
     if (!readable(handle)) return forked_error();
+    // Copied whole at the end: after an error the caller's structure is unchanged.
     Out made{};
     Error e = work(*to_batch(handle), made);
     if (e.ok()) copy_out(made, out);
@@ -96,15 +101,18 @@ void fill_tensor(const DeviceBatch& batch, std::size_t index, echoline_cuda_tens
   const Buffer& buffer = *batch.slot->buffer;
   const FieldPlan& plan = batch.loader->layout().fields[index];
   tensor.name = plan.name.c_str();
+  // The layout's fields have the order of the stream's fields.
   tensor.dtype = plan.dtype;
   tensor.data = buffer.at(plan.result);
   tensor.rank = 1;
+  // A ragged field is one run of values with offsets.
   if (plan.ragged) {
     tensor.offsets = buffer.at(plan.offsets);
     tensor.bytes = buffer.value_bytes(index);
     tensor.shape[0] = tensor.bytes / plan.element_bytes;
     return;
   }
+  // The first dimension is the rows of this rank.
   tensor.shape[0] = buffer.rows();
   for (const std::uint64_t size : plan.sizes) tensor.shape[tensor.rank++] = size;
   tensor.bytes = buffer.rows() * plan.row_bytes;
@@ -119,6 +127,7 @@ using namespace echoline::client::cuda;
 extern "C" {
 
 void echoline_cuda_options_init(echoline_cuda_options* options, size_t size) {
+  // Nothing could be written into it.
   if (options == nullptr || size < sizeof(size_t)) return;
   echoline_cuda_options defaults{};
   defaults.depth = Options{}.depth;
@@ -131,6 +140,7 @@ void echoline_cuda_options_init(echoline_cuda_options* options, size_t size) {
 void echoline_cuda_field_init(echoline_cuda_field* field, size_t size) {
   if (field == nullptr || size < sizeof(size_t)) return;
   echoline_cuda_field defaults{};
+  // Divides by nothing, as a std of 0 would do (plan_normalize).
   std::fill(std::begin(defaults.std), std::end(defaults.std), 1.0F);
   field->size = size;
   copy_out(defaults, field);
@@ -140,10 +150,12 @@ int echoline_cuda_open(echoline_loader* loader, const echoline_cuda_options* opt
                        echoline_cuda** cuda) {
   return guarded([&]() -> Error {
     if (loader == nullptr || cuda == nullptr) return null_error();
+    // On an error the caller finds no handle.
     *cuda = nullptr;
     if (forked(loader->loader.generation())) return forked_error();
     Options read;
     if (Error e = read_options(options, read); !e.ok()) return e;
+    // Owned here until it is open, so an error frees it.
     auto made = std::make_unique<echoline_cuda>();
     if (Error e = DeviceLoader::open(loader->loader, read, made->loader); !e.ok()) return e;
     *cuda = made.release();
@@ -152,6 +164,7 @@ int echoline_cuda_open(echoline_loader* loader, const echoline_cuda_options* opt
 }
 
 void echoline_cuda_close(echoline_cuda* cuda) {
+  // A forked child cannot use the parent's device.
   if (cuda == nullptr || forked(cuda->loader->generation())) return;
   cuda->loader->close();
   delete cuda;
@@ -189,6 +202,7 @@ int echoline_cuda_batch_wait(const echoline_cuda_batch* batch, void* stream) {
 
 void echoline_cuda_release(echoline_cuda_batch* batch, void* stream) {
   if (!readable(batch)) return;
+  // From here on the handle is gone, whatever release() does.
   const std::unique_ptr<DeviceBatch> owned(reinterpret_cast<DeviceBatch*>(batch));
   guarded([&]() -> Error {
     owned->loader->release(*owned, static_cast<StreamHandle>(stream));
@@ -219,10 +233,12 @@ int echoline_cuda_batch_get_info(const echoline_cuda_batch* batch, echoline_batc
     const BatchInfo& facts = b.slot->buffer->facts();
     made.step = facts.step;
     made.row = facts.position.row;
+    // Of this rank's rows; padded rows come behind the valid ones.
     made.epoch = facts.position.epoch;
     made.rows = b.slot->buffer->rows();
     made.valid_rows = static_cast<std::uint32_t>(facts.rank_rows.valid());
     const auto valid = b.uses.begin() + made.valid_rows;
+    // Fresh rows have use 0; only valid rows count.
     made.fresh = static_cast<std::uint32_t>(std::count(b.uses.begin(), valid, 0U));
     if (b.last_of_epoch) made.flags |= ECHOLINE_BATCH_LAST;
     if (facts.rank_rows.padded()) made.flags |= ECHOLINE_BATCH_PADDED;

@@ -16,6 +16,7 @@ thread_local char last_error[2048] = "";
 }  // namespace
 
 int set_last_error(const Error& error) noexcept {
+  // The buffer is fixed, so a long text is cut.
   const std::size_t length = std::min(error.text().size(), sizeof(last_error) - 1);
   std::memcpy(last_error, error.text().data(), length);
   last_error[length] = '\0';
@@ -26,6 +27,7 @@ int set_last_error(const Error& error) noexcept {
 
 using namespace echoline::client;
 
+// Two steps, so that the macro's value and not its name becomes the text.
 #define ECHOLINE_STRING_(x) #x
 #define ECHOLINE_STRING(x) ECHOLINE_STRING_(x)
 
@@ -83,6 +85,7 @@ const char* echoline_status_text(int status) {
       return "forked";
     case ECHOLINE_VERSION_MISMATCH:
       return "version mismatch";
+    // A number of a later version.
     default:
       return "unknown status";
   }
@@ -90,6 +93,7 @@ const char* echoline_status_text(int status) {
 
 const char* echoline_last_error(void) { return last_error; }
 
+// The names are literals, so they end with a zero.
 const char* echoline_dtype_name(uint32_t dtype) { return echoline::shm::dtype_name(dtype).data(); }
 
 size_t echoline_dtype_bytes(uint32_t dtype) { return echoline::shm::dtype_bytes(dtype); }
@@ -98,12 +102,14 @@ size_t echoline_runtime_dir(char* buffer, size_t capacity) {
   try {
     const std::string dir = find_runtime_dir("");
     if (buffer != nullptr && capacity > 0) {
+      // Cut to the buffer; the return value says how much is needed.
       const size_t length = std::min(dir.size(), capacity - 1);
       std::memcpy(buffer, dir.data(), length);
       buffer[length] = '\0';
     }
     return dir.size();
   } catch (...) {
+    // No exception crosses the C ABI.
     return 0;
   }
 }

@@ -16,13 +16,16 @@ Error use_state(const char* text, LoaderOptions& options) {
   AttachOptions& attach = options.attach;
   State state;
   if (Error e = parse_state(text, state); !e.ok()) return e;
+  // A position belongs to one stream, also where two streams have the same data.
   if (state.stream != attach.stream) {
     return {ECHOLINE_FAILED_PRECONDITION,
             "the state is one of stream '" + state.stream + "', not of '" + attach.stream + "'"};
   }
+  // From here on the state says where to begin, and the caller's `join` has no effect.
   attach.join = shm::kJoinPosition;
   attach.position = state.position;
   attach.changes = std::move(state.changes);
+  // The daemon refuses the state if the stream's data or order differ.
   attach.has_fingerprint = true;
   attach.fingerprint = state.fingerprint;
   attach.plan_version = state.plan_version;
@@ -36,6 +39,7 @@ Error use_expectation(const char* text, AttachOptions& attach) {
   if (!from_hex(text, fingerprint)) {
     return {ECHOLINE_INVALID_ARGUMENT, "expect is not a fingerprint of 32 hexadecimal digits"};
   }
+  // State and expectation must agree.
   if (attach.has_fingerprint && attach.fingerprint != fingerprint) {
     return {ECHOLINE_FAILED_PRECONDITION, "the state is not one of the expected fingerprint"};
   }
@@ -48,15 +52,18 @@ Error use_expectation(const char* text, AttachOptions& attach) {
 Error read_options(const echoline_attach_options* given, LoaderOptions& options, bool& async) {
   if (!has_size(given)) return {ECHOLINE_INVALID_ARGUMENT, "options without a size"};
   echoline_attach_options o;
+  // Defaults first, because the structure of an older caller is shorter.
   echoline_attach_options_init(&o, sizeof(o));
   std::memcpy(&o, given, std::min(given->size, sizeof(o)));
   AttachOptions& attach = options.attach;
   attach.stream = o.stream == nullptr ? "" : o.stream;
   if (o.job != nullptr) attach.job = o.job;
   attach.rank = o.rank;
+  // 0: not set.
   attach.world_size = o.world_size == 0 ? 1 : o.world_size;
   attach.batch_size = o.batch_size;
   attach.local_world_size = o.local_world_size;
+  // 0: start, for a caller that only zeroed the structure.
   if (o.join == 0) o.join = ECHOLINE_JOIN_START;
   if (o.join < ECHOLINE_JOIN_START || o.join > ECHOLINE_JOIN_NEXT_EPOCH) {
     return {ECHOLINE_INVALID_ARGUMENT, "join must be start, current or next_epoch"};
@@ -70,6 +77,7 @@ Error read_options(const echoline_attach_options* given, LoaderOptions& options,
   if (o.expect != nullptr) {
     if (Error e = use_expectation(o.expect, attach); !e.ok()) return e;
   }
+  // Finds the folder of the daemon's socket; NULL lets the environment decide.
   options.runtime_dir = find_runtime_dir(o.runtime_dir == nullptr ? "" : o.runtime_dir);
   options.attach_ms = o.attach_ms == 0 ? kAttachMs : o.attach_ms;
   options.reattach_ms = o.reattach_ms;
@@ -93,8 +101,10 @@ int with(echoline_loader* handle, Work work) noexcept {
 Error write_state_to(const State& state, char* buffer, std::size_t capacity, std::size_t* length) {
   const std::string text = write_state(state);
   if (length != nullptr) *length = text.size();
+  // A NULL buffer asks for the length only.
   if (buffer == nullptr || capacity <= text.size()) {
     return {ECHOLINE_RESOURCE_EXHAUSTED,
+            // The caller's buffer needs room for the zero, too.
             "the state has " + std::to_string(text.size()) + " bytes and a terminating zero"};
   }
   std::memcpy(buffer, text.c_str(), text.size() + 1);
@@ -121,6 +131,7 @@ void echoline_attach_options_init(echoline_attach_options* options, size_t size)
 int echoline_attach(const echoline_attach_options* options, echoline_loader** loader) {
   return guarded([&]() -> Error {
     if (loader == nullptr) return null_error();
+    // On an error the caller finds no handle.
     *loader = nullptr;
     LoaderOptions read;
     bool async = false;
@@ -153,7 +164,9 @@ int echoline_close(echoline_loader* loader) {
 int echoline_next(echoline_loader* loader, int64_t timeout_ms, echoline_batch** batch) {
   return with(loader, [&](Loader& l) -> Error {
     if (batch == nullptr) return null_error();
+    // On an error the caller finds no batch.
     *batch = nullptr;
+    // The position of such a state counts uses on the device, which this call knows nothing of.
     if (l.device_echo_position()) {
       return {ECHOLINE_FAILED_PRECONDITION,
               "the state was taken under device echo; open the device with echoline_cuda_open"};
@@ -203,7 +216,9 @@ int echoline_take_news(echoline_loader* loader, char* buffer, size_t capacity) {
   return with(loader, [&](Loader& l) -> Error {
     if (buffer == nullptr || capacity == 0) return null_error();
     const std::optional<std::string> news = l.take_news();
+    // No error of the loader: there is nothing to say.
     if (!news) return {ECHOLINE_NOT_FOUND, "no news"};
+    // Cut to the buffer: the text is for people.
     const std::size_t length = std::min(news->size(), capacity - 1);
     std::memcpy(buffer, news->data(), length);
     buffer[length] = '\0';

@@ -7,6 +7,7 @@ namespace echoline::client {
 namespace {
 
 Error check_name(const char* what, const std::string& name) {
+  // The message has fixed fields, which end with a zero.
   if (!name.empty() && name.size() < shm::kNameBytes && name.find('\0') == std::string::npos) {
     return {};
   }
@@ -20,6 +21,7 @@ Error check_name(const char* what, const std::string& name) {
 Error check_options(const AttachOptions& options) {
   if (Error e = check_name("the stream's name", options.stream); !e.ok()) return e;
   if (Error e = check_name("the job's name", options.job); !e.ok()) return e;
+  // Checked here, too, so that the error comes before any connection.
   if (options.world_size == 0 || options.rank >= options.world_size) {
     return {ECHOLINE_INVALID_ARGUMENT, "rank " + std::to_string(options.rank) +
                                            " is not below world_size " +
@@ -30,6 +32,8 @@ Error check_options(const AttachOptions& options) {
             "local_world_size " + std::to_string(options.local_world_size) +
                 " is more than world_size " + std::to_string(options.world_size)};
   }
+  // 0, the stream's own size, is divisible by every world size here; the daemon checks the real
+  // one.
   if (options.batch_size % options.world_size != 0) {
     return {ECHOLINE_INVALID_ARGUMENT,
             "batch_size " + std::to_string(options.batch_size) +
@@ -46,6 +50,7 @@ Error check_options(const AttachOptions& options) {
 
 shm::AttachRequest to_request(const AttachOptions& options) {
   shm::AttachRequest request{};
+  // With both versions the daemon can name what to install.
   request.magic = shm::kDoorMagic;
   request.door_major = shm::kDoorMajor;
   request.door_minor = shm::kDoorMinor;

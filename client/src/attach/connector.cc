@@ -5,7 +5,9 @@
 namespace echoline::client {
 namespace {
 
+// Between two attempts.
 constexpr std::uint64_t kRetryNs = 50'000'000;
+// How long a first attach retries refusals that may pass.
 constexpr std::uint64_t kBusyNs = 2'000'000'000;
 
 // Refusals that usually pass within a second: the predecessor's connection with the same rank is
@@ -60,6 +62,7 @@ bool Connector::may_succeed_later(const Error& error) const {
 }
 
 Error Connector::retry_or_fail(const Error& error, std::uint64_t now_ns) {
+  // The connection of a refused request is of no more use.
   door_.reset();
   // A first attach reports a missing daemon at once, and retries short-lived refusals for 2 s.
   if (is_short_lived(error) && !persistent_) {
@@ -76,6 +79,7 @@ Error Connector::retry_or_fail(const Error& error, std::uint64_t now_ns) {
 Error Connector::connect(std::uint64_t now_ns) {
   std::unique_ptr<DoorClient> made;
   if (Error e = DoorClient::connect(runtime_dir_, options_, made); !e.ok()) {
+    // No daemon answered, so an earlier refusal does not explain the failure.
     refused_by_daemon_ = false;
     return retry_or_fail(e, now_ns);
   }
@@ -88,6 +92,7 @@ Error Connector::poll(std::uint64_t now_ns, Connection& connection) {
     door_.reset();
     return deadline_error();
   }
+  // The pause between two attempts.
   if (door_ == nullptr) {
     if (now_ns < retry_at_ns_) return no_answer_yet();
     if (Error e = connect(now_ns); door_ == nullptr) return e;
@@ -100,6 +105,7 @@ Error Connector::poll(std::uint64_t now_ns, Connection& connection) {
     return retry_or_fail(answer, now_ns);
   }
   Error e = Attachment::open(grant, connection.attachment);
+  // Also after an error: it closes with the connection.
   connection.door = std::move(door_);
   return e;
 }

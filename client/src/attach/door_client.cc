@@ -14,10 +14,12 @@ namespace {
 
 // The daemon uses the numbers of echoline_status up to INTERNAL.
 echoline_status status_of_daemon(std::uint32_t code) {
+  // Numbers that this library does not know become INTERNAL.
   return code <= ECHOLINE_INTERNAL ? static_cast<echoline_status>(code) : ECHOLINE_INTERNAL;
 }
 
 Error check_answer(const shm::AttachReply& reply, std::size_t bytes) {
+  // Another server may listen at the path.
   if (bytes < sizeof(reply) || reply.magic != shm::kDoorMagic) {
     return {ECHOLINE_VERSION_MISMATCH,
             "what listens on the door's socket doesn't speak Echoline's protocol; check the "
@@ -115,6 +117,7 @@ Error DoorClient::connect(const std::string& runtime_dir, const AttachOptions& o
   }
   auto made = std::make_unique<DoorClient>();
   {
+    // Held until the descriptor is stored, so that no fork can copy it unnoticed.
     const NoFork no_fork;
     made->socket_.take(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), no_fork);
   }
@@ -129,6 +132,7 @@ Error DoorClient::connect(const std::string& runtime_dir, const AttachOptions& o
     return {e.code(), e.text() + next_step(e.code(), runtime_dir)};
   }
   const shm::AttachRequest request = to_request(options);
+  // A message on this kind of socket is sent whole or not at all.
   if (send(fd, &request, sizeof(request), MSG_NOSIGNAL) != sizeof(request)) {
     return errno_error(errno, "can't send the request to attach to " + path);
   }
@@ -151,6 +155,7 @@ bool DoorClient::poll_answer(AttachGrant& grant, Error& error) {
     got = recvmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (got > 0) take_descriptors(message, grant, no_fork);
   }
+  // Not there yet.
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
   if (got <= 0) {  // 0: closed by the daemon
     error = {ECHOLINE_UNAVAILABLE, "the daemon closed the door before it answered"};

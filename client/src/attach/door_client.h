@@ -42,7 +42,9 @@ class DoorClient {
   std::vector<std::string> take_news() { return std::exchange(news_, {}); }
 
  private:
+  // Sorts one notice of the daemon: a move, news for people, or a verdict.
   void handle_notice(const shm::Notice& notice);
+  // Keeps why the daemon ends this attachment.
   void set_verdict(const shm::Notice& notice, const std::string& text);
 
   GuardedFd socket_;

@@ -34,6 +34,7 @@ std::string find_runtime_dir(const std::string& explicit_dir) {
   if (exists("/run/echoline/door.sock")) return "/run/echoline";
   std::string own = "/tmp/echoline-" + std::to_string(getuid());
   if (is_mine(own) && exists(own + "/door.sock")) return own;
+  // No socket yet: the folder where a daemon of this session would open it.
   if (!session.empty()) return session;
   return exists("/run/echoline") ? "/run/echoline" : own;
 }

@@ -11,6 +11,7 @@ std::thread start_thread(const char* name, Agent& agent, std::shared_ptr<const D
   const NoSignals no_signals;  // the new thread inherits the mask
   return std::thread([name, &agent, device = std::move(device), owner = std::move(owner)] {
     pthread_setname_np(pthread_self(), name);
+    // Current for the whole life of the thread: the steps need not set it.
     const CurrentContext current(*device);
     run(agent);
   });

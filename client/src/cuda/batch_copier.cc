@@ -27,6 +27,7 @@ bool BatchCopier::wait_for_work() {
            (!pause && table_.free_slot() != nullptr);
   });
   if (table_.failure.ok()) return true;
+  // The loader has failed: the thread takes no further step.
   table_.copier_runs = false;
   table_.wake_all();
   return false;
@@ -59,6 +60,7 @@ bool BatchCopier::take_batch(DeviceSlot& slot) {
   const bool copies_hold_slots = has_copies_in_flight();
   Error e = host_.next(kRingWait.count(), batch);
   if (e.ok() || e.code() == ECHOLINE_END_OF_EPOCH) {
+    // The position behind the batch goes into the echo queue with it.
     if (Error state = host_.state(after); !state.ok()) e = state;
   }
   if (e.ok()) {
@@ -66,9 +68,11 @@ bool BatchCopier::take_batch(DeviceSlot& slot) {
     return true;
   }
   std::unique_lock lock(table_.mutex);
+  // No batch came: the slot is free again.
   slot.loading = false;
   if (e.code() == ECHOLINE_TIMEOUT) return false;
   if (e.code() == ECHOLINE_LEASE_HELD && copies_hold_slots) {
+    // No error: a copy that ends gives slots of the ring back.
     if (!table_.in_flight.empty()) table_.for_copier.wait_for(lock, kRingWait);
     return false;
   }
@@ -99,6 +103,7 @@ void BatchCopier::load(DeviceSlot& slot, std::unique_ptr<Batch> batch, State aft
   }
   const std::lock_guard lock(table_.mutex);
   slot.loading = false;
+  // Buffer::load has waited for the streams, so `made` may release the batch.
   if (!e.ok()) return table_.fail(std::move(e));
   slot.copying = slot.queued = true;
   table_.in_flight.splice(table_.in_flight.end(), made);

@@ -47,6 +47,7 @@ Error plan_normalize(const Field& field, const FieldOptions& options, FieldPlan&
   if (plan.channels_first) plan.sizes = {plan.channels, plan.height, plan.width};
   for (std::uint32_t c = 0; c < plan.channels; ++c) {
     // The kernel computes pixel * scale + shift for (pixel / 255 - mean) / std.
+    // A std of 0 means 1.
     const float deviation = options.std[c] == 0 ? 1.0F : options.std[c];
     plan.scale[c] = 1.0F / (255.0F * deviation);
     plan.shift[c] = -options.mean[c] / deviation;
@@ -59,10 +60,14 @@ std::uint16_t half_bits(double value) {
   const double size = std::abs(value);
   const int sign = std::signbit(value) ? 0x8000 : 0;
   if (std::isnan(value)) return 0x7E00;
+  // Infinity from 65520 on, halfway between the largest float16 and the next power of two.
   if (size >= 65520) return static_cast<std::uint16_t>(sign | 0x7C00);
+  // Subnormal: a multiple of 2^-24.
   if (size < 0x1p-14) return static_cast<std::uint16_t>(sign | std::lrint(size * 0x1p24));
   const int exponent = std::ilogb(size);
   const long mantissa = std::lrint(std::ldexp(size, 10 - exponent));  // with the leading one
+  // The mantissa's leading one adds 1 to the exponent field, so 14 is added here for the bias of
+  // 15. A carry of the rounding goes into the exponent in the same way.
   return static_cast<std::uint16_t>(sign | ((exponent + 14) * 1024 + mantissa));
 }
 
@@ -86,6 +91,7 @@ std::uint64_t element_bits(std::uint32_t dtype, double value) {
     case ECHOLINE_UINT64:
       return static_cast<std::uint64_t>(value);
     default:
+      // Negative numbers as two's complement; the kernel uses the low element_bytes.
       return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
   }
 }
@@ -130,6 +136,7 @@ Error plan_pad(const Field& field, const FieldOptions& options, FieldPlan& plan)
                                    std::string(shm::dtype_name(field.dtype)));
   }
   plan.transform = Transform::kPad;
+  // The result has rows of one length.
   plan.ragged = false;
   plan.sizes.assign(field.sizes.begin(), field.sizes.end());
   plan.fill = element_bits(field.dtype, options.fill);
@@ -198,6 +205,7 @@ Error BatchLayout::make(const RingView& ring, std::uint32_t rows_max, std::uint3
       if (wanted.name != field.name) continue;
       if (Error e = apply_options(field, wanted, plan); !e.ok()) return e;
     }
+    // Also for a field that is padded: the kernel reads the offsets.
     if (field.ragged) plan.offsets = offsets.take((rows_max + 1) * sizeof(std::uint64_t));
     layout.flips_any = layout.flips_any || plan.flip;
     layout.needs_kernels = layout.needs_kernels || plan.transform != Transform::kNone;
@@ -208,10 +216,12 @@ Error BatchLayout::make(const RingView& ring, std::uint32_t rows_max, std::uint3
   layout.meta_bytes = offsets.end();
   for (FieldPlan& plan : layout.fields) {
     // A field without a kernel is used where it was copied to.
+    // Counted in elements, because a transform can change their size.
     plan.row_bytes = plan.input_row_bytes / plan.element_bytes * shm::dtype_bytes(plan.dtype);
     plan.input = plan.result = offsets.take(rows_max * plan.input_row_bytes);
     if (plan.transform != Transform::kNone) plan.result = offsets.take(rows_max * plan.row_bytes);
   }
+  // The driver refuses to allocate 0 bytes.
   layout.bytes = std::max(offsets.end(), kAlignment);
   return {};
 }

@@ -24,6 +24,7 @@ void write_meta(const Batch& batch, const BatchRows& rows, const BatchLayout& la
   for (std::size_t f = 0; f < layout.fields.size(); ++f) {
     echoline_tensor tensor{};
     batch.tensor(batch.attachment().ring().fields()[f], tensor);
+    // A field of fixed size.
     if (tensor.offsets == nullptr) continue;
     // In the ring they count from the slot's first row; on the device from the batch's.
     auto* const offsets = reinterpret_cast<std::uint64_t*>(meta + layout.fields[f].offsets);
@@ -39,6 +40,7 @@ void write_meta(const Batch& batch, const BatchRows& rows, const BatchLayout& la
       const auto total_use = static_cast<std::uint16_t>(rows.uses[row] * uses + use);
       SampleRandom random({seed, rows.sample_ids[row], rows.facts.position.epoch, total_use},
                           kDeviceStep);
+      // One random bit: a row is mirrored with a probability of one half.
       flip[use * layout.rows_max + row] = random.next_u32() >> 31 != 0;
     }
   }

@@ -20,6 +20,7 @@ Error Buffer::make(std::shared_ptr<const Device> device, const BatchLayout& layo
 Error Buffer::make_memory() {
   if (Error e = allocate(device_, layout_.bytes, memory_); !e.ok()) return e;
   if (layout_.meta_bytes > 0) {
+    // Pinned, so that the device reads it without a copy by the CPU.
     if (Error e = allocate_pinned(device_, layout_.meta_bytes, meta_); !e.ok()) return e;
     pinned_bytes_ = layout_.meta_bytes;
   }
@@ -39,6 +40,7 @@ Error Buffer::load(const Batch& batch, const HostPages& pages, bool direct, cons
   Error e;
   try {
     rows_.assign(batch);
+    // The previous copy has ended, so the CPU may write to meta_.
     write_meta(batch, rows_, layout_, uses, seed, static_cast<std::byte*>(meta_.get()));
     was_consumed_ = false;
     prepared_use_.reset();
@@ -59,6 +61,7 @@ Error Buffer::load(const Batch& batch, const HostPages& pages, bool direct, cons
 Error Buffer::copy_batch(const Batch& batch, const HostPages& pages, bool direct,
                          StreamHandle stream) {
   const DriverTable& driver = device_->driver();
+  // Kernels and the trainer may still read the batch that was in the buffer before.
   Code code = driver.stream_wait_event(stream, prepared_.get(), 0);
   if (code == kSuccess) code = driver.stream_wait_event(stream, consumed_.get(), 0);
   if (code == kSuccess) code = driver.event_record(copy_begun_.get(), stream);
@@ -76,6 +79,7 @@ Error Buffer::copy(std::size_t offset, const void* from, std::size_t bytes, Stre
 
 // The staged bytes have the same offsets as in device memory, so fields do not overlap.
 Error Buffer::stage(const void* from, std::size_t bytes, std::size_t offset, const void*& staged) {
+  // Kept for all later batches.
   if (staged_.get() == nullptr) {
     if (Error e = allocate_pinned(device_, layout_.bytes, staged_); !e.ok()) return e;
     pinned_bytes_ += layout_.bytes;
@@ -118,6 +122,7 @@ Error Buffer::prepare(std::uint32_t use, const Streams& streams, const Kernels* 
   const DriverTable& driver = device_->driver();
   const StreamHandle stream = streams.prepare.get();
   Code code = driver.stream_wait_event(stream, copied_.get(), 0);
+  // Not for the first use: the copy itself has waited for consumed_.
   if (code == kSuccess && was_consumed_) {
     code = driver.stream_wait_event(stream, consumed_.get(), 0);
   }

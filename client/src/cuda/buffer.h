@@ -72,11 +72,15 @@ class Buffer {
  private:
   Buffer(std::shared_ptr<const Device> device, const BatchLayout& layout)
       : device_(std::move(device)), layout_(layout) {}
+  // Allocates the device memory and the events; only make() calls it.
   Error make_memory();
+  // Puts the copy on the stream, between the events that order and measure it.
   Error copy_batch(const Batch& batch, const HostPages& pages, bool direct, StreamHandle stream);
+  // Copies what the CPU computed, then each field's rows.
   Error copy_fields(const Batch& batch, const HostPages& pages, bool direct, StreamHandle stream);
   // Copies bytes into pinned memory first; `staged` is where they are then.
   Error stage(const void* from, std::size_t bytes, std::size_t offset, const void*& staged);
+  // Puts one copy on the stream and counts its bytes.
   Error copy(std::size_t offset, const void* from, std::size_t bytes, StreamHandle stream);
   Error to_error(Code code, const char* what) const;
 

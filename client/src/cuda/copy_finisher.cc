@@ -21,6 +21,7 @@ bool CopyFinisher::do_work() {
   const std::lock_guard lock(table_.mutex);
   copy->slot->copying = false;
   table_.in_flight.pop_front();
+  // It waits for a free slot, or for slots of the ring.
   table_.for_copier.notify_one();
   table_.for_trainers.notify_all();
   if (!e.ok()) table_.fail(std::move(e));
@@ -31,6 +32,7 @@ bool CopyFinisher::wait_for_work() {
   {
     std::unique_lock lock(table_.mutex);
     table_.for_finisher.wait(lock, [&] {
+      // As long as the copier runs, another copy may come.
       return !table_.in_flight.empty() || (!table_.failure.ok() && !table_.copier_runs);
     });
     if (table_.in_flight.empty()) {
@@ -39,6 +41,7 @@ bool CopyFinisher::wait_for_work() {
       return false;
     }
   }
+  // Without the mutex, because this wait has no limit.
   try {
     wait_error_ = oldest()->slot->buffer->wait_copied();
   } catch (const std::bad_alloc&) {  // thrown while making an error's text
@@ -55,6 +58,7 @@ InFlightCopy* CopyFinisher::oldest() const {
 }
 
 Error CopyFinisher::look(const InFlightCopy& copy, bool& ended, float& milliseconds) {
+  // The oldest copy is still the same: only this thread removes copies.
   if (!wait_error_.ok()) return std::exchange(wait_error_, {});
   try {
     Error e = copy.slot->buffer->is_copied(ended);

@@ -29,11 +29,13 @@ Error CopyPipeline::make_parts(Loader& host) {
   if (Error e = resources.make(host); !e.ok()) return e;
   if (Error e = meter.make(); !e.ok()) return e;
   if (Error e = pages.open(host.attachment()); !e.ok()) return e;
+  // The echo keeps up to kept_max() batches; without echo that is one.
   table.slots = std::vector<DeviceSlot>(resources.options.depth + resources.echo.kept_max() - 1);
   for (DeviceSlot& slot : table.slots) {
     if (Error e = Buffer::make(resources.device, resources.layout, slot.buffer); !e.ok()) return e;
   }
   State position;
+  // The copies continue where the host loader is.
   if (Error e = host.state(position); !e.ok()) return e;
   const auto& resumed = host.device_echo_position();
   table.queue.emplace(resources.echo, std::move(position), resumed ? resumed->step : 0);
@@ -51,6 +53,7 @@ bool CopyPipeline::idle() const {
 bool CopyPipeline::wait_idle(std::chrono::steady_clock::time_point end) const {
   while (!idle()) {
     if (std::chrono::steady_clock::now() >= end) return false;
+    // Polls, because a wait in the driver has no limit.
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return true;

@@ -50,12 +50,14 @@ DeviceLoader::DeviceLoader(Loader& host, std::unique_ptr<CopyPipeline> pipeline)
 
 Error DeviceLoader::open(Loader& host, const Options& options,
                          std::shared_ptr<DeviceLoader>& loader) {
+  // First the checks that need no GPU.
   if (Error e = check(options); !e.ok()) return e;
   if (Error e = check_resumed(host.device_echo_position(), options); !e.ok()) return e;
   std::shared_ptr<const Device> device;
   if (Error e = Device::open(options.device, device); !e.ok()) return e;
   std::unique_ptr<CopyPipeline> pipeline;
   if (Error e = CopyPipeline::make(host, options, std::move(device), pipeline); !e.ok()) return e;
+  // Shared before start(), because each thread gets a reference.
   const std::shared_ptr<DeviceLoader> made(new DeviceLoader(host, std::move(pipeline)));
   if (Error e = made->start(); !e.ok()) return e;
   loader = made;
@@ -67,6 +69,8 @@ Error DeviceLoader::start() {
   // The host loader keeps only a weak reference: this loader may be gone when it leaves a ring.
   const auto settle = [self = weak_from_this()](const std::shared_ptr<Attachment>& left) {
     const auto loader = self.lock();
+    // If the loader is gone, its threads have ended, and the finisher ends only after the last
+    // copy.
     return loader == nullptr || loader->pipeline_->pages.leave(left);
   };
   if (Error e = host_.set_drain_hook(settle); !e.ok()) return e;
@@ -97,6 +101,7 @@ Error DeviceLoader::start_agent(const char* name, Agent& agent, bool& runs, std:
 bool DeviceLoader::end_threads(Clock::time_point end) {
   SlotTable& table = pipeline_->table;
   std::unique_lock lock(table.mutex);
+  // Ends both threads; calls that wait in next() return this error.
   table.fail({ECHOLINE_CANCELLED, "the loader was closed"});
   const bool ended = table.for_trainers.wait_until(
       lock, end, [&] { return !table.copier_runs && !table.finisher_runs; });
@@ -125,6 +130,7 @@ DeviceLoader::~DeviceLoader() {
   const auto now = Clock::now();
   const auto end = close_deadline_ && now < *close_deadline_ + kSameClose ? *close_deadline_
                                                                           : now + kDriverTimeout;
+  // Kernels are unloaded with their context current.
   const CurrentContext current(*pipeline_->resources.device);
   if (pipeline_->wait_idle(end)) {
     pipeline_->resources.kernels.reset();

@@ -46,8 +46,11 @@ class DeviceLoader : public std::enable_shared_from_this<DeviceLoader> {
 
  private:
   DeviceLoader(Loader& host, std::unique_ptr<CopyPipeline> pipeline);
+  // Sets the host loader's drain hook and starts both threads; after an error neither runs.
   Error start();
+  // Starts one thread; `runs` is its flag in the slot table.
   Error start_agent(const char* name, Agent& agent, bool& runs, std::thread& thread);
+  // Ends both threads. False if one hangs in the driver at `end`: it is detached.
   bool end_threads(std::chrono::steady_clock::time_point end);
 
   Loader& host_;

@@ -7,6 +7,7 @@ namespace echoline::client::cuda {
 void EchoQueue::add(DeviceSlot& slot, State after, bool last) {
   Epoch& epoch = epochs_.back();
   Entry& entry = epoch.batches[epoch.count];  // first, as it may find no memory
+  // The position behind this batch is the one before the next batch.
   entry = {&slot, std::exchange(next_position_, std::move(after))};
   ++epoch.count;
   if (last) end_last_epoch();
@@ -21,13 +22,16 @@ void EchoQueue::end_epoch(State after) {
 void EchoQueue::end_last_epoch() {
   Epoch& over = epochs_.back();
   epochs_.emplace_back();  // a deque moves no elements
+  // Last: after std::bad_alloc the epoch has not ended.
   over.ended = true;
 }
 
 EchoQueue::Next EchoQueue::peek() {
   for (Epoch& epoch = epochs_.front();; ++epoch.step) {
+    // An epoch that has ended has at least one batch.
     if (epoch.ended && epoch.step > echo_.last_step(epoch.count - 1)) return {.kind = Kind::kEnd};
     const DeviceEcho::BatchUse given = echo_.at(epoch.step);
+    // The step is before the epoch's first batch.
     if (given.batch < 0) continue;
     const auto number = static_cast<std::uint64_t>(given.batch);
     if (number < epoch.count) {
@@ -45,6 +49,7 @@ void EchoQueue::take(const Next& next) {
   if (next.kind == Kind::kEnd) {
     epochs_.pop_front();
   } else if (next.kind == Kind::kBatch) {
+    // peek() has moved `step` to this use.
     if (next.last_use) epoch.batches.erase(static_cast<std::uint64_t>(echo_.at(epoch.step).batch));
     ++epoch.step;
     epoch.begun = true;
@@ -54,6 +59,7 @@ void EchoQueue::take(const Next& next) {
 std::vector<DeviceSlot*> EchoQueue::drop_epoch(State position) {
   std::vector<DeviceSlot*> dropped;
   for (const auto& [number, entry] : epochs_.front().batches) dropped.push_back(entry.slot);
+  // The copies continue in a new epoch, at `position`.
   if (!copies_are_ahead()) {
     epochs_.emplace_back();
     next_position_ = std::move(position);
@@ -72,6 +78,7 @@ EchoQueue::ResumePoint EchoQueue::resume_point() const {
     return {next.batches.empty() ? next_position_ : next.batches.begin()->second.before, 0};
   }
   const auto found = epoch.batches.find(oldest);
+  // A batch that is not copied yet begins where the copies are now. Steps are then counted from it.
   return {found != epoch.batches.end() ? found->second.before : next_position_,
           epoch.step - oldest * echo_.factor()};
 }

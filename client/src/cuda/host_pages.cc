@@ -85,6 +85,7 @@ bool HostPages::covers(const void* begin, std::size_t bytes) const {
 }
 
 void HostPages::report(const shm::DeviceFigures& all) const {
+  // The daemon of this ring gets only what was done for this ring.
   attachment_->cursor().report_device({all.batches - before_.batches, all.uses - before_.uses,
                                        all.bytes - before_.bytes, all.copy_ns - before_.copy_ns,
                                        all.wait_ns - before_.wait_ns});

@@ -34,6 +34,7 @@ constexpr const char* kNames[] = {"echoline_normalize_f32_chw",
                                   "echoline_flip",
                                   "echoline_pad"};
 
+// The sizes of a warp and of a grid are the same on all devices (CUDA C++ Programming Guide).
 constexpr std::uint64_t kWarp = 32;
 constexpr std::uint64_t kGridXMax = 0x7fffffff;
 constexpr std::uint32_t kGridYMax = 65535;  // a thread does further rows one after the other
@@ -99,6 +100,7 @@ Error Kernels::launch(std::size_t kernel, const void* params, std::uint64_t unit
       std::min<std::uint64_t>((units + kWarp - 1) / kWarp * kWarp, kThreadsMax);
   const std::uint64_t blocks = (units + threads - 1) / threads;
   if (blocks > kGridXMax) return cannot(kernel, sizes, "the rows are too long for a grid");
+  // The driver copies the parameters during the call.
   void* parameters[] = {const_cast<void*>(params)};
   const Code code = driver_.launch_kernel(
       functions_[kernel], static_cast<unsigned>(blocks), std::min(rows, kGridYMax), 1,
@@ -110,6 +112,7 @@ Error Kernels::launch(std::size_t kernel, const void* params, std::uint64_t unit
 Error Kernels::normalize(const NormalizeParams& p, echoline_dtype out, Layout layout,
                          StreamHandle stream) const {
   const std::string sizes = by({p.rows, p.height, p.width, p.channels});
+  // See the order of kNames.
   std::size_t kernel = layout == Layout::kChw ? 0 : 1;
   std::uint32_t element_bytes = 2;
   switch (out) {

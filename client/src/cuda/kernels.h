@@ -43,6 +43,7 @@ class Kernels {
 
   explicit Kernels(const DriverTable& driver) : driver_(driver) {}
 
+  // Launches a kernel for `units` units of work in each of `rows` rows; `sizes` is for errors.
   Error launch(std::size_t kernel, const void* params, std::uint64_t units, std::uint32_t rows,
                const std::string& sizes, StreamHandle stream) const;
 

@@ -16,6 +16,7 @@ Error RingPages::of_batch(const Batch& batch, const shm::DeviceFigures& before,
       return e;
     }
     // leave() may have come between the batch and this call.
+    // With a timeout of 0 it only marks the pages: no copy reads them yet.
     if (left_.get() == &batch.attachment()) pages_->leave({});
   }
   pages = pages_;

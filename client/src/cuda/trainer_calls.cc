@@ -43,6 +43,7 @@ Error TrainerCalls::next(StreamHandle stream, std::int64_t timeout_ms,
                          std::unique_ptr<DeviceBatch>& batch) {
   const CurrentContext current(*resources_.device);
   if (Error e = check_stream(stream); !e.ok()) return e;
+  // Allocated before a use is taken.
   auto made = std::make_unique<DeviceBatch>();
   const auto end = Clock::now() +
                    std::chrono::milliseconds(timeout_ms < 0 ? kTimeoutMaxMs
@@ -51,6 +52,7 @@ Error TrainerCalls::next(StreamHandle stream, std::int64_t timeout_ms,
   for (;;) {
     const EchoQueue::Next next = table_.queue->peek();
     if (next.kind == EchoQueue::Kind::kEnd) {
+      // Begins the next epoch.
       table_.queue->take(next);
       return {ECHOLINE_END_OF_EPOCH, "the epoch has ended"};
     }
@@ -63,6 +65,7 @@ Error TrainerCalls::next(StreamHandle stream, std::int64_t timeout_ms,
     if (!table_.failure.ok()) return table_.failure;
     Error why = why_not_yet(next);
     const auto now = Clock::now();
+    // LEASE_HELD at once: a longer wait would not help.
     if (why.code() == ECHOLINE_LEASE_HELD || now >= end) return why;
     table_.for_trainers.wait_until(lock, std::min(end, now + kRecheck));
   }
@@ -91,6 +94,7 @@ Error TrainerCalls::give(const EchoQueue::Next& next, StreamHandle stream, Devic
   batch.last_of_epoch = next.last_of_epoch;
   batch.uses = buffer.uses();
   const auto factor = static_cast<std::uint32_t>(resources_.echo.factor());
+  // Counts the uses of the stream and of the device together, as write_meta does.
   for (std::uint32_t& use : batch.uses) use = use * factor + next.use;
   meter_.count_use();
   return {};
@@ -146,10 +150,12 @@ void TrainerCalls::release(DeviceBatch& batch, StreamHandle stream) {
   DeviceSlot& slot = *batch.slot;
   Error e = check_stream(stream);
   if (e.ok()) e = slot.buffer->mark_consumed(stream);
+  // Early: the kernels of the next use can run before the trainer asks for it.
   if (e.ok() && !batch.last_use) {
     e = slot.buffer->prepare(batch.use + 1, resources_.streams, resources_.kernels.get());
   }
   --slot.held;
+  // The slot may be free now.
   table_.for_copier.notify_one();
   table_.for_trainers.notify_all();
   // Nobody knows when the stream has passed the batch: its buffer must not be filled again.
@@ -161,6 +167,7 @@ void TrainerCalls::release(DeviceBatch& batch, StreamHandle stream) {
 // keep their slots until they end; nobody uses their bytes.
 Error TrainerCalls::begin_epoch() {
   std::unique_lock lock(table_.mutex);
+  // No use of the epoch was taken, so the trainer is at its begin.
   if (!table_.queue->begun()) return {};
   const CopierPause pause(table_);
   const bool paused = table_.for_trainers.wait_for(
@@ -174,6 +181,7 @@ Error TrainerCalls::begin_epoch() {
   // If the copies are in the next epoch already, the host loader has begun it.
   State position;
   if (!table_.queue->copies_are_ahead()) {
+    // The copier has paused, so nobody else uses the host loader.
     if (Error e = host_.begin_epoch(); !e.ok()) return e;
     if (Error e = host_.state(position); !e.ok()) return e;
   }
@@ -186,6 +194,7 @@ Error TrainerCalls::state(State& state) const {
   EchoQueue::ResumePoint point = table_.queue->resume_point();
   state = std::move(point.position);
   state.device.reset();
+  // Without echo, the position in the ring is enough.
   if (resources_.echo.factor() > 1) {
     const Options& options = resources_.options;
     state.device = DeviceEchoPosition{options.echo_factor, options.echo_window, point.step};

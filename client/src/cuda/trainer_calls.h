@@ -46,11 +46,16 @@ class TrainerCalls {
   Error state(State& state) const;
 
  private:
+  // Refuses streams that cannot order the use of a batch, such as one under capture.
   Error check_stream(StreamHandle stream) const;
   // The rest with the mutex held.
+
+  // Puts the use on the trainer's stream and takes it from the queue.
   Error give(const EchoQueue::Next& next, StreamHandle stream, DeviceBatch& batch);
   bool must_wait_for_release(const DeviceSlot& slot) const;
+  // The error of a call that finds no use: LEASE_HELD or TIMEOUT.
   Error why_not_yet(const EchoQueue::Next& next);
+  // No slot is left for the copier, and the trainer holds at least one.
   bool trainers_hold_all() const;
 
   Loader& host_;

@@ -9,6 +9,7 @@ namespace {
 std::uint64_t elapsed_ns(const DriverTable& driver, const Event& begin, const Event& end) {
   float milliseconds = 0;
   if (driver.event_elapsed(&milliseconds, begin.get(), end.get()) != kSuccess) return 0;
+  // Not above 0 where the events are on two streams and passed in the other order.
   return milliseconds > 0 ? static_cast<std::uint64_t>(static_cast<double>(milliseconds) * 1e6) : 0;
 }
 
@@ -37,6 +38,7 @@ Code WaitMeter::begin(const DriverTable& driver, StreamHandle stream) {
 void WaitMeter::end(const DriverTable& driver, StreamHandle stream) {
   if (!measuring_) return;
   measuring_ = false;
+  // After an error the pair is used again.
   if (driver.event_record(pair(measured_).after.get(), stream) == kSuccess) ++measured_;
 }
 
@@ -47,6 +49,7 @@ void WaitMeter::collect(const DriverTable& driver) {
     const Pair& oldest = pair(collected_);
     if (driver.event_query(oldest.after.get()) != kSuccess) return;
     wait_ns_ += elapsed_ns(driver, oldest.before, oldest.after);
+    // The pairs may be on several streams, so a later pair may have ended earlier.
     span_ns_ = std::max(span_ns_, elapsed_ns(driver, first_, oldest.after));
   }
 }

@@ -50,10 +50,12 @@ bool DaemonLink::poll_is_due() {
 DaemonLink::Event DaemonLink::poll_notices() {
   const bool alive = door_->poll_alive();
   for (std::string& news : door_->take_news()) news_.push_back(std::move(news));
+  // Bounded: a trainer may never ask for them.
   while (news_.size() > kNewsMax) news_.pop_front();
   // A verdict takes effect only after all published batches are read: see reason_of_end.
   if (door_->verdict()) return Event::kNone;
   if (!alive) {
+    // Only the socket is closed; the ring stays mapped.
     door_.reset();
     return Event::kGone;
   }
@@ -64,6 +66,7 @@ Error DaemonLink::reason_of_end(bool writer_failed) {
   if (door_->verdict()) return *door_->verdict();
   if (!writer_failed) return {};
   const std::uint64_t now = shm::futex_clock_ns();
+  // The notice with the reason may still be on its way.
   if (failing_since_ns_ == 0) failing_since_ns_ = now;
   if (now - failing_since_ns_ <= kReasonNs) return {};
   return {ECHOLINE_INTERNAL, "the stream failed; the daemon's log says why"};

@@ -20,6 +20,7 @@ std::string text(const Position& position) {
 
 void DescriptorWindow::attach(std::shared_ptr<Attachment> attachment) {
   attachment_ = std::move(attachment);
+  // The daemon keeps the slots from here on for this trainer.
   front_ = attachment_->reply().first_sequence;
   published_ = 0;
 }
@@ -40,18 +41,22 @@ Error DescriptorWindow::skip_passed(StreamPosition& position) {
   Error error;
   for (; front_ < published_; ++front_) {
     const shm::Descriptor& d = ring.descriptor(front_);
+    // Checked although the daemon wrote it: a broken daemon must not lead outside the mapping.
     if (!ring.is_valid(d, front_)) {
       error = broken("descriptor " + std::to_string(front_));
       break;
     }
     if (d.epoch > position.current().epoch) {
+      // Rows of the present epoch are missing, or its end was not known.
       if (!position.epoch_is_over()) error = handle_early_end(position, d);
       break;
     }
+    // Of an epoch that is over.
     if (d.epoch < position.current().epoch) continue;
     note_end(position, d);
     if (d.row + header().batch_rows > position.first_row_needed()) break;
   }
+  // One store for all of them gives the slots back.
   if (front_ != before) attachment_->cursor().advance(ring.writer(), front_);
   return error;
 }
@@ -83,6 +88,7 @@ Error DescriptorWindow::lease_held() const {
 }
 
 Error DescriptorWindow::not_ready() {
+  // A batch that this trainer holds may be the reason.
   const auto blocker = attachment_->cursor().blocker(published_, header().descriptors_live);
   if (blocker == Cursor::Blocker::kOwn) return lease_held();
   blocked_by_other_ = blocker == Cursor::Blocker::kOtherThread;
@@ -92,6 +98,7 @@ Error DescriptorWindow::not_ready() {
 Error DescriptorWindow::check_run(StreamPosition& position, std::uint64_t last_sequence) {
   const RingView& ring = attachment_->ring();
   const bool end_was_known = position.epoch_end_is_known();
+  // The front was checked by skip_passed. Here the others are compared with the one before.
   for (std::uint64_t s = front_ + 1; s <= std::min(last_sequence, published_ - 1); ++s) {
     const shm::Descriptor& before = ring.descriptor(s - 1);
     const shm::Descriptor& d = ring.descriptor(s);
@@ -101,6 +108,7 @@ Error DescriptorWindow::check_run(StreamPosition& position, std::uint64_t last_s
       return broken("descriptor " + std::to_string(s) + " doesn't follow the one before");
     }
     note_end(position, d);
+    // The caller starts over, because the end changes which rows it needs.
     if (position.epoch_end_is_known() && !end_was_known) return {ECHOLINE_CANCELLED, ""};
   }
   return last_sequence < published_ ? Error() : not_ready();
@@ -137,6 +145,7 @@ Error DescriptorWindow::locate(StreamPosition& position, RingLocation& location,
   location.last_sequence = front_ + (last_row - front.row) / stride;
   const shm::Descriptor& first = ring.descriptor(location.first_sequence);
   const shm::Descriptor& last = ring.descriptor(location.last_sequence);
+  // A short descriptor that ends the epoch too early.
   if (last_row - last.row >= last.valid_rows) return broken("a batch has fewer rows than planned");
   location.row_in_slot = static_cast<std::uint32_t>(first_row - first.row);
   location.slot = first.slot;
@@ -160,6 +169,7 @@ void DescriptorWindow::advance(StreamPosition& position, const BatchInfo& info,
     front_ = last_sequence + 1;
   } else {
     const std::uint64_t ahead = (position.first_row_needed() - front_row) / header().batch_rows;
+    // Never beyond what is published.
     front_ = std::min(front_ + ahead, published_);
   }
   attachment_->cursor().record_batch(attachment_->ring().writer(), front_, position.current().epoch,

@@ -43,6 +43,7 @@ class DescriptorWindow {
   const shm::RingHeader& header() const { return attachment_->ring().header(); }
   // Takes the end of the epoch from a descriptor that is marked as its last one.
   void note_end(StreamPosition& position, const shm::Descriptor& descriptor) const;
+  // Decides what it means that a later epoch follows before the rows at the position.
   Error handle_early_end(StreamPosition& position, const shm::Descriptor& descriptor) const;
   // Checks that the descriptors after the front, up to `last_sequence`, continue it.
   Error check_run(StreamPosition& position, std::uint64_t last_sequence);

@@ -9,6 +9,7 @@ namespace echoline::client {
 namespace {
 
 bool is_valid(const shm::FactorLogEntry& entry, std::uint32_t epoch_before) {
+  // A factor below 1, descending epochs and empty epochs cannot be right.
   return entry.factor >= 1000 && entry.epoch >= epoch_before && entry.rows > 0 &&
          entry.rows_after > 0;
 }
@@ -26,6 +27,7 @@ void FactorChanges::follow(const shm::FactorLog* log, std::uint32_t plan_factor,
 
 bool FactorChanges::update(std::uint32_t epoch) {
   if (log_ == nullptr) return true;
+  // One atomic load shows whether anything is new.
   const std::uint64_t count = shm::read_factor_count(*log_);
   if (count == entries_read_) return true;
   // Read backwards from the newest entry and stop at the first one before `epoch`: the daemon may

@@ -5,6 +5,7 @@
 namespace echoline::client {
 namespace {
 
+// Longer than a usual step that holds a batch.
 constexpr std::uint64_t kOtherLeaseNs = 10'000'000'000;
 
 }  // namespace
@@ -20,6 +21,7 @@ Error LeaseTimer::check(const DescriptorWindow& window) {
   const std::uint64_t now = shm::futex_clock_ns();
   if (blocked_since_ns_ == 0) blocked_since_ns_ = now;
   if (now - blocked_since_ns_ < kOtherLeaseNs) return not_ready;
+  // The next wait is timed on its own.
   blocked_since_ns_ = 0;
   return window.lease_held();
 }

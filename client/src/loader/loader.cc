@@ -13,6 +13,7 @@ constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
 std::uint64_t deadline_of(std::int64_t timeout_ms, std::uint64_t now_ns) {
   if (timeout_ms < 0) return kNever;
+  // In 128 bits, because the caller's milliseconds can be any number.
   const auto wait_ns = static_cast<Uint128>(timeout_ms) * 1'000'000U;
   const Uint128 deadline = wait_ns + now_ns;
   return deadline >= kNever ? kNever : static_cast<std::uint64_t>(deadline);
@@ -60,7 +61,7 @@ Error Loader::sleep_until(std::int64_t timeout_ms, Attempt attempt) {
       if (e.code() != ECHOLINE_TIMEOUT || timeout_ms == 0) return e;
       door = link_.door_to_wait_on();
       if (link_.connected()) attachment = reader_.attachment();
-      seen = reader_.window().published();
+      seen = reader_.window().published();  // read under the lock, used without it
     }
     // The clock is read and the wait is reported only if the first attempt found nothing: a ready
     // batch costs neither.
@@ -78,12 +79,12 @@ Error Loader::sleep_until(std::int64_t timeout_ms, Attempt attempt) {
 Error Loader::poll_attach() {
   Connection connection;
   Error e = link_.poll_attach(connection);
-  if (e.code() == ECHOLINE_TIMEOUT) return e;
+  if (e.code() == ECHOLINE_TIMEOUT) return e;  // not attached yet, and no error
   if (e.ok()) {
     e = attached_once_ ? reader_.resume(connection.attachment)
                        : reader_.start(connection.attachment, options_.attach);
   }
-  if (!e.ok()) return fail(e);
+  if (!e.ok()) return fail(e);  // a final error, such as a refusal or a ring that does not fit
   link_.set_connected(std::move(connection.door));
   // The time until the first attach is no wait for a batch. Later the daemon cannot know for how
   // long this trainer had none.
@@ -95,7 +96,7 @@ Error Loader::poll_attach() {
 
 void Loader::handle_daemon_gone() {
   if (options_.reattach_ms != 0) return attach_again(options_.reattach_ms, true);
-  final_ = {ECHOLINE_DAEMON_GONE,
+  final_ = {ECHOLINE_DAEMON_GONE,  // without a reattach time the loss is final
             "the daemon went away; start it again and resume from a saved state, or attach with a "
             "reattach time"};
 }
@@ -126,7 +127,7 @@ void Loader::poll_daemon() {
 
 void Loader::check_daemon() {
   poll_daemon();
-  if (!link_.connected()) return;
+  if (!link_.connected()) return;  // gone or moved: an attempt to attach has begun
   const shm::WriterPage& writer = reader_.attachment()->ring().writer();
   final_ = link_.reason_of_end(shm::read_state(writer) == shm::kWriterFailed);
   if (!final_.ok()) close_link();
@@ -139,14 +140,14 @@ Error Loader::step(std::unique_ptr<Batch>* batch) {
     if (!link_.connected()) {
       if (Error e = poll_attach(); !e.ok()) return e;
     }
-    if (batch == nullptr) return {};
+    if (batch == nullptr) return {};  // only attaching was asked for
     // Poll also while batches are ready. Otherwise a trainer that pauses after its daemon died
     // would come back too late: the other ranks would have continued without it.
     if (link_.poll_is_due()) poll_daemon();
     if (!final_.ok()) return final_;
     if (!link_.connected()) continue;
     Error e = reader_.try_next(*batch);
-    if (e.code() == ECHOLINE_DATA_LOSS) return fail(e);
+    if (e.code() == ECHOLINE_DATA_LOSS) return fail(e);  // the ring cannot be trusted any more
     if (e.code() == ECHOLINE_TIMEOUT) e = lease_timer_.check(reader_.window());
     if (e.code() == ECHOLINE_LEASE_HELD && reader_.jumped() && !drain_hook_) {
       if (Error kept = reader_.detach_held_batches(); !kept.ok()) return kept;

@@ -64,13 +64,13 @@ class Loader {
 
   // One attempt, without blocking: TIMEOUT if the caller should sleep. Null: only attach.
   Error step(std::unique_ptr<Batch>* batch);
-  Error poll_attach();
+  Error poll_attach();  // moves the attempt on; an error is final
   // Reads the daemon's notices; may begin to attach again or set final_.
   void poll_daemon();
   // The same when no batch is ready: also acts on a verdict of the daemon.
   void check_daemon();
-  void handle_daemon_gone();
-  void handle_moved();
+  void handle_daemon_gone();  // attaches again, if that is wanted
+  void handle_moved();        // attaches again to the ring that the job has moved to
   void attach_again(std::int64_t patience_ms, bool persistent);
   // Closes the connection after giving held batches private copies.
   void close_link();

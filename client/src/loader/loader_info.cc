@@ -19,6 +19,7 @@ void fill_info(Reader& reader, echoline_loader_info& info) {
   StreamPosition& position = reader.position();
   info.rows_per_epoch = header.rows_per_epoch;
   info.records_per_epoch = header.records_per_epoch;
+  // 0 means that epochs differ in length.
   info.steps_per_epoch = position.steps_per_epoch().value_or(0);
   info.row = position.current().row;
   info.epoch = position.current().epoch;
@@ -35,6 +36,7 @@ void fill_info(Reader& reader, echoline_loader_info& info) {
   if (position.has(shm::kRingBatchEcho)) info.flags |= ECHOLINE_STREAM_BATCH_ECHO;
   if (position.has(shm::kRingSealed)) info.flags |= ECHOLINE_STREAM_SEALED;
   const std::string hex = to_hex(fingerprint_of(header));
+  // 32 digits and a zero.
   std::memcpy(info.fingerprint, hex.c_str(), hex.size() + 1);
 }
 

@@ -16,11 +16,13 @@ Error Reader::adopt(std::shared_ptr<Attachment> attachment) {
   const RingView& ring = window_.attachment()->ring();
   const shm::AttachReply& reply = window_.attachment()->reply();
   Error e = position_.attach(ring, {reply.epoch, reply.row});
+  // The answer has changes that this ring cannot report.
   if (reply.change_count > 0 && ring.factor_log() == nullptr) {
     return {ECHOLINE_VERSION_MISMATCH,
             "the state holds changes of the echo factor, and this daemon's release is too old to "
             "report them; install the release of this client library"};
   }
+  // After the position is set, because the number of slots depends on it.
   return e.ok() ? check_fit(ring, position_, overlap_) : e;
 }
 
@@ -34,6 +36,7 @@ Error Reader::start(std::shared_ptr<Attachment> attachment, const AttachOptions&
   slice.last = static_cast<shm::LastBatchPolicy>(h.last_batch);
   position_.set_slice(slice);
   overlap_ = options.overlap;
+  // 0: the stream's own size.
   if (options.batch_size != 0 && slice.batch_size != options.batch_size) {
     return {ECHOLINE_INTERNAL, "the daemon granted another batch size than was asked for"};
   }
@@ -54,6 +57,7 @@ Error Reader::resume(std::shared_ptr<Attachment> attachment) {
   const Position before = position_.current();
   if (Error e = adopt(std::move(attachment)); !e.ok()) return e;
   const Position& now = position_.current();
+  // Exactly the same: one batch more or less would be a silent gap.
   if (now == before) return {};
   return {ECHOLINE_DATA_LOSS, "the daemon came back, but continues at epoch " +
                                   std::to_string(now.epoch) + ", row " + std::to_string(now.row) +
@@ -74,11 +78,13 @@ AttachOptions Reader::options_to_reattach(AttachOptions options) {
 }
 
 Error Reader::try_next(std::unique_ptr<Batch>& batch) {
+  // The batch before was the last one of its epoch.
   if (position_.take_pending_end()) return end_of_epoch();
   // The log of changes after `published`: then it explains all published rows.
   window_.refresh();
   if (Error e = position_.update_changes(); !e.ok()) return e;
   for (;;) {
+    // Not after the end: descriptors of the next epoch are for the next call.
     if (!position_.epoch_is_over()) {
       if (Error e = window_.skip_passed(position_); !e.ok()) return e;
     }
@@ -92,6 +98,7 @@ Error Reader::try_next(std::unique_ptr<Batch>& batch) {
       if (e.code() == ECHOLINE_CANCELLED) continue;  // the end of the epoch became known
       return e;
     }
+    // May throw for lack of memory; nothing has moved yet.
     batch = Batch::make(attachment(), location, info);
     window_.advance(position_, info, location.last_sequence);
     jumped_ = false;
@@ -112,6 +119,7 @@ Error Reader::skip(std::uint64_t steps) {
 }
 
 void Reader::report_jump(const Position& from) {
+  // Until the next batch, held batches are no mistake of the trainer.
   jumped_ = true;
   attachment()->cursor().record_skip(from, position_.current());
 }

@@ -42,6 +42,7 @@ class Reader {
   Error detach_held_batches();
 
  private:
+  // Reads from this ring from now on, and checks that its slots are enough.
   Error adopt(std::shared_ptr<Attachment> attachment);
   // Tells the daemon that it need not prepare the batches from `from` to the position.
   void report_jump(const Position& from);

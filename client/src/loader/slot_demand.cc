@@ -24,6 +24,7 @@ std::uint64_t descriptors_across_border(const RankSlice& slice, std::uint64_t st
                                         std::uint64_t epoch_rows, std::uint64_t next_rows,
                                         std::uint64_t stride) {
   const std::uint64_t steps = steps_between(slice, start, epoch_rows);
+  // No batch is left in the epoch.
   if (steps == 0) return 0;
   const std::uint64_t last = start + (steps - 1) * slice.batch_size;
   const RankRows before = rank_rows(slice, std::min(slice.batch_size, epoch_rows - last));
@@ -39,10 +40,12 @@ std::uint64_t descriptors_needed(const StreamPosition& position, bool overlap) {
   const Position& current = position.current();
   const std::uint64_t stride = position.header().batch_rows;
   const std::uint64_t rows = slice.batch_size / slice.world_size;
+  // The trainer holds one batch at a time.
   if (!overlap) return descriptors_spanned(rows, rows, current.row, stride);
   // Two batches: from the first row of one to the last row of the next.
   const std::uint64_t within =
       descriptors_spanned(rows + slice.batch_size, rows, current.row, stride);
+  // On the stream's own grid every batch is one descriptor, also at the end of an epoch.
   const bool on_own_grid = slice.batch_size == stride && current.row % stride == 0;
   if (on_own_grid || position.has(shm::kRingVariable)) return within;
   // The two batches may be in different epochs. Check each known transition of epoch lengths.

@@ -19,6 +19,7 @@ Error StreamPosition::attach(const RingView& ring, const Position& position) {
 
 Error StreamPosition::follow(const RingView& ring) {
   ring_ = &ring;
+  // Forgets the entries of the ring before.
   changes_.follow(ring.factor_log(), header().factor, header().rows_per_epoch);
   return update_changes();
 }
@@ -42,6 +43,7 @@ bool StreamPosition::epoch_is_over() const {
 
 std::uint64_t StreamPosition::first_row_needed() const {
   if (has(shm::kRingBatchEcho)) return current_.row;
+  // The batch may be short, and its rows are then divided in another way.
   const auto rows = epoch_rows();
   if (rows && current_.row < *rows) {
     const std::uint64_t valid = std::min(slice_.batch_size, *rows - current_.row);
@@ -71,7 +73,9 @@ void StreamPosition::advance(bool last_of_epoch) {
 bool StreamPosition::take_pending_end() { return std::exchange(pending_end_, false); }
 
 bool StreamPosition::begin_epoch() {
+  // The trainer begins an epoch itself, so it need not learn of the end.
   pending_end_ = false;
+  // No batch of this epoch was taken since: the position stays.
   if (!begun_) return false;
   enter_next_epoch();
   return true;
@@ -82,6 +86,7 @@ Error StreamPosition::skip(std::uint64_t steps) {
   const auto rows = epoch_rows();
   if (!rows) {
     // The end of the epoch is not known. If the position passes it, try_next finds that out.
+    // Far below an overflow of the row.
     if (steps > std::numeric_limits<std::uint64_t>::max() / 2 / slice_.batch_size) {
       return too_many_steps();
     }
@@ -116,6 +121,7 @@ Error StreamPosition::skip_to_known_epoch(std::uint64_t steps, std::uint64_t lef
 }
 
 bool StreamPosition::is_variable() {
+  // A log that is not valid is reported by the next batch.
   (void)changes_.update(current_.epoch);
   return has(shm::kRingVariable) || changes_.any();
 }

@@ -17,6 +17,7 @@ constexpr std::uint64_t kSleepMaxNs = 50'000'000;
 
 void UnattachedWaits::begin(std::uint64_t now_ns) {
   const std::lock_guard lock(mutex_);
+  // The first waiter begins the common wait.
   if (waiters_++ == 0) since_ns_ = now_ns;
 }
 
@@ -27,6 +28,7 @@ void UnattachedWaits::end(std::uint64_t now_ns) {
 
 std::uint64_t UnattachedWaits::take(std::uint64_t now_ns) {
   const std::lock_guard lock(mutex_);
+  // A running wait continues from now.
   if (waiters_ > 0 && now_ns > since_ns_) {
     waited_ns_ += now_ns - since_ns_;
     since_ns_ = now_ns;
@@ -45,6 +47,7 @@ void TrainerWait::end() {
 }
 
 void TrainerWait::set_attachment(const std::shared_ptr<Attachment>& attachment) {
+  // Counted in the right place already.
   if (counting_ && attachment == attachment_) return;
   end();
   attachment_ = attachment;
@@ -61,6 +64,7 @@ void TrainerWait::sleep(const std::shared_ptr<DoorClient>& door, std::uint64_t s
   const std::uint64_t now = shm::futex_clock_ns();
   until_ns = std::min(until_ns, now + kSleepMaxNs);
   if (until_ns <= now) return;
+  // A writer that has stopped rings no bell: what follows comes through the socket.
   const bool running = attachment_ != nullptr &&
                        shm::read_state(attachment_->ring().writer()) == shm::kWriterRunning;
   if (running) {

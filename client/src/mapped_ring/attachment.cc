@@ -20,6 +20,7 @@ Error Attachment::open(const AttachGrant& grant, std::shared_ptr<Attachment>& at
 Error Attachment::remap(const Attachment& other, std::shared_ptr<Attachment>& attachment) {
   auto made = std::make_shared<Attachment>();
   if (Error e = RingView::open(other.data_fd_->get(), made->ring_); !e.ok()) return e;
+  // The cursor is shared with the other mapping, because both hold slots of one reader.
   made->data_fd_ = other.data_fd_;
   made->cursor_ = other.cursor_;
   made->reply_ = other.reply_;
@@ -32,6 +33,7 @@ void Attachment::add(Batch& batch) {
   batch.next_ = first_batch_;
   if (first_batch_ != nullptr) first_batch_->previous_ = &batch;
   first_batch_ = &batch;
+  // Under the lock, so that freeze() finds every batch that holds descriptors.
   cursor_->hold(batch.location_.first_sequence, batch.location_.last_sequence);
 }
 

@@ -14,6 +14,7 @@ std::unique_ptr<Batch> Batch::make(std::shared_ptr<Attachment> attachment,
   made->info_ = info;
   made->generation_ = fork_generation();
   made->attachment_->add(*made);
+  // From here on the destructor releases.
   made->holds_ = true;
   // May throw; the destructor then releases the descriptors.
   made->assemble();
@@ -66,6 +67,7 @@ void Batch::tensor(const Field& field, echoline_tensor& tensor) const {
     tensor.bytes = rows() * field.row_bytes;
     return;
   }
+  // Assembled: the offsets begin at 0.
   if (const FieldCopy* copy = find_copy(field)) {
     tensor.data = copy->values.get();
     tensor.offsets = copy->offsets.data();
@@ -85,10 +87,12 @@ std::uint64_t Batch::source_row(std::uint64_t row) const {
 
 Error Batch::freeze(const RingView& ring) const {
   const auto keep = [&](const Field& field) -> Error {
+    // Private already.
     if (find_copy(field) != nullptr) return {};
     if (!field.ragged) return ring.freeze(fixed_rows(field), rows() * field.row_bytes);
     const std::uint64_t* offsets =
         ring.ragged_offsets(field, location_.slot) + location_.row_in_slot;
+    // From the begin of the slot, because offsets count from there.
     if (Error e = ring.freeze(ring.ragged_values(field, location_.slot), offsets[rows()]);
         !e.ok()) {
       return e;
@@ -175,6 +179,7 @@ void Batch::assemble_ragged(const Field& field) {
   for (std::uint64_t row = 0; row < rows(); ++row) {
     made.offsets.push_back(made.offsets.back() + bytes_of(row).size());
   }
+  // One byte more, so that the pointer is valid without values, too.
   made.values = std::make_unique_for_overwrite<std::byte[]>(made.offsets.back() + 1);
   for (std::uint64_t row = 0; row < rows(); ++row) {
     const auto bytes = bytes_of(row);

@@ -15,6 +15,7 @@ std::uint64_t share(std::uint64_t rank, std::uint64_t rows, std::uint64_t world)
 RankRows rank_rows(const RankSlice& slice, std::uint64_t valid) {
   RankRows result;
   const bool whole = valid == slice.batch_size;
+  // Not delivered under `drop`.
   if (!whole && slice.last == shm::kLastDrop) return result;
   const std::uint64_t full = slice.batch_size / slice.world_size;
   if (whole) {
@@ -36,6 +37,7 @@ std::uint64_t steps_between(const RankSlice& slice, std::uint64_t row, std::uint
   if (row >= epoch_rows) return 0;
   const std::uint64_t left = epoch_rows - row;
   const std::uint64_t whole = left / slice.batch_size;
+  // The rest makes a short batch, unless it is dropped.
   return whole + (left % slice.batch_size != 0 && slice.last != shm::kLastDrop ? 1 : 0);
 }
 

@@ -41,9 +41,11 @@ Error check_ring_header(const shm::RingHeader& h, std::uint64_t file_bytes) {
                 ", this client library reads " + version(shm::kLayoutMajor, shm::kLayoutMinor) +
                 "; install the client library of the daemon's version"};
   }
+  // The header is not trusted: every size is compared with the file.
   if (h.total_bytes > file_bytes || h.total_bytes > kRingBytesMax) return broken("its size");
   if (h.batch_rows == 0 || h.batch_rows > kRowsMax) return broken("its batch size");
   if (h.slot_count == 0 || h.slot_count > kRowsMax) return broken("its slots");
+  // A power of two, because RingView::descriptor masks the sequence.
   if (!std::has_single_bit(h.descriptor_count) || h.descriptors_live == 0 ||
       h.descriptors_live > h.descriptor_count) {
     return broken("its descriptors");
@@ -62,6 +64,7 @@ Error check_ring_header(const shm::RingHeader& h, std::uint64_t file_bytes) {
 }
 
 Error check_ring_field(const shm::RingHeader& header, const shm::FieldEntry& entry) {
+  // Names are read as zero-terminated texts.
   if (std::memchr(entry.name, 0, sizeof(entry.name)) == nullptr) return broken("a field's name");
   const std::uint64_t element = shm::dtype_bytes(entry.dtype);
   if (element == 0 || entry.rank > shm::kFieldRankMax) return broken("a field's type");

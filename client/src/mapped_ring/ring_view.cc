@@ -55,6 +55,7 @@ Error RingView::open(int fd, std::unique_ptr<RingView>& view) {
       !e.ok()) {
     return e;
   }
+  // All of them before anything is mapped.
   for (const shm::FieldEntry& entry : made->entries_) {
     if (Error e = check_ring_field(made->header_, entry); !e.ok()) return e;
   }
@@ -89,6 +90,7 @@ Error RingView::map_all(int fd) {
   for (const shm::FieldEntry& entry : entries_) {
     Field field = to_field(entry);
     if (Error e = map(entry.arena, field.arena); !e.ok()) return e;
+    // A fixed arena a second time, or the offsets of a ragged field.
     if (Error e = map(field.ragged ? entry.offsets : entry.arena, at); !e.ok()) return e;
     if (field.ragged) field.offsets = reinterpret_cast<const std::uint64_t*>(at);
     fields_.push_back(std::move(field));
@@ -97,6 +99,7 @@ Error RingView::map_all(int fd) {
 }
 
 Error RingView::take_per_row_fields() {
+  // The daemon writes these three fields in every ring.
   constexpr std::string_view kNames[3] = {shm::kSampleIdField, shm::kUseField, shm::kRowFlagsField};
   constexpr std::uint64_t kBytes[3] = {sizeof(std::uint64_t), sizeof(std::uint32_t),
                                        sizeof(std::uint32_t)};
@@ -114,11 +117,13 @@ Error RingView::take_per_row_fields() {
                                       "; the daemon and the client library don't fit together"};
     }
   }
+  // Only needed during open().
   entries_.clear();
   return {};
 }
 
 bool RingView::is_valid(const shm::Descriptor& d, std::uint64_t sequence) const {
+  // The sequence, too, because the place may have an older descriptor.
   return d.sequence == sequence && d.slot < header_.slot_count && d.valid_rows > 0 &&
          d.valid_rows <= header_.batch_rows;
 }

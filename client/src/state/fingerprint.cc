@@ -6,6 +6,7 @@
 namespace echoline::client {
 namespace {
 
+// Both cases; -1 for any other character.
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -32,6 +33,7 @@ std::string to_hex(const Fingerprint& fingerprint) {
 }
 
 bool from_hex(std::string_view text, Fingerprint& fingerprint) {
+  // Exactly this length: a part of a fingerprint proves nothing.
   if (text.size() != 2 * fingerprint.size()) return false;
   for (std::size_t i = 0; i < fingerprint.size(); ++i) {
     const int high = hex_digit(text[2 * i]);

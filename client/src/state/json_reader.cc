@@ -3,6 +3,7 @@
 namespace echoline::client {
 namespace {
 
+// As UTF-8, one to four bytes.
 void append_utf8(std::uint32_t code, std::string& text) {
   const auto byte = [&](std::uint32_t value) { text += static_cast<char>(value); };
   if (code < 0x80) {
@@ -46,6 +47,7 @@ bool JsonReader::string(std::string& value) {
   while (at_ < text_.size()) {
     const char c = text_[at_];
     if (c == '"') return ++at_, true;
+    // JSON requires an escape for control characters.
     if (static_cast<unsigned char>(c) < 0x20) return false;
     ++at_;
     if (c != '\\') {
@@ -62,6 +64,7 @@ bool JsonReader::escape(std::string& value) {
   const char c = text_[at_++];
   constexpr std::string_view kNames = "\"\\/bfnrt";
   constexpr std::string_view kValues = "\"\\/\b\f\n\r\t";
+  // Escapes of one character.
   if (const std::size_t i = kNames.find(c); i != kNames.npos) return value += kValues[i], true;
   std::uint32_t code = 0;
   if (c != 'u' || !hex4(code)) return false;
@@ -83,6 +86,7 @@ bool JsonReader::hex4(std::uint32_t& value) {
   value = 0;
   for (int i = 0; i < 4; ++i, ++at_) {
     if (at_ >= text_.size()) return false;
+    // Digits of both cases; the value is the place modulo 16.
     const std::size_t digit = std::string_view("0123456789abcdef0123456789ABCDEF").find(text_[at_]);
     if (digit == std::string_view::npos) return false;
     value = value * 16 + static_cast<std::uint32_t>(digit % 16);
@@ -101,7 +105,9 @@ bool JsonReader::number(std::uint64_t max, std::uint64_t& value) {
     value = value * 10 + digit;
     ++at_;
   }
+  // No digit, or a leading zero.
   if (at_ == begin || (at_ - begin > 1 && text_[begin] == '0')) return false;
+  // A fraction or an exponent makes it no integer.
   return at_ == text_.size() || std::string_view(".eE").find(text_[at_]) == std::string_view::npos;
 }
 
@@ -110,6 +116,7 @@ std::string json_quote(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
+    // Only what JSON requires: other bytes stay as they are.
     if (c == '"' || c == '\\') {
       quoted += '\\';
       quoted += c;

@@ -28,6 +28,7 @@ class JsonReader {
   void skip_space();
   // Decodes the escape sequence after a backslash.
   bool escape(std::string& value);
+  // Reads four hexadecimal digits.
   bool hex4(std::uint32_t& value);
 
   std::string_view text_;

@@ -28,9 +28,11 @@ bool read_32(JsonReader& reader, std::uint32_t& value) {
 
 bool read_changes(JsonReader& reader, std::vector<shm::FactorEntry>& changes) {
   if (!reader.take('[')) return false;
+  // An empty list.
   if (reader.take(']')) return true;
   do {
     shm::FactorEntry entry{};
+    // The bound keeps a wrong text from filling the memory.
     if (changes.size() == shm::kFactorChangesMax || !reader.take('[') ||
         !reader.number(kMax64, entry.block) || !reader.take(',') ||
         !read_32(reader, entry.factor) || !reader.take(']')) {
@@ -101,6 +103,7 @@ std::string read_named(JsonReader& reader, const std::string& name, State& state
   if (member == std::size(kMembers)) {
     return ": it has a key '" + name + "', the keys of a state are " + names_in(kAllMembers);
   }
+  // A second value would hide the first one.
   if ((seen >> member & 1) != 0) return ": it has the key '" + name + "' twice";
   seen |= 1U << member;
   if (read_member(reader, member, state, version)) return "";
@@ -111,6 +114,7 @@ std::string read_named(JsonReader& reader, const std::string& name, State& state
 std::string read_object(JsonReader& reader, State& state, std::uint32_t& version) {
   unsigned seen = 0;
   if (!reader.take('{')) return at_byte(reader);
+  // An empty object is read, too; what it lacks is reported below.
   bool more = !reader.take('}');
   while (more) {
     std::string name;
@@ -121,7 +125,9 @@ std::string read_object(JsonReader& reader, State& state, std::uint32_t& version
     more = reader.take(',');
     if (!more && !reader.take('}')) return at_byte(reader);
   }
+  // Nothing may follow the object.
   if (!reader.at_end()) return at_byte(reader);
+  // device_echo is optional.
   const unsigned lacking = kNeededMembers & ~seen;
   return lacking == 0 ? "" : ": it lacks " + names_in(lacking);
 }
@@ -138,10 +144,12 @@ std::string write_state(const State& state) {
   text.append(",\"batch_size\":").append(std::to_string(state.batch_size));
   text.append(",\"changes\":[");
   for (const shm::FactorEntry& entry : state.changes) {
+    // Behind the first entry the text ends with ']'.
     text.append(text.back() == ']' ? ",[" : "[").append(std::to_string(entry.block));
     text.append(",").append(std::to_string(entry.factor)).append("]");
   }
   text.append("]");
+  // Only under device echo.
   if (state.device) {
     text.append(",\"device_echo\":[").append(std::to_string(state.device->factor));
     text.append(",").append(std::to_string(state.device->window));
@@ -152,7 +160,9 @@ std::string write_state(const State& state) {
 
 Error parse_state(std::string_view text, State& state) {
   State made;
+  // 0 until the key is read: no version has that number.
   std::uint32_t version = 0;
+  // Before parsing: a wrong file can have any size.
   if (text.size() > kStateBytesMax) {
     return {ECHOLINE_INVALID_ARGUMENT, "the state is longer than a state can be"};
   }

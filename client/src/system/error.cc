@@ -21,6 +21,7 @@ echoline_status status_of_errno(int number) {
     case EINVAL:
     case ENAMETOOLONG:
       return ECHOLINE_INVALID_ARGUMENT;
+    // Everything else may pass by itself.
     default:
       return ECHOLINE_UNAVAILABLE;
   }

@@ -44,6 +44,7 @@ Error Mapping::reserve(std::size_t bytes) {
 Error Mapping::map(std::size_t position, int fd, std::uint64_t offset, std::size_t bytes,
                    bool writable) {
   const int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
+  // MAP_FIXED replaces a part of the own reservation.
   void* range = mmap(data_ + position, bytes, protection, MAP_SHARED | MAP_FIXED, fd,
                      static_cast<off_t>(offset));
   if (range == MAP_FAILED) return errno_error(errno, "can't map the ring's memory");

@@ -29,6 +29,7 @@ struct ForkGuard {
   // list meanwhile.
   static void in_child() {
     ForkGuard& guard = instance();
+    // From now on handles of the parent can be recognised.
     guard.generation.fetch_add(1, std::memory_order_relaxed);
     for (ForkSensitive* item = guard.first; item != nullptr; item = item->next_) {
       item->abandon_in_child();

@@ -95,8 +95,8 @@ class Pass : public Agent {
  private:
   Pass(std::shared_ptr<StreamCore> core, Options options,
        std::vector<MemoryBudget::Reservation> reservations, std::unique_ptr<ring::Ring> ring);
-  void publish_done();
-  void count_published(const InFlightBatch& batch);
+  void publish_done();                               // those at the front, in order
+  void count_published(const InFlightBatch& batch);  // in the stream's counters
   // Rows of the batch's slot that were replaced; a slot that is published again keeps its number.
   std::uint32_t replaced_rows(const InFlightBatch& batch);
   // Every reader has left this step behind unread (`break`, skip).

@@ -104,6 +104,7 @@ class Stream {
                     std::uint64_t now_ns);
   // Requests the pass that is needed to split slow jobs off.
   void request_split(std::uint64_t now_ns);
+  // Forgets the passes in all lists and hands them to the caller to be destroyed.
   void retire(std::vector<std::shared_ptr<Pass>> passes);
 
   const v1::Stream definition_;

@@ -69,7 +69,7 @@ class StreamDriver {
   std::uint64_t rounds() const { return rounds_.load(std::memory_order_relaxed); }
 
  private:
-  void tick();
+  void tick();  // one round of the engine thread
   // On the engine thread: finds the stream and hands it the request.
   void do_attach(AttachCall call);
   // Builds a pass on the passes thread and hands it to the stream on the engine thread.

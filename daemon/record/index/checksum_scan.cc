@@ -34,16 +34,19 @@ void RecordSums::pass(const RecordTable& table, std::span<const std::byte> bytes
   sums_.resize(table.size());
   for (; record_ < table.size(); ++record_) {
     const std::uint64_t begin = table.offset[record_], end = begin + table.bytes[record_];
+    // The record begins here or later: go to its begin, and start a new sum there.
     if (passed_ <= begin) {
       step(begin, bytes);
       if (passed_ < begin) return;
       crc_ = 0;
     }
     step(end, bytes);
+    // Known only if no byte of the record was skipped.
     if (passed_ <= end) sums_[record_] = passed_ == end && seen_from_ <= begin ? crc_ : 0;
     if (passed_ < end) return;
     if (record_ + 1 == table.size()) break;  // the next window may still extend it
   }
+  // Bytes behind the last record, such as padding.
   step(passed_ + bytes.size(), bytes);
 }
 
@@ -62,6 +65,7 @@ class ChecksumScan final : public ShardScan {
 
   bool done() const override { return plain_->done() && position() == goal(); }
   std::uint64_t position() const override {
+    // Far away: skip to it. Else the bytes between are read for their checksums.
     return goal() - sums_.passed() > skip_bytes_ ? goal() : sums_.passed();
   }
   std::uint64_t needed() const override { return position() == goal() ? plain_->needed() : 1; }
@@ -96,6 +100,8 @@ Status ChecksumScan::take(std::span<const std::byte> window) {
   if (!plain_->done() && plain_->position() - begin <= window.size()) {
     ECHOLINE_TRY(plain_->take(window.subspan(plain_->position() - begin)));
   }
+  // No further than the plain scan knows: bytes behind may belong to a record that it has not found
+  // yet.
   const std::uint64_t known = std::min<std::uint64_t>(window.size(), goal() - begin);
   sums_.pass(plain_->table(), window.first(known));
   return {};
@@ -103,6 +109,7 @@ Status ChecksumScan::take(std::span<const std::byte> window) {
 
 void ChecksumScan::end_at(std::uint64_t bytes) {
   plain_->end_at(bytes);
+  // The last record may have been cut to this end, so its sum is complete now.
   sums_.pass(plain_->table(), {});
 }
 

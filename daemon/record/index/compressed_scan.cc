@@ -14,8 +14,10 @@
 namespace echoline::record {
 namespace {
 
+// Compressed bytes that are read at a time.
 constexpr std::uint64_t kWindowBytes = 1 << 20;
 constexpr std::size_t kChunkBytes = 256 << 10;
+// Larger than any shard, and small enough that sums cannot overflow.
 constexpr std::uint64_t kEndUnknown = std::uint64_t{1} << 62;
 
 // Passes unpacked bytes to a plain scan and holds back those that it cannot use yet.
@@ -56,11 +58,13 @@ class UnpackedFeed {
     while (!scan_->done()) {
       const std::uint64_t before = scan_->position();
       const auto rest = bytes.subspan(std::min<std::uint64_t>(before - start_, bytes.size()));
+      // The scan wants more bytes than there are: they are held back until the next chunk.
       if (rest.empty() || rest.size() < scan_->needed()) break;
       ECHOLINE_TRY(scan_->take(rest));
       // No progress: the scan needs more bytes.
       if (scan_->position() == before) break;
     }
+    // Nothing behind the last record is needed.
     if (scan_->done()) return bytes.size();
     return std::min<std::uint64_t>(scan_->position() - start_, bytes.size());
   }

@@ -16,6 +16,7 @@ std::string_view file_extension(std::string_view path) {
 }
 
 void FileIndex::add_root(std::string_view url) {
+  // The files that are added next belong to this root.
   roots_.push_back({std::string(url), bytes_.size()});
 }
 
@@ -34,6 +35,7 @@ Status FileIndex::restore(const StoredIndex& stored, std::size_t shard) {
     const std::uint64_t record = root.first_record + i;
     const std::string_view key = stored.records.key(record);
     const std::size_t path_end = key.find('\0');
+    // An empty path would be the root itself; without NUL there is no version.
     if (path_end == 0 || path_end == std::string_view::npos) {
       return Status(Code::kDataLoss,
                     fmt::format("corrupt listing of {}: file {} has no name", root.object.url, i));
@@ -70,6 +72,7 @@ void FileIndex::store(std::size_t root, StoredIndex& stored) const {
   shard.first_record = stored.records.size();
   shard.record_count = end - first;
   for (std::uint64_t record = first; record < end; ++record) {
+    // Offsets as if the files followed each other: check_records expects ascending records.
     stored.records.add(shard.object.bytes, bytes_[record], text(record));
     shard.object.bytes += bytes_[record];
   }
@@ -87,6 +90,7 @@ std::string_view FileIndex::path(std::uint64_t record) const {
 }
 
 std::string_view FileIndex::root_of(std::uint64_t record) const {
+  // The last root that begins at or before the file.
   const auto after =
       std::upper_bound(roots_.begin(), roots_.end(), record,
                        [](std::uint64_t wanted, const Root& root) { return wanted < root.first; });
@@ -106,6 +110,7 @@ Shard FileIndex::shard(std::size_t shard_index) const {
 }
 
 Extent FileIndex::extent(std::uint64_t record) const {
+  // A file is a shard of its own.
   return {static_cast<std::uint32_t>(record), 0, bytes_[record]};
 }
 

@@ -26,11 +26,13 @@ std::string listing_address(const std::string& root) {
 
 // The folders of the read; empty if it has any other address or format.
 std::vector<std::string> roots_of(const v1::Read& read) {
+  // Other formats have no listings of folders.
   if (read.format() != "folder" && read.format() != "auto" && !read.format().empty()) return {};
   const auto addresses = addresses_of(read);
   if (!addresses.ok()) return {};
   std::vector<std::string> roots;
   for (const std::string& address : *addresses) {
+    // A pattern or a single file is listed each time.
     if (!address.ends_with('/') || source::has_glob(address)) return {};
     roots.push_back(source::unescape_glob(address));
   }
@@ -57,9 +59,11 @@ Result<StoredIndex> read_listing(const source::ObjectInfo& object, source::Sourc
 Status add_published(const std::string& root, source::Source& source, FileIndex& files) {
   const std::string address = listing_address(root);
   ECHOLINE_ASSIGN(const std::vector<source::ObjectInfo> found, source.list(escape_glob(address)));
+  // Not published.
   if (found.size() != 1) return Status(Code::kNotFound, address);
   auto stored = read_listing(found[0], source);
   if (!stored.ok()) return std::move(stored).status().with_context(address);
+  // Copied from another place, it would name files that are not here.
   if (stored->shards.size() != 1 || stored->shards[0].object.url != root) {
     return Status(Code::kFailedPrecondition, address + ": it was made for another place");
   }
@@ -110,10 +114,13 @@ std::optional<FolderFiles> FolderListing::find_published() const {
 
 void FolderListing::note_folder_states() {
   if (kept_.empty()) return;
+  // Before the folders are looked at: a folder that changes during the look is then too new
+  // (states_of).
   const std::int64_t now_ns = wall_clock_ns();
   std::set<std::string> all;
   for (const std::string& root : roots_) {
     auto folders = folders_below(*local_path(root));
+    // A folder that cannot be read proves nothing.
     if (!folders) return;
     all.merge(*folders);
   }
@@ -121,6 +128,7 @@ void FolderListing::note_folder_states() {
 }
 
 FolderFiles FolderListing::keep(FileIndex files) const {
+  // States from before the listing: a change during it is noticed at the next start.
   if (folders_ && files.record_count() > 0) keep_listing(kept_, files, *folders_);
   return {std::move(files), {kept_, {}}};
 }

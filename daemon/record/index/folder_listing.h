@@ -37,6 +37,7 @@ class FolderListing {
   FolderFiles keep(FileIndex files) const;
 
  private:
+  // The listings that were published in all roots; nothing if one lacks.
   std::optional<FolderFiles> find_published() const;
 
   source::Source& source_;

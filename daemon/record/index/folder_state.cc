@@ -30,6 +30,7 @@ bool stamps_folders(const std::string& folder) {
                                      NFS_SUPER_MAGIC,  CEPH_SUPER_MAGIC, kZfsMagic,
                                      kLustreMagic,     kGpfsMagic};
   struct statfs info {};
+  // Not known: it is safer to list again.
   if (::statfs(folder.c_str(), &info) != 0) return false;
   return std::find(std::begin(kKnown), std::end(kKnown), info.f_type) != std::end(kKnown);
 }
@@ -41,6 +42,7 @@ std::optional<struct stat> stat_folder(const std::string& folder) {
 }
 
 std::string version_of(const struct stat& info) {
+  // Device and inode, because another folder may have taken the name.
   return fmt::format("{}-{}-{}.{:09}", info.st_dev, info.st_ino, info.st_ctim.tv_sec,
                      info.st_ctim.tv_nsec);
 }
@@ -69,6 +71,7 @@ std::optional<std::set<std::string>> folders_below(const std::string& folder) {
     std::error_code error, no_folder;
     std::filesystem::directory_iterator entry(at, error);
     for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+      // Files, and links to nothing.
       if (!entry->is_directory(no_folder)) continue;
       if (all.size() == kFoldersMax) return std::nullopt;
       // Each path once; kFoldersMax ends a loop of links, whose paths differ.

@@ -88,6 +88,7 @@ Result<StoredIndex> IndexBuild::run() {
   while (status.ok()) {
     const bool more = start_more();
     collect_in_order();
+    // Nothing in flight and nothing left to start: all shards are done.
     if (in_flight_ == 0 && !more) break;
     status = poll();
     if (status.ok()) status = report(false);
@@ -104,6 +105,7 @@ Result<StoredIndex> IndexBuild::run() {
 bool IndexBuild::start_more() {
   while (next_shard_ < shards_.size() && in_flight_ < settings_.shards_at_once) {
     const std::size_t shard = next_shard_;
+    // Known from an earlier pass or from a sidecar file.
     if (known_[shard]) {
       seen_.bytes_done += shards_[shard].bytes;
       count(*known_[shard]);
@@ -122,6 +124,7 @@ bool IndexBuild::start_more() {
 }
 
 void IndexBuild::start(std::size_t slot, std::size_t shard, bool careful) {
+  // It starts again, so what was counted as done is not.
   if (jobs_[slot]) seen_.bytes_done -= jobs_[slot]->bytes_done;
   jobs_[slot] = std::make_unique<ShardJob>();
   jobs_[slot]->shard = shard;
@@ -136,6 +139,7 @@ void IndexBuild::submit(std::size_t slot) {
   const std::uint64_t left = object.bytes - job.scan->position();
   // At least one window, or what the scan needs, up to the end of the shard.
   job.buffer.resize(std::min(left, std::max(settings_.window_bytes, job.scan->needed())));
+  // A careful scan needs two equal answers for each window.
   job.answers = source::EqualAnswers(job.careful ? 2 : 0);
   request(slot);
 }
@@ -162,6 +166,7 @@ Status IndexBuild::poll() {
 // Takes the window if it is certain enough, or requests it again.
 Status IndexBuild::landed(std::size_t slot, bool checked) {
   ShardJob& job = *jobs_[slot];
+  // Not certain yet: the same window is requested again, or the shard fails.
   if (job.careful && !job.answers.take(job.buffer, checked)) {
     if (job.answers.differed()) source_.count_damaged();
     if (job.answers.exhausted()) {
@@ -175,12 +180,14 @@ Status IndexBuild::landed(std::size_t slot, bool checked) {
     continue_shard(slot);
     return {};
   }
+  // A local disk would give the same bytes again, and a careful scan has compared them already.
   if (source_.answers_needed() == 0 || job.careful) return status;
   if (!status.ok()) {
     source_.count_damaged();
     log_info("record", "{}: {}; reading it again, each part until two answers are equal",
              shards_[job.shard].url, status.message());
   }
+  // From the start, because it is not known which window was wrong.
   start(slot, job.shard, true);
   return {};
 }
@@ -247,6 +254,7 @@ void IndexBuild::collect_in_order() {
 
 Status IndexBuild::report(bool always) {
   const std::uint64_t now = monotonic_ns();
+  // Not for each window: the caller may write a log line.
   if (!progress_ || (!always && now - reported_ns_ < kProgressEveryNs)) return {};
   reported_ns_ = now;
   return progress_(seen_);
@@ -257,10 +265,13 @@ Status IndexBuild::report(bool always) {
 ScanSettings scan_settings(const v1::Read& read, const std::vector<source::ObjectInfo>& shards,
                            const ScanSpec& format, Checksums checksums) {
   const bool all = checksums == Checksums::kAll;
+  // Small tables at the start: one small request for each shard, many shards at once.
   if (format.table_at_start && !all) return {0, 32, 0, true};
   const bool local = !shards.empty() && local_path(shards.front().url).has_value();
+  // On a local disk, skipping from header to header costs little.
   if (local && read.throttle().latency() == 0 && !all) return {64 << 10, 4, 0, false};
   constexpr std::uint64_t kWindowMin = 4 << 20, kWindowMax = 16 << 20, kAtOnce = 16;
+  // With few shards each gets a larger window, so that about as many bytes are in flight.
   const std::uint64_t at_once = std::clamp<std::uint64_t>(shards.size(), 1, kAtOnce);
   return {std::clamp(kAtOnce * kWindowMin / at_once, kWindowMin, kWindowMax), kAtOnce,
           all ? kSkipNothing : kWindowMin, all};

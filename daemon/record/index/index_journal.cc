@@ -24,6 +24,7 @@ struct Entry {
 };
 Result<Entry> first_entry(std::span<const std::byte> bytes) {
   Size size = 0;
+  // The last entry may be cut at any place.
   if (bytes.size() < sizeof(size)) return Status(Code::kDataLoss, "incomplete");
   std::memcpy(&size, bytes.data(), sizeof(size));
   if (size > bytes.size() - sizeof(size)) return Status(Code::kDataLoss, "incomplete");
@@ -33,6 +34,7 @@ Result<Entry> first_entry(std::span<const std::byte> bytes) {
 
 void append_shards(StoredIndex& all, const StoredIndex& more) {
   for (Shard shard : more.shards) {
+    // Its records follow those of the shards before.
     shard.first_record += all.records.size();
     all.shards.push_back(std::move(shard));
   }
@@ -48,6 +50,7 @@ StoredIndex IndexJournal::load() const {
   StoredIndex all;
   if (path_.empty()) return all;
   const Result<std::string> text = read_file(path_);
+  // No journal: no pass was interrupted.
   if (!text.ok()) return all;
   const auto bytes = std::as_bytes(std::span(*text));
   std::size_t good = 0;
@@ -74,6 +77,7 @@ void IndexJournal::add(const Shard& shard, const RecordTable& records) {
   if (status.ok()) return;
   log_warning("record", "an interrupted index pass will start from the beginning: {}",
               status.message());
+  // Nothing more is kept, and one log line is enough.
   path_.clear();
 }
 
@@ -81,11 +85,13 @@ Status IndexJournal::append(const std::string& entry) {
   if (!file_) {
     std::error_code ignored;  // open() reports the error
     std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
+    // O_APPEND: two passes over the same data set write whole entries behind each other.
     file_.reset(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
     if (!file_) return errno_status(errno, path_);
   }
   const ssize_t written = ::write(file_.get(), entry.data(), entry.size());
   if (written < 0) return errno_status(errno, path_);
+  // The disk is full. load() removes the incomplete entry.
   if (static_cast<std::size_t>(written) < entry.size()) {
     return Status(Code::kResourceExhausted, path_ + ": no room for an entry");
   }

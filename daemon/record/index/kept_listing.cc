@@ -31,11 +31,13 @@ Result<FileIndex> files_of(const StoredIndex& stored) {
 
 std::optional<FileIndex> load_listing(const std::string& path) {
   const Result<StoredIndex> stored = read_index_file(path);
+  // Nothing was stored yet.
   if (stored.status().code() == Code::kNotFound) return std::nullopt;
   if (stored.ok() && !are_unchanged(folders_of(*stored))) {
     log_info("record", "folders have changed since their files were listed: listing them again");
     return std::nullopt;
   }
+  // Two kinds of damage: the file itself, and entries that are no files.
   Result<FileIndex> files = stored.ok() ? files_of(*stored) : stored.status();
   if (files.ok()) return std::move(*files);
   log_warning("record", "{}; listing the files again", files.status().message());
@@ -46,6 +48,7 @@ void keep_listing(const std::string& path, const FileIndex& files, const FolderS
   StoredIndex stored;
   for (std::size_t i = 0; i < files.root_count(); ++i) files.store(i, stored);
   for (const source::ObjectInfo& folder : folders) {
+    // Folders follow the roots and have no records.
     stored.shards.push_back({folder, stored.records.size(), 0, 0});
   }
   if (const Status status = write_index_file(path, stored); !status.ok()) {

@@ -18,6 +18,7 @@ bool is_outdated(const Status& status) {
 
 void remove(const std::string& file) {
   if (file.empty()) return;
+  // Without the file, the next start lists again.
   if (::unlink(file.c_str()) == 0) {
     log_info("record", "a file has changed since it was listed: the next start lists again");
   } else if (errno != ENOENT) {
@@ -50,6 +51,7 @@ void ListedSource::poll(std::uint64_t deadline_ns, std::vector<source::ReadResul
   inner_->poll(deadline_ns, done);
   for (std::size_t i = before; i < done.size(); ++i) {
     Status& status = done[i].status;
+    // Other errors say nothing about the listing.
     if (!is_outdated(status)) continue;
     remove(listing_.file);
     if (listing_.published.empty()) continue;

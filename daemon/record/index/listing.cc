@@ -22,11 +22,13 @@ namespace {
 // A folder may be written without its trailing slash. Adds it for local folders and for formats
 // that read folders.
 std::string tree_address(const v1::Read& read, std::string url) {
+  // A slash or a pattern says what is meant.
   if (url.ends_with('/') || source::has_glob(url)) return url;
   const auto path = local_path(url);
   std::error_code error;
   const bool folder = path && std::filesystem::is_directory(source::unescape_glob(*path), error);
   const bool wants_folder =
+      // In a store, only the format can say that a folder is meant.
       read.format() == "folder" || (read.format() == "mds" && !url.ends_with(".json"));
   if (folder || wants_folder) url += '/';
   return url;
@@ -77,7 +79,9 @@ Result<std::vector<Listed>> list_all(const v1::Read& read, source::Source& sourc
   std::vector<Listed> all;
   for (std::size_t first = 0; first < urls.size();) {
     std::size_t end = first;
+    // A run of single addresses becomes one call, so that a store gets many requests at a time.
     while (end < urls.size() && is_single(urls[end])) ++end;
+    // A pattern or a folder is a call of its own.
     end = std::max(end, first + 1);
     ECHOLINE_TRY(append_lists(std::span(urls).subspan(first, end - first), source, all));
     first = end;
@@ -109,6 +113,7 @@ Result<std::vector<std::byte>> read_bytes(source::Source& source, const source::
     return Status(Code::kDataLoss, fmt::format("{} has {} bytes, {} more are needed at offset {}",
                                                object.url, object.bytes, bytes, offset));
   }
+  // Pieces bound the memory of the source.
   constexpr std::uint64_t kPiece = 8 << 20;
   std::vector<std::byte> all;
   all.reserve(bytes);
@@ -122,6 +127,7 @@ Result<std::vector<std::byte>> read_bytes(source::Source& source, const source::
 }
 
 bool may_be_damage(Code code) {
+  // Damage can make a text invalid, or look like an unknown version.
   return code == Code::kDataLoss || code == Code::kInvalidArgument || code == Code::kUnimplemented;
 }
 

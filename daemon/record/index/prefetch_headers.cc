@@ -8,6 +8,7 @@
 namespace echoline::record {
 namespace {
 
+// Bounds the memory of the headers.
 constexpr std::size_t kGroup = 256;
 
 // Reads one group. After a failure it still waits for the requests in flight, because they write
@@ -29,6 +30,7 @@ Status read_group(std::span<const source::ObjectInfo> objects, std::uint64_t byt
     ended += done.size();
     for (source::ReadResult& result : done) {
       heads[result.tag].checked = result.checked;
+      // The first failure counts; later ones may follow from it.
       if (result.status.ok() || !first.ok()) continue;
       first = std::move(result.status).with_context(objects[result.tag].url);
     }
@@ -40,10 +42,12 @@ Status read_group(std::span<const source::ObjectInfo> objects, std::uint64_t byt
 // two are equal.
 Status confirm_group(std::span<const source::ObjectInfo> objects, std::uint64_t bytes,
                      source::Source& source, std::vector<source::Answer>& heads) {
+  // One answer is enough.
   if (source.answers_needed() < 2) return {};
   std::vector<source::Answer> again;
   ECHOLINE_TRY(read_group(objects, bytes, source, again));
   for (std::size_t i = 0; i < objects.size(); ++i) {
+    // Compared byte by byte, because headers are short.
     if (heads[i].checked || heads[i].bytes == again[i].bytes) continue;
     source.count_damaged();
     ECHOLINE_ASSIGN(heads[i].bytes,

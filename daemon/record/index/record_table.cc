@@ -22,6 +22,7 @@ void RecordTable::add(std::uint64_t record_offset, std::uint64_t record_bytes,
   bytes.push_back(record_bytes);
   keys.append(key);
   key_end.push_back(keys.size());
+  // The array is as long as the others; 0 means not known.
   if (!checksum.empty()) checksum.push_back(0);
 }
 
@@ -44,6 +45,7 @@ void RecordTable::append(const RecordTable& other, std::size_t first, std::size_
     parts.push_back({part->record - first + before, part->offset, part->bytes});
   }
   if (other.checksum.empty()) return;
+  // Trusted only if all tables with checksums are.
   trusted = other.trusted && (trusted || checksum.empty());
   checksum.resize(size());
   std::copy_n(other.checksum.begin() + static_cast<std::ptrdiff_t>(first), count,

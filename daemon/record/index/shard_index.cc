@@ -30,6 +30,7 @@ std::optional<StoredIndex> load_stored(const std::string& path) {
 }
 
 bool same_objects(const StoredIndex& stored, const std::vector<source::ObjectInfo>& shards) {
+  // The order counts, too, because it decides the sample ids.
   return std::equal(stored.shards.begin(), stored.shards.end(), shards.begin(), shards.end(),
                     [](const Shard& a, const source::ObjectInfo& b) {
                       return a.object.url == b.url && a.object.bytes == b.bytes &&
@@ -45,6 +46,7 @@ std::size_t take_unchanged(const StoredIndex& stored, const std::vector<source::
   std::size_t taken = 0;
   for (std::size_t i = 0; i < shards.size(); ++i) {
     const auto found = by_url.find(shards[i].url);
+    // A new shard.
     if (found == by_url.end()) continue;
     const Shard& shard = *found->second;
     if (shard.object.bytes != shards[i].bytes || shard.object.version != shards[i].version)
@@ -112,6 +114,7 @@ Result<StoredIndex> load_or_build_index(const OpenRequest& request,
   // The state folder first: it needs no request.
   if (!path.empty() && !rebuild) {
     auto stored = load_stored(path);
+    // Nothing has changed: no scan and no request.
     if (stored && same_objects(*stored, shards)) return std::move(*stored);
     if (stored) unchanged = take_unchanged(*stored, shards, known);
   }
@@ -137,6 +140,7 @@ Result<StoredIndex> load_or_build_index(const OpenRequest& request,
   if (!status.ok()) {
     log_warning("record", "the index is not stored: {}", status.message());
   } else {
+    // The whole index has what the journal had.
     journal.remove();
   }
   return index;

@@ -38,6 +38,7 @@ std::vector<source::ObjectInfo> ask_for_each(const std::vector<std::string>& add
 // The sidecar files of the shards that exist.
 Files list_sidecars(const std::vector<source::ObjectInfo>& shards, source::Source& source) {
   std::map<std::string, std::vector<std::string>> folders;
+  // One listing for each folder.
   for (const auto& shard : shards) {
     folders[shard.url.substr(0, shard.url.rfind('/') + 1)].push_back(
         escape_glob(sidecar_address(shard)));
@@ -45,7 +46,9 @@ Files list_sidecars(const std::vector<source::ObjectInfo>& shards, source::Sourc
   Files found;
   for (const auto& [folder, addresses] : folders) {
     auto objects = source.list(fmt::format("{}*{}", escape_glob(folder), kShardIndexSuffix));
+    // No sidecar files in this folder.
     if (objects.status().code() == Code::kNotFound) continue;
+    // A web server cannot list.
     if (!objects.ok()) objects = ask_for_each(addresses, source);
     for (source::ObjectInfo& object : *objects) found.emplace(object.url, object);
   }
@@ -84,6 +87,7 @@ std::vector<SidecarRead> reads_of(const Files& files, const std::vector<source::
                                   const KnownTables& known) {
   std::vector<SidecarRead> reads;
   for (std::size_t i = 0; i < shards.size(); ++i) {
+    // Known from the state folder or the journal.
     if (known[i]) continue;
     const auto file = files.find(sidecar_address(shards[i]));
     if (file != files.end()) reads.push_back({i, file->second, {}});
@@ -110,6 +114,7 @@ std::size_t take_sidecars(const std::vector<source::ObjectInfo>& shards, source:
   std::uint64_t in_flight = 0;
   // Every read that starts is waited for: they write into `reads`.
   for (std::size_t left = reads.size(); left > 0;) {
+    // One file may exceed the bound, else it could never be read.
     while (!waiting.empty() && source.slots_free() > 0 &&
            (in_flight == 0 || in_flight + reads[waiting.front()].file.bytes <= kInFlightBytesMax)) {
       SidecarRead& read = reads[waiting.front()];
@@ -124,6 +129,7 @@ std::size_t take_sidecars(const std::vector<source::ObjectInfo>& shards, source:
       SidecarRead& read = reads[result.tag];
       in_flight -= read.bytes.size();
       Result<StoredIndex> index = decoded(read, result.status);
+      // Damaged on its way: it is requested again, a few times.
       if (result.status.ok() && !index.ok() && source.answers_needed() > 0 &&
           ++read.answers < source::kAnswersMax) {
         source.count_damaged();
@@ -132,6 +138,7 @@ std::size_t take_sidecars(const std::vector<source::ObjectInfo>& shards, source:
       }
       known[read.shard] = table_of(read, shards[read.shard], std::move(index));
       if (known[read.shard]) ++taken;
+      // Frees the buffer, because `reads` lives until the end.
       read.bytes = {};
       --left;
     }

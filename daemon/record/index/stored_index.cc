@@ -155,6 +155,7 @@ Status take_shards(const FileHeader& header, Cursor& cursor, std::vector<Shard>&
     records += row.record_count;
     shards.push_back(std::move(shard));
   }
+  // Every byte of text and every record belongs to a shard.
   if (text_left != 0 || records != header.record_count) return corrupt("shard table");
   cursor.take_text(header.text_bytes);
   return {};

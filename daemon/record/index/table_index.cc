@@ -49,6 +49,7 @@ Extent TableIndex::extent(std::uint64_t record) const {
 
 std::string TableIndex::key(std::uint64_t record) const {
   const std::string_view key = stored_key(record);
+  // Formats without keys count their records.
   if (!key.empty()) return std::string(key);
   const Shard& shard = stored_.shards[shard_of(record)];
   return fmt::format("{}:{}", base_name(shard.object.url), record - shard.first_record);

@@ -11,9 +11,11 @@
 namespace echoline::record {
 
 UniformIndex::UniformIndex(std::vector<UniformShard> shards) : shards_(std::move(shards)) {
+  // One entry more than shards: the last one is the number of records.
   first_record_.push_back(0);
   for (const UniformShard& shard : shards_) {
     first_record_.push_back(first_record_.back() + shard.record_count);
+    // A shard without records has no size that counts.
     if (shard.record_count > 0) bytes_max_ = std::max(bytes_max_, shard.record_bytes);
     bytes_total_ += shard.record_count * shard.record_bytes;
   }

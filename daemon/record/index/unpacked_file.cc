@@ -23,6 +23,7 @@ Result<std::unique_ptr<UnpackedFile>> UnpackedFile::create(const std::string& fo
                                                            source::ObjectInfo object,
                                                            UnpackedForm form) {
   std::error_code error;
+  // An error shows at mkostemp.
   std::filesystem::create_directories(folder, error);
   std::string name = folder + "/unpacked-XXXXXX";
   UniqueFd file(::mkostemp(name.data(), O_CLOEXEC));
@@ -33,6 +34,7 @@ Result<std::unique_ptr<UnpackedFile>> UnpackedFile::create(const std::string& fo
 }
 
 UnpackedFile::Piece* UnpackedFile::next_piece() {
+  // Bounds what is ahead of the unpacker: a fast store must not fill the memory.
   if (pieces_.size() >= kPiecesMax || next_offset_ >= object_.bytes) return nullptr;
   Piece& piece = pieces_.emplace_back();
   piece.offset = next_offset_;
@@ -50,6 +52,7 @@ std::size_t UnpackedFile::reading() const {
 Result<bool> UnpackedFile::advance() {
   if (pieces_.empty() || !pieces_.front().landed) return false;
   std::span<const std::byte> in = pieces_.front().bytes;
+  // The first bytes say which compression it is.
   if (!unpacker_) {
     ECHOLINE_ASSIGN(unpacker_, Unpacker::make(in, form_.compression));
     chunk_.resize(kChunkBytes);
@@ -57,6 +60,7 @@ Result<bool> UnpackedFile::advance() {
   while (true) {
     ECHOLINE_ASSIGN(const std::size_t count, unpacker_->unpack(in, chunk_));
     ECHOLINE_TRY(write(std::span<const std::byte>(chunk_).first(count)));
+    // A chunk that is not full means that the piece is used up.
     if (count < chunk_.size()) break;
   }
   pieces_.pop_front();
@@ -93,6 +97,7 @@ Status UnpackedFile::read(std::uint64_t offset, std::span<std::byte> into) const
     const ssize_t count =
         ::pread(file_.get(), into.data(), into.size(), static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;
+    // Fewer bytes than were written: an error of the disk.
     if (count <= 0) return errno_status(count < 0 ? errno : EIO, "cannot read unpacked bytes");
     offset += static_cast<std::uint64_t>(count);
     into = into.subspan(static_cast<std::size_t>(count));

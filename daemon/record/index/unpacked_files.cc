@@ -16,6 +16,7 @@ constexpr std::size_t kUnpackingMax = 4;
 UnpackedFile* UnpackedFiles::use(const std::string& url) {
   const auto found = by_url_.find(url);
   if (found == by_url_.end()) return nullptr;
+  // To the front: most recently used.
   files_.splice(files_.begin(), files_, found->second);
   return found->second->get();
 }
@@ -41,6 +42,7 @@ Status UnpackedFiles::start(const source::ObjectInfo& object, UnpackedForm form)
 bool UnpackedFiles::make_room(std::uint64_t bytes) {
   for (auto file = files_.end(); bytes_ + bytes > options_.bytes_max && file != files_.begin();) {
     --file;
+    // A file with reads in flight owns their buffers.
     if (is_wanted_(**file) || (*file)->reading() > 0) continue;
     bytes_ -= (*file)->bytes();
     by_url_.erase((*file)->object().url);

@@ -50,10 +50,12 @@ Result<std::size_t> DeflateUnpacker::unpack(std::span<const std::byte>& in,
   const std::size_t room = out.size();
   while (!in.empty() && !out.empty()) {
     if (between_) {
+      // Zeros after a member are padding.
       if (in.front() == std::byte{0}) {
         in = in.subspan(1);
         continue;
       }
+      // The next member of a stream with several.
       if (inflateReset(&stream_) != Z_OK) return damaged(stream_.msg);
       between_ = false;
     }
@@ -120,11 +122,14 @@ class ZstdUnpacker final : public Unpacker {
 Result<std::size_t> ZstdUnpacker::unpack(std::span<const std::byte>& in, std::span<std::byte> out) {
   ZSTD_inBuffer from{in.data(), in.size(), 0};
   ZSTD_outBuffer to{out.data(), out.size(), 0};
+  // Ends when `out` is full, or when the input is used up at the end of a frame.
   while (to.pos < to.size && !(from.pos == from.size && between_)) {
     const std::size_t from_before = from.pos, to_before = to.pos;
     const std::size_t result = ZSTD_decompressStream(stream_, &to, &from);
     if (ZSTD_isError(result) != 0) return zstd_failure(result);
+    // 0: a frame has ended, and all of it is written.
     between_ = result == 0;
+    // No progress: the decoder needs more input.
     if (from.pos == from_before && to.pos == to_before) break;
   }
   in = in.subspan(from.pos);

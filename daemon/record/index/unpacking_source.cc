@@ -40,6 +40,7 @@ Status UnpackingSource::put(const std::string& url, const std::string& bytes) {
 }
 
 void UnpackingSource::submit(source::ReadRequest request) {
+  // Nothing is read here: destinations are written by poll only.
   in_flight_.fetch_add(1, std::memory_order_relaxed);
   waiting_.push_back(std::move(request));
 }
@@ -62,6 +63,7 @@ void UnpackingSource::poll(std::uint64_t deadline_ns, std::vector<source::ReadRe
   while (true) {
     serve(done);
     read_pieces();
+    // Results are delivered at once; a wake ends the poll.
     if (done.size() > before || woken_.exchange(false, std::memory_order_acquire)) break;
     // Do not wait for other pieces if one can be unpacked now.
     const bool landed =
@@ -97,11 +99,13 @@ bool UnpackingSource::serve_one(const source::ReadRequest& request,
   if (file == nullptr) {
     Status status = files_.start(request.object, form->second);
     UnpackedFile* started = status.ok() ? files_.use(request.object.url) : nullptr;
+    // No piece was requested yet, so the file can still be made careful.
     if (started != nullptr && doubted_.erase(request.object.url) > 0) started->be_careful();
     if (status.ok()) return false;
     done.push_back({request.tag, std::move(status)});
     return true;
   }
+  // A request beyond the end does not wait; read() then fails.
   if (file->unpacked() < std::min(end_of(request), file->bytes())) return false;
   Status status;
   for (const source::Segment& segment : request.segments) {

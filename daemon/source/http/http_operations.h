@@ -76,9 +76,9 @@ class HttpOperations {
   void end_never_ready(std::vector<OperationResult>& ended);
   // Sends hedges for late attempts, the latest first.
   void hedge_late(std::uint64_t now_ns);
-  bool may_send_second(OperationState& state) const;
-  bool hedge(OperationState& state);
-  void start_second(OperationState& state, AttemptRole role);
+  bool may_send_second(OperationState& state) const;  // budget, store and credentials allow it
+  bool hedge(OperationState& state);                  // false: there is no room for one now
+  void start_second(OperationState& state, AttemptRole role);  // the caller has taken its room
   // Queues operations whose answer is slow for a second request, before all others.
   void replace_slow(std::uint64_t now_ns);
   // Takes the end of one transfer: finish, retry, or nothing because the other attempt decides.

@@ -30,14 +30,19 @@ class ReadOperation : public StoreOperation {
   bool checked() const { return checksum_.has_value(); }
 
  private:
+  // Compares the version, and finds out which bytes follow.
   Verdict take_head(const HttpResponse& response) override;
+  // For status 206: the answer may start before the first missing byte, not after it.
   Verdict accept_part(const HttpResponse& response);
+  // For a server that ignores ranges.
   Verdict accept_whole(const HttpResponse& response);
   // The place from which a request reads: the first missing byte.
   std::uint64_t next_byte() const;
   // The answer's bytes start at `begin` and go into the segments.
   void take_body(std::uint64_t begin, std::uint64_t bytes);
+  // The object must reach the end of the request. One with a version must be as long as indexed.
   Verdict check_size(std::uint64_t total) const;
+  // At the end: compares the checksum, if there is one.
   Verdict check_bytes();
   // Discards everything received so far.
   void forget();
