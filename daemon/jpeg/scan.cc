@@ -5,8 +5,11 @@
 namespace echoline::jpeg {
 namespace {
 
-// Sums of DC differences are below it: a scan has less than 2^20 blocks (markers.cc).
-constexpr std::int32_t kDcMax = 0x7FFFFFFF / 2;
+// The largest prediction that a component can have after so many blocks. With it, sums of DC
+// differences stay below 2^31, because a scan has less than 2^20 blocks (markers.cc).
+constexpr std::int64_t largest_dc(std::uint64_t blocks) {
+  return static_cast<std::int64_t>(blocks) * ((1 << kDcSizeMax) - 1);
+}
 
 }  // namespace
 
@@ -19,10 +22,13 @@ bool Scan::begin_at(const Header& header, Bytes file, std::uint32_t mcu_row,
   const Geometry geometry = geometry_of(header);
   if (mcu_row >= geometry.mcu_rows || point.position.bit >= 8) return false;
   if (point.position.byte < header.scan_begin || point.position.byte >= file.size()) return false;
-  const auto in_range = [](std::int32_t value) { return value >= -kDcMax && value <= kDcMax; };
-  if (!std::ranges::all_of(point.dc, in_range)) return false;
-  if (!choose_tables(header)) return false;
   const std::uint64_t done = std::uint64_t{mcu_row} * geometry.mcu_columns;
+  for (std::size_t i = 0; i < kComponentsMax; ++i) {
+    const Component& component = header.components[i];
+    const std::int64_t most = largest_dc(done * component.horizontal * component.vertical);
+    if (point.dc[i] < -most || point.dc[i] > most) return false;
+  }
+  if (!choose_tables(header)) return false;
   if (!load(header, file, point.position.byte, done)) return false;
   state_.bits = bits_from(bytes_.begin(0), point.position.bit);
   state_.dc = point.dc;
