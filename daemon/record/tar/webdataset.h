@@ -34,10 +34,11 @@ ScanSpec tar_scan_spec();
 // The bytes of one record, headers included.
 struct TarRecordBytes {
   std::string_view key;
-  std::uint64_t offset = 0;           // of `own`, in the archive
-  std::span<const std::byte> own;     // consecutive members
-  std::span<const RecordPart> parts;  // the files that its links lead to, with the links between,
-  std::span<const std::byte> linked;  // and their bytes, one after the other
+  std::uint64_t offset = 0;        // of `own`, in the archive
+  std::span<const std::byte> own;  // consecutive members
+  // The files that its links lead to, with the links between, and their bytes, one after the other.
+  std::span<const RecordPart> parts = {};
+  std::span<const std::byte> linked = {};
 };
 
 // Cuts one record: every file is a field. kDataLoss for a truncated or damaged record and for a
