@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "cuda/driver.h"
 
@@ -84,6 +86,7 @@ Error TrainerCalls::give(const EchoQueue::Next& next, StreamHandle stream, Devic
   }
   if (Error e = buffer.make_wait(stream); !e.ok()) return e;
   meter_.end_wait(stream);
+  std::vector<std::uint32_t> uses = buffer.uses();  // may throw: before anything is taken
   table_.queue->take(next);
   slot.queued = !next.last_use;
   ++slot.held;
@@ -92,7 +95,7 @@ Error TrainerCalls::give(const EchoQueue::Next& next, StreamHandle stream, Devic
   batch.use = next.use;
   batch.last_use = next.last_use;
   batch.last_of_epoch = next.last_of_epoch;
-  batch.uses = buffer.uses();
+  batch.uses = std::move(uses);
   const auto factor = static_cast<std::uint32_t>(resources_.echo.factor());
   // Counts the uses of the stream and of the device together, as write_meta does.
   for (std::uint32_t& use : batch.uses) use = use * factor + next.use;

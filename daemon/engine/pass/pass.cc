@@ -182,8 +182,10 @@ WaitCause Pass::wait_cause() const {
 }
 
 bool Pass::is_held_up() const {
+  // In this order: a batch that is released in between was published before.
+  const std::uint64_t released = ring_->released();
   const bool full = ring_full_.load(std::memory_order_relaxed) ||
-                    ring_->published() - ring_->released() >= core_->ring_spec.descriptors_live;
+                    ring_->published() - released >= core_->ring_spec.descriptors_live;
   return full && in_flight_.size() == 0;
 }
 

@@ -129,7 +129,9 @@ void StreamMeter::report_passes(StreamStats& stats) const {
     ring::Ring& ring = member.pass->ring();
     ring_bytes += ring.bytes();
     stats.read_ahead_target_bytes += pass.ahead_target_bytes();
-    const std::uint64_t published = ring.published() - ring.released();
+    // In this order: a batch that is released in between was published before.
+    const std::uint64_t released = ring.released();
+    const std::uint64_t published = ring.published() - released;
     const std::uint64_t filling = pass.slots_filling();
     stats.slots_published += published;
     stats.slots_filling += filling;

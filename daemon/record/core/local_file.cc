@@ -20,7 +20,8 @@ std::optional<std::string> local_path(std::string_view url) {
 }
 
 Result<std::string> read_file(const std::string& path) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Without O_NONBLOCK, opening a pipe would wait for a writer.
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) return errno_status(errno, "cannot open " + path);
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) return errno_status(errno, "cannot stat " + path);

@@ -29,6 +29,7 @@ constexpr std::uint64_t kSecondNs = 1'000'000'000;
 constexpr std::uint64_t kPauseNs = kSecondNs / 10;
 constexpr int kTickMs = 1000;
 constexpr int kPausedTickMs = 100;
+constexpr int kAcceptsMax = 64;  // in a row: then closed connections are looked for again
 
 std::string address_text(const sockaddr_storage& address, socklen_t bytes) {
   char host[NI_MAXHOST] = "";
@@ -104,7 +105,7 @@ void ControlGate::run() {
 }
 
 void ControlGate::accept_all(int listener, bool tcp) {
-  while (true) {
+  for (int i = 0; i < kAcceptsMax; ++i) {
     sockaddr_storage address{};
     socklen_t bytes = sizeof address;
     UniqueFd socket(::accept4(listener, reinterpret_cast<sockaddr*>(&address), &bytes,

@@ -87,8 +87,9 @@ Found profile(const CredentialOptions& options) {
   if (!provider && is_explicit(options)) return holds_none(name, described(files.credentials));
   if (!provider) return Found(nullptr);
   // Everything that the provider depends on. Streams with the same key share renewals.
-  const std::string key = fmt::format("aws profile {} {} {} {} {}", name, files.credentials,
-                                      files.config, options.region, options.ca_file);
+  const std::string key =
+      fmt::format("aws profile {} {} {} {} {} {}", name, files.credentials, files.config,
+                  options.region, options.ca_file, options.file.empty());
   return shared_credentials(key, [&] {
     const auto read = [profiles, name]() -> Result<ProviderPtr> {
       // At each renewal: the file may have other keys by then, or another way to them.

@@ -37,11 +37,16 @@ std::string sha1_hex(std::string_view text) {
   return to_hex(std::as_bytes(std::span(digest)).first(bytes));
 }
 
+// Empty without a home folder.
+std::string token_file(const std::string& login) {
+  const std::string folder = in_home(".aws/sso/cache");
+  return folder.empty() ? folder : folder + "/" + sha1_hex(login) + ".json";
+}
+
 class SignOnProvider : public CredentialProvider {
  public:
   explicit SignOnProvider(SignOn login)
-      : login_(std::move(login)),
-        file_(in_home(".aws/sso/cache/") + sha1_hex(login_.login) + ".json") {}
+      : login_(std::move(login)), file_(token_file(login_.login)) {}
 
   Result<CredentialStep> start(std::time_t now) override {
     is_renewing_ = false;

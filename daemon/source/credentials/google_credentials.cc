@@ -39,8 +39,9 @@ Found well_known_file(const CredentialOptions& options) {
   const std::string folder = from_environment("CLOUDSDK_CONFIG");
   // Where `gcloud auth application-default login` puts it.
   constexpr const char* kName = "application_default_credentials.json";
-  const std::string path =
-      folder.empty() ? in_home(".config/gcloud/") + kName : fmt::format("{}/{}", folder, kName);
+  const std::string parent = folder.empty() ? in_home(".config/gcloud") : folder;
+  if (parent.empty()) return Found(nullptr);  // no home folder
+  const std::string path = fmt::format("{}/{}", parent, kName);
   return file_exists(path) ? key_file(path, options) : Found(nullptr);
 }
 

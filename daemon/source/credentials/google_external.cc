@@ -167,8 +167,14 @@ Result<ProviderPtr> address_of(const GoogleKey& key, const Json& source, Subject
   // A metadata service is on this machine or its host.
   request.bypasses_proxy = endpoint.scheme == "http";
   const Json headers = source.value("headers", Json::object());
-  for (const auto& [name, value] : headers.items())
-    if (value.is_string()) request.headers.emplace_back(name, value.get<std::string>());
+  for (const auto& [name, value] : headers.items()) {
+    if (!value.is_string()) continue;
+    const std::string text = value.get<std::string>();
+    // A line break would begin another header.
+    if ((name + text).find_first_of("\r\n") != std::string::npos)
+      return key.wrong("has a line break in the headers of its credential_source");
+    request.headers.emplace_back(name, text);
+  }
   return ProviderPtr(std::make_unique<SubjectAddress>(std::move(request), std::move(format)));
 }
 
