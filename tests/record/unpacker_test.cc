@@ -5,9 +5,9 @@
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 
+#include <ostream>
 #include <random>
 
-#include "base/hex.h"
 #include "pack_bytes.h"
 #include "record_fixture.h"
 
@@ -62,6 +62,9 @@ struct Kind {
   Compression compression;
   std::string (*pack)(const std::string& plain);
 };
+
+// Names of tests must not contain addresses.
+void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
 
 class Unpackers : public testing::TestWithParam<Kind> {};
 
