@@ -172,8 +172,7 @@ void Pass::note_wait_for_bytes() {
 
 WaitCause Pass::wait_cause() const {
   const std::shared_ptr<const InFlightBatch> head = in_flight_.head();
-  // Nothing is in flight: either no slot is free, or the batch is about to start.
-  if (head == nullptr) {
+  if (head == nullptr) {  // either no slot is free, or the batch is about to start
     return ring_full_.load(std::memory_order_relaxed) ? WaitCause::kPeer : WaitCause::kPublish;
   }
   if (head->done()) return WaitCause::kPublish;
@@ -182,8 +181,7 @@ WaitCause Pass::wait_cause() const {
 }
 
 bool Pass::is_held_up() const {
-  // In this order: a batch that is released in between was published before.
-  const std::uint64_t released = ring_->released();
+  const std::uint64_t released = ring_->released();  // first: it only grows towards the other
   const bool full = ring_full_.load(std::memory_order_relaxed) ||
                     ring_->published() - released >= core_->ring_spec.descriptors_live;
   return full && in_flight_.size() == 0;
