@@ -109,7 +109,7 @@ class Static(InstallCase):
         self.prefix = self.folder / "prefix"
         build = self.folder / "build"
         run("cmake", "-S", options.source_dir, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
-            "-DBUILD_SHARED_LIBS=OFF", "-DECHOLINE_DAEMON=OFF", "-DECHOLINE_TESTS=OFF")
+            "-DBUILD_SHARED_LIBS=OFF", "-DECHOLINE_DAEMON=OFF", "-DECHOLINE_TESTS=OFF", "-DCMAKE_UNITY_BUILD=ON")
         run("cmake", "--build", build, "--target", "echoline_client")
         for component in ("client", "client_dev"):
             run("cmake", "--install", build, "--prefix", self.prefix, "--component", component)
@@ -171,7 +171,8 @@ with echoline.serve(sys.argv[1]) as daemon:
         assert " dist " in command, command
         run("bash", "-c", command.replace(" dist ", f" {dist} "), cwd=options.source_dir,
             env={**os.environ, "PATH": f"{cls.venv}/bin:{os.environ['PATH']}"})
-        run(*pip, *dist.glob("echoline-*.whl"))
+        cls.wheels = list(dist.glob("*.whl"))
+        run(*pip, *cls.wheels)
         build = pathlib.Path(options.build_dir)
         cls.program = {path.name: path for path in build.rglob("echoline*") if path.is_file()
                        and path.name in ("echoline", "echolined") and os.access(path, os.X_OK)}
@@ -186,6 +187,13 @@ with echoline.serve(sys.argv[1]) as daemon:
         config = self.folder / "stream.yaml"
         config.write_text(self.STREAM.format(folder=self.folder, **pipeline), encoding="utf-8")
         return config
+
+    def test_one_wheel_for_every_python_and_nothing_left_in_the_source(self):
+        self.assertEqual(len(self.wheels), 1)
+        self.assertRegex(self.wheels[0].name, r"^echoline-\d+\.\d+\.\d+-cp39-abi3-linux_")
+        left = [path.name for path in (options.source_dir / "client" / "python").iterdir()
+                if path.name not in ("CMakeLists.txt", "native", "pyproject.toml", "setup.py", "echoline")]
+        self.assertEqual(left, [])
 
     def test_serve_and_loader_work_in_a_clean_environment(self):
         images = bytes([0, 0, 8, 3, 0, 0, 0, 10, 0, 0, 0, 2, 0, 0, 0, 3])
