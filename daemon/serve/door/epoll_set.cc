@@ -37,7 +37,11 @@ std::vector<std::uint64_t> EpollSet::wait(int timeout_ms) const {
   const int count =
       epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout_ms);
   std::vector<std::uint64_t> keys;
-  for (int i = 0; i < count; ++i) keys.push_back(events[static_cast<std::size_t>(i)].data.u64);
+  for (int i = 0; i < count; ++i) {
+    // A copy: the kernel's structure is packed, so a reference into it could be misaligned.
+    const std::uint64_t key = events[static_cast<std::size_t>(i)].data.u64;
+    keys.push_back(key);
+  }
   return keys;
 }
 
