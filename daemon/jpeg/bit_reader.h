@@ -37,18 +37,14 @@ struct BitReader {
   std::uint32_t peek(unsigned bits) const {
     return static_cast<std::uint32_t>(window >> 1 >> (63 - bits));
   }
-  // The byte with the next bit, and how many of its bits are used up.
-  const std::uint8_t* byte() const { return next - (count() + 7) / 8; }
-  unsigned bit() const { return (8 - count() % 8) % 8; }
   // The first byte of which no bit is used up.
   const std::uint8_t* unused() const { return next - count() / 8; }
 };
 
-inline BitReader bits_from(const std::uint8_t* byte, unsigned bit) {
+inline BitReader bits_from(const std::uint8_t* byte) {
   BitReader reader;
   reader.next = byte;
   reader.refill();
-  reader.skip(bit);
   return reader;
 }
 

@@ -3,35 +3,14 @@
 #include <algorithm>
 
 namespace echoline::jpeg {
-namespace {
-
-// The largest prediction that a component can have after so many blocks. With it, sums of DC
-// differences stay below 2^31, because a scan has less than 2^20 blocks (markers.cc).
-constexpr std::int64_t largest_dc(std::uint64_t blocks) {
-  return static_cast<std::int64_t>(blocks) * ((1 << kDcSizeMax) - 1);
-}
-
-}  // namespace
-
 bool Scan::begin(const Header& header, Bytes file) {
-  return choose_tables(header) && load(header, file, header.scan_begin, 0);
-}
-
-bool Scan::begin_at(const Header& header, Bytes file, std::uint32_t mcu_row,
-                    const ScanPoint& point) {
-  const Geometry geometry = geometry_of(header);
-  if (mcu_row >= geometry.mcu_rows || point.position.bit >= 8) return false;
-  if (point.position.byte < header.scan_begin || point.position.byte >= file.size()) return false;
-  const std::uint64_t done = std::uint64_t{mcu_row} * geometry.mcu_columns;
-  for (std::size_t i = 0; i < kComponentsMax; ++i) {
-    const Component& component = header.components[i];
-    const std::int64_t most = largest_dc(done * component.horizontal * component.vertical);
-    if (point.dc[i] < -most || point.dc[i] > most) return false;
-  }
   if (!choose_tables(header)) return false;
-  if (!load(header, file, point.position.byte, done)) return false;
-  state_.bits = bits_from(bytes_.begin(0), point.position.bit);
-  state_.dc = point.dc;
+  const bool restarts = header.restart_interval != 0;
+  if (!bytes_.load(file, header.scan_begin, restarts)) return false;
+  const Geometry geometry = geometry_of(header);
+  mcus_left_ = std::uint64_t{geometry.mcu_rows} * geometry.mcu_columns;
+  interval_mcus_ = restarts ? header.restart_interval : mcus_left_;
+  begin_interval(0);
   return true;
 }
 
@@ -57,40 +36,20 @@ bool Scan::choose_tables(const Header& header) {
   return true;
 }
 
-bool Scan::load(const Header& header, Bytes file, std::size_t offset, std::uint64_t mcus_done) {
-  const Geometry geometry = geometry_of(header);
-  restart_interval_ = header.restart_interval;
-  mcus_left_ = std::uint64_t{geometry.mcu_rows} * geometry.mcu_columns - mcus_done;
-  unsigned restart = ScanBytes::kNoRestarts;
-  if (restart_interval_ != 0) restart = static_cast<unsigned>(mcus_done / restart_interval_ % 8);
-  if (!bytes_.load(file, offset, restart)) return false;
-  interval_ = 0;
-  left_in_interval_ = restart_interval_;
-  if (restart_interval_ != 0) left_in_interval_ -= mcus_done % restart_interval_;
-  begin_interval();
-  return true;
-}
-
-void Scan::begin_interval() {
-  state_.bits = bits_from(bytes_.begin(interval_), 0);
-  state_.end = bytes_.end(interval_);
+void Scan::begin_interval(std::size_t number) {
+  interval_ = number;
+  left_in_interval_ = interval_mcus_;
+  state_.bits = bits_from(bytes_.begin(number));
+  state_.end = bytes_.end(number);
   state_.dc.fill(0);
 }
 
 // An interval ends with less than a byte of padding.
 bool Scan::restart_if_due() {
-  if (restart_interval_ == 0 || left_in_interval_ != 0) return true;
+  if (left_in_interval_ != 0) return true;
   if (state_.bits.unused() != state_.end) return false;
-  if (++interval_ >= bytes_.interval_count()) return false;
-  left_in_interval_ = restart_interval_;
-  begin_interval();
-  return true;
-}
-
-bool Scan::point(ScanPoint& point) {
-  if (mcus_left_ == 0 || !restart_if_due()) return false;
-  point.position = bytes_.position_of(state_.bits.byte(), state_.bits.bit());
-  point.dc = state_.dc;
+  if (interval_ + 1 >= bytes_.interval_count()) return false;
+  begin_interval(interval_ + 1);
   return true;
 }
 
@@ -100,9 +59,9 @@ bool Scan::in_intervals(std::uint64_t count, const Run& run) {
   mcus_left_ -= count;
   while (count > 0) {
     if (!restart_if_due()) return false;
-    const std::uint64_t part = restart_interval_ == 0 ? count : std::min(count, left_in_interval_);
+    const std::uint64_t part = std::min(count, left_in_interval_);
     if (!run(static_cast<std::size_t>(part))) return false;
-    left_in_interval_ -= restart_interval_ == 0 ? 0 : part;
+    left_in_interval_ -= part;
     count -= part;
   }
   return true;

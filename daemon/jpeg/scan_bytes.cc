@@ -1,6 +1,5 @@
 #include "jpeg/scan_bytes.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace echoline::jpeg {
@@ -10,17 +9,15 @@ constexpr std::uint8_t kRestart0 = 0xD0;
 
 }  // namespace
 
-bool ScanBytes::load(Bytes file, std::size_t begin, unsigned restart) {
+bool ScanBytes::load(Bytes file, std::size_t begin, bool restarts) {
   ends_.clear();
-  gaps_.clear();
-  file_begin_ = begin;
   if (begin >= file.size()) return false;
   bytes_.resize(file.size() - begin + kPadding);
   auto* const first = reinterpret_cast<std::uint8_t*>(bytes_.data());
   std::uint8_t* out = first;
   const std::uint8_t* in = file.data() + begin;
   const std::uint8_t* const end = file.data() + file.size();
-  for (;;) {
+  for (unsigned restart = 0;;) {
     const auto left = static_cast<std::size_t>(end - in);
     const auto* escape = static_cast<const std::uint8_t*>(std::memchr(in, 0xFF, left));
     if (escape == nullptr || escape + 1 == end || escape[1] == 0xFF) return false;
@@ -29,13 +26,10 @@ bool ScanBytes::load(Bytes file, std::size_t begin, unsigned restart) {
     std::memcpy(out, in, kept);
     out += kept;
     in = escape + 2;
-    if (code != 0) {
-      ends_.push_back(static_cast<std::size_t>(out - first));
-      if (restart == kNoRestarts || code != kRestart0 + restart) break;
-      restart = (restart + 1) % 8;
-    }
-    const auto used = static_cast<std::size_t>(in - (file.data() + begin));
-    gaps_.push_back({static_cast<std::size_t>(out - first), used - (out - first)});
+    if (code == 0) continue;
+    ends_.push_back(static_cast<std::size_t>(out - first));
+    if (!restarts || code != kRestart0 + restart) break;
+    restart = (restart + 1) % 8;
   }
   std::memset(out, 0, kPadding);
   return true;
@@ -46,13 +40,5 @@ const std::uint8_t* ScanBytes::begin(std::size_t interval) const {
 }
 
 const std::uint8_t* ScanBytes::end(std::size_t interval) const { return data() + ends_[interval]; }
-
-BitPosition ScanBytes::position_of(const std::uint8_t* byte, unsigned bit) const {
-  const std::size_t at = static_cast<std::size_t>(byte - data()) + bit / 8;
-  const auto gap = std::upper_bound(gaps_.begin(), gaps_.end(), at,
-                                    [](std::size_t value, const Gap& g) { return value < g.end; });
-  const std::size_t left_out = gap == gaps_.begin() ? 0 : std::prev(gap)->left_out;
-  return {file_begin_ + at + left_out, static_cast<std::uint8_t>(bit % 8)};
-}
 
 }  // namespace echoline::jpeg

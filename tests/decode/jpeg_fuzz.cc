@@ -1,16 +1,12 @@
 // Reads any bytes as a JPEG file with the JPEG reader and with libjpeg-turbo alone: both give the
-// same pixels or the same error. The first byte chooses colours and region. Then decodes the file's
-// scan from a point that the last bytes make up: a wrong point may give an error, and nothing
-// worse.
+// same pixels or the same error. The first byte chooses colours and region.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <vector>
 
 #include "decode/jpeg.h"
 #include "decode/libjpeg.h"
-#include "jpeg/scan.h"
 
 namespace {
 
@@ -57,22 +53,6 @@ void compare(const Outcome& found, const Outcome& expected) {
   if (expected.status.ok() && found.pixels != expected.pixels) std::abort();
 }
 
-void read_from_point(echoline::jpeg::Bytes file) {
-  static echoline::jpeg::Header header;
-  static echoline::jpeg::Scan scan;
-  echoline::jpeg::ScanPoint point;
-  std::uint32_t numbers[4];
-  if (file.size() < sizeof numbers || !echoline::jpeg::read_header(file, header)) return;
-  if (std::uint64_t{header.height} * header.width > kLimits.pixels_max) return;
-  std::memcpy(numbers, file.data() + file.size() - sizeof numbers, sizeof numbers);
-  point.position = {header.scan_begin + numbers[0] % 1024,
-                    static_cast<std::uint8_t>(numbers[1] % 8)};
-  point.dc = {static_cast<std::int32_t>(numbers[2]), static_cast<std::int32_t>(numbers[3]), 0};
-  if (!scan.begin_at(header, file, numbers[1] >> 8 & 31, point)) return;
-  static echoline::jpeg::Batch batch;
-  if (scan.decode(2, batch)) scan.skip_rest();
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {
@@ -81,6 +61,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t byte
   static const auto libjpeg = make_libjpeg_reader();
   const auto file = std::as_bytes(std::span(data + 1, bytes - 1));
   compare(read(*reader, file, data[0]), read(*libjpeg, file, data[0]));
-  read_from_point({data + 1, bytes - 1});
   return 0;
 }

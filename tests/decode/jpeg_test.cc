@@ -7,34 +7,16 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <random>
 #include <sstream>
 
 #include "decode/libjpeg.h"
 #include "decode/made_images.h"
+#include "decode/random_regions.h"
 
 namespace echoline::decode {
 namespace {
 
-class Random {
- public:
-  std::uint32_t below(std::uint32_t bound) { return static_cast<std::uint32_t>(engine_() % bound); }
-  // A third of the sides are short, a third touch an edge.
-  Region region(const ImageSize& size) {
-    Region region;
-    const auto side = [this](std::uint32_t whole, std::uint32_t& first, std::uint32_t& length) {
-      length = below(3) == 0 ? std::min(whole, 1 + below(4)) : 1 + below(whole);
-      const std::uint32_t last = whole - length;
-      first = below(6) == 0 ? 0 : below(5) == 0 ? last : below(last + 1);
-    };
-    side(size.height, region.top, region.height);
-    side(size.width, region.left, region.width);
-    return region;
-  }
-
- private:
-  std::mt19937_64 engine_{11};
-};
+;
 
 struct Outcome {
   Status status;
@@ -62,11 +44,11 @@ class Readers {
     return !testing::Test::HasFailure();
   }
 
-  bool agree_on_regions(const std::string& file, Random& random, int count) {
+  bool agree_on_regions(const std::string& file, RandomRegions& random, int count) {
     if (!agree(file, nullptr, Colors::kRgb) || !agree(file, nullptr, Colors::kGray)) return false;
     const auto size = libjpeg_->open(bytes_of(file), {}, false);
     for (int i = 0; i < count; ++i) {
-      const Region region = random.region(size.value().size);
+      const Region region = random.of(size.value().size);
       if (!agree(file, &region, i % 4 == 0 ? Colors::kGray : Colors::kRgb)) return false;
     }
     return true;
@@ -124,7 +106,7 @@ const JpegStyle kOtherStyles[] = {
 
 TEST(Jpeg, PixelsAreThoseOfLibjpegForEverySize) {
   Readers readers;
-  Random random;
+  RandomRegions random;
   for (const JpegStyle& style : kOwnStyles) {
     for (std::uint32_t size = 1; size <= 70; ++size) {
       const std::string wide = made_jpeg(1 + random.below(70), size, style);
@@ -156,7 +138,7 @@ TEST(Jpeg, PixelsFarOutOfRangeAreThoseOfLibjpeg) {
 
 TEST(Jpeg, FilesOfOtherKindsAreLeftToLibjpeg) {
   Readers readers;
-  Random random;
+  RandomRegions random;
   for (const JpegStyle& style : kOtherStyles) {
     ASSERT_TRUE(readers.agree_on_regions(made_jpeg(70, 90, style), random, 4));
   }
@@ -166,11 +148,11 @@ TEST(Jpeg, FilesOfOtherKindsAreLeftToLibjpeg) {
 
 TEST(Jpeg, EveryTruncationHasTheErrorOfLibjpeg) {
   Readers readers;
-  Random random;
+  RandomRegions random;
   for (const JpegStyle& style : {kOwnStyles[0], kOwnStyles[1], kOwnStyles[4], kOwnStyles[6]}) {
     const std::string file = made_jpeg(40, 56, style);
     for (std::size_t length = 0; length < file.size(); ++length) {
-      const Region region = random.region({40, 56});
+      const Region region = random.of({40, 56});
       ASSERT_TRUE(readers.agree(file.substr(0, length), &region, Colors::kRgb)) << length;
     }
   }
@@ -178,13 +160,13 @@ TEST(Jpeg, EveryTruncationHasTheErrorOfLibjpeg) {
 
 TEST(Jpeg, DamagedFilesHaveThePixelsOrTheErrorOfLibjpeg) {
   Readers readers;
-  Random random;
+  RandomRegions random;
   for (const JpegStyle& style : kOwnStyles) {
     const std::string file = made_jpeg(50, 70, style);
     for (std::size_t at = 2; at < file.size(); at += 5) {
       std::string broken = file;
       broken[at] = static_cast<char>(broken[at] ^ (1 << random.below(8)));
-      const Region region = random.region({50, 70});
+      const Region region = random.of({50, 70});
       ASSERT_TRUE(readers.agree(broken, &region, Colors::kRgb)) << at;
       broken[at] = static_cast<char>(random.below(2) == 0 ? 0xFF : random.below(256));
       ASSERT_TRUE(readers.agree(broken, nullptr, Colors::kRgb)) << at;
@@ -205,7 +187,7 @@ TEST(Jpeg, PhotosHaveThePixelsOfLibjpeg) {
   const std::string tar = std::move(text).str();
   constexpr std::size_t kBlock = 512;  // POSIX ustar
   Readers readers;
-  Random random;
+  RandomRegions random;
   for (std::size_t at = 0; at + kBlock <= tar.size() && tar[at] != '\0';) {
     const std::string name(tar.c_str() + at);
     const std::size_t bytes = std::strtoul(tar.c_str() + at + 124, nullptr, 8);
@@ -213,7 +195,7 @@ TEST(Jpeg, PhotosHaveThePixelsOfLibjpeg) {
       const std::string file = tar.substr(at + kBlock, bytes);
       const auto size = readers.size(file);
       ASSERT_TRUE(size.ok()) << name;
-      const Region region = random.region(size.value());
+      const Region region = random.of(size.value());
       ASSERT_TRUE(readers.agree(file, nullptr, Colors::kRgb)) << name;
       ASSERT_TRUE(readers.agree(file, &region, Colors::kGray)) << name;
     }

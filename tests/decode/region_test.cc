@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <random>
 
 #include "decode/image_decoder.h"
 #include "decode/made_images.h"
+#include "decode/random_regions.h"
 
 namespace echoline::decode {
 namespace {
@@ -70,36 +70,18 @@ std::string text_of(const Region& region) {
       std::vector<std::uint32_t>{region.top, region.left, region.height, region.width});
 }
 
-class Random {
- public:
-  std::uint32_t below(std::uint32_t bound) { return static_cast<std::uint32_t>(engine_() % bound); }
-  Region region(const ImageSize& size) {
-    Region region;
-    // A third of the sides touch an edge.
-    const auto side = [this](std::uint32_t whole, std::uint32_t& first, std::uint32_t& length) {
-      length = below(3) == 0 ? std::min(whole, 1 + below(4)) : 1 + below(whole);
-      const std::uint32_t last = whole - length;
-      first = below(6) == 0 ? 0 : below(5) == 0 ? last : below(last + 1);
-    };
-    side(size.height, region.top, region.height);
-    side(size.width, region.left, region.width);
-    return region;
-  }
-
- private:
-  std::mt19937_64 engine_{7};
-};
+;
 
 // Some regions of one file; false stops the test after the first difference.
-bool regions_are_equal(Pictures& pictures, Random& random, const std::string& file, bool exif,
-                       int count) {
+bool regions_are_equal(Pictures& pictures, RandomRegions& random, const std::string& file,
+                       bool exif, int count) {
   const auto size = pictures.open(file, exif);
   EXPECT_TRUE(size.ok()) << size.status().message();
   for (const Colors colors : {Colors::kRgb, Colors::kGray}) {
     std::vector<std::uint8_t> whole;
     EXPECT_TRUE(pictures.read(file, nullptr, colors, exif, whole).ok());
     for (int i = 0; i < count; ++i) {
-      const Region region = random.region(size.value());
+      const Region region = random.of(size.value());
       std::vector<std::uint8_t> part;
       EXPECT_TRUE(pictures.read(file, &region, colors, exif, part).ok());
       if (part == cut(whole, size.value().width, region, colors)) continue;
@@ -113,7 +95,7 @@ bool regions_are_equal(Pictures& pictures, Random& random, const std::string& fi
 
 TEST(Region, HasThePixelsOfTheWholePictureForEverySampling) {
   Pictures pictures;
-  Random random;
+  RandomRegions random;
   for (const Named& named : kStyles) {
     SCOPED_TRACE(named.name);
     for (std::uint32_t size = 1; size <= 70; ++size) {
@@ -131,7 +113,7 @@ TEST(Region, HasThePixelsOfTheWholePictureForEverySampling) {
 
 TEST(Region, IsThatOfTheUprightPicture) {
   Pictures pictures;
-  Random random;
+  RandomRegions random;
   for (std::uint8_t orientation = 1; orientation <= 8; ++orientation) {
     for (const bool progressive : {false, true}) {
       const std::string file = with_orientation(made_jpeg(61, 83, progressive), orientation);
@@ -142,7 +124,7 @@ TEST(Region, IsThatOfTheUprightPicture) {
 
 TEST(Region, OfAPngHasThePixelsOfTheWholePicture) {
   Pictures pictures;
-  Random random;
+  RandomRegions random;
   ASSERT_TRUE(regions_are_equal(pictures, random, made_png(53, 47), false, 30));
 }
 
@@ -168,7 +150,7 @@ void expect_same_verdict(Pictures& pictures, const std::string& file, const Regi
 
 TEST(Region, OfADamagedFileHasTheVerdictOfTheWhole) {
   Pictures pictures;
-  Random random;
+  RandomRegions random;
   int refused = 0;
   for (const Named& named : kStyles) {
     SCOPED_TRACE(named.name);
@@ -176,7 +158,7 @@ TEST(Region, OfADamagedFileHasTheVerdictOfTheWhole) {
     for (std::size_t at = 0; at < file.size(); at += 3) {
       std::string broken = file;
       broken[at] = static_cast<char>(broken[at] ^ (1 << random.below(8)));
-      expect_same_verdict(pictures, broken, random.region({70, 90}), refused);
+      expect_same_verdict(pictures, broken, random.of({70, 90}), refused);
       if (HasFatalFailure()) FAIL() << "byte " << at;
     }
   }
