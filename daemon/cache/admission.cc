@@ -57,7 +57,7 @@ Admission::Range Admission::range_after(const Range& before, const Capacity& cap
     return {.begin = begin, .all = true};
   }
   const std::uint64_t stride = (data_.records + kWeighedMax - 1) / kWeighedMax;
-  // A counted record stands for `stride` records.
+  // A counted record represents `stride` records.
   const auto weight_of = [&](std::uint64_t record) {
     return (data_.place_of(record).bytes + capacity.record_overhead) * stride;
   };

@@ -77,7 +77,7 @@ inline void idct_block_plain(const std::int16_t* coefficients, const std::int16_
   }
   for (std::size_t x = 0; x < 8; ++x) {
     if (flat) {
-      // The same but for values that don't fit: libjpeg-turbo doesn't clamp them here.
+      // The same, except for values that don't fit: libjpeg-turbo doesn't clamp them here.
       const std::int32_t value = wrap16(std::int64_t{values[x]} << Rotations::kSpareBits);
       for (std::size_t y = 0; y < 8; ++y) values[x + 8 * y] = value;
     } else {

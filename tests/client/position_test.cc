@@ -115,7 +115,7 @@ TEST(Position, ABatchThatIsHeldAfterABreakIsCopiedAndNeverChanges) {
     EXPECT_EQ(batch.epoch(), 1U);
     EXPECT_EQ(checked_rows(batch), rows_between(step * 4, step * 4 + 4));
   }
-  EXPECT_NE(loader.fields()[0].arena, arena) << "the ring is mapped anew";
+  EXPECT_NE(loader.fields()[0].arena, arena) << "the ring is mapped again";
   EXPECT_EQ(kept.tensor<std::uint8_t>("image").data(), pixels);
   EXPECT_EQ(checked_rows(kept), rows_between(0, 4));
   EXPECT_EQ(checked_rows(other), rows_between(4, 8));

@@ -32,11 +32,11 @@ TEST(StallLog, ALongWaitHasALineAtTenSecondsAndOneAtItsEnd) {
   EXPECT_EQ(stream.lines, Lines());
   stream.wait(10, 28, WaitCause::kFetch);
   EXPECT_EQ(stream.lines,
-            Lines({"a trainer has waited 10 s for its next batch: it waits for storage"}));
+            Lines({"a trainer has waited 10 s for its next batch; the limit is: storage"}));
   stream.look(0, WaitCause::kPublish);
   stream.wait(0, 5, WaitCause::kFetch);
   ASSERT_EQ(stream.lines.size(), 2U);
-  EXPECT_EQ(stream.lines[1], "batches again after 28 s, most of them a wait for storage");
+  EXPECT_EQ(stream.lines[1], "batches again after 28 s; mostly, the limit was: storage");
 }
 
 TEST(StallLog, ShortWaitsAndWaitsForOtherJobsHaveNone) {

@@ -2,13 +2,11 @@
 #include "source/http/learned_limits.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <filesystem>
 #include <fstream>
 #include <string>
 
-#include "base/clock.h"
+#include "serve/scratch_folder.h"
 #include "source/http/endpoint_limit.h"
 
 namespace echoline::source {
@@ -16,25 +14,19 @@ namespace {
 
 class LearnedLimitsTest : public testing::Test {
  protected:
-  LearnedLimitsTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "echoline-test-XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~LearnedLimitsTest() override { std::filesystem::remove_all(folder_); }
-
-  std::filesystem::path folder_;
-  std::string path() const { return (folder_ / "state" / "endpoints").string(); }
+  serve::ScratchFolder folder_;
+  const std::string path_ = folder_.file("endpoints");
 };
 
 TEST_F(LearnedLimitsTest, ASecondProcessKnowsWhatTheFirstNoted) {
   LearnedLimits first;
-  first.keep_in(path());
+  first.keep_in(path_);
   EXPECT_EQ(first.find("http://a:80"), 0U);
   first.note("http://a:80", 64);
   first.note("https://b c", 8);
   first.note("http://a:80", 32);
   LearnedLimits second;
-  second.keep_in(path());
+  second.keep_in(path_);
   EXPECT_EQ(second.find("http://a:80"), 32U);
   EXPECT_EQ(second.find("https://b c"), 8U);
 }
@@ -45,22 +37,21 @@ TEST_F(LearnedLimitsTest, OnlyTheNewestAreKept) {
     limits.note("http://" + std::to_string(i), i);
   }
   limits.note("http://1", 5);
-  limits.keep_in(path());
+  limits.keep_in(path_);
   limits.note("http://new", 7);
   LearnedLimits next;
-  next.keep_in(path());
+  next.keep_in(path_);
   EXPECT_EQ(next.find("http://1"), 5U);
   EXPECT_EQ(next.find("http://2"), 0U);
   EXPECT_EQ(next.find("http://new"), 7U);
 }
 
 TEST_F(LearnedLimitsTest, LinesThatAreWrongAreIgnored) {
-  std::filesystem::create_directories(folder_ / "state");
-  std::ofstream(path())
+  std::ofstream(path_)
       << "\n0 http://a\n-4 http://a\n12http://a\n99999999999999999999 http://a\n 5 "
          "http://a\n7\n7 \n200000 http://a\n9 http://b";
   LearnedLimits limits;
-  limits.keep_in(path());
+  limits.keep_in(path_);
   EXPECT_EQ(limits.find("http://a"), 0U);
   EXPECT_EQ(limits.find("http://b"), 9U);
 }

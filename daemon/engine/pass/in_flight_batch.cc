@@ -53,7 +53,7 @@ void InFlightBatch::start_chunks(std::shared_ptr<RowMaker> row_maker,
   for (Chunk& chunk : chunks) chunk.start();
 }
 
-// Shares the batch's count: whoever holds the chunk keeps the batch that owns it.
+// Shares the batch's count: a holder of the chunk keeps the batch that owns it.
 std::shared_ptr<Chunk> Chunk::shared() { return {batch_.shared_from_this(), this}; }
 
 void Chunk::start() {

@@ -5,26 +5,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/stats/verdict.h"
+
 namespace echoline::engine {
 namespace {
 
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
-
-const char* text_of(WaitCause cause) {
-  switch (cause) {
-    case WaitCause::kFetch:
-      return "storage";
-    case WaitCause::kPrep:
-      return "the workers";
-    case WaitCause::kPublish:
-      return "the copy into the ring";
-    case WaitCause::kPeer:
-      return "another job or rank";
-    case WaitCause::kDaemon:
-      break;
-  }
-  return "the daemon";
-}
 
 }  // namespace
 
@@ -34,8 +20,8 @@ std::string StallLog::note(std::uint64_t waited_ns, WaitCause cause, std::uint64
   if (const std::uint64_t before_ns = std::exchange(waited_ns_, waited_ns); waited_ns < before_ns) {
     if (stalled_) {
       const auto most = std::max_element(ticks_.begin(), ticks_.end()) - ticks_.begin();
-      line = fmt::format("batches again after {} s, most of them a wait for {}",
-                         before_ns / kSecondNs, text_of(static_cast<WaitCause>(most)));
+      line = fmt::format("batches again after {} s; mostly, the limit was: {}",
+                         before_ns / kSecondNs, limit_of(static_cast<WaitCause>(most)));
     }
     stalled_ = false;
     ticks_ = {};
@@ -46,8 +32,8 @@ std::string StallLog::note(std::uint64_t waited_ns, WaitCause cause, std::uint64
   if (now_ns < next_ns_) return line;
   stalled_ = true;
   next_ns_ = now_ns + kStallNs;
-  return fmt::format("a trainer has waited {} s for its next batch: it waits for {}",
-                     waited_ns / kSecondNs, text_of(cause));
+  return fmt::format("a trainer has waited {} s for its next batch; the limit is: {}",
+                     waited_ns / kSecondNs, limit_of(cause));
 }
 
 }  // namespace echoline::engine

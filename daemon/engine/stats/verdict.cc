@@ -124,24 +124,23 @@ std::string trainers_advice(const StreamStats& stats) {
 }
 
 Verdict of_cause(const StreamStats& stats, WaitCause cause, double share) {
-  const auto sentence = [share](std::string_view what, const std::string& remedy) {
-    return fmt::format("{}, trainers wait for it {} of their time; {}", what, percent(share),
-                       remedy);
+  const auto because = [&](std::string_view what, const std::string& remedy) {
+    return Verdict{limit_of(cause), fmt::format("{}, trainers wait for it {} of their time; {}",
+                                                what, percent(share), remedy)};
   };
   switch (cause) {
     case WaitCause::kFetch:
-      return {"storage", sentence("storage is the limit", storage_remedy(stats))};
+      return because("storage is the limit", storage_remedy(stats));
     case WaitCause::kPrep:
-      return {"workers", sentence("preparing on the workers is the limit", workers_remedy(stats))};
+      return because("preparing on the workers is the limit", workers_remedy(stats));
     case WaitCause::kPublish:
-      return {"publishing",
-              sentence("publishing is the limit", "larger batches, or more publish.slots, help")};
+      return because("publishing is the limit", "larger batches, or more publish.slots, help");
     case WaitCause::kPeer:
-      return {"jobs", sentence("a slower job or rank is the limit", peer_remedy(stats))};
+      return because("a slower job or rank is the limit", peer_remedy(stats));
     case WaitCause::kDaemon:
       break;
   }
-  return {"daemon", sentence("the daemon was away", "its log says why")};
+  return because("the daemon was away", "its log says why");
 }
 
 std::string time_text(double seconds) {
@@ -164,6 +163,22 @@ std::string indexing_text(const IndexingStats& indexing) {
 }
 
 }  // namespace
+
+const char* limit_of(WaitCause cause) {
+  switch (cause) {
+    case WaitCause::kFetch:
+      return "storage";
+    case WaitCause::kPrep:
+      return "workers";
+    case WaitCause::kPublish:
+      return "publishing";
+    case WaitCause::kPeer:
+      return "jobs";
+    case WaitCause::kDaemon:
+      break;
+  }
+  return "daemon";
+}
 
 Verdict verdict(const StreamStats& stats) {
   if (stats.state == "failed") return {"failed", "the stream has failed: " + stats.error};

@@ -16,5 +16,7 @@ inline constexpr std::uint64_t kLeastAttachedNs = 2'000'000'000;
 // With R, the time upstream of the echo point over the time downstream of it for one batch, factors
 // up to R cost no time (Choi et al., arXiv 1907.05550, section 3.1).
 Verdict verdict(const StreamStats& stats);
+// What limits a stream whose trainers wait for this cause, as in Verdict::limit.
+const char* limit_of(WaitCause cause);
 
 }  // namespace echoline::engine

@@ -40,7 +40,7 @@ bool FactorControl::is_everywhere(std::uint32_t factor) const {
 }
 
 std::uint64_t FactorControl::epoch_rows_with(std::uint32_t factor) const {
-  // Block 0 of epoch 0 stands for any epoch: rows_after is the length of all that follow.
+  // Block 0 of epoch 0 represents any epoch: rows_after is the length of all that follow.
   FactorHistory whole(*core_.plan);
   return whole.append(0, {0, factor}, {}).rows_after;
 }

@@ -132,7 +132,7 @@ bool StepWalk::leap_to(plan::Position position) {
 std::vector<plan::RowUse> StepWalk::read_rows(std::uint64_t count) {
   // Not enough rows left in the buffer.
   if (buffered_from_ + count > buffer_.size()) {
-    // The plan finds its place anew at each read: many rows at a time are cheaper.
+    // The plan finds its place again at each read: many rows at a time are cheaper.
     buffer_.resize(std::min(std::max(count, kReadRows), rows_left()));
     epoch_->read(position_.row, buffer_);
     buffered_from_ = 0;

@@ -67,7 +67,7 @@ std::optional<ElementType> npy_type(std::string_view text) {
   // '<u2', '|u1', '>i4'. A structured type starts with '[' and is not supported.
   if (text.size() < 5 || text[0] != '\'' || text[4] != '\'') return std::nullopt;
   ElementType type;
-  // '|' stands for one byte, where the order has no meaning.
+  // '|' is the order of one byte, where it has no meaning.
   type.big_endian = text[1] == '>';
   if (text[1] != '<' && text[1] != '>' && text[1] != '|') return std::nullopt;
   if (text[2] == 'i') type.kind = ElementKind::kSigned;

@@ -32,9 +32,9 @@ struct Shard {
   std::uint64_t unpacked_bytes = 0;
   // Files that belong to no record because their names are reserved (WebDataset's "__meta__").
   std::uint64_t meta_files = 0;
-  // The index file of another program that has the records (record/index/side_index.h), which is
+  // The index file of another program that has the records (record/index/foreign_index.h), which is
   // read again at each start; empty: none.
-  std::string side_index = {};
+  std::string foreign_index = {};
 
   std::uint64_t extents_end() const { return unpacked_bytes == 0 ? object.bytes : unpacked_bytes; }
 };

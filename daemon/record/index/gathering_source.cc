@@ -9,20 +9,7 @@ namespace echoline::record {
 
 GatheringSource::GatheringSource(std::unique_ptr<source::Source> inner,
                                  std::shared_ptr<const GatheredRecords> records)
-    : inner_(std::move(inner)), records_(std::move(records)) {}
-
-Result<std::vector<source::ObjectInfo>> GatheringSource::list(const std::string& url) {
-  return inner_->list(url);
-}
-
-Result<std::vector<source::ObjectInfo>> GatheringSource::list_all(
-    const std::vector<std::string>& urls) {
-  return inner_->list_all(urls);
-}
-
-Status GatheringSource::put(const std::string& url, const std::string& bytes) {
-  return inner_->put(url, bytes);
-}
+    : ForwardingSource(std::move(inner)), records_(std::move(records)) {}
 
 std::size_t GatheringSource::slots_free() const {
   const std::size_t free = inner_->slots_free();

@@ -31,20 +31,7 @@ void remove(const std::string& file) {
 }  // namespace
 
 ListedSource::ListedSource(std::unique_ptr<source::Source> inner, StoredListing listing)
-    : inner_(std::move(inner)), listing_(std::move(listing)) {}
-
-Result<std::vector<source::ObjectInfo>> ListedSource::list(const std::string& url) {
-  return inner_->list(url);
-}
-
-Result<std::vector<source::ObjectInfo>> ListedSource::list_all(
-    const std::vector<std::string>& urls) {
-  return inner_->list_all(urls);
-}
-
-Status ListedSource::put(const std::string& url, const std::string& bytes) {
-  return inner_->put(url, bytes);
-}
+    : ForwardingSource(std::move(inner)), listing_(std::move(listing)) {}
 
 void ListedSource::poll(std::uint64_t deadline_ns, std::vector<source::ReadResult>& done) {
   const std::size_t before = done.size();

@@ -11,9 +11,9 @@
 
 #include "base/log.h"
 #include "echoline/v1/config.pb.h"
+#include "record/index/foreign_index.h"
 #include "record/index/index_build.h"
 #include "record/index/index_path.h"
-#include "record/index/side_index.h"
 #include "record/index/sidecar_index.h"
 
 namespace echoline::record {
@@ -76,12 +76,12 @@ Result<StoredIndex> build(const OpenRequest& request, const std::vector<source::
                      request.progress, journal);
 }
 
-// The shards without those of side indexes, which are read again at each start: they may be
+// The shards without those of foreign indexes, which are read again at each start: they may be
 // removed.
 StoredIndex own_shards(const StoredIndex& index) {
   StoredIndex own;
   for (const Shard& shard : index.shards) {
-    if (!shard.side_index.empty()) continue;
+    if (!shard.foreign_index.empty()) continue;
     own.shards.push_back(shard);
     own.shards.back().first_record = own.records.size();
     own.records.append(index.records, shard.first_record, shard.record_count);
@@ -126,7 +126,7 @@ Result<StoredIndex> load_or_build_index(const OpenRequest& request,
   // A new index for other hosts is made from the data alone.
   const bool for_others = rebuild || request.options.listings == Listings::kRefresh;
   const std::size_t sides =
-      for_others ? 0 : take_side_indexes(shards, request.source, spec.side_index, known);
+      for_others ? 0 : take_foreign_indexes(shards, request.source, spec.foreign_index, known);
   if (sides > 0) log_info("record", "using index files of another program for {} shards", sides);
   if (unchanged && *unchanged + sides < shards.size()) {
     log_info("record", "the index of {} is stale: {} of {} shards are new or changed",

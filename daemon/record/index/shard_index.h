@@ -12,7 +12,7 @@
 namespace echoline::record {
 
 // A shard whose size and version match the stored index is taken from it, any other from a sidecar
-// file whose size fits, then from an index file of another program (side_index.h); the rest is
+// file whose size fits, then from an index file of another program (foreign_index.h); the rest is
 // scanned. A stale or corrupt file is rebuilt with a log line,
 // never an error. Checksums::kAll scans every shard and uses none of them. The result is stored in
 // the state folder if there is one.

@@ -44,8 +44,8 @@ class ShardScan {
   virtual std::uint64_t meta_files() const { return 0; }
 };
 
-// How a format reads index files of other programs (side_index.h).
-struct SideIndexRules {
+// How a format reads index files of other programs (foreign_index.h).
+struct ForeignIndexRules {
   // The records that the text of such a file has for a shard of this size. They follow each other
   // without gaps from the start of the shard. Otherwise a Status with the reason.
   Result<RecordTable> (*parse)(std::string_view text, std::uint64_t shard_bytes) = nullptr;
@@ -64,7 +64,7 @@ struct ScanSpec {
   // The records are in a table at the start of the shard: only that is read.
   bool table_at_start = false;
   // `parse` is null if the format has no index files of other programs.
-  SideIndexRules side_index = {};
+  ForeignIndexRules foreign_index = {};
 };
 
 }  // namespace echoline::record

@@ -19,8 +19,9 @@ namespace echoline::record {
 TableIndex::TableIndex(StoredIndex stored, bool use_checksums)
     : stored_(std::move(stored)),
       use_checksums_(use_checksums && !stored_.records.checksum.empty()),
-      has_side_indexes_(std::any_of(stored_.shards.begin(), stored_.shards.end(),
-                                    [](const Shard& shard) { return !shard.side_index.empty(); })),
+      has_foreign_indexes_(
+          std::any_of(stored_.shards.begin(), stored_.shards.end(),
+                      [](const Shard& shard) { return !shard.foreign_index.empty(); })),
       gathered_(std::make_shared<const GatheredRecords>(stored_)) {
   for (const std::uint64_t bytes : stored_.records.bytes) {
     bytes_max_ = std::max(bytes_max_, bytes);
@@ -99,8 +100,8 @@ std::unique_ptr<source::Source> TableDataSet::reading(
 }
 
 Result<std::uint64_t> TableDataSet::publish(source::Source& source) const {
-  // Published files are believed, and what a side index says was not compared with the data.
-  if (has_side_indexes()) {
+  // Published files are believed, and what a foreign index says was not compared with the data.
+  if (has_foreign_indexes()) {
     return Status(Code::kFailedPrecondition, "the index is from index files of another program");
   }
   return publish_sidecars(index_.stored(), source);

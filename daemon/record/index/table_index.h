@@ -33,7 +33,7 @@ class TableIndex final : public Index {
   std::uint64_t record_bytes_max() const override { return bytes_max_; }
   std::uint64_t record_bytes_total() const override { return bytes_total_; }
   std::uint64_t meta_files() const override;
-  bool has_side_indexes() const { return has_side_indexes_; }
+  bool has_foreign_indexes() const { return has_foreign_indexes_; }
 
   std::size_t shard_of(std::uint64_t record) const;
   // The stored key; empty if there is none.
@@ -44,7 +44,7 @@ class TableIndex final : public Index {
  private:
   const StoredIndex stored_;
   const bool use_checksums_;
-  const bool has_side_indexes_;                            // some shards have
+  const bool has_foreign_indexes_;                         // some shards have
   const std::shared_ptr<const GatheredRecords> gathered_;  // never null
   std::uint64_t bytes_max_ = 0;
   std::uint64_t bytes_total_ = 0;
@@ -71,7 +71,7 @@ class TableDataSet : public DataSet {
 
  protected:
   const TableIndex& table() const { return index_; }
-  bool has_side_indexes() const { return index_.has_side_indexes(); }
+  bool has_foreign_indexes() const { return index_.has_foreign_indexes(); }
 
  private:
   const TableIndex index_;

@@ -21,23 +21,10 @@ std::uint64_t end_of(const source::ReadRequest& request) {
 
 UnpackingSource::UnpackingSource(std::unique_ptr<source::Source> inner,
                                  CompressedObjects compressed, UnpackingOptions options)
-    : compressed_(std::move(compressed)),
+    : ForwardingSource(std::move(inner)),
+      compressed_(std::move(compressed)),
       files_(std::move(options), [this](const UnpackedFile& file) { return is_wanted(file); }),
-      inner_(std::move(inner)),
       slots_(std::max<std::size_t>(1, inner_->slots_free())) {}
-
-Result<std::vector<source::ObjectInfo>> UnpackingSource::list(const std::string& url) {
-  return inner_->list(url);
-}
-
-Result<std::vector<source::ObjectInfo>> UnpackingSource::list_all(
-    const std::vector<std::string>& urls) {
-  return inner_->list_all(urls);
-}
-
-Status UnpackingSource::put(const std::string& url, const std::string& bytes) {
-  return inner_->put(url, bytes);
-}
 
 void UnpackingSource::submit(source::ReadRequest request) {
   // Nothing is read here: destinations are written by poll only.

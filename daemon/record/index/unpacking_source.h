@@ -13,7 +13,7 @@
 
 #include "record/index/unpacked_file.h"
 #include "record/index/unpacked_files.h"
-#include "source/core/source.h"
+#include "source/core/forwarding_source.h"
 
 namespace echoline::record {
 
@@ -24,20 +24,17 @@ using CompressedObjects = std::unordered_map<std::string, UnpackedForm>;
 // compressed are read as they are. Memory stays at a few pieces per object that is being unpacked.
 // An object whose bytes cannot be unpacked, or that is forgotten, is read again, a few times, each
 // piece until two answers are equal.
-class UnpackingSource final : public source::Source {
+class UnpackingSource final : public source::ForwardingSource {
  public:
   UnpackingSource(std::unique_ptr<source::Source> inner, CompressedObjects compressed,
                   UnpackingOptions options);
+  // First the inner source: its reads in flight write into the files' pieces.
+  ~UnpackingSource() override { inner_.reset(); }
 
-  Result<std::vector<source::ObjectInfo>> list(const std::string& url) override;
-  Result<std::vector<source::ObjectInfo>> list_all(const std::vector<std::string>& urls) override;
-  Status put(const std::string& url, const std::string& bytes) override;
   void submit(source::ReadRequest request) override;
   std::size_t slots_free() const override { return slots_ - waiting_.size() - passed_on_; }
   void poll(std::uint64_t deadline_ns, std::vector<source::ReadResult>& done) override;
-  std::uint32_t answers_needed() const override { return inner_->answers_needed(); }
   void forget(const source::ObjectInfo& object) override;
-  void count_damaged() override { inner_->count_damaged(); }
   void wake() override;
   source::Counters counters() const override;
 
@@ -79,8 +76,6 @@ class UnpackingSource final : public source::Source {
   std::atomic<std::uint64_t> in_flight_{0};
   std::atomic<std::uint64_t> restarts_{0};
   std::atomic<bool> woken_{false};
-  // Declared after files_, so destroyed before it: reads in flight write into the files' pieces.
-  const std::unique_ptr<source::Source> inner_;
   const std::size_t slots_;
 };
 

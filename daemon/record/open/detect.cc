@@ -93,7 +93,7 @@ Status unknown_format(const source::ObjectInfo& object, std::span<const std::byt
 
 Result<const Format*> detect_once(const v1::Read& read, const std::vector<Listed>& listed,
                                   source::Source& source) {
-  // The first object stands for all.
+  // All objects have the format of the first.
   const source::ObjectInfo& first = listed.front().objects.front();
   ECHOLINE_ASSIGN(const std::vector<std::byte> head,
                   read_bytes(source, first, 0, std::min(first.bytes, kProbeBytes)));

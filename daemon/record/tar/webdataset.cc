@@ -9,8 +9,8 @@
 #include "base/ascii.h"
 #include "record/core/fields.h"
 #include "record/index/compressed_scan.h"
+#include "record/index/foreign_index.h"
 #include "record/index/shard_index.h"
-#include "record/index/side_index.h"
 #include "record/index/table_index.h"
 #include "record/tar/shard_list.h"
 #include "record/tar/tar_header.h"
@@ -33,32 +33,32 @@ class TarDataSet final : public TableDataSet {
     Status status = cut_tar_record({records.key(record), records.offset[record], bytes.first(own),
                                     records.parts_of(record), bytes.subspan(own)},
                                    fields);
-    if (!has_side_indexes()) return status;
-    return check_side_index(record, std::move(status), fields);
+    if (!has_foreign_indexes()) return status;
+    return check_foreign_index(record, std::move(status), fields);
   }
 
  private:
-  Status check_side_index(std::uint64_t record, Status status, const Fields& fields) const;
+  Status check_foreign_index(std::uint64_t record, Status status, const Fields& fields) const;
 };
 
-// Of a record that a side index has, whatever is wrong can be the index: an error in place of a bad
-// record. A second file with an extension would begin another record without that index.
-Status TarDataSet::check_side_index(std::uint64_t record, Status status,
-                                    const Fields& fields) const {
+// Of a record that a foreign index has, whatever is wrong can be the index: an error in place of a
+// bad record. A second file with an extension would begin another record without that index.
+Status TarDataSet::check_foreign_index(std::uint64_t record, Status status,
+                                       const Fields& fields) const {
   const Shard shard = table().shard(table().shard_of(record));
-  if (shard.side_index.empty()) return status;
-  if (!status.ok()) return wrong_side_index(shard, status.message());
+  if (shard.foreign_index.empty()) return status;
+  if (!status.ok()) return wrong_foreign_index(shard, status.message());
   for (auto field = fields.fields.begin(); field != fields.fields.end(); ++field) {
     const bool twice = std::any_of(fields.fields.begin(), field, [&](const FieldBytes& earlier) {
       return earlier.name == field->name;
     });
-    if (twice) return wrong_side_index(shard, fmt::format("'{}' comes twice", field->name));
+    if (twice) return wrong_foreign_index(shard, fmt::format("'{}' comes twice", field->name));
   }
   return {};
 }
 
 Status expand_listing(source::Source& source, std::vector<Listed>& listed) {
-  ECHOLINE_TRY(drop_side_indexes(source, listed));
+  ECHOLINE_TRY(drop_foreign_indexes(source, listed));
   return expand_shard_lists(source, listed);
 }
 
@@ -67,7 +67,7 @@ Status expand_listing(source::Source& source, std::vector<Listed>& listed) {
 ScanSpec tar_scan_spec() {
   ScanSpec format;
   format.name = "webdataset";
-  format.side_index = {parse_wds_index, check_tar_rest};
+  format.foreign_index = {parse_wds_index, check_tar_rest};
   format.make_scan = [](const source::ObjectInfo& shard, std::uint64_t skip_bytes) {
     return make_unpacking_scan(shard.bytes, skip_bytes, [](std::uint64_t bytes) {
       return std::make_unique<TarScan>(bytes);

@@ -11,8 +11,8 @@
 #include "base/crc.h"
 #include "record/index/compressed_scan.h"
 #include "record/index/compression.h"
+#include "record/index/foreign_index.h"
 #include "record/index/shard_index.h"
-#include "record/index/side_index.h"
 #include "record/index/table_index.h"
 #include "record/tfrecord/tf_example.h"
 
@@ -104,18 +104,18 @@ class TfRecordDataSet final : public TableDataSet {
   std::string_view format() const override { return "tfrecord"; }
   Status cut(std::uint64_t record, std::span<const std::byte> bytes,
              Fields& fields) const override {
-    if (has_side_indexes()) ECHOLINE_TRY(check_side_index(record, bytes));
+    if (has_foreign_indexes()) ECHOLINE_TRY(check_foreign_index(record, bytes));
     ECHOLINE_ASSIGN(const std::span<const std::byte> data, tf_record_data(bytes));
     return cut_tf_example(data, fields);
   }
 
  private:
   // That the bytes are one record, no more and no less.
-  Status check_side_index(std::uint64_t record, std::span<const std::byte> bytes) const {
+  Status check_foreign_index(std::uint64_t record, std::span<const std::byte> bytes) const {
     const Shard shard = table().shard(table().shard_of(record));
     const auto data = tf_record_bytes(bytes);
-    if (shard.side_index.empty() || (data && *data == bytes.size() - kTfFrameBytes)) return {};
-    return wrong_side_index(
+    if (shard.foreign_index.empty() || (data && *data == bytes.size() - kTfFrameBytes)) return {};
+    return wrong_foreign_index(
         shard, fmt::format("no record of {} bytes at {}", bytes.size(), table().begins_at(record)));
   }
 };
@@ -186,7 +186,7 @@ Result<RecordTable> parse_tfrecord_index(std::string_view text, std::uint64_t sh
 ScanSpec tfrecord_scan_spec() {
   ScanSpec format;
   format.name = "tfrecord";
-  format.side_index.parse = parse_tfrecord_index;
+  format.foreign_index.parse = parse_tfrecord_index;
   format.make_scan = [](const source::ObjectInfo& shard, std::uint64_t skip_bytes) {
     const auto plain = [](std::uint64_t bytes) { return std::make_unique<TfRecordScan>(bytes); };
     return make_unpacking_scan(shard.bytes, skip_bytes, plain, {.is_zlib = is_zlib_file});
@@ -221,7 +221,7 @@ constinit const Format kTfRecordFormat = {
     .name = "tfrecord",
     .match = match_tfrecord,
     .open = open_tfrecord,
-    .expand = drop_side_indexes,
+    .expand = drop_foreign_indexes,
     .reads_compressed = true,
     .is_zlib = is_zlib_file,
     .scans_shards = true,

@@ -15,7 +15,7 @@
 namespace echoline::serve {
 namespace {
 
-// Read anew at each scrape, so the value is that of this moment.
+// Read at each scrape, so the value is that of this moment.
 // The number in a line of /proc/self/status, as in "VmRSS:  1234 kB".
 std::uint64_t status_value(const std::string& name) {
   std::ifstream file("/proc/self/status");

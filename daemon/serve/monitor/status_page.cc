@@ -34,7 +34,7 @@ void fill_in(std::string& page, std::string_view name, std::string_view content)
 
 }  // namespace
 
-// Also quotes, so that the text could stand in an attribute.
+// Also quotes, so that the text can be used in an attribute.
 std::string html_escaped(const std::string& text) {
   std::string escaped;
   for (const char c : text) {

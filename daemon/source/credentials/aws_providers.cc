@@ -30,7 +30,7 @@ class WebIdentityProvider : public CredentialProvider {
   explicit WebIdentityProvider(WebIdentity identity) : identity_(std::move(identity)) {}
 
   Result<CredentialStep> start(std::time_t) override {
-    // Read for each renewal: whoever writes the file replaces the token regularly.
+    // Read for each renewal: the writer of the file replaces the token regularly.
     ECHOLINE_ASSIGN(std::string token, read_text_file(identity_.token_file));
     // Editors and shells end files with a newline.
     while (token.ends_with('\n')) token.pop_back();

@@ -37,15 +37,6 @@ std::shared_ptr<EndpointLimit> EndpointLimit::of(const std::string& endpoint) {
 EndpointLimit::EndpointLimit(std::string endpoint)
     : endpoint_(std::move(endpoint)), search_(start_of(endpoint_)) {}
 
-EndpointLimit::~EndpointLimit() {
-  std::size_t learned = 0;
-  {
-    const MutexLock lock(mutex_);
-    learned = learned_;
-  }
-  if (learned != 0) LearnedLimits::of_process().note(endpoint_, learned);
-}
-
 std::size_t EndpointLimit::limit() const {
   const MutexLock lock(mutex_);
   return limit_now();
@@ -69,15 +60,19 @@ void EndpointLimit::join(Member& member) {
 }
 
 void EndpointLimit::leave(Member& member) {
-  const MutexLock lock(mutex_);
-  std::erase(waiting_, &member);
-  if (const std::size_t learned = search_.learned(); learned != 0) learned_ = learned;
-  cap_ -= member.cap_;
-  // Attempts that are cancelled with their member never call end().
-  in_flight_ -= member.in_flight_;
-  accepted_.set_cap(static_cast<double>(cap_));
-  search_.set_cap(cap_);
-  wake_next();
+  std::size_t learned = 0;
+  {
+    const MutexLock lock(mutex_);
+    std::erase(waiting_, &member);
+    learned = search_.learned();  // before set_cap(), which begins another search
+    cap_ -= member.cap_;
+    // Attempts that are cancelled with their member never call end().
+    in_flight_ -= member.in_flight_;
+    accepted_.set_cap(static_cast<double>(cap_));
+    search_.set_cap(cap_);
+    wake_next();
+  }
+  if (learned != 0) LearnedLimits::of_process().note(endpoint_, learned);
 }
 
 bool EndpointLimit::begin(Member& member) {

@@ -27,8 +27,6 @@ class EndpointLimit {
   // begins with what the last one has learned (learned_limits.h).
   static std::shared_ptr<EndpointLimit> of(const std::string& endpoint);
   explicit EndpointLimit(std::string endpoint);
-  // Notes what it has learned; may write a file.
-  ~EndpointLimit();
 
   class Member;
   std::size_t limit() const;
@@ -42,6 +40,7 @@ class EndpointLimit {
   std::size_t limit_now() const ECHOLINE_REQUIRES(mutex_);
   void withdraw(Member& member);
   void join(Member& member);
+  // Also notes what the search has found (learned_limits.h); may write a file.
   void leave(Member& member);
   // Wakes the member that has waited longest, if there is room.
   void wake_next() ECHOLINE_REQUIRES(mutex_);
@@ -51,8 +50,6 @@ class EndpointLimit {
   // What the store accepts without refusals.
   AdaptiveLimit accepted_ ECHOLINE_GUARDED_BY(mutex_);
   ThroughputSearch search_ ECHOLINE_GUARDED_BY(mutex_);
-  // The search's result before the last member left; 0: none.
-  std::size_t learned_ ECHOLINE_GUARDED_BY(mutex_) = 0;
   std::size_t cap_ ECHOLINE_GUARDED_BY(mutex_) = 0;
   std::size_t in_flight_ ECHOLINE_GUARDED_BY(mutex_) = 0;
   std::deque<Member*> waiting_ ECHOLINE_GUARDED_BY(mutex_);  // for room, in the order of arrival

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <utility>
-#include <vector>
 
 #include "base/atomic_file.h"
 #include "base/bounded_file.h"
@@ -41,31 +40,27 @@ void LearnedLimits::read(std::string_view text) {
     const std::size_t digits = static_cast<std::size_t>(end - line.data());
     if (error != std::errc() || limit == 0 || limit > kLimitMax) continue;
     if (line.size() < digits + 2 || line[digits] != ' ') continue;
-    insert(std::string(line.substr(digits + 1)), limit);
+    insert({std::string(line.substr(digits + 1)), limit});
   }
 }
 
-void LearnedLimits::insert(const std::string& endpoint, std::size_t limit) {
-  entries_[endpoint] = {limit, ++notes_};
-  if (entries_.size() <= kEndpointsMax) return;
-  entries_.erase(std::min_element(entries_.begin(), entries_.end(),
-                                  [](auto& a, auto& b) { return a.second.age < b.second.age; }));
+void LearnedLimits::insert(Entry entry) {
+  std::erase_if(entries_, [&](const Entry& old) { return old.endpoint == entry.endpoint; });
+  entries_.push_back(std::move(entry));
+  if (entries_.size() > kEndpointsMax) entries_.pop_front();
 }
 
 std::size_t LearnedLimits::find(const std::string& endpoint) const {
   const MutexLock lock(mutex_);
-  const auto found = entries_.find(endpoint);
-  return found == entries_.end() ? 0 : found->second.limit;
+  for (const Entry& entry : entries_) {
+    if (entry.endpoint == endpoint) return entry.limit;
+  }
+  return 0;
 }
 
 std::string LearnedLimits::text() const {
-  std::vector<std::pair<std::uint64_t, std::string>> lines;
-  for (const auto& [endpoint, entry] : entries_) {
-    lines.emplace_back(entry.age, fmt::format("{} {}\n", entry.limit, endpoint));
-  }
-  std::sort(lines.begin(), lines.end());
   std::string text;
-  for (const auto& [age, line] : lines) text += line;
+  for (const Entry& entry : entries_) text += fmt::format("{} {}\n", entry.limit, entry.endpoint);
   return text;
 }
 
@@ -75,7 +70,7 @@ void LearnedLimits::note(const std::string& endpoint, std::size_t limit) {
   std::string path, content;
   {
     const MutexLock lock(mutex_);
-    insert(endpoint, limit);
+    insert({endpoint, limit});
     path = path_;
     content = text();
   }

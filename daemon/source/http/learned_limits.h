@@ -3,8 +3,7 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <map>
+#include <deque>
 #include <string>
 #include <string_view>
 
@@ -28,19 +27,18 @@ class LearnedLimits {
 
  private:
   struct Entry {
+    std::string endpoint;
     std::size_t limit = 0;
-    std::uint64_t age = 0;  // order of the notes: higher is newer
   };
   void read(std::string_view text) ECHOLINE_REQUIRES(mutex_);
-  void insert(const std::string& endpoint, std::size_t limit) ECHOLINE_REQUIRES(mutex_);
-  // One line per endpoint: its number, a space, its address. Oldest first.
+  void insert(Entry entry) ECHOLINE_REQUIRES(mutex_);
+  // One line per endpoint: its number, a space, its address.
   std::string text() const ECHOLINE_REQUIRES(mutex_);
 
   mutable Mutex mutex_;
   Mutex file_mutex_;  // taken before mutex_; held while the file is written
   std::string path_ ECHOLINE_GUARDED_BY(mutex_);
-  std::map<std::string, Entry> entries_ ECHOLINE_GUARDED_BY(mutex_);
-  std::uint64_t notes_ ECHOLINE_GUARDED_BY(mutex_) = 0;
+  std::deque<Entry> entries_ ECHOLINE_GUARDED_BY(mutex_);  // in the order of their last notes
 };
 
 }  // namespace echoline::source

@@ -77,7 +77,7 @@ std::uint64_t SimulatedLink::carried_ns(std::uint64_t first_byte_ns, std::uint64
 
 Throttle::Throttle(std::unique_ptr<Source> inner, LinkOptions options)
     // The slots of the moment: a source that is new has all of them free.
-    : inner_(std::move(inner)), slots_(inner_->slots_free()), link_(options) {}
+    : ForwardingSource(std::move(inner)), slots_(inner_->slots_free()), link_(options) {}
 
 Result<std::unique_ptr<Source>> Throttle::over(std::unique_ptr<Source> inner,
                                                const v1::Throttle& throttle) {
@@ -91,16 +91,6 @@ Result<std::unique_ptr<Source>> Throttle::over(std::unique_ptr<Source> inner,
       options.rate == 0 && options.latency_ns == 0 && options.connection_rate == 0;
   if (is_nothing) return inner;
   return std::unique_ptr<Source>(std::make_unique<Throttle>(std::move(inner), options));
-}
-
-Result<std::vector<ObjectInfo>> Throttle::list(const std::string& url) { return inner_->list(url); }
-
-Result<std::vector<ObjectInfo>> Throttle::list_all(const std::vector<std::string>& urls) {
-  return inner_->list_all(urls);
-}
-
-Status Throttle::put(const std::string& url, const std::string& bytes) {
-  return inner_->put(url, bytes);
 }
 
 void Throttle::submit(ReadRequest request) {

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "source/core/source.h"
+#include "source/core/forwarding_source.h"
 
 namespace echoline::v1 {
 class Throttle;
@@ -47,7 +47,7 @@ class SimulatedLink {
 
 // Threads as Source says. Requests go to the inner source at once; their results are held until the
 // link would have delivered them. A held result keeps its slot: slots are connections.
-class Throttle : public Source {
+class Throttle : public ForwardingSource {
  public:
   Throttle(std::unique_ptr<Source> inner, LinkOptions options);
 
@@ -56,15 +56,9 @@ class Throttle : public Source {
   static Result<std::unique_ptr<Source>> over(std::unique_ptr<Source> inner,
                                               const v1::Throttle& throttle);
 
-  Result<std::vector<ObjectInfo>> list(const std::string& url) override;
-  Result<std::vector<ObjectInfo>> list_all(const std::vector<std::string>& urls) override;
-  Status put(const std::string& url, const std::string& bytes) override;
   void submit(ReadRequest request) override;
   std::size_t slots_free() const override;
   void poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) override;
-  std::uint32_t answers_needed() const override { return inner_->answers_needed(); }
-  void forget(const ObjectInfo& object) override { inner_->forget(object); }
-  void count_damaged() override { inner_->count_damaged(); }
   void wake() override;
   // Request times and waits are those of the simulated store.
   Counters counters() const override;
@@ -88,7 +82,6 @@ class Throttle : public Source {
   // When the next held result is due; UINT64_MAX if there is none.
   std::uint64_t next_due_ns() const;
 
-  const std::unique_ptr<Source> inner_;
   const std::size_t slots_;
   SimulatedLink link_;
   std::uint64_t next_id_ = 0;

@@ -1,6 +1,6 @@
 // Index files of other programs give the same records as a scan of the shards, or an error that
 // names them.
-#include "record/index/side_index.h"
+#include "record/index/foreign_index.h"
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
@@ -57,7 +57,7 @@ add("LICENSE", b"last")
 tar.close()
 )";
 
-class SideIndexes : public RecordTest {
+class ForeignIndexes : public RecordTest {
  protected:
   Opened opened(const std::string& name, const std::string& state = "") const {
     return open(read_of({path(name)}), state.empty() ? "" : path(state));
@@ -132,7 +132,7 @@ class SideIndexes : public RecordTest {
       EXPECT_TRUE(set.set.ok()) << set.set.status().message();
       if (!set.set.ok()) continue;
       const std::uint64_t count = (*set.set)->index().record_count();
-      used += (*set.set)->index().shard(0).side_index.empty() ? 0 : 1;
+      used += (*set.set)->index().shard(0).foreign_index.empty() ? 0 : 1;
       std::uint64_t good = 0, same = 0;
       for (std::uint64_t record = 0; record < count; ++record) {
         const CutRecord cut = set.cut(record);
@@ -152,16 +152,16 @@ class SideIndexes : public RecordTest {
   }
 };
 
-TEST_F(SideIndexes, AreFoundByTheNamesThatTheirProgramsGiveThem) {
-  EXPECT_THAT(side_index_addresses("s3://b/d.x/train-0.a.tar"),
+TEST_F(ForeignIndexes, AreFoundByTheNamesThatTheirProgramsGiveThem) {
+  EXPECT_THAT(foreign_index_addresses("s3://b/d.x/train-0.a.tar"),
               ElementsAre("s3://b/d.x/train-0.idx", "s3://b/d.x/train-0.a.tar.idx",
                           "s3://b/d.x/train-0.a.idx"));
-  EXPECT_THAT(side_index_addresses("/d/a.tar"), ElementsAre("/d/a.idx", "/d/a.tar.idx"));
-  EXPECT_THAT(side_index_addresses("/d/a"), ElementsAre("/d/a.idx"));
-  EXPECT_THAT(side_index_addresses("/d/.a"), ElementsAre("/d/.a.idx"));
+  EXPECT_THAT(foreign_index_addresses("/d/a.tar"), ElementsAre("/d/a.idx", "/d/a.tar.idx"));
+  EXPECT_THAT(foreign_index_addresses("/d/a"), ElementsAre("/d/a.idx"));
+  EXPECT_THAT(foreign_index_addresses("/d/.a"), ElementsAre("/d/.a.idx"));
 }
 
-TEST_F(SideIndexes, OfTarsWithAChangeAreNotUsedOrNamed) {
+TEST_F(ForeignIndexes, OfTarsWithAChangeAreNotUsedOrNamed) {
   run_python(kTarWriter, {path("a.tar")});
   const std::vector<CutRecord> expected = opened("a.tar").cut_all();
   ASSERT_EQ(expected.size(), 40U);
@@ -169,14 +169,14 @@ TEST_F(SideIndexes, OfTarsWithAChangeAreNotUsedOrNamed) {
   EXPECT_GT(expect_same_or_named("a.tar", "a.idx", expected), 20);
 }
 
-TEST_F(SideIndexes, OfTfRecordFilesWithAChangeAreNotUsedOrNamed) {
+TEST_F(ForeignIndexes, OfTfRecordFilesWithAChangeAreNotUsedOrNamed) {
   write_tfrecord("a");
   const std::string index = read("a.idx");
   std::filesystem::remove(path("a.idx"));
   const std::vector<CutRecord> expected = opened("a").cut_all();
   write("a.idx", index);
   ASSERT_EQ(expected.size(), 50U);
-  EXPECT_FALSE((*opened("a").set)->index().shard(0).side_index.empty());
+  EXPECT_FALSE((*opened("a").set)->index().shard(0).foreign_index.empty());
   EXPECT_TRUE(opened("a").cut_all() == expected);
   // All numbers follow from each other, so a wrong one does not fit.
   (void)expect_same_or_named("a", "a.idx", expected);
@@ -187,7 +187,7 @@ TEST_F(SideIndexes, OfTfRecordFilesWithAChangeAreNotUsedOrNamed) {
   EXPECT_THAT(cut.status.message(), HasSubstr("a.idx does not fit the shard"));
 }
 
-TEST_F(SideIndexes, InTheFolderOfTheirShardsAreNoShards) {
+TEST_F(ForeignIndexes, InTheFolderOfTheirShardsAreNoShards) {
   std::filesystem::create_directory(path("set"));
   for (const std::string name : {"a.x", "b.x", "c"}) {
     run_python(kTarWriter, {path("set/" + name + ".tar")});
@@ -202,25 +202,25 @@ TEST_F(SideIndexes, InTheFolderOfTheirShardsAreNoShards) {
   EXPECT_EQ((*set.set)->format(), "webdataset");
   EXPECT_LT(set.source->counters().bytes, scan_bytes);
   const Index& index = (*set.set)->index();
-  EXPECT_THAT(index.shard(0).side_index, testing::EndsWith("set/a.idx"));
-  EXPECT_THAT(index.shard(1).side_index, testing::EndsWith("set/b.x.tar.idx"));
-  EXPECT_EQ(index.shard(2).side_index, "");
+  EXPECT_THAT(index.shard(0).foreign_index, testing::EndsWith("set/a.idx"));
+  EXPECT_THAT(index.shard(1).foreign_index, testing::EndsWith("set/b.x.tar.idx"));
+  EXPECT_EQ(index.shard(2).foreign_index, "");
   EXPECT_TRUE(set.cut_all() == scanned.cut_all());
   EXPECT_EQ(set.publish().status().code(), Code::kFailedPrecondition);
   // Only the scanned shard is stored: without the files, the others are scanned.
   std::filesystem::remove(path("set/a.idx"));
   const Opened again = opened("set/", "state");
-  EXPECT_EQ((*again.set)->index().shard(0).side_index, "");
-  EXPECT_NE((*again.set)->index().shard(1).side_index, "");
+  EXPECT_EQ((*again.set)->index().shard(0).foreign_index, "");
+  EXPECT_NE((*again.set)->index().shard(1).foreign_index, "");
   EXPECT_TRUE(again.cut_all() == scanned.cut_all());
   // An index for other hosts is made from the data.
   const v1::Read read = read_of({path("set/")});
   auto fresh = open_data_set(read, *again.source, "", {}, {.listings = Listings::kRefresh});
   ASSERT_TRUE(fresh.ok());
-  EXPECT_EQ((*fresh)->index().shard(1).side_index, "");
+  EXPECT_EQ((*fresh)->index().shard(1).foreign_index, "");
 }
 
-TEST_F(SideIndexes, ThatLackALinkOrALastRecordAreNotBelieved) {
+TEST_F(ForeignIndexes, ThatLackALinkOrALastRecordAreNotBelieved) {
   std::string content = tar_member("a.jpg", "1") + tar_member("b.jpg", "2");
   std::string link = tar_member("c.jpg", "", '1');
   link.replace(157, 5, "a.jpg");
@@ -238,11 +238,11 @@ TEST_F(SideIndexes, ThatLackALinkOrALastRecordAreNotBelieved) {
   index_tars({"a.tar"});
   write("a.tar", content + tar_member("new.jpg", "3") + tar_end());
   const Opened longer = opened("a.tar");
-  EXPECT_EQ((*longer.set)->index().shard(0).side_index, "");
+  EXPECT_EQ((*longer.set)->index().shard(0).foreign_index, "");
   EXPECT_EQ((*longer.set)->index().record_count(), 3U);
 }
 
-TEST_F(SideIndexes, ThatCannotTellTheRecordsSayWhy) {
+TEST_F(ForeignIndexes, ThatCannotTellTheRecordsSayWhy) {
   const auto message = [](std::string_view text) {
     return parse_wds_index(text, 10240).status().message();
   };
