@@ -1,5 +1,5 @@
-// The loops are compiled once for each kind of CPU, with Highway, because of the shifts of BMI2: they
-// take any register as their count, and are in the chain from one code to the next.
+// The loops are compiled once for each kind of CPU, with Highway, because of the shifts of BMI2:
+// they take any register as their count, and are in the chain from one code to the next.
 #include "jpeg/mcu.h"
 
 #include "jpeg/entropy_codes.h"

@@ -20,11 +20,10 @@ namespace echoline::record {
 // dot and "__meta__" files belong to no record. A link is the file that it leads to (tar_links.h);
 // one that leads to no file of its archive makes its record bad.
 //
-// Reads ustar, pax, GNU long names and base-256 sizes, also in gzip, zstd and bzip2
-// files. Sparse files
-// are kUnimplemented. The last record of a truncated shard stays in the index and is bad when it is
-// cut; a truncated compressed shard is an error. A damaged header, or a file too short for one, is
-// an error when the index is built. An archive of zero blocks has no records.
+// Reads ustar, pax, GNU long names and base-256 sizes, also in gzip, zstd and bzip2 files. Sparse
+// files are kUnimplemented. The last record of a truncated shard stays in the index and is bad when
+// it is cut; a truncated compressed shard is an error. A damaged header, or a file too short for
+// one, is an error when the index is built. An archive of zero blocks has no records.
 //
 // The index comes from a scan of the headers of all shards.
 extern const Format kWebDatasetFormat;
