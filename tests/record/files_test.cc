@@ -1,5 +1,6 @@
 // Lists of files: each row is a record, its columns are fields, and errors name their line.
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include "record/files/list_table.h"
 #include "record_fixture.h"
@@ -62,6 +63,8 @@ TEST_F(FilesTest, ClassNamesBecomeTheNumbersOfTheirFile) {
   const Opened set = opened("list.csv", "d/a b.JPG,cat\nother/e.txt,dog\n", "classes.txt");
   ASSERT_TRUE(set.set.ok()) << set.set.status().message();
   EXPECT_EQ(set.cut(0).fields, (Fields{{"jpg", "one"}, {"cls", "1"}, {"cls_name", "cat"}}));
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_THAT(failure("list.csv", "d/a b.JPG,cat\n", "pipe"), HasSubstr("is not a file"));
   EXPECT_THAT(failure("list.csv", "d/a b.JPG,cow\n", "classes.txt"),
               HasSubstr("list.csv: d/a b.JPG is of class 'cow'"));
 }

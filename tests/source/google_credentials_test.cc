@@ -47,6 +47,15 @@ TEST_F(GoogleCredentialsTest, APersonWhoHasLoggedInIsKnownByTheFileOfGcloud) {
   EXPECT_TRUE(status().ok()) << status().message();
 }
 
+TEST_F(GoogleCredentialsTest, WithoutAHomeFolderNoFileOfTheWorkingFolderIsTaken) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(home_);
+  std::filesystem::copy(server_->fact("user_file"), "application_default_credentials.json");
+  environment_.set("HOME", "");
+  EXPECT_THAT(status().message(), HasSubstr("the metadata server at"));
+  std::filesystem::current_path(before);
+}
+
 TEST_F(GoogleCredentialsTest, LastTheMetadataServerIsAsked) {
   EXPECT_THAT(status().message(), AllOf(HasSubstr("the metadata server at 127.0.0.1:1"),
                                         HasSubstr("set GOOGLE_APPLICATION_CREDENTIALS")));

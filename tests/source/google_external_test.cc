@@ -57,6 +57,8 @@ TEST_F(GoogleExternalTest, ATokenAtAnAddressIsExchanged) {
   EXPECT_THAT(message(), HasSubstr("it answered 403"));
   configure(R"({"url": "http://elsewhere.example/subject"})");
   EXPECT_THAT(message(), HasSubstr("overheard"));
+  configure(R"({"url": ")" + endpoint_ + R"(/subject", "headers": {"X-Test": "yes\r\nHost: x"}})");
+  EXPECT_THAT(message(), HasSubstr("a line break in the headers"));
 }
 
 TEST_F(GoogleExternalTest, AServiceAccountIsImpersonated) {

@@ -94,6 +94,27 @@ TEST_F(OpenTest, TheEndpointMayComeFromTheProfile) {
   ::unlink(name);
 }
 
+// An index is found by the endpoint in use, wherever that is configured.
+TEST_F(OpenTest, TheEndpointInUseIsKnownBeforeOpening) {
+  EXPECT_EQ(with_endpoint(read_).endpoint(), "http://127.0.0.1:1");
+  read_.clear_endpoint();
+  EXPECT_EQ(with_endpoint(read_).endpoint(), "");
+  ::setenv("AWS_ENDPOINT_URL", "http://all.invalid", 1);
+  EXPECT_EQ(with_endpoint(read_).endpoint(), "http://all.invalid");
+  ::setenv("AWS_ENDPOINT_URL_S3", "http://s3.invalid", 1);
+  EXPECT_EQ(with_endpoint(read_).endpoint(), "http://s3.invalid");
+  v1::Read local;
+  local.add_url("/data/x.tar");
+  EXPECT_EQ(with_endpoint(local).endpoint(), "");
+  ::setenv("STORAGE_EMULATOR_HOST", "127.0.0.1:1", 1);
+  v1::Read google;
+  google.add_url("gs://bucket/*");
+  EXPECT_EQ(with_endpoint(google).endpoint(), "http://127.0.0.1:1");
+  for (const char* name : {"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "STORAGE_EMULATOR_HOST"}) {
+    ::unsetenv(name);
+  }
+}
+
 TEST_F(OpenTest, AnEmulatorIsShownTheKeyFileThatIsNamed) {
   ::setenv("STORAGE_EMULATOR_HOST", "127.0.0.1:1", 1);
   v1::Read read;
