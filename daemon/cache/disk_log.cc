@@ -33,11 +33,16 @@ bool DiskLog::refresh() {
   // Another daemon has started the log again: all known values are gone.
   if (header.generation != header_.generation) forget_all();
   header_ = header;
-  return read_tail();
+  if (!read_tail()) return false;
+  // Entries that were cut off need no room, and the header's count has no check of its own. Between
+  // the live values and the end of the data are only holes, which may be freed or not.
+  header_.used_bytes = std::min(header_.used_bytes, position_ + data_end_);
+  header_.used_bytes = std::max(header_.used_bytes, position_ + live_bytes_);
+  return true;
 }
 
 bool DiskLog::grown() const {
-  // Also true for a file that became shorter: then the log was started again.
+  // Also true for a file that became shorter: the log was started again, or damage was cut off.
   struct stat about {};
   return ::fstat(file_.get(), &about) == 0 &&
          static_cast<std::uint64_t>(about.st_size) != position_;
@@ -67,12 +72,13 @@ bool DiskLog::read_tail() {
   struct stat about {};
   if (::fstat(file_.get(), &about) != 0) return false;
   const auto size = static_cast<std::uint64_t>(about.st_size);
+  // Another daemon has found damage in what this one had read, and cut it off.
+  if (size < position_) forget_all();
   // At the start the table gets its full size at once, so that it does not grow step by step.
   if (values_.empty()) values_.reserve((size - std::min(size, position_)) / kEntryBytes);
   std::vector<DiskEntry> entries;
-  // In portions, so that the memory does not depend on the length of the log. The second condition
-  // guards the subtraction: a log that was started again can be shorter.
-  while (size - position_ >= kEntryBytes && size >= position_) {
+  // In portions, so that the memory does not depend on the length of the log.
+  while (size - position_ >= kEntryBytes) {
     entries.resize(std::min<std::uint64_t>(kEntriesAtOnce, (size - position_) / kEntryBytes));
     if (!read_at(file_.get(), position_, std::as_writable_bytes(std::span(entries)))) return false;
     for (const DiskEntry& entry : entries) {

@@ -122,6 +122,37 @@ TEST_F(DiskCaches, ADamagedLogLosesOnlyTheEntriesAfterTheDamage) {
   }
 }
 
+TEST_F(DiskCaches, DamageWhileOthersHaveTheLogOpenCostsNoRoom) {
+  constexpr std::uint64_t kCap = 12 * (kBytes + kEntryBytes);
+  const auto first = open(kCap);
+  write(*first, 0, 10);
+  overwrite(file("log"), kHeaderBytes + 4 * kEntryBytes + 5, "????????");
+  const auto second = open(kCap);
+  EXPECT_EQ(hits(*second, 0, 10), 4U);
+  // Reads the log that the second daemon has cut, and adds to what is left.
+  write(*first, 10, 2);
+  EXPECT_EQ(fs::file_size(file("log")), kHeaderBytes + 6 * kEntryBytes);
+  write(*second, 0, 10);
+  for (const auto& cache : {first.get(), second.get()}) {
+    cache->refresh();
+    EXPECT_EQ(hits(*cache, 0, 12), 11U) << "the header takes the room of one";
+    EXPECT_EQ(cache->failures().full.load(), cache == first.get() ? 0U : 1U);
+  }
+}
+
+TEST_F(DiskCaches, ADamagedCountOfUsedBytesIsCorrected) {
+  constexpr std::uint64_t kCap = 20 * (kBytes + kEntryBytes);
+  const auto cache = open(kCap);
+  write(*cache, 0, 10);
+  overwrite(file("log"), offsetof(DiskHeader, used_bytes), "????????");  // too large
+  write(*cache, 10, 9);
+  EXPECT_EQ(hits(*cache, 0, 19), 19U);
+  overwrite(file("log"), offsetof(DiskHeader, used_bytes), std::string(8, '\0'));
+  write(*cache, 19, 5);
+  EXPECT_EQ(hits(*cache, 19, 5), 0U) << "beyond the cap";
+  EXPECT_GT(cache->failures().full.load(), 0U);
+}
+
 TEST_F(DiskCaches, FilesTruncatedAnywhereAreRecovered) {
   for (const std::uint64_t part : {0, 1, 5, 9, 10}) {
     fs::remove_all(fs::path(folder_.path()) / "cache");
