@@ -4,9 +4,10 @@ another build of the daemon and with other libraries, in turn. Prints figures an
 
     ECHOLINED=... ECHOLINE_CLI=... [ECHOLINE_TEST_DATA=...] decode.py [--old ECHOLINED] [--peer NAME=PYTHON] [--rounds N]
 
---old is a daemon of another version. --peer runs decode_loops.py: NAME is pillow or simplejpeg (which resizes with
-Pillow), PYTHON an interpreter that has them; with Pillow-SIMD in place of Pillow, that is what is measured. CPU is all of
-the daemon's: plan, fetch, decode, batch and ring, without its start. Peers count their loop alone, in one process."""
+--old is a daemon of another version. --peer runs decode_loops.py: NAME is pillow, simplejpeg (which resizes with
+Pillow) or opencv, PYTHON an interpreter that has them; with Pillow-SIMD in place of Pillow, that is what is measured.
+CPU is all of the daemon's: plan, fetch, decode, batch and ring, without its start. Peers count their loop alone, in one
+process."""
 import argparse
 import json
 import os
