@@ -53,6 +53,11 @@ def use(pid):
             "shared": memory_files(pid)}
 
 
+def peak(pid):
+    """The most resident bytes that the process ever had, as the kernel counts: short peaks, too."""
+    return int(_status(pid)["VmHWM"].split()[0]) * 1024
+
+
 def total(found):
     return sum(found.values())
 
