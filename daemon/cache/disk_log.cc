@@ -74,8 +74,9 @@ bool DiskLog::read_tail() {
   const auto size = static_cast<std::uint64_t>(about.st_size);
   // Another daemon has found damage in what this one had read, and cut it off.
   if (size < position_) forget_all();
+  if (size < position_) return false;  // something else cuts the file just now
   // At the start the table gets its full size at once, so that it does not grow step by step.
-  if (values_.empty()) values_.reserve((size - std::min(size, position_)) / kEntryBytes);
+  if (values_.empty()) values_.reserve((size - position_) / kEntryBytes);
   std::vector<DiskEntry> entries;
   // In portions, so that the memory does not depend on the length of the log.
   while (size - position_ >= kEntryBytes) {
