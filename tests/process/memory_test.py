@@ -133,6 +133,7 @@ class Memory(ProcessCase):
         for point in ("", "sample"):
             with self.subTest(point=point), Daemon(pipeline(url, point, window=28, batch=2), memory="64MiB",
                                                    workers=WORKERS) as daemon:
+                memory_use.reset_peak(daemon.process.pid)
                 with memory_use.Highest(daemon.process.pid) as highest:
                     daemon.read("--epochs", 3)
                 pixels = giant * giant * 3

@@ -53,8 +53,13 @@ def use(pid):
             "shared": memory_files(pid)}
 
 
+def reset_peak(pid):
+    """From now on, `peak` counts again."""
+    pathlib.Path(f"/proc/{pid}/clear_refs").write_text("5", encoding="ascii")
+
+
 def peak(pid):
-    """The most resident bytes that the process ever had, as the kernel counts: short peaks, too."""
+    """The most resident bytes of the process since `reset_peak`, as the kernel counts: short peaks, too."""
     return int(_status(pid)["VmHWM"].split()[0]) * 1024
 
 
