@@ -8,43 +8,23 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <numeric>
 #include <random>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/buffer.h"
+#include "bench/photos.h"
 #include "decode/jpeg.h"
 #include "decode/libjpeg.h"
 
 namespace {
 
 using namespace echoline::decode;
-
-double cpu_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-// The JPEG files of a tar (POSIX ustar).
-void read_shard(const char* path, std::vector<std::string>& photos) {
-  constexpr std::size_t kBlock = 512;
-  std::ifstream stream(path, std::ios::binary);
-  const std::string tar((std::istreambuf_iterator<char>(stream)), {});
-  for (std::size_t at = 0; at + kBlock <= tar.size() && tar[at] != '\0';) {
-    const std::string_view name(tar.data() + at, strnlen(tar.data() + at, 100));
-    const std::size_t bytes = std::strtoul(tar.data() + at + 124, nullptr, 8);
-    if (name.ends_with(".jpg")) photos.push_back(tar.substr(at + kBlock, bytes));
-    at += kBlock + (bytes + kBlock - 1) / kBlock * kBlock;
-  }
-}
+using echoline::bench::cpu_seconds;
+using echoline::bench::read_shard;
 
 // torchvision's RandomResizedCrop(scale=(0.08, 1), ratio=(3/4, 4/3)).
 Region draw_region(const ImageSize& size, std::mt19937_64& random) {
