@@ -287,20 +287,34 @@ Pairs make_pairs(const Weights& weights, std::vector<WeightPair>& pairs) {
   return {pairs.data(), stride};
 }
 
+// A load reaches beyond the last tap, at most into the next row if rows are long enough. So the
+// last row is copied.
+const std::uint8_t* padded_last_row(const View& view, std::size_t padding, PassScratch& scratch) {
+  const std::size_t row_bytes = view.row_bytes();
+  scratch.last_row.resize(row_bytes + padding);
+  auto* last_row = reinterpret_cast<std::uint8_t*>(scratch.last_row.data());
+  std::memcpy(last_row, view.row(view.size.height - 1), row_bytes);
+  std::memset(last_row + row_bytes, 0, padding);
+  return last_row;
+}
+
 }  // namespace
+
+bool uses_byte_products() {
+  return HWY_DYNAMIC_DISPATCH(vector_bytes)() == ByteWeights::kVector && has_byte_products();
+}
 
 void resize_rows(const View& view, const Weights& weights, PassScratch& scratch,
                  std::uint8_t* out) {
   if (view.channels == 1) return HWY_DYNAMIC_DISPATCH(gray_rows)(view, weights, out);
-  // A load reaches beyond the last tap, at most into the next row if rows are long enough.
+  if (scratch.byte_products && view.row_bytes() >= kByteLoad && scratch.bytes.make_rows(weights)) {
+    const std::uint8_t* last_row = padded_last_row(view, kByteLoad, scratch);
+    return byte_rows(view, scratch.bytes, weights.taps.size(), last_row, out);
+  }
   if (HWY_DYNAMIC_DISPATCH(vector_bytes)() == 0 || view.stride < kLoadBytes) {
     return resize_rows_plain(view, weights, out);
   }
-  const std::size_t row_bytes = view.row_bytes();
-  scratch.last_row.resize(row_bytes + kLoadBytes);
-  auto* last_row = reinterpret_cast<std::uint8_t*>(scratch.last_row.data());
-  std::memcpy(last_row, view.row(view.size.height - 1), row_bytes);
-  std::memset(last_row + row_bytes, 0, kLoadBytes);
+  const std::uint8_t* last_row = padded_last_row(view, kLoadBytes, scratch);
   HWY_DYNAMIC_DISPATCH(vector_rows)
   (view, weights, make_pairs(weights, scratch.pairs), last_row, out);
 }
@@ -310,6 +324,9 @@ void resize_columns(const std::uint8_t* rows, std::size_t stride, std::size_t ro
   const std::size_t least = HWY_DYNAMIC_DISPATCH(vector_bytes)();
   if (least == 0 || row_bytes < least) {
     return HWY_DYNAMIC_DISPATCH(narrow_columns)(rows, stride, row_bytes, weights, out);
+  }
+  if (scratch.byte_products && scratch.bytes.make_columns(weights)) {
+    return byte_columns(rows, stride, row_bytes, weights, scratch.bytes, out);
   }
   HWY_DYNAMIC_DISPATCH(vector_columns)
   (rows, stride, row_bytes, weights, make_pairs(weights, scratch.pairs), out);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "augment/byte_passes.h"
 #include "augment/resize_weights.h"
 #include "augment/view.h"
 #include "base/buffer.h"
@@ -19,8 +20,13 @@ struct WeightPair {
   std::int32_t high = 0;
 };
 
+// Whether the passes use byte_passes.h: if the CPU can, and Highway uses vectors of that size.
+bool uses_byte_products();
+
 // The reusable state of one thread that runs the passes.
 struct PassScratch {
+  bool byte_products = uses_byte_products();
+  ByteWeights bytes;
   std::vector<WeightPair> pairs;
   Buffer last_row;  // a copy that is safe to read beyond its end
 };

@@ -3,6 +3,8 @@
 #include <hwy/highway.h>
 
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "augment/resize_passes.h"
@@ -41,7 +43,8 @@ std::vector<Axis> axes() {
   return made;
 }
 
-void compare_rows(const Axis& axis, Filter filter, std::uint32_t channels, std::uint32_t height) {
+void compare_rows(const Axis& axis, Filter filter, std::uint32_t channels, std::uint32_t height,
+                  bool byte_products) {
   Weights weights;
   compute_weights(filter, axis, weights);
   const std::uint32_t width = source_range(filter, axis).count;
@@ -54,6 +57,7 @@ void compare_rows(const Axis& axis, Filter filter, std::uint32_t channels, std::
   std::vector<std::uint8_t> expected(bytes);
   resize_rows_plain(view, weights, expected.data());
   PassScratch scratch;
+  scratch.byte_products = scratch.byte_products && byte_products;
   std::vector<std::uint8_t> made(bytes + 1, kUnwritten);
   resize_rows(view, weights, scratch, made.data());
   ASSERT_EQ(made.back(), kUnwritten);
@@ -61,7 +65,7 @@ void compare_rows(const Axis& axis, Filter filter, std::uint32_t channels, std::
   ASSERT_EQ(made, expected) << axis.in << " to " << axis.out;
 }
 
-void compare_columns(const Axis& axis, Filter filter, std::size_t row_bytes) {
+void compare_columns(const Axis& axis, Filter filter, std::size_t row_bytes, bool byte_products) {
   Weights weights;
   compute_weights(filter, axis, weights);
   const std::size_t rows = source_range(filter, axis).count;
@@ -70,6 +74,7 @@ void compare_columns(const Axis& axis, Filter filter, std::size_t row_bytes) {
   std::vector<std::uint8_t> expected(row_bytes * axis.count);
   resize_columns_plain(source.data(), stride, row_bytes, weights, expected.data());
   PassScratch scratch;
+  scratch.byte_products = scratch.byte_products && byte_products;
   std::vector<std::uint8_t> made(expected.size() + 1, kUnwritten);
   resize_columns(source.data(), stride, row_bytes, weights, scratch, made.data());
   ASSERT_EQ(made.back(), kUnwritten);
@@ -77,10 +82,14 @@ void compare_columns(const Axis& axis, Filter filter, std::size_t row_bytes) {
   ASSERT_EQ(made, expected) << axis.in << " to " << axis.out << ", " << row_bytes << " bytes";
 }
 
-class EachTarget : public testing::TestWithParam<std::int64_t> {
+// A kind of vector instructions, and whether the passes may multiply bytes.
+using Kind = std::pair<std::int64_t, bool>;
+
+class EachKind : public testing::TestWithParam<Kind> {
  protected:
-  void SetUp() override { choose(GetParam()); }
+  void SetUp() override { choose(GetParam().first); }
   void TearDown() override { choose(0); }
+  bool byte_products() const { return GetParam().second; }
 
  private:
   // 0: the one that the CPU gets otherwise.
@@ -90,38 +99,50 @@ class EachTarget : public testing::TestWithParam<std::int64_t> {
   }
 };
 
-TEST_P(EachTarget, ResizesRowsAsThePlainLoop) {
+std::vector<Kind> kinds() {
+  std::vector<Kind> found;
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    found.emplace_back(target, false);
+  }
+  if (uses_byte_products()) found.emplace_back(found.front().first, true);
+  return found;
+}
+
+TEST_P(EachKind, ResizesRowsAsThePlainLoop) {
   std::uint32_t height = 0;
   for (const Axis& axis : axes()) {
     height = height % 9 + 1;
     for (const std::uint32_t channels : {1U, 3U}) {
       for (const Filter filter : {Filter::kBilinear, Filter::kBicubic}) {
-        ASSERT_NO_FATAL_FAILURE(compare_rows(axis, filter, channels, height));
+        ASSERT_NO_FATAL_FAILURE(compare_rows(axis, filter, channels, height, byte_products()));
       }
     }
   }
 }
 
-TEST_P(EachTarget, ResizesColumnsAsThePlainLoop) {
+TEST_P(EachKind, ResizesColumnsAsThePlainLoop) {
   std::size_t row_bytes = 0;
   for (const Axis& axis : axes()) {
     row_bytes = (row_bytes + 7) % 211 + 1;
     for (const Filter filter : {Filter::kBilinear, Filter::kBicubic}) {
-      ASSERT_NO_FATAL_FAILURE(compare_columns(axis, filter, row_bytes));
+      ASSERT_NO_FATAL_FAILURE(compare_columns(axis, filter, row_bytes, byte_products()));
     }
   }
 }
 
 // Vectors add in another order than the plain loop; with this many taps the sums wrap around.
-TEST_P(EachTarget, SumsOfManyTapsAreEqual) {
+TEST_P(EachKind, SumsOfManyTapsAreEqual) {
   for (const std::uint32_t in : {5000U, 40000U}) {
-    ASSERT_NO_FATAL_FAILURE(compare_rows(whole_axis(in, 3), Filter::kBicubic, 3, 2));
-    ASSERT_NO_FATAL_FAILURE(compare_columns(whole_axis(in, 3), Filter::kBicubic, 64));
+    ASSERT_NO_FATAL_FAILURE(
+        compare_rows(whole_axis(in, 3), Filter::kBicubic, 3, 2, byte_products()));
+    ASSERT_NO_FATAL_FAILURE(
+        compare_columns(whole_axis(in, 3), Filter::kBicubic, 64, byte_products()));
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Passes, EachTarget, testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
-                         [](const auto& target) { return hwy::TargetName(target.param); });
+INSTANTIATE_TEST_SUITE_P(Passes, EachKind, testing::ValuesIn(kinds()), [](const auto& kind) {
+  return std::string(hwy::TargetName(kind.param.first)) + (kind.param.second ? "_bytes" : "");
+});
 
 }  // namespace
 }  // namespace echoline::augment
