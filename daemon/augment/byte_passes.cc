@@ -9,6 +9,7 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <span>
 
 #include "augment/resize_passes_plain.h"
 
@@ -19,88 +20,103 @@ namespace {
 
 constexpr std::size_t kRows = 4;  // of one step of the horizontal pass
 constexpr std::size_t kPlanes = ByteWeights::kPlanes;
+constexpr std::size_t kVector = ByteWeights::kVector;
 
-// The sums of 16 outputs, for each byte of the weights.
-struct PlaneSums {
-  __m512i planes[kPlanes];
-};
-
-ECHOLINE_BYTE_PASSES inline PlaneSums no_sums() {
-  const __m512i zero = _mm512_setzero_si512();
-  return {{_mm512_set1_epi32(kHalf), zero, zero}};
+// Each 16 bytes of the result have four values of `a`, then of `b`, `c` and `d`, clamped to bytes.
+ECHOLINE_BYTE_PASSES [[gnu::always_inline]] inline __m512i bytes_of(__m512i a, __m512i b, __m512i c,
+                                                                    __m512i d) {
+  const __m512i first =
+      _mm512_packs_epi32(_mm512_srai_epi32(a, kWeightBits), _mm512_srai_epi32(b, kWeightBits));
+  const __m512i second =
+      _mm512_packs_epi32(_mm512_srai_epi32(c, kWeightBits), _mm512_srai_epi32(d, kWeightBits));
+  return _mm512_packus_epi16(first, second);
 }
 
-// Not yet clamped.
-ECHOLINE_BYTE_PASSES inline __m512i value_of(const PlaneSums& sums) {
-  const __m512i high = _mm512_add_epi32(_mm512_slli_epi32(sums.planes[2], 8), sums.planes[1]);
-  const __m512i sum = _mm512_add_epi32(_mm512_slli_epi32(high, 8), sums.planes[0]);
-  return _mm512_srai_epi32(sum, kWeightBits);
-}
+// What a sum begins with: it is shifted to kHalf, together with the products of the highest bytes.
+constexpr int kShiftedHalf = kHalf >> 8 * (kPlanes - 1);
 
-// Clamped to bytes. Each 16 bytes have four values of `a`, then of `b`, `c` and `d`.
-ECHOLINE_BYTE_PASSES inline __m512i bytes_of(__m512i a, __m512i b, __m512i c, __m512i d) {
-  return _mm512_packus_epi16(_mm512_packs_epi32(a, b), _mm512_packs_epi32(c, d));
-}
-
-// One group of outputs of four rows: 16 bytes for each row, of which the last one means nothing.
-ECHOLINE_BYTE_PASSES inline __m512i row_group(const std::uint8_t* const (&rows)[kRows],
-                                              const ByteWeights& weights,
-                                              const ByteWeights::Group& group) {
-  const std::uint8_t* vectors = weights.vector(group.places);
+// One group of outputs of a row. kQuads is its number of steps, 0 if it is only known at run time:
+// otherwise the compiler chooses the taps once for all bytes of the weights.
+template <std::uint32_t kQuads>
+ECHOLINE_BYTE_PASSES [[gnu::always_inline]] inline __m512i row_sums(const std::uint8_t* row,
+                                                                    const std::uint8_t* vectors,
+                                                                    std::uint32_t quads) {
   const __m512i places = _mm512_loadu_si512(vectors);
-  PlaneSums sums[kRows] = {no_sums(), no_sums(), no_sums(), no_sums()};
-  std::size_t at = group.first;
-  for (std::uint32_t quad = 0; quad < group.quads; ++quad, at += 12) {
-    __m512i weight[kPlanes];
-    for (__m512i& plane : weight) plane = _mm512_loadu_si512(vectors += ByteWeights::kVector);
-    for (std::size_t y = 0; y < kRows; ++y) {
-      const __m512i taps = _mm512_permutexvar_epi8(places, _mm512_loadu_si512(rows[y] + at));
-      for (std::size_t b = 0; b < kPlanes; ++b) {
-        sums[y].planes[b] = _mm512_dpbusd_epi32(sums[y].planes[b], taps, weight[b]);
-      }
+  __m512i sums = _mm512_set1_epi32(kShiftedHalf);
+  for (std::size_t b = kPlanes; b > 0; --b) {
+    if (b < kPlanes) sums = _mm512_slli_epi32(sums, 8);
+    for (std::uint32_t q = 0; q < (kQuads == 0 ? quads : kQuads); ++q) {
+      const __m512i taps = _mm512_permutexvar_epi8(places, _mm512_loadu_si512(row + 12 * q));
+      const __m512i weight = _mm512_loadu_si512(vectors + (q * kPlanes + b) * kVector);
+      sums = _mm512_dpbusd_epi32(sums, taps, weight);
     }
   }
-  const __m512i bytes =
-      bytes_of(value_of(sums[0]), value_of(sums[1]), value_of(sums[2]), value_of(sums[3]));
+  return sums;
+}
+
+// The same of four rows: 16 bytes for each, of which the last one means nothing.
+template <std::uint32_t kQuads>
+ECHOLINE_BYTE_PASSES [[gnu::always_inline]] inline __m512i row_group(
+    const std::uint8_t* const (&rows)[kRows], const std::uint8_t* vectors,
+    const ByteWeights::Group& group) {
+  __m512i sums[kRows];
+  for (std::size_t y = 0; y < kRows; ++y) {
+    sums[y] = row_sums<kQuads>(rows[y] + group.first, vectors, group.quads);
+  }
+  const __m512i bytes = bytes_of(sums[0], sums[1], sums[2], sums[3]);
   // From values of each row in each part to a part for each row.
   const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
   return _mm512_permutexvar_epi32(order, bytes);
 }
 
-ECHOLINE_BYTE_PASSES inline void store_rows(__m512i pixels, __mmask16 mask, std::size_t at,
-                                            std::uint8_t* const (&out)[kRows]) {
+ECHOLINE_BYTE_PASSES [[gnu::always_inline]] inline __m512i row_group(
+    const std::uint8_t* const (&rows)[kRows], const ByteWeights& weights,
+    const ByteWeights::Group& group) {
+  const std::uint8_t* vectors = weights.vector(group.places);
+  if (group.quads == 1) return row_group<1>(rows, vectors, group);
+  if (group.quads == 2) return row_group<2>(rows, vectors, group);
+  return row_group<0>(rows, vectors, group);
+}
+
+ECHOLINE_BYTE_PASSES [[gnu::always_inline]] inline void store_rows(
+    __m512i pixels, __mmask16 mask, std::size_t at, std::uint8_t* const (&out)[kRows]) {
   _mm_mask_storeu_epi8(out[0] + at, mask, _mm512_castsi512_si128(pixels));
   _mm_mask_storeu_epi8(out[1] + at, mask, _mm512_extracti32x4_epi32(pixels, 1));
   _mm_mask_storeu_epi8(out[2] + at, mask, _mm512_extracti32x4_epi32(pixels, 2));
   _mm_mask_storeu_epi8(out[3] + at, mask, _mm512_extracti32x4_epi32(pixels, 3));
 }
 
+ECHOLINE_BYTE_PASSES [[gnu::always_inline]] inline void store_rows(
+    __m512i pixels, std::size_t at, std::uint8_t* const (&out)[kRows]) {
+  const auto place = [&](std::size_t y) { return reinterpret_cast<__m128i*>(out[y] + at); };
+  _mm_storeu_si128(place(0), _mm512_castsi512_si128(pixels));
+  _mm_storeu_si128(place(1), _mm512_extracti32x4_epi32(pixels, 1));
+  _mm_storeu_si128(place(2), _mm512_extracti32x4_epi32(pixels, 2));
+  _mm_storeu_si128(place(3), _mm512_extracti32x4_epi32(pixels, 3));
+}
+
 ECHOLINE_BYTE_PASSES void four_rows(const std::uint8_t* const (&rows)[kRows],
                                     const ByteWeights& weights, std::size_t outputs,
                                     std::uint8_t* const (&out)[kRows]) {
-  constexpr std::size_t kGroupBytes = ByteWeights::kOutputs * 3;
-  const std::vector<ByteWeights::Group>& groups = weights.groups();
+  const std::span<const ByteWeights::Group> groups = weights.groups();
   std::size_t at = 0;
-  for (std::size_t i = 0; i + 1 < groups.size(); ++i, at += kGroupBytes) {
-    const __m512i pixels = row_group(rows, weights, groups[i]);
+  for (std::size_t i = 0; i + 1 < groups.size(); ++i, at += ByteWeights::kOutputs * 3) {
     // The next group overwrites the last byte.
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(out[0] + at), _mm512_castsi512_si128(pixels));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(out[1] + at), _mm512_extracti32x4_epi32(pixels, 1));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(out[2] + at), _mm512_extracti32x4_epi32(pixels, 2));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(out[3] + at), _mm512_extracti32x4_epi32(pixels, 3));
+    store_rows(row_group(rows, weights, groups[i]), at, out);
   }
   const auto mask = static_cast<__mmask16>((1U << (outputs * 3 - at)) - 1);
   store_rows(row_group(rows, weights, groups.back()), mask, at, out);
 }
 
-// The sums of 64 columns.
+// The sums of 64 columns, for each byte of the weights.
 struct ColumnSums {
-  PlaneSums parts[4];
+  __m512i planes[kPlanes][4];
 };
 
-// Adds four rows. In each 32 bits of a vector are the four taps of a column.
-ECHOLINE_BYTE_PASSES inline void add_rows(const __m512i (&row)[4], const std::uint32_t* weights,
-                                          ColumnSums& sums) {
+// Adds four rows. In each 32 bits of `taps` are the four of a column.
+ECHOLINE_BYTE_PASSES [[gnu::always_inline]] inline void add_rows(const __m512i (&row)[4],
+                                                                 const std::uint32_t* weights,
+                                                                 ColumnSums& sums) {
   const __m512i low01 = _mm512_unpacklo_epi8(row[0], row[1]);
   const __m512i high01 = _mm512_unpackhi_epi8(row[0], row[1]);
   const __m512i low23 = _mm512_unpacklo_epi8(row[2], row[3]);
@@ -111,27 +127,51 @@ ECHOLINE_BYTE_PASSES inline void add_rows(const __m512i (&row)[4], const std::ui
   for (std::size_t b = 0; b < kPlanes; ++b) {
     const __m512i weight = _mm512_set1_epi32(static_cast<int>(weights[b]));
     for (std::size_t i = 0; i < 4; ++i) {
-      sums.parts[i].planes[b] = _mm512_dpbusd_epi32(sums.parts[i].planes[b], taps[i], weight);
+      sums.planes[b][i] = _mm512_dpbusd_epi32(sums.planes[b][i], taps[i], weight);
     }
   }
 }
 
-// 64 columns of one output row.
-ECHOLINE_BYTE_PASSES inline void column_vector(const std::uint8_t* rows, std::size_t stride,
-                                               std::size_t count, const std::uint32_t* weights,
-                                               std::uint8_t* out) {
-  ColumnSums sums{{no_sums(), no_sums(), no_sums(), no_sums()}};
-  for (std::size_t k = 0; k < count; k += 4, rows += 4 * stride, weights += kPlanes) {
+// 64 columns of one output row. kQuads as above, for `count` rows.
+template <std::size_t kQuads>
+ECHOLINE_BYTE_PASSES [[gnu::always_inline]] inline void column_vector(const std::uint8_t* rows,
+                                                                      std::size_t stride,
+                                                                      std::size_t count,
+                                                                      const std::uint32_t* weights,
+                                                                      std::uint8_t* out) {
+  ColumnSums sums;
+  for (std::size_t i = 0; i < 4; ++i) {
+    sums.planes[0][i] = sums.planes[1][i] = _mm512_setzero_si512();
+    sums.planes[2][i] = _mm512_set1_epi32(kShiftedHalf);
+  }
+  for (std::size_t q = 0; q < (kQuads == 0 ? (count + 3) / 4 : kQuads); ++q) {
     __m512i row[4];
     for (std::size_t i = 0; i < 4; ++i) {
       // The weight of a row beyond the last one is 0.
-      row[i] = _mm512_loadu_si512(k + i < count ? rows + i * stride : rows);
+      const std::size_t y = 4 * q + i < count ? 4 * q + i : 0;
+      row[i] = _mm512_loadu_si512(rows + y * stride);
     }
-    add_rows(row, weights, sums);
+    add_rows(row, weights + kPlanes * q, sums);
   }
-  const __m512i bytes = bytes_of(value_of(sums.parts[0]), value_of(sums.parts[1]),
-                                 value_of(sums.parts[2]), value_of(sums.parts[3]));
-  _mm512_storeu_si512(out, bytes);
+  __m512i values[4];
+  for (std::size_t i = 0; i < 4; ++i) {
+    const __m512i high = _mm512_slli_epi32(sums.planes[2][i], 8);
+    const __m512i middle = _mm512_slli_epi32(_mm512_add_epi32(high, sums.planes[1][i]), 8);
+    values[i] = _mm512_add_epi32(middle, sums.planes[0][i]);
+  }
+  _mm512_storeu_si512(out, bytes_of(values[0], values[1], values[2], values[3]));
+}
+
+// One output row.
+template <std::size_t kQuads>
+ECHOLINE_BYTE_PASSES [[gnu::always_inline]] inline void output_row(
+    const std::uint8_t* rows, std::size_t stride, std::size_t row_bytes, std::size_t count,
+    const std::uint32_t* weights, std::uint8_t* out) {
+  for (std::size_t x = 0; x < row_bytes; x += kVector) {
+    // The last vector overlaps the one before it.
+    const std::size_t at = std::min(x, row_bytes - kVector);
+    column_vector<kQuads>(rows + at, stride, count, weights, out + at);
+  }
 }
 
 }  // namespace
@@ -163,10 +203,13 @@ ECHOLINE_BYTE_PASSES void byte_columns(const std::uint8_t* rows, std::size_t str
   for (std::size_t i = 0; i < weights.taps.size(); ++i, out += row_bytes) {
     const Taps& taps = weights.taps[i];
     const std::uint8_t* first = rows + taps.first * stride;
-    for (std::size_t x = 0; x < row_bytes; x += ByteWeights::kVector) {
-      // The last vector overlaps the one before it.
-      const std::size_t at = std::min(x, row_bytes - ByteWeights::kVector);
-      column_vector(first + at, stride, taps.count, bytes.column_quads(i), out + at);
+    const std::uint32_t* own = bytes.column_quads(i);
+    if (taps.count <= 4) {
+      output_row<1>(first, stride, row_bytes, taps.count, own, out);
+    } else if (taps.count <= 8) {
+      output_row<2>(first, stride, row_bytes, taps.count, own, out);
+    } else {
+      output_row<0>(first, stride, row_bytes, taps.count, own, out);
     }
   }
 }

@@ -76,24 +76,27 @@ void Decoder::make_samples(std::uint32_t first_mcu, std::size_t count) {
   std::size_t index = 0;
   for (std::size_t i = 0; i < header_.component_count; ++i) {
     const Component& component = header_.components[i];
-    const std::size_t each = component.horizontal * component.vertical;
     const std::size_t stride = planes_.stride(i);
     std::uint8_t* rows = planes_.row(i, mcu_row_ * component.vertical * kBlockSide);
     rows += std::size_t{first_mcu} * component.horizontal * kBlockSide;
+    const std::size_t row_bytes = kBlockSide * stride;
+    std::size_t block = index;
     std::size_t full_count = 0;
     std::size_t flat_count = 0;
-    for (std::size_t mcu = 0; mcu < count; ++mcu) {
-      for (std::size_t j = 0; j < each; ++j) {
-        const std::size_t x = mcu * component.horizontal + j % component.horizontal;
-        const std::size_t y = j / component.horizontal;
-        const std::size_t block = index + mcu * each + j;
-        const BlockTask task{batch_.block(block), rows + y * kBlockSide * stride + x * kBlockSide};
-        (batch_.ac[block] != 0 ? full_[full_count++] : flat_[flat_count++]) = task;
+    for (std::size_t mcu = 0; mcu < count; ++mcu, rows += component.horizontal * kBlockSide) {
+      for (std::size_t y = 0; y < component.vertical; ++y) {
+        for (std::size_t x = 0; x < component.horizontal; ++x, ++block) {
+          const BlockTask task{batch_.block(block), rows + y * row_bytes + x * kBlockSide};
+          // Without a branch, which could not be predicted: to both, and one of them counts.
+          full_[full_count] = flat_[flat_count] = task;
+          full_count += batch_.ac[block];
+          flat_count += 1U - batch_.ac[block];
+        }
       }
     }
     idct_blocks(full_.data(), full_count, steps_[i], stride);
     fill_blocks(flat_.data(), flat_count, steps_[i], stride);
-    index += each * kBatchMcus;
+    index += component.horizontal * component.vertical * kBatchMcus;
   }
 }
 
