@@ -86,9 +86,11 @@ void Decoder::make_samples(std::uint32_t first_mcu, std::size_t count) {
     for (std::size_t mcu = 0; mcu < count; ++mcu, rows += component.horizontal * kBlockSide) {
       for (std::size_t y = 0; y < component.vertical; ++y) {
         for (std::size_t x = 0; x < component.horizontal; ++x, ++block) {
-          const BlockTask task{batch_.block(block), rows + y * row_bytes + x * kBlockSide};
           // Without a branch, which could not be predicted: to both, and one of them counts.
-          full_[full_count] = flat_[flat_count] = task;
+          const std::int16_t* coefficients = batch_.block(block);
+          std::uint8_t* out = rows + y * row_bytes + x * kBlockSide;
+          full_[full_count] = {coefficients, out};
+          flat_[flat_count] = {coefficients, out};
           full_count += batch_.ac[block];
           flat_count += 1U - batch_.ac[block];
         }
