@@ -8,37 +8,26 @@ namespace {
 
 constexpr std::size_t kTaps = 4;  // of one product
 constexpr std::size_t kChannels = 3;
-// Three signed bytes hold numbers up to here.
-constexpr std::int32_t kWeightMax = (127 << 16) + (127 << 8) + 127;
-constexpr std::int32_t kWeightMin = -(128 << 16) - (128 << 8) - 128;
 
 // Four weights, byte by byte: planes[b] has byte b of each.
 struct Quad {
   std::uint32_t planes[ByteWeights::kPlanes] = {};
+  std::int32_t spare = 0;  // not 0: a weight has more bytes
 };
 
 // Signed bytes: what a low byte is too small by, the next one has more.
 Quad quad_of(std::span<const std::int32_t> values, std::size_t first) {
+  std::int32_t rest[kTaps] = {};
+  for (std::size_t k = 0; k < kTaps && first + k < values.size(); ++k) rest[k] = values[first + k];
   Quad quad;
-  const std::size_t end = std::min(values.size(), first + kTaps);
-  for (std::size_t k = first; k < end; ++k) {
-    std::int32_t rest = values[k];
-    for (std::uint32_t& plane : quad.planes) {
-      const auto low = static_cast<std::int8_t>(rest);
-      plane |= std::uint32_t{static_cast<std::uint8_t>(low)} << 8 * (k - first);
-      rest = (rest - low) >> 8;
+  for (std::uint32_t& plane : quad.planes) {
+    for (std::size_t k = 0; k < kTaps; ++k) {
+      plane |= (static_cast<std::uint32_t>(rest[k]) & 0xFF) << 8 * k;
+      rest[k] = (rest[k] + 128) >> 8;
     }
   }
+  for (const std::int32_t value : rest) quad.spare |= value;
   return quad;
-}
-
-bool fit(const Weights& weights) {
-  for (std::size_t i = 0; i < weights.taps.size(); ++i) {
-    for (const std::int32_t value : weights.of(i)) {
-      if (value < kWeightMin || value > kWeightMax) return false;
-    }
-  }
-  return true;
 }
 
 std::size_t quads_of(std::size_t taps) { return (taps + kTaps - 1) / kTaps; }
@@ -46,13 +35,13 @@ std::size_t quads_of(std::size_t taps) { return (taps + kTaps - 1) / kTaps; }
 }  // namespace
 
 bool ByteWeights::make_rows(const Weights& weights) {
-  if (!fit(weights)) return false;
   const std::size_t count = weights.taps.size();
   const std::size_t quads_max = quads_of(weights.stride);
   groups_.clear();
   vectors_.resize((count + kOutputs - 1) / kOutputs * (1 + kPlanes * quads_max) * kVector);
   std::memset(vectors_.data(), 0, vectors_.size());
   std::size_t place = 0;
+  std::int32_t spare = 0;
   for (std::size_t i = 0; i < count; i += kOutputs) {
     const std::size_t end = std::min(i + kOutputs, count);
     Group group{UINT32_MAX, 0, place};
@@ -73,6 +62,7 @@ bool ByteWeights::make_rows(const Weights& weights) {
       }
       for (std::size_t q = 0; q < group.quads; ++q) {
         const Quad quad = quad_of(weights.of(j), q * kTaps);
+        spare |= quad.spare;
         for (std::size_t b = 0; b < kPlanes; ++b) {
           std::uint32_t* plane = lanes + (1 + q * kPlanes + b) * (kVector / 4) + lane;
           std::fill_n(plane, kChannels, quad.planes[b]);
@@ -83,21 +73,22 @@ bool ByteWeights::make_rows(const Weights& weights) {
     place += 1 + kPlanes * group.quads;
     groups_.push_back(group);
   }
-  return true;
+  return spare == 0;
 }
 
 bool ByteWeights::make_columns(const Weights& weights) {
-  if (!fit(weights)) return false;
   quad_stride_ = quads_of(weights.stride) * kPlanes;
   quads_.resize(weights.taps.size() * quad_stride_);
+  std::int32_t spare = 0;
   for (std::size_t i = 0; i < weights.taps.size(); ++i) {
     std::uint32_t* out = quads_.data() + i * quad_stride_;
     for (std::size_t k = 0; k < weights.taps[i].count; k += kTaps) {
       const Quad quad = quad_of(weights.of(i), k);
       out = std::copy_n(quad.planes, kPlanes, out);
+      spare |= quad.spare;
     }
   }
-  return true;
+  return spare == 0;
 }
 
 }  // namespace echoline::augment
