@@ -140,7 +140,7 @@ def spdl(encoded, batch):
 def mlx_data(encoded, batch):
     import mlx.data as dx
 
-    records = [{"image": numpy.frombuffer(data, numpy.uint8)} for data in encoded]
+    records = [{"image": numpy.frombuffer(bytearray(data), numpy.uint8)} for data in encoded]
     stream = dx.buffer_from_vector(records).to_stream().load_image("image", from_memory=True)
     stream = stream.image_random_area_crop("image", (0.08, 1.0), (3 / 4, 4 / 3)).image_resize("image", SIDE, SIDE)
     return (len(made["image"]) for made in stream.image_random_h_flip("image", 0.5).batch(batch))

@@ -23,8 +23,8 @@ LOOPS = pathlib.Path(__file__).with_name("handoff_loops.py")
 # name: (bytes of a row, rows of a batch)
 SIZES = {"38 MB": (150_528, 256), "128 KiB": (16_384, 8)}
 # Name: (set, its package, loop). A loop with a row and a number of rows collates rows that are ready, as training does.
-PEERS = {"Grain": ("grain", "grain", "grain"), "Ray": ("ray", "ray", "ray"), "gRPC": ("grpc", "grpcio", "grpc"),
-         "TensorSocket": ("tensorsocket", "tensorsocket", "tensorsocket")}
+PEERS = {"Grain": ("grain", "grain", "grain"), "Ray": ("ray", "ray", "ray"),
+         "gRPC": ("grpc", "grpcio", "grpc")}
 
 
 def pipeline(path, row, rows, echoed):
