@@ -11,10 +11,11 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+from statistics import median
 
 from handoff_loops import figures
 from suite import peers
-from suite.rounds import Row, Table, interleave
+from suite.rounds import Row, Table, interleave, number
 from support.daemon_process import Daemon, stream_yaml
 from support.programs import binary
 
@@ -69,6 +70,9 @@ def compare(size, path, options):
         found = interleave(ways | {name: way for name, way in others.items() if options.wants(name)}, options.rounds)
     copied = sum(each["copied"] for each in found.results.get("Echoline, Python", []))
     note = f"Every thousandth array in Python was looked at: {copied} were copies, the others are in the ring's memory."
+    waits = [each["next_p50_us"] for each in found.results.get("Echoline, C++", [])]
+    if waits:
+        note += f" `next()` from C++ while the daemon writes, with a clock around each call: {number(median(waits))} us."
     return [Table(f"CPU time of the hand-off, batches of {size}", "CPU-s per GB", found.rows(
                 lambda each: figures(each)[1]), "Echoline, Python", False, note),
             Table(f"CPU time of a batch, batches of {size}", "us", found.rows(

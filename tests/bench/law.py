@@ -28,6 +28,6 @@ def measure(options):
             for ratio, factor in pairs]
     outside = sum(abs(each.deviation) > WITHIN for each in seen.values())
     worst = max(seen.values(), key=lambda each: abs(each.deviation))
-    note = (f"The values of a row are those of the four echo points. {outside} of {len(seen)} points are more than "
+    note = (f"Each value is the median of the four echo points, with the lowest and the highest. {outside} of {len(seen)} points are more than "
             f"{WITHIN * 100:.0f} % away; the worst is {worst.deviation * 100:+.1f} %")
     return [Table("Period, relative to the systems law", "seen / law", rows, note=note + ".")]

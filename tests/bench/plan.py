@@ -19,6 +19,6 @@ def one_run(seconds):
 def measure(options):
     found = interleave({"plan": lambda: one_run(0.01 if options.quick else 0.3)}, options.rounds)
     runs = found.results.get("plan", [])
-    rows = [Row(name.replace("/", ", ").replace("_", " "), [run[name] for run in runs]) for name in runs[0]] if runs else \
+    rows = [Row(name.replace("/", ", ").replace("2_5", "2.5").replace("_", " "), [run[name] for run in runs]) for name in runs[0]] if runs else \
         [found.row("plan")]
     return [Table("The plan", "ns of CPU per row", rows, more_is_better=False)]

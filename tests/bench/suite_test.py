@@ -84,6 +84,14 @@ class Reports(unittest.TestCase):
             self.assertTrue(lines[0].startswith("# "), path)
             self.assertTrue(lines[1:] and all("==" in line for line in lines[1:]), path)
 
+    def test_every_loader_that_is_measured_is_in_its_set(self):
+        import decode
+        import handoff
+        import s3
+
+        for group, package, *_ in [*decode.PEERS.values(), *handoff.PEERS.values(), *s3.PEERS.values()]:
+            self.assertRegex(peers.version(group, package), r"^\d+\.")
+
 
 class Command(unittest.TestCase):
     def test_one_command_measures_and_writes_table_picture_and_json(self):

@@ -23,7 +23,7 @@ def version(name, package):
     """The version of a package in a set."""
     for line in requirements(name).read_text(encoding="utf-8").splitlines():
         found, _, pinned = line.partition("==")
-        if found.lower() == package:
+        if found.lower().replace("_", "-") == package:
             return pinned
     raise KeyError(f"{name}.txt has no {package}")
 

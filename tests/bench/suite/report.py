@@ -1,9 +1,12 @@
 """Writes the tables of a benchmark as Markdown, JSON and a picture, and puts them into a page between its markers."""
 import json
 import re
+import textwrap
 
 from .chart import draw
 from .rounds import Spread, number
+
+COLUMNS = 120  # of a line of text
 
 
 def with_spread(values):
@@ -27,11 +30,10 @@ def table_markdown(table):
 def section(name, tables, machine, rounds):
     """The Markdown of one benchmark, with its picture NAME.svg."""
     titles = "; ".join(table.title for table in tables)
-    count = "one round" if rounds == 1 else f"{rounds} interleaved rounds"
-    parts = [f"{machine.describe()} Median of {count}; in brackets the lowest and the highest value.",
-             f"![{titles}](bench_{name}.svg)"]
+    spread = "" if rounds == 1 else f" Median of {rounds} interleaved rounds; in brackets the lowest and the highest value."
+    parts = [textwrap.fill(machine.describe() + spread, COLUMNS), f"![{titles}](bench_{name}.svg)"]
     for table in tables:
-        parts += [f"**{table.title}.** {table.note}".strip(), table_markdown(table)]
+        parts += [textwrap.fill(f"**{table.title}.** {table.note}", COLUMNS), table_markdown(table)]
     return "\n\n".join(parts) + "\n"
 
 
