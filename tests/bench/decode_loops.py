@@ -153,7 +153,8 @@ def dali(encoded, batch):
     def pipeline():
         source = itertools.cycle([numpy.frombuffer(data, numpy.uint8)] for data in encoded)
         data = fn.external_source(lambda _: next(source)[0], batch=False)
-        picture = fn.decoders.image_random_crop(data, device="cpu", random_area=(0.08, 1.0), random_aspect_ratio=(3 / 4, 4 / 3))
+        picture = fn.decoders.image_random_crop(data, device="cpu", random_area=(0.08, 1.0),
+                                                random_aspect_ratio=(3 / 4, 4 / 3))
         picture = fn.resize(picture, size=(SIDE, SIDE), interp_type=types.INTERP_LINEAR, antialias=True)
         return fn.flip(picture, horizontal=fn.random.coin_flip())
 

@@ -63,10 +63,10 @@ def compare(size, path, options):
         ways = {"Echoline, Python": lambda: from_python(ours, seconds), "Echoline, C++": lambda: from_cpp(ours, seconds),
                 "Echoline, C++, rows written each time": lambda: from_cpp(fresh, seconds)}
         torch = functools.partial(peers.debian_python, "torch", "python3-torch")
-        others = {"DataLoader, one worker": functools.partial(from_peer, torch, "dataloader", seconds, row, rows)}
+        others = {"DataLoader": functools.partial(from_peer, torch, "dataloader", seconds, row, rows)}
         for name, (group, package, loop) in PEERS.items():
-            find_python = functools.partial(peers.python, group)
-            others[f"{name} {peers.version(group, package)}"] = functools.partial(from_peer, find_python, loop, seconds, row, rows)
+            others[f"{name} {peers.version(group, package)}"] = functools.partial(
+                from_peer, functools.partial(peers.python, group), loop, seconds, row, rows)
         found = interleave(ways | {name: way for name, way in others.items() if options.wants(name)}, options.rounds)
     copied = sum(each["copied"] for each in found.results.get("Echoline, Python", []))
     note = f"Every thousandth array in Python was looked at: {copied} were copies, the others are in the ring's memory."

@@ -232,11 +232,18 @@ def ready_loop(folder):
     return {name: statistics.median(each) for name, each in times.items()}
 
 
-LOOPS = {"echoline": echoline_loop, "dataloader": dataloader_loop, "grain": grain_loop, "ray": ray_loop, "grpc": grpc_loop}
+LOOPS = {"dataloader": dataloader_loop, "grain": grain_loop, "ray": ray_loop, "grpc": grpc_loop}
+
+
+def main(loop, *arguments):
+    if loop == "ready":
+        return ready_loop(*arguments)
+    if loop == "echoline":
+        seconds, folder, daemon = arguments
+        return echoline_loop(float(seconds), folder, int(daemon))
+    seconds, row, rows = arguments
+    return LOOPS[loop](float(seconds), int(row), int(rows))
+
 
 if __name__ == "__main__":
-    if sys.argv[1] == "ready":
-        print(json.dumps(ready_loop(sys.argv[2])))
-    else:
-        print(json.dumps(LOOPS[sys.argv[1]](float(sys.argv[2]), sys.argv[3] if "/" in sys.argv[3] else int(sys.argv[3]),
-                                            int(sys.argv[4]))))
+    print(json.dumps(main(*sys.argv[1:])))
