@@ -30,6 +30,12 @@ PEERS = {
     "OpenCV": ("opencv", "opencv-python-headless", "opencv", "no antialiasing"),
     "SPDL": ("spdl", "spdl", "spdl", "FFmpeg's filter"),
 }
+# For large photos, beside `fast: true`.
+REDUCED_PEERS = {
+    "simplejpeg and Pillow-SIMD, reduced": ("pillow_simd", "pillow-simd", "simplejpeg_reduced", ""),
+    "Pillow, reduced": ("pillow", "pillow", "pillow_reduced", ""),
+    "OpenCV, reduced": ("opencv", "opencv-python-headless", "opencv_reduced", "no antialiasing"),
+}
 
 
 def stream(paths, batch, fast):
@@ -87,7 +93,7 @@ def ways_of(paths, options, large):
         ways["Echoline, fast: true"] = functools.partial(ours, fast=True)
     if options.old:
         ways["Echoline, other version"] = functools.partial(measure_daemon, options.old, *ours.args[1:])
-    for name, (group, package, loop, pixels) in PEERS.items():
+    for name, (group, package, loop, pixels) in (PEERS | REDUCED_PEERS if large else PEERS).items():
         title = f"{name} {peers.version(group, package)}" + (f" ({pixels})" if pixels else "")
         ways[title] = functools.partial(measure_peer, functools.partial(peers.python, group), loop, paths)
     ways["torchvision"] = functools.partial(measure_peer, functools.partial(

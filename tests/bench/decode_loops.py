@@ -5,7 +5,8 @@ Prints {"photos", "cpu_seconds"}.
     decode_loops.py LOOP TAR...    with the interpreter of a set that has what the loop needs
 
 Pillow, Pillow-SIMD, simplejpeg with one of them, torchvision, DALI, mlx-data and "tf_data_antialiased" resize bilinearly
-with antialiasing, as Echoline does; the other loops do less work, or other work. All use one thread, as far as they allow
+with antialiasing, as Echoline does; the other loops do less work, or other work. Loops with "reduced" decode at a part of
+the size where the crop stays at least as large as the result, as Echoline does with `fast: true`. All use one thread, as far as they allow
 it; CPU time is that of the whole process, from the end of the first batch on."""
 import io
 import itertools
@@ -56,10 +57,11 @@ def pillow(encoded, batch):
     return rows(lambda data: resized(Image.open(io.BytesIO(data)).convert("RGB")), encoded, batch)
 
 
-def resized(picture):
+def resized(picture, box=None):
+    """The box (left, top, width, height) of a Pillow image, else a random one, as a row."""
     from PIL import Image
 
-    left, top, wide, high = crop_box(*picture.size)
+    left, top, wide, high = box or crop_box(*picture.size)
     picture = picture.resize((SIDE, SIDE), Image.BILINEAR, box=(left, top, left + wide, top + high))
     return picture.transpose(Image.FLIP_LEFT_RIGHT) if random.random() < 0.5 else picture
 
@@ -73,6 +75,46 @@ def simplejpeg(encoded, batch):
             return resized(Image.fromarray(library.decode_jpeg(data, colorspace="RGB")))
         except ValueError:  # not a JPEG, or CMYK
             return resized(Image.open(io.BytesIO(data)).convert("RGB"))
+
+    return rows(prepare, encoded, batch)
+
+
+def reduction(box):
+    """1, 2, 4 or 8: how much smaller the sides of a crop may be made."""
+    ratio = max(1, min(box[2:]) // SIDE)
+    return max(by for by in (1, 2, 4, 8) if by <= ratio)
+
+
+def scaled(box, size, whole):
+    """The box in the same picture of another size; rounding of sizes must not move it out."""
+    x, y = size[0] / whole[0], size[1] / whole[1]
+    left, top = box[0] * x, box[1] * y
+    return left, top, min(box[2] * x, size[0] - left), min(box[3] * y, size[1] - top)
+
+
+def pillow_reduced(encoded, batch):
+    from PIL import Image
+
+    def prepare(data):
+        picture = Image.open(io.BytesIO(data))
+        whole, box = picture.size, crop_box(*picture.size)
+        by = reduction(box)
+        picture.draft("RGB", (whole[0] // by, whole[1] // by))
+        return resized(picture.convert("RGB"), scaled(box, picture.size, whole))
+
+    return rows(prepare, encoded, batch)
+
+
+def simplejpeg_reduced(encoded, batch):
+    import simplejpeg as library
+    from PIL import Image
+
+    def prepare(data):
+        height, width = library.decode_jpeg_header(data)[:2]
+        box = crop_box(width, height)
+        by = reduction(box)
+        pixels = library.decode_jpeg(data, "RGB", min_height=height // by, min_width=width // by)
+        return resized(Image.fromarray(pixels), scaled(box, pixels.shape[1::-1], (width, height)))
 
     return rows(prepare, encoded, batch)
 
@@ -93,6 +135,25 @@ def opencv(encoded, batch):
     def prepare(data):
         picture = cv2.imdecode(numpy.frombuffer(data, numpy.uint8), cv2.IMREAD_COLOR)
         left, top, wide, high = crop_box(picture.shape[1], picture.shape[0])
+        picture = cv2.cvtColor(cv2.resize(picture[top:top + high, left:left + wide], (SIDE, SIDE)), cv2.COLOR_BGR2RGB)
+        return cv2.flip(picture, 1) if random.random() < 0.5 else picture
+
+    return rows(prepare, encoded, batch)
+
+
+def opencv_reduced(encoded, batch):
+    import cv2
+    from PIL import Image
+
+    cv2.setNumThreads(1)
+    flags = {1: cv2.IMREAD_COLOR, 2: cv2.IMREAD_REDUCED_COLOR_2, 4: cv2.IMREAD_REDUCED_COLOR_4,
+             8: cv2.IMREAD_REDUCED_COLOR_8}
+
+    def prepare(data):
+        whole = Image.open(io.BytesIO(data)).size
+        box = crop_box(*whole)
+        picture = cv2.imdecode(numpy.frombuffer(data, numpy.uint8), flags[reduction(box)])
+        left, top, wide, high = map(round, scaled(box, picture.shape[1::-1], whole))
         picture = cv2.cvtColor(cv2.resize(picture[top:top + high, left:left + wide], (SIDE, SIDE)), cv2.COLOR_BGR2RGB)
         return cv2.flip(picture, 1) if random.random() < 0.5 else picture
 
@@ -164,7 +225,7 @@ def dali(encoded, batch):
 
 
 LOOPS = {loop.__name__: loop for loop in (pillow, simplejpeg, torchvision, opencv, tf_data, tf_data_antialiased, spdl,
-                                          mlx_data, dali)}
+                                          mlx_data, dali, pillow_reduced, simplejpeg_reduced, opencv_reduced)}
 
 
 def main(loop, paths):
