@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 
 from suite import peers
-from suite.rounds import Row, Table, cpu_seconds, interleave
+from suite.rounds import PATIENCE, Row, Table, cpu_seconds, interleave
 from support import photos
 from support.daemon_process import Daemon, stream_yaml
 from support.tars import write_tar
@@ -63,7 +63,8 @@ def rate(daemon, epochs):
 
 def measure_peer(find_python, loop, paths):
     """The pair of a daemon; other libraries have no later epochs that differ."""
-    done = subprocess.run([find_python(), "-B", LOOPS, loop, *map(str, paths)], capture_output=True, check=True)
+    done = subprocess.run([find_python(), "-B", LOOPS, loop, *map(str, paths)], capture_output=True, check=True,
+                          timeout=PATIENCE)
     report = json.loads(done.stdout.splitlines()[-1])
     speed = report["photos"] / report["cpu_seconds"]
     return speed, speed

@@ -15,7 +15,7 @@ from statistics import median
 
 from handoff_loops import figures
 from suite import peers
-from suite.rounds import Row, Table, interleave, number
+from suite.rounds import PATIENCE, Row, Table, interleave, number
 from support.daemon_process import Daemon, stream_yaml
 from support.programs import binary
 
@@ -38,7 +38,7 @@ def pipeline(path, row, rows, echoed):
 
 
 def output(command):
-    done = subprocess.run(list(map(str, command)), capture_output=True, check=True, timeout=180)
+    done = subprocess.run(list(map(str, command)), capture_output=True, check=True, timeout=PATIENCE)
     return json.loads(done.stdout.splitlines()[-1])
 
 

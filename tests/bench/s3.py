@@ -10,7 +10,7 @@ import tempfile
 import time
 
 from suite import peers
-from suite.rounds import FAILURES, Table, children_cpu_seconds, interleave, reason_of
+from suite.rounds import FAILURES, PATIENCE, Table, Unavailable, children_cpu_seconds, interleave, reason_of
 from support.daemon_process import Daemon
 from support.programs import free_port
 from support.server_process import Server
@@ -49,7 +49,8 @@ class Store:
         return made["sources"]
 
     def output(self, command):
-        done = subprocess.run(list(map(str, command)), capture_output=True, env=self.environment, check=True)
+        done = subprocess.run(list(map(str, command)), capture_output=True, env=self.environment, check=True,
+                              timeout=PATIENCE)
         return json.loads(done.stdout.splitlines()[-1])
 
     def run(self, python, loop, width):
@@ -72,7 +73,7 @@ def fastest(store, group, loop, widths):
 
 
 def fail(reason):
-    raise peers.Unavailable(reason)
+    raise Unavailable(reason)
 
 
 class StreamOptions:

@@ -6,6 +6,7 @@ import pathlib
 import sys
 
 from . import ROOT, build, machine, report
+from .rounds import FAILURES, Row, Table, reason_of
 
 # Name of each benchmark: its module, and what it measures.
 BENCHMARKS = {
@@ -44,6 +45,7 @@ def parsed(arguments):
     texts = options.loaders.split(",") if options.loaders else [""]
     options.wants = lambda loader: not options.quick and any(text.lower() in loader.lower() for text in texts)
     options.build = options.build.resolve()
+    options.failed = []
     return options
 
 
@@ -54,10 +56,14 @@ def run(name, options):
     build.prepare(options.build, module.PROGRAMS)
     options.daemon = os.environ["ECHOLINED"]
     load = machine.load()
-    tables = module.measure(options)
+    try:
+        tables = module.measure(options)
+    except FAILURES as error:
+        options.failed.append(name)
+        tables = [Table(BENCHMARKS[name], "result", [Row("not measured", [], reason_of(error))])]
     rounds = 1 if getattr(module, "ONE_ROUND", False) else options.rounds
     markdown = report.write(options.out, name, tables, machine.machine(load), rounds)
-    if options.update_docs:
+    if options.update_docs and name not in options.failed:
         page = report.replaced(PAGE.read_text(encoding="utf-8"), name, markdown)
         PAGE.write_text(page, encoding="utf-8")
         picture = f"bench_{name}.svg"
@@ -74,6 +80,8 @@ def main(arguments):
     (options.out / "benchmarks.md").write_text(page, encoding="utf-8")
     print(page)
     print(f"written: {options.out}/benchmarks.md", file=sys.stderr)
+    if options.failed:
+        sys.exit(f"run.sh: not measured: {', '.join(options.failed)}")
 
 
 if __name__ == "__main__":

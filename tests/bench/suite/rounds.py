@@ -7,6 +7,8 @@ import time
 import unittest
 from typing import NamedTuple
 
+PATIENCE = 600  # seconds for a run of another loader
+
 
 class Unavailable(Exception):
     """A loader that cannot be measured here; the text says why."""
@@ -110,4 +112,6 @@ def reason_of(error):
         errors = error.stderr.decode(errors="replace") if isinstance(error.stderr, bytes) else error.stderr or ""
         last = [line for line in errors.splitlines() if line.strip()] or ["no message"]
         return f"failed with exit code {error.returncode}: {last[-1].strip()[:160]}"
+    if isinstance(error, subprocess.TimeoutExpired):
+        return f"no result within {error.timeout:.0f} s"
     return f"failed: {str(error).strip().splitlines()[-1][:160] if str(error).strip() else type(error).__name__}"
