@@ -1,7 +1,9 @@
 """The systems law of echoing: the period of a fresh batch and its uses behind a slow line, relative to the law's prediction,
 for every echo point with pairs (R, e) on both sides of e = R. law_run.py measures a point; a deviation above 5 % is a
 failure of the law, or of a busy machine."""
+import contextlib
 import itertools
+import sys
 import tempfile
 
 import law_run
@@ -22,7 +24,8 @@ def measure(options):
         for (ratio, factor), place in itertools.product(pairs, law_run.POINTS):
             point = law_run.Point(place, ratio, factor, T_UP)
             seen[point] = law_run.measure(photos, point)
-            law_run.report(point, seen[point])
+            with contextlib.redirect_stdout(sys.stderr):  # the page is written to stdout
+                law_run.report(point, seen[point])
     rows = [Row(f"R = {ratio}, e = {factor}", [seen[point].period / seen[point].law for point in seen
                                               if (point.ratio, point.factor) == (ratio, factor)])
             for ratio, factor in pairs]

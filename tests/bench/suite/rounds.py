@@ -82,6 +82,11 @@ class Found:
         return [self.row(name, pick) for name in [*self.results, *self.reasons]]
 
 
+def say(line):
+    """Shows progress. Only the results go to stdout."""
+    print("  " + line, file=sys.stderr, flush=True)
+
+
 def interleave(ways, rounds):
     """Calls each way once a round. `ways` is {loader: function}. A loader that fails once is left out, with its reason: the
     rounds of the others stay complete."""
@@ -90,15 +95,16 @@ def interleave(ways, rounds):
         for name, way in ways.items():
             if name in found.reasons:
                 continue
+            begin = time.monotonic()
             try:
                 result = way()
             except FAILURES as error:
                 found.results.pop(name, None)
                 found.reasons[name] = reason_of(error)
-                print(f"  {name}: {found.reasons[name]}", file=sys.stderr, flush=True)
+                say(f"{name}: {found.reasons[name]}")
             else:
                 found.results.setdefault(name, []).append(result)
-        print(f"  round {number} of {rounds}, load {os.getloadavg()[0]:.1f}", file=sys.stderr, flush=True)
+                say(f"round {number} of {rounds}, {name}: {time.monotonic() - begin:.1f} s, load {os.getloadavg()[0]:.1f}")
     return found
 
 
