@@ -95,24 +95,25 @@ def ways_of(paths, options, large):
     if options.old:
         ways["Echoline, other version"] = functools.partial(measure_daemon, options.old, *ours.args[1:])
     for name, (group, package, loop, pixels) in (PEERS | REDUCED_PEERS if large else PEERS).items():
-        title = f"{name} {peers.version(group, package)}" + (f" ({pixels})" if pixels else "")
-        ways[title] = functools.partial(measure_peer, functools.partial(peers.python, group), loop, paths)
+        details = ", ".join(filter(None, [peers.version(group, package), pixels]))
+        ways[f"{name} ({details})"] = functools.partial(measure_peer, functools.partial(peers.python, group), loop, paths)
     ways["torchvision"] = functools.partial(measure_peer, functools.partial(
         peers.debian_python, "torchvision", "python3-torchvision"), "torchvision", paths)
     return {name: way for name, way in ways.items() if name.startswith("Echoline") or options.wants(name)}
 
 
 def table(title, ways, options):
+    """The daemons' pairs become two rows."""
     found = interleave(ways, options.rounds)
     rows = []
-    for row in found.rows():
-        epochs = list(zip(*row.values)) or [(), ()]
-        if row.name.startswith("Echoline"):
-            rows += [Row(f"{row.name}, first epoch", list(epochs[0]), row.reason),
-                     Row(f"{row.name}, later epochs", list(epochs[1]), row.reason)]
+    for name in ways:
+        row = found.row(name)
+        first, later = zip(*row.values) if row.values else ((), ())
+        if name.startswith("Echoline") and row.values:
+            rows += [Row(f"{name}, first epoch", first), Row(f"{name}, later epochs", later)]
         else:
-            rows.append(Row(row.name, list(epochs[0]), row.reason))
-    return Table(title, "photos per CPU-second", rows, reference="Echoline, later epochs")
+            rows.append(Row(name, first, row.reason))
+    return Table(title, "photos per CPU-second", rows, ("Echoline, first epoch", "Echoline, later epochs"))
 
 
 def measure(options):

@@ -74,9 +74,9 @@ def compare(size, path, options):
     if waits:
         note += f" `next()` from C++ while the daemon writes, with a clock around each call: {number(median(waits))} us."
     return [Table(f"CPU time of the hand-off, batches of {size}", "CPU-s per GB", found.rows(
-                lambda each: figures(each)[1]), "Echoline, Python", False, note),
+                lambda each: figures(each)[1]), ("Echoline, Python",), False, note),
             Table(f"CPU time of a batch, batches of {size}", "us", found.rows(
-                lambda each: figures(each)[2]), "Echoline, Python", False)]
+                lambda each: figures(each)[2]), ("Echoline, Python",), False)]
 
 
 def ready_steps():

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The loops of other loaders over records in an S3 server, as in their manuals, for s3.py. Each reads every record's bytes
-once and prints {"bytes", "samples"}. Credentials and endpoint are in the environment.
+once and prints {"bytes", "seconds", "cpu_seconds"}, after its imports. Credentials and endpoint are in the environment.
 
     s3_loops.py webdataset PROCESSES URL...            signed addresses, through pipes from curl
     s3_loops.py spdl THREADS ENDPOINT BUCKET KEY...    with boto3
@@ -14,27 +14,29 @@ import pathlib
 import shutil
 import sys
 import tempfile
+import time
+
+from suite.rounds import children_cpu_seconds
 
 
 def count_webdataset(urls):
     import webdataset
 
     shards = [f"pipe:curl -s -f '{url}'" for url in urls]
-    size = samples = 0
-    for sample in webdataset.WebDataset(shards, shardshuffle=False):
-        size += len(sample["bin"])
-        samples += 1
-    return size, samples
+    return sum(len(sample["bin"]) for sample in webdataset.WebDataset(shards, shardshuffle=False))
 
 
 def webdataset_loop(processes, *urls):
     """As with `processes` DataLoader workers: each process reads other shards."""
-    processes = int(processes)
-    if processes == 1:
-        return count_webdataset(urls)
-    with concurrent.futures.ProcessPoolExecutor(processes) as pool:
-        counts = list(pool.map(count_webdataset, [urls[place::processes] for place in range(processes)]))
-    return tuple(map(sum, zip(*counts)))
+    import webdataset  # the processes have it then
+
+    def run():
+        if processes == 1:
+            return count_webdataset(urls)
+        with concurrent.futures.ProcessPoolExecutor(processes) as pool:
+            return sum(pool.map(count_webdataset, [urls[place::processes] for place in range(processes)]))
+
+    return run
 
 
 def spdl_loop(threads, endpoint, bucket, *keys):
@@ -43,51 +45,49 @@ def spdl_loop(threads, endpoint, bucket, *keys):
     import spdl.io
     from spdl.pipeline import PipelineBuilder
 
-    config = botocore.config.Config(max_pool_connections=int(threads), s3={"addressing_style": "path"})
-    client = boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1", config=config)
+    config = botocore.config.Config(max_pool_connections=threads, s3={"addressing_style": "path"})
 
-    def download(key):
-        return client.get_object(Bucket=bucket, Key=key)["Body"].read()
+    def run():
+        client = boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1", config=config)
 
-    def cut(shard):
-        return [bytes(content) for _, content in spdl.io.iter_tarfile(shard)]
+        def download(key):
+            return client.get_object(Bucket=bucket, Key=key)["Body"].read()
 
-    pipeline = (PipelineBuilder().add_source(keys).pipe(download, concurrency=int(threads))
-                .pipe(cut, concurrency=2).disaggregate().add_sink(1000).build(num_threads=int(threads) + 2))
-    size = samples = 0
-    with pipeline.auto_stop():
-        for record in pipeline:
-            size += len(record)
-            samples += 1
-    return size, samples
+        def cut(shard):
+            return [bytes(content) for _, content in spdl.io.iter_tarfile(shard)]
+
+        pipeline = (PipelineBuilder().add_source(keys).pipe(download, concurrency=threads)
+                    .pipe(cut, concurrency=2).disaggregate().add_sink(1000).build(num_threads=threads + 2))
+        with pipeline.auto_stop():
+            return sum(map(len, pipeline))
+
+    return run
 
 
-def count_batches(data_set, workers, size_of):
-    """Batches of 64 records by DataLoader's workers; a batch stays a list."""
+def torch_loop(open_data_set, workers, size_of):
+    """Batches of 64 records by DataLoader's workers; a batch stays a list. `open_data_set` gets a folder for its cache."""
     import torch.utils.data
 
-    size = samples = 0
-    for batch in torch.utils.data.DataLoader(data_set, batch_size=64, num_workers=int(workers), collate_fn=list):
-        size += sum(map(size_of, batch))
-        samples += len(batch)
-    return size, samples
+    def run():
+        with tempfile.TemporaryDirectory() as local:
+            loader = torch.utils.data.DataLoader(open_data_set(local), batch_size=64, num_workers=workers, collate_fn=list)
+            return sum(size_of(sample) for batch in loader for sample in batch)
+
+    return run
 
 
 def mosaicml_loop(workers, remote):
     import streaming
 
-    with tempfile.TemporaryDirectory() as local:
-        data_set = streaming.StreamingDataset(remote=remote, local=local, shuffle=False, batch_size=64)
-        return count_batches(data_set, workers, lambda sample: len(sample["bin"]))
+    return torch_loop(lambda local: streaming.StreamingDataset(remote=remote, local=local, shuffle=False, batch_size=64),
+                      workers, lambda sample: len(sample["bin"]))
 
 
 def litdata_loop(workers, remote):
     import litdata
+    from litdata.streaming.resolver import Dir
 
-    with tempfile.TemporaryDirectory() as local:
-        data_set = litdata.StreamingDataset(remote, cache_dir=local, storage_options={
-            "endpoint_url": os.environ["AWS_ENDPOINT_URL"]})
-        return count_batches(data_set, workers, len)
+    return torch_loop(lambda local: litdata.StreamingDataset(Dir(path=local, url=remote)), workers, len)
 
 
 def webdataset_sources(endpoint, bucket, _folder, _records, _size, *keys):
@@ -118,10 +118,20 @@ def litdata_sources(_endpoint, bucket, folder, records, size, *_keys):
     return [f"s3://{bucket}/{pathlib.Path(folder).name}"], [str(file) for file in pathlib.Path(folder).iterdir()]
 
 
+def timed(run):
+    def cpu():
+        return time.process_time() + children_cpu_seconds()
+
+    begin, before = time.perf_counter(), cpu()
+    size = run()
+    return {"bytes": size, "seconds": time.perf_counter() - begin, "cpu_seconds": cpu() - before}
+
+
+def main(loop, *arguments):
+    if loop == "sources":
+        return dict(zip(("sources", "upload"), globals()[f"{arguments[0]}_sources"](*arguments[1:])))
+    return timed(globals()[f"{loop}_loop"](int(arguments[0]), *arguments[1:]))
+
+
 if __name__ == "__main__":
-    if sys.argv[1] == "sources":
-        made = globals()[f"{sys.argv[2]}_sources"](*sys.argv[3:])
-        print(json.dumps(dict(zip(("sources", "upload"), made))))
-    else:
-        found = globals()[f"{sys.argv[1]}_loop"](*sys.argv[2:])
-        print(json.dumps(dict(zip(("bytes", "samples"), found))))
+    print(json.dumps(main(*sys.argv[1:])))

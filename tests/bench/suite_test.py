@@ -16,7 +16,7 @@ from suite.rounds import Row, Spread, Table, Unavailable, cpu_seconds, interleav
 RUN = pathlib.Path(__file__).with_name("run.sh")
 TABLE = Table("A title", "photos per CPU-second",
               [Row("Ours", [1000.0, 1200.0, 1100.0]), Row("a | b", [500.0, 400.0, 550.0]), Row("absent", [], "not installed: <x>")],
-              reference="Ours")
+              references=("Ours",))
 
 
 class Rounds(unittest.TestCase):
@@ -40,9 +40,9 @@ class Rounds(unittest.TestCase):
         subprocess.run(["sh", "-c", "echo the reason >&2; exit 3"], check=True, capture_output=True)
 
     def test_ratios_are_those_of_the_same_round_and_say_how_much_better_the_reference_is(self):
-        self.assertEqual([2.0, 3.0, 2.0], TABLE.ratios(TABLE.rows[1]))
-        self.assertEqual([0.5, 400 / 1200, 0.5], TABLE._replace(more_is_better=False).ratios(TABLE.rows[1]))
-        self.assertEqual([], TABLE.ratios(TABLE.rows[0]) + TABLE.ratios(TABLE.rows[2]))
+        self.assertEqual([2.0, 3.0, 2.0], TABLE.ratios(TABLE.rows[1], "Ours"))
+        self.assertEqual([0.5, 400 / 1200, 0.5], TABLE._replace(more_is_better=False).ratios(TABLE.rows[1], "Ours"))
+        self.assertEqual([], TABLE.ratios(TABLE.rows[0], "Ours") + TABLE.ratios(TABLE.rows[2], "Ours"))
 
     def test_the_spread_is_median_lowest_and_highest(self):
         self.assertEqual((2, 1, 9), Spread.of([9, 1, 2]))

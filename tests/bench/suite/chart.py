@@ -3,7 +3,7 @@ from xml.sax.saxutils import escape
 
 from .rounds import Spread, number
 
-WIDTH, BAR, GAP, LEFT, RIGHT, TITLE = 860, 16, 8, 330, 90, 44
+WIDTH, BAR, GAP, LEFT, RIGHT, TITLE = 900, 16, 8, 370, 90, 44
 STYLE = """  <style>
     .paper { fill: #ffffff; } .bar { fill: #9dbfce; } .ours { fill: #d98a5f; } .line { stroke: #555555; } text { fill: #222222; }
     .small { font-size: 12px; fill: #555555; }
@@ -35,14 +35,14 @@ def panel(table, top):
     lines = [f'  <text x="20" y="{top + 16}" font-weight="600">{escape(table.title)}</text>',
              f'  <text class="small" x="20" y="{top + 33}">{escape(table.unit)}, {direction} is better</text>']
     for place, row in enumerate(measured):
-        lines += bar(row, most, top + TITLE + place * (BAR + GAP), table.reference)
+        lines += bar(row, most, top + TITLE + place * (BAR + GAP), table.references)
     return lines, TITLE + len(measured) * (BAR + GAP) + 12
 
 
-def bar(row, most, top, reference):
+def bar(row, most, top, references):
     scale = (WIDTH - LEFT - RIGHT) / most
     median, lowest, highest = (value * scale for value in Spread.of(row.values))
-    kind = "ours" if reference and row.name.startswith(reference.split(",")[0]) else "bar"
+    kind = "ours" if row.name.startswith(tuple(name.split(",")[0] for name in references)) else "bar"
     middle = top + BAR / 2
     return [f'  <text x="{LEFT - 10}" y="{middle + 5}" text-anchor="end">{escape(row.name)}</text>',
             f'  <rect class="{kind}" x="{LEFT}" y="{top}" width="{median:.1f}" height="{BAR}"/>',

@@ -16,14 +16,13 @@ def with_spread(values):
 
 
 def table_markdown(table):
-    compared = any(table.ratios(row) for row in table.rows)
-    lines = [["loader" if compared else "case", table.unit]]
-    if compared:
-        lines[0].append(f"{table.reference} relative to it, in the same round")
+    """Columns for the values and, for each reference, its ratio to the row; a reference alone in its table needs none."""
+    references = [name for name in table.references if any(table.ratios(row, name) for row in table.rows)]
+    lines = [["loader" if references else "case", table.unit, *(f"{name}, relative to it" for name in references)]]
     lines.append(["---"] * len(lines[0]))
     for row in table.rows:
-        cells = [row.name, with_spread(row.values) or row.reason]
-        lines.append(cells + [with_spread(table.ratios(row))] if compared else cells)
+        lines.append([row.name, with_spread(row.values) or row.reason,
+                      *(with_spread(table.ratios(row, name)) for name in references)])
     return "\n".join("| " + " | ".join(cell.replace("|", "/") for cell in line) + " |" for line in lines)
 
 
@@ -39,7 +38,8 @@ def section(name, tables, machine, rounds):
 
 def as_json(name, tables, machine, rounds):
     return json.dumps({"benchmark": name, "rounds": rounds, "machine": machine._asdict(), "tables": [
-        {**table._asdict(), "rows": [{**row._asdict(), "relative": table.ratios(row)} for row in table.rows]}
+        {**table._asdict(), "rows": [{**row._asdict(), "relative": {
+            name: table.ratios(row, name) for name in table.references}} for row in table.rows]}
         for table in tables]}, indent=1)
 
 

@@ -1,5 +1,6 @@
 """Runs the loaders of a benchmark in turn, and keeps what each round gave."""
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -51,18 +52,18 @@ class Row(NamedTuple):
 
 
 class Table(NamedTuple):
-    """One figure of a benchmark. `reference` names the row that the others are compared with, if there is one."""
+    """One figure of a benchmark. `references` names the rows that the others are compared with."""
     title: str
     unit: str
     rows: list
-    reference: str = ""
+    references: tuple = ()
     more_is_better: bool = True
     note: str = ""
 
-    def ratios(self, row):
-        """How many times better the reference is than this row, in each round; [] where one of them has no values."""
-        reference = next((each for each in self.rows if each.name == self.reference), None)
-        if reference is None or reference is row:
+    def ratios(self, row, name):
+        """How many times better the reference `name` is than this row, in each round; [] where one of them has no values."""
+        reference = next((each for each in self.rows if each.name == name), row)
+        if reference is row:
             return []
         pairs = zip(reference.values, row.values)
         return [ours / its if self.more_is_better else its / ours for ours, its in pairs if ours and its]
@@ -120,4 +121,5 @@ def reason_of(error):
         return f"failed with exit code {error.returncode}: {last[-1].strip()[:160]}"
     if isinstance(error, subprocess.TimeoutExpired):
         return f"no result within {error.timeout:.0f} s"
-    return f"failed: {str(error).strip().splitlines()[-1][:160] if str(error).strip() else type(error).__name__}"
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return "failed: " + re.sub(r"\S+/config\.yaml:", "configuration, ", lines[-1])[:160]  # not the name of a temporary folder
