@@ -1,5 +1,4 @@
-"""Photos for each CPU-second: decode, random_resized_crop to 224 and flip, with one worker, for photos of the size of
-ImageNet's and of 12 megapixels. CPU is all of the daemon's: plan, fetch, decode, batch and ring, without its start. Other
+"""Photos for each CPU-second: decode, random_resized_crop to 224 and flip, with one worker. CPU is all of the daemon's: plan, fetch, decode, batch and ring, without its start. Other
 libraries count their loop alone, in one process; decode_loops.py has the loops."""
 import functools
 import json
@@ -12,11 +11,10 @@ from suite import peers
 from suite.rounds import PATIENCE, Row, Table, cpu_seconds, interleave
 from support import photos
 from support.daemon_process import Daemon, stream_yaml
-from support.tars import write_tar
 
 PROGRAMS = ()
 LOOPS = pathlib.Path(__file__).with_name("decode_loops.py")
-BATCH, LARGE_BATCH = 25, 4  # no remainder in an epoch of 500 photos, and of 12
+BATCH = 25  # no remainder in an epoch of 500 photos
 LATER_EPOCHS = 3
 # Name: (set, its package, loop, what is different in its pixels).
 PEERS = {
@@ -29,12 +27,6 @@ PEERS = {
     "tf.data": ("tensorflow", "tensorflow-cpu", "tf_data", "no antialiasing"),
     "OpenCV": ("opencv", "opencv-python-headless", "opencv", "no antialiasing"),
     "SPDL": ("spdl", "spdl", "spdl", "FFmpeg's filter"),
-}
-# For large photos, beside `fast: true`.
-REDUCED_PEERS = {
-    "simplejpeg and Pillow-SIMD, reduced": ("pillow_simd", "pillow-simd", "simplejpeg_reduced", ""),
-    "Pillow, reduced": ("pillow", "pillow", "pillow_reduced", ""),
-    "OpenCV, reduced": ("opencv", "opencv-python-headless", "opencv_reduced", "no antialiasing"),
 }
 
 
@@ -70,31 +62,13 @@ def measure_peer(find_python, loop, paths):
     return speed, speed
 
 
-def large_photos(folder, count):
-    """Photos of 12 megapixels, each made of nine real ones or generated ones."""
-    sources = [photos.Image.open(photos.io.BytesIO(data)).convert("RGB") for data, _ in photos.records(
-        photos.shards(folder)[:1])[:9 + count]]
-    files = []
-    for place in range(count):
-        picture = photos.Image.new("RGB", (4000, 3000))
-        for part in range(9):
-            tile = sources[(place + part) % len(sources)].resize((1334, 1000), photos.Image.BICUBIC)
-            picture.paste(tile, (part % 3 * 1333, part // 3 * 1000))
-        files += [(f"{place:04d}.jpg", photos.jpeg(picture)), (f"{place:04d}.cls", b"1")]
-    path = pathlib.Path(folder, "large.tar")
-    write_tar(path, files)
-    return [path]
-
-
-def ways_of(paths, options, large):
-    """{loader: function that measures it}"""
-    ours = functools.partial(measure_daemon, options.daemon, paths, LARGE_BATCH if large else BATCH)
+def ways_of(paths, batch, options, more=None):
+    """{loader: function that measures it}; `more` are further entries like those of PEERS."""
+    ours = functools.partial(measure_daemon, options.daemon, paths, batch)
     ways = {"Echoline": ours}
-    if large:
-        ways["Echoline, fast: true"] = functools.partial(ours, fast=True)
     if options.old:
-        ways["Echoline, other version"] = functools.partial(measure_daemon, options.old, *ours.args[1:])
-    for name, (group, package, loop, pixels) in (PEERS | REDUCED_PEERS if large else PEERS).items():
+        ways["Echoline, other version"] = functools.partial(measure_daemon, options.old, paths, batch)
+    for name, (group, package, loop, pixels) in (PEERS | (more or {})).items():
         details = ", ".join(filter(None, [peers.version(group, package), pixels]))
         ways[f"{name} ({details})"] = functools.partial(measure_peer, functools.partial(peers.python, group), loop, paths)
     ways["torchvision"] = functools.partial(measure_peer, functools.partial(
@@ -118,6 +92,4 @@ def table(title, ways, options):
 
 def measure(options):
     with tempfile.TemporaryDirectory() as folder:
-        small, large = photos.shards(folder), large_photos(folder, LARGE_BATCH if options.quick else 3 * LARGE_BATCH)
-        return [table("Photos of ImageNet's size", ways_of(small, options, False), options),
-                table("Photos of 12 megapixels", ways_of(large, options, True), options)]
+        return [table("Photos of ImageNet's size", ways_of(photos.shards(folder), BATCH, options), options)]

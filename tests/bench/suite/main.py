@@ -11,6 +11,7 @@ from .rounds import FAILURES, Row, Table, reason_of
 # Name of each benchmark: its module, and what it measures.
 BENCHMARKS = {
     "decode": "photos for each CPU-second, first epoch and later ones, beside image libraries",
+    "decode_large": "the same for photos of 12 megapixels, also with `fast: true`",
     "handoff": "CPU time for giving a batch to the trainer, beside DataLoader, Grain, Ray and gRPC",
     "s3": "records from an S3 server, beside WebDataset, SPDL, LitData and MosaicML Streaming",
     "cache": "records from a warm cache",
@@ -26,7 +27,7 @@ def parsed(arguments):
     parser = argparse.ArgumentParser(
         prog="tests/bench/run.sh", formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Measures Echoline beside other loaders, in interleaved rounds. Writes tables, pictures and JSON.\n\n" +
-        "\n".join(f"  {name:9}{what}" for name, what in BENCHMARKS.items()),
+        "\n".join(f"  {name:13}{what}" for name, what in BENCHMARKS.items()),
         epilog="Missing programs are built in build/bench, other loaders are installed into build/bench-peers. A loader that "
         "does not install is named with the reason. Debian's own: deploy/install-packages.sh bench")
     parser.add_argument("--only", metavar="NAME,...", help="these benchmarks; default: all")
