@@ -60,6 +60,8 @@ def compare(size, path, options):
     seconds = 0.3 if options.quick else 3
     with Daemon(pipeline(path, row, rows, True), memory="3GiB") as ours, \
             Daemon(pipeline(path, row, rows, False), memory="3GiB") as fresh:
+        for daemon in (ours, fresh):
+            from_cpp(daemon, seconds)  # the first pass fills its read-ahead
         ways = {"Echoline, Python": lambda: from_python(ours, seconds), "Echoline, C++": lambda: from_cpp(ours, seconds),
                 "Echoline, C++, rows written each time": lambda: from_cpp(fresh, seconds)}
         torch = functools.partial(peers.debian_python, "torch", "python3-torch")
