@@ -1,87 +1,95 @@
-#!/usr/bin/env python3
-"""Photos for each CPU-second of the daemon: decode, random_resized_crop to 224 and flip, with one worker, compared with
-another build of the daemon and with other libraries, in turn. Prints figures and judges nothing.
-
-    ECHOLINED=... ECHOLINE_CLI=... [ECHOLINE_TEST_DATA=...] decode.py [--old ECHOLINED] [--peer NAME=PYTHON] [--rounds N]
-
---old is a daemon of another version. --peer runs decode_loops.py: NAME is pillow, simplejpeg (which resizes with
-Pillow) or opencv, PYTHON an interpreter that has them; with Pillow-SIMD in place of Pillow, that is what is measured.
-CPU is all of the daemon's: plan, fetch, decode, batch and ring, without its start. Peers count their loop alone, in one
-process."""
-import argparse
+"""Photos for each CPU-second: decode, random_resized_crop to 224 and flip, with one worker. CPU is all of the daemon's: plan, fetch, decode, batch and ring, without its start. Other
+libraries count their loop alone, in one process; decode_loops.py has the loops."""
+import functools
 import json
 import os
 import pathlib
-import statistics
 import subprocess
-import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "process"))
+from suite import peers
+from suite.rounds import PATIENCE, Row, Table, cpu_seconds, interleave
+from support import photos
+from support.daemon_process import Daemon, stream_yaml
 
-from handoff import cpu_seconds  # noqa: E402
-from support import photos  # noqa: E402
-from support.daemon_process import Daemon, stream_yaml  # noqa: E402
-
+PROGRAMS = ()
 LOOPS = pathlib.Path(__file__).with_name("decode_loops.py")
-BATCH = 32
+BATCH = 25  # no remainder in an epoch of 500 photos
+LATER_EPOCHS = 3
+# Name: (set, its package, loop, what is different in its pixels).
+PEERS = {
+    "simplejpeg and Pillow-SIMD": ("pillow_simd", "pillow-simd", "simplejpeg", ""),
+    "Pillow-SIMD": ("pillow_simd", "pillow-simd", "pillow", ""),
+    "Pillow": ("pillow", "pillow", "pillow", ""),
+    "mlx-data": ("mlx_data", "mlx-data", "mlx_data", ""),
+    "DALI": ("dali", "nvidia-dali-cuda120", "dali", ""),
+    "tf.data, antialiased": ("tensorflow", "tensorflow-cpu", "tf_data_antialiased", ""),
+    "tf.data": ("tensorflow", "tensorflow-cpu", "tf_data", "no antialiasing"),
+    "OpenCV": ("opencv", "opencv-python-headless", "opencv", "no antialiasing"),
+    "SPDL": ("spdl", "spdl", "spdl", "FFmpeg's filter"),
+}
 
 
-def stream(paths):
+def stream(paths, batch, fast):
     urls = ", ".join(f"'{path}'" for path in paths)
+    more = ", fast: true" if fast else ""
     return stream_yaml([f"read: {{url: [{urls}], format: webdataset}}", "shuffle: {window: all}",
-                        "decode: {image: {key: jpg, as: rgb}}", "random_resized_crop: {field: image, size: 224}",
-                        "horizontal_flip: {field: image}", f"batch: {{size: {BATCH}}}", "publish: {slots: 4}"])
+                        f"decode: {{image: {{key: jpg, as: rgb{more}}}}}",
+                        "random_resized_crop: {field: image, size: 224}", "horizontal_flip: {field: image}",
+                        f"batch: {{size: {batch}}}", "publish: {slots: 4}"])
 
 
-def measure_daemon(program, paths, batches):
-    """Photos for each CPU-second. A first read fills the page cache and lets the daemon run as in the middle of a job."""
+def measure_daemon(program, paths, batch, fast=False):
+    """(photos for each CPU-second in the first epoch of a new daemon, in the epochs after it)."""
     os.environ["ECHOLINED"] = str(program)
-    with Daemon(stream(paths), workers=1, memory="1GiB") as daemon:
-        read(daemon, 4)
-        before = cpu_seconds(daemon.process.pid)
-        report = read(daemon, batches)
-        return report["samples"] / (cpu_seconds(daemon.process.pid) - before)
+    with Daemon(stream(paths, batch, fast), workers=1, memory="2GiB") as daemon:
+        return rate(daemon, 1), rate(daemon, LATER_EPOCHS)
 
 
-def read(daemon, batches):
-    done = daemon.command("read", "train", "--batches", batches, "--json")
-    return json.loads(done.stdout.splitlines()[-1])
+def rate(daemon, epochs):
+    before = cpu_seconds(daemon.process.pid)
+    done = daemon.command("read", "train", "--epochs", epochs, "--json")
+    report = json.loads(done.stdout.splitlines()[-1])
+    return report["samples"] / (cpu_seconds(daemon.process.pid) - before)
 
 
-def measure_peer(name, python, paths):
-    done = subprocess.run([python, LOOPS, name, *map(str, paths)], stdout=subprocess.PIPE, check=True)
-    report = json.loads(done.stdout)
-    return report["photos"] / report["cpu_seconds"]
+def measure_peer(find_python, loop, paths):
+    """The pair of a daemon; other libraries have no later epochs that differ."""
+    done = subprocess.run([find_python(), "-B", LOOPS, loop, *map(str, paths)], capture_output=True, check=True,
+                          timeout=PATIENCE)
+    report = json.loads(done.stdout.splitlines()[-1])
+    speed = report["photos"] / report["cpu_seconds"]
+    return speed, speed
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--old", help="a daemon of another version")
-    parser.add_argument("--peer", action="append", default=[], metavar="NAME=PYTHON")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--batches", type=int, default=60)
-    parser.add_argument("--shards", type=int, default=5)
-    options = parser.parse_args()
-    new = os.environ["ECHOLINED"]
+def ways_of(paths, batch, options, more=None):
+    """{loader: function that measures it}; `more` are further entries like those of PEERS."""
+    ours = functools.partial(measure_daemon, options.daemon, paths, batch)
+    ways = {"Echoline": ours}
+    if options.old:
+        ways["Echoline, other version"] = functools.partial(measure_daemon, options.old, paths, batch)
+    for name, (group, package, loop, pixels) in (PEERS | (more or {})).items():
+        details = ", ".join(filter(None, [peers.version(group, package), pixels]))
+        ways[f"{name} ({details})"] = functools.partial(measure_peer, functools.partial(peers.python, group), loop, paths)
+    ways["torchvision"] = functools.partial(measure_peer, functools.partial(
+        peers.debian_python, "torchvision", "python3-torchvision"), "torchvision", paths)
+    return {name: way for name, way in ways.items() if name.startswith("Echoline") or options.wants(name)}
+
+
+def table(title, ways, options):
+    """The daemons' pairs become two rows."""
+    found = interleave(ways, options.rounds)
+    rows = []
+    for name in ways:
+        row = found.row(name)
+        first, later = zip(*row.values) if row.values else ((), ())
+        if name.startswith("Echoline") and row.values:
+            rows += [Row(f"{name}, first epoch", first), Row(f"{name}, later epochs", later)]
+        else:
+            rows.append(Row(name, first, row.reason))
+    return Table(title, "photos per CPU-second", rows, ("Echoline, first epoch", "Echoline, later epochs"))
+
+
+def measure(options):
     with tempfile.TemporaryDirectory() as folder:
-        paths = photos.shards(folder)[:options.shards]
-        measures = {"Echoline": lambda: measure_daemon(new, paths, options.batches)}
-        if options.old:
-            measures["old"] = lambda: measure_daemon(options.old, paths, options.batches)
-        for peer in options.peer:
-            name, _, python = peer.partition("=")
-            measures[peer] = lambda name=name, python=python: measure_peer(name, python, paths)
-        rounds = []
-        for _ in range(options.rounds):
-            rounds.append({name: measure() for name, measure in measures.items()})
-            print("  " + "   ".join(f"{name} {rate:.0f}" for name, rate in rounds[-1].items()), flush=True)
-    for name in measures:
-        rates = [found[name] for found in rounds]
-        ratios = [found["Echoline"] / found[name] for found in rounds]
-        print(f"{name}: {statistics.median(rates):.0f} photos per CPU-second ({min(rates):.0f} to {max(rates):.0f}); "
-              f"Echoline is {statistics.median(ratios):.2f} times that ({min(ratios):.2f} to {max(ratios):.2f})", flush=True)
-
-
-if __name__ == "__main__":
-    main()
+        return [table("Photos of ImageNet's size", ways_of(photos.shards(folder), BATCH, options), options)]

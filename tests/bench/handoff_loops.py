@@ -1,19 +1,39 @@
 #!/usr/bin/env python3
 """The consumer loops of handoff.py, each with its producer. Prints {"batches", "bytes", "seconds", "cpu_seconds"}.
 
-    handoff_loops.py echoline SECONDS RUNTIME_DIR PID  from a daemon that already runs
-    handoff_loops.py dataloader SECONDS ROW ROWS       with torch
-    handoff_loops.py grpc SECONDS BYTES                with grpcio
-    handoff_loops.py ready RUNTIME_DIR                 nanoseconds of a step over ready batches, by kind of loop"""
+    handoff_loops.py echoline SECONDS RUNTIME_DIR PID    from a daemon that already runs
+    handoff_loops.py LOADER SECONDS ROW ROWS             dataloader (torch), grain, ray or grpc: bytes of a row, rows
+    handoff_loops.py ready RUNTIME_DIR                   nanoseconds of a step over ready batches, by kind of loop"""
 import itertools
 import json
 import multiprocessing
+import os
 import pathlib
 import statistics
 import sys
 import time
 
-from handoff import cpu_seconds
+from suite.rounds import cpu_seconds
+
+
+def descendants():
+    """The processes that this one has started, and those that they have."""
+    parents = {}
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(stat.parent.name)] = int(stat.read_text(encoding="utf-8").rpartition(")")[2].split()[1])
+        except OSError:
+            continue  # it has just ended
+    found = {os.getpid()}
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {os.getpid()}
+
+
+def figures(found):
+    """(GB/s, CPU-seconds per GB, microseconds of CPU per batch) of what a loop has counted."""
+    gigabytes = found["bytes"] / 1e9
+    return (gigabytes / found["seconds"], found["cpu_seconds"] / gigabytes, found["cpu_seconds"] / found["batches"] * 1e6)
 
 
 def count(batches, seconds, size_of, producers):
@@ -67,7 +87,7 @@ def dataloader_loop(seconds, row, rows):
     import torch.utils.data
 
     class Rows(torch.utils.data.Dataset):
-        ready = torch.zeros(int(rows), int(row), dtype=torch.uint8)
+        ready = torch.zeros(rows, row, dtype=torch.uint8)
 
         def __len__(self):
             return 1 << 30
@@ -75,10 +95,60 @@ def dataloader_loop(seconds, row, rows):
         def __getitem__(self, at):
             return self.ready[at % len(self.ready)]
 
-    loader = torch.utils.data.DataLoader(Rows(), batch_size=int(rows), num_workers=1, sampler=range(1 << 30))
+    loader = torch.utils.data.DataLoader(Rows(), batch_size=rows, num_workers=1, sampler=range(1 << 30))
     batches = iter(loader)
-    return count(batches, seconds, lambda batch: batch.nbytes if hasattr(batch, "nbytes") else batch.numel(),
+    return count(batches, seconds, torch.numel,
                  lambda: [worker.pid for worker in batches._workers])
+
+
+def grain_loop(seconds, row, rows):
+    """One worker process, which puts batches into shared memory."""
+    import grain.python as grain
+    import numpy
+
+    class Rows:
+        ready = numpy.zeros((rows, row), numpy.uint8)
+
+        def __len__(self):
+            return 1 << 20
+
+        def __getitem__(self, at):
+            return self.ready[at % rows]
+
+    loader = grain.DataLoader(
+        data_source=Rows(), sampler=grain.SequentialSampler(1 << 20, grain.NoSharding()), worker_count=1,
+        operations=[grain.Batch(rows)], enable_profiling=False)
+    return count(loader, seconds, lambda batch: batch.nbytes, descendants)
+
+
+def ray_loop(seconds, row, rows):
+    """An actor puts a new batch into the object store for each step; the consumer's array is a view of it."""
+    import ray
+
+    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, object_store_memory=2 << 30)
+
+    @ray.remote
+    class Producer:
+        def __init__(self):
+            import numpy
+
+            self.ready = numpy.zeros((rows, row), numpy.uint8)
+
+        def batch(self):
+            return self.ready
+
+    producer = Producer.remote()
+
+    def batches():
+        ahead = [producer.batch.remote() for _ in range(4)]
+        while True:
+            batch = ray.get(ahead.pop(0))
+            ahead.append(producer.batch.remote())
+            yield batch
+
+    found = count(batches(), seconds, lambda batch: batch.nbytes, descendants)
+    ray.shutdown()
+    return found
 
 
 UNLIMITED = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]
@@ -103,9 +173,10 @@ def grpc_server(size, port):
     server.wait_for_termination()
 
 
-def grpc_loop(seconds, size):
+def grpc_loop(seconds, row, rows):
+    """The same bytes again and again."""
     mine, its = multiprocessing.get_context("spawn").Pipe()
-    server = multiprocessing.get_context("spawn").Process(target=grpc_server, args=(int(size), its), daemon=True)
+    server = multiprocessing.get_context("spawn").Process(target=grpc_server, args=(row * rows, its), daemon=True)
     server.start()
     import grpc
     import numpy
@@ -161,7 +232,18 @@ def ready_loop(folder):
     return {name: statistics.median(each) for name, each in times.items()}
 
 
+LOOPS = {"dataloader": dataloader_loop, "grain": grain_loop, "ray": ray_loop, "grpc": grpc_loop}
+
+
+def main(loop, *arguments):
+    if loop == "ready":
+        return ready_loop(*arguments)
+    if loop == "echoline":
+        seconds, folder, daemon = arguments
+        return echoline_loop(float(seconds), folder, int(daemon))
+    seconds, row, rows = arguments
+    return LOOPS[loop](float(seconds), int(row), int(rows))
+
+
 if __name__ == "__main__":
-    LOOPS = {"echoline": echoline_loop, "dataloader": dataloader_loop, "grpc": grpc_loop, "ready": ready_loop}
-    ARGUMENTS = sys.argv[2:] if sys.argv[1] == "ready" else [float(sys.argv[2]), *sys.argv[3:]]
-    print(json.dumps(LOOPS[sys.argv[1]](*ARGUMENTS)))
+    print(json.dumps(main(*sys.argv[1:])))

@@ -1,30 +1,22 @@
-#!/usr/bin/env python3
 """Jobs that share one pass: `echoline read` as 1 to 8 jobs on one stream of JPEGs, compared with 8 daemons with one job each
-on the same processors, in turn. Prints figures and judges nothing.
-
-    ECHOLINED=... ECHOLINE_CLI=... [ECHOLINE_TEST_DATA=...] jobs.py [--seconds N] [--rounds N] [--most N]
-
-CPU of a batch is the daemon's CPU time for one published batch, preparation and hand-over together. Rates are photos a
-second and photos for each CPU-second of all daemons and jobs; other work on the machine does not change the latter."""
-import argparse
+on the same processors. CPU of a batch is the daemon's CPU time for one published batch, preparation and hand-over together.
+Rates are photos a second, and photos for each CPU-second of all daemons and jobs; other work on the machine changes the
+latter little."""
 import contextlib
 import json
-import pathlib
-import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from typing import NamedTuple
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "process"))
+from suite.rounds import Row, Table, cpu_seconds, interleave
+from support import photos
+from support.daemon_process import Daemon, stream_yaml
+from support.programs import binary, end_with_parent
 
-from handoff import cpu_seconds  # noqa: E402
-from support import photos  # noqa: E402
-from support.daemon_process import Daemon, stream_yaml  # noqa: E402
-from support.programs import binary, end_with_parent  # noqa: E402
-
+PROGRAMS = ()
 BATCH = 32
+MOST = 8
 
 
 def stream(paths, jobs):
@@ -64,13 +56,8 @@ class Seen(NamedTuple):
         return cls([report["samples"] / report["seconds"] for report in found],
                    [report["samples"] / cpu for report in found], daemon_cpu / published)
 
-    def report(self, name):
-        print(f"  {name}: {min(self.rates):6.1f} to {max(self.rates):6.1f} photos/s each, {sum(self.rates):7.1f} in all; "
-              f"{sum(self.efficiency):7.1f} for each CPU-second; {self.batch_cpu * 1000:.1f} CPU-ms a batch", flush=True)
-        return self
 
-
-def measure(daemons, jobs, batches):
+def run_jobs(daemons, jobs, batches):
     """Runs each job on its daemon; daemons may repeat."""
     def now():
         each = set(daemons)
@@ -87,42 +74,37 @@ def measure(daemons, jobs, batches):
 
 def together(paths, count, batches):
     with Daemon(stream(paths, names(count)), metrics=True) as daemon:
-        return measure([daemon] * count, names(count), batches)
+        return run_jobs([daemon] * count, names(count), batches)
 
 
 def apart(paths, count, batches):
     with contextlib.ExitStack() as running:
         daemons = [running.enter_context(Daemon(stream(paths, [job]), metrics=True)) for job in names(count)]
-        return measure(daemons, names(count), batches)
+        return run_jobs(daemons, names(count), batches)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=8, help="of each reading")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--most", type=int, default=8, help="jobs")
-    options = parser.parse_args()
+def ratios(shared, alone):
+    """{what: value of one round}; `shared` are the results of 1, 2, ... jobs on one daemon."""
+    one, every = shared[0], shared[-1]
+    return {f"CPU time of a batch, {len(shared)} jobs relative to one": every.batch_cpu / one.batch_cpu,
+            "slowest job of any number of jobs, relative to a single job":
+                min(min(seen.rates) for seen in shared) / one.rates[0],
+            "slowest job, photos per CPU-second": min(min(seen.efficiency) for seen in shared) / one.efficiency[0],
+            f"photos per second of {MOST} jobs, relative to {MOST} daemons": sum(every.rates) / sum(alone.rates),
+            f"photos per CPU-second of {MOST} jobs, relative to {MOST} daemons": sum(every.efficiency) / sum(alone.efficiency)}
+
+
+def measure(options):
+    """The ratios compare runs of the same round, so a round is all of them."""
     with tempfile.TemporaryDirectory() as folder:
         paths = photos.shards(folder)
-        batches = max(20, int(together(paths, 1, 40).rates[0] / BATCH * options.seconds))
-        turns = [turn(paths, batches, options.most) for _ in range(options.rounds)]
-    for name in turns[0]:
-        print(f"{name}: {statistics.median(found[name] for found in turns):.2f} "
-              f"({min(found[name] for found in turns):.2f} to {max(found[name] for found in turns):.2f})", flush=True)
-
-
-def turn(paths, batches, most):
-    """Measures each number of jobs once and the separate daemons; the ratios."""
-    shared = [together(paths, count, batches).report(f"{count} jobs") for count in range(1, most + 1)]
-    alone = apart(paths, most, max(20, 2 * batches // most)).report(f"{most} daemons")
-    one, all_jobs = shared[0], shared[-1]
-    return {f"CPU of a batch, {most} jobs against 1": all_jobs.batch_cpu / one.batch_cpu,
-            "slowest job's rate, least of all numbers of jobs against 1 job":
-                min(min(seen.rates) for seen in shared) / one.rates[0],
-            "this for each CPU-second": min(min(seen.efficiency) for seen in shared) / one.efficiency[0],
-            f"rate of {most} jobs in all, on one daemon against {most}": sum(all_jobs.rates) / sum(alone.rates),
-            "that for each CPU-second": sum(all_jobs.efficiency) / sum(alone.efficiency)}
-
-
-if __name__ == "__main__":
-    main()
+        seconds = 1 if options.quick else 8
+        batches = max(20, int(together(paths, 1, 40).rates[0] / BATCH * seconds))
+        ways = {count: lambda count=count: together(paths, count, batches) for count in range(1, MOST + 1)}
+        ways["apart"] = lambda: apart(paths, MOST, max(20, 2 * batches // MOST))
+        found = interleave(ways, options.rounds)
+    if found.reasons:
+        return [Table("Jobs that share a preparation", "ratio", [found.row(name, label=str(name)) for name in found.reasons])]
+    turns = [ratios([found.results[count][turn] for count in range(1, MOST + 1)], found.results["apart"][turn])
+             for turn in range(options.rounds)]
+    return [Table("Jobs that share a preparation", "ratio", [Row(name, [turn[name] for turn in turns]) for name in turns[0]])]

@@ -8,17 +8,14 @@ import argparse
 import os
 import pathlib
 import subprocess
-import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "process"))
-
-import echoline  # noqa: E402
-from handoff import pipeline  # noqa: E402
-from support.daemon_process import Daemon  # noqa: E402
-from support.memory_use import held  # noqa: E402
-from support.programs import binary, end_with_parent  # noqa: E402
+import echoline
+from handoff import pipeline  # its import makes `support` importable
+from support.daemon_process import Daemon
+from support.memory_use import held
+from support.programs import binary, end_with_parent
 
 VISIT_BATCHES = 20_000
 ROW_BYTES, ROWS, RECORDS = 32, 16, 65_536

@@ -14,17 +14,14 @@ import os
 import pathlib
 import statistics
 import subprocess
-import sys
 import tarfile
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "process"))
-
-from support.daemon_process import Daemon, stream_yaml  # noqa: E402
-from support.programs import binary, free_port  # noqa: E402
-from support.server_process import Server  # noqa: E402
-from handoff import cpu_seconds  # noqa: E402
+from suite.rounds import children_cpu_seconds, cpu_seconds
+from support.daemon_process import Daemon, stream_yaml
+from support.programs import binary, free_port
+from support.server_process import Server
 
 BUCKET = "bench"
 RECORD = 110_000
@@ -81,14 +78,13 @@ def curl(endpoint, facts, data, parallel, folder):
     """(MB/s, CPU-seconds per GB) of one run over all objects."""
     config = pathlib.Path(folder, "curl")
     config.write_text("".join(f'url = "{endpoint}/{BUCKET}/{key}"\noutput = "/dev/null"\n' for key in data.keys))
-    before, begin = os.times(), time.perf_counter()
+    before, begin = children_cpu_seconds(), time.perf_counter()
     done = subprocess.run(["curl", "-sSZ", "--parallel-immediate", "--parallel-max", str(parallel), "--fail",
                            "--aws-sigv4", "aws:amz:us-east-1:s3", "--user",
                            f"{facts['access_key']}:{facts['secret_key']}", "-K", str(config), "-w", "%{size_download}\n"],
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
-    seconds, after = time.perf_counter() - begin, os.times()
+    seconds, cpu = time.perf_counter() - begin, children_cpu_seconds() - before
     size = sum(map(int, done.stdout.split()))
-    cpu = after.children_user + after.children_system - before.children_user - before.children_system
     return size / seconds / 1e6, cpu / size * 1e9
 
 

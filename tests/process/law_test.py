@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The systems law of echoing with a loose tolerance, one point of each kind; tests/bench/systems_law.py measures it."""
+"""The systems law of echoing with a loose tolerance, one point of each kind; tests/bench/law.py measures it."""
 from support.process_case import ProcessCase, main
 from support.programs import require_library
 

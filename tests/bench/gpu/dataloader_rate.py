@@ -27,8 +27,7 @@ except ImportError as error:
     sys.exit(77)
 
 import echoline.torch
-from handoff import figures
-from handoff_loops import count
+from handoff_loops import count, figures
 from support.daemon_process import Daemon, stream_yaml
 
 SHAPE = (224, 224, 3)

@@ -73,8 +73,8 @@ if [[ -n $numpy ]]; then
   python3 -m pip install --quiet --disable-pip-version-check --target "$folder/python" --python-version "$numpy" \
     --only-binary=:all: numpy
 fi
-for file in bench/gpu/torch_test.py bench/gpu/dataloader_rate.py bench/handoff.py bench/handoff_loops.py \
-  process/support/{__init__,batches,daemon_process,programs}.py python/ring_server.py; do
+for file in bench/gpu/torch_test.py bench/gpu/dataloader_rate.py bench/handoff_loops.py \
+  bench/suite/{__init__,rounds}.py process/support/{__init__,batches,daemon_process,programs}.py python/ring_server.py; do
   install -D --mode=644 "$root/tests/$file" "$folder/tests/$file"
 done
 cp "$root/tests/bench/gpu/run.sh" "$folder"

@@ -1,0 +1,89 @@
+"""The command of run.sh: runs benchmarks one after the other, and writes one page of tables and pictures."""
+import argparse
+import importlib
+import os
+import pathlib
+import sys
+
+from . import ROOT, build, machine, report
+from .rounds import FAILURES, Row, Table, reason_of
+
+# Name of each benchmark: its module, and what it measures.
+BENCHMARKS = {
+    "decode": "photos for each CPU-second, first epoch and later ones, beside image libraries",
+    "decode_large": "the same for photos of 12 megapixels, also with `fast: true`",
+    "handoff": "CPU time for giving a batch to the trainer, beside DataLoader, Grain, Ray and gRPC",
+    "s3": "records from an S3 server, beside WebDataset, SPDL, LitData and MosaicML Streaming",
+    "cache": "records from a warm cache",
+    "jobs": "jobs that share one preparation, beside a daemon for each",
+    "plan": "time of the plan for each row",
+    "startup": "time from the start of a daemon to the first batch",
+    "law": "the effect of echo point and factor behind a slow line",
+}
+PAGE = ROOT / "docs/benchmarks.md"
+
+
+def parsed(arguments):
+    parser = argparse.ArgumentParser(
+        prog="tests/bench/run.sh", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Measures Echoline beside other loaders, in interleaved rounds. Writes tables, pictures and JSON.\n\n" +
+        "\n".join(f"  {name:13}{what}" for name, what in BENCHMARKS.items()),
+        epilog="Missing programs are built in build/bench, other loaders are installed into build/bench-peers. A loader that "
+        "does not install is named with the reason. Debian's own: deploy/install-packages.sh bench")
+    parser.add_argument("--only", metavar="NAME,...", help="these benchmarks; default: all")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--quick", action="store_true", help="small data and no other loaders: shows only that it works")
+    parser.add_argument("--loaders", metavar="TEXT,...", help="only other loaders whose name contains one of these")
+    parser.add_argument("--old", metavar="ECHOLINED", help="measure this daemon of another version, too")
+    parser.add_argument("--build", type=pathlib.Path, default=build.DEFAULT, help="folder of the build; default: build/bench")
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build/bench-results", help="default: build/bench-results")
+    parser.add_argument("--update-docs", action="store_true", help="also write the tables into docs/benchmarks.md")
+    options = parser.parse_args(arguments)
+    options.only = options.only.split(",") if options.only else list(BENCHMARKS)
+    unknown = [name for name in options.only if name not in BENCHMARKS]
+    if unknown:
+        parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
+    texts = options.loaders.split(",") if options.loaders else [""]
+    options.wants = lambda loader: not options.quick and any(text.lower() in loader.lower() for text in texts)
+    options.build = options.build.resolve()
+    options.failed = []
+    return options
+
+
+def run(name, options):
+    """The Markdown of one benchmark; writes its files."""
+    print(f"{name}:", file=sys.stderr, flush=True)
+    module = importlib.import_module(name)
+    build.prepare(options.build, module.PROGRAMS)
+    options.daemon = os.environ["ECHOLINED"]
+    load = machine.load()
+    try:
+        tables = module.measure(options)
+    except FAILURES as error:
+        options.failed.append(name)
+        tables = [Table(BENCHMARKS[name], "result", [Row("not measured", [], reason_of(error))])]
+    rounds = 1 if getattr(module, "ONE_ROUND", False) else options.rounds
+    markdown = report.write(options.out, name, tables, machine.machine(load), rounds)
+    if options.update_docs and name not in options.failed:
+        page = report.replaced(PAGE.read_text(encoding="utf-8"), name, markdown)
+        PAGE.write_text(page, encoding="utf-8")
+        picture = f"bench_{name}.svg"
+        (PAGE.parent / picture).write_bytes((options.out / picture).read_bytes())
+    return f"## {name}: {BENCHMARKS[name]}\n\n{markdown}"
+
+
+def main(arguments):
+    options = parsed(arguments)
+    build.photos_folder()
+    options.out.mkdir(parents=True, exist_ok=True)
+    sections = [run(name, options) for name in options.only]
+    page = "# Benchmarks\n\n" + "\n".join(sections)
+    (options.out / "benchmarks.md").write_text(page, encoding="utf-8")
+    print(page)
+    print(f"written: {options.out}/benchmarks.md", file=sys.stderr)
+    if options.failed:
+        sys.exit(f"run.sh: not measured: {', '.join(options.failed)}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
