@@ -187,6 +187,8 @@ class Loader:
         if not isinstance(device, int):
             raise InvalidArgument(f"device is an ordinal such as 0 here, not {device!r}; names are for echoline.torch and "
                                   "echoline.jax")
+        if kwargs.get("writable"):
+            raise InvalidArgument("writable is for loaders on the CPU; copy the tensors that you write to")
         self._factor, window = _echo(echo)
         for name, value in (("device", device), ("depth", depth), ("echo's factor", self._factor), ("echo's window", window)):
             check_count(name, value, 0)
