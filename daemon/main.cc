@@ -132,10 +132,10 @@ int main_with(int argc, char** argv) {
       ->required();
   app.add_option("--set", options.overrides, "Override one value, as daemon.workers=4; repeatable")
       ->allow_extra_args(false);
-  app.add_flag(
-      "--private", options.is_private,
-      "Start as trainers do for themselves: without metrics, and with an end when no trainer "
-      "has been attached for 60 s, unless the configuration has other values");
+  app.add_option("--private", options.private_state_dir,
+                 "Start as a trainer does for itself: state in this folder, no metrics, and an end "
+                 "when no trainer "
+                 "has been attached for 60 s, unless the configuration has other values");
   app.set_version_flag("--version", std::string("echolined ") + serve::kVersion);
   try {
     app.parse(argc, argv);

@@ -230,7 +230,8 @@ TEST(ConfigOverrides, NamesTheFlagInsteadOfAPlaceInTheFile) {
       "auto");
   EXPECT_EQ(error_of("daemon: {workers: 2}\n", {"daemon.wrkers=3"}),
             "--set daemon.wrkers=3: key 'wrkers': unknown; allowed: runtime_dir, metrics, "
-            "state_dir, memory, workers, reattach_grace, control, exit_when_idle; did you mean 'workers'?");
+            "state_dir, memory, workers, reattach_grace, control, exit_when_idle; did you mean "
+            "'workers'?");
   EXPECT_EQ(error_of("daemon: {workers: 2}\n", {"daemon.workers"}),
             "--set daemon.workers: wanted: key.key=value, as in daemon.workers=4");
   EXPECT_EQ(error_of("streams: {train: {}, test: {}}\n", {"streams.trian.seed=3"}),

@@ -149,8 +149,8 @@ class PrivateDaemon:
         config.write_text(self._text, encoding="utf-8", errors="surrogateescape")
         with contextlib.suppress(FileNotFoundError):
             os.replace(self.log_path, self.folder / "daemon.previous.log")
-        command = [find_daemon(), "--private", "--config", os.fspath(config), "--set",
-                   f"daemon.runtime_dir={self.folder}", *self._state_setting()]
+        command = [find_daemon(), "--private", self._state_dir(), "--config", os.fspath(config), "--set",
+                   f"daemon.runtime_dir={self.folder}"]
         environment = {name: value for name, value in os.environ.items() if name not in _NOT_INHERITED}
         # A session of its own: signals for the group or the terminal of the first user are not for the daemon.
         with open(self.log_path, "wb") as log, _all_processors():
@@ -165,7 +165,7 @@ class PrivateDaemon:
                 raise self.failure(f"did not start within {_START_SECONDS} s")
             time.sleep(0.01)
 
-    def _state_setting(self) -> List[str]:
+    def _state_dir(self) -> str:
         """Indexes are kept in the user's folder for them, or, if it is not writable, near the sockets."""
         home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
         state = os.path.join(home, "echoline", "private")
@@ -174,7 +174,7 @@ class PrivateDaemon:
             writable = os.access(state, os.W_OK | os.X_OK)
         except OSError:
             writable = False
-        return ["--set", f"daemon.state_dir={state if writable else self._base / 'state'}"]
+        return state if writable else os.fspath(self._base / "state")
 
     def _remove_old_folders(self) -> None:
         """Under the lock, so that no daemon is about to start in one of them."""
