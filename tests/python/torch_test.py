@@ -46,7 +46,8 @@ class TorchLoader(FrameworkTests, unittest.TestCase):
                 image.mul_(0)
             self.assertEqual(int(sum(image.sum() for image, _ in kept)), 0)
             self.assertEqual(torch.cat([label for _, label in kept]).tolist(), list(range(400)))
-            batch = self.loader(server).next()
+        with RingServer() as server, self.loader(server) as plain:
+            batch = plain.next()
             self.assertRegex(repr(batch), r"^TensorBatch\(epoch 0, step 0, 4 rows of .*label int64 \[\]")
             self.assertRegex(repr(loader), r"^echoline.torch.Loader\('train', .*giving tuples of image, label$")
 
