@@ -164,7 +164,8 @@ class Loader(native.Loader):
         while True:
             if self._private is not None:
                 self._private.ensure_running()
-                self._private.await_ready(deadline, progress)
+                if not self._private.await_ready(deadline, progress):
+                    continue
             try:
                 return self._attach(*self._options, state)
             except Error as error:

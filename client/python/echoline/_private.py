@@ -29,6 +29,8 @@ _log = logging.getLogger("echoline")
 
 # Of folders of daemons that ended; the newest ones are kept for their logs.
 _KEPT_FOLDERS = 16
+_FILES = ("echoline.yaml", "daemon.log", "daemon.previous.log", "trainers.json", "control.sock", "door.sock",
+          "door.sock.lock")
 _START_SECONDS = 30
 _LOG_LINES = 20
 _SOCKET_PATH_MAX = 107
@@ -72,6 +74,8 @@ def answers(path: pathlib.Path, kind: int) -> bool:
         client.settimeout(1)
         try:
             client.connect(os.fspath(path))
+        except BlockingIOError:  # it listens, and many connect at the same time
+            return True
         except OSError:
             return False
         return True
@@ -185,26 +189,31 @@ class PrivateDaemon:
             folder = pathlib.Path(entry.path)
             if answers(folder / "control.sock", socket.SOCK_STREAM):
                 continue
-            for name in ("echoline.yaml", "daemon.log", "daemon.previous.log", "trainers.json", "control.sock", "door.sock",
-                         "door.sock.lock"):
+            for name in _FILES:
                 with contextlib.suppress(OSError):
                     os.unlink(folder / name)
             with contextlib.suppress(OSError):
                 os.rmdir(folder)
 
-    def await_ready(self, deadline: float, progress: Callable[[str], None]) -> None:
-        """Waits until trainers can attach. Raises Error if the daemon ends, TimeoutError at the deadline."""
+    def await_ready(self, deadline: float, progress: Callable[[str], None]) -> bool:
+        """Waits until trainers can attach. False: the daemon stopped in order, as it does when it is idle.
+
+        Raises Error if it ended in another way, TimeoutError at the deadline.
+        """
         pause = 0.01
         while not self.is_ready():
-            if not self.is_running():
+            running, lines = self.is_running(), self.log_lines()
+            if not running and lines and lines[-1].endswith(" main: stopped"):
+                return False
+            if not running:
                 raise self.failure("ended")
-            lines = self.log_lines()
             if time.monotonic() > deadline:
                 raise TimeoutError(f"the private daemon is not ready yet (wait); its log is {self.log_path}:\n" +
                                    "\n".join(lines))
             progress(lines[-1] if lines else "starting")
             time.sleep(pause)
             pause = min(2 * pause, 0.5)
+        return True
 
 
 # ---- restart after a crash ----
@@ -225,7 +234,7 @@ def guard(daemon: PrivateDaemon, in_use: Callable[[], bool]) -> None:
 def _watch(daemon: PrivateDaemon, in_use: Callable[[], bool]) -> None:
     restarts = 0
     while in_use() and restarts < _RESTARTS_MAX and not sys.is_finalizing():
-        if not daemon.is_running():
+        if not daemon.is_running() and in_use():  # asked again: a daemon may end when its last loader has closed
             restarts += 1
             _log.warning("the private daemon has ended; starting it again; its log is %s", daemon.log_path)
             try:
