@@ -14,7 +14,7 @@ from clean_root import ROOT, CleanRoot, need, run
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PROGRAM = README.split("```python\n", 1)[1].split("```", 1)[0]
 COMMANDS = """
-python3 -m venv train
+python3 -m venv --system-site-packages train
 train/bin/pip install --quiet /opt/{wheel}
 train/bin/echolined --version
 train/bin/python example.py
@@ -62,7 +62,7 @@ class Wheel(unittest.TestCase):
 
     def test_a_user_of_a_clean_system_runs_the_example(self):
         with CleanRoot() as root:
-            root.install("python3-venv")
+            root.install("python3-venv", "python3-numpy")  # no package index is needed then
             root.call("useradd", "--create-home", "user")
             shutil.copy(self.wheel, root.folder / "opt")
             root.write("/home/user/example.py", PROGRAM)

@@ -36,15 +36,17 @@ class Private(ProcessCase):
     def setUp(self):
         super().setUp()
         self.place = self.folder()
-        write_tar(self.place / "set-0.tar", [(f"{number:03d}.{suffix}", content) for number in range(RECORDS)
-                                             for suffix, content in (("u8", bytes([number] * 6)),
-                                                                     ("cls", str(number).encode()))])
+        self.write_data(range(RECORDS))
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(self.place)  # processes share a daemon if their working folder is the same
         os.environ["ECHOLINE_PRIVATE_DIR"] = str(self.place / "private")
         self.addCleanup(os.environ.pop, "ECHOLINE_PRIVATE_DIR")
         # The folder's removal comes after this.
         self.addCleanup(self.await_ends)
+
+    def write_data(self, labels):
+        write_tar(self.place / "set-0.tar", [(f"{label:03d}.{suffix}", content) for label in labels for suffix, content in
+                                             (("u8", bytes([label] * 6)), ("cls", str(label).encode()))])
 
     def daemons(self):
         """The processes of all private daemons of this test."""
@@ -143,6 +145,16 @@ class Private(ProcessCase):
         self.await_ends()
         with echoline.Loader(self.configuration(), "train") as loader:
             self.assertEqual(self.epoch(loader), expected)
+
+    def test_data_that_changed_between_two_runs_are_indexed_again(self):
+        config = self.configuration()
+        config["daemon"]["exit_when_idle"] = "30s"
+        for labels in (range(RECORDS), range(100, 100 + 2 * RECORDS), range(50, 50 + RECORDS)):
+            self.write_data(labels)
+            with echoline.Loader(config, "train") as loader:
+                self.assertEqual(sorted(self.epoch(loader)), list(labels))
+        daemon, = self.daemons()
+        os.kill(daemon, signal.SIGTERM)
 
     def test_a_mistake_is_named_as_in_a_file_with_the_path_of_the_log(self):
         with self.assertRaisesRegex(echoline.Error, r"(?s)its log is (\S+/daemon.log):.*/echoline.yaml:5:\d+: key 'shufle': "

@@ -14,8 +14,8 @@ import weakref
 from typing import Any, Dict, Mapping, Optional, Tuple, Union
 
 from ._batch import Batch, Field, FieldSpec, describe, numpy_dtype, value_maker
-from ._configuration import Configuration, configuration_first
-from ._errors import Error, InvalidArgument, NotFound
+from ._configuration import Configuration, configuration_first, is_configuration
+from ._errors import Error, FailedPrecondition, InvalidArgument, NotFound
 from ._library import native
 from ._private import PrivateDaemon, answers, guard
 
@@ -111,8 +111,10 @@ class Loader(native.Loader):
     or spawned, creates its own loader. Raises Error and its subclasses.
     """
 
-    def __new__(cls, *_: Any, writable: bool = False, **__: Any) -> "Loader":
-        return super().__new__(WritableLoader if writable and cls is Loader else cls)
+    def __new__(cls, *arguments: Any, writable: bool = False, config: Optional[Configuration] = None,
+                **_: Any) -> "Loader":
+        special = writable or config is not None or is_configuration(next(iter(arguments), None))
+        return super().__new__(SpecialLoader if special and cls is Loader else cls)
 
     @configuration_first
     def __init__(self, stream: str, job: str = "default", rank: int = 0, world_size: int = 1,
@@ -130,7 +132,7 @@ class Loader(native.Loader):
             if value is not None:
                 check_count(name, value, least)
         self.stream, self.job = stream, job
-        self._private = None
+        self._private, self._writable, self._daemon_pid, self._renewed = None, writable, 0, False
         if config is not None:
             if runtime_dir is not None:
                 raise InvalidArgument("a configuration starts a daemon, runtime_dir names one that runs: give one of both")
@@ -148,6 +150,7 @@ class Loader(native.Loader):
         self._attach_at(state)
 
     def _attach_at(self, state: Optional[Mapping[str, Any]]) -> None:
+        self._first_state = state
         try:
             self._attach_when_ready(None if state is None else json.dumps(state))
             self._fields = self._read_fields()
@@ -166,14 +169,34 @@ class Loader(native.Loader):
                 self._private.ensure_running()
                 if not self._private.await_ready(deadline, progress):
                     continue
+                self._daemon_pid = self._private.pid()
             try:
                 return self._attach(*self._options, state)
             except Error as error:
+                if isinstance(error, FailedPrecondition) and self._stop_stale_daemon():
+                    continue
                 # A private daemon may have ended between the two calls.
                 if time.monotonic() >= deadline or not self._may_pass(error):
                     raise
                 progress(str(error))
             time.sleep(0.1)
+
+    def _stop_stale_daemon(self) -> bool:
+        """Stops a private daemon that nobody else uses, once: the data may have changed since it indexed them."""
+        if self._private is None or self._renewed:
+            return False
+        self._renewed = True
+        return self._private.stop_unused(self._daemon_pid)
+
+    def _renew(self) -> bool:
+        """Attaches to a new private daemon after an error before the first batch. False if there is none."""
+        if self._private is None or self._renewed:
+            return False
+        self.close()
+        if not self._stop_stale_daemon():
+            return False
+        self._attach_at(self._first_state)
+        return True
 
     def _may_pass(self, error: Error) -> bool:
         """Whether the daemon is starting, ending, or not there yet; NotFound is also an unknown stream."""
@@ -280,10 +303,15 @@ class Loader(native.Loader):
         return (f"Loader({self.stream!r}, job={self.job!r}, rank={self.rank}, world_size={self.world_size}: {fields})")
 
 
-class WritableLoader(Loader):
-    """What Loader(writable=True) creates: each batch is a copy."""
+class SpecialLoader(Loader):
+    """What Loader() creates for a configuration or `writable`: its next() does more than that of the compiled class."""
 
     def next(self, timeout: Optional[float] = None) -> Optional[Batch]:
-        """The next batch, in memory of its own; None at the end of an epoch."""
-        batch = super().next(timeout)
-        return None if batch is None else batch.copy()
+        """The next batch, or None at the end of an epoch. TimeoutError: none was ready within `timeout` seconds."""
+        try:
+            batch = super().next(timeout)
+        except FailedPrecondition:
+            if self._began or not self._renew():
+                raise
+            batch = super().next(timeout)
+        return batch.copy() if self._writable and batch is not None else batch

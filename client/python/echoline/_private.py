@@ -9,11 +9,14 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
+import json
 import logging
 import os
 import pathlib
+import signal
 import socket
 import stat
+import struct
 import subprocess
 import sys
 import threading
@@ -32,6 +35,7 @@ _KEPT_FOLDERS = 16
 _FILES = ("echoline.yaml", "daemon.log", "daemon.previous.log", "trainers.json", "control.sock", "door.sock",
           "door.sock.lock")
 _START_SECONDS = 30
+_STOP_SECONDS = 15
 _LOG_LINES = 20
 _SOCKET_PATH_MAX = 107
 # systemd's messages for the process that starts the daemon are not for the daemon.
@@ -118,6 +122,16 @@ class PrivateDaemon:
             self._process.poll()  # takes the exit status, so that no zombie is left
         return answers(self.folder / "control.sock", socket.SOCK_STREAM)
 
+    def pid(self) -> int:
+        """The process id of the running daemon; 0 if there is none, or if it is out of sight in another container."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+            try:
+                client.connect(os.fspath(self.folder / "control.sock"))
+                peer = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+            except OSError:
+                return 0
+            return int(struct.unpack("3i", peer)[0])
+
     def is_ready(self) -> bool:
         """Whether trainers can attach."""
         return answers(self.folder / "door.sock", socket.SOCK_SEQPACKET)
@@ -141,11 +155,17 @@ class PrivateDaemon:
         """Starts the daemon if it is not running. Raises Error if it ends at once."""
         if self.is_running():
             return
-        with _starting, open(self._base / "lock", "ab") as lock:
-            fcntl.lockf(lock, fcntl.LOCK_EX)
+        with self._locked():
             if not self.is_running():
                 self._remove_old_folders()
                 self._start()
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Excludes starts and stops in all processes of the user."""
+        with _starting, open(self._base / "lock", "ab") as lock:
+            fcntl.lockf(lock, fcntl.LOCK_EX)
+            yield
 
     def _start(self) -> None:
         self.folder.mkdir(mode=0o700, exist_ok=True)
@@ -168,6 +188,33 @@ class PrivateDaemon:
                 self._process.kill()
                 raise self.failure(f"did not start within {_START_SECONDS} s")
             time.sleep(0.01)
+
+    def stop_unused(self, pid: int) -> bool:
+        """Stops the daemon with this process id, unless other processes use it. Returns whether it has gone.
+
+        The next start indexes the data again.
+        """
+        with self._locked():
+            if self.pid() != pid:
+                return pid > 0
+            if pid == 0 or self._has_trainers():
+                return False
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
+            deadline = time.monotonic() + _STOP_SECONDS
+            while self.is_running() and time.monotonic() < deadline:
+                time.sleep(0.02)
+            return True
+
+    def _has_trainers(self) -> bool:
+        """Whether other processes are attached: what the daemon has written down for its successor."""
+        try:
+            trainers = json.loads((self.folder / "trainers.json").read_text(encoding="utf-8"))
+            return any(trainer["pid"] != os.getpid() for trainer in trainers)
+        except FileNotFoundError:
+            return False
+        except (OSError, ValueError, KeyError, TypeError):
+            return True
 
     def _state_dir(self) -> str:
         """Indexes are kept in the user's folder for them, or, if it is not writable, near the sockets."""

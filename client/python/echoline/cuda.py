@@ -20,7 +20,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Opt
 import numpy as np
 
 from ._batch import AnyBatch, FieldSpec
-from ._errors import InvalidArgument, LeaseHeld
+from ._errors import FailedPrecondition, InvalidArgument, LeaseHeld
 from ._library import native
 from ._loader import Loader as _HostLoader
 from ._loader import check_count
@@ -239,6 +239,13 @@ class Loader:
                 if time.monotonic() >= patient_until:
                     raise
                 time.sleep(_POLL_SECONDS)
+            except FailedPrecondition:
+                if self._began:
+                    raise
+                self._device.close()
+                if not self._loader._renew():  # the data changed since a private daemon indexed them
+                    raise
+                self._open()
             else:
                 self._began = True
                 return batch
