@@ -16,8 +16,10 @@ from typing import Any, Dict, Mapping, Optional, Tuple, Union
 from ._batch import Batch, Field, FieldSpec, describe, numpy_dtype, value_maker
 from ._configuration import Configuration, configuration_first, is_configuration
 from ._errors import Error, FailedPrecondition, InvalidArgument, NotFound
+from ._guard import guard
 from ._library import native
-from ._private import PrivateDaemon, answers, guard
+from ._private import PrivateDaemon
+from ._sockets import answers
 
 _JOIN = {"start": 1, "current": 2, "next_epoch": 3}
 _UNITS_MS = {"us": 0.001, "ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000}

@@ -10,25 +10,21 @@ import contextlib
 import fcntl
 import hashlib
 import json
-import logging
 import os
 import pathlib
 import signal
 import socket
 import stat
-import struct
 import subprocess
-import sys
 import threading
 import time
-from typing import Callable, Dict, Iterator, List, Optional
+from typing import Callable, Iterator, List, Optional
 
 from ._configuration import Configuration, configuration_text
 from ._errors import Error, InvalidArgument
 from ._library import native
 from ._programs import find_daemon
-
-_log = logging.getLogger("echoline")
+from ._sockets import answers, pid_behind
 
 # Of folders of daemons that ended; the newest ones are kept for their logs.
 _KEPT_FOLDERS = 16
@@ -72,19 +68,6 @@ def _base() -> pathlib.Path:
     return base
 
 
-def answers(path: pathlib.Path, kind: int) -> bool:
-    """Whether a process listens at the socket. A daemon that was killed leaves the file behind."""
-    with socket.socket(socket.AF_UNIX, kind) as client:
-        client.settimeout(1)
-        try:
-            client.connect(os.fspath(path))
-        except BlockingIOError:  # it listens, and many connect at the same time
-            return True
-        except OSError:
-            return False
-        return True
-
-
 @contextlib.contextmanager
 def _all_processors() -> Iterator[None]:
     """Widens the set of processors of this thread for a child: a rank is often bound to a few of them."""
@@ -109,7 +92,8 @@ class PrivateDaemon:
         self._base = _base()
         self.folder = self._base / key.hexdigest()[:16]
         self.log_path = self.folder / "daemon.log"
-        if len(os.fsencode(self.folder / "control.sock")) > _SOCKET_PATH_MAX:
+        self._control = self.folder / "control.sock"
+        if len(os.fsencode(self._control)) > _SOCKET_PATH_MAX:
             raise InvalidArgument(f"{self._base} is too long for the path of a socket; set ECHOLINE_PRIVATE_DIR to a "
                                   "shorter one")
         self._process: Optional["subprocess.Popen[bytes]"] = None
@@ -120,17 +104,11 @@ class PrivateDaemon:
         """The control socket is the first that a daemon opens and the last that it closes."""
         if self._process is not None:
             self._process.poll()  # takes the exit status, so that no zombie is left
-        return answers(self.folder / "control.sock", socket.SOCK_STREAM)
+        return answers(self._control, socket.SOCK_STREAM)
 
     def pid(self) -> int:
-        """The process id of the running daemon; 0 if there is none, or if it is out of sight in another container."""
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
-            try:
-                client.connect(os.fspath(self.folder / "control.sock"))
-                peer = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-            except OSError:
-                return 0
-            return int(struct.unpack("3i", peer)[0])
+        """The process of the running daemon; 0 if there is none in sight."""
+        return pid_behind(self._control)
 
     def is_ready(self) -> bool:
         """Whether trainers can attach."""
@@ -261,31 +239,3 @@ class PrivateDaemon:
             time.sleep(pause)
             pause = min(2 * pause, 0.5)
         return True
-
-
-# ---- restart after a crash ----
-
-_RESTARTS_MAX = 5
-_guards: Dict[str, threading.Thread] = {}
-
-
-def guard(daemon: PrivateDaemon, in_use: Callable[[], bool]) -> None:
-    """Starts the daemon again if it ends while loaders of this process are attached; they reattach by themselves."""
-    name = os.fspath(daemon.folder)
-    thread = _guards.get(name)
-    if thread is None or not thread.is_alive():  # a forked child has no threads of its parent
-        _guards[name] = threading.Thread(target=_watch, args=(daemon, in_use), name="echoline-guard", daemon=True)
-        _guards[name].start()
-
-
-def _watch(daemon: PrivateDaemon, in_use: Callable[[], bool]) -> None:
-    restarts = 0
-    while in_use() and restarts < _RESTARTS_MAX and not sys.is_finalizing():
-        if not daemon.is_running() and in_use():  # asked again: a daemon may end when its last loader has closed
-            restarts += 1
-            _log.warning("the private daemon has ended; starting it again; its log is %s", daemon.log_path)
-            try:
-                daemon.ensure_running()
-            except (Error, OSError) as error:
-                _log.error("%s", error)
-        time.sleep(1)
