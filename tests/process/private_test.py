@@ -128,9 +128,10 @@ class Private(ProcessCase):
             self.assertEqual(sorted(self.epoch(loader)), list(range(RECORDS)))
 
     def test_after_a_crash_of_the_daemon_trainers_continue_with_the_next_batch(self):
-        with echoline.Loader(self.configuration(), "train", job="whole") as whole:
+        config = self.configuration(batch=2)  # more batches than the ring has slots
+        with echoline.Loader(config, "train", job="whole") as whole:
             expected = self.epoch(whole)
-        with self.assertLogs("echoline") as logs, echoline.Loader(self.configuration(), "train") as loader:
+        with self.assertLogs("echoline") as logs, echoline.Loader(config, "train") as loader:
             batches = iter(loader)
             found = [int(label) for label in next(batches)["label"]]
             before, = self.daemons()
@@ -143,7 +144,7 @@ class Private(ProcessCase):
         # The killed daemon left its sockets; so does this one.
         os.kill(after, signal.SIGKILL)
         self.await_ends()
-        with echoline.Loader(self.configuration(), "train") as loader:
+        with echoline.Loader(config, "train") as loader:
             self.assertEqual(self.epoch(loader), expected)
 
     def test_data_that_changed_between_two_runs_are_indexed_again(self):

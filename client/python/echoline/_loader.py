@@ -19,7 +19,7 @@ from ._errors import Error, FailedPrecondition, InvalidArgument, NotFound
 from ._guard import guard
 from ._library import native
 from ._private import PrivateDaemon
-from ._sockets import answers
+from ._processes import answers
 
 _JOIN = {"start": 1, "current": 2, "next_epoch": 3}
 _UNITS_MS = {"us": 0.001, "ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000}

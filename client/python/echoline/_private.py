@@ -24,7 +24,7 @@ from ._configuration import Configuration, configuration_text
 from ._errors import Error, InvalidArgument
 from ._library import native
 from ._programs import find_daemon
-from ._sockets import answers, pid_behind
+from ._processes import answers, pid_behind, runs
 
 # Of folders of daemons that ended; the newest ones are kept for their logs.
 _KEPT_FOLDERS = 16
@@ -97,6 +97,7 @@ class PrivateDaemon:
             raise InvalidArgument(f"{self._base} is too long for the path of a socket; set ECHOLINE_PRIVATE_DIR to a "
                                   "shorter one")
         self._process: Optional["subprocess.Popen[bytes]"] = None
+        self._seen_pid = 0
 
     # ---- state of the daemon ----
 
@@ -123,6 +124,12 @@ class PrivateDaemon:
         except OSError:
             return []
 
+    def _await_end(self) -> None:
+        """Waits until the process has ended: it closes its sockets first and writes why last."""
+        deadline = time.monotonic() + _STOP_SECONDS
+        while runs(self._seen_pid) and time.monotonic() < deadline:
+            time.sleep(0.01)
+
     def failure(self, what: str) -> Error:
         """An error with the end of the log."""
         return Error(f"the private daemon {what}; its log is {self.log_path}:\n" + "\n".join(self.log_lines()))
@@ -131,6 +138,7 @@ class PrivateDaemon:
 
     def ensure_running(self) -> None:
         """Starts the daemon if it is not running. Raises Error if it ends at once."""
+        self._seen_pid = 0
         if self.is_running():
             return
         with self._locked():
@@ -158,6 +166,7 @@ class PrivateDaemon:
         with open(self.log_path, "wb") as log, _all_processors():
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self._cwd,
                                              env=environment, start_new_session=True)
+        self._seen_pid = self._process.pid
         deadline = time.monotonic() + _START_SECONDS
         while not self.is_running():
             if self._process.returncode is not None:
@@ -227,11 +236,13 @@ class PrivateDaemon:
         """
         pause = 0.01
         while not self.is_ready():
-            running, lines = self.is_running(), self.log_lines()
-            if not running and lines and lines[-1].endswith(" main: stopped"):
-                return False
-            if not running:
+            if not self.is_running():
+                self._await_end()
+                if any(line.endswith(" main: stopped") for line in self.log_lines()):
+                    return False
                 raise self.failure("ended")
+            self._seen_pid = self._seen_pid or self.pid()
+            lines = self.log_lines()
             if time.monotonic() > deadline:
                 raise TimeoutError(f"the private daemon is not ready yet (wait); its log is {self.log_path}:\n" +
                                    "\n".join(lines))

@@ -17,7 +17,7 @@ from ._configuration import Configuration, configuration_text
 from ._errors import Error, InvalidArgument
 from ._loader import Loader, close_loaders
 from ._programs import find_daemon
-from ._sockets import answers
+from ._processes import answers
 
 _PR_SET_PDEATHSIG = 1
 _OWN_SETTINGS = ("daemon.runtime_dir",)

@@ -1,4 +1,4 @@
-"""What a daemon's Unix sockets tell without a message."""
+"""What the kernel tells about a daemon: its sockets and its process."""
 from __future__ import annotations
 
 import os
@@ -29,3 +29,12 @@ def pid_behind(path: pathlib.Path) -> int:
         except OSError:
             return 0
         return int(struct.unpack("3i", peer)[0])
+
+
+def runs(pid: int) -> bool:
+    """Whether the process exists and has not ended; a child that ended exists until its parent asks."""
+    try:
+        stat = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] not in "ZX"
