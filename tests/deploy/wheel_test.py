@@ -40,7 +40,9 @@ class Wheel(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
-        run(ROOT / "deploy/wheel.sh", cls.folder / "dist")
+        build = ROOT / "build/release"
+        need((build / "daemon/echolined").exists(), "build/release (cmake --preset release; cmake --build --preset release)")
+        run(ROOT / "deploy/wheel.sh", cls.folder / "dist", env={**os.environ, "ECHOLINE_BUILD": str(build)})
         cls.wheel, = (cls.folder / "dist").glob("*.whl")
 
     def test_the_wheel_has_the_right_tag_and_content(self):

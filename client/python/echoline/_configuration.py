@@ -5,7 +5,7 @@ import functools
 import json
 import os
 from collections.abc import Mapping
-from typing import Any, Callable, List, Sequence, Union
+from typing import Any, Callable, List, Sequence, TypeVar, Union, cast
 
 from ._errors import InvalidArgument
 
@@ -13,6 +13,8 @@ from ._errors import InvalidArgument
 Configuration = Union[str, "os.PathLike[str]", Mapping, Sequence[Mapping]]
 
 DEFAULT_STREAM = "train"
+
+_Init = TypeVar("_Init", bound=Callable[..., None])
 
 
 def is_configuration(value: Any) -> bool:
@@ -22,7 +24,7 @@ def is_configuration(value: Any) -> bool:
     return isinstance(value, (Mapping, list, tuple, os.PathLike))
 
 
-def configuration_first(init: Callable[..., None]) -> Callable[..., None]:
+def configuration_first(init: _Init) -> _Init:
     """Lets __init__(stream, ...) also be called as (configuration, stream, ...): the configuration becomes `config`."""
     @functools.wraps(init)
     def either(self: Any, *args: Any, **rest: Any) -> None:
@@ -32,7 +34,7 @@ def configuration_first(init: Callable[..., None]) -> Callable[..., None]:
             name = args[1:2] or (rest.pop("stream", DEFAULT_STREAM),)
             args, rest["config"] = (*name, *args[2:]), args[0]
         init(self, *args, **rest)
-    return either
+    return cast(_Init, either)
 
 
 def _plain(value: Any) -> Any:

@@ -11,7 +11,7 @@ import socket
 import sys
 import time
 import weakref
-from typing import Any, Dict, Mapping, Optional, Tuple, Union
+from typing import Any, Dict, Mapping, Optional, Tuple, Union, cast
 
 from ._batch import Batch, Field, FieldSpec, describe, numpy_dtype, value_maker
 from ._configuration import Configuration, configuration_first, is_configuration
@@ -119,7 +119,7 @@ class Loader(native.Loader):
         return super().__new__(SpecialLoader if special and cls is Loader else cls)
 
     @configuration_first
-    def __init__(self, stream: str, job: str = "default", rank: int = 0, world_size: int = 1,
+    def __init__(self, stream: Union[str, Configuration], job: str = "default", rank: int = 0, world_size: int = 1,
                  batch_size: Optional[int] = None, join: str = "start", reattach: Union[str, int, float] = "60s",
                  runtime_dir: Union[str, "os.PathLike[str]", None] = None, *,
                  state: Optional[Mapping[str, Any]] = None, expect: Optional[str] = None,
@@ -133,12 +133,12 @@ class Loader(native.Loader):
                                    ("local_world_size", local_world_size, 1)):
             if value is not None:
                 check_count(name, value, least)
-        self.stream, self.job = stream, job
+        self.stream, self.job = cast(str, stream), job  # configuration_first has moved a configuration
         self._private, self._writable, self._daemon_pid, self._renewed = None, writable, 0, False
         if config is not None:
             if runtime_dir is not None:
                 raise InvalidArgument("a configuration starts a daemon, runtime_dir names one that runs: give one of both")
-            self._private = PrivateDaemon(config, stream)
+            self._private = PrivateDaemon(config, self.stream)
             runtime_dir = self._private.folder
             wait = _PRIVATE_WAIT if wait is None else wait
         self._wait_seconds = milliseconds("wait", wait or 0) / 1000
@@ -146,7 +146,7 @@ class Loader(native.Loader):
         self.rank, self.world_size = rank, world_size
         if local_world_size is None:
             local_world_size = _local_world_size(world_size)
-        self._options = (stream, job, os.fsencode(self.runtime_dir), rank, world_size, local_world_size,
+        self._options = (self.stream, job, os.fsencode(self.runtime_dir), rank, world_size, local_world_size,
                          batch_size or 0, _JOIN[join], milliseconds("reattach", reattach), expect or None)
         self._batch_type = Batch
         self._attach_at(state)

@@ -97,9 +97,9 @@ class serve:  # noqa: N801  (used like a function)
     """`with echoline.serve("stream.yaml") as daemon:` runs a private daemon in a temporary folder.
 
     `config` is the path of a YAML file, a dict with its content, or the list of the steps of a stream "train". Inside the
-    block ECHOLINE_RUNTIME_DIR is set: `echoline.Loader("train")` attaches to this daemon, as does `daemon.loader("train")`. `settings` are passed as
-    --set, for example {"daemon.workers": 4}. `timeout`: seconds until the daemon must be ready; if it is not, Error is
-    raised with its log.
+    block ECHOLINE_RUNTIME_DIR is set: `echoline.Loader("train")` attaches to this daemon, as does
+    `daemon.loader("train")`. `settings` are passed as --set, for example {"daemon.workers": 4}. `timeout`: seconds until
+    the daemon must be ready; if it is not, Error is raised with its log.
     """
 
     def __init__(self, config: Configuration, settings: Optional[Mapping[str, Any]] = None,

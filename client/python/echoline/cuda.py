@@ -20,6 +20,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Opt
 import numpy as np
 
 from ._batch import AnyBatch, FieldSpec
+from ._configuration import Configuration
 from ._errors import FailedPrecondition, InvalidArgument, LeaseHeld
 from ._library import native
 from ._loader import Loader as _HostLoader
@@ -180,7 +181,7 @@ class Loader:
     # Seconds to wait for buffers that a library holds longer than its arrays exist.
     _patience = 0.0
 
-    def __init__(self, stream: str, *args: Any, device: int = 0, depth: int = 3,
+    def __init__(self, stream: Union[str, Configuration], *args: Any, device: int = 0, depth: int = 3,
                  echo: Union[int, Tuple[int, int]] = 1, transforms: Optional[Mapping[str, Any]] = None,
                  pad: Optional[Mapping[str, float]] = None, cuda_stream: Union[int, Callable[[], int]] = 0,
                  **kwargs: Any) -> None:

@@ -14,6 +14,7 @@ import torch
 from . import cuda
 from ._batch import Batch
 from ._batch import Ragged as _HostRagged
+from ._configuration import Configuration
 from ._errors import Error
 from ._framework import UNAVAILABLE, FrameworkLoader, NumpyLoader, refuse_gpu_options
 from .cuda import Flip, Normalize, Ragged
@@ -158,7 +159,7 @@ class Loader(FrameworkLoader):
     outside of the capture, and copy them to the inputs of the graph.
     """
 
-    def __init__(self, stream: str, *args: Any, fields: Optional[Sequence[str]] = None,
+    def __init__(self, stream: Union[str, Configuration], *args: Any, fields: Optional[Sequence[str]] = None,
                  device: Union[str, torch.device] = "cpu", **kwargs: Any) -> None:
         device = torch.device(device)
         self._on_gpu = device.type == "cuda"
