@@ -21,6 +21,7 @@
 #include "serve/monitor/version.h"
 #include "serve/process/first_streams.h"
 #include "serve/process/folders.h"
+#include "serve/process/idle_exit.h"
 #include "serve/process/kept_streams.h"
 #include "serve/process/notify.h"
 #include "serve/process/stop_signal.h"
@@ -36,7 +37,19 @@ constexpr std::chrono::milliseconds kStopPatience{9000};
 struct Options {
   std::string config;
   std::vector<std::string> overrides;
+  std::string private_state_dir;  // empty: no private daemon
 };
+
+// What --private means. Addresses would collide with those of other daemons of the host.
+v1::Daemon defaults_of(const Options& options) {
+  constexpr std::uint64_t kIdleNs = 60'000'000'000;
+  v1::Daemon defaults;
+  if (options.private_state_dir.empty()) return defaults;
+  defaults.set_state_dir(options.private_state_dir);
+  defaults.set_metrics("off");
+  defaults.set_exit_when_idle(kIdleNs);
+  return defaults;
+}
 
 void log_ready(const engine::Engine& engine, const v1::Daemon& daemon,
                const serve::HttpServer* monitoring) {
@@ -80,7 +93,7 @@ Status serve_until_stopped(engine::Engine& engine, const v1::Config& config,
   serve::notify_supervisor("READY=1");
   const serve::Watchdog watchdog(
       {[&engine] { return engine.rounds(); }, [&door] { return door->rounds(); }});
-  stop.wait();
+  serve::wait_for_stop_or_idle(stop, config.daemon().exit_when_idle(), connections);
   draining = true;
   control->set_serving(false);
   serve::notify_supervisor("STOPPING=1");
@@ -95,8 +108,9 @@ Status serve_until_stopped(engine::Engine& engine, const v1::Config& config,
 }
 
 Status run(const Options& options) {
-  ECHOLINE_ASSIGN(const v1::Config config,
-                  config::load_config_file(options.config, options.overrides));
+  ECHOLINE_ASSIGN(
+      const v1::Config config,
+      config::load_config_file(options.config, options.overrides, defaults_of(options)));
   const std::string folder = config.daemon().runtime_dir() + "/";
   ECHOLINE_ASSIGN(const auto runtime_dir, serve::RuntimeDir::open(config.daemon().runtime_dir()));
   ECHOLINE_TRY(serve::make_state_dir(config.daemon().state_dir()));
@@ -118,6 +132,10 @@ int main_with(int argc, char** argv) {
       ->required();
   app.add_option("--set", options.overrides, "Override one value, as daemon.workers=4; repeatable")
       ->allow_extra_args(false);
+  app.add_option("--private", options.private_state_dir,
+                 "Start as a trainer does for itself: state in this folder, no metrics, and an end "
+                 "when no trainer "
+                 "has been attached for 60 s, unless the configuration has other values");
   app.set_version_flag("--version", std::string("echolined ") + serve::kVersion);
   try {
     app.parse(argc, argv);

@@ -74,10 +74,13 @@ void fill_folders(v1::Daemon& daemon) {
 }
 
 Result<LocatedConfig> parse_located(std::string_view text, const std::string& name,
-                                    const std::vector<std::string>& overrides) {
+                                    const std::vector<std::string>& overrides,
+                                    const v1::Daemon& defaults = {}) {
   ECHOLINE_ASSIGN(const YAML::Node root, parse_yaml(text, name));
   LocatedConfig located{std::make_unique<v1::Config>(), SourceLocations(name)};
   v1::Config& config = *located.config;
+  // The reader replaces what the text has.
+  *config.mutable_daemon() = defaults;
   SourceLocations& locations = located.locations;
   try {
     ECHOLINE_TRY(Reader(name, true, locations).read_message(root, config));
@@ -120,8 +123,10 @@ Result<v1::Config> parse_config(std::string_view text, const std::string& name,
 }
 
 Result<v1::Config> load_config_file(const std::string& path,
-                                    const std::vector<std::string>& overrides) {
-  ECHOLINE_ASSIGN(const LocatedConfig located, load_located_config_file(path, overrides));
+                                    const std::vector<std::string>& overrides,
+                                    const v1::Daemon& defaults) {
+  ECHOLINE_ASSIGN(const std::string text, read_text(path));
+  ECHOLINE_ASSIGN(const LocatedConfig located, parse_located(text, path, overrides, defaults));
   return std::move(*located.config);
 }
 

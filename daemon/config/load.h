@@ -16,8 +16,10 @@ namespace echoline::config {
 // Reads, checks and completes a configuration. `overrides` have the form "daemon.workers=4": a
 // dotted path and a value in YAML. An error (kInvalidArgument) is one line "FILE:LINE:COL: key
 // 'shufle': what is wrong; what is allowed", with the most similar known name if there is one.
+// `defaults` has values of the daemon that the file may replace.
 Result<v1::Config> load_config_file(const std::string& path,
-                                    const std::vector<std::string>& overrides = {});
+                                    const std::vector<std::string>& overrides = {},
+                                    const v1::Daemon& defaults = {});
 // The same for a text; `name` is used in errors.
 Result<v1::Config> parse_config(std::string_view text, const std::string& name,
                                 const std::vector<std::string>& overrides = {});

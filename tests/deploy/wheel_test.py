@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""The manylinux wheel of deploy/wheel.sh reads a stream under every CPython 3.9 or later on PATH (and those of
-ECHOLINE_PYTHONS=PROGRAM:PROGRAM...), in a virtual environment that has only numpy in addition."""
+"""The manylinux wheel of deploy/wheel.sh is all that is needed: README's example runs under every CPython 3.9 or later on
+PATH (and those of ECHOLINE_PYTHONS=PROGRAM:PROGRAM...), in a virtual environment that has only numpy in addition, and in a
+clean system that has only Python, for a user who is not root."""
 import os
 import pathlib
 import shutil
@@ -8,23 +9,17 @@ import tempfile
 import unittest
 import zipfile
 
-from clean_root import ROOT, need, run
+from clean_root import ROOT, CleanRoot, need, run
 
-STREAM = """
-daemon: {{runtime_dir: {folder}/run, state_dir: {folder}/state, metrics: "off", memory: 256MiB}}
-streams:
-  train:
-    pipeline:
-      - read: {{url: "{folder}/set-*.tar", format: webdataset}}
-      - decode: {{image: {{key: u8, as: uint8, shape: [2, 3]}}, label: {{key: cls, as: int64}}}}
-      - batch: {{size: 4, last: partial}}
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PROGRAM = README.split("```python\n", 1)[1].split("```", 1)[0]
+COMMANDS = """
+python3 -m venv --system-site-packages train
+train/bin/pip install --quiet /opt/{wheel}
+train/bin/echolined --version
+train/bin/python example.py
 """
-PROGRAM = """
-import sys, echoline
-with echoline.serve(sys.argv[1]) as daemon:
-    loader = echoline.Loader("train", runtime_dir=daemon.runtime_dir)
-    print(sorted(int(label) for batch in loader for label in batch["label"]), sys.version_info[:2])
-"""
+EXPECTED = PROGRAM.splitlines()[-1].split("# ")[1]
 
 
 def pythons():
@@ -45,36 +40,39 @@ class Wheel(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
-        cls.programs = {path.name: path for path in (ROOT / "build/release/daemon").rglob("echoline*")
-                        if path.name in ("echoline", "echolined") and os.access(path, os.X_OK)}
-        need(len(cls.programs) == 2, "the programs in build/release (cmake --preset release; cmake --build --preset release)")
-        run(ROOT / "deploy/wheel.sh", cls.folder / "dist")
+        build = ROOT / "build/release"
+        need((build / "daemon/echolined").exists(), "build/release (cmake --preset release; cmake --build --preset release)")
+        run(ROOT / "deploy/wheel.sh", cls.folder / "dist", env={**os.environ, "ECHOLINE_BUILD": str(build)})
         cls.wheel, = (cls.folder / "dist").glob("*.whl")
 
     def test_the_wheel_has_the_right_tag_and_content(self):
         self.assertRegex(self.wheel.name, r"^echoline-\d+\.\d+\.\d+-cp39-abi3-manylinux_2_\d+_\w+\.whl$")
         names = zipfile.ZipFile(self.wheel).namelist()
         self.assertIn("echoline/_echoline.abi3.so", names)
-        self.assertFalse([name for name in names if ".libs/" in name], "it needs no library but the system's")
+        self.assertLessEqual({"echoline/bin/echolined", "echoline/bin/echoline"}, set(names))
+        self.assertLess(self.wheel.stat().st_size, 60_000_000)
 
-    def test_every_python_reads_a_stream(self):
-        images = bytes([0, 0, 8, 3, 0, 0, 0, 10, 0, 0, 0, 2, 0, 0, 0, 3]) + b"".join(bytes([n] * 6) for n in range(10))
-        (self.folder / "images").write_bytes(images)
-        (self.folder / "labels").write_bytes(bytes([0, 0, 8, 1, 0, 0, 0, 10, *range(10)]))
-        run(self.programs["echoline"], "pack", "--from", "idx", "--output", self.folder, "--name", "set",
-            self.folder / "images", self.folder / "labels")
-        config = self.folder / "stream.yaml"
-        config.write_text(STREAM.format(folder=self.folder), encoding="utf-8")
+    def test_every_python_runs_the_example_of_the_first_page(self):
         clean = {key: value for key, value in os.environ.items()
                  if not key.startswith("ECHOLINE_") and key != "PYTHONPATH"}
         for python in pythons():
             with self.subTest(python), tempfile.TemporaryDirectory() as venv:
                 run(python, "-m", "venv", venv)
                 run(f"{venv}/bin/python", "-m", "pip", "install", "--quiet", "--only-binary=:all:", self.wheel)
-                said = run(f"{venv}/bin/python", "-c", PROGRAM, config, cwd=self.folder,
-                           env={**clean, "ECHOLINE_DAEMON": str(self.programs["echolined"])})
-                print(said.strip())
-                self.assertIn(str(list(range(10))), said)
+                said = run(f"{venv}/bin/python", "-c", PROGRAM, cwd=self.folder, env=clean)
+                self.assertIn(EXPECTED, said)
+
+    def test_a_user_of_a_clean_system_runs_the_example(self):
+        with CleanRoot() as root:
+            root.install("python3-venv", "python3-numpy")  # no package index is needed then
+            root.call("useradd", "--create-home", "user")
+            shutil.copy(self.wheel, root.folder / "opt")
+            root.write("/home/user/example.py", PROGRAM)
+            root.write("/home/user/commands", COMMANDS.format(wheel=self.wheel.name))
+            said = root.call("su", "user", "--login", "--command", "bash -eu commands")
+            print(said)
+            self.assertIn(EXPECTED, said)
+            self.assertRegex(said, r"echolined \d+\.\d+\.\d+")
 
 
 if __name__ == "__main__":

@@ -60,6 +60,7 @@ class Session:
             (programs / name).symlink_to(binary(variable))
         self.environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(self.folder),
                             "ECHOLINE_RUNTIME_DIR": str(self.folder / "run"),
+                            "ECHOLINE_PRIVATE_DIR": str(self.folder / "private"),
                             "STATE_DIRECTORY": str(self.folder / "state")}
         self.daemon = None
 

@@ -128,7 +128,8 @@ class Static(InstallCase):
 
 
 class Wheel(InstallCase):
-    """The wheel of the README's command in a virtual environment that has only numpy in addition."""
+    """The wheel of the README's command, from the programs of this build, in a virtual environment that has only numpy in
+    addition. No program and no library of the build is in reach."""
 
     STREAM = """
 daemon: {{runtime_dir: {folder}/run, state_dir: {folder}/state, metrics: "off", memory: 512MiB}}
@@ -168,17 +169,15 @@ with echoline.serve(sys.argv[1]) as daemon:
         command = next(line.split("`")[1] for line in
                        (options.source_dir / "README.md").read_text(encoding="utf-8").splitlines()
                        if "Python wheel:" in line)
-        assert " dist " in command, command
-        run("bash", "-c", command.replace(" dist ", f" {dist} "), cwd=options.source_dir,
-            env={**os.environ, "PATH": f"{cls.venv}/bin:{os.environ['PATH']}"})
+        assert command.endswith(" dist"), command
+        run("bash", "-c", command.replace(" dist", f" {dist}"), cwd=options.source_dir,
+            env={**os.environ, "PATH": f"{cls.venv}/bin:{os.environ['PATH']}", "ECHOLINE_BUILD": options.build_dir})
         cls.wheels = list(dist.glob("*.whl"))
         run(*pip, *cls.wheels)
-        build = pathlib.Path(options.build_dir)
-        cls.program = {path.name: path for path in build.rglob("echoline*") if path.is_file()
-                       and path.name in ("echoline", "echolined") and os.access(path, os.X_OK)}
+        cls.program = {name: cls.venv / "bin" / name for name in ("echoline", "echolined")}
         cls.environment = {key: value for key, value in os.environ.items()
-                           if key not in ("PYTHONPATH", "ECHOLINE_LIBRARY", "ECHOLINE_RUNTIME_DIR")}
-        cls.environment["ECHOLINE_DAEMON"] = str(cls.program["echolined"])
+                           if key != "PYTHONPATH" and not key.startswith("ECHOLINE_")}
+        cls.environment["ECHOLINE_PRIVATE_DIR"] = f"{folder.name}/private"
 
     def make_stream(self, images, labels, **pipeline):
         """Packs IDX files and writes the configuration of a stream of them."""
@@ -190,10 +189,28 @@ with echoline.serve(sys.argv[1]) as daemon:
 
     def test_one_wheel_for_every_python_and_nothing_left_in_the_source(self):
         self.assertEqual(len(self.wheels), 1)
-        self.assertRegex(self.wheels[0].name, r"^echoline-\d+\.\d+\.\d+-cp39-abi3-linux_")
+        self.assertRegex(self.wheels[0].name, r"^echoline-\d+\.\d+\.\d+-cp39-abi3-manylinux_2_\d+_\w+\.whl$")
+        self.assertLess(self.wheels[0].stat().st_size, 60_000_000)
         left = [path.name for path in (options.source_dir / "client" / "python").iterdir()
-                if path.name not in ("CMakeLists.txt", "native", "pyproject.toml", "setup.py", "echoline")]
+                if path.name not in ("CMakeLists.txt", "native", "pyproject.toml", "scripts", "setup.py", "echoline")]
         self.assertEqual(left, [])
+
+    def test_the_programs_are_on_the_path_and_need_only_basic_libraries_of_the_system(self):
+        system = ("ld-linux", "libc.so", "libm.so", "libstdc++", "libgcc_s", "libdl.", "libpthread.", "librt.", "libresolv.", "libz.so",
+                  "linux-vdso")
+        for name, program in self.program.items():
+            self.assertRegex(run(program, "--version", env=self.environment, cwd=self.folder), rf"{name} \d+\.\d+\.\d+")
+            binary, = self.venv.glob(f"lib/python*/site-packages/echoline/bin/{name}")
+            foreign = [line for line in run("ldd", binary).splitlines()
+                       if "/echoline.libs/" not in line and not any(one in line for one in system)]
+            self.assertEqual(foreign, [])
+
+    def test_the_example_of_the_first_page_works_as_it_stands(self):
+        text = (options.source_dir / "README.md").read_text(encoding="utf-8")
+        program = text.split("```python\n", 1)[1].split("```", 1)[0]
+        said = run(self.venv / "bin/python", "-c", program, cwd=self.folder, env=self.environment, timeout=60)
+        expected = program.splitlines()[-1].split("# ")[1]
+        self.assertIn(expected, said)
 
     def test_serve_and_loader_work_in_a_clean_environment(self):
         images = bytes([0, 0, 8, 3, 0, 0, 0, 10, 0, 0, 0, 2, 0, 0, 0, 3])

@@ -38,6 +38,19 @@ class TorchLoader(FrameworkTests, unittest.TestCase):
             kept = [batch.clone()["label"] for batch in self.loader(server)]
             self.assertEqual(torch.cat(kept).tolist(), list(range(400)))
 
+    def test_writable_tensors_are_copies_that_can_be_kept_and_written_to(self):
+        with RingServer(rows=400, slots=8) as server:
+            loader = self.loader(server, fields=("image", "label"), writable=True)
+            kept = list(loader)
+            for image, _ in kept:
+                image.mul_(0)
+            self.assertEqual(int(sum(image.sum() for image, _ in kept)), 0)
+            self.assertEqual(torch.cat([label for _, label in kept]).tolist(), list(range(400)))
+        with RingServer() as server, self.loader(server) as plain:
+            batch = plain.next()
+            self.assertRegex(repr(batch), r"^TensorBatch\(epoch 0, step 0, 4 rows of .*label int64 \[\]")
+            self.assertRegex(repr(loader), r"^echoline.torch.Loader\('train', .*giving tuples of image, label$")
+
     def test_a_gpu_device_needs_a_torch_that_sees_one(self):
         if torch.cuda.is_available():
             self.skipTest("this torch sees a GPU: tests/bench/gpu/torch_test.py")

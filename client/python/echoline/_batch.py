@@ -4,7 +4,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Mapping
-from typing import Any, Callable, Iterator, NamedTuple, Sequence, Tuple, Union
+from typing import Any, Callable, Iterable, Iterator, NamedTuple, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -20,6 +20,11 @@ class FieldSpec(NamedTuple):
     dtype: np.dtype
     shape: Tuple[int, ...]
     ragged: bool
+
+
+def describe(specs: Iterable[FieldSpec]) -> str:
+    """Names, types and shapes of rows, for people."""
+    return ", ".join(f"{spec.name} {spec.dtype} {'ragged' if spec.ragged else list(spec.shape)}" for spec in specs)
 
 
 def numpy_dtype(name: str) -> np.dtype:
@@ -169,4 +174,5 @@ class Batch(native.Batch, AnyBatch):
         return Batch, (*self._properties(), self._arrays)
 
     def __repr__(self) -> str:
-        return f"Batch(epoch {self.epoch}, step {self.step}, {self.rows} rows of {', '.join(self._fields)})"
+        specs = (spec for _, spec, _ in self._fields.values())
+        return f"Batch(epoch {self.epoch}, step {self.step}, {self.rows} rows of {describe(specs)})"

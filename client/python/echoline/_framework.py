@@ -94,6 +94,10 @@ class FrameworkLoader(ABC):
             raise AttributeError(name)
         return getattr(self._loader, name)
 
+    def __repr__(self) -> str:
+        returns = "dicts" if self._tuple is None else f"tuples of {', '.join(self._tuple)}"
+        return f"{type(self).__module__}.{self._loader!r}, giving {returns}"
+
     def __enter__(self: _Self) -> _Self:
         return self
 

@@ -1,33 +1,44 @@
 """The loader of a trainer: each `for` loop is one epoch."""
 from __future__ import annotations
 
+import functools
 import json
 import logging
 import os
+import pathlib
 import re
+import socket
+import sys
+import time
 import weakref
-from typing import Any, Dict, Mapping, Optional, Tuple, Union
+from typing import Any, Dict, Mapping, Optional, Tuple, Union, cast
 
-from ._batch import Batch, Field, FieldSpec, numpy_dtype, value_maker
-from ._errors import InvalidArgument
+from ._batch import Batch, Field, FieldSpec, describe, numpy_dtype, value_maker
+from ._configuration import Configuration, configuration_first, is_configuration
+from ._errors import Error, FailedPrecondition, InvalidArgument, NotFound
+from ._guard import guard
 from ._library import native
+from ._private import PrivateDaemon
+from ._processes import answers
 
 _JOIN = {"start": 1, "current": 2, "next_epoch": 3}
 _UNITS_MS = {"us": 0.001, "ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000}
 
 
 _LONGEST_MS = 10 ** 12
+_PRIVATE_WAIT = "1h"
+_UNAVAILABLE = 7  # echoline_status
 
 
-def milliseconds(time: Union[str, int, float]) -> int:
+def milliseconds(name: str, value: Union[str, int, float]) -> int:
     """Converts "60s", "500ms", "2min", or a number of seconds."""
     found = -1.0
-    if isinstance(time, (int, float)) and not isinstance(time, bool):
-        found = time * 1000.0
-    elif match := re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(us|ms|s|min|h)\s*", str(time)):
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        found = value * 1000.0
+    elif match := re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(us|ms|s|min|h)\s*", str(value)):
         found = float(match.group(1)) * _UNITS_MS[match.group(2)]
     if not 0 <= found <= _LONGEST_MS:
-        raise InvalidArgument(f"reattach must be a time such as '60s', '500ms' or '2min', not {time!r}")
+        raise InvalidArgument(f"{name} must be a time such as '60s', '500ms' or '2min', not {value!r}")
     return round(found)
 
 
@@ -56,8 +67,29 @@ def close_loaders(runtime_dir: str) -> None:
             loader.close()
 
 
+def _in_use(runtime_dir: str) -> bool:
+    return any(loader.runtime_dir == runtime_dir for loader in list(_open_loaders))
+
+
+class _Progress:
+    """Says on stderr, after two seconds and then every ten, what a loader waits for."""
+
+    def __init__(self, stream: str, silent: bool) -> None:
+        self._stream, self._silent = stream, silent
+        self._next = time.monotonic() + 2
+
+    def __call__(self, what: str) -> None:
+        if not self._silent and time.monotonic() >= self._next:
+            self._next = time.monotonic() + 10
+            print(f"echoline: {self._stream} is not ready yet: {what}", file=sys.stderr, flush=True)
+
+
 class Loader(native.Loader):
-    """Attaches to a stream of this host's daemon. Each `for` loop over it is one epoch of read-only batches.
+    """Attaches to a stream of a daemon of this host. Each `for` loop over it is one epoch of read-only batches.
+
+    Loader("train") attaches to the running daemon. Loader("pipeline.yaml", "train") and Loader([{"read": ...}, ...])
+    attach to a private daemon with this configuration. The first one starts it; all processes of this user with the
+    same configuration and working folder share it; it ends a minute after the last one has gone.
 
     `job`, `rank`, `world_size`: jobs with different names share the preparation of batches; each rank of a job gets
     its part of a batch.
@@ -70,6 +102,9 @@ class Loader(native.Loader):
     `local_world_size`: number of the job's ranks on this host; the daemon keeps the first batches until all of them
     have attached. Default: LOCAL_WORLD_SIZE if WORLD_SIZE is `world_size` (torchrun sets both); else the daemon waits
     up to 30 s for more ranks.
+    `config`: same as a configuration as the first argument.
+    `wait`: how long to wait for a daemon that is starting or indexing. Default: an hour for a private daemon, else "0s".
+    `writable`: batches are copies, which you can write to and keep. They hold no slot.
 
     Messages of the daemon about other ranks of the job are warnings of the logger "echoline".
 
@@ -78,11 +113,18 @@ class Loader(native.Loader):
     or spawned, creates its own loader. Raises Error and its subclasses.
     """
 
-    def __init__(self, stream: str, job: str = "default", rank: int = 0, world_size: int = 1,
+    def __new__(cls, *arguments: Any, writable: bool = False, config: Optional[Configuration] = None,
+                **_: Any) -> "Loader":
+        special = writable or config is not None or is_configuration(next(iter(arguments), None))
+        return super().__new__(SpecialLoader if special and cls is Loader else cls)
+
+    @configuration_first
+    def __init__(self, stream: Union[str, Configuration], job: str = "default", rank: int = 0, world_size: int = 1,
                  batch_size: Optional[int] = None, join: str = "start", reattach: Union[str, int, float] = "60s",
                  runtime_dir: Union[str, "os.PathLike[str]", None] = None, *,
                  state: Optional[Mapping[str, Any]] = None, expect: Optional[str] = None,
-                 local_world_size: Optional[int] = None) -> None:
+                 local_world_size: Optional[int] = None, config: Optional[Configuration] = None,
+                 wait: Union[str, int, float, None] = None, writable: bool = False) -> None:
         if isinstance(state, (str, bytes)):
             raise InvalidArgument("state is the dict from state_dict(), not its text: use json.loads(text)")
         if join not in _JOIN:
@@ -91,24 +133,78 @@ class Loader(native.Loader):
                                    ("local_world_size", local_world_size, 1)):
             if value is not None:
                 check_count(name, value, least)
-        self.stream, self.job = stream, job
+        self.stream, self.job = cast(str, stream), job  # configuration_first has moved a configuration
+        self._private, self._writable, self._daemon_pid, self._renewed = None, writable, 0, False
+        if config is not None:
+            if runtime_dir is not None:
+                raise InvalidArgument("a configuration starts a daemon, runtime_dir names one that runs: give one of both")
+            self._private = PrivateDaemon(config, self.stream)
+            runtime_dir = self._private.folder
+            wait = _PRIVATE_WAIT if wait is None else wait
+        self._wait_seconds = milliseconds("wait", wait or 0) / 1000
         self.runtime_dir = os.fspath(runtime_dir) if runtime_dir is not None else native.runtime_dir()
         self.rank, self.world_size = rank, world_size
         if local_world_size is None:
             local_world_size = _local_world_size(world_size)
-        self._options = (stream, job, os.fsencode(self.runtime_dir), rank, world_size, local_world_size,
-                         batch_size or 0, _JOIN[join], milliseconds(reattach), expect or None)
+        self._options = (self.stream, job, os.fsencode(self.runtime_dir), rank, world_size, local_world_size,
+                         batch_size or 0, _JOIN[join], milliseconds("reattach", reattach), expect or None)
         self._batch_type = Batch
         self._attach_at(state)
 
     def _attach_at(self, state: Optional[Mapping[str, Any]]) -> None:
+        self._first_state = state
         try:
-            self._attach(*self._options, None if state is None else json.dumps(state))
+            self._attach_when_ready(None if state is None else json.dumps(state))
             self._fields = self._read_fields()
         except BaseException:
             self.close()
             raise
         _open_loaders.add(self)
+        if self._private is not None:
+            guard(self._private, functools.partial(_in_use, self.runtime_dir))
+
+    def _attach_when_ready(self, state: Optional[str]) -> None:
+        deadline = time.monotonic() + self._wait_seconds
+        progress = _Progress(self.stream, silent=self.rank != 0)
+        while True:
+            if self._private is not None:
+                self._private.ensure_running()
+                if not self._private.await_ready(deadline, progress):
+                    continue
+                self._daemon_pid = self._private.pid()
+            try:
+                return self._attach(*self._options, state)
+            except Error as error:
+                if isinstance(error, FailedPrecondition) and self._stop_stale_daemon():
+                    continue
+                # A private daemon may have ended between the two calls.
+                if time.monotonic() >= deadline or not self._may_pass(error):
+                    raise
+                progress(str(error))
+            time.sleep(0.1)
+
+    def _stop_stale_daemon(self) -> bool:
+        """Stops a private daemon that nobody else uses, once: the data may have changed since it indexed them."""
+        if self._private is None or self._renewed:
+            return False
+        self._renewed = True
+        return self._private.stop_unused(self._daemon_pid)
+
+    def _renew(self) -> bool:
+        """Attaches to a new private daemon after an error before the first batch. False if there is none."""
+        if self._private is None or self._renewed:
+            return False
+        self.close()
+        if not self._stop_stale_daemon():
+            return False
+        self._attach_at(self._first_state)
+        return True
+
+    def _may_pass(self, error: Error) -> bool:
+        """Whether the daemon is starting, ending, or not there yet; NotFound is also an unknown stream."""
+        door = pathlib.Path(self.runtime_dir) / "door.sock"
+        return error.status == _UNAVAILABLE or (isinstance(error, NotFound) and
+                                                not answers(door, socket.SOCK_SEQPACKET))
 
     @property
     def bfloat16_fields(self) -> Tuple[str, ...]:
@@ -205,4 +301,19 @@ class Loader(native.Loader):
         self.close()
 
     def __repr__(self) -> str:
-        return f"Loader({self.stream!r}, job={self.job!r}, rank={self.rank}, world_size={self.world_size})"
+        fields = describe(spec for _, spec, _ in self._fields.values()) if self in _open_loaders else "closed"
+        return (f"Loader({self.stream!r}, job={self.job!r}, rank={self.rank}, world_size={self.world_size}: {fields})")
+
+
+class SpecialLoader(Loader):
+    """What Loader() creates for a configuration or `writable`: its next() does more than that of the compiled class."""
+
+    def next(self, timeout: Optional[float] = None) -> Optional[Batch]:
+        """The next batch, or None at the end of an epoch. TimeoutError: none was ready within `timeout` seconds."""
+        try:
+            batch = super().next(timeout)
+        except FailedPrecondition:
+            if self._began or not self._renew():
+                raise
+            batch = super().next(timeout)
+        return batch.copy() if self._writable and batch is not None else batch

@@ -1,4 +1,4 @@
-"""A private daemon for notebooks and tests."""
+"""A daemon that runs as long as a block of a program, for notebooks and tests."""
 from __future__ import annotations
 
 import ctypes
@@ -11,22 +11,16 @@ import subprocess
 import tempfile
 import threading
 import time
-from typing import Any, Dict, Mapping, Optional, Union
+from typing import Any, Dict, Mapping, Optional
 
-from ._errors import Error, InvalidArgument, NotFound
+from ._configuration import Configuration, configuration_text
+from ._errors import Error, InvalidArgument
 from ._loader import Loader, close_loaders
+from ._programs import find_daemon
+from ._processes import answers
 
 _PR_SET_PDEATHSIG = 1
 _OWN_SETTINGS = ("daemon.runtime_dir",)
-
-
-def _find_daemon() -> str:
-    chosen = os.environ.get("ECHOLINE_DAEMON")
-    found = chosen or shutil.which("echolined")
-    if not found or not os.access(found, os.X_OK):
-        raise NotFound(f"can't run {chosen!r} of ECHOLINE_DAEMON" if chosen else
-                       "echolined is not on PATH; install it, or set ECHOLINE_DAEMON to its path")
-    return found
 
 
 def _end_with_parent() -> None:
@@ -36,19 +30,19 @@ def _end_with_parent() -> None:
 class Daemon:
     """A running daemon; serve() creates it. `runtime_dir`: its folder. `pid`: its process. `log()`: its messages."""
 
-    def __init__(self, config: Union[str, "os.PathLike[str]"], settings: Mapping[str, Any], timeout: float) -> None:
+    def __init__(self, config: Configuration, settings: Mapping[str, Any], timeout: float) -> None:
         for name in settings:
             if name in _OWN_SETTINGS:
                 raise InvalidArgument(f"settings: {name} is chosen by serve(): the daemon has a folder of its own")
         self.runtime_dir = tempfile.mkdtemp(prefix="echoline-")
         self._log = pathlib.Path(self.runtime_dir) / "daemon.log"
-        command = [_find_daemon(), "--config", os.fspath(config), "--set", f"daemon.runtime_dir={self.runtime_dir}"]
-        for name, value in settings.items():
-            command += ["--set", f"{name}={value}"]
         # The kernel sends the death signal when the thread that started the process ends. So set it only in the main
         # thread.
         preexec = _end_with_parent if threading.current_thread() is threading.main_thread() else None
         try:
+            command = [find_daemon(), "--config", self._file(config), "--set", f"daemon.runtime_dir={self.runtime_dir}"]
+            for name, value in settings.items():
+                command += ["--set", f"{name}={value}"]
             with open(self._log, "wb") as log:
                 self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                                  preexec_fn=preexec)
@@ -56,6 +50,13 @@ class Daemon:
         except BaseException:
             self.stop()
             raise
+
+    def _file(self, config: Configuration) -> str:
+        if isinstance(config, (str, os.PathLike)):
+            return os.fspath(config)
+        written = pathlib.Path(self.runtime_dir) / "echoline.yaml"
+        written.write_text(configuration_text(config), encoding="utf-8")
+        return os.fspath(written)
 
     @property
     def pid(self) -> int:
@@ -67,20 +68,12 @@ class Daemon:
 
     def _await_ready(self, timeout: float) -> None:
         deadline = time.monotonic() + timeout
-        while not self._answers():
+        while not answers(pathlib.Path(self.runtime_dir) / "door.sock", socket.SOCK_SEQPACKET):
             if self._process.poll() is not None:
                 raise Error(f"the daemon ended with exit code {self._process.returncode}:\n{self.log().strip()}")
             if time.monotonic() > deadline:
                 raise Error(f"the daemon was not ready within {timeout:g} s:\n{self.log().strip()}")
             time.sleep(0.02)
-
-    def _answers(self) -> bool:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
-            try:
-                client.connect(os.path.join(self.runtime_dir, "door.sock"))
-            except OSError:
-                return False
-            return True
 
     def loader(self, stream: str, **arguments: Any) -> Loader:
         """A Loader on this daemon."""
@@ -103,13 +96,13 @@ class Daemon:
 class serve:  # noqa: N801  (used like a function)
     """`with echoline.serve("stream.yaml") as daemon:` runs a private daemon in a temporary folder.
 
-    The program echolined must be on PATH, or ECHOLINE_DAEMON must name it. Inside the block ECHOLINE_RUNTIME_DIR is
-    set: `echoline.Loader("train")` attaches to this daemon, as does `daemon.loader("train")`. `settings` are passed as
-    --set, for example {"daemon.workers": 4}. `timeout`: seconds until the daemon must be ready; if it is not, Error is
-    raised with its log.
+    `config` is the path of a YAML file, a dict with its content, or the list of the steps of a stream "train". Inside the
+    block ECHOLINE_RUNTIME_DIR is set: `echoline.Loader("train")` attaches to this daemon, as does
+    `daemon.loader("train")`. `settings` are passed as --set, for example {"daemon.workers": 4}. `timeout`: seconds until
+    the daemon must be ready; if it is not, Error is raised with its log.
     """
 
-    def __init__(self, config: Union[str, "os.PathLike[str]"], settings: Optional[Mapping[str, Any]] = None,
+    def __init__(self, config: Configuration, settings: Optional[Mapping[str, Any]] = None,
                  timeout: float = 600) -> None:
         self._config, self._settings, self._timeout = config, dict(settings or {}), timeout
         self._before: Dict[str, Optional[str]] = {}

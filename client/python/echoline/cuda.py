@@ -20,7 +20,8 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Opt
 import numpy as np
 
 from ._batch import AnyBatch, FieldSpec
-from ._errors import InvalidArgument, LeaseHeld
+from ._configuration import Configuration
+from ._errors import FailedPrecondition, InvalidArgument, LeaseHeld
 from ._library import native
 from ._loader import Loader as _HostLoader
 from ._loader import check_count
@@ -180,13 +181,15 @@ class Loader:
     # Seconds to wait for buffers that a library holds longer than its arrays exist.
     _patience = 0.0
 
-    def __init__(self, stream: str, *args: Any, device: int = 0, depth: int = 3,
+    def __init__(self, stream: Union[str, Configuration], *args: Any, device: int = 0, depth: int = 3,
                  echo: Union[int, Tuple[int, int]] = 1, transforms: Optional[Mapping[str, Any]] = None,
                  pad: Optional[Mapping[str, float]] = None, cuda_stream: Union[int, Callable[[], int]] = 0,
                  **kwargs: Any) -> None:
         if not isinstance(device, int):
             raise InvalidArgument(f"device is an ordinal such as 0 here, not {device!r}; names are for echoline.torch and "
                                   "echoline.jax")
+        if kwargs.get("writable"):
+            raise InvalidArgument("writable is for loaders on the CPU; copy the tensors that you write to")
         self._factor, window = _echo(echo)
         for name, value in (("device", device), ("depth", depth), ("echo's factor", self._factor), ("echo's window", window)):
             check_count(name, value, 0)
@@ -237,6 +240,13 @@ class Loader:
                 if time.monotonic() >= patient_until:
                     raise
                 time.sleep(_POLL_SECONDS)
+            except FailedPrecondition:
+                if self._began:
+                    raise
+                self._device.close()
+                if not self._loader._renew():  # the data changed since a private daemon indexed them
+                    raise
+                self._open()
             else:
                 self._began = True
                 return batch

@@ -17,6 +17,7 @@ import numpy as np
 from . import cuda
 from ._batch import Batch
 from ._batch import Ragged as _HostRagged
+from ._configuration import Configuration
 from ._errors import Error, InvalidArgument
 from ._framework import UNAVAILABLE, FrameworkLoader, NumpyLoader, refuse_gpu_options
 from .cuda import Flip, Normalize, Ragged
@@ -68,8 +69,8 @@ class Loader(FrameworkLoader):
     echoline.cuda.Loader, and JAX's stream waits for each array.
     """
 
-    def __init__(self, stream: str, *args: Any, fields: Optional[Sequence[str]] = None, device: Any = "cpu",
-                 **kwargs: Any) -> None:
+    def __init__(self, stream: Union[str, Configuration], *args: Any, fields: Optional[Sequence[str]] = None,
+                 device: Any = "cpu", **kwargs: Any) -> None:
         ordinal = _gpu_of(device)
         self._on_gpu = ordinal is not None
         if ordinal is not None:

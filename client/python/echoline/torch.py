@@ -14,6 +14,7 @@ import torch
 from . import cuda
 from ._batch import Batch
 from ._batch import Ragged as _HostRagged
+from ._configuration import Configuration
 from ._errors import Error
 from ._framework import UNAVAILABLE, FrameworkLoader, NumpyLoader, refuse_gpu_options
 from .cuda import Flip, Normalize, Ragged
@@ -44,7 +45,7 @@ def to_tensor(array: np.ndarray, dtype: Optional[torch.dtype] = None) -> torch.T
             else:
                 array = array.astype(_WIDER[name])
         dtype = getattr(torch, array.dtype.name)
-    if array.flags.writeable or array.nbytes == 0 or not array.flags.c_contiguous:
+    if array.nbytes == 0 or not array.flags.c_contiguous:
         return torch.from_numpy(np.array(array)).view(dtype)
     return torch.frombuffer(_Buffer.of(array), dtype=dtype).reshape(array.shape)
 
@@ -114,9 +115,20 @@ class TensorBatch(Dict[str, Any]):
     def valid(self) -> torch.Tensor:
         return torch.from_numpy(np.array(self._batch.valid))
 
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name} {_shape_of(value)}" for name, value in self.items())
+        return f"TensorBatch(epoch {self.epoch}, step {self.step}, {self.rows} rows of {fields})"
+
     def clone(self) -> Dict[str, Any]:
         """Copies of the tensors, which you can keep and write to."""
         return {name: _clone(value) for name, value in self.items()}
+
+
+def _shape_of(value: Any) -> str:
+    """Type and shape of one row, as Batch shows them."""
+    if isinstance(value, torch.Tensor):
+        return f"{str(value.dtype).replace('torch.', '')} {list(value.shape[1:])}"
+    return "ragged"
 
 
 def _clone(value: Any) -> Any:
@@ -147,7 +159,7 @@ class Loader(FrameworkLoader):
     outside of the capture, and copy them to the inputs of the graph.
     """
 
-    def __init__(self, stream: str, *args: Any, fields: Optional[Sequence[str]] = None,
+    def __init__(self, stream: Union[str, Configuration], *args: Any, fields: Optional[Sequence[str]] = None,
                  device: Union[str, torch.device] = "cpu", **kwargs: Any) -> None:
         device = torch.device(device)
         self._on_gpu = device.type == "cuda"

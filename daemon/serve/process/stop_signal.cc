@@ -97,4 +97,12 @@ void StopSignal::wait() {
   while (!requested_) changed_.wait(lock);
 }
 
+bool StopSignal::wait_for(std::chrono::milliseconds time) {
+  const auto until = std::chrono::steady_clock::now() + time;
+  MutexLock lock(mutex_);
+  while (!requested_ && changed_.wait_until(lock, until)) {
+  }
+  return requested_;
+}
+
 }  // namespace echoline::serve

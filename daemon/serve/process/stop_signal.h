@@ -27,6 +27,8 @@ class StopSignal {
   bool requested() const { return requested_; }
   // Blocks until the first signal.
   void wait();
+  // The same for a limited time; returns whether a stop is requested.
+  bool wait_for(std::chrono::milliseconds time);
 
  private:
   // The thread: waits for the signals.

@@ -13,6 +13,7 @@
 #include "source/credentials/aws_credentials.h"
 #include "source/credentials/environment.h"
 #include "source/credentials/google_credentials.h"
+#include "source/http/authorities.h"
 #include "source/store/gcs_store.h"
 #include "source/store/http_store.h"
 #include "source/store/s3_store.h"
@@ -134,6 +135,8 @@ Result<OpenedStore> open_store(const v1::Read& read, Scheme scheme, Access acces
     // Read once now: libcurl would report a missing file at each request.
     if (Status status = read_text_file(opened.ca_file).status(); !status.ok())
       return std::move(status).with_context("ca_file");
+  } else {
+    opened.ca_file = authorities_of_system();
   }
   CredentialOptions credentials = credential_options(read, access, opened.ca_file);
   const StoreKind& kind = kind_of(scheme);

@@ -1,0 +1,81 @@
+"""Configurations that a program gives: the path of a file, or its content in Python."""
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Mapping
+from typing import Any, Callable, List, Sequence, TypeVar, Union, cast
+
+from ._errors import InvalidArgument
+
+#: Path of a YAML file; a dict with its content; a dict of one stream (with `pipeline`); or the list of its steps.
+Configuration = Union[str, "os.PathLike[str]", Mapping, Sequence[Mapping]]
+
+DEFAULT_STREAM = "train"
+
+_Init = TypeVar("_Init", bound=Callable[..., None])
+
+
+def is_configuration(value: Any) -> bool:
+    """Whether a first argument is a configuration and not the name of a stream."""
+    if isinstance(value, str):
+        return value.endswith((".yaml", ".yml"))
+    return isinstance(value, (Mapping, list, tuple, os.PathLike))
+
+
+def configuration_first(init: _Init) -> _Init:
+    """Lets __init__(stream, ...) also be called as (configuration, stream, ...): the configuration becomes `config`."""
+    @functools.wraps(init)
+    def either(self: Any, *args: Any, **rest: Any) -> None:
+        if args and is_configuration(args[0]):
+            if "config" in rest:
+                raise InvalidArgument("the configuration is given twice: as the first argument and as config")
+            name = args[1:2] or (rest.pop("stream", DEFAULT_STREAM),)
+            args, rest["config"] = (*name, *args[2:]), args[0]
+        init(self, *args, **rest)
+    return cast(_Init, either)
+
+
+def _plain(value: Any) -> Any:
+    """Values that JSON does not know: paths, and the numbers and arrays of numpy."""
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise InvalidArgument(f"a configuration has texts, numbers, lists and dicts, not {type(value).__name__}: {value!r}")
+
+
+def _flow(value: Any) -> str:
+    """JSON, which YAML understands."""
+    try:
+        return json.dumps(value, default=_plain, ensure_ascii=False, allow_nan=False)
+    except ValueError as error:
+        raise InvalidArgument(f"the configuration can't be written: {error}") from error
+
+
+def _lines(key: str, value: Any, indent: str) -> List[str]:
+    """One line for each step, so that the line number of an error names the step."""
+    if key == "pipeline" and isinstance(value, (list, tuple)) and value:
+        return [f"{indent}{_flow(key)}:", *(f"{indent}- {_flow(step)}" for step in value)]
+    if isinstance(value, Mapping) and value:
+        inner = [line for name, one in value.items() for line in _lines(str(name), one, indent + "  ")]
+        return [f"{indent}{_flow(key)}:", *inner]
+    return [f"{indent}{_flow(key)}: {_flow(value)}"]
+
+
+def configuration_text(config: Configuration, stream: str = DEFAULT_STREAM) -> str:
+    """The text of the configuration file. `stream` is the name for a configuration of one stream."""
+    if isinstance(config, (str, os.PathLike)):
+        try:
+            with open(config, encoding="utf-8") as file:
+                return file.read()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InvalidArgument(f"configuration {os.fspath(config)}: {error}") from error
+    if not isinstance(config, Mapping):
+        config = {"pipeline": list(config)}
+    if "pipeline" in config:
+        config = {"streams": {stream: config}}
+    return "".join(line + "\n" for name, one in config.items() for line in _lines(str(name), one, ""))

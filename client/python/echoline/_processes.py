@@ -1,0 +1,40 @@
+"""What the kernel tells about a daemon: its sockets and its process."""
+from __future__ import annotations
+
+import os
+import pathlib
+import socket
+import struct
+
+
+def answers(path: pathlib.Path, kind: int) -> bool:
+    """Whether a process listens at the socket. A daemon that was killed leaves the file behind."""
+    with socket.socket(socket.AF_UNIX, kind) as client:
+        client.settimeout(1)
+        try:
+            client.connect(os.fspath(path))
+        except BlockingIOError:  # it listens, and many connect at the same time
+            return True
+        except OSError:
+            return False
+        return True
+
+
+def pid_behind(path: pathlib.Path) -> int:
+    """The process that listens at the socket; 0 if there is none, or if it is out of sight in another container."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        try:
+            client.connect(os.fspath(path))
+            peer = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        except OSError:
+            return 0
+        return int(struct.unpack("3i", peer)[0])
+
+
+def runs(pid: int) -> bool:
+    """Whether the process exists and has not ended; a child that ended exists until its parent asks."""
+    try:
+        stat = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] not in "ZX"
