@@ -1,0 +1,44 @@
+#include "engine/stream/auto_factor.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace echoline::engine {
+namespace {
+
+// Factors are multiples of this, in thousandths.
+constexpr double kStep = 50;
+// An R that never becomes steady is followed all the same.
+constexpr std::uint64_t kUnsteadyNs = 8'000'000'000;
+// Some reasons of a refusal last seconds, such as trainers that move to another pass; others last
+// until the end of the epoch.
+constexpr std::uint64_t kPauseLeastNs = 5'000'000'000;
+constexpr std::uint64_t kPauseMostNs = 320'000'000'000;
+
+}  // namespace
+
+std::optional<std::uint32_t> AutoFactor::look(std::uint64_t now_ns, const Seen& seen) {
+  if (seen.ratio == 0) return std::nullopt;
+  const double rounded = std::round(1000 * std::min(seen.ratio, 1e6) / kStep) * kStep;
+  const auto wanted =
+      static_cast<std::uint32_t>(std::clamp(rounded, 1000.0, static_cast<double>(factor_max_)));
+  const double difference = std::abs(static_cast<double>(wanted) - seen.factor);
+  if (difference <= kTolerance * seen.factor && seen.is_everywhere) {
+    differs_since_ns_ = 0;
+    pause_ns_ = 0;
+    return std::nullopt;
+  }
+  if (differs_since_ns_ == 0) differs_since_ns_ = now_ns;
+  if (now_ns < not_before_ns_) return std::nullopt;
+  if (!seen.is_steady && now_ns - differs_since_ns_ < kUnsteadyNs) return std::nullopt;
+  differs_since_ns_ = 0;
+  not_before_ns_ = now_ns + kDwellNs;
+  return wanted;
+}
+
+void AutoFactor::note_refused(std::uint64_t now_ns) {
+  pause_ns_ = std::clamp(2 * pause_ns_, kPauseLeastNs, kPauseMostNs);
+  not_before_ns_ = now_ns + pause_ns_;
+}
+
+}  // namespace echoline::engine
