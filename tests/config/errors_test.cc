@@ -100,8 +100,10 @@ const std::vector<Mistake> kMistakes = {
      "t.yaml:5:24: key 'factor': '2.0005' is finer than a thousandth or too large"},
     {"factor_range", with_steps("      - echo: {factor: 0.5, window: 10}\n"),
      "t.yaml:5:24: key 'factor': 0.5 is out of range; allowed: 1 to 1000, or auto"},
-    {"automatic_factor", with_steps("      - echo: {factor: auto, window: 10}\n"),
-     "t.yaml:5:24: key 'factor': 'auto' needs max, the largest factor it may set"},
+    {"automatic_factor",
+     with_steps(
+         "      - decode: {a: {key: a, as: int64}}\n      - echo: {factor: auto, window: 10}\n"),
+     "t.yaml:6:24: key 'factor': 'auto' needs max, the largest factor it may set"},
     {"no_factor", with_steps("      - echo: {factor: 0, window: 10}\n"),
      "t.yaml:5:24: key 'factor': 0 is out of range; allowed: 1 to 1000, or auto"},
     {"max_below_factor",

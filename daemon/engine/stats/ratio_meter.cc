@@ -1,14 +1,14 @@
 #include "engine/stats/ratio_meter.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace echoline::engine {
 namespace {
 
-// A second of work: requests and steps last up to some tenths of a second, and a sample with a few
-// of them would be noise.
-constexpr std::uint64_t kSampleNs = 1'000'000'000;
-constexpr std::uint64_t kBatches = 2;
+// Requests and steps last up to some tenths of a second: a sample of one of them would be noise.
+constexpr std::uint64_t kSampleNs = 700'000'000;
+constexpr std::uint64_t kBatches = 1;
 
 }  // namespace
 
@@ -30,11 +30,14 @@ double RatioMeter::use_ns() const {
   return options_.decodes_each_use ? first_.cost_ns() : again_.cost_ns();
 }
 
-// Fetching and decoding run at the same time, so the slower of both counts. Decoding is spread over
-// the workers.
+// Decoding is spread over the workers.
+double RatioMeter::decode_ns() const {
+  return std::max(0.0, first_.cost_ns() - use_ns()) / options_.workers;
+}
+
+// Fetching and decoding run at the same time, so the slower of both counts.
 double RatioMeter::above_ns() const {
-  const double decode_ns = std::max(0.0, first_.cost_ns() - use_ns()) / options_.workers;
-  return options_.batch_rows * std::max(fetch_.cost_ns(), decode_ns);
+  return options_.batch_rows * std::max(fetch_.cost_ns(), decode_ns());
 }
 
 // In the same way: the trainer's own time for a batch, or the workers' time for its uses.
@@ -48,6 +51,9 @@ double RatioMeter::ratio() const {
   return above_ns() / below_ns();
 }
 
-bool RatioMeter::is_steady() const { return fetch_.is_steady() && trained_.is_steady(); }
+double RatioMeter::error() const {
+  const double above = fetch_.cost_ns() >= decode_ns() ? fetch_.error() : first_.error();
+  return std::min(1.0, std::hypot(above, trained_.error()));
+}
 
 }  // namespace echoline::engine

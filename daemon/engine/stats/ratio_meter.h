@@ -32,12 +32,13 @@ class RatioMeter {
   void see(const Totals& totals);
   // 0 while one of the parts was not measured.
   double ratio() const;
-  // What decides R is not changing now.
-  bool is_steady() const;
+  // Its relative standard error. 1: nothing is known.
+  double error() const;
 
  private:
-  double use_ns() const;  // of workers, for one more use
-  double above_ns() const;
+  double use_ns() const;     // of workers, for one more use
+  double decode_ns() const;  // for one fresh record
+  double above_ns() const;   // for one batch
   double below_ns() const;
 
   const Options options_;

@@ -8,8 +8,8 @@ namespace {
 
 // Factors are multiples of this, in thousandths.
 constexpr double kStep = 50;
-// An R that never becomes steady is followed all the same.
-constexpr std::uint64_t kUnsteadyNs = 8'000'000'000;
+// While a store becomes slower or faster, R is about to change more.
+constexpr double kErrorMost = 0.25;
 // Some reasons of a refusal last seconds, such as trainers that move to another pass; others last
 // until the end of the epoch.
 constexpr std::uint64_t kPauseLeastNs = 5'000'000'000;
@@ -22,16 +22,13 @@ std::optional<std::uint32_t> AutoFactor::look(std::uint64_t now_ns, const Seen& 
   const double rounded = std::round(1000 * std::min(seen.ratio, 1e6) / kStep) * kStep;
   const auto wanted =
       static_cast<std::uint32_t>(std::clamp(rounded, 1000.0, static_cast<double>(factor_max_)));
-  const double difference = std::abs(static_cast<double>(wanted) - seen.factor);
-  if (difference <= kTolerance * seen.factor && seen.is_everywhere) {
-    differs_since_ns_ = 0;
+  const double difference = std::abs(static_cast<double>(wanted) / seen.factor - 1);
+  if (difference <= kTolerance && seen.is_everywhere) {
     pause_ns_ = 0;
     return std::nullopt;
   }
-  if (differs_since_ns_ == 0) differs_since_ns_ = now_ns;
-  if (now_ns < not_before_ns_) return std::nullopt;
-  if (!seen.is_steady && now_ns - differs_since_ns_ < kUnsteadyNs) return std::nullopt;
-  differs_since_ns_ = 0;
+  if (now_ns < not_before_ns_ || seen.error > kErrorMost) return std::nullopt;
+  if (difference <= kErrors * seen.error && seen.is_everywhere) return std::nullopt;
   not_before_ns_ = now_ns + kDwellNs;
   return wanted;
 }

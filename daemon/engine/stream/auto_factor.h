@@ -12,8 +12,10 @@ class AutoFactor {
  public:
   // Of the same order as a measurement takes. Each change is kept in every state of its epoch.
   static constexpr std::uint64_t kDwellNs = 4'000'000'000;
-  // R is a measurement: smaller differences are no reason for a change.
+  // Smaller differences are no reason for a change, and neither are those within `kErrors` standard
+  // errors of R.
   static constexpr double kTolerance = 0.07;
+  static constexpr double kErrors = 3;
 
   explicit AutoFactor(std::uint32_t factor_max) : factor_max_(factor_max) {}
 
@@ -21,7 +23,7 @@ class AutoFactor {
     std::uint32_t factor = 1000;  // at present, in thousandths
     bool is_everywhere = true;    // no pass has another one
     double ratio = 0;             // R; 0: unknown
-    bool is_steady = false;       // R is not changing now
+    double error = 1;             // of R: its relative standard error
   };
   // The factor to change to, in thousandths. At every tick.
   std::optional<std::uint32_t> look(std::uint64_t now_ns, const Seen& seen);
@@ -31,8 +33,7 @@ class AutoFactor {
  private:
   const std::uint32_t factor_max_;
   std::uint64_t not_before_ns_ = 0;
-  std::uint64_t differs_since_ns_ = 0;  // 0: does not
-  std::uint64_t pause_ns_ = 0;          // after the last refusal
+  std::uint64_t pause_ns_ = 0;  // after the last refusal
 };
 
 }  // namespace echoline::engine

@@ -178,7 +178,7 @@ void Stream::follow_ratio(std::uint64_t now_ns) {
       auto_factor_.look(now_ns, {.factor = present,
                                  .is_everywhere = factor_control_.is_everywhere(present),
                                  .ratio = ratio.ratio(),
-                                 .is_steady = ratio.is_steady()});
+                                 .error = ratio.error()});
   if (!wanted.has_value()) return;
   const auto changed = change_factor(*wanted);
   if (changed.ok()) return;
