@@ -15,8 +15,11 @@ namespace {
 std::string echo_text(const v1::Stream& stream) {
   const config::EchoPlace place = config::echo_place(stream);
   if (place == config::EchoPlace::kNone) return "no echo";
-  return fmt::format("{} echo x {}, window {}", config::to_string(place),
-                     config::format_thousandths(config::echo_factor(stream)),
+  const std::string factor =
+      config::echo_is_auto(stream)
+          ? "1 to " + config::format_thousandths(config::echo_factor_max(stream)) + " (auto)"
+          : config::format_thousandths(config::echo_factor(stream));
+  return fmt::format("{} echo x {}, window {}", config::to_string(place), factor,
                      config::echo_step(stream)->window());
 }
 

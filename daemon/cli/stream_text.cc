@@ -18,7 +18,9 @@ using Json = nlohmann::ordered_json;
 
 std::string echo_text(const v1::StreamStatus& stream) {
   if (stream.echo_point().empty() || stream.echo_point() == "none") return "none";
-  return stream.echo_point() + " x " + config::format_thousandths(stream.factor_thousandths());
+  return fmt::format("{} x {}{}", stream.echo_point(),
+                     config::format_thousandths(stream.factor_thousandths()),
+                     stream.auto_factor() ? " (auto)" : "");
 }
 
 std::string shape_text(const v1::Field& field) {
@@ -85,6 +87,7 @@ Json to_json(const v1::StreamStatus& stream) {
                {"batch_size", stream.batch_size()},
                {"echo_point", stream.echo_point()},
                {"echo_factor", stream.factor_thousandths() / 1000.0},
+               {"echo_factor_auto", stream.auto_factor()},
                {"seed", stream.seed()},
                {"fingerprint", stream.fingerprint()},
                {"memory_bytes", stream.memory_bytes()}};

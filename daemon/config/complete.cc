@@ -68,9 +68,10 @@ std::string shown(const Checked& checked, double value) {
 Status check_range(const Checked& checked, double value) {
   const FieldRules& rules = checked.rules;
   // 0 means "auto", which is always allowed.
-  if (rules.unit == v1::COUNT_OR_AUTO && value == 0) return Status();
+  if (accepts_auto(rules.unit) && value == 0) return Status();
   // The schema has limits in whole units, the field thousandths.
-  const double scaled = rules.unit == v1::THOUSANDTHS ? value / 1000 : value;
+  const bool thousandths = rules.unit == v1::THOUSANDTHS || rules.unit == v1::THOUSANDTHS_OR_AUTO;
+  const double scaled = thousandths ? value / 1000 : value;
   const bool below =
       // `above_min`: the limit itself is not allowed.
       rules.min && (scaled < *rules.min || (rules.above_min && scaled <= *rules.min));
@@ -82,10 +83,6 @@ Status check_range(const Checked& checked, double value) {
 
 Status check_word(const Checked& checked, const std::string& word) {
   const FieldRules& rules = checked.rules;
-  // A word of a later version has a message of its own, with its code.
-  if (const Status later = check_later(word, rules); !later.ok()) {
-    return Status(later.code(), checked.error(later.message()).message());
-  }
   if (rules.required && word.empty()) return checked.error("empty; it is required");
   // No list of words: any text is allowed.
   const auto& words = rules.one_of;

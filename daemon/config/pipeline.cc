@@ -106,9 +106,14 @@ std::string_view to_string(EchoPlace place) {
   return "none";
 }
 
+bool echo_is_auto(const v1::Stream& stream) {
+  const v1::Echo* echo = echo_step(stream);
+  return echo != nullptr && echo->factor() == 0;
+}
+
 std::uint32_t echo_factor(const v1::Stream& stream) {
   const v1::Echo* echo = echo_step(stream);
-  return echo == nullptr ? 1000 : echo->factor();
+  return echo == nullptr || echo_is_auto(stream) ? 1000 : echo->factor();
 }
 
 std::uint32_t echo_factor_max(const v1::Stream& stream) {

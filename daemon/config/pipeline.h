@@ -31,7 +31,9 @@ EchoPlace echo_place(const v1::Stream& stream);
 // none, record, sample, augmented, batch.
 std::string_view to_string(EchoPlace place);
 
-// Thousandths; 1000 without an echo step.
+// The daemon sets the factor while trainers read (`factor: auto`).
+bool echo_is_auto(const v1::Stream& stream);
+// Thousandths, in the beginning: 1000 without an echo step, and with `factor: auto`.
 std::uint32_t echo_factor(const v1::Stream& stream);
 // Thousandths; equal to the factor unless the step sets `max`.
 std::uint32_t echo_factor_max(const v1::Stream& stream);

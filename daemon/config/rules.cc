@@ -42,9 +42,12 @@ FieldRules rules_of(const FieldDescriptor& field) {
   rules.items_min = options.GetExtension(v1::items_min);
   rules.items_max = options.GetExtension(v1::items_max);
   rules.one_of = split_names(options.GetExtension(v1::one_of));
-  rules.later_values = split_names(options.GetExtension(v1::later_values));
   rules.default_value = options.GetExtension(v1::default_value);
   return rules;
+}
+
+bool accepts_auto(v1::Unit unit) {
+  return unit == v1::COUNT_OR_AUTO || unit == v1::THOUSANDTHS_OR_AUTO;
 }
 
 std::string format_value(v1::Unit unit, double value) {
@@ -66,9 +69,9 @@ std::string allowed_values(const FieldRules& rules) {
   // Words before ranges: a field has one of the two.
   if (!rules.one_of.empty()) return join_names(rules.one_of);
   std::string text = range_text(rules);
-  const std::string_view word = rules.unit == v1::COUNT_OR_ALL    ? "all"
-                                : rules.unit == v1::COUNT_OR_AUTO ? "auto"
-                                                                  : "";
+  const std::string_view word = rules.unit == v1::COUNT_OR_ALL ? "all"
+                                : accepts_auto(rules.unit)     ? "auto"
+                                                               : "";
   if (!word.empty())
     // The word that such a field accepts besides numbers.
     text += fmt::format("{}{}", text.empty() ? "a whole number or " : ", or ", word);

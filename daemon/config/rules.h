@@ -27,7 +27,6 @@ struct FieldRules {
   std::uint32_t items_min = 0;
   std::uint32_t items_max = 0;  // 0: no limit
   std::vector<std::string> one_of;
-  std::vector<std::string> later_values;
   std::string default_value;
 };
 
@@ -35,6 +34,8 @@ FieldRules rules_of(const google::protobuf::FieldDescriptor& field);
 
 // As "1 to 1024, or auto", "64KiB or more", "drop, partial, pad"; empty if everything is allowed.
 std::string allowed_values(const FieldRules& rules);
+// The word "auto" is allowed; 0 in the field means it.
+bool accepts_auto(v1::Unit unit);
 // The value as a user would write it in this unit.
 std::string format_value(v1::Unit unit, double value);
 

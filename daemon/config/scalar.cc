@@ -32,6 +32,13 @@ Result<std::uint64_t> parse_integer(const std::string& text, const FieldRules& r
       ECHOLINE_ASSIGN(const std::uint32_t value, parse_thousandths(text));
       return std::uint64_t{value};
     }
+    case v1::THOUSANDTHS_OR_AUTO: {
+      if (text == "auto") return std::uint64_t{0};
+      ECHOLINE_ASSIGN(const std::uint32_t value, parse_thousandths(text));
+      // 0 means auto in the field, so a written 0 must be an error.
+      if (value == 0) return invalid(text + " is out of range; allowed: " + allowed_values(rules));
+      return std::uint64_t{value};
+    }
     case v1::COUNT_OR_ALL:
       // No number of records is as large, so it can mean all of them.
       if (text == "all") return std::numeric_limits<std::uint64_t>::max();
@@ -104,17 +111,8 @@ void store_string(const std::string& text, Message& message, const FieldDescript
 
 }  // namespace
 
-Status check_later(const std::string& text, const FieldRules& rules) {
-  const auto& later = rules.later_values;
-  if (std::find(later.begin(), later.end(), text) == later.end()) return Status();
-  const std::string allowed = allowed_values(rules);
-  return Status(Code::kUnimplemented, fmt::format("'{}' is not supported yet{}", text,
-                                                  allowed.empty() ? "" : "; allowed: " + allowed));
-}
-
 Status store_scalar(const std::string& text, Message& message, const FieldDescriptor& field) {
   const FieldRules rules = rules_of(field);
-  ECHOLINE_TRY(check_later(text, rules));
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_STRING:
       // protobuf text must be UTF-8.

@@ -15,7 +15,4 @@ namespace echoline::config {
 Status store_scalar(const std::string& text, google::protobuf::Message& message,
                     const google::protobuf::FieldDescriptor& field);
 
-// kUnimplemented for a word that is reserved for a later version.
-Status check_later(const std::string& text, const FieldRules& rules);
-
 }  // namespace echoline::config

@@ -138,8 +138,13 @@ class OrderCheck {
 
 Status check_echo(const v1::Stream& stream, const SourceLocations& locations) {
   const v1::Echo* echo = echo_step(stream);
+  if (echo == nullptr) return Status();
+  // The largest factor decides how many records are kept, so it has no default here.
+  if (echo_is_auto(stream) && !echo->has_max()) {
+    return locations.error(*echo, "factor", "'auto' needs max, the largest factor it may set");
+  }
   // Equal is allowed: then the factor can only be lowered.
-  if (echo == nullptr || !echo->has_max() || echo->max() >= echo->factor()) return Status();
+  if (!echo->has_max() || echo->max() >= echo->factor()) return Status();
   return locations.error(*echo, "max", "smaller than the factor; allowed: the factor or more");
 }
 

@@ -37,7 +37,8 @@ std::string word(const std::string& text) {
 
 std::string integer(v1::Unit unit, std::uint64_t value) {
   if (unit == v1::COUNT_OR_ALL && value == std::numeric_limits<std::uint64_t>::max()) return "all";
-  if (unit == v1::THOUSANDTHS) return format_thousandths(value);
+  if (accepts_auto(unit) && value == 0) return "auto";
+  if (unit == v1::THOUSANDTHS || unit == v1::THOUSANDTHS_OR_AUTO) return format_thousandths(value);
   // Numbers without a unit are exact.
   const bool plain = unit == v1::PLAIN || unit == v1::COUNT_OR_ALL || unit == v1::COUNT_OR_AUTO;
   return plain ? std::to_string(value) : format_value(unit, static_cast<double>(value));

@@ -15,8 +15,9 @@ constexpr std::size_t kColumnsOfAllShares = 64;
 
 std::string echo_text(const v1::StreamStatus& stream) {
   if (stream.echo_point().empty() || stream.echo_point() == "none") return "no echo";
-  return fmt::format("{} echo x {}", stream.echo_point(),
-                     config::format_thousandths(stream.factor_thousandths()));
+  return fmt::format("{} echo x {}{}", stream.echo_point(),
+                     config::format_thousandths(stream.factor_thousandths()),
+                     stream.auto_factor() ? " (auto)" : "");
 }
 
 std::string slots_text(const v1::Slots& slots) {

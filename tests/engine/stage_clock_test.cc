@@ -59,9 +59,7 @@ TEST_F(StageClockTest, TimeOfTheWorkersIsBusyAndNeverMoreThanTheClocks) {
   EXPECT_EQ(stage(clock_, "prep").busy_ns, 50 * kMs) << "the rest counts with the next tick";
 }
 
-TEST_F(StageClockTest, TheRatioIsUnknownBeforeAnyBatch) {
-  EXPECT_EQ(clock_.upstream_downstream_ratio(), 0.0);
-}
+TEST_F(StageClockTest, TheRatioIsUnknownBeforeAnyBatch) { EXPECT_EQ(clock_.ratio().ratio(), 0.0); }
 
 }  // namespace
 }  // namespace echoline::engine

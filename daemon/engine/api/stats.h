@@ -110,6 +110,7 @@ struct StreamStats {
   std::uint64_t batches_per_epoch = 0;
   std::uint32_t batch_rows = 0;
   std::uint32_t factor = 1000;  // thousandths; the one set last
+  bool auto_factor = false;     // the daemon sets it
   std::uint64_t seed = 0;
   std::uint64_t samples_fresh = 0;
   std::uint64_t samples_echoed = 0;

@@ -48,6 +48,9 @@ struct PresentFactor {
   std::uint32_t factor = 1000;  // thousandths
   std::uint64_t rows = 0;       // of whole epochs with it
   bool has_changed = false;     // this factor or that of any pass, at any time
+  // A pass that begins with it says so in its list of changes: it is not the configured one, or the
+  // daemon may change it at any time, so that trainers know no length of an epoch.
+  bool is_listed = false;
 };
 
 // open_stream() builds it whole. Immutable from then on, except for the counters and the parts that
@@ -73,6 +76,7 @@ struct StreamCore {
   ring::RingSpec ring_spec;
   std::uint32_t slots = 8;
   SlowPolicy slow;
+  bool auto_factor = false;       // the daemon sets the echo factor
   ReadAhead::Options read_ahead;  // of each pass
   // Of each pass: the echo window in encoded form, for which there is always room, and in the form
   // that is reused (MemoryPlan).

@@ -4,6 +4,13 @@
 
 namespace echoline::engine {
 
+StageClock::StageClock(const StreamCore& core, std::uint32_t workers)
+    : core_(core),
+      workers_(workers),
+      ratio_({.batch_rows = core.plan->spec().batch_rows,
+              .workers = workers,
+              .decodes_each_use = core.plan->spec().echo_point == plan::EchoPoint::kRecord}) {}
+
 void StageClock::tick(std::uint64_t now_ns, const StageView& view) {
   // The first tick only sets the clock.
   const std::uint64_t passed_ns = last_ns_ == 0 ? 0 : now_ns - last_ns_;
@@ -13,6 +20,7 @@ void StageClock::tick(std::uint64_t now_ns, const StageView& view) {
   tick_publish(passed_ns, view);
   // What trainers need for their own work: no trainer waits, so the daemon is not the limit.
   if (view.has_trainers && !view.trainer_waits) trained_ns_ += passed_ns;
+  tick_ratio();
 }
 
 void StageClock::tick_fetch(std::uint64_t passed_ns, const StageView& view) {
@@ -52,30 +60,12 @@ void StageClock::tick_publish(std::uint64_t passed_ns, const StageView& view) {
 
 std::vector<StageStats> StageClock::stages() const { return {fetch_, prep_, publish_}; }
 
-double StageClock::upstream_downstream_ratio() const {
+void StageClock::tick_ratio() {
   const StreamCounters& counters = *core_.counters;
-  const auto first_rows = static_cast<double>(counters.prepare_first_rows.load());
-  const auto again_rows = static_cast<double>(counters.prepare_again_rows.load());
-  const auto batches = static_cast<double>(counters.batches.load());
-  const auto fetched = static_cast<double>(core_.fetcher->counters().records);
-  // Each part must have been measured once: a division by zero, or a ratio of noise, otherwise.
-  if (first_rows == 0 || fetched == 0 || batches == 0 || trained_ns_ == 0) return 0;
-  const double batch_rows = core_.plan->spec().batch_rows;
-  const double first_ns = static_cast<double>(counters.prepare_first_ns.load()) / first_rows;
-  const double again_ns =
-      again_rows == 0 ? 0 : static_cast<double>(counters.prepare_again_ns.load()) / again_rows;
-  const double fetch_ns = static_cast<double>(fetch_.busy_ns) / fetched;
-  // The cost of one use: under record echo every use decodes the record again.
-  const bool decodes_each = core_.plan->spec().echo_point == plan::EchoPoint::kRecord;
-  const double use_ns = decodes_each ? first_ns : again_ns;
-  // Fetching and decoding run at the same time, so the slower of both counts. Decoding is spread
-  // over the workers.
-  const double above_ns =
-      batch_rows * std::max(fetch_ns, std::max(0.0, first_ns - use_ns) / workers_);
-  // In the same way: the trainer's own time for a batch, or the workers' time for its uses.
-  const double below_ns =
-      std::max(static_cast<double>(trained_ns_) / batches, batch_rows * use_ns / workers_);
-  return above_ns / below_ns;
+  ratio_.see({.fetch = {fetch_.busy_ns, core_.fetcher->counters().records},
+              .first = {counters.prepare_first_ns.load(), counters.prepare_first_rows.load()},
+              .again = {counters.prepare_again_ns.load(), counters.prepare_again_rows.load()},
+              .trained = {trained_ns_, counters.batches.load()}});
 }
 
 }  // namespace echoline::engine

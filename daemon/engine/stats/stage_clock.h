@@ -1,6 +1,4 @@
-// Measures how busy each stage of a stream is, and R (Choi et al., arXiv 1907.05550): the time
-// above the echo point for the fresh samples of one batch, divided by the time below it for one
-// batch.
+// Measures how busy each stage of a stream is, and R.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +6,7 @@
 
 #include "engine/api/stats.h"
 #include "engine/open/stream_core.h"
+#include "engine/stats/ratio_meter.h"
 
 namespace echoline::engine {
 
@@ -23,19 +22,19 @@ struct StageView {
 // Not thread safe.
 class StageClock {
  public:
-  StageClock(const StreamCore& core, std::uint32_t workers) : core_(core), workers_(workers) {}
+  StageClock(const StreamCore& core, std::uint32_t workers);
 
   // Charges the time since the last tick to the state that is seen now.
   void tick(std::uint64_t now_ns, const StageView& view);
   std::vector<StageStats> stages() const;
-  // 0 while unknown.
-  double upstream_downstream_ratio() const;
+  const RatioMeter& ratio() const { return ratio_; }
 
  private:
   // Each charges one stage.
   void tick_fetch(std::uint64_t passed_ns, const StageView& view);
   void tick_prep(std::uint64_t passed_ns, const StageView& view);
   void tick_publish(std::uint64_t passed_ns, const StageView& view);
+  void tick_ratio();
 
   const StreamCore& core_;
   const std::uint32_t workers_;
@@ -46,6 +45,7 @@ class StageClock {
   StageStats fetch_{.stage = "fetch"};
   StageStats prep_{.stage = "prep"};
   StageStats publish_{.stage = "publish"};
+  RatioMeter ratio_;
 };
 
 }  // namespace echoline::engine

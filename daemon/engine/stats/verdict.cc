@@ -36,6 +36,8 @@ bool echoes(const StreamStats& stats) { return stats.factor > 1000; }
 std::string larger_factor(const StreamStats& stats) {
   const double ratio = stats.upstream_downstream_ratio;
   if (ratio < kFactorSlack * std::max(1.0, factor_of(stats))) return "";
+  // The factor follows R by itself, so that it is on its way, or at its limit.
+  if (stats.auto_factor) return fmt::format("R is {:.1f}: a larger echo.max may help", ratio);
   const std::string now = echoes(stats) ? fmt::format("; it is {:.3g}", factor_of(stats)) : "";
   if (ratio > kLargeRatio) {
     // The present factor is about the advised one already.
@@ -114,7 +116,8 @@ std::string peer_remedy(const StreamStats& stats) {
 
 std::string trainers_advice(const StreamStats& stats) {
   const double ratio = stats.upstream_downstream_ratio;
-  if (!echoes(stats) || ratio == 0 || factor_of(stats) < kFactorSlack * std::max(1.0, ratio))
+  if (stats.auto_factor || !echoes(stats) || ratio == 0 ||
+      factor_of(stats) < kFactorSlack * std::max(1.0, ratio))
     return "";
   if (ratio < kFactorSlack)
     return fmt::format("; R is {:.1f}: without echo they would not wait either", ratio);

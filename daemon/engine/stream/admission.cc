@@ -80,9 +80,8 @@ Result<Start> Admission::start_of(const shm::AttachRequest& request, const Job& 
     start.any_factors = wish.same_factors_as == nullptr;
     if (wish.same_factors_as != nullptr) {
       start.factors = wish.same_factors_as->factors();
-    } else if (present.factor != core_.plan->spec().factor) {
-      // The factor was set while no trainer read: a new pass begins with it. `since` is the first
-      // row.
+    } else if (present.is_listed) {
+      // No other trainer decides: a new pass begins with it. `since` is the first row.
       start.factors.append(position.epoch, {0, present.factor}, {});
     }
     if (!start.factors.knows(position.epoch)) {

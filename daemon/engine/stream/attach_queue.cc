@@ -73,7 +73,7 @@ Status AttachQueue::decide_start(Waiting& waiting, const Consumer& consumer) {
                                                        factor_control_.present()));
     waiting.factor_changes = changes;
   }
-  return factor_control_.check_library(consumer, *waiting.start);
+  return factor_control_.check_attach(consumer, *waiting.start);
 }
 
 Result<std::optional<Attachment>> AttachQueue::try_join(Waiting& waiting, bool also_split_off,

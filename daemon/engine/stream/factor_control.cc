@@ -29,7 +29,27 @@ FactorControl::FactorControl(const StreamCore& core, const Consumers& consumers,
       passes_(passes),
       barrier_(barrier),
       // Until the first change, the configured factor holds.
-      present_{core.plan->spec().factor, core.plan->rows_per_epoch()} {}
+      present_{.factor = core.plan->spec().factor,
+               .rows = core.plan->rows_per_epoch(),
+               .has_changed = core.auto_factor,
+               .is_listed = core.auto_factor} {}
+
+void FactorControl::set_present(std::uint32_t factor) {
+  present_ = {.factor = factor,
+              .rows = epoch_rows_with(factor),
+              .has_changed = true,
+              .is_listed = core_.auto_factor || factor != core_.plan->spec().factor};
+}
+
+void FactorControl::begin_with(std::uint32_t factor) {
+  if (factor != present_.factor && check_bounds(factor).ok()) set_present(factor);
+}
+
+FactorHistory FactorControl::first_factors() const {
+  FactorHistory factors(*core_.plan);
+  if (present_.is_listed) factors.append(0, {0, present_.factor}, {});
+  return factors;
+}
 
 bool FactorControl::is_everywhere(std::uint32_t factor) const {
   const auto& members = passes_.members();
@@ -143,7 +163,7 @@ Status FactorControl::check_batches(const Consumer& consumer, const std::string&
 
 std::vector<FactorSwitch> FactorControl::apply(std::uint32_t factor) {
   // Before the passes: trainers that attach later find the present factor, in whichever pass.
-  present_ = {factor, epoch_rows_with(factor), true};
+  set_present(factor);
   ++changes_;
   // One entry for each pass; a pass that has the factor already is left out.
   std::vector<FactorSwitch> switches;
@@ -183,7 +203,14 @@ std::vector<std::string> FactorControl::jobs_of(const Pass& pass) const {
   return jobs;
 }
 
-Status FactorControl::check_library(const Consumer& consumer, const Start& start) const {
+Status FactorControl::check_attach(const Consumer& consumer, const Start& start) const {
+  if (core_.auto_factor && consumer.local_ranks < consumer.job.world_size) {
+    return Status(Code::kFailedPrecondition,
+                  fmt::format("job {} has ranks on other hosts, and with 'factor: auto' each host "
+                              "would change the factor of stream '{}' at another place; set a "
+                              "number as echo.factor",
+                              consumer.job.name, core_.name));
+  }
   // Without changes an old library is right about every row.
   const bool any = present_.has_changed || !start.factors.empty();
   if (!any || consumer.layout_minor >= kLayoutMinorWithChanges) return {};

@@ -30,6 +30,11 @@ class FactorControl {
                 const ReattachBarrier& barrier);
 
   const PresentFactor& present() const { return present_; }
+  // Trainers without a state begin with this factor, which an earlier daemon kept; a factor out of
+  // bounds is ignored. Before the first pass.
+  void begin_with(std::uint32_t factor);
+  // Of a pass that begins with epoch 0, without a trainer's state.
+  FactorHistory first_factors() const;
   // Whether the present factor, and that of every pass, is this one.
   bool is_everywhere(std::uint32_t factor) const;
   // Ok if a change to this factor is possible now and every trainer can follow it.
@@ -40,12 +45,14 @@ class FactorControl {
 
   // Grows with every change. A pass that was built for an older number has the wrong factors.
   std::uint64_t changes() const { return changes_; }
-  // A trainer whose client library cannot read changes is refused once there are any: its states
-  // would lack them, and a later run would get another order.
-  Status check_library(const Consumer& consumer, const Start& start) const;
+  // Whether a trainer that attaches can follow changes, if there are or will be any: its client
+  // library must know them, or its states would lack them and a later run would get another order.
+  // With `factor: auto`, all ranks of its job must be on this host.
+  Status check_attach(const Consumer& consumer, const Start& start) const;
   void note_start(const Start& start) { present_.has_changed |= !start.factors.empty(); }
 
  private:
+  void set_present(std::uint32_t factor);
   // Whether the stream can ever have this factor.
   Status check_bounds(std::uint32_t factor) const;
   // `epoch_rows`: of whole epochs with the new factor.

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/log.h"
 #include "config/pipeline.h"
 #include "engine/stats/verdict.h"
 #include "engine/stream/stream_report.h"
@@ -19,6 +20,7 @@ Stream::Stream(OpenedStream opened, v1::Stream definition, std::uint32_t workers
       reattach_barrier_(std::move(reattach_barrier)),
       admission_(*core_, attendance_.consumers(), passes_, attendance_.pending_ranks()),
       factor_control_(*core_, attendance_.consumers(), passes_, reattach_barrier_),
+      auto_factor_(core_->plan->spec().factor_max),
       job_splitter_(*core_, attendance_.consumers(), passes_, attendance_.pending_ranks()),
       attach_queue_(
           admission_, factor_control_, passes_,
@@ -120,6 +122,7 @@ void Stream::tick(std::uint64_t now_ns) {
   for (AttachCall& call : reattach_barrier_.take_due(now_ns)) attach_queue_.add(std::move(call));
   admit_waiting(now_ns);
   attendance_.tick(now_ns, work_.notices);
+  if (core_->auto_factor) follow_ratio(now_ns);
   request_split(now_ns);
   retire(closed_ ? passes_.take_idle(is_idle_) : passes_.take_surplus(is_idle_, now_ns));
 }
@@ -158,6 +161,32 @@ void Stream::retire(std::vector<std::shared_ptr<Pass>> passes) {
 }
 
 Result<std::vector<FactorSwitch>> Stream::set_echo(std::uint32_t factor) {
+  if (core_->auto_factor) {
+    return Status(Code::kFailedPrecondition,
+                  fmt::format("the daemon sets the echo factor of stream '{}' (echo.factor: auto); "
+                              "create the stream again with a number to set it yourself",
+                              core_->name));
+  }
+  return change_factor(factor);
+}
+
+void Stream::follow_ratio(std::uint64_t now_ns) {
+  if (!check_open().ok() || attendance_.consumers().all().empty()) return;
+  const RatioMeter& ratio = attendance_.meter().ratio();
+  const std::uint32_t present = factor_control_.present().factor;
+  const std::optional<std::uint32_t> wanted =
+      auto_factor_.look(now_ns, {.factor = present,
+                                 .is_everywhere = factor_control_.is_everywhere(present),
+                                 .ratio = ratio.ratio(),
+                                 .error = ratio.error()});
+  if (!wanted.has_value()) return;
+  const auto changed = change_factor(*wanted);
+  if (changed.ok()) return;
+  auto_factor_.note_refused(now_ns);
+  log_info({"engine", core_->name}, "echo factor: auto: {}", changed.status().message());
+}
+
+Result<std::vector<FactorSwitch>> Stream::change_factor(std::uint32_t factor) {
   ECHOLINE_TRY(check_open());
   ECHOLINE_TRY(factor_control_.check(factor));
   if (factor_control_.is_everywhere(factor)) return std::vector<FactorSwitch>();
@@ -167,6 +196,7 @@ Result<std::vector<FactorSwitch>> Stream::set_echo(std::uint32_t factor) {
   if (differs && attendance_.pending_ranks().missing_jobs().empty()) {
     retire(passes_.take_idle(is_idle_));
   }
+  work_.kept_factor = factor;
   return factor_control_.apply(factor);
 }
 

@@ -16,6 +16,7 @@
 #include "engine/stream/admission.h"
 #include "engine/stream/attach_queue.h"
 #include "engine/stream/attendance.h"
+#include "engine/stream/auto_factor.h"
 #include "engine/stream/factor_control.h"
 #include "engine/stream/job_splitter.h"
 #include "engine/stream/pass_builder.h"
@@ -33,6 +34,8 @@ struct StreamWork {
   // A pass to build; the answer goes to pass_built(). At most one is under construction.
   std::optional<Pass::Options> build;
   std::vector<TrainerNotice> notices;
+  // An echo factor to be kept over restarts.
+  std::optional<std::uint32_t> kept_factor;
 };
 
 // Why a pass is under construction.
@@ -51,6 +54,10 @@ class Stream {
   // Stops what is left. Slow: without the registry's lock, when no other thread stops its passes.
   ~Stream();
 
+  // An earlier daemon kept this echo factor. Before the first pass.
+  void begin_with(std::uint32_t factor) { factor_control_.begin_with(factor); }
+  // The changes of the echo factor that the first pass begins with.
+  FactorHistory first_factors() const { return factor_control_.first_factors(); }
   // Its first pass, which fills a ring from the first row on so that the first trainer finds
   // batches ready. Before the stream is known to anyone else.
   Status warm_up(BuiltPass pass, std::uint64_t now_ns);
@@ -82,7 +89,8 @@ class Stream {
 
   // Every pass continues with `factor` (thousandths) from its next block that is not planned, and
   // trainers without a state begin with it. kInvalidArgument for a factor out of bounds;
-  // kFailedPrecondition, without any change, where not all trainers could follow.
+  // kFailedPrecondition, without any change, where not all trainers could follow, or where the
+  // daemon sets the factor itself.
   Result<std::vector<FactorSwitch>> set_echo(std::uint32_t factor);
 
   const std::shared_ptr<StreamCore>& core() const { return core_; }
@@ -102,6 +110,9 @@ class Stream {
   // Moves jobs to a pass that was built for them, or drops it where that is no longer needed.
   void finish_split(const JobSplitter::Request& request, Result<BuiltPass> built,
                     std::uint64_t now_ns);
+  Result<std::vector<FactorSwitch>> change_factor(std::uint32_t factor);
+  // `factor: auto`: changes the factor if R says so.
+  void follow_ratio(std::uint64_t now_ns);
   // Requests the pass that is needed to split slow jobs off.
   void request_split(std::uint64_t now_ns);
   // Forgets the passes in all lists and hands them to the caller to be destroyed.
@@ -121,6 +132,7 @@ class Stream {
   // They refer to the members above:
   Admission admission_;
   FactorControl factor_control_;
+  AutoFactor auto_factor_;
   JobSplitter job_splitter_;
   AttachQueue attach_queue_;
 };

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "engine/stream/kept_factor.h"
 
 namespace echoline::engine {
 namespace {
@@ -14,8 +15,11 @@ Status going_down() { return Status(Code::kUnavailable, "the daemon is going dow
 }  // namespace
 
 StreamDriver::StreamDriver(SharedStreams& shared, MemoryBudget& budget,
-                           AttachedTrainersFile& trainers_file)
-    : shared_(shared), budget_(budget), trainers_file_(trainers_file) {
+                           AttachedTrainersFile& trainers_file, std::string state_dir)
+    : shared_(shared),
+      budget_(budget),
+      trainers_file_(trainers_file),
+      state_dir_(std::move(state_dir)) {
   budget_.set_reclaim([this] { return reclaim_idle_pass(); });
   passes_loop_ = std::make_unique<EventLoop>("passes");
   engine_loop_ = std::make_unique<EventLoop>("engine", [this] { tick(); });
@@ -68,6 +72,14 @@ void StreamDriver::do_work(SharedStreams& shared, const std::string& name, Strea
   if (!work.retired.empty()) {
     passes_loop_->post([passes = std::move(work.retired)] {
       for (const std::shared_ptr<Pass>& pass : passes) retire_pass(*pass);
+    });
+  }
+  if (work.kept_factor.has_value()) {
+    const KeptFactor kept(state_dir_, name, stream.core()->ring_spec.fingerprint);
+    passes_loop_->post([kept, name, factor = *work.kept_factor] {
+      const Status saved = kept.save(factor);
+      if (!saved.ok())
+        log_warning({"engine", name}, "the echo factor is not kept: {}", saved.message());
     });
   }
   if (work.ended != nullptr) {

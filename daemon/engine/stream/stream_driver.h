@@ -33,7 +33,8 @@ struct SharedStreams {
 // after the other, without the lock. A pass is stopped by the passes thread only.
 class StreamDriver {
  public:
-  StreamDriver(SharedStreams& shared, MemoryBudget& budget, AttachedTrainersFile& trainers_file);
+  StreamDriver(SharedStreams& shared, MemoryBudget& budget, AttachedTrainersFile& trainers_file,
+               std::string state_dir);
   ~StreamDriver();
   // Ends both threads. Afterwards the caller alone has the streams.
   void stop() ECHOLINE_EXCLUDES(shared_.mutex);
@@ -90,6 +91,7 @@ class StreamDriver {
   SharedStreams& shared_;
   MemoryBudget& budget_;
   AttachedTrainersFile& trainers_file_;
+  const std::string state_dir_;
   Mutex notify_mutex_;
   NotifyFunction notify_ ECHOLINE_GUARDED_BY(notify_mutex_);
   std::atomic<std::uint64_t> rounds_{0};

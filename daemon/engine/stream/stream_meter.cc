@@ -115,7 +115,7 @@ RecentStats StreamMeter::totals(std::uint64_t now_ns) const {
 
 void StreamMeter::report(StreamStats& stats, std::uint64_t now_ns) const {
   stats.stages = stages_.stages();
-  stats.upstream_downstream_ratio = stages_.upstream_downstream_ratio();
+  stats.upstream_downstream_ratio = stages_.ratio().ratio();
   report_passes(stats);
   report_trainers(stats);
   stats.recent = rate_window_.until(totals(now_ns));

@@ -34,6 +34,7 @@ class StreamMeter {
 
   // Fills in waits, stages, rates, slots and trainers.
   void report(StreamStats& stats, std::uint64_t now_ns) const;
+  const RatioMeter& ratio() const { return stages_.ratio(); }
 
  private:
   // Charges what the trainer waited since it was last looked at; returns its cursor page.

@@ -14,6 +14,7 @@
 #include "engine/stats/verdict.h"
 #include "engine/stream/definition_diff.h"
 #include "engine/stream/first_changed_row.h"
+#include "engine/stream/kept_factor.h"
 #include "plan/step_rows.h"
 #include "source/http/learned_limits.h"
 
@@ -72,7 +73,7 @@ Result<std::unique_ptr<Engine>> Engine::create(const v1::Daemon& daemon) {
 StreamRegistry::StreamRegistry(const v1::Daemon& daemon)
     : budget_(daemon.memory()),
       trainers_file_(daemon.runtime_dir()),
-      driver_(shared_, budget_, trainers_file_),
+      driver_(shared_, budget_, trainers_file_, daemon.state_dir()),
       pool_(daemon.workers() != 0 ? daemon.workers()
                                   : usable_processors(std::thread::hardware_concurrency())),
       opener_{daemon.state_dir(), daemon.reattach_grace(), &pool_, &budget_, &trainers_file_} {}
@@ -138,6 +139,7 @@ Status StreamRegistry::delete_stream(const std::string& name) {
   driver_.end(StreamDriver::ending_of(
       *stream, shm::kNoticeDetached,
       Status(Code::kNotFound, fmt::format("stream '{}' was deleted", name))));
+  KeptFactor::remove(opener_.state_dir, name);
   return {};
 }
 

@@ -26,6 +26,7 @@ void report_definition(const StreamCore& core, const v1::Stream& definition,
       (stats.rows_per_epoch + (drop ? 0 : spec.batch_rows - 1)) / spec.batch_rows;
   stats.batch_rows = spec.batch_rows;
   stats.factor = present.factor;
+  stats.auto_factor = core.auto_factor;
   stats.seed = spec.seed;
   stats.source_scheme = core.scheme;
 }

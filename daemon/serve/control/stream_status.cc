@@ -130,6 +130,7 @@ void fill_stream_status(const engine::StreamStats& stats, v1::StreamStatus& stat
   status.set_batches_per_epoch(stats.batches_per_epoch);
   status.set_batch_size(stats.batch_rows);
   status.set_factor_thousandths(stats.factor);
+  status.set_auto_factor(stats.auto_factor);
   status.set_echo_point(stats.echo_point);
   status.set_fingerprint(stats.fingerprint);
   status.set_seed(stats.seed);

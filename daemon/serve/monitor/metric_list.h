@@ -154,7 +154,8 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
     {"echoline_stream_records", "stream", "Records of the data set."},
     {"echoline_upstream_downstream_ratio", "stream",
      "R of the data echoing paper: time before the echo point for one batch, divided by the "
-     "time after it; absent while unknown. Echo helps when R is above 1."},
+     "time after it, measured over the last seconds of work; absent while unknown. Echo helps "
+     "when R is above 1."},
     {"echoline_worker_queue_tasks", "", "Chunks of rows that wait for a worker."},
     {"echoline_workers", "", "CPU worker threads, shared by all streams."},
     {"process_cpu_seconds_total", "", "CPU time of the daemon, user and system, in all threads."},

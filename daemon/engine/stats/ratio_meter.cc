@@ -1,0 +1,59 @@
+#include "engine/stats/ratio_meter.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace echoline::engine {
+namespace {
+
+// Requests and steps last up to some tenths of a second: a sample of one of them would be noise.
+constexpr std::uint64_t kSampleNs = 700'000'000;
+constexpr std::uint64_t kBatches = 1;
+
+}  // namespace
+
+RatioMeter::RatioMeter(Options options)
+    : options_(options),
+      fetch_({kSampleNs, kBatches * options.batch_rows}),
+      first_({kSampleNs, kBatches * options.batch_rows}),
+      again_({kSampleNs, kBatches * options.batch_rows}),
+      trained_({kSampleNs, kBatches}) {}
+
+void RatioMeter::see(const Totals& totals) {
+  fetch_.see(totals.fetch);
+  first_.see(totals.first);
+  again_.see(totals.again);
+  trained_.see(totals.trained);
+}
+
+double RatioMeter::use_ns() const {
+  return options_.decodes_each_use ? first_.cost_ns() : again_.cost_ns();
+}
+
+// Decoding is spread over the workers.
+double RatioMeter::decode_ns() const {
+  return std::max(0.0, first_.cost_ns() - use_ns()) / options_.workers;
+}
+
+// Fetching and decoding run at the same time, so the slower of both counts.
+double RatioMeter::above_ns() const {
+  return options_.batch_rows * std::max(fetch_.cost_ns(), decode_ns());
+}
+
+// In the same way: the trainer's own time for a batch, or the workers' time for its uses.
+double RatioMeter::below_ns() const {
+  return std::max(trained_.cost_ns(), options_.batch_rows * use_ns() / options_.workers);
+}
+
+double RatioMeter::ratio() const {
+  // Each part must have been measured once: a division by zero, or a ratio of noise, otherwise.
+  if (fetch_.cost_ns() == 0 || first_.cost_ns() == 0 || trained_.cost_ns() == 0) return 0;
+  return above_ns() / below_ns();
+}
+
+double RatioMeter::error() const {
+  const double above = fetch_.cost_ns() >= decode_ns() ? fetch_.error() : first_.error();
+  return std::min(1.0, std::hypot(above, trained_.error()));
+}
+
+}  // namespace echoline::engine

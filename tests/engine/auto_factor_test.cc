@@ -1,0 +1,167 @@
+// `factor: auto` follows R: a store, a read-ahead and a trainer as a small model in simulated time,
+// whose store becomes slower and faster at random.
+#include "engine/stream/auto_factor.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "engine/stats/ratio_meter.h"
+
+namespace echoline::engine {
+namespace {
+
+constexpr std::uint64_t kTickNs = 10'000'000;
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
+constexpr std::uint32_t kBatchRows = 64;
+constexpr std::uint32_t kFactorMax = 6000;
+
+// Fresh batches go from the store into the read-ahead, and from there in parts of 1/e to the
+// trainer. The time of a request varies, and is known only at its end.
+class Model {
+ public:
+  explicit Model(unsigned seed) : random_(seed) {}
+
+  void set_ratio(double ratio) { ratio_ = ratio; }
+  bool is_settled() const {
+    const double wanted = std::clamp(ratio_, 1.0, kFactorMax / 1000.0);
+    return std::abs(factor() / wanted - 1) <= 0.1;
+  }
+  int changes() const { return changes_; }
+
+  void run(double seconds) {
+    const std::uint64_t until_ns =
+        now_ns_ + static_cast<std::uint64_t>(seconds * static_cast<double>(kSecondNs));
+    while (now_ns_ < until_ns) tick();
+  }
+
+ private:
+  double factor() const { return factor_ / 1000.0; }
+
+  static constexpr double kStepNs = 150e6;     // of the trainer
+  static constexpr double kAheadBatches = 40;  // at most
+  static constexpr double kRequestBatches = 0.5;
+
+  void tick() {
+    now_ns_ += kTickNs;
+    fetch();
+    train();
+    totals_.first = {totals_.fetch.units * 100'000, totals_.fetch.units};
+    ratio_meter_.see(totals_);
+    const auto changed = auto_factor_.look(now_ns_, {.factor = factor_,
+                                                     .is_everywhere = true,
+                                                     .ratio = ratio_meter_.ratio(),
+                                                     .error = ratio_meter_.error()});
+    if (!changed.has_value()) return;
+    factor_ = *changed;
+    ++changes_;
+  }
+
+  // Refills the read-ahead from three quarters on, as a pass does.
+  void fetch() {
+    if (ahead_ <= 0.75 * kAheadBatches) refilling_ = true;
+    if (ahead_ >= kAheadBatches) refilling_ = false;
+    if (!refilling_) return;
+    in_flight_ns_ += static_cast<double>(kTickNs);
+    totals_.fetch.spent_ns += kTickNs;
+    if (in_flight_ns_ < request_ns_) return;
+    in_flight_ns_ -= request_ns_;
+    ahead_ += kRequestBatches;
+    totals_.fetch.units += static_cast<std::uint64_t>(kRequestBatches * kBatchRows);
+    std::normal_distribution<double> noise(1, 0.07);
+    request_ns_ = ratio_ * kStepNs * kRequestBatches * std::clamp(noise(random_), 0.7, 1.3);
+  }
+
+  void train() {
+    const double fresh = 1 / factor();
+    if (step_ns_ <= 0) {
+      if (ahead_ < fresh) return;  // waits
+      ahead_ -= fresh;
+      step_ns_ += kStepNs;
+    }
+    step_ns_ -= static_cast<double>(kTickNs);
+    totals_.trained.spent_ns += kTickNs;
+    if (step_ns_ <= 0) ++totals_.trained.units;
+  }
+
+  std::mt19937 random_;
+  RatioMeter ratio_meter_{{.batch_rows = kBatchRows, .workers = 2}};
+  AutoFactor auto_factor_{kFactorMax};
+  RatioMeter::Totals totals_;
+  std::uint64_t now_ns_ = kSecondNs;
+  std::uint32_t factor_ = 1000;
+  int changes_ = 0;
+  double ratio_ = 1;
+  double ahead_ = 0;
+  double in_flight_ns_ = 0;
+  double request_ns_ = 1e8;
+  double step_ns_ = 0;
+  bool refilling_ = true;
+};
+
+// The store's rate changes by a factor of 1/8 to 8, a thousand times. Measurements are noisy, so a
+// few of these changes take longer, or an additional step.
+TEST(AutoFactor, FollowsTheStoreWithinTenSecondsAndWithFewChanges) {
+  int late = 0, wrong = 0, restless = 0;
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<double> exponent(-3, 3), pause(5, 60);
+    Model model(seed);
+    model.run(20);
+    double ratio = 1;
+    for (int step = 0; step < 20; ++step) {
+      ratio = std::clamp(ratio * std::exp2(exponent(random)), 0.5, 12.0);
+      model.set_ratio(ratio);
+      const int before = model.changes();
+      model.run(10);
+      late += model.is_settled() ? 0 : 1;
+      model.run(pause(random));
+      wrong += model.is_settled() ? 0 : 1;
+      restless += model.changes() - before > 2 ? 1 : 0;
+    }
+  }
+  EXPECT_LE(late, 10);
+  EXPECT_LE(wrong, 5);
+  EXPECT_LE(restless, 10);
+}
+
+// A record takes 10 us to fetch and 8 ms of two workers to decode; a step of the trainer 100 ms.
+TEST(RatioMeter, KnowsRWhereDecodingIsTheLimitAndTheStoreIsHardlyBusy) {
+  RatioMeter meter({.batch_rows = kBatchRows, .workers = 2});
+  for (std::uint64_t batch = 1; batch <= 40; ++batch) {
+    const std::uint64_t rows = batch * kBatchRows;
+    meter.see({.fetch = {rows * 10'000, rows},
+               .first = {rows * 8'000'000, rows},
+               .trained = {batch * 100'000'000, batch}});
+  }
+  EXPECT_NEAR(meter.ratio(), kBatchRows * 4e6 / 100e6, 0.01);
+  EXPECT_LT(meter.error(), 0.05);
+}
+
+TEST(AutoFactor, ChangesNothingBeforeRIsKnownAndWaitsAfterARefusal) {
+  AutoFactor factor(kFactorMax);
+  EXPECT_FALSE(factor.look(kSecondNs, {.factor = 1000, .ratio = 0, .error = 0.01}));
+  const AutoFactor::Seen seen{.factor = 1000, .ratio = 3.02, .error = 0.01};
+  EXPECT_EQ(factor.look(2 * kSecondNs, seen), 3000U);
+  factor.note_refused(2 * kSecondNs);
+  EXPECT_FALSE(factor.look(6 * kSecondNs, seen));
+  EXPECT_EQ(factor.look(8 * kSecondNs, seen), 3000U);
+}
+
+TEST(AutoFactor, GivesAllPassesTheSameFactor) {
+  AutoFactor factor(kFactorMax);
+  EXPECT_EQ(
+      factor.look(kSecondNs, {.factor = 3000, .is_everywhere = false, .ratio = 3, .error = 0.01}),
+      3000U);
+}
+
+TEST(AutoFactor, StaysWithinItsBounds) {
+  AutoFactor low(kFactorMax), high(kFactorMax);
+  EXPECT_EQ(low.look(kSecondNs, {.factor = 2000, .ratio = 0.01, .error = 0.01}), 1000U);
+  EXPECT_EQ(high.look(kSecondNs, {.factor = 2000, .ratio = 1e12, .error = 0.01}), kFactorMax);
+}
+
+}  // namespace
+}  // namespace echoline::engine
