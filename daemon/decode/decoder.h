@@ -20,7 +20,7 @@ class Decode;
 namespace echoline::decode {
 
 // The part of an image field that the next steps need, by field and by the picture's size.
-using PartOfField = std::function<Region(std::size_t field, const ImageSize& size)>;
+using PartOfField = std::function<Part(std::size_t field, const ImageSize& size)>;
 
 // Compiled once per stream. Immutable; any thread may decode with its own Scratch.
 class Decoder {

@@ -96,6 +96,17 @@ Region stored_region(const Region& region, const ImageSize& stored, Orientation 
   return found;
 }
 
+// Padding follows the last stored row and column. Mirrored, it comes before the first one.
+Reduction upright_reduction(std::uint32_t by, const ImageSize& stored, Orientation orientation) {
+  const Turn turn = turn_of(orientation);
+  const auto before = [by](bool mirrored, std::uint32_t side) {
+    return mirrored ? -static_cast<std::int32_t>((by - side % by) % by) : 0;
+  };
+  const std::int32_t rows = before(turn.mirror_rows, stored.height);
+  const std::int32_t columns = before(turn.mirror_columns, stored.width);
+  return turn.transpose ? Reduction{by, columns, rows} : Reduction{by, rows, columns};
+}
+
 void turn_upright(const std::uint8_t* stored, const ImageSize& size, std::size_t channels,
                   Orientation orientation, std::uint8_t* out) {
   const Turn turn = turn_of(orientation);

@@ -26,6 +26,10 @@ constexpr bool swaps_sides(Orientation orientation) { return orientation >= 5; }
 // The region of the stored picture with the pixels of `region` of the upright picture.
 Region stored_region(const Region& region, const ImageSize& stored, Orientation orientation);
 
+// How the upright picture is covered by one whose stored rows and columns, `stored` before, were
+// reduced.
+Reduction upright_reduction(std::uint32_t by, const ImageSize& stored, Orientation orientation);
+
 // Turns `stored`, dense [size.height, size.width, channels], upright into `out`.
 void turn_upright(const std::uint8_t* stored, const ImageSize& size, std::size_t channels,
                   Orientation orientation, std::uint8_t* out);

@@ -81,8 +81,17 @@ Result<ImageSize> ImageDecoder::open(std::span<const std::byte> file, bool exif)
   if (reader == nullptr) return not_supported(file);
   ECHOLINE_ASSIGN(header_, reader->open(file, limits_, exif));
   reader_ = reader;
+  stored_size_ = header_.size;
   if (!swaps_sides(header_.orientation)) return header_.size;
   return ImageSize{header_.size.width, header_.size.height};
+}
+
+Reduction ImageDecoder::reduce(std::uint32_t by) {
+  ECHOLINE_CHECK(reader_ != nullptr);
+  if (by == 1 || !reader_->reduce(by)) return {};
+  const ImageSize& size = header_.size;
+  stored_size_ = {(size.height + by - 1) / by, (size.width + by - 1) / by};
+  return upright_reduction(by, size, header_.orientation);
 }
 
 Status ImageDecoder::read(const Region& region, Colors colors, std::uint8_t* out) {
@@ -90,7 +99,7 @@ Status ImageDecoder::read(const Region& region, Colors colors, std::uint8_t* out
   ImageReader& reader = *std::exchange(reader_, nullptr);
   // The common case writes directly to `out`; turning needs a buffer.
   if (header_.orientation == 1) return reader.read(region, colors, out);
-  const Region stored = stored_region(region, header_.size, header_.orientation);
+  const Region stored = stored_region(region, stored_size_, header_.orientation);
   const ImageSize size{stored.height, stored.width};
   stored_.resize(size.pixels() * channel_count(colors));
   auto* pixels = reinterpret_cast<std::uint8_t*>(stored_.data());

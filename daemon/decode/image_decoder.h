@@ -19,6 +19,9 @@ class ImageDecoder {
 
   // `file` must stay valid until `read` has returned.
   Result<ImageSize> open(std::span<const std::byte> file, bool exif);
+  // Between `open` and `read`, as ImageReader::reduce, for `by` of 1, 2, 4 or 8. Returns what was
+  // possible: the region then counts pixels of that smaller picture.
+  Reduction reduce(std::uint32_t by);
   // Writes the region as dense uint8 [region.height, region.width, channels].
   Status read(const Region& region, Colors colors, std::uint8_t* out);
 
@@ -28,6 +31,7 @@ class ImageDecoder {
   const std::unique_ptr<ImageReader> png_;
   ImageReader* reader_ = nullptr;  // of the opened picture; null after `read`
   ImageHeader header_;
+  ImageSize stored_size_;  // after the reduction, before turning it upright
   Buffer stored_;  // pixels before turning them upright
 };
 

@@ -93,6 +93,7 @@ class LibjpegReader final : public ImageReader {
 
   Result<ImageHeader> open(std::span<const std::byte> file, const ImageLimits& limits,
                            bool exif) override;
+  bool reduce(std::uint32_t by) override;
   Status read(const Region& region, Colors colors, std::uint8_t* out) override;
 
  private:
@@ -203,6 +204,12 @@ void LibjpegReader::choose_colors(Colors colors) {
   }
 }
 
+bool LibjpegReader::reduce(std::uint32_t by) {
+  info_.scale_num = 1;
+  info_.scale_denom = by;
+  return true;
+}
+
 Status LibjpegReader::read(const Region& region, Colors colors, std::uint8_t* out) {
   memory_.resize(std::size_t{info_.image_width} * 4 + 2 * kRowAlignment);
   row_ = unaligned_row(memory_);
@@ -223,7 +230,7 @@ Status LibjpegReader::read(const Region& region, Colors colors, std::uint8_t* ou
 // Files with several scans have been read to their end by now, so that a crop saves little; the
 // other exceptions are rare. They are decoded from the first row on.
 bool LibjpegReader::crops(const Region& region) {
-  const bool whole = region.height == info_.image_height && region.width == info_.image_width;
+  const bool whole = region.height == info_.output_height && region.width == info_.output_width;
   return !whole && jpeg_has_multiple_scans(&info_) == FALSE && !info_.arith_code &&
          info_.out_color_space != JCS_CMYK;
 }
@@ -238,11 +245,11 @@ void LibjpegReader::crop_columns(const Region& region) {
   }
   const JDIMENSION margin = subsampled ? 1 : 0;
   const auto block = static_cast<JDIMENSION>(
-      info_.comps_in_scan == 1 ? DCTSIZE : info_.max_h_samp_factor * DCTSIZE);
-  const JDIMENSION right = std::min(info_.image_width, region.left + region.width + margin);
+      (info_.comps_in_scan == 1 ? DCTSIZE : info_.max_h_samp_factor * DCTSIZE) / info_.scale_denom);
+  const JDIMENSION right = std::min(info_.output_width, region.left + region.width + margin);
   JDIMENSION left = (region.left - std::min(margin, region.left)) / block * block;
-  if (right - left < kCropWidthMin && left > 0) left -= block;
-  JDIMENSION width = std::min(info_.image_width - left, std::max(right - left, kCropWidthMin));
+  while (right - left < kCropWidthMin && left > 0) left -= block;
+  JDIMENSION width = std::min(info_.output_width - left, std::max(right - left, kCropWidthMin));
   jpeg_crop_scanline(&info_, &left, &width);
   row_left_ = left;
 }
