@@ -74,6 +74,23 @@ std::span<const std::byte> exif_of_png(std::span<const std::byte> file) {
   return {};
 }
 
+std::span<const std::byte> exif_of_webp(std::span<const std::byte> file) {
+  constexpr std::size_t kHeadBytes = 8;  // name and length of a chunk; its bytes fill pairs
+  std::size_t at = 12;
+  while (at <= file.size() && file.size() - at >= kHeadBytes) {
+    const std::string_view head(reinterpret_cast<const char*>(file.data()) + at, kHeadBytes);
+    std::size_t length = 0;
+    for (std::size_t i = 4; i > 0; --i)
+      length = length << 8 | static_cast<unsigned char>(head[3 + i]);
+    if (length > file.size() - at - kHeadBytes) break;
+    const std::span<const std::byte> content = file.subspan(at + kHeadBytes, length);
+    // Some programs write the name of JPEG's segment before it.
+    if (head.starts_with("EXIF")) return exif_of_app1(content).value_or(content);
+    at += kHeadBytes + length + length % 2;
+  }
+  return {};
+}
+
 Orientation exif_orientation(std::span<const std::byte> tiff) {
   const TiffView view(tiff);
   const std::size_t directory = view.u32(4);

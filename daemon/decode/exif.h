@@ -17,6 +17,9 @@ std::optional<std::span<const std::byte>> exif_of_app1(std::span<const std::byte
 // not by libpng, because libpng 1.6.39 allocates as many bytes as the chunk claims to have.
 std::span<const std::byte> exif_of_png(std::span<const std::byte> file);
 
+// The TIFF structure in a WebP's EXIF chunk; empty if there is none.
+std::span<const std::byte> exif_of_webp(std::span<const std::byte> file);
+
 // Tag 0x0112 of the first directory; 1 if it is missing or invalid.
 Orientation exif_orientation(std::span<const std::byte> tiff);
 

@@ -43,8 +43,8 @@ struct Region {
 constexpr Region whole_picture(const ImageSize& size) { return {0, 0, size.height, size.width}; }
 
 // How a smaller picture that was made while decoding covers the whole one: each side is divided by
-// `by`, and pixel (y, x) is the mean of the picture's rows [top + y by, top + (y + 1) by) and of the
-// same columns from `left` on. Those beyond the picture are the encoder's padding.
+// `by`, and pixel (y, x) is the mean of the picture's rows [top + y by, top + (y + 1) by) and of
+// the same columns from `left` on. Those beyond the picture are the encoder's padding.
 struct Reduction {
   std::uint32_t by = 1;
   std::int32_t top = 0;  // 0 or negative
@@ -71,8 +71,8 @@ class ImageReader {
   // the orientation if `exif` is set.
   virtual Result<ImageHeader> open(std::span<const std::byte> file, const ImageLimits& limits,
                                    bool exif) = 0;
-  // Between `open` and `read`: the region then counts pixels of a picture whose sides are divided by
-  // `by`, which is 2, 4 or 8, and rounded up. False: not with this file, nothing has changed.
+  // Between `open` and `read`: the region then counts pixels of a picture whose sides are divided
+  // by `by`, which is 2, 4 or 8, and rounded up. False: not with this file, nothing has changed.
   virtual bool reduce(std::uint32_t /*by*/) { return false; }
   // Once after each `open`: writes the region, which is within the size, as dense rows of
   // [width, channels]. A pixel is the same in every region that contains it. The error is the

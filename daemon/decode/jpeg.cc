@@ -45,7 +45,7 @@ class JpegReader final : public ImageReader {
   bool exif_ = false;
   bool is_own_ = false;
   std::uint32_t by_ = 1;  // what the sides are divided by
-  Buffer row_;  // of RGB, where gray is wanted
+  Buffer row_;            // of RGB, where gray is wanted
 };
 
 Result<ImageHeader> JpegReader::open(std::span<const std::byte> file, const ImageLimits& limits,

@@ -228,11 +228,12 @@ Status LibjpegReader::read(const Region& region, Colors colors, std::uint8_t* ou
 }
 
 // Files with several scans have been read to their end by now, so that a crop saves little; the
-// other exceptions are rare. They are decoded from the first row on.
+// other exceptions are rare. They are decoded from the first row on. So are reduced pictures: for
+// some samplings, jpeg_crop_scanline then gives other pixels.
 bool LibjpegReader::crops(const Region& region) {
-  const bool whole = region.height == info_.output_height && region.width == info_.output_width;
-  return !whole && jpeg_has_multiple_scans(&info_) == FALSE && !info_.arith_code &&
-         info_.out_color_space != JCS_CMYK;
+  const bool whole = region.height == info_.image_height && region.width == info_.image_width;
+  return !whole && info_.scale_denom == 1 && jpeg_has_multiple_scans(&info_) == FALSE &&
+         !info_.arith_code && info_.out_color_space != JCS_CMYK;
 }
 
 // Lets libjpeg make the pixels of these columns only, and a few more. Upsampling of chroma takes
@@ -245,11 +246,11 @@ void LibjpegReader::crop_columns(const Region& region) {
   }
   const JDIMENSION margin = subsampled ? 1 : 0;
   const auto block = static_cast<JDIMENSION>(
-      (info_.comps_in_scan == 1 ? DCTSIZE : info_.max_h_samp_factor * DCTSIZE) / info_.scale_denom);
-  const JDIMENSION right = std::min(info_.output_width, region.left + region.width + margin);
+      info_.comps_in_scan == 1 ? DCTSIZE : info_.max_h_samp_factor * DCTSIZE);
+  const JDIMENSION right = std::min(info_.image_width, region.left + region.width + margin);
   JDIMENSION left = (region.left - std::min(margin, region.left)) / block * block;
-  while (right - left < kCropWidthMin && left > 0) left -= block;
-  JDIMENSION width = std::min(info_.output_width - left, std::max(right - left, kCropWidthMin));
+  if (right - left < kCropWidthMin && left > 0) left -= block;
+  JDIMENSION width = std::min(info_.image_width - left, std::max(right - left, kCropWidthMin));
   jpeg_crop_scanline(&info_, &left, &width);
   row_left_ = left;
 }

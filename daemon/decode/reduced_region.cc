@@ -28,10 +28,10 @@ Side reduced(const Side& side, std::uint32_t whole, std::uint32_t by, std::uint3
 
 Region reduced_region(const Region& region, const ImageSize& size, const Reduction& reduction) {
   const auto padding = [](std::int32_t begin) { return static_cast<std::uint32_t>(-begin); };
-  const Side rows = reduced({region.top, region.height}, size.height, reduction.by,
-                            padding(reduction.top));
-  const Side columns = reduced({region.left, region.width}, size.width, reduction.by,
-                               padding(reduction.left));
+  const Side rows =
+      reduced({region.top, region.height}, size.height, reduction.by, padding(reduction.top));
+  const Side columns =
+      reduced({region.left, region.width}, size.width, reduction.by, padding(reduction.left));
   return {rows.first, columns.first, rows.length, columns.length};
 }
 

@@ -15,8 +15,8 @@ bool ReducedDecoder::takes(const Header& header) {
   return geometry.horizontal == geometry.vertical;
 }
 
-bool ReducedDecoder::start(const Header& header, Bytes file, const Window& window,
-                           std::uint32_t by, bool rgb) {
+bool ReducedDecoder::start(const Header& header, Bytes file, const Window& window, std::uint32_t by,
+                           bool rgb) {
   header_ = header;
   geometry_ = geometry_of(header);
   window_ = window;

@@ -19,8 +19,8 @@ namespace echoline::jpeg {
 inline constexpr int kFactorBits = 13;
 inline constexpr int kSpare = 2;  // bits after the point between the passes
 
-// The share of coefficient u in the mean of neighbours: 2^13 c cos(u pi / 16) cos((2 k + 1) u pi / 8)
-// for pairs, with c = 2 sqrt(2). The means have no share of coefficient 4.
+// The share of coefficient u in the mean of neighbours: 2^13 c cos(u pi / 16) cos((2 k + 1) u pi /
+// 8) for pairs, with c = 2 sqrt(2). The means have no share of coefficient 4.
 struct Halves {
   static constexpr int kExtraBits = 1;  // the factor of coefficient 0 is 2^14
   static constexpr std::int32_t k2 = 15137;
@@ -95,7 +95,8 @@ HWY_INLINE void reduce_block(const BlockTask& task, const Steps& steps, std::siz
   std::int32_t rows[kSide][8];
   for (std::size_t x = 0; x < 8; ++x) {
     std::int32_t column[8];
-    for (std::size_t u = 0; u < 8; ++u) column[u] = dequantized(task.coefficients, steps, 8 * u + x);
+    for (std::size_t u = 0; u < 8; ++u)
+      column[u] = dequantized(task.coefficients, steps, 8 * u + x);
     std::int32_t out[kSide];
     pass(column, kFactorBits - kSpare, out);
     for (std::size_t y = 0; y < kSide; ++y) rows[y][x] = std::clamp(out[y], -0x8000, 0x7FFF);

@@ -3,13 +3,17 @@
 another build of the daemon and with other libraries, in turn. Prints figures and judges nothing.
 
     ECHOLINED=... ECHOLINE_CLI=... [ECHOLINE_TEST_DATA=...] decode.py [--old ECHOLINED] [--peer NAME=PYTHON] [--rounds N]
+        [--megapixels N] [--photos N]
 
---old is a daemon of another version. --peer runs decode_loops.py: NAME is pillow, simplejpeg (which resizes with
-Pillow) or opencv, PYTHON an interpreter that has them; with Pillow-SIMD in place of Pillow, that is what is measured.
+--megapixels enlarges the photos before all else, and measures `fast: true`, too. --old is a daemon of another version.
+--peer runs decode_loops.py: NAME is pillow, simplejpeg (which resizes with Pillow), opencv, or one of these with
+-reduced, PYTHON an interpreter that has them; with Pillow-SIMD in place of Pillow, that is what is measured.
 CPU is all of the daemon's: plan, fetch, decode, batch and ring, without its start. Peers count their loop alone, in one
 process."""
 import argparse
+import io
 import json
+import math
 import os
 import pathlib
 import statistics
@@ -27,17 +31,32 @@ LOOPS = pathlib.Path(__file__).with_name("decode_loops.py")
 BATCH = 32
 
 
-def stream(paths):
+def enlarged(paths, folder, megapixels, count):
+    """A shard with the first photos, enlarged as a camera's file: quality 90, chroma 4:2:0."""
+    from PIL import Image
+
+    files = []
+    for place, (data, label) in enumerate(photos.records(paths)[:count]):
+        picture = Image.open(io.BytesIO(data)).convert("RGB")
+        factor = math.sqrt(megapixels * 1e6 / (picture.width * picture.height))
+        picture = picture.resize((round(picture.width * factor), round(picture.height * factor)), Image.BICUBIC)
+        files += [(f"{place:04d}.jpg", photos.jpeg(picture, 90)), (f"{place:04d}.cls", str(label).encode())]
+    path = pathlib.Path(folder, "enlarged.tar")
+    photos.write_tar(path, files)
+    return [path]
+
+
+def stream(paths, fast):
     urls = ", ".join(f"'{path}'" for path in paths)
     return stream_yaml([f"read: {{url: [{urls}], format: webdataset}}", "shuffle: {window: all}",
-                        "decode: {image: {key: jpg, as: rgb}}", "random_resized_crop: {field: image, size: 224}",
+                        f"decode: {{image: {{key: jpg, as: rgb{', fast: true' if fast else ''}}}}}", "random_resized_crop: {field: image, size: 224}",
                         "horizontal_flip: {field: image}", f"batch: {{size: {BATCH}}}", "publish: {slots: 4}"])
 
 
-def measure_daemon(program, paths, batches):
+def measure_daemon(program, paths, batches, fast=False):
     """Photos for each CPU-second. A first read fills the page cache and lets the daemon run as in the middle of a job."""
     os.environ["ECHOLINED"] = str(program)
-    with Daemon(stream(paths), workers=1, memory="1GiB") as daemon:
+    with Daemon(stream(paths, fast), workers=1, memory="1GiB") as daemon:
         read(daemon, 4)
         before = cpu_seconds(daemon.process.pid)
         report = read(daemon, batches)
@@ -62,11 +81,16 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--batches", type=int, default=60)
     parser.add_argument("--shards", type=int, default=5)
+    parser.add_argument("--megapixels", type=float)
+    parser.add_argument("--photos", type=int, default=64, help="how many are enlarged")
     options = parser.parse_args()
     new = os.environ["ECHOLINED"]
     with tempfile.TemporaryDirectory() as folder:
         paths = photos.shards(folder)[:options.shards]
         measures = {"Echoline": lambda: measure_daemon(new, paths, options.batches)}
+        if options.megapixels:
+            paths = enlarged(paths, folder, options.megapixels, options.photos)
+            measures["fast"] = lambda: measure_daemon(new, paths, options.batches, fast=True)
         if options.old:
             measures["old"] = lambda: measure_daemon(options.old, paths, options.batches)
         for peer in options.peer:

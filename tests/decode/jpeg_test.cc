@@ -50,7 +50,8 @@ class Readers {
     if (!agree(file, nullptr, Colors::kRgb) || !agree(file, nullptr, Colors::kGray)) return false;
     const ImageSize size = libjpeg_->open(bytes_of(file), {}, false).value().size;
     for (int i = 0; i < count; ++i) {
-      const Region region = random.of({(size.height + by_ - 1) / by_, (size.width + by_ - 1) / by_});
+      const Region region =
+          random.of({(size.height + by_ - 1) / by_, (size.width + by_ - 1) / by_});
       if (!agree(file, &region, i % 4 == 0 ? Colors::kGray : Colors::kRgb)) return false;
     }
     return true;
