@@ -74,8 +74,8 @@ class Resample : public Op {
   std::uint32_t reduction_max(const UseKey& key, const ImageSize& in) const override {
     constexpr std::uint32_t kMost = 8;
     const Geometry geometry = geometry_of(key, in);
-    const std::uint32_t ratio =
-        std::min(geometry.from.height / geometry.to.height, geometry.from.width / geometry.to.width);
+    const std::uint32_t ratio = std::min(geometry.from.height / geometry.to.height,
+                                         geometry.from.width / geometry.to.width);
     return std::bit_floor(std::clamp(ratio, 1U, kMost));
   }
 

@@ -1,5 +1,5 @@
-// The interface of an image format: reads the header first, then the pixels of a region. jpeg.cc
-// and png.cc implement it.
+// The interface of an image format: reads the header first, then the pixels of a region.
+// image_formats.h has the table of its implementations.
 #pragma once
 
 #include <cstddef>

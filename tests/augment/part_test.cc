@@ -202,9 +202,12 @@ double mean_difference(const std::string& one, const std::string& other) {
   return one.empty() ? 0 : sum / static_cast<double>(one.size());
 }
 
-const std::vector<std::string> kReducible = {
-    kRandomResized + kFlip, kRandomResized + kShorter + kCentre + kFlip, kShorter + kCentre + kFlip,
-    kShorter + kRandom, kSmall, kSmall + kFlip + kCentre};
+const std::vector<std::string> kReducible = {kRandomResized + kFlip,
+                                             kRandomResized + kShorter + kCentre + kFlip,
+                                             kShorter + kCentre + kFlip,
+                                             kShorter + kRandom,
+                                             kSmall,
+                                             kSmall + kFlip + kCentre};
 
 TEST(Part, FastPixelsAreNearlyThoseOfTheSameCrop) {
   std::uint64_t reduced = 0;
@@ -217,8 +220,9 @@ TEST(Part, FastPixelsAreNearlyThoseOfTheSameCrop) {
       const auto width = static_cast<std::uint32_t>(200 + i * 53 % 183);
       const int side = i % 3 == 0 ? 1 : 2;
       const std::string file = decode::with_orientation(
-          made_jpeg(height, width,
-                    JpegStyle{.progressive = i % 5 == 0, .wide = side, .high = side, .quality = 95}),
+          made_jpeg(
+              height, width,
+              JpegStyle{.progressive = i % 5 == 0, .wide = side, .high = side, .quality = 95}),
           static_cast<std::uint8_t>(1 + i % 8));
       const UseKey key{.seed = 3, .sample = i};
       ASSERT_TRUE(exact.parts(file, key).ok());

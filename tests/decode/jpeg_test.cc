@@ -151,7 +151,7 @@ TEST(Jpeg, ReducedPixelsAreThoseOfLibjpegToo) {
     readers.reduce(by);
     for (const JpegStyle& style : kOwnStyles) {
       SCOPED_TRACE(&style - kOwnStyles);
-      for (std::uint32_t size = 1; size <= 70; size += 3) {
+      for (std::uint32_t size = 1; size <= 70; size += 9) {
         const std::string file = made_jpeg(1 + random.below(70), size, style);
         ASSERT_TRUE(readers.agree_on_regions(file, random, 4)) << by;
       }
@@ -159,12 +159,12 @@ TEST(Jpeg, ReducedPixelsAreThoseOfLibjpegToo) {
       noise.noise = true;
       ASSERT_TRUE(readers.agree_on_regions(made_jpeg(90, 601, noise), random, 20)) << by;
       const std::string cut = made_jpeg(90, 301, style);
-      for (std::size_t length = 100; length < cut.size(); length += 97) {
+      for (std::size_t length = 100; length < cut.size(); length += 497) {
         ASSERT_TRUE(readers.agree(cut.substr(0, length), nullptr, Colors::kRgb)) << length;
       }
     }
   }
-  EXPECT_GT(readers.own(), 1000U);
+  EXPECT_GT(readers.own(), 500U);
 }
 
 TEST(Jpeg, FilesOfOtherKindsAreLeftToLibjpeg) {
