@@ -103,7 +103,7 @@ Status Chain::run_field(std::size_t field, const decode::Tensor& tensor, const U
   }
   // One Picture per field, so that its buffers keep the size that the field needs.
   Picture& picture = scratch.pictures[field];
-  picture.start(view_of(tensor), present_part(tensor), image_size(tensor), row);
+  picture.start(view_of(tensor), present_part(tensor), image_size(tensor), row, tensor.reduction);
   for (const Instruction& instruction : program.instructions) {
     instruction.op->apply({key, scratch.resize}, picture, instruction.in_row);
   }
@@ -116,7 +116,7 @@ Status Chain::run_field(std::size_t field, const decode::Tensor& tensor, const U
   return {};
 }
 
-decode::Region Chain::part_of(std::size_t field, const ImageSize& size, const UseKey& key) const {
+decode::Part Chain::part_of(std::size_t field, const ImageSize& size, const UseKey& key) const {
   return programs_[field].part(key, size);
 }
 

@@ -46,7 +46,7 @@ class Chain {
   std::unique_ptr<Scratch> make_scratch() const;
 
   // The part of a picture of this size, in field `field`, that `run` reads for this use.
-  decode::Region part_of(std::size_t field, const ImageSize& size, const UseKey& key) const;
+  decode::Part part_of(std::size_t field, const ImageSize& size, const UseKey& key) const;
   // Runs the chain on `in`, which it does not change. Its pictures need only have their part_of.
   // Writes field i to rows[i], which has exactly the bytes of its output type. A ragged field is
   // copied, and its length in elements goes to lengths[i]. A sample whose shape does not fit the

@@ -30,10 +30,11 @@ bool FieldProgram::fuse_flip(std::uint8_t number, double probability) {
 // Only the first operation is asked: later ones have a picture that was already cut or changed.
 // Op::part may only be asked for a size that the steps accept. For another one the whole picture is
 // decoded, and run() reports the step's error.
-Box FieldProgram::part(const UseKey& key, const ImageSize& size) const {
+decode::Part FieldProgram::part(const UseKey& key, const ImageSize& size) const {
   const Box whole = decode::whole_picture(size);
-  if (instructions.empty() || !size_after(size).ok()) return whole;
-  return instructions.front().op->part(key, size).value_or(whole);
+  if (instructions.empty() || !size_after(size).ok()) return {whole};
+  const Op& first = *instructions.front().op;
+  return {first.part(key, size).value_or(whole), first.reduction_max(key, size)};
 }
 
 void FieldProgram::mark_rows() {

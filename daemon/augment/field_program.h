@@ -10,6 +10,7 @@
 #include "augment/crop.h"
 #include "augment/normalizer.h"
 #include "augment/op.h"
+#include "decode/field.h"
 #include "decode/sample.h"
 
 namespace echoline::augment {
@@ -35,7 +36,7 @@ struct FieldProgram {
   // Returns false if it can't.
   bool fuse_flip(std::uint8_t number, double probability);
   // The pixels of a picture of this size that the operations read for this use.
-  Box part(const UseKey& key, const ImageSize& size) const;
+  decode::Part part(const UseKey& key, const ImageSize& size) const;
   // Marks the operations that can write their pixels directly to the row.
   void mark_rows();
 

@@ -23,10 +23,12 @@ class Picture {
  public:
   // Starts with the pixels of a sample, which stay unchanged: `view` shows the part `part` of a
   // picture of `size`. If that is not all of it, the first operation is a crop (Op::part).
-  void start(const View& view, const Box& part, const ImageSize& size, std::span<std::byte> row) {
+  void start(const View& view, const Box& part, const ImageSize& size, std::span<std::byte> row,
+             const decode::Reduction& reduction = {}) {
     view_ = view;
     part_ = part;
     size_ = size;
+    reduction_ = reduction;
     row_ = row;
     owned_ = false;
   }
@@ -37,8 +39,14 @@ class Picture {
   View crop(const Box& box) const;
   // The whole picture.
   const View& view() const;
+  // If it is by more than 1, the first operation uses these two and not the pixels of the picture.
+  const decode::Reduction& reduction() const { return reduction_; }
+  const View& reduced_view() const { return view_; }
+  // What the view shows of the reduced picture.
+  const Box& reduced_part() const { return part_; }
   void set_view(const View& view) {
     view_ = view;
+    reduction_ = {};
     part_ = decode::whole_picture(view.size);
     size_ = view.size;
   }
@@ -58,6 +66,7 @@ class Picture {
   View view_;
   Box part_;        // what the view shows of the picture
   ImageSize size_;  // of the picture
+  decode::Reduction reduction_;
   std::span<std::byte> row_;
   bool owned_ = false;
   Buffer buffers_[2];
@@ -84,6 +93,10 @@ class Op {
   // caller has called size_after for this size without an error.
   virtual std::optional<Box> part(const UseKey& /*key*/, const ImageSize& /*in*/) const {
     return std::nullopt;
+  }
+  // How small the part may be made by a decoder that can: 1, 2, 4 or 8 times smaller per side.
+  virtual std::uint32_t reduction_max(const UseKey& /*key*/, const ImageSize& /*in*/) const {
+    return 1;
   }
   // True if no pixel moves, except by a mirror, so that an earlier step may already write into the
   // row (FieldProgram::mark_rows).

@@ -4,8 +4,9 @@
 namespace echoline::augment {
 
 View Picture::crop(const Box& box) const {
-  ECHOLINE_CHECK(box.top >= part_.top && box.top + box.height <= part_.top + part_.height &&
-                 box.left >= part_.left && box.left + box.width <= part_.left + part_.width);
+  ECHOLINE_CHECK(reduction_.by == 1 && box.top >= part_.top &&
+                 box.top + box.height <= part_.top + part_.height && box.left >= part_.left &&
+                 box.left + box.width <= part_.left + part_.width);
   return view_.crop({box.top - part_.top, box.left - part_.left, box.height, box.width});
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "augment/crop.h"
 #include "augment/parameters.h"
@@ -27,6 +28,13 @@ struct Geometry {
   Axis columns() const { return {from.width, to.width, window.left, window.width}; }
 };
 
+// [first, first + length) of a side of the picture, in pixels of a reduced one of which only those
+// from `present` on are there. `origin` is where the first pixel of the reduced one begins.
+Extent reduced(std::uint32_t first, std::uint32_t length, std::int32_t origin, std::uint32_t by,
+               std::uint32_t present) {
+  return {(static_cast<double>(first) - origin) / by - present, static_cast<double>(length) / by};
+}
+
 // Resizes a part of the picture. Derived classes choose the geometry.
 class Resample : public Op {
  public:
@@ -41,6 +49,7 @@ class Resample : public Op {
 
   void apply(const Work& work, Picture& picture, bool in_row) const override {
     const Geometry geometry = geometry_of(work.key, picture.size());
+    if (picture.reduction().by > 1) return apply_reduced(work, geometry, picture, in_row);
     const View source = picture.crop(pixels_of(geometry));
     const ImageSize size{geometry.window.height, geometry.window.width};
     const bool flip = flip_ && flip_drawn(work.key, flip_->step, flip_->probability);
@@ -61,11 +70,42 @@ class Resample : public Op {
     return pixels_of(geometry_of(key, in));
   }
 
+  // As long as the reduced picture is not smaller than the result.
+  std::uint32_t reduction_max(const UseKey& key, const ImageSize& in) const override {
+    constexpr std::uint32_t kMost = 8;
+    const Geometry geometry = geometry_of(key, in);
+    const std::uint32_t ratio = std::min(geometry.from.height / geometry.to.height,
+                                         geometry.from.width / geometry.to.width);
+    return std::bit_floor(std::clamp(ratio, 1U, kMost));
+  }
+
  protected:
   bool flips() const { return flip_.has_value(); }
 
  private:
   virtual Geometry geometry_of(const UseKey& key, const ImageSize& in) const = 0;
+
+  // The crop's edges need not be edges of the reduced picture's pixels.
+  void apply_reduced(const Work& work, const Geometry& geometry, Picture& picture,
+                     bool in_row) const {
+    const decode::Reduction& reduction = picture.reduction();
+    const Box& part = picture.reduced_part();
+    const Box& from = geometry.from;
+    Axis rows = geometry.rows();
+    rows.in = part.height;
+    rows.extent = reduced(from.top, from.height, reduction.top, reduction.by, part.top);
+    Axis columns = geometry.columns();
+    columns.in = part.width;
+    columns.extent = reduced(from.left, from.width, reduction.left, reduction.by, part.left);
+    const SourceRange high = source_range(filter_, rows);
+    const SourceRange wide = source_range(filter_, columns);
+    const View source =
+        picture.reduced_view().crop({high.first, wide.first, high.count, wide.count});
+    const ImageSize size{geometry.window.height, geometry.window.width};
+    const bool flip = flip_ && flip_drawn(work.key, flip_->step, flip_->probability);
+    std::uint8_t* room = picture.room(size, in_row);
+    picture.take(room, size, resize(source, rows, columns, filter_, flip, work.resize, room));
+  }
 
   // The pixels that it needs.
   Box pixels_of(const Geometry& geometry) const {

@@ -36,19 +36,21 @@ class Placement {
  public:
   Placement(Filter filter, const Axis& axis)
       : in_(static_cast<int>(axis.in)),
-        scale_(static_cast<double>(axis.in) / axis.out),
+        begin_(axis.extent ? axis.extent->begin : 0),
+        scale_((axis.extent ? axis.extent->length : static_cast<double>(axis.in)) / axis.out),
         stretch_(std::max(scale_, 1.0)),
         support_(support_of(filter) * stretch_) {}
 
   double stretch() const { return stretch_; }
   double support() const { return support_; }
-  double centre(std::uint32_t output) const { return (output + 0.5) * scale_; }
+  double centre(std::uint32_t output) const { return begin_ + (output + 0.5) * scale_; }
   // Truncated towards zero, then clipped, so that no tap is outside the source.
   int least(double centre) const { return std::max(0, static_cast<int>(centre - support_ + 0.5)); }
   int end(double centre) const { return std::min(in_, static_cast<int>(centre + support_ + 0.5)); }
 
  private:
   int in_;
+  double begin_;
   double scale_;
   double stretch_;
   double support_;

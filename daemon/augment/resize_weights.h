@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,14 +15,22 @@ enum class Filter : std::uint8_t { kBilinear, kBicubic };
 // byte.
 inline constexpr int kWeightBits = 22;
 
+// [begin, begin + length) of an axis, in fractions of pixels.
+struct Extent {
+  double begin = 0;
+  double length = 0;
+};
+
 // One axis of a resize: `in` pixels become `out`, of which [first, first + count) are made.
 struct Axis {
   std::uint32_t in = 0;
   std::uint32_t out = 0;
   std::uint32_t first = 0;
   std::uint32_t count = 0;
+  // What the outputs cover, if that is not just the `in` pixels. It may go beyond them.
+  std::optional<Extent> extent = std::nullopt;
 
-  bool resizes() const { return in != out; }
+  bool resizes() const { return in != out || extent.has_value(); }
 };
 
 // All outputs of a resize of `in` pixels to `out`.

@@ -43,7 +43,7 @@ class Preparer {
 
   WorkerScratch make_scratch() const;
   const augment::Chain& chain() const { return *chain_; }
-  const decode::JpegCounts& jpeg_counts() const { return decoder_->jpeg_counts(); }
+  const decode::ImageCounts& image_counts() const { return decoder_->image_counts(); }
   // Sets the types of the rows. Once, before the first prepare.
   void set_row_types(const std::vector<decode::FieldType>& types);
   const std::vector<decode::FieldType>& row_types() const { return row_types_; }

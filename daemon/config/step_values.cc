@@ -117,6 +117,10 @@ Status check_field(const std::string& name, const v1::DecodeField& field,
   if (decoded_image && field.shape_size() != 0 && field.shape_size() != 2) {
     return locations.error(field, "shape", "an image's shape is [height, width]");
   }
+  if (field.fast() && !decoded_image) {
+    return locations.error(field, "fast",
+                           "is for images, as: rgb or gray, and not for '" + field.as() + "'");
+  }
   if (!ragged && field.has_max_bytes() &&
       // Only if it was written: complete() fills in the default for every field.
       locations.find(field, v1::DecodeField::kMaxBytesFieldNumber)) {
@@ -176,6 +180,20 @@ Status check_normalize(const v1::Decode& decode, const v1::Normalize& step,
   return Status();
 }
 
+// Which samples are kept depends on the free memory, pixels must not.
+Status check_fast(const v1::Stream& stream, const SourceLocations& locations) {
+  if (!caches_decoded(stream) && echo_place(stream) != EchoPlace::kSample) return Status();
+  const v1::Decode& decode = decode_step(stream);
+  for (const std::string& name : field_names(decode)) {
+    const v1::DecodeField& field = decode.fields().at(name);
+    if (!field.fast()) continue;
+    return locations.error(field, "fast",
+                           "decodes for one crop, but this pipeline keeps decoded samples for "
+                           "others; leave it out, or move 'echo' or 'cache' to another place");
+  }
+  return Status();
+}
+
 }  // namespace
 
 Status check_read(const v1::Read& read, const SourceLocations& locations) {
@@ -206,7 +224,8 @@ Status check_read(const v1::Read& read, const SourceLocations& locations) {
   return Status();
 }
 
-Status check_decode(const v1::Decode& decode, const SourceLocations& locations) {
+Status check_decode(const v1::Stream& stream, const SourceLocations& locations) {
+  const v1::Decode& decode = decode_step(stream);
   if (decode.fields().empty()) {
     return key_error(locations.where(decode, 0), "decode",
                      "no fields; write at least one, as 'image: {key: jpg, as: rgb}'");
@@ -215,7 +234,7 @@ Status check_decode(const v1::Decode& decode, const SourceLocations& locations) 
   for (const std::string& name : field_names(decode)) {
     ECHOLINE_TRY(check_field(name, decode.fields().at(name), locations));
   }
-  return Status();
+  return check_fast(stream, locations);
 }
 
 Status check_cache(const v1::Stream& stream, const SourceLocations& locations) {

@@ -11,7 +11,7 @@ namespace echoline::config {
 // The schemes are known and all of one kind; the settings fit the format.
 Status check_read(const v1::Read& read, const SourceLocations& locations);
 // There is a field, its name can be an attribute in Python, and its shape fits its type.
-Status check_decode(const v1::Decode& decode, const SourceLocations& locations);
+Status check_decode(const v1::Stream& stream, const SourceLocations& locations);
 // There is a level, after decode only memory; addresses of servers are well-formed.
 Status check_cache(const v1::Stream& stream, const SourceLocations& locations);
 // The fields that augmentations name exist in `decode`; their lists have equal lengths.

@@ -184,7 +184,7 @@ Status check_structure(v1::Stream& stream, const SourceLocations& locations) {
   }
   // From here on every step that is needed exists.
   ECHOLINE_TRY(check_read(read_step(stream), locations));
-  ECHOLINE_TRY(check_decode(decode_step(stream), locations));
+  ECHOLINE_TRY(check_decode(stream, locations));
   ECHOLINE_TRY(check_cache(stream, locations));
   ECHOLINE_TRY(check_augmentations(stream, locations));
   ECHOLINE_TRY(check_echo(stream, locations));

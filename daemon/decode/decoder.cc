@@ -20,6 +20,9 @@ FieldResult make_field(const v1::DecodeField& entry) {
   if (entry.exif() && (kind == nullptr || !kind->image)) {
     return refused("exif is for images, as: rgb or gray");
   }
+  if (entry.fast() && (kind == nullptr || !kind->image)) {
+    return refused("fast is for images, as: rgb or gray");
+  }
   if (kind == nullptr) {
     return refused(fmt::format("as is \"{}\"; allowed are {}", entry.as(), field_kind_names()));
   }

@@ -8,7 +8,7 @@
 
 #include "base/status.h"
 #include "decode/field.h"
-#include "decode/jpeg.h"
+#include "decode/image_formats.h"
 #include "decode/sample.h"
 #include "decode/scratch.h"
 #include "record/core/data_set.h"
@@ -20,7 +20,7 @@ class Decode;
 namespace echoline::decode {
 
 // The part of an image field that the next steps need, by field and by the picture's size.
-using PartOfField = std::function<Region(std::size_t field, const ImageSize& size)>;
+using PartOfField = std::function<Part(std::size_t field, const ImageSize& size)>;
 
 // Compiled once per stream. Immutable; any thread may decode with its own Scratch.
 class Decoder {
@@ -32,8 +32,8 @@ class Decoder {
   const std::vector<FieldType>& fields() const { return types_; }
   // The decoder must outlive it.
   std::unique_ptr<Scratch> make_scratch() const { return std::make_unique<Scratch>(counts_.get()); }
-  // JPEG files that were decoded with any of the scratches.
-  const JpegCounts& jpeg_counts() const { return *counts_; }
+  // Pictures that were decoded with any of the scratches.
+  const ImageCounts& image_counts() const { return *counts_; }
 
   // Fills `out` with one tensor per field. An error means that the record is bad; its message names
   // the field and the reason. Codes: kNotFound a missing field, kDataLoss corrupt bytes,
@@ -60,7 +60,7 @@ class Decoder {
 
   const std::vector<Entry> entries_;
   const std::vector<FieldType> types_;
-  const std::unique_ptr<JpegCounts> counts_ = std::make_unique<JpegCounts>();
+  const std::unique_ptr<ImageCounts> counts_ = std::make_unique<ImageCounts>();
 };
 
 }  // namespace echoline::decode

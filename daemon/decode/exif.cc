@@ -74,6 +74,23 @@ std::span<const std::byte> exif_of_png(std::span<const std::byte> file) {
   return {};
 }
 
+std::span<const std::byte> exif_of_webp(std::span<const std::byte> file) {
+  constexpr std::size_t kHeadBytes = 8;  // name and length of a chunk; its bytes fill pairs
+  std::size_t at = 12;
+  while (at <= file.size() && file.size() - at >= kHeadBytes) {
+    const std::string_view head(reinterpret_cast<const char*>(file.data()) + at, kHeadBytes);
+    std::size_t length = 0;
+    for (std::size_t i = 4; i > 0; --i)
+      length = length << 8 | static_cast<unsigned char>(head[3 + i]);
+    if (length > file.size() - at - kHeadBytes) break;
+    const std::span<const std::byte> content = file.subspan(at + kHeadBytes, length);
+    // Some programs write the name of JPEG's segment before it.
+    if (head.starts_with("EXIF")) return exif_of_app1(content).value_or(content);
+    at += kHeadBytes + length + length % 2;
+  }
+  return {};
+}
+
 Orientation exif_orientation(std::span<const std::byte> tiff) {
   const TiffView view(tiff);
   const std::size_t directory = view.u32(4);
@@ -94,6 +111,17 @@ Region stored_region(const Region& region, const ImageSize& stored, Orientation 
   if (turn.mirror_rows) found.top = stored.height - found.top - found.height;
   if (turn.mirror_columns) found.left = stored.width - found.left - found.width;
   return found;
+}
+
+// Padding follows the last stored row and column. Mirrored, it comes before the first one.
+Reduction upright_reduction(std::uint32_t by, const ImageSize& stored, Orientation orientation) {
+  const Turn turn = turn_of(orientation);
+  const auto before = [by](bool mirrored, std::uint32_t side) {
+    return mirrored ? -static_cast<std::int32_t>((by - side % by) % by) : 0;
+  };
+  const std::int32_t rows = before(turn.mirror_rows, stored.height);
+  const std::int32_t columns = before(turn.mirror_columns, stored.width);
+  return turn.transpose ? Reduction{by, columns, rows} : Reduction{by, rows, columns};
 }
 
 void turn_upright(const std::uint8_t* stored, const ImageSize& size, std::size_t channels,

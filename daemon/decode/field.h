@@ -16,8 +16,14 @@ class DecodeField;
 
 namespace echoline::decode {
 
-// The part of a picture that the next steps need, by the picture's size.
-using PartOf = std::function<Region(const ImageSize& size)>;
+// What the next steps need of a picture: its region, and how small they allow it to be made.
+struct Part {
+  Region region;
+  std::uint32_t reduction_max = 1;  // 1, 2, 4 or 8
+};
+
+// By the picture's size.
+using PartOf = std::function<Part(const ImageSize& size)>;
 
 // Immutable; any thread may read with its own Scratch.
 class Field {

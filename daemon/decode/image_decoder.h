@@ -1,12 +1,12 @@
-// Decodes pictures of any supported format. Their first bytes determine the format; file names are
-// often wrong.
+// Decodes pictures of any supported format (decode/image_formats.h).
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "base/buffer.h"
+#include "decode/image_formats.h"
 #include "decode/image_reader.h"
-#include "decode/jpeg.h"
 
 namespace echoline::decode {
 
@@ -15,20 +15,28 @@ namespace echoline::decode {
 class ImageDecoder {
  public:
   // `counts`, if any, must outlive this.
-  explicit ImageDecoder(const ImageLimits& limits = {}, JpegCounts* counts = nullptr);
+  explicit ImageDecoder(const ImageLimits& limits = {}, ImageCounts* counts = nullptr);
 
   // `file` must stay valid until `read` has returned.
   Result<ImageSize> open(std::span<const std::byte> file, bool exif);
+  // Between `open` and `read`, as ImageReader::reduce, for `by` of 1, 2, 4 or 8. Returns what was
+  // possible: the region then counts pixels of that smaller picture.
+  Reduction reduce(std::uint32_t by);
   // Writes the region as dense uint8 [region.height, region.width, channels].
   Status read(const Region& region, Colors colors, std::uint8_t* out);
 
  private:
+  Status read_upright(ImageReader& reader, const Region& region, Colors colors, std::uint8_t* out);
+
   const ImageLimits limits_;
-  const std::unique_ptr<ImageReader> jpeg_;
-  const std::unique_ptr<ImageReader> png_;
-  ImageReader* reader_ = nullptr;  // of the opened picture; null after `read`
+  ImageCounts own_counts_;
+  ImageCounts& counts_;
+  std::vector<std::unique_ptr<ImageReader>> readers_;  // in the order of image_formats()
+  ImageReader* reader_ = nullptr;                      // of the opened picture; null after `read`
+  std::atomic<std::uint64_t> ImageCounts::*count_ = nullptr;  // of its format
   ImageHeader header_;
-  Buffer stored_;  // pixels before turning them upright
+  ImageSize stored_size_;  // after the reduction, before turning it upright
+  Buffer stored_;          // pixels before turning them upright
 };
 
 }  // namespace echoline::decode

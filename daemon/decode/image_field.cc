@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "decode/field.h"
+#include "decode/reduced_region.h"
 #include "echoline/v1/config.pb.h"
 
 namespace echoline::decode {
@@ -9,8 +10,8 @@ namespace {
 
 class ImageField final : public Field {
  public:
-  ImageField(Colors colors, ImageSize expected, bool exif)
-      : colors_(colors), expected_(expected), exif_(exif) {}
+  ImageField(Colors colors, ImageSize expected, const v1::DecodeField& entry)
+      : colors_(colors), expected_(expected), exif_(entry.exif()), fast_(entry.fast()) {}
 
   FieldType type() const override {
     FieldType type;
@@ -21,7 +22,8 @@ class ImageField final : public Field {
   }
 
   Status read(std::span<const std::byte> bytes, Scratch& scratch, Tensor& out) const override {
-    return read_part(bytes, whole_picture, scratch, out);
+    const auto all = [](const ImageSize& size) { return Part{whole_picture(size)}; };
+    return read_part(bytes, all, scratch, out);
   }
 
   Status read_part(std::span<const std::byte> bytes, const PartOf& part_of, Scratch& scratch,
@@ -34,11 +36,13 @@ class ImageField final : public Field {
     }
     out.dtype = shm::kUint8;
     out.shape = shape(size);
-    const Region part = part_of(size);
+    const Part part = part_of(size);
+    out.reduction = fast_ ? scratch.images.reduce(part.reduction_max) : Reduction{};
+    const Region region = reduced_region(part.region, size, out.reduction);
     out.part.reset();
-    if (part != whole_picture(size)) out.part = part;
-    out.bytes.resize(std::size_t{part.height} * part.width * channel_count(colors_));
-    return scratch.images.read(part, colors_, reinterpret_cast<std::uint8_t*>(out.bytes.data()));
+    if (out.reduction.by != 1 || region != whole_picture(size)) out.part = region;
+    out.bytes.resize(std::size_t{region.height} * region.width * channel_count(colors_));
+    return scratch.images.read(region, colors_, reinterpret_cast<std::uint8_t*>(out.bytes.data()));
   }
 
  private:
@@ -49,6 +53,7 @@ class ImageField final : public Field {
   const Colors colors_;
   const ImageSize expected_;  // 0 x 0: any size
   const bool exif_;
+  const bool fast_;
 };
 
 }  // namespace
@@ -62,7 +67,7 @@ FieldResult make_image_field(const v1::DecodeField& entry) {
         fmt::format("shape of an image is [height, width]; {} sizes are given", shape.rank));
   }
   const ImageSize expected{shape.sizes[0], shape.sizes[1]};
-  return std::unique_ptr<Field>(new ImageField(colors, expected, entry.exif()));
+  return std::unique_ptr<Field>(new ImageField(colors, expected, entry));
 }
 
 }  // namespace echoline::decode

@@ -1,5 +1,5 @@
-// The interface of an image format: reads the header first, then the pixels of a region. jpeg.cc
-// and png.cc implement it.
+// The interface of an image format: reads the header first, then the pixels of a region.
+// image_formats.h has the table of its implementations.
 #pragma once
 
 #include <cstddef>
@@ -42,6 +42,17 @@ struct Region {
 // All pixels of a picture.
 constexpr Region whole_picture(const ImageSize& size) { return {0, 0, size.height, size.width}; }
 
+// How a smaller picture that was made while decoding covers the whole one: each side is divided by
+// `by`, and pixel (y, x) is the mean of the picture's rows [top + y by, top + (y + 1) by) and of
+// the same columns from `left` on. Those beyond the picture are the encoder's padding.
+struct Reduction {
+  std::uint32_t by = 1;
+  std::int32_t top = 0;  // 0 or negative
+  std::int32_t left = 0;
+
+  bool operator==(const Reduction&) const = default;
+};
+
 // The EXIF orientation, 1 to 8: how the stored rows and columns are turned. 1 is upright.
 using Orientation = std::uint8_t;
 
@@ -60,6 +71,9 @@ class ImageReader {
   // the orientation if `exif` is set.
   virtual Result<ImageHeader> open(std::span<const std::byte> file, const ImageLimits& limits,
                                    bool exif) = 0;
+  // Between `open` and `read`: the region then counts pixels of a picture whose sides are divided
+  // by `by`, which is 2, 4 or 8, and rounded up. False: not with this file, nothing has changed.
+  virtual bool reduce(std::uint32_t /*by*/) { return false; }
   // Once after each `open`: writes the region, which is within the size, as dense rows of
   // [width, channels]. A pixel is the same in every region that contains it. The error is the
   // same for every region: damage outside it counts, too.

@@ -5,6 +5,7 @@
 #include "decode/exif.h"
 #include "decode/libjpeg.h"
 #include "jpeg/decoder.h"
+#include "jpeg/reduced_decoder.h"
 
 namespace echoline::decode {
 namespace {
@@ -23,6 +24,7 @@ class JpegReader final : public ImageReader {
 
   Result<ImageHeader> open(std::span<const std::byte> file, const ImageLimits& limits,
                            bool exif) override;
+  bool reduce(std::uint32_t by) override;
   Status read(const Region& region, Colors colors, std::uint8_t* out) override;
 
  private:
@@ -31,15 +33,19 @@ class JpegReader final : public ImageReader {
   Orientation orientation() const;
   // False: the own decoder has given the file up.
   bool read_own(const Region& region, Colors colors, std::uint8_t* out);
+  template <typename Own>
+  bool read_rows(Own& own, const Region& region, Colors colors, std::uint8_t* out);
 
   JpegCounts* const counts_;
   const std::unique_ptr<ImageReader> libjpeg_ = make_libjpeg_reader();
   jpeg::Decoder own_;
+  jpeg::ReducedDecoder reduced_;
   std::span<const std::byte> file_;
   ImageLimits limits_;
   bool exif_ = false;
   bool is_own_ = false;
-  Buffer row_;  // of RGB, where gray is wanted
+  std::uint32_t by_ = 1;  // what the sides are divided by
+  Buffer row_;            // of RGB, where gray is wanted
 };
 
 Result<ImageHeader> JpegReader::open(std::span<const std::byte> file, const ImageLimits& limits,
@@ -47,6 +53,7 @@ Result<ImageHeader> JpegReader::open(std::span<const std::byte> file, const Imag
   file_ = file;
   limits_ = limits;
   exif_ = exif;
+  by_ = 1;
   is_own_ = kOwnDecoder && open_own(limits);
   if (!is_own_) return libjpeg_->open(file, limits, exif);
   ImageHeader header;
@@ -70,30 +77,46 @@ Orientation JpegReader::orientation() const {
   return 1;
 }
 
+// Of the own decoder's files only those that it can reduce itself: with libjpeg-turbo, a reduction
+// gains little over the own decoder's exact pixels.
+bool JpegReader::reduce(std::uint32_t by) {
+  if (is_own_ ? !jpeg::ReducedDecoder::takes(own_.header()) : !libjpeg_->reduce(by)) return false;
+  by_ = by;
+  return true;
+}
+
 Status JpegReader::read(const Region& region, Colors colors, std::uint8_t* out) {
   if (is_own_ && read_own(region, colors, out)) {
     if (counts_ != nullptr) counts_->own.fetch_add(1, std::memory_order_relaxed);
     return {};
   }
-  if (is_own_) ECHOLINE_TRY(libjpeg_->open(file_, limits_, exif_).status());
+  if (is_own_) {
+    ECHOLINE_TRY(libjpeg_->open(file_, limits_, exif_).status());
+    if (by_ != 1) libjpeg_->reduce(by_);
+  }
   if (counts_ != nullptr) counts_->libjpeg.fetch_add(1, std::memory_order_relaxed);
   return libjpeg_->read(region, colors, out);
 }
 
 bool JpegReader::read_own(const Region& region, Colors colors, std::uint8_t* out) {
-  const bool gray_file = own_.header().component_count == 1;
-  const bool to_gray = colors == Colors::kGray && !gray_file;
-  if (!own_.start({region.top, region.left, region.height, region.width},
-                  colors == Colors::kRgb || !gray_file)) {
-    return false;
-  }
+  const bool rgb = colors == Colors::kRgb || own_.header().component_count != 1;
+  const jpeg::Window window{region.top, region.left, region.height, region.width};
+  if (by_ == 1) return own_.start(window, rgb) && read_rows(own_, region, colors, out);
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(file_.data());
+  return reduced_.start(own_.header(), {bytes, file_.size()}, window, by_, rgb) &&
+         read_rows(reduced_, region, colors, out);
+}
+
+template <typename Own>
+bool JpegReader::read_rows(Own& own, const Region& region, Colors colors, std::uint8_t* out) {
+  const bool to_gray = colors == Colors::kGray && own_.header().component_count != 1;
   if (to_gray) row_.resize(std::size_t{region.width} * 3);
   for (std::uint32_t y = 0; y < region.height; ++y, out += region.width * channel_count(colors)) {
     std::uint8_t* row = to_gray ? reinterpret_cast<std::uint8_t*>(row_.data()) : out;
-    if (!own_.read_row(row)) return false;
+    if (!own.read_row(row)) return false;
     if (to_gray) rgb_to_gray(row, region.width, out);
   }
-  return own_.finish();
+  return own.finish();
 }
 
 }  // namespace

@@ -93,6 +93,7 @@ class LibjpegReader final : public ImageReader {
 
   Result<ImageHeader> open(std::span<const std::byte> file, const ImageLimits& limits,
                            bool exif) override;
+  bool reduce(std::uint32_t by) override;
   Status read(const Region& region, Colors colors, std::uint8_t* out) override;
 
  private:
@@ -203,6 +204,12 @@ void LibjpegReader::choose_colors(Colors colors) {
   }
 }
 
+bool LibjpegReader::reduce(std::uint32_t by) {
+  info_.scale_num = 1;
+  info_.scale_denom = by;
+  return true;
+}
+
 Status LibjpegReader::read(const Region& region, Colors colors, std::uint8_t* out) {
   memory_.resize(std::size_t{info_.image_width} * 4 + 2 * kRowAlignment);
   row_ = unaligned_row(memory_);
@@ -221,11 +228,12 @@ Status LibjpegReader::read(const Region& region, Colors colors, std::uint8_t* ou
 }
 
 // Files with several scans have been read to their end by now, so that a crop saves little; the
-// other exceptions are rare. They are decoded from the first row on.
+// other exceptions are rare. They are decoded from the first row on. So are reduced pictures: for
+// some samplings, jpeg_crop_scanline then gives other pixels.
 bool LibjpegReader::crops(const Region& region) {
   const bool whole = region.height == info_.image_height && region.width == info_.image_width;
-  return !whole && jpeg_has_multiple_scans(&info_) == FALSE && !info_.arith_code &&
-         info_.out_color_space != JCS_CMYK;
+  return !whole && info_.scale_denom == 1 && jpeg_has_multiple_scans(&info_) == FALSE &&
+         !info_.arith_code && info_.out_color_space != JCS_CMYK;
 }
 
 // Lets libjpeg make the pixels of these columns only, and a few more. Upsampling of chroma takes

@@ -48,6 +48,8 @@ struct Tensor {
   Buffer bytes;
   // Of an image: `bytes` has only these pixels of it, and `shape` is that of the whole picture.
   std::optional<Region> part = std::nullopt;
+  // If it is by more than 1, `part` is set and counts pixels of the reduced picture.
+  Reduction reduction = {};
 };
 
 // The tensors of one sample, in the order of the stream's fields. Its buffers are reused from

@@ -8,7 +8,7 @@ namespace echoline::decode {
 // One thread at a time. It keeps the image libraries' objects and buffers from record to record, so
 // that nothing is allocated per sample in the steady state.
 struct Scratch {
-  explicit Scratch(JpegCounts* counts = nullptr) : images(ImageLimits{}, counts) {}
+  explicit Scratch(ImageCounts* counts = nullptr) : images(ImageLimits{}, counts) {}
 
   ImageDecoder images;
 };

@@ -193,6 +193,84 @@ TEST(Part, TheSteadyStateAllocatesNothing) {
   EXPECT_LE(allocated, 60 * 2);
 }
 
+// Gradients without noise, so that means of pixels are pixels in between.
+double mean_difference(const std::string& one, const std::string& other) {
+  double sum = 0;
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    sum += std::abs(static_cast<unsigned char>(one[i]) - static_cast<unsigned char>(other[i]));
+  }
+  return one.empty() ? 0 : sum / static_cast<double>(one.size());
+}
+
+const std::vector<std::string> kReducible = {kRandomResized + kFlip,
+                                             kRandomResized + kShorter + kCentre + kFlip,
+                                             kShorter + kCentre + kFlip,
+                                             kShorter + kRandom,
+                                             kSmall,
+                                             kSmall + kFlip + kCentre};
+
+TEST(Part, FastPixelsAreNearlyThoseOfTheSameCrop) {
+  std::uint64_t reduced = 0;
+  for (const std::string& steps : kReducible) {
+    SCOPED_TRACE(steps);
+    TwoWays exact(steps, "as: 'rgb' exif: true");
+    TwoWays fast(steps, "as: 'rgb' exif: true fast: true");
+    for (std::uint64_t i = 0; i < 40; ++i) {
+      const auto height = static_cast<std::uint32_t>(200 + i * 37 % 171);
+      const auto width = static_cast<std::uint32_t>(200 + i * 53 % 183);
+      const int side = i % 3 == 0 ? 1 : 2;
+      const std::string file = decode::with_orientation(
+          made_jpeg(
+              height, width,
+              JpegStyle{.progressive = i % 5 == 0, .wide = side, .high = side, .quality = 95}),
+          static_cast<std::uint8_t>(1 + i % 8));
+      const UseKey key{.seed = 3, .sample = i};
+      ASSERT_TRUE(exact.parts(file, key).ok());
+      ASSERT_TRUE(fast.parts(file, key).ok());
+      reduced += fast.tensor().reduction.by > 1 ? 1 : 0;
+      ASSERT_LT(mean_difference(fast.row(), exact.row()), 2.5) << i;
+    }
+  }
+  EXPECT_GT(reduced, 150U);
+}
+
+TEST(Part, FastChangesNothingWhereNothingIsMadeSmaller) {
+  const std::string small = made_jpeg(45, 51);
+  const std::string png = decode::made_png(210, 333);
+  const std::string large = made_jpeg(210, 333);
+  for (const auto& [steps, file] : {std::pair(kRandomResized + kFlip, small),
+                                    {kRandomResized + kFlip, png},
+                                    {kCentre + kJitter, large},
+                                    {kFlip + kRandomResized, large}}) {
+    TwoWays exact(steps, "as: 'rgb'");
+    TwoWays fast(steps, "as: 'rgb' fast: true");
+    ASSERT_TRUE(exact.whole(file, {.seed = 3}).ok());
+    ASSERT_TRUE(fast.parts(file, {.seed = 3}).ok());
+    EXPECT_TRUE(fast.row() == exact.row()) << steps;
+    EXPECT_EQ(fast.tensor().reduction.by, 1U);
+  }
+}
+
+TEST(Part, FastGivesADamagedFileTheSameVerdict) {
+  TwoWays exact(kRandomResized, "as: 'rgb'");
+  TwoWays fast(kRandomResized, "as: 'rgb' fast: true");
+  int refused = 0;
+  for (const bool progressive : {false, true}) {
+    const std::string file = made_jpeg(150, 170, progressive);
+    for (std::size_t at = 0; at < file.size(); at += 3) {
+      std::string broken = file;
+      broken[at] = static_cast<char>(broken[at] ^ 0x41);
+      for (const std::string& damaged : {broken, file.substr(0, at)}) {
+        const Status expected = exact.whole(damaged, {.sample = at});
+        const Status found = fast.parts(damaged, {.sample = at});
+        ASSERT_EQ(found.message(), expected.message()) << at;
+        refused += found.ok() ? 0 : 1;
+      }
+    }
+  }
+  EXPECT_GT(refused, 1000);
+}
+
 // The members of a tar, without long names.
 std::vector<std::string> members_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

@@ -208,6 +208,19 @@ const std::vector<Mistake> kMistakes = {
      "t.yaml:6:30: key 'disk': keeps encoded records; put this cache directly after 'read', or "
      "keep "
      "decoded samples in 'memory' alone"},
+    {"fast_text", with_steps("      - decode: {t: {key: txt, as: text, fast: true}}\n"),
+     "t.yaml:5:48: key 'fast': is for images, as: rgb or gray, and not for 'text'"},
+    {"fast_with_a_cache_of_samples",
+     "streams:\n  a:\n    pipeline:\n      - read: {url: x}\n"
+     "      - decode: {i: {key: jpg, as: rgb, fast: true}}\n"
+     "      - cache: {memory: 1MB}\n      - batch: {size: 8}\n",
+     "t.yaml:5:47: key 'fast': decodes for one crop, but this pipeline keeps decoded samples for "
+     "others; leave it out, or move 'echo' or 'cache' to another place"},
+    {"fast_with_echo_of_samples",
+     with_steps("      - decode: {i: {key: jpg, as: rgb, fast: true}}\n"
+                "      - echo: {factor: 2, window: 100}\n"),
+     "t.yaml:5:47: key 'fast': decodes for one crop, but this pipeline keeps decoded samples for "
+     "others; leave it out, or move 'echo' or 'cache' to another place"},
     {"lag_beyond_the_ring",
      with_steps(kDecode) + "      - publish: {slots: 4, when_slow: split, lag: 25}\n",
      "t.yaml:7:52: key 'lag': no job can be 25 rows behind with 4 slots of 8; allowed: 1 to 24"},

@@ -1,5 +1,6 @@
 // Reads any bytes as a picture, whole and a region of it: both have the same pixels and the same
-// verdict. The first byte chooses colours, EXIF and the region, and two others its place.
+// verdict. The first byte chooses colours, EXIF, the region and whether the picture is reduced, and
+// two others the place of the region.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -23,6 +24,11 @@ struct Pixels {
   bool ok = false;
   std::vector<std::uint8_t> data;
 };
+
+ImageSize reduce(ImageDecoder& decoder, const ImageSize& size, std::uint8_t choice) {
+  const std::uint32_t by = decoder.reduce(1U << (choice >> 3 & 3)).by;
+  return {(size.height + by - 1) / by, (size.width + by - 1) / by};
+}
 
 Pixels read(ImageDecoder& decoder, const Region& region, Colors colors) {
   Pixels pixels;
@@ -60,15 +66,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t byte
   const bool exif = (data[0] & 1) != 0;
   const Colors colors = (data[0] & 2) != 0 ? Colors::kGray : Colors::kRgb;
   const auto file = std::as_bytes(std::span(data + 1, bytes - 1));
-  const auto size = decoder.open(file, exif);
-  if (!size.ok()) return 0;
-  const Pixels whole = read(decoder, {0, 0, size.value().height, size.value().width}, colors);
+  const auto opened = decoder.open(file, exif);
+  if (!opened.ok()) return 0;
+  const ImageSize size = reduce(decoder, opened.value(), data[0]);
+  const Pixels whole = read(decoder, echoline::decode::whole_picture(size), colors);
   if ((data[0] & 4) == 0) return 0;
   Region region;
-  choose_side(size.value().height, data[bytes - 1], region.top, region.height);
-  choose_side(size.value().width, data[bytes / 2], region.left, region.width);
+  choose_side(size.height, data[bytes - 1], region.top, region.height);
+  choose_side(size.width, data[bytes / 2], region.left, region.width);
   if (!decoder.open(file, exif).ok()) std::abort();
-  compare(whole, read(decoder, region, colors), size.value(), region,
+  reduce(decoder, opened.value(), data[0]);
+  compare(whole, read(decoder, region, colors), size, region,
           echoline::decode::channel_count(colors));
   return 0;
 }

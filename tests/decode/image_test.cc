@@ -107,7 +107,7 @@ TEST(Image, AnEmptyFileAndAnUnknownFormatAreNamed) {
   EXPECT_THAT(gif.message(), HasSubstr("GIF"));
   const Status zeros = image.decode(std::string(100, '\0'), "jpg");
   EXPECT_EQ(zeros.code(), Code::kDataLoss);
-  EXPECT_THAT(zeros.message(), HasSubstr("neither JPEG nor PNG"));
+  EXPECT_THAT(zeros.message(), HasSubstr("none of JPEG, PNG, WebP and AVIF"));
 }
 
 TEST(Image, AnExifChunkThatClaimsMoreThanTheFileIsRefused) {

@@ -21,6 +21,7 @@ namespace {
 struct Outcome {
   Status status;
   ImageHeader header;
+  bool reduced = false;
   std::vector<std::uint8_t> pixels;
 };
 
@@ -30,6 +31,7 @@ class Readers {
   bool agree(const std::string& file, const Region* region, Colors colors) {
     const Outcome expected = read(*libjpeg_, file, region, colors);
     const Outcome found = read(*reader_, file, region, colors);
+    if (by_ != 1 && found.status.ok() && !found.reduced) return true;
     EXPECT_EQ(found.status.message(), expected.status.message());
     EXPECT_EQ(found.status.code(), expected.status.code());
     EXPECT_EQ(found.header.size, expected.header.size);
@@ -46,9 +48,10 @@ class Readers {
 
   bool agree_on_regions(const std::string& file, RandomRegions& random, int count) {
     if (!agree(file, nullptr, Colors::kRgb) || !agree(file, nullptr, Colors::kGray)) return false;
-    const auto size = libjpeg_->open(bytes_of(file), {}, false);
+    const ImageSize size = libjpeg_->open(bytes_of(file), {}, false).value().size;
     for (int i = 0; i < count; ++i) {
-      const Region region = random.of(size.value().size);
+      const Region region =
+          random.of({(size.height + by_ - 1) / by_, (size.width + by_ - 1) / by_});
       if (!agree(file, &region, i % 4 == 0 ? Colors::kGray : Colors::kRgb)) return false;
     }
     return true;
@@ -58,18 +61,22 @@ class Readers {
     ECHOLINE_ASSIGN(const ImageHeader header, libjpeg_->open(bytes_of(file), {}, false));
     return header.size;
   }
+  // What the sides are divided by. Where the reader cannot, nothing is compared.
+  void reduce(std::uint32_t by) { by_ = by; }
   std::uint64_t own() const { return counts_.own; }
   std::uint64_t libjpeg() const { return counts_.libjpeg; }
 
  private:
-  static Outcome read(ImageReader& reader, const std::string& file, const Region* region,
-                      Colors colors) {
+  Outcome read(ImageReader& reader, const std::string& file, const Region* region,
+               Colors colors) const {
     Outcome outcome;
     const auto opened = reader.open(bytes_of(file), {}, true);
     outcome.status = opened.status();
     if (!opened.ok()) return outcome;
     outcome.header = opened.value();
-    const ImageSize size = outcome.header.size;
+    ImageSize size = outcome.header.size;
+    outcome.reduced = by_ != 1 && reader.reduce(by_);
+    if (outcome.reduced) size = {(size.height + by_ - 1) / by_, (size.width + by_ - 1) / by_};
     Region part = whole_picture(size);
     if (region != nullptr && region->top + region->height <= size.height &&
         region->left + region->width <= size.width) {
@@ -80,6 +87,7 @@ class Readers {
     return outcome;
   }
 
+  std::uint32_t by_ = 1;
   JpegCounts counts_;
   std::unique_ptr<ImageReader> reader_ = make_jpeg_reader(&counts_);
   std::unique_ptr<ImageReader> libjpeg_ = make_libjpeg_reader();
@@ -134,6 +142,29 @@ TEST(Jpeg, PixelsFarOutOfRangeAreThoseOfLibjpeg) {
     ASSERT_TRUE(readers.agree(smooth, nullptr, Colors::kRgb)) << seed;
   }
   EXPECT_EQ(readers.libjpeg(), 0U);
+}
+
+TEST(Jpeg, ReducedPixelsAreThoseOfLibjpegToo) {
+  Readers readers;
+  RandomRegions random;
+  for (const std::uint32_t by : {2U, 4U, 8U}) {
+    readers.reduce(by);
+    for (const JpegStyle& style : kOwnStyles) {
+      SCOPED_TRACE(&style - kOwnStyles);
+      for (std::uint32_t size = 1; size <= 70; size += 9) {
+        const std::string file = made_jpeg(1 + random.below(70), size, style);
+        ASSERT_TRUE(readers.agree_on_regions(file, random, 4)) << by;
+      }
+      JpegStyle noise = style;
+      noise.noise = true;
+      ASSERT_TRUE(readers.agree_on_regions(made_jpeg(90, 601, noise), random, 20)) << by;
+      const std::string cut = made_jpeg(90, 301, style);
+      for (std::size_t length = 100; length < cut.size(); length += 497) {
+        ASSERT_TRUE(readers.agree(cut.substr(0, length), nullptr, Colors::kRgb)) << length;
+      }
+    }
+  }
+  EXPECT_GT(readers.own(), 500U);
 }
 
 TEST(Jpeg, FilesOfOtherKindsAreLeftToLibjpeg) {

@@ -5,8 +5,10 @@
 #include <random>
 
 // clang-format off
+#include <avif/avif.h>
 #include <jpeglib.h>
 #include <png.h>
+#include <webp/encode.h>
 // clang-format on
 
 namespace echoline::decode {
@@ -96,6 +98,48 @@ std::string made_png(std::uint32_t height, std::uint32_t width) {
     std::abort();
   std::string file(bytes, '\0');
   png_image_write_to_memory(&image, file.data(), &bytes, 0, pixels.data(), 0, nullptr);
+  return file;
+}
+
+std::string made_webp(std::uint32_t height, std::uint32_t width, bool lossless) {
+  const std::vector<std::uint8_t> pixels = made_pixels(height, width, 3);
+  const int wide = static_cast<int>(width);
+  const int high = static_cast<int>(height);
+  std::uint8_t* made = nullptr;
+  const std::size_t bytes = lossless
+                                ? WebPEncodeLosslessRGB(pixels.data(), wide, high, wide * 3, &made)
+                                : WebPEncodeRGB(pixels.data(), wide, high, wide * 3, 80, &made);
+  if (bytes == 0) std::abort();
+  std::string file(reinterpret_cast<char*>(made), bytes);
+  WebPFree(made);
+  return file;
+}
+
+std::string made_avif(std::uint32_t height, std::uint32_t width, bool lossless, int frames) {
+  std::vector<std::uint8_t> pixels = made_pixels(height, width, 3);
+  const auto format = lossless ? AVIF_PIXEL_FORMAT_YUV444 : AVIF_PIXEL_FORMAT_YUV420;
+  avifImage* image = avifImageCreate(static_cast<int>(width), static_cast<int>(height), 8, format);
+  if (lossless) image->matrixCoefficients = AVIF_MATRIX_COEFFICIENTS_IDENTITY;
+  avifRGBImage rgb;
+  avifRGBImageSetDefaults(&rgb, image);
+  rgb.format = AVIF_RGB_FORMAT_RGB;
+  rgb.pixels = pixels.data();
+  rgb.rowBytes = width * 3;
+  if (avifImageRGBToYUV(image, &rgb) != AVIF_RESULT_OK) std::abort();
+  avifEncoder* encoder = avifEncoderCreate();
+  encoder->speed = AVIF_SPEED_FASTEST;
+  encoder->minQuantizer = lossless ? AVIF_QUANTIZER_LOSSLESS : 10;
+  encoder->maxQuantizer = encoder->minQuantizer;
+  const auto flags = frames == 1 ? AVIF_ADD_IMAGE_FLAG_SINGLE : AVIF_ADD_IMAGE_FLAG_NONE;
+  for (int i = 0; i < frames; ++i) {
+    if (avifEncoderAddImage(encoder, image, 1, flags) != AVIF_RESULT_OK) std::abort();
+  }
+  avifRWData made = AVIF_DATA_EMPTY;
+  if (avifEncoderFinish(encoder, &made) != AVIF_RESULT_OK) std::abort();
+  std::string file(reinterpret_cast<char*>(made.data), made.size);
+  avifRWDataFree(&made);
+  avifEncoderDestroy(encoder);
+  avifImageDestroy(image);
   return file;
 }
 

@@ -27,6 +27,10 @@ struct JpegStyle {
 std::string made_jpeg(std::uint32_t height, std::uint32_t width, const JpegStyle& style);
 std::string made_jpeg(std::uint32_t height, std::uint32_t width, bool progressive = false);
 std::string made_png(std::uint32_t height, std::uint32_t width);
+std::string made_webp(std::uint32_t height, std::uint32_t width, bool lossless = false);
+// Lossless: 4:4:4 without a change of colours; else 4:2:0.
+std::string made_avif(std::uint32_t height, std::uint32_t width, bool lossless = false,
+                      int frames = 1);
 
 // The JPEG with another size in its frame header.
 std::string with_size(std::string jpeg, std::uint32_t height, std::uint32_t width);

@@ -151,9 +151,40 @@ class Decoded(unittest.TestCase):
         self.compare([path])
 
     def test_other_formats_are_named(self):
-        for format in ("GIF", "BMP", "TIFF", "WEBP"):
+        for format in ("GIF", "BMP", "TIFF"):
             path = self.saved("other.jpg", drawing(20, 10), format)
             self.assertIn(format.lower(), run([decode()], [path])[0].lower())
+
+    def test_webps_are_equal(self):
+        paths = []
+        for lossless in (False, True):
+            for size in ((1, 1), (17, 33), (251, 129)):
+                name = f"{size[0]}_{lossless}"
+                paths.append(self.saved(f"{name}.jpg", drawing(*size), "WEBP", lossless=lossless))
+                alpha = drawing(*size).convert("RGBA")
+                alpha.putalpha(drawing(*size, seed=1).convert("L"))
+                paths.append(self.saved(f"{name}_alpha.jpg", alpha, "WEBP", lossless=lossless, exact=True))
+        self.compare(paths)
+
+    def test_webps_are_turned_and_animations_refused(self):
+        paths = []
+        for orientation in range(1, 9):
+            exif = Image.Exif()
+            exif[0x0112] = orientation
+            paths.append(self.saved(f"{orientation}.jpg", drawing(53, 31), "WEBP", lossless=True, exif=exif.tobytes()))
+        for path, turned in zip(paths, run([decode(exif="true")], paths)):
+            self.assertEqual(difference(turned, ImageOps.exif_transpose(Image.open(path))), 0, path.name)
+        path = self.saved("moves.jpg", drawing(20, 10), "WEBP", save_all=True, append_images=[drawing(20, 10, 1)])
+        self.assertIn("animation", run([decode()], [path])[0])
+
+    def test_fast_photos_are_those_that_pillow_makes_smaller_while_decoding(self):
+        paths = [self.saved(f"{by}.jpg", drawing(64 * by, 48 * by), "JPEG", quality=90) for by in (2, 4, 8)]
+        step = 'resize { field: "image" size: [37, 50] }'
+        for by, path, ours in zip((2, 4, 8), paths, run([decode(fast="true"), step], paths)):
+            picture = Image.open(path)
+            picture.draft("RGB", (64, 48))
+            self.assertEqual(picture.size, (64, 48))
+            self.assertEqual(difference(ours, picture.resize((50, 37), Image.BILINEAR)), 0, by)
 
 
 if __name__ == "__main__":

@@ -43,14 +43,23 @@ class Pictures {
   // The whole picture if `region` is null.
   Status read(const std::string& file, const Region* region, Colors colors, bool exif,
               std::vector<std::uint8_t>& pixels) {
-    ECHOLINE_ASSIGN(const ImageSize size, open(file, exif));
-    const Region part = region == nullptr ? Region{0, 0, size.height, size.width} : *region;
+    ECHOLINE_ASSIGN(ImageSize size, open(file, exif));
+    size = reduced_size(size);
+    const Region part = region == nullptr ? whole_picture(size) : *region;
     pixels.assign(std::size_t{part.height} * part.width * channel_count(colors), 0xAA);
     return decoder_.read(part, colors, pixels.data());
   }
 
+  // The size of the opened picture once it is reduced; as it is where that can't be done.
+  ImageSize reduced_size(const ImageSize& size) {
+    const std::uint32_t by = decoder_.reduce(by_).by;
+    return {(size.height + by - 1) / by, (size.width + by - 1) / by};
+  }
+  void reduce(std::uint32_t by) { by_ = by; }
+
  private:
   ImageDecoder decoder_;  // reused, as in a worker
+  std::uint32_t by_ = 1;
 };
 
 std::vector<std::uint8_t> cut(const std::vector<std::uint8_t>& pixels, std::uint32_t width,
@@ -75,18 +84,18 @@ std::string text_of(const Region& region) {
 // Some regions of one file; false stops the test after the first difference.
 bool regions_are_equal(Pictures& pictures, RandomRegions& random, const std::string& file,
                        bool exif, int count) {
-  const auto size = pictures.open(file, exif);
-  EXPECT_TRUE(size.ok()) << size.status().message();
+  const auto opened = pictures.open(file, exif);
+  EXPECT_TRUE(opened.ok()) << opened.status().message();
+  const ImageSize size = pictures.reduced_size(opened.value());
   for (const Colors colors : {Colors::kRgb, Colors::kGray}) {
     std::vector<std::uint8_t> whole;
     EXPECT_TRUE(pictures.read(file, nullptr, colors, exif, whole).ok());
     for (int i = 0; i < count; ++i) {
-      const Region region = random.of(size.value());
+      const Region region = random.of(size);
       std::vector<std::uint8_t> part;
       EXPECT_TRUE(pictures.read(file, &region, colors, exif, part).ok());
-      if (part == cut(whole, size.value().width, region, colors)) continue;
-      ADD_FAILURE() << size.value().height << " x " << size.value().width << ", "
-                    << text_of(region);
+      if (part == cut(whole, size.width, region, colors)) continue;
+      ADD_FAILURE() << size.height << " x " << size.width << ", " << text_of(region);
       return false;
     }
   }
@@ -107,6 +116,24 @@ TEST(Region, HasThePixelsOfTheWholePictureForEverySampling) {
     for (const auto& [height, width] : {std::pair(211U, 333U), {257U, 129U}, {90U, 601U}}) {
       const std::string file = made_jpeg(height, width, named.style);
       ASSERT_TRUE(regions_are_equal(pictures, random, file, false, 40));
+    }
+  }
+}
+
+TEST(Region, OfAReducedPictureHasItsPixels) {
+  Pictures pictures;
+  RandomRegions random;
+  for (const std::uint32_t by : {2U, 4U, 8U}) {
+    pictures.reduce(by);
+    for (const Named& named : kStyles) {
+      SCOPED_TRACE(named.name);
+      for (std::uint32_t size = 1; size <= 200; size += 7) {
+        const std::string file = made_jpeg(1 + random.below(200), size, named.style);
+        const auto orientation = static_cast<std::uint8_t>(1 + random.below(8));
+        ASSERT_TRUE(
+            regions_are_equal(pictures, random, with_orientation(file, orientation), true, 6))
+            << by;
+      }
     }
   }
 }

@@ -122,8 +122,7 @@ engine::StreamStats MemoryEngine::full_stats(const std::string& name) {
   stats.batch_rows = 64;
   stats.factor = 2500;
   stats.samples_fresh = 40;
-  stats.jpegs_own = 37;
-  stats.jpegs_libjpeg = 3;
+  stats.pictures = {.jpeg_own = 37, .jpeg_libjpeg = 3, .png = 0, .webp = 5, .avif = 0};
   stats.samples_echoed = 60;
   stats.batches = 7;
   stats.records_bad["corrupt"] = 2;

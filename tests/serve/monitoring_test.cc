@@ -46,9 +46,10 @@ TEST_F(Monitoring, ServesTheCountersAsPrometheusText) {
   EXPECT_THAT(answer.head, HasSubstr("Content-Type: text/plain; version=0.0.4"));
   EXPECT_THAT(answer.body, HasSubstr("# TYPE echoline_samples_total counter"));
   EXPECT_THAT(answer.body, HasSubstr("echoline_samples_total{stream=\"train\",kind=\"fresh\"} 40"));
-  const std::string decodes = "echoline_jpeg_decodes_total{stream=\"train\",decoder=";
-  EXPECT_THAT(answer.body, HasSubstr(decodes + "\"own\"} 37"));
-  EXPECT_THAT(answer.body, HasSubstr(decodes + "\"libjpeg-turbo\"} 3"));
+  const std::string decodes = "echoline_image_decodes_total{stream=\"train\",format=";
+  EXPECT_THAT(answer.body, HasSubstr(decodes + "\"jpeg\",decoder=\"own\"} 37"));
+  EXPECT_THAT(answer.body, HasSubstr(decodes + "\"jpeg\",decoder=\"libjpeg-turbo\"} 3"));
+  EXPECT_THAT(answer.body, HasSubstr(decodes + "\"webp\",decoder=\"libwebp\"} 5"));
   EXPECT_THAT(
       answer.body,
       HasSubstr("echoline_consumer_wait_seconds_total{stream=\"train\",consumer=\"default/0\","

@@ -24,7 +24,7 @@ KNOT_UNITS_MAX = 2     # a unit: a header with its .cc file
 ODD_WORDS_MAX = 3      # in 1,000 lines of comment
 EMPTY_WORDS = {"util", "utils", "helper", "helpers", "common", "misc", "manager", "impl"}
 # Libraries that no header shows, so that they can be replaced.
-HIDDEN_LIBRARIES = re.compile(r"(curl/|jpeglib|turbojpeg|png\.h|grpcpp/|prometheus/|cuda(?!/))")
+HIDDEN_LIBRARIES = re.compile(r"(curl/|avif/|jpeglib|turbojpeg|png\.h|webp/|grpcpp/|prometheus/|cuda(?!/))")
 MACHINE_PATHS = re.compile(r"/(wor[k]|far[m]|roo[t])/|[.]librar[y]/|/tmp/brie[f]")
 
 

@@ -95,6 +95,15 @@ struct IndexingStats {
   double seconds_left = 0;                    // at this rate; 0 while unknown
 };
 
+// Pictures decoded, by format and decoder.
+struct PictureStats {
+  std::uint64_t jpeg_own = 0;      // by the module jpeg,
+  std::uint64_t jpeg_libjpeg = 0;  // by libjpeg-turbo
+  std::uint64_t png = 0;
+  std::uint64_t webp = 0;
+  std::uint64_t avif = 0;
+};
+
 struct StreamStats {
   std::string name;
   std::string state;  // opening, ready, drained, failed
@@ -120,8 +129,7 @@ struct StreamStats {
   std::uint64_t records_disagreed = 0;
   std::uint64_t records_repeated = 0;
   std::uint64_t records_replaced = 0;
-  std::uint64_t jpegs_own = 0;      // decoded by the module jpeg,
-  std::uint64_t jpegs_libjpeg = 0;  // by libjpeg-turbo
+  PictureStats pictures;
   std::vector<StageStats> stages;
   std::vector<ConsumerStats> consumers;
   double upstream_downstream_ratio = 0;  // R of the paper; 0 while unknown

@@ -48,8 +48,12 @@ void report_counters(const StreamCore& core, StreamStats& stats) {
   stats.records_disagreed = fetched.disagreed;
   stats.records_repeated = fetched.repeated;
   stats.records_replaced = fetched.replaced;
-  stats.jpegs_own = core.preparer->jpeg_counts().own.load();
-  stats.jpegs_libjpeg = core.preparer->jpeg_counts().libjpeg.load();
+  const decode::ImageCounts& pictures = core.preparer->image_counts();
+  stats.pictures = {.jpeg_own = pictures.jpeg.own.load(),
+                    .jpeg_libjpeg = pictures.jpeg.libjpeg.load(),
+                    .png = pictures.png.load(),
+                    .webp = pictures.webp.load(),
+                    .avif = pictures.avif.load()};
   stats.memory_bytes["checksums"] = fetched.checksum_bytes;
   stats.records_ordered = fetched.waiting;
   stats.memory_bytes["cache"] = cache_memory_bytes(core);

@@ -79,12 +79,12 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
      "Records requested from the caches and the store that have not arrived."},
     {"echoline_first_batch_seconds", "stream",
      "Time from the stream's creation to its first batch; absent before it."},
+    {"echoline_image_decodes_total", "stream,format,decoder",
+     "Pictures decoded, by format and decoder. JPEG: own (baseline files of the usual kinds) or "
+     "libjpeg-turbo (all others, and files with anything unusual in their data); pixels and errors "
+     "are the same."},
     {"echoline_index_left_bytes", "stream",
      "Bytes that the index pass of a stream has not seen yet; 0 once the stream is open."},
-    {"echoline_jpeg_decodes_total", "stream,decoder",
-     "JPEG files decoded, by decoder: own (baseline files of the usual kinds) or libjpeg-turbo "
-     "(all "
-     "others, and files with anything unusual in their data). Pixels and errors are the same."},
     {"echoline_memory_budget_bytes", "",
      "Value of daemon.memory: the limit for rings, windows, caches and read-ahead together."},
     {"echoline_memory_bytes", "use",

@@ -247,8 +247,13 @@ void add_samples(const engine::StreamStats& stream, Families& families) {
   families.add("echoline_records_checked_total", {name, "disagreed"}, stream.records_disagreed);
   families.add("echoline_records_checked_total", {name, "repeated"}, stream.records_repeated);
   families.add("echoline_records_checked_total", {name, "replaced"}, stream.records_replaced);
-  families.add("echoline_jpeg_decodes_total", {name, "own"}, stream.jpegs_own);
-  families.add("echoline_jpeg_decodes_total", {name, "libjpeg-turbo"}, stream.jpegs_libjpeg);
+  const engine::PictureStats& pictures = stream.pictures;
+  families.add("echoline_image_decodes_total", {name, "jpeg", "own"}, pictures.jpeg_own);
+  families.add("echoline_image_decodes_total", {name, "jpeg", "libjpeg-turbo"},
+               pictures.jpeg_libjpeg);
+  families.add("echoline_image_decodes_total", {name, "png", "libpng"}, pictures.png);
+  families.add("echoline_image_decodes_total", {name, "webp", "libwebp"}, pictures.webp);
+  families.add("echoline_image_decodes_total", {name, "avif", "libavif"}, pictures.avif);
   // Thousandths in the engine.
   families.add("echoline_echo_factor", {name}, static_cast<double>(stream.factor) / 1000);
   // Zeros too: if a series begins at 1, Prometheus sees no increase.

@@ -1,0 +1,98 @@
+#include "jpeg/reduced_decoder.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "jpeg/color_conversion.h"
+#include "jpeg/reduced_idct.h"
+#include "jpeg/upsampling.h"
+
+namespace echoline::jpeg {
+
+bool ReducedDecoder::takes(const Header& header) {
+  if (header.component_count == 1) return true;
+  const Geometry geometry = geometry_of(header);
+  return geometry.horizontal == geometry.vertical;
+}
+
+bool ReducedDecoder::start(const Header& header, Bytes file, const Window& window, std::uint32_t by,
+                           bool rgb) {
+  header_ = header;
+  geometry_ = geometry_of(header);
+  window_ = window;
+  by_ = by;
+  rgb_ = rgb;
+  side_ = kBlockSide / by * geometry_.horizontal;
+  mcu_left_ = window.left / side_;
+  mcu_columns_ = (window.left + window.width - 1) / side_ - mcu_left_ + 1;
+  row_ = window.top;
+  mcu_row_ = row_ / side_;
+  for (std::size_t i = 0; i < header.component_count; ++i) {
+    steps_[i] = steps_of(header.quantization[header.components[i].quantization]);
+  }
+  stride_ = std::size_t{mcu_columns_} * side_ + kRowPadding;
+  samples_.resize(stride_ * side_ * header.component_count);
+  return scan_.begin(header, file) && scan_.skip(std::uint64_t{mcu_row_} * geometry_.mcu_columns);
+}
+
+std::uint8_t* ReducedDecoder::row(std::size_t component, std::size_t y) {
+  auto* samples = reinterpret_cast<std::uint8_t*>(samples_.data());
+  return samples + (component * side_ + y) * stride_;
+}
+
+bool ReducedDecoder::decode_mcu_row() {
+  if (!scan_.skip(mcu_left_)) return false;
+  for (std::uint32_t done = 0; done < mcu_columns_; done += kBatchMcus) {
+    const std::size_t count = std::min<std::size_t>(kBatchMcus, mcu_columns_ - done);
+    if (!scan_.decode(count, batch_)) return false;
+    make_samples(done, count);
+  }
+  ++mcu_row_;
+  return scan_.skip(geometry_.mcu_columns - mcu_left_ - mcu_columns_);
+}
+
+// The samples of the batch, which begins with MCU `first_mcu` of the window. A block of chroma gets
+// as many samples as the luma blocks of its MCU together, so it is reduced by less.
+void ReducedDecoder::make_samples(std::uint32_t first_mcu, std::size_t count) {
+  std::size_t index = 0;
+  for (std::size_t i = 0; i < header_.component_count; ++i) {
+    const std::size_t wide = i == 0 ? geometry_.horizontal : 1;
+    const std::size_t each = i == 0 ? wide * geometry_.vertical : 1;
+    const std::size_t block_side = side_ / wide;
+    const std::uint32_t by = kBlockSide / static_cast<std::uint32_t>(block_side);
+    std::size_t full_count = 0;
+    std::size_t flat_count = 0;
+    for (std::size_t mcu = 0; mcu < count; ++mcu) {
+      for (std::size_t j = 0; j < each; ++j) {
+        const std::size_t x = (first_mcu + mcu) * wide + j % wide;
+        const std::size_t block = index + mcu * each + j;
+        const BlockTask task{batch_.block(block), row(i, j / wide * block_side) + x * block_side};
+        (batch_.ac[block] != 0 ? full_[full_count++] : flat_[flat_count++]) = task;
+      }
+    }
+    reduced_idct_blocks(full_.data(), full_count, steps_[i], stride_, by);
+    reduced_fill_blocks(flat_.data(), flat_count, steps_[i], stride_, by);
+    index += each * kBatchMcus;
+  }
+}
+
+bool ReducedDecoder::read_row(std::uint8_t* out) {
+  const std::uint32_t y = row_++;
+  while (mcu_row_ <= y / side_) {
+    if (!decode_mcu_row()) return false;
+  }
+  const std::size_t left = window_.left - std::size_t{mcu_left_} * side_;
+  const std::uint8_t* luma = row(0, y % side_) + left;
+  if (header_.component_count == 3) {
+    ycbcr_to_rgb(luma, row(1, y % side_) + left, row(2, y % side_) + left, window_.width, out);
+  } else if (rgb_) {
+    gray_to_rgb(luma, window_.width, out);
+  } else {
+    std::memcpy(out, luma, window_.width);
+  }
+  return true;
+}
+
+bool ReducedDecoder::finish() { return scan_.skip_rest(); }
+
+}  // namespace echoline::jpeg
