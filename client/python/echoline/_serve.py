@@ -45,12 +45,17 @@ class Daemon:
         command = [_find_daemon(), "--config", os.fspath(config), "--set", f"daemon.runtime_dir={self.runtime_dir}"]
         for name, value in settings.items():
             command += ["--set", f"{name}={value}"]
+        # door.sock is there before the streams are ready; READY=1 comes after them (sd_notify).
+        self._ready = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._ready.bind(os.path.join(self.runtime_dir, "ready"))
+        self._ready.setblocking(False)
         # The kernel sends the death signal when the thread that started the process ends. So set it only in the main
         # thread.
         preexec = _end_with_parent if threading.current_thread() is threading.main_thread() else None
         try:
             with open(self._log, "wb") as log:
                 self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                                 env={**os.environ, "NOTIFY_SOCKET": self._ready.getsockname()},
                                                  preexec_fn=preexec)
             self._await_ready(timeout)
         except BaseException:
@@ -75,12 +80,10 @@ class Daemon:
             time.sleep(0.02)
 
     def _answers(self) -> bool:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
-            try:
-                client.connect(os.path.join(self.runtime_dir, "door.sock"))
-            except OSError:
-                return False
-            return True
+        try:
+            return b"READY=1" in self._ready.recv(4096)
+        except BlockingIOError:
+            return False
 
     def loader(self, stream: str, **arguments: Any) -> Loader:
         """A Loader on this daemon."""
@@ -97,6 +100,7 @@ class Daemon:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+        self._ready.close()
         shutil.rmtree(self.runtime_dir, ignore_errors=True)
 
 
