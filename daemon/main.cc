@@ -70,8 +70,7 @@ Status run_streams(engine::Engine& engine, const v1::Config& config, serve::Stop
   std::atomic<bool> started = false;
   serve::KeptStreams kept(config.daemon().state_dir());
   // Before the door: a trainer must not get the error that its stream does not exist.
-  ECHOLINE_ASSIGN(const auto streams,
-                  serve::FirstStreams::announce(engine, config, kept, stop));
+  ECHOLINE_ASSIGN(const auto streams, serve::FirstStreams::announce(engine, config, kept, stop));
   ECHOLINE_ASSIGN(const auto door, serve::Door::open(folder + "door.sock", engine));
   const auto connections = [&door] { return door->connection_count(); };
   ECHOLINE_ASSIGN(auto control,

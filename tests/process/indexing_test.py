@@ -5,7 +5,10 @@ import json
 import os
 import pty
 import re
+import select
 import signal
+import socket
+import struct
 import subprocess
 import tarfile
 import time
@@ -60,6 +63,15 @@ class Indexing(ProcessCase):
             return seen and seen["bytes_done"] >= share * seen["bytes"]
         wait_until(indexed, self.daemon.log)
 
+    def request(self, door_minor):
+        """A connection to the attach socket whose request was sent by a client of this version."""
+        message = bytearray(1368)
+        struct.pack_into("<8sIIII128s128sIIII", message, 0, b"ECHDOOR1", 1, door_minor, 1, 2, b"train", b"default", 0, 1, 0, 1)
+        door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        door.connect(str(self.daemon.runtime_dir / "door.sock"))
+        door.send(message)
+        return door
+
     def test_progress_is_seen_from_outside_and_a_stop_ends_the_pass(self):
         self.daemon.spawn()
         self.await_share(0.2)
@@ -72,6 +84,13 @@ class Indexing(ProcessCase):
         self.assertRegex(self.daemon.command("show", "train").stdout, r"train: opening: indexing: \d+ of 40 shards")
         left = self.daemon.total("echoline_index_left_bytes")
         self.assertTrue(0 < left < self.bytes * 0.8, left)
+        # A client of an older version would take a message before its answer for a wrong answer.
+        older, newer = self.request(door_minor=2), self.request(door_minor=3)
+        self.assertIn(b"indexing: ", newer.recv(4096))
+        self.assertIn(b"indexing: ", newer.recv(4096))
+        self.assertEqual(select.select([older], [], [], 0)[0], [])
+        older.close()
+        newer.close()
         reader = self.daemon.reader("--batches", 1)
         self.addCleanup(reader.kill)
         wait_until(lambda: "1 trainer waits for it" in self.daemon.command("list").stdout, self.daemon.log)

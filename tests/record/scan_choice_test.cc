@@ -27,7 +27,8 @@ class Store {
       (hops ? hopped_ : read_) += std::min(step, bytes - done);
       done += step;
       choice_.moved(step, choice_.mode());
-      if (choice_.is_due(now_ns_, 16, 0)) changes += choice_.decide(now_ns_, {bytes - done, record_bytes});
+      if (choice_.is_due(now_ns_, 16, 0))
+        changes += choice_.decide(now_ns_, {bytes - done, record_bytes});
     }
     return changes;
   }
@@ -55,10 +56,10 @@ TEST(ScanChoice, ReadsThroughAgainWhereHopsAreSlowerOrGainTooLittle) {
 }
 
 TEST(ScanChoice, NeverHopsWithoutNeed) {
-  EXPECT_EQ(Store(0, 100, 400).run(60'000 * kMegabyte, 110'000), 0);     // not allowed
-  EXPECT_EQ(Store(1.2, 100, 400).run(450 * kMegabyte, 110'000), 0);      // soon done
-  EXPECT_EQ(Store(1.2, 100, 400).run(60'000 * kMegabyte, 8'000, 20), 0); // small records
-  EXPECT_EQ(Store(1.2, 100, 400).run(60'000 * kMegabyte, 0, 20), 0);     // compressed shards
+  EXPECT_EQ(Store(0, 100, 400).run(60'000 * kMegabyte, 110'000), 0);      // not allowed
+  EXPECT_EQ(Store(1.2, 100, 400).run(450 * kMegabyte, 110'000), 0);       // soon done
+  EXPECT_EQ(Store(1.2, 100, 400).run(60'000 * kMegabyte, 8'000, 20), 0);  // small records
+  EXPECT_EQ(Store(1.2, 100, 400).run(60'000 * kMegabyte, 0, 20), 0);      // compressed shards
 }
 
 TEST(ScanChoice, ChangesAgainWhenTheStoreChanges) {

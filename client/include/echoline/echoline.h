@@ -286,8 +286,9 @@ ECHOLINE_API const uint32_t* echoline_batch_row_flags(const echoline_batch* batc
 
 /* Messages of the daemon about other ranks of this job, for people to read: a rank died, left in
  * the middle of an epoch, did not attach, or skips other batches than this one; and, every 10 s,
- * how far a stream is that is being opened. Returns the oldest message and removes it; NOT_FOUND if there is none. Truncated to capacity - 1 bytes. Messages are
- * received while echoline_next or echoline_attach_wait runs; the newest 16 are kept. */
+ * how far a stream is that is being opened. Returns the oldest message and removes it; NOT_FOUND if
+ * there is none. Truncated to capacity - 1 bytes. Messages are received while echoline_next or
+ * echoline_attach_wait runs; the newest 16 are kept. */
 ECHOLINE_API int echoline_take_news(echoline_loader* loader, char* buffer, size_t capacity);
 
 /* ---- state ---- */

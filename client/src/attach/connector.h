@@ -27,7 +27,8 @@ class Connector {
   // that it is opening the stream.
   void start(AttachOptions options, std::uint64_t deadline_ns, bool persistent);
   void stop() { door_.reset(); }
-  // TIMEOUT: not finished, call again; the text says what the daemon is doing. OK: `connection` is filled. Else the attempt has failed.
+  // TIMEOUT: not finished, call again; the text says what the daemon is doing. OK: `connection` is
+  // filled. Else the attempt has failed.
   Error poll(std::uint64_t now_ns, Connection& connection);
   // How far the opening of the stream is, as the daemon said last; empty if it said nothing.
   const std::string& progress() const { return progress_; }

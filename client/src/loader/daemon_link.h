@@ -49,7 +49,8 @@ class DaemonLink {
   void close_but_keep_slots();
   void stop_attaching() { connector_.stop(); }
 
-  // The oldest text about other trainers, or about a stream that is being opened, that was not taken yet.
+  // The oldest text about other trainers, or about a stream that is being opened, that was not
+  // taken yet.
   std::optional<std::string> take_news();
 
  private:

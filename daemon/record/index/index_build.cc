@@ -1,6 +1,7 @@
-// Each active shard has one window in flight or waits for room. When it lands, the scan takes it and
-// says which one to read next. A careful scan takes a window only when it is certain (source::EqualAnswers). Scans
-// begin careful where the bytes must be certain, and again from the start after an error.
+// Each active shard has one window in flight or waits for room. When it lands, the scan takes it
+// and says which one to read next. A careful scan takes a window only when it is certain
+// (source::EqualAnswers). Scans begin careful where the bytes must be certain, and again from the
+// start after an error.
 #include "record/index/index_build.h"
 
 #include <fmt/format.h>
@@ -81,7 +82,7 @@ class IndexBuild {
   bool start_more();
   void start(std::size_t slot, std::size_t shard, bool careful);
   void submit_ready();
-  void submit(std::size_t slot);   // the next window
+  void submit(std::size_t slot);  // the next window
   std::uint64_t window_bytes(ShardJob& job) const;
   void request(std::size_t slot);  // the present one
   Status landed(std::size_t slot, bool checked);
@@ -107,7 +108,7 @@ class IndexBuild {
   const bool careful_;  // from the start
 
   std::vector<std::unique_ptr<ShardJob>> jobs_;  // by slot, which is the tag of its request
-  std::map<std::size_t, std::size_t> ready_;  // slots that want their next window, by shard
+  std::map<std::size_t, std::size_t> ready_;     // slots that want their next window, by shard
   std::size_t active_ = 0;
   std::size_t in_flight_ = 0;
   std::array<std::size_t, 2> in_flight_of_{};  // by ScanMode
@@ -216,12 +217,13 @@ void IndexBuild::choose_mode() {
   const std::uint64_t now = monotonic_ns();
   if (!choice_.is_due(now, in_flight_of_[present], in_flight_of_[1 - present])) return;
   if (!choice_.decide(now, {seen_.bytes - seen_.bytes_done, mean_record_bytes()})) return;
-  log_info("record", "indexing {} from here on: reading gave {:.0f} MB/s, hops {}",
-           choice_.mode() == ScanMode::kHop ? "by hops from header to header" : "by reading through",
-           choice_.rate(ScanMode::kRead) / 1e6,
-           choice_.rate(ScanMode::kHop) == 0
-               ? "are tried"
-               : fmt::format("{:.0f} MB/s", choice_.rate(ScanMode::kHop) / 1e6));
+  log_info(
+      "record", "indexing {} from here on: reading gave {:.0f} MB/s, hops {}",
+      choice_.mode() == ScanMode::kHop ? "by hops from header to header" : "by reading through",
+      choice_.rate(ScanMode::kRead) / 1e6,
+      choice_.rate(ScanMode::kHop) == 0
+          ? "are tried"
+          : fmt::format("{:.0f} MB/s", choice_.rate(ScanMode::kHop) / 1e6));
 }
 
 // Of the shards that are being scanned; 0 if one of them has to be read through.
@@ -369,8 +371,12 @@ ScanSettings scan_settings(const v1::Read& read, const std::vector<source::Objec
   constexpr std::uint64_t kWindowMin = 4 << 20, kWindowMax = 16 << 20, kAtOnce = 16;
   // With few shards each gets a larger window, so that about as many bytes are in flight.
   const std::uint64_t at_once = std::clamp<std::uint64_t>(shards.size(), 1, kAtOnce);
+  // Less is read before the ways could be compared.
+  std::uint64_t bytes = 0;
+  for (const source::ObjectInfo& shard : shards) bytes += shard.bytes;
+  const bool may_hop = !all && bytes > kAtOnce * kWindowMin;
   return {std::clamp(kAtOnce * kWindowMin / at_once, kWindowMin, kWindowMax), kAtOnce,
-          all ? kSkipNothing : kWindowMin, all, !all};
+          all ? kSkipNothing : kWindowMin, all, may_hop};
 }
 
 Result<StoredIndex> build_index(const std::vector<source::ObjectInfo>& shards, KnownTables known,

@@ -27,8 +27,8 @@ class FirstStreams {
   // Announces all streams to the engine: from then on trainers wait for them instead of being
   // refused. An error of a configured stream ends the start. A kept one that fails is marked so.
   static Result<std::unique_ptr<FirstStreams>> announce(engine::Engine& engine,
-                                                        const v1::Config& config,
-                                                        KeptStreams& kept, const StopSignal& stop);
+                                                        const v1::Config& config, KeptStreams& kept,
+                                                        const StopSignal& stop);
   // Joins the threads, so it waits for openings that end() has not ended.
   ~FirstStreams();
 

@@ -2,8 +2,9 @@
 // sends one AttachRequest. The daemon answers with one AttachReply and, if it grants the request,
 // two file descriptors (SCM_RIGHTS: the memfd of the ring and the memfd of the consumer's cursor
 // page). While the stream is being opened, the daemon sends a Notice of kind kNoticeOpening at once
-// and then once a second before its answer. The attachment lasts as long as the socket is open: if one side closes it or dies, the
-// other side ends the attachment. The daemon may send Notices meanwhile.
+// and then once a second before its answer. The attachment lasts as long as the socket is open: if
+// one side closes it or dies, the other side ends the attachment. The daemon may send Notices
+// meanwhile.
 #pragma once
 
 #include <cstddef>
