@@ -33,6 +33,8 @@ namespace {
 constexpr std::chrono::milliseconds kDrainPatience{5000};
 // From the stop signal on; the time after the drain is for control calls, monitoring and threads.
 constexpr std::chrono::milliseconds kStopPatience{9000};
+// For streams that are still being opened. Nothing of theirs has to be finished.
+constexpr std::chrono::milliseconds kOpeningPatience{500};
 
 struct Options {
   std::string config;
@@ -60,19 +62,31 @@ void log_ready(const engine::Engine& engine, const v1::Daemon& daemon,
            daemon.runtime_dir(), monitoring == nullptr ? "off" : monitoring->address());
 }
 
-// Runs the daemon from the creation of its streams to the end of the drain. The order matters:
-// control and monitoring open first, so that a long start can be watched.
-Status serve_until_stopped(engine::Engine& engine, const v1::Config& config,
-                           serve::StopSignal& stop) {
+// Runs from the ready streams until the stop signal, or until no trainer came for `idle_ns`.
+void serve_until_stopped(const engine::Engine& engine, const serve::Door& door,
+                         serve::ControlServer& control, std::uint64_t idle_ns,
+                         serve::StopSignal& stop) {
+  control.set_serving(true);
+  serve::notify_supervisor("READY=1");
+  const serve::Watchdog watchdog(
+      {[&engine] { return engine.rounds(); }, [&door] { return door.rounds(); }});
+  serve::wait_for_stop_or_idle(stop, idle_ns, [&door] { return door.connection_count(); });
+  control.set_serving(false);
+  serve::notify_supervisor("STOPPING=1");
+}
+
+// Runs the daemon from the creation of its streams to the end of the drain. The order matters: the
+// door, control and monitoring open first, so that trainers can wait for a stream and a long start
+// can be watched.
+Status run_streams(engine::Engine& engine, const v1::Config& config, serve::StopSignal& stop) {
   const std::string folder = config.daemon().runtime_dir() + "/";
   std::atomic<bool> draining = false;
   std::atomic<bool> started = false;
-  std::atomic<serve::Door*> door_seen = nullptr;
-  const auto connections = [&door_seen] {
-    const serve::Door* door = door_seen;
-    return door == nullptr ? std::size_t{0} : door->connection_count();
-  };
   serve::KeptStreams kept(config.daemon().state_dir());
+  // Before the door: a trainer must not get the error that its stream does not exist.
+  ECHOLINE_ASSIGN(const auto streams, serve::FirstStreams::announce(engine, config, kept, stop));
+  ECHOLINE_ASSIGN(const auto door, serve::Door::open(folder + "door.sock", engine));
+  const auto connections = [&door] { return door->connection_count(); };
   ECHOLINE_ASSIGN(auto control,
                   serve::ControlServer::open(folder + "control.sock", config.daemon().control(),
                                              {&engine, &kept, connections, &draining, &started}));
@@ -82,29 +96,26 @@ Status serve_until_stopped(engine::Engine& engine, const v1::Config& config,
                                                        {&engine, &kept, connections, &draining,
                                                         [&control] { return control->counts(); }}));
   }
-  ECHOLINE_TRY(serve::create_first_streams(engine, config, kept, stop));
-  started = true;
-  if (stop.requested()) return Status();
-  // After the streams: an earlier trainer would get the error that its stream does not exist.
-  ECHOLINE_ASSIGN(const auto door, serve::Door::open(folder + "door.sock", engine));
-  door_seen = door.get();
-  control->set_serving(true);
-  log_ready(engine, config.daemon(), monitoring.get());
-  serve::notify_supervisor("READY=1");
-  const serve::Watchdog watchdog(
-      {[&engine] { return engine.rounds(); }, [&door] { return door->rounds(); }});
-  serve::wait_for_stop_or_idle(stop, config.daemon().exit_when_idle(), connections);
+  streams->start();
+  const Status status = streams->wait();
+  if (status.ok() && !stop.requested()) {
+    started = true;
+    log_ready(engine, config.daemon(), monitoring.get());
+    serve_until_stopped(engine, *door, *control, config.daemon().exit_when_idle(), stop);
+  }
   draining = true;
-  control->set_serving(false);
-  serve::notify_supervisor("STOPPING=1");
   door->leave_newcomers_waiting();
   // Trainers that have closed already are not attached when the engine drains.
   door->flush();
   engine.drain(kDrainPatience);
+  if (!streams->end(kOpeningPatience)) {
+    if (!status.ok()) log_end("echolined", status.message());
+    stop.exit_now(status.ok() ? 0 : 1);
+  }
   // They read the door's counters, so they end before it.
   monitoring.reset();
   control.reset();
-  return Status();
+  return status;
 }
 
 Status run(const Options& options) {
@@ -119,7 +130,7 @@ Status run(const Options& options) {
   serve::StopSignal stop(kStopPatience, std::move(leftovers));
   ECHOLINE_ASSIGN(const std::unique_ptr<engine::Engine> engine,
                   engine::Engine::create(config.daemon()));
-  ECHOLINE_TRY(serve_until_stopped(*engine, config, stop));
+  ECHOLINE_TRY(run_streams(*engine, config, stop));
   log_info("main", "stopped");
   return Status();
 }

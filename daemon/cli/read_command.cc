@@ -177,12 +177,19 @@ class StreamReading {
   std::uint64_t waiting_ns_ = 0;  // for the next batch, over several calls of step()
 };
 
+// Attaches; on a terminal a line shows how far a stream is that is being opened.
+Loader attach(const std::string& stream, LoaderOptions options) {
+  ProgressLine line;
+  options.on_attach_wait = [&](const std::string& text) { line.show(stream + ": " + text); };
+  return Loader(stream, options);
+}
+
 Status read_with(const DaemonOptions& daemon, const ReadOptions& options) {
   ECHOLINE_ASSIGN(const LoaderOptions loader, loader_options(daemon, options));
   ReadReport report;
   // A scope, so that the progress line is cleared before the report is printed.
   {
-    StreamReading reading(options, Loader(options.stream, loader),
+    StreamReading reading(options, attach(options.stream, loader),
                           ControlClient::open({.runtime_dir = runtime_dir_of(daemon.runtime_dir)}));
     end_on_interrupt();
     ECHOLINE_TRY(reading.run());

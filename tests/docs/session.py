@@ -76,15 +76,15 @@ class Session:
     # ---- the daemon ----
 
     def start_daemon(self, arguments):
-        """Same as the line `echolined ARGUMENTS`, with a free port for the metrics. Waits until trainers can attach."""
+        """Same as the line `echolined ARGUMENTS`, with a free port for the metrics. Waits until its streams are ready."""
         self.stop_daemon()
         with open(self.folder / "log", "wb") as log:
             self.daemon = subprocess.Popen(
                 [binary("ECHOLINED"), *arguments, "--set", f"daemon.metrics=127.0.0.1:{self.metrics}"],
                 cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 preexec_fn=end_with_parent)
-        door, deadline = self.folder / "run" / "door.sock", time.monotonic() + PATIENCE
-        while not door.exists():
+        deadline = time.monotonic() + PATIENCE
+        while " ready: " not in (self.folder / "log").read_text():
             if self.daemon.poll() is not None or time.monotonic() > deadline:
                 raise AssertionError(f"the daemon did not start:\n{(self.folder / 'log').read_text()}")
             time.sleep(0.02)

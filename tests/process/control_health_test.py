@@ -24,12 +24,11 @@ def health(channel, service=""):
 
 
 class ControlHealth(ProcessCase):
-    def test_it_is_not_serving_until_the_attach_socket_is_open(self):
+    def test_it_is_not_serving_until_all_streams_are_open(self):
         daemon = self.unstarted(ControlDaemon(read=", throttle: {latency: 3s}")).spawn()
         with channel_to(daemon) as channel:
             for service in ("", SERVICE):
                 self.assertEqual(health(channel, service), NOT_SERVING)
-            self.assertFalse((daemon.runtime_dir / "door.sock").exists())
             daemon.await_ready()
             for service in ("", SERVICE):
                 self.assertEqual(health(channel, service), SERVING)

@@ -5,6 +5,7 @@ import os
 import pathlib
 import signal
 import socket
+import time
 import tempfile
 import threading
 import unittest
@@ -119,10 +120,20 @@ class FirstErrors(ProcessCase):
             daemon = self.unstarted(Daemon(stream_yaml(steps(f"http://127.0.0.1:{silent.getsockname()[1]}/a.tar"))))
             daemon.spawn()
             wait_until((daemon.runtime_dir / "control.sock").exists, daemon.log)
-            said = self.says("ECHOLINE_CLI", "read", "train", "--runtime-dir", daemon.runtime_dir)
-            self.assertIn("its streams are not ready yet: wait for 'ready' in its log", said)
+            for command in (["read", "trian"], ["show", "trian"]):
+                said = self.says("ECHOLINE_CLI", *command, "--runtime-dir", daemon.runtime_dir)
+                self.assertIn("no stream 'trian'; there are: train", said)
+            for command in (["show", "train", "--step", "0"], ["delete", "train"], ["set-echo", "train", "2"]):
+                said = self.says("ECHOLINE_CLI", *command, "--runtime-dir", daemon.runtime_dir)
+                self.assertRegex(said, "stream 'train' is just being created|the daemon is starting")
+            # A store that does not answer holds a stop up for less than a second.
+            begin = time.monotonic()
+            self.assertEqual(daemon.stop(), 0, daemon.log())
+            self.assertLess(time.monotonic() - begin, 1)
+            daemon.spawn()
+            wait_until((daemon.runtime_dir / "door.sock").exists, daemon.log)
             daemon.stop(signal.SIGKILL)
-            # Its control socket is still there, but nobody listens.
+            # Its sockets are still there, but nobody listens.
             said = self.says("ECHOLINE_CLI", "read", "train", "--runtime-dir", daemon.runtime_dir)
             self.assertRegex(said, "no daemon answers at .*; start .*ECHOLINE_RUNTIME_DIR")
 

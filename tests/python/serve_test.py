@@ -2,6 +2,7 @@
 import os
 import pathlib
 import stat
+import sys
 import tempfile
 import unittest
 
@@ -18,6 +19,9 @@ sleep 1000 > "$dir/leash" &
 trap 'kill $! $daemon' TERM
 {PROGRAM} "dir=$dir" < "$dir/leash" &
 daemon=$!
+until test -S "$dir/door.sock"; do sleep 0.01; done
+{sys.executable} -c 'import os, socket
+socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"READY=1", os.environ["NOTIFY_SOCKET"])'
 wait
 """
 

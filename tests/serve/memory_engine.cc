@@ -24,6 +24,10 @@ void MemoryEngine::withdraw(std::uint64_t /*connection*/) {}
 
 void MemoryEngine::set_notify(engine::NotifyFunction /*notify*/) {}
 
+Status MemoryEngine::announce_stream(const std::string& /*name*/, const v1::Stream& /*stream*/) {
+  return Status();
+}
+
 Status MemoryEngine::create_stream(const std::string& name, const v1::Stream& stream,
                                    const record::ProgressFunction& progress) {
   const std::string& url = config::read_step(stream).url(0);

@@ -23,6 +23,7 @@ class MemoryEngine final : public engine::Engine {
               engine::ReplyFunction reply) override;
   void withdraw(std::uint64_t connection) override;
   void set_notify(engine::NotifyFunction notify) override;
+  Status announce_stream(const std::string& name, const v1::Stream& stream) override;
   // Refuses a stream whose first url is "missing". The url "slow" takes two seconds, unless
   // `progress` ends it.
   Status create_stream(const std::string& name, const v1::Stream& stream,

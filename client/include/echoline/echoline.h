@@ -134,7 +134,10 @@ typedef struct echoline_attach_options {
   uint32_t world_size;     /* number of ranks of the job; 0: 1 */
   uint32_t batch_size; /* rows of all ranks together, divisible by world_size; 0: the stream's */
   uint32_t join;       /* echoline_join; 0: start */
-  int64_t attach_ms;   /* how long the daemon may take to answer; 0: 120 s; negative: no limit */
+  /* How long the daemon may take to answer; 0: 120 s; negative: no limit. While the daemon is
+   * opening the stream (it may have to index the data), it says so every second, and the wait goes
+   * on as long as it does. */
+  int64_t attach_ms;
   /* How long calls wait for a daemon that went away. 0: its loss is an error at once. */
   int64_t reattach_ms;
   uint32_t flags; /* ECHOLINE_ATTACH_* */
@@ -150,7 +153,8 @@ ECHOLINE_API void echoline_attach_options_init(echoline_attach_options* options,
 /* Attaches to a stream. The strings are copied. The caller owns *loader and ends it with
  * echoline_detach; on failure it is NULL. */
 ECHOLINE_API int echoline_attach(const echoline_attach_options* options, echoline_loader** loader);
-/* After ECHOLINE_ATTACH_ASYNC. OK: attached. TIMEOUT: call again. Any other status is final. */
+/* After ECHOLINE_ATTACH_ASYNC. OK: attached. TIMEOUT: call again; while the daemon is opening the
+ * stream, echoline_last_error() says how far it is. Any other status is final. */
 ECHOLINE_API int echoline_attach_wait(echoline_loader* loader, int64_t timeout_ms);
 /* Ends the attachment. Waiting and later calls of echoline_next return ECHOLINE_CANCELLED. State
  * and info stay available. Batches that are not released stay valid, as with echoline_detach. */
@@ -281,9 +285,10 @@ ECHOLINE_API const uint32_t* echoline_batch_row_flags(const echoline_batch* batc
 /* ---- other trainers ---- */
 
 /* Messages of the daemon about other ranks of this job, for people to read: a rank died, left in
- * the middle of an epoch, did not attach, or skips other batches than this one. Returns the oldest
- * message and removes it; NOT_FOUND if there is none. Truncated to capacity - 1 bytes. Messages are
- * received while echoline_next runs; the newest 16 are kept. */
+ * the middle of an epoch, did not attach, or skips other batches than this one; and, every 10 s,
+ * how far a stream is that is being opened. Returns the oldest message and removes it; NOT_FOUND if
+ * there is none. Truncated to capacity - 1 bytes. Messages are received while echoline_next or
+ * echoline_attach_wait runs; the newest 16 are kept. */
 ECHOLINE_API int echoline_take_news(echoline_loader* loader, char* buffer, size_t capacity);
 
 /* ---- state ---- */

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -230,7 +231,11 @@ struct LoaderOptions {
   std::uint32_t local_world_size = 0;  // ranks of the job on this host; 0: not known
   std::string state = {};              // JSON from Loader::state(): continue there
   std::string expect = {};             // the fingerprint that the stream must have
+  // How long the daemon may take to answer. It answers when the stream is open, and until then it
+  // says every second how far that is, which prolongs the wait.
   std::chrono::milliseconds attach_timeout = std::chrono::seconds(120);
+  // Called several times a second while the answer is awaited, with a text about it.
+  std::function<void(const std::string&)> on_attach_wait = {};
 };
 
 // A trainer attached to a stream of this host's daemon. Movable. Any thread may make any call, but
@@ -252,9 +257,11 @@ class Loader {
     o.runtime_dir = options.runtime_dir.c_str();
     if (!options.state.empty()) o.state = options.state.c_str();
     if (!options.expect.empty()) o.expect = options.expect.c_str();
+    if (options.on_attach_wait) o.flags |= ECHOLINE_ATTACH_ASYNC;
     echoline_loader* handle = nullptr;
     detail::check(echoline_attach(&o, &handle));
     handle_.reset(handle);
+    if (options.on_attach_wait) await_attached(options.on_attach_wait);
   }
 
   // The next batch; nullopt at the end of an epoch, after which the next call continues with the
@@ -329,6 +336,14 @@ class Loader {
   struct Detach {
     void operator()(echoline_loader* handle) const { echoline_detach(handle); }
   };
+  void await_attached(const std::function<void(const std::string&)>& on_wait) {
+    constexpr std::int64_t kSliceMs = 200;
+    int status = ECHOLINE_TIMEOUT;
+    while ((status = echoline_attach_wait(handle_.get(), kSliceMs)) == ECHOLINE_TIMEOUT) {
+      on_wait(echoline_last_error());
+    }
+    detail::check(status);
+  }
   std::unique_ptr<echoline_loader, Detach> handle_;
 };
 

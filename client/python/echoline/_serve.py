@@ -17,7 +17,6 @@ from ._configuration import Configuration, configuration_text
 from ._errors import Error, InvalidArgument
 from ._loader import Loader, close_loaders
 from ._programs import find_daemon
-from ._processes import answers
 
 _PR_SET_PDEATHSIG = 1
 _OWN_SETTINGS = ("daemon.runtime_dir",)
@@ -36,6 +35,10 @@ class Daemon:
                 raise InvalidArgument(f"settings: {name} is chosen by serve(): the daemon has a folder of its own")
         self.runtime_dir = tempfile.mkdtemp(prefix="echoline-")
         self._log = pathlib.Path(self.runtime_dir) / "daemon.log"
+        # door.sock is there before the streams are ready; READY=1 comes after them (sd_notify).
+        self._ready = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._ready.bind(os.path.join(self.runtime_dir, "ready"))
+        self._ready.setblocking(False)
         # The kernel sends the death signal when the thread that started the process ends. So set it only in the main
         # thread.
         preexec = _end_with_parent if threading.current_thread() is threading.main_thread() else None
@@ -45,6 +48,7 @@ class Daemon:
                 command += ["--set", f"{name}={value}"]
             with open(self._log, "wb") as log:
                 self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                                 env={**os.environ, "NOTIFY_SOCKET": self._ready.getsockname()},
                                                  preexec_fn=preexec)
             self._await_ready(timeout)
         except BaseException:
@@ -68,12 +72,18 @@ class Daemon:
 
     def _await_ready(self, timeout: float) -> None:
         deadline = time.monotonic() + timeout
-        while not answers(pathlib.Path(self.runtime_dir) / "door.sock", socket.SOCK_SEQPACKET):
+        while not self._is_ready():
             if self._process.poll() is not None:
                 raise Error(f"the daemon ended with exit code {self._process.returncode}:\n{self.log().strip()}")
             if time.monotonic() > deadline:
                 raise Error(f"the daemon was not ready within {timeout:g} s:\n{self.log().strip()}")
             time.sleep(0.02)
+
+    def _is_ready(self) -> bool:
+        try:
+            return b"READY=1" in self._ready.recv(4096)
+        except BlockingIOError:
+            return False
 
     def loader(self, stream: str, **arguments: Any) -> Loader:
         """A Loader on this daemon."""
@@ -90,6 +100,7 @@ class Daemon:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+        self._ready.close()
         shutil.rmtree(self.runtime_dir, ignore_errors=True)
 
 

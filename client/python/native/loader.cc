@@ -116,7 +116,7 @@ PyObject* attach(PyObject* self, PyObject* arguments) {
   const Handle handle = loader.handle;
   const int status = wait_in_slices(
       -1, [&](std::int64_t slice) { return echoline_attach_wait(handle.get(), slice); },
-      [] { return true; });
+      [&] { return log_news(self, handle.get()); });
   if (status == kRaised || !check(status)) return nullptr;
   Py_RETURN_NONE;
 }

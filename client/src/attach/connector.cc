@@ -1,5 +1,6 @@
 #include "attach/connector.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace echoline::client {
@@ -9,14 +10,14 @@ namespace {
 constexpr std::uint64_t kRetryNs = 50'000'000;
 // How long a first attach retries refusals that may pass.
 constexpr std::uint64_t kBusyNs = 2'000'000'000;
+// A daemon that opens the stream says so every second. After this time without a word it hangs.
+constexpr std::uint64_t kSilenceNs = 15'000'000'000;
 
 // Refusals that usually pass within a second: the predecessor's connection with the same rank is
 // not closed yet, or too many trainers connect at the same time.
 bool is_short_lived(const Error& error) {
   return error.code() == ECHOLINE_ALREADY_EXISTS || error.code() == ECHOLINE_UNAVAILABLE;
 }
-
-Error no_answer_yet() { return {ECHOLINE_TIMEOUT, "the daemon has not answered yet"}; }
 
 }  // namespace
 
@@ -27,11 +28,25 @@ void Connector::start(AttachOptions options, std::uint64_t deadline_ns, bool per
   retry_at_ns_ = busy_until_ns_ = 0;
   door_.reset();
   last_refusal_ = {};
+  progress_.clear();
   refused_by_daemon_ = false;
 }
 
+Error Connector::no_answer_yet() const {
+  return {ECHOLINE_TIMEOUT, progress_.empty() ? "the daemon has not answered yet" : progress_};
+}
+
+void Connector::note_progress(std::uint64_t now_ns) {
+  std::optional<std::string> progress = door_->take_progress();
+  if (!progress) return;
+  progress_ = "the stream is being opened: " + *std::move(progress);
+  // An index pass takes as long as it takes; Ctrl-C and the caller's own time limits end the wait.
+  deadline_ns_ = std::max(deadline_ns_, now_ns + kSilenceNs);
+}
+
 Error Connector::deadline_error() const {
-  const std::string why = last_refusal_.ok() ? "" : ": " + last_refusal_.text();
+  std::string why = last_refusal_.ok() ? "" : ": " + last_refusal_.text();
+  if (!progress_.empty()) why = "; its last word was: " + progress_;
   // UNAVAILABLE: a daemon that is about to start or stop.
   if (persistent_ && refused_by_daemon_ && last_refusal_.code() != ECHOLINE_UNAVAILABLE) {
     return {last_refusal_.code(),
@@ -64,6 +79,7 @@ bool Connector::may_succeed_later(const Error& error) const {
 Error Connector::retry_or_fail(const Error& error, std::uint64_t now_ns) {
   // The connection of a refused request is of no more use.
   door_.reset();
+  progress_.clear();
   // A first attach reports a missing daemon at once, and retries short-lived refusals for 2 s.
   if (is_short_lived(error) && !persistent_) {
     if (busy_until_ns_ == 0) busy_until_ns_ = now_ns + kBusyNs;
@@ -99,7 +115,9 @@ Error Connector::poll(std::uint64_t now_ns, Connection& connection) {
   }
   AttachGrant grant;
   Error answer;
-  if (!door_->poll_answer(grant, answer)) return no_answer_yet();
+  const bool answered = door_->poll_answer(grant, answer);
+  note_progress(now_ns);
+  if (!answered) return no_answer_yet();
   if (!answer.ok()) {
     refused_by_daemon_ = true;
     return retry_or_fail(answer, now_ns);

@@ -23,16 +23,23 @@ class Connector {
   explicit Connector(std::string runtime_dir) : runtime_dir_(std::move(runtime_dir)) {}
 
   // Begins an attempt; poll() advances it. `persistent`: while no daemon answers, or it is not
-  // ready, retry until the deadline (CLOCK_MONOTONIC).
+  // ready, retry until the deadline (CLOCK_MONOTONIC). The deadline moves on while the daemon says
+  // that it is opening the stream.
   void start(AttachOptions options, std::uint64_t deadline_ns, bool persistent);
   void stop() { door_.reset(); }
-  // TIMEOUT: not finished, call again. OK: `connection` is filled. Else the attempt has failed.
+  // TIMEOUT: not finished, call again; the text says what the daemon is doing. OK: `connection` is
+  // filled. Else the attempt has failed.
   Error poll(std::uint64_t now_ns, Connection& connection);
+  // How far the opening of the stream is, as the daemon said last; empty if it said nothing.
+  const std::string& progress() const { return progress_; }
   // The connection on which an answer is awaited, or null. Sleep on it without the loader's lock.
   std::shared_ptr<DoorClient> door() const { return door_; }
 
  private:
   Error deadline_error() const;
+  Error no_answer_yet() const;
+  // Takes what the daemon said about a stream that it is opening.
+  void note_progress(std::uint64_t now_ns);
   // Whether the daemon may grant the same request later.
   bool may_succeed_later(const Error& error) const;
   Error connect(std::uint64_t now_ns);
@@ -47,6 +54,7 @@ class Connector {
   std::uint64_t busy_until_ns_ = 0;  // end of the retries of short-lived refusals; 0: none yet
   bool persistent_ = false;
   Error last_refusal_;
+  std::string progress_;            // of the opening of the stream, while an answer is awaited
   bool refused_by_daemon_ = false;  // last_refusal_ is an answer of a daemon, not a failed connect
 };
 

@@ -71,26 +71,10 @@ bool make_address(const std::string& path, sockaddr_un& address) {
   return true;
 }
 
-// A killed daemon leaves its sockets behind, so the file alone proves nothing.
-bool listens(const std::string& path) {
-  sockaddr_un address;
-  if (!make_address(path, address)) return false;
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return false;
-  const bool connected =
-      ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
-  close(fd);
-  return connected;
-}
-
-// Advice after a failed connect. The daemon opens the control socket first and the attach socket
-// last: if only the control socket exists, the daemon is still starting.
-std::string next_step(int code, const std::string& runtime_dir) {
+// Advice after a failed connect.
+std::string next_step(int code) {
   if (code == ECHOLINE_PERMISSION_DENIED) {
     return "; this user may not reach the door: make it a member of the folder's group";
-  }
-  if (code == ECHOLINE_NOT_FOUND && listens(runtime_dir + "/control.sock")) {
-    return "; a daemon is there and its streams are not ready yet: wait for 'ready' in its log";
   }
   return "; start echolined, or name its folder by runtime_dir or ECHOLINE_RUNTIME_DIR";
 }
@@ -129,7 +113,7 @@ Error DoorClient::connect(const std::string& runtime_dir, const AttachOptions& o
       return {ECHOLINE_UNAVAILABLE, "too many trainers connect to " + path + " at the same time"};
     }
     const Error e = errno_error(number, "no daemon answers at " + path);
-    return {e.code(), e.text() + next_step(e.code(), runtime_dir)};
+    return {e.code(), e.text() + next_step(e.code())};
   }
   const shm::AttachRequest request = to_request(options);
   // A message on this kind of socket is sent whole or not at all.
@@ -141,6 +125,12 @@ Error DoorClient::connect(const std::string& runtime_dir, const AttachOptions& o
 }
 
 bool DoorClient::poll_answer(AttachGrant& grant, Error& error) {
+  Received received = Received::kProgress;
+  while (received == Received::kProgress) received = receive_answer(grant, error);
+  return received == Received::kAnswer;
+}
+
+DoorClient::Received DoorClient::receive_answer(AttachGrant& grant, Error& error) {
   iovec part{&grant.reply, sizeof(grant.reply)};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 8)] = {};
   msghdr message{};
@@ -156,10 +146,18 @@ bool DoorClient::poll_answer(AttachGrant& grant, Error& error) {
     if (got > 0) take_descriptors(message, grant, no_fork);
   }
   // Not there yet.
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return Received::kNothing;
   if (got <= 0) {  // 0: closed by the daemon
     error = {ECHOLINE_UNAVAILABLE, "the daemon closed the door before it answered"};
-    return true;
+    return Received::kAnswer;
+  }
+  if (got == sizeof(shm::Notice)) {  // an answer is longer
+    shm::Notice notice;
+    std::memcpy(&notice, &grant.reply, sizeof(notice));
+    if (notice.magic == shm::kDoorMagic) {
+      if (notice.kind == shm::kNoticeOpening) progress_ = std::string(shm::text(notice.message));
+      return Received::kProgress;
+    }
   }
   // A reply without descriptors: the kernel drops them if this process has too many open files.
   error = check_answer(grant.reply, static_cast<std::size_t>(got));
@@ -167,7 +165,7 @@ bool DoorClient::poll_answer(AttachGrant& grant, Error& error) {
     error = {ECHOLINE_RESOURCE_EXHAUSTED,
              "the daemon's answer came without its memory; raise the limit of open files"};
   }
-  return true;
+  return Received::kAnswer;
 }
 
 void DoorClient::wait(int timeout_ms) const {

@@ -27,8 +27,11 @@ class DoorClient {
   // nothing, because it is called when memory is exhausted.
   static void leave_open(std::shared_ptr<DoorClient> door);
 
-  // Whether the answer has arrived. If so, `grant` is filled or `error` is the refusal.
+  // Whether the answer has arrived. If so, `grant` is filled or `error` is the refusal. If not, the
+  // daemon may have said why (take_progress).
   bool poll_answer(AttachGrant& grant, Error& error);
+  // The newest text about a stream that is being opened, if one arrived since the last call.
+  std::optional<std::string> take_progress() { return std::exchange(progress_, std::nullopt); }
   // Sleeps until the socket is readable, at most timeout_ms. Any thread.
   void wait(int timeout_ms) const;
 
@@ -42,6 +45,9 @@ class DoorClient {
   std::vector<std::string> take_news() { return std::exchange(news_, {}); }
 
  private:
+  // Receives one message of those that come before or as the answer.
+  enum class Received { kNothing, kProgress, kAnswer };
+  Received receive_answer(AttachGrant& grant, Error& error);
   // Sorts one notice of the daemon: a move, news for people, or a verdict.
   void handle_notice(const shm::Notice& notice);
   // Keeps why the daemon ends this attachment.
@@ -49,6 +55,7 @@ class DoorClient {
 
   GuardedFd socket_;
   std::optional<Error> verdict_;
+  std::optional<std::string> progress_;
   bool gone_ = false;
   bool moved_ = false;
   std::vector<std::string> news_;

@@ -15,6 +15,9 @@ constexpr std::uint64_t kPollNs = 50'000'000;
 constexpr std::uint64_t kReasonNs = 500'000'000;
 // Texts that nobody takes: the oldest are dropped.
 constexpr std::size_t kNewsMax = 16;
+// Texts about a stream that is being opened: the first after this time, as many openings are short.
+constexpr std::uint64_t kFirstProgressNs = 2'000'000'000;
+constexpr std::uint64_t kProgressNs = 10'000'000'000;
 
 // A few milliseconds late, and five times cheaper than the exact clock, which would add a third to
 // the time of taking a ready batch.
@@ -28,7 +31,27 @@ std::uint64_t coarse_clock_ns() {
 }  // namespace
 
 Error DaemonLink::poll_attach(Connection& connection) {
-  return connector_.poll(shm::futex_clock_ns(), connection);
+  const std::uint64_t now = shm::futex_clock_ns();
+  Error e = connector_.poll(now, connection);
+  note_progress(now);
+  return e;
+}
+
+void DaemonLink::note_progress(std::uint64_t now_ns) {
+  if (connector_.progress().empty()) {
+    progress_due_ns_ = 0;
+  } else if (progress_due_ns_ == 0) {
+    progress_due_ns_ = now_ns + kFirstProgressNs;
+  } else if (now_ns >= progress_due_ns_) {
+    progress_due_ns_ = now_ns + kProgressNs;
+    add_news(connector_.progress());
+  }
+}
+
+// Bounded: a trainer may never ask for them.
+void DaemonLink::add_news(std::string text) {
+  news_.push_back(std::move(text));
+  if (news_.size() > kNewsMax) news_.pop_front();
 }
 
 void DaemonLink::set_connected(std::shared_ptr<DoorClient> door) {
@@ -49,9 +72,7 @@ bool DaemonLink::poll_is_due() {
 
 DaemonLink::Event DaemonLink::poll_notices() {
   const bool alive = door_->poll_alive();
-  for (std::string& news : door_->take_news()) news_.push_back(std::move(news));
-  // Bounded: a trainer may never ask for them.
-  while (news_.size() > kNewsMax) news_.pop_front();
+  for (std::string& news : door_->take_news()) add_news(std::move(news));
   // A verdict takes effect only after all published batches are read: see reason_of_end.
   if (door_->verdict()) return Event::kNone;
   if (!alive) {

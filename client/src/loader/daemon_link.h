@@ -49,14 +49,20 @@ class DaemonLink {
   void close_but_keep_slots();
   void stop_attaching() { connector_.stop(); }
 
-  // The oldest text about other trainers that was not taken yet.
+  // The oldest text about other trainers, or about a stream that is being opened, that was not
+  // taken yet.
   std::optional<std::string> take_news();
 
  private:
+  // While the stream is being opened: now and then a text about it.
+  void note_progress(std::uint64_t now_ns);
+  void add_news(std::string text);
+
   Connector connector_;
   std::shared_ptr<DoorClient> door_;  // null unless connected
   std::deque<std::string> news_;
   std::uint64_t polled_ns_ = 0;
+  std::uint64_t progress_due_ns_ = 0;   // the next text about an opening; 0: none is awaited
   std::uint64_t failing_since_ns_ = 0;  // when kWriterFailed was seen first; 0: not seen
 };
 

@@ -55,9 +55,10 @@ Error Loader::sleep_until(std::int64_t timeout_ms, Attempt attempt) {
     std::shared_ptr<DoorClient> door;
     std::shared_ptr<Attachment> attachment;
     std::uint64_t seen = 0;
+    Error e;
     {
       const std::lock_guard lock(mutex_);
-      Error e = attempt();
+      e = attempt();
       if (e.code() != ECHOLINE_TIMEOUT || timeout_ms == 0) return e;
       door = link_.door_to_wait_on();
       if (link_.connected()) attachment = reader_.attachment();
@@ -70,7 +71,7 @@ Error Loader::sleep_until(std::int64_t timeout_ms, Attempt attempt) {
       deadline_ns = deadline_of(timeout_ms, now);
       wait.emplace(unattached_waits_, now);
     }
-    if (now >= deadline_ns) return {ECHOLINE_TIMEOUT, "nothing was ready in time"};
+    if (now >= deadline_ns) return e;
     wait->set_attachment(attachment);
     wait->sleep(door, seen, deadline_ns);
   }

@@ -33,10 +33,14 @@ class Engine : public AttachHandler {
   // Fails where daemon.memory is more than this machine or its control group has.
   static Result<std::unique_ptr<Engine>> create(const v1::Daemon& daemon);
 
+  // Takes the name of a stream that will be created soon: it is listed as being opened, and
+  // trainers wait for it. Errors as of create_stream, for a definition that cannot be right.
+  virtual Status announce_stream(const std::string& name, const v1::Stream& stream) = 0;
   // Opens the source, loads or builds the index, checks the plan and the memory budget. Blocks
-  // until the stream is ready. An error of `progress`, which is called until the stream is ready,
-  // cancels it. Creating the same stream again is ok; another one under its name is kAlreadyExists,
-  // and the message says what differs.
+  // until the stream is ready. Meanwhile trainers that attach to it wait, and learn of the
+  // progress. If the stream cannot be opened, they get the reason. An error of `progress`, which is
+  // called until the stream is ready, cancels it. Creating the same stream again is ok; another one
+  // under its name is kAlreadyExists, and the message says what differs.
   virtual Status create_stream(const std::string& name, const v1::Stream& stream,
                                const record::ProgressFunction& progress) = 0;
   virtual Status delete_stream(const std::string& name) = 0;
@@ -55,7 +59,7 @@ class Engine : public AttachHandler {
   // Grows a hundred times a second while the engine's thread is alive and not blocked. Takes no
   // lock, for the watchdog.
   virtual std::uint64_t rounds() const = 0;
-  // With all defaults filled in; kNotFound while the stream is being opened.
+  // With all defaults filled in; kFailedPrecondition while the stream is being opened.
   virtual Result<v1::Stream> definition(const std::string& name) const = 0;
   // The state that each job would save now, as JSON, by job.
   virtual Result<std::map<std::string, std::string>> states(const std::string& name) const = 0;

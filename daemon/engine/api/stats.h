@@ -93,6 +93,8 @@ struct IndexingStats {
   std::uint64_t records = 0;                  // found so far
   double bytes_per_second = 0;                // of the whole pass; 0 while unknown
   double seconds_left = 0;                    // at this rate; 0 while unknown
+  bool waits = false;                         // until other streams are open
+  std::uint64_t trainers = 0;                 // that wait for the stream
 };
 
 // Pictures decoded, by format and decoder.

@@ -152,7 +152,16 @@ std::string time_text(double seconds) {
   return fmt::format("{:.1f} h", seconds / 3600);
 }
 
-std::string indexing_text(const IndexingStats& indexing) {
+std::string waiting_text(const IndexingStats& indexing) {
+  if (indexing.trainers == 0) return "; trainers that attach wait for it";
+  return fmt::format("; {} {} for it", pluralize(indexing.trainers, "trainer"),
+                     indexing.trainers == 1 ? "waits" : "wait");
+}
+
+}  // namespace
+
+std::string opening_text(const IndexingStats& indexing) {
+  if (indexing.waits) return "waits until streams before it are open";
   if (indexing.shards == 0) return "the index is being read or made";
   std::string text = fmt::format("indexing: {} of {}, {:.1f} of {:.1f} GB", indexing.shards_done,
                                  pluralize(indexing.shards, "shard"),
@@ -164,8 +173,6 @@ std::string indexing_text(const IndexingStats& indexing) {
   }
   return text;
 }
-
-}  // namespace
 
 const char* limit_of(WaitCause cause) {
   switch (cause) {
@@ -186,7 +193,7 @@ const char* limit_of(WaitCause cause) {
 Verdict verdict(const StreamStats& stats) {
   if (stats.state == "failed") return {"failed", "the stream has failed: " + stats.error};
   if (stats.state == "opening")
-    return {"opening", indexing_text(stats.indexing) + "; trainers can attach after that"};
+    return {"opening", opening_text(stats.indexing) + waiting_text(stats.indexing)};
   if (stats.state != "ready") return {stats.state, "the stream is " + stats.state};
   if (stats.consumers.empty())
     return {"nobody", "no trainer is attached; the first batches wait in the ring"};

@@ -1,6 +1,8 @@
 // What limits a stream now, in one sentence, and what to do about it.
 #pragma once
 
+#include <string>
+
 #include "engine/api/stats.h"
 
 namespace echoline::engine {
@@ -16,6 +18,8 @@ inline constexpr std::uint64_t kLeastAttachedNs = 2'000'000'000;
 // With R, the time upstream of the echo point over the time downstream of it for one batch, factors
 // up to R cost no time (Choi et al., arXiv 1907.05550, section 3.1).
 Verdict verdict(const StreamStats& stats);
+// How far a stream is that is being opened, for people.
+std::string opening_text(const IndexingStats& indexing);
 // What limits a stream whose trainers wait for this cause, as in Verdict::limit.
 const char* limit_of(WaitCause cause);
 

@@ -10,6 +10,7 @@
 #include "base/pluralize.h"
 #include "base/processors.h"
 #include "config/load.h"
+#include "config/pipeline.h"
 #include "config/values.h"
 #include "engine/stats/verdict.h"
 #include "engine/stream/definition_diff.h"
@@ -38,6 +39,12 @@ Status check_same(const Stream& stream, const std::string& name, const v1::Strea
   return Status(Code::kFailedPrecondition,
                 fmt::format("stream '{}' is there but takes no trainers: {}; delete it first", name,
                             open.message()));
+}
+
+Result<AccessList> access_of(const std::string& name, const v1::Stream& definition) {
+  const v1::Publish& publish = config::publish_step(definition);
+  return AccessList::parse(fmt::format("stream '{}': publish.access", name),
+                           {publish.access().begin(), publish.access().end()});
 }
 
 void log_created(const std::string& name, const StreamStats& stats) {
@@ -85,16 +92,25 @@ StreamRegistry::~StreamRegistry() {
   shared_.table.clear();
 }
 
+Status StreamRegistry::announce_stream(const std::string& name, const v1::Stream& stream) {
+  v1::Stream definition = stream;
+  ECHOLINE_TRY(config::complete_stream(name, definition));
+  ECHOLINE_ASSIGN(AccessList access, access_of(name, definition));
+  const MutexLock lock(shared_.mutex);
+  return shared_.table.announce(name, std::move(access));
+}
+
 // Two steps under the lock, with the slow opening between them; `opening` keeps the name meanwhile.
 Status StreamRegistry::create_stream(const std::string& name, const v1::Stream& stream,
                                      const record::ProgressFunction& progress) {
   v1::Stream definition = stream;
   ECHOLINE_TRY(config::complete_stream(name, definition));
+  ECHOLINE_ASSIGN(AccessList access, access_of(name, definition));
   std::uint64_t generation = 0;
   {
     const MutexLock lock(shared_.mutex);
     if (const Stream* same = shared_.table.get(name)) return check_same(*same, name, definition);
-    ECHOLINE_ASSIGN(generation, shared_.table.begin_opening(name));
+    ECHOLINE_ASSIGN(generation, shared_.table.begin_opening(name, std::move(access)));
   }
   const auto note = [&](const record::Progress& seen) {
     {
@@ -110,9 +126,10 @@ Status StreamRegistry::create_stream(const std::string& name, const v1::Stream& 
     add(name, std::move(opened).value(), generation);
     return {};
   }
+  const Status why = opened.status().with_context("stream '" + name + "'");
   const MutexLock lock(shared_.mutex);
-  shared_.table.abandon(name);
-  return opened.status().with_context("stream '" + name + "'");
+  shared_.table.abandon(name, why);
+  return why;
 }
 
 // Not yet in the table, so the stream can be asked without the lock.
@@ -122,7 +139,11 @@ void StreamRegistry::add(const std::string& name, std::unique_ptr<Stream> stream
   Status failure;
   {
     const MutexLock lock(shared_.mutex);
-    failure = shared_.table.add(name, std::move(stream));
+    Stream& added = *stream;
+    Opening before = shared_.table.add(name, std::move(stream));
+    failure = before.failure;
+    // After begin_draining() nobody waits any more.
+    driver_.admit(shared_, name, added, before.trainers.take());
   }
   if (!failure.ok()) driver_.fail(name, generation, failure);
 }
@@ -214,7 +235,7 @@ EngineStats StreamRegistry::stats() const {
     StreamStats& stream = stats.streams.emplace_back();
     stream.name = name;
     stream.state = "opening";
-    stream.indexing = opening.progress.stats();
+    stream.indexing = opening.stats();
     stream.verdict = verdict(stream);
   }
   const std::uint64_t now_ns = monotonic_ns();

@@ -23,6 +23,7 @@ class StreamRegistry : public Engine {
   explicit StreamRegistry(const v1::Daemon& daemon);
   ~StreamRegistry() override;
 
+  Status announce_stream(const std::string& name, const v1::Stream& stream) override;
   Status create_stream(const std::string& name, const v1::Stream& stream,
                        const record::ProgressFunction& progress) override;
   Status delete_stream(const std::string& name) override;

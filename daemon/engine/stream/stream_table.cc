@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <set>
 #include <utility>
 
-#include "base/access_list.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/sanitize_name.h"
@@ -18,18 +18,42 @@ Status being_created(const std::string& name) {
                 fmt::format("stream '{}' is just being created; ask again when it is ready", name));
 }
 
+bool may_use(const Peer& peer, const AccessList& access) {
+  return access.empty() || is_own(peer) || access.names(peer);
+}
+
 }  // namespace
 
-Result<std::uint64_t> StreamTable::begin_opening(const std::string& name) {
+IndexingStats Opening::stats() const {
+  IndexingStats stats = progress.stats();
+  stats.waits = announced;
+  stats.trainers = trainers.size();
+  return stats;
+}
+
+Status StreamTable::announce(const std::string& name, AccessList access) {
+  if (opening_.contains(name) || streams_.contains(name)) {
+    return Status(Code::kAlreadyExists, fmt::format("stream '{}' exists", name));
+  }
+  Opening& opening = opening_[name];
+  opening.announced = true;
+  opening.access = std::move(access);
+  return {};
+}
+
+Result<std::uint64_t> StreamTable::begin_opening(const std::string& name, AccessList access) {
+  const auto [found, is_new] = opening_.try_emplace(name);
+  Opening& opening = found->second;
   // One caller opens a name; others are refused until it has succeeded or failed.
-  if (!opening_.try_emplace(name).second) return being_created(name);
+  if (!is_new && !std::exchange(opening.announced, false)) return being_created(name);
+  opening.access = std::move(access);
   return generations_.begin(name);
 }
 
-Status StreamTable::add(const std::string& name, std::unique_ptr<Stream> stream) {
+Opening StreamTable::add(const std::string& name, std::unique_ptr<Stream> stream) {
   // Both under one lock: the name is never free in between.
   streams_.emplace(name, std::move(stream));
-  return opening_.extract(name).mapped().failure;
+  return std::move(opening_.extract(name).mapped());
 }
 
 void StreamTable::note_progress(const std::string& name, const record::Progress& seen,
@@ -37,8 +61,8 @@ void StreamTable::note_progress(const std::string& name, const record::Progress&
   opening_.at(name).progress.note(seen, now_ns);
 }
 
-void StreamTable::abandon(const std::string& name) {
-  opening_.erase(name);
+void StreamTable::abandon(const std::string& name, const Status& why) {
+  opening_.extract(name).mapped().trainers.refuse_all(why);
   generations_.end(name);
 }
 
@@ -60,24 +84,38 @@ Stream* StreamTable::get(const std::string& name, std::uint64_t generation) cons
   return generations_.of(name) == generation ? get(name) : nullptr;
 }
 
+Opening* StreamTable::find_opening(const Peer& peer, const std::string& name) {
+  const auto found = opening_.find(name);
+  return found == opening_.end() || !may_use(peer, found->second.access) ? nullptr : &found->second;
+}
+
 Result<Stream*> StreamTable::find(const std::string& name) const {
+  if (opening_.contains(name)) return being_created(name);
   // The daemon itself may use every stream.
   return find_for(Peer{.uid = ::geteuid(), .groups = {}}, name);
 }
 
 Result<Stream*> StreamTable::find_for(const Peer& peer, const std::string& name) const {
-  std::string known;
-  for (const auto& [other, stream] : streams_) {
-    const AccessList& access = stream->core()->access;
-    const bool may_use = access.empty() || is_own(peer) || access.names(peer);
-    if (other == name && may_use) return stream.get();
+  if (const auto found = streams_.find(name); found != streams_.end()) {
+    if (may_use(peer, found->second->core()->access)) return found->second.get();
     // The answer is that of a missing stream: who may not use it does not learn that it exists.
-    if (other == name) log_refused(peer, name);
-    if (may_use) known += (known.empty() ? "" : ", ") + other;
+    log_refused(peer, name);
   }
   // Only streams that the caller may use are named.
+  const std::string known = names_for(peer);
   return Status(Code::kNotFound, fmt::format("no stream '{}'; there are: {}", sanitize_name(name),
                                              known.empty() ? "none" : known));
+}
+
+std::string StreamTable::names_for(const Peer& peer) const {
+  std::set<std::string> names;
+  for (const auto& [name, stream] : streams_) {
+    if (may_use(peer, stream->core()->access)) names.insert(name);
+  }
+  for (const auto& [name, opening] : opening_) {
+    if (may_use(peer, opening.access)) names.insert(name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 // At most once a second: a trainer that is refused could fill the disk with log lines.

@@ -6,33 +6,43 @@
 #include <memory>
 #include <string>
 
+#include "base/access_list.h"
 #include "base/peer.h"
 #include "base/rate_limiter.h"
 #include "base/status.h"
 #include "engine/runtime/generations.h"
 #include "engine/stream/index_progress.h"
+#include "engine/stream/opening_queue.h"
 #include "engine/stream/stream.h"
 
 namespace echoline::engine {
 
-// A stream that is being opened.
+// A stream that is being opened, or will be.
 struct Opening {
-  Status failure;  // the first that was reported, else Ok
+  bool announced = false;  // nobody opens it yet
+  AccessList access;       // as publish.access
+  Status failure;          // the first that was reported, else Ok
   IndexProgress progress;
+  OpeningQueue trainers;  // that wait for it
+
+  IndexingStats stats() const;
 };
 
 // Under the registry's lock.
 class StreamTable {
  public:
+  // Takes the name for a stream that begin_opening() will open. kAlreadyExists where it is taken.
+  Status announce(const std::string& name, AccessList access);
   // Takes the name for a stream that is being opened, until add() or abandon(). Returns its
   // generation; kFailedPrecondition where another stream is being opened under the name.
-  Result<std::uint64_t> begin_opening(const std::string& name);
-  // The stream is open. Returns the failure that was reported while it was being opened, if any.
-  Status add(const std::string& name, std::unique_ptr<Stream> stream);
+  Result<std::uint64_t> begin_opening(const std::string& name, AccessList access);
+  // The stream is open. Returns what it was while it was being opened: the failure that was
+  // reported, and the trainers that wait.
+  Opening add(const std::string& name, std::unique_ptr<Stream> stream);
   // The stream is being opened, and this is how far its index is.
   void note_progress(const std::string& name, const record::Progress& seen, std::uint64_t now_ns);
-  // It could not be opened.
-  void abandon(const std::string& name);
+  // It could not be opened: its trainers are told why.
+  void abandon(const std::string& name, const Status& why);
   // Takes a stream out of the table; kNotFound if there is none, kFailedPrecondition while it is
   // being opened.
   Result<std::unique_ptr<Stream>> remove(const std::string& name);
@@ -42,7 +52,7 @@ class StreamTable {
   // The same for one generation of the name.
   Stream* get(const std::string& name, std::uint64_t generation) const;
   std::uint64_t generation(const std::string& name) const { return generations_.of(name); }
-  // kNotFound names the streams that there are.
+  // kNotFound names the streams that there are; kFailedPrecondition while it is being opened.
   Result<Stream*> find(const std::string& name) const;
   // The same for a trainer: a stream that it may not use does not exist for it.
   Result<Stream*> find_for(const Peer& peer, const std::string& name) const;
@@ -51,9 +61,14 @@ class StreamTable {
 
   const std::map<std::string, std::unique_ptr<Stream>>& streams() const { return streams_; }
   const std::map<std::string, Opening>& opening() const { return opening_; }
+  std::map<std::string, Opening>& opening() { return opening_; }
+  // Null where no stream of this name is being opened that the trainer may use.
+  Opening* find_opening(const Peer& peer, const std::string& name);
   void clear() { streams_.clear(); }
 
  private:
+  // The streams that the peer may use, also those that are being opened.
+  std::string names_for(const Peer& peer) const;
   // Logs a refusal by publish.access, at most once a second.
   void log_refused(const Peer& peer, const std::string& name) const;
 

@@ -66,7 +66,7 @@ class ChecksumScan final : public ShardScan {
   bool done() const override { return plain_->done() && position() == goal(); }
   std::uint64_t position() const override {
     // Far away: skip to it. Else the bytes between are read for their checksums.
-    return goal() - sums_.passed() > skip_bytes_ ? goal() : sums_.passed();
+    return goal() - sums_.passed() > (hopping_ ? 0 : skip_bytes_) ? goal() : sums_.passed();
   }
   std::uint64_t needed() const override { return position() == goal() ? plain_->needed() : 1; }
   Status take(std::span<const std::byte> window) override;
@@ -76,12 +76,14 @@ class ChecksumScan final : public ShardScan {
   bool is_certain() const override { return plain_->is_certain(); }
   std::uint64_t meta_files() const override { return plain_->meta_files(); }
   void end_at(std::uint64_t bytes) override;
+  void set_hopping(bool hopping) override { hopping_ = hopping; }
 
  private:
   std::uint64_t goal() const;
 
   const std::unique_ptr<ShardScan> plain_;
   const std::uint64_t skip_bytes_;
+  bool hopping_ = false;
   RecordSums sums_;
 };
 

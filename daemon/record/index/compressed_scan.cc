@@ -130,6 +130,11 @@ class UnpackingScan final : public ShardScan {
   }
   std::uint64_t meta_files() const override { return any() ? any()->meta_files() : 0; }
   Status take(std::span<const std::byte> window) override;
+  void set_hopping(bool hopping) override {
+    hopping_ = hopping;
+    if (scan_) scan_->set_hopping(hopping);
+  }
+  bool can_hop() const override { return unpacking_ == nullptr; }
 
  private:
   static constexpr std::uint64_t kHeadBytes = 512;
@@ -148,6 +153,7 @@ class UnpackingScan final : public ShardScan {
   std::unique_ptr<ShardScan> scan_;            // of a plain shard, once known
   std::unique_ptr<ShardUnpacking> unpacking_;  // of a compressed shard, once known
   std::uint64_t position_ = 0;
+  bool hopping_ = false;
 };
 
 Status UnpackingScan::take(std::span<const std::byte> window) {
@@ -156,6 +162,7 @@ Status UnpackingScan::take(std::span<const std::byte> window) {
     // The first window decides whether the shard is compressed.
     if (!is_compressed(window)) {
       scan_ = make_checksum_scan(plain_(shard_bytes_), skip_bytes_);
+      scan_->set_hopping(hopping_);
       return scan_->take(window);
     }
     ECHOLINE_ASSIGN(std::unique_ptr<Unpacker> unpacker, Unpacker::make(window));
@@ -190,6 +197,7 @@ class KnownUnpackingScan final : public ShardScan {
   bool is_certain() const override { return scan_->is_certain(); }
   std::uint64_t unpacked_bytes() const override { return form_.bytes; }
   std::uint64_t meta_files() const override { return scan_->meta_files(); }
+  bool can_hop() const override { return false; }
   Status take(std::span<const std::byte> window) override;
 
  private:

@@ -1,9 +1,14 @@
-// Each active shard has one window in flight. When it lands, the scan takes it and says which one
-// to read next. A careful scan takes a window only when it is certain (source::EqualAnswers). Scans
-// begin careful where the bytes must be certain, and again from the start after an error.
+// Each active shard has one window in flight or waits for room. When it lands, the scan takes it
+// and says which one to read next. A careful scan takes a window only when it is certain
+// (source::EqualAnswers). Scans begin careful where the bytes must be certain, and again from the
+// start after an error.
 #include "record/index/index_build.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,12 +19,30 @@
 #include "echoline/v1/config.pb.h"
 #include "record/core/local_file.h"
 #include "record/index/checksum_scan.h"
+#include "record/index/scan_choice.h"
 
 namespace echoline::record {
 namespace {
 
 constexpr std::uint64_t kPollNs = 100'000'000;  // between two reports, also of a silent store
 constexpr std::uint64_t kProgressEveryNs = 100'000'000;
+
+// Hops are short and mostly wait for the store, so there are more of them at a time.
+constexpr std::size_t kHopsAtOnce = 128;
+constexpr std::uint64_t kHopBytesMin = 4 << 10, kHopBytesMax = 64 << 10;
+// Small files between large ones are read together with the next header: a hop over fewer bytes
+// does not pay.
+constexpr std::uint64_t kHopWorthBytes = 32 << 10;
+// While the rate of a store is not known, so that the first measurement is short.
+constexpr std::uint64_t kFirstWindowBytes = 512 << 10;
+// Over a connection without TLS, records without a checksum are read twice in the first epoch. That
+// must be worth it.
+constexpr double kHopGain = 1.2, kHopGainUnprotected = 2;
+
+double hop_gain(const ScanSettings& settings, const source::Source& source) {
+  if (!settings.may_hop) return 0;
+  return source.answers_needed() > 1 ? kHopGainUnprotected : kHopGain;
+}
 
 // One active shard. The buffer is the destination of its request in flight.
 struct ShardJob {
@@ -29,6 +52,9 @@ struct ShardJob {
   bool careful = false;
   source::EqualAnswers answers{0};  // for the present window
   std::uint64_t bytes_done = 0;     // counted as done
+  ScanMode mode = ScanMode::kRead;  // of the present window
+  std::uint64_t hop_bytes = kHopBytesMin;
+  std::uint64_t read_bytes = kFirstWindowBytes;  // while the rate of the store is not known
 };
 
 class IndexBuild {
@@ -44,7 +70,8 @@ class IndexBuild {
         progress_(progress),
         journal_(journal),
         local_(!shards.empty() && local_path(shards.front().url)),
-        careful_(source.answers_needed() > 1 && settings.certain) {
+        careful_(source.answers_needed() > 1 && settings.certain),
+        choice_(hop_gain(settings, source)) {
     seen_.shards = shards.size();
     for (const auto& shard : shards) seen_.bytes += shard.bytes;
   }
@@ -54,11 +81,16 @@ class IndexBuild {
  private:
   bool start_more();
   void start(std::size_t slot, std::size_t shard, bool careful);
-  void submit(std::size_t slot);   // the next window
+  void submit_ready();
+  void submit(std::size_t slot);  // the next window
+  std::uint64_t window_bytes(ShardJob& job) const;
   void request(std::size_t slot);  // the present one
   Status landed(std::size_t slot, bool checked);
   Status take(std::size_t slot);
   bool is_certain(const ShardJob& job, bool checked) const;
+  void choose_mode();
+  std::uint64_t mean_record_bytes() const;
+  std::size_t at_once() const;
   void continue_shard(std::size_t slot);
   void count(const ShardTable& table);
   void collect_in_order();
@@ -76,7 +108,11 @@ class IndexBuild {
   const bool careful_;  // from the start
 
   std::vector<std::unique_ptr<ShardJob>> jobs_;  // by slot, which is the tag of its request
+  std::map<std::size_t, std::size_t> ready_;     // slots that want their next window, by shard
+  std::size_t active_ = 0;
   std::size_t in_flight_ = 0;
+  std::array<std::size_t, 2> in_flight_of_{};  // by ScanMode
+  ScanChoice choice_;
   std::size_t next_shard_ = 0;  // to start
   StoredIndex index_;           // complete for shards [0, index_.shards.size())
   Progress seen_;
@@ -87,10 +123,12 @@ Result<StoredIndex> IndexBuild::run() {
   Status status;
   while (status.ok()) {
     const bool more = start_more();
+    submit_ready();
     collect_in_order();
-    // Nothing in flight and nothing left to start: all shards are done.
-    if (in_flight_ == 0 && !more) break;
+    // Nothing active and nothing left to start: all shards are done.
+    if (active_ == 0 && !more) break;
     status = poll();
+    choose_mode();
     if (status.ok()) status = report(false);
   }
   // Requests in flight write into the buffers only while the source is polled, so that an error
@@ -103,7 +141,7 @@ Result<StoredIndex> IndexBuild::run() {
 
 // Starts shards while there is room. True while shards are left.
 bool IndexBuild::start_more() {
-  while (next_shard_ < shards_.size() && in_flight_ < settings_.shards_at_once) {
+  while (next_shard_ < shards_.size() && active_ < at_once()) {
     const std::size_t shard = next_shard_;
     // Known from an earlier pass or from a sidecar file.
     if (known_[shard]) {
@@ -112,12 +150,13 @@ bool IndexBuild::start_more() {
       ++next_shard_;
       continue;
     }
-    if (source_.slots_free() == 0) break;
+    if (in_flight_ + ready_.size() >= at_once() || source_.slots_free() <= ready_.size()) break;
     // A free slot, so that tags stay small.
     std::size_t slot = 0;
     while (slot < jobs_.size() && jobs_[slot]) ++slot;
     if (slot == jobs_.size()) jobs_.emplace_back();
     ++next_shard_;
+    ++active_;
     start(slot, shard, careful_);
   }
   return next_shard_ < shards_.size();
@@ -133,12 +172,34 @@ void IndexBuild::start(std::size_t slot, std::size_t shard, bool careful) {
   continue_shard(slot);
 }
 
+std::size_t IndexBuild::at_once() const {
+  return choice_.mode() == ScanMode::kHop ? kHopsAtOnce : settings_.shards_at_once;
+}
+
+// The first shards first: after a change from hops to large windows only they have large buffers.
+void IndexBuild::submit_ready() {
+  while (!ready_.empty() && in_flight_ < at_once() && source_.slots_free() > 0) {
+    const std::size_t slot = ready_.begin()->second;
+    ready_.erase(ready_.begin());
+    submit(slot);
+  }
+}
+
+std::uint64_t IndexBuild::window_bytes(ShardJob& job) const {
+  if (job.mode == ScanMode::kHop) return job.hop_bytes;
+  if (!settings_.may_hop || choice_.rate(ScanMode::kRead) > 0) return settings_.window_bytes;
+  job.read_bytes = std::min(job.read_bytes * 2, settings_.window_bytes);
+  return job.read_bytes / 2;
+}
+
 void IndexBuild::submit(std::size_t slot) {
   ShardJob& job = *jobs_[slot];
+  job.mode = choice_.mode();
+  job.scan->set_hopping(job.mode == ScanMode::kHop);
   const source::ObjectInfo& object = shards_[job.shard];
   const std::uint64_t left = object.bytes - job.scan->position();
   // At least one window, or what the scan needs, up to the end of the shard.
-  job.buffer.resize(std::min(left, std::max(settings_.window_bytes, job.scan->needed())));
+  job.buffer.resize(std::min(left, std::max(window_bytes(job), job.scan->needed())));
   // A careful scan needs two equal answers for each window.
   job.answers = source::EqualAnswers(job.careful ? 2 : 0);
   request(slot);
@@ -148,6 +209,33 @@ void IndexBuild::request(std::size_t slot) {
   ShardJob& job = *jobs_[slot];
   source_.submit({slot, shards_[job.shard], {{job.scan->position(), job.buffer}}});
   ++in_flight_;
+  ++in_flight_of_[static_cast<std::size_t>(job.mode)];
+}
+
+void IndexBuild::choose_mode() {
+  const auto present = static_cast<std::size_t>(choice_.mode());
+  const std::uint64_t now = monotonic_ns();
+  if (!choice_.is_due(now, in_flight_of_[present], in_flight_of_[1 - present])) return;
+  if (!choice_.decide(now, {seen_.bytes - seen_.bytes_done, mean_record_bytes()})) return;
+  log_info(
+      "record", "indexing {} from here on: reading gave {:.0f} MB/s, hops {}",
+      choice_.mode() == ScanMode::kHop ? "by hops from header to header" : "by reading through",
+      choice_.rate(ScanMode::kRead) / 1e6,
+      choice_.rate(ScanMode::kHop) == 0
+          ? "are tried"
+          : fmt::format("{:.0f} MB/s", choice_.rate(ScanMode::kHop) / 1e6));
+}
+
+// Of the shards that are being scanned; 0 if one of them has to be read through.
+std::uint64_t IndexBuild::mean_record_bytes() const {
+  std::uint64_t bytes = 0, records = 0;
+  for (const auto& job : jobs_) {
+    if (!job) continue;
+    if (!job->scan->can_hop()) return 0;
+    bytes += job->bytes_done;
+    records += job->scan->table().size();
+  }
+  return records == 0 ? bytes : bytes / records;
 }
 
 Status IndexBuild::poll() {
@@ -155,6 +243,7 @@ Status IndexBuild::poll() {
   source_.poll(monotonic_ns() + kPollNs, done);
   for (const source::ReadResult& result : done) {
     --in_flight_;
+    --in_flight_of_[static_cast<std::size_t>(jobs_[result.tag]->mode)];
     Status status = result.status;
     if (status.ok()) status = landed(result.tag, result.checked);
     if (status.ok()) continue;
@@ -196,8 +285,16 @@ Status IndexBuild::take(std::size_t slot) {
   ShardJob& job = *jobs_[slot];
   const std::uint64_t before = job.scan->position();
   ECHOLINE_TRY(job.scan->take(job.buffer));
-  job.bytes_done += job.scan->position() - before;
-  seen_.bytes_done += job.scan->position() - before;
+  const std::uint64_t moved = job.scan->position() - before;
+  job.bytes_done += moved;
+  seen_.bytes_done += moved;
+  choice_.moved(moved, job.mode);
+  if (job.mode == ScanMode::kHop) {
+    // Grows quickly where files are small, and shrinks slowly.
+    const bool pays = moved >= job.buffer.size() + kHopWorthBytes;
+    job.hop_bytes = std::clamp(pays ? job.hop_bytes - job.hop_bytes / 8 : job.hop_bytes * 2,
+                               kHopBytesMin, kHopBytesMax);
+  }
   return {};
 }
 
@@ -210,7 +307,7 @@ bool IndexBuild::is_certain(const ShardJob& job, bool checked) const {
 void IndexBuild::continue_shard(std::size_t slot) {
   ShardJob& job = *jobs_[slot];
   if (!job.scan->done()) {
-    submit(slot);
+    ready_.emplace(job.shard, slot);
     return;
   }
   const source::ObjectInfo& object = shards_[job.shard];
@@ -231,6 +328,7 @@ void IndexBuild::continue_shard(std::size_t slot) {
   journal_.add(table.shard, table.records);
   known_[job.shard] = std::move(table);
   jobs_[slot].reset();
+  --active_;
 }
 
 void IndexBuild::count(const ShardTable& table) {
@@ -273,8 +371,12 @@ ScanSettings scan_settings(const v1::Read& read, const std::vector<source::Objec
   constexpr std::uint64_t kWindowMin = 4 << 20, kWindowMax = 16 << 20, kAtOnce = 16;
   // With few shards each gets a larger window, so that about as many bytes are in flight.
   const std::uint64_t at_once = std::clamp<std::uint64_t>(shards.size(), 1, kAtOnce);
+  // Less is read before the ways could be compared.
+  std::uint64_t bytes = 0;
+  for (const source::ObjectInfo& shard : shards) bytes += shard.bytes;
+  const bool may_hop = !all && bytes > kAtOnce * kWindowMin;
   return {std::clamp(kAtOnce * kWindowMin / at_once, kWindowMin, kWindowMax), kAtOnce,
-          all ? kSkipNothing : kWindowMin, all};
+          all ? kSkipNothing : kWindowMin, all, may_hop};
 }
 
 Result<StoredIndex> build_index(const std::vector<source::ObjectInfo>& shards, KnownTables known,

@@ -23,12 +23,13 @@ struct ShardTable {
 using KnownTables = std::vector<std::optional<ShardTable>>;
 
 // How shards are scanned. Small windows skip from header to header. Large windows read everything
-// once, which is faster if each request costs a round trip.
+// once, which can be faster if each request costs a round trip.
 struct ScanSettings {
   std::uint64_t window_bytes = 4 << 20;
   std::uint32_t shards_at_once = 16;
   std::uint64_t skip_bytes = 0;  // as in make_checksum_scan
   bool certain = false;          // all bytes as often as the source's answers_needed() says
+  bool may_hop = false;          // small windows where they are measured to be faster (ScanChoice)
 };
 
 // Small windows for local files, large ones for stores and for files with a simulated latency. At

@@ -25,6 +25,11 @@ class ShardScan {
   virtual std::uint64_t needed() const = 0;
   // Takes bytes from position() on. Errors name the offset.
   virtual Status take(std::span<const std::byte> window) = 0;
+  // From now on contents of any length are skipped; or, again, as the scan was made. Checksums of
+  // records that are skipped are not known.
+  virtual void set_hopping(bool) {}
+  // Whether contents can be skipped, as far as is known: a compressed shard must be read.
+  virtual bool can_hop() const { return true; }
   // Call it after done(). The table includes the last record of a truncated shard; `cut` finds that
   // it is bad.
   virtual RecordTable take_table() = 0;

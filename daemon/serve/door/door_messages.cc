@@ -101,8 +101,11 @@ void DoorMessages::warn_of_twin(std::uint64_t id, const Connection& connection) 
 
 void DoorMessages::deliver_notice(std::uint64_t id, const shm::Notice& notice) {
   const Connection* connection = connections_.find(id);
-  // Notices are for attached trainers only.
-  if (connection == nullptr || connection->state != ConnectionState::kAttached) return;
+  // Only the progress of an opening is for trainers that wait for their answer.
+  const ConnectionState expected = notice.kind == shm::kNoticeOpening
+                                       ? ConnectionState::kAwaitingReply
+                                       : ConnectionState::kAttached;
+  if (connection == nullptr || connection->state != expected) return;
   // A trainer that reads nothing fills its own socket and loses the notice; the door never waits.
   const Status sent = send_bytes(connection->socket.get(), std::as_bytes(std::span(&notice, 1)));
   if (!sent.ok()) log_.warn(*connection, "reads no notices");

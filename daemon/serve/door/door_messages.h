@@ -32,7 +32,7 @@ class DoorMessages {
   void handle_request(std::uint64_t id, Connection& connection, std::span<const std::byte> message);
   // Sends a grant or a refusal to its trainer.
   void deliver_reply(std::uint64_t id, const Reply& reply);
-  // Sends a notice to an attached trainer; dropped if the trainer does not read.
+  // Sends a notice to an attached or waiting trainer; dropped if the trainer does not read.
   void deliver_notice(std::uint64_t id, const shm::Notice& notice);
   // Logs a second trainer for one rank of one job: it is allowed, and mostly a mistake.
   void warn_of_twin(std::uint64_t id, const Connection& connection);

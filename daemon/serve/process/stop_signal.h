@@ -24,6 +24,9 @@ class StopSignal {
   StopSignal& operator=(const StopSignal&) = delete;
   ~StopSignal();
 
+  // Removes the leftovers and exits without destructors, which could hang.
+  [[noreturn]] void exit_now(int status) const;
+
   bool requested() const { return requested_; }
   // Blocks until the first signal.
   void wait();
@@ -33,9 +36,6 @@ class StopSignal {
  private:
   // The thread: waits for the signals.
   void listen();
-  // Removes the leftovers and exits without destructors.
-  [[noreturn]] void exit_now(int status) const;
-
   const std::chrono::milliseconds patience_;
   const std::vector<std::string> leftovers_;
   std::atomic<bool> requested_ = false;

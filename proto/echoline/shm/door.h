@@ -1,8 +1,10 @@
 // The messages on the attach socket ("door", door.sock): SOCK_SEQPACKET, of fixed size. The client
 // sends one AttachRequest. The daemon answers with one AttachReply and, if it grants the request,
 // two file descriptors (SCM_RIGHTS: the memfd of the ring and the memfd of the consumer's cursor
-// page). The attachment lasts as long as the socket is open: if one side closes it or dies, the
-// other side ends the attachment. The daemon may send Notices meanwhile.
+// page). While the stream is being opened, the daemon sends a Notice of kind kNoticeOpening at once
+// and then once a second before its answer. The attachment lasts as long as the socket is open: if
+// one side closes it or dies, the other side ends the attachment. The daemon may send Notices
+// meanwhile.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +18,9 @@ namespace echoline::shm {
 
 inline constexpr std::uint64_t kDoorMagic = 0x31524F4F44484345;  // "ECHDOOR1"
 inline constexpr std::uint32_t kDoorMajor = 1;
-inline constexpr std::uint32_t kDoorMinor = 2;
+inline constexpr std::uint32_t kDoorMinor = 3;
+// Clients from this version on understand kNoticeOpening.
+inline constexpr std::uint32_t kDoorMinorOpening = 3;
 inline constexpr std::size_t kNameBytes = 128;
 inline constexpr std::size_t kTextBytes = 1024;
 inline constexpr std::size_t kFactorChangesMax = 64;
@@ -77,6 +81,7 @@ enum NoticeKind : std::uint32_t {
   kNoticeDraining = 3,  // the daemon is shutting down
   kNoticeMoved = 4,     // attach again at the same position: another ring is ready (door 1.1)
   kNoticePeers = 5,     // a text about other ranks, for the user (door 1.1)
+  kNoticeOpening = 6,   // before the answer: the stream is being opened, how far it is (door 1.3)
 };
 
 struct Notice {

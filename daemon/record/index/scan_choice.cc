@@ -1,0 +1,48 @@
+#include "record/index/scan_choice.h"
+
+namespace echoline::record {
+namespace {
+
+// A measurement takes this long at least, and two windows of each request.
+constexpr std::uint64_t kMeasureNs = 1'000'000'000;
+constexpr std::size_t kWindowsEach = 2;
+// Hops are not tried where reading ends sooner, nor for records that a window nearly covers.
+constexpr double kWorthSeconds = 4;
+constexpr std::uint64_t kWorthBytes = 32 << 10;
+
+}  // namespace
+
+void ScanChoice::moved(std::uint64_t bytes, ScanMode mode) {
+  if (mode != mode_ || begin_ns_ == 0) return;
+  bytes_ += bytes;
+  ++windows_;
+}
+
+bool ScanChoice::is_due(std::uint64_t now_ns, std::size_t in_flight, std::size_t other_in_flight) {
+  if (gain_ == 0 || other_in_flight > 0) return false;
+  if (begin_ns_ == 0) {
+    begin_ns_ = now_ns;
+    bytes_ = windows_ = 0;
+  }
+  return now_ns - begin_ns_ >= kMeasureNs && windows_ >= kWindowsEach * in_flight && bytes_ > 0;
+}
+
+bool ScanChoice::decide(std::uint64_t now_ns, const ScanOutlook& outlook) {
+  rates_[static_cast<std::size_t>(mode_)] =
+      static_cast<double>(bytes_) * 1e9 / static_cast<double>(now_ns - begin_ns_);
+  const ScanMode before = mode_;
+  mode_ = should_hop(outlook) ? ScanMode::kHop : ScanMode::kRead;
+  // After a change the next measurement begins when the windows of the old mode have landed.
+  begin_ns_ = mode_ == before ? now_ns : 0;
+  bytes_ = windows_ = 0;
+  return mode_ != before;
+}
+
+bool ScanChoice::should_hop(const ScanOutlook& outlook) const {
+  const double read = rate(ScanMode::kRead), hop = rate(ScanMode::kHop);
+  if (hop > 0) return hop >= gain_ * read;
+  return outlook.mean_record_bytes >= kWorthBytes &&
+         static_cast<double>(outlook.bytes_left) >= kWorthSeconds * read;
+}
+
+}  // namespace echoline::record

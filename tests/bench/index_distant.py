@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""From an address to the first batch: tars of photos, never indexed, on a web server behind a proxy that adds latency, at a
+rate in all that the daemon imitates. Then the same, killed at half of the index pass and started again. Prints figures and
+judges nothing.
+
+    ECHOLINED=... ECHOLINE_CLI=... index_distant.py --shaper build/release/tests/bench/shaper [--shards N] [--records N]
+
+The tars are sparse files, so they need no disk. Reading through takes at least bytes / rate. Hops take at least
+records * latency / (shards at a time, 128 at most)."""
+import argparse
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+import urllib.parse
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "process"))
+
+from support.daemon_process import Daemon, stream_yaml  # noqa: E402
+from support.programs import end_with_parent, wait_until  # noqa: E402
+from support.server_process import Server  # noqa: E402
+
+RECORD_BYTES = 110_000
+HOPS_AT_ONCE = 128
+
+
+def write_sparse_tar(path, shard, records):
+    with open(path, "wb") as file:
+        for record in range(records):
+            member = tarfile.TarInfo(f"{shard:04d}-{record:06d}.jpg")
+            member.size = RECORD_BYTES
+            file.write(member.tobuf(tarfile.USTAR_FORMAT))
+            file.seek(-(-RECORD_BYTES // 512) * 512, os.SEEK_CUR)
+        file.write(bytes(1024))
+    return path.stat().st_size
+
+
+def started(options, url):
+    read = (f"read: {{url: '{url}', checksums: {options.checksums}, "
+            f"throttle: {{rate: {options.megabytes * 1_000_000 >> 10}KiB/s}}}}")
+    return Daemon(stream_yaml([read, "decode: {x: {key: jpg, as: bytes, max_bytes: 200000}}", "batch: {size: 64}"]),
+                  metrics=True)
+
+
+def run(options, url, total, kill):
+    daemon = started(options, url)
+    try:
+        begin = time.monotonic()
+        daemon.spawn()
+        read_before = 0
+        if kill:
+            wait_until(lambda: daemon.total("echoline_index_left_bytes") <= total / 2 and
+                       daemon.metric_lines("echoline_index_left_bytes"), daemon.log)
+            read_before = daemon.total("echoline_source_bytes_total")
+            daemon.stop(signal.SIGKILL)
+            middle = time.monotonic()
+            daemon.spawn()
+        reader = daemon.reader("--batches", 1)
+        if b"epoch" not in reader.stdout.readline():
+            raise RuntimeError(daemon.log())
+        end = time.monotonic()
+        reader.kill()
+        bytes_read = daemon.total("echoline_source_bytes_total")
+        for line in re.findall(r"indexing by .*", daemon.log()):
+            print(f"    {line}")
+        if kill:
+            print(f"killed after {middle - begin:.1f} s, then {end - middle:.1f} s and {bytes_read / 1e6:.0f} MB "
+                  f"({read_before / 1e6:.0f} MB before)")
+        else:
+            print(f"first batch after {end - begin:.1f} s, {bytes_read / 1e6:.0f} MB read")
+    finally:
+        daemon.stop(signal.SIGKILL)
+        daemon.close()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--shaper", required=True)
+    parser.add_argument("--shards", type=int, default=600)
+    parser.add_argument("--records", type=int, default=200, help="of each shard")
+    parser.add_argument("--latency", type=int, default=30, help="milliseconds")
+    parser.add_argument("--megabytes", type=int, default=100, help="per second, in all")
+    parser.add_argument("--checksums", default="all")
+    options = parser.parse_args()
+    server = Server("web_server.py")
+    try:
+        root = pathlib.Path(server.facts["root"])
+        total = sum(write_sparse_tar(root / f"{shard:04d}.tar", shard, options.records)
+                    for shard in range(options.shards))
+        address = urllib.parse.urlsplit(server.facts["endpoint"])
+        with subprocess.Popen([options.shaper, address.hostname, str(address.port), str(options.latency), "0"],
+                              stdout=subprocess.PIPE, preexec_fn=end_with_parent) as shaper:
+            port = int(shaper.stdout.readline())
+            url = f"http://127.0.0.1:{port}/{{0000..{options.shards - 1:04d}}}.tar"
+            chains = min(HOPS_AT_ONCE, options.shards)
+            hops = options.shards * options.records * options.latency / 1000 / chains
+            print(f"{total / 1e9:.1f} GB: reading at least {total / 1e6 / options.megabytes:.1f} s, hops {hops:.1f} s")
+            for kill in (False, True):
+                run(options, url, total, kill)
+            shaper.kill()
+    finally:
+        server.stop()
+
+
+if __name__ == "__main__":
+    main()
