@@ -76,6 +76,8 @@ void Chunk::item_ready() {
   batch_.maker->pool().push(shared());
 }
 
+void Chunk::continue_in_turn() { batch_.maker->pool().push_first(shared()); }
+
 bool Chunk::wait_for(echo::Item& item) {
   batch_.chunks_fetching.fetch_add(1, std::memory_order_relaxed);
   // One item is missing, so the count needs no extra one. Set before the chunk is registered.
@@ -89,6 +91,8 @@ bool Chunk::wait_for(echo::Item& item) {
 
 void Chunk::run(std::size_t worker) {
   while (next_ < end_) {
+    // From here on another worker may run this chunk, so nothing of it may be used.
+    if (batch_.turns && !batch_.turns->is_next(next_, *this)) return;
     switch (batch_.maker->make_row(batch_, next_, worker)) {
       case RowMaker::Made::kDone:
         ++next_;

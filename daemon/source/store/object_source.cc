@@ -239,13 +239,17 @@ void ObjectSource::submit(ReadRequest request) {
   const std::uint64_t number = next_read_++;
   Read& read = reads_by_number_[number];
   read.tag = request.tag;
-  for (std::vector<Segment>& part : parts_of(request.segments)) {
+  std::vector<std::vector<Segment>> parts = parts_of(request.segments);
+  // A segment may be cut where two parts meet, so only a single part has the checksums of segments.
+  const bool with_checksums = request.with_checksums && parts.size() == 1;
+  for (std::vector<Segment>& part : parts) {
     const std::uint64_t id = next_id_++;
     read.parts.push_back(id);
     reads_by_part_[id] = number;
-    reads_.start(id, std::make_unique<ReadOperation>(
-                         *store_, *address, ReadRequest{0, request.object, std::move(part)},
-                         checksums_, counters_));
+    reads_.start(
+        id, std::make_unique<ReadOperation>(
+                *store_, *address, ReadRequest{0, request.object, std::move(part), with_checksums},
+                checksums_, counters_));
   }
 }
 
@@ -261,8 +265,9 @@ void ObjectSource::finish_part(OperationResult result, std::vector<ReadResult>& 
     reads_by_part_.erase(other);
   }
   // Only a read of one part can have a checksum of the whole object.
-  const bool checked = static_cast<const ReadOperation&>(*result.operation).checked();
-  done.push_back({at->second.tag, std::move(result.status), checked});
+  const auto& operation = static_cast<const ReadOperation&>(*result.operation);
+  done.push_back(
+      {at->second.tag, std::move(result.status), operation.checked(), operation.checksums()});
   reads_by_number_.erase(at);
 }
 
