@@ -144,7 +144,7 @@ TEST(RequestCoalescer, TheEndOfAnEpochIsReadInShortRequestsWithoutTheNextEpoch) 
   while (left > 0) {
     const std::vector<FetchRequest> run = book.take(8);
     for (const FetchRequest& one : run) EXPECT_EQ(one.item->epoch, 3U);
-    EXPECT_LE(run.size() * kBytes, std::max(left / 8, RequestCoalescer::kRequestBytes));
+    EXPECT_LE(run.size() * kBytes, std::max(left / 16, RequestCoalescer::kRequestBytes));
     left -= run.size() * kBytes;
   }
   EXPECT_EQ(records(book.take(8)), (std::vector<std::uint64_t>{640}));

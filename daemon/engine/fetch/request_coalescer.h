@@ -83,12 +83,14 @@ class RequestCoalescer {
   // Adds the request to both orders: by place in the shard, and by number.
   void insert(std::int64_t number, FetchRequest request);
   // The length that a read may have now: the waiting bytes of its epoch, spread over `at_once`
-  // reads.
+  // reads. A read of that length lasts about as long as all of them. So where the next epoch waits,
+  // too, it is half of it: long reads end before the epoch does.
   std::uint64_t request_bytes(std::uint32_t epoch, std::size_t at_once) const {
     const auto found = bytes_.find(epoch);
     const std::uint64_t waiting = found == bytes_.end() ? 0 : found->second;
-    return std::clamp(waiting / std::clamp<std::size_t>(at_once, 1, kAtOnce), kRequestBytes,
-                      kRequestBytesMax);
+    const bool ends = !bytes_.empty() && bytes_.rbegin()->first > epoch;
+    const std::size_t reads = std::clamp<std::size_t>(at_once, 1, kAtOnce) * (ends ? 2 : 1);
+    return std::clamp(waiting / reads, kRequestBytes, kRequestBytesMax);
   }
   // Subtracts a record that is taken.
   void count_taken(const FetchRequest& request);
