@@ -42,6 +42,7 @@ void InFlightBatch::start_chunks(std::shared_ptr<RowMaker> row_maker,
                                  std::uint64_t mean_record_bytes, std::size_t field_count) {
   // Kept by the batch: a queued chunk may outlive the pass, and still needs the row maker to stop.
   maker = std::move(row_maker);
+  if (maker->places_in_turn()) turns.emplace(field_count);
   // Zero for rows that are not made here, so their ragged fields are empty.
   ragged_bytes.resize(std::size_t{descriptor.valid_rows} * field_count);
   std::uint32_t begin = 0;

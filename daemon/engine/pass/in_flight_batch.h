@@ -59,7 +59,7 @@ class Chunk : public Task, public echo::Waiter {
 // pass that ends frees all of it, whatever never arrived.
 struct InFlightBatch : std::enable_shared_from_this<InFlightBatch> {
   // Cuts the rows into chunks; each goes to the workers when the bytes of all its rows are there.
-  // The descriptor's slot is set before, and `turns`, if there are any. Once.
+  // The descriptor's slot is set before. Once.
   void start_chunks(std::shared_ptr<RowMaker> row_maker, std::uint64_t mean_record_bytes,
                     std::size_t field_count);
   bool done() const { return chunks_left.load(std::memory_order_acquire) == 0; }

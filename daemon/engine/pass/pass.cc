@@ -152,7 +152,6 @@ bool Pass::try_start_batch() {
   in_flight_.push(batch);
   // A repeat has no rows to make: it is done at once and waits for its turn.
   if (!batch->rows.empty()) {
-    if (row_maker_->places_in_turn()) batch->turns.emplace(core_->ring_spec.fields.size());
     batch->start_chunks(row_maker_, mean_record_bytes_, core_->ring_spec.fields.size());
   }
   return true;
