@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "augment/compile.h"
@@ -23,7 +24,7 @@ Box present_part(const decode::Tensor& tensor) {
 View view_of(const decode::Tensor& tensor) {
   const Box part = present_part(tensor);
   View view;
-  view.data = reinterpret_cast<const std::uint8_t*>(tensor.bytes.data());
+  view.data = reinterpret_cast<const std::uint8_t*>(tensor.content().data());
   view.size = {part.height, part.width};
   view.channels = tensor.shape.sizes[2];
   view.stride = view.row_bytes();
@@ -80,16 +81,17 @@ Status Chain::check_shape(std::size_t field, const decode::Shape& shape,
                       fmt::join(shape.span(), ", "), bytes, row_bytes)};
 }
 
-Status Chain::copy_ragged(std::size_t field, const decode::Tensor& tensor, std::span<std::byte> row,
-                          std::uint64_t& length) const {
-  if (tensor.bytes.size() > row.size()) {
-    return {Code::kInvalidArgument,
-            fmt::format("field {} has {} bytes; a row of the batch has {}", outputs_[field].name,
-                        tensor.bytes.size(), row.size())};
-  }
-  if (tensor.bytes.size() > 0) std::memcpy(row.data(), tensor.bytes.data(), tensor.bytes.size());
-  length = tensor.shape.elements();
-  return {};
+Status Chain::check_ragged(std::size_t field, const decode::Tensor& tensor,
+                           std::size_t row_bytes) const {
+  const std::size_t bytes = tensor.content().size();
+  if (bytes <= row_bytes) return {};
+  return {Code::kInvalidArgument, fmt::format("field {} has {} bytes; a row of the batch has {}",
+                                              outputs_[field].name, bytes, row_bytes)};
+}
+
+bool Chain::changes_pixels() const {
+  return std::any_of(programs_.begin(), programs_.end(),
+                     [](const FieldProgram& program) { return program.changes_pixels(); });
 }
 
 Status Chain::run_field(std::size_t field, const decode::Tensor& tensor, const UseKey& key,
@@ -98,7 +100,7 @@ Status Chain::run_field(std::size_t field, const decode::Tensor& tensor, const U
   ECHOLINE_TRY(check_shape(field, shape, row.size()));
   const FieldProgram& program = programs_[field];
   if (!program.changes_pixels()) {
-    std::memcpy(row.data(), tensor.bytes.data(), row.size());
+    std::memcpy(row.data(), tensor.content().data(), row.size());
     return {};
   }
   // One Picture per field, so that its buffers keep the size that the field needs.
@@ -121,15 +123,22 @@ decode::Part Chain::part_of(std::size_t field, const ImageSize& size, const UseK
 }
 
 Status Chain::run(const decode::Sample& in, const UseKey& key, Scratch& scratch,
-                  std::span<const std::span<std::byte>> rows,
-                  std::span<std::uint64_t> lengths) const {
+                  std::span<const std::span<std::byte>> rows, std::span<std::uint64_t> lengths,
+                  const std::function<void()>& place) const {
   ECHOLINE_CHECK(in.tensors.size() == programs_.size() && rows.size() == programs_.size());
   for (std::size_t i = 0; i < programs_.size(); ++i) {
     if (outputs_[i].ragged) {
-      ECHOLINE_TRY(copy_ragged(i, in.tensors[i], rows[i], lengths[i]));
+      ECHOLINE_TRY(check_ragged(i, in.tensors[i], rows[i].size()));
+      lengths[i] = in.tensors[i].shape.elements();
     } else {
       ECHOLINE_TRY(run_field(i, in.tensors[i], key, scratch, rows[i]));
     }
+  }
+  if (place) place();
+  for (std::size_t i = 0; i < programs_.size(); ++i) {
+    const std::span<const std::byte> content = in.tensors[i].content();
+    if (!outputs_[i].ragged || content.empty()) continue;
+    std::memcpy(rows[i].data(), content.data(), content.size());
   }
   return {};
 }

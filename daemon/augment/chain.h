@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -49,17 +50,20 @@ class Chain {
   decode::Part part_of(std::size_t field, const ImageSize& size, const UseKey& key) const;
   // Runs the chain on `in`, which it does not change. Its pictures need only have their part_of.
   // Writes field i to rows[i], which has exactly the bytes of its output type. A ragged field is
-  // copied, and its length in elements goes to lengths[i]. A sample whose shape does not fit the
-  // outputs is an error (kInvalidArgument).
+  // copied last, and its length in elements goes to lengths[i]. A sample whose shape does not fit
+  // the outputs is an error (kInvalidArgument). `place` may point rows of ragged fields elsewhere:
+  // it is called when all lengths are known and no error can come any more.
   Status run(const decode::Sample& in, const UseKey& key, Scratch& scratch,
-             std::span<const std::span<std::byte>> rows, std::span<std::uint64_t> lengths) const;
+             std::span<const std::span<std::byte>> rows, std::span<std::uint64_t> lengths,
+             const std::function<void()>& place = nullptr) const;
+  // False: all fields are copied unchanged.
+  bool changes_pixels() const;
 
  private:
   explicit Chain(std::vector<FieldProgram> programs);
   Result<decode::Shape> shape_after(std::size_t field, const decode::Tensor& tensor) const;
   Status check_shape(std::size_t field, const decode::Shape& shape, std::size_t row_bytes) const;
-  Status copy_ragged(std::size_t field, const decode::Tensor& tensor, std::span<std::byte> row,
-                     std::uint64_t& length) const;
+  Status check_ragged(std::size_t field, const decode::Tensor& tensor, std::size_t row_bytes) const;
   Status run_field(std::size_t field, const decode::Tensor& tensor, const UseKey& key,
                    Scratch& scratch, std::span<std::byte> row) const;
 

@@ -90,7 +90,8 @@ UseKey Preparer::drawn_key(const UseKey& key) const {
 
 Status Preparer::run_chain(const decode::Sample& sample, const UseKey& drawn,
                            WorkerScratch& scratch, const RowTarget& target) const {
-  return chain_->run(sample, drawn, *scratch.augment_scratch, target.fields, target.ragged_bytes);
+  return chain_->run(sample, drawn, *scratch.augment_scratch, target.fields, target.ragged_bytes,
+                     target.place);
 }
 
 void Preparer::keep(echo::Item& item, WorkerScratch& scratch, const RowTarget& target) const {
@@ -109,11 +110,12 @@ void Preparer::keep(echo::Item& item, WorkerScratch& scratch, const RowTarget& t
 }
 
 void Preparer::copy_rows(const echo::Item& item, const RowTarget& target) const {
+  // For fixed fields nobody reads the length.
+  std::copy(item.row_lengths().begin(), item.row_lengths().end(), target.ragged_bytes.begin());
+  if (target.place) target.place();
   for (std::size_t field = 0; field < row_types_.size(); ++field) {
     const Buffer& row = item.rows()[field];
     std::copy_n(row.data(), row.size(), target.fields[field].data());
-    // For fixed fields nobody reads the length.
-    target.ragged_bytes[field] = item.row_lengths()[field];
   }
 }
 

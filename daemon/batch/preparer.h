@@ -2,6 +2,7 @@
 // it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -23,6 +24,9 @@ namespace echoline::batch {
 struct RowTarget {
   std::span<const std::span<std::byte>> fields;
   std::span<std::uint64_t> ragged_bytes;  // one per field; only written for ragged ones
+  // Called once for a row that is good, when `ragged_bytes` is known, before ragged fields are
+  // written: may point their `fields` elsewhere. Empty if not needed.
+  std::function<void()> place{};
 };
 
 // The buffers that one worker thread uses for one stream. They are reused from row to row, so that
@@ -33,6 +37,7 @@ struct WorkerScratch {
   std::unique_ptr<decode::Scratch> decode_scratch;
   std::unique_ptr<augment::Scratch> augment_scratch;
   std::vector<std::span<std::byte>> row_fields;  // RowTarget::fields of the row in work
+  std::vector<std::uint64_t> row_begins;         // places of its ragged fields, by field
 };
 
 // Compiled once per stream; any thread may prepare with its own WorkerScratch.
@@ -44,6 +49,8 @@ class Preparer {
   WorkerScratch make_scratch() const;
   const augment::Chain& chain() const { return *chain_; }
   const decode::ImageCounts& image_counts() const { return decoder_->image_counts(); }
+  // Rows are copied from records without decoding: this takes hardly longer than a copy.
+  bool copies_only() const { return !decoder_->has_pictures() && !chain_->changes_pixels(); }
   // Sets the types of the rows. Once, before the first prepare.
   void set_row_types(const std::vector<decode::FieldType>& types);
   const std::vector<decode::FieldType>& row_types() const { return row_types_; }

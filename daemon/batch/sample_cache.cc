@@ -44,7 +44,7 @@ bool SampleCache::serves(std::uint64_t record, std::uint64_t encoded_bytes) {
 }
 
 bool SampleCache::find(std::uint64_t record, decode::Sample& sample) const {
-  // Shared: the bytes stay valid without a lock.
+  // Nothing is evicted, so the bytes stay valid without a lock, also when `kept` is gone.
   const auto kept = samples_.find(record);
   if (kept == nullptr) return false;
   const std::byte* at = kept->data();
@@ -53,15 +53,13 @@ bool SampleCache::find(std::uint64_t record, decode::Sample& sample) const {
     TensorHead head;
     std::memcpy(&head, at, sizeof head);
     at += sizeof head;
-    // Existing tensors are overwritten, so that their buffers are reused.
     if (sample.tensors.size() <= count) sample.tensors.emplace_back();
     decode::Tensor& tensor = sample.tensors[count++];
     tensor.dtype = head.dtype;
     tensor.shape = head.shape;
     // A cached sample is always whole.
     tensor.part.reset();
-    tensor.bytes.resize(head.bytes);
-    put(tensor.bytes.data(), at, head.bytes);
+    tensor.borrowed = std::span(at, head.bytes);
     at += head.bytes;
   }
   sample.tensors.resize(count);
@@ -83,9 +81,10 @@ void SampleCache::offer(std::uint64_t record, const decode::Sample& sample,
   auto value = std::make_shared<Buffer>(kept_bytes(sample));
   std::byte* at = value->data();
   for (const decode::Tensor& tensor : sample.tensors) {
-    const TensorHead head{tensor.shape, tensor.dtype, tensor.bytes.size()};
+    const std::span<const std::byte> content = tensor.content();
+    const TensorHead head{tensor.shape, tensor.dtype, content.size()};
     at = put(at, &head, sizeof head);
-    at = put(at, tensor.bytes.data(), tensor.bytes.size());
+    at = put(at, content.data(), content.size());
   }
   // May still refuse it, where samples are larger than estimated.
   samples_.offer(record, std::move(value));

@@ -27,7 +27,7 @@ class SampleCache {
   bool serves(std::uint64_t record, std::uint64_t encoded_bytes);
   void count_miss() { misses_.fetch_add(1, std::memory_order_relaxed); }
 
-  // Fills `sample` and returns true if the record is here.
+  // Fills `sample` and returns true if the record is here. Its tensors borrow the cache's bytes.
   bool find(std::uint64_t record, decode::Sample& sample) const;
   // Whether the record is chosen and not here yet, so that it should be offered.
   bool wants(std::uint64_t record) const;

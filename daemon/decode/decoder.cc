@@ -31,8 +31,8 @@ FieldResult make_field(const v1::DecodeField& entry) {
 
 }  // namespace
 
-Decoder::Decoder(std::vector<Entry> entries, std::vector<FieldType> types)
-    : entries_(std::move(entries)), types_(std::move(types)) {}
+Decoder::Decoder(std::vector<Entry> entries, std::vector<FieldType> types, bool has_pictures)
+    : entries_(std::move(entries)), types_(std::move(types)), has_pictures_(has_pictures) {}
 
 template <typename Read>
 Status Decoder::decode_with(const record::Fields& record, Sample& out, const Read& read) const {
@@ -40,6 +40,7 @@ Status Decoder::decode_with(const record::Fields& record, Sample& out, const Rea
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const record::FieldBytes* file = record.find(entries_[i].key);
     if (file == nullptr) return missing(record, entries_[i]);
+    out.tensors[i].borrowed.reset();  // of the last record
     Status status = read(i, *file, out.tensors[i]);
     if (!status.ok()) return std::move(status).with_context(entries_[i].context);
   }
@@ -79,15 +80,17 @@ Result<std::unique_ptr<Decoder>> Decoder::compile(const v1::Decode& step) {
   for (const auto& [name, entry] : step.fields()) sorted.emplace(name, &entry);
   std::vector<Entry> entries;
   std::vector<FieldType> types;
+  bool has_pictures = false;
   for (const auto& [name, entry] : sorted) {
     FieldResult field = make_field(*entry);
     if (!field.ok()) return field.status().with_context(fmt::format("decode: field {}", name));
+    has_pictures |= find_field_kind(entry->as())->image;  // make_field found it, too
     types.push_back(field.value()->type());
     types.back().name = name;
     entries.push_back(
         {entry->key(), fmt::format("field {} ({})", name, entry->key()), std::move(field).value()});
   }
-  return std::unique_ptr<Decoder>(new Decoder(std::move(entries), std::move(types)));
+  return std::unique_ptr<Decoder>(new Decoder(std::move(entries), std::move(types), has_pictures));
 }
 
 }  // namespace echoline::decode

@@ -30,6 +30,8 @@ class Decoder {
 
   // In the order of their names.
   const std::vector<FieldType>& fields() const { return types_; }
+  // Whether a field is a picture file: all others take hardly more time than a copy.
+  bool has_pictures() const { return has_pictures_; }
   // The decoder must outlive it.
   std::unique_ptr<Scratch> make_scratch() const { return std::make_unique<Scratch>(counts_.get()); }
   // Pictures that were decoded with any of the scratches.
@@ -52,7 +54,7 @@ class Decoder {
     std::unique_ptr<Field> field;
   };
 
-  Decoder(std::vector<Entry> entries, std::vector<FieldType> types);
+  Decoder(std::vector<Entry> entries, std::vector<FieldType> types, bool has_pictures);
   // Decodes each field by `read`(index, file, tensor).
   template <typename Read>
   Status decode_with(const record::Fields& record, Sample& out, const Read& read) const;
@@ -60,6 +62,7 @@ class Decoder {
 
   const std::vector<Entry> entries_;
   const std::vector<FieldType> types_;
+  const bool has_pictures_;
   const std::unique_ptr<ImageCounts> counts_ = std::make_unique<ImageCounts>();
 };
 

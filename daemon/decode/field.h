@@ -31,8 +31,8 @@ class Field {
   virtual ~Field() = default;
   // Shape and element type, as far as the settings determine them; the caller sets the name.
   virtual FieldType type() const = 0;
-  // Decodes `bytes` into `out`. An error means that the record is bad: the message says why, the
-  // caller adds field and key.
+  // Decodes `bytes` into `out`, which may borrow them (Tensor). An error means that the record is
+  // bad: the message says why, the caller adds field and key.
   virtual Status read(std::span<const std::byte> bytes, Scratch& scratch, Tensor& out) const = 0;
   // The same, but an image may decode only the part and set out.part. The errors are the same.
   virtual Status read_part(std::span<const std::byte> bytes, const PartOf& /*part_of*/,

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <bit>
-#include <cstring>
 
 #include "decode/field.h"
 #include "decode/npy.h"
@@ -11,7 +10,7 @@
 namespace echoline::decode {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "elements are copied as they are");
+static_assert(std::endian::native == std::endian::little, "elements are used as they are");
 
 class ArrayField final : public Field {
  public:
@@ -39,8 +38,7 @@ class ArrayField final : public Field {
     }
     out.dtype = dtype_;
     out.shape = shape_;
-    out.bytes.resize(bytes_);
-    std::memcpy(out.bytes.data(), bytes.data(), bytes_);
+    out.borrowed = bytes;
     return {};
   }
 

@@ -50,6 +50,11 @@ struct Tensor {
   std::optional<Region> part = std::nullopt;
   // If it is by more than 1, `part` is set and counts pixels of the reduced picture.
   Reduction reduction = {};
+  // Elements that a record or a cache has as they are: `bytes` is not used then. They are valid
+  // only as long as the bytes of the record (with its record::Fields) or the cache are.
+  std::optional<std::span<const std::byte>> borrowed = std::nullopt;
+
+  std::span<const std::byte> content() const { return borrowed ? *borrowed : bytes.span(); }
 };
 
 // The tensors of one sample, in the order of the stream's fields. Its buffers are reused from
@@ -58,7 +63,7 @@ struct Sample {
   std::vector<Tensor> tensors;
   std::size_t bytes() const {
     std::size_t sum = 0;
-    for (const Tensor& tensor : tensors) sum += tensor.bytes.size();
+    for (const Tensor& tensor : tensors) sum += tensor.content().size();
     return sum;
   }
 };

@@ -1,7 +1,6 @@
 // Ragged fields, uint8 of rank 1: text, checked to be UTF-8, and bytes, unchanged.
 #include <fmt/format.h>
 
-#include <cstring>
 #include <limits>
 
 #include "base/utf8.h"
@@ -33,8 +32,7 @@ class TextField final : public Field {
     if (utf8_) ECHOLINE_TRY(check_utf8(bytes));
     out.dtype = shm::kUint8;
     out.shape = {{static_cast<std::uint32_t>(bytes.size())}, 1};
-    out.bytes.resize(bytes.size());
-    if (!bytes.empty()) std::memcpy(out.bytes.data(), bytes.data(), bytes.size());
+    out.borrowed = bytes;
     return {};
   }
 

@@ -12,10 +12,12 @@ namespace {
 // A buffer that was reused for samples of different sizes can have more capacity than this sample
 // needs. Keeping it would use memory that the account does not count. So the sample is copied, and
 // the worker keeps the large buffer.
-Buffer take_exact(Buffer& bytes) {
-  if (bytes.capacity() == bytes.size()) return std::move(bytes);
-  Buffer exact(bytes.size());
-  std::copy_n(bytes.data(), bytes.size(), exact.data());
+// Borrowed elements are copied, too: the record's bytes are freed.
+Buffer take_exact(decode::Tensor& tensor) {
+  const std::span<const std::byte> content = tensor.content();
+  if (!tensor.borrowed && tensor.bytes.capacity() == content.size()) return std::move(tensor.bytes);
+  Buffer exact(content.size());
+  std::copy_n(content.data(), content.size(), exact.data());
   return exact;
 }
 
@@ -81,7 +83,7 @@ bool Item::keep_sample(decode::Sample& decoded) {
   sample_.tensors.clear();
   for (decode::Tensor& tensor : decoded.tensors) {
     ECHOLINE_CHECK(!tensor.part);  // other uses need other parts
-    sample_.tensors.push_back({tensor.dtype, tensor.shape, take_exact(tensor.bytes)});
+    sample_.tensors.push_back({tensor.dtype, tensor.shape, take_exact(tensor)});
   }
   has_sample_ = true;
   drop_encoded();

@@ -72,10 +72,23 @@ std::uint32_t* Ring::row_flags(std::uint64_t arena_row) {
 
 void Ring::finish_ragged(std::size_t field, std::uint32_t slot,
                          std::span<const std::uint64_t> lengths_bytes) {
+  write_offsets(field, slot, lengths_bytes);
+  std::byte* const values = ragged_row(field, slot, 0);
+  std::uint64_t end = 0;
+  for (std::uint32_t row = 0; row < lengths_bytes.size(); ++row) {
+    const std::uint64_t bytes = lengths_bytes[row];
+    // A row only moves down, over rows that have moved before. Its source and its destination can
+    // overlap, so this is memmove.
+    if (bytes != 0) std::memmove(values + end, ragged_row(field, slot, row), bytes);
+    end += bytes;
+  }
+}
+
+void Ring::write_offsets(std::size_t field, std::uint32_t slot,
+                         std::span<const std::uint64_t> lengths_bytes) {
   ECHOLINE_CHECK(slot < spec_.slot_count && lengths_bytes.size() <= spec_.batch_rows);
   const shm::FieldEntry& entry = layout_.fields[field];
   const std::uint64_t element_bytes = shm::dtype_bytes(entry.dtype);
-  std::byte* const values = ragged_row(field, slot, 0);
   // Each slot has batch_rows + 1 offsets.
   std::uint64_t* const offsets =
       mapping_->offsets(field) + slot * (std::uint64_t{spec_.batch_rows} + 1);
@@ -85,9 +98,6 @@ void Ring::finish_ragged(std::size_t field, std::uint32_t slot,
     const std::uint64_t bytes = row < lengths_bytes.size() ? lengths_bytes[row] : 0;
     ECHOLINE_CHECK(bytes <= entry.row_bytes && bytes % element_bytes == 0);
     offsets[row] = end;
-    // A row only moves down, over rows that have moved before. Its source and its destination can
-    // overlap, so this is memmove.
-    if (bytes != 0) std::memmove(values + end, ragged_row(field, slot, row), bytes);
     end += bytes;
   }
   offsets[spec_.batch_rows] = end;

@@ -53,6 +53,9 @@ class Ring {
   // written at ragged_row; `lengths_bytes` has one length per row, missing rows are empty.
   void finish_ragged(std::size_t field, std::uint32_t slot,
                      std::span<const std::uint64_t> lengths_bytes);
+  // The same for rows that were written one after the other, from ragged_row(field, slot, 0) on.
+  void write_offsets(std::size_t field, std::uint32_t slot,
+                     std::span<const std::uint64_t> lengths_bytes);
 
   // Sets the sequence of the next descriptor, publishes it, wakes the readers, and returns the
   // sequence. The caller makes sure that fewer than descriptors_live are unreleased.

@@ -2,9 +2,10 @@
 // limits the rate of each connection. Bytes go from socket to socket inside the kernel, so that the
 // proxy costs little CPU.
 //
-//     shaper HOST PORT LATENCY_MS BYTES_PER_S [SHARE:MS]...    (0: no limit)
+//     shaper HOST PORT LATENCY_MS BYTES_PER_S [SHARE:MS]... [all:BYTES_PER_S]    (0: no limit)
 //
-// A random SHARE of the answers gets the latency MS instead. Prints its port; ends with its parent.
+// A random SHARE of the answers gets the latency MS instead; `all` limits the sum of all
+// connections. Prints its port; ends with its parent.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -43,6 +44,7 @@ struct Shape {
   sockaddr_in server{};
   std::uint64_t latency_ns = 0;
   double rate = 0;
+  double rate_of_all = 0;
   std::vector<Tail> tails;
 };
 
@@ -183,17 +185,24 @@ class Shaper {
                                    pair.piped, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
       if (put < 0) return errno == EAGAIN;
       pair.piped -= static_cast<std::size_t>(put);
-      // A delay may be made up for, but by at most one burst.
-      if (shape_.rate <= 0) continue;
-      const auto burst_ns = static_cast<std::uint64_t>(kBurstBytes / shape_.rate * 1e9);
-      const std::uint64_t from = std::max(pair.not_before_ns, now - std::min(now, burst_ns));
-      pair.not_before_ns =
-          from + static_cast<std::uint64_t>(static_cast<double>(put) / shape_.rate * 1e9);
+      pay(pair.not_before_ns, shape_.rate, put, now);
+      pay(all_not_before_ns_, shape_.rate_of_all, put, now);
+      pair.not_before_ns = std::max(pair.not_before_ns, all_not_before_ns_);
     }
+  }
+
+  // Delays the next bytes by the time that these take at the rate. A delay may be made up for, but
+  // by at most one burst.
+  static void pay(std::uint64_t& not_before_ns, double rate, ssize_t bytes, std::uint64_t now) {
+    if (rate <= 0) return;
+    const auto burst_ns = static_cast<std::uint64_t>(kBurstBytes / rate * 1e9);
+    not_before_ns = std::max(not_before_ns, now - std::min(now, burst_ns)) +
+                    static_cast<std::uint64_t>(static_cast<double>(bytes) / rate * 1e9);
   }
 
   const Shape shape_;
   std::mt19937_64 random_;
+  std::uint64_t all_not_before_ns_ = 0;
   const UniqueFd epoll_;
   UniqueFd listener_;
   std::unordered_map<int, std::shared_ptr<Pair>> pairs_;
@@ -204,7 +213,8 @@ class Shaper {
 
 int main(int count, char** words) {
   if (count < 5) {
-    std::fputs("usage: shaper HOST PORT LATENCY_MS BYTES_PER_S [SHARE:MS]...\n", stderr);
+    std::fputs("usage: shaper HOST PORT LATENCY_MS BYTES_PER_S [SHARE:MS]... [all:BYTES_PER_S]\n",
+               stderr);
     return 2;
   }
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -215,9 +225,15 @@ int main(int count, char** words) {
   ::inet_pton(AF_INET, words[1], &shape.server.sin_addr);
   shape.latency_ns = to_ns(words[3]);
   shape.rate = std::atof(words[4]);
-  for (int i = 5; i < count; ++i)
-    if (const char* colon = std::strchr(words[i], ':'))
+  for (int i = 5; i < count; ++i) {
+    const char* colon = std::strchr(words[i], ':');
+    if (colon == nullptr) continue;
+    if (std::strncmp(words[i], "all:", 4) == 0) {
+      shape.rate_of_all = std::atof(colon + 1);
+    } else {
       shape.tails.push_back({std::atof(words[i]), to_ns(colon + 1)});
+    }
+  }
   Shaper shaper(shape);
   const int port = shaper.listen();
   if (port == 0) return 1;

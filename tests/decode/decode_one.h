@@ -35,27 +35,30 @@ class OneField {
       : decoder_(decoder_of(entry)), scratch_(decoder_->make_scratch()) {}
 
   Status decode(const std::string& file, const std::string& extension) {
+    file_ = file;  // the sample may borrow its bytes
     record_.fields.clear();
-    record_.fields.push_back({extension, bytes_of(file)});
+    record_.fields.push_back({extension, bytes_of(file_)});
     return decoder_->decode(record_, *scratch_, sample_);
   }
 
   const FieldType& type() const { return decoder_->fields()[0]; }
   const Tensor& tensor() const { return sample_.tensors[0]; }
   std::string bytes() const {
-    return {reinterpret_cast<const char*>(tensor().bytes.data()), tensor().bytes.size()};
+    const std::span<const std::byte> content = tensor().content();
+    return {reinterpret_cast<const char*>(content.data()), content.size()};
   }
   template <typename T>
   T number() const {
     T value{};
-    EXPECT_EQ(tensor().bytes.size(), sizeof value);
-    std::memcpy(&value, tensor().bytes.data(), sizeof value);
+    EXPECT_EQ(tensor().content().size(), sizeof value);
+    std::memcpy(&value, tensor().content().data(), sizeof value);
     return value;
   }
 
  private:
   std::unique_ptr<Decoder> decoder_;
   std::unique_ptr<Scratch> scratch_;
+  std::string file_;
   record::Fields record_;
   Sample sample_;
 };

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <set>
 
@@ -18,8 +19,8 @@ class NoAccount : public echo::Account {
 };
 
 FetchRequest request(std::uint64_t record, std::uint32_t shard, std::uint64_t offset,
-                     std::uint64_t bytes) {
-  return {std::make_shared<echo::Item>(std::make_shared<NoAccount>(), 0, record),
+                     std::uint64_t bytes, std::uint32_t epoch = 0) {
+  return {std::make_shared<echo::Item>(std::make_shared<NoAccount>(), epoch, record),
           record,
           {shard, offset, bytes}};
 }
@@ -130,6 +131,24 @@ TEST(RequestCoalescer, RequestsGrowWhereMuchIsWantedAndLeaveEnoughToGoOnSideBySi
   EXPECT_EQ(longest(100), RequestCoalescer::kRequestBytes / kBytes * kBytes);
   EXPECT_EQ(longest(640), 64'000'000 / RequestCoalescer::kAtOnce / kBytes * kBytes);
   EXPECT_EQ(longest(6000), RequestCoalescer::kRequestBytesMax / kBytes * kBytes);
+}
+
+TEST(RequestCoalescer, TheEndOfAnEpochIsReadInShortRequestsWithoutTheNextEpoch) {
+  constexpr std::uint64_t kBytes = 100'000;
+  RequestCoalescer book(1'000'000);
+  // An epoch of 64 MB, then most of the next one: enough for reads of the greatest length.
+  for (std::uint64_t i = 0; i < 640; ++i) book.add(request(i, 0, i * kBytes, kBytes, 3));
+  book.add(request(640, 1, 0, 0, 3));  // an empty file
+  for (std::uint64_t i = 0; i < 3000; ++i) book.add(request(i, 0, i * kBytes, kBytes, 4));
+  std::uint64_t left = 640 * kBytes;
+  while (left > 0) {
+    const std::vector<FetchRequest> run = book.take(8);
+    for (const FetchRequest& one : run) EXPECT_EQ(one.item->epoch, 3U);
+    EXPECT_LE(run.size() * kBytes, std::max(left / 16, RequestCoalescer::kRequestBytes));
+    left -= run.size() * kBytes;
+  }
+  EXPECT_EQ(records(book.take(8)), (std::vector<std::uint64_t>{640}));
+  EXPECT_GT(book.take(8).size() * kBytes, 14 * RequestCoalescer::kRequestBytes);
 }
 
 TEST(RequestCoalescer, NeverLosesOrOverlapsOrders) {

@@ -52,6 +52,20 @@ TEST(WorkerPool, ATaskMayBePushedAgainByItself) {
   EXPECT_EQ(turns, 3);
 }
 
+TEST(WorkerPool, WhatContinuesGoesBeforeWhatWasPushedEarlier) {
+  WorkerPool pool(0);
+  std::string order;
+  const auto named = [&](char name) {
+    return std::make_shared<CallTask>([&order, name](std::size_t) { order += name; });
+  };
+  pool.push(named('b'));
+  pool.push(named('c'));
+  pool.push_first(named('a'));
+  while (pool.run_one(0)) {
+  }
+  EXPECT_EQ(order, "abc");
+}
+
 TEST(WorkerPool, DropsTasksThatHaveNotBegunWhenItEnds) {
   std::promise<void> begun, may_end;
   const auto dropped = std::make_shared<CallTask>([](std::size_t) { FAIL() << "ran"; });

@@ -207,6 +207,7 @@ TEST(Ring, RaggedRowsAreAdjacentAndHaveOffsets) {
   for (std::uint32_t row = 0; row < 3; ++row)
     std::memset(ring->ragged_row(2, 1, row), 'a' + static_cast<int>(row), lengths[row]);
   ring->finish_ragged(2, 1, lengths);
+  ring->write_offsets(2, 1, lengths);  // again the same: nothing moves
   const auto reader = ring->add_reader(0);
   Trainer trainer(ring->data_fd(), reader.value().cursor_fd, 0);
   const shm::FieldEntry& entry = trainer.entry(2);

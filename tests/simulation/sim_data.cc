@@ -31,8 +31,8 @@ SimIndex::SimIndex(Dice& dice, const std::vector<std::uint64_t>& shard_records,
       bytes.resize(bytes.size() + dice.between(0, 3) * 7);  // a gap
       const std::uint64_t record = extents_.size();
       const std::uint64_t offset = bytes.size();
-      const std::uint64_t length = kFieldBytes + dice.between(0, 200);
-      bytes.resize(offset + length, static_cast<std::byte>(record));
+      const std::uint64_t length = kFieldBytes + dice.between(0, kRestBytesMax);
+      bytes.resize(offset + length, rest_of(record));
       write_field(record, bytes.data() + offset);
       extents_.push_back({static_cast<std::uint32_t>(shards_.size()), offset, length});
       if (with_checksums) {
@@ -61,6 +61,7 @@ Status SimDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes,
                        record::Fields& fields) const {
   fields.fields.clear();
   fields.fields.push_back({"data", bytes.first(kFieldBytes - (bad_[record] ? 1 : 0))});
+  fields.fields.push_back({"rest", bytes.subspan(kFieldBytes)});
   return {};
 }
 
@@ -77,7 +78,13 @@ void SimSource::poll(std::uint64_t, std::vector<source::ReadResult>& done) {
       ++i;
       continue;
     }
-    done.push_back({flights_[i].request.tag, answer(flights_[i].request)});
+    const source::ReadRequest& request = flights_[i].request;
+    source::ReadResult& result = done.emplace_back();
+    result.tag = request.tag;
+    result.status = answer(request);
+    for (const source::Segment& segment : request.segments) {
+      if (request.with_checksums) result.checksums.push_back(crc32c(0, segment.destination));
+    }
     flights_.erase(flights_.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }

@@ -19,6 +19,9 @@ using Dice = plan::testing::Dice;
 // Bytes of a record's field: its number, repeated.
 inline constexpr std::size_t kFieldBytes = 16;
 void write_field(std::uint64_t record, std::byte* out);
+// The other bytes of a record, at most kRestBytesMax, are all this.
+inline constexpr std::size_t kRestBytesMax = 200;
+inline std::byte rest_of(std::uint64_t record) { return static_cast<std::byte>(record); }
 
 class SimIndex : public record::Index {
  public:
@@ -44,7 +47,7 @@ class SimIndex : public record::Index {
   std::uint64_t bytes_total_ = 0;
 };
 
-// One field, "data". Bad records have a field of the wrong length.
+// Fields "data", and "rest", which has any length. Bad records have "data" of the wrong length.
 class SimDataSet : public record::DataSet {
  public:
   SimDataSet(Dice& dice, const std::vector<std::uint64_t>& shard_records, bool with_checksums,

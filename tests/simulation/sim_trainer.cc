@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
@@ -99,6 +100,25 @@ void SimTrainer::check_row(const shm::Descriptor& descriptor, std::uint32_t row,
   if (std::memcmp(memory_->row(0, arena_row), bytes.data(), bytes.size()) != 0) {
     fail(descriptor, fmt::format("row {}: wrong bytes", row));
   }
+  check_rest(descriptor, row, wanted);
+}
+
+void SimTrainer::check_rest(const shm::Descriptor& descriptor, std::uint32_t row,
+                            std::uint64_t sample) {
+  const shm::FieldEntry& entry = memory_->entry(1);
+  const std::uint64_t batch_rows = plan_.spec().batch_rows;
+  const auto* offsets = reinterpret_cast<const std::uint64_t*>(memory_->section(entry.offsets)) +
+                        descriptor.slot * (batch_rows + 1) + row;
+  const std::byte* values =
+      memory_->section(entry.arena) + descriptor.slot * batch_rows * entry.row_bytes;
+  const std::uint64_t wanted = data_set_.index().extent(sample).bytes - kFieldBytes;
+  if (offsets[1] - offsets[0] != wanted || (row == 0 && offsets[0] != 0)) {
+    return fail(descriptor, fmt::format("row {}: the rest is at {} to {}, of {} bytes", row,
+                                        offsets[0], offsets[1], wanted));
+  }
+  const bool right = std::all_of(values + offsets[0], values + offsets[1],
+                                 [&](std::byte byte) { return byte == rest_of(sample); });
+  if (!right) fail(descriptor, fmt::format("row {}: wrong bytes in the rest", row));
 }
 
 // The record itself, or the first good one of its substitutes.

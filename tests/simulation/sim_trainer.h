@@ -55,6 +55,8 @@ class SimTrainer {
   void check(const Held& held);
   void check_row(const shm::Descriptor& descriptor, std::uint32_t row,
                  const plan::RowUse& expected);
+  // The ragged field of a row.
+  void check_rest(const shm::Descriptor& descriptor, std::uint32_t row, std::uint64_t sample);
   std::uint64_t expected_sample(std::uint32_t epoch, std::uint64_t record) const;
   void fail(const shm::Descriptor& descriptor, const std::string& what);
 

@@ -20,7 +20,7 @@ streams:
   simulated:
     pipeline:
       - read: {url: /nowhere, format: webdataset}
-      - decode: {data: {key: data, as: uint8, shape: [16]}}
+      - decode: {data: {key: data, as: uint8, shape: [16]}, rest: {key: rest, as: bytes, max_bytes: 200}}
       - batch: {size: 1}
       - publish: {}
 )";

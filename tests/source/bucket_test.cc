@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/crc.h"
 #include "source/buckets.h"
 #include "source/open/open_source.h"
 
@@ -187,11 +188,13 @@ TEST_P(BucketTest, ManySmallReadsGoOnAtOnce) {
   std::size_t finished = 0;
   while (finished < got.size()) {
     for (; started < got.size() && source->slots_free() > 0; ++started)
-      source->submit({started, info, {{started * 250, bytes_of(got[started])}}});
+      source->submit({started, info, {{started * 250, bytes_of(got[started])}}, true});
     std::vector<ReadResult> done;
     source->poll(monotonic_ns() + 60 * kSecondNs, done);
-    for (const ReadResult& result : done)
+    for (const ReadResult& result : done) {
       ASSERT_TRUE(result.status.ok()) << result.status.message();
+      EXPECT_THAT(result.checksums, ElementsAre(crc32c(0, bytes_of(got[result.tag]))));
+    }
     ASSERT_FALSE(done.empty());
     finished += done.size();
   }

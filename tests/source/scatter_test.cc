@@ -5,6 +5,8 @@
 
 #include <random>
 
+#include "base/crc.h"
+
 namespace echoline::source {
 namespace {
 
@@ -23,13 +25,18 @@ TEST(Scatter, PiecesOfAnySizeFillSegmentsAndSkipGaps) {
       std::fill_n(wanted.begin() + static_cast<long>(at), bytes, true);
       at += bytes + (random() % 2 == 0 ? 0 : random() % 100);
     }
-    Scatter scatter(segments);
+    Scatter scatter(segments, true);
     while (!scatter.done()) {
       if (random() % 4 == 0) scatter.skip_gap(scatter.next_needed());
       std::vector<std::byte> piece(1 + random() % 300);
       for (std::size_t i = 0; i < piece.size(); ++i) piece[i] = expected(scatter.position() + i);
       scatter.write(piece);
+      // A part of the body was wrong: everything comes again.
+      if (random() % 40 == 0) scatter.rewind();
     }
+    ASSERT_EQ(scatter.checksums().size(), segments.size());
+    for (std::size_t i = 0; i < segments.size(); ++i)
+      ASSERT_EQ(scatter.checksums()[i], crc32c(0, segments[i].destination)) << i;
     for (std::size_t i = 0; i < memory.size(); ++i)
       ASSERT_EQ(memory[i], wanted[i] ? expected(i) : std::byte{0}) << i;
   }

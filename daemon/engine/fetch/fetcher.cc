@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "base/clock.h"
@@ -103,7 +104,7 @@ void Fetcher::finish(source::ReadResult result, std::uint64_t now_ns) {
     // A store that answers is in reach again: the next failure begins with the shortest pause.
     store_.end_pause();
     for (std::size_t i = 0; i < records.size(); ++i) {
-      finish_record(finished.requests[i], std::move(finished.buffers[i]), result.checked);
+      finish_record(finished.requests[i], std::move(finished.buffers[i]), result, i);
     }
   } else if (store_.begin_pause(result.status, now_ns)) {
     // Before all others: their batch is the one that trainers wait for.
@@ -117,11 +118,14 @@ void Fetcher::finish(source::ReadResult result, std::uint64_t now_ns) {
 }
 
 // Bytes that are not the record's, or not certain yet, are requested again, a few times.
-void Fetcher::finish_record(FetchRequest& request, std::shared_ptr<Buffer> bytes, bool checked) {
-  const auto result = store_.check(request, bytes->span(), checked);
-  if (!result.ok()) {
-    fail(result.status());
-  } else if (*result == StoreReader::Check::kAgain) {
+void Fetcher::finish_record(FetchRequest& request, std::shared_ptr<Buffer> bytes,
+                            const source::ReadResult& read, std::size_t segment) {
+  std::optional<std::uint32_t> checksum;
+  if (!read.checksums.empty()) checksum = read.checksums[segment];
+  const auto verdict = store_.check(request, bytes->span(), read.checked, checksum);
+  if (!verdict.ok()) {
+    fail(verdict.status());
+  } else if (*verdict == StoreReader::Check::kAgain) {
     coalescer_.put_back(std::move(request));
   } else {
     cache_.keep(request, bytes);

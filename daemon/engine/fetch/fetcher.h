@@ -57,8 +57,10 @@ class Fetcher : public Agent {
   void fill_slots(std::uint64_t now_ns);
   // Handles the result of one ranged read: delivers its records or requests them again.
   void finish(source::ReadResult result, std::uint64_t now_ns);
-  // Checks one record's bytes, then keeps and delivers them, or requests them again.
-  void finish_record(FetchRequest& request, std::shared_ptr<Buffer> bytes, bool checked);
+  // Checks one record's bytes, segment `segment` of `read`, then keeps and delivers them, or
+  // requests them again.
+  void finish_record(FetchRequest& request, std::shared_ptr<Buffer> bytes,
+                     const source::ReadResult& read, std::size_t segment);
   // Queues runs until the store has slots for them.
   void add_to_store(std::vector<FetchRun> runs);
   // Reports the error that ends the stream; nothing is requested any more.

@@ -7,10 +7,17 @@
 namespace echoline::engine {
 
 void RequestCoalescer::insert(std::int64_t number, FetchRequest request) {
-  bytes_ += request.extent.bytes;
+  if (request.extent.bytes > 0) bytes_[request.item->epoch] += request.extent.bytes;
   request.fill = {};  // it is no longer being fetched
   const Location location{request.extent.shard, request.extent.offset};
   queue_.emplace(number, by_location_.emplace(location, Entry{number, std::move(request)}));
+}
+
+void RequestCoalescer::count_taken(const FetchRequest& request) {
+  if (request.extent.bytes == 0) return;
+  const auto epoch = bytes_.find(request.item->epoch);
+  epoch->second -= request.extent.bytes;
+  if (epoch->second == 0) bytes_.erase(epoch);
 }
 
 // Whether the record, before or after the span, may join its read.
@@ -28,13 +35,14 @@ bool RequestCoalescer::joins(const Span& span, const record::Extent& next, Span&
 
 std::vector<FetchRequest> RequestCoalescer::take(std::size_t at_once) {
   // The oldest request decides where the read is. A neighbour joins it if it was requested at
-  // most `reach_` requests later.
+  // most `reach_` requests later, for the same epoch.
   const auto oldest = queue_.begin()->second;
+  const std::uint32_t epoch = oldest->second.request.item->epoch;
   // Ascending by offset: the loop below adds records after it, the second one those before it.
   std::deque<Map::iterator> run{oldest};
-  Span span{oldest->first.offset, end(oldest->second), request_bytes(at_once)};
+  Span span{oldest->first.offset, end(oldest->second), request_bytes(epoch, at_once)};
   const auto near = [&](const Entry& entry) {
-    return entry.number - oldest->second.number <= reach_;
+    return entry.number - oldest->second.number <= reach_ && entry.request.item->epoch == epoch;
   };
   Span joined;
   // A second request for the same record (from the next epoch, or another pass) stays for a later
@@ -62,7 +70,7 @@ std::vector<FetchRequest> RequestCoalescer::take(std::size_t at_once) {
   requests.reserve(run.size());
   for (const auto entry : run) {
     queue_.erase(entry->second.number);
-    bytes_ -= entry->second.request.extent.bytes;
+    count_taken(entry->second.request);
     requests.push_back(std::move(entry->second.request));
     by_location_.erase(entry);
   }

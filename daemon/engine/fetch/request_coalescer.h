@@ -37,8 +37,9 @@ inline bool is_unwanted(const FetchRequest& request) { return request.item.use_c
 class RequestCoalescer {
  public:
   // Bytes of one ranged read. The lower bound is worth a round trip. Reads grow up to the upper
-  // bound while enough bytes are requested to keep as many reads of that length in flight as the
-  // store takes; of those, kAtOnce are enough.
+  // bound while enough bytes of an epoch are requested to keep as many reads of that length in
+  // flight as the store takes; of those, kAtOnce are enough. So the last reads of an epoch are
+  // short, and reads of the next one begin when little of this one is left.
   static constexpr std::uint64_t kRequestBytes = 1 << 20;
   static constexpr std::uint64_t kRequestBytesMax = source::kSplitReadBytes - (1 << 20);
   static constexpr std::size_t kAtOnce = 32;
@@ -47,7 +48,7 @@ class RequestCoalescer {
   static constexpr std::uint64_t kThriftyShare = 64;  // at most 1/64 of a read may be gaps
 
   // A record joins an older one's read only if it was requested at most `reach` requests (or
-  // kReachMin) later: records of the next epoch must not delay records that are wanted now.
+  // kReachMin) later, for the same epoch: what is wanted later must not delay what is wanted now.
   // `thrifty`: the records in the gaps are cached, so little of the gaps may be read again.
   explicit RequestCoalescer(std::uint64_t reach, bool thrifty = false)
       : reach_(static_cast<std::int64_t>(
@@ -81,11 +82,18 @@ class RequestCoalescer {
 
   // Adds the request to both orders: by place in the shard, and by number.
   void insert(std::int64_t number, FetchRequest request);
-  // The length that a read may have now: all waiting bytes, spread over `at_once` reads.
-  std::uint64_t request_bytes(std::size_t at_once) const {
-    return std::clamp(bytes_ / std::clamp<std::size_t>(at_once, 1, kAtOnce), kRequestBytes,
-                      kRequestBytesMax);
+  // The length that a read may have now: the waiting bytes of its epoch, spread over `at_once`
+  // reads. A read of that length lasts about as long as all of them. So where the next epoch waits,
+  // too, it is half of it: long reads end before the epoch does.
+  std::uint64_t request_bytes(std::uint32_t epoch, std::size_t at_once) const {
+    const auto found = bytes_.find(epoch);
+    const std::uint64_t waiting = found == bytes_.end() ? 0 : found->second;
+    const bool ends = !bytes_.empty() && bytes_.rbegin()->first > epoch;
+    const std::size_t reads = std::clamp<std::size_t>(at_once, 1, kAtOnce) * (ends ? 2 : 1);
+    return std::clamp(waiting / reads, kRequestBytes, kRequestBytesMax);
   }
+  // Subtracts a record that is taken.
+  void count_taken(const FetchRequest& request);
   static std::uint64_t end(const Entry& entry) {
     return entry.request.extent.offset + entry.request.extent.bytes;
   }
@@ -102,8 +110,8 @@ class RequestCoalescer {
   const std::int64_t reach_;
   const bool thrifty_;
   Map by_location_;
-  std::map<std::int64_t, Map::iterator> queue_;  // by arrival
-  std::uint64_t bytes_ = 0;                      // of all records here
+  std::map<std::int64_t, Map::iterator> queue_;   // by arrival
+  std::map<std::uint32_t, std::uint64_t> bytes_;  // of the records here, by epoch; no entry is 0
   std::int64_t first_number_ = 0;
   std::int64_t next_number_ = 0;
 };

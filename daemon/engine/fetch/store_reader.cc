@@ -53,6 +53,8 @@ void StoreReader::submit(FetchRun run) {
     const auto& buffer =
         flight.buffers.emplace_back(std::make_shared<Buffer>(request.extent.bytes));
     read.segments.push_back({request.extent.offset, buffer->span()});
+    // Without a known checksum, the store's own one may be enough (`checked`).
+    read.with_checksums |= known_checksum(request.record).value != 0;
   }
   source_->submit(std::move(read));
 }
@@ -86,14 +88,15 @@ record::KnownChecksum StoreReader::known_checksum(std::uint64_t record) const {
 }
 
 Result<StoreReader::Check> StoreReader::check(FetchRequest& request,
-                                              std::span<const std::byte> bytes, bool checked) {
+                                              std::span<const std::byte> bytes, bool checked,
+                                              std::optional<std::uint32_t> checksum) {
   using enum record::AnswerVerdict;
   meter_.count_stored(bytes.size());
   const record::KnownChecksum known = known_checksum(request.record);
   const std::uint32_t needed = source_->answers_needed();
   // Whole files that agree with the store's checksum need none of their own.
   if (known.value == 0 && (checked || needed == 0)) return Check::kGood;
-  const std::uint32_t found = crc32c(0, bytes);
+  const std::uint32_t found = checksum ? *checksum : crc32c(0, bytes);
   const record::AnswerVerdict verdict = request.answers.judge(known, needed, found, checked);
   meter_.count_checked(verdict);
   if (verdict == kFailed) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -57,10 +58,11 @@ class StoreReader {
   // is final, so the stream has failed.
   bool begin_pause(const Status& status, std::uint64_t now_ns);
   void end_pause() { pause_ns_ = 0; }
-  // Judges the bytes of a record. `checked`: as in source::ReadResult. What the source keeps of the
-  // object is forgotten if the record must be read again. An error ends the stream.
+  // Judges the bytes of a record. `checked`, `checksum`: as in source::ReadResult. What the source
+  // keeps of the object is forgotten if the record must be read again. An error ends the stream.
   enum class Check : std::uint8_t { kGood, kAgain };
-  Result<Check> check(FetchRequest& request, std::span<const std::byte> bytes, bool checked);
+  Result<Check> check(FetchRequest& request, std::span<const std::byte> bytes, bool checked,
+                      std::optional<std::uint32_t> checksum);
   std::uint64_t checksum_bytes() const { return learned_.memory_bytes(); }
 
   void wake() { source_->wake(); }

@@ -42,6 +42,7 @@ void InFlightBatch::start_chunks(std::shared_ptr<RowMaker> row_maker,
                                  std::uint64_t mean_record_bytes, std::size_t field_count) {
   // Kept by the batch: a queued chunk may outlive the pass, and still needs the row maker to stop.
   maker = std::move(row_maker);
+  if (maker->places_in_turn()) turns.emplace(field_count);
   // Zero for rows that are not made here, so their ragged fields are empty.
   ragged_bytes.resize(std::size_t{descriptor.valid_rows} * field_count);
   std::uint32_t begin = 0;
@@ -76,6 +77,8 @@ void Chunk::item_ready() {
   batch_.maker->pool().push(shared());
 }
 
+void Chunk::continue_in_turn() { batch_.maker->pool().push_first(shared()); }
+
 bool Chunk::wait_for(echo::Item& item) {
   batch_.chunks_fetching.fetch_add(1, std::memory_order_relaxed);
   // One item is missing, so the count needs no extra one. Set before the chunk is registered.
@@ -89,6 +92,8 @@ bool Chunk::wait_for(echo::Item& item) {
 
 void Chunk::run(std::size_t worker) {
   while (next_ < end_) {
+    // From here on another worker may run this chunk, so nothing of it may be used.
+    if (batch_.turns && !batch_.turns->is_next(next_, *this)) return;
     switch (batch_.maker->make_row(batch_, next_, worker)) {
       case RowMaker::Made::kDone:
         ++next_;

@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "echo/item.h"
 #include "echoline/shm/ring_layout.h"
+#include "engine/pass/row_turns.h"
 #include "engine/runtime/worker_pool.h"
 
 namespace echoline::engine {
@@ -26,7 +28,7 @@ struct InFlightRow {
 };
 
 // Rows [begin, end) of a batch. Runs on one worker at a time; when it meets a row whose bytes are
-// missing (a replaced record), it waits for them and runs again.
+// missing (a replaced record), or whose turn has not come, it waits and runs again.
 class Chunk : public Task, public echo::Waiter {
  public:
   Chunk(InFlightBatch& batch, std::uint32_t begin, std::uint32_t end)
@@ -36,6 +38,8 @@ class Chunk : public Task, public echo::Waiter {
   void start();
   void run(std::size_t worker) override;
   void item_ready() override;
+  // Its turn has come: queues it again, before all others.
+  void continue_in_turn();
 
  private:
   // Shares the batch, which owns this chunk.
@@ -67,6 +71,7 @@ struct InFlightBatch : std::enable_shared_from_this<InFlightBatch> {
   std::uint32_t others_rows = 0;            // rows of other hosts' lanes
   std::uint32_t others_fresh = 0;           // fresh ones of these
   std::vector<std::uint64_t> ragged_bytes;  // [row][field]
+  std::optional<RowTurns> turns;            // if ragged values are written in their final place
   std::int64_t ahead_bytes = 0;             // read-ahead that it takes besides its records
   std::shared_ptr<RowMaker> maker;
   std::deque<Chunk> chunks;

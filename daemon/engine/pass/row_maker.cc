@@ -1,5 +1,7 @@
 #include "engine/pass/row_maker.h"
 
+#include <algorithm>
+#include <functional>
 #include <span>
 #include <thread>
 #include <utility>
@@ -35,7 +37,19 @@ void point_at_row(ring::Ring& ring, const shm::Descriptor& descriptor, std::uint
   }
 }
 
+bool has_ragged(const ring::RingSpec& spec) {
+  return std::any_of(spec.fields.begin(), spec.fields.end(),
+                     [](const decode::FieldType& type) { return type.ragged; });
+}
+
 }  // namespace
+
+RowMaker::RowMaker(std::shared_ptr<StreamCore> core, std::shared_ptr<ring::Ring> ring,
+                   std::shared_ptr<PassAccount> account)
+    : core_(std::move(core)),
+      ring_(std::move(ring)),
+      account_(std::move(account)),
+      places_in_turn_(core_->preparer->copies_only() && has_ragged(core_->ring_spec)) {}
 
 RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std::size_t worker) {
   // Counted before the flag is read: stop() sets the flag, then waits for the count. Either this
@@ -49,8 +63,10 @@ RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std
   batch::WorkerScratch& scratch = core_->worker_scratch[worker];
   const std::size_t field_count = core_->ring_spec.fields.size();
   point_at_row(*ring_, batch.descriptor, row, scratch.row_fields);
-  const batch::RowTarget target{
-      scratch.row_fields, std::span(batch.ragged_bytes).subspan(row * field_count, field_count)};
+  batch::RowTarget target{scratch.row_fields,
+                          std::span(batch.ragged_bytes).subspan(row * field_count, field_count)};
+  const auto place = [&] { place_in_turn(batch, target, scratch); };
+  if (batch.turns) target.place = std::ref(place);  // a reference needs no allocation
 
   const std::uint64_t begin_ns = monotonic_ns();
   MutexLock lock(item.mutex);
@@ -92,6 +108,19 @@ RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std
   }
   write_row_words(batch, planned, sample, replaced);
   return Made::kDone;
+}
+
+void RowMaker::place_in_turn(InFlightBatch& batch, const batch::RowTarget& target,
+                             batch::WorkerScratch& scratch) {
+  Chunk* const next = batch.turns->take(target.ragged_bytes, scratch.row_begins);
+  const std::vector<decode::FieldType>& types = core_->ring_spec.fields;
+  for (std::size_t field = 0; field < types.size(); ++field) {
+    if (!types[field].ragged) continue;
+    std::byte* const values = ring_->ragged_row(field, batch.descriptor.slot, 0);
+    scratch.row_fields[field] = {values + scratch.row_begins[field], target.ragged_bytes[field]};
+  }
+  // At once: another worker copies the next row while this one copies its own.
+  if (next != nullptr) next->continue_in_turn();
 }
 
 void RowMaker::count_time(bool first_use, std::uint64_t spent_ns) {
@@ -137,7 +166,11 @@ void RowMaker::finish_ragged(const InFlightBatch& batch) {
     for (std::size_t row = 0; row < bytes.size(); ++row) {
       bytes[row] = batch.ragged_bytes[row * types.size() + field];
     }
-    ring_->finish_ragged(field, batch.descriptor.slot, bytes);
+    if (batch.turns) {
+      ring_->write_offsets(field, batch.descriptor.slot, bytes);
+    } else {
+      ring_->finish_ragged(field, batch.descriptor.slot, bytes);
+    }
   }
 }
 

@@ -21,13 +21,16 @@ namespace echoline::engine {
 class RowMaker {
  public:
   RowMaker(std::shared_ptr<StreamCore> core, std::shared_ptr<ring::Ring> ring,
-           std::shared_ptr<PassAccount> account)
-      : core_(std::move(core)), ring_(std::move(ring)), account_(std::move(account)) {}
+           std::shared_ptr<PassAccount> account);
 
   enum class Made : std::uint8_t { kDone, kBytesMissing, kStopped };
   // Prepares row `index` of batch.rows at its place in the ring.
   Made make_row(InFlightBatch& batch, std::uint32_t index, std::size_t worker);
-  // Compacts the ragged fields of a batch whose rows are all made, before it is published.
+  // Whether ragged values are written where they stay. Only where nothing is decoded: rows take
+  // their places one after the other, and pictures must not wait for each other.
+  bool places_in_turn() const { return places_in_turn_; }
+  // Completes the ragged fields of a batch whose rows are all made, before it is published: writes
+  // the offsets, and moves values together that are not in their places yet.
   void finish_ragged(const InFlightBatch& batch);
 
   // No row begins after this. Returns when no worker writes into the ring any more.
@@ -37,6 +40,9 @@ class RowMaker {
   void wake_pass() { ring_->interrupt(); }
 
  private:
+  // Points ragged fields of a row, whose lengths are known, at their places.
+  void place_in_turn(InFlightBatch& batch, const batch::RowTarget& target,
+                     batch::WorkerScratch& scratch);
   // A decoder's verdict: replaces the item's record, or says why the stream has to end
   // (semantics.md, Failures).
   Status replace_bad_record(echo::Item& item, const Status& verdict) ECHOLINE_REQUIRES(item.mutex)
@@ -52,6 +58,7 @@ class RowMaker {
   const std::shared_ptr<StreamCore> core_;
   const std::shared_ptr<ring::Ring> ring_;
   const std::shared_ptr<PassAccount> account_;
+  const bool places_in_turn_;
   std::atomic<bool> stopping_{false};
   std::atomic<std::uint32_t> workers_inside_{0};  // workers in make_row
   Mutex bad_mutex_;  // after the items' mutexes, before that of BadRecords

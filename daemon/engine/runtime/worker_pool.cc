@@ -28,12 +28,16 @@ WorkerPool::~WorkerPool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void WorkerPool::push(std::shared_ptr<Task> task) {
+void WorkerPool::push(std::shared_ptr<Task> task) { insert(std::move(task), false); }
+
+void WorkerPool::push_first(std::shared_ptr<Task> task) { insert(std::move(task), true); }
+
+void WorkerPool::insert(std::shared_ptr<Task> task, bool first) {
   {
     const MutexLock lock(mutex_);
     // The pool ends: the task is dropped, and with it what it holds.
     if (stopping_) return;
-    tasks_.push_back(std::move(task));
+    tasks_.insert(first ? tasks_.begin() : tasks_.end(), std::move(task));
     queued_.store(tasks_.size(), std::memory_order_relaxed);
   }
   changed_.notify_one();

@@ -1,4 +1,5 @@
-// The CPU workers that all streams share. Tasks run in the order in which they were pushed.
+// The CPU workers that all streams share. Tasks run in the order in which they were pushed, except
+// those that continue what others wait for.
 #pragma once
 
 #include <atomic>
@@ -27,6 +28,8 @@ class WorkerPool {
   ~WorkerPool();
 
   void push(std::shared_ptr<Task> task) ECHOLINE_EXCLUDES(mutex_);
+  // Before all others: the task had its place in the order before, and had to wait.
+  void push_first(std::shared_ptr<Task> task) ECHOLINE_EXCLUDES(mutex_);
   // Runs the oldest task on the calling thread, as worker number `worker`; false if there is none.
   bool run_one(std::size_t worker) ECHOLINE_EXCLUDES(mutex_);
 
@@ -35,6 +38,7 @@ class WorkerPool {
   std::size_t running() const { return running_.load(std::memory_order_relaxed); }
 
  private:
+  void insert(std::shared_ptr<Task> task, bool first) ECHOLINE_EXCLUDES(mutex_);
   void work(std::size_t worker);
   // The oldest task, which counts as running from now on.
   std::shared_ptr<Task> take_oldest() ECHOLINE_REQUIRES(mutex_);

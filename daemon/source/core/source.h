@@ -48,12 +48,16 @@ struct ReadRequest {
   std::uint64_t tag = 0;  // given back with the result
   ObjectInfo object;      // kFailedPrecondition if the object no longer has this version
   std::vector<Segment> segments;
+  bool with_checksums = false;  // the caller wants ReadResult::checksums
 };
 
 struct ReadResult {
   std::uint64_t tag = 0;
   Status status;         // after retries of transport failures, within the configured time-outs
   bool checked = false;  // the bytes agreed with the store's checksum of the whole object
+  // The CRC-32C of each segment, if wanted, and if the source computes it while it copies the bytes
+  // anyway; else empty.
+  std::vector<std::uint32_t> checksums{};
 };
 
 // How often bytes are requested in total while they do not match their checksum, or while an answer

@@ -133,9 +133,10 @@ void Throttle::hold(std::vector<ReadResult>& results, std::uint64_t now_ns) {
   for (ReadResult& result : results) {
     const Pending pending = pending_.extract(result.tag).mapped();
     if (pending.due_ns > now_ns) imitated_.add_wait(WaitReason::kImitated, pending.due_ns - now_ns);
-    held_.push_back({pending.begin_ns,
-                     pending.due_ns,
-                     {pending.tag, std::move(result.status), result.checked}});
+    held_.push_back(
+        {pending.begin_ns,
+         pending.due_ns,
+         {pending.tag, std::move(result.status), result.checked, std::move(result.checksums)}});
   }
   // Results of the inner source come in another order than the simulated link delivers them.
   std::sort(held_.begin(), held_.end(),

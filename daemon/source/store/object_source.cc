@@ -54,25 +54,31 @@ ListQuery query_of(const Address& address) {
 
 bool is_literal(const Address& address) { return !address.is_tree() && !has_glob(address.path); }
 
-// Splits the segments of a request into runs of about kPartBytes.
-std::vector<std::vector<Segment>> parts_of(const std::vector<Segment>& segments) {
+// Splits a request into requests of about kPartBytes.
+std::vector<ReadRequest> parts_of(const ReadRequest& request) {
+  const std::vector<Segment>& segments = request.segments;
   const std::uint64_t begin = segments.front().offset;
   const std::uint64_t end = segments.back().offset + segments.back().destination.size();
   // As many parts as full ones fit, of about equal length.
   const std::uint64_t count = std::max<std::uint64_t>((end - begin) / kPartBytes, 1);
   const std::uint64_t part_bytes = (end - begin) / count + 1;
-  std::vector<std::vector<Segment>> parts(count);
-  // A segment that crosses a border is cut; its pieces go into two parts.
+  // A segment that crosses a border is cut; its pieces go into two parts. So only a single part has
+  // the checksums of segments.
+  std::vector<ReadRequest> parts(count);
+  for (ReadRequest& part : parts) {
+    part.object = request.object;
+    part.with_checksums = request.with_checksums && count == 1;
+  }
   for (Segment segment : segments) {
     while (!segment.destination.empty()) {
       const std::uint64_t part = (segment.offset - begin) / part_bytes;
       const std::uint64_t left = begin + (part + 1) * part_bytes - segment.offset;
       const std::size_t bytes = std::min<std::uint64_t>(left, segment.destination.size());
-      parts[part].push_back({segment.offset, segment.destination.first(bytes)});
+      parts[part].segments.push_back({segment.offset, segment.destination.first(bytes)});
       segment = {segment.offset + bytes, segment.destination.subspan(bytes)};
     }
   }
-  std::erase_if(parts, [](const auto& part) { return part.empty(); });
+  std::erase_if(parts, [](const ReadRequest& part) { return part.segments.empty(); });
   return parts;
 }
 
@@ -239,13 +245,12 @@ void ObjectSource::submit(ReadRequest request) {
   const std::uint64_t number = next_read_++;
   Read& read = reads_by_number_[number];
   read.tag = request.tag;
-  for (std::vector<Segment>& part : parts_of(request.segments)) {
+  for (ReadRequest& part : parts_of(request)) {
     const std::uint64_t id = next_id_++;
     read.parts.push_back(id);
     reads_by_part_[id] = number;
-    reads_.start(id, std::make_unique<ReadOperation>(
-                         *store_, *address, ReadRequest{0, request.object, std::move(part)},
-                         checksums_, counters_));
+    reads_.start(id, std::make_unique<ReadOperation>(*store_, *address, std::move(part), checksums_,
+                                                     counters_));
   }
 }
 
@@ -261,8 +266,9 @@ void ObjectSource::finish_part(OperationResult result, std::vector<ReadResult>& 
     reads_by_part_.erase(other);
   }
   // Only a read of one part can have a checksum of the whole object.
-  const bool checked = static_cast<const ReadOperation&>(*result.operation).checked();
-  done.push_back({at->second.tag, std::move(result.status), checked});
+  const auto& operation = static_cast<const ReadOperation&>(*result.operation);
+  done.push_back(
+      {at->second.tag, std::move(result.status), operation.checked(), operation.checksums()});
   reads_by_number_.erase(at);
 }
 

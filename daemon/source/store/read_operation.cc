@@ -24,7 +24,7 @@ ReadOperation::ReadOperation(ObjectStore& store, Address address, ReadRequest re
       object_(std::move(request.object)),
       policy_(policy),
       counters_(counters),
-      scatter_(std::move(request.segments)),
+      scatter_(std::move(request.segments), request.with_checksums),
       // Only then can the store's checksum of the object be compared.
       is_whole_(scatter_.begin() == 0 && scatter_.end() == object_.bytes) {}
 

@@ -28,6 +28,8 @@ class ReadOperation : public StoreOperation {
   // After success: the bytes agreed with the store's checksum of the object, or came twice equally
   // although its ETag, which is no MD5, disagreed.
   bool checked() const { return checksum_.has_value(); }
+  // After success: as in ReadResult.
+  const std::vector<std::uint32_t>& checksums() const { return scatter_.checksums(); }
 
  private:
   // Compares the version, and finds out which bytes follow.

@@ -1,4 +1,5 @@
 // Writes a body that arrives in pieces into the segments of a request; bytes of gaps are dropped.
+// Computes the checksums of the segments while their bytes are in the processor's cache.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/crc.h"
 #include "source/core/source.h"
 
 namespace echoline::source {
@@ -14,8 +16,13 @@ namespace echoline::source {
 // One thread. Invariant: all bytes of the segments below position() have been written.
 class Scatter {
  public:
-  explicit Scatter(std::vector<Segment> segments) : segments_(std::move(segments)) {
-    std::erase_if(segments_, [](const Segment& segment) { return segment.destination.empty(); });
+  explicit Scatter(std::vector<Segment> segments, bool with_checksums = false)
+      : checksums_(with_checksums ? segments.size() : 0) {
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      if (segments[i].destination.empty()) continue;  // its checksum is 0
+      segments_.push_back(segments[i]);
+      numbers_.push_back(i);
+    }
     for (std::size_t i = 0; i < segments_.size(); ++i) {
       ECHOLINE_CHECK(end_of(i) > segments_[i].offset);
       ECHOLINE_CHECK(i == 0 || segments_[i].offset >= end_of(i - 1));
@@ -34,6 +41,7 @@ class Scatter {
   void rewind() {
     index_ = 0;
     position_ = begin();
+    std::fill(checksums_.begin(), checksums_.end(), 0);
   }
 
   // Where a request for the rest begins: a gap at its start need not be read.
@@ -44,6 +52,9 @@ class Scatter {
   // The next bytes come from `offset` on, at most next_needed(): those of a gap before it are left
   // out.
   void skip_gap(std::uint64_t offset) { position_ = std::max(position_, offset); }
+
+  // The CRC-32C of each segment, also of empty ones, when done(); empty if they are not wanted.
+  const std::vector<std::uint32_t>& checksums() const { return checksums_; }
 
   // Takes the object's bytes from position() on.
   void write(std::span<const std::byte> bytes) {
@@ -57,6 +68,10 @@ class Scatter {
       }
       const std::size_t count = std::min<std::uint64_t>(end_of(index_) - position_, bytes.size());
       std::memcpy(segment.destination.data() + (position_ - segment.offset), bytes.data(), count);
+      if (!checksums_.empty()) {
+        std::uint32_t& checksum = checksums_[numbers_[index_]];
+        checksum = crc32c(checksum, bytes.first(count));
+      }
       position_ += count;
       bytes = bytes.subspan(count);
       if (position_ == end_of(index_)) ++index_;
@@ -68,7 +83,9 @@ class Scatter {
     return segments_[i].offset + segments_[i].destination.size();
   }
 
-  std::vector<Segment> segments_;
+  std::vector<Segment> segments_;         // those that are not empty
+  std::vector<std::size_t> numbers_;      // of these, among all
+  std::vector<std::uint32_t> checksums_;  // of all; of the bytes before position_
   std::size_t index_ = 0;
   std::uint64_t position_ = 0;
 };
