@@ -43,6 +43,8 @@ class Preparer {
 
   WorkerScratch make_scratch() const;
   const augment::Chain& chain() const { return *chain_; }
+  // Fields of the decode step that are pictures.
+  std::uint64_t image_fields() const;
   const decode::JpegCounts& jpeg_counts() const { return decoder_->jpeg_counts(); }
   // Sets the types of the rows. Once, before the first prepare.
   void set_row_types(const std::vector<decode::FieldType>& types);
@@ -51,6 +53,10 @@ class Preparer {
   // Sets the cache that keeps decoded samples from epoch to epoch; it must outlive this. Once,
   // before the first prepare.
   void set_sample_cache(SampleCache* samples) { samples_ = samples; }
+
+  // Sets what keeps the seek indexes of JPEG files; it must outlive this. Once, before the
+  // workers' scratches are made.
+  void set_seek_indexes(seek::Indexes* indexes) { decoder_->set_seek_indexes(indexes); }
 
   // Cuts and decodes a record into `scratch.sample`: used to look at the first records.
   Status decode(std::uint64_t record, std::span<const std::byte> bytes,

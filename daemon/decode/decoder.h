@@ -31,7 +31,12 @@ class Decoder {
   // In the order of their names.
   const std::vector<FieldType>& fields() const { return types_; }
   // The decoder must outlive it.
-  std::unique_ptr<Scratch> make_scratch() const { return std::make_unique<Scratch>(counts_.get()); }
+  std::unique_ptr<Scratch> make_scratch() const {
+    return std::make_unique<Scratch>(JpegShared{.counts = counts_.get(), .indexes = indexes_});
+  }
+  // Sets what keeps the seek indexes of JPEG files, numbered by record and field. It must outlive
+  // this, and is used by the scratches that are made from now on.
+  void set_seek_indexes(seek::Indexes* indexes) { indexes_ = indexes; }
   // JPEG files that were decoded with any of the scratches.
   const JpegCounts& jpeg_counts() const { return *counts_; }
 
@@ -55,12 +60,14 @@ class Decoder {
   Decoder(std::vector<Entry> entries, std::vector<FieldType> types);
   // Decodes each field by `read`(index, file, tensor).
   template <typename Read>
-  Status decode_with(const record::Fields& record, Sample& out, const Read& read) const;
+  Status decode_with(const record::Fields& record, Scratch& scratch, Sample& out,
+                     const Read& read) const;
   static Status missing(const record::Fields& record, const Entry& entry);
 
   const std::vector<Entry> entries_;
   const std::vector<FieldType> types_;
   const std::unique_ptr<JpegCounts> counts_ = std::make_unique<JpegCounts>();
+  seek::Indexes* indexes_ = nullptr;
 };
 
 }  // namespace echoline::decode

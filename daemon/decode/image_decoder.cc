@@ -70,8 +70,8 @@ Status check_size(const ImageSize& size, const ImageLimits& limits, const char* 
                       size.height, limits.pixels_max)};
 }
 
-ImageDecoder::ImageDecoder(const ImageLimits& limits, JpegCounts* counts)
-    : limits_(limits), jpeg_(make_jpeg_reader(counts)), png_(make_png_reader()) {}
+ImageDecoder::ImageDecoder(const ImageLimits& limits, const JpegShared* jpegs)
+    : limits_(limits), jpeg_(make_jpeg_reader(jpegs)), png_(make_png_reader()) {}
 
 Result<ImageSize> ImageDecoder::open(std::span<const std::byte> file, bool exif) {
   reader_ = nullptr;

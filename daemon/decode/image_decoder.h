@@ -14,8 +14,8 @@ namespace echoline::decode {
 // of the upright picture. Reuses the readers and their buffers from picture to picture.
 class ImageDecoder {
  public:
-  // `counts`, if any, must outlive this.
-  explicit ImageDecoder(const ImageLimits& limits = {}, JpegCounts* counts = nullptr);
+  // `jpegs`, if any, must outlive this.
+  explicit ImageDecoder(const ImageLimits& limits = {}, const JpegShared* jpegs = nullptr);
 
   // `file` must stay valid until `read` has returned.
   Result<ImageSize> open(std::span<const std::byte> file, bool exif);

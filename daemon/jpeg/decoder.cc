@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "jpeg/color_conversion.h"
 #include "jpeg/upsampling.h"
@@ -13,7 +14,7 @@ bool Decoder::open(Bytes file) {
   return read_header(file, header_);
 }
 
-bool Decoder::start(const Window& window, bool rgb) {
+bool Decoder::start(const Window& window, bool rgb, SeekPoints points) {
   geometry_ = geometry_of(header_);
   window_ = window;
   rgb_ = rgb;
@@ -22,9 +23,18 @@ bool Decoder::start(const Window& window, bool rgb) {
   for (std::size_t i = 0; i < header_.component_count; ++i) {
     steps_[i] = steps_of(header_.quantization[header_.components[i].quantization]);
   }
-  planes_.resize(header_.component_count, geometry_, mcu_columns_);
+  points_ = points;
+  found_.clear();
+  // Two rows are decoded at once, and the one above them is still needed.
+  planes_.resize(header_.component_count, geometry_, mcu_columns_, points.empty() ? 2 : 4);
   for (Buffer& row : upsampled_) row.resize(window.width + 4 * kRowPadding);
-  return scan_.begin(header_, file_) && scan_.skip(std::uint64_t{mcu_row_} * geometry_.mcu_columns);
+  if (!points.empty()) {
+    return points.size() == geometry_.mcu_rows &&
+           scan_.begin(header_, file_, points, mcu_row_end_);
+  }
+  if (!scan_.begin(header_, file_)) return false;
+  place_ = scan_.front();
+  return skip_mcu_rows(std::exchange(mcu_row_, 0));
 }
 
 // libjpeg's choice: rows of one or two samples are not filtered.
@@ -49,6 +59,8 @@ void Decoder::choose_window() {
   row_ = window_.top;
   const std::uint32_t own = row_ / geometry_.vertical;
   mcu_row_ = std::min(own, far_row(row_)) / kBlockSide;
+  const std::uint32_t row_last = window_.top + window_.height - 1;
+  mcu_row_end_ = std::max(row_last / geometry_.vertical, far_row(row_last)) / kBlockSide + 1;
 }
 
 std::uint32_t Decoder::far_row(std::uint32_t y) const {
@@ -58,27 +70,80 @@ std::uint32_t Decoder::far_row(std::uint32_t y) const {
   return std::min(own + 1, geometry_.chroma_height - 1);
 }
 
+bool Decoder::decode_mcu_rows() {
+  if (points_.empty()) return decode_mcu_row();
+  return mcu_row_ + 1 < mcu_row_end_ ? decode_two_rows_at_points() : decode_row_at_point();
+}
+
 bool Decoder::decode_mcu_row() {
-  if (!scan_.skip(mcu_left_)) return false;
-  for (std::uint32_t done = 0; done < mcu_columns_; done += kBatchMcus) {
-    const std::size_t count = std::min<std::size_t>(kBatchMcus, mcu_columns_ - done);
-    if (!scan_.decode(count, batch_)) return false;
-    make_samples(done, count);
-  }
-  if (!scan_.skip(geometry_.mcu_columns - mcu_left_ - mcu_columns_)) return false;
-  extend_edges();
+  note_point();
+  if (!decode_columns(place_)) return false;
+  if (!scan_.skip(place_, geometry_.mcu_columns - mcu_left_ - mcu_columns_)) return false;
   ++mcu_row_;
   return true;
 }
 
-// The samples of the batch, which begins with MCU `first_mcu` of the window.
-void Decoder::make_samples(std::uint32_t first_mcu, std::size_t count) {
+bool Decoder::decode_columns(Scan::Place& place) {
+  if (!scan_.skip(place, mcu_left_)) return false;
+  for (std::uint32_t done = 0; done < mcu_columns_; done += kBatchMcus) {
+    const std::size_t count = std::min<std::size_t>(kBatchMcus, mcu_columns_ - done);
+    if (!scan_.decode(place, count, batches_[0])) return false;
+    make_samples(batches_[0], mcu_row_, done, count);
+  }
+  extend_edges(mcu_row_);
+  return true;
+}
+
+bool Decoder::decode_row_at_point() {
+  Scan::Place place;
+  if (!scan_.seek(mcu_row_, points_[mcu_row_], place) || !decode_columns(place)) return false;
+  ++mcu_row_;
+  return true;
+}
+
+bool Decoder::decode_two_rows_at_points() {
+  std::array<Scan::Place, 2> places;
+  for (std::uint32_t i = 0; i < places.size(); ++i) {
+    const std::uint32_t row = mcu_row_ + i;
+    if (!scan_.seek(row, points_[row], places[i])) return false;
+    if (!scan_.skip(places[i], mcu_left_)) return false;
+  }
+  for (std::uint32_t done = 0; done < mcu_columns_; done += kBatchMcus) {
+    const std::size_t count = std::min<std::size_t>(kBatchMcus, mcu_columns_ - done);
+    if (!scan_.decode(places, count, batches_)) return false;
+    for (std::uint32_t i = 0; i < places.size(); ++i) {
+      make_samples(batches_[i], mcu_row_ + i, done, count);
+    }
+  }
+  for (std::uint32_t i = 0; i < places.size(); ++i) extend_edges(mcu_row_ + i);
+  mcu_row_ += 2;
+  return true;
+}
+
+bool Decoder::skip_mcu_rows(std::uint32_t end) {
+  while (mcu_row_ < end) {
+    note_point();
+    if (!scan_.skip(place_, geometry_.mcu_columns)) return false;
+    ++mcu_row_;
+  }
+  return true;
+}
+
+// An anomaly is met again where the row is decoded. After any other failure the file has too few
+// points, which are not used then.
+void Decoder::note_point() {
+  SeekPoint point;
+  if (scan_.point(place_, point)) found_.push_back(point);
+}
+
+void Decoder::make_samples(const Batch& batch, std::uint32_t mcu_row, std::uint32_t first_mcu,
+                           std::size_t count) {
   std::size_t index = 0;
   for (std::size_t i = 0; i < header_.component_count; ++i) {
     const Component& component = header_.components[i];
     const std::size_t each = component.horizontal * component.vertical;
     const std::size_t stride = planes_.stride(i);
-    std::uint8_t* rows = planes_.row(i, mcu_row_ * component.vertical * kBlockSide);
+    std::uint8_t* rows = planes_.row(i, mcu_row * component.vertical * kBlockSide);
     rows += std::size_t{first_mcu} * component.horizontal * kBlockSide;
     std::size_t full_count = 0;
     std::size_t flat_count = 0;
@@ -87,8 +152,8 @@ void Decoder::make_samples(std::uint32_t first_mcu, std::size_t count) {
         const std::size_t x = mcu * component.horizontal + j % component.horizontal;
         const std::size_t y = j / component.horizontal;
         const std::size_t block = index + mcu * each + j;
-        const BlockTask task{batch_.block(block), rows + y * kBlockSide * stride + x * kBlockSide};
-        (batch_.ac[block] != 0 ? full_[full_count++] : flat_[flat_count++]) = task;
+        const BlockTask task{batch.block(block), rows + y * kBlockSide * stride + x * kBlockSide};
+        (batch.ac[block] != 0 ? full_[full_count++] : flat_[flat_count++]) = task;
       }
     }
     idct_blocks(full_.data(), full_count, steps_[i], stride);
@@ -99,13 +164,13 @@ void Decoder::make_samples(std::uint32_t first_mcu, std::size_t count) {
 
 // Repeats the outer samples of chroma at the left and right edge of the picture. The encoder's
 // padding does not count.
-void Decoder::extend_edges() {
+void Decoder::extend_edges(std::uint32_t mcu_row) {
   if (upsampling_ != Upsampling::kColumns && upsampling_ != Upsampling::kBoth) return;
   const std::uint32_t end = geometry_.chroma_width - mcu_left_ * kBlockSide;
   const bool right = end <= mcu_columns_ * kBlockSide;
   for (std::size_t i = 1; i < header_.component_count; ++i) {
     for (std::uint32_t y = 0; y < kBlockSide; ++y) {
-      std::uint8_t* row = planes_.row(i, mcu_row_ * kBlockSide + y);
+      std::uint8_t* row = planes_.row(i, mcu_row * kBlockSide + y);
       row[-1] = row[0];
       if (right) row[end] = row[end - 1];
     }
@@ -143,7 +208,7 @@ bool Decoder::read_row(std::uint8_t* out) {
   const std::uint32_t y = row_++;
   const std::uint32_t last = std::max(y / geometry_.vertical, far_row(y)) / kBlockSide;
   while (mcu_row_ <= last) {
-    if (!decode_mcu_row()) return false;
+    if (!decode_mcu_rows()) return false;
   }
   const std::uint8_t* luma =
       planes_.row(0, y) + window_.left - std::size_t{mcu_left_} * geometry_.horizontal * kBlockSide;
@@ -157,6 +222,11 @@ bool Decoder::read_row(std::uint8_t* out) {
   return true;
 }
 
-bool Decoder::finish() { return scan_.skip_rest(); }
+bool Decoder::finish() {
+  if (!points_.empty()) return true;
+  if (!skip_mcu_rows(geometry_.mcu_rows)) return false;
+  if (found_.size() != geometry_.mcu_rows) found_.clear();
+  return true;
+}
 
 }  // namespace echoline::jpeg

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "base/buffer.h"
 #include "jpeg/geometry.h"
@@ -12,6 +13,7 @@
 #include "jpeg/mcu.h"
 #include "jpeg/planes.h"
 #include "jpeg/scan.h"
+#include "jpeg/seek_point.h"
 
 namespace echoline::jpeg {
 
@@ -27,12 +29,15 @@ class Decoder {
   const Header& header() const { return header_; }
 
   // `window` is not empty and within the picture. `rgb`: rows have three channels; else one, which
-  // only gray files have.
-  bool start(const Window& window, bool rgb);
+  // only gray files have. With the points of the file, which must stay valid until `finish`, only
+  // the MCU rows of the window are decoded, and of these nothing right of it.
+  bool start(const Window& window, bool rgb, SeekPoints points = {});
   // Writes the next row of the window, densely.
   bool read_row(std::uint8_t* out);
-  // Decodes the rest of the scan, without pixels: the file is good.
+  // Decodes the rest of the scan, without pixels: the file is good. With points, it is known to be.
   bool finish();
+  // After `finish`: the points of the file. Empty if it was decoded with points, or cannot have any.
+  SeekPoints points() const { return found_; }
 
  private:
   // How a row of chroma gets the width of a row of pixels.
@@ -40,9 +45,20 @@ class Decoder {
 
   void choose_window();
   Upsampling choose_upsampling() const;
+  // Decodes the next MCU row of the window; with points, where there are as many, the next two.
+  bool decode_mcu_rows();
   bool decode_mcu_row();
-  void make_samples(std::uint32_t first_mcu, std::size_t count);
-  void extend_edges();
+  // The columns of the window in the next MCU row.
+  bool decode_columns(Scan::Place& place);
+  bool decode_row_at_point();
+  bool decode_two_rows_at_points();
+  // Skips the MCU rows before `end`.
+  bool skip_mcu_rows(std::uint32_t end);
+  void note_point();
+  // Makes the samples of the batch, which begins with MCU `first_mcu` of the window.
+  void make_samples(const Batch& batch, std::uint32_t mcu_row, std::uint32_t first_mcu,
+                    std::size_t count);
+  void extend_edges(std::uint32_t mcu_row);
   // The row of chroma that has a part in row `y` besides its own.
   std::uint32_t far_row(std::uint32_t y) const;
   const std::uint8_t* chroma_row(std::size_t component, std::uint32_t y);
@@ -57,10 +73,14 @@ class Decoder {
   std::uint32_t mcu_left_ = 0;
   std::uint32_t mcu_columns_ = 0;
   std::uint32_t mcu_row_ = 0;  // the next one
+  std::uint32_t mcu_row_end_ = 0;
   std::uint32_t row_ = 0;      // the next row of pixels
   std::array<Steps, kComponentsMax> steps_;
   Scan scan_;
-  Batch batch_;
+  Scan::Place place_;              // of the next MCU row, without points
+  SeekPoints points_;              // empty: the file is decoded without them
+  std::vector<SeekPoint> found_;   // as far as the scan was read
+  std::array<Batch, 2> batches_;   // of one MCU row each
   // The blocks of a batch with and without AC coefficients.
   std::array<BlockTask, Batch::kBlocks> full_;
   std::array<BlockTask, Batch::kBlocks> flat_;

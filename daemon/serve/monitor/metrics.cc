@@ -249,6 +249,8 @@ void add_samples(const engine::StreamStats& stream, Families& families) {
   families.add("echoline_records_checked_total", {name, "replaced"}, stream.records_replaced);
   families.add("echoline_jpeg_decodes_total", {name, "own"}, stream.jpegs_own);
   families.add("echoline_jpeg_decodes_total", {name, "libjpeg-turbo"}, stream.jpegs_libjpeg);
+  families.add("echoline_seek_index_requests_total", {name, "hit"}, stream.seek_hits);
+  families.add("echoline_seek_index_requests_total", {name, "miss"}, stream.seek_misses);
   // Thousandths in the engine.
   families.add("echoline_echo_factor", {name}, static_cast<double>(stream.factor) / 1000);
   // Zeros too: if a series begins at 1, Prometheus sees no increase.
