@@ -7,7 +7,6 @@
 #include <array>
 #include <chrono>
 #include <cstring>
-#include <filesystem>
 #include <utility>
 #include <vector>
 
@@ -32,7 +31,7 @@ Indexes::Indexes(const Options& options)
       identity_(options.identity),
       table_(options.capacity_bytes) {
   if (options.path.empty()) return;
-  remove_unused_logs(std::filesystem::path(options.path).parent_path(), capacity_bytes_);
+  remove_unused_logs(options.path, capacity_bytes_);
   read_log(options.path);
   if (!log_) return;
   writer_ = std::thread([this] {

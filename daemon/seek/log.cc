@@ -127,7 +127,7 @@ Status Log::append(std::span<const std::byte> entries) {
   return {};
 }
 
-void remove_unused_logs(const std::string& folder, std::uint64_t bytes_max) {
+void remove_unused_logs(const std::string& own_path, std::uint64_t bytes_max) {
   struct Unused {
     std::filesystem::file_time_type used;
     std::uint64_t bytes = 0;
@@ -135,8 +135,10 @@ void remove_unused_logs(const std::string& folder, std::uint64_t bytes_max) {
   };
   std::vector<Unused> all;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    if (entry.path().extension() != kExtension || !entry.is_regular_file(error)) continue;
+  const std::filesystem::path own = own_path;
+  for (const auto& entry : std::filesystem::directory_iterator(own.parent_path(), error)) {
+    if (entry.path() == own || entry.path().extension() != kExtension) continue;
+    if (!entry.is_regular_file(error)) continue;
     all.push_back({entry.last_write_time(error), entry.file_size(error), entry.path()});
   }
   std::ranges::sort(all, std::greater<>(), &Unused::used);
