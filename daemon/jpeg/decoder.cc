@@ -29,8 +29,7 @@ bool Decoder::start(const Window& window, bool rgb, SeekPoints points) {
   planes_.resize(header_.component_count, geometry_, mcu_columns_, points.empty() ? 2 : 4);
   for (Buffer& row : upsampled_) row.resize(window.width + 4 * kRowPadding);
   if (!points.empty()) {
-    return points.size() == geometry_.mcu_rows &&
-           scan_.begin(header_, file_, points, mcu_row_end_);
+    return points.size() == geometry_.mcu_rows && scan_.begin(header_, file_, points, mcu_row_end_);
   }
   if (!scan_.begin(header_, file_)) return false;
   place_ = scan_.front();

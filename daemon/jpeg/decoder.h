@@ -36,7 +36,8 @@ class Decoder {
   bool read_row(std::uint8_t* out);
   // Decodes the rest of the scan, without pixels: the file is good. With points, it is known to be.
   bool finish();
-  // After `finish`: the points of the file. Empty if it was decoded with points, or cannot have any.
+  // After `finish`: the points of the file. Empty if it was decoded with points, or cannot have
+  // any.
   SeekPoints points() const { return found_; }
 
  private:
@@ -74,13 +75,13 @@ class Decoder {
   std::uint32_t mcu_columns_ = 0;
   std::uint32_t mcu_row_ = 0;  // the next one
   std::uint32_t mcu_row_end_ = 0;
-  std::uint32_t row_ = 0;      // the next row of pixels
+  std::uint32_t row_ = 0;  // the next row of pixels
   std::array<Steps, kComponentsMax> steps_;
   Scan scan_;
-  Scan::Place place_;              // of the next MCU row, without points
-  SeekPoints points_;              // empty: the file is decoded without them
-  std::vector<SeekPoint> found_;   // as far as the scan was read
-  std::array<Batch, 2> batches_;   // of one MCU row each
+  Scan::Place place_;             // of the next MCU row, without points
+  SeekPoints points_;             // empty: the file is decoded without them
+  std::vector<SeekPoint> found_;  // as far as the scan was read
+  std::array<Batch, 2> batches_;  // of one MCU row each
   // The blocks of a batch with and without AC coefficients.
   std::array<BlockTask, Batch::kBlocks> full_;
   std::array<BlockTask, Batch::kBlocks> flat_;

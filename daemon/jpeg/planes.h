@@ -12,8 +12,8 @@
 namespace echoline::jpeg {
 
 // Reused from picture to picture. Keeps two MCU rows or more, because upsampling looks at the row
-// above and below. Columns count from the first MCU of the window on. Each row can be read and written some
-// bytes beyond both ends.
+// above and below. Columns count from the first MCU of the window on. Each row can be read and
+// written some bytes beyond both ends.
 class Planes {
  public:
   // `mcu_rows` is a power of two.

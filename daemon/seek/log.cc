@@ -108,8 +108,8 @@ Status Log::read(const std::function<bool(std::span<const std::byte>)>& take) {
     ECHOLINE_ASSIGN(const std::size_t count, read_at(fd_.get(), end_, buffer));
     std::size_t done = 0;
     // An entry that goes beyond the buffer is the first one of the next buffer.
-    while (const std::size_t bytes = entry_bytes(std::span(buffer).first(count).subspan(done),
-                                                 identity_)) {
+    while (const std::size_t bytes =
+               entry_bytes(std::span(buffer).first(count).subspan(done), identity_)) {
       if (!take(std::span(buffer).subspan(done, bytes))) {
         end_ += done;
         return {};

@@ -36,8 +36,8 @@ class Log {
   std::uint64_t end_ = 0;
 };
 
-// Removes other logs in the folder of `own_path`, except those in use: first those that were not opened
-// for the longest time, until the ones that stay have at most `bytes_max` bytes.
+// Removes other logs in the folder of `own_path`, except those in use: first those that were not
+// opened for the longest time, until the ones that stay have at most `bytes_max` bytes.
 void remove_unused_logs(const std::string& own_path, std::uint64_t bytes_max);
 
 }  // namespace echoline::seek

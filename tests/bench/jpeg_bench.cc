@@ -132,11 +132,13 @@ int main(int argc, char** argv) {
       }
     }
   }
-  fmt::print("{} photos, least of {} rounds: libjpeg-turbo {:.0f}, reader {:.0f}, ratio {:.3f}, "
-             "with index {:.0f}, ratio {:.3f}\n",
-             photos.size(), rounds, peer.rate(), own.rate(), own.rate() / peer.rate(), seek.rate(),
-             seek.rate() / own.rate());
-  fmt::print("decoded by the own decoder {}, by libjpeg-turbo {}; with an index {}, indexes {} "
-             "bytes\n",
-             counts.own.load(), counts.libjpeg.load(), indexes.hits(), indexes.bytes());
+  fmt::print(
+      "{} photos, least of {} rounds: libjpeg-turbo {:.0f}, reader {:.0f}, ratio {:.3f}, "
+      "with index {:.0f}, ratio {:.3f}\n",
+      photos.size(), rounds, peer.rate(), own.rate(), own.rate() / peer.rate(), seek.rate(),
+      seek.rate() / own.rate());
+  fmt::print(
+      "decoded by the own decoder {}, by libjpeg-turbo {}; with an index {}, indexes {} "
+      "bytes\n",
+      counts.own.load(), counts.libjpeg.load(), indexes.hits(), indexes.bytes());
 }

@@ -149,9 +149,9 @@ TEST_F(SeekIndexes, OfADamagedFileAreRightOrNotThere) {
   fill(kFiles);
   const std::string good = read_file(path());
   ASSERT_GT(good.size(), 500U);
-  for (std::size_t at = 0; at < good.size(); ++at) {
+  for (std::size_t at = 0; at < good.size(); at += 3) {
     std::string broken = good;
-    broken[at] = static_cast<char>(broken[at] ^ (1 << at % 8));
+    broken[at] = static_cast<char>(broken[at] ^ (1 << at / 3 % 8));
     write_file(path(), broken);
     {
       Indexes indexes(options(kFiles));

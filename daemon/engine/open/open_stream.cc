@@ -180,8 +180,8 @@ std::unique_ptr<BadRecords> make_bad_records(const v1::Stream& stream, const rec
 }  // namespace
 
 Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stream,
-                                 const OpenOptions& options, WorkerPool& pool,
-                                 MemoryBudget& budget, const record::ProgressFunction& progress,
+                                 const OpenOptions& options, WorkerPool& pool, MemoryBudget& budget,
+                                 const record::ProgressFunction& progress,
                                  std::function<void(const Status&)> fail) {
   // Includes listing and indexing: seconds_to_first_batch counts from here.
   const std::uint64_t created_ns = monotonic_ns();
@@ -209,8 +209,8 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
       {.share = options.seek_index,
        .state_dir = options.state_dir,
        // Room for two passes: indexes only save time.
-       .spared_bytes = 2 * (ring::ring_bytes(ring) + memory.read_ahead.most_bytes +
-                            memory.window_floor_bytes),
+       .spared_bytes =
+           2 * (ring::ring_bytes(ring) + memory.read_ahead.most_bytes + memory.window_floor_bytes),
        .decoded_bytes = probed.decoded_bytes},
       budget);
   preparer->set_seek_indexes(seek.indexes.get());

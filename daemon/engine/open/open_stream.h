@@ -26,8 +26,8 @@ struct OpenedStream {
 
 // Blocks: lists and indexes the data set and decodes a few records. `fail` becomes the core's.
 Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stream,
-                                 const OpenOptions& options, WorkerPool& pool,
-                                 MemoryBudget& budget, const record::ProgressFunction& progress,
+                                 const OpenOptions& options, WorkerPool& pool, MemoryBudget& budget,
+                                 const record::ProgressFunction& progress,
                                  std::function<void(const Status&)> fail);
 
 }  // namespace echoline::engine

@@ -75,7 +75,11 @@ StreamRegistry::StreamRegistry(const v1::Daemon& daemon)
       driver_(shared_, budget_, trainers_file_),
       pool_(daemon.workers() != 0 ? daemon.workers()
                                   : usable_processors(std::thread::hardware_concurrency())),
-      opener_{{daemon.state_dir(), daemon.seek_index()}, daemon.reattach_grace(), &pool_, &budget_, &trainers_file_} {}
+      opener_{{daemon.state_dir(), daemon.seek_index()},
+              daemon.reattach_grace(),
+              &pool_,
+              &budget_,
+              &trainers_file_} {}
 
 StreamRegistry::~StreamRegistry() {
   driver_.stop();
