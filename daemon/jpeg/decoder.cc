@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "jpeg/color_conversion.h"
 #include "jpeg/upsampling.h"
@@ -23,17 +22,10 @@ bool Decoder::start(const Window& window, bool rgb, SeekPoints points) {
   for (std::size_t i = 0; i < header_.component_count; ++i) {
     steps_[i] = steps_of(header_.quantization[header_.components[i].quantization]);
   }
-  points_ = points;
-  found_.clear();
   // Two rows are decoded at once, and the one above them is still needed.
   planes_.resize(header_.component_count, geometry_, mcu_columns_, points.empty() ? 2 : 4);
   for (Buffer& row : upsampled_) row.resize(window.width + 4 * kRowPadding);
-  if (!points.empty()) {
-    return points.size() == geometry_.mcu_rows && scan_.begin(header_, file_, points, mcu_row_end_);
-  }
-  if (!scan_.begin(header_, file_)) return false;
-  place_ = scan_.front();
-  return skip_mcu_rows(std::exchange(mcu_row_, 0));
+  return walk_.begin(header_, file_, points, {mcu_row_, mcu_row_end_, mcu_left_, mcu_columns_});
 }
 
 // libjpeg's choice: rows of one or two samples are not filtered.
@@ -70,69 +62,19 @@ std::uint32_t Decoder::far_row(std::uint32_t y) const {
 }
 
 bool Decoder::decode_mcu_rows() {
-  if (points_.empty()) return decode_mcu_row();
-  return mcu_row_ + 1 < mcu_row_end_ ? decode_two_rows_at_points() : decode_row_at_point();
-}
-
-bool Decoder::decode_mcu_row() {
-  note_point();
-  if (!decode_columns(place_)) return false;
-  if (!scan_.skip(place_, geometry_.mcu_columns - mcu_left_ - mcu_columns_)) return false;
-  ++mcu_row_;
-  return true;
-}
-
-bool Decoder::decode_columns(Scan::Place& place) {
-  if (!scan_.skip(place, mcu_left_)) return false;
+  const std::uint32_t rows = walk_.begin_rows();
+  if (rows == 0) return false;
   for (std::uint32_t done = 0; done < mcu_columns_; done += kBatchMcus) {
     const std::size_t count = std::min<std::size_t>(kBatchMcus, mcu_columns_ - done);
-    if (!scan_.decode(place, count, batches_[0])) return false;
-    make_samples(batches_[0], mcu_row_, done, count);
-  }
-  extend_edges(mcu_row_);
-  return true;
-}
-
-bool Decoder::decode_row_at_point() {
-  Scan::Place place;
-  if (!scan_.seek(mcu_row_, points_[mcu_row_], place) || !decode_columns(place)) return false;
-  ++mcu_row_;
-  return true;
-}
-
-bool Decoder::decode_two_rows_at_points() {
-  std::array<Scan::Place, 2> places;
-  for (std::uint32_t i = 0; i < places.size(); ++i) {
-    const std::uint32_t row = mcu_row_ + i;
-    if (!scan_.seek(row, points_[row], places[i])) return false;
-    if (!scan_.skip(places[i], mcu_left_)) return false;
-  }
-  for (std::uint32_t done = 0; done < mcu_columns_; done += kBatchMcus) {
-    const std::size_t count = std::min<std::size_t>(kBatchMcus, mcu_columns_ - done);
-    if (!scan_.decode(places, count, batches_)) return false;
-    for (std::uint32_t i = 0; i < places.size(); ++i) {
+    if (!walk_.decode(count, batches_)) return false;
+    for (std::uint32_t i = 0; i < rows; ++i) {
       make_samples(batches_[i], mcu_row_ + i, done, count);
     }
   }
-  for (std::uint32_t i = 0; i < places.size(); ++i) extend_edges(mcu_row_ + i);
-  mcu_row_ += 2;
+  if (!walk_.end_rows()) return false;
+  for (std::uint32_t i = 0; i < rows; ++i) extend_edges(mcu_row_ + i);
+  mcu_row_ += rows;
   return true;
-}
-
-bool Decoder::skip_mcu_rows(std::uint32_t end) {
-  while (mcu_row_ < end) {
-    note_point();
-    if (!scan_.skip(place_, geometry_.mcu_columns)) return false;
-    ++mcu_row_;
-  }
-  return true;
-}
-
-// An anomaly is met again where the row is decoded. After any other failure the file has too few
-// points, which are not used then.
-void Decoder::note_point() {
-  SeekPoint point;
-  if (scan_.point(place_, point)) found_.push_back(point);
 }
 
 void Decoder::make_samples(const Batch& batch, std::uint32_t mcu_row, std::uint32_t first_mcu,
@@ -218,13 +160,6 @@ bool Decoder::read_row(std::uint8_t* out) {
   } else {
     std::memcpy(out, luma, window_.width);
   }
-  return true;
-}
-
-bool Decoder::finish() {
-  if (!points_.empty()) return true;
-  if (!skip_mcu_rows(geometry_.mcu_rows)) return false;
-  if (found_.size() != geometry_.mcu_rows) found_.clear();
   return true;
 }
 

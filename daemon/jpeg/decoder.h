@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "base/buffer.h"
 #include "jpeg/geometry.h"
@@ -12,7 +11,7 @@
 #include "jpeg/markers.h"
 #include "jpeg/mcu.h"
 #include "jpeg/planes.h"
-#include "jpeg/scan.h"
+#include "jpeg/row_walk.h"
 #include "jpeg/seek_point.h"
 
 namespace echoline::jpeg {
@@ -35,10 +34,10 @@ class Decoder {
   // Writes the next row of the window, densely.
   bool read_row(std::uint8_t* out);
   // Decodes the rest of the scan, without pixels: the file is good. With points, it is known to be.
-  bool finish();
+  bool finish() { return walk_.finish(); }
   // After `finish`: the points of the file. Empty if it was decoded with points, or cannot have
   // any.
-  SeekPoints points() const { return found_; }
+  SeekPoints points() const { return walk_.found(); }
 
  private:
   // How a row of chroma gets the width of a row of pixels.
@@ -46,16 +45,8 @@ class Decoder {
 
   void choose_window();
   Upsampling choose_upsampling() const;
-  // Decodes the next MCU row of the window; with points, where there are as many, the next two.
+  // The next MCU row of the window, or two of them.
   bool decode_mcu_rows();
-  bool decode_mcu_row();
-  // The columns of the window in the next MCU row.
-  bool decode_columns(Scan::Place& place);
-  bool decode_row_at_point();
-  bool decode_two_rows_at_points();
-  // Skips the MCU rows before `end`.
-  bool skip_mcu_rows(std::uint32_t end);
-  void note_point();
   // Makes the samples of the batch, which begins with MCU `first_mcu` of the window.
   void make_samples(const Batch& batch, std::uint32_t mcu_row, std::uint32_t first_mcu,
                     std::size_t count);
@@ -77,11 +68,8 @@ class Decoder {
   std::uint32_t mcu_row_end_ = 0;
   std::uint32_t row_ = 0;  // the next row of pixels
   std::array<Steps, kComponentsMax> steps_;
-  Scan scan_;
-  Scan::Place place_;             // of the next MCU row, without points
-  SeekPoints points_;             // empty: the file is decoded without them
-  std::vector<SeekPoint> found_;  // as far as the scan was read
-  std::array<Batch, 2> batches_;  // of one MCU row each
+  RowWalk walk_;
+  std::array<Batch, RowWalk::kRowsAtOnce> batches_;  // of one MCU row each
   // The blocks of a batch with and without AC coefficients.
   std::array<BlockTask, Batch::kBlocks> full_;
   std::array<BlockTask, Batch::kBlocks> flat_;

@@ -1,11 +1,8 @@
 #include "seek/indexes.h"
 
-#include <pthread.h>
 #include <xxhash.h>
 
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -14,9 +11,6 @@
 
 namespace echoline::seek {
 namespace {
-
-// Entries wait that long for others, so that a write has many of them.
-constexpr std::chrono::seconds kWriteInterval{2};
 
 // In [0, 1); independent of the order of the data set and of streams.
 double rank_of(std::uint64_t file) {
@@ -33,21 +27,6 @@ Indexes::Indexes(const Options& options)
   if (options.path.empty()) return;
   remove_unused_logs(options.path, capacity_bytes_);
   read_log(options.path);
-  if (!log_) return;
-  writer_ = std::thread([this] {
-    ::pthread_setname_np(::pthread_self(), "seek-index");
-    write_log();
-  });
-}
-
-Indexes::~Indexes() {
-  if (!writer_.joinable()) return;
-  {
-    const MutexLock lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_one();
-  writer_.join();
 }
 
 void Indexes::read_log(const std::string& path) {
@@ -66,6 +45,7 @@ void Indexes::read_log(const std::string& path) {
   // What was read is in the log already.
   while (!table_.next(written_).empty()) continue;
   log_ = std::move(log).value();
+  has_log_ = true;
 }
 
 jpeg::SeekPoints Indexes::find(std::uint64_t file, jpeg::Bytes bytes) {
@@ -89,13 +69,8 @@ void Indexes::offer(std::uint64_t file, jpeg::Bytes bytes, jpeg::SeekPoints poin
   std::memcpy(entry.data() + sizeof head, points.data(), points.size_bytes());
   head.check = check_of(entry, identity_);
   std::memcpy(entry.data(), &head.check, sizeof head.check);
-  if (!table_.add(entry) || !writer_.joinable()) return;
-  bool first = false;
-  {
-    const MutexLock lock(mutex_);
-    first = !std::exchange(has_new_, true);
-  }
-  if (first) changed_.notify_one();
+  if (!table_.add(entry) || !has_log_) return;
+  if (!has_new_.exchange(true) && on_new_) on_new_();
 }
 
 bool Indexes::choose(std::uint64_t file, std::uint64_t cost) {
@@ -108,26 +83,9 @@ bool Indexes::choose(std::uint64_t file, std::uint64_t cost) {
   return rank_of(file) * all_bytes < static_cast<double>(capacity_bytes_);
 }
 
-void Indexes::write_log() {
-  MutexLock lock(mutex_);
-  while (!stopping_) {
-    if (!has_new_) {
-      changed_.wait(lock);
-      continue;
-    }
-    const auto until = std::chrono::steady_clock::now() + kWriteInterval;
-    while (!stopping_ && changed_.wait_until(lock, until)) continue;
-    has_new_ = false;
-    lock.unlock();
-    write_new_entries();
-    lock.lock();
-  }
-  lock.unlock();
-  write_new_entries();
-  lock.lock();
-}
-
-void Indexes::write_new_entries() {
+void Indexes::write() {
+  // Before the entries are looked at: one that comes later is reported again.
+  has_new_.store(false);
   while (log_) {
     const auto entries = table_.next(written_);
     if (entries.empty()) return;

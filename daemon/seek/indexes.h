@@ -4,11 +4,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
-#include <thread>
+#include <utility>
 
-#include "base/mutex.h"
 #include "jpeg/seek_point.h"
 #include "seek/entry_table.h"
 #include "seek/log.h"
@@ -29,7 +29,7 @@ class Indexes {
   // in memory.
   explicit Indexes(const Options& options);
   // Writes what is not written yet.
-  ~Indexes();
+  ~Indexes() { write(); }
   Indexes(const Indexes&) = delete;
   Indexes& operator=(const Indexes&) = delete;
 
@@ -37,6 +37,13 @@ class Indexes {
   jpeg::SeekPoints find(std::uint64_t file, jpeg::Bytes bytes);
   // Keeps the points, if the file is chosen and has none yet. They must be those of `bytes`.
   void offer(std::uint64_t file, jpeg::Bytes bytes, jpeg::SeekPoints points);
+
+  bool has_log() const { return has_log_; }
+  // Called by the thread that has offered the first entry since the last `write`, and must only
+  // notify who calls `write`. Not called if there is no log. Before the first `offer`.
+  void set_on_new(std::function<void()> on_new) { on_new_ = std::move(on_new); }
+  // Appends new entries to the log. One thread at a time. Blocks on the disk.
+  void write();
 
   std::uint64_t hits() const { return hits_.load(std::memory_order_relaxed); }
   std::uint64_t misses() const { return misses_.load(std::memory_order_relaxed); }
@@ -46,8 +53,6 @@ class Indexes {
   // Whether the file is chosen. `cost` is that of its entry.
   bool choose(std::uint64_t file, std::uint64_t cost);
   void read_log(const std::string& path);
-  void write_log();
-  void write_new_entries();
 
   const std::uint64_t files_;
   const std::uint64_t capacity_bytes_;
@@ -59,14 +64,12 @@ class Indexes {
   std::atomic<std::uint64_t> offered_{0};
   std::atomic<std::uint64_t> offered_bytes_{0};
 
-  // The writer's.
+  bool has_log_ = false;
+  std::function<void()> on_new_;
+  std::atomic<bool> has_new_{false};
+  // Of the thread that writes.
   std::optional<Log> log_;
   EntryTable::Position written_;
-  Mutex mutex_;
-  CondVar changed_;
-  bool has_new_ ECHOLINE_GUARDED_BY(mutex_) = false;
-  bool stopping_ ECHOLINE_GUARDED_BY(mutex_) = false;
-  std::thread writer_;
 };
 
 }  // namespace echoline::seek

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Photos for each CPU-second of the daemon: decode, random_resized_crop to 224 and flip, with one worker, compared with
-another build of the daemon and with other libraries, in turn. Prints figures and judges nothing.
+another build of the daemon and with other libraries, in turn. Prints figures and judges nothing. "Echoline" is a later
+epoch, "first" is without seek indexes, as photos are decoded in the first epoch.
 
     ECHOLINED=... ECHOLINE_CLI=... [ECHOLINE_TEST_DATA=...] decode.py [--old ECHOLINED] [--peer NAME=PYTHON] [--rounds N]
 
@@ -25,6 +26,7 @@ from support.daemon_process import Daemon, stream_yaml  # noqa: E402
 
 LOOPS = pathlib.Path(__file__).with_name("decode_loops.py")
 BATCH = 32
+PHOTOS = 100  # in a shard
 
 
 def stream(paths):
@@ -34,14 +36,18 @@ def stream(paths):
                         "horizontal_flip: {field: image}", f"batch: {{size: {BATCH}}}", "publish: {slots: 4}"])
 
 
-def measure_daemon(program, paths, batches):
-    """Photos for each CPU-second. A first read fills the page cache and lets the daemon run as in the middle of a job."""
+def measure_daemon(program, paths, batches, *options):
+    """Photos for each CPU-second. A first read, of more than an epoch, fills the page cache and makes the seek indexes."""
     os.environ["ECHOLINED"] = str(program)
-    with Daemon(stream(paths), workers=1, memory="1GiB") as daemon:
-        read(daemon, 4)
+    daemon = Daemon(stream(paths), workers=1, memory="1GiB")
+    try:
+        daemon.start(*options)
+        read(daemon, PHOTOS * len(paths) // BATCH + 8)
         before = cpu_seconds(daemon.process.pid)
         report = read(daemon, batches)
         return report["samples"] / (cpu_seconds(daemon.process.pid) - before)
+    finally:
+        daemon.close()
 
 
 def read(daemon, batches):
@@ -66,7 +72,8 @@ def main():
     new = os.environ["ECHOLINED"]
     with tempfile.TemporaryDirectory() as folder:
         paths = photos.shards(folder)[:options.shards]
-        measures = {"Echoline": lambda: measure_daemon(new, paths, options.batches)}
+        measures = {"Echoline": lambda: measure_daemon(new, paths, options.batches),
+                    "first": lambda: measure_daemon(new, paths, options.batches, "--set", "daemon.seek_index=0")}
         if options.old:
             measures["old"] = lambda: measure_daemon(options.old, paths, options.batches)
         for peer in options.peer:

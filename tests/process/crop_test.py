@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Pictures are decoded only where the crop is, except where a cache or an echo window keeps the decoded sample, and from
 the second time on with their seek index: every form gives the same pixels."""
+import signal
+
 from support import photos
 from support.batches import rows_of
 from support.cached_daemon import CachedDaemon
 from support.daemon_process import stream_yaml
 from support.process_case import ProcessCase, main
+from support.programs import wait_until
 
 
 class Crops(ProcessCase):
@@ -59,14 +62,17 @@ class Crops(ProcessCase):
             self.assertGreaterEqual(self.seek(daemon, "miss"), 60)
             self.assertLess(self.seek(daemon, "miss"), 2 * 60)
             self.assertGreater(daemon.total("echoline_memory_bytes", use="seek_index"), 60 * 100)
-            daemon.stop()
+            (index,) = (daemon.state_dir / "seek").iterdir()
+            # In memory, each of the entries has an overhead of 80 bytes; the file has a header of 32.
+            expected_bytes = 32 + daemon.total("echoline_memory_bytes", use="seek_index") - 60 * 80
+            wait_until(lambda: index.stat().st_size == expected_bytes, "all indexes in the file")
+            daemon.stop(signal.SIGKILL)
 
             daemon.start()
             self.assertEqual(rows_of(daemon.read(*read)), expected)
             self.assertEqual(self.seek(daemon, "miss"), 0)
             daemon.stop()
 
-            (index,) = (daemon.state_dir / "seek").iterdir()
             damaged = bytearray(index.read_bytes())
             damaged[len(damaged) // 2] ^= 4
             index.write_bytes(damaged)
@@ -94,6 +100,7 @@ class Crops(ProcessCase):
             daemon.stop()
             daemon.start()
             self.assertEqual(rows_of(daemon.read("--epochs", 1, "--row-checksums")), expected)
+            self.assertGreater(self.seek(daemon, "miss"), 0)
 
 
 if __name__ == "__main__":

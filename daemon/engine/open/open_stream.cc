@@ -221,6 +221,9 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
                        // Records of one window may be requested far apart and still share a read.
                        .reach = std::max(plan->spec().shuffle_window, plan->spec().echo_window)},
       fail);
+  std::unique_ptr<SeekWriter> seek_writer;
+  if (seek.indexes != nullptr && seek.indexes->has_log())
+    seek_writer = std::make_unique<SeekWriter>(*seek.indexes);
   std::vector<batch::WorkerScratch> scratch = make_scratch(*preparer, pool.worker_count());
   // Members of the core refer to each other, so all of them move into it together.
   auto core = std::make_shared<StreamCore>(
@@ -232,6 +235,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
                  .data_set = std::move(data.data_set),
                  .plan = std::move(plan),
                  .seek_indexes = std::move(seek.indexes),
+                 .seek_writer = std::move(seek_writer),
                  .preparer = std::move(preparer),
                  .bad_records = make_bad_records(stream, index),
                  .cache = std::move(cache.levels),
