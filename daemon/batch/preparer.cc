@@ -27,10 +27,16 @@ WorkerScratch Preparer::make_scratch() const {
   return scratch;
 }
 
+std::uint64_t Preparer::image_fields() const {
+  return static_cast<std::uint64_t>(
+      std::ranges::count(decoder_->fields(), true, &decode::FieldType::image));
+}
+
 Status Preparer::decode(std::uint64_t record, std::span<const std::byte> bytes,
                         WorkerScratch& scratch) const {
   // The fields refer to `bytes`, which the caller keeps until the sample is decoded.
   ECHOLINE_TRY(data_set_.cut(record, bytes, scratch.fields));
+  scratch.decode_scratch->record = record;
   return decoder_->decode(scratch.fields, *scratch.decode_scratch, scratch.sample);
 }
 
@@ -76,6 +82,7 @@ Status Preparer::find_or_decode(const echo::Item& item, const UseKey& drawn, boo
     return chain_->part_of(field, size, drawn);
   };
   ECHOLINE_TRY(data_set_.cut(item.record, item.encoded(), scratch.fields));
+  scratch.decode_scratch->record = item.record;
   return decoder_->decode_parts(scratch.fields, part_of, *scratch.decode_scratch, scratch.sample);
 }
 

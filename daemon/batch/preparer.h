@@ -51,6 +51,8 @@ class Preparer {
   const decode::ImageCounts& image_counts() const { return decoder_->image_counts(); }
   // Rows are copied from records without decoding: this takes hardly longer than a copy.
   bool copies_only() const { return !decoder_->has_pictures() && !chain_->changes_pixels(); }
+  // Fields of the decode step that are pictures.
+  std::uint64_t image_fields() const;
   // Sets the types of the rows. Once, before the first prepare.
   void set_row_types(const std::vector<decode::FieldType>& types);
   const std::vector<decode::FieldType>& row_types() const { return row_types_; }
@@ -58,6 +60,10 @@ class Preparer {
   // Sets the cache that keeps decoded samples from epoch to epoch; it must outlive this. Once,
   // before the first prepare.
   void set_sample_cache(SampleCache* samples) { samples_ = samples; }
+
+  // Sets what keeps the seek indexes of JPEG files; it must outlive this. Once, before the
+  // workers' scratches are made.
+  void set_seek_indexes(seek::Indexes* indexes) { decoder_->set_seek_indexes(indexes); }
 
   // Cuts and decodes a record into `scratch.sample`: used to look at the first records.
   Status decode(std::uint64_t record, std::span<const std::byte> bytes,

@@ -73,7 +73,8 @@ Status measure(const std::string& name, const v1::Daemon& daemon, Checked& check
   engine::MemoryBudget budget(daemon.memory());
   engine::WorkerPool pool(1);
   ECHOLINE_ASSIGN(const engine::OpenedStream opened,
-                  engine::open_stream(name, stream, daemon.state_dir(), pool, budget, {}, ignore));
+                  engine::open_stream(name, stream, {.state_dir = daemon.state_dir()}, pool, budget,
+                                      {}, ignore));
   const engine::StreamCore& core = *opened.core;
   checked.indexed = true;
   checked.records = core.data_set->index().record_count();

@@ -35,12 +35,14 @@ Decoder::Decoder(std::vector<Entry> entries, std::vector<FieldType> types, bool 
     : entries_(std::move(entries)), types_(std::move(types)), has_pictures_(has_pictures) {}
 
 template <typename Read>
-Status Decoder::decode_with(const record::Fields& record, Sample& out, const Read& read) const {
+Status Decoder::decode_with(const record::Fields& record, Scratch& scratch, Sample& out,
+                            const Read& read) const {
   out.tensors.resize(entries_.size());
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const record::FieldBytes* file = record.find(entries_[i].key);
     if (file == nullptr) return missing(record, entries_[i]);
     out.tensors[i].borrowed.reset();  // of the last record
+    scratch.shared.jpegs.file = scratch.record * entries_.size() + i;
     Status status = read(i, *file, out.tensors[i]);
     if (!status.ok()) return std::move(status).with_context(entries_[i].context);
   }
@@ -48,7 +50,7 @@ Status Decoder::decode_with(const record::Fields& record, Sample& out, const Rea
 }
 
 Status Decoder::decode(const record::Fields& record, Scratch& scratch, Sample& out) const {
-  return decode_with(record, out,
+  return decode_with(record, scratch, out,
                      [&](std::size_t i, const record::FieldBytes& file, Tensor& tensor) {
                        return entries_[i].field->read(file.bytes, scratch, tensor);
                      });
@@ -57,7 +59,7 @@ Status Decoder::decode(const record::Fields& record, Scratch& scratch, Sample& o
 Status Decoder::decode_parts(const record::Fields& record, const PartOfField& part_of,
                              Scratch& scratch, Sample& out) const {
   return decode_with(
-      record, out, [&](std::size_t i, const record::FieldBytes& file, Tensor& tensor) {
+      record, scratch, out, [&](std::size_t i, const record::FieldBytes& file, Tensor& tensor) {
         const auto part_of_this = [&part_of, i](const ImageSize& size) { return part_of(i, size); };
         return entries_[i].field->read_part(file.bytes, part_of_this, scratch, tensor);
       });

@@ -33,7 +33,12 @@ class Decoder {
   // Whether a field is a picture file: all others take hardly more time than a copy.
   bool has_pictures() const { return has_pictures_; }
   // The decoder must outlive it.
-  std::unique_ptr<Scratch> make_scratch() const { return std::make_unique<Scratch>(counts_.get()); }
+  std::unique_ptr<Scratch> make_scratch() const {
+    return std::make_unique<Scratch>(ImageShared(counts_.get(), indexes_));
+  }
+  // Sets what keeps the seek indexes of JPEG files, numbered by record and field. It must outlive
+  // this, and is used by the scratches that are made from now on.
+  void set_seek_indexes(seek::Indexes* indexes) { indexes_ = indexes; }
   // Pictures that were decoded with any of the scratches.
   const ImageCounts& image_counts() const { return *counts_; }
 
@@ -57,13 +62,15 @@ class Decoder {
   Decoder(std::vector<Entry> entries, std::vector<FieldType> types, bool has_pictures);
   // Decodes each field by `read`(index, file, tensor).
   template <typename Read>
-  Status decode_with(const record::Fields& record, Sample& out, const Read& read) const;
+  Status decode_with(const record::Fields& record, Scratch& scratch, Sample& out,
+                     const Read& read) const;
   static Status missing(const record::Fields& record, const Entry& entry);
 
   const std::vector<Entry> entries_;
   const std::vector<FieldType> types_;
   const bool has_pictures_;
   const std::unique_ptr<ImageCounts> counts_ = std::make_unique<ImageCounts>();
+  seek::Indexes* indexes_ = nullptr;
 };
 
 }  // namespace echoline::decode

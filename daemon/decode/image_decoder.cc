@@ -21,9 +21,9 @@ Status check_size(const ImageSize& size, const ImageLimits& limits, const char* 
                       size.height, limits.pixels_max)};
 }
 
-ImageDecoder::ImageDecoder(const ImageLimits& limits, ImageCounts* counts)
-    : limits_(limits), counts_(counts == nullptr ? own_counts_ : *counts) {
-  for (const ImageFormat& format : image_formats()) readers_.push_back(format.make(counts_));
+ImageDecoder::ImageDecoder(const ImageLimits& limits, const ImageShared* shared)
+    : limits_(limits), shared_(shared == nullptr ? unshared_ : *shared) {
+  for (const ImageFormat& format : image_formats()) readers_.push_back(format.make(shared_));
 }
 
 Result<ImageSize> ImageDecoder::open(std::span<const std::byte> file, bool exif) {
@@ -55,7 +55,9 @@ Status ImageDecoder::read(const Region& region, Colors colors, std::uint8_t* out
   ECHOLINE_CHECK(reader_ != nullptr);
   ImageReader& reader = *std::exchange(reader_, nullptr);
   ECHOLINE_TRY(read_upright(reader, region, colors, out));
-  if (count_ != nullptr) (counts_.*count_).fetch_add(1, std::memory_order_relaxed);
+  if (count_ != nullptr && shared_.counts != nullptr) {
+    (shared_.counts->*count_).fetch_add(1, std::memory_order_relaxed);
+  }
   return {};
 }
 

@@ -14,8 +14,8 @@ namespace echoline::decode {
 // of the upright picture. Reuses the readers and their buffers from picture to picture.
 class ImageDecoder {
  public:
-  // `counts`, if any, must outlive this.
-  explicit ImageDecoder(const ImageLimits& limits = {}, ImageCounts* counts = nullptr);
+  // `shared`, if any, must outlive this.
+  explicit ImageDecoder(const ImageLimits& limits = {}, const ImageShared* shared = nullptr);
 
   // `file` must stay valid until `read` has returned.
   Result<ImageSize> open(std::span<const std::byte> file, bool exif);
@@ -29,8 +29,8 @@ class ImageDecoder {
   Status read_upright(ImageReader& reader, const Region& region, Colors colors, std::uint8_t* out);
 
   const ImageLimits limits_;
-  ImageCounts own_counts_;
-  ImageCounts& counts_;
+  const ImageShared unshared_;
+  const ImageShared& shared_;
   std::vector<std::unique_ptr<ImageReader>> readers_;  // in the order of image_formats()
   ImageReader* reader_ = nullptr;                      // of the opened picture; null after `read`
   std::atomic<std::uint64_t> ImageCounts::*count_ = nullptr;  // of its format

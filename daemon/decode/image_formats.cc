@@ -16,12 +16,15 @@ using std::string_view_literals::operator""sv;
 
 const ImageFormat kFormats[] = {
     {"JPEG", "\xFF\xD8\xFF"sv, 0,
-     [](ImageCounts& counts) { return make_jpeg_reader(&counts.jpeg); }, nullptr},
-    {"PNG", "\x89PNG\r\n\x1A\n"sv, 0, [](ImageCounts&) { return make_png_reader(); },
+     [](const ImageShared& shared) { return make_jpeg_reader(&shared.jpegs); }, nullptr},
+    {"PNG", "\x89PNG\r\n\x1A\n"sv, 0, [](const ImageShared&) { return make_png_reader(); },
      &ImageCounts::png},
-    {"WebP", "WEBPVP8"sv, 8, [](ImageCounts&) { return make_webp_reader(); }, &ImageCounts::webp},
-    {"AVIF", "ftypavif"sv, 4, [](ImageCounts&) { return make_avif_reader(); }, &ImageCounts::avif},
-    {"AVIF", "ftypavis"sv, 4, [](ImageCounts&) { return make_avif_reader(); }, &ImageCounts::avif},
+    {"WebP", "WEBPVP8"sv, 8, [](const ImageShared&) { return make_webp_reader(); },
+     &ImageCounts::webp},
+    {"AVIF", "ftypavif"sv, 4, [](const ImageShared&) { return make_avif_reader(); },
+     &ImageCounts::avif},
+    {"AVIF", "ftypavis"sv, 4, [](const ImageShared&) { return make_avif_reader(); },
+     &ImageCounts::avif},
 };
 
 constexpr std::string_view kReadNames = "JPEG, PNG, WebP and AVIF";

@@ -20,12 +20,23 @@ struct ImageCounts {
   std::atomic<std::uint64_t> avif{0};
 };
 
+// What the readers of one thread share with those of others. Null: nothing is counted, and no seek
+// indexes are kept.
+struct ImageShared {
+  explicit ImageShared(ImageCounts* all_counts = nullptr, seek::Indexes* indexes = nullptr)
+      : counts(all_counts),
+        jpegs{.counts = all_counts == nullptr ? nullptr : &all_counts->jpeg, .indexes = indexes} {}
+
+  ImageCounts* counts;
+  JpegShared jpegs;
+};
+
 struct ImageFormat {
   std::string_view name;
   std::string_view magic;
   std::size_t offset = 0;  // of the magic bytes in a file
-  // The counts are not null, and outlive the reader.
-  std::unique_ptr<ImageReader> (*make)(ImageCounts& counts);
+  // `shared` outlives the reader.
+  std::unique_ptr<ImageReader> (*make)(const ImageShared& shared);
   // Null: the reader itself counts.
   std::atomic<std::uint64_t> ImageCounts::*count;
 };

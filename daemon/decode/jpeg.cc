@@ -20,7 +20,7 @@ constexpr bool kOwnDecoder = false;
 
 class JpegReader final : public ImageReader {
  public:
-  explicit JpegReader(JpegCounts* counts) : counts_(counts) {}
+  explicit JpegReader(const JpegShared* shared) : shared_(shared) {}
 
   Result<ImageHeader> open(std::span<const std::byte> file, const ImageLimits& limits,
                            bool exif) override;
@@ -31,12 +31,24 @@ class JpegReader final : public ImageReader {
   // What libjpeg-turbo accepts at this point, and the own decoder can decode.
   bool open_own(const ImageLimits& limits);
   Orientation orientation() const;
+  JpegCounts* counts() const { return shared_ == nullptr ? nullptr : shared_->counts; }
+  jpeg::Bytes bytes() const {
+    return {reinterpret_cast<const std::uint8_t*>(file_.data()), file_.size()};
+  }
+  static jpeg::Window window_of(const Region& region) {
+    return {region.top, region.left, region.height, region.width};
+  }
+  bool wants_rgb(Colors colors) const {
+    return colors == Colors::kRgb || own_.header().component_count != 1;
+  }
   // False: the own decoder has given the file up.
   bool read_own(const Region& region, Colors colors, std::uint8_t* out);
   template <typename Own>
   bool read_rows(Own& own, const Region& region, Colors colors, std::uint8_t* out);
+  bool read_reduced(const Region& region, Colors colors, std::uint8_t* out);
+  bool read_whole(const Region& region, Colors colors, jpeg::SeekPoints points, std::uint8_t* out);
 
-  JpegCounts* const counts_;
+  const JpegShared* const shared_;
   const std::unique_ptr<ImageReader> libjpeg_ = make_libjpeg_reader();
   jpeg::Decoder own_;
   jpeg::ReducedDecoder reduced_;
@@ -63,8 +75,7 @@ Result<ImageHeader> JpegReader::open(std::span<const std::byte> file, const Imag
 }
 
 bool JpegReader::open_own(const ImageLimits& limits) {
-  const auto* bytes = reinterpret_cast<const std::uint8_t*>(file_.data());
-  if (!own_.open({bytes, file_.size()})) return false;
+  if (!own_.open(bytes())) return false;
   const jpeg::Header& header = own_.header();
   if (std::uint64_t{header.height} * header.width > limits.pixels_max) return false;
   return jpeg::block_count(header) / 8 <= file_.size();
@@ -87,23 +98,37 @@ bool JpegReader::reduce(std::uint32_t by) {
 
 Status JpegReader::read(const Region& region, Colors colors, std::uint8_t* out) {
   if (is_own_ && read_own(region, colors, out)) {
-    if (counts_ != nullptr) counts_->own.fetch_add(1, std::memory_order_relaxed);
+    if (counts() != nullptr) counts()->own.fetch_add(1, std::memory_order_relaxed);
     return {};
   }
   if (is_own_) {
     ECHOLINE_TRY(libjpeg_->open(file_, limits_, exif_).status());
     if (by_ != 1) libjpeg_->reduce(by_);
   }
-  if (counts_ != nullptr) counts_->libjpeg.fetch_add(1, std::memory_order_relaxed);
+  if (counts() != nullptr) counts()->libjpeg.fetch_add(1, std::memory_order_relaxed);
   return libjpeg_->read(region, colors, out);
 }
 
 bool JpegReader::read_own(const Region& region, Colors colors, std::uint8_t* out) {
-  const bool rgb = colors == Colors::kRgb || own_.header().component_count != 1;
-  const jpeg::Window window{region.top, region.left, region.height, region.width};
-  if (by_ == 1) return own_.start(window, rgb) && read_rows(own_, region, colors, out);
-  const auto* bytes = reinterpret_cast<const std::uint8_t*>(file_.data());
-  return reduced_.start(own_.header(), {bytes, file_.size()}, window, by_, rgb) &&
+  if (by_ != 1) return read_reduced(region, colors, out);
+  seek::Indexes* indexes = shared_ == nullptr ? nullptr : shared_->indexes;
+  if (indexes == nullptr) return read_whole(region, colors, {}, out);
+  const jpeg::SeekPoints points = indexes->find(shared_->file, bytes());
+  if (!points.empty() && read_whole(region, colors, points, out)) return true;
+  // Points that don't fit are of no use, whatever the reason: then as without any.
+  if (!read_whole(region, colors, {}, out)) return false;
+  if (points.empty()) indexes->offer(shared_->file, bytes(), own_.points());
+  return true;
+}
+
+bool JpegReader::read_whole(const Region& region, Colors colors, jpeg::SeekPoints points,
+                            std::uint8_t* out) {
+  return own_.start(window_of(region), wants_rgb(colors), points) &&
+         read_rows(own_, region, colors, out);
+}
+
+bool JpegReader::read_reduced(const Region& region, Colors colors, std::uint8_t* out) {
+  return reduced_.start(own_.header(), bytes(), window_of(region), by_, wants_rgb(colors)) &&
          read_rows(reduced_, region, colors, out);
 }
 
@@ -121,8 +146,8 @@ bool JpegReader::read_rows(Own& own, const Region& region, Colors colors, std::u
 
 }  // namespace
 
-std::unique_ptr<ImageReader> make_jpeg_reader(JpegCounts* counts) {
-  return std::make_unique<JpegReader>(counts);
+std::unique_ptr<ImageReader> make_jpeg_reader(const JpegShared* shared) {
+  return std::make_unique<JpegReader>(shared);
 }
 
 }  // namespace echoline::decode

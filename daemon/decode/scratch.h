@@ -1,15 +1,23 @@
 // The reusable state of one thread that decodes.
 #pragma once
 
+#include <cstdint>
+
 #include "decode/image_decoder.h"
+#include "decode/jpeg.h"
 
 namespace echoline::decode {
 
 // One thread at a time. It keeps the image libraries' objects and buffers from record to record, so
 // that nothing is allocated per sample in the steady state.
 struct Scratch {
-  explicit Scratch(ImageCounts* counts = nullptr) : images(ImageLimits{}, counts) {}
+  explicit Scratch(const ImageShared& image_shared = ImageShared())
+      : shared(image_shared), images(ImageLimits{}, &shared) {}
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
 
+  std::uint64_t record = 0;  // the number of the record that is decoded next, for seek indexes
+  ImageShared shared;
   ImageDecoder images;
 };
 

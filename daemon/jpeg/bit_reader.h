@@ -39,12 +39,18 @@ struct BitReader {
   }
   // The first byte of which no bit is used up.
   const std::uint8_t* unused() const { return next - count() / 8; }
+  // Bits from `begin` to the next one.
+  std::uint64_t bits_after(const std::uint8_t* begin) const {
+    return static_cast<std::uint64_t>(next - begin) * 8 - count();
+  }
 };
 
-inline BitReader bits_from(const std::uint8_t* byte) {
+// The reader of what follows after `bits` bits, at most 7.
+inline BitReader bits_from(const std::uint8_t* byte, unsigned bits = 0) {
   BitReader reader;
   reader.next = byte;
   reader.refill();
+  reader.skip(bits);
   return reader;
 }
 

@@ -13,7 +13,7 @@ bool Decoder::open(Bytes file) {
   return read_header(file, header_);
 }
 
-bool Decoder::start(const Window& window, bool rgb) {
+bool Decoder::start(const Window& window, bool rgb, SeekPoints points) {
   geometry_ = geometry_of(header_);
   window_ = window;
   rgb_ = rgb;
@@ -22,9 +22,10 @@ bool Decoder::start(const Window& window, bool rgb) {
   for (std::size_t i = 0; i < header_.component_count; ++i) {
     steps_[i] = steps_of(header_.quantization[header_.components[i].quantization]);
   }
-  planes_.resize(header_.component_count, geometry_, mcu_columns_);
+  // Two rows are decoded at once, and the one above them is still needed.
+  planes_.resize(header_.component_count, geometry_, mcu_columns_, points.empty() ? 2 : 4);
   for (Buffer& row : upsampled_) row.resize(window.width + 4 * kRowPadding);
-  return scan_.begin(header_, file_) && scan_.skip(std::uint64_t{mcu_row_} * geometry_.mcu_columns);
+  return walk_.begin(header_, file_, points, {mcu_row_, mcu_row_end_, mcu_left_, mcu_columns_});
 }
 
 // libjpeg's choice: rows of one or two samples are not filtered.
@@ -49,6 +50,8 @@ void Decoder::choose_window() {
   row_ = window_.top;
   const std::uint32_t own = row_ / geometry_.vertical;
   mcu_row_ = std::min(own, far_row(row_)) / kBlockSide;
+  const std::uint32_t row_last = window_.top + window_.height - 1;
+  mcu_row_end_ = std::max(row_last / geometry_.vertical, far_row(row_last)) / kBlockSide + 1;
 }
 
 std::uint32_t Decoder::far_row(std::uint32_t y) const {
@@ -58,26 +61,29 @@ std::uint32_t Decoder::far_row(std::uint32_t y) const {
   return std::min(own + 1, geometry_.chroma_height - 1);
 }
 
-bool Decoder::decode_mcu_row() {
-  if (!scan_.skip(mcu_left_)) return false;
+bool Decoder::decode_mcu_rows() {
+  const std::uint32_t rows = walk_.begin_rows();
+  if (rows == 0) return false;
   for (std::uint32_t done = 0; done < mcu_columns_; done += kBatchMcus) {
     const std::size_t count = std::min<std::size_t>(kBatchMcus, mcu_columns_ - done);
-    if (!scan_.decode(count, batch_)) return false;
-    make_samples(done, count);
+    if (!walk_.decode(count, batches_)) return false;
+    for (std::uint32_t i = 0; i < rows; ++i) {
+      make_samples(batches_[i], mcu_row_ + i, done, count);
+    }
   }
-  if (!scan_.skip(geometry_.mcu_columns - mcu_left_ - mcu_columns_)) return false;
-  extend_edges();
-  ++mcu_row_;
+  if (!walk_.end_rows()) return false;
+  for (std::uint32_t i = 0; i < rows; ++i) extend_edges(mcu_row_ + i);
+  mcu_row_ += rows;
   return true;
 }
 
-// The samples of the batch, which begins with MCU `first_mcu` of the window.
-void Decoder::make_samples(std::uint32_t first_mcu, std::size_t count) {
+void Decoder::make_samples(const Batch& batch, std::uint32_t mcu_row, std::uint32_t first_mcu,
+                           std::size_t count) {
   std::size_t index = 0;
   for (std::size_t i = 0; i < header_.component_count; ++i) {
     const Component& component = header_.components[i];
     const std::size_t stride = planes_.stride(i);
-    std::uint8_t* rows = planes_.row(i, mcu_row_ * component.vertical * kBlockSide);
+    std::uint8_t* rows = planes_.row(i, mcu_row * component.vertical * kBlockSide);
     rows += std::size_t{first_mcu} * component.horizontal * kBlockSide;
     const std::size_t row_bytes = kBlockSide * stride;
     std::size_t block = index;
@@ -87,12 +93,12 @@ void Decoder::make_samples(std::uint32_t first_mcu, std::size_t count) {
       for (std::size_t y = 0; y < component.vertical; ++y) {
         for (std::size_t x = 0; x < component.horizontal; ++x, ++block) {
           // Without a branch, which could not be predicted: to both, and one of them counts.
-          const std::int16_t* coefficients = batch_.block(block);
+          const std::int16_t* coefficients = batch.block(block);
           std::uint8_t* out = rows + y * row_bytes + x * kBlockSide;
           full_[full_count] = {coefficients, out};
           flat_[flat_count] = {coefficients, out};
-          full_count += batch_.ac[block];
-          flat_count += 1U - batch_.ac[block];
+          full_count += batch.ac[block];
+          flat_count += 1U - batch.ac[block];
         }
       }
     }
@@ -104,13 +110,13 @@ void Decoder::make_samples(std::uint32_t first_mcu, std::size_t count) {
 
 // Repeats the outer samples of chroma at the left and right edge of the picture. The encoder's
 // padding does not count.
-void Decoder::extend_edges() {
+void Decoder::extend_edges(std::uint32_t mcu_row) {
   if (upsampling_ != Upsampling::kColumns && upsampling_ != Upsampling::kBoth) return;
   const std::uint32_t end = geometry_.chroma_width - mcu_left_ * kBlockSide;
   const bool right = end <= mcu_columns_ * kBlockSide;
   for (std::size_t i = 1; i < header_.component_count; ++i) {
     for (std::uint32_t y = 0; y < kBlockSide; ++y) {
-      std::uint8_t* row = planes_.row(i, mcu_row_ * kBlockSide + y);
+      std::uint8_t* row = planes_.row(i, mcu_row * kBlockSide + y);
       row[-1] = row[0];
       if (right) row[end] = row[end - 1];
     }
@@ -148,7 +154,7 @@ bool Decoder::read_row(std::uint8_t* out) {
   const std::uint32_t y = row_++;
   const std::uint32_t last = std::max(y / geometry_.vertical, far_row(y)) / kBlockSide;
   while (mcu_row_ <= last) {
-    if (!decode_mcu_row()) return false;
+    if (!decode_mcu_rows()) return false;
   }
   const std::uint8_t* luma =
       planes_.row(0, y) + window_.left - std::size_t{mcu_left_} * geometry_.horizontal * kBlockSide;
@@ -161,7 +167,5 @@ bool Decoder::read_row(std::uint8_t* out) {
   }
   return true;
 }
-
-bool Decoder::finish() { return scan_.skip_rest(); }
 
 }  // namespace echoline::jpeg

@@ -11,7 +11,8 @@
 #include "jpeg/markers.h"
 #include "jpeg/mcu.h"
 #include "jpeg/planes.h"
-#include "jpeg/scan.h"
+#include "jpeg/row_walk.h"
+#include "jpeg/seek_point.h"
 
 namespace echoline::jpeg {
 
@@ -27,12 +28,16 @@ class Decoder {
   const Header& header() const { return header_; }
 
   // `window` is not empty and within the picture. `rgb`: rows have three channels; else one, which
-  // only gray files have.
-  bool start(const Window& window, bool rgb);
+  // only gray files have. With the points of the file, which must stay valid until `finish`, only
+  // the MCU rows of the window are decoded, and of these nothing right of it.
+  bool start(const Window& window, bool rgb, SeekPoints points = {});
   // Writes the next row of the window, densely.
   bool read_row(std::uint8_t* out);
-  // Decodes the rest of the scan, without pixels: the file is good.
-  bool finish();
+  // Decodes the rest of the scan, without pixels: the file is good. With points, it is known to be.
+  bool finish() { return walk_.finish(); }
+  // After `finish`: the points of the file. Empty if it was decoded with points, or cannot have
+  // any.
+  SeekPoints points() const { return walk_.found(); }
 
  private:
   // How a row of chroma gets the width of a row of pixels.
@@ -40,9 +45,12 @@ class Decoder {
 
   void choose_window();
   Upsampling choose_upsampling() const;
-  bool decode_mcu_row();
-  void make_samples(std::uint32_t first_mcu, std::size_t count);
-  void extend_edges();
+  // The next MCU row of the window, or two of them.
+  bool decode_mcu_rows();
+  // Makes the samples of the batch, which begins with MCU `first_mcu` of the window.
+  void make_samples(const Batch& batch, std::uint32_t mcu_row, std::uint32_t first_mcu,
+                    std::size_t count);
+  void extend_edges(std::uint32_t mcu_row);
   // The row of chroma that has a part in row `y` besides its own.
   std::uint32_t far_row(std::uint32_t y) const;
   const std::uint8_t* chroma_row(std::size_t component, std::uint32_t y);
@@ -57,10 +65,11 @@ class Decoder {
   std::uint32_t mcu_left_ = 0;
   std::uint32_t mcu_columns_ = 0;
   std::uint32_t mcu_row_ = 0;  // the next one
-  std::uint32_t row_ = 0;      // the next row of pixels
+  std::uint32_t mcu_row_end_ = 0;
+  std::uint32_t row_ = 0;  // the next row of pixels
   std::array<Steps, kComponentsMax> steps_;
-  Scan scan_;
-  Batch batch_;
+  RowWalk walk_;
+  std::array<Batch, RowWalk::kRowsAtOnce> batches_;  // of one MCU row each
   // The blocks of a batch with and without AC coefficients.
   std::array<BlockTask, Batch::kBlocks> full_;
   std::array<BlockTask, Batch::kBlocks> flat_;

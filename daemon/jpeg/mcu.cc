@@ -205,6 +205,113 @@ bool decode_loop(const McuPlan& plan, EntropyState& state, std::size_t first, st
   return true;
 }
 
+// One of two streams of bits that are decoded in one loop, look-up by look-up: while one waits for
+// its table, the other goes on.
+struct Lane {
+  BitReader bits;
+  EntropyState* state = nullptr;
+  Batch* batch = nullptr;
+  std::size_t mcu = 0;
+  std::size_t number = 0;  // of the block in the MCU
+  std::int16_t* block = nullptr;
+  const AcTable* ac = nullptr;
+  unsigned at = 0;  // the last coefficient
+};
+
+enum class Step : std::uint8_t { kMore, kDone, kBad };
+
+// After it, the bits are those that decode_ac needs.
+HWY_INLINE Step begin_block(const McuPlan& plan, Lane& lane) {
+  const McuBlock& planned = plan.blocks[lane.number];
+  std::int32_t difference = 0;
+  if (!decode_dc(*planned.dc, lane.bits, difference)) return Step::kBad;
+  lane.block = lane.batch->block(planned.first + planned.step * lane.mcu);
+  lane.ac = planned.ac;
+  lane.at = 0;
+  clear(lane.block);
+  const std::int32_t dc = lane.state->dc[planned.component] += difference;
+  lane.block[0] = static_cast<std::int16_t>(dc);
+  return Step::kMore;
+}
+
+// `end` is the number of the last symbol, or kAnomaly.
+HWY_INLINE Step end_block(const McuPlan& plan, Lane& lane, unsigned end, std::size_t count) {
+  if (end == kAnomaly) return Step::kBad;
+  const McuBlock& planned = plan.blocks[lane.number];
+  lane.batch->ac[planned.first + planned.step * lane.mcu] = end != kBlockEnd ? 1 : 0;
+  if (++lane.number == plan.count) {
+    if (lane.bits.unused() > lane.state->end) return Step::kBad;
+    lane.number = 0;
+    if (++lane.mcu == count) return Step::kDone;
+  }
+  return begin_block(plan, lane);
+}
+
+// As decode_ac. Leaves as many bits as one look-up less needs.
+HWY_INLINE Step step(const McuPlan& plan, Lane& lane, std::size_t count) {
+  const AcPair entry = lane.ac->pairs[lane.bits.window >> (64 - kLookupBits)];
+  if (entry.is_long()) [[unlikely]] {
+    if (!long_symbol<true>(*lane.ac, lane.bits, lane.at, lane.block)) return Step::kBad;
+    lane.bits.refill();
+    if (lane.at < kLastCoefficient) return Step::kMore;
+    const bool good = lane.at == kLastCoefficient || is_block_end(lane.at);
+    return end_block(plan, lane, good ? lane.at : kAnomaly, count);
+  }
+  const unsigned first = lane.at + entry.first_advance();
+  const unsigned second = first + entry.second_advance();
+  const auto value = static_cast<std::int16_t>(entry.first_value());
+  lane.block[kNaturalOrder[second]] = static_cast<std::int16_t>(entry.second_value());
+  lane.block[kNaturalOrder[first]] = value;
+  const unsigned last = second + entry.block_end();
+  if (last < kLastCoefficient) {
+    lane.at = last;
+    lane.bits.skip(entry.bits);
+    return Step::kMore;
+  }
+  unsigned end = value == 0 && last >= kBlockEnd ? last - 1 : last;
+  if (end != kLastCoefficient && !is_block_end(end)) [[unlikely]] {
+    BitReader bits = lane.bits;
+    end = finish_block<true>(*lane.ac, bits, lane.at, lane.block);
+    lane.bits = bits;
+  } else {
+    lane.bits.skip(entry.bits);
+  }
+  return end_block(plan, lane, end, count);
+}
+
+HWY_NOINLINE bool finish_lane(const McuPlan& plan, Lane& lane, std::size_t count) {
+  Step done = Step::kMore;
+  while (done == Step::kMore) {
+    lane.bits.refill();
+    for (unsigned i = 1; i < kLookupsPerRefill && done == Step::kMore; ++i) {
+      done = step(plan, lane, count);
+    }
+  }
+  return done == Step::kDone;
+}
+
+bool decode_two_loop(const McuPlan& plan, std::array<EntropyState*, 2> states, std::size_t count,
+                     std::array<Batch, 2>& batches) {
+  Lane one{.bits = states[0]->bits, .state = states[0], .batch = &batches[0]};
+  Lane other{.bits = states[1]->bits, .state = states[1], .batch = &batches[1]};
+  Step done = begin_block(plan, one);
+  Step other_done = begin_block(plan, other);
+  while (done == Step::kMore && other_done == Step::kMore) {
+    one.bits.refill();
+    other.bits.refill();
+    for (unsigned i = 1; i < kLookupsPerRefill; ++i) {
+      done = step(plan, one, count);
+      other_done = step(plan, other, count);
+      if (done != Step::kMore || other_done != Step::kMore) break;
+    }
+  }
+  if (done == Step::kMore && !finish_lane(plan, one, count)) return false;
+  if (other_done == Step::kMore && !finish_lane(plan, other, count)) return false;
+  states[0]->bits = one.bits;
+  states[1]->bits = other.bits;
+  return done != Step::kBad && other_done != Step::kBad;
+}
+
 bool skip_loop(const McuPlan& plan, EntropyState& state, std::size_t count) {
   BitReader bits = state.bits;
   for (std::size_t i = 0; i < count; ++i) {
@@ -228,11 +335,17 @@ HWY_AFTER_NAMESPACE();
 namespace echoline::jpeg {
 
 HWY_EXPORT(decode_loop);
+HWY_EXPORT(decode_two_loop);
 HWY_EXPORT(skip_loop);
 
 bool decode_mcus(const McuPlan& plan, EntropyState& state, std::size_t first, std::size_t count,
                  Batch& batch) {
   return HWY_DYNAMIC_DISPATCH(decode_loop)(plan, state, first, count, batch);
+}
+
+bool decode_two_mcus(const McuPlan& plan, std::array<EntropyState*, 2> states, std::size_t count,
+                     std::array<Batch, 2>& batches) {
+  return HWY_DYNAMIC_DISPATCH(decode_two_loop)(plan, states, count, batches);
 }
 
 bool skip_mcus(const McuPlan& plan, EntropyState& state, std::size_t count) {

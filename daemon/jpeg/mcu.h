@@ -58,7 +58,11 @@ struct Batch {
 bool decode_mcus(const McuPlan& plan, EntropyState& state, std::size_t first, std::size_t count,
                  Batch& batch);
 
-// The same, but keeps nothing except the predictions.
+// Decodes `count` MCUs, at least one, from each of two places, to the first places of two batches.
+bool decode_two_mcus(const McuPlan& plan, std::array<EntropyState*, 2> states, std::size_t count,
+                     std::array<Batch, 2>& batches);
+
+// As decode_mcus, but keeps nothing except the predictions.
 bool skip_mcus(const McuPlan& plan, EntropyState& state, std::size_t count);
 
 }  // namespace echoline::jpeg

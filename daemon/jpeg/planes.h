@@ -11,14 +11,16 @@
 
 namespace echoline::jpeg {
 
-// Reused from picture to picture. Keeps two MCU rows, because upsampling looks at the row above and
-// below. Columns count from the first MCU of the window on. Each row can be read and written some
-// bytes beyond both ends.
+// Reused from picture to picture. Keeps two MCU rows or more, because upsampling looks at the row
+// above and below. Columns count from the first MCU of the window on. Each row can be read and
+// written some bytes beyond both ends.
 class Planes {
  public:
-  void resize(std::size_t component_count, const Geometry& geometry, std::uint32_t mcu_columns);
+  // `mcu_rows` is a power of two.
+  void resize(std::size_t component_count, const Geometry& geometry, std::uint32_t mcu_columns,
+              std::uint32_t mcu_rows);
 
-  // Row `y` of the component's samples; valid while its MCU row is one of the last two.
+  // Row `y` of the component's samples; valid while its MCU row is one of the last ones.
   std::uint8_t* row(std::size_t component, std::uint32_t y) {
     Plane& plane = planes_[component];
     return data() + plane.begin + (y & plane.row_mask) * plane.stride;

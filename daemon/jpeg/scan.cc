@@ -3,15 +3,25 @@
 #include <algorithm>
 
 namespace echoline::jpeg {
-bool Scan::begin(const Header& header, Bytes file) {
-  if (!choose_tables(header)) return false;
-  const bool restarts = header.restart_interval != 0;
-  if (!bytes_.load(file, header.scan_begin, restarts)) return false;
+
+bool Scan::choose(const Header& header) {
   const Geometry geometry = geometry_of(header);
-  mcus_left_ = std::uint64_t{geometry.mcu_rows} * geometry.mcu_columns;
-  interval_mcus_ = restarts ? header.restart_interval : mcus_left_;
-  begin_interval(0);
-  return true;
+  restarts_ = header.restart_interval != 0;
+  mcu_columns_ = geometry.mcu_columns;
+  mcus_ = std::uint64_t{geometry.mcu_rows} * geometry.mcu_columns;
+  interval_mcus_ = restarts_ ? header.restart_interval : mcus_;
+  return choose_tables(header);
+}
+
+bool Scan::begin(const Header& header, Bytes file) {
+  return choose(header) && bytes_.load(file, header.scan_begin, restarts_);
+}
+
+bool Scan::begin(const Header& header, Bytes file, SeekPoints points, std::uint32_t row_end) {
+  // A row ends where the next one begins, within the byte.
+  const std::size_t enough =
+      row_end < points.size() ? points[row_end].bit / 8 + std::size_t{1} : ScanBytes::kAll;
+  return choose(header) && bytes_.load(file, header.scan_begin, restarts_, enough);
 }
 
 // Blocks of an MCU: all of luma, row by row, then one of each chroma component (A.2.3). In a batch,
@@ -36,48 +46,94 @@ bool Scan::choose_tables(const Header& header) {
   return true;
 }
 
-void Scan::begin_interval(std::size_t number) {
-  interval_ = number;
-  left_in_interval_ = interval_mcus_;
-  state_.bits = bits_from(bytes_.begin(number));
-  state_.end = bytes_.end(number);
-  state_.dc.fill(0);
+void Scan::begin_interval(Place& place, std::size_t number) const {
+  place.interval = number;
+  place.left_in_interval = interval_mcus_;
+  place.state.bits = bits_from(bytes_.begin(number));
+  place.state.end = bytes_.end(number);
+  place.state.dc.fill(0);
+}
+
+Scan::Place Scan::front() const {
+  Place place;
+  place.mcus_left = mcus_;
+  begin_interval(place, 0);
+  return place;
+}
+
+bool Scan::seek(std::uint32_t row, const SeekPoint& point, Place& place) const {
+  const std::uint64_t mcu = std::uint64_t{row} * mcu_columns_;
+  const std::uint64_t interval = mcu / interval_mcus_;
+  // Readers may go beyond the end, but must not begin there.
+  if (interval >= bytes_.interval_count() || point.bit / 8 >= bytes_.size()) return false;
+  place.mcus_left = mcus_ - mcu;
+  place.interval = interval;
+  place.left_in_interval = interval_mcus_ - mcu % interval_mcus_;
+  place.state.bits = bits_from(bytes_.begin() + point.bit / 8, point.bit % 8);
+  place.state.end = bytes_.end(interval);
+  std::ranges::copy(point.dc, place.state.dc.begin());
+  return true;
+}
+
+bool Scan::point(Place& place, SeekPoint& point) const {
+  if (!restart_if_due(place)) return false;
+  const std::uint64_t bit = place.state.bits.bits_after(bytes_.begin());
+  point.bit = static_cast<std::uint32_t>(bit);
+  for (std::size_t i = 0; i < kComponentsMax; ++i) {
+    point.dc[i] = static_cast<std::int16_t>(place.state.dc[i]);
+  }
+  return bit == point.bit;
 }
 
 // An interval ends with less than a byte of padding.
-bool Scan::restart_if_due() {
-  if (left_in_interval_ != 0) return true;
-  if (state_.bits.unused() != state_.end) return false;
-  if (interval_ + 1 >= bytes_.interval_count()) return false;
-  begin_interval(interval_ + 1);
+bool Scan::restart_if_due(Place& place) const {
+  if (place.left_in_interval != 0) return true;
+  if (place.state.bits.unused() != place.state.end) return false;
+  if (place.interval + 1 >= bytes_.interval_count()) return false;
+  begin_interval(place, place.interval + 1);
   return true;
 }
 
 template <typename Run>
-bool Scan::in_intervals(std::uint64_t count, const Run& run) {
-  if (count > mcus_left_) return false;
-  mcus_left_ -= count;
+bool Scan::in_intervals(Place& place, std::uint64_t count, const Run& run) const {
+  if (count > place.mcus_left) return false;
+  place.mcus_left -= count;
   while (count > 0) {
-    if (!restart_if_due()) return false;
-    const std::uint64_t part = std::min(count, left_in_interval_);
+    if (!restart_if_due(place)) return false;
+    const std::uint64_t part = std::min(count, place.left_in_interval);
     if (!run(static_cast<std::size_t>(part))) return false;
-    left_in_interval_ -= part;
+    place.left_in_interval -= part;
     count -= part;
   }
   return true;
 }
 
-bool Scan::decode(std::size_t count, Batch& batch) {
+bool Scan::decode(Place& place, std::size_t count, Batch& batch) const {
   std::size_t first = 0;
-  return in_intervals(count, [&](std::size_t part) {
-    const bool good = decode_mcus(plan_, state_, first, part, batch);
+  return in_intervals(place, count, [&](std::size_t part) {
+    const bool good = decode_mcus(plan_, place.state, first, part, batch);
     first += part;
     return good;
   });
 }
 
-bool Scan::skip(std::uint64_t count) {
-  return in_intervals(count, [&](std::size_t part) { return skip_mcus(plan_, state_, part); });
+bool Scan::decode(std::array<Place, 2>& places, std::size_t count,
+                  std::array<Batch, 2>& batches) const {
+  // Where a restart is due at one place, it may not be at the other.
+  if (restarts_) {
+    return decode(places[0], count, batches[0]) && decode(places[1], count, batches[1]);
+  }
+  for (Place& place : places) {
+    if (count > place.mcus_left) return false;
+    place.mcus_left -= count;
+    place.left_in_interval -= count;
+  }
+  return decode_two_mcus(plan_, {&places[0].state, &places[1].state}, count, batches);
+}
+
+bool Scan::skip(Place& place, std::uint64_t count) const {
+  return in_intervals(place, count,
+                      [&](std::size_t part) { return skip_mcus(plan_, place.state, part); });
 }
 
 }  // namespace echoline::jpeg

@@ -9,7 +9,7 @@ constexpr std::uint8_t kRestart0 = 0xD0;
 
 }  // namespace
 
-bool ScanBytes::load(Bytes file, std::size_t begin, bool restarts) {
+bool ScanBytes::load(Bytes file, std::size_t begin, bool restarts, std::size_t enough) {
   ends_.clear();
   if (begin >= file.size()) return false;
   bytes_.resize(file.size() - begin + kPadding);
@@ -26,9 +26,10 @@ bool ScanBytes::load(Bytes file, std::size_t begin, bool restarts) {
     std::memcpy(out, in, kept);
     out += kept;
     in = escape + 2;
-    if (code == 0) continue;
-    ends_.push_back(static_cast<std::size_t>(out - first));
-    if (!restarts || code != kRestart0 + restart) break;
+    const auto size = static_cast<std::size_t>(out - first);
+    if (code == 0 && size < enough) continue;
+    ends_.push_back(size);
+    if (size >= enough || !restarts || code != kRestart0 + restart) break;
     restart = (restart + 1) % 8;
   }
   std::memset(out, 0, kPadding);

@@ -1,5 +1,6 @@
 // Photos for each CPU-second of one thread that decodes the regions of random_resized_crop: the
-// JPEG reader against libjpeg-turbo alone, in turn. Prints figures and judges nothing.
+// JPEG reader with and without seek indexes against libjpeg-turbo alone, in turn. Prints figures
+// and judges nothing.
 //
 //     jpeg_bench SHARD.tar... [--rounds N] [--whole]
 #include <fmt/format.h>
@@ -90,19 +91,34 @@ int main(int argc, char** argv) {
     }
   }
   JpegCounts counts;
-  const auto reader = make_jpeg_reader(&counts);
+  const JpegShared counted{.counts = &counts};
+  echoline::seek::Indexes indexes({.files = photos.size(), .capacity_bytes = 1 << 30});
+  JpegShared indexed{.indexes = &indexes};
+  const auto reader = make_jpeg_reader(&counted);
+  const auto index_reader = make_jpeg_reader(&indexed);
   const auto libjpeg = make_libjpeg_reader();
   Times own(*reader, photos.size());
+  Times seek(*index_reader, photos.size());
   Times peer(*libjpeg, photos.size());
   for (unsigned round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < photos.size(); ++i) {
       own.measure(i, photos[i], whole);
+      indexed.file = i;
+      seek.measure(i, photos[i], whole);
       peer.measure(i, photos[i], whole);
       if (!std::ranges::equal(own.pixels(), peer.pixels())) fmt::print("photo {} differs\n", i);
+      if (!std::ranges::equal(seek.pixels(), peer.pixels())) {
+        fmt::print("photo {} differs with its index\n", i);
+      }
     }
   }
-  fmt::print("{} photos, least of {} rounds: reader {:.0f}, libjpeg-turbo {:.0f}, ratio {:.3f}\n",
-             photos.size(), rounds, own.rate(), peer.rate(), own.rate() / peer.rate());
-  fmt::print("decoded by the own decoder {}, by libjpeg-turbo {}\n", counts.own.load(),
-             counts.libjpeg.load());
+  fmt::print(
+      "{} photos, least of {} rounds: libjpeg-turbo {:.0f}, reader {:.0f}, ratio {:.3f}, "
+      "with index {:.0f}, ratio {:.3f}\n",
+      photos.size(), rounds, peer.rate(), own.rate(), own.rate() / peer.rate(), seek.rate(),
+      seek.rate() / own.rate());
+  fmt::print(
+      "decoded by the own decoder {}, by libjpeg-turbo {}; with an index {}, indexes {} "
+      "bytes\n",
+      counts.own.load(), counts.libjpeg.load(), indexes.hits(), indexes.bytes());
 }

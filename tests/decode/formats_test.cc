@@ -154,7 +154,8 @@ TEST(Formats, AnAvifFrameLargerThanItsHeaderIsRefused) {
 
 TEST(Formats, PicturesAreCountedByFormat) {
   ImageCounts counts;
-  ImageDecoder decoder({}, &counts);
+  const ImageShared shared(&counts);
+  ImageDecoder decoder({}, &shared);
   std::vector<std::uint8_t> pixels(9 * 9 * 3);
   for (const std::string& file :
        {made_png(9, 9), made_webp(9, 9), made_webp(9, 9, true), made_avif(9, 9), made_jpeg(9, 9)}) {

@@ -1,5 +1,6 @@
-// Reads any bytes as a JPEG file with the JPEG reader and with libjpeg-turbo alone: both give the
-// same pixels or the same error. The first byte chooses colours and region.
+// Reads any bytes as a JPEG file with the JPEG reader, without its seek index and with it, and with
+// libjpeg-turbo alone: all give the same pixels or the same error. The first byte chooses colours
+// and region. Seek points that are damaged do no harm.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -7,6 +8,8 @@
 
 #include "decode/jpeg.h"
 #include "decode/libjpeg.h"
+#include "jpeg/decoder.h"
+#include "seek/indexes.h"
 
 namespace {
 
@@ -53,13 +56,37 @@ void compare(const Outcome& found, const Outcome& expected) {
   if (expected.status.ok() && found.pixels != expected.pixels) std::abort();
 }
 
+// The file's own last bytes are the damage.
+void read_from_damaged(echoline::jpeg::Bytes file, std::vector<echoline::jpeg::SeekPoint> points,
+                       std::uint8_t choice) {
+  const auto damage = std::as_writable_bytes(std::span(points));
+  for (std::size_t i = 0; i < file.size() && i < 64; ++i) {
+    const std::size_t place = (i * 57U + choice) * 31U % damage.size();
+    damage[place] ^= static_cast<std::byte>(file[file.size() - 1 - i]);
+  }
+  static echoline::jpeg::Decoder decoder;
+  if (!decoder.open(file)) std::abort();
+  const std::uint32_t height = decoder.header().height;
+  const std::uint32_t width = decoder.header().width;
+  std::vector<std::uint8_t> row(std::size_t{width} * 3);
+  if (!decoder.start({0, 0, height, width}, true, points)) return;
+  for (std::uint32_t y = 0; y < height && decoder.read_row(row.data()); ++y) continue;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {
   if (bytes < 2) return 0;
-  static const auto reader = make_jpeg_reader();  // reused as in a worker
+  echoline::seek::Indexes indexes({.files = 1, .capacity_bytes = 1 << 20});
+  static JpegShared shared;
+  shared.indexes = &indexes;
+  static const auto reader = make_jpeg_reader(&shared);  // reused as in a worker
   static const auto libjpeg = make_libjpeg_reader();
-  const auto file = std::as_bytes(std::span(data + 1, bytes - 1));
-  compare(read(*reader, file, data[0]), read(*libjpeg, file, data[0]));
+  const std::span file(data + 1, bytes - 1);
+  const Outcome expected = read(*libjpeg, std::as_bytes(file), data[0]);
+  compare(read(*reader, std::as_bytes(file), data[0]), expected);
+  compare(read(*reader, std::as_bytes(file), data[0]), expected);
+  const auto points = indexes.find(0, file);
+  if (!points.empty()) read_from_damaged(file, {points.begin(), points.end()}, data[0]);
   return 0;
 }

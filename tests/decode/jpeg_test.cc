@@ -1,5 +1,5 @@
 // The JPEG reader gives the pixels and the errors of libjpeg-turbo, for every region of every file,
-// whichever decoder takes it.
+// whichever decoder takes it, with a seek index and without.
 #include "decode/jpeg.h"
 
 #include <gtest/gtest.h>
@@ -30,20 +30,10 @@ class Readers {
   // False after a difference, which has been reported.
   bool agree(const std::string& file, const Region* region, Colors colors) {
     const Outcome expected = read(*libjpeg_, file, region, colors);
-    const Outcome found = read(*reader_, file, region, colors);
-    if (by_ != 1 && found.status.ok() && !found.reduced) return true;
-    EXPECT_EQ(found.status.message(), expected.status.message());
-    EXPECT_EQ(found.status.code(), expected.status.code());
-    EXPECT_EQ(found.header.size, expected.header.size);
-    EXPECT_EQ(found.header.orientation, expected.header.orientation);
-    const bool same = !expected.status.ok() || found.pixels == expected.pixels;
-    EXPECT_TRUE(same) << "other pixels of " << expected.header.size.height << " x "
-                      << expected.header.size.width;
-    if (region != nullptr && !same) {
-      ADD_FAILURE() << region->top << ' ' << region->left << ' ' << region->height << ' '
-                    << region->width;
-    }
-    return !testing::Test::HasFailure();
+    // The first time without an index, which is made then.
+    ++shared_.file;
+    return agrees(read(*reader_, file, region, colors), expected, region) &&
+           agrees(read(*reader_, file, region, colors), expected, region);
   }
 
   bool agree_on_regions(const std::string& file, RandomRegions& random, int count) {
@@ -65,8 +55,25 @@ class Readers {
   void reduce(std::uint32_t by) { by_ = by; }
   std::uint64_t own() const { return counts_.own; }
   std::uint64_t libjpeg() const { return counts_.libjpeg; }
+  std::uint64_t hits() const { return indexes_.hits(); }
 
  private:
+  bool agrees(const Outcome& found, const Outcome& expected, const Region* region) const {
+    if (by_ != 1 && found.status.ok() && !found.reduced) return true;
+    EXPECT_EQ(found.status.message(), expected.status.message());
+    EXPECT_EQ(found.status.code(), expected.status.code());
+    EXPECT_EQ(found.header.size, expected.header.size);
+    EXPECT_EQ(found.header.orientation, expected.header.orientation);
+    const bool same = !expected.status.ok() || found.pixels == expected.pixels;
+    EXPECT_TRUE(same) << "other pixels of " << expected.header.size.height << " x "
+                      << expected.header.size.width;
+    if (region != nullptr && !same) {
+      ADD_FAILURE() << region->top << ' ' << region->left << ' ' << region->height << ' '
+                    << region->width;
+    }
+    return !testing::Test::HasFailure();
+  }
+
   Outcome read(ImageReader& reader, const std::string& file, const Region* region,
                Colors colors) const {
     Outcome outcome;
@@ -89,7 +96,9 @@ class Readers {
 
   std::uint32_t by_ = 1;
   JpegCounts counts_;
-  std::unique_ptr<ImageReader> reader_ = make_jpeg_reader(&counts_);
+  seek::Indexes indexes_{{.files = 1, .capacity_bytes = 64 << 20}};
+  JpegShared shared_{.counts = &counts_, .indexes = &indexes_};
+  std::unique_ptr<ImageReader> reader_ = make_jpeg_reader(&shared_);
   std::unique_ptr<ImageReader> libjpeg_ = make_libjpeg_reader();
 };
 
@@ -128,6 +137,7 @@ TEST(Jpeg, PixelsAreThoseOfLibjpegForEverySize) {
     }
   }
   EXPECT_GT(readers.own(), 1000U);
+  EXPECT_EQ(readers.hits(), readers.own() / 2);
   EXPECT_EQ(readers.libjpeg(), 0U);
 }
 

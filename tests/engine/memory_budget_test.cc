@@ -34,6 +34,9 @@ TEST(MemoryBudget, GetsBytesBackWhenAReservationGoes) {
   EXPECT_EQ(budget.reserve_up_to(100, 30).bytes(), 100U);
   EXPECT_EQ(budget.reserve_up_to(500, 30).bytes(), 70U);
   EXPECT_EQ(budget.reserve_up_to(500, 300).bytes(), 0U);
+  EXPECT_EQ(budget.reserve_spare(50, 30).bytes(), 50U);
+  EXPECT_EQ(budget.reserve_spare(80, 30).bytes(), 70U);
+  EXPECT_EQ(budget.reserve_spare(1, 300).bytes(), 0U);
   EXPECT_EQ(budget.reserved_bytes(), 0U);
 }
 

@@ -67,8 +67,8 @@ SmallStream::~SmallStream() {
 
 OpenedStream SmallStream::open() {
   OpenedStream opened =
-      open_stream("train", definition_, (folder_ / "state").string(), pool, budget, {},
-                  [](const Status& status) { ADD_FAILURE() << status.message(); })
+      open_stream("train", definition_, {.state_dir = (folder_ / "state").string()}, pool, budget,
+                  {}, [](const Status& status) { ADD_FAILURE() << status.message(); })
           .value();
   cores_.push_back(opened.core);
   return opened;

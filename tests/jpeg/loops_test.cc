@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <hwy/highway.h>
 
+#include <array>
 #include <memory>
 #include <random>
 
@@ -114,14 +115,22 @@ TEST_P(EachTarget, DecodesTheSameCoefficients) {
   ASSERT_TRUE(read_header(bytes, header));
   Scan scan;
   ASSERT_TRUE(scan.begin(header, bytes));
+  Scan::Place place = scan.front();
+  // The same place twice: both streams of bits have the same coefficients.
+  std::array<Scan::Place, 2> places = {place, place};
+  const auto batches = std::make_unique<std::array<Batch, 2>>();
   const auto batch = std::make_unique<Batch>();
   std::uint64_t hash = 0;
   for (int i = 0; i < 10; ++i) {
-    ASSERT_TRUE(scan.decode(2, *batch));
+    ASSERT_TRUE(scan.decode(place, 2, *batch));
+    ASSERT_TRUE(scan.decode(places, 2, *batches));
     for (std::size_t b = 0; b < scan.plan().count; ++b) {
-      const std::int16_t* block = batch->block(scan.plan().blocks[b].first);
-      for (std::size_t k = 0; k < kBlockSamples; ++k)
-        hash = hash * 31 + static_cast<std::uint16_t>(block[k]);
+      const std::size_t index = scan.plan().blocks[b].first;
+      for (std::size_t k = 0; k < kBlockSamples; ++k) {
+        const std::int16_t value = batch->block(index)[k];
+        hash = hash * 31 + static_cast<std::uint16_t>(value);
+        for (const Batch& other : *batches) ASSERT_EQ(other.block(index)[k], value);
+      }
     }
   }
   static const std::uint64_t first_hash = hash;

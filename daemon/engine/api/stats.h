@@ -132,6 +132,8 @@ struct StreamStats {
   std::uint64_t records_repeated = 0;
   std::uint64_t records_replaced = 0;
   PictureStats pictures;
+  std::uint64_t seek_hits = 0;  // of pictures.jpeg_own, with and without a seek index
+  std::uint64_t seek_misses = 0;
   std::vector<StageStats> stages;
   std::vector<ConsumerStats> consumers;
   double upstream_downstream_ratio = 0;  // R of the paper; 0 while unknown

@@ -65,7 +65,7 @@ struct Part {
   std::size_t begin;
   std::size_t bytes;
 };
-constexpr Part kData{"data set", 0, 6};
+constexpr Part kData{"data set", 0, kFingerprintDataBytes};
 constexpr Part kPipeline{"pipeline", 6, 6};
 constexpr Part kSeed{"seed", 12, 4};
 static_assert(kSeed.begin + kSeed.bytes == shm::kFingerprintBytes);

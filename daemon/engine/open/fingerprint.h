@@ -13,6 +13,8 @@
 namespace echoline::engine {
 
 using Fingerprint = std::array<std::uint8_t, shm::kFingerprintBytes>;
+// The first ones are those of the data set: its format, metadata, objects and their versions.
+inline constexpr std::size_t kFingerprintDataBytes = 6;
 
 // Three hashes in a row, so that a message can name what differs: of the indexed objects (name,
 // size, ETag, record count), of every step that changes order or values together with the plan

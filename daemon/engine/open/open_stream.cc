@@ -11,6 +11,7 @@
 #include "engine/open/fingerprint.h"
 #include "engine/open/memory_plan.h"
 #include "engine/open/open_cache.h"
+#include "engine/open/open_seek_indexes.h"
 #include "engine/open/probe.h"
 #include "record/open/open_data_set.h"
 #include "source/open/open_source.h"
@@ -179,8 +180,8 @@ std::unique_ptr<BadRecords> make_bad_records(const v1::Stream& stream, const rec
 }  // namespace
 
 Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stream,
-                                 const std::string& state_dir, WorkerPool& pool,
-                                 MemoryBudget& budget, const record::ProgressFunction& progress,
+                                 const OpenOptions& options, WorkerPool& pool, MemoryBudget& budget,
+                                 const record::ProgressFunction& progress,
                                  std::function<void(const Status&)> fail) {
   // Includes listing and indexing: seconds_to_first_batch counts from here.
   const std::uint64_t created_ns = monotonic_ns();
@@ -188,7 +189,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
   const v1::Publish& publish = config::publish_step(stream);
   ECHOLINE_ASSIGN(AccessList access, AccessList::parse("publish.access", {publish.access().begin(),
                                                                           publish.access().end()}));
-  ECHOLINE_ASSIGN(OpenedData data, open_data(read, state_dir, progress));
+  ECHOLINE_ASSIGN(OpenedData data, open_data(read, options.state_dir, progress));
   const record::DataSet& data_set = *data.data_set;
   const record::Index& index = data_set.index();
   // Checked before anything is decoded: a plan that cannot work fails quickly.
@@ -203,6 +204,16 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
   if (cache.samples != nullptr) preparer->set_sample_cache(cache.samples.get());
   const MemoryPlan memory = plan_memory(read, index, *plan, probed.row_types, probed.decoded_bytes);
   const ring::RingSpec ring = ring_spec(stream, *plan, probed.row_types, data_set);
+  OpenedSeekIndexes seek = open_seek_indexes(
+      stream, index, ring, *preparer,
+      {.share = options.seek_index,
+       .state_dir = options.state_dir,
+       // Room for two passes: indexes only save time.
+       .spared_bytes =
+           2 * (ring::ring_bytes(ring) + memory.read_ahead.most_bytes + memory.window_floor_bytes),
+       .decoded_bytes = probed.decoded_bytes},
+      budget);
+  preparer->set_seek_indexes(seek.indexes.get());
   // From here on the source belongs to the fetcher's thread.
   auto fetcher = std::make_unique<Fetcher>(
       std::move(data.source), index, Fetcher::Caches{cache.levels.get(), cache.samples.get()},
@@ -210,6 +221,9 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
                        // Records of one window may be requested far apart and still share a read.
                        .reach = std::max(plan->spec().shuffle_window, plan->spec().echo_window)},
       fail);
+  std::unique_ptr<SeekWriter> seek_writer;
+  if (seek.indexes != nullptr && seek.indexes->has_log())
+    seek_writer = std::make_unique<SeekWriter>(*seek.indexes);
   std::vector<batch::WorkerScratch> scratch = make_scratch(*preparer, pool.worker_count());
   // Members of the core refer to each other, so all of them move into it together.
   auto core = std::make_shared<StreamCore>(
@@ -220,6 +234,8 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
                  .created_ns = created_ns,
                  .data_set = std::move(data.data_set),
                  .plan = std::move(plan),
+                 .seek_indexes = std::move(seek.indexes),
+                 .seek_writer = std::move(seek_writer),
                  .preparer = std::move(preparer),
                  .bad_records = make_bad_records(stream, index),
                  .cache = std::move(cache.levels),
@@ -236,7 +252,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
                  .window_wish_bytes = memory.window_wish_bytes,
                  .counters = std::make_shared<StreamCounters>(),
                  .fail = std::move(fail)});
-  return OpenedStream{std::move(core), std::move(cache.memory)};
+  return OpenedStream{std::move(core), std::move(cache.memory), std::move(seek.memory)};
 }
 
 }  // namespace echoline::engine

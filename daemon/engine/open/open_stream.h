@@ -13,15 +13,21 @@
 
 namespace echoline::engine {
 
+struct OpenOptions {
+  std::string state_dir;
+  double seek_index = 0;  // share of the budget for the seek indexes of JPEG files
+};
+
 struct OpenedStream {
   std::shared_ptr<StreamCore> core;
   MemoryBudget::Reservation cache;  // the memory of its cache
+  MemoryBudget::Reservation seek_indexes;
 };
 
 // Blocks: lists and indexes the data set and decodes a few records. `fail` becomes the core's.
 Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stream,
-                                 const std::string& state_dir, WorkerPool& pool,
-                                 MemoryBudget& budget, const record::ProgressFunction& progress,
+                                 const OpenOptions& options, WorkerPool& pool, MemoryBudget& budget,
+                                 const record::ProgressFunction& progress,
                                  std::function<void(const Status&)> fail);
 
 }  // namespace echoline::engine

@@ -16,11 +16,13 @@
 #include "engine/api/slow_policy.h"
 #include "engine/fetch/fetcher.h"
 #include "engine/open/bad_records.h"
+#include "engine/open/seek_writer.h"
 #include "engine/runtime/worker_pool.h"
 #include "engine/walk/read_ahead.h"
 #include "plan/plan.h"
 #include "record/core/data_set.h"
 #include "ring/ring.h"
+#include "seek/indexes.h"
 
 namespace echoline::engine {
 
@@ -66,6 +68,8 @@ struct StreamCore {
   std::uint64_t created_ns = 0;
   std::unique_ptr<record::DataSet> data_set;
   std::unique_ptr<plan::Plan> plan;
+  std::unique_ptr<seek::Indexes> seek_indexes;  // null: none are kept; the preparer uses them
+  std::unique_ptr<SeekWriter> seek_writer;
   std::unique_ptr<batch::Preparer> preparer;
   std::unique_ptr<BadRecords> bad_records;
   std::unique_ptr<cache::Levels> cache;         // null without a cache step after read

@@ -69,6 +69,14 @@ MemoryBudget::Reservation MemoryBudget::reserve_up_to(std::uint64_t bytes, std::
   return Reservation(*this, granted);
 }
 
+MemoryBudget::Reservation MemoryBudget::reserve_spare(std::uint64_t bytes, std::uint64_t spared) {
+  const MutexLock lock(mutex_);
+  const std::uint64_t free_bytes = budget_bytes_ - reserved_bytes_;
+  const std::uint64_t granted = std::min(bytes, free_bytes - std::min(spared, free_bytes));
+  reserved_bytes_ += granted;
+  return Reservation(*this, granted);
+}
+
 std::uint64_t MemoryBudget::reserved_bytes() const {
   const MutexLock lock(mutex_);
   return reserved_bytes_;

@@ -48,6 +48,8 @@ class MemoryBudget {
   // For a user that can do with less than `bytes`: all of them if they are free, else what leaves
   // `spared` bytes free. Reclaims nothing.
   Reservation reserve_up_to(std::uint64_t bytes, std::uint64_t spared);
+  // For what is only useful: as many of `bytes` as leave `spared` bytes free.
+  Reservation reserve_spare(std::uint64_t bytes, std::uint64_t spared);
 
   std::uint64_t budget_bytes() const { return budget_bytes_; }
   std::uint64_t reserved_bytes() const;

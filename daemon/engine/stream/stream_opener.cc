@@ -12,7 +12,7 @@ Result<std::unique_ptr<Stream>> StreamOpener::open(const std::string& name,
                                                    const v1::Stream& definition,
                                                    const record::ProgressFunction& progress,
                                                    std::function<void(const Status&)> fail) const {
-  ECHOLINE_ASSIGN(OpenedStream opened, open_stream(name, definition, state_dir, *pool, *budget,
+  ECHOLINE_ASSIGN(OpenedStream opened, open_stream(name, definition, options, *pool, *budget,
                                                    progress, std::move(fail)));
   // Shared: `opened` moves into the stream.
   const std::shared_ptr<StreamCore> core = opened.core;

@@ -18,7 +18,7 @@ namespace echoline::engine {
 
 // What all streams of a daemon are opened with. Any thread; what it refers to outlives it.
 struct StreamOpener {
-  std::string state_dir;
+  OpenOptions options;
   std::uint64_t reattach_grace_ns = 0;
   WorkerPool* pool = nullptr;
   MemoryBudget* budget = nullptr;

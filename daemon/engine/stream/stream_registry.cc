@@ -68,6 +68,10 @@ std::vector<FactorStart> starts_of(const plan::Plan& plan, std::vector<FactorSwi
   return starts;
 }
 
+OpenOptions open_options(const v1::Daemon& daemon) {
+  return {.state_dir = daemon.state_dir(), .seek_index = daemon.seek_index()};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::create(const v1::Daemon& daemon) {
@@ -83,7 +87,7 @@ StreamRegistry::StreamRegistry(const v1::Daemon& daemon)
       driver_(shared_, budget_, trainers_file_, daemon.state_dir()),
       pool_(daemon.workers() != 0 ? daemon.workers()
                                   : usable_processors(std::thread::hardware_concurrency())),
-      opener_{daemon.state_dir(), daemon.reattach_grace(), &pool_, &budget_, &trainers_file_} {}
+      opener_{open_options(daemon), daemon.reattach_grace(), &pool_, &budget_, &trainers_file_} {}
 
 StreamRegistry::~StreamRegistry() {
   driver_.stop();

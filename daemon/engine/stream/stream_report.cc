@@ -54,6 +54,11 @@ void report_counters(const StreamCore& core, StreamStats& stats) {
                     .png = pictures.png.load(),
                     .webp = pictures.webp.load(),
                     .avif = pictures.avif.load()};
+  if (core.seek_indexes != nullptr) {
+    stats.seek_hits = core.seek_indexes->hits();
+    stats.seek_misses = core.seek_indexes->misses();
+    stats.memory_bytes["seek_index"] = core.seek_indexes->bytes();
+  }
   stats.memory_bytes["checksums"] = fetched.checksum_bytes;
   stats.records_ordered = fetched.waiting;
   stats.memory_bytes["cache"] = cache_memory_bytes(core);

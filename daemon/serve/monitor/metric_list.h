@@ -89,7 +89,8 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
      "Value of daemon.memory: the limit for rings, windows, caches and read-ahead together."},
     {"echoline_memory_bytes", "use",
      "Memory of all streams, by use: ring, window (decoded samples kept for their next use), "
-     "encoded (records read ahead or kept encoded), cache, and checksums (of records that have "
+     "encoded (records read ahead or kept encoded), cache, seek_index, and checksums (of records "
+     "that have "
      "none "
      "in the index; not part of the budget)."},
     {"echoline_memory_reserved_bytes", "",
@@ -111,6 +112,9 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
      "ring, so rank is \"all\"."},
     {"echoline_samples_total", "stream,kind",
      "Rows published, by kind: fresh (first use in its epoch) or echoed."},
+    {"echoline_seek_index_requests_total", "stream,outcome",
+     "JPEG files that the own decoder took, by outcome: hit (decoded with their seek index) or "
+     "miss. Absent without seek indexes (daemon.seek_index)."},
     {"echoline_slow_jobs_total", "stream,outcome",
      "Actions for jobs that fell behind (publish.when_slow), by outcome: split, detached, or "
      "refused (no memory for another pass; the other jobs wait)."},
