@@ -3,9 +3,11 @@
 #include "augment/byte_passes.h"
 
 #if defined(__x86_64__)
+#if !defined(__clang__)
 // g++ 12 warns of the undefined vectors in its own header (GCC bug 105593).
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
 #include <immintrin.h>
 
 #include <algorithm>

@@ -17,18 +17,19 @@ struct Quad {
   std::int32_t spare = 0;  // not 0: a weight has more bytes
 };
 
-// Signed bytes: what a low byte is too small by, the next one has more.
+// A low byte of 128 and more counts as negative, so the bytes above it get 1 more. The sum with
+// 0x8080 carries that, and the difference from it restores the low bytes.
 Quad quad_of(std::span<const std::int32_t> values, std::size_t first) {
-  std::int32_t rest[kTaps] = {};
-  for (std::size_t k = 0; k < kTaps && first + k < values.size(); ++k) rest[k] = values[first + k];
   Quad quad;
-  for (std::uint32_t& plane : quad.planes) {
-    for (std::size_t k = 0; k < kTaps; ++k) {
-      plane |= (static_cast<std::uint32_t>(rest[k]) & 0xFF) << 8 * k;
-      rest[k] = (rest[k] + 128) >> 8;
-    }
+  const std::size_t count = std::min(kTaps, values.size() - std::min(first, values.size()));
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::int32_t carried = values[first + k] + 0x8080;
+    const std::uint32_t bytes = static_cast<std::uint32_t>(carried) ^ 0x8080;
+    quad.planes[0] |= (bytes & 0xFF) << 8 * k;
+    quad.planes[1] |= (bytes >> 8 & 0xFF) << 8 * k;
+    quad.planes[2] |= (bytes >> 16 & 0xFF) << 8 * k;
+    quad.spare |= ((carried >> 16) + 128) >> 8;
   }
-  for (const std::int32_t value : rest) quad.spare |= value;
   return quad;
 }
 
