@@ -180,6 +180,8 @@ class Loader(native.Loader):
                 # A private daemon may have ended between the two calls.
                 if time.monotonic() >= deadline or not self._may_pass(error):
                     raise
+                if self._private is not None:
+                    self._private.has_stopped()
                 progress(str(error))
             time.sleep(0.1)
 

@@ -130,6 +130,17 @@ class PrivateDaemon:
         while runs(self._seen_pid) and time.monotonic() < deadline:
             time.sleep(0.01)
 
+    def has_stopped(self) -> bool:
+        """Whether the daemon has stopped in order, as it does when it is idle. Raises Error if it ended in another way."""
+        if self.is_running():
+            return False
+        self._await_end()
+        # With the lock: another process may be starting the next daemon, with a new log.
+        with self._locked():
+            if self.is_running() or any(line.endswith(" main: stopped") for line in self.log_lines()):
+                return True
+            raise self.failure("ended")
+
     def failure(self, what: str) -> Error:
         """An error with the end of the log."""
         return Error(f"the private daemon {what}; its log is {self.log_path}:\n" + "\n".join(self.log_lines()))
@@ -230,17 +241,14 @@ class PrivateDaemon:
                 os.rmdir(folder)
 
     def await_ready(self, deadline: float, progress: Callable[[str], None]) -> bool:
-        """Waits until trainers can attach. False: the daemon stopped in order, as it does when it is idle.
+        """Waits until trainers can attach. False: the daemon has stopped in order.
 
         Raises Error if it ended in another way, TimeoutError at the deadline.
         """
         pause = 0.01
         while not self.is_ready():
-            if not self.is_running():
-                self._await_end()
-                if any(line.endswith(" main: stopped") for line in self.log_lines()):
-                    return False
-                raise self.failure("ended")
+            if self.has_stopped():
+                return False
             self._seen_pid = self._seen_pid or self.pid()
             lines = self.log_lines()
             if time.monotonic() > deadline:
