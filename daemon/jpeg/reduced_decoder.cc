@@ -32,7 +32,9 @@ bool ReducedDecoder::start(const Header& header, Bytes file, const Window& windo
   }
   stride_ = std::size_t{mcu_columns_} * side_ + kRowPadding;
   samples_.resize(stride_ * side_ * header.component_count);
-  return scan_.begin(header, file) && scan_.skip(std::uint64_t{mcu_row_} * geometry_.mcu_columns);
+  if (!scan_.begin(header, file)) return false;
+  place_ = scan_.front();
+  return scan_.skip(place_, std::uint64_t{mcu_row_} * geometry_.mcu_columns);
 }
 
 std::uint8_t* ReducedDecoder::row(std::size_t component, std::size_t y) {
@@ -41,14 +43,14 @@ std::uint8_t* ReducedDecoder::row(std::size_t component, std::size_t y) {
 }
 
 bool ReducedDecoder::decode_mcu_row() {
-  if (!scan_.skip(mcu_left_)) return false;
+  if (!scan_.skip(place_, mcu_left_)) return false;
   for (std::uint32_t done = 0; done < mcu_columns_; done += kBatchMcus) {
     const std::size_t count = std::min<std::size_t>(kBatchMcus, mcu_columns_ - done);
-    if (!scan_.decode(count, batch_)) return false;
+    if (!scan_.decode(place_, count, batch_)) return false;
     make_samples(done, count);
   }
   ++mcu_row_;
-  return scan_.skip(geometry_.mcu_columns - mcu_left_ - mcu_columns_);
+  return scan_.skip(place_, geometry_.mcu_columns - mcu_left_ - mcu_columns_);
 }
 
 // The samples of the batch, which begins with MCU `first_mcu` of the window. A block of chroma gets
@@ -93,6 +95,6 @@ bool ReducedDecoder::read_row(std::uint8_t* out) {
   return true;
 }
 
-bool ReducedDecoder::finish() { return scan_.skip_rest(); }
+bool ReducedDecoder::finish() { return scan_.skip(place_, place_.mcus_left); }
 
 }  // namespace echoline::jpeg

@@ -48,6 +48,7 @@ class ReducedDecoder {
   std::uint32_t row_ = 0;      // the next row of pixels
   std::array<Steps, kComponentsMax> steps_;
   Scan scan_;
+  Scan::Place place_;
   Batch batch_;
   // The blocks of a batch with and without AC coefficients.
   std::array<BlockTask, Batch::kBlocks> full_;

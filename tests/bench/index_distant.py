@@ -8,6 +8,7 @@ judges nothing.
 The tars are sparse files, so they need no disk. Reading through takes at least bytes / rate. Hops take at least
 records * latency / (shards at a time, 128 at most)."""
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -46,19 +47,27 @@ def started(options, url):
                   metrics=True)
 
 
-def run(options, url, total, kill):
+def indexed(daemon):
+    """The share of the bytes that is done; 0 while the daemon does not answer."""
+    answer = daemon.command("list", "--json")
+    indexing = json.loads(answer.stdout)[0].get("indexing") if answer.returncode == 0 else None
+    return indexing["bytes_done"] / indexing["bytes"] if indexing else 0
+
+
+def run(options, url, kill):
     daemon = started(options, url)
     try:
         begin = time.monotonic()
         daemon.spawn()
         read_before = 0
         if kill:
-            wait_until(lambda: daemon.total("echoline_index_left_bytes") <= total / 2 and
-                       daemon.metric_lines("echoline_index_left_bytes"), daemon.log)
+            wait_until(lambda: indexed(daemon) >= 0.5, daemon.log)
             read_before = daemon.total("echoline_source_bytes_total")
             daemon.stop(signal.SIGKILL)
             middle = time.monotonic()
+            (daemon.runtime_dir / "door.sock").unlink()
             daemon.spawn()
+        wait_until((daemon.runtime_dir / "door.sock").exists, daemon.log)
         reader = daemon.reader("--batches", 1)
         if b"epoch" not in reader.stdout.readline():
             raise RuntimeError(daemon.log())
@@ -99,9 +108,11 @@ def main():
             chains = min(HOPS_AT_ONCE, options.shards)
             hops = options.shards * options.records * options.latency / 1000 / chains
             print(f"{total / 1e9:.1f} GB: reading at least {total / 1e6 / options.megabytes:.1f} s, hops {hops:.1f} s")
-            for kill in (False, True):
-                run(options, url, total, kill)
-            shaper.kill()
+            try:
+                for kill in (False, True):
+                    run(options, url, kill)
+            finally:
+                shaper.kill()
     finally:
         server.stop()
 

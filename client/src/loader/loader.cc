@@ -50,11 +50,10 @@ Error Loader::fail(Error error) {
 template <typename Attempt>
 Error Loader::sleep_until(std::int64_t timeout_ms, Attempt attempt) {
   std::optional<TrainerWait> wait;
-  std::uint64_t deadline_ns = 0;
+  std::uint64_t deadline_ns = 0, seen = 0;
   for (;;) {
     std::shared_ptr<DoorClient> door;
     std::shared_ptr<Attachment> attachment;
-    std::uint64_t seen = 0;
     Error e;
     {
       const std::lock_guard lock(mutex_);

@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "engine/stats/verdict.h"
 #include "engine/stream/kept_factor.h"
 
 namespace echoline::engine {
@@ -47,45 +46,26 @@ void StreamDriver::do_attach(AttachCall call) {
   // With the lock: begin_draining sets it under the lock, so none is admitted after it.
   if (shared_.draining) return call.reply(going_down());
   const std::string name(shm::text(call.request.stream));
-  if (Opening* opening = shared_.table.find_opening(call.peer, name)) {
-    opening->trainers.add(std::move(call));
-    return tell_progress(*opening);
-  }
+  if (shared_.table.hold(name, call)) return;
   const Result<Stream*> stream = shared_.table.find_for(call.peer, name);
   if (!stream.ok()) return call.reply(stream.status());
   stream.value()->attach(std::move(call), monotonic_ns());
   do_work(shared_, name, *stream.value());
 }
 
-void StreamDriver::admit(SharedStreams& shared, const std::string& name, Stream& stream,
-                         std::vector<AttachCall> waiting) {
-  for (AttachCall& call : waiting) stream.attach(std::move(call), monotonic_ns());
-  do_work(shared, name, stream);
-}
-
-void StreamDriver::tell_progress(Opening& opening) {
-  opening.trainers.tell_progress(opening_text(opening.stats()), monotonic_ns(),
-                                 [this](const TrainerNotice& notice) { notify(notice); });
-}
-
 void StreamDriver::withdraw(std::uint64_t connection) {
   engine_loop_->post([this, connection] {
     // The name of the stream is not known here; connections are unique over all streams.
     const MutexLock lock(shared_.mutex);
-    for (auto& [name, opening] : shared_.table.opening()) {
-      if (opening.trainers.withdraw(connection)) return;
-    }
+    if (shared_.table.withdraw_waiting(connection)) return;
     for (const auto& [name, stream] : shared_.table.streams()) {
-      if (!stream->withdraw(connection, monotonic_ns())) continue;
-      do_work(shared_, name, *stream);
-      return;
+      if (stream->withdraw(connection, monotonic_ns())) return do_work(shared_, name, *stream);
     }
   });
 }
 
 void StreamDriver::do_work(SharedStreams& shared, const std::string& name, Stream& stream) {
   StreamWork work = stream.take_work();
-  // Only queues the messages: the lock is held.
   for (const TrainerNotice& notice : work.notices) notify(notice);
   // The order of these posts matters: the memory of retired passes is free for the new one.
   if (!work.retired.empty()) {
@@ -144,9 +124,7 @@ void StreamDriver::tick() {
       stream->tick(monotonic_ns());
       do_work(shared_, name, *stream);
     }
-    for (auto& [name, opening] : shared_.table.opening()) {
-      if (opening.trainers.size() > 0) tell_progress(opening);
-    }
+    shared_.table.report_progress(monotonic_ns(), [this](const auto& notice) { notify(notice); });
   }
   // While draining, the file keeps trainers that leave now: they go to the next daemon.
   if (!draining_.load()) update_trainers_file();
@@ -182,7 +160,7 @@ void StreamDriver::begin_draining() {
     const MutexLock lock(shared_.mutex);
     shared_.draining = true;
     draining_.store(true);
-    for (auto& [name, opening] : shared_.table.opening()) opening.trainers.refuse_all(going_down());
+    shared_.table.refuse_waiting(going_down());
   });
 }
 

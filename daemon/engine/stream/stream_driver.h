@@ -41,9 +41,6 @@ class StreamDriver {
 
   void attach(AttachCall call);
   void withdraw(std::uint64_t connection);
-  // A stream is open: it gets the trainers that waited for it. `shared` as for do_work().
-  void admit(SharedStreams& shared, const std::string& name, Stream& stream,
-             std::vector<AttachCall> waiting) ECHOLINE_REQUIRES(shared.mutex);
   // A stream cannot continue: its trainers are notified why.
   void fail(const std::string& name, std::uint64_t generation, const Status& status);
 
@@ -76,8 +73,6 @@ class StreamDriver {
   void tick();  // one round of the engine thread
   // On the engine thread: finds the stream and hands it the request.
   void do_attach(AttachCall call);
-  // Tells the trainers that wait for a stream how far it is. With the registry's lock.
-  void tell_progress(Opening& opening);
   // Builds a pass on the passes thread and hands it to the stream on the engine thread.
   void build(const std::string& name, std::uint64_t generation, const Stream& stream,
              Pass::Options options);

@@ -12,7 +12,6 @@
 #include "config/load.h"
 #include "config/pipeline.h"
 #include "config/values.h"
-#include "engine/stats/verdict.h"
 #include "engine/stream/definition_diff.h"
 #include "engine/stream/first_changed_row.h"
 #include "engine/stream/kept_factor.h"
@@ -45,6 +44,19 @@ Result<AccessList> access_of(const std::string& name, const v1::Stream& definiti
   const v1::Publish& publish = config::publish_step(definition);
   return AccessList::parse(fmt::format("stream '{}': publish.access", name),
                            {publish.access().begin(), publish.access().end()});
+}
+
+Result<std::vector<std::string>> keys_of(const record::Index& index,
+                                         const std::vector<std::uint64_t>& samples) {
+  std::vector<std::string> keys;
+  for (const std::uint64_t sample : samples) {
+    if (sample >= index.record_count()) {
+      return Status(Code::kInvalidArgument, fmt::format("sample {} of a stream with {} records",
+                                                        sample, index.record_count()));
+    }
+    keys.push_back(index.key(sample));
+  }
+  return keys;
 }
 
 void log_created(const std::string& name, const StreamStats& stats) {
@@ -147,7 +159,8 @@ void StreamRegistry::add(const std::string& name, std::unique_ptr<Stream> stream
     Opening before = shared_.table.add(name, std::move(stream));
     failure = before.failure;
     // After begin_draining() nobody waits any more.
-    driver_.admit(shared_, name, added, before.trainers.take());
+    for (AttachCall& call : before.trainers.take()) added.attach(std::move(call), monotonic_ns());
+    driver_.do_work(shared_, name, added);
   }
   if (!failure.ok()) driver_.fail(name, generation, failure);
 }
@@ -235,13 +248,7 @@ Result<std::vector<FactorStart>> StreamRegistry::set_echo(const std::string& nam
 EngineStats StreamRegistry::stats() const {
   const MutexLock lock(shared_.mutex);
   EngineStats stats;
-  for (const auto& [name, opening] : shared_.table.opening()) {
-    StreamStats& stream = stats.streams.emplace_back();
-    stream.name = name;
-    stream.state = "opening";
-    stream.indexing = opening.stats();
-    stream.verdict = verdict(stream);
-  }
+  stats.streams = shared_.table.opening_stats();
   const std::uint64_t now_ns = monotonic_ns();
   for (const auto& [name, stream] : shared_.table.streams()) {
     stats.streams.push_back(stream->stats(now_ns));
@@ -275,16 +282,7 @@ Result<std::shared_ptr<StreamCore>> StreamRegistry::core_of(const std::string& n
 Result<std::vector<std::string>> StreamRegistry::keys(
     const std::string& name, const std::vector<std::uint64_t>& samples) const {
   ECHOLINE_ASSIGN(const std::shared_ptr<StreamCore> core, core_of(name));
-  const record::Index& index = core->data_set->index();
-  std::vector<std::string> keys;
-  for (const std::uint64_t sample : samples) {
-    if (sample >= index.record_count()) {
-      return Status(Code::kInvalidArgument, fmt::format("sample {} of a stream with {} records",
-                                                        sample, index.record_count()));
-    }
-    keys.push_back(index.key(sample));
-  }
-  return keys;
+  return keys_of(core->data_set->index(), samples);
 }
 
 // From the plan alone; no pass is asked.

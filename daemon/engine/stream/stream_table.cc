@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/sanitize_name.h"
+#include "engine/stats/verdict.h"
 
 namespace echoline::engine {
 namespace {
@@ -84,9 +86,40 @@ Stream* StreamTable::get(const std::string& name, std::uint64_t generation) cons
   return generations_.of(name) == generation ? get(name) : nullptr;
 }
 
-Opening* StreamTable::find_opening(const Peer& peer, const std::string& name) {
+bool StreamTable::hold(const std::string& name, AttachCall& call) {
   const auto found = opening_.find(name);
-  return found == opening_.end() || !may_use(peer, found->second.access) ? nullptr : &found->second;
+  if (found == opening_.end() || !may_use(call.peer, found->second.access)) return false;
+  found->second.trainers.add(std::move(call));
+  return true;
+}
+
+bool StreamTable::withdraw_waiting(std::uint64_t connection) {
+  return std::any_of(opening_.begin(), opening_.end(), [connection](auto& opening) {
+    return opening.second.trainers.withdraw(connection);
+  });
+}
+
+void StreamTable::report_progress(std::uint64_t now_ns, const OpeningQueue::Send& send) {
+  for (auto& [name, opening] : opening_) {
+    if (opening.trainers.size() == 0) continue;
+    opening.trainers.report_progress(opening_text(opening.stats()), now_ns, send);
+  }
+}
+
+void StreamTable::refuse_waiting(const Status& why) {
+  for (auto& [name, opening] : opening_) opening.trainers.refuse_all(why);
+}
+
+std::vector<StreamStats> StreamTable::opening_stats() const {
+  std::vector<StreamStats> all;
+  for (const auto& [name, opening] : opening_) {
+    StreamStats& stats = all.emplace_back();
+    stats.name = name;
+    stats.state = "opening";
+    stats.indexing = opening.stats();
+    stats.verdict = verdict(stats);
+  }
+  return all;
 }
 
 Result<Stream*> StreamTable::find(const std::string& name) const {

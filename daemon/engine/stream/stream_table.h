@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/access_list.h"
 #include "base/peer.h"
@@ -41,7 +42,7 @@ class StreamTable {
   Opening add(const std::string& name, std::unique_ptr<Stream> stream);
   // The stream is being opened, and this is how far its index is.
   void note_progress(const std::string& name, const record::Progress& seen, std::uint64_t now_ns);
-  // It could not be opened: its trainers are told why.
+  // It could not be opened: its trainers get the reason.
   void abandon(const std::string& name, const Status& why);
   // Takes a stream out of the table; kNotFound if there is none, kFailedPrecondition while it is
   // being opened.
@@ -59,11 +60,18 @@ class StreamTable {
   // Notes the failure of a stream that is still being opened.
   void note_failure(const std::string& name, std::uint64_t generation, const Status& status);
 
+  // Takes the request of a trainer if a stream of this name is being opened that it may use: it
+  // waits until add() or abandon(). Else false.
+  bool hold(const std::string& name, AttachCall& call);
+  // False if that connection does not wait.
+  bool withdraw_waiting(std::uint64_t connection);
+  // Sends notices of the progress to the trainers that wait. Called at least a few times a second.
+  void report_progress(std::uint64_t now_ns, const OpeningQueue::Send& send);
+  void refuse_waiting(const Status& why);
+  // As Engine::stats(), of the streams that are being opened.
+  std::vector<StreamStats> opening_stats() const;
+
   const std::map<std::string, std::unique_ptr<Stream>>& streams() const { return streams_; }
-  const std::map<std::string, Opening>& opening() const { return opening_; }
-  std::map<std::string, Opening>& opening() { return opening_; }
-  // Null where no stream of this name is being opened that the trainer may use.
-  Opening* find_opening(const Peer& peer, const std::string& name);
   void clear() { streams_.clear(); }
 
  private:

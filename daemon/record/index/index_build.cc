@@ -55,7 +55,45 @@ struct ShardJob {
   ScanMode mode = ScanMode::kRead;  // of the present window
   std::uint64_t hop_bytes = kHopBytesMin;
   std::uint64_t read_bytes = kFirstWindowBytes;  // while the rate of the store is not known
+
+  std::uint64_t window_bytes(const ScanSettings& settings, const ScanChoice& choice);
+  // The window moved the scan on by so many bytes.
+  void note_hop(std::uint64_t moved);
 };
+
+std::uint64_t ShardJob::window_bytes(const ScanSettings& settings, const ScanChoice& choice) {
+  if (mode == ScanMode::kHop) return hop_bytes;
+  if (!settings.may_hop || choice.rate(ScanMode::kRead) > 0) return settings.window_bytes;
+  read_bytes = std::min(read_bytes * 2, settings.window_bytes);
+  return read_bytes / 2;
+}
+
+// Windows grow quickly where files are small, and shrink slowly.
+void ShardJob::note_hop(std::uint64_t moved) {
+  if (mode != ScanMode::kHop) return;
+  const bool pays = moved >= buffer.size() + kHopWorthBytes;
+  hop_bytes =
+      std::clamp(pays ? hop_bytes - hop_bytes / 8 : hop_bytes * 2, kHopBytesMin, kHopBytesMax);
+}
+
+// Of the shards that are being scanned; 0 if one of them has to be read through.
+std::uint64_t mean_record_bytes(const std::vector<std::unique_ptr<ShardJob>>& jobs) {
+  std::uint64_t bytes = 0, records = 0;
+  for (const auto& job : jobs) {
+    if (!job) continue;
+    if (!job->scan->can_hop()) return 0;
+    bytes += job->bytes_done;
+    records += job->scan->table().size();
+  }
+  return records == 0 ? bytes : bytes / records;
+}
+
+void log_mode(const ScanChoice& choice) {
+  const double read = choice.rate(ScanMode::kRead) / 1e6, hop = choice.rate(ScanMode::kHop) / 1e6;
+  log_info("record", "indexing {} from here on: reading gave {:.0f} MB/s, hops {}",
+           choice.mode() == ScanMode::kHop ? "by hops from header to header" : "by reading through",
+           read, hop == 0 ? "are tried" : fmt::format("{:.0f} MB/s", hop));
+}
 
 class IndexBuild {
  public:
@@ -82,14 +120,12 @@ class IndexBuild {
   bool start_more();
   void start(std::size_t slot, std::size_t shard, bool careful);
   void submit_ready();
-  void submit(std::size_t slot);  // the next window
-  std::uint64_t window_bytes(ShardJob& job) const;
+  void submit(std::size_t slot);   // the next window
   void request(std::size_t slot);  // the present one
   Status landed(std::size_t slot, bool checked);
   Status take(std::size_t slot);
   bool is_certain(const ShardJob& job, bool checked) const;
   void choose_mode();
-  std::uint64_t mean_record_bytes() const;
   std::size_t at_once() const;
   void continue_shard(std::size_t slot);
   void count(const ShardTable& table);
@@ -185,13 +221,6 @@ void IndexBuild::submit_ready() {
   }
 }
 
-std::uint64_t IndexBuild::window_bytes(ShardJob& job) const {
-  if (job.mode == ScanMode::kHop) return job.hop_bytes;
-  if (!settings_.may_hop || choice_.rate(ScanMode::kRead) > 0) return settings_.window_bytes;
-  job.read_bytes = std::min(job.read_bytes * 2, settings_.window_bytes);
-  return job.read_bytes / 2;
-}
-
 void IndexBuild::submit(std::size_t slot) {
   ShardJob& job = *jobs_[slot];
   job.mode = choice_.mode();
@@ -199,7 +228,8 @@ void IndexBuild::submit(std::size_t slot) {
   const source::ObjectInfo& object = shards_[job.shard];
   const std::uint64_t left = object.bytes - job.scan->position();
   // At least one window, or what the scan needs, up to the end of the shard.
-  job.buffer.resize(std::min(left, std::max(window_bytes(job), job.scan->needed())));
+  job.buffer.resize(
+      std::min(left, std::max(job.window_bytes(settings_, choice_), job.scan->needed())));
   // A careful scan needs two equal answers for each window.
   job.answers = source::EqualAnswers(job.careful ? 2 : 0);
   request(slot);
@@ -216,26 +246,8 @@ void IndexBuild::choose_mode() {
   const auto present = static_cast<std::size_t>(choice_.mode());
   const std::uint64_t now = monotonic_ns();
   if (!choice_.is_due(now, in_flight_of_[present], in_flight_of_[1 - present])) return;
-  if (!choice_.decide(now, {seen_.bytes - seen_.bytes_done, mean_record_bytes()})) return;
-  log_info(
-      "record", "indexing {} from here on: reading gave {:.0f} MB/s, hops {}",
-      choice_.mode() == ScanMode::kHop ? "by hops from header to header" : "by reading through",
-      choice_.rate(ScanMode::kRead) / 1e6,
-      choice_.rate(ScanMode::kHop) == 0
-          ? "are tried"
-          : fmt::format("{:.0f} MB/s", choice_.rate(ScanMode::kHop) / 1e6));
-}
-
-// Of the shards that are being scanned; 0 if one of them has to be read through.
-std::uint64_t IndexBuild::mean_record_bytes() const {
-  std::uint64_t bytes = 0, records = 0;
-  for (const auto& job : jobs_) {
-    if (!job) continue;
-    if (!job->scan->can_hop()) return 0;
-    bytes += job->bytes_done;
-    records += job->scan->table().size();
-  }
-  return records == 0 ? bytes : bytes / records;
+  const ScanOutlook outlook = {seen_.bytes - seen_.bytes_done, mean_record_bytes(jobs_)};
+  if (choice_.decide(now, outlook)) log_mode(choice_);
 }
 
 Status IndexBuild::poll() {
@@ -289,12 +301,7 @@ Status IndexBuild::take(std::size_t slot) {
   job.bytes_done += moved;
   seen_.bytes_done += moved;
   choice_.moved(moved, job.mode);
-  if (job.mode == ScanMode::kHop) {
-    // Grows quickly where files are small, and shrinks slowly.
-    const bool pays = moved >= job.buffer.size() + kHopWorthBytes;
-    job.hop_bytes = std::clamp(pays ? job.hop_bytes - job.hop_bytes / 8 : job.hop_bytes * 2,
-                               kHopBytesMin, kHopBytesMax);
-  }
+  job.note_hop(moved);
   return {};
 }
 

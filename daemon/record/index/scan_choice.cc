@@ -10,10 +10,14 @@ constexpr std::size_t kWindowsEach = 2;
 constexpr double kWorthSeconds = 4;
 constexpr std::uint64_t kWorthBytes = 32 << 10;
 
+constexpr std::uint32_t kReadsUntilHops = 8;
+
 }  // namespace
 
+ScanChoice::ScanChoice(double gain) : gain_(gain), reads_until_hops_(kReadsUntilHops) {}
+
 void ScanChoice::moved(std::uint64_t bytes, ScanMode mode) {
-  if (mode != mode_ || begin_ns_ == 0) return;
+  if (mode != mode_) return;
   bytes_ += bytes;
   ++windows_;
 }
@@ -21,21 +25,34 @@ void ScanChoice::moved(std::uint64_t bytes, ScanMode mode) {
 bool ScanChoice::is_due(std::uint64_t now_ns, std::size_t in_flight, std::size_t other_in_flight) {
   if (gain_ == 0 || other_in_flight > 0) return false;
   if (begin_ns_ == 0) {
-    begin_ns_ = now_ns;
-    bytes_ = windows_ = 0;
+    if (windows_ >= in_flight) begin(now_ns);
+    return false;
   }
   return now_ns - begin_ns_ >= kMeasureNs && windows_ >= kWindowsEach * in_flight && bytes_ > 0;
+}
+
+void ScanChoice::begin(std::uint64_t now_ns) {
+  begin_ns_ = now_ns;
+  bytes_ = windows_ = 0;
 }
 
 bool ScanChoice::decide(std::uint64_t now_ns, const ScanOutlook& outlook) {
   rates_[static_cast<std::size_t>(mode_)] =
       static_cast<double>(bytes_) * 1e9 / static_cast<double>(now_ns - begin_ns_);
+  if (mode_ == ScanMode::kRead) forget_hops();
   const ScanMode before = mode_;
   mode_ = should_hop(outlook) ? ScanMode::kHop : ScanMode::kRead;
   // After a change the next measurement begins when the windows of the old mode have landed.
-  begin_ns_ = mode_ == before ? now_ns : 0;
-  bytes_ = windows_ = 0;
+  begin(mode_ == before ? now_ns : 0);
   return mode_ != before;
+}
+
+void ScanChoice::forget_hops() {
+  double& hop = rates_[static_cast<std::size_t>(ScanMode::kHop)];
+  if (hop * 2 < gain_ * rate(ScanMode::kRead) || ++reads_ < reads_until_hops_) return;
+  hop = 0;
+  reads_ = 0;
+  reads_until_hops_ *= 2;
 }
 
 bool ScanChoice::should_hop(const ScanOutlook& outlook) const {

@@ -24,7 +24,7 @@ struct ScanOutlook {
 class ScanChoice {
  public:
   // Hops are chosen where they are at least `gain` times as fast. 0: never.
-  explicit ScanChoice(double gain) : gain_(gain) {}
+  explicit ScanChoice(double gain);
 
   ScanMode mode() const { return mode_; }
   // Bytes per second; 0: not measured yet.
@@ -38,12 +38,19 @@ class ScanChoice {
   bool decide(std::uint64_t now_ns, const ScanOutlook& outlook);
 
  private:
+  void begin(std::uint64_t now_ns);
+  void forget_hops();
   bool should_hop(const ScanOutlook& outlook) const;
 
   const double gain_;
   ScanMode mode_ = ScanMode::kRead;
   std::array<double, 2> rates_{};  // by ScanMode
-  // The present measurement.
+  // Measurements of reading since the last one of hops, and after how many hops are tried again
+  // where they were not much too slow: one measurement can be disturbed.
+  std::uint32_t reads_ = 0;
+  std::uint32_t reads_until_hops_;
+  // The present measurement. It begins when each request has landed a window in the present mode:
+  // the first ones also wait for connections.
   std::uint64_t begin_ns_ = 0;  // 0: it has not begun
   std::uint64_t bytes_ = 0;
   std::size_t windows_ = 0;
