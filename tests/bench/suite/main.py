@@ -14,6 +14,7 @@ BENCHMARKS = {
     "decode_large": "the same for photos of 12 megapixels, also with `fast: true`",
     "handoff": "CPU time for giving a batch to the trainer, beside DataLoader, Grain, Ray and gRPC",
     "s3": "records from an S3 server, beside WebDataset, SPDL, LitData and MosaicML Streaming",
+    "stores": "first and later epochs from near, far, late and slow stores, beside WebDataset and SPDL",
     "cache": "records from a warm cache",
     "jobs": "jobs that share one preparation, beside a daemon for each",
     "plan": "time of the plan for each row",

@@ -1,0 +1,90 @@
+"""Tars of 100 MB from an S3 server that is near, far, late or slow: the first epoch of a new daemon whose index exists,
+later epochs, WebDataset and SPDL with boto3 (each with its fastest width), and `curl -Z` as the limit of the machine. A
+proxy (shaper.cc) makes the store slower. All of them use the same processors."""
+import contextlib
+import copy
+import functools
+import os
+import pathlib
+import tempfile
+
+from s3 import PEERS, Store, StreamOptions, fastest
+from suite import peers
+from suite.rounds import Table, interleave
+from support.daemon_process import Daemon
+from support.programs import free_port
+from transfers import Shaped, curl, echoline, stream_of
+
+PROGRAMS = ("shaper",)
+LATER_EPOCHS = 3
+LOADERS = ("WebDataset", "SPDL")
+# Name: (window of the daemon's shuffle, latency in ms or None without a proxy, bytes/s of a connection, more for the proxy).
+STORES = {
+    "near, in order": (1, None, 0, []),
+    "near, window 1,000": (1000, None, 0, []),
+    "30 ms, 90 MB/s a connection": (1, 30, 90e6, []),
+    "150 ms": (1, 150, 0, []),
+    "30 ms, 1 % of answers after 2 s": (1, 30, 0, ["0.01:2000"]),
+    "30 ms, 150 MB/s in all": (1, 30, 0, ["all:150e6"]),
+}
+
+
+def behind(store, proxy):
+    """The same store at the address of the proxy."""
+    shaped = copy.copy(store)
+    shaped.endpoint = proxy.endpoint
+    shaped.environment = store.environment | {"AWS_ENDPOINT_URL": proxy.endpoint, "S3_ENDPOINT_URL": proxy.endpoint}
+    return shaped
+
+
+def daemon_epochs(store, stream, folder):
+    """((MB/s, CPU-s/GB) of the first epoch of a new daemon, of later ones)."""
+    with contextlib.suppress(FileNotFoundError):
+        pathlib.Path(folder, "run", "trainers.json").unlink()
+    with Daemon(stream, memory="2GiB", environment=store.environment, metrics=free_port(),
+                folder=pathlib.Path(folder)) as daemon:
+        return echoline(daemon, 1), echoline(daemon, LATER_EPOCHS)
+
+
+def limit(store, folder):
+    return max(curl(store.endpoint, store.server.facts, store.tars, parallel, folder) for parallel in (4, 16))
+
+
+def tables(name, store, window, options, folder):
+    stream_options = StreamOptions()
+    stream_options.window = window
+    stream = stream_of(store.endpoint, store.tars, stream_options, "")
+    daemon_epochs(store, stream, folder)  # makes the index, and finds the number of requests, as an earlier run would
+    ways = {"Echoline": functools.partial(daemon_epochs, store, stream, folder)}
+    for loader in filter(options.wants, LOADERS):
+        group, package, loop, widths = PEERS[loader]
+        ways[f"{loader} {peers.version(group, package)}"] = fastest(store, group, loop, widths)
+    ways["curl -Z"] = functools.partial(limit, store, folder)
+    found = interleave(ways, options.rounds)
+    made = []
+    for title, unit, which in ((f"A store: {name}", "MB/s", 0), (f"CPU time, a store: {name}", "CPU-s per GB", 1)):
+        rows = [found.row("Echoline", lambda pair: pair[0][which], "Echoline, first epoch"),
+                found.row("Echoline", lambda pair: pair[1][which], "Echoline, later epochs")]
+        rows += [found.row(way, lambda pair: pair[which]) for way in ways if way != "Echoline"]
+        made.append(Table(title, unit, rows, (rows[0].name, rows[1].name), more_is_better=which == 0))
+    return made
+
+
+def measure(options):
+    made = []
+    with contextlib.ExitStack() as stack:
+        folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        store = Store(folder, *((4, 10) if options.quick else (5, 100)))
+        stack.callback(store.server.stop)
+        for place, (name, (window, latency, rate, more)) in enumerate(STORES.items()):
+            with contextlib.ExitStack() as of_this:
+                shaped = store
+                if latency is not None:
+                    program = options.build / "tests/bench/shaper"
+                    proxy = Shaped(program, store.server.facts["port"], latency, rate, more)
+                    of_this.callback(proxy.close)
+                    shaped = behind(store, proxy)
+                own = folder / f"store-{place}"
+                os.mkdir(own)
+                made += tables(name, shaped, window, options, own)
+    return made
