@@ -15,7 +15,7 @@ from support.daemon_process import Daemon
 from support.programs import free_port
 from transfers import Shaped, curl, echoline, stream_of
 
-PROGRAMS = ("shaper",)
+PROGRAMS = ("SHAPER",)
 LATER_EPOCHS = 3
 LOADERS = ("WebDataset", "SPDL")
 # Name: (window of the daemon's shuffle, latency in ms or None without a proxy, bytes/s of a connection, more for the proxy).
@@ -80,7 +80,7 @@ def measure(options):
             with contextlib.ExitStack() as of_this:
                 shaped = store
                 if latency is not None:
-                    program = options.build / "tests/bench/shaper"
+                    program = os.environ["SHAPER"]
                     proxy = Shaped(program, store.server.facts["port"], latency, rate, more)
                     of_this.callback(proxy.close)
                     shaped = behind(store, proxy)
