@@ -1,7 +1,6 @@
 // Normalised rows have the values of the formula, bit for bit, with each kind of vector
 // instructions.
 #include <gtest/gtest.h>
-#include <hwy/highway.h>
 
 #include <cmath>
 #include <cstring>
@@ -10,23 +9,13 @@
 
 #include "augment/half.h"
 #include "augment/normalizer.h"
+#include "decode/each_target.h"
 #include "echoline/v1/config.pb.h"
 
 namespace echoline::augment {
 namespace {
 
-class Normalize : public testing::TestWithParam<std::int64_t> {
- protected:
-  void SetUp() override { choose(GetParam()); }
-  void TearDown() override { choose(0); }
-
- private:
-  // 0: the one that the CPU gets otherwise.
-  static void choose(std::int64_t target) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-};
+using Normalize = EachTarget;
 
 // Pixels with all values, and rows that are longer than the view.
 struct Pixels {

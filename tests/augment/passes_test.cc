@@ -1,6 +1,5 @@
 // Each kind of vector instructions gives the bytes of the plain loops.
 #include <gtest/gtest.h>
-#include <hwy/highway.h>
 
 #include <cstdint>
 #include <string>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "augment/resize_passes.h"
+#include "decode/each_target.h"
 
 namespace echoline::augment {
 namespace {
@@ -87,16 +87,10 @@ using Kind = std::pair<std::int64_t, bool>;
 
 class EachKind : public testing::TestWithParam<Kind> {
  protected:
-  void SetUp() override { choose(GetParam().first); }
-  void TearDown() override { choose(0); }
   bool byte_products() const { return GetParam().second; }
 
  private:
-  // 0: the one that the CPU gets otherwise.
-  static void choose(std::int64_t target) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
+  const ChosenTarget target_{GetParam().first};
 };
 
 std::vector<Kind> kinds() {

@@ -2,13 +2,13 @@
 // checksums with a file.
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
-#include <hwy/highway.h>
 
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 
 #include "augment/chain.h"
+#include "decode/each_target.h"
 #include "echoline/v1/config.pb.h"
 
 namespace echoline::augment {
@@ -93,18 +93,7 @@ std::string lines() {
   return made.str();
 }
 
-class GoldenRows : public testing::TestWithParam<std::int64_t> {
- protected:
-  void SetUp() override { choose(GetParam()); }
-  void TearDown() override { choose(0); }
-
- private:
-  // 0: the one that the CPU gets otherwise.
-  static void choose(std::int64_t target) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-};
+using GoldenRows = EachTarget;
 
 // ECHOLINE_UPDATE_GOLDEN=1 writes the file again.
 TEST_P(GoldenRows, HaveTheChecksumsOfTheFile) {

@@ -1,11 +1,11 @@
 // The loops that are compiled once for each kind of CPU: every variant gives the same bytes.
 #include <gtest/gtest.h>
-#include <hwy/highway.h>
 
 #include <array>
 #include <memory>
 #include <random>
 
+#include "decode/each_target.h"
 #include "decode/made_images.h"
 #include "jpeg/color_conversion.h"
 #include "jpeg/color_conversion_plain.h"
@@ -20,11 +20,8 @@ namespace {
 
 constexpr std::uint8_t kUnwritten = 0xA5;
 
-class EachTarget : public testing::TestWithParam<std::int64_t> {
+class Loops : public EachTarget {
  protected:
-  void SetUp() override { choose(GetParam()); }
-  void TearDown() override { choose(0); }
-
   int between(int least, int most) {
     return least + static_cast<int>(random_() % static_cast<unsigned>(most - least + 1));
   }
@@ -35,17 +32,11 @@ class EachTarget : public testing::TestWithParam<std::int64_t> {
   }
 
  private:
-  // 0: the one that the CPU gets otherwise.
-  static void choose(std::int64_t target) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-
   std::mt19937 random_{3};
 };
 
 // From blocks as photos have them to values that overflow everywhere.
-TEST_P(EachTarget, TransformsBlocksAsThePlainLoop) {
+TEST_P(Loops, TransformsBlocksAsThePlainLoop) {
   constexpr std::size_t kBlocks = 5;
   constexpr std::size_t kStride = 8 * kBlocks;
   for (int round = 0; round < 600; ++round) {
@@ -70,7 +61,7 @@ TEST_P(EachTarget, TransformsBlocksAsThePlainLoop) {
   }
 }
 
-TEST_P(EachTarget, UpsamplesAsThePlainLoop) {
+TEST_P(Loops, UpsamplesAsThePlainLoop) {
   for (std::size_t count = 1; count < 90; ++count) {
     const std::vector<std::uint8_t> near = noise(count + 2 + kRowPadding);
     const std::vector<std::uint8_t> far = noise(count + 2 + kRowPadding);
@@ -92,7 +83,7 @@ TEST_P(EachTarget, UpsamplesAsThePlainLoop) {
   }
 }
 
-TEST_P(EachTarget, ConvertsColorsAsThePlainLoop) {
+TEST_P(Loops, ConvertsColorsAsThePlainLoop) {
   constexpr std::size_t kValues = 256;
   std::vector<std::uint8_t> cr(kValues + kRowPadding);
   for (std::size_t i = 0; i < kValues; ++i) cr[i] = static_cast<std::uint8_t>(i);
@@ -108,7 +99,7 @@ TEST_P(EachTarget, ConvertsColorsAsThePlainLoop) {
   }
 }
 
-TEST_P(EachTarget, DecodesTheSameCoefficients) {
+TEST_P(Loops, DecodesTheSameCoefficients) {
   const std::string file = decode::made_jpeg(60, 80, decode::JpegStyle{.quality = 99});
   const Bytes bytes{reinterpret_cast<const std::uint8_t*>(file.data()), file.size()};
   Header header;
@@ -137,7 +128,7 @@ TEST_P(EachTarget, DecodesTheSameCoefficients) {
   EXPECT_EQ(hash, first_hash);
 }
 
-INSTANTIATE_TEST_SUITE_P(Jpeg, EachTarget, testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
+INSTANTIATE_TEST_SUITE_P(Jpeg, Loops, testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
                          [](const auto& target) { return hwy::TargetName(target.param); });
 
 }  // namespace
