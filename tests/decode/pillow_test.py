@@ -1,4 +1,4 @@
-"""Compares decoded pixels with Pillow's, for every kind of JPEG and PNG that Pillow can write or read."""
+"""Compares decoded pixels with Pillow's, for every kind of JPEG, PNG and WebP that Pillow can write or read."""
 import io
 import pathlib
 import struct
