@@ -1,5 +1,7 @@
 #include "record/index/scan_choice.h"
 
+#include <algorithm>
+
 namespace echoline::record {
 namespace {
 
@@ -11,6 +13,8 @@ constexpr double kWorthSeconds = 4;
 constexpr std::uint64_t kWorthBytes = 32 << 10;
 
 constexpr std::uint32_t kReadsUntilHops = 8;
+// Hops are given up after so many slow measurements in sequence: a store may pause for a moment.
+constexpr std::uint32_t kSlowMax = 2;
 
 }  // namespace
 
@@ -49,14 +53,20 @@ bool ScanChoice::decide(std::uint64_t now_ns, const ScanOutlook& outlook) {
 
 void ScanChoice::forget_hops() {
   double& hop = rates_[static_cast<std::size_t>(ScanMode::kHop)];
-  if (hop * 2 < gain_ * rate(ScanMode::kRead) || ++reads_ < reads_until_hops_) return;
+  if (best_hop_ * 2 < gain_ * rate(ScanMode::kRead) || ++reads_ < reads_until_hops_) return;
   hop = 0;
   reads_ = 0;
   reads_until_hops_ *= 2;
 }
 
-bool ScanChoice::should_hop(const ScanOutlook& outlook) const {
+bool ScanChoice::should_hop(const ScanOutlook& outlook) {
   const double read = rate(ScanMode::kRead), hop = rate(ScanMode::kHop);
+  if (mode_ == ScanMode::kHop) {
+    best_hop_ = std::max(best_hop_ / 2, hop);
+    slow_ = hop >= gain_ * read ? 0 : slow_ + 1;
+    return slow_ < kSlowMax;
+  }
+  slow_ = 0;
   if (hop > 0) return hop >= gain_ * read;
   return outlook.mean_record_bytes >= kWorthBytes &&
          static_cast<double>(outlook.bytes_left) >= kWorthSeconds * read;

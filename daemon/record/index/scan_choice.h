@@ -40,7 +40,7 @@ class ScanChoice {
  private:
   void begin(std::uint64_t now_ns);
   void forget_hops();
-  bool should_hop(const ScanOutlook& outlook) const;
+  bool should_hop(const ScanOutlook& outlook);
 
   const double gain_;
   ScanMode mode_ = ScanMode::kRead;
@@ -49,6 +49,8 @@ class ScanChoice {
   // where they were not much too slow: one measurement can be disturbed.
   std::uint32_t reads_ = 0;
   std::uint32_t reads_until_hops_;
+  double best_hop_ = 0;     // the highest rate of hops; an older one counts less
+  std::uint32_t slow_ = 0;  // measurements of hops in sequence that were too slow
   // The present measurement. It begins when each request has landed a window in the present mode:
   // the first ones also wait for connections.
   std::uint64_t begin_ns_ = 0;  // 0: it has not begun
