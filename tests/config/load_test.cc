@@ -78,6 +78,7 @@ TEST(Config, WithoutValuesHasTheDefaultsOfTheSchema) {
   EXPECT_EQ(config.daemon().metrics(), "auto");
   EXPECT_EQ(config.daemon().memory(), 2ULL << 30);
   EXPECT_EQ(config.daemon().reattach_grace(), 10'000'000'000U);
+  EXPECT_DOUBLE_EQ(config.daemon().seek_index(), 0.05);
   EXPECT_FALSE(config.daemon().runtime_dir().empty());
   EXPECT_FALSE(config.daemon().state_dir().empty());
   const v1::Stream& stream = config.streams().at("a");
