@@ -134,6 +134,7 @@ TEST(RatioMeter, KnowsRWhereDecodingIsTheLimitAndTheStoreIsHardlyBusy) {
     const std::uint64_t rows = batch * kBatchRows;
     meter.see({.fetch = {rows * 10'000, rows},
                .first = {rows * 8'000'000, rows},
+               .again = {},
                .trained = {batch * 100'000'000, batch}});
   }
   EXPECT_NEAR(meter.ratio(), kBatchRows * 4e6 / 100e6, 0.01);

@@ -8,6 +8,7 @@
 
 #include "base/atomic_file.h"
 #include "base/bounded_file.h"
+#include "base/log.h"
 
 namespace echoline::engine {
 namespace {
@@ -37,9 +38,10 @@ std::optional<std::uint32_t> KeptFactor::load() const {
   return factor;
 }
 
-Status KeptFactor::save(std::uint32_t factor) const {
-  if (path_.empty()) return {};
-  return write_file_atomically(path_, fmt::format("{} {}\n", fingerprint_, factor));
+void KeptFactor::save(std::uint32_t factor) const {
+  if (path_.empty()) return;
+  const Status saved = write_file_atomically(path_, fmt::format("{} {}\n", fingerprint_, factor));
+  if (!saved.ok()) log_warning("engine", "the echo factor is not kept: {}", saved.message());
 }
 
 void KeptFactor::remove(const std::string& state_dir, const std::string& stream) {

@@ -21,7 +21,8 @@ class KeptFactor {
   // In thousandths. Nothing if none was kept, or if the file is of a stream with another
   // definition or other data.
   std::optional<std::uint32_t> load() const;
-  Status save(std::uint32_t factor) const;
+  // Logs a failure.
+  void save(std::uint32_t factor) const;
   // The stream was deleted.
   static void remove(const std::string& state_dir, const std::string& stream);
 

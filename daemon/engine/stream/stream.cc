@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "base/log.h"
 #include "config/pipeline.h"
 #include "engine/stats/verdict.h"
 #include "engine/stream/stream_report.h"
@@ -15,15 +14,14 @@ Stream::Stream(OpenedStream opened, v1::Stream definition, std::uint32_t workers
                ReattachBarrier reattach_barrier)
     : definition_(std::move(definition)),
       core_(std::move(opened.core)),
-      cache_(std::move(opened.cache)),
+      memory_{std::move(opened.cache), std::move(opened.seek_indexes)},
       attendance_(*core_, passes_, workers),
       reattach_barrier_(std::move(reattach_barrier)),
       admission_(*core_, attendance_.consumers(), passes_, attendance_.pending_ranks()),
-      factor_control_(*core_, attendance_.consumers(), passes_, reattach_barrier_),
-      auto_factor_(core_->plan->spec().factor_max),
+      echo_factor_(*core_, attendance_, passes_, reattach_barrier_),
       job_splitter_(*core_, attendance_.consumers(), passes_, attendance_.pending_ranks()),
       attach_queue_(
-          admission_, factor_control_, passes_,
+          admission_, echo_factor_.control(), passes_,
           [this](Consumer consumer, const JoinedPass& joined, const AttachCall& call,
                  const Start& start) { return place(std::move(consumer), joined, call, start); }) {}
 
@@ -75,9 +73,8 @@ void Stream::admit_waiting(std::uint64_t now_ns) {
   if (!needed.has_value()) return;
   // First, so that their memory is free when the new pass reserves its own.
   retire(passes_.take_idle([this](const Pass& pass) { return attendance_.is_unread(pass); }));
-  construction_ = {.connection = attach_queue_.first(),
-                   .split = {},
-                   .factor_changes = factor_control_.changes()};
+  construction_ = {.factor_changes = echo_factor_.control().changes(),
+                   .connection = attach_queue_.first()};
   work_.build = std::move(needed);
 }
 
@@ -85,7 +82,7 @@ void Stream::pass_built(Result<BuiltPass> built, std::uint64_t now_ns) {
   const std::optional<PassConstruction> purpose = std::exchange(construction_, {});
   if (!purpose.has_value()) return;
   // The factor was changed meanwhile: a trainer that still needs a pass requests another one.
-  const bool outdated = purpose->factor_changes != factor_control_.changes();
+  const bool outdated = purpose->factor_changes != echo_factor_.control().changes();
   if (purpose->split.has_value()) {
     if (!outdated) finish_split(*purpose->split, std::move(built), now_ns);
   } else if (!built.ok() && attach_queue_.first() == purpose->connection) {
@@ -103,7 +100,7 @@ void Stream::pass_built(Result<BuiltPass> built, std::uint64_t now_ns) {
 
 Attachment Stream::place(Consumer consumer, const JoinedPass& joined, const AttachCall& call,
                          const Start& start) {
-  factor_control_.note_start(start);
+  echo_factor_.control().note_start(start);
   consumer.pass = joined.pass;
   Attachment attachment = Admission::attachment_of(consumer, joined);
   attendance_.add(std::move(consumer), joined, call.request.reattaching != 0, work_.notices);
@@ -122,7 +119,8 @@ void Stream::tick(std::uint64_t now_ns) {
   for (AttachCall& call : reattach_barrier_.take_due(now_ns)) attach_queue_.add(std::move(call));
   admit_waiting(now_ns);
   attendance_.tick(now_ns, work_.notices);
-  if (core_->auto_factor) follow_ratio(now_ns);
+  if (check_open().ok()) echo_factor_.follow_ratio(now_ns);
+  retire(echo_factor_.take_idle());
   request_split(now_ns);
   retire(closed_ ? passes_.take_idle(is_idle_) : passes_.take_surplus(is_idle_, now_ns));
 }
@@ -131,8 +129,7 @@ void Stream::request_split(std::uint64_t now_ns) {
   std::optional<JobSplitter::Request> split = job_splitter_.look(now_ns);
   if (!split.has_value() || construction_.has_value() || !check_open().ok()) return;
   work_.build = split->options;
-  construction_ = {
-      .connection = 0, .split = std::move(split), .factor_changes = factor_control_.changes()};
+  construction_ = {.factor_changes = echo_factor_.control().changes(), .split = std::move(split)};
 }
 
 void Stream::finish_split(const JobSplitter::Request& request, Result<BuiltPass> built,
@@ -144,6 +141,11 @@ void Stream::finish_split(const JobSplitter::Request& request, Result<BuiltPass>
   } else if (core_->slow.action == SlowPolicy::Action::kDetach) {
     work_.ended = request.pass;
   }
+}
+
+StreamWork Stream::take_work() {
+  work_.kept_factor = echo_factor_.take_kept();
+  return std::exchange(work_, {});
 }
 
 std::shared_ptr<Pass> Stream::give_up_idle_pass() {
@@ -161,48 +163,13 @@ void Stream::retire(std::vector<std::shared_ptr<Pass>> passes) {
 }
 
 Result<std::vector<FactorSwitch>> Stream::set_echo(std::uint32_t factor) {
-  if (core_->auto_factor) {
-    return Status(Code::kFailedPrecondition,
-                  fmt::format("the daemon sets the echo factor of stream '{}' (echo.factor: auto); "
-                              "create the stream again with a number to set it yourself",
-                              core_->name));
-  }
-  return change_factor(factor);
-}
-
-void Stream::follow_ratio(std::uint64_t now_ns) {
-  if (!check_open().ok() || attendance_.consumers().all().empty()) return;
-  const RatioMeter& ratio = attendance_.meter().ratio();
-  const std::uint32_t present = factor_control_.present().factor;
-  const std::optional<std::uint32_t> wanted =
-      auto_factor_.look(now_ns, {.factor = present,
-                                 .is_everywhere = factor_control_.is_everywhere(present),
-                                 .ratio = ratio.ratio(),
-                                 .error = ratio.error()});
-  if (!wanted.has_value()) return;
-  const auto changed = change_factor(*wanted);
-  if (changed.ok()) return;
-  auto_factor_.note_refused(now_ns);
-  log_info({"engine", core_->name}, "echo factor: auto: {}", changed.status().message());
-}
-
-Result<std::vector<FactorSwitch>> Stream::change_factor(std::uint32_t factor) {
   ECHOLINE_TRY(check_open());
-  ECHOLINE_TRY(factor_control_.check(factor));
-  if (factor_control_.is_everywhere(factor)) return std::vector<FactorSwitch>();
-  // Batches that are ready for no trainer in particular would delay the next trainer, as they have
-  // the factor from before; a pass that waits for the jobs of publish.jobs stays.
-  const bool differs = factor != factor_control_.present().factor;
-  if (differs && attendance_.pending_ranks().missing_jobs().empty()) {
-    retire(passes_.take_idle(is_idle_));
-  }
-  work_.kept_factor = factor;
-  return factor_control_.apply(factor);
+  return echo_factor_.set(factor);
 }
 
 StreamStats Stream::stats(std::uint64_t now_ns) const {
   StreamStats stats;
-  report_definition(*core_, definition_, factor_control_.present(), stats);
+  report_definition(*core_, definition_, echo_factor_.control().present(), stats);
   report_counters(*core_, stats);
   stats.state = !failure_.ok() ? "failed" : closed_ ? "drained" : "ready";
   stats.error = failure_.message();

@@ -1,6 +1,7 @@
 // A stream that trainers attach to: its passes, and the trainers that read them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -16,8 +17,7 @@
 #include "engine/stream/admission.h"
 #include "engine/stream/attach_queue.h"
 #include "engine/stream/attendance.h"
-#include "engine/stream/auto_factor.h"
-#include "engine/stream/factor_control.h"
+#include "engine/stream/echo_factor.h"
 #include "engine/stream/job_splitter.h"
 #include "engine/stream/pass_builder.h"
 #include "engine/stream/pass_set.h"
@@ -40,9 +40,9 @@ struct StreamWork {
 
 // Why a pass is under construction.
 struct PassConstruction {
-  std::uint64_t connection = 0;               // for this trainer,
-  std::optional<JobSplitter::Request> split;  // or to move jobs to it
-  std::uint64_t factor_changes = 0;
+  std::uint64_t factor_changes = 0;                // before it
+  std::uint64_t connection = 0;                    // for this trainer,
+  std::optional<JobSplitter::Request> split = {};  // or to move jobs to it
 };
 
 // Under the registry's lock, and never slow: the stream starts and stops no pass, its owner does,
@@ -54,10 +54,8 @@ class Stream {
   // Stops what is left. Slow: without the registry's lock, when no other thread stops its passes.
   ~Stream();
 
-  // An earlier daemon kept this echo factor. Before the first pass.
-  void begin_with(std::uint32_t factor) { factor_control_.begin_with(factor); }
-  // The changes of the echo factor that the first pass begins with.
-  FactorHistory first_factors() const { return factor_control_.first_factors(); }
+  // To be set before the first pass, if it is not the configured one.
+  FactorControl& factor_control() { return echo_factor_.control(); }
   // Its first pass, which fills a ring from the first row on so that the first trainer finds
   // batches ready. Before the stream is known to anyone else.
   Status warm_up(BuiltPass pass, std::uint64_t now_ns);
@@ -70,7 +68,7 @@ class Stream {
   void tick(std::uint64_t now_ns);
   // The pass of StreamWork::build, or why there is none.
   void pass_built(Result<BuiltPass> built, std::uint64_t now_ns);
-  StreamWork take_work() { return std::exchange(work_, {}); }
+  StreamWork take_work();
   // Takes out one pass that nobody reads or waits for, or null: its memory is needed elsewhere.
   std::shared_ptr<Pass> give_up_idle_pass();
 
@@ -110,9 +108,6 @@ class Stream {
   // Moves jobs to a pass that was built for them, or drops it where that is no longer needed.
   void finish_split(const JobSplitter::Request& request, Result<BuiltPass> built,
                     std::uint64_t now_ns);
-  Result<std::vector<FactorSwitch>> change_factor(std::uint32_t factor);
-  // `factor: auto`: changes the factor if R says so.
-  void follow_ratio(std::uint64_t now_ns);
   // Requests the pass that is needed to split slow jobs off.
   void request_split(std::uint64_t now_ns);
   // Forgets the passes in all lists and hands them to the caller to be destroyed.
@@ -120,7 +115,7 @@ class Stream {
 
   const v1::Stream definition_;
   const std::shared_ptr<StreamCore> core_;
-  const MemoryBudget::Reservation cache_;
+  const std::array<MemoryBudget::Reservation, 2> memory_;
   Status failure_;
   bool closed_ = false;
   PassSet passes_;
@@ -131,8 +126,7 @@ class Stream {
   StreamWork work_;
   // They refer to the members above:
   Admission admission_;
-  FactorControl factor_control_;
-  AutoFactor auto_factor_;
+  EchoFactor echo_factor_;
   JobSplitter job_splitter_;
   AttachQueue attach_queue_;
 };

@@ -75,11 +75,7 @@ void StreamDriver::do_work(SharedStreams& shared, const std::string& name, Strea
   }
   if (work.kept_factor.has_value()) {
     const KeptFactor kept(state_dir_, name, stream.core()->ring_spec.fingerprint);
-    passes_loop_->post([kept, name, factor = *work.kept_factor] {
-      const Status saved = kept.save(factor);
-      if (!saved.ok())
-        log_warning({"engine", name}, "the echo factor is not kept: {}", saved.message());
-    });
+    passes_loop_->post([kept, factor = *work.kept_factor] { kept.save(factor); });
   }
   if (work.ended != nullptr) {
     passes_loop_->post([pass = std::move(work.ended)] { pass->stop(shm::kWriterEnded); });
@@ -173,7 +169,7 @@ void StreamDriver::fail(const std::string& name, std::uint64_t generation, const
     if (stream == nullptr || !stream->failure().ok()) return;
     log_error({"engine", name}, "failed: {}", status.message());
     stream->set_failed(status, monotonic_ns());
-    Ending ending = ending_of(*stream, shm::kNoticeFailed, status);
+    PassEnding ending = ending_of(*stream, shm::kNoticeFailed, status);
     ending.state = shm::kWriterFailed;
     do_work(shared_, name, *stream);
     // Stops the passes before the trainers learn of it (StreamDriver::end does the same).
@@ -181,25 +177,11 @@ void StreamDriver::fail(const std::string& name, std::uint64_t generation, const
   });
 }
 
-void StreamDriver::Ending::add(const Stream& stream) {
-  for (const std::shared_ptr<Pass>& pass : stream.passes()) passes.push_back(pass);
-  for (const std::uint64_t connection : stream.connections()) connections.push_back(connection);
-}
-
-StreamDriver::Ending StreamDriver::ending_of(const Stream& stream, shm::NoticeKind kind,
-                                             Status status) {
-  Ending ending;
-  ending.kind = kind;
-  ending.status = std::move(status);
-  ending.add(stream);
-  return ending;
-}
-
-void StreamDriver::end(const Ending& ending) {
+void StreamDriver::end(const PassEnding& ending) {
   passes_loop_->run([&] { stop_passes(ending); });
 }
 
-void StreamDriver::stop_passes(const Ending& ending) {
+void StreamDriver::stop_passes(const PassEnding& ending) {
   for (const std::shared_ptr<Pass>& pass : ending.passes) pass->stop(ending.state);
   for (const std::uint64_t connection : ending.connections) {
     notify({connection, ending.kind, ending.status});

@@ -14,6 +14,7 @@
 #include "engine/jobs/attached_trainers_file.h"
 #include "engine/runtime/event_loop.h"
 #include "engine/runtime/memory_budget.h"
+#include "engine/stream/pass_ending.h"
 #include "engine/stream/stream.h"
 #include "engine/stream/stream_table.h"
 
@@ -46,16 +47,7 @@ class StreamDriver {
 
   // Ends passes, then notifies their trainers: when a trainer learns of the end, nothing is written
   // to its ring any more. Waits for the end, without the registry's lock.
-  struct Ending {
-    std::vector<std::shared_ptr<Pass>> passes;
-    std::vector<std::uint64_t> connections;
-    shm::WriterState state = shm::kWriterEnded;
-    shm::NoticeKind kind = shm::kNoticeDetached;
-    Status status;
-    void add(const Stream& stream);
-  };
-  static Ending ending_of(const Stream& stream, shm::NoticeKind kind, Status status);
-  void end(const Ending& ending) ECHOLINE_EXCLUDES(shared_.mutex);
+  void end(const PassEnding& ending) ECHOLINE_EXCLUDES(shared_.mutex);
   // Admits no trainer from now on. Trainers that left before this call are no longer in the
   // trainers file; those that leave afterwards stay in it, as they go to the next daemon.
   void begin_draining() ECHOLINE_EXCLUDES(shared_.mutex);
@@ -84,7 +76,7 @@ class StreamDriver {
   // Retires one idle pass of any stream and waits for it; false if there is none.
   bool reclaim_idle_pass() ECHOLINE_EXCLUDES(shared_.mutex);
   // On the passes thread: stops the passes, then notifies their trainers.
-  void stop_passes(const Ending& ending) ECHOLINE_EXCLUDES(shared_.mutex);
+  void stop_passes(const PassEnding& ending) ECHOLINE_EXCLUDES(shared_.mutex);
   // Any thread, also with the registry's lock.
   void notify(const TrainerNotice& notice);
 

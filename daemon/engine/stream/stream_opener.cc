@@ -20,10 +20,11 @@ Result<std::unique_ptr<Stream>> StreamOpener::open(const std::string& name,
       std::move(opened), definition, static_cast<std::uint32_t>(pool->worker_count()),
       ReattachBarrier(trainers_file->left_behind(name), monotonic_ns() + reattach_grace_ns));
   const std::optional<std::uint32_t> kept =
-      KeptFactor(state_dir, name, core->ring_spec.fingerprint).load();
-  if (kept.has_value()) stream->begin_with(*kept);
+      KeptFactor(options.state_dir, name, core->ring_spec.fingerprint).load();
+  if (kept.has_value()) stream->factor_control().begin_with(*kept);
   // Without a trainer, so that the first one finds batches ready.
-  ECHOLINE_ASSIGN(BuiltPass pass, build_pass(core, *budget, {.factors = stream->first_factors()}));
+  ECHOLINE_ASSIGN(BuiltPass pass,
+                  build_pass(core, *budget, {.factors = stream->factor_control().first_factors()}));
   // On an error the stream ends here, and its destructor stops the pass.
   ECHOLINE_TRY(stream->warm_up(std::move(pass), monotonic_ns()));
   // The last question: a caller that left meanwhile gets no stream.

@@ -174,16 +174,15 @@ Status StreamRegistry::delete_stream(const std::string& name) {
     shared_.trainers_changed = true;
   }
   // After this the passes thread has nothing left to do for the stream, so that it can end here.
-  driver_.end(StreamDriver::ending_of(
-      *stream, shm::kNoticeDetached,
-      Status(Code::kNotFound, fmt::format("stream '{}' was deleted", name))));
-  KeptFactor::remove(opener_.state_dir, name);
+  driver_.end(ending_of(*stream, shm::kNoticeDetached,
+                        Status(Code::kNotFound, fmt::format("stream '{}' was deleted", name))));
+  KeptFactor::remove(opener_.options.state_dir, name);
   return {};
 }
 
 // The passes end without the lock, after the stream refuses new trainers.
 Result<std::uint64_t> StreamRegistry::close_stream(const std::string& name) {
-  StreamDriver::Ending ending;
+  PassEnding ending;
   std::uint64_t generation = 0;
   {
     const MutexLock lock(shared_.mutex);
@@ -196,7 +195,7 @@ Result<std::uint64_t> StreamRegistry::close_stream(const std::string& name) {
     if (stream->is_closed()) return generation;
     log_info("engine", "stream {}: drained", name);
     stream->close(monotonic_ns());
-    ending = StreamDriver::ending_of(*stream, shm::kNoticeDetached, stream->check_open());
+    ending = ending_of(*stream, shm::kNoticeDetached, stream->check_open());
     driver_.do_work(shared_, name, *stream);
   }
   driver_.end(ending);
@@ -301,7 +300,7 @@ Result<std::vector<SampleUse>> StreamRegistry::step(const std::string& name, std
 void StreamRegistry::drain(std::chrono::milliseconds patience) {
   const auto until = std::chrono::steady_clock::now() + patience;
   driver_.begin_draining();
-  StreamDriver::Ending ending;
+  PassEnding ending;
   ending.kind = shm::kNoticeDraining;
   ending.status = Status(Code::kUnavailable, "the daemon is going down");
   {

@@ -1,0 +1,55 @@
+#include "engine/stream/echo_factor.h"
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+
+namespace echoline::engine {
+
+EchoFactor::EchoFactor(const StreamCore& core, Attendance& attendance, PassSet& passes,
+                       const ReattachBarrier& barrier)
+    : core_(core),
+      attendance_(attendance),
+      passes_(passes),
+      control_(core, attendance.consumers(), passes, barrier),
+      auto_factor_(core.plan->spec().factor_max) {}
+
+Result<std::vector<FactorSwitch>> EchoFactor::set(std::uint32_t factor) {
+  if (!core_.auto_factor) return change(factor);
+  return Status(Code::kFailedPrecondition,
+                fmt::format("the daemon sets the echo factor of stream '{}' (echo.factor: auto); "
+                            "create the stream again with a number to set it yourself",
+                            core_.name));
+}
+
+void EchoFactor::follow_ratio(std::uint64_t now_ns) {
+  if (!core_.auto_factor || attendance_.consumers().all().empty()) return;
+  const RatioMeter& ratio = attendance_.meter().ratio();
+  const std::uint32_t present = control_.present().factor;
+  const std::optional<std::uint32_t> wanted =
+      auto_factor_.look(now_ns, {.factor = present,
+                                 .is_everywhere = control_.is_everywhere(present),
+                                 .ratio = ratio.ratio(),
+                                 .error = ratio.error()});
+  if (!wanted.has_value()) return;
+  const auto changed = change(*wanted);
+  if (changed.ok()) return;
+  auto_factor_.note_refused(now_ns);
+  log_info({"engine", core_.name}, "echo factor: auto: {}", changed.status().message());
+}
+
+Result<std::vector<FactorSwitch>> EchoFactor::change(std::uint32_t factor) {
+  ECHOLINE_TRY(control_.check(factor));
+  if (control_.is_everywhere(factor)) return std::vector<FactorSwitch>();
+  // Batches that are ready for no trainer in particular would delay the next trainer, as they have
+  // the factor from before; a pass that waits for the jobs of publish.jobs stays.
+  const bool differs = factor != control_.present().factor;
+  if (differs && attendance_.pending_ranks().missing_jobs().empty()) {
+    const auto is_idle = [this](const Pass& pass) { return attendance_.is_idle(pass); };
+    for (auto& pass : passes_.take_idle(is_idle)) idle_.push_back(std::move(pass));
+  }
+  kept_ = factor;
+  return control_.apply(factor);
+}
+
+}  // namespace echoline::engine

@@ -1,0 +1,49 @@
+// The echo factor of a stream: what an operator sets, or what follows R (`factor: auto`).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "engine/stream/attendance.h"
+#include "engine/stream/auto_factor.h"
+#include "engine/stream/factor_control.h"
+#include "engine/stream/pass_set.h"
+
+namespace echoline::engine {
+
+// Under the registry's lock. What it refers to outlives it.
+class EchoFactor {
+ public:
+  EchoFactor(const StreamCore& core, Attendance& attendance, PassSet& passes,
+             const ReattachBarrier& barrier);
+
+  FactorControl& control() { return control_; }
+  const FactorControl& control() const { return control_; }
+
+  // As FactorControl::check and apply. kFailedPrecondition if the daemon sets the factor itself.
+  Result<std::vector<FactorSwitch>> set(std::uint32_t factor);
+  // At every tick, while trainers are admitted: changes the factor of `factor: auto` if R says so.
+  void follow_ratio(std::uint64_t now_ns);
+
+  // What the last change leaves to the owner. Passes with the earlier factor that nobody reads:
+  std::vector<std::shared_ptr<Pass>> take_idle() { return std::exchange(idle_, {}); }
+  // A factor to be kept over restarts.
+  std::optional<std::uint32_t> take_kept() { return std::exchange(kept_, {}); }
+
+ private:
+  Result<std::vector<FactorSwitch>> change(std::uint32_t factor);
+
+  const StreamCore& core_;
+  Attendance& attendance_;
+  PassSet& passes_;
+  FactorControl control_;
+  AutoFactor auto_factor_;
+  std::vector<std::shared_ptr<Pass>> idle_;
+  std::optional<std::uint32_t> kept_;
+};
+
+}  // namespace echoline::engine
