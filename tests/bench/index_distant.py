@@ -59,10 +59,8 @@ def run(options, url, kill):
     try:
         begin = time.monotonic()
         daemon.spawn()
-        read_before = 0
         if kill:
             wait_until(lambda: indexed(daemon) >= 0.5, daemon.log)
-            read_before = daemon.total("echoline_source_bytes_total")
             daemon.stop(signal.SIGKILL)
             middle = time.monotonic()
             (daemon.runtime_dir / "door.sock").unlink()
@@ -77,8 +75,7 @@ def run(options, url, kill):
         for line in re.findall(r"indexing by .*", daemon.log()):
             print(f"    {line}")
         if kill:
-            print(f"killed after {middle - begin:.1f} s, then {end - middle:.1f} s and {bytes_read / 1e6:.0f} MB "
-                  f"({read_before / 1e6:.0f} MB before)")
+            print(f"killed after {middle - begin:.1f} s, then {end - middle:.1f} s and {bytes_read / 1e6:.0f} MB")
         else:
             print(f"first batch after {end - begin:.1f} s, {bytes_read / 1e6:.0f} MB read")
     finally:
