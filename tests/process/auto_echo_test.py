@@ -50,9 +50,15 @@ class Server:
     def __init__(self, folder, line):
         class Files(Handler):
             def do_HEAD(self):
-                self.answer(200, b"", [("Content-Length", str((folder / self.path[1:]).stat().st_size)), ("ETag", '"1"')])
+                file = folder / self.path[1:]
+                if not file.exists():
+                    return self.answer(404, b"")
+                return self.answer(200, b"", [("Content-Length", str(file.stat().st_size)), ("ETag", '"1"')])
 
             def do_GET(self):
+                if not (folder / self.path[1:]).exists():
+                    self.answer(404, b"")
+                    return
                 data = (folder / self.path[1:]).read_bytes()
                 first, last = self.headers["Range"].removeprefix("bytes=").split("-")
                 part = data[int(first):int(last) + 1]
@@ -76,6 +82,29 @@ class Server:
         self._http.server_close()
 
 
+class Trainer:
+    """Reads epoch after epoch at a steady speed. `seen`: [(state before, rows)] of all batches."""
+
+    def __init__(self, loader):
+        self._loader, self._loop, self.seen = loader, iter(loader), []
+
+    def read(self, seconds):
+        until = time.monotonic() + seconds
+        while (begin := time.monotonic()) < until:
+            state = self._loader.state_dict()
+            batch = next(self._loop, None)
+            if batch is None:
+                self._loop = iter(self._loader)
+                continue
+            self.seen.append((state, rows_of(batch)))
+            del batch
+            time.sleep(max(0.0, begin + STEP_SECONDS - time.monotonic()))
+
+
+def rows_of(batch):
+    return list(zip(batch.sample_ids.tolist(), batch.uses.tolist()))
+
+
 class AutoEcho(ProcessCase):
     def setUp(self):
         super().setUp()
@@ -83,27 +112,12 @@ class AutoEcho(ProcessCase):
         records = Records(self.folder(), count=RECORDS, shards=2, ballast=(RECORD_BYTES - 3000, RECORD_BYTES - 2990))
         server = self.resource(Server(records.folder, self.line))
         self.streams = stream_yaml(
-            [f"read: {{url: ['{server.url}/records-000.tar', '{server.url}/records-001.tar'], format: webdataset}}",
+            [f"read: {{url: ['{server.url}/records-000.tar', '{server.url}/records-001.tar'], format: webdataset, read_ahead: 1MiB}}",
              "shuffle: {window: 50}", DECODE, f"echo: {{factor: auto, max: {FACTOR_MAX}, window: 150}}",
              f"batch: {{size: {BATCH}, last: partial}}", "publish: {slots: 4}"])
 
     def factor(self, daemon):
         return json.loads(daemon.command("show", "train", "--json").stdout)["echo_factor"]
-
-    def read(self, loader, seconds):
-        """[(state before, rows)] of the batches of so many seconds, with a trainer of a steady speed."""
-        until, seen = time.monotonic() + seconds, []
-        while time.monotonic() < until:
-            state = loader.state_dict()
-            for batch in loader:
-                begin = time.monotonic()
-                seen.append((state, list(zip(batch.sample_ids.tolist(), batch.uses.tolist()))))
-                del batch
-                state = loader.state_dict()
-                time.sleep(max(0.0, begin + STEP_SECONDS - time.monotonic()))
-                if time.monotonic() >= until:
-                    return seen
-        return seen
 
     def check_resumes(self, daemon, seen):
         """From a state on, another run reads the same rows, up to the first change that one of both makes later."""
@@ -114,20 +128,20 @@ class AutoEcho(ProcessCase):
                 for (expected_state, rows), batch in zip(seen[place:place + 40], loader):
                     if expected_state["changes"] != state["changes"] or loader.state_dict()["changes"] != state["changes"]:
                         break
-                    self.assertEqual(list(zip(batch.sample_ids.tolist(), batch.uses.tolist())), rows, f"from state {place}")
+                    self.assertEqual(rows_of(batch), rows, f"from state {place}")
                     compared += 1
                     del batch
         self.assertGreater(compared, 50)
 
     def test_the_factor_follows_the_line_and_states_resume(self):
-        seen = []
         with Daemon(self.streams) as daemon:
             with echoline.Loader("train", runtime_dir=daemon.runtime_dir) as loader:
                 with self.assertRaises(TypeError):
                     len(loader)
+                trainer = Trainer(loader)
                 for ratio in (3, 0.5, 8):
                     self.line.set_ratio(ratio)
-                    seen += self.read(loader, SETTLED_SECONDS)
+                    trainer.read(SETTLED_SECONDS)
                     wanted = min(max(ratio, 1), FACTOR_MAX)
                     self.assertLess(abs(self.factor(daemon) - wanted), TOLERANCE * wanted, f"R {ratio}; {daemon.log()}")
             kept = self.factor(daemon)
@@ -140,7 +154,7 @@ class AutoEcho(ProcessCase):
             daemon.start()
             self.assertEqual(self.factor(daemon), kept, "the factor survives a restart")
             self.line.set_ratio(0.01)
-            self.check_resumes(daemon, seen)
+            self.check_resumes(daemon, trainer.seen)
 
 
 if __name__ == "__main__":
