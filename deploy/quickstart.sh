@@ -18,7 +18,7 @@ usage: deploy/quickstart.sh [--quick] [--build-dir DIR] [--output DIR]
 3. Measures how many images a second the example trainer can take when it never waits, and serves the shards from a source
    throttled to a quarter of that: the trainer would wait three quarters of its time.
 4. Trains until the test loss is 0.50, three seeds without echo and three with every image used four times,
-   each use augmented anew. Prints a table and leaves a picture of accuracy over time.
+   each use augmented again. Prints a table and leaves a picture of accuracy over time.
 Takes some minutes the first time, less than three after that. Everything is under build/ of the repository.
 
   --quick          one seed and a target of 0.55

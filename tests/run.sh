@@ -71,7 +71,7 @@ build() {
   cmake --build --preset "$preset" --parallel "$jobs" ${targets:+--target "${targets[@]}"}
 }
 
-# tested PRESET CTEST-OPTIONS...: runs the tests. What failed beside others is run once more, alone: a machine
+# tested PRESET CTEST-OPTIONS...: runs the tests. What failed in parallel is run once more, alone: a machine
 # that was too busy fails tests of time-outs. It is named all the same, and no report of a sanitizer is given
 # a second chance.
 tested() {
@@ -83,9 +83,9 @@ tested() {
   fi
   local names
   names=$(cut -d: -f2 "$log/LastTestsFailed.log" | paste -sd ' ')
-  echo "-- failed beside others, now alone: $names"
+  echo "-- failed in parallel, now alone: $names"
   CTEST_PARALLEL_LEVEL=1 "${under[@]}" ctest --preset "$preset" --rerun-failed || return 1
-  echo "run.sh: failed beside others, passed alone: $names"
+  echo "run.sh: failed in parallel, passed alone: $names"
 }
 
 run_tests() {

@@ -1,4 +1,4 @@
-"""As decode.py, for photos of 12 megapixels, and with `fast: true`, beside loops that decode at a part of the size."""
+"""As decode.py, for photos of 12 megapixels, and with `fast: true`, compared with loops that decode at a part of the size."""
 import functools
 import pathlib
 import tempfile

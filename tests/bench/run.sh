@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures Echoline beside other loaders; one table and one picture for each benchmark. See --help.
+# Compares Echoline with other loaders; one table and one picture for each benchmark. See --help.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 python=/usr/bin/python3  # the one that has Debian's numpy, Pillow and torch

@@ -176,7 +176,7 @@ TEST_F(ChecksumTest, OfAllReplacesTheStoredIndexAndIsPublished) {
   EXPECT_LE(later.source->counters().bytes, 4096U) << "what tells the format";
   expect_all_agree(later, "from the state folder");
   ASSERT_TRUE(all.publish().ok());
-  expect_all_agree(open(read_of({path("a.tar")})), "from beside the shard");
+  expect_all_agree(open(read_of({path("a.tar")})), "from next to the shard");
   v1::Read believing = read_of({path("a.tar")});
   believing.set_checksums("none");
   EXPECT_EQ((*open(believing).set)->index().checksum(0), 0U);

@@ -121,9 +121,9 @@ TEST_F(TfRecordTest, OnlyHeadersAreReadAndOnlyOnce) {
   EXPECT_LE(second.source->counters().bytes, 4096U);  // only the detection reads the data
   EXPECT_EQ(second.cut_all(), first.cut_all());
   ASSERT_TRUE(first.publish().ok());
-  const Opened beside = opened("a.tfrecord");
-  EXPECT_LT(beside.source->counters().bytes, 8192U);
-  EXPECT_EQ(beside.cut_all(), first.cut_all());
+  const Opened sidecar = opened("a.tfrecord");
+  EXPECT_LT(sidecar.source->counters().bytes, 8192U);
+  EXPECT_EQ(sidecar.cut_all(), first.cut_all());
 }
 
 TEST_F(TfRecordTest, AFlippedByteIsABadRecordOrADamagedFile) {

@@ -128,14 +128,14 @@ bool woken(Other other) {
     const auto ring = make_ring(small_spec());
     publish_batch(*ring, 0);
     const auto reader = ring->add_reader(0).value();
-    std::thread beside([&] {
+    std::thread second([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       other(*ring, reader);
     });
     const std::uint64_t start = monotonic_ns();
     EXPECT_TRUE(ring->wait_released(1, start + 10 * kSecondNs));
     const std::uint64_t waited = monotonic_ns() - start;
-    beside.join();
+    second.join();
     if (waited < 80'000'000) return true;
   }
   return false;
@@ -166,11 +166,11 @@ TEST(Ring, AFirstReaderWakesAWriterThatSleepsWithoutReaders) {
 TEST(Ring, AnInterruptEndsTheWaitAndOneBeforeItIsNotLost) {
   const auto ring = make_ring(small_spec());
   for (int round = 0; round < 200; ++round) {
-    std::thread other([&] { ring->interrupt(); });
+    std::thread second([&] { ring->interrupt(); });
     const std::uint64_t start = monotonic_ns();
     EXPECT_FALSE(ring->wait_released(1, start + 10 * kSecondNs));
     EXPECT_LT(monotonic_ns() - start, 5 * kSecondNs);
-    other.join();
+    second.join();
   }
 }
 

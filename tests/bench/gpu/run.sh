@@ -10,7 +10,7 @@ usage() {
 usage: ./run.sh [LOG-FOLDER]
 Runs the tests on the CUDA driver of this machine, those of the kernels under compute-sanitizer too where it is
 found, then the measurements, which it prints, and at last a table of what passed. What each step says is kept in
-LOG-FOLDER (logs beside this script). Needs the driver, Python 3.9 or later, and a GNU C library as new as that of
+LOG-FOLDER (logs next to this script). Needs the driver, Python 3.9 or later, and a GNU C library as new as that of
 the machine where the folder was made; nothing is installed. ECHOLINE_GPU_ROWS=N measures kernels and batches of N
 photos instead of 256, which take 1.2 GB of the GPU's memory; ECHOLINE_GPU_ROUNDS=N so many rounds of the loader
 instead of 11.

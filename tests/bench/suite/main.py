@@ -10,13 +10,13 @@ from .rounds import FAILURES, Row, Table, reason_of
 
 # Name of each benchmark: its module, and what it measures.
 BENCHMARKS = {
-    "decode": "photos for each CPU-second, first epoch and later ones, beside image libraries",
+    "decode": "photos for each CPU-second, first epoch and later ones, compared with image libraries",
     "decode_large": "the same for photos of 12 megapixels, also with `fast: true`",
-    "handoff": "CPU time for giving a batch to the trainer, beside DataLoader, Grain, Ray and gRPC",
-    "s3": "records from an S3 server, beside WebDataset, SPDL, LitData and MosaicML Streaming",
-    "stores": "first and later epochs from near, far, late and slow stores, beside WebDataset and SPDL",
+    "handoff": "CPU time for giving a batch to the trainer, compared with DataLoader, Grain, Ray and gRPC",
+    "s3": "records from an S3 server, compared with WebDataset, SPDL, LitData and MosaicML Streaming",
+    "stores": "first and later epochs from near, far, late and slow stores, compared with WebDataset and SPDL",
     "cache": "records from a warm cache",
-    "jobs": "jobs that share one preparation, beside a daemon for each",
+    "jobs": "jobs that share one preparation, compared with a daemon for each",
     "plan": "time of the plan for each row",
     "startup": "time from the start of a daemon to the first batch",
     "law": "the effect of echo point and factor behind a slow line",
@@ -27,7 +27,7 @@ PAGE = ROOT / "docs/benchmarks.md"
 def parsed(arguments):
     parser = argparse.ArgumentParser(
         prog="tests/bench/run.sh", formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Measures Echoline beside other loaders, in interleaved rounds. Writes tables, pictures and JSON.\n\n" +
+        description="Compares Echoline with other loaders, in interleaved rounds. Writes tables, pictures and JSON.\n\n" +
         "\n".join(f"  {name:13}{what}" for name, what in BENCHMARKS.items()),
         epilog="Missing programs are built in build/bench, other loaders are installed into build/bench-peers. A loader that "
         "does not install is named with the reason. Debian's own: deploy/install-packages.sh bench")
