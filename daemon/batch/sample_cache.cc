@@ -59,6 +59,7 @@ bool SampleCache::find(std::uint64_t record, decode::Sample& sample) const {
     tensor.shape = head.shape;
     // A cached sample is always whole.
     tensor.part.reset();
+    tensor.reduction = {};
     tensor.borrowed = std::span(at, head.bytes);
     at += head.bytes;
   }

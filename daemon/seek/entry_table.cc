@@ -41,6 +41,11 @@ std::uint64_t EntryTable::bytes() const {
   return bytes_;
 }
 
+std::uint64_t EntryTable::close() {
+  const MutexLock lock(mutex_);
+  return capacity_bytes_ = bytes_;
+}
+
 std::span<const std::byte> EntryTable::next(Position& position) const {
   const MutexLock lock(mutex_);
   for (; position.chunk < chunks_.size(); position = {position.chunk + 1, 0}) {

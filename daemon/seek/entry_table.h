@@ -27,6 +27,8 @@ class EntryTable {
   // Keeps a copy of a whole entry. False if the file has one already, or if there is no room.
   bool add(std::span<const std::byte> entry) ECHOLINE_EXCLUDES(mutex_);
   std::uint64_t bytes() const ECHOLINE_EXCLUDES(mutex_);
+  // Takes no more entries. Returns bytes().
+  std::uint64_t close() ECHOLINE_EXCLUDES(mutex_);
 
   // How far a reader of all entries is.
   struct Position {
@@ -44,8 +46,8 @@ class EntryTable {
     std::size_t used = 0;
   };
 
-  const std::uint64_t capacity_bytes_;
   mutable Mutex mutex_;
+  std::uint64_t capacity_bytes_ ECHOLINE_GUARDED_BY(mutex_);
   std::vector<Chunk> chunks_ ECHOLINE_GUARDED_BY(mutex_);
   std::unordered_map<std::uint64_t, const EntryHead*> entries_ ECHOLINE_GUARDED_BY(mutex_);
   std::uint64_t bytes_ ECHOLINE_GUARDED_BY(mutex_) = 0;

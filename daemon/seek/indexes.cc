@@ -25,7 +25,7 @@ Indexes::Indexes(const Options& options)
       identity_(options.identity),
       table_(options.capacity_bytes) {
   if (options.path.empty()) return;
-  remove_unused_logs(options.path, capacity_bytes_);
+  remove_unused_logs(options.path, options.unused_bytes_max);
   read_log(options.path);
 }
 

@@ -22,8 +22,9 @@ class Indexes {
   struct Options {
     std::uint64_t files = 0;  // JPEG files of the data set, at most
     std::uint64_t capacity_bytes = 0;
-    std::string path = {};       // of the log; empty: none
-    std::uint64_t identity = 0;  // of the data set and of the numbers of its files
+    std::string path = {};               // of the log; empty: none
+    std::uint64_t identity = 0;          // of the data set and of the numbers of its files
+    std::uint64_t unused_bytes_max = 0;  // of the logs in the folder that nobody uses
   };
   // Reads the log. One that cannot be used is not an error: it is logged, and the indexes are kept
   // in memory.
@@ -48,6 +49,8 @@ class Indexes {
   std::uint64_t hits() const { return hits_.load(std::memory_order_relaxed); }
   std::uint64_t misses() const { return misses_.load(std::memory_order_relaxed); }
   std::uint64_t bytes() const { return table_.bytes(); }
+  // Takes no more entries. Returns the bytes of those that there are.
+  std::uint64_t close() { return table_.close(); }
 
  private:
   // Whether the file is chosen. `cost` is that of its entry.

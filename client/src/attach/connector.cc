@@ -103,20 +103,28 @@ Error Connector::connect(std::uint64_t now_ns) {
   return no_answer_yet();
 }
 
+bool Connector::take_answer(std::uint64_t now_ns, AttachGrant& grant, Error& answer) {
+  if (door_ == nullptr) return false;
+  const bool answered = door_->poll_answer(grant, answer);
+  note_progress(now_ns);
+  return answered;
+}
+
 Error Connector::poll(std::uint64_t now_ns, Connection& connection) {
-  if (now_ns >= deadline_ns_) {
+  AttachGrant grant;
+  Error answer;
+  bool answered = take_answer(now_ns, grant, answer);
+  // After what the daemon has said: a trainer may not have listened for a while.
+  if (!answered && now_ns >= deadline_ns_) {
     door_.reset();
     return deadline_error();
   }
-  // The pause between two attempts.
   if (door_ == nullptr) {
+    // The pause between two attempts.
     if (now_ns < retry_at_ns_) return no_answer_yet();
     if (Error e = connect(now_ns); door_ == nullptr) return e;
+    answered = take_answer(now_ns, grant, answer);
   }
-  AttachGrant grant;
-  Error answer;
-  const bool answered = door_->poll_answer(grant, answer);
-  note_progress(now_ns);
   if (!answered) return no_answer_yet();
   if (!answer.ok()) {
     refused_by_daemon_ = true;

@@ -40,6 +40,8 @@ class Connector {
   Error no_answer_yet() const;
   // Takes what the daemon said about a stream that it is opening.
   void note_progress(std::uint64_t now_ns);
+  // Whether the daemon has answered the request.
+  bool take_answer(std::uint64_t now_ns, AttachGrant& grant, Error& answer);
   // Whether the daemon may grant the same request later.
   bool may_succeed_later(const Error& error) const;
   Error connect(std::uint64_t now_ns);

@@ -121,6 +121,7 @@ void Fetcher::finish(source::ReadResult result, std::uint64_t now_ns) {
 void Fetcher::finish_record(FetchRequest& request, std::shared_ptr<Buffer> bytes,
                             const source::ReadResult& read, std::size_t segment) {
   std::optional<std::uint32_t> checksum;
+  ECHOLINE_CHECK(read.checksums.empty() || segment < read.checksums.size());
   if (!read.checksums.empty()) checksum = read.checksums[segment];
   const auto verdict = store_.check(request, bytes->span(), read.checked, checksum);
   if (!verdict.ok()) {

@@ -17,6 +17,10 @@
 namespace echoline::engine {
 namespace {
 
+// How much the logs of other data sets may take on the disk, in shares of one stream's indexes. At
+// a start it is also the room for the logs of streams that are opened later.
+constexpr std::uint64_t kUnusedShares = 4;
+
 // An upper estimate: most files have MCUs that are 16 pixels high, and are wider than they are
 // high.
 std::uint64_t entry_bytes(std::uint64_t picture_bytes) {
@@ -69,8 +73,16 @@ OpenedSeekIndexes open_seek_indexes(const v1::Stream& stream, const record::Inde
       seek::Indexes::Options{.files = files,
                              .capacity_bytes = opened.memory.bytes(),
                              .path = std::move(path),
-                             .identity = hash_of(words).low});
+                             .identity = hash_of(words).low,
+                             .unused_bytes_max = kUnusedShares * most_bytes});
   return opened;
+}
+
+bool give_up_seek_room(StreamCore& core) {
+  if (core.seek_indexes == nullptr) return false;
+  const std::uint64_t before = core.seek_memory.bytes();
+  core.seek_memory.keep(core.seek_indexes->close());
+  return core.seek_memory.bytes() < before;
 }
 
 }  // namespace echoline::engine

@@ -7,6 +7,7 @@
 
 #include "batch/preparer.h"
 #include "echoline/v1/config.pb.h"
+#include "engine/open/stream_core.h"
 #include "engine/runtime/memory_budget.h"
 #include "record/core/data_set.h"
 #include "ring/ring.h"
@@ -31,5 +32,9 @@ struct OpenedSeekIndexes {
 OpenedSeekIndexes open_seek_indexes(const v1::Stream& stream, const record::Index& index,
                                     const ring::RingSpec& ring, const batch::Preparer& preparer,
                                     const SeekIndexOptions& options, MemoryBudget& budget);
+
+// Gives back the memory that indexes have reserved and do not use; no more are kept then. False if
+// there is none. Under the registry's lock.
+bool give_up_seek_room(StreamCore& core);
 
 }  // namespace echoline::engine

@@ -234,6 +234,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
                  .created_ns = created_ns,
                  .data_set = std::move(data.data_set),
                  .plan = std::move(plan),
+                 .seek_memory = std::move(seek.memory),
                  .seek_indexes = std::move(seek.indexes),
                  .seek_writer = std::move(seek_writer),
                  .preparer = std::move(preparer),
@@ -252,7 +253,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
                  .window_wish_bytes = memory.window_wish_bytes,
                  .counters = std::make_shared<StreamCounters>(),
                  .fail = std::move(fail)});
-  return OpenedStream{std::move(core), std::move(cache.memory), std::move(seek.memory)};
+  return OpenedStream{std::move(core), std::move(cache.memory)};
 }
 
 }  // namespace echoline::engine

@@ -21,7 +21,6 @@ struct OpenOptions {
 struct OpenedStream {
   std::shared_ptr<StreamCore> core;
   MemoryBudget::Reservation cache;  // the memory of its cache
-  MemoryBudget::Reservation seek_indexes;
 };
 
 // Blocks: lists and indexes the data set and decodes a few records. `fail` becomes the core's.

@@ -17,6 +17,7 @@
 #include "engine/fetch/fetcher.h"
 #include "engine/open/bad_records.h"
 #include "engine/open/seek_writer.h"
+#include "engine/runtime/memory_budget.h"
 #include "engine/runtime/worker_pool.h"
 #include "engine/walk/read_ahead.h"
 #include "plan/plan.h"
@@ -68,6 +69,7 @@ struct StreamCore {
   std::uint64_t created_ns = 0;
   std::unique_ptr<record::DataSet> data_set;
   std::unique_ptr<plan::Plan> plan;
+  MemoryBudget::Reservation seek_memory;        // of the indexes; under the registry's lock
   std::unique_ptr<seek::Indexes> seek_indexes;  // null: none are kept; the preparer uses them
   std::unique_ptr<SeekWriter> seek_writer;
   std::unique_ptr<batch::Preparer> preparer;

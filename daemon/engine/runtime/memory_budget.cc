@@ -77,6 +77,12 @@ MemoryBudget::Reservation MemoryBudget::reserve_spare(std::uint64_t bytes, std::
   return Reservation(*this, granted);
 }
 
+void MemoryBudget::Reservation::keep(std::uint64_t bytes) {
+  if (bytes >= this->bytes()) return;
+  budget_->give_back(bytes_ - bytes);
+  bytes_ = bytes;
+}
+
 std::uint64_t MemoryBudget::reserved_bytes() const {
   const MutexLock lock(mutex_);
   return reserved_bytes_;

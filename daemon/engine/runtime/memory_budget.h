@@ -29,6 +29,8 @@ class MemoryBudget {
     Reservation& operator=(Reservation&& other) noexcept;
     ~Reservation();
     std::uint64_t bytes() const { return budget_ == nullptr ? 0 : bytes_; }
+    // Gives back all but `bytes`.
+    void keep(std::uint64_t bytes);
 
    private:
     MemoryBudget* budget_ = nullptr;

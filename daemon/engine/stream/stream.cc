@@ -14,7 +14,7 @@ Stream::Stream(OpenedStream opened, v1::Stream definition, std::uint32_t workers
                ReattachBarrier reattach_barrier)
     : definition_(std::move(definition)),
       core_(std::move(opened.core)),
-      memory_{std::move(opened.cache), std::move(opened.seek_indexes)},
+      cache_(std::move(opened.cache)),
       attendance_(*core_, passes_, workers),
       reattach_barrier_(std::move(reattach_barrier)),
       admission_(*core_, attendance_.consumers(), passes_, attendance_.pending_ranks()),
@@ -164,7 +164,9 @@ void Stream::retire(std::vector<std::shared_ptr<Pass>> passes) {
 
 Result<std::vector<FactorSwitch>> Stream::set_echo(std::uint32_t factor) {
   ECHOLINE_TRY(check_open());
-  return echo_factor_.set(factor);
+  auto switches = echo_factor_.set(factor);
+  retire(echo_factor_.take_idle());
+  return switches;
 }
 
 StreamStats Stream::stats(std::uint64_t now_ns) const {

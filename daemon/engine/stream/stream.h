@@ -1,7 +1,6 @@
 // A stream that trainers attach to: its passes, and the trainers that read them.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -86,9 +85,8 @@ class Stream {
   std::vector<std::uint64_t> connections() const { return attendance_.consumers().connections(); }
 
   // Every pass continues with `factor` (thousandths) from its next block that is not planned, and
-  // trainers without a state begin with it. kInvalidArgument for a factor out of bounds;
-  // kFailedPrecondition, without any change, where not all trainers could follow, or where the
-  // daemon sets the factor itself.
+  // trainers without a state begin with it. Errors change nothing: kInvalidArgument out of bounds;
+  // kFailedPrecondition if not all trainers could follow, or if the daemon sets the factor.
   Result<std::vector<FactorSwitch>> set_echo(std::uint32_t factor);
 
   const std::shared_ptr<StreamCore>& core() const { return core_; }
@@ -115,7 +113,7 @@ class Stream {
 
   const v1::Stream definition_;
   const std::shared_ptr<StreamCore> core_;
-  const std::array<MemoryBudget::Reservation, 2> memory_;
+  const MemoryBudget::Reservation cache_;
   Status failure_;
   bool closed_ = false;
   PassSet passes_;

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "engine/open/open_seek_indexes.h"
 #include "engine/stream/kept_factor.h"
 
 namespace echoline::engine {
@@ -192,6 +193,10 @@ bool StreamDriver::reclaim_idle_pass() {
   std::shared_ptr<Pass> idle;
   {
     const MutexLock lock(shared_.mutex);
+    // Indexes only save time, so their room comes before any pass.
+    for (const auto& [name, stream] : shared_.table.streams()) {
+      if (give_up_seek_room(*stream->core())) return true;
+    }
     for (const auto& [name, stream] : shared_.table.streams()) {
       idle = stream->give_up_idle_pass();
       if (idle == nullptr) continue;

@@ -73,7 +73,8 @@ class StreamDriver {
                  std::shared_ptr<Result<BuiltPass>> built);
   // Writes the trainers file if trainers came or left.
   void update_trainers_file() ECHOLINE_EXCLUDES(shared_.mutex);
-  // Retires one idle pass of any stream and waits for it; false if there is none.
+  // Gives up memory that only saves time: unused room of seek indexes, else one idle pass, for
+  // whose end it waits. False if there is none.
   bool reclaim_idle_pass() ECHOLINE_EXCLUDES(shared_.mutex);
   // On the passes thread: stops the passes, then notifies their trainers.
   void stop_passes(const PassEnding& ending) ECHOLINE_EXCLUDES(shared_.mutex);

@@ -224,7 +224,11 @@ void IndexBuild::submit_ready() {
 void IndexBuild::submit(std::size_t slot) {
   ShardJob& job = *jobs_[slot];
   job.mode = choice_.mode();
+  const std::uint64_t before = job.scan->position();
   job.scan->set_hopping(job.mode == ScanMode::kHop);
+  const std::uint64_t moved = job.scan->position() - before;  // wraps where it went back
+  job.bytes_done += moved;
+  seen_.bytes_done += moved;
   const source::ObjectInfo& object = shards_[job.shard];
   const std::uint64_t left = object.bytes - job.scan->position();
   // At least one window, or what the scan needs, up to the end of the shard.

@@ -69,6 +69,11 @@ std::vector<ReadRequest> parts_of(const ReadRequest& request) {
     part.object = request.object;
     part.with_checksums = request.with_checksums && count == 1;
   }
+  // The checksums are numbered as the segments of the caller, empty ones too.
+  if (count == 1) {
+    parts.front().segments = segments;
+    return parts;
+  }
   for (Segment segment : segments) {
     while (!segment.destination.empty()) {
       const std::uint64_t part = (segment.offset - begin) / part_bytes;
