@@ -26,7 +26,7 @@ TEST_F(KeptFactorTest, IsThereForTheSameStreamOnly) {
   EXPECT_EQ(KeptFactor(folder_, "train", fingerprint_).load(), 2500U);
   EXPECT_FALSE(KeptFactor(folder_, "train", Fingerprint{1, 2, 4}).load().has_value());
   EXPECT_FALSE(KeptFactor(folder_, "other", fingerprint_).load().has_value());
-  KeptFactor::remove(folder_, "train");
+  kept.remove();
   EXPECT_FALSE(kept.load().has_value());
 }
 
@@ -34,7 +34,7 @@ TEST_F(KeptFactorTest, DamageMeansThatNothingWasKept) {
   const KeptFactor kept(folder_, "train", fingerprint_);
   kept.save(2500);
   for (const std::string text : {"", "x", "\n"}) {
-    std::ofstream(folder_ + "/factors/train") << to_hex(fingerprint_) << text;
+    std::ofstream(folder_ + "/factors/train." + to_hex(fingerprint_)) << text;
     EXPECT_FALSE(kept.load().has_value()) << text;
   }
 }

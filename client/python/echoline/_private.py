@@ -55,7 +55,7 @@ def _base() -> pathlib.Path:
     Not in XDG_RUNTIME_DIR: it differs between sessions, and disappears with the last one.
     """
     chosen = os.environ.get("ECHOLINE_PRIVATE_DIR")
-    base = pathlib.Path(chosen or f"/tmp/echoline-private-{os.geteuid()}")
+    base = pathlib.Path(os.path.abspath(chosen or f"/tmp/echoline-private-{os.geteuid()}"))
     try:
         base.mkdir(mode=0o700, parents=bool(chosen), exist_ok=True)
         found = os.lstat(base)

@@ -43,10 +43,9 @@ void fill_info(Reader& reader, echoline_loader_info& info) {
 Error count_steps(Reader& reader, std::uint64_t& steps) {
   const auto known = reader.position().steps_per_epoch();
   if (!known) {
-    return {
-        ECHOLINE_FAILED_PRECONDITION,
-        "the echo factor of this stream was changed while it ran (set-echo), so epochs differ in "
-        "their number of batches; the last one of each is marked"};
+    return {ECHOLINE_FAILED_PRECONDITION,
+            "the echo factor of this stream changes while it runs (set-echo, or factor: auto), so "
+            "epochs differ in their number of batches; the last one of each is marked"};
   }
   steps = *known;
   return {};

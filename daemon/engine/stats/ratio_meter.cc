@@ -9,6 +9,9 @@ namespace {
 // Requests and steps last up to some tenths of a second: a sample of one of them would be noise.
 constexpr std::uint64_t kSampleNs = 700'000'000;
 constexpr std::uint64_t kBatches = 1;
+// A trainer's steps are more alike, and it may work only a small part of the time.
+constexpr std::uint64_t kTrainedNs = 200'000'000;
+constexpr std::uint64_t kTrainedBatches = 4;
 
 }  // namespace
 
@@ -17,7 +20,7 @@ RatioMeter::RatioMeter(Options options)
       fetch_({kSampleNs, kBatches * options.batch_rows}),
       first_({kSampleNs, kBatches * options.batch_rows}),
       again_({kSampleNs, kBatches * options.batch_rows}),
-      trained_({kSampleNs, kBatches}) {}
+      trained_({kTrainedNs, kTrainedBatches}) {}
 
 void RatioMeter::see(const Totals& totals) {
   fetch_.see(totals.fetch);

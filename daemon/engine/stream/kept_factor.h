@@ -18,17 +18,15 @@ class KeptFactor {
   KeptFactor(const std::string& state_dir, const std::string& stream,
              const Fingerprint& fingerprint);
 
-  // In thousandths. Nothing if none was kept, or if the file is of a stream with another
-  // definition or other data.
+  // In thousandths. Nothing if none was kept for a stream with this definition and these data.
   std::optional<std::uint32_t> load() const;
   // Logs a failure.
   void save(std::uint32_t factor) const;
   // The stream was deleted.
-  static void remove(const std::string& state_dir, const std::string& stream);
+  void remove() const;
 
  private:
   std::string path_;
-  std::string fingerprint_;  // 32 hex digits
 };
 
 }  // namespace echoline::engine

@@ -48,6 +48,8 @@ void StreamDriver::do_attach(AttachCall call) {
   if (shared_.draining) return call.reply(going_down());
   const std::string name(shm::text(call.request.stream));
   if (shared_.table.hold(name, call)) return;
+  const Status failure = shared_.table.failure_at_start(call.peer, name);
+  if (!failure.ok()) return call.reply(failure);
   const Result<Stream*> stream = shared_.table.find_for(call.peer, name);
   if (!stream.ok()) return call.reply(stream.status());
   stream.value()->attach(std::move(call), monotonic_ns());

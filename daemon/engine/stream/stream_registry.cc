@@ -176,7 +176,7 @@ Status StreamRegistry::delete_stream(const std::string& name) {
   // After this the passes thread has nothing left to do for the stream, so that it can end here.
   driver_.end(ending_of(*stream, shm::kNoticeDetached,
                         Status(Code::kNotFound, fmt::format("stream '{}' was deleted", name))));
-  KeptFactor::remove(opener_.options.state_dir, name);
+  KeptFactor(opener_.options.state_dir, name, stream->core()->ring_spec.fingerprint).remove();
   return {};
 }
 

@@ -48,12 +48,14 @@ Result<std::uint64_t> StreamTable::begin_opening(const std::string& name, Access
   Opening& opening = found->second;
   // One caller opens a name; others are refused until it has succeeded or failed.
   if (!is_new && !std::exchange(opening.announced, false)) return being_created(name);
+  opening.of_start = !is_new;
   opening.access = std::move(access);
   return generations_.begin(name);
 }
 
 Opening StreamTable::add(const std::string& name, std::unique_ptr<Stream> stream) {
   // Both under one lock: the name is never free in between.
+  failed_.erase(name);
   streams_.emplace(name, std::move(stream));
   return std::move(opening_.extract(name).mapped());
 }
@@ -64,8 +66,10 @@ void StreamTable::note_progress(const std::string& name, const record::Progress&
 }
 
 void StreamTable::abandon(const std::string& name, const Status& why) {
-  opening_.extract(name).mapped().trainers.refuse_all(why);
+  Opening opening = std::move(opening_.extract(name).mapped());
+  opening.trainers.refuse_all(why);
   generations_.end(name);
+  if (opening.of_start) failed_[name] = {std::move(opening.access), why};
 }
 
 Result<std::unique_ptr<Stream>> StreamTable::remove(const std::string& name) {
@@ -97,6 +101,12 @@ bool StreamTable::withdraw_waiting(std::uint64_t connection) {
   return std::any_of(opening_.begin(), opening_.end(), [connection](auto& opening) {
     return opening.second.trainers.withdraw(connection);
   });
+}
+
+Status StreamTable::failure_at_start(const Peer& peer, const std::string& name) const {
+  const auto failed = failed_.find(name);
+  const bool known = failed != failed_.end() && may_use(peer, failed->second.access);
+  return known ? failed->second.why : Status();
 }
 
 void StreamTable::report_progress(std::uint64_t now_ns, const OpeningQueue::Send& send) {

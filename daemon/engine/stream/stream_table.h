@@ -21,6 +21,7 @@ namespace echoline::engine {
 // A stream that is being opened, or will be.
 struct Opening {
   bool announced = false;  // nobody opens it yet
+  bool of_start = false;   // was announced
   AccessList access;       // as publish.access
   Status failure;          // the first that was reported, else Ok
   IndexProgress progress;
@@ -63,6 +64,8 @@ class StreamTable {
   // Takes the request of a trainer if a stream of this name is being opened that it may use: it
   // waits until add() or abandon(). Else false.
   bool hold(const std::string& name, AttachCall& call);
+  // Why a stream of the daemon's start could not be opened; Ok for all other names.
+  Status failure_at_start(const Peer& peer, const std::string& name) const;
   // False if that connection does not wait.
   bool withdraw_waiting(std::uint64_t connection);
   // Sends notices of the progress to the trainers that wait. Called at least a few times a second.
@@ -82,6 +85,12 @@ class StreamTable {
 
   std::map<std::string, std::unique_ptr<Stream>> streams_;
   std::map<std::string, Opening> opening_;
+  // Streams of the start that could not be opened: trainers that come later get the reason.
+  struct FailedOpening {
+    AccessList access;
+    Status why;
+  };
+  std::map<std::string, FailedOpening> failed_;
   Generations generations_;  // of the names of both
   mutable RateLimiter refusals_logged_{1'000'000'000};
 };
