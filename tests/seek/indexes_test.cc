@@ -70,7 +70,11 @@ class SeekIndexes : public testing::Test {
   ~SeekIndexes() override { std::filesystem::remove_all(folder_); }
 
   Indexes::Options options(std::uint64_t files) const {
-    return {.files = files, .capacity_bytes = kRoom, .path = path(), .identity = 5};
+    return {.files = files,
+            .capacity_bytes = kRoom,
+            .path = path(),
+            .identity = 5,
+            .unused_bytes_max = kRoom};
   }
   std::string path(const std::string& name = "one") const {
     return folder_ + "/seek/" + name + ".seek";

@@ -114,7 +114,7 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
      "Rows published, by kind: fresh (first use in its epoch) or echoed."},
     {"echoline_seek_index_requests_total", "stream,outcome",
      "JPEG files that the own decoder took, by outcome: hit (decoded with their seek index) or "
-     "miss. Absent without seek indexes (daemon.seek_index)."},
+     "miss. Both are 0 without seek indexes (daemon.seek_index)."},
     {"echoline_slow_jobs_total", "stream,outcome",
      "Actions for jobs that fell behind (publish.when_slow), by outcome: split, detached, or "
      "refused (no memory for another pass; the other jobs wait)."},

@@ -254,10 +254,8 @@ void add_samples(const engine::StreamStats& stream, Families& families) {
   families.add("echoline_image_decodes_total", {name, "png", "libpng"}, pictures.png);
   families.add("echoline_image_decodes_total", {name, "webp", "libwebp"}, pictures.webp);
   families.add("echoline_image_decodes_total", {name, "avif", "libavif"}, pictures.avif);
-  if (stream.memory_bytes.contains("seek_index")) {
-    families.add("echoline_seek_index_requests_total", {name, "hit"}, stream.seek_hits);
-    families.add("echoline_seek_index_requests_total", {name, "miss"}, stream.seek_misses);
-  }
+  families.add("echoline_seek_index_requests_total", {name, "hit"}, stream.seek_hits);
+  families.add("echoline_seek_index_requests_total", {name, "miss"}, stream.seek_misses);
   // Thousandths in the engine.
   families.add("echoline_echo_factor", {name}, static_cast<double>(stream.factor) / 1000);
   // Zeros too: if a series begins at 1, Prometheus sees no increase.
