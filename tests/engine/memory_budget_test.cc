@@ -59,6 +59,16 @@ TEST(MemoryBudget, ReclaimsIdleMemoryBeforeItRefuses) {
   EXPECT_TRUE(idle.empty());
 }
 
+TEST(MemoryBudget, AReservationCanGiveBackAPart) {
+  MemoryBudget budget(100);
+  MemoryBudget::Reservation part = budget.reserve(80, "a cache").value();
+  part.keep(30);
+  EXPECT_EQ(part.bytes(), 30U);
+  EXPECT_EQ(budget.reserved_bytes(), 30U);
+  part.keep(50);
+  EXPECT_EQ(part.bytes(), 30U) << "it never grows";
+}
+
 // A daemon in a container of 200 MiB on a machine of 1 GiB.
 TEST(MemoryBudget, MustFitIntoTheContainerBesideTheProcess) {
   const std::filesystem::path root =

@@ -105,6 +105,15 @@ TEST_F(SeekIndexes, AreFoundOnlyForTheSameBytesUnderTheSameNumber) {
   EXPECT_EQ(indexes.misses(), 4U);
 }
 
+TEST_F(SeekIndexes, ThatWereClosedKeepWhatTheyHaveAndTakeNoMore) {
+  Indexes indexes({.files = 3, .capacity_bytes = kRoom});
+  offer(indexes, 1);
+  EXPECT_EQ(indexes.close(), indexes.bytes());
+  offer(indexes, 2);
+  EXPECT_TRUE(holds(indexes, 1));
+  EXPECT_FALSE(holds(indexes, 2));
+}
+
 TEST_F(SeekIndexes, AreSpreadEvenlyIfThereIsNoRoomForAll) {
   constexpr std::uint64_t kFiles = 20'000;
   Indexes indexes({.files = kFiles, .capacity_bytes = kRoom});
