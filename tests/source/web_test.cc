@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "base/crc.h"
 #include "servers/server_process.h"
 #include "source/open/open_source.h"
 #include "source/reading.h"
@@ -61,6 +62,26 @@ class WebTest : public testing::Test {
 std::unique_ptr<ServerProcess> WebTest::server_;
 
 TEST_F(WebTest, RangesOfAFileAreRead) { expect_content(read_step(url("/shard.tar"))); }
+
+// A record of no bytes between others: each checksum is that of its own segment.
+TEST_F(WebTest, EachSegmentHasItsChecksumAlsoAnEmptyOne) {
+  auto source = open_source(read_step(url("/shard.tar")));
+  ASSERT_TRUE(source.ok()) << source.status().message();
+  const ObjectInfo info = (*source)->list(url("/shard.tar"))->at(0);
+  std::string first(1000, 0), last(500, 0);
+  ReadRequest request{.tag = 7,
+                      .object = info,
+                      .segments = {{10, bytes_of(first)}, {1010, {}}, {1010, bytes_of(last)}}};
+  request.with_checksums = true;
+  (*source)->submit(std::move(request));
+  std::vector<ReadResult> done;
+  const std::uint64_t deadline = monotonic_ns() + 60 * kSecondNs;
+  while (done.empty() && monotonic_ns() < deadline) (*source)->poll(deadline, done);
+  ASSERT_EQ(done.size(), 1U);
+  ASSERT_TRUE(done[0].status.ok()) << done[0].status.message();
+  EXPECT_THAT(done[0].checksums,
+              ElementsAre(crc32c(0, bytes_of(first)), crc32c(0, {}), crc32c(0, bytes_of(last))));
+}
 
 TEST_F(WebTest, RedirectsAreFollowedAlsoFromHttpToHttps) {
   expect_content(read_step(url("/moved/shard.tar")));
