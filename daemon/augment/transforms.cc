@@ -4,8 +4,16 @@ namespace echoline::augment {
 namespace {
 
 constexpr const Transform* kTransforms[] = {
-    &kCenterCrop,  &kRandomCrop, &kResize, &kRandomResizedCrop, &kHorizontalFlip, &kCutout,
-    &kColorJitter, &kNormalize,  &kPad,
+    &kCenterCrop,
+    &kRandomCrop,
+    &kResize,
+    &kRandomResizedCrop,
+    &kHorizontalFlip,
+    &kCutout,
+    &kColorJitter,
+    &kNormalize,
+    &kPad,
+    &kPython,
 };
 
 }  // namespace

@@ -39,5 +39,6 @@ extern const Transform kCutout;
 extern const Transform kColorJitter;
 extern const Transform kNormalize;
 extern const Transform kPad;
+extern const Transform kPython;
 
 }  // namespace echoline::augment

@@ -126,7 +126,7 @@ class OrderCheck {
   const v1::Step* before_ = nullptr;  // the previous step
   int rank_ = 0;                      // reached so far
   int echo_rank_ = -1;                // reached before the echo; -1: no echo yet
-  std::array<int, 64> seen_{};        // counts by kind
+  std::array<int, 128> seen_{};       // counts by kind
 };
 
 Status check_echo(const v1::Stream& stream, const SourceLocations& locations) {

@@ -1,6 +1,10 @@
 // A list of what passes, not of what is removed: secrets have any name.
 #include "user_code/environment.h"
 
+#include <fmt/core.h>
+#include <pwd.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
@@ -40,6 +44,22 @@ std::vector<std::string> worker_environment(const std::vector<std::string>& vari
       lines.emplace_back(line);
   }
   return lines;
+}
+
+Result<std::optional<Account>> account_of(const std::string& user) {
+  if (user.empty()) return std::optional<Account>();
+  if (::geteuid() != 0) {
+    return Status(Code::kInvalidArgument,
+                  "python.user: only a daemon that runs as root can run workers as another user");
+  }
+  std::vector<char> text(16 << 10);
+  passwd entry{};
+  passwd* found = nullptr;
+  ::getpwnam_r(user.c_str(), &entry, text.data(), text.size(), &found);
+  if (found == nullptr)
+    return Status(Code::kInvalidArgument,
+                  fmt::format("python.user: there is no user {} on this host", user));
+  return std::optional<Account>({found->pw_uid, found->pw_gid, found->pw_dir});
 }
 
 std::string interpreter_or_default(const std::string& configured) {

@@ -2,12 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "decode/sample.h"
 
 namespace echoline::user_code {
+
+// A user of this host.
+struct Account {
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  std::string home;
+};
 
 struct Function {
   std::string interpreter;
@@ -21,6 +29,7 @@ struct Function {
   std::uint64_t timeout_ns = 0;        // of one call
   std::uint64_t memory_bytes = 0;      // private memory of a worker
   std::uint64_t sample_bytes = 0;      // all arrays of one call, and all that it returns
+  std::optional<Account> account;      // that workers run as; none: the daemon's user
   std::vector<std::string> variables;  // names of the environment that workers get too
 };
 

@@ -63,6 +63,8 @@ std::string settings_text(const Function& function) {
   settings["outputs"] = described(function.outputs);
   settings["memory_bytes"] = function.memory_bytes;
   settings["sample_bytes"] = function.sample_bytes;
+  if (const auto& account = function.account)
+    settings["account"] = {account->uid, account->gid, account->home};
   // A file name can have any bytes.
   return settings.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
@@ -104,18 +106,17 @@ Result<std::unique_ptr<Worker>> Worker::start(const Function& function) {
   ECHOLINE_ASSIGN(Ends text, make_pipe());
   ECHOLINE_ASSIGN(Ends life, make_pipe());
   ::fcntl(text.own.get(), F_SETFL, O_NONBLOCK);
-  ECHOLINE_ASSIGN(
-      const pid_t pid,
-      spawn({.words = {function.interpreter, "-c", kStart, function.file, function.name},
-             .environment = worker_environment(function.variables),
-             .files = {{text.other.get(), kText},
-                       {text.other.get(), kErrors},
-                       {sockets.other.get(), kSocket},
-                       {input.fd(), kInput},
-                       {output.fd(), kOutput},
-                       {program.get(), kProgram},
-                       {life.own.get(), kLife},
-                       {settings.get(), kLife + 1}}}));
+  ECHOLINE_ASSIGN(const pid_t pid, spawn({.words = {function.interpreter, "-X", "faulthandler",
+                                                    "-c", kStart, function.file, function.name},
+                                          .environment = worker_environment(function.variables),
+                                          .files = {{text.other.get(), kText},
+                                                    {text.other.get(), kErrors},
+                                                    {sockets.other.get(), kSocket},
+                                                    {input.fd(), kInput},
+                                                    {output.fd(), kOutput},
+                                                    {program.get(), kProgram},
+                                                    {life.own.get(), kLife},
+                                                    {settings.get(), kLife + 1}}}));
   // The daemon keeps the writing end of `life`: the kernel closes it when the daemon ends.
   Files files{std::move(sockets.own), std::move(text.own), std::move(life.other),
               process_file(pid)};

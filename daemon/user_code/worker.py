@@ -55,6 +55,14 @@ def limit_memory(size):
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
+def become(uid, gid, home):
+    """Gives up the rights of the daemon's user, before anything of the user runs."""
+    os.setgroups([])
+    os.setresgid(gid, gid, gid)
+    os.setresuid(uid, uid, uid)
+    os.environ["HOME"] = home
+
+
 def load(settings):
     """The user's function. The text comes from the daemon, so that all workers run the same one."""
     path, source, name = settings["file"], settings["source"], settings["function"]
@@ -243,6 +251,8 @@ def main():
     with open(SETTINGS, encoding="utf-8") as file:
         settings = json.load(file)
     limit_memory(settings["memory_bytes"])
+    if "account" in settings:
+        become(*settings["account"])
     daemon = socket.socket(fileno=SOCKET)
     for descriptor in (SOCKET, INPUT, OUTPUT, LIFE):
         os.set_inheritable(descriptor, False)

@@ -5,6 +5,7 @@
 #include "config/pipeline.h"
 #include "engine/open/fingerprint.h"
 #include "engine/open/open_cache.h"
+#include "user_code/workers.h"
 
 namespace echoline::engine {
 
@@ -31,6 +32,27 @@ void report_definition(const StreamCore& core, const v1::Stream& definition,
   stats.source_scheme = core.scheme;
 }
 
+namespace {
+
+UserCodeStats user_code_stats(const StreamCore& core) {
+  UserCodeStats stats;
+  for (const user_code::Workers* workers : core.preparer->chain().user_code()) {
+    const user_code::Counters& counters = workers->counters();
+    ++stats.steps;
+    stats.returned += counters.returned.load();
+    stats.raised += counters.raised.load();
+    stats.refused += counters.refused.load();
+    stats.died += counters.died.load();
+    stats.timed_out += counters.timed_out.load();
+    stats.ns += counters.ns.load();
+    stats.workers += counters.workers.load();
+    stats.replaced += counters.replaced.load();
+  }
+  return stats;
+}
+
+}  // namespace
+
 void report_counters(const StreamCore& core, StreamStats& stats) {
   const StreamCounters& counters = *core.counters;
   stats.samples_fresh = counters.samples_fresh.load();
@@ -54,6 +76,7 @@ void report_counters(const StreamCore& core, StreamStats& stats) {
                     .png = pictures.png.load(),
                     .webp = pictures.webp.load(),
                     .avif = pictures.avif.load()};
+  stats.user_code = user_code_stats(core);
   if (core.seek_indexes != nullptr) {
     stats.seek_hits = core.seek_indexes->hits();
     stats.seek_misses = core.seek_indexes->misses();
