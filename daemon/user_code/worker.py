@@ -240,8 +240,9 @@ def failure(kind, sequence, error):
         frames = own_frames(error)
         details = "".join(traceback.format_exception(type(error), error, frames)).rstrip()
         last = traceback.extract_tb(frames)[-1:]
-        place = f"{os.path.basename(last[0].filename)}, line {last[0].lineno}" if last else "no line"
-        group, summary = f"{name} {place}", f"{name}: {text} ({place})"
+        # An error of the syntax has its place in its text.
+        place = f"({os.path.basename(last[0].filename)}, line {last[0].lineno})" if last else ""
+        group, summary = f"{name} {place}", f"{name}: {text} {place}".rstrip()
     parts = [part.encode("utf-8", "replace").replace(b"\0", b" ") for part in (group, summary, details)]
     return REPLY.pack(kind, 0, sequence) + b"\0".join(parts)[:TEXT_BYTES_MAX]
 
