@@ -69,6 +69,8 @@ Result<UniqueFd> text_in_memory(const char* name, std::string_view text) {
     done += static_cast<std::size_t>(count);
   }
   ECHOLINE_TRY(seal(fd.get(), F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE));
+  // Who gets the descriptor reads from its position.
+  if (::lseek(fd.get(), 0, SEEK_SET) < 0) return errno_status(errno, "lseek");
   return fd;
 }
 

@@ -32,6 +32,7 @@ enum WorkerFile {
   kLife = 7
 };
 
+constexpr std::size_t kTextBytes = 4 << 10;  // read at a time
 constexpr std::size_t kWrittenBytesMax = 16 << 10;
 // How often a wait looks whether it is still wanted.
 constexpr std::uint64_t kLookNs = 100'000'000;
@@ -206,17 +207,19 @@ bool Worker::receive(Outcome& outcome) {
   return true;
 }
 
-void Worker::read_text() {
-  char bytes[4096];
+bool Worker::read_text() {
+  char bytes[kTextBytes];
   // Not until the pipe is empty: it may be filled as fast as it is read.
   const ssize_t count = ::read(files_.text.get(), bytes, sizeof bytes);
-  if (count <= 0) return;
+  if (count <= 0) return false;
   written_.append(bytes, static_cast<std::size_t>(count));
   if (written_.size() > kWrittenBytesMax) written_.erase(0, written_.size() - kWrittenBytesMax);
+  return true;
 }
 
 Outcome Worker::died() {
-  read_text();
+  // Its last words, as far as they matter: its children may go on writing.
+  for (std::size_t i = 0; i < kWrittenBytesMax / kTextBytes && read_text();) ++i;
   int status = 0;
   // Its end closes the socket a moment before it can be waited for.
   constexpr int kEndPollMs = 200;

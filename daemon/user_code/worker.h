@@ -73,8 +73,8 @@ class Worker {
   Outcome await_reply(const Patience& patience);
   // Receives a message if there is one.
   bool receive(Outcome& outcome);
-  // Reads what is in the pipe now, bounded.
-  void read_text();
+  // Reads a part of what is in the pipe now; false if there is nothing.
+  bool read_text();
   Outcome died();
 
   pid_t pid_;  // -1 once it has been waited for

@@ -4,6 +4,7 @@ may end, hang, or fill memory and the log, and see nothing of the daemon's secre
 import collections
 import os
 import pathlib
+import pwd
 import shutil
 import signal
 import unittest
@@ -194,6 +195,14 @@ class PythonStep(ProcessCase):
                 files = [line.split(" ", 1) for line in text.splitlines() if line[:1].isdigit() and " /" in line[:6]]
                 self.assertTrue(all(int(number) < 16 for number, _ in files), files)
                 self.assertNotIn("door.sock", text)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can start processes of other users")
+    def test_workers_of_another_user_can_open_nothing_of_the_daemon(self):
+        nobody = pwd.getpwnam("nobody")
+        with self.daemon("as_another_user", "text: {as: uint8, max_length: 60000}", user="nobody") as daemon:
+            for row in self.rows(daemon).values():
+                self.assertEqual(bytes(row["text"]).decode(), f"{nobody.pw_uid} {nobody.pw_gid} [] []")
+        self.assertIn("there is no user nemo", self.refused(stream_yaml(self.steps(user="nemo"))))
 
     def test_pictures_of_any_size_and_steps_after_the_function(self):
         with self.daemon("halves", "image: {as: rgb}", after=["resize: {field: image, size: [8, 8]}"]) as daemon:

@@ -121,6 +121,19 @@ def surroundings(sample, rng):
     return {"text": text.encode()}
 
 
+def as_another_user(sample, rng):
+    """Who the worker is, and what it can open of the daemon's."""
+    parent = f"/proc/{os.getppid()}"
+    opened = []
+    for path in (f"{parent}/environ", f"{parent}/mem", f"{parent}/fd", os.path.dirname(__file__)):
+        try:
+            os.listdir(path) if os.path.isdir(path) else pathlib.Path(path).open("rb").close()
+            opened.append(path)
+        except OSError:
+            continue
+    return {"text": f"{os.getuid()} {os.getgid()} {os.getgroups()} {opened}".encode()}
+
+
 def forgetful(sample, rng):
     """Depends on more than its arguments."""
     return {"image": np.full((16, 16, 3), time.monotonic_ns() % 251, np.uint8)}
