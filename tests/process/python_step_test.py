@@ -69,13 +69,14 @@ class PythonStep(ProcessCase):
         return Daemon(yaml, workers=workers, metrics=metrics, environment=environment)
 
     def rows(self, daemon, epochs=1, **options):
-        """{(epoch, sample, use): {field: row}} of whole epochs, and the order of the keys."""
+        """{(epoch, sample, use, n): {field: row}} of whole epochs, in their order; n counts replaced rows, and is 0 for others."""
         found = {}
         with echoline.Loader("train", runtime_dir=str(daemon.runtime_dir), **options) as loader:
             for _ in range(epochs):
                 for batch in loader:
                     for row in range(batch.rows):
-                        key = (batch.epoch, int(batch.sample_ids[row]), int(batch.uses[row]))
+                        replaced = len(found) if batch.flags[row] else 0
+                        key = (batch.epoch, int(batch.sample_ids[row]), int(batch.uses[row]), replaced)
                         self.assertNotIn(key, found)
                         found[key] = {name: np.array(array[row]) for name, array in batch.items()}
                         found[key]["flags"] = int(batch.flags[row])
@@ -94,7 +95,7 @@ class PythonStep(ProcessCase):
         with self.daemon("noise", self.NOISE, metrics=True) as daemon:
             rows = self.rows(daemon, epochs=2)
             self.assertEqual(len(rows), 2 * RECORDS)
-            for (epoch, sample, use), row in rows.items():
+            for (epoch, sample, use, _), row in rows.items():
                 rng = np.random.Generator(np.random.Philox(key=[SEED, STEP], counter=[0, sample, epoch << 32 | use, 0]))
                 label = int(row["label"])
                 np.testing.assert_array_equal(row["image"],
@@ -128,14 +129,14 @@ class PythonStep(ProcessCase):
             self.check_same_rows(dict(list(rest.items())), {key: expected[key] for key in list(expected)[40:]})
             # All uses of a record share the result of the function, which is called once.
             uses = collections.defaultdict(list)
-            for (epoch, sample, _), row in expected.items():
+            for (epoch, sample, *_), row in expected.items():
                 uses[epoch, sample].append(row["draws"].tolist())
             for drawn in uses.values():
                 self.assertTrue(all(one == drawn[0] for one in drawn))
 
     def test_faults_of_the_process_are_tried_once_more_and_change_no_row(self):
         def read():
-            with self.daemon("storm", metrics=True, timeout="1s", memory="1GiB") as daemon:
+            with self.daemon("storm", metrics=True, timeout="3s", memory="1GiB") as daemon:
                 rows = self.rows(daemon, epochs=2)
                 wait_until(lambda: daemon.total("echoline_python_workers") == 2, "both workers", seconds=30)
                 return rows, daemon.metric_lines("echoline_python_calls_total"), daemon.log()
@@ -151,23 +152,24 @@ class PythonStep(ProcessCase):
         self.assertGreaterEqual(count["timeout"], 1)
         self.assertEqual(sum(value for labels, value in no_faults.items() if "died" in labels or "timeout" in labels), 0)
         bad = {label for label in range(RECORDS) if label % 7 == 1}
-        delivered = {sample for (_, sample, _), row in undisturbed.items() if row["flags"] == 0}
+        delivered = {sample for (_, sample, *_), row in undisturbed.items() if row["flags"] == 0}
         self.assertEqual(delivered, set(range(RECORDS)) - bad)
         for text in ("Traceback (most recent call last):", "functions.py\", line", "raise ValueError(f\"no label {label}\")",
                      "wrote: about to", "field image is float32; `out` says uint8", "has the shape [3, 4, 3]", "SystemExit",
-                     "MemoryError", "signal 11", "exit code 3", "took more than 1000 ms"):
+                     "MemoryError", "signal 11", "exit code 3", "took more than 3000 ms"):
             self.assertIn(text, log)
         self.assertEqual(log.count("Traceback (most recent call last):"), 3, "one of each kind")
 
     def test_a_sample_that_ends_or_blocks_each_worker_is_a_bad_record(self):
-        with self.daemon("always", timeout="1s", memory="512MiB", metrics=True) as daemon:
+        with self.daemon("always", timeout="3s", memory="512MiB", metrics=True) as daemon:
             rows = self.rows(daemon)
-            self.assertEqual({sample for (_, sample, _), row in rows.items() if row["flags"] == 0},
+            self.assertEqual({sample for (_, sample, *_), row in rows.items() if row["flags"] == 0},
                              set(range(RECORDS)) - {3, 4, 5, 6})
-            self.assertEqual(daemon.total("echoline_python_calls_total", outcome="died"), 2)
-            self.assertEqual(daemon.total("echoline_python_calls_total", outcome="timeout"), 4)
-            self.assertEqual(daemon.total("echoline_python_calls_total", outcome="raised"), 1)
-            self.assertEqual(daemon.total("echoline_records_bad_total"), 4)
+            # More in what is prepared of the next epoch.
+            self.assertGreaterEqual(daemon.total("echoline_python_calls_total", outcome="died"), 2)
+            self.assertGreaterEqual(daemon.total("echoline_python_calls_total", outcome="timeout"), 4)
+            self.assertGreaterEqual(daemon.total("echoline_python_calls_total", outcome="raised"), 1)
+            self.assertGreaterEqual(daemon.total("echoline_records_bad_total"), 4)
             self.assertLess(len(daemon.log()), 200_000, "an endless output is cut")
 
     def test_workers_end_with_a_daemon_that_is_killed(self):
@@ -213,7 +215,7 @@ class PythonStep(ProcessCase):
         cases = [({"function": "nothing"}, "there is no function nothing in", "there are: always"),
                  ({"interpreter": "/no/python"}, "the program /no/python cannot be started", "No such file"),
                  ({"out": "image: {as: float33}"}, "'float33' is unknown", ""),
-                 ({"out": "'': {as: uint8}"}, "is no field name", ""),
+                 ({"out": "'a b': {as: uint8}"}, "is no field name", ""),
                  ({"out": ""}, "python.out: missing", ""),
                  ({"fields": "[picture]"}, "field \"picture\" does not exist", "image, label")]
         for settings, *texts in cases:

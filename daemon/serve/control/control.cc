@@ -197,7 +197,7 @@ Result<std::unique_ptr<ControlServer>> ControlServer::open(const std::string& pa
   ECHOLINE_ASSIGN(ControlRoles roles, ControlRoles::parse(access));
   ControlContext daemon = context;
   // An operator has no other way to run code as the daemon's user.
-  daemon.creates_python = access.has_python() ? access.python() : access.operators().empty();
+  daemon.creates_python = access.python() || access.operators().empty();
   auto server = std::make_unique<GrpcControlServer>(std::move(roles), daemon);
   ECHOLINE_TRY(server->listen(path, access));
   return std::unique_ptr<ControlServer>(std::move(server));
