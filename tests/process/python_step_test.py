@@ -147,7 +147,7 @@ class PythonStep(ProcessCase):
         count = {outcome: sum(value for labels, value in calls.items() if outcome in labels)
                  for outcome in ("returned", "raised", "refused", "died", "timeout")}
         faults = len(list((self.place / "marks").iterdir()))
-        self.assertEqual(faults, RECORDS // 3)
+        self.assertEqual(faults, RECORDS // 3, sorted(path.name for path in (self.place / "marks").iterdir()))
         self.assertEqual(count["died"] + count["timeout"], faults, calls)
         self.assertGreaterEqual(count["timeout"], 1)
         self.assertEqual(sum(value for labels, value in no_faults.items() if "died" in labels or "timeout" in labels), 0)
