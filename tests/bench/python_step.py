@@ -19,12 +19,13 @@ PROGRAMS = ("ECHOLINE_LIBRARY",)
 LOOPS = pathlib.Path(__file__).with_name("python_step_loops.py")
 BYTES = 150_528
 FUNCTIONS = {"returns its sample": "same", "returns a new array": "copied"}
+ECHOED = "returns a new array, then echo with factor 4"
 
 
-def pipeline(path, function):
+def pipeline(path, function, echo=""):
     step = f"python: {{file: {LOOPS}, function: {function}, out: {{tokens: {{}}}}, workers: 1, interpreter: {sys.executable}}}"
     return stream_yaml([f"read: {{url: '{path}', format: tokens, tokens: {{length: {BYTES // 2}}}}}",
-                        f"decode: {{tokens: {{key: tokens, as: uint16, shape: [{BYTES // 2}]}}}}", function and step,
+                        f"decode: {{tokens: {{key: tokens, as: uint16, shape: [{BYTES // 2}]}}}}", function and step, echo,
                         "batch: {size: 16}", "publish: {slots: 8}"])
 
 
@@ -39,10 +40,11 @@ def measure(options):
         path = pathlib.Path(folder, "data.tokens")
         path.write_bytes(os.urandom(1 << 20) * 154)
         with Daemon(pipeline(path, ""), workers=1) as plain, Daemon(pipeline(path, "same"), workers=1) as same, \
-                Daemon(pipeline(path, "copied"), workers=1) as copied:
+                Daemon(pipeline(path, "copied"), workers=1) as copied, \
+                Daemon(pipeline(path, "copied", "echo: {factor: 4, window: 256}"), workers=1) as echoed:
             ways = {name: functools.partial(output, sys.executable, "-B", LOOPS, "echoline", seconds, daemon.runtime_dir,
                                             daemon.process.pid)
-                    for name, daemon in zip(("without the step", *FUNCTIONS), (plain, same, copied), strict=True)}
+                    for name, daemon in zip(("without the step", *FUNCTIONS, ECHOED), (plain, same, copied, echoed), strict=True)}
             torch = functools.partial(peers.debian_python, "torch", "python3-torch")
             others = {"DataLoader": lambda: output(torch(), "-B", LOOPS, "dataloader", seconds, BYTES)}
             found = interleave(ways | {name: way for name, way in others.items() if options.wants(name)}, options.rounds)
