@@ -41,13 +41,20 @@ void Item::leave_ahead() {
   ahead_bytes_ = 0;
 }
 
-void Item::arrive(std::shared_ptr<const Buffer> bytes) {
+void Item::arrive(std::shared_ptr<const Buffer> bytes, Form form) {
   std::vector<std::weak_ptr<Waiter>> waiters;
   {
     const MutexLock lock(mutex);
     encoded_ = std::move(bytes);
+    form_ = form;
     has_encoded_ = true;
-    account_->add_encoded(static_cast<std::int64_t>(encoded_->size()));
+    const auto size = static_cast<std::int64_t>(encoded_->size());
+    account_->add_encoded(size);
+    // The size of a frame was an estimate until now.
+    if (ahead_bytes_ > 0 && form == Form::kPrepared && size > 0) {
+      account_->add_ahead(size - static_cast<std::int64_t>(ahead_bytes_));
+      ahead_bytes_ = encoded_->size();
+    }
     if (ahead_bytes_ > 0) account_->note_arrival(monotonic_ns() - ordered_ns_);
     waiters.swap(waiters_);
   }
@@ -73,6 +80,7 @@ void Item::replace_by(std::uint64_t substitute) {
   drop_encoded();
   has_sample_ = false;
   sample_ = {};
+  kept_frame_.reset();
   if (kept_bytes_ > 0) account_->release_kept(std::exchange(kept_bytes_, 0));
   record = substitute;
   ++attempt;
@@ -83,8 +91,16 @@ bool Item::keep_sample(decode::Sample& decoded) {
   sample_.tensors.clear();
   for (decode::Tensor& tensor : decoded.tensors) {
     ECHOLINE_CHECK(!tensor.part);  // other uses need other parts
-    sample_.tensors.push_back({tensor.dtype, tensor.shape, take_exact(tensor)});
+    decode::Tensor& kept = sample_.tensors.emplace_back();
+    kept.dtype = tensor.dtype;
+    kept.shape = tensor.shape;
+    if (is_prepared()) {
+      kept.borrowed = tensor.borrowed;
+    } else {
+      kept.bytes = take_exact(tensor);
+    }
   }
+  if (is_prepared()) kept_frame_ = encoded_;
   has_sample_ = true;
   drop_encoded();
   return true;

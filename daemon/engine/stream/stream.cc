@@ -43,6 +43,12 @@ Status Stream::warm_up(BuiltPass pass, std::uint64_t now_ns) {
 }
 
 Status Stream::check_open() const {
+  if (core_->serves && failure_.ok() && !closed_) {
+    return Status(Code::kFailedPrecondition,
+                  fmt::format("stream '{}' is prepared here for other hosts (daemon.serve): attach "
+                              "to the daemon of a host",
+                              core_->name));
+  }
   if (!closed_) return failure_;
   return Status(Code::kFailedPrecondition,
                 fmt::format("stream '{}' was drained and takes no more trainers", core_->name));

@@ -1,0 +1,87 @@
+// Asks preparation servers for decoded samples: which server, how long it may take, and what
+// happens when one is late, busy or gone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/status.h"
+#include "decode/sample.h"
+#include "engine/remote/rendezvous.h"
+
+namespace echoline::engine {
+
+// One request: neighbours of one place.
+struct RemoteRun {
+  std::uint64_t tag = 0;
+  Place place;
+  std::vector<std::uint64_t> records;
+};
+
+// The answer to a run. kUnavailable: no server can be reached, so that it is not prepared
+// elsewhere.
+struct RemoteResult {
+  std::uint64_t tag = 0;
+  Status status;
+  // Frames of the first records of the run, checked; at least one. The others have to be asked for
+  // again.
+  std::vector<std::shared_ptr<Buffer>> frames{};
+};
+
+struct RemoteCounters {
+  std::uint64_t requests = 0;   // sent, second ones included
+  std::uint64_t second = 0;     // sent to another server because the first was late
+  std::uint64_t failed = 0;     // not reached, or too late
+  std::uint64_t refused = 0;    // by the server: another version or pipeline, no permission
+  std::uint64_t busy = 0;       // refused for now
+  std::uint64_t damaged = 0;    // answers with wrong bytes
+  std::uint64_t bytes = 0;      // of frames
+  std::uint64_t servers = 0;    // known now
+  std::uint64_t reachable = 0;  // of them
+  std::uint64_t in_flight = 0;  // requests now
+};
+
+struct RemoteOptions {
+  std::string stream;
+  std::string fingerprint;             // of the data set and the steps before `prepare`
+  std::vector<decode::FieldType> fields;  // what a frame must have
+  std::vector<std::string> servers;    // host:port
+  std::string certificate;             // files
+  std::string key;
+  std::string server_ca;
+  std::uint32_t concurrency = 32;  // requests in flight at each server
+  bool wait = false;               // where no server can be reached: keep trying, answer nothing
+};
+
+// One thread submits and takes results; any thread may call the counters. A thread of its own talks
+// to the servers. An interface, so that gRPC stays out of this header.
+class PreparationClient {
+ public:
+  // Reads the files and resolves the names of the servers. `wake` is called when there are results
+  // or when is_reachable has changed.
+  static Result<std::unique_ptr<PreparationClient>> open(RemoteOptions options,
+                                                         std::function<void()> wake);
+  // Cancels what is in flight.
+  virtual ~PreparationClient() = default;
+
+  // Asks the servers for record 0: kFailedPrecondition, kPermissionDenied or kNotFound if all that
+  // answer refuse. Ok if none answers. Blocks for some seconds at most.
+  virtual Status check() = 0;
+
+  // Bounds the runs that wait or are in flight.
+  virtual bool has_room() const = 0;
+  // Whether runs are worth submitting: always, if the options say wait.
+  virtual bool is_reachable() const = 0;
+  virtual bool is_busy() const = 0;  // has runs without a result
+  virtual void submit(RemoteRun run) = 0;
+  virtual std::vector<RemoteResult> take_results() = 0;
+
+  virtual RemoteCounters counters() const = 0;
+};
+
+}  // namespace echoline::engine
