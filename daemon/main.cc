@@ -19,6 +19,7 @@
 #include "serve/door/door_inherited.h"
 #include "serve/monitor/monitoring.h"
 #include "serve/monitor/version.h"
+#include "serve/preparation/preparation_server.h"
 #include "serve/process/first_streams.h"
 #include "serve/process/folders.h"
 #include "serve/process/idle_exit.h"
@@ -96,13 +97,22 @@ Status run_streams(engine::Engine& engine, const v1::Config& config, serve::Stop
                                                        {&engine, &kept, connections, &draining,
                                                         [&control] { return control->counts(); }}));
   }
+  std::unique_ptr<serve::PreparationServer> preparation;
   streams->start();
-  const Status status = streams->wait();
+  Status status = streams->wait();
+  // After its streams are open, so that hosts ask no server that has to refuse.
+  if (status.ok() && !stop.requested() && !config.daemon().serve().listen().empty()) {
+    auto opened = serve::PreparationServer::open(config.daemon().serve(), engine);
+    if (opened.ok()) preparation = std::move(opened).value();
+    status = opened.status();
+  }
   if (status.ok() && !stop.requested()) {
     started = true;
     log_ready(engine, config.daemon(), monitoring.get());
     serve_until_stopped(engine, *door, *control, config.daemon().exit_when_idle(), stop);
   }
+  // Their hosts ask other servers at once.
+  preparation.reset();
   draining = true;
   door->leave_newcomers_waiting();
   // Trainers that have closed already are not attached when the engine drains.

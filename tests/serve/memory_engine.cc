@@ -81,6 +81,11 @@ Result<std::vector<engine::FactorStart>> MemoryEngine::set_echo(const std::strin
   return std::vector{engine::FactorStart{.jobs = {"a"}, .epoch = 2, .block = factor, .row = 640}};
 }
 
+Result<std::shared_ptr<engine::SampleRun>> MemoryEngine::prepare(
+    const engine::SampleQuestion& question, engine::SampleAnswer) {
+  return Status(Code::kNotFound, "no stream '" + question.stream + "'");
+}
+
 engine::EngineStats MemoryEngine::stats() const {
   const std::lock_guard lock(mutex_);
   return stats_;

@@ -13,11 +13,10 @@ namespace echoline::engine {
 namespace {
 
 constexpr std::size_t kPemBytesMax = 1 << 20;
-constexpr std::uint64_t kMillisecondNs = 1'000'000;
-constexpr std::uint64_t kDownFirstNs = 100 * kMillisecondNs;
-constexpr std::uint64_t kDownMaxNs = 1'000 * kMillisecondNs;
-constexpr std::uint64_t kRefusedNs = 5'000 * kMillisecondNs;
-constexpr std::uint64_t kBusyNs = 20 * kMillisecondNs;
+constexpr std::uint64_t kDownFirstNs = 100'000'000;
+constexpr std::uint64_t kDownMaxNs = 1'000'000'000;
+constexpr std::uint64_t kRefusedNs = 5'000'000'000;
+constexpr std::uint64_t kBusyNs = 20'000'000;
 // A server whose process or network has stopped is noticed within the sum of the first two.
 constexpr int kPingAfterMs = 500;
 constexpr int kPingPatienceMs = 1'000;

@@ -92,11 +92,14 @@ Result<std::unique_ptr<Engine>> Engine::create(const v1::Daemon& daemon) {
   ECHOLINE_TRY(check_budget_fits(daemon.memory()));
   if (!daemon.state_dir().empty())
     source::LearnedLimits::of_process().keep_in(daemon.state_dir() + "/endpoints");
-  return std::unique_ptr<Engine>(std::make_unique<StreamRegistry>(daemon));
+  auto engine = std::make_unique<StreamRegistry>(daemon);
+  if (!daemon.serve().listen().empty()) ECHOLINE_TRY(engine->reserve_samples());
+  return std::unique_ptr<Engine>(std::move(engine));
 }
 
 StreamRegistry::StreamRegistry(const v1::Daemon& daemon)
     : budget_(daemon.memory()),
+      sample_runs_(daemon.serve().memory()),
       trainers_file_(daemon.runtime_dir()),
       driver_(shared_, budget_, trainers_file_, daemon.state_dir()),
       pool_(daemon.workers() != 0 ? daemon.workers()
@@ -243,6 +246,18 @@ Result<std::vector<FactorStart>> StreamRegistry::set_echo(const std::string& nam
     core = stream->core();
   }
   return starts_of(*core->plan, std::move(switches));
+}
+
+Status StreamRegistry::reserve_samples() {
+  ECHOLINE_ASSIGN(sample_memory_, budget_.reserve(sample_runs_.bytes_max(),
+                                                  "samples for other hosts (daemon.serve)"));
+  return {};
+}
+
+Result<std::shared_ptr<SampleRun>> StreamRegistry::prepare(const SampleQuestion& question,
+                                                           SampleAnswer answer) {
+  ECHOLINE_ASSIGN(const std::shared_ptr<StreamCore> core, core_of(question.stream));
+  return sample_runs_.start(core, question, std::move(answer));
 }
 
 // One lock for all streams, so the numbers fit together.

@@ -11,6 +11,7 @@
 #include "engine/jobs/attached_trainers_file.h"
 #include "engine/runtime/memory_budget.h"
 #include "engine/runtime/worker_pool.h"
+#include "engine/samples/sample_runs.h"
 #include "engine/stream/stream_driver.h"
 #include "engine/stream/stream_opener.h"
 
@@ -21,6 +22,8 @@ namespace echoline::engine {
 class StreamRegistry : public Engine {
  public:
   explicit StreamRegistry(const v1::Daemon& daemon);
+  // The memory of a preparation server. Once, before the first stream.
+  Status reserve_samples();
   ~StreamRegistry() override;
 
   Status announce_stream(const std::string& name, const v1::Stream& stream) override;
@@ -30,6 +33,8 @@ class StreamRegistry : public Engine {
   Result<bool> drain_stream(const std::string& name, std::chrono::milliseconds patience,
                             const std::function<bool()>& cancelled) override;
   Result<std::vector<FactorStart>> set_echo(const std::string& name, std::uint32_t factor) override;
+  Result<std::shared_ptr<SampleRun>> prepare(const SampleQuestion& question,
+                                             SampleAnswer answer) override;
   EngineStats stats() const override;
   std::uint64_t rounds() const override { return driver_.rounds(); }
   Result<v1::Stream> definition(const std::string& name) const override;
@@ -54,6 +59,8 @@ class StreamRegistry : public Engine {
   Result<std::shared_ptr<StreamCore>> core_of(const std::string& name) const;
 
   MemoryBudget budget_;
+  SampleRuns sample_runs_;
+  MemoryBudget::Reservation sample_memory_;  // of them
   AttachedTrainersFile trainers_file_;
   mutable SharedStreams shared_;
   StreamDriver driver_;
