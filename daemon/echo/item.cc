@@ -1,6 +1,7 @@
 #include "echo/item.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "base/check.h"
@@ -19,6 +20,20 @@ Buffer take_exact(decode::Tensor& tensor) {
   Buffer exact(content.size());
   std::copy_n(content.data(), content.size(), exact.data());
   return exact;
+}
+
+bool lies_in(std::span<const std::byte> part, std::span<const std::byte> whole) {
+  return std::less_equal<>()(whole.data(), part.data()) &&
+         std::less_equal<>()(part.data() + part.size(), whole.data() + whole.size());
+}
+
+// Whether most of a frame is elements that the sample borrows: it is kept as a whole then.
+bool is_worth_keeping(std::span<const std::byte> frame, const decode::Sample& sample) {
+  std::size_t borrowed = 0;
+  for (const decode::Tensor& tensor : sample.tensors) {
+    if (tensor.borrowed && lies_in(*tensor.borrowed, frame)) borrowed += tensor.borrowed->size();
+  }
+  return 2 * borrowed >= frame.size();
 }
 
 }  // namespace
@@ -87,20 +102,21 @@ void Item::replace_by(std::uint64_t substitute) {
 }
 
 bool Item::keep_sample(decode::Sample& decoded) {
-  if (!keep(decoded.bytes())) return false;
+  const bool keeps_frame = is_prepared() && is_worth_keeping(encoded_->span(), decoded);
+  if (!keep(keeps_frame ? encoded_->size() : decoded.bytes())) return false;
   sample_.tensors.clear();
   for (decode::Tensor& tensor : decoded.tensors) {
     ECHOLINE_CHECK(!tensor.part);  // other uses need other parts
     decode::Tensor& kept = sample_.tensors.emplace_back();
     kept.dtype = tensor.dtype;
     kept.shape = tensor.shape;
-    if (is_prepared()) {
+    if (keeps_frame && tensor.borrowed && lies_in(*tensor.borrowed, encoded_->span())) {
       kept.borrowed = tensor.borrowed;
     } else {
       kept.bytes = take_exact(tensor);
     }
   }
-  if (is_prepared()) kept_frame_ = encoded_;
+  if (keeps_frame) kept_frame_ = encoded_;
   has_sample_ = true;
   drop_encoded();
   return true;

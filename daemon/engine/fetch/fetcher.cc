@@ -98,7 +98,9 @@ void Fetcher::fill_slots(std::uint64_t now_ns) {
         remote_->add(std::move(run));
       }
     } else {
-      add_to_store(cache_.route(coalescer_.take(store_.requests_at_once())));
+      std::vector<FetchRun> runs = cache_.route(coalescer_.take(store_.requests_at_once()));
+      if (remote_ != nullptr) remote_->count_local(runs);
+      add_to_store(std::move(runs));
     }
   }
   std::vector<std::uint64_t> dropped;

@@ -20,7 +20,7 @@ struct RemoteReaderOptions {
   double growth = 1;  // bytes of a frame for each encoded byte of its record
 };
 
-// Called by the fetcher's thread; counters by any thread.
+// Called by the fetcher's thread; stats by any thread.
 class RemoteReader {
  public:
   static constexpr std::size_t kAtOnce = 32;  // for RequestCoalescer::take
@@ -39,8 +39,16 @@ class RemoteReader {
   // Records that did not fit into their answer are appended to `again`.
   std::vector<FetchRun> take_results(FetchRun& again);
 
-  RemoteCounters counters() const { return client_->counters(); }
-  std::uint64_t local_records() const { return local_.load(std::memory_order_relaxed); }
+  // Runs that go to the store without being asked of a server.
+  void count_local(const std::vector<FetchRun>& runs) {
+    for (const FetchRun& run : runs) local_.fetch_add(run.size(), std::memory_order_relaxed);
+  }
+
+  RemoteStats stats() const {
+    RemoteStats stats = client_->stats();
+    stats.local_records = local_.load(std::memory_order_relaxed);
+    return stats;
+  }
 
  private:
   RemoteReader(FetchMeter& meter, double growth) : meter_(meter), growth_(growth) {}

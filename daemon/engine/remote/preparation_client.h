@@ -12,6 +12,7 @@
 #include "base/buffer.h"
 #include "base/status.h"
 #include "decode/sample.h"
+#include "engine/api/stats.h"
 #include "engine/remote/rendezvous.h"
 
 namespace echoline::engine {
@@ -33,25 +34,12 @@ struct RemoteResult {
   std::vector<std::shared_ptr<Buffer>> frames{};
 };
 
-struct RemoteCounters {
-  std::uint64_t requests = 0;   // sent, second ones included
-  std::uint64_t second = 0;     // sent to another server because the first was late
-  std::uint64_t failed = 0;     // not reached, or too late
-  std::uint64_t refused = 0;    // by the server: another version or pipeline, no permission
-  std::uint64_t busy = 0;       // refused for now
-  std::uint64_t damaged = 0;    // answers with wrong bytes
-  std::uint64_t bytes = 0;      // of frames
-  std::uint64_t servers = 0;    // known now
-  std::uint64_t reachable = 0;  // of them
-  std::uint64_t in_flight = 0;  // requests now
-};
-
 struct RemoteOptions {
   std::string stream;
-  std::string fingerprint;             // of the data set and the steps before `prepare`
+  std::string fingerprint;                // of the data set and the steps before `prepare`
   std::vector<decode::FieldType> fields;  // what a frame must have
-  std::vector<std::string> servers;    // host:port
-  std::string certificate;             // files
+  std::vector<std::string> servers;       // host:port
+  std::string certificate;                // files
   std::string key;
   std::string server_ca;
   std::uint32_t concurrency = 32;  // requests in flight at each server
@@ -77,11 +65,11 @@ class PreparationClient {
   virtual bool has_room() const = 0;
   // Whether runs are worth submitting: always, if the options say wait.
   virtual bool is_reachable() const = 0;
-  virtual bool is_busy() const = 0;  // has runs without a result
   virtual void submit(RemoteRun run) = 0;
   virtual std::vector<RemoteResult> take_results() = 0;
 
-  virtual RemoteCounters counters() const = 0;
+  // All but the local records.
+  virtual RemoteStats stats() const = 0;
 };
 
 }  // namespace echoline::engine

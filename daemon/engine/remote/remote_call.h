@@ -20,12 +20,14 @@ struct RemoteCall;
 // Lives until it has a result and none of its calls is in flight.
 struct RunState {
   RemoteRun run;
-  std::vector<RemoteCall*> calls;        // in flight: one, or two after a late first one
+  std::vector<RemoteCall*> calls;          // in flight: one, or two after a late first one
   std::vector<const RemoteServer*> tried;  // failed it, since the run was last begun
   std::uint64_t not_before_ns = 0;         // after all servers have failed it
   bool has_second = false;
   bool done = false;
 
+  // Without records it asks whether a server answers again.
+  bool is_probe() const { return run.records.empty(); }
   bool has_tried(const RemoteServer& server) const {
     return std::find(tried.begin(), tried.end(), &server) != tried.end();
   }

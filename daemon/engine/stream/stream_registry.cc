@@ -256,8 +256,13 @@ Status StreamRegistry::reserve_samples() {
 
 Result<std::shared_ptr<SampleRun>> StreamRegistry::prepare(const SampleQuestion& question,
                                                            SampleAnswer answer) {
-  ECHOLINE_ASSIGN(const std::shared_ptr<StreamCore> core, core_of(question.stream));
-  return sample_runs_.start(core, question, std::move(answer));
+  Result<std::shared_ptr<StreamCore>> core = core_of(question.stream);
+  if (!core.ok()) {
+    // The stream is being opened: the host asks another server, and this one later.
+    const bool soon = core.status().code() == Code::kFailedPrecondition;
+    return soon ? Status(Code::kUnavailable, core.status().message()) : core.status();
+  }
+  return sample_runs_.start(*core, question, std::move(answer));
 }
 
 // One lock for all streams, so the numbers fit together.
@@ -273,6 +278,11 @@ EngineStats StreamRegistry::stats() const {
   stats.memory_reserved = budget_.reserved_bytes();
   stats.workers = static_cast<std::uint32_t>(pool_.worker_count());
   stats.tasks_queued = pool_.queued();
+  if (sample_memory_.bytes() > 0) {
+    stats.served_bytes_now = sample_runs_.bytes();
+    stats.served_bytes_max = sample_runs_.bytes_max();
+    stats.served_refused = sample_runs_.refused();
+  }
   return stats;
 }
 

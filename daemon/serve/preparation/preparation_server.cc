@@ -59,11 +59,13 @@ class PreparationService final : public RawService {
   grpc::ServerUnaryReactor* Prepare(grpc::CallbackServerContext* /*context*/,
                                     const grpc::ByteBuffer* request,
                                     grpc::ByteBuffer* response) override {
-    ++calls;
-    return begin_prepare_call(engine_, *request, *response, [this] { ++answered; });
+    return begin_prepare_call(engine_, *request, *response, [this](bool was_answered) {
+      ++ended;
+      if (was_answered) ++answered;
+    });
   }
 
-  std::atomic<std::uint64_t> calls = 0;
+  std::atomic<std::uint64_t> ended = 0;
   std::atomic<std::uint64_t> answered = 0;
 
  private:
@@ -78,8 +80,12 @@ class GrpcPreparationServer final : public PreparationServer {
   GrpcPreparationServer& operator=(const GrpcPreparationServer&) = delete;
 
   ~GrpcPreparationServer() override {
+    stop();
     // Its thread uses the acceptor and the TLS files.
     gate_.reset();
+  }
+
+  void stop() override {
     if (server_ == nullptr) return;
     server_->Shutdown(std::chrono::system_clock::now() + kShutdownPatience);
     server_->Wait();
@@ -102,7 +108,7 @@ class GrpcPreparationServer final : public PreparationServer {
   PreparationCounts counts() const override {
     return {.connections = gate_->tcp_connections(),
             .refused_connections = gate_->refused(),
-            .calls = service_.calls,
+            .calls_ended = service_.ended,
             .calls_answered = service_.answered,
             .calls_denied = denied_,
             .certificate_not_after = tls_->counts().not_after};

@@ -19,8 +19,10 @@ class PreparationServer {
   // Reads the files of `settings`, which have an address, and listens. The engine outlives it.
   static Result<std::unique_ptr<PreparationServer>> open(const v1::Serve& settings,
                                                          engine::Engine& engine);
-  // Running calls are cancelled: their hosts ask other servers.
   virtual ~PreparationServer() = default;
+
+  // Answers nothing any more. Running calls are cancelled: their hosts ask other servers.
+  virtual void stop() = 0;
 
   virtual PreparationCounts counts() const = 0;
   virtual std::uint16_t port() const = 0;

@@ -56,19 +56,22 @@ Result<engine::SampleQuestion> parse(const grpc::ByteBuffer& request) {
 class Ending {
  public:
   Ending(grpc::ServerUnaryReactor& reactor, grpc::ByteBuffer& response,
-         std::function<void()> answered)
-      : reactor_(&reactor), response_(response), answered_(std::move(answered)) {}
+         std::function<void(bool answered)> ended)
+      : reactor_(&reactor), response_(response), ended_(std::move(ended)) {}
 
   void answer(std::vector<prepare::Frame> frames) ECHOLINE_EXCLUDES(mutex_) {
     grpc::ByteBuffer bytes = to_buffer(std::move(frames));
     grpc::ServerUnaryReactor* const reactor = take();
     if (reactor == nullptr) return;
     response_.Swap(&bytes);
-    answered_();
+    ended_(true);
     reactor->Finish(grpc::Status::OK);
   }
   void fail(const grpc::Status& status) ECHOLINE_EXCLUDES(mutex_) {
-    if (grpc::ServerUnaryReactor* const reactor = take()) reactor->Finish(status);
+    grpc::ServerUnaryReactor* const reactor = take();
+    if (reactor == nullptr) return;
+    ended_(false);
+    reactor->Finish(status);
   }
 
  private:
@@ -81,13 +84,13 @@ class Ending {
   Mutex mutex_;  // no other lock is taken under it
   grpc::ServerUnaryReactor* reactor_ ECHOLINE_GUARDED_BY(mutex_);
   grpc::ByteBuffer& response_;  // of gRPC; valid until the call has ended
-  const std::function<void()> answered_;
+  const std::function<void(bool answered)> ended_;
 };
 
 class PrepareCall final : public grpc::ServerUnaryReactor {
  public:
-  PrepareCall(grpc::ByteBuffer& response, std::function<void()> answered)
-      : ending_(std::make_shared<Ending>(*this, response, std::move(answered))) {}
+  PrepareCall(grpc::ByteBuffer& response, std::function<void(bool answered)> ended)
+      : ending_(std::make_shared<Ending>(*this, response, std::move(ended))) {}
 
   void begin(engine::Engine& engine, const grpc::ByteBuffer& request) {
     // This object may be gone as soon as the call has ended.
@@ -150,8 +153,8 @@ class PrepareCall final : public grpc::ServerUnaryReactor {
 grpc::ServerUnaryReactor* begin_prepare_call(engine::Engine& engine,
                                              const grpc::ByteBuffer& request,
                                              grpc::ByteBuffer& response,
-                                             std::function<void()> answered) {
-  auto* const call = new PrepareCall(response, std::move(answered));
+                                             std::function<void(bool answered)> ended) {
+  auto* const call = new PrepareCall(response, std::move(ended));
   call->begin(engine, request);
   return call;
 }

@@ -10,10 +10,11 @@
 
 namespace echoline::serve {
 
-// Begins the call; gRPC ends it. `answered` is called for each that got frames.
+// Begins the call; gRPC ends it. `ended` is called once, and says whether it was
+// answered.
 grpc::ServerUnaryReactor* begin_prepare_call(engine::Engine& engine,
                                              const grpc::ByteBuffer& request,
                                              grpc::ByteBuffer& response,
-                                             std::function<void()> answered);
+                                             std::function<void(bool answered)> ended);
 
 }  // namespace echoline::serve
