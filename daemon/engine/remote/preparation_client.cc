@@ -321,7 +321,7 @@ class GrpcPreparationClient final : public PreparationClient, private Agent {
   void note_reachable() {
     meter_.servers.store(servers_.size());
     const std::uint64_t reachable = servers_.good();
-    if (meter_.reachable.exchange(reachable) != reachable && thread_.is_running()) wake_owner_();
+    if (meter_.reachable.exchange(reachable) != reachable) wake_owner_();
   }
 
   const RemoteOptions options_;
