@@ -92,11 +92,10 @@ void AddressWatcher::resolve() {
     all.insert(all.end(), found_[i].begin(), found_[i].end());
   }
   std::ranges::sort(all, {}, &ServerAddress::target);
-  all.erase(std::unique(all.begin(), all.end(),
-                        [](const auto& one, const auto& other) {
-                          return one.target == other.target;
-                        }),
-            all.end());
+  all.erase(
+      std::unique(all.begin(), all.end(),
+                  [](const auto& one, const auto& other) { return one.target == other.target; }),
+      all.end());
   if (all.size() > kAddressesMax) all.resize(kAddressesMax);
   const MutexLock lock(mutex_);
   if (all == addresses_) return;

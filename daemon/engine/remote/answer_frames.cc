@@ -37,8 +37,7 @@ class PieceReader {
       const auto rest = pieces_[piece_].subspan(offset_);
       const std::size_t count = std::min(rest.size(), to.size() - done);
       // Borders of the checksum are borders of copies.
-      const std::size_t step =
-          done < checked_from ? std::min(count, checked_from - done) : count;
+      const std::size_t step = done < checked_from ? std::min(count, checked_from - done) : count;
       std::memcpy(to.data() + done, rest.data(), step);
       if (done >= checked_from) crc = crc32c(crc, to.subspan(done, step));
       done += step;
@@ -103,8 +102,8 @@ Result<std::vector<std::shared_ptr<Buffer>>> frames_of(
     if (!prepare::agrees(frame->span(), crc)) {
       return malformed("has bytes that disagree with their checksum");
     }
-    ECHOLINE_TRY(prepare::open_frame(frame->span(), {records[frames.size() - 1], 0}, fields,
-                                     content));
+    ECHOLINE_TRY(
+        prepare::open_frame(frame->span(), {records[frames.size() - 1], 0}, fields, content));
   }
   if (frames.empty()) return malformed("has no sample");
   return frames;

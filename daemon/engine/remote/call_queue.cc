@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "echoline/v1/preparation.pb.h"
 
 namespace echoline::engine {
 namespace {
@@ -26,17 +27,21 @@ CallQueue::~CallQueue() {
 }
 
 void CallQueue::send(const std::shared_ptr<RunState>& state,
-                     const std::shared_ptr<RemoteServer>& server, const grpc::ByteBuffer& question,
-                     bool is_second) {
+                     const std::shared_ptr<RemoteServer>& server) {
+  v1::PrepareRequest question;
+  question.set_stream(stream_);
+  question.set_fingerprint(fingerprint_);
+  question.mutable_records()->Add(state->run.records.begin(), state->run.records.end());
+  const grpc::Slice bytes(question.SerializeAsString());
   auto owned = std::make_unique<RemoteCall>();
   RemoteCall& call = *owned;
   call.state = state;
   call.server = server;
   call.sent_ns = monotonic_ns();
-  call.is_second = is_second;
   call.context.set_deadline(std::chrono::system_clock::now() +
                             (state->is_probe() ? kProbePatience : kPatience));
-  call.reader = server->stub().PrepareUnaryCall(&call.context, kMethod, question, &queue_);
+  call.reader =
+      server->stub().PrepareUnaryCall(&call.context, kMethod, grpc::ByteBuffer(&bytes, 1), &queue_);
   call.reader->StartCall();
   call.reader->Finish(&call.answer, &call.status, &call);
   state->calls.push_back(&call);

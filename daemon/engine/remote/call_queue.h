@@ -9,7 +9,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "engine/remote/remote_call.h"
 
@@ -18,14 +20,14 @@ namespace echoline::engine {
 // Of the client's thread, except wake(). gRPC receives and decrypts on the thread that sleeps here.
 class CallQueue {
  public:
-  CallQueue() = default;
+  CallQueue(std::string stream, std::string fingerprint)
+      : stream_(std::move(stream)), fingerprint_(std::move(fingerprint)) {}
   CallQueue(const CallQueue&) = delete;
   CallQueue& operator=(const CallQueue&) = delete;
   // Cancels what is in flight.
   ~CallQueue();
 
-  void send(const std::shared_ptr<RunState>& state, const std::shared_ptr<RemoteServer>& server,
-            const grpc::ByteBuffer& question, bool is_second);
+  void send(const std::shared_ptr<RunState>& state, const std::shared_ptr<RemoteServer>& server);
   // A request that has ended; null after `wait`, or after wake().
   std::unique_ptr<RemoteCall> next(std::chrono::nanoseconds wait);
   // Any thread.
@@ -37,6 +39,8 @@ class CallQueue {
   }
 
  private:
+  const std::string stream_;
+  const std::string fingerprint_;
   grpc::CompletionQueue queue_;
   grpc::Alarm alarm_;
   std::atomic<bool> woken_{false};

@@ -13,10 +13,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mutex.h"
-#include "echoline/v1/preparation.grpc.pb.h"
 #include "engine/remote/answer_frames.h"
 #include "engine/remote/call_queue.h"
 #include "engine/remote/remote_meter.h"
+#include "engine/remote/server_check.h"
 #include "engine/remote/server_list.h"
 #include "engine/runtime/agent_thread.h"
 
@@ -25,7 +25,6 @@ namespace {
 
 constexpr std::uint64_t kMillisecondNs = 1'000'000;
 constexpr std::chrono::milliseconds kPoll{20};
-constexpr auto kCheckPatience = std::chrono::seconds(5);
 // When an answer is late: a multiple of the mean time, within bounds.
 constexpr std::uint64_t kLateFactor = 4;
 constexpr std::uint64_t kLateMinNs = 100 * kMillisecondNs;
@@ -37,34 +36,6 @@ constexpr std::uint64_t kAgainNs = 100 * kMillisecondNs;
 constexpr std::uint64_t kSilenceLogNs = 10'000 * kMillisecondNs;
 // Runs that wait for a server, in addition to those that may be in flight.
 constexpr std::size_t kWaitingMax = 32;
-
-bool is_refusal(grpc::StatusCode code) {
-  switch (code) {
-    case grpc::StatusCode::FAILED_PRECONDITION:
-    case grpc::StatusCode::PERMISSION_DENIED:
-    case grpc::StatusCode::UNAUTHENTICATED:
-    case grpc::StatusCode::NOT_FOUND:
-    case grpc::StatusCode::UNIMPLEMENTED:
-    case grpc::StatusCode::INVALID_ARGUMENT:
-      return true;
-    default:
-      return false;
-  }
-}
-
-v1::PrepareRequest question_of(const RemoteOptions& options,
-                               const std::vector<std::uint64_t>& records) {
-  v1::PrepareRequest request;
-  request.set_stream(options.stream);
-  request.set_fingerprint(options.fingerprint);
-  request.mutable_records()->Add(records.begin(), records.end());
-  return request;
-}
-
-grpc::ByteBuffer to_buffer(const google::protobuf::MessageLite& message) {
-  const grpc::Slice slice(message.SerializeAsString());
-  return grpc::ByteBuffer(&slice, 1);
-}
 
 AnswerPieces pieces_of(const std::vector<grpc::Slice>& slices) {
   AnswerPieces pieces;
@@ -83,6 +54,7 @@ class GrpcPreparationClient final : public PreparationClient, private Agent {
         wake_owner_(std::move(wake)),
         servers_(options_.servers, {options_.certificate, options_.key, options_.server_ca},
                  credentials, options_.concurrency),
+        calls_(options_.stream, options_.fingerprint),
         thread_(*this, "prepare") {
     note_reachable();
     thread_.start();
@@ -91,23 +63,7 @@ class GrpcPreparationClient final : public PreparationClient, private Agent {
   GrpcPreparationClient& operator=(const GrpcPreparationClient&) = delete;
   ~GrpcPreparationClient() override { thread_.stop(); }
 
-  Status check() override {
-    Status refusal;
-    for (const ServerAddress& address : servers_.addresses()) {
-      const auto stub = v1::Preparation::NewStub(open_channel(address, credentials_));
-      grpc::ClientContext context;
-      context.set_deadline(std::chrono::system_clock::now() + kCheckPatience);
-      v1::PrepareResponse answer;
-      const grpc::Status status = stub->Prepare(&context, question_of(options_, {}), &answer);
-      if (status.ok()) return {};
-      if (!is_refusal(status.error_code())) continue;
-      const bool denied = status.error_code() == grpc::StatusCode::PERMISSION_DENIED;
-      refusal = Status(denied ? Code::kPermissionDenied : Code::kFailedPrecondition,
-                       fmt::format("prepare.servers: the server {} refuses: {}", address.target,
-                                   status.error_message()));
-    }
-    return refusal;
-  }
+  Status check() override { return check_servers(options_, credentials_, servers_.addresses()); }
 
   bool has_room() const override {
     return runs_.load() < options_.concurrency * meter_.reachable.load() + kWaitingMax;
@@ -203,7 +159,7 @@ class GrpcPreparationClient final : public PreparationClient, private Agent {
   }
 
   void send(const StatePtr& state, const std::shared_ptr<RemoteServer>& server, bool is_second) {
-    calls_.send(state, server, to_buffer(question_of(options_, state->run.records)), is_second);
+    calls_.send(state, server);
     meter_.in_flight.store(calls_.size());
     if (is_second) RemoteMeter::add(meter_.second);
     second_allowance_ = std::min(kSecondMax, second_allowance_ + kSecondShare);

@@ -38,7 +38,6 @@ struct RemoteCall {
   std::shared_ptr<RunState> state;
   std::shared_ptr<RemoteServer> server;
   std::uint64_t sent_ns = 0;
-  bool is_second = false;
   grpc::ClientContext context;
   grpc::ByteBuffer answer;
   grpc::Status status;

@@ -24,8 +24,7 @@ inline Place place_of(std::uint32_t shard, std::uint64_t offset) {
 // The server with the highest weight is the first choice for the place.
 inline std::uint64_t server_weight(const std::string& server, const Place& place) {
   const std::uint64_t words[] = {place.shard, place.block};
-  return XXH3_64bits_withSeed(server.data(), server.size(),
-                              XXH3_64bits(&words[0], sizeof words));
+  return XXH3_64bits_withSeed(server.data(), server.size(), XXH3_64bits(&words[0], sizeof words));
 }
 
 }  // namespace echoline::engine

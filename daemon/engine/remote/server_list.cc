@@ -12,9 +12,8 @@ void ServerList::update() {
   for (const ServerAddress& address : watcher_.addresses()) {
     const auto known = std::ranges::find_if(
         servers_, [&](const ServerPtr& server) { return server->address() == address; });
-    servers.push_back(known != servers_.end()
-                          ? *known
-                          : std::make_shared<RemoteServer>(address, credentials_));
+    servers.push_back(
+        known != servers_.end() ? *known : std::make_shared<RemoteServer>(address, credentials_));
   }
   servers_ = std::move(servers);
 }

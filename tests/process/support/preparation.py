@@ -29,7 +29,7 @@ class Cluster:
                 f"server_ca: {ca or self.ca.file}{more}}}")
 
     def stream(self, prepare="", **more):
-        return stream_yaml(steps(self.url, prepare, **more))
+        return stream_yaml(steps(self.url, prepare, **more), more="    bad_records: {limit: 10%}\n")
 
     def serve(self, port, allow="CN=host", memory="64MiB"):
         return (f"serve: {{listen: '127.0.0.1:{port}', certificate: {self.server_pair.certificate}, "

@@ -1,0 +1,53 @@
+#include "engine/remote/server_check.h"
+
+#include <fmt/format.h>
+#include <grpcpp/client_context.h>
+
+#include <chrono>
+
+#include "echoline/v1/preparation.grpc.pb.h"
+
+namespace echoline::engine {
+namespace {
+
+constexpr auto kCheckPatience = std::chrono::seconds(2);
+
+}  // namespace
+
+Status check_servers(const RemoteOptions& options, const HostCredentials& credentials,
+                     const std::vector<ServerAddress>& addresses) {
+  v1::PrepareRequest question;
+  question.set_stream(options.stream);
+  question.set_fingerprint(options.fingerprint);
+  Status refusal;
+  for (const ServerAddress& address : addresses) {
+    const auto stub = v1::Preparation::NewStub(open_channel(address, credentials));
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kCheckPatience);
+    v1::PrepareResponse answer;
+    const grpc::Status status = stub->Prepare(&context, question, &answer);
+    if (status.ok()) return {};
+    if (!is_refusal(status.error_code())) continue;
+    const bool denied = status.error_code() == grpc::StatusCode::PERMISSION_DENIED;
+    refusal = Status(denied ? Code::kPermissionDenied : Code::kFailedPrecondition,
+                     fmt::format("prepare.servers: the server {} refuses: {}", address.target,
+                                 status.error_message()));
+  }
+  return refusal;
+}
+
+bool is_refusal(grpc::StatusCode code) {
+  switch (code) {
+    case grpc::StatusCode::FAILED_PRECONDITION:
+    case grpc::StatusCode::PERMISSION_DENIED:
+    case grpc::StatusCode::UNAUTHENTICATED:
+    case grpc::StatusCode::NOT_FOUND:
+    case grpc::StatusCode::UNIMPLEMENTED:
+    case grpc::StatusCode::INVALID_ARGUMENT:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace echoline::engine
