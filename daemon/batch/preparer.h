@@ -79,8 +79,8 @@ class Preparer {
   };
   Result<Tried> try_steps(WorkerScratch& scratch) const;
 
-  // Fills `scratch.sample` with the whole decoded sample of an item that has its encoded bytes, from
-  // the sample cache if it is there: for another host.
+  // Fills `scratch.sample` with the whole decoded sample of an item that has its encoded bytes,
+  // from the sample cache if it is there: for another host.
   Status decode_whole(const echo::Item& item, WorkerScratch& scratch) const
       ECHOLINE_REQUIRES(item.mutex);
 

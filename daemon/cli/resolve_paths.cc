@@ -22,8 +22,8 @@ void resolve_paths(v1::Stream& stream, const std::filesystem::path& folder) {
   for (v1::Step& step : *stream.mutable_pipeline()) {
     if (step.has_prepare()) {
       v1::Prepare& prepare = *step.mutable_prepare();
-      for (std::string* file : {prepare.mutable_certificate(), prepare.mutable_key(),
-                                prepare.mutable_server_ca()}) {
+      for (std::string* file :
+           {prepare.mutable_certificate(), prepare.mutable_key(), prepare.mutable_server_ca()}) {
         resolve(*file, folder);
       }
     }

@@ -111,8 +111,8 @@ class OrderCheck {
   Status pass_cache(const v1::Step& step) {
     // Its place depends on the step before, not on a rank.
     const StepCase before = before_->step_case();
-    const bool fits = before == v1::Step::kRead || before == v1::Step::kDecode ||
-                      before == v1::Step::kPrepare;
+    const bool fits =
+        before == v1::Step::kRead || before == v1::Step::kDecode || before == v1::Step::kPrepare;
     return fits ? Status() : misplaced(step);
   }
 
@@ -139,7 +139,7 @@ class OrderCheck {
   const v1::Step* before_ = nullptr;  // the previous step
   int rank_ = 0;                      // reached so far
   int echo_rank_ = -1;                // reached before the echo; -1: no echo yet
-  std::array<int, 128> seen_{};        // counts by kind
+  std::array<int, 128> seen_{};       // counts by kind
 };
 
 Status check_echo(const v1::Stream& stream, const SourceLocations& locations) {

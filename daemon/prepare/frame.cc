@@ -131,8 +131,8 @@ bool is_record_code(std::uint32_t code) {
 }
 
 Status open_bad(const Header& header, std::span<const std::byte> rest, Content& content) {
-  if (!is_record_code(header.code) || header.fields != 0 ||
-      header.reason_bytes > kReasonBytesMax || header.reason_bytes != rest.size()) {
+  if (!is_record_code(header.code) || header.fields != 0 || header.reason_bytes > kReasonBytesMax ||
+      header.reason_bytes != rest.size()) {
     return malformed("has an impossible verdict on its record");
   }
   std::string reason(reinterpret_cast<const char*>(rest.data()), rest.size());
@@ -158,8 +158,8 @@ Frame make_frame(const SampleKey& key, decode::Sample& sample) {
   header.record = key.record;
   header.epoch = key.epoch;
   header.fields = static_cast<std::uint32_t>(sample.tensors.size());
-  Buffer& head = frame.parts.emplace_back(sizeof header +
-                                          sample.tensors.size() * sizeof(FieldHeader));
+  Buffer& head =
+      frame.parts.emplace_back(sizeof header + sample.tensors.size() * sizeof(FieldHeader));
   std::memcpy(head.data(), &header, sizeof header);
   std::size_t offset = sizeof header;
   for (decode::Tensor& tensor : sample.tensors) {
@@ -181,11 +181,9 @@ Frame make_frame(const SampleKey& key, const Status& why) {
   Header header;
   header.record = key.record;
   header.epoch = key.epoch;
-  header.code = static_cast<std::uint32_t>(is_record_code(static_cast<std::uint32_t>(why.code()))
-                                               ? why.code()
-                                               : Code::kInvalidArgument);
-  header.reason_bytes =
-      static_cast<std::uint32_t>(std::min(why.message().size(), kReasonBytesMax));
+  header.code = static_cast<std::uint32_t>(
+      is_record_code(static_cast<std::uint32_t>(why.code())) ? why.code() : Code::kInvalidArgument);
+  header.reason_bytes = static_cast<std::uint32_t>(std::min(why.message().size(), kReasonBytesMax));
   Frame frame;
   Buffer& whole = frame.parts.emplace_back(sizeof header + header.reason_bytes);
   std::memcpy(whole.data(), &header, sizeof header);

@@ -28,8 +28,8 @@ void RemoteReader::add(FetchRun run) {
   for (FetchRequest& request : run) {
     const Place next = place_of(request.extent.shard, request.extent.offset);
     const double frame_bytes = growth_ * static_cast<double>(request.extent.bytes);
-    const bool fits = next == place && part.size() < kRecordsMax &&
-                      bytes + frame_bytes <= kAnswerBytes;
+    const bool fits =
+        next == place && part.size() < kRecordsMax && bytes + frame_bytes <= kAnswerBytes;
     if (!part.empty() && !fits) {
       submit(std::exchange(part, {}));
       bytes = 0;

@@ -38,9 +38,8 @@ std::uint64_t most_ahead_bytes(const v1::Read& read, const record::Index& index,
                // Without the maximum below, a record larger than the limit could never be
                // requested.
                2 * index.record_count() * mean_bytes);
-  return std::max(wanted,
-                  grown(index.record_bytes_max(), growth) + kChunkBytes +
-                      batch_rows * kAheadOverheadBytes);
+  return std::max(wanted, grown(index.record_bytes_max(), growth) + kChunkBytes +
+                              batch_rows * kAheadOverheadBytes);
 }
 
 // Adjacent records share a request if they are requested together. A quarter of what is ahead is
@@ -85,8 +84,8 @@ std::uint64_t bytes_of_any(const record::Index& index, std::uint64_t records) {
 }  // namespace
 
 MemoryPlan plan_memory(const v1::Read& read, const record::Index& index, const plan::Plan& plan,
-                       const std::vector<decode::FieldType>& row_types,
-                       std::uint64_t decoded_bytes, double growth) {
+                       const std::vector<decode::FieldType>& row_types, std::uint64_t decoded_bytes,
+                       double growth) {
   const plan::PlanSpec& spec = plan.spec();
   MemoryPlan memory{.read_ahead = read_ahead(read, index, spec, growth)};
   // Under batch echo the slots hold what is repeated.

@@ -195,8 +195,8 @@ RemoteReaderOptions remote_options(const std::string& name, const v1::Prepare& s
 }
 
 double growth_of(const record::Index& index, std::uint64_t decoded_bytes) {
-  const double mean = static_cast<double>(index.record_bytes_total()) /
-                      static_cast<double>(index.record_count());
+  const double mean =
+      static_cast<double>(index.record_bytes_total()) / static_cast<double>(index.record_count());
   return static_cast<double>(decoded_bytes + kFrameOverheadBytes) / std::max(1.0, mean);
 }
 

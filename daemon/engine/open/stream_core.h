@@ -41,9 +41,9 @@ struct StreamCounters {
   std::atomic<std::uint64_t> prepare_first_rows{0};
   std::atomic<std::uint64_t> prepare_again_ns{0};  // rows made from kept samples
   std::atomic<std::uint64_t> prepare_again_rows{0};
-  std::atomic<std::uint64_t> served_samples{0};    // to other hosts
+  std::atomic<std::uint64_t> served_samples{0};  // to other hosts
   std::atomic<std::uint64_t> served_bytes{0};
-  std::atomic<std::uint64_t> served_bad{0};  // verdicts on bad records
+  std::atomic<std::uint64_t> served_bad{0};    // verdicts on bad records
   std::atomic<std::uint64_t> window_bytes{0};  // decoded or finished, kept for re-use
   std::atomic<std::uint64_t> encoded_bytes{0};
   std::atomic<std::uint64_t> first_batch_ns{0};  // since the stream's creation; 0: none yet
@@ -84,10 +84,10 @@ struct StreamCore {
   std::unique_ptr<cache::Levels> cache;         // null without a cache step after read
   std::unique_ptr<batch::SampleCache> samples;  // null without a cache step after decode
   std::unique_ptr<Fetcher> fetcher;
-  bool serves = false;             // other hosts get its samples; it has no passes
-  std::string sample_fingerprint;  // of what is prepared elsewhere; empty without `prepare`
+  bool serves = false;              // other hosts get its samples; it has no passes
+  std::string sample_fingerprint;   // of what is prepared elsewhere; empty without `prepare`
   std::uint64_t decoded_bytes = 0;  // of a decoded record, in the mean
-  double frame_growth = 1;         // bytes that arrive for each encoded byte
+  double frame_growth = 1;          // bytes that arrive for each encoded byte
   WorkerPool* pool = nullptr;
   std::vector<batch::WorkerScratch> worker_scratch;  // by worker
   ring::RingSpec ring_spec;

@@ -37,31 +37,23 @@ constexpr std::uint64_t kSilenceLogNs = 10'000 * kMillisecondNs;
 // Runs that wait for a server, in addition to those that may be in flight.
 constexpr std::size_t kWaitingMax = 32;
 
-AnswerPieces pieces_of(const std::vector<grpc::Slice>& slices) {
-  AnswerPieces pieces;
-  for (const grpc::Slice& slice : slices) {
-    pieces.push_back({reinterpret_cast<const std::byte*>(slice.begin()), slice.size()});
-  }
-  return pieces;
-}
-
-class GrpcPreparationClient final : public PreparationClient, private Agent {
+class RemoteClient final : public PreparationClient, private Agent {
  public:
-  GrpcPreparationClient(RemoteOptions options, const HostCredentials& credentials,
-                        std::function<void()> wake)
+  RemoteClient(RemoteOptions options, const HostCredentials& credentials,
+               std::function<void()> wake)
       : options_(std::move(options)),
         credentials_(credentials),
         wake_owner_(std::move(wake)),
         servers_(options_.servers, {options_.certificate, options_.key, options_.server_ca},
                  credentials, options_.concurrency),
-        calls_(options_.stream, options_.fingerprint),
+        calls_(CallQueue::open(options_.stream, options_.fingerprint)),
         thread_(*this, "prepare") {
     note_reachable();
     thread_.start();
   }
-  GrpcPreparationClient(const GrpcPreparationClient&) = delete;
-  GrpcPreparationClient& operator=(const GrpcPreparationClient&) = delete;
-  ~GrpcPreparationClient() override { thread_.stop(); }
+  RemoteClient(const RemoteClient&) = delete;
+  RemoteClient& operator=(const RemoteClient&) = delete;
+  ~RemoteClient() override { thread_.stop(); }
 
   Status check() override { return check_servers(options_, credentials_, servers_.addresses()); }
 
@@ -102,11 +94,11 @@ class GrpcPreparationClient final : public PreparationClient, private Agent {
       send(std::make_shared<RunState>(), server, false);
     }
     note_reachable();
-    if (const auto call = calls_.next(kPoll)) finish(*call);
+    if (const auto ended = calls_->next(kPoll)) finish(*ended);
     return true;
   }
   void wait() override {}
-  void wake() override { calls_.wake(); }
+  void wake() override { calls_->wake(); }
 
   void take_incoming() {
     std::vector<RemoteRun> runs;
@@ -159,8 +151,8 @@ class GrpcPreparationClient final : public PreparationClient, private Agent {
   }
 
   void send(const StatePtr& state, const std::shared_ptr<RemoteServer>& server, bool is_second) {
-    calls_.send(state, server);
-    meter_.in_flight.store(calls_.size());
+    calls_->send(state, server);
+    meter_.in_flight.store(calls_->size());
     if (is_second) RemoteMeter::add(meter_.second);
     second_allowance_ = std::min(kSecondMax, second_allowance_ + kSecondShare);
   }
@@ -170,7 +162,7 @@ class GrpcPreparationClient final : public PreparationClient, private Agent {
     if (servers_.size() < 2) return;
     const std::uint64_t late_ns = std::clamp(kLateFactor * mean_ns_, kLateMinNs, kLateMaxNs);
     std::vector<StatePtr> late;
-    calls_.for_each([&](const RemoteCall& call) {
+    calls_->for_each([&](const RemoteCall& call) {
       const RunState& state = *call.state;
       if (state.done || state.has_second || state.is_probe()) return;
       if (now_ns - call.sent_ns >= late_ns) late.push_back(call.state);
@@ -187,30 +179,36 @@ class GrpcPreparationClient final : public PreparationClient, private Agent {
     }
   }
 
-  void finish(RemoteCall& call) {
-    meter_.in_flight.store(calls_.size());
-    const std::uint64_t now_ns = monotonic_ns();
+  void finish(const EndedCall& ended) {
+    RemoteCall& call = *ended.call;
+    meter_.in_flight.store(calls_->size());
     if (call.state->is_probe()) call.server->probing = false;
     // The other request was faster.
     if (call.state->done) return;
-    if (call.status.ok()) {
-      finish_answer(call, now_ns);
-    } else {
-      finish_failure(call, now_ns);
+    const std::uint64_t now_ns = monotonic_ns();
+    switch (ended.outcome) {
+      case Outcome::kAnswered:
+        return finish_answer(call, ended.answer, now_ns);
+      case Outcome::kBusy:
+        RemoteMeter::add(meter_.busy);
+        call.server->note_busy(now_ns);
+        return again(call);
+      case Outcome::kRefused:
+        RemoteMeter::add(meter_.refused);
+        return refuse(call, ended.why, now_ns);
+      case Outcome::kFailed:
+        RemoteMeter::add(meter_.failed);
+        return fail(call, ended.why, now_ns);
     }
   }
 
-  void finish_answer(RemoteCall& call, std::uint64_t now_ns) {
+  void finish_answer(RemoteCall& call, const AnswerPieces& answer, std::uint64_t now_ns) {
     RunState& state = *call.state;
     if (state.is_probe()) return call.server->note_answer();
-    std::vector<grpc::Slice> slices;
-    // Not ok: no bytes, which is no answer either.
-    (void)call.answer.Dump(&slices);
-    auto frames = frames_of(pieces_of(slices), state.run.records, options_.fields);
+    auto frames = frames_of(answer, state.run.records, options_.fields);
     if (!frames.ok()) {
       RemoteMeter::add(meter_.damaged);
-      log_refusal(call, frames.status().message(), now_ns);
-      return retry(call);
+      return refuse(call, frames.status().message(), now_ns);
     }
     call.server->note_answer();
     const std::uint64_t took_ns = now_ns - call.sent_ns;
@@ -220,48 +218,35 @@ class GrpcPreparationClient final : public PreparationClient, private Agent {
     }
     RemoteMeter::add(meter_.answered);
     for (const auto& frame : *frames) RemoteMeter::add(meter_.bytes, frame->size());
-    for (RemoteCall* other : state.calls) other->context.TryCancel();
+    for (RemoteCall* other : state.calls) other->cancel();
     deliver(state, {.tag = state.run.tag, .status = {}, .frames = std::move(*frames)});
   }
 
-  void finish_failure(RemoteCall& call, std::uint64_t now_ns) {
-    const grpc::StatusCode code = call.status.error_code();
-    if (code == grpc::StatusCode::RESOURCE_EXHAUSTED) {
-      RemoteMeter::add(meter_.busy);
-      call.server->note_busy(now_ns);
-      if (call.state->calls.empty() && !call.state->is_probe()) waiting_.push_front(call.state);
-      return;
-    }
-    if (is_refusal(code)) {
-      RemoteMeter::add(meter_.refused);
-      log_refusal(call, call.status.error_message(), now_ns);
-    } else {
-      RemoteMeter::add(meter_.failed);
-      last_failure_ =
-          fmt::format("{}: {}", call.server->address().target, call.status.error_message());
-      if (call.server->is_good()) {
-        log_warning({"prepare", options_.stream}, "a preparation server fails: {}", last_failure_);
-      }
-      call.server->note_failure(now_ns);
-    }
-    retry(call);
-  }
-
   // The server works, but its answers are of no use to this host.
-  void log_refusal(RemoteCall& call, std::string_view why, std::uint64_t now_ns) {
+  void refuse(RemoteCall& call, std::string_view why, std::uint64_t now_ns) {
     last_failure_ = fmt::format("{}: {}", call.server->address().target, why);
     if (call.server->refusal_log.due(now_ns)) {
       log_error({"prepare", options_.stream}, "a preparation server is not used: {}",
                 last_failure_);
     }
     call.server->note_refusal(now_ns);
+    call.state->tried.push_back(call.server.get());
+    again(call);
   }
 
-  // At another server, before all others: their batch is the one that trainers wait for.
-  void retry(RemoteCall& call) {
-    if (call.state->is_probe()) return;
+  void fail(RemoteCall& call, std::string_view why, std::uint64_t now_ns) {
+    last_failure_ = fmt::format("{}: {}", call.server->address().target, why);
+    if (call.server->is_good()) {
+      log_warning({"prepare", options_.stream}, "a preparation server fails: {}", last_failure_);
+    }
+    call.server->note_failure(now_ns);
     call.state->tried.push_back(call.server.get());
-    if (call.state->calls.empty()) waiting_.push_front(call.state);
+    again(call);
+  }
+
+  // Before all others: their batch is the one that trainers wait for.
+  void again(const RemoteCall& call) {
+    if (call.state->calls.empty() && !call.state->is_probe()) waiting_.push_front(call.state);
   }
 
   void deliver(RunState& state, RemoteResult result) {
@@ -288,7 +273,7 @@ class GrpcPreparationClient final : public PreparationClient, private Agent {
 
   // Of the client's thread:
   ServerList servers_;
-  CallQueue calls_;
+  const std::unique_ptr<CallQueue> calls_;
   std::deque<StatePtr> waiting_;
   std::uint64_t mean_ns_ = 0;  // from a request to its answer
   double second_allowance_ = kSecondMax;
@@ -309,7 +294,7 @@ Result<std::unique_ptr<PreparationClient>> PreparationClient::open(RemoteOptions
   ECHOLINE_ASSIGN(const HostCredentials credentials,
                   read_credentials({options.certificate, options.key, options.server_ca}));
   return std::unique_ptr<PreparationClient>(
-      std::make_unique<GrpcPreparationClient>(std::move(options), credentials, std::move(wake)));
+      std::make_unique<RemoteClient>(std::move(options), credentials, std::move(wake)));
 }
 
 }  // namespace echoline::engine

@@ -2,49 +2,16 @@
 // happens when one is late, busy or gone.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
 #include <vector>
 
-#include "base/buffer.h"
 #include "base/status.h"
-#include "decode/sample.h"
 #include "engine/api/stats.h"
-#include "engine/remote/rendezvous.h"
+#include "engine/remote/remote_options.h"
+#include "engine/remote/remote_run.h"
 
 namespace echoline::engine {
-
-// One request: neighbours of one place.
-struct RemoteRun {
-  std::uint64_t tag = 0;
-  Place place;
-  std::vector<std::uint64_t> records;
-};
-
-// The answer to a run. kUnavailable: no server can be reached, so that it is not prepared
-// elsewhere.
-struct RemoteResult {
-  std::uint64_t tag = 0;
-  Status status;
-  // Frames of the first records of the run, checked; at least one. The others have to be asked for
-  // again.
-  std::vector<std::shared_ptr<Buffer>> frames{};
-};
-
-struct RemoteOptions {
-  std::string stream;
-  std::string fingerprint;                // of the data set and the steps before `prepare`
-  std::vector<decode::FieldType> fields;  // what a frame must have
-  std::vector<std::string> servers;       // host:port
-  std::string certificate;                // files
-  std::string key;
-  std::string server_ca;
-  std::uint32_t concurrency = 32;  // requests in flight at each server
-  bool wait = false;               // where no server can be reached: keep trying, answer nothing
-};
 
 // One thread submits and takes results; any thread may call the counters. A thread of its own talks
 // to the servers. An interface, so that gRPC stays out of this header.

@@ -1,21 +1,19 @@
 // A run on its way, and the requests for it.
 #pragma once
 
-#include <grpcpp/client_context.h>
-#include <grpcpp/generic/generic_stub.h>
-#include <grpcpp/support/byte_buffer.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
-#include "engine/remote/preparation_client.h"
+#include "engine/remote/answer_frames.h"
+#include "engine/remote/remote_run.h"
 #include "engine/remote/remote_server.h"
 
 namespace echoline::engine {
 
-struct RemoteCall;
+class RemoteCall;
 
 // Lives until it has a result and none of its calls is in flight.
 struct RunState {
@@ -34,14 +32,30 @@ struct RunState {
 };
 
 // One request at one server.
-struct RemoteCall {
+class RemoteCall {
+ public:
+  virtual ~RemoteCall() = default;
+  virtual void cancel() = 0;
+
   std::shared_ptr<RunState> state;
   std::shared_ptr<RemoteServer> server;
   std::uint64_t sent_ns = 0;
-  grpc::ClientContext context;
-  grpc::ByteBuffer answer;
-  grpc::Status status;
-  std::unique_ptr<grpc::ClientAsyncResponseReader<grpc::ByteBuffer>> reader;
+};
+
+enum class Outcome : std::uint8_t {
+  kAnswered,
+  kBusy,     // the server works, and has too much to do
+  kRefused,  // it works, but not for this host
+  kFailed,
+};
+// Of gRPC's status code.
+Outcome outcome_of(int code);
+
+struct EndedCall {
+  std::unique_ptr<RemoteCall> call;
+  Outcome outcome = Outcome::kFailed;
+  std::string why{};      // if not answered
+  AnswerPieces answer{};  // belongs to `call`
 };
 
 }  // namespace echoline::engine

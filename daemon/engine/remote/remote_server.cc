@@ -68,9 +68,9 @@ RemoteServer::RemoteServer(ServerAddress address, const HostCredentials& credent
 }
 
 void RemoteServer::use(const HostCredentials& credentials) {
-  if (stub_ != nullptr && credentials == credentials_) return;
+  if (channel_ != nullptr && credentials == credentials_) return;
   credentials_ = credentials;
-  stub_ = std::make_unique<grpc::GenericStub>(open_channel(address_, credentials));
+  channel_ = open_channel(address_, credentials);
 }
 
 void RemoteServer::note_failure(std::uint64_t now_ns) {

@@ -2,9 +2,6 @@
 // the thread of a client alone, and by one other before that thread starts.
 #pragma once
 
-#include <grpcpp/channel.h>
-#include <grpcpp/generic/generic_stub.h>
-
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,6 +9,10 @@
 #include "base/rate_limiter.h"
 #include "base/status.h"
 #include "engine/remote/address_watcher.h"
+
+namespace grpc {
+class Channel;
+}
 
 namespace echoline::engine {
 
@@ -39,7 +40,7 @@ class RemoteServer {
   RemoteServer(ServerAddress address, const HostCredentials& credentials);
 
   const ServerAddress& address() const { return address_; }
-  grpc::GenericStub& stub() { return *stub_; }
+  const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
   // A server that has failed is tried again with a new certificate, if there is one.
   void use(const HostCredentials& credentials);
 
@@ -66,7 +67,7 @@ class RemoteServer {
  private:
   const ServerAddress address_;
   HostCredentials credentials_;
-  std::unique_ptr<grpc::GenericStub> stub_;
+  std::shared_ptr<grpc::Channel> channel_;
   std::uint32_t failures_ = 0;  // in a row
   std::uint64_t probe_at_ns_ = 0;
   std::uint64_t busy_until_ns_ = 0;

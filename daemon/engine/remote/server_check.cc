@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "echoline/v1/preparation.grpc.pb.h"
+#include "engine/remote/remote_call.h"
 
 namespace echoline::engine {
 namespace {
@@ -27,27 +28,13 @@ Status check_servers(const RemoteOptions& options, const HostCredentials& creden
     v1::PrepareResponse answer;
     const grpc::Status status = stub->Prepare(&context, question, &answer);
     if (status.ok()) return {};
-    if (!is_refusal(status.error_code())) continue;
+    if (outcome_of(status.error_code()) != Outcome::kRefused) continue;
     const bool denied = status.error_code() == grpc::StatusCode::PERMISSION_DENIED;
     refusal = Status(denied ? Code::kPermissionDenied : Code::kFailedPrecondition,
                      fmt::format("prepare.servers: the server {} refuses: {}", address.target,
                                  status.error_message()));
   }
   return refusal;
-}
-
-bool is_refusal(grpc::StatusCode code) {
-  switch (code) {
-    case grpc::StatusCode::FAILED_PRECONDITION:
-    case grpc::StatusCode::PERMISSION_DENIED:
-    case grpc::StatusCode::UNAUTHENTICATED:
-    case grpc::StatusCode::NOT_FOUND:
-    case grpc::StatusCode::UNIMPLEMENTED:
-    case grpc::StatusCode::INVALID_ARGUMENT:
-      return true;
-    default:
-      return false;
-  }
 }
 
 }  // namespace echoline::engine

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "engine/remote/preparation_client.h"
+#include "engine/remote/remote_options.h"
 #include "engine/remote/remote_server.h"
 
 namespace echoline::engine {
@@ -13,8 +13,5 @@ namespace echoline::engine {
 // one does not, or if none answers. Blocks for some seconds at most for each server that is silent.
 Status check_servers(const RemoteOptions& options, const HostCredentials& credentials,
                      const std::vector<ServerAddress>& addresses);
-
-// Whether a status means that the server works, but not for this host.
-bool is_refusal(grpc::StatusCode code);
 
 }  // namespace echoline::engine

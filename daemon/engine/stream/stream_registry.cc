@@ -93,14 +93,14 @@ Result<std::unique_ptr<Engine>> Engine::create(const v1::Daemon& daemon) {
   if (!daemon.state_dir().empty())
     source::LearnedLimits::of_process().keep_in(daemon.state_dir() + "/endpoints");
   auto engine = std::make_unique<StreamRegistry>(daemon);
-  if (!daemon.serve().listen().empty()) ECHOLINE_TRY(engine->reserve_samples());
+  ECHOLINE_TRY(engine->open());
   return std::unique_ptr<Engine>(std::move(engine));
 }
 
 StreamRegistry::StreamRegistry(const v1::Daemon& daemon)
     : budget_(daemon.memory()),
-      sample_runs_(daemon.serve().memory()),
       trainers_file_(daemon.runtime_dir()),
+      samples_(shared_, daemon.serve()),
       driver_(shared_, budget_, trainers_file_, daemon.state_dir()),
       pool_(daemon.workers() != 0 ? daemon.workers()
                                   : usable_processors(std::thread::hardware_concurrency())),
@@ -248,23 +248,6 @@ Result<std::vector<FactorStart>> StreamRegistry::set_echo(const std::string& nam
   return starts_of(*core->plan, std::move(switches));
 }
 
-Status StreamRegistry::reserve_samples() {
-  ECHOLINE_ASSIGN(sample_memory_, budget_.reserve(sample_runs_.bytes_max(),
-                                                  "samples for other hosts (daemon.serve)"));
-  return {};
-}
-
-Result<std::shared_ptr<SampleRun>> StreamRegistry::prepare(const SampleQuestion& question,
-                                                           SampleAnswer answer) {
-  Result<std::shared_ptr<StreamCore>> core = core_of(question.stream);
-  if (!core.ok()) {
-    // The stream is being opened: the host asks another server, and this one later.
-    const bool soon = core.status().code() == Code::kFailedPrecondition;
-    return soon ? Status(Code::kUnavailable, core.status().message()) : core.status();
-  }
-  return sample_runs_.start(*core, question, std::move(answer));
-}
-
 // One lock for all streams, so the numbers fit together.
 EngineStats StreamRegistry::stats() const {
   const MutexLock lock(shared_.mutex);
@@ -278,11 +261,7 @@ EngineStats StreamRegistry::stats() const {
   stats.memory_reserved = budget_.reserved_bytes();
   stats.workers = static_cast<std::uint32_t>(pool_.worker_count());
   stats.tasks_queued = pool_.queued();
-  if (sample_memory_.bytes() > 0) {
-    stats.served_bytes_now = sample_runs_.bytes();
-    stats.served_bytes_max = sample_runs_.bytes_max();
-    stats.served_refused = sample_runs_.refused();
-  }
+  samples_.report(stats);
   return stats;
 }
 
@@ -298,16 +277,10 @@ Result<std::map<std::string, std::string>> StreamRegistry::states(const std::str
   return stream->states();
 }
 
-Result<std::shared_ptr<StreamCore>> StreamRegistry::core_of(const std::string& name) const {
-  const MutexLock lock(shared_.mutex);
-  ECHOLINE_ASSIGN(const Stream* stream, shared_.table.find(name));
-  return stream->core();
-}
-
 // Without the lock: reading keys of an index can take long, and the core is shared.
 Result<std::vector<std::string>> StreamRegistry::keys(
     const std::string& name, const std::vector<std::uint64_t>& samples) const {
-  ECHOLINE_ASSIGN(const std::shared_ptr<StreamCore> core, core_of(name));
+  ECHOLINE_ASSIGN(const std::shared_ptr<StreamCore> core, core_of(shared_, name));
   return keys_of(core->data_set->index(), samples);
 }
 
@@ -315,7 +288,7 @@ Result<std::vector<std::string>> StreamRegistry::keys(
 Result<std::vector<SampleUse>> StreamRegistry::step(const std::string& name, std::uint32_t epoch,
                                                     std::uint64_t step,
                                                     std::uint32_t batch_size) const {
-  ECHOLINE_ASSIGN(const std::shared_ptr<StreamCore> core, core_of(name));
+  ECHOLINE_ASSIGN(const std::shared_ptr<StreamCore> core, core_of(shared_, name));
   ECHOLINE_ASSIGN(const std::vector<plan::RowUse> rows,
                   plan::rows_of_step(*core->plan, epoch, step, batch_size));
   std::vector<SampleUse> uses;

@@ -1,5 +1,7 @@
 #include "serve/preparation/prepare_call.h"
 
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
 #include <grpcpp/support/slice.h>
 
 #include <memory>

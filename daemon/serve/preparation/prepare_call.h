@@ -1,12 +1,14 @@
 // One call of Preparation.Prepare.
 #pragma once
 
-#include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/server_callback.h>
-
 #include <functional>
 
 #include "engine/api/engine.h"
+
+namespace grpc {
+class ByteBuffer;
+class ServerUnaryReactor;
+}  // namespace grpc
 
 namespace echoline::serve {
 
