@@ -59,6 +59,12 @@ Result<std::vector<std::string>> keys_of(const record::Index& index,
   return keys;
 }
 
+std::vector<SampleUse> uses_of(const std::vector<plan::RowUse>& rows) {
+  std::vector<SampleUse> uses;
+  for (const plan::RowUse& row : rows) uses.push_back({row.record, row.use});
+  return uses;
+}
+
 void log_created(const std::string& name, const StreamStats& stats) {
   log_info({"engine", name}, "{} in {}, {} of {} an epoch, echo {} x {}, ring {}",
            pluralize(stats.records, "record"), pluralize(stats.shards, "shard"),
@@ -291,9 +297,7 @@ Result<std::vector<SampleUse>> StreamRegistry::step(const std::string& name, std
   ECHOLINE_ASSIGN(const std::shared_ptr<StreamCore> core, core_of(shared_, name));
   ECHOLINE_ASSIGN(const std::vector<plan::RowUse> rows,
                   plan::rows_of_step(*core->plan, epoch, step, batch_size));
-  std::vector<SampleUse> uses;
-  for (const plan::RowUse& row : rows) uses.push_back({row.record, row.use});
-  return uses;
+  return uses_of(rows);
 }
 
 // Passes end first, then the trainers get time to take what is published.
