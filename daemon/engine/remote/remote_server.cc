@@ -20,6 +20,7 @@ constexpr std::uint64_t kBusyNs = 20'000'000;
 // A server whose process or network has stopped is noticed within the sum of the first two.
 constexpr int kPingAfterMs = 500;
 constexpr int kPingPatienceMs = 1'000;
+constexpr int kPieceBytes = 1 << 20;
 constexpr int kConnectMs = 1'000;
 constexpr int kReconnectMaxMs = 1'000;
 // The largest frame: some pictures of the most pixels that are decoded.
@@ -57,6 +58,9 @@ std::shared_ptr<grpc::Channel> open_channel(const ServerAddress& address,
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectMaxMs / 10);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kReconnectMaxMs);
+  // Samples are large: fewer and longer pieces on each layer.
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kPieceBytes);
+  arguments.SetInt(GRPC_ARG_TCP_READ_CHUNK_SIZE, kPieceBytes);
   // One connection for each server of each stream: by default equal channels share one.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   return grpc::CreateCustomChannel(address.target, grpc::SslCredentials(tls), arguments);
