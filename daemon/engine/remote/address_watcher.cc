@@ -32,7 +32,8 @@ std::vector<ServerAddress> look_up(const std::string& server) {
   const std::string port = server.substr(colon + 1);
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICSERV;
+  // Only addresses of a kind that this host has, too.
+  hints.ai_flags = AI_NUMERICSERV | AI_ADDRCONFIG;
   addrinfo* first = nullptr;
   if (const int error = ::getaddrinfo(host.c_str(), port.c_str(), &hints, &first); error != 0) {
     return {};

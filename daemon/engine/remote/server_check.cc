@@ -12,6 +12,7 @@ namespace echoline::engine {
 namespace {
 
 constexpr auto kCheckPatience = std::chrono::seconds(2);
+constexpr int kSilentMax = 3;  // of a long list, most may be gone
 
 }  // namespace
 
@@ -21,6 +22,7 @@ Status check_servers(const RemoteOptions& options, const HostCredentials& creden
   question.set_stream(options.stream);
   question.set_fingerprint(options.fingerprint);
   Status refusal;
+  int silent = 0;
   for (const ServerAddress& address : addresses) {
     const auto stub = v1::Preparation::NewStub(open_channel(address, credentials));
     grpc::ClientContext context;
@@ -28,7 +30,10 @@ Status check_servers(const RemoteOptions& options, const HostCredentials& creden
     v1::PrepareResponse answer;
     const grpc::Status status = stub->Prepare(&context, question, &answer);
     if (status.ok()) return {};
-    if (outcome_of(status.error_code()) != Outcome::kRefused) continue;
+    if (outcome_of(status.error_code()) != Outcome::kRefused) {
+      if (++silent == kSilentMax) break;
+      continue;
+    }
     const bool denied = status.error_code() == grpc::StatusCode::PERMISSION_DENIED;
     refusal = Status(denied ? Code::kPermissionDenied : Code::kFailedPrecondition,
                      fmt::format("prepare.servers: the server {} refuses: {}", address.target,

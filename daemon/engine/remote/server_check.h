@@ -10,7 +10,7 @@
 namespace echoline::engine {
 
 // kFailedPrecondition, kPermissionDenied: all servers that answer refuse, and this is why. Ok if
-// one does not, or if none answers. Blocks for some seconds at most for each server that is silent.
+// one does not, or if none answers. Blocks for a few seconds at most.
 Status check_servers(const RemoteOptions& options, const HostCredentials& credentials,
                      const std::vector<ServerAddress>& addresses);
 

@@ -17,13 +17,24 @@ Status SampleService::open(MemoryBudget& budget) {
   return {};
 }
 
+Result<std::shared_ptr<StreamCore>> SampleService::find(const std::string& name) {
+  const MutexLock lock(shared_.mutex);
+  const Result<Stream*> stream = shared_.table.find(name);
+  if (!stream.ok()) {
+    // The stream is being opened: the host asks another server, and this one later.
+    const bool soon = stream.status().code() == Code::kFailedPrecondition;
+    return soon ? Status(Code::kUnavailable, stream.status().message()) : stream.status();
+  }
+  // Its fetcher brings no bytes any more.
+  const Status& failure = (*stream)->failure();
+  if (!failure.ok()) return Status(Code::kFailedPrecondition, failure.message());
+  return (*stream)->core();
+}
+
 Result<std::shared_ptr<SampleRun>> SampleService::prepare(const SampleQuestion& question,
                                                           SampleAnswer answer) {
-  Result<std::shared_ptr<StreamCore>> core = core_of(shared_, question.stream);
-  if (core.ok()) return runs_.start(*core, question, std::move(answer));
-  // The stream is being opened: the host asks another server, and this one later.
-  const bool soon = core.status().code() == Code::kFailedPrecondition;
-  return soon ? Status(Code::kUnavailable, core.status().message()) : core.status();
+  ECHOLINE_ASSIGN(const std::shared_ptr<StreamCore> core, find(question.stream));
+  return runs_.start(core, question, std::move(answer));
 }
 
 void SampleService::report(EngineStats& stats) const {

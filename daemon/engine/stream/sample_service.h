@@ -29,6 +29,8 @@ class SampleService {
   void report(EngineStats& stats) const;
 
  private:
+  Result<std::shared_ptr<StreamCore>> find(const std::string& name);
+
   SharedStreams& shared_;
   const bool is_on_;
   SampleRuns runs_;
