@@ -54,6 +54,7 @@ bool is_numbered(v1::Step::StepCase step) {
     case v1::Step::kEcho:
     case v1::Step::kBatch:
     case v1::Step::kPublish:
+    case v1::Step::kPrepare:
       return false;
     default:
       return true;

@@ -91,11 +91,31 @@ Status Preparer::prepare_encoded(echo::Item& item, const UseKey& key, bool used_
   return {};
 }
 
+Status Preparer::decode_whole(const echo::Item& item, WorkerScratch& scratch) const {
+  return find_or_decode(item, {}, true, scratch);
+}
+
+Status Preparer::open_prepared(const echo::Item& item, WorkerScratch& scratch) const {
+  prepare::Content& content = scratch.prepared;
+  ECHOLINE_TRY(prepare::open_frame(item.encoded(), {item.record, 0}, decoder_->fields(), content));
+  // The server's verdict is judged as one of this host's decoder.
+  if (!content.bad.ok()) return content.bad;
+  std::swap(scratch.sample.tensors, content.sample.tensors);
+  return {};
+}
+
 Status Preparer::find_or_decode(const echo::Item& item, const UseKey& drawn, bool whole,
                                 WorkerScratch& scratch) const {
   // For a sample in the cache the fetcher delivers no bytes (CacheRouter::serve). The cache never
   // evicts, so the sample is still there.
   if (samples_ != nullptr && samples_->find(item.record, scratch.sample)) return {};
+  if (item.is_prepared()) {
+    ECHOLINE_TRY(open_prepared(item, scratch));
+    if (samples_ != nullptr && samples_->wants(item.record)) {
+      samples_->offer(item.record, scratch.sample, 0);
+    }
+    return {};
+  }
   // A sample for the cache is decoded whole, too.
   if (whole || (samples_ != nullptr && samples_->wants(item.record))) {
     const std::uint64_t begin_ns = monotonic_ns();

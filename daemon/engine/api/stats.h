@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -106,6 +107,28 @@ struct PictureStats {
   std::uint64_t avif = 0;
 };
 
+// A stream whose samples preparation servers make.
+struct RemoteStats {
+  std::uint64_t answered = 0;       // requests, by outcome
+  std::uint64_t failed = 0;         // the server was not reached, or too late
+  std::uint64_t refused = 0;        // another version or pipeline, no permission
+  std::uint64_t busy = 0;           // the server had too much to do
+  std::uint64_t damaged = 0;        // the answer had wrong bytes
+  std::uint64_t second = 0;         // sent because the first one was late
+  std::uint64_t bytes = 0;          // of samples
+  std::uint64_t local_records = 0;  // that this host had to read itself
+  std::uint64_t servers = 0;        // known now
+  std::uint64_t reachable = 0;      // of them
+  std::uint64_t in_flight = 0;      // requests now
+};
+
+// A stream whose samples are made here for other hosts.
+struct ServedStats {
+  std::uint64_t samples = 0;
+  std::uint64_t bad = 0;  // verdicts on records that cannot be decoded
+  std::uint64_t bytes = 0;
+};
+
 struct StreamStats {
   std::string name;
   std::string state;  // opening, ready, drained, failed
@@ -148,6 +171,8 @@ struct StreamStats {
   std::vector<cache::LevelStats> caches;  // by level, of those there are
   std::uint64_t records_ordered = 0;      // and not there yet
   RecentStats recent;
+  std::optional<RemoteStats> remote;
+  std::optional<ServedStats> served;
   Verdict verdict;
 };
 
@@ -157,6 +182,11 @@ struct EngineStats {
   std::uint64_t memory_reserved = 0;
   std::uint32_t workers = 0;
   std::uint64_t tasks_queued = 0;  // that wait for a worker
+  // Of a preparation server: samples in preparation or on their way, and requests that were refused
+  // because of them.
+  std::uint64_t served_bytes_now = 0;
+  std::uint64_t served_bytes_max = 0;  // 0: this daemon is none
+  std::uint64_t served_refused = 0;
 };
 
 }  // namespace echoline::engine

@@ -26,7 +26,7 @@ struct FetchCounters {
 };
 
 // What the fetcher's thread waits for.
-enum class FetchWork : std::uint8_t { kAtStore, kAtCache, kHeldUp, kNone };
+enum class FetchWork : std::uint8_t { kAtStore, kAtServers, kAtCache, kHeldUp, kNone };
 
 // Any thread, except spend, count_stored and store_ns_per_byte: the fetcher's thread.
 class FetchMeter {
@@ -35,7 +35,8 @@ class FetchMeter {
 
   void count_requested(std::size_t count) { waiting_.fetch_add(count, kRelaxed); }
   // Hands the bytes to the request's item and counts them.
-  void deliver(FetchRequest& request, std::shared_ptr<const Buffer> bytes);
+  void deliver(FetchRequest& request, std::shared_ptr<const Buffer> bytes,
+               echo::Form form = echo::Form::kEncoded);
   // Removes the requests whose item has no other holder.
   void drop_unwanted(std::vector<FetchRequest>& requests);
   void count_checked(record::AnswerVerdict verdict);

@@ -16,6 +16,7 @@ namespace echoline::engine {
 struct OpenOptions {
   std::string state_dir;
   double seek_index = 0;  // share of the budget for the seek indexes of JPEG files
+  bool serves = false;    // this daemon is a preparation server
 };
 
 struct OpenedStream {

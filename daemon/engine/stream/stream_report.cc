@@ -60,6 +60,13 @@ void report_counters(const StreamCore& core, StreamStats& stats) {
     stats.memory_bytes["seek_index"] = core.seek_indexes->bytes();
   }
   stats.memory_bytes["checksums"] = fetched.checksum_bytes;
+  if (const RemoteReader* remote = core.fetcher->remote()) stats.remote = remote->stats();
+  if (core.serves) {
+    const std::uint64_t bad = counters.served_bad.load();
+    stats.served = {.samples = counters.served_samples.load() - bad,
+                    .bad = bad,
+                    .bytes = counters.served_bytes.load()};
+  }
   stats.records_ordered = fetched.waiting;
   stats.memory_bytes["cache"] = cache_memory_bytes(core);
   stats.caches = cache_stats(core);
