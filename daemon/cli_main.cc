@@ -33,6 +33,7 @@ struct Invocation {
   std::string patience = "5s";
   std::string factor;
   bool allow_missing = false;
+  bool stall = false;
   bool json = false;
   std::function<Status()> run;
   int exit_code = 0;  // if `run` succeeds
@@ -163,9 +164,11 @@ void add_stream_commands(CLI::App& app, Invocation& call) {
   CLI::App& show =
       add_command(app, call, "show", "Show one stream, or the samples of a step", [&call] {
         return call.step.step ? show_step(call.daemon, call.stream, call.step)
-                              : show_stream(call.daemon, call.stream, call.json);
+                              : show_stream(call.daemon, call.stream, call.stall, call.json);
       });
   add_step(show, call.step);
+  show.add_flag("--stall", call.stall,
+                "Print what delays its trainers now: waits, reads in flight, who holds slots");
   CLI::App& state =
       add_command(app, call, "state", "Print the state of each job, as its trainer would save it",
                   [&call] { return print_state(call.daemon, call.stream); });

@@ -42,7 +42,8 @@ Status build_index(const IndexOptions& options);
 Status list_streams(const DaemonOptions& daemon, bool json);
 // For shell completion: empty if no daemon answers quickly.
 std::vector<std::string> stream_names(const std::string& runtime_dir);
-Status show_stream(const DaemonOptions& daemon, const std::string& stream, bool json);
+// `stall`: only what delays its trainers now.
+Status show_stream(const DaemonOptions& daemon, const std::string& stream, bool stall, bool json);
 
 struct TopOptions {
   std::string stream;  // "": all as text, or the first one live

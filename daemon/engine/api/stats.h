@@ -11,6 +11,7 @@
 #include "cache/level_stats.h"
 #include "decode/sample.h"
 #include "echoline/shm/ring_layout.h"
+#include "engine/api/stall_report.h"
 #include "source/core/source.h"
 
 namespace echoline::engine {
@@ -148,6 +149,7 @@ struct StreamStats {
   std::vector<cache::LevelStats> caches;  // by level, of those there are
   std::uint64_t records_ordered = 0;      // and not there yet
   RecentStats recent;
+  StallReport stall;
   Verdict verdict;
 };
 

@@ -44,6 +44,7 @@ class Fetcher : public Agent {
   void request(std::vector<FetchRequest> requests);
   FetchCounters counters() const;
   source::Counters source_counters() const { return store_.counters(); }
+  const ReadsInFlight& reads() const { return store_.reads(); }
 
   // Agent. The step blocks in the source's poll, which wake() ends.
   bool do_work() override;

@@ -33,6 +33,8 @@ struct Consumer {
   bool moving = false;
   std::uint64_t moving_until_ns = 0;
   WaitLedger waits;
+  std::uint64_t released = 0;           // batches, when it was last looked at
+  std::uint64_t released_since_ns = 0;  // since when it has released just these
   TrainerCounters before;  // of its earlier attachments
 
   // The next row that it will be given.

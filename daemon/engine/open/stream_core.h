@@ -83,6 +83,8 @@ struct StreamCore {
   std::uint32_t slots = 8;
   SlowPolicy slow;
   bool auto_factor = false;       // the daemon sets the echo factor
+  // A wait of a trainer that is longer has a report in the log.
+  std::uint64_t stall_report_ns = 10'000'000'000;
   ReadAhead::Options read_ahead;  // of each pass
   // Of each pass: the echo window in encoded form, for which there is always room, and in the form
   // that is reused (MemoryPlan).

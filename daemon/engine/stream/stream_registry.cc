@@ -81,7 +81,8 @@ std::vector<FactorStart> starts_of(const plan::Plan& plan, std::vector<FactorSwi
 }
 
 OpenOptions open_options(const v1::Daemon& daemon) {
-  return {.state_dir = daemon.state_dir(), .seek_index = daemon.seek_index()};
+  return {.state_dir = daemon.state_dir(), .seek_index = daemon.seek_index(),
+          .stall_report_ns = daemon.stall_report()};
 }
 
 }  // namespace

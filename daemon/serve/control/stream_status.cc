@@ -117,6 +117,46 @@ void fill_cache(const cache::LevelStats& stats, v1::CacheLevel& level) {
   level.mutable_failures()->insert(stats.failures.begin(), stats.failures.end());
 }
 
+void fill_stall_reads(const engine::StallReport& stats, v1::StallReport& report) {
+  for (const engine::StallReport::Read& one : stats.reads) {
+    v1::StallRead& read = *report.add_reads();
+    read.set_address(to_utf8(one.address));
+    read.set_offset(one.offset);
+    read.set_bytes(one.bytes);
+    read.set_records(one.records);
+    read.set_seconds(to_seconds(one.age_ns));
+  }
+  report.set_in_flight(stats.in_flight);
+  report.set_records_awaited(stats.records_awaited);
+  report.set_store_pause(to_utf8(stats.store_pause));
+}
+
+void fill_stall(const engine::StallReport& stats, v1::StallReport& report) {
+  for (const std::string& line : stats.lines) report.add_lines(to_utf8(line));
+  for (const engine::StallReport::Wait& one : stats.waits) {
+    v1::StallWait& wait = *report.add_waits();
+    wait.set_job(one.job);
+    wait.set_rank(one.rank);
+    wait.set_pid(one.pid);
+    wait.set_limit(one.limit);
+    wait.set_seconds(to_seconds(one.waited_ns));
+  }
+  report.set_waiting(stats.waiting);
+  fill_stall_reads(stats, report);
+  report.set_workers_busy(stats.workers_busy);
+  report.set_chunks_queued(stats.chunks_queued);
+  for (const engine::StallReport::Holder& one : stats.holders) {
+    v1::StallHolder& holder = *report.add_holders();
+    holder.set_job(one.job);
+    holder.set_rank(one.rank);
+    holder.set_pid(one.pid);
+    holder.set_awaited(one.awaited);
+    holder.set_slots(one.slots);
+    holder.set_seconds(to_seconds(one.still_ns));
+  }
+  report.set_all_holders(stats.all_holders);
+}
+
 }  // namespace
 
 void fill_stream_status(const engine::StreamStats& stats, v1::StreamStatus& status) {
@@ -141,6 +181,7 @@ void fill_stream_status(const engine::StreamStats& stats, v1::StreamStatus& stat
   for (const auto& level : stats.caches) fill_cache(level, *status.add_caches());
   status.mutable_verdict()->set_limit(stats.verdict.limit);
   status.mutable_verdict()->set_text(to_utf8(stats.verdict.text));
+  fill_stall(stats.stall, *status.mutable_stall());
   for (const auto& field : stats.fields) fill_field(field, *status.add_fields());
   for (const auto& consumer : stats.consumers) fill_consumer(consumer, *status.add_consumers());
   for (const auto& stage : stats.stages) fill_stage(stage, *status.add_stages());
