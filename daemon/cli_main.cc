@@ -28,6 +28,7 @@ struct Invocation {
   PackOptions pack;
   StepOptions step;
   TopOptions top;
+  AnalyzeOptions analyze;
   CreateOptions create;
   std::string stream;
   std::string patience = "5s";
@@ -234,6 +235,28 @@ void add_top_command(CLI::App& app, Invocation& call) {
   add_json(top, call.top.json);
 }
 
+// The interval has to have several batches, and answers come ten times a second.
+std::string check_analyze_duration(const std::string& text) {
+  const auto duration = config::parse_duration_ns(text);
+  if (!duration.ok()) return duration.status().message();
+  const bool possible = *duration >= 1'000'000'000 && *duration <= 3600'000'000'000;
+  return possible ? "" : "'" + text + "' is not between 1s and 1h";
+}
+
+void add_analyze_command(CLI::App& app, Invocation& call) {
+  CLI::App& command = add_command(
+      app, call, "analyze", "Measure a stream, and predict its rate under other settings",
+      [&call] { return analyze_stream(call.daemon, call.stream, call.analyze); });
+  add_control(command, call);
+  add_stream_name(command, call);
+  command.add_option("--for", call.analyze.duration, "How long to measure, 1s to 1h")
+      ->check(check_analyze_duration)
+      ->capture_default_str();
+  command.add_option("--what-if", call.analyze.what_if,
+                     "A question of your own: \"workers=16, cache.memory=64GiB, echo.factor=3\"");
+  add_json(command, call.analyze.json);
+}
+
 void add_read_place(CLI::App& read, ReadOptions& options) {
   read.add_option("STREAM", options.stream, "Name of the stream")->required();
   read.add_option("--job", options.job, "Name of the job")->capture_default_str();
@@ -337,6 +360,7 @@ int main_with(int argc, char** argv) {
   add_file_commands(app, call);
   add_stream_commands(app, call);
   add_top_command(app, call);
+  add_analyze_command(app, call);
   add_changing_commands(app, call);
   add_read_command(app, call);
   add_pack_command(app, call);

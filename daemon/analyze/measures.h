@@ -34,7 +34,7 @@ struct Measures {
   double decode_seconds = 0;  // of a core, for a record that is decoded
   double use_seconds = 0;     // of a core, for the steps after `decode`
   double copy_seconds = 0;    // of a core, for a use of a finished row
-  std::vector<StepTime> steps;
+  std::vector<StepTime> steps{};
 
   double store_records = 0;   // S: per second, while reads were at the store
   double cache_records = 0;   // C: the same for caches; 0: takes no time, as memory

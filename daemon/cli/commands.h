@@ -55,6 +55,15 @@ struct TopOptions {
 // once per interval.
 Status top_streams(const DaemonOptions& daemon, const TopOptions& options);
 
+struct AnalyzeOptions {
+  std::string duration = "10s";
+  std::string what_if;  // as analyze/what_if.h has it
+  bool json = false;
+};
+// Prints what limits a stream, and what other settings would give.
+Status analyze_stream(const DaemonOptions& daemon, const std::string& stream,
+                      const AnalyzeOptions& options);
+
 struct StepOptions {
   std::optional<std::uint64_t> step;
   std::uint32_t epoch = 0;

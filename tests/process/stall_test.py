@@ -51,7 +51,7 @@ class Stalls(ProcessCase):
         wait_until(lambda: "holds: " in daemon.log(), lambda: daemon.log())
         self.assertRegex(daemon.log(), holds)
         found = self.stall(daemon)
-        self.assertEqual([(one["job"], one["slots"]) for one in found["holders"]], [("stopped", SLOTS)])
+        self.assertEqual((found["holders"][0]["job"], found["holders"][0]["slots"]), ("stopped", SLOTS))
         self.assertGreater(found["waits"][0]["seconds"], 1)
         terminal = Terminal([binary("ECHOLINE_CLI"), "top", "--runtime-dir", str(daemon.runtime_dir)])
         self.addCleanup(terminal.close)

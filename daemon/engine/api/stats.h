@@ -34,6 +34,31 @@ struct StageStats {
   std::uint64_t blocked_ns = 0;
 };
 
+// What one step costs the workers, from sampled rows.
+struct StepStats {
+  std::string step;
+  std::uint64_t rows = 0;
+  std::uint64_t ns = 0;
+};
+
+// What the workers have made; wall time in sum over workers.
+struct PreparationStats {
+  std::uint64_t first_rows = 0, first_ns = 0;    // rows that had to be decoded
+  std::uint64_t again_rows = 0, again_ns = 0;    // rows from kept samples or rows
+  std::uint64_t timed_ns = 0, timed_cpu_ns = 0;  // of the sampled rows: wall and CPU time
+};
+
+// What the fetcher did.
+struct FetchingStats {
+  std::uint64_t records = 0;        // that arrived
+  std::uint64_t store_records = 0;  // of these, from the store
+  std::uint64_t store_ns = 0, cache_ns = 0, idle_ns = 0;
+};
+
+// Where trainers' waits for fetch were spent.
+enum class FetchPlace : std::uint8_t { kStore, kCache, kPause };
+inline constexpr std::array<const char*, 3> kFetchPlaceNames = {"store", "cache", "pause"};
+
 // The counters of a stream over the last seconds, as differences: the state now, not the average
 // since the stream was created.
 struct RecentStats {
@@ -70,6 +95,7 @@ struct ConsumerStats {
   shm::DeviceFigures device = {};          // what it reports of its GPU
   // Changes of the echo factor in its epoch: first block, and thousandths.
   std::vector<std::pair<std::uint64_t, std::uint32_t>> changes = {};
+  std::uint32_t pass = 0;  // its number among the stream's passes
 };
 
 // Where a new echo factor begins in a pass.
@@ -136,6 +162,11 @@ struct StreamStats {
   std::uint64_t seek_hits = 0;  // of pictures.jpeg_own, with and without a seek index
   std::uint64_t seek_misses = 0;
   std::vector<StageStats> stages;
+  std::vector<StepStats> steps;
+  PreparationStats preparation;
+  FetchingStats fetching;
+  std::array<std::uint64_t, kFetchPlaceNames.size()> fetch_wait_ns{};  // by FetchPlace
+  std::uint64_t record_bytes = 0;                                      // of all records, encoded
   std::vector<ConsumerStats> consumers;
   double upstream_downstream_ratio = 0;  // R of the paper; 0 while unknown
   double seconds_to_first_batch = 0;     // 0 while unknown
@@ -158,6 +189,7 @@ struct EngineStats {
   std::uint64_t memory_budget = 0;
   std::uint64_t memory_reserved = 0;
   std::uint32_t workers = 0;
+  std::uint32_t processors = 0;    // that the daemon may use
   std::uint64_t tasks_queued = 0;  // that wait for a worker
 };
 

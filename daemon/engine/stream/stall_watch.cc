@@ -12,11 +12,6 @@
 namespace echoline::engine {
 namespace {
 
-// How long the trainer has waited by now; 0: it does not.
-std::uint64_t waited_ns(const ring::ReaderView& view, std::uint64_t now_ns) {
-  return view.waiting_since_ns == 0 ? 0 : now_ns - std::min(now_ns, view.waiting_since_ns);
-}
-
 // Descriptors that this reader has not released. The claim is older than `published`.
 std::uint64_t held_slots(const Pass& pass, ring::Ring& ring, std::uint64_t released) {
   return std::min<std::uint64_t>(ring.published() - std::min(ring.published(), released),
@@ -52,7 +47,7 @@ void StallWatch::tick(std::uint64_t now_ns) {
   std::uint64_t longest_ns = 0;
   const Consumer* longest = nullptr;
   for (const Consumer& consumer : consumers_.all()) {
-    const std::uint64_t ns = waited_ns(consumer.pass->ring().view(consumer.reader), now_ns);
+    const std::uint64_t ns = consumer.present_wait.waited_ns(now_ns);
     if (ns <= longest_ns) continue;
     longest_ns = ns;
     longest = &consumer;
@@ -84,7 +79,7 @@ StallReport StallWatch::report(std::uint64_t now_ns) const {
 
 void StallWatch::add_waits(StallReport& report, std::uint64_t now_ns) const {
   for (const Consumer& consumer : consumers_.all()) {
-    const std::uint64_t ns = waited_ns(consumer.pass->ring().view(consumer.reader), now_ns);
+    const std::uint64_t ns = consumer.present_wait.waited_ns(now_ns);
     if (ns == 0) continue;
     report.waits.push_back({.job = consumer.job.name,
                             .rank = consumer.rank,
@@ -125,9 +120,8 @@ void StallWatch::add_holders(StallReport& report, std::uint64_t now_ns) const {
   for (const PendingRanks::Place& place : pending_ranks_.places()) {
     ring::Ring& ring = place.pass->ring();
     const std::uint64_t released = ring.view(place.reader).released;
-    report.holders.push_back({.job = place.job,
-                              .awaited = true,
-                              .slots = held_slots(*place.pass, ring, released)});
+    report.holders.push_back(
+        {.job = place.job, .awaited = true, .slots = held_slots(*place.pass, ring, released)});
   }
   std::erase_if(report.holders, [](const auto& holder) { return holder.slots == 0; });
   report.all_holders = report.holders.size();

@@ -13,6 +13,12 @@ std::uint64_t row_of(const Consumer& consumer, plan::Position position) {
   return consumer.pass->factors().absolute_row(position);
 }
 
+// Where the bytes are that trainers wait for.
+FetchPlace place_of(FetchWork work) {
+  if (work == FetchWork::kAtStore) return FetchPlace::kStore;
+  return work == FetchWork::kHeldUp ? FetchPlace::kPause : FetchPlace::kCache;
+}
+
 }  // namespace
 
 void StreamMeter::begin(Consumer& consumer, bool reattaches) {
@@ -45,12 +51,17 @@ ring::ReaderView StreamMeter::charge(Consumer& consumer, std::uint64_t now_ns) {
   const WaitLedger::Charged charged = consumer.waits.charge(view, now_ns, cause);
   waited_ns_[static_cast<std::size_t>(cause)] += charged.since_look_ns;
   waited_ns_[static_cast<std::size_t>(consumer.waits.away_cause())] += charged.away_ns;
+  if (cause == WaitCause::kFetch) {
+    const FetchPlace place = place_of(core_.fetcher->counters().present);
+    fetch_waited_ns_[static_cast<std::size_t>(place)] += charged.since_look_ns;
+  }
   // wait_ns / attached_ns is a share, so the time before the attachment counts in both.
   attached_ns_ += charged.away_ns;
   // More read-ahead helps only against waits for bytes.
   if (view.waiting_since_ns != 0 && cause == WaitCause::kFetch) {
     consumer.pass->note_wait_for_bytes();
   }
+  consumer.present_wait.see(view, now_ns);
   if (view.released != consumer.released || consumer.released_since_ns == 0) {
     consumer.released = view.released;
     consumer.released_since_ns = now_ns;
@@ -106,6 +117,7 @@ RecentStats StreamMeter::totals(std::uint64_t now_ns) const {
 void StreamMeter::report(StreamStats& stats, std::uint64_t now_ns) const {
   stats.stages = stages_.stages();
   stats.upstream_downstream_ratio = stages_.ratio().ratio();
+  stats.fetch_wait_ns = fetch_waited_ns_;
   report_passes(stats);
   report_trainers(stats);
   stats.recent = rate_window_.until(totals(now_ns));
@@ -128,6 +140,7 @@ void StreamMeter::report_passes(StreamStats& stats) const {
 void StreamMeter::report_trainers(StreamStats& stats) const {
   // Lag is measured within a pass: other passes are at other places on purpose.
   std::map<const Pass*, std::uint64_t> foremost_row;
+  std::map<const Pass*, std::uint32_t> numbers;
   for (const Consumer& consumer : consumers_.all()) {
     std::uint64_t& row = foremost_row[consumer.pass.get()];
     row = std::max(row, row_of(consumer, consumer.position()));
@@ -140,6 +153,9 @@ void StreamMeter::report_trainers(StreamStats& stats) const {
     const TrainerCounters counters = consumer.counters(view);
     ConsumerStats& trainer = stats.consumers.emplace_back();
     trainer.job = consumer.job.name;
+    // Passes are numbered as they are met first.
+    trainer.pass = numbers.emplace(consumer.pass.get(), static_cast<std::uint32_t>(numbers.size()))
+                       .first->second;
     trainer.rank = consumer.rank;
     trainer.world_size = consumer.job.world_size;
     trainer.batch_size = consumer.job.batch_size;

@@ -58,7 +58,8 @@ class StreamMeter {
   StallWatch stall_watch_;
   DetachedCounters detached_;
   // Over all trainers, also those that have detached:
-  std::array<std::uint64_t, 5> waited_ns_{};  // by WaitCause
+  std::array<std::uint64_t, 5> waited_ns_{};                              // by WaitCause
+  std::array<std::uint64_t, kFetchPlaceNames.size()> fetch_waited_ns_{};  // by FetchPlace
   std::uint64_t attached_ns_ = 0;
   std::uint64_t ticked_ns_ = 0;
 };

@@ -81,7 +81,8 @@ std::vector<FactorStart> starts_of(const plan::Plan& plan, std::vector<FactorSwi
 }
 
 OpenOptions open_options(const v1::Daemon& daemon) {
-  return {.state_dir = daemon.state_dir(), .seek_index = daemon.seek_index(),
+  return {.state_dir = daemon.state_dir(),
+          .seek_index = daemon.seek_index(),
           .stall_report_ns = daemon.stall_report()};
 }
 
@@ -98,8 +99,8 @@ StreamRegistry::StreamRegistry(const v1::Daemon& daemon)
     : budget_(daemon.memory()),
       trainers_file_(daemon.runtime_dir()),
       driver_(shared_, budget_, trainers_file_, daemon.state_dir()),
-      pool_(daemon.workers() != 0 ? daemon.workers()
-                                  : usable_processors(std::thread::hardware_concurrency())),
+      processors_(usable_processors(std::thread::hardware_concurrency())),
+      pool_(daemon.workers() != 0 ? daemon.workers() : processors_),
       opener_{open_options(daemon), daemon.reattach_grace(), &pool_, &budget_, &trainers_file_} {}
 
 StreamRegistry::~StreamRegistry() {
@@ -256,6 +257,7 @@ EngineStats StreamRegistry::stats() const {
   stats.memory_budget = budget_.budget_bytes();
   stats.memory_reserved = budget_.reserved_bytes();
   stats.workers = static_cast<std::uint32_t>(pool_.worker_count());
+  stats.processors = processors_;
   stats.tasks_queued = pool_.queued();
   return stats;
 }
