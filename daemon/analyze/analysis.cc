@@ -125,7 +125,7 @@ std::string remedies_text(const Analysis& analysis) {
   const Remedies& found = analysis.remedies;
   std::string text = fmt::format("gain     at most {} can be won by a faster daemon\n",
                                  percent(found.most_to_win));
-  text += found.workers ? fmt::format("workers  {} prepare what the trainers take\n",
+  text += found.workers ? fmt::format("workers  at least {} to prepare what the trainers take\n",
                                       pluralize(*found.workers, "worker"))
                         : std::string(
                               "workers  no number of them prepares what the trainers take, on "

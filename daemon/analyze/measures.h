@@ -11,7 +11,8 @@ namespace echoline::analyze {
 // Where a use begins: what its repeats share comes before it.
 enum class Place : std::uint8_t { kNone, kRecord, kSample, kAugmented, kBatch };
 // The names of StreamStatus.echo_point, by Place.
-inline constexpr std::string_view kPlaceNames[] = {"none", "record", "sample", "augmented", "batch"};
+inline constexpr std::string_view kPlaceNames[] = {"none", "record", "sample", "augmented",
+                                                   "batch"};
 
 // Seconds of one core for one row. A step of the pipeline, as StepCost has it.
 struct StepTime {

@@ -12,9 +12,9 @@ namespace echoline::analyze {
 // What the questions vary.
 struct Setting {
   std::uint32_t workers = 1;
-  double cached = 0;        // share of the records that caches deliver
-  double store_scale = 1;   // the store's rate, relative to the measured one
-  double trainer_scale = 1; // the trainers' rate, in the same way
+  double cached = 0;         // share of the records that caches deliver
+  double store_scale = 1;    // the store's rate, relative to the measured one
+  double trainer_scale = 1;  // the trainers' rate, in the same way
   std::uint32_t passes = 1;
   Place place = Place::kNone;
   double factor = 1;

@@ -18,8 +18,8 @@ struct Remedies {
   // The least share of the records in caches with which fetching delivers what the trainers take.
   // Nothing: not even all of them, or it is unknown.
   std::optional<double> cached;
-  // The least factor at the present echo point (`sample` where there is none) that gives the highest
-  // rate, at most kFactorMax.
+  // The least factor at the present echo point (`sample` where there is none) that gives the
+  // highest rate, at most kFactorMax.
   double factor = 1;
   Prediction with_factor;
 };

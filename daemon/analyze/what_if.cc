@@ -13,7 +13,8 @@ namespace echoline::analyze {
 namespace {
 
 constexpr std::string_view kKeys =
-    "workers, cache.memory, cache.share, echo.factor, echo.place, store.rate, trainers.rate, passes";
+    "workers, cache.memory, cache.share, echo.factor, echo.place, store.rate, trainers.rate, "
+    "passes";
 
 Status refused(std::string_view key, std::string_view value, std::string_view allowed) {
   return {Code::kInvalidArgument,

@@ -23,7 +23,7 @@ class StepSampler {
     ++rows_;
     ns_ += ns;
   }
-  // After a timed row: how many rows it stands for, itself among them.
+  // After a timed row: how many rows it represents, itself among them.
   std::uint64_t take_rows() {
     draw_ = draw_ * 1664525 + 1013904223;  // of Numerical Recipes; its high bits are good
     next_rows_ = kMeanRows / 2 + (draw_ >> 16) % kMeanRows;

@@ -127,8 +127,8 @@ std::vector<Line> stall_panel(const StreamInterval& stream, const Paper& paper) 
   for (const std::string& line : stream.now.stall().lines()) {
     const std::string text = printable(line, paper.theme);
     const std::size_t label = std::min(text.find(':'), text.size());
-    append(lines, wrapped(text.substr(0, label), words_of(text.substr(std::min(label + 1, text.size()))),
-                          " ", 3, paper));
+    append(lines, wrapped(text.substr(0, label),
+                          words_of(text.substr(std::min(label + 1, text.size()))), " ", 3, paper));
   }
   return lines;
 }

@@ -138,7 +138,9 @@ TEST(Remedies, AreTheLeastOnesThatASearchFinds) {
       if (fetch_rows(measured, setting) >= wanted) cached = setting.cached;
     }
     ASSERT_EQ(found.cached.has_value(), cached.has_value()) << wanted;
-    if (cached) EXPECT_NEAR(*found.cached, *cached, 0.001) << wanted;
+    if (cached) {
+      EXPECT_NEAR(*found.cached, *cached, 0.001) << wanted;
+    }
   }
 }
 
@@ -155,7 +157,9 @@ TEST(Remedies, TheFactorIsTheLeastWithTheHighestRate) {
     }
     EXPECT_GE(found.with_factor.rows, 0.998 * highest);
     setting.factor = found.factor * 0.95;
-    if (setting.factor >= 1) EXPECT_LT(predict(measured, setting).rows, found.with_factor.rows);
+    if (setting.factor >= 1) {
+      EXPECT_LT(predict(measured, setting).rows, found.with_factor.rows);
+    }
   }
 }
 

@@ -11,12 +11,11 @@ from suite.rounds import Row, Table
 PROGRAMS = ("ECHOLINE_LIBRARY", "ECHOLINE_CLI")
 ONE_ROUND = True  # a setting takes 10 s
 BASES = (Setting(), Setting(line=250, trainer=150, workers=2, cached=50), Setting(line=60, place="sample", factor=3))
-OTHERS = (Setting(workers=2), Setting(cached=25), Setting(cached=50), Setting(cached=75), Setting(cached=100),
-          Setting(line=50), Setting(line=200), Setting(line=400, workers=2), Setting(line=800), Setting(trainer=80),
-          Setting(trainer=160, line=200), Setting(place="record", factor=2), Setting(place="sample", factor=2),
-          Setting(place="sample", factor=4), Setting(place="sample", factor=6, workers=2),
-          Setting(place="augmented", factor=3), Setting(place="batch", factor=2), Setting(place="batch", factor=4),
-          Setting(cached=50, place="sample", factor=2), Setting(line=40, trainer=120, cached=60, workers=2))
+OTHERS = (Setting(workers=2), Setting(cached=25), Setting(cached=50), Setting(cached=100), Setting(line=50),
+          Setting(line=200), Setting(line=800), Setting(trainer=80), Setting(place="record", factor=2),
+          Setting(place="sample", factor=2), Setting(place="sample", factor=6, workers=2),
+          Setting(place="augmented", factor=3), Setting(place="batch", factor=2),
+          Setting(line=40, trainer=120, cached=60, workers=2))
 
 
 def text(setting):

@@ -69,7 +69,8 @@ def pipeline(photos, setting):
              f"batch: {{size: {BATCH}}}", "publish: {slots: 4}"]
     places = {"record": 3, "sample": 4, "augmented": 6, "batch": 7}
     if setting.place in places:
-        window = 4 if setting.place == "batch" else 8 * BATCH
+        # Two uses of a record are never in one batch.
+        window = 4 if setting.place == "batch" else max(8, 3 * (int(setting.factor) - 1)) * BATCH
         steps.insert(places[setting.place], f"echo: {{factor: {setting.factor}, window: {window}}}")
     return stream_yaml(steps)
 

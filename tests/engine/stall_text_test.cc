@@ -23,20 +23,24 @@ TEST(StallText, ATrainerThatTakesNoBatchesIsNamedWithItsSlots) {
   report.holders = {{.job = "stopped", .pid = 34, .slots = 4, .still_ns = 13 * kSecond},
                     {.job = "eval", .awaited = true, .slots = 1}};
   report.all_holders = 2;
-  EXPECT_EQ(stall_lines(report),
-            Lines({"waits: job one rank 1 (process 12), for 12.0 s; the limit is: jobs",
-                   "waits: 2 trainers more", "fetch: nothing is requested",
-                   "prep: 0 of 2 workers busy, 0 chunks of rows queued",
-                   "publish: 0 slots free, 0 being filled, 4 published",
-                   "holds: job stopped rank 0 (process 34) has 4 slots and released none for 13.0 s",
-                   "holds: 1 slot kept for job eval, which has not come yet"}));
+  EXPECT_EQ(
+      stall_lines(report),
+      Lines({"waits: job one rank 1 (process 12), for 12.0 s; the limit is: jobs",
+             "waits: 2 trainers more", "fetch: nothing is requested",
+             "prep: 0 of 2 workers busy, 0 chunks of rows queued",
+             "publish: 0 slots free, 0 being filled, 4 published",
+             "holds: job stopped rank 0 (process 34) has 4 slots and released none for 13.0 s",
+             "holds: 1 slot kept for job eval, which has not come yet"}));
 }
 
 TEST(StallText, ReadsHaveTheirAddressAndAge) {
   StallReport report;
   report.records_awaited = 7;
   report.in_flight = 2;
-  report.reads = {{.address = "s3://data/a.tar", .offset = 512, .bytes = 1000, .records = 7,
+  report.reads = {{.address = "s3://data/a.tar",
+                   .offset = 512,
+                   .bytes = 1000,
+                   .records = 7,
                    .age_ns = 2 * kSecond}};
   EXPECT_EQ(stall_lines(report)[0], "fetch: 7 records awaited, 2 reads in flight");
   EXPECT_EQ(stall_lines(report)[1],

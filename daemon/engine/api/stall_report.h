@@ -50,8 +50,8 @@ struct StallReport {
   std::uint64_t workers = 0, workers_busy = 0;
   std::uint64_t chunks_queued = 0;  // of all streams
   std::uint64_t slots_free = 0, slots_filling = 0, slots_published = 0;
-  std::vector<Holder> holders;    // most slots first, then the longest
-  std::uint64_t all_holders = 0;  // in all
+  std::vector<Holder> holders;       // most slots first, then the longest
+  std::uint64_t all_holders = 0;     // in all
   std::vector<std::string> lines{};  // all of it as text
 };
 

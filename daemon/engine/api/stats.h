@@ -189,7 +189,6 @@ struct EngineStats {
   std::uint64_t memory_budget = 0;
   std::uint64_t memory_reserved = 0;
   std::uint32_t workers = 0;
-  std::uint32_t processors = 0;    // that the daemon may use
   std::uint64_t tasks_queued = 0;  // that wait for a worker
 };
 

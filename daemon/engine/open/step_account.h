@@ -1,4 +1,4 @@
-// What the steps of a stream cost, from rows that are timed in full and stand for those between.
+// What the steps of a stream cost, from rows that are timed in full and represent those between.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class StepAccount {
     std::uint64_t timed_cpu_ns = 0;  // CPU time of these
   };
 
-  // A timed row, which stands for `rows` of them.
+  // A timed row, which represents `rows` of them.
   void add(const StepTimes& times, std::uint64_t rows) ECHOLINE_EXCLUDES(mutex_);
   Totals totals() const ECHOLINE_EXCLUDES(mutex_);
 

@@ -84,7 +84,6 @@ class Pass : public Agent {
   std::uint64_t ahead_bytes() const { return account_->ahead_bytes(); }
   std::uint64_t ahead_target_bytes() const { return planner_.target_bytes(); }
   std::uint64_t slots_filling() const { return in_flight_.size(); }
-  std::uint32_t slots() const { return core_->slots; }
   // Everything that there is room for is published. Slots being filled are work to be done.
   bool is_held_up() const;
 

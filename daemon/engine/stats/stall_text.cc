@@ -46,8 +46,7 @@ void add_holders(const StallReport& report, std::vector<std::string>& lines) {
     const std::string slots = pluralize(holder.slots, "slot");
     lines.push_back(
         holder.awaited
-            ? fmt::format("holds: {} kept for job {}, which has not come yet", slots,
-                          holder.job)
+            ? fmt::format("holds: {} kept for job {}, which has not come yet", slots, holder.job)
             : fmt::format("holds: {} has {} and released none for {}",
                           trainer_text(holder.job, holder.rank, holder.pid), slots,
                           seconds_text(holder.still_ns)));

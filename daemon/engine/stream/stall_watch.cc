@@ -12,10 +12,10 @@
 namespace echoline::engine {
 namespace {
 
-// Descriptors that this reader has not released. The claim is older than `published`.
-std::uint64_t held_slots(const Pass& pass, ring::Ring& ring, std::uint64_t released) {
-  return std::min<std::uint64_t>(ring.published() - std::min(ring.published(), released),
-                                 pass.slots());
+// Descriptors that this reader has not released. Its claim is older than `published`.
+std::uint64_t held_slots(const StreamCore& core, ring::Ring& ring, std::uint64_t released) {
+  const std::uint64_t published = ring.published();
+  return std::min<std::uint64_t>(published - std::min(published, released), core.slots);
 }
 
 template <typename T, typename Less>
@@ -114,14 +114,14 @@ void StallWatch::add_holders(StallReport& report, std::uint64_t now_ns) const {
     report.holders.push_back({.job = consumer.job.name,
                               .rank = consumer.rank,
                               .pid = consumer.peer.pid,
-                              .slots = held_slots(*consumer.pass, ring, released),
+                              .slots = held_slots(core_, ring, released),
                               .still_ns = now_ns - std::min(now_ns, consumer.released_since_ns)});
   }
   for (const PendingRanks::Place& place : pending_ranks_.places()) {
     ring::Ring& ring = place.pass->ring();
     const std::uint64_t released = ring.view(place.reader).released;
     report.holders.push_back(
-        {.job = place.job, .awaited = true, .slots = held_slots(*place.pass, ring, released)});
+        {.job = place.job, .awaited = true, .slots = held_slots(core_, ring, released)});
   }
   std::erase_if(report.holders, [](const auto& holder) { return holder.slots == 0; });
   report.all_holders = report.holders.size();

@@ -99,8 +99,8 @@ StreamRegistry::StreamRegistry(const v1::Daemon& daemon)
     : budget_(daemon.memory()),
       trainers_file_(daemon.runtime_dir()),
       driver_(shared_, budget_, trainers_file_, daemon.state_dir()),
-      processors_(usable_processors(std::thread::hardware_concurrency())),
-      pool_(daemon.workers() != 0 ? daemon.workers() : processors_),
+      pool_(daemon.workers() != 0 ? daemon.workers()
+                                  : usable_processors(std::thread::hardware_concurrency())),
       opener_{open_options(daemon), daemon.reattach_grace(), &pool_, &budget_, &trainers_file_} {}
 
 StreamRegistry::~StreamRegistry() {
@@ -257,7 +257,6 @@ EngineStats StreamRegistry::stats() const {
   stats.memory_budget = budget_.budget_bytes();
   stats.memory_reserved = budget_.reserved_bytes();
   stats.workers = static_cast<std::uint32_t>(pool_.worker_count());
-  stats.processors = processors_;
   stats.tasks_queued = pool_.queued();
   return stats;
 }

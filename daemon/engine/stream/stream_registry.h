@@ -58,7 +58,6 @@ class StreamRegistry : public Engine {
   mutable SharedStreams shared_;
   StreamDriver driver_;
   // Last: its workers may report a failure to the driver until they have ended.
-  const std::uint32_t processors_;  // that the process may use
   WorkerPool pool_;
   const StreamOpener opener_;
 };

@@ -2,8 +2,10 @@
 #include "serve/control/stream_status.h"
 
 #include <numeric>
+#include <thread>
 
 #include "base/clock.h"
+#include "base/processors.h"
 #include "base/utf8.h"
 #include "serve/monitor/memory_use.h"
 #include "serve/monitor/version.h"
@@ -219,7 +221,9 @@ void fill_stream_status(const engine::StreamStats& stats, v1::StreamStatus& stat
 void fill_daemon_status(const engine::EngineStats& stats, v1::DaemonStatus& status) {
   status.set_version(kVersion);
   status.set_workers(stats.workers);
-  status.set_processors(stats.processors);
+  // Limits of control groups can change, but workers are created only once.
+  static const std::uint32_t processors = usable_processors(std::thread::hardware_concurrency());
+  status.set_processors(processors);
   status.set_memory_budget_bytes(stats.memory_budget);
   status.set_memory_reserved_bytes(stats.memory_reserved);
   const auto by_use = memory_by_use(stats);
