@@ -252,8 +252,11 @@ void add_analyze_command(CLI::App& app, Invocation& call) {
   command.add_option("--for", call.analyze.duration, "How long to measure, 1s to 1h")
       ->check(check_analyze_duration)
       ->capture_default_str();
-  command.add_option("--what-if", call.analyze.what_if,
-                     "A question of your own: \"workers=16, cache.memory=64GiB, echo.factor=3\"");
+  command
+      .add_option("--what-if", call.analyze.what_if,
+                  "A question of your own: \"workers=16, cache.memory=64GiB, echo.factor=3\"; "
+                  "repeatable")
+      ->allow_extra_args(false);
   add_json(command, call.analyze.json);
 }
 

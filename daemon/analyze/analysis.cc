@@ -194,16 +194,17 @@ Json measures_json(const Measures& measured) {
 }  // namespace
 
 Result<Analysis> analyze(const std::string& stream, const Measures& measures,
-                         const std::string& what_if) {
+                         const std::vector<std::string>& what_if) {
   Analysis analysis{.stream = stream,
                     .measures = measures,
                     .now = predict(measures, present_setting(measures)),
                     .remedies = find_remedies(measures),
                     .table = table_of(measures),
                     .what_if = {}};
-  if (what_if.empty()) return analysis;
-  ECHOLINE_ASSIGN(const Setting setting, parse_what_if(what_if, measures));
-  analysis.what_if = Answer{what_if, setting, predict(measures, setting)};
+  for (const std::string& question : what_if) {
+    ECHOLINE_ASSIGN(const Setting setting, parse_what_if(question, measures));
+    analysis.what_if.push_back({question, setting, predict(measures, setting)});
+  }
   return analysis;
 }
 
@@ -215,7 +216,7 @@ std::string analysis_text(const Analysis& analysis) {
       fmt::format("{:<36} {:>10} {:>10} {:>6} {}\n", "IF", "ROWS/S", "FRESH/S", "STALL", "LIMIT");
   text += answer_text({"nothing changes", {}, analysis.now});
   for (const Answer& answer : analysis.table) text += answer_text(answer);
-  if (analysis.what_if) text += answer_text(*analysis.what_if);
+  for (const Answer& answer : analysis.what_if) text += answer_text(answer);
   return text + "\n" + remedies_text(analysis);
 }
 
@@ -230,9 +231,10 @@ std::string analysis_json(const Analysis& analysis) {
                  {"cached_share", found.cached ? Json(*found.cached) : Json(nullptr)},
                  {"echo_factor", found.factor},
                  {"with_factor", prediction_json(found.with_factor)}}},
-               {"table", Json::array()}};
+               {"table", Json::array()},
+               {"what_if", Json::array()}};
   for (const Answer& answer : analysis.table) json["table"].push_back(answer_json(answer));
-  if (analysis.what_if) json["what_if"] = answer_json(*analysis.what_if);
+  for (const Answer& answer : analysis.what_if) json["what_if"].push_back(answer_json(answer));
   return json.dump() + "\n";
 }
 

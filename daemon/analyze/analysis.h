@@ -1,7 +1,6 @@
 // What limits a stream, what other settings would give, and the least remedies, as text and JSON.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,12 +23,12 @@ struct Analysis {
   Prediction now;  // the model for the present setting, to be compared with the measured rate
   Remedies remedies;
   std::vector<Answer> table;
-  std::optional<Answer> what_if;  // the user's own question
+  std::vector<Answer> what_if;  // the user's own questions
 };
 
-// `what_if`: empty, or as of parse_what_if, whose errors it has. Pure functions.
+// `what_if`: each as of parse_what_if, whose errors it has. Pure functions.
 Result<Analysis> analyze(const std::string& stream, const Measures& measures,
-                         const std::string& what_if);
+                         const std::vector<std::string>& what_if);
 std::string analysis_text(const Analysis& analysis);
 std::string analysis_json(const Analysis& analysis);
 

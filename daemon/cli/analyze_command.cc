@@ -20,8 +20,9 @@ constexpr std::chrono::milliseconds kInterval{100};
 Status analyze_stream(const DaemonOptions& daemon, const std::string& stream,
                       const AnalyzeOptions& options) {
   // Before the measurement: a wrong question costs no time.
-  if (!options.what_if.empty())
-    ECHOLINE_TRY(analyze::parse_what_if(options.what_if, {.record_bytes = 1}).status());
+  for (const std::string& question : options.what_if) {
+    ECHOLINE_TRY(analyze::parse_what_if(question, {.record_bytes = 1}).status());
+  }
   ECHOLINE_ASSIGN(const std::uint64_t patience_ns, config::parse_duration_ns(options.duration));
   const std::unique_ptr<ControlClient> client = ControlClient::open(daemon);
   const std::unique_ptr<StatsCall> call = client->watch(kInterval);

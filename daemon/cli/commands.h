@@ -57,7 +57,7 @@ Status top_streams(const DaemonOptions& daemon, const TopOptions& options);
 
 struct AnalyzeOptions {
   std::string duration = "10s";
-  std::string what_if;  // as analyze/what_if.h has it
+  std::vector<std::string> what_if;  // as analyze/what_if.h has it
   bool json = false;
 };
 // Prints what limits a stream, and what other settings would give.

@@ -91,13 +91,13 @@ TEST(Meter, MeasuresTheRateOfEachPart) {
   EXPECT_NEAR(measured->cached, 0.2, 1e-6);
   EXPECT_EQ(measured->place, Place::kSample);
   // 40 records/s of the store are 80 % of the fresh ones, and each has two uses.
-  const auto analysis = analyze("train", *measured, "echo.factor=4");
+  const auto analysis = analyze("train", *measured, {"echo.factor=4"});
   ASSERT_TRUE(analysis.ok());
   EXPECT_NEAR(analysis->now.rows, 100, 1e-6);
-  EXPECT_NEAR(analysis->what_if->prediction.rows, 125, 1e-6);
+  EXPECT_NEAR(analysis->what_if.at(0).prediction.rows, 125, 1e-6);
   const auto json = nlohmann::json::parse(analysis_json(*analysis));
   EXPECT_EQ(json["now"]["limit"], "storage");
-  EXPECT_NEAR(json["what_if"]["rows_per_second"], 125, 1e-6);
+  EXPECT_NEAR(json["what_if"][0]["rows_per_second"], 125, 1e-6);
   EXPECT_NE(analysis_text(*analysis).find("at most 25 % can be won"), std::string::npos)
       << analysis_text(*analysis);
 }

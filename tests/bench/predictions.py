@@ -26,11 +26,13 @@ def text(setting):
 
 def compared(photos, bases, others):
     """[(base, other, predicted / seen rate, predicted - seen stall share)]; the rates of all settings come first."""
-    seen = {setting: predictions_run.measure(photos, setting)[0]["measured"] for setting in others}
+    seen = {}
+    for setting in others:
+        seen[setting] = predictions_run.measure(photos, setting)["measured"]
+        print(f"{text(setting)}: {seen[setting]['rows_per_second']:.1f} rows/s seen", file=sys.stderr, flush=True)
     found = []
     for base in bases:
-        for other, analysis in zip(others, predictions_run.measure(photos, base, others)):
-            predicted = analysis["what_if"]
+        for other, predicted in zip(others, predictions_run.measure(photos, base, others)["what_if"]):
             found.append((base, other, predicted["rows_per_second"] / seen[other]["rows_per_second"],
                           predicted["stall_share"] - seen[other]["stall_share"]))
             print(f"{text(base)}  ->  {text(other)}: {predicted['rows_per_second']:.1f} predicted, "

@@ -4,7 +4,6 @@ The stream reads photos behind a line of a given rate, with a cache of a share o
 batch every so often. predictions.py compares the predictions of one run with the rates of others."""
 import json
 import pathlib
-import subprocess
 import sys
 import threading
 import time
@@ -14,7 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "process
 
 from support.daemon_process import Daemon, stream_yaml  # noqa: E402
 from support.photos import Image, jpeg, numpy  # noqa: E402
-from support.programs import PATIENCE, binary, wait_until  # noqa: E402
+from support.programs import wait_until  # noqa: E402
 from support.tars import write_tar  # noqa: E402
 
 BATCH = 8
@@ -100,23 +99,21 @@ class Trainer:
         self._thread.join()
 
 
-def analyses(daemon, questions):
-    """What `echoline analyze` prints for each question, all measured in the same seconds."""
-    started = [subprocess.Popen([binary("ECHOLINE_CLI"), "analyze", "train", "--runtime-dir", str(daemon.runtime_dir),
-                                 "--for", f"{SECONDS}s", "--json", "--what-if", question],
-                                stdout=subprocess.PIPE, text=True) for question in questions]
-    return [json.loads(one.communicate(timeout=PATIENCE)[0]) for one in started]
+def analysis(daemon, questions):
+    """What `echoline analyze` prints, as an object."""
+    asked = [part for question in questions for part in ("--what-if", question)]
+    return json.loads(daemon.command("analyze", "train", "--for", f"{SECONDS}s", "--json", *asked).stdout)
 
 
 def measure(photos, setting, others=()):
-    """The analyses of a run under `setting`, one for each of the settings `others` (or one)."""
+    """The analysis of a run under `setting`, with predictions for the settings `others`."""
     with Daemon(pipeline(photos, setting), workers=setting.workers, memory="512MiB") as daemon:
         trainer = Trainer(daemon, BATCH / setting.trainer)
         try:
             # Behind the first epoch: caches are full then.
             warm = (1.3 if setting.cached else 0.3) * RECORDS / BATCH * setting.factor
             wait_until(lambda: trainer.batches > warm, "an epoch", period=0.05)
-            return analyses(daemon, [other.what_if(setting) for other in others] or ["workers=1"])
+            return analysis(daemon, [other.what_if(setting) for other in others])
         finally:
             trainer.stop()
 

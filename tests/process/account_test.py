@@ -92,7 +92,7 @@ class Account(ProcessCase):
             self.assertTrue(any(f'step="{step}"' in labels for labels in steps), steps)
         self.assertEqual(found["now"]["limit"], "storage")
         self.assertAlmostEqual(found["measured"]["rows_per_second"] / found["now"]["rows_per_second"], 1, delta=0.15)
-        self.assertAlmostEqual(found["what_if"]["rows_per_second"] / found["now"]["rows_per_second"], 2, delta=0.01)
+        self.assertAlmostEqual(found["what_if"][0]["rows_per_second"] / found["now"]["rows_per_second"], 2, delta=0.01)
         self.assertAlmostEqual(found["measured"]["trainer_rows"] / 400, 1, delta=0.2)
 
     def test_a_slow_trainer_is_found_and_nothing_is_to_win(self):
