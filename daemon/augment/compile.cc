@@ -88,7 +88,9 @@ Status add_to_program(const Transform& transform, const v1::Step& step, std::uin
   ECHOLINE_TRY(transform.compile(step, number, *program));
   for (std::size_t i = before; i < program->instructions.size(); ++i) {
     program->instructions[i].context = fmt::format("field {}: {}", name, context);
+    program->instructions[i].step = fmt::format("{} {}", step_name(step), name);
   }
+  if (program->normalizer) program->normalize_step = "normalize " + name;
   return {};
 }
 
@@ -105,7 +107,7 @@ class ChainBuilder {
              const std::string& context) {
     if (std::exchange(echo_is_pending_, false)) {
       // Without image operations since the last step on samples, its stage already ends here.
-      if (programs_changed_) end_stage(nullptr, {});
+      if (programs_changed_) end_stage(nullptr, {}, {});
       shared_stages_ = stages_.size();
     }
     has_steps_ = true;
@@ -116,7 +118,7 @@ class ChainBuilder {
     std::vector<decode::FieldType> inputs;
     for (const FieldProgram& program : programs_) inputs.push_back(program.output());
     ECHOLINE_ASSIGN(std::unique_ptr<SampleStep> made, transform.make(step, number, inputs));
-    end_stage(std::move(made), context);
+    end_stage(std::move(made), context, step_name(step));
     return {};
   }
 
@@ -134,8 +136,8 @@ class ChainBuilder {
     return FieldPrograms(std::move(programs_));
   }
 
-  void end_stage(std::unique_ptr<SampleStep> step, std::string context) {
-    stages_.push_back({take_programs(), std::move(step), std::move(context)});
+  void end_stage(std::unique_ptr<SampleStep> step, std::string context, std::string name) {
+    stages_.push_back({take_programs(), std::move(step), std::move(context), std::move(name)});
     begin_programs(stages_.back().outputs());
   }
 

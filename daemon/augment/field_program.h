@@ -18,6 +18,7 @@ namespace echoline::augment {
 struct Instruction {
   std::unique_ptr<Op> op;
   std::string context;  // the beginning of its error messages: field and step
+  std::string step{};   // for times: step and field
   bool in_row = false;  // writes new pixels directly to the row
 };
 
@@ -25,7 +26,8 @@ struct Instruction {
 struct FieldProgram {
   decode::FieldType input;
   std::vector<Instruction> instructions;
-  std::optional<Normalizer> normalizer;  // the last step, if there is one
+  std::optional<Normalizer> normalizer;   // the last step, if there is one
+  std::string normalize_step, copy_step;  // for times
 
   // Appends a step's operation; an error if the step can't work on any sample of this field.
   Status append(std::unique_ptr<Op> op);

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/step_times.h"
 
 namespace echoline::augment {
 namespace {
@@ -33,7 +34,10 @@ View view_of(const decode::Tensor& tensor) {
 }  // namespace
 
 FieldPrograms::FieldPrograms(std::vector<FieldProgram> programs) : programs_(std::move(programs)) {
-  for (const FieldProgram& program : programs_) outputs_.push_back(program.output());
+  for (FieldProgram& program : programs_) {
+    outputs_.push_back(program.output());
+    program.copy_step = "copy " + program.input.name;
+  }
 }
 
 FieldPrograms::Scratch FieldPrograms::make_scratch() const {
@@ -101,10 +105,12 @@ void FieldPrograms::run_program(std::size_t field, const decode::Tensor& tensor,
   Picture& picture = scratch.pictures[field];
   picture.start(view_of(tensor), present_part(tensor), image_size(tensor), row, tensor.reduction);
   for (const Instruction& instruction : program.instructions) {
+    enter_step(instruction.step);
     instruction.op->apply({key, scratch.resize}, picture, instruction.in_row);
   }
   // Without a normalizer the pixels may already be in the row: see FieldProgram::mark_rows.
   if (program.normalizer) {
+    enter_step(program.normalize_step);
     program.normalizer->write(picture.view(), row.data());
   } else {
     picture.settle();
@@ -138,6 +144,7 @@ Status FieldPrograms::write_row(std::size_t field, const decode::Tensor& tensor,
   if (programs_[field].changes_pixels()) {
     run_program(field, tensor, key, scratch, row);
   } else {
+    enter_step(programs_[field].copy_step);
     std::memcpy(row.data(), tensor.content().data(), row.size());
   }
   return {};
@@ -160,6 +167,7 @@ Status FieldPrograms::write_rows(const decode::Sample& in, const UseKey& key, Sc
   for (std::size_t i = 0; i < programs_.size(); ++i) {
     const std::span<const std::byte> content = in.tensors[i].content();
     if (!outputs_[i].ragged || content.empty()) continue;
+    enter_step(programs_[i].copy_step);
     std::memcpy(rows[i].data(), content.data(), content.size());
   }
   return {};

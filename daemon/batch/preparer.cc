@@ -4,9 +4,17 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/step_times.h"
 #include "record/core/fields.h"
 
 namespace echoline::batch {
+namespace {
+
+// Steps that no configuration names.
+const std::string kKeepStep = "keep";    // for later uses
+const std::string kReuseStep = "reuse";  // of a finished row
+
+}  // namespace
 
 Preparer::Preparer(const record::DataSet& data_set, std::unique_ptr<decode::Decoder> decoder,
                    std::unique_ptr<augment::Chain> chain, plan::EchoPoint echo_point)
@@ -149,6 +157,7 @@ Status Preparer::run_chain(const decode::Sample& sample, const UseKey& drawn,
 }
 
 void Preparer::keep(echo::Item& item, decode::Sample& sample, const RowTarget& target) const {
+  enter_step(kKeepStep);
   // Takes the decoded pictures out of the scratch. If there is no room, the item keeps its bytes.
   if (echo_point_ == plan::EchoPoint::kSample) {
     item.keep_sample(sample);
@@ -164,6 +173,7 @@ void Preparer::keep(echo::Item& item, decode::Sample& sample, const RowTarget& t
 }
 
 void Preparer::copy_rows(const echo::Item& item, const RowTarget& target) const {
+  enter_step(kReuseStep);
   // For fixed fields nobody reads the length.
   std::copy(item.row_lengths().begin(), item.row_lengths().end(), target.ragged_bytes.begin());
   if (target.place) target.place();

@@ -11,6 +11,7 @@
 #include "base/mutex.h"
 #include "base/status.h"
 #include "batch/sample_cache.h"
+#include "batch/step_sampler.h"
 #include "decode/decoder.h"
 #include "echo/item.h"
 #include "echoline/shm/sample_random.h"
@@ -40,6 +41,7 @@ struct WorkerScratch {
   std::unique_ptr<augment::Scratch> augment_scratch;
   std::vector<std::span<std::byte>> row_fields;  // RowTarget::fields of the row in work
   std::vector<std::uint64_t> row_begins;         // places of its ragged fields, by field
+  StepSampler sampler;
 };
 
 // Compiled once per stream; any thread may prepare with its own WorkerScratch.

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/step_times.h"
 #include "decode/field_kinds.h"
 #include "echoline/v1/config.pb.h"
 #include "record/core/fields.h"
@@ -48,6 +49,7 @@ Status Decoder::decode_with(const record::Fields& record, Scratch& scratch, Samp
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const record::FieldBytes* file = record.find(entries_[i].key);
     if (file == nullptr) return missing(record, entries_[i]);
+    enter_step(entries_[i].step);
     out.tensors[i].borrowed.reset();  // of the last record
     scratch.shared.jpegs.file = scratch.record * entries_.size() + i;
     Status status = read(i, *file, out.tensors[i]);
@@ -96,8 +98,10 @@ Result<std::unique_ptr<Decoder>> Decoder::compile(const v1::Decode& step) {
     has_pictures |= find_field_kind(entry->as())->image;  // make_field found it, too
     types.push_back(field.value()->type());
     types.back().name = name;
-    entries.push_back(
-        {entry->key(), fmt::format("field {} ({})", name, entry->key()), std::move(field).value()});
+    entries.push_back({.key = entry->key(),
+                       .context = fmt::format("field {} ({})", name, entry->key()),
+                       .field = std::move(field).value(),
+                       .step = fmt::format("decode {}", name)});
   }
   return std::unique_ptr<Decoder>(new Decoder(std::move(entries), std::move(types), has_pictures));
 }

@@ -59,6 +59,7 @@ class Decoder {
     std::string key;      // the extension of the record's file
     std::string context;  // the beginning of its error messages
     std::unique_ptr<Field> field;
+    std::string step;  // for times
   };
 
   Decoder(std::vector<Entry> entries, std::vector<FieldType> types, bool has_pictures);

@@ -65,6 +65,7 @@ bool Fetcher::do_work() {
   fill_slots(now_ns);
   // Asked before the poll: the thread does not wait for what is requested meanwhile.
   const FetchWork work = present_work();
+  meter_.set_present(work);
   std::vector<source::ReadResult> results = store_.poll(next_deadline(now_ns));
   const std::uint64_t after_ns = monotonic_ns();
   meter_.spend(work, after_ns);

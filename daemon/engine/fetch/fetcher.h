@@ -52,6 +52,7 @@ class Fetcher : public Agent {
   source::Counters source_counters() const { return store_.counters(); }
   // Null where nothing is prepared elsewhere.
   const RemoteReader* remote() const { return remote_.get(); }
+  const ReadsInFlight& reads() const { return store_.reads(); }
 
   // Agent. The step blocks in the source's poll, which wake() ends.
   bool do_work() override;

@@ -295,6 +295,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
                  .slots = publish.slots(),
                  .slow = slow_policy(stream),
                  .auto_factor = config::echo_is_auto(stream),
+                 .stall_report_ns = options.stall_report_ns,
                  .read_ahead = memory.read_ahead,
                  .window_floor_bytes = memory.window_floor_bytes,
                  .window_wish_bytes = memory.window_wish_bytes,

@@ -17,6 +17,7 @@
 #include "engine/fetch/fetcher.h"
 #include "engine/open/bad_records.h"
 #include "engine/open/seek_writer.h"
+#include "engine/open/step_account.h"
 #include "engine/runtime/memory_budget.h"
 #include "engine/runtime/worker_pool.h"
 #include "engine/walk/read_ahead.h"
@@ -46,6 +47,7 @@ struct StreamCounters {
   std::atomic<std::uint64_t> served_bad{0};    // verdicts on bad records
   std::atomic<std::uint64_t> window_bytes{0};  // decoded or finished, kept for re-use
   std::atomic<std::uint64_t> encoded_bytes{0};
+  StepAccount steps;
   std::atomic<std::uint64_t> first_batch_ns{0};  // since the stream's creation; 0: none yet
 };
 
@@ -93,7 +95,9 @@ struct StreamCore {
   ring::RingSpec ring_spec;
   std::uint32_t slots = 8;
   SlowPolicy slow;
-  bool auto_factor = false;       // the daemon sets the echo factor
+  bool auto_factor = false;  // the daemon sets the echo factor
+  // A wait of a trainer that is longer has a report in the log.
+  std::uint64_t stall_report_ns = 10'000'000'000;
   ReadAhead::Options read_ahead;  // of each pass
   // Of each pass: the echo window in encoded form, for which there is always room, and in the form
   // that is reused (MemoryPlan).

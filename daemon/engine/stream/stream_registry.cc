@@ -89,7 +89,8 @@ std::vector<FactorStart> starts_of(const plan::Plan& plan, std::vector<FactorSwi
 OpenOptions open_options(const v1::Daemon& daemon) {
   return {.state_dir = daemon.state_dir(),
           .seek_index = daemon.seek_index(),
-          .serves = !daemon.serve().listen().empty()};
+          .serves = !daemon.serve().listen().empty(),
+          .stall_report_ns = daemon.stall_report()};
 }
 
 }  // namespace

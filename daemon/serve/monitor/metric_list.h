@@ -77,6 +77,11 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
     {"echoline_echo_factor", "stream", "Mean number of uses of each item."},
     {"echoline_fetch_queue_records", "stream",
      "Records requested from the caches and the store that have not arrived."},
+    {"echoline_fetch_wait_seconds_total", "stream,place",
+     "Time that trainers waited for fetch, by place: store, cache, or pause (records are "
+     "requested, "
+     "and nothing was asked for them: the store pauses after an error, or a fleet is filled too "
+     "slowly)."},
     {"echoline_first_batch_seconds", "stream",
      "Time from the stream's creation to its first batch; absent before it."},
     {"echoline_image_decodes_total", "stream,format,decoder",
@@ -180,6 +185,14 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
     {"echoline_stage_seconds_total", "stream,stage,state",
      "Time of a stage's threads (fetch, prep, publish), by state: busy, starved (no input) or "
      "blocked (no room for output)."},
+    {"echoline_step_rows_total", "stream,step",
+     "Rows that ran a step on the workers, estimated from about one row in 64."},
+    {"echoline_step_seconds_total", "stream,step",
+     "Time of the workers by step, estimated from about one row in 64 that is timed in full: "
+     "decode "
+     "or a transform with its field, copy (a field that no step changes), keep (for later uses), "
+     "reuse (of a finished row), or other. Divided by echoline_step_rows_total it is the cost of a "
+     "row; the sum is the busy time of prep."},
     {"echoline_stream_meta_files", "stream",
      "Files in the tars of the data set that belong to no record, because WebDataset reserves "
      "their names: __NAME__, or anything below a folder __NAME__."},

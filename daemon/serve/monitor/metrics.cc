@@ -182,6 +182,19 @@ void add_stages(const engine::StreamStats& stream, Families& families) {
   }
 }
 
+// From sampled rows; and where the waits for fetch were spent.
+void add_steps(const engine::StreamStats& stream, Families& families) {
+  for (const engine::StepStats& one : stream.steps) {
+    families.add("echoline_step_rows_total", {stream.name, one.step}, one.rows);
+    families.add("echoline_step_seconds_total", {stream.name, one.step}, to_seconds(one.ns));
+  }
+  for (std::size_t place = 0; place < stream.fetch_wait_ns.size(); ++place) {
+    families.add("echoline_fetch_wait_seconds_total",
+                 {stream.name, engine::kFetchPlaceNames[place]},
+                 to_seconds(stream.fetch_wait_ns[place]));
+  }
+}
+
 // The trainers by "job/rank". Two trainers can attach with the same job and rank, and Prometheus
 // rejects a scrape with duplicate series.
 std::map<std::string, engine::ConsumerStats> by_name(const engine::StreamStats& stream) {
@@ -338,6 +351,7 @@ void add_stream(const engine::StreamStats& stream, Families& families) {
   families.add("echoline_ring_slots", {name, "all", "published"}, stream.slots_published);
   add_samples(stream, families);
   add_stages(stream, families);
+  add_steps(stream, families);
   add_consumers(stream, families);
   add_storage(stream, families);
   add_caches(stream, families);

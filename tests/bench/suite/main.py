@@ -20,6 +20,7 @@ BENCHMARKS = {
     "plan": "time of the plan for each row",
     "startup": "time from the start of a daemon to the first batch",
     "law": "the effect of echo point and factor behind a slow line",
+    "predictions": "predictions of echoline analyze, compared with runs",
 }
 PAGE = ROOT / "docs/benchmarks.md"
 
