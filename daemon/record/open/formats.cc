@@ -7,6 +7,7 @@
 #include "record/arrays/array_sets.h"
 #include "record/files/files_set.h"
 #include "record/files/folder_set.h"
+#include "record/lines/line_sets.h"
 #include "record/mds/mds_set.h"
 #include "record/tar/webdataset.h"
 #include "record/tfrecord/tfrecord.h"
@@ -18,6 +19,8 @@ constexpr const Format* kFormats[] = {
     &kWebDatasetFormat,  //
     &kTfRecordFormat,    //
     &kMdsFormat,         //
+    &kJsonLinesFormat,   //
+    &kLinesFormat,       //
     &kFolderFormat,      //
     &kFilesFormat,       //
     &kIdxFormat,         //
