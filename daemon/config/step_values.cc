@@ -214,6 +214,10 @@ Status check_read(const v1::Read& read, const SourceLocations& locations) {
   if (read.has_tokens() && read.format() != "tokens") {
     return locations.error(read, "tokens", "is for format tokens; the format is " + read.format());
   }
+  if (read.has_parquet() && read.format() != "parquet" && read.format() != "auto") {
+    return locations.error(read, "parquet",
+                           "is for format parquet; the format is " + read.format());
+  }
   // The formats that have classes.
   const bool named =
       read.format() == "folder" || read.format() == "files" || read.format() == "auto";
