@@ -30,7 +30,11 @@ class FooterReads {
     }
     ECHOLINE_TRY(read(tails));
     // Those whose footers are longer.
-    ECHOLINE_TRY(read(missing_));
+    const std::vector<std::uint64_t> longer = missing_;
+    ECHOLINE_TRY(read(longer));
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+      if (!files_[i]) return footer_bytes({}, 0).status().with_context(objects_[i].url);
+    }
     return std::move(files_);
   }
 
