@@ -30,9 +30,10 @@ Status UnpackedFiles::start(const source::ObjectInfo& object, const UnpackedPart
   }
   const auto unpacking = std::count_if(
       unfinished_.begin(), unfinished_.end(),
-      [this](const UnpackedFile* file) { return !file->complete() && is_wanted_(*file); });
+      [this](const UnpackedFile* file) { return !file->complete() && is_wanted_(file->part()); });
   if (static_cast<std::size_t>(unpacking) >= kUnpackingMax || !make_room(bytes)) return {};
   ECHOLINE_ASSIGN(auto file, UnpackedFile::create(options_.folder, object, part));
+  if (doubted_.erase(&part) > 0) file->be_careful();
   bytes_ += bytes;
   unfinished_.push_back(file.get());
   files_.push_front(std::move(file));
@@ -54,7 +55,7 @@ bool UnpackedFiles::make_room(std::uint64_t bytes) {
   for (auto file = files_.end(); !fits() && file != files_.begin();) {
     --file;
     // A file with reads in flight owns their buffers.
-    if (is_wanted_(**file) || (*file)->reading() > 0) continue;
+    if (is_wanted_((*file)->part()) || (*file)->reading() > 0) continue;
     bytes_ -= (*file)->bytes();
     by_part_.erase(&(*file)->part());
     std::erase(unfinished_, file->get());
@@ -75,6 +76,13 @@ void UnpackedFiles::drop(const UnpackedFile& file) {
   } else {
     files_.erase(at);
   }
+}
+
+void UnpackedFiles::doubt(const UnpackedPart& part) {
+  const UnpackedFile* const file = use(part);
+  if (file == nullptr) return;
+  doubted_.insert(&part);
+  drop(*file);
 }
 
 void UnpackedFiles::free_dropped() {

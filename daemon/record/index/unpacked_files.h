@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "record/index/unpacked_file.h"
@@ -23,11 +24,11 @@ struct UnpackingOptions {
   std::uint64_t bytes_max = 0;  // of all unpacked files together
 };
 
-// One thread. Owns the files. A file that is wanted (a request waits for it) or that has reads in
-// flight is never evicted; of the others the least recently used goes first.
+// One thread. Owns the files. A file whose part is wanted (a request waits for it) or that has
+// reads in flight is never evicted; of the others the least recently used goes first.
 class UnpackedFiles {
  public:
-  using IsWanted = std::function<bool(const UnpackedFile&)>;
+  using IsWanted = std::function<bool(const UnpackedPart&)>;
   using List = std::list<std::unique_ptr<UnpackedFile>>;
 
   UnpackedFiles(UnpackingOptions options, IsWanted is_wanted)
@@ -42,6 +43,8 @@ class UnpackedFiles {
 
   // Removes a file. Its memory stays valid until its reads in flight have landed.
   void drop(const UnpackedFile& file);
+  // Removes the file of a part, if there is one; the next one is read with care.
+  void doubt(const UnpackedPart& part);
   // Frees dropped files whose reads have all landed.
   void free_dropped();
   // False once the file is dropped.
@@ -59,8 +62,9 @@ class UnpackedFiles {
   List files_;  // most recently used first
   List dropped_;
   std::unordered_map<const UnpackedPart*, List::iterator> by_part_;  // into files_
-  std::vector<UnpackedFile*> unfinished_;                            // of files_
-  std::uint64_t bytes_ = 0;                                          // of files_, when complete
+  std::unordered_set<const UnpackedPart*> doubted_;
+  std::vector<UnpackedFile*> unfinished_;  // of files_
+  std::uint64_t bytes_ = 0;                // of files_, when complete
 };
 
 }  // namespace echoline::record

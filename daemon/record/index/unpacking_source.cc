@@ -13,14 +13,15 @@ namespace echoline::record {
 UnpackingSource::UnpackingSource(std::unique_ptr<source::Source> inner, UnpackedParts parts,
                                  UnpackingOptions options)
     : ForwardingSource(std::move(inner)),
-      parts_(std::move(parts)),
-      files_(std::move(options), [this](const UnpackedFile& file) { return is_wanted(file); }),
+      wanted_(std::move(parts)),
+      files_(std::move(options),
+             [this](const UnpackedPart& part) { return wanted_.contains(part); }),
       slots_(std::max<std::size_t>(1, inner_->slots_free())) {}
 
 void UnpackingSource::submit(source::ReadRequest request) {
   // Nothing is read here: destinations are written by poll only.
   in_flight_.fetch_add(1, std::memory_order_relaxed);
-  want(request, 1);
+  wanted_.add(request);
   waiting_.push_back(std::move(request));
 }
 
@@ -45,9 +46,9 @@ void UnpackingSource::poll(std::uint64_t deadline_ns, std::vector<source::ReadRe
     // Results are delivered at once; a wake ends the poll.
     if (done.size() > before || woken_.exchange(false, std::memory_order_acquire)) break;
     // Do not wait for other pieces if one can be unpacked now.
-    const bool landed =
-        std::any_of(files_.unfinished().begin(), files_.unfinished().end(),
-                    [this](const auto* file) { return file->has_landed() && is_wanted(*file); });
+    const bool landed = std::any_of(
+        files_.unfinished().begin(), files_.unfinished().end(),
+        [this](const auto* file) { return file->has_landed() && wanted_.contains(file->part()); });
     inner_->poll(landed ? monotonic_ns() : deadline_ns, inner_done_);
     take_landed(done);
     unpack_landed(done);
@@ -68,8 +69,8 @@ void UnpackingSource::serve(std::vector<source::ReadResult>& done) {
 
 bool UnpackingSource::serve_one(source::ReadRequest& request,
                                 std::vector<source::ReadResult>& done) {
-  const auto parts = parts_.find(request.object.url);
-  if (parts == parts_.end()) {
+  const auto* parts = wanted_.parts_of(request.object.url);
+  if (parts == nullptr) {
     if (inner_->slots_free() == 0) return false;
     pass_on(request);
     return true;
@@ -77,14 +78,14 @@ bool UnpackingSource::serve_one(source::ReadRequest& request,
   auto next = request.segments.begin();
   Result<bool> served = true;
   for (; next != request.segments.end(); ++next) {
-    const UnpackedPart& part = part_at(parts->second, next->offset);
+    const UnpackedPart& part = WantedParts::part_at(*parts, next->offset);
     served = serve_segment(request.object, part, *next);
     if (!served.ok() || !*served) break;
-    if (--wanted_[&part] == 0) wanted_.erase(&part);
+    wanted_.remove_one(part);
   }
   request.segments.erase(request.segments.begin(), next);
   if (served.ok() && !request.segments.empty()) return false;
-  want(request, -1);
+  wanted_.remove(request);
   done.push_back({request.tag, served.status()});
   return true;
 }
@@ -95,9 +96,6 @@ Result<bool> UnpackingSource::serve_segment(const source::ObjectInfo& object,
   const UnpackedFile* file = files_.use(part);
   if (file == nullptr) {
     ECHOLINE_TRY(files_.start(object, part));
-    UnpackedFile* started = files_.use(part);
-    // No piece was requested yet, so the file can still be made careful.
-    if (started != nullptr && doubted_.erase(&part) > 0) started->be_careful();
     return false;
   }
   const std::uint64_t begin = segment.offset - part.begin;
@@ -105,23 +103,6 @@ Result<bool> UnpackingSource::serve_segment(const source::ObjectInfo& object,
   if (file->unpacked() < std::min(begin + segment.destination.size(), file->bytes())) return false;
   ECHOLINE_TRY(file->read(begin, segment.destination));
   return true;
-}
-
-const UnpackedPart& UnpackingSource::part_at(const std::vector<UnpackedPart>& parts,
-                                             std::uint64_t offset) const {
-  const auto after = std::upper_bound(
-      parts.begin() + 1, parts.end(), offset,
-      [](std::uint64_t wanted, const UnpackedPart& part) { return wanted < part.begin; });
-  return *(after - 1);
-}
-
-void UnpackingSource::want(const source::ReadRequest& request, int more) {
-  const auto parts = parts_.find(request.object.url);
-  if (parts == parts_.end()) return;
-  for (const source::Segment& segment : request.segments) {
-    const UnpackedPart* const part = &part_at(parts->second, segment.offset);
-    if ((wanted_[part] += more) == 0) wanted_.erase(part);
-  }
 }
 
 void UnpackingSource::pass_on(const source::ReadRequest& request) {
@@ -132,13 +113,9 @@ void UnpackingSource::pass_on(const source::ReadRequest& request) {
   inner_->submit(std::move(inner));
 }
 
-bool UnpackingSource::is_wanted(const UnpackedFile& file) const {
-  return wanted_.contains(&file.part());
-}
-
 void UnpackingSource::read_pieces() {
   for (UnpackedFile* const file : files_.unfinished()) {
-    if (file->complete() || !is_wanted(*file)) continue;
+    if (file->complete() || !wanted_.contains(file->part())) continue;
     while (inner_->slots_free() > 0) {
       UnpackedFile::Piece* piece = file->next_piece();
       if (piece == nullptr) break;
@@ -211,42 +188,31 @@ bool UnpackingSource::read_again(const UnpackedFile& file, const Status& status)
       status.code() == Code::kDataLoss || status.code() == Code::kFailedPrecondition;
   if (!damaged || ++damaged_[&file.part()] >= source::kAnswersMax) return false;
   inner_->count_damaged();
-  doubted_.insert(&file.part());
   log_warning("record", "{}; reading it again", status.message());
   restarts_.fetch_add(1, std::memory_order_relaxed);
-  files_.drop(file);
+  files_.doubt(file.part());
   return true;
 }
 
 // Which of its parts had wrong bytes is not said.
 void UnpackingSource::forget(const source::ObjectInfo& object) {
-  const auto parts = parts_.find(object.url);
-  if (parts == parts_.end()) return;
-  for (const UnpackedPart& part : parts->second) {
-    const UnpackedFile* file = files_.use(part);
-    if (file == nullptr) continue;
-    doubted_.insert(&part);
-    files_.drop(*file);
-  }
+  const auto* parts = wanted_.parts_of(object.url);
+  if (parts == nullptr) return;
+  for (const UnpackedPart& part : *parts) files_.doubt(part);
 }
 
 // The next request for the part starts a new file.
 void UnpackingSource::fail(const UnpackedFile& file, const Status& status,
                            std::vector<source::ReadResult>& done) {
   if (!files_.contains(file)) return;  // another of its pieces has failed before
-  const UnpackedPart* const part = &file.part();
+  const UnpackedPart& part = file.part();
   std::erase_if(waiting_, [&](const source::ReadRequest& request) {
-    if (request.object.url != file.object().url) return false;
-    const std::vector<UnpackedPart>& parts = parts_.at(request.object.url);
-    const bool waits = std::any_of(
-        request.segments.begin(), request.segments.end(),
-        [&](const source::Segment& segment) { return &part_at(parts, segment.offset) == part; });
-    if (!waits) return false;
-    want(request, -1);
+    if (!wanted_.waits_for(request, part)) return false;
+    wanted_.remove(request);
     done.push_back({request.tag, status});
     return true;
   });
-  damaged_.erase(part);
+  damaged_.erase(&part);
   files_.drop(file);
 }
 

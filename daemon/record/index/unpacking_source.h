@@ -9,12 +9,12 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "record/index/unpacked_file.h"
 #include "record/index/unpacked_files.h"
 #include "record/index/unpacked_part.h"
+#include "record/index/wanted_parts.h"
 #include "source/core/forwarding_source.h"
 
 namespace echoline::record {
@@ -54,12 +54,7 @@ class UnpackingSource final : public source::ForwardingSource {
   // Whether the segment's bytes were read.
   Result<bool> serve_segment(const source::ObjectInfo& object, const UnpackedPart& part,
                              const source::Segment& segment);
-  // The part that has this place of the unpacked bytes; the last one for a place behind the end.
-  const UnpackedPart& part_at(const std::vector<UnpackedPart>& parts, std::uint64_t offset) const;
-  // What each waiting segment wants is counted, for is_wanted().
-  void want(const source::ReadRequest& request, int more);
   void pass_on(const source::ReadRequest& request);
-  bool is_wanted(const UnpackedFile& file) const;
   // Requests the next pieces of the files that a request waits for.
   void read_pieces();
   void take_landed(std::vector<source::ReadResult>& done);
@@ -72,12 +67,10 @@ class UnpackingSource final : public source::ForwardingSource {
   // Fails all requests that wait for the part.
   void fail(const UnpackedFile& file, const Status& status, std::vector<source::ReadResult>& done);
 
-  const UnpackedParts parts_;
-  std::unordered_map<const UnpackedPart*, std::size_t> wanted_;  // waiting segments
-  std::deque<source::ReadRequest> waiting_;                      // in the order of arrival
+  WantedParts wanted_;
+  std::deque<source::ReadRequest> waiting_;  // in the order of arrival
   UnpackedFiles files_;
   std::unordered_map<const UnpackedPart*, std::uint32_t> damaged_;  // how often in a row
-  std::unordered_set<const UnpackedPart*> doubted_;     // to be read with care the next time
   std::unordered_map<std::uint64_t, Pending> pending_;  // by the tag of the inner request
   std::uint64_t next_id_ = 0;
   std::size_t passed_on_ = 0;  // callers' requests with the inner source
