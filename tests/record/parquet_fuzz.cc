@@ -81,7 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (file == nullptr || !scan_rows(*file, bytes, stored)) return 0;
   const auto index = std::make_shared<const TableIndex>(std::move(stored), true);
   std::uint64_t record = 0;
-  for (const UnpackedPart& part : parquet_parts(file, index, 0)) {
+  for (const UnpackedPart& part : parquet_parts(file, index, 0, 100)) {
     auto content = ContentFile::create("/tmp");
     if (!content.ok()) return 0;
     unpack(part, bytes, *content);

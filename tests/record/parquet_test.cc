@@ -110,6 +110,23 @@ TEST_F(Parquet, RowGroupsAreDecodedOnceAndOnlyWithTheChosenColumns) {
   // Other columns have an index of their own.
   EXPECT_EQ(opened("a.parquet", path("state"), {"other"}).cut(7).fields.size(), 1U);
   EXPECT_FALSE((*opened("a.parquet", path("state"), {"image"}, 100 << 20).set)->random_access());
+  // One request for rows of all row groups, with room for a few of them at a time.
+  const Opened little = opened("a.parquet", path("state"), {"image"}, 20 << 20);
+  const Index& index = (*little.set)->index();
+  source::ReadRequest request{0, index.shard(0).object, {}};
+  std::vector<std::vector<std::byte>> rows(40);
+  for (std::size_t group = 0; group < rows.size(); ++group) {
+    const Extent extent = index.extent(group * 100 + 5);
+    rows[group].resize(extent.bytes);
+    request.segments.push_back({extent.offset, rows[group]});
+  }
+  little.source->submit(std::move(request));
+  std::vector<source::ReadResult> done;
+  while (done.empty()) little.source->poll(UINT64_MAX, done);
+  ASSERT_TRUE(done[0].status.ok()) << done[0].status.message();
+  Fields fields;
+  ASSERT_TRUE((*little.set)->cut(3905, rows[39], fields).ok());
+  EXPECT_EQ(fields.find("image")->bytes[7], static_cast<std::byte>(3905 % 251));
   EXPECT_THAT(opened("a.parquet", "", {"lable"}).set.status().message(),
               HasSubstr("no column 'lable'; there are image, label, other"));
 }

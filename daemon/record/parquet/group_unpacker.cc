@@ -10,9 +10,6 @@
 namespace echoline::record {
 namespace {
 
-// Each part has a file and a file descriptor while it is kept, so it is not smaller than this.
-constexpr std::uint64_t kPartBytes = 32 << 20;
-
 // Row groups that follow each other, and their records.
 struct GroupSpan {
   std::size_t first_group = 0;
@@ -117,8 +114,8 @@ void add_ranges(const RowGroup& group, std::vector<ByteRange>& ranges) {
 }  // namespace
 
 std::vector<UnpackedPart> parquet_parts(std::shared_ptr<const ParquetFile> file,
-                                        std::shared_ptr<const TableIndex> index,
-                                        std::size_t shard) {
+                                        std::shared_ptr<const TableIndex> index, std::size_t shard,
+                                        std::uint64_t part_bytes) {
   std::vector<UnpackedPart> parts;
   const Shard in_index = index->shard(shard);
   GroupSpan span;
@@ -126,7 +123,7 @@ std::vector<UnpackedPart> parquet_parts(std::shared_ptr<const ParquetFile> file,
   for (std::size_t group = 0; group < file->groups.size();) {
     UnpackedPart part;
     std::uint64_t rows = 0;
-    for (; group < file->groups.size() && span.content_bytes < kPartBytes; ++group) {
+    for (; group < file->groups.size() && span.content_bytes < part_bytes; ++group) {
       const std::uint64_t more = file->groups[group].rows;
       for (std::uint64_t row = 0; row < more; ++row) {
         span.content_bytes += index->stored().records.bytes[span.first_record + rows + row];

@@ -13,8 +13,10 @@
 
 namespace echoline::record {
 
-// The parts of a file, each of one or more row groups. `shard`: its number in the index.
+// The parts of a file. Row groups are joined until a part has `part_bytes`; the last part may have
+// fewer. `shard`: its number in the index.
 std::vector<UnpackedPart> parquet_parts(std::shared_ptr<const ParquetFile> file,
-                                        std::shared_ptr<const TableIndex> index, std::size_t shard);
+                                        std::shared_ptr<const TableIndex> index, std::size_t shard,
+                                        std::uint64_t part_bytes);
 
 }  // namespace echoline::record

@@ -21,6 +21,11 @@
 namespace echoline::record {
 namespace {
 
+// Each part has a file and a file descriptor while it is kept, so it is not smaller than this,
+// unless few would then be kept.
+constexpr std::uint64_t kPartBytes = 32 << 20;
+constexpr std::uint64_t kPartsMin = 16;
+
 class ParquetDataSet final : public TableDataSet {
  public:
   // `all_columns`: none were chosen.
@@ -30,8 +35,9 @@ class ParquetDataSet final : public TableDataSet {
         columns_(files.front()->columns),
         all_columns_(all_columns) {
     UnpackedParts all;
+    const std::uint64_t part_bytes = std::min(kPartBytes, unpacking().bytes_max / kPartsMin);
     for (std::size_t shard = 0; shard < files.size(); ++shard) {
-      auto parts = parquet_parts(files[shard], shared_table(), shard);
+      auto parts = parquet_parts(files[shard], shared_table(), shard, part_bytes);
       if (!parts.empty()) all[table().shard(shard).object.url] = std::move(parts);
     }
     set_parts(std::move(all));
