@@ -20,7 +20,7 @@ namespace {
 using namespace echoline::record;
 using Bytes = std::span<const std::byte>;
 
-constexpr std::uint64_t kGroupBytesMax = 1 << 20;
+constexpr std::uint64_t kGroupBytesMax = 32 << 10;
 
 std::shared_ptr<const ParquetFile> file_of(Bytes bytes) {
   const auto footer =
@@ -81,8 +81,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (file == nullptr || !scan_rows(*file, bytes, stored)) return 0;
   const auto index = std::make_shared<const TableIndex>(std::move(stored), true);
   std::uint64_t record = 0;
-  for (const UnpackedPart& part : parquet_parts(file, index, 0, 100)) {
-    auto content = ContentFile::create("/tmp");
+  for (const UnpackedPart& part : parquet_parts(file, index, 0, 300)) {
+    auto content = ContentFile::create("/dev/shm");
     if (!content.ok()) return 0;
     unpack(part, bytes, *content);
     cut_rows(*file, *index, part, *content, record);

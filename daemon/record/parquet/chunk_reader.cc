@@ -142,8 +142,9 @@ Status ChunkReader::read_data(const PageHeader& page, std::span<const std::byte>
     ECHOLINE_ASSIGN(levels.definition,
                     take_levels(values, column_.definition_max, page.definition_encoding));
   }
-  ECHOLINE_ASSIGN(const auto decoder, make_value_decoder(column_, page.encoding, values,
-                                                         dictionary_ ? &*dictionary_ : nullptr));
+  ECHOLINE_ASSIGN(const auto decoder,
+                  make_value_decoder(column_, page.encoding, values, page.values,
+                                     dictionary_ ? &*dictionary_ : nullptr));
   return rows_.take_page(page.values, levels, *decoder);
 }
 

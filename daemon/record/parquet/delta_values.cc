@@ -110,9 +110,11 @@ bool DeltaTexts::decode(std::size_t count, ValueBatch& batch) {
 }
 
 // All numbers of a list; `bytes` is then what follows it.
-bool take_numbers(std::span<const std::byte>& bytes, std::vector<std::int64_t>& numbers) {
+bool take_numbers(std::span<const std::byte>& bytes, std::size_t count_max,
+                  std::vector<std::int64_t>& numbers) {
   DeltaDecoder decoder;
-  if (!decoder.begin(bytes)) return false;
+  // A few bytes can hold very many equal numbers.
+  if (!decoder.begin(bytes) || decoder.count() > count_max) return false;
   // In pieces: a page can claim more numbers than it has.
   constexpr std::uint64_t kPiece = 1 << 16;
   for (std::uint64_t made = 0; made < decoder.count();) {
@@ -134,16 +136,18 @@ Result<std::unique_ptr<ValueDecoder>> make_delta_integers(std::span<const std::b
   return {std::make_unique<DeltaIntegers>(std::move(numbers), width)};
 }
 
-Result<std::unique_ptr<ValueDecoder>> make_delta_lengths(std::span<const std::byte> values) {
+Result<std::unique_ptr<ValueDecoder>> make_delta_lengths(std::span<const std::byte> values,
+                                                         std::size_t values_max) {
   std::vector<std::int64_t> lengths;
-  if (!values.empty() && !take_numbers(values, lengths)) return wrong_start();
+  if (!values.empty() && !take_numbers(values, values_max, lengths)) return wrong_start();
   return {std::make_unique<DeltaLengths>(std::move(lengths), values)};
 }
 
 Result<std::unique_ptr<ValueDecoder>> make_delta_texts(std::span<const std::byte> values,
-                                                       std::size_t width) {
+                                                       std::size_t values_max, std::size_t width) {
   std::vector<std::int64_t> prefixes, lengths;
-  if (!values.empty() && (!take_numbers(values, prefixes) || !take_numbers(values, lengths))) {
+  if (!values.empty() &&
+      (!take_numbers(values, values_max, prefixes) || !take_numbers(values, values_max, lengths))) {
     return wrong_start();
   }
   return {std::make_unique<DeltaTexts>(std::move(prefixes),

@@ -14,11 +14,12 @@ namespace echoline::record {
 // Integers of `width` bytes.
 Result<std::unique_ptr<ValueDecoder>> make_delta_integers(std::span<const std::byte> values,
                                                           std::size_t width);
-// The lengths of all texts, then their bytes.
-Result<std::unique_ptr<ValueDecoder>> make_delta_lengths(std::span<const std::byte> values);
+// The lengths of all texts, of which there are `values_max` at most, then their bytes.
+Result<std::unique_ptr<ValueDecoder>> make_delta_lengths(std::span<const std::byte> values,
+                                                         std::size_t values_max);
 // How many bytes each text has in common with the one before it, and its other bytes. `width`: of
 // each text; 0: they vary.
 Result<std::unique_ptr<ValueDecoder>> make_delta_texts(std::span<const std::byte> values,
-                                                       std::size_t width);
+                                                       std::size_t values_max, std::size_t width);
 
 }  // namespace echoline::record

@@ -212,6 +212,7 @@ bool Dictionary::read(const Column& column, std::span<const std::byte> page, std
 
 Result<std::unique_ptr<ValueDecoder>> make_value_decoder(const Column& column, Encoding encoding,
                                                          std::span<const std::byte> values,
+                                                         std::size_t values_max,
                                                          const Dictionary* dictionary) {
   const bool integers = column.type == PhysicalType::kInt32 || column.type == PhysicalType::kInt64;
   const std::size_t width = stored_width(column);
@@ -229,10 +230,10 @@ Result<std::unique_ptr<ValueDecoder>> make_value_decoder(const Column& column, E
       if (integers) return make_delta_integers(values, width);
       break;
     case Encoding::kDeltaLengthByteArray:
-      if (width == 0) return make_delta_lengths(values);
+      if (width == 0) return make_delta_lengths(values, values_max);
       break;
     case Encoding::kDeltaByteArray:
-      if (texts) return make_delta_texts(values, width);
+      if (texts) return make_delta_texts(values, values_max, width);
       break;
     case Encoding::kByteStreamSplit:
       if (width > 0 && column.type != PhysicalType::kBoolean) {

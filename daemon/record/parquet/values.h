@@ -61,11 +61,12 @@ class Dictionary {
   ValueBatch values_;
 };
 
-// `values`: the page from its first value on. `dictionary` is null if there was no dictionary page.
-// kUnimplemented for an encoding that the specification does not have for that type, kDataLoss for
-// a wrong start.
+// `values`: the page from its first value on, of which it has `values_max` at most. `dictionary` is
+// null if there was no dictionary page. kUnimplemented for an encoding that the specification does
+// not have for that type, kDataLoss for a wrong start.
 Result<std::unique_ptr<ValueDecoder>> make_value_decoder(const Column& column, Encoding encoding,
                                                          std::span<const std::byte> values,
+                                                         std::size_t values_max,
                                                          const Dictionary* dictionary);
 
 }  // namespace echoline::record
