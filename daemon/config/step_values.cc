@@ -224,6 +224,10 @@ Status check_read(const v1::Read& read, const SourceLocations& locations) {
                            fmt::format("{} is not more than from, {}; the part would be empty",
                                        read.split().to(), read.split().from()));
   }
+  if (read.has_parquet() && read.format() != "parquet" && read.format() != "auto") {
+    return locations.error(read, "parquet",
+                           "is for format parquet; the format is " + read.format());
+  }
   // The formats that have classes.
   const bool named =
       read.format() == "folder" || read.format() == "files" || read.format() == "auto";

@@ -248,7 +248,7 @@ TEST(ConfigOverrides, NamesTheFlagInsteadOfAPlaceInTheFile) {
   EXPECT_EQ(error_of("daemon: {workers: 2}\n", {"daemon.wrkers=3"}),
             "--set daemon.wrkers=3: key 'wrkers': unknown; allowed: runtime_dir, metrics, "
             "state_dir, memory, workers, seek_index, reattach_grace, stall_report, control, "
-            "exit_when_idle; did "
+            "serve, exit_when_idle; did "
             "you mean "
             "'workers'?");
   EXPECT_EQ(error_of("daemon: {workers: 2}\n", {"daemon.workers"}),
