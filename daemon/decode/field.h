@@ -46,6 +46,7 @@ using FieldResult = Result<std::unique_ptr<Field>>;
 // The constructors of the table in field_kinds.cc. Errors are kInvalidArgument.
 FieldResult make_image_field(const v1::DecodeField& entry);  // rgb, gray
 FieldResult make_text_field(const v1::DecodeField& entry);   // text, bytes
+FieldResult make_audio_field(const v1::DecodeField& entry);
 // A number in decimal text; with `shape`, an array of elements T. Instantiated for the integer
 // types, float and double.
 template <typename T>

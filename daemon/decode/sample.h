@@ -38,6 +38,7 @@ struct FieldType {
   bool fixed = false;   // `shape` holds for every sample
   bool ragged = false;  // rank 1, any length up to `shape.sizes[0]`
   bool image = false;   // uint8 [height, width, channels]
+  std::uint32_t rate = 0;  // of audio, float32 [samples]: samples per second; 0: no audio
   Shape shape;
 };
 
