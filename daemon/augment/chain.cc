@@ -129,7 +129,7 @@ Status Chain::run(const decode::Sample& in, const UseKey& key, Scratch& scratch,
   for (std::size_t i = 0; i < programs_.size(); ++i) {
     if (outputs_[i].ragged) {
       ECHOLINE_TRY(check_ragged(i, in.tensors[i], rows[i].size()));
-      lengths[i] = in.tensors[i].shape.elements();
+      lengths[i] = in.tensors[i].content().size();
     } else {
       ECHOLINE_TRY(run_field(i, in.tensors[i], key, scratch, rows[i]));
     }
