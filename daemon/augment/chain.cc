@@ -1,152 +1,83 @@
 #include "augment/chain.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <cstring>
-
 #include "augment/compile.h"
 #include "base/check.h"
 
 namespace echoline::augment {
 namespace {
 
-ImageSize image_size(const decode::Tensor& tensor) {
-  return {tensor.shape.sizes[0], tensor.shape.sizes[1]};
+UseKey first_use(UseKey key) {
+  key.use = 0;
+  return key;
 }
 
-// What the tensor has of its picture.
-Box present_part(const decode::Tensor& tensor) {
-  return tensor.part.value_or(decode::whole_picture(image_size(tensor)));
-}
-
-View view_of(const decode::Tensor& tensor) {
-  const Box part = present_part(tensor);
-  View view;
-  view.data = reinterpret_cast<const std::uint8_t*>(tensor.content().data());
-  view.size = {part.height, part.width};
-  view.channels = tensor.shape.sizes[2];
-  view.stride = view.row_bytes();
-  return view;
+Status run_stage(const Stage& stage, const decode::Sample& in, const UseKey& key,
+                 Scratch::OfStage& scratch) {
+  const bool with_step = stage.step != nullptr;
+  const bool with_programs = !with_step || stage.programs.changes_pixels();
+  decode::Sample& between = with_step ? scratch.between : scratch.after;
+  if (with_programs) ECHOLINE_TRY(stage.programs.make_sample(in, key, scratch.programs, between));
+  if (!with_step) return {};
+  return stage.step->run(with_programs ? between : in, key, scratch.step.get(), scratch.after)
+      .with_context(stage.context);
 }
 
 }  // namespace
 
-Chain::Chain(std::vector<FieldProgram> programs) : programs_(std::move(programs)) {
-  for (const FieldProgram& program : programs_) outputs_.push_back(program.output());
+Result<std::unique_ptr<Chain>> Chain::compile(const v1::Stream& stream,
+                                              const std::vector<decode::FieldType>& inputs) {
+  ECHOLINE_ASSIGN(ChainParts parts, compile_steps(stream, inputs));
+  return std::unique_ptr<Chain>(new Chain(std::move(parts)));
 }
 
 std::unique_ptr<Scratch> Chain::make_scratch() const {
   auto scratch = std::make_unique<Scratch>();
-  scratch->pictures.resize(programs_.size());
+  for (const Stage& stage : parts_.stages) {
+    Scratch::OfStage& own = scratch->stages.emplace_back();
+    own.programs = stage.programs.make_scratch();
+    if (stage.step != nullptr) own.step = stage.step->make_scratch();
+  }
+  scratch->last = parts_.last.make_scratch();
   return scratch;
 }
 
-std::vector<decode::FieldType> Chain::outputs_for(const decode::Sample& sample) const {
-  std::vector<decode::FieldType> types = outputs_;
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    if (types[i].ragged || types[i].fixed) continue;
-    const Result<decode::Shape> shape = shape_after(i, sample.tensors[i]);
-    if (!shape.ok()) continue;  // the steps refuse this sample, so its shape stays unknown
-    types[i].shape = shape.value();
-    types[i].fixed = true;
-  }
-  return types;
-}
-
-Result<decode::Shape> Chain::shape_after(std::size_t field, const decode::Tensor& tensor) const {
-  const FieldProgram& program = programs_[field];
-  if (!program.changes_pixels()) return tensor.shape;
-  ECHOLINE_ASSIGN(const ImageSize size,
-                  program.size_after({tensor.shape.sizes[0], tensor.shape.sizes[1]}));
-  return program.shape_of(size);
-}
-
-// Before fix_outputs, the shape may be unknown; then only the number of bytes is checked.
-Status Chain::check_shape(std::size_t field, const decode::Shape& shape,
-                          std::size_t row_bytes) const {
-  const decode::FieldType& type = outputs_[field];
-  if (type.fixed && shape != type.shape) {
-    return {
-        Code::kInvalidArgument,
-        fmt::format("field {} has the shape [{}] where the stream's is [{}]; a crop, or a resize "
-                    "to [height, width], gives all rows one shape",
-                    type.name, fmt::join(shape.span(), ", "), fmt::join(type.shape.span(), ", "))};
-  }
-  const std::uint64_t bytes = shape.elements() * shm::dtype_bytes(type.dtype);
-  if (bytes == row_bytes) return {};
-  return {Code::kInvalidArgument,
-          fmt::format("field {} has the shape [{}], {} bytes; a row of the batch has {}", type.name,
-                      fmt::join(shape.span(), ", "), bytes, row_bytes)};
-}
-
-Status Chain::check_ragged(std::size_t field, const decode::Tensor& tensor,
-                           std::size_t row_bytes) const {
-  const std::size_t bytes = tensor.content().size();
-  if (bytes <= row_bytes) return {};
-  return {Code::kInvalidArgument, fmt::format("field {} has {} bytes; a row of the batch has {}",
-                                              outputs_[field].name, bytes, row_bytes)};
-}
-
-bool Chain::changes_pixels() const {
-  return std::any_of(programs_.begin(), programs_.end(),
-                     [](const FieldProgram& program) { return program.changes_pixels(); });
-}
-
-Status Chain::run_field(std::size_t field, const decode::Tensor& tensor, const UseKey& key,
-                        Scratch& scratch, std::span<std::byte> row) const {
-  ECHOLINE_ASSIGN(const decode::Shape shape, shape_after(field, tensor));
-  ECHOLINE_TRY(check_shape(field, shape, row.size()));
-  const FieldProgram& program = programs_[field];
-  if (!program.changes_pixels()) {
-    std::memcpy(row.data(), tensor.content().data(), row.size());
-    return {};
-  }
-  // One Picture per field, so that its buffers keep the size that the field needs.
-  Picture& picture = scratch.pictures[field];
-  picture.start(view_of(tensor), present_part(tensor), image_size(tensor), row, tensor.reduction);
-  for (const Instruction& instruction : program.instructions) {
-    instruction.op->apply({key, scratch.resize}, picture, instruction.in_row);
-  }
-  // Without a normalizer the pixels may already be in the row: see FieldProgram::mark_rows.
-  if (program.normalizer) {
-    program.normalizer->write(picture.view(), row.data());
-  } else {
-    picture.settle();
-  }
-  return {};
+Result<std::vector<decode::FieldType>> Chain::outputs_for(const decode::Sample& sample) const {
+  if (parts_.stages.empty()) return parts_.last.outputs_for(sample);
+  const std::unique_ptr<Scratch> scratch = make_scratch();
+  ECHOLINE_ASSIGN(const decode::Sample* const made,
+                  run_stages(0, parts_.stages.size(), sample, {}, *scratch));
+  return parts_.last.outputs_for(*made);
 }
 
 decode::Part Chain::part_of(std::size_t field, const ImageSize& size, const UseKey& key) const {
-  return programs_[field].part(key, size);
+  if (parts_.stages.empty()) return parts_.last.part_of(field, size, key);
+  return parts_.stages.front().programs.part_of(field, size, has_shared() ? first_use(key) : key);
+}
+
+Result<const decode::Sample*> Chain::run_stages(std::size_t begin, std::size_t end,
+                                                const decode::Sample& in, const UseKey& key,
+                                                Scratch& scratch) const {
+  const decode::Sample* sample = &in;
+  for (std::size_t i = begin; i < end; ++i) {
+    ECHOLINE_TRY(run_stage(parts_.stages[i], *sample, key, scratch.stages[i]));
+    sample = &scratch.stages[i].after;
+  }
+  return sample;
+}
+
+Result<decode::Sample*> Chain::run_shared(const decode::Sample& in, const UseKey& key,
+                                          Scratch& scratch) const {
+  ECHOLINE_CHECK(has_shared());
+  ECHOLINE_TRY(run_stages(0, parts_.shared_stages, in, first_use(key), scratch).status());
+  return &scratch.stages[parts_.shared_stages - 1].after;
 }
 
 Status Chain::run(const decode::Sample& in, const UseKey& key, Scratch& scratch,
                   std::span<const std::span<std::byte>> rows, std::span<std::uint64_t> lengths,
                   const std::function<void()>& place) const {
-  ECHOLINE_CHECK(in.tensors.size() == programs_.size() && rows.size() == programs_.size());
-  for (std::size_t i = 0; i < programs_.size(); ++i) {
-    if (outputs_[i].ragged) {
-      ECHOLINE_TRY(check_ragged(i, in.tensors[i], rows[i].size()));
-      lengths[i] = in.tensors[i].content().size();
-    } else {
-      ECHOLINE_TRY(run_field(i, in.tensors[i], key, scratch, rows[i]));
-    }
-  }
-  if (place) place();
-  for (std::size_t i = 0; i < programs_.size(); ++i) {
-    const std::span<const std::byte> content = in.tensors[i].content();
-    if (!outputs_[i].ragged || content.empty()) continue;
-    std::memcpy(rows[i].data(), content.data(), content.size());
-  }
-  return {};
-}
-
-Result<std::unique_ptr<Chain>> Chain::compile(const v1::Stream& stream,
-                                              const std::vector<decode::FieldType>& inputs) {
-  ECHOLINE_ASSIGN(std::vector<FieldProgram> programs, compile_program(stream, inputs));
-  return std::unique_ptr<Chain>(new Chain(std::move(programs)));
+  ECHOLINE_ASSIGN(const decode::Sample* const made,
+                  run_stages(parts_.shared_stages, parts_.stages.size(), in, key, scratch));
+  return parts_.last.write_rows(*made, key, scratch.last, rows, lengths, place);
 }
 
 }  // namespace echoline::augment

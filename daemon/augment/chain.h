@@ -5,11 +5,11 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
-#include "augment/field_program.h"
-#include "augment/op.h"
-#include "augment/resize.h"
+#include "augment/field_programs.h"
+#include "augment/sample_step.h"
 #include "base/status.h"
 #include "decode/sample.h"
 #include "echoline/shm/sample_random.h"
@@ -20,10 +20,36 @@ class Stream;
 
 namespace echoline::augment {
 
+// A part of the steps that makes samples from samples: image programs, then at most one step on
+// whole samples.
+struct Stage {
+  FieldPrograms programs;
+  std::unique_ptr<SampleStep> step;  // may be null
+  std::string context;               // the beginning of the step's error messages
+
+  const std::vector<decode::FieldType>& outputs() const {
+    return step == nullptr ? programs.outputs() : step->outputs();
+  }
+};
+
+// The steps in their order: stages, then the programs that write the rows.
+struct ChainParts {
+  std::vector<Stage> stages;
+  // Stages before an echo between the steps: all uses of a record share their result.
+  std::size_t shared_stages = 0;
+  FieldPrograms last;
+};
+
 // The reusable state of one thread that runs a chain.
 struct Scratch {
-  std::vector<Picture> pictures;  // by field
-  ResizeScratch resize;
+  struct OfStage {
+    FieldPrograms::Scratch programs;
+    decode::Sample between;  // after the programs, before the step
+    std::unique_ptr<SampleStep::Scratch> step;
+    decode::Sample after;
+  };
+  std::vector<OfStage> stages;
+  FieldPrograms::Scratch last;
 };
 
 // Immutable after fix_outputs; any thread may run it with its own Scratch.
@@ -37,18 +63,29 @@ class Chain {
 
   // The types of the results. `outputs()[i].fixed` is false if neither a step nor the configuration
   // determines the shape; then the first record does (see `outputs_for`).
-  const std::vector<decode::FieldType>& outputs() const { return outputs_; }
-  // The same, with the shapes that result from this sample.
-  std::vector<decode::FieldType> outputs_for(const decode::Sample& sample) const;
+  const std::vector<decode::FieldType>& outputs() const { return parts_.last.outputs(); }
+  // The same, with the shapes that result from this decoded sample. An error: a step on whole
+  // samples refuses it.
+  Result<std::vector<decode::FieldType>> outputs_for(const decode::Sample& sample) const;
   // Makes these shapes, from `outputs_for`, the only ones that `run` accepts. Without this call
   // `run` accepts any shape with the right number of bytes. Call it before any thread runs the
   // chain.
-  void fix_outputs(std::vector<decode::FieldType> outputs) { outputs_ = std::move(outputs); }
+  void fix_outputs(std::vector<decode::FieldType> outputs) {
+    parts_.last.fix_outputs(std::move(outputs));
+  }
   std::unique_ptr<Scratch> make_scratch() const;
 
-  // The part of a picture of this size, in field `field`, that `run` reads for this use.
+  // The part of a picture of this size, in field `field`, that the steps read for this use.
   decode::Part part_of(std::size_t field, const ImageSize& size, const UseKey& key) const;
-  // Runs the chain on `in`, which it does not change. Its pictures need only have their part_of.
+  // Whether there are steps before an echo, whose result all uses of a record share.
+  bool has_shared() const { return parts_.shared_stages > 0; }
+  // Runs these steps, with the draws of use 0, on a decoded sample. Its pictures need only have
+  // their part_of. The result is in `scratch` and may borrow from `in`; the caller may take its
+  // buffers.
+  Result<decode::Sample*> run_shared(const decode::Sample& in, const UseKey& key,
+                                     Scratch& scratch) const;
+  // Runs the other steps on `in`, which it does not change: the result of run_shared, or, without
+  // shared steps, a decoded sample, whose pictures need only have their part_of.
   // Writes field i to rows[i], which has exactly the bytes of its output type. A ragged field is
   // copied last, and its length in bytes goes to lengths[i]. A sample whose shape does not fit
   // the outputs is an error (kInvalidArgument). `place` may point rows of ragged fields elsewhere:
@@ -57,18 +94,16 @@ class Chain {
              std::span<const std::span<std::byte>> rows, std::span<std::uint64_t> lengths,
              const std::function<void()>& place = nullptr) const;
   // False: all fields are copied unchanged.
-  bool changes_pixels() const;
+  bool changes_values() const { return !parts_.stages.empty() || parts_.last.changes_pixels(); }
 
  private:
-  explicit Chain(std::vector<FieldProgram> programs);
-  Result<decode::Shape> shape_after(std::size_t field, const decode::Tensor& tensor) const;
-  Status check_shape(std::size_t field, const decode::Shape& shape, std::size_t row_bytes) const;
-  Status check_ragged(std::size_t field, const decode::Tensor& tensor, std::size_t row_bytes) const;
-  Status run_field(std::size_t field, const decode::Tensor& tensor, const UseKey& key,
-                   Scratch& scratch, std::span<std::byte> row) const;
+  explicit Chain(ChainParts parts) : parts_(std::move(parts)) {}
+  // Runs stages `begin` to `end`. The result is in `scratch`, or `in` itself if there are none.
+  Result<const decode::Sample*> run_stages(std::size_t begin, std::size_t end,
+                                           const decode::Sample& in, const UseKey& key,
+                                           Scratch& scratch) const;
 
-  const std::vector<FieldProgram> programs_;
-  std::vector<decode::FieldType> outputs_;
+  ChainParts parts_;
 };
 
 }  // namespace echoline::augment

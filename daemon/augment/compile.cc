@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "augment/transforms.h"
 #include "base/check.h"
@@ -78,8 +79,8 @@ std::string field_name_of(const v1::Step& step) {
   return settings.GetReflection()->GetString(settings, key);
 }
 
-Status compile_step(const Transform& transform, const v1::Step& step, std::uint8_t number,
-                    const std::string& context, std::vector<FieldProgram>& programs) {
+Status add_to_program(const Transform& transform, const v1::Step& step, std::uint8_t number,
+                      const std::string& context, std::vector<FieldProgram>& programs) {
   const std::string name = field_name_of(step);
   ECHOLINE_ASSIGN(FieldProgram * program, image_field(programs, name));
   const std::size_t before = program->instructions.size();
@@ -90,15 +91,70 @@ Status compile_step(const Transform& transform, const v1::Step& step, std::uint8
   return {};
 }
 
+// Collects image operations in one program per field, until a step on whole samples or an echo
+// between the steps ends the stage.
+class ChainBuilder {
+ public:
+  explicit ChainBuilder(const std::vector<decode::FieldType>& inputs) { begin_programs(inputs); }
+
+  // The echo comes here: steps before it are shared by all uses, if other steps follow.
+  void echo() { echo_is_pending_ = has_steps_; }
+
+  Status add(const Transform& transform, const v1::Step& step, std::uint8_t number,
+             const std::string& context) {
+    if (std::exchange(echo_is_pending_, false)) {
+      // Without image operations since the last step on samples, its stage already ends here.
+      if (programs_changed_) end_stage(nullptr, {});
+      shared_stages_ = stages_.size();
+    }
+    has_steps_ = true;
+    if (transform.compile != nullptr) {
+      programs_changed_ = true;
+      return add_to_program(transform, step, number, context, programs_);
+    }
+    std::vector<decode::FieldType> inputs;
+    for (const FieldProgram& program : programs_) inputs.push_back(program.output());
+    ECHOLINE_ASSIGN(std::unique_ptr<SampleStep> made, transform.make(step, number, inputs));
+    end_stage(std::move(made), context);
+    return {};
+  }
+
+  ChainParts finish() { return {std::move(stages_), shared_stages_, take_programs()}; }
+
+ private:
+  void begin_programs(const std::vector<decode::FieldType>& inputs) {
+    programs_.clear();
+    for (const decode::FieldType& input : inputs) programs_.emplace_back().input = input;
+    programs_changed_ = false;
+  }
+
+  FieldPrograms take_programs() {
+    for (FieldProgram& program : programs_) program.mark_rows();
+    return FieldPrograms(std::move(programs_));
+  }
+
+  void end_stage(std::unique_ptr<SampleStep> step, std::string context) {
+    stages_.push_back({take_programs(), std::move(step), std::move(context)});
+    begin_programs(stages_.back().outputs());
+  }
+
+  std::vector<Stage> stages_;
+  std::size_t shared_stages_ = 0;
+  std::vector<FieldProgram> programs_;
+  bool programs_changed_ = false;  // since the last stage
+  bool has_steps_ = false;
+  bool echo_is_pending_ = false;
+};
+
 }  // namespace
 
-Result<std::vector<FieldProgram>> compile_program(const v1::Stream& stream,
-                                                  const std::vector<decode::FieldType>& inputs) {
-  std::vector<FieldProgram> programs;
-  for (const decode::FieldType& input : inputs) programs.emplace_back().input = input;
+Result<ChainParts> compile_steps(const v1::Stream& stream,
+                                 const std::vector<decode::FieldType>& inputs) {
+  ChainBuilder builder(inputs);
   std::uint32_t number = 0;
   for (int i = 0; i < stream.pipeline_size(); ++i) {
     const v1::Step& step = stream.pipeline(i);
+    if (step.has_echo()) builder.echo();
     if (!is_numbered(step.step_case())) continue;
     if (number > 255) {
       return Status(Code::kInvalidArgument, "the pipeline has more than 256 numbered steps");
@@ -107,11 +163,9 @@ Result<std::vector<FieldProgram>> compile_program(const v1::Stream& stream,
     const Transform* transform = find_transform(step.step_case());
     if (transform == nullptr) continue;  // shuffle and decode have a number, but no transform
     const std::string context = fmt::format("pipeline step {} ({})", i + 1, step_name(step));
-    Status status = compile_step(*transform, step, own_number, context, programs);
-    if (!status.ok()) return std::move(status).with_context(context);
+    ECHOLINE_TRY(builder.add(*transform, step, own_number, context).with_context(context));
   }
-  for (FieldProgram& program : programs) program.mark_rows();
-  return programs;
+  return builder.finish();
 }
 
 }  // namespace echoline::augment

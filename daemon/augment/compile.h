@@ -1,9 +1,9 @@
-// Compiles the augmentation steps of a pipeline into one program per field.
+// Compiles the augmentation steps of a pipeline.
 #pragma once
 
 #include <vector>
 
-#include "augment/field_program.h"
+#include "augment/chain.h"
 #include "base/status.h"
 #include "decode/sample.h"
 
@@ -13,9 +13,9 @@ class Stream;
 
 namespace echoline::augment {
 
-// One program per field, in the order of `inputs`. kInvalidArgument names the step and what is
-// wrong with it.
-Result<std::vector<FieldProgram>> compile_program(const v1::Stream& stream,
-                                                  const std::vector<decode::FieldType>& inputs);
+// The steps on samples with the fields `inputs`. kInvalidArgument names the step and what is wrong
+// with it.
+Result<ChainParts> compile_steps(const v1::Stream& stream,
+                                 const std::vector<decode::FieldType>& inputs);
 
 }  // namespace echoline::augment

@@ -26,8 +26,7 @@ Status different(const decode::FieldType& first, const decode::FieldType& other)
 
 }  // namespace
 
-Status RowShapes::take(const decode::Sample& sample) {
-  const std::vector<decode::FieldType> found = chain_.outputs_for(sample);
+Status RowShapes::take(const std::vector<decode::FieldType>& found) {
   if (!types_) {
     types_ = found;
     return {};

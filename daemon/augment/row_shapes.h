@@ -15,10 +15,11 @@ class RowShapes {
  public:
   explicit RowShapes(const Chain& chain) : chain_(chain) {}
 
-  // Takes the next good record. One record of another shape is ignored: `bad_records` handles it
-  // later. The second one is an error (kInvalidArgument), because a stream of such data would fail
-  // after a few batches. The message names the field and the step that gives all rows one shape.
-  Status take(const decode::Sample& sample);
+  // Takes the types that the next good record gives (Chain::outputs_for). One record of another
+  // shape is ignored: `bad_records` handles it later. The second one is an error
+  // (kInvalidArgument), because a stream of such data would fail after a few batches. The message
+  // names the field and the step that gives all rows one shape.
+  Status take(const std::vector<decode::FieldType>& found);
   // True if more records give no more information: one was taken, and the steps fix all shapes.
   bool settled() const;
   // The types of the first record; nothing before `take`.

@@ -4,8 +4,8 @@ namespace echoline::augment {
 namespace {
 
 constexpr const Transform* kTransforms[] = {
-    &kCenterCrop,     &kRandomCrop, &kResize,      &kRandomResizedCrop,
-    &kHorizontalFlip, &kCutout,     &kColorJitter, &kNormalize,
+    &kCenterCrop,  &kRandomCrop, &kResize, &kRandomResizedCrop, &kHorizontalFlip, &kCutout,
+    &kColorJitter, &kNormalize,  &kPad,
 };
 
 }  // namespace

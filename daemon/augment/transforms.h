@@ -3,20 +3,28 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "augment/field_program.h"
+#include "augment/sample_step.h"
 #include "base/status.h"
 #include "echoline/v1/config.pb.h"
 
 namespace echoline::augment {
 
-// One kind of step. Its name in the configuration is the name of its field in v1::Step.
+// One kind of step. Its name in the configuration is the name of its field in v1::Step. It has one
+// of the two functions; both get the step's number for its random draws. kInvalidArgument names the
+// setting and the values that are allowed.
 struct Transform {
   v1::Step::StepCase step;
-  // Checks the settings and adds the step to the program of the image field that it works on.
-  // `number` is the step's number for its random draws. kInvalidArgument names the setting and the
-  // values that are allowed.
-  Status (*compile)(const v1::Step& step, std::uint8_t number, FieldProgram& program);
+  // Checks the settings and adds the step to the program of the image field that it works on, named
+  // by the setting `field`.
+  Status (*compile)(const v1::Step& step, std::uint8_t number, FieldProgram& program) = nullptr;
+  // Makes a step that reads and writes whole samples, whose fields are `inputs`.
+  Result<std::unique_ptr<SampleStep>> (*make)(const v1::Step& step, std::uint8_t number,
+                                              const std::vector<decode::FieldType>& inputs) =
+      nullptr;
 };
 
 // Null for a step that is not an augmentation.
@@ -30,5 +38,6 @@ extern const Transform kHorizontalFlip;
 extern const Transform kCutout;
 extern const Transform kColorJitter;
 extern const Transform kNormalize;
+extern const Transform kPad;
 
 }  // namespace echoline::augment

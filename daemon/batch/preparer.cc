@@ -40,6 +40,17 @@ Status Preparer::decode(std::uint64_t record, std::span<const std::byte> bytes,
   return decoder_->decode(scratch.fields, *scratch.decode_scratch, scratch.sample);
 }
 
+Result<Preparer::Tried> Preparer::try_steps(WorkerScratch& scratch) const {
+  Tried tried{{}, scratch.sample.bytes()};
+  if (chain_->has_shared()) {
+    ECHOLINE_ASSIGN(const decode::Sample* const shared,
+                    chain_->run_shared(scratch.sample, {}, *scratch.augment_scratch));
+    tried.kept_bytes = shared->bytes();
+  }
+  ECHOLINE_ASSIGN(tried.row_types, chain_->outputs_for(scratch.sample));
+  return tried;
+}
+
 Status Preparer::prepare_kept(const echo::Item& item, const UseKey& key, WorkerScratch& scratch,
                               // Needs no lock: the kept form does not change (Item).
                               const RowTarget& target) const {
@@ -54,12 +65,17 @@ Status Preparer::prepare_kept(const echo::Item& item, const UseKey& key, WorkerS
 Status Preparer::prepare_encoded(echo::Item& item, const UseKey& key, bool used_again,
                                  WorkerScratch& scratch, const RowTarget& target) const {
   const UseKey drawn = drawn_key(key);
-  // Other uses crop other parts, so a sample that is kept must not be only this use's part.
-  const bool whole = used_again && echo_point_ == plan::EchoPoint::kSample;
+  // Other uses crop other parts, so a sample that is kept must not be only this use's part. A
+  // sample after shared steps has all that other uses need.
+  const bool whole = used_again && echo_point_ == plan::EchoPoint::kSample && !chain_->has_shared();
   ECHOLINE_TRY(find_or_decode(item, drawn, whole, scratch));
-  ECHOLINE_TRY(run_chain(scratch.sample, drawn, scratch, target));
+  decode::Sample* sample = &scratch.sample;
+  if (chain_->has_shared()) {
+    ECHOLINE_ASSIGN(sample, chain_->run_shared(scratch.sample, drawn, *scratch.augment_scratch));
+  }
+  ECHOLINE_TRY(run_chain(*sample, drawn, scratch, target));
   // After the row was made: an error has left the item as it was.
-  if (used_again) keep(item, scratch, target);
+  if (used_again) keep(item, *sample, target);
   return {};
 }
 
@@ -101,10 +117,10 @@ Status Preparer::run_chain(const decode::Sample& sample, const UseKey& drawn,
                      target.place);
 }
 
-void Preparer::keep(echo::Item& item, WorkerScratch& scratch, const RowTarget& target) const {
+void Preparer::keep(echo::Item& item, decode::Sample& sample, const RowTarget& target) const {
   // Takes the decoded pictures out of the scratch. If there is no room, the item keeps its bytes.
   if (echo_point_ == plan::EchoPoint::kSample) {
-    item.keep_sample(scratch.sample);
+    item.keep_sample(sample);
   } else if (echo_point_ == plan::EchoPoint::kAugmented) {
     std::vector<Buffer> rows(row_types_.size());
     for (std::size_t field = 0; field < rows.size(); ++field) {

@@ -50,7 +50,7 @@ class Preparer {
   const augment::Chain& chain() const { return *chain_; }
   const decode::ImageCounts& image_counts() const { return decoder_->image_counts(); }
   // Rows are copied from records without decoding: this takes hardly longer than a copy.
-  bool copies_only() const { return !decoder_->has_pictures() && !chain_->changes_pixels(); }
+  bool copies_only() const { return !decoder_->has_pictures() && !chain_->changes_values(); }
   // Fields of the decode step that are pictures.
   std::uint64_t image_fields() const;
   // Sets the types of the rows. Once, before the first prepare.
@@ -68,6 +68,12 @@ class Preparer {
   // Cuts and decodes a record into `scratch.sample`: used to look at the first records.
   Status decode(std::uint64_t record, std::span<const std::byte> bytes,
                 WorkerScratch& scratch) const;
+  // What the steps after `decode` make of `scratch.sample`.
+  struct Tried {
+    std::vector<decode::FieldType> row_types;
+    std::uint64_t kept_bytes = 0;  // of the sample that later uses share
+  };
+  Result<Tried> try_steps(WorkerScratch& scratch) const;
 
   // Fills `target` with this use of an item that has its encoded bytes. Two uses of a record in
   // flight must not decode it twice, so the lock is held all the time. An error means that the
@@ -90,8 +96,8 @@ class Preparer {
   // Runs the augmentations and writes the row.
   Status run_chain(const decode::Sample& sample, const UseKey& drawn, WorkerScratch& scratch,
                    const RowTarget& target) const;
-  // Stores in the item what later uses share.
-  void keep(echo::Item& item, WorkerScratch& scratch, const RowTarget& target) const
+  // Stores in the item what later uses share: `sample`, whose buffers it takes, or the row.
+  void keep(echo::Item& item, decode::Sample& sample, const RowTarget& target) const
       ECHOLINE_REQUIRES(item.mutex);
   // Copies a finished row that the item has kept.
   void copy_rows(const echo::Item& item, const RowTarget& target) const;

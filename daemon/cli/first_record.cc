@@ -64,7 +64,11 @@ Status try_first_record(const v1::Stream& stream, const source::ObjectInfo& shar
     last = record::cut_tar_record(
         {.key = records.key(i), .offset = records.offset[i], .own = bytes}, fields);
     if (last.ok()) last = decoder->decode(fields, *scratch, sample);
-    if (last.ok()) ECHOLINE_TRY(shapes.take(sample));
+    if (last.ok()) {
+      const auto types = chain->outputs_for(sample);
+      last = types.status();
+      if (last.ok()) ECHOLINE_TRY(shapes.take(types.value()));
+    }
     last = std::move(last).with_context(fmt::format("{} in {}", records.key(i), shard.url));
   }
   return shapes.types() ? Status() : last;

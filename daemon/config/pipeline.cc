@@ -80,14 +80,20 @@ const v1::Echo* echo_step(const v1::Stream& stream) {
 
 EchoPlace echo_place(const v1::Stream& stream) {
   // At the beginning only records have been made.
-  EchoPlace place = EchoPlace::kRecord;
+  EchoPlace before = EchoPlace::kRecord;
+  bool found = false;
   for (const v1::Step& step : stream.pipeline()) {
-    if (step.step_case() == v1::Step::kEcho) return place;
-    if (step.step_case() == v1::Step::kDecode) place = EchoPlace::kSample;
-    if (is_augmentation(step.step_case())) place = EchoPlace::kAugmented;
-    if (step.step_case() == v1::Step::kBatch) place = EchoPlace::kBatch;
+    // Uses are made of samples if augmentations follow, also where others come before.
+    if (found && is_augmentation(step.step_case()) && before == EchoPlace::kAugmented) {
+      return EchoPlace::kSample;
+    }
+    if (found) continue;
+    found = step.step_case() == v1::Step::kEcho;
+    if (step.step_case() == v1::Step::kDecode) before = EchoPlace::kSample;
+    if (is_augmentation(step.step_case())) before = EchoPlace::kAugmented;
+    if (step.step_case() == v1::Step::kBatch) before = EchoPlace::kBatch;
   }
-  return EchoPlace::kNone;
+  return found ? before : EchoPlace::kNone;
 }
 
 std::string_view to_string(EchoPlace place) {

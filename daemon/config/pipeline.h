@@ -23,8 +23,8 @@ bool caches_decoded(const v1::Stream& stream);
 const v1::Shuffle* shuffle_step(const v1::Stream& stream);
 const v1::Echo* echo_step(const v1::Stream& stream);
 
-// The echo point: the last kind of step before `echo`. Without augmentations an echo after decode
-// is kSample.
+// The echo point: what is used more than once. kSample: a decoded sample, or one after the
+// augmentations before `echo`, if others follow. kAugmented: a finished row.
 enum class EchoPlace : std::uint8_t { kNone, kRecord, kSample, kAugmented, kBatch };
 
 EchoPlace echo_place(const v1::Stream& stream);

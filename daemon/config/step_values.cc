@@ -150,22 +150,27 @@ const google::protobuf::Message& settings_of(const v1::Step& step) {
   return step.GetReflection()->GetMessage(step, field);
 }
 
-// The field that an augmentation names must be an image that `decode` makes.
-Status check_named_field(const v1::Decode& decode, const google::protobuf::Message& settings,
-                         const SourceLocations& locations) {
+// The key of a step's settings that names an image field; null if it works on other fields.
+const google::protobuf::FieldDescriptor* image_key(const google::protobuf::Message& settings) {
   const auto* key = settings.GetDescriptor()->FindFieldByName("field");
-  // A step without the key works on all fields.
-  if (key == nullptr) return Status();
-  const std::string name = settings.GetReflection()->GetString(settings, key);
+  const bool names_image = key != nullptr && key->options().GetExtension(v1::image_field);
+  return names_image ? key : nullptr;
+}
+
+// The image field that an augmentation names must come from `decode`.
+Status check_image_field(const v1::Decode& decode, const google::protobuf::Message& settings,
+                         const google::protobuf::FieldDescriptor& key,
+                         const SourceLocations& locations) {
+  const std::string name = settings.GetReflection()->GetString(settings, &key);
   const auto found = decode.fields().find(name);
   const std::vector<std::string> names = field_names(decode);
   if (found == decode.fields().end()) {
-    return locations.error(settings, *key,
+    return locations.error(settings, key,
                            fmt::format("'{}' does not come out of 'decode'; allowed: {}{}", name,
                                        join_names(names), did_you_mean(name, names)));
   }
   if (image_channels(found->second) != 0) return Status();
-  return locations.error(settings, *key,
+  return locations.error(settings, key,
                          fmt::format("'{}' is no image but {}; allowed: fields decoded as rgb or "
                                      "gray, or as uint8 of shape [height, width, 1 or 3]",
                                      name, found->second.as()));
@@ -274,7 +279,10 @@ Status check_augmentations(const v1::Stream& stream, const SourceLocations& loca
   const v1::Decode& decode = decode_step(stream);
   for (const v1::Step& step : stream.pipeline()) {
     if (!is_augmentation(step.step_case())) continue;
-    ECHOLINE_TRY(check_named_field(decode, settings_of(step), locations));
+    const google::protobuf::FieldDescriptor* const key = image_key(settings_of(step));
+    // Such a step may change any field, so the fields are checked when the stream is opened.
+    if (key == nullptr) return Status();
+    ECHOLINE_TRY(check_image_field(decode, settings_of(step), *key, locations));
     if (step.has_normalize()) ECHOLINE_TRY(check_normalize(decode, step.normalize(), locations));
   }
   return Status();

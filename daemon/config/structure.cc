@@ -1,5 +1,5 @@
-// Each kind of step has a rank, and ranks must ascend. `echo` has none: it can come between any two
-// ranks after `shuffle`, but not between two augmentations.
+// Each kind of step has a rank, and ranks must ascend. `echo` has none: it can come between any
+// two steps after `shuffle`.
 #include "config/structure.h"
 
 #include <fmt/core.h>
@@ -37,9 +37,7 @@ StepOrder order_of(StepCase step) {
     case v1::Step::kDecode:
       return {3, true, "between 'read' and 'batch', before the augmentations"};
     case v1::Step::kEcho:
-      return {kEchoRank, true,
-              "between 'read' and 'publish': before 'decode', directly after it, after the last "
-              "augmentation, or after 'batch'"};
+      return {kEchoRank, true, "between 'read' and 'publish', after any 'shuffle'"};
     case v1::Step::kBatch:
       return {5, true, "after the augmentations"};
     case v1::Step::kPublish:
@@ -114,11 +112,6 @@ class OrderCheck {
     // Ranks ascend, and `shuffle` is not allowed after `echo`.
     if (order.rank < rank_ || (order.rank <= kShuffleRank && echo_rank_ >= 0))
       return misplaced(step);
-    // The echo came after the first augmentations, and another one follows.
-    if (order.rank == kAugmentRank && echo_rank_ == kAugmentRank) {
-      return error(step, "follows an 'echo' between augmentations; 'echo' belongs " +
-                             std::string(order_of(v1::Step::kEcho).belongs));
-    }
     rank_ = order.rank;
     return Status();
   }

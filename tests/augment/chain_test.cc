@@ -89,8 +89,13 @@ class Runner {
   }
 
   Chain& chain() { return *chain_; }
-  void make_rows(const Sample& sample) {
+  std::vector<FieldType> outputs_for(const Sample& sample) {
     const auto outputs = chain_->outputs_for(sample);
+    EXPECT_TRUE(outputs.ok()) << outputs.status().message();
+    return outputs.value();
+  }
+  void make_rows(const Sample& sample) {
+    const auto outputs = outputs_for(sample);
     buffers_.resize(outputs.size());
     rows_.resize(outputs.size());
     for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -99,7 +104,9 @@ class Runner {
     }
   }
   Status run(const Sample& sample, const UseKey& key = {}) {
-    return chain_->run(sample, key, *scratch_, rows_, lengths_);
+    if (!chain_->has_shared()) return chain_->run(sample, key, *scratch_, rows_, lengths_);
+    ECHOLINE_ASSIGN(const Sample* const shared, chain_->run_shared(sample, key, *scratch_));
+    return chain_->run(*shared, key, *scratch_, rows_, lengths_);
   }
   std::string row(std::size_t field) const {
     return {reinterpret_cast<const char*>(buffers_[field].data()), buffers_[field].size()};
@@ -117,14 +124,14 @@ class Runner {
   std::unique_ptr<Scratch> scratch_;
   std::vector<Buffer> buffers_;
   std::vector<std::span<std::byte>> rows_;
-  std::vector<std::uint64_t> lengths_ = std::vector<std::uint64_t>(3, 99);
+  std::vector<std::uint64_t> lengths_ = std::vector<std::uint64_t>(8, 99);
 };
 
 TEST(Chain, WithoutStepsCopiesAndGivesLengthsOfRaggedFields) {
   Runner runner({"decode {}", "batch { size: 2 }"});
   EXPECT_FALSE(runner.chain().outputs()[0].fixed);
   const Sample sample = sample_of(10, 12, 7);
-  EXPECT_EQ(runner.chain().outputs_for(sample)[0].shape, (Shape{{10, 12, 3}, 3}));
+  EXPECT_EQ(runner.outputs_for(sample)[0].shape, (Shape{{10, 12, 3}, 3}));
   const std::string image = runner.image(sample);
   EXPECT_EQ(std::memcmp(image.data(), sample.tensors[0].bytes.data(), image.size()), 0);
   EXPECT_EQ(std::memcmp(runner.row(1).data(), sample.tensors[1].bytes.data(), 8), 0);
@@ -150,20 +157,20 @@ TEST(Chain, AShapeIsKnownIfAStepDeterminesIt) {
 
 TEST(Chain, OutputsForASampleFollowItsSize) {
   Runner runner({"resize { field: 'image' size: 20 }"});
-  EXPECT_EQ(runner.chain().outputs_for(sample_of(40, 61))[0].shape, (Shape{{20, 30, 3}, 3}));
-  EXPECT_EQ(runner.chain().outputs_for(sample_of(61, 40))[0].shape, (Shape{{30, 20, 3}, 3}));
+  EXPECT_EQ(runner.outputs_for(sample_of(40, 61))[0].shape, (Shape{{20, 30, 3}, 3}));
+  EXPECT_EQ(runner.outputs_for(sample_of(61, 40))[0].shape, (Shape{{30, 20, 3}, 3}));
 }
 
 TEST(RowShapes, TwoRecordsOfAnotherShapeAreRefusedAndOneIsNot) {
   Runner runner({"resize { field: 'image' size: 20 }"});
   RowShapes shapes(runner.chain());
   EXPECT_FALSE(shapes.settled());
-  ASSERT_TRUE(shapes.take(sample_of(40, 61)).ok());
-  ASSERT_TRUE(shapes.take(sample_of(61, 40)).ok());
-  ASSERT_TRUE(shapes.take(sample_of(80, 122)).ok());
+  ASSERT_TRUE(shapes.take(runner.outputs_for(sample_of(40, 61))).ok());
+  ASSERT_TRUE(shapes.take(runner.outputs_for(sample_of(61, 40))).ok());
+  ASSERT_TRUE(shapes.take(runner.outputs_for(sample_of(80, 122))).ok());
   EXPECT_EQ((*shapes.types())[0].shape, (Shape{{20, 30, 3}, 3}));
   EXPECT_FALSE(shapes.settled());
-  const Status refused = shapes.take(sample_of(40, 40));
+  const Status refused = shapes.take(runner.outputs_for(sample_of(40, 40)));
   EXPECT_EQ(refused.code(), Code::kInvalidArgument);
   EXPECT_THAT(refused.message(), HasSubstr("field image has rows of different shapes, [20, 30, 3] "
                                            "and [20, 20, 3]"));
@@ -173,14 +180,14 @@ TEST(RowShapes, TwoRecordsOfAnotherShapeAreRefusedAndOneIsNot) {
 TEST(RowShapes, AreSettledByTheFirstRecordIfTheStepsFixThem) {
   Runner runner({"resize { field: 'image' size: 20 }", "center_crop { field: 'image' size: 16 }"});
   RowShapes shapes(runner.chain());
-  ASSERT_TRUE(shapes.take(sample_of(40, 61)).ok());
+  ASSERT_TRUE(shapes.take(runner.outputs_for(sample_of(40, 61))).ok());
   EXPECT_TRUE(shapes.settled());
 }
 
 TEST(Chain, ASampleOfAnotherShapeIsRefusedEvenWithEquallyManyBytes) {
   Runner runner({"decode {}"});
   runner.make_rows(sample_of(10, 12));
-  runner.chain().fix_outputs(runner.chain().outputs_for(sample_of(10, 12)));
+  runner.chain().fix_outputs(runner.outputs_for(sample_of(10, 12)));
   EXPECT_TRUE(runner.run(sample_of(10, 12)).ok());
   for (const Sample& other : {sample_of(12, 10), sample_of(20, 20)}) {
     const Status status = runner.run(other);
@@ -215,6 +222,13 @@ TEST(Chain, InvalidStepsAreRefusedWithStepKeyAndAllowedValues) {
       {{"normalize { field: 'image' mean: [0, 0, 0] std: [1, 1, 1] layout: 'nchw' }"}, "chw, hwc"},
       {{"normalize { field: 'image' mean: [0, 0, 0] std: [1, 1, 1] dtype: 'int8' }"},
        "float32, float16"},
+      {{"pad { field: 'words' length: 3 }"},
+       "field \"words\" does not exist here; the fields are: image, label, text"},
+      {{"pad { field: 'label' length: 3 }"}, "field label has one shape already"},
+      {{"pad { field: 'text' length: 3 value: 256 }"}, "value 256 is no value of the field's type"},
+      {{"pad { field: 'text' length: 3 value: 0.5 }"}, "value 0.5 is no value"},
+      {{"pad { field: 'text' length: 3 lengths: 'label' }"}, "field \"label\" exists already"},
+      {{"pad { field: 'text' length: 3 lengths: '1st' }"}, "\"1st\" is no field name"},
       {{kNormalize, kFlip}, "float32 since normalize, which has to be its last step"},
   };
   for (const auto& [steps, words] : kCases) {
@@ -275,6 +289,63 @@ TEST(Chain, MovingEchoCacheAndBatchChangesNoPixel) {
   EXPECT_EQ(third.image(sample, key), made);
 }
 
+TEST(Chain, StepsBeforeAnEchoBetweenStepsHaveTheDrawsOfTheFirstUse) {
+  const std::string crop = "random_crop { field: 'image' size: [20, 30] }";
+  const std::string echo = "echo { factor: 4000 window: 8 }";
+  Runner cropped({"decode {}", crop});
+  Runner shared({"decode {}", crop, echo, kFlip});
+  ASSERT_TRUE(shared.chain().has_shared());
+  const Sample sample = sample_of(50, 60);
+  int flips = 0;
+  for (std::uint16_t use = 0; use < 20; ++use) {
+    const UseKey key{.seed = 5, .sample = 3, .epoch = 1, .use = use};
+    const UseKey first{.seed = 5, .sample = 3, .epoch = 1, .use = 0};
+    std::string expected = cropped.image(sample, first);
+    if (flip_drawn(key, 2, 0.5)) {
+      ++flips;
+      const std::string source = expected;
+      for (std::size_t i = 0; i < source.size(); ++i) {
+        const std::size_t pixel = i / 3;
+        const std::size_t mirrored = pixel / 30 * 30 + 29 - pixel % 30;
+        expected[mirrored * 3 + i % 3] = source[i];
+      }
+    }
+    ASSERT_EQ(shared.image(sample, key), expected) << "use " << use;
+  }
+  EXPECT_GT(flips, 0);
+  EXPECT_LT(flips, 20);
+  // An echo at an end of the steps needs nothing of its own.
+  EXPECT_FALSE(Runner({"decode {}", echo, crop, kFlip}).chain().has_shared());
+  EXPECT_FALSE(Runner({"decode {}", crop, kFlip, echo}).chain().has_shared());
+}
+
+TEST(Chain, PadGivesRaggedFieldsOneLengthAndANewFieldTheirLengths) {
+  const std::string pad = "pad { field: 'text' length: 9 value: 7 lengths: 'text_length'";
+  Runner runner({"decode {}", kFlip, pad + " }", kCrop});
+  const std::vector<FieldType>& outputs = runner.chain().outputs();
+  ASSERT_EQ(outputs.size(), 4U);
+  EXPECT_EQ(outputs[2].shape, (Shape{{9}, 1}));
+  EXPECT_FALSE(outputs[2].ragged);
+  EXPECT_EQ(outputs[3].name, "text_length");
+  EXPECT_EQ(outputs[3].dtype, shm::kInt64);
+  const Sample sample = sample_of(50, 60, 5);
+  // Steps on both sides of it change the image as they do without it.
+  EXPECT_EQ(runner.image(sample),
+            Runner({"decode {}", kFlip, "horizontal_flip { field: 'image' probability: 0 }", kCrop})
+                .image(sample));
+  const auto* text = reinterpret_cast<const char*>(sample.tensors[2].bytes.data());
+  EXPECT_EQ(runner.row(2), std::string(text, 5) + std::string(4, 7));
+  EXPECT_EQ(runner.row(3), std::string("\5\0\0\0\0\0\0\0", 8));
+  const Status longer = runner.run(sample_of(50, 60, 10));
+  EXPECT_THAT(longer.message(), HasSubstr("pipeline step 3 (pad): field text has 10 elements"));
+
+  Runner cutting({"decode {}", pad + " longer: 'cut' }"});
+  const Sample longer_sample = sample_of(50, 60, 10);
+  cutting.image(longer_sample);
+  EXPECT_EQ(cutting.row(2),
+            std::string(reinterpret_cast<const char*>(longer_sample.tensors[2].bytes.data()), 9));
+}
+
 TEST(Chain, TheSampleIsNotChanged) {
   const Sample sample = sample_of(40, 44);
   const Sample same = sample_of(40, 44);
@@ -297,7 +368,7 @@ std::string step_by_step(const std::vector<std::string>& steps, Sample sample, c
     alone.push_back(steps[i]);
     Runner runner(alone);
     image = runner.image(sample, key);
-    sample.tensors[0].shape = runner.chain().outputs_for(sample)[0].shape;
+    sample.tensors[0].shape = runner.outputs_for(sample)[0].shape;
     sample.tensors[0].bytes.resize(image.size());
     std::memcpy(sample.tensors[0].bytes.data(), image.data(), image.size());
   }

@@ -73,7 +73,7 @@ class TwoWays {
     record_.fields.push_back({"jpg", decode::bytes_of(file)});
   }
   Status run(const UseKey& key) {
-    const auto types = chain_->outputs_for(sample_);
+    const auto types = chain_->outputs_for(sample_).value();
     row_.resize(types[0].shape.elements() * shm::dtype_bytes(types[0].dtype));
     const std::span<std::byte> rows[] = {row_.span()};
     return chain_->run(sample_, key, *scratch_, rows, {});

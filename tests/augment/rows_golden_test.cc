@@ -76,7 +76,7 @@ std::string lines() {
         const auto scratch = chain->make_scratch();
         for (const auto& [height, width] : {std::pair(300U, 217U), {41U, 67U}, {90U, 131U}}) {
           const decode::Sample sample = picture(height, width, 3);
-          const decode::FieldType type = chain->outputs_for(sample)[0];
+          const decode::FieldType type = chain->outputs_for(sample).value()[0];
           Buffer row(type.shape.elements() * shm::dtype_bytes(type.dtype));
           const std::span<std::byte> rows[] = {row.span()};
           for (std::uint64_t use = 0; use < 3; ++use) {

@@ -109,6 +109,7 @@ TEST(Config, DerivesTheEchoPointFromThePositionOfEcho) {
   EXPECT_EQ(place(kEcho + decode + kFlip), EchoPlace::kRecord);
   EXPECT_EQ(place(decode + kEcho + kFlip), EchoPlace::kSample);
   EXPECT_EQ(place(decode + kEcho), EchoPlace::kSample);
+  EXPECT_EQ(place(decode + kFlip + kEcho + kFlip), EchoPlace::kSample);
   EXPECT_EQ(place(decode + kFlip + kEcho), EchoPlace::kAugmented);
   EXPECT_EQ(place(decode + kFlip, kEcho), EchoPlace::kBatch);
 }

@@ -68,25 +68,28 @@ class TrainerPixels(ProcessCase):
         paths = photos.shards(cls.class_folder())
         cls.records = photos.records(paths)
         urls = ", ".join(f"'{path}'" for path in paths)
-        steps = [f"read: {{url: [{urls}]}}", "shuffle: {window: 50}",
-                 "decode: {image: {key: jpg, as: rgb}, label: {key: cls, as: int64}}",
-                 "echo: {factor: 2, window: 40}",
-                 f"random_resized_crop: {{field: image, size: [{HEIGHT}, {WIDTH}]}}",
-                 "horizontal_flip: {field: image}", "batch: {size: 8, last: partial}", f"publish: {{slots: {SLOTS}}}"]
-        cls.daemon = cls.enterClassContext(Daemon(stream_yaml(steps, seed=SEED)))
+        read = [f"read: {{url: [{urls}]}}", "shuffle: {window: 50}",
+                "decode: {image: {key: jpg, as: rgb}, label: {key: cls, as: int64}}"]
+        echo = "echo: {factor: 2, window: 40}"
+        crop = f"random_resized_crop: {{field: image, size: [{HEIGHT}, {WIDTH}]}}"
+        flip = "horizontal_flip: {field: image}"
+        batch = ["batch: {size: 8, last: partial}", f"publish: {{slots: {SLOTS}}}"]
+        cls.daemon = cls.enterClassContext(Daemon(stream_yaml([*read, echo, crop, flip, *batch], seed=SEED)))
+        cls.between = stream_yaml([*read, crop, echo, flip, *batch], seed=SEED)
 
-    def loader(self, **options):
-        loader = echoline.Loader("train", runtime_dir=self.daemon.runtime_dir, job=self.id(), **options)
+    def loader(self, daemon=None, **options):
+        runtime_dir = (daemon or self.daemon).runtime_dir
+        loader = echoline.Loader("train", runtime_dir=runtime_dir, job=self.id(), **options)
         self.addCleanup(loader.close)
         return loader
 
-    def expected(self, sample, use, epoch):
-        """The image that Pillow makes from the record, the crop and the flip."""
+    def expected(self, sample, crop_use, use, epoch):
+        """The image that Pillow makes from the record, the crop of use `crop_use` and the flip of `use`."""
         picture = Image.open(io.BytesIO(self.records[sample][0])).convert("RGB")
-        of_step = lambda step: draws.Draws(SEED, sample, epoch, use, step)
-        top, left, height, width = draws.random_resized_crop(of_step(CROP_STEP), picture.height, picture.width)
+        crop = draws.Draws(SEED, sample, epoch, crop_use, CROP_STEP)
+        top, left, height, width = draws.random_resized_crop(crop, picture.height, picture.width)
         picture = picture.crop((left, top, left + width, top + height)).resize((WIDTH, HEIGHT), Image.BILINEAR)
-        if draws.horizontal_flip(of_step(FLIP_STEP)):
+        if draws.horizontal_flip(draws.Draws(SEED, sample, epoch, use, FLIP_STEP)):
             picture = picture.transpose(Image.FLIP_LEFT_RIGHT)
         return numpy.asarray(picture).astype(int)
 
@@ -98,13 +101,25 @@ class TrainerPixels(ProcessCase):
                 rows = zip(batch.sample_ids, batch.uses, batch["image"], batch["label"], strict=True)
                 for sample, use, image, label in rows:
                     self.assertEqual(label, self.records[sample][1])
-                    made = self.expected(int(sample), int(use), batch.epoch)
+                    made = self.expected(int(sample), int(use), int(use), batch.epoch)
                     differences[int(numpy.abs(image - made).max())] += 1
                 if batch.step >= 20:
                     break
         print(f"largest difference of a picture: {dict(sorted(differences.items()))}", flush=True)
         self.assertGreaterEqual(sum(differences.values()), 2 * 15 * 8)
         self.assertLessEqual(max(differences), ALLOWED)
+
+    def test_uses_share_the_draws_before_an_echo_between_augmentations(self):
+        with Daemon(self.between) as daemon:
+            later_uses = 0
+            for batch in self.loader(daemon):
+                for sample, use, image in zip(batch.sample_ids, batch.uses, batch["image"], strict=True):
+                    made = self.expected(int(sample), 0, int(use), batch.epoch)
+                    self.assertLessEqual(int(numpy.abs(image - made).max()), ALLOWED, f"sample {sample}, use {use}")
+                    later_uses += int(use > 0)
+                if batch.step >= 15:
+                    break
+            self.assertGreater(later_uses, 20)
 
     def test_views_lie_inside_the_mapping_of_the_daemons_memory(self):
         loader = self.loader()

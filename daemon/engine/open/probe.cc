@@ -67,16 +67,19 @@ Result<ProbedTypes> probe_types(source::Source& source, const record::DataSet& d
   for (std::uint64_t record = 0; record < tried && !shapes.settled(); ++record) {
     last = probe_record(source, index, preparer, record, scratch);
     if (!last.ok()) continue;
+    const auto prepared = preparer.try_steps(scratch);
+    last = prepared.status();
+    if (!last.ok()) continue;
     if (!shapes.types()) {
-      bytes = decoded_bytes(index, index.extent(record).bytes, scratch.sample.bytes());
+      bytes = decoded_bytes(index, index.extent(record).bytes, prepared.value().kept_bytes);
     }
     // An error of the shapes is not a bad record: the stream could not have one shape of rows.
-    ECHOLINE_TRY(shapes.take(scratch.sample));
+    ECHOLINE_TRY(shapes.take(prepared.value().row_types));
   }
   if (!shapes.types()) {
     // `last` is an error here: a good record would have given the types.
     return std::move(last).with_context(
-        fmt::format("none of the first {} records can be decoded; the last one", tried));
+        fmt::format("none of the first {} records can be prepared; the last one", tried));
   }
   return ProbedTypes{*shapes.types(), bytes};
 }

@@ -71,7 +71,7 @@ class Dump {
       return chain_->part_of(field, size, key);
     };
     ECHOLINE_TRY(decoder_->decode_parts(record, part_of, *decode_scratch_, sample_));
-    const auto types = chain_->outputs_for(sample_);
+    const auto types = chain_->outputs_for(sample_).value();
     std::vector<Buffer> buffers(types.size());
     std::vector<std::span<std::byte>> rows;
     std::vector<std::uint64_t> lengths(types.size());

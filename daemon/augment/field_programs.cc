@@ -1,0 +1,168 @@
+#include "augment/field_programs.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+
+namespace echoline::augment {
+namespace {
+
+ImageSize image_size(const decode::Tensor& tensor) {
+  return {tensor.shape.sizes[0], tensor.shape.sizes[1]};
+}
+
+// What the tensor has of its picture.
+Box present_part(const decode::Tensor& tensor) {
+  return tensor.part.value_or(decode::whole_picture(image_size(tensor)));
+}
+
+View view_of(const decode::Tensor& tensor) {
+  const Box part = present_part(tensor);
+  View view;
+  view.data = reinterpret_cast<const std::uint8_t*>(tensor.content().data());
+  view.size = {part.height, part.width};
+  view.channels = tensor.shape.sizes[2];
+  view.stride = view.row_bytes();
+  return view;
+}
+
+}  // namespace
+
+FieldPrograms::FieldPrograms(std::vector<FieldProgram> programs) : programs_(std::move(programs)) {
+  for (const FieldProgram& program : programs_) outputs_.push_back(program.output());
+}
+
+FieldPrograms::Scratch FieldPrograms::make_scratch() const {
+  Scratch scratch;
+  scratch.pictures.resize(programs_.size());
+  return scratch;
+}
+
+std::vector<decode::FieldType> FieldPrograms::outputs_for(const decode::Sample& sample) const {
+  std::vector<decode::FieldType> types = outputs_;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (types[i].ragged || types[i].fixed) continue;
+    const Result<decode::Shape> shape = shape_after(i, sample.tensors[i]);
+    if (!shape.ok()) continue;  // the steps refuse this sample, so its shape stays unknown
+    types[i].shape = shape.value();
+    types[i].fixed = true;
+  }
+  return types;
+}
+
+Result<decode::Shape> FieldPrograms::shape_after(std::size_t field,
+                                                 const decode::Tensor& tensor) const {
+  const FieldProgram& program = programs_[field];
+  if (!program.changes_pixels()) return tensor.shape;
+  ECHOLINE_ASSIGN(const ImageSize size,
+                  program.size_after({tensor.shape.sizes[0], tensor.shape.sizes[1]}));
+  return program.shape_of(size);
+}
+
+// Before fix_outputs, the shape may be unknown; then only the number of bytes is checked.
+Status FieldPrograms::check_shape(std::size_t field, const decode::Shape& shape,
+                                  std::size_t row_bytes) const {
+  const decode::FieldType& type = outputs_[field];
+  if (type.fixed && shape != type.shape) {
+    return {
+        Code::kInvalidArgument,
+        fmt::format("field {} has the shape [{}] where the stream's is [{}]; a crop, or a resize "
+                    "to [height, width], gives all rows one shape",
+                    type.name, fmt::join(shape.span(), ", "), fmt::join(type.shape.span(), ", "))};
+  }
+  const std::uint64_t bytes = shape.elements() * shm::dtype_bytes(type.dtype);
+  if (bytes == row_bytes) return {};
+  return {Code::kInvalidArgument,
+          fmt::format("field {} has the shape [{}], {} bytes; a row of the batch has {}", type.name,
+                      fmt::join(shape.span(), ", "), bytes, row_bytes)};
+}
+
+Status FieldPrograms::check_ragged(std::size_t field, const decode::Tensor& tensor,
+                                   std::size_t row_bytes) const {
+  const std::size_t bytes = tensor.content().size();
+  if (bytes <= row_bytes) return {};
+  return {Code::kInvalidArgument, fmt::format("field {} has {} bytes; a row of the batch has {}",
+                                              outputs_[field].name, bytes, row_bytes)};
+}
+
+bool FieldPrograms::changes_pixels() const {
+  return std::any_of(programs_.begin(), programs_.end(),
+                     [](const FieldProgram& program) { return program.changes_pixels(); });
+}
+
+void FieldPrograms::run_program(std::size_t field, const decode::Tensor& tensor, const UseKey& key,
+                                Scratch& scratch, std::span<std::byte> row) const {
+  const FieldProgram& program = programs_[field];
+  // One Picture per field, so that its buffers keep the size that the field needs.
+  Picture& picture = scratch.pictures[field];
+  picture.start(view_of(tensor), present_part(tensor), image_size(tensor), row, tensor.reduction);
+  for (const Instruction& instruction : program.instructions) {
+    instruction.op->apply({key, scratch.resize}, picture, instruction.in_row);
+  }
+  // Without a normalizer the pixels may already be in the row: see FieldProgram::mark_rows.
+  if (program.normalizer) {
+    program.normalizer->write(picture.view(), row.data());
+  } else {
+    picture.settle();
+  }
+}
+
+Status FieldPrograms::make_sample(const decode::Sample& in, const UseKey& key, Scratch& scratch,
+                                  decode::Sample& out) const {
+  ECHOLINE_CHECK(in.tensors.size() == programs_.size());
+  out.tensors.resize(programs_.size());
+  for (std::size_t i = 0; i < programs_.size(); ++i) {
+    const decode::Tensor& from = in.tensors[i];
+    decode::Tensor& to = out.tensors[i];
+    ECHOLINE_ASSIGN(to.shape, shape_after(i, from));
+    to.dtype = outputs_[i].dtype;
+    if (!programs_[i].changes_pixels()) {
+      to.borrowed = from.content();
+      continue;
+    }
+    to.borrowed.reset();
+    to.bytes.resize(to.shape.elements() * shm::dtype_bytes(to.dtype));
+    run_program(i, from, key, scratch, to.bytes.span());
+  }
+  return {};
+}
+
+Status FieldPrograms::write_row(std::size_t field, const decode::Tensor& tensor, const UseKey& key,
+                                Scratch& scratch, std::span<std::byte> row) const {
+  ECHOLINE_ASSIGN(const decode::Shape shape, shape_after(field, tensor));
+  ECHOLINE_TRY(check_shape(field, shape, row.size()));
+  if (programs_[field].changes_pixels()) {
+    run_program(field, tensor, key, scratch, row);
+  } else {
+    std::memcpy(row.data(), tensor.content().data(), row.size());
+  }
+  return {};
+}
+
+Status FieldPrograms::write_rows(const decode::Sample& in, const UseKey& key, Scratch& scratch,
+                                 std::span<const std::span<std::byte>> rows,
+                                 std::span<std::uint64_t> lengths,
+                                 const std::function<void()>& place) const {
+  ECHOLINE_CHECK(in.tensors.size() == programs_.size() && rows.size() == programs_.size());
+  for (std::size_t i = 0; i < programs_.size(); ++i) {
+    if (outputs_[i].ragged) {
+      ECHOLINE_TRY(check_ragged(i, in.tensors[i], rows[i].size()));
+      lengths[i] = in.tensors[i].content().size();
+    } else {
+      ECHOLINE_TRY(write_row(i, in.tensors[i], key, scratch, rows[i]));
+    }
+  }
+  if (place) place();
+  for (std::size_t i = 0; i < programs_.size(); ++i) {
+    const std::span<const std::byte> content = in.tensors[i].content();
+    if (!outputs_[i].ragged || content.empty()) continue;
+    std::memcpy(rows[i].data(), content.data(), content.size());
+  }
+  return {};
+}
+
+}  // namespace echoline::augment

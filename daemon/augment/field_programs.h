@@ -1,0 +1,68 @@
+// Image programs side by side: one for each field of a sample. Fields without operations are
+// copied, or passed on.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "augment/field_program.h"
+#include "augment/op.h"
+#include "augment/resize.h"
+#include "base/status.h"
+#include "decode/sample.h"
+#include "echoline/shm/sample_random.h"
+
+namespace echoline::augment {
+
+// Immutable after fix_outputs; any thread may run it with its own Scratch.
+class FieldPrograms {
+ public:
+  // The reusable state of one thread.
+  struct Scratch {
+    std::vector<Picture> pictures;  // by field
+    ResizeScratch resize;
+  };
+
+  explicit FieldPrograms(std::vector<FieldProgram> programs);
+
+  // The types of the results, as far as they are known without a sample.
+  const std::vector<decode::FieldType>& outputs() const { return outputs_; }
+  // The same, with the shapes that result from this sample.
+  std::vector<decode::FieldType> outputs_for(const decode::Sample& sample) const;
+  // Makes these shapes the only ones that write_rows accepts; before, it accepts any shape with the
+  // right number of bytes.
+  void fix_outputs(std::vector<decode::FieldType> outputs) { outputs_ = std::move(outputs); }
+  Scratch make_scratch() const;
+
+  // The part of a picture of this size, in field `field`, that is read for this use.
+  decode::Part part_of(std::size_t field, const ImageSize& size, const UseKey& key) const {
+    return programs_[field].part(key, size);
+  }
+  // False: all fields stay as they are.
+  bool changes_pixels() const;
+
+  // Fills `out`; fields that stay as they are borrow from `in`.
+  Status make_sample(const decode::Sample& in, const UseKey& key, Scratch& scratch,
+                     decode::Sample& out) const;
+  // Writes the rows of a batch: see Chain::run.
+  Status write_rows(const decode::Sample& in, const UseKey& key, Scratch& scratch,
+                    std::span<const std::span<std::byte>> rows, std::span<std::uint64_t> lengths,
+                    const std::function<void()>& place) const;
+
+ private:
+  Result<decode::Shape> shape_after(std::size_t field, const decode::Tensor& tensor) const;
+  Status check_shape(std::size_t field, const decode::Shape& shape, std::size_t row_bytes) const;
+  Status check_ragged(std::size_t field, const decode::Tensor& tensor, std::size_t row_bytes) const;
+  // Writes the result of a field that changes, whose shape is valid.
+  void run_program(std::size_t field, const decode::Tensor& tensor, const UseKey& key,
+                   Scratch& scratch, std::span<std::byte> row) const;
+  Status write_row(std::size_t field, const decode::Tensor& tensor, const UseKey& key,
+                   Scratch& scratch, std::span<std::byte> row) const;
+
+  std::vector<FieldProgram> programs_;
+  std::vector<decode::FieldType> outputs_;
+};
+
+}  // namespace echoline::augment

@@ -1,0 +1,144 @@
+// The step pad: a ragged field gets one length.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "augment/sample_fields.h"
+#include "augment/transforms.h"
+
+namespace echoline::augment {
+namespace {
+
+using ElementBytes = std::array<std::byte, 8>;
+
+// `value` as an element of the type T; an error if T does not have it.
+template <typename T>
+Result<ElementBytes> as_element(double value) {
+  bool fits = true;
+  if constexpr (std::is_integral_v<T>) {
+    // The largest value itself may be no double; one more is a power of two.
+    const double end = std::ldexp(1.0, std::numeric_limits<T>::digits);
+    fits = value == std::floor(value) && value < end &&
+           value >= static_cast<double>(std::numeric_limits<T>::min());
+  }
+  if (!fits) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("value {} is no value of the field's type", value));
+  }
+  ElementBytes bytes{};
+  const T element = static_cast<T>(value);
+  std::memcpy(bytes.data(), &element, sizeof element);
+  return bytes;
+}
+
+Result<ElementBytes> element_of(shm::DType dtype, double value) {
+  switch (dtype) {
+    case shm::kUint8:
+      return as_element<std::uint8_t>(value);
+    case shm::kInt8:
+      return as_element<std::int8_t>(value);
+    case shm::kUint16:
+      return as_element<std::uint16_t>(value);
+    case shm::kInt16:
+      return as_element<std::int16_t>(value);
+    case shm::kUint32:
+      return as_element<std::uint32_t>(value);
+    case shm::kInt32:
+      return as_element<std::int32_t>(value);
+    case shm::kUint64:
+      return as_element<std::uint64_t>(value);
+    case shm::kInt64:
+      return as_element<std::int64_t>(value);
+    case shm::kFloat32:
+      return as_element<float>(value);
+    case shm::kFloat64:
+      return as_element<double>(value);
+    default:
+      return Status(Code::kInvalidArgument,
+                    fmt::format("{} fields cannot be padded", shm::dtype_name(dtype)));
+  }
+}
+
+class PadStep final : public SampleStep {
+ public:
+  PadStep(std::vector<decode::FieldType> outputs, std::size_t field, const v1::Pad& settings,
+          const ElementBytes& value)
+      : outputs_(std::move(outputs)),
+        field_(field),
+        settings_(settings),
+        length_(settings.length()),
+        value_(value) {}
+
+  const std::vector<decode::FieldType>& outputs() const override { return outputs_; }
+
+  Status run(const decode::Sample& in, const UseKey&, Scratch*,
+             decode::Sample& out) const override {
+    const decode::Tensor& from = in.tensors[field_];
+    const std::uint64_t present = from.shape.sizes[0];
+    if (present > length_ && settings_.longer() != "cut") {
+      return {Code::kInvalidArgument,
+              fmt::format("field {} has {} elements, more than length {}; 'longer: cut' keeps the "
+                          "first ones",
+                          settings_.field(), present, length_)};
+    }
+    out.tensors.resize(outputs_.size());
+    for (std::size_t i = 0; i < in.tensors.size(); ++i) borrow(in.tensors[i], out.tensors[i]);
+    const std::uint64_t kept = std::min(present, length_);
+    pad(from, kept, out.tensors[field_]);
+    if (!settings_.lengths().empty()) {
+      const auto number = static_cast<std::int64_t>(kept);
+      std::memcpy(make_room(out.tensors.back(), shm::kInt64, {}), &number, sizeof number);
+    }
+    return {};
+  }
+
+ private:
+  void pad(const decode::Tensor& from, std::uint64_t kept, decode::Tensor& to) const {
+    const std::size_t bytes_each = shm::dtype_bytes(from.dtype);
+    const std::size_t kept_bytes = kept * outputs_[field_].inner_bytes();
+    std::byte* const out = make_room(to, from.dtype, outputs_[field_].shape);
+    if (kept > 0) std::memcpy(out, from.content().data(), kept_bytes);
+    for (std::size_t at = kept_bytes; at < to.bytes.size(); at += bytes_each) {
+      std::memcpy(out + at, value_.data(), bytes_each);
+    }
+  }
+
+  const std::vector<decode::FieldType> outputs_;
+  const std::size_t field_;
+  const v1::Pad settings_;
+  const std::uint64_t length_;
+  const ElementBytes value_;
+};
+
+Result<std::unique_ptr<SampleStep>> make_pad(const v1::Step& step, std::uint8_t,
+                                             const std::vector<decode::FieldType>& inputs) {
+  const v1::Pad& settings = step.pad();
+  ECHOLINE_ASSIGN(const std::size_t field, find_field(inputs, settings.field()));
+  if (!inputs[field].ragged) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("field {} has one shape already; pad is for fields whose rows have "
+                              "different lengths",
+                              settings.field()));
+  }
+  ECHOLINE_ASSIGN(const ElementBytes value, element_of(inputs[field].dtype, settings.value()));
+  std::vector<decode::FieldType> outputs = inputs;
+  outputs[field].ragged = false;
+  outputs[field].fixed = true;
+  outputs[field].shape.sizes[0] = static_cast<std::uint32_t>(settings.length());
+  if (!settings.lengths().empty()) {
+    ECHOLINE_TRY(add_field(
+        outputs, {.name = settings.lengths(), .dtype = shm::kInt64, .fixed = true, .shape = {}}));
+  }
+  return std::unique_ptr<SampleStep>(new PadStep(std::move(outputs), field, settings, value));
+}
+
+}  // namespace
+
+const Transform kPad{v1::Step::kPad, nullptr, make_pad};
+
+}  // namespace echoline::augment

@@ -1,0 +1,35 @@
+// A step that reads and writes whole samples: several fields, of any element type and shape.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/status.h"
+#include "decode/sample.h"
+#include "echoline/shm/sample_random.h"
+
+namespace echoline::augment {
+
+// Immutable once compiled; any thread may run it with its own Scratch.
+class SampleStep {
+ public:
+  // The state of one thread, reused from sample to sample.
+  struct Scratch {
+    virtual ~Scratch() = default;
+  };
+
+  virtual ~SampleStep() = default;
+  // The fields of the samples after the step, in the order of their tensors. A field without a
+  // fixed shape gets one from a later step or from the first records, unless it is ragged.
+  virtual const std::vector<decode::FieldType>& outputs() const = 0;
+  // Null if the step needs none.
+  virtual std::unique_ptr<Scratch> make_scratch() const { return nullptr; }
+  // Fills `out`, one tensor for each output, from `in`. A tensor of `out` may borrow from `in`,
+  // which stays until the row is written. An error means that the record is bad; the message says
+  // why, the caller adds the step. Draws are keyed by `key` and the number of the step
+  // (Transform::make).
+  virtual Status run(const decode::Sample& in, const UseKey& key, Scratch* scratch,
+                     decode::Sample& out) const = 0;
+};
+
+}  // namespace echoline::augment
