@@ -51,7 +51,7 @@ FieldResult make_audio_field(const v1::DecodeField& entry);
 // types, float and double.
 template <typename T>
 FieldResult make_value_field(const v1::DecodeField& entry);
-FieldResult make_array_field(shm::DType dtype, const Shape& shape);
+FieldResult make_array_field(shm::DType dtype, const Shape& shape, bool ragged);
 
 // The entry's shape, checked: no size is 0, at most kRankMax sizes, at most 2 GiB in total.
 Result<Shape> shape_of(const v1::DecodeField& entry, shm::DType dtype);
