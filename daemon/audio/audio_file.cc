@@ -71,6 +71,9 @@ Result<AudioInfo> AudioFile::open(std::span<const std::byte> bytes) {
                   fmt::format("{} channels of rate {}", info.channels, info.samplerate));
   }
   channels_ = static_cast<std::uint32_t>(info.channels);
+  // soundfile.read seeks first; after a seek, mpg123 rounds otherwise.
+  const bool mpeg = (info.format & SF_FORMAT_TYPEMASK) == SF_FORMAT_MPEG;
+  if (mpeg) sf_seek(file_.get(), 0, SF_SEEK_SET);
   return info_of(info);
 }
 

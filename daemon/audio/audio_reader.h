@@ -16,7 +16,8 @@ struct AudioSettings {
   std::uint32_t rate = 0;
   bool resample = false;  // files of another rate are converted; else they are refused
   double max_seconds = 0;
-  std::optional<std::uint32_t> channel;  // nothing: the mean of all channels
+  // Nothing: the mean of all channels.
+  std::optional<std::uint32_t> channel = std::nullopt;
 
   // The largest number of samples of a result.
   std::uint64_t samples_max() const;
