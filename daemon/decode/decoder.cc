@@ -14,8 +14,9 @@ namespace {
 
 Status refused(std::string reason) { return {Code::kInvalidArgument, std::move(reason)}; }
 
+// max_seconds has a default, which every entry gets.
 bool has_audio_setting(const v1::DecodeField& entry) {
-  return entry.has_rate() || entry.has_resample() || entry.has_max_seconds() || entry.has_channel();
+  return entry.rate() != 0 || entry.resample() || entry.has_channel();
 }
 
 FieldResult make_field(const v1::DecodeField& entry) {
@@ -28,7 +29,7 @@ FieldResult make_field(const v1::DecodeField& entry) {
     return refused("fast is for images, as: rgb or gray");
   }
   if (has_audio_setting(entry) && (kind == nullptr || !kind->audio)) {
-    return refused("rate, resample, max_seconds and channel are for audio, as: audio");
+    return refused("rate, resample and channel are for audio, as: audio");
   }
   if (kind == nullptr) {
     return refused(fmt::format("as is \"{}\"; allowed are {}", entry.as(), field_kind_names()));

@@ -6,12 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
-#include <map>
-#include <numbers>
-#include <string>
 
 #include "audio/cosine.h"
+#include "audio/golden.h"
 #include "decode/allocations.h"
 
 namespace echoline::audio {
@@ -19,40 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::uint32_t kRate = 8000;
-constexpr std::size_t kSamples = 3000;
-
-// As golden/make_golden.py makes it.
-std::vector<float> signal() {
-  std::vector<float> samples;
-  std::uint32_t state = 1;
-  for (std::size_t n = 0; n < kSamples; ++n) {
-    state = state * 1664525 + 1013904223;
-    const auto i = static_cast<double>(n);
-    const double tone =
-        std::sin(2 * std::numbers::pi * 0.031 * i) * (0.3 + 0.2 * std::sin(0.002 * i));
-    samples.push_back(static_cast<float>(tone + 0.05 * (state / 4294967296.0 - 0.5)));
-  }
-  return samples;
-}
-
-struct Golden {
-  std::size_t frames = 0;
-  std::size_t bands = 0;
-  std::vector<float> values;
-};
-
-std::map<std::string, Golden> read_golden() {
-  std::ifstream file(std::string(ECHOLINE_SOURCE_DIR) + "/tests/audio/golden/log_mel.txt");
-  std::map<std::string, Golden> cases;
-  for (std::string name; file >> name;) {
-    Golden& golden = cases[name];
-    file >> golden.frames >> golden.bands;
-    golden.values.resize(golden.frames * golden.bands);
-    for (float& value : golden.values) file >> value;
-  }
-  return cases;
-}
+constexpr std::uint32_t kRate = 8000;  // of the golden signal
 
 LogMelSettings settings_of(std::uint32_t n_fft, std::uint32_t hop, std::uint32_t n_mels) {
   LogMelSettings settings;
@@ -82,23 +46,11 @@ std::vector<float> run(const LogMelSettings& settings, const std::vector<float>&
   return out;
 }
 
-void expect_equal(const std::vector<float>& made, const std::string& name, float bound) {
-  static const auto cases = read_golden();
-  const Golden& golden = cases.at(name);
-  ASSERT_EQ(made.size(), golden.values.size()) << name;
-  float largest = 0;
-  for (std::size_t i = 0; i < made.size(); ++i) {
-    largest = std::max(largest, std::abs(made[i] - golden.values[i]));
-  }
-  EXPECT_LE(largest, bound) << name;
-  ::testing::Test::RecordProperty(name, std::to_string(largest));
-}
-
 TEST(LogMel, EqualsTorchaudios) {
-  expect_equal(run(settings_of(256, 80, 24), signal()), "torchaudio", 2e-4F);
+  expect_golden(run(settings_of(256, 80, 24), golden_signal()), "torchaudio", 2e-4F);
   LogMelSettings inside = settings_of(200, 80, 16);
   inside.pad = FramePad::kNone;
-  expect_equal(run(inside, signal()), "torchaudio_inside", 2e-4F);
+  expect_golden(run(inside, golden_signal()), "torchaudio_inside", 2e-4F);
 }
 
 TEST(LogMel, OfMagnitudesWithAShorterWindowEqualsTorchaudios) {
@@ -111,10 +63,12 @@ TEST(LogMel, OfMagnitudesWithAShorterWindowEqualsTorchaudios) {
   settings.squares = false;
   settings.log = LogKind::kDecibel;
   settings.top_db = 30;
-  expect_equal(run(settings, signal()), "torchaudio_magnitudes", 1e-3F);
+  expect_golden(run(settings, golden_signal()), "torchaudio_magnitudes", 1e-3F);
 }
 
-TEST(LogMel, EqualsLibrosas) { expect_equal(run(librosa_settings(), signal()), "librosa", 1e-3F); }
+TEST(LogMel, EqualsLibrosas) {
+  expect_golden(run(librosa_settings(), golden_signal()), "librosa", 1e-3F);
+}
 
 TEST(LogMel, WithAMeanAndADivisorEqualsWhispers) {
   LogMelSettings settings = librosa_settings();
@@ -122,17 +76,17 @@ TEST(LogMel, WithAMeanAndADivisorEqualsWhispers) {
   settings.log = LogKind::kBase10;
   settings.mean = -4;
   settings.std = 4;
-  expect_equal(run(settings, signal()), "whisper", 1e-4F);
+  expect_golden(run(settings, golden_signal()), "whisper", 1e-4F);
 }
 
 TEST(Mfcc, EqualsLibrosas) {
-  const std::vector<float> mels = run(librosa_settings(), signal());
+  const std::vector<float> mels = run(librosa_settings(), golden_signal());
   const Cosine cosine(20, 13);
   std::vector<float> out(mels.size() / 20 * 13);
   for (std::size_t frame = 0; frame < mels.size() / 20; ++frame) {
     cosine.apply(std::span(mels).subspan(frame * 20, 20), std::span(out).subspan(frame * 13, 13));
   }
-  expect_equal(out, "librosa_mfcc", 2e-3F);
+  expect_golden(out, "librosa_mfcc", 2e-3F);
 }
 
 TEST(LogMel, TooShortAudioIsAnErrorUnlessZerosFollow) {
@@ -150,7 +104,7 @@ TEST(LogMel, TooShortAudioIsAnErrorUnlessZerosFollow) {
 TEST(LogMel, AllocatesNothingPerSample) {
   const LogMel log_mel(librosa_settings());
   auto scratch = log_mel.make_scratch();
-  const std::vector<float> samples = signal();
+  const std::vector<float> samples = golden_signal();
   std::vector<float> out(log_mel.frames(samples.size()).value() * log_mel.bands());
   log_mel.run(samples, scratch, out);
   const long before = allocation_count;

@@ -276,7 +276,7 @@ TEST(AudioSteps, WrongSettingsAreRefusedWithKeyAndAllowedValues) {
       {{mel("n_fft: 401 n_mels: 8")}, "n_fft is 401; allowed are even numbers"},
       {{mel("n_fft: 64 n_mels: 8 win_length: 65")}, "win_length is 65; 1 to 64 is allowed"},
       {{mel("n_fft: 64")}, "n_mels is 0; 1 to 1024"},
-      {{mel("n_fft: 64 n_mels: 30")}, "some bands have no frequency"},
+      {{mel("n_fft: 64 n_mels: 64")}, "some bands have no frequency"},
       {{mel("n_fft: 64 n_mels: 8 f_max: 501")}, "f_max is 501; 0 to 500"},
       {{mel("n_fft: 64 n_mels: 8 f_min: 500")}, "f_min is 500"},
       {{mel("n_fft: 64 n_mels: 8 scale: 'bark'")}, "scale is \"bark\"; allowed are htk, slaney"},

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::string_view kSteps =
     "read, cache, shuffle, decode, echo, resize, center_crop, random_resized_crop, random_crop, "
-    "horizontal_flip, cutout, color_jitter, normalize, batch, publish";
+    "horizontal_flip, cutout, color_jitter, normalize, batch, publish, pad, audio_crop, audio_gain, "
+    "audio_noise, log_mel, mfcc, spec_augment";
 
 // A stream whose pipeline has these lines between `read` and `batch`.
 std::string with_steps(const std::string& steps) {

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Writes log_mel.txt: spectrograms of one made signal by torchaudio and librosa. log_mel_test.cc compares with it.
-Needs one of them per case: run it with each Python that has one, and give the cases as arguments.
-    python3 make_golden.py torchaudio whisper >> log_mel.txt; python3 make_golden.py librosa mfcc >> log_mel.txt"""
+"""Writes the cases of values.txt: what torchaudio, librosa and soxr make of one signal. golden.cc compares with them.
+Give the cases as arguments, to a Python that has their library:
+    python3 make_golden.py torchaudio torchaudio_inside torchaudio_magnitudes > values.txt
+    python3 make_golden.py librosa librosa_mfcc whisper soxr >> values.txt"""
 import sys
 
 import numpy
@@ -56,14 +57,19 @@ def whisper():
     return ((numpy.maximum(mel, mel.max() - 8) + 4) / 4).T
 
 
+def soxr():
+    import soxr as library
+    return library.resample(signal()[:400], RATE, 12000)[None]
+
+
 CASES = {"torchaudio": lambda: torchaudio_case(n_fft=256, hop_length=80, n_mels=24),
          "torchaudio_inside": lambda: torchaudio_case(n_fft=200, hop_length=80, n_mels=16, center=False),
          "torchaudio_magnitudes": torchaudio_magnitudes, "librosa": librosa_case, "librosa_mfcc": librosa_mfcc,
-         "whisper": whisper}
+         "whisper": whisper, "soxr": soxr}
 
 if __name__ == "__main__":
     for name in sys.argv[1:]:
         values = CASES[name]()
         print(name, *values.shape)
         for row in values:
-            print(*(f"{value:.7g}" for value in row))
+            print(*(f"{value:.9g}" for value in row))
