@@ -39,11 +39,11 @@ def configuration(folder, batch, echo):
     decode = {"decode": {"audio": {"key": "wav", "as": "audio", "rate": 8000}, "label": {"key": "cls", "as": "int64"}}}
     crop = {"field": "audio", "seconds": 0.8}
     masks = {"field": "audio", "time_masks": 1, "time_width": 20, "frequency_masks": 1, "frequency_width": 8}
-    train = [{"read": {"url": f"{folder}/train.csv"}}, {"shuffle": {"window": "all"}}, decode,
+    train = [{"read": {"url": f"{folder}/train.csv", "format": "files"}}, {"shuffle": {"window": "all"}}, decode,
              {"echo": {"factor": echo, "window": 8 * batch}},
              {"audio_crop": crop}, {"audio_noise": {"field": "audio", "snr": [10, 40]}}, {"log_mel": LOG_MEL},
              {"spec_augment": masks}, {"batch": {"size": batch}}]
-    test = [{"read": {"url": f"{folder}/test.csv"}}, decode, {"audio_crop": {**crop, "position": "center"}},
+    test = [{"read": {"url": f"{folder}/test.csv", "format": "files"}}, decode, {"audio_crop": {**crop, "position": "center"}},
             {"log_mel": LOG_MEL}, {"batch": {"size": 100, "last": "partial"}}]
     return {"streams": {"train": {"seed": 1, "pipeline": train}, "test": {"pipeline": test}}}
 

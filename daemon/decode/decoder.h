@@ -30,6 +30,8 @@ class Decoder {
 
   // In the order of their names.
   const std::vector<FieldType>& fields() const { return types_; }
+  // Whether a field is made from the record's key or address (record::add_origin).
+  bool reads_origin() const { return reads_origin_; }
   // Whether a field is a picture or audio file: all others take hardly more time than a copy.
   bool has_media() const { return has_media_; }
   // The decoder must outlive it.
@@ -69,6 +71,7 @@ class Decoder {
   const std::vector<Entry> entries_;
   const std::vector<FieldType> types_;
   const bool has_media_;
+  const bool reads_origin_;
   const std::unique_ptr<ImageCounts> counts_ = std::make_unique<ImageCounts>();
   seek::Indexes* indexes_ = nullptr;
 };
