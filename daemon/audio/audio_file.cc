@@ -81,8 +81,7 @@ Result<std::size_t> AudioFile::read(std::span<float> samples) {
   const auto wanted = static_cast<sf_count_t>(samples.size() / channels_);
   const sf_count_t frames = sf_readf_float(file_.get(), samples.data(), wanted);
   if (frames < 0 || sf_error(file_.get()) != SF_ERR_NO_ERROR) {
-    return Status(Code::kDataLoss,
-                  fmt::format("damaged audio: {}", sf_strerror(file_.get())));
+    return Status(Code::kDataLoss, fmt::format("damaged audio: {}", sf_strerror(file_.get())));
   }
   return static_cast<std::size_t>(frames);
 }
@@ -115,7 +114,8 @@ sf_count_t AudioFile::seek(sf_count_t offset, int whence, void* self) {
 sf_count_t AudioFile::read_bytes(void* to, sf_count_t count, void* self) {
   auto& file = *static_cast<AudioFile*>(self);
   const std::size_t left = file.bytes_.size() - file.position_;
-  const std::size_t bytes = std::min(left, static_cast<std::size_t>(std::max<sf_count_t>(count, 0)));
+  const std::size_t bytes =
+      std::min(left, static_cast<std::size_t>(std::max<sf_count_t>(count, 0)));
   if (bytes != 0) std::memcpy(to, file.bytes_.data() + file.position_, bytes);
   file.position_ += bytes;
   return static_cast<sf_count_t>(bytes);

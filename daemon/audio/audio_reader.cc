@@ -10,7 +10,8 @@
 namespace echoline::audio {
 namespace {
 
-// Samples that are read at a time: a header that states more than the file has takes no more memory.
+// Samples that are read at a time: a header that states more than the file has takes no more
+// memory.
 constexpr std::size_t kBlockSamples = 1 << 15;
 // Rates outside of these are no audio: they would need filters of unusual size.
 constexpr std::uint32_t kRateMin = 1000;
@@ -24,8 +25,8 @@ Status check_rate(const AudioInfo& info, const AudioSettings& settings) {
                         info.rate, settings.rate)};
   }
   if (info.rate >= kRateMin && info.rate <= kRateMax) return {};
-  return {Code::kInvalidArgument, fmt::format("the rate is {}; {} to {} can be converted",
-                                              info.rate, kRateMin, kRateMax)};
+  return {Code::kInvalidArgument,
+          fmt::format("the rate is {}; {} to {} can be converted", info.rate, kRateMin, kRateMax)};
 }
 
 Status check_channel(const AudioInfo& info, const AudioSettings& settings) {

@@ -71,7 +71,8 @@ def table(title, path, form, options):
 
 def measure(options):
     digit = {"rate": 8000, "seconds": 1, "n_fft": 256, "hop": 80, "n_mels": 40, "epochs": 1 if options.quick else 10}
-    sentence = {"rate": 16000, "seconds": 8, "n_fft": 400, "hop": 160, "n_mels": 80, "epochs": 1 if options.quick else 20}
+    sentence = {"rate": 16000, "seconds": 8, "n_fft": 400, "hop": 160, "n_mels": 80,
+                "epochs": 1 if options.quick else 20}
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         return [table("Spoken digits of one second, 8 kHz", digits(folder), digit, options),
