@@ -97,6 +97,32 @@ class Runner {
   std::vector<std::uint64_t> lengths_;
 };
 
+// The values are those of tests/augment/draws.py.
+TEST(AudioDraws, EqualThoseOfTheSecondImplementation) {
+  const auto key = [](std::uint64_t sample) {
+    return UseKey{.seed = 7, .sample = sample, .epoch = 3, .use = 2};
+  };
+  EXPECT_EQ(audio_crop_start(key(0), 1, 1000), 435U);
+  EXPECT_EQ(audio_crop_start(key(1), 1, 1000), 714U);
+  SampleRandom third(key(3), 1), second(key(2), 1);
+  EXPECT_DOUBLE_EQ(decibel_draw(third, {-6, 6}, 0.5).value(), 4.088679476473292);
+  EXPECT_FALSE(decibel_draw(second, {-6, 6}, 0.5).has_value());
+  SampleRandom random(key(0), 1);
+  EXPECT_DOUBLE_EQ(decibel_draw(random, {0, 20}, 1).value(), 8.060309654596027);
+  std::vector<float> noise(3);
+  normal_draws(random, noise);
+  EXPECT_FLOAT_EQ(noise[0], -0.93883051F);
+  EXPECT_FLOAT_EQ(noise[1], 0.39604507F);
+  EXPECT_FLOAT_EQ(noise[2], -0.94095172F);
+  SampleRandom masks(key(5), 1);
+  for (const auto& [first, length] :
+       std::vector<std::pair<std::uint32_t, std::uint32_t>>{{64, 17}, {71, 20}, {78, 19}}) {
+    const Mask mask = mask_draw(masks, 20, 101);
+    EXPECT_EQ(mask.first, first);
+    EXPECT_EQ(mask.length, length);
+  }
+}
+
 UseKey key_of(std::uint64_t sample) { return {.seed = 3, .sample = sample, .epoch = 1, .use = 2}; }
 
 TEST(AudioCrop, CutsAtTheDrawnPlaceAndPadsShorterAudioWithZeros) {
