@@ -88,7 +88,7 @@ class Chain {
   // Runs the other steps on `in`, which it does not change: the result of run_shared, or, without
   // shared steps, a decoded sample, whose pictures need only have their part_of.
   // Writes field i to rows[i], which has exactly the bytes of its output type. A ragged field is
-  // copied last, and its length in elements goes to lengths[i]. A sample whose shape does not fit
+  // copied last, and its length in bytes goes to lengths[i]. A sample whose shape does not fit
   // the outputs is an error (kInvalidArgument). `place` may point rows of ragged fields elsewhere:
   // it is called when all lengths are known and no error can come any more.
   Status run(const decode::Sample& in, const UseKey& key, Scratch& scratch,

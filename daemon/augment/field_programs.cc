@@ -158,7 +158,7 @@ Status FieldPrograms::write_rows(const decode::Sample& in, const UseKey& key, Sc
   for (std::size_t i = 0; i < programs_.size(); ++i) {
     if (outputs_[i].ragged) {
       ECHOLINE_TRY(check_ragged(i, in.tensors[i], rows[i].size()));
-      lengths[i] = in.tensors[i].shape.elements();
+      lengths[i] = in.tensors[i].content().size();
     } else {
       ECHOLINE_TRY(write_row(i, in.tensors[i], key, scratch, rows[i]));
     }

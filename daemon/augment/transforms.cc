@@ -4,8 +4,9 @@ namespace echoline::augment {
 namespace {
 
 constexpr const Transform* kTransforms[] = {
-    &kCenterCrop,  &kRandomCrop, &kResize, &kRandomResizedCrop, &kHorizontalFlip, &kCutout,
-    &kColorJitter, &kNormalize,  &kPad,
+    &kCenterCrop,  &kRandomCrop, &kResize,      &kRandomResizedCrop, &kHorizontalFlip, &kCutout,
+    &kColorJitter, &kNormalize,  &kPad,         &kAudioCrop,         &kAudioGain,      &kAudioNoise,
+    &kLogMel,      &kMfcc,       &kSpecAugment,
 };
 
 }  // namespace

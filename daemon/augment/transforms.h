@@ -39,5 +39,11 @@ extern const Transform kCutout;
 extern const Transform kColorJitter;
 extern const Transform kNormalize;
 extern const Transform kPad;
+extern const Transform kAudioCrop;
+extern const Transform kAudioGain;
+extern const Transform kAudioNoise;
+extern const Transform kLogMel;
+extern const Transform kMfcc;
+extern const Transform kSpecAugment;
 
 }  // namespace echoline::augment

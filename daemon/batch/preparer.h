@@ -56,7 +56,7 @@ class Preparer {
   const std::vector<decode::FieldType>& decoded_types() const { return decoder_->fields(); }
   const decode::ImageCounts& image_counts() const { return decoder_->image_counts(); }
   // Rows are copied from records without decoding: this takes hardly longer than a copy.
-  bool copies_only() const { return !decoder_->has_pictures() && !chain_->changes_values(); }
+  bool copies_only() const { return !decoder_->has_media() && !chain_->changes_values(); }
   // Fields of the decode step that are pictures.
   std::uint64_t image_fields() const;
   // Sets the types of the rows. Once, before the first prepare.

@@ -98,6 +98,7 @@ int image_channels(const v1::DecodeField& field) {
   if (field.as() == "gray") return 1;
   if (field.as() != "uint8" || field.shape_size() != 3) return 0;
   // The last dimension has the channels.
+  if (field.ragged()) return 0;
   const auto channels = static_cast<int>(field.shape(2));
   return channels == 1 || channels == 3 ? channels : 0;
 }
@@ -108,8 +109,8 @@ Status check_field(const std::string& name, const v1::DecodeField& field,
     return key_error(locations.where(field, 0), name,
                      "is no name; allowed: letters, digits and '_', no digit first, at most 63");
   }
-  const bool ragged = field.as() == "text" || field.as() == "bytes";
-  if (ragged && field.shape_size() > 0) {
+  const bool text = field.as() == "text" || field.as() == "bytes";
+  if (text && field.shape_size() > 0) {
     return locations.error(field, "shape", "'" + field.as() + "' has no shape; leave it out");
   }
   // Height and width; the channels follow from rgb or gray.
@@ -121,7 +122,11 @@ Status check_field(const std::string& name, const v1::DecodeField& field,
     return locations.error(field, "fast",
                            "is for images, as: rgb or gray, and not for '" + field.as() + "'");
   }
-  if (!ragged && field.has_max_bytes() &&
+  if (field.ragged() && (text || decoded_image || field.shape_size() == 0)) {
+    return locations.error(
+        field, "ragged", "is for arrays of numbers with a shape, whose first size is the largest");
+  }
+  if (!text && field.has_max_bytes() &&
       // Only if it was written: complete() fills in the default for every field.
       locations.find(field, v1::DecodeField::kMaxBytesFieldNumber)) {
     return locations.error(

@@ -17,6 +17,11 @@ namespace {
 
 Status refused(std::string reason) { return {Code::kInvalidArgument, std::move(reason)}; }
 
+// max_seconds has a default, which every entry gets.
+bool has_audio_setting(const v1::DecodeField& entry) {
+  return entry.rate() != 0 || entry.resample() || entry.has_channel();
+}
+
 FieldResult make_field(const v1::DecodeField& entry) {
   if (entry.key().empty()) return refused("key is missing: the extension of the record's file");
   const FieldKind* kind = find_field_kind(entry.as());
@@ -26,6 +31,9 @@ FieldResult make_field(const v1::DecodeField& entry) {
   if (entry.fast() && (kind == nullptr || !kind->image)) {
     return refused("fast is for images, as: rgb or gray");
   }
+  if (has_audio_setting(entry) && (kind == nullptr || !kind->audio)) {
+    return refused("rate, resample and channel are for audio, as: audio");
+  }
   if (kind == nullptr) {
     return refused(fmt::format("as is \"{}\"; allowed are {}", entry.as(), field_kind_names()));
   }
@@ -34,10 +42,10 @@ FieldResult make_field(const v1::DecodeField& entry) {
 
 }  // namespace
 
-Decoder::Decoder(std::vector<Entry> entries, std::vector<FieldType> types, bool has_pictures)
+Decoder::Decoder(std::vector<Entry> entries, std::vector<FieldType> types, bool has_media)
     : entries_(std::move(entries)),
       types_(std::move(types)),
-      has_pictures_(has_pictures),
+      has_media_(has_media),
       reads_origin_(std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
         return entry.key == record::kKeyField || entry.key == record::kUrlField;
       })) {}
@@ -91,11 +99,12 @@ Result<std::unique_ptr<Decoder>> Decoder::compile(const v1::Decode& step) {
   for (const auto& [name, entry] : step.fields()) sorted.emplace(name, &entry);
   std::vector<Entry> entries;
   std::vector<FieldType> types;
-  bool has_pictures = false;
+  bool has_media = false;
   for (const auto& [name, entry] : sorted) {
     FieldResult field = make_field(*entry);
     if (!field.ok()) return field.status().with_context(fmt::format("decode: field {}", name));
-    has_pictures |= find_field_kind(entry->as())->image;  // make_field found it, too
+    const FieldKind& kind = *find_field_kind(entry->as());  // make_field found it, too
+    has_media |= kind.image || kind.audio;
     types.push_back(field.value()->type());
     types.back().name = name;
     entries.push_back({.key = entry->key(),
@@ -103,7 +112,7 @@ Result<std::unique_ptr<Decoder>> Decoder::compile(const v1::Decode& step) {
                        .field = std::move(field).value(),
                        .step = fmt::format("decode {}", name)});
   }
-  return std::unique_ptr<Decoder>(new Decoder(std::move(entries), std::move(types), has_pictures));
+  return std::unique_ptr<Decoder>(new Decoder(std::move(entries), std::move(types), has_media));
 }
 
 }  // namespace echoline::decode

@@ -46,11 +46,12 @@ using FieldResult = Result<std::unique_ptr<Field>>;
 // The constructors of the table in field_kinds.cc. Errors are kInvalidArgument.
 FieldResult make_image_field(const v1::DecodeField& entry);  // rgb, gray
 FieldResult make_text_field(const v1::DecodeField& entry);   // text, bytes
+FieldResult make_audio_field(const v1::DecodeField& entry);
 // A number in decimal text; with `shape`, an array of elements T. Instantiated for the integer
 // types, float and double.
 template <typename T>
 FieldResult make_value_field(const v1::DecodeField& entry);
-FieldResult make_array_field(shm::DType dtype, const Shape& shape);
+FieldResult make_array_field(shm::DType dtype, const Shape& shape, bool ragged);
 
 // The entry's shape, checked: no size is 0, at most kRankMax sizes, at most 2 GiB in total.
 Result<Shape> shape_of(const v1::DecodeField& entry, shm::DType dtype);

@@ -83,3 +83,28 @@ def color_jitter(draws, brightness=0.0, contrast=0.0, saturation=0.0, hue=0.0):
     factors = {name: draws.uniform(max(0.0, 1 - amounts[name]), 1 + amounts[name]) for name in names[:3]}
     factors["hue"] = draws.uniform(-hue, hue)
     return [(name, factors[name]) for name in order if amounts[name] > 0]
+
+
+def audio_crop(draws, excess):
+    """The first sample of a crop that is `excess` samples shorter than the audio."""
+    return draws.below(excess + 1) if excess else 0
+
+
+def decibels(draws, least, greatest, probability=1.0):
+    """None where the step changes nothing."""
+    return draws.uniform(least, greatest) if draws.uniform() < probability else None
+
+
+def normal(draws, count):
+    values = []
+    while len(values) < count:
+        length = math.sqrt(-2 * math.log(1 - (draws.word() >> 8) * 2.0 ** -24))
+        angle = 2 * math.pi * (draws.word() >> 8) * 2.0 ** -24
+        values += [length * math.cos(angle), length * math.sin(angle)]
+    return values[:count]
+
+
+def mask(draws, width, size):
+    """(first, length)"""
+    length = draws.below(width + 1)
+    return draws.below(size - length + 1), length

@@ -82,8 +82,12 @@ class Dump {
     ECHOLINE_TRY(chain_->run(sample_, key, *augment_scratch_, rows, lengths));
     for (std::size_t i = 0; i < types.size(); ++i) {
       decode::Shape shape = types[i].shape;
-      if (types[i].ragged) shape.sizes[0] = static_cast<std::uint32_t>(lengths[i]);
-      const std::size_t size = shape.elements() * shm::dtype_bytes(types[i].dtype);
+      const std::size_t element_bytes = shm::dtype_bytes(types[i].dtype);
+      if (types[i].ragged) {
+        const std::uint64_t inner = shape.elements() / shape.sizes[0];
+        shape.sizes[0] = static_cast<std::uint32_t>(lengths[i] / (inner * element_bytes));
+      }
+      const std::size_t size = shape.elements() * element_bytes;
       write_npy(fmt::format("{}/{}_{}.npy", folder_, key.sample, types[i].name), types[i], shape,
                 buffers[i].span().first(size));
     }
