@@ -39,5 +39,9 @@ extern const Transform kCutout;
 extern const Transform kColorJitter;
 extern const Transform kNormalize;
 extern const Transform kPad;
+extern const Transform kLetterbox;
+extern const Transform kPhotometricDistort;
+extern const Transform kRandomIouCrop;
+extern const Transform kSanitizeBoxes;
 
 }  // namespace echoline::augment

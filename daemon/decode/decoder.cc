@@ -31,13 +31,18 @@ FieldResult make_field(const v1::DecodeField& entry) {
 
 }  // namespace
 
-Decoder::Decoder(std::vector<Entry> entries, std::vector<FieldType> types, bool has_pictures)
-    : entries_(std::move(entries)), types_(std::move(types)), has_pictures_(has_pictures) {}
+Decoder::Decoder(std::vector<Entry> entries, std::vector<FieldType> types, Relations relations,
+                 bool has_pictures)
+    : entries_(std::move(entries)),
+      types_(std::move(types)),
+      relations_(std::move(relations)),
+      has_pictures_(has_pictures) {}
 
 template <typename Read>
 Status Decoder::decode_with(const record::Fields& record, Scratch& scratch, Sample& out,
                             const Read& read) const {
   out.tensors.resize(entries_.size());
+  scratch.annotations.forget();
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const record::FieldBytes* file = record.find(entries_[i].key);
     if (file == nullptr) return missing(record, entries_[i]);
@@ -46,7 +51,7 @@ Status Decoder::decode_with(const record::Fields& record, Scratch& scratch, Samp
     Status status = read(i, *file, out.tensors[i]);
     if (!status.ok()) return std::move(status).with_context(entries_[i].context);
   }
-  return {};
+  return relations_.apply(types_, out);
 }
 
 Status Decoder::decode(const record::Fields& record, Scratch& scratch, Sample& out) const {
@@ -82,6 +87,7 @@ Result<std::unique_ptr<Decoder>> Decoder::compile(const v1::Decode& step) {
   for (const auto& [name, entry] : step.fields()) sorted.emplace(name, &entry);
   std::vector<Entry> entries;
   std::vector<FieldType> types;
+  std::vector<RelatedField> related;
   bool has_pictures = false;
   for (const auto& [name, entry] : sorted) {
     FieldResult field = make_field(*entry);
@@ -89,10 +95,14 @@ Result<std::unique_ptr<Decoder>> Decoder::compile(const v1::Decode& step) {
     has_pictures |= find_field_kind(entry->as())->image;  // make_field found it, too
     types.push_back(field.value()->type());
     types.back().name = name;
+    related.push_back({std::string(name), entry->key(), entry->of(), field.value().get()});
     entries.push_back(
         {entry->key(), fmt::format("field {} ({})", name, entry->key()), std::move(field).value()});
   }
-  return std::unique_ptr<Decoder>(new Decoder(std::move(entries), std::move(types), has_pictures));
+  auto relations = Relations::find(related, types);
+  if (!relations.ok()) return relations.status().with_context("decode");
+  return std::unique_ptr<Decoder>(new Decoder(std::move(entries), std::move(types),
+                                              std::move(relations).value(), has_pictures));
 }
 
 }  // namespace echoline::decode

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "decode/field.h"
 #include "decode/image_formats.h"
+#include "decode/relations.h"
 #include "decode/sample.h"
 #include "decode/scratch.h"
 #include "record/core/data_set.h"
@@ -59,7 +60,8 @@ class Decoder {
     std::unique_ptr<Field> field;
   };
 
-  Decoder(std::vector<Entry> entries, std::vector<FieldType> types, bool has_pictures);
+  Decoder(std::vector<Entry> entries, std::vector<FieldType> types, Relations relations,
+          bool has_pictures);
   // Decodes each field by `read`(index, file, tensor).
   template <typename Read>
   Status decode_with(const record::Fields& record, Scratch& scratch, Sample& out,
@@ -68,6 +70,7 @@ class Decoder {
 
   const std::vector<Entry> entries_;
   const std::vector<FieldType> types_;
+  const Relations relations_;
   const bool has_pictures_;
   const std::unique_ptr<ImageCounts> counts_ = std::make_unique<ImageCounts>();
   seek::Indexes* indexes_ = nullptr;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "decode/annotation_memo.h"
 #include "decode/image_decoder.h"
 #include "decode/jpeg.h"
 
@@ -19,6 +20,7 @@ struct Scratch {
   std::uint64_t record = 0;  // the number of the record that is decoded next, for seek indexes
   ImageShared shared;
   ImageDecoder images;
+  AnnotationMemo annotations;  // of the record
 };
 
 }  // namespace echoline::decode
