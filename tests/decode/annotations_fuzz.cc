@@ -1,5 +1,5 @@
-// Any bytes as annotations of each kind: refused, or at most as many objects as allowed, each with a
-// name and a box whose corners are in order.
+// Any bytes as annotations of each kind: refused, or at most as many objects as allowed, each with
+// a name and a box whose corners are in order.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -27,8 +27,8 @@ void check(const Annotations& found) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static Annotations found;  // reused, as a worker does
   const std::span<const std::byte> file(reinterpret_cast<const std::byte*>(data), size);
-  for (const auto read : {echoline::decode::read_voc, echoline::decode::read_coco,
-                          echoline::decode::read_yolo}) {
+  for (const auto read :
+       {echoline::decode::read_voc, echoline::decode::read_coco, echoline::decode::read_yolo}) {
     if (read(file, kObjectsMax, found).ok()) check(found);
   }
   return 0;

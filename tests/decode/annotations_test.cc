@@ -1,4 +1,6 @@
 // Files of annotations: boxes, labels and flags, and the reasons why a record is bad.
+#include "decode/annotations.h"
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "decode/annotations.h"
 #include "decode/decode_one.h"
 
 namespace echoline::decode {
@@ -80,8 +81,9 @@ std::string field(const std::string& name, const std::string& entry) {
 
 const std::string kVoc = field("boxes", "key: 'xml' as: 'voc_boxes' max_objects: 3") +
                          field("difficult", "key: 'xml' as: 'voc_difficult' max_objects: 3") +
-                         field("labels", "key: 'xml' as: 'voc_labels' classes: ['cat', 'a dog'] "
-                                         "max_objects: 3");
+                         field("labels",
+                               "key: 'xml' as: 'voc_labels' classes: ['cat', 'a dog'] "
+                               "max_objects: 3");
 const std::string kCoco = field("boxes", "key: 'json' as: 'coco_boxes'") +
                           field("iscrowd", "key: 'json' as: 'coco_iscrowd'") +
                           field("labels", "key: 'json' as: 'coco_labels'");
@@ -218,15 +220,17 @@ TEST(Relations, RawArraysBelongToWhatTheySay) {
   const auto refusal = [](const std::string& step) { return Fields(step, "bin").refusal(); };
   EXPECT_EQ(refusal(image + boxes), "");
   EXPECT_THAT(refusal(boxes), HasSubstr("field b: of is \"image\", which is not decoded"));
-  EXPECT_THAT(refusal(image + field("l", "key: 'x' as: 'int64' shape: [9] ragged: true of: 'image'")),
-              HasSubstr("field l: of is \"image\"; boxes, float32 [n, 4], belong to an image"));
+  EXPECT_THAT(
+      refusal(image + field("l", "key: 'x' as: 'int64' shape: [9] ragged: true of: 'image'")),
+      HasSubstr("field l: of is \"image\"; boxes, float32 [n, 4], belong to an image"));
   EXPECT_THAT(refusal(image + field("l", "key: 'x' as: 'int64' of: 'image'")),
               HasSubstr("of is for boxes, and for rows of different lengths"));
   EXPECT_THAT(refusal(field("b", "key: 'txt' as: 'yolo_boxes'")), HasSubstr("of is missing"));
   EXPECT_THAT(refusal(field("l", "key: 'xml' as: 'voc_labels'")), HasSubstr("classes is missing"));
 
-  Fields labelled(image + boxes + field("l", "key: 'bin' as: 'float32' shape: [40] ragged: true of: 'b'"),
-                  "bin");
+  Fields labelled(
+      image + boxes + field("l", "key: 'bin' as: 'float32' shape: [40] ragged: true of: 'b'"),
+      "bin");
   EXPECT_THAT(labelled.decode(std::string(16, '\0'), made_png(4, 4)).message(),
               HasSubstr("field l has 4 elements for 1 boxes of b"));
 }

@@ -12,6 +12,7 @@ from .rounds import FAILURES, Row, Table, reason_of
 BENCHMARKS = {
     "decode": "photos for each CPU-second, first epoch and later ones, compared with image libraries",
     "decode_large": "the same for photos of 12 megapixels, also with `fast: true`",
+    "detection": "pictures with boxes for each CPU-second, compared with torchvision.transforms.v2",
     "handoff": "CPU time for giving a batch to the trainer, compared with DataLoader, Grain, Ray and gRPC",
     "s3": "records from an S3 server, compared with WebDataset, SPDL, LitData and MosaicML Streaming",
     "stores": "first and later epochs from near, far, late and slow stores, compared with WebDataset and SPDL",

@@ -1,6 +1,6 @@
 // Runs the decode and augmentation steps of a stream on files, and writes each tensor to a .npy
-// file, which another program can compare. A line has the files of a record, separated by tabs; their
-// extensions are the keys.
+// file, which another program can compare. A line has the files of a record, separated by tabs;
+// their extensions are the keys.
 //   pipeline_dump STREAM.textproto OUT_FOLDER [EPOCH USE] < records, one per line
 // Sample ids count them from 0. Prints one line per record: "ok", or "CODE message".
 #include <fmt/format.h>
