@@ -45,7 +45,7 @@ def bad_records(jpg):
 class Detection(ProcessCase):
     @classmethod
     def setUpClass(cls):
-        cls.records = boxes.records()
+        cls.records = boxes.records(120)
         cls.data = cls.class_folder()
         cls.reasons = bad_records(cls.records[0][0])
         boxes.write_voc_folder(cls.data / "VOC", cls.records)

@@ -22,8 +22,8 @@ def made_xml(seed, width, height):
     return f"<annotation>{objects}</annotation>".encode()
 
 
-def records():
-    """(bytes of a JPEG, bytes of its XML) of each record, in order."""
+def records(count=None):
+    """(bytes of a JPEG, bytes of its XML) of each record, in order; of the blood cells at most `count`."""
     archive = pathlib.Path(os.environ.get("ECHOLINE_TEST_DATA", "/nonexistent"), "bccd-voc.tar.xz")
     if not archive.exists():
         return [(jpeg(picture(seed, 160, 120)), made_xml(seed, 160, 120)) for seed in range(40)]
@@ -33,7 +33,7 @@ def records():
             path = pathlib.PurePath(member.name)
             if path.suffix in (".jpg", ".xml"):
                 files.setdefault(path.stem, {})[path.suffix] = tar.extractfile(member).read()
-    return [(files[stem][".jpg"], files[stem][".xml"]) for stem in sorted(files)]
+    return [(files[stem][".jpg"], files[stem][".xml"]) for stem in sorted(files)][:count]
 
 
 def parsed(xml):
