@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "record/core/fields.h"
 
 namespace echoline::batch {
 
@@ -32,11 +33,22 @@ std::uint64_t Preparer::image_fields() const {
       std::ranges::count(decoder_->fields(), true, &decode::FieldType::image));
 }
 
+Status Preparer::cut(std::uint64_t record, std::span<const std::byte> bytes,
+                     WorkerScratch& scratch) const {
+  ECHOLINE_TRY(data_set_.cut(record, bytes, scratch.fields));
+  if (decoder_->reads_origin()) {
+    const record::Index& index = data_set_.index();
+    record::add_origin(index.key(record), index.shard(index.extent(record).shard).object.url,
+                       scratch.fields);
+  }
+  scratch.decode_scratch->record = record;
+  return {};
+}
+
 Status Preparer::decode(std::uint64_t record, std::span<const std::byte> bytes,
                         WorkerScratch& scratch) const {
   // The fields refer to `bytes`, which the caller keeps until the sample is decoded.
-  ECHOLINE_TRY(data_set_.cut(record, bytes, scratch.fields));
-  scratch.decode_scratch->record = record;
+  ECHOLINE_TRY(cut(record, bytes, scratch));
   return decoder_->decode(scratch.fields, *scratch.decode_scratch, scratch.sample);
 }
 
@@ -97,8 +109,7 @@ Status Preparer::find_or_decode(const echo::Item& item, const UseKey& drawn, boo
   const auto part_of = [this, &drawn](std::size_t field, const decode::ImageSize& size) {
     return chain_->part_of(field, size, drawn);
   };
-  ECHOLINE_TRY(data_set_.cut(item.record, item.encoded(), scratch.fields));
-  scratch.decode_scratch->record = item.record;
+  ECHOLINE_TRY(cut(item.record, item.encoded(), scratch));
   return decoder_->decode_parts(scratch.fields, part_of, *scratch.decode_scratch, scratch.sample);
 }
 

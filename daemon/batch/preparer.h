@@ -87,6 +87,8 @@ class Preparer {
                       const RowTarget& target) const ECHOLINE_EXCLUDES(item.mutex);
 
  private:
+  // Cuts a record into `scratch.fields`, which refer to `bytes`.
+  Status cut(std::uint64_t record, std::span<const std::byte> bytes, WorkerScratch& scratch) const;
   // The key of the use's draws.
   UseKey drawn_key(const UseKey& key) const;
   // Fills scratch.sample from the sample cache, or by decoding. `whole`: the item keeps the sample

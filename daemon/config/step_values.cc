@@ -249,6 +249,11 @@ Status check_read(const v1::Read& read, const SourceLocations& locations) {
   if (read.has_tokens() && read.format() != "tokens") {
     return locations.error(read, "tokens", "is for format tokens; the format is " + read.format());
   }
+  if (read.has_split() && read.split().from() >= read.split().to()) {
+    return locations.error(read.split(), "to",
+                           fmt::format("{} is not more than from, {}; the part would be empty",
+                                       read.split().to(), read.split().from()));
+  }
   // The formats that have classes.
   const bool named =
       read.format() == "folder" || read.format() == "files" || read.format() == "auto";

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <string_view>
 #include <utility>
 
 #include "decode/field_kinds.h"
 #include "echoline/v1/config.pb.h"
+#include "record/core/fields.h"
 
 namespace echoline::decode {
 namespace {
@@ -36,7 +38,10 @@ Decoder::Decoder(std::vector<Entry> entries, std::vector<FieldType> types, Relat
     : entries_(std::move(entries)),
       types_(std::move(types)),
       relations_(std::move(relations)),
-      has_pictures_(has_pictures) {}
+      has_pictures_(has_pictures),
+      reads_origin_(std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
+        return entry.key == record::kKeyField || entry.key == record::kUrlField;
+      })) {}
 
 template <typename Read>
 Status Decoder::decode_with(const record::Fields& record, Scratch& scratch, Sample& out,

@@ -31,6 +31,8 @@ class Decoder {
 
   // In the order of their names.
   const std::vector<FieldType>& fields() const { return types_; }
+  // Whether a field is made from the record's key or address (record::add_origin).
+  bool reads_origin() const { return reads_origin_; }
   // Whether a field is a picture file: all others take hardly more time than a copy.
   bool has_pictures() const { return has_pictures_; }
   // The decoder must outlive it.
@@ -72,6 +74,7 @@ class Decoder {
   const std::vector<FieldType> types_;
   const Relations relations_;
   const bool has_pictures_;
+  const bool reads_origin_;
   const std::unique_ptr<ImageCounts> counts_ = std::make_unique<ImageCounts>();
   seek::Indexes* indexes_ = nullptr;
 };

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::string_view kSteps =
     "read, cache, shuffle, decode, echo, resize, center_crop, random_resized_crop, random_crop, "
-    "horizontal_flip, cutout, color_jitter, normalize, batch, publish";
+    "horizontal_flip, cutout, color_jitter, letterbox, random_iou_crop, photometric_distort, "
+    "sanitize_boxes, normalize, pad, batch, publish";
 
 // A stream whose pipeline has these lines between `read` and `batch`.
 std::string with_steps(const std::string& steps) {
@@ -47,6 +48,10 @@ const std::vector<Mistake> kMistakes = {
     {"unknown_step", with_steps("      - shufle: {window: 10}\n"),
      "t.yaml:5:9: key 'shufle': unknown; allowed: " + std::string(kSteps) +
          "; did you mean 'shuffle'?"},
+    {"empty_split",
+     "streams:\n  a:\n    pipeline:\n      - read: {url: x, split: {from: 0.9, to: 80%}}\n" +
+         std::string(kDecode) + "      - batch: {size: 8}\n",
+     "t.yaml:4:47: key 'to': 0.8 is not more than from, 0.9; the part would be empty"},
     {"unknown_top_key", "demon: {workers: 2}\n",
      "t.yaml:1:1: key 'demon': unknown; allowed: daemon, streams; did you mean 'daemon'?"},
     {"unknown_daemon_key", "daemon:\n  worker: 2\n",
