@@ -80,6 +80,23 @@ std::string field_name_of(const v1::Step& step) {
   return settings.GetReflection()->GetString(settings, key);
 }
 
+// Boxes that were made an array of one length can lose none any more.
+Status check_followers(const FieldProgram& image, const std::vector<FieldProgram>& programs) {
+  if (!image.moves_points()) return {};
+  for (const FieldProgram& boxes : programs) {
+    if (boxes.input.of != image.input.name) continue;
+    for (const FieldProgram& field : programs) {
+      const bool follows = &field == &boxes || field.input.of == boxes.input.name;
+      if (!follows || field.input.ragged) continue;
+      return {Code::kInvalidArgument,
+              fmt::format("moves pixels of {}, whose boxes {} cannot follow: {} has one length "
+                          "since pad; put pad after this step",
+                          image.input.name, boxes.input.name, field.input.name)};
+    }
+  }
+  return {};
+}
+
 Status add_to_program(const Transform& transform, const v1::Step& step, std::uint8_t number,
                       const std::string& context, std::vector<FieldProgram>& programs) {
   const std::string name = field_name_of(step);
@@ -91,7 +108,7 @@ Status add_to_program(const Transform& transform, const v1::Step& step, std::uin
     program->instructions[i].step = fmt::format("{} {}", step_name(step), name);
   }
   if (program->normalizer) program->normalize_step = "normalize " + name;
-  return {};
+  return check_followers(*program, programs);
 }
 
 // Collects image operations in one program per field, until a step on whole samples or an echo

@@ -39,6 +39,11 @@ struct FieldProgram {
   bool fuse_flip(std::uint8_t number, double probability);
   // The pixels of a picture of this size that the operations read for this use.
   decode::Part part(const UseKey& key, const ImageSize& size) const;
+  // Whether an operation moves pixels, so that boxes of the picture must follow.
+  bool moves_points() const;
+  // Moves boxes of a picture of this size, for which size_after gives no error, and clips them to
+  // the result.
+  void move_boxes(const UseKey& key, ImageSize size, BoxMover& boxes) const;
   // Marks the operations that can write their pixels directly to the row.
   void mark_rows();
 

@@ -4,9 +4,25 @@ namespace echoline::augment {
 namespace {
 
 constexpr const Transform* kTransforms[] = {
-    &kCenterCrop,  &kRandomCrop, &kResize,      &kRandomResizedCrop, &kHorizontalFlip, &kCutout,
-    &kColorJitter, &kNormalize,  &kPad,         &kAudioCrop,         &kAudioGain,      &kAudioNoise,
-    &kLogMel,      &kMfcc,       &kSpecAugment,
+    &kCenterCrop,
+    &kRandomCrop,
+    &kResize,
+    &kRandomResizedCrop,
+    &kHorizontalFlip,
+    &kCutout,
+    &kColorJitter,
+    &kNormalize,
+    &kPad,
+    &kLetterbox,
+    &kPhotometricDistort,
+    &kRandomIouCrop,
+    &kSanitizeBoxes,
+    &kAudioCrop,
+    &kAudioGain,
+    &kAudioNoise,
+    &kLogMel,
+    &kMfcc,
+    &kSpecAugment,
 };
 
 }  // namespace

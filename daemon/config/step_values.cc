@@ -103,6 +103,30 @@ int image_channels(const v1::DecodeField& field) {
   return channels == 1 || channels == 3 ? channels : 0;
 }
 
+// The settings that only boxes, labels and flags have.
+Status check_annotations(const v1::DecodeField& field, const SourceLocations& locations) {
+  const std::string& as = field.as();
+  const bool annotations =
+      as.starts_with("voc_") || as.starts_with("coco_") || as.starts_with("yolo_");
+  const bool labels = annotations && as.ends_with("_labels");
+  if (field.classes_size() > 0 && !labels) {
+    return locations.error(field, "classes", "is for labels, as: voc_labels and such");
+  }
+  if (as == "voc_labels" && field.classes_size() == 0) {
+    return locations.error(field, "classes",
+                           "missing; the names of the classes in the order of their numbers, as "
+                           "'classes: [cat, dog]'");
+  }
+  if (field.max_objects() != 0 && !annotations) {
+    return locations.error(field, "max_objects",
+                           "is for fields made of annotations, not for " + as);
+  }
+  if (!field.of().empty() && !annotations && !field.ragged()) {
+    return locations.error(field, "of", "is for boxes, labels, and arrays with 'ragged: true'");
+  }
+  return Status();
+}
+
 Status check_field(const std::string& name, const v1::DecodeField& field,
                    const SourceLocations& locations) {
   if (!is_name(name)) {
@@ -122,6 +146,7 @@ Status check_field(const std::string& name, const v1::DecodeField& field,
     return locations.error(field, "fast",
                            "is for images, as: rgb or gray, and not for '" + field.as() + "'");
   }
+  ECHOLINE_TRY(check_annotations(field, locations));
   if (field.ragged() && (text || decoded_image || field.shape_size() == 0)) {
     return locations.error(
         field, "ragged", "is for arrays of numbers with a shape, whose first size is the largest");

@@ -42,9 +42,11 @@ FieldResult make_field(const v1::DecodeField& entry) {
 
 }  // namespace
 
-Decoder::Decoder(std::vector<Entry> entries, std::vector<FieldType> types, bool has_media)
+Decoder::Decoder(std::vector<Entry> entries, std::vector<FieldType> types, Relations relations,
+                 bool has_media)
     : entries_(std::move(entries)),
       types_(std::move(types)),
+      relations_(std::move(relations)),
       has_media_(has_media),
       reads_origin_(std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
         return entry.key == record::kKeyField || entry.key == record::kUrlField;
@@ -54,6 +56,7 @@ template <typename Read>
 Status Decoder::decode_with(const record::Fields& record, Scratch& scratch, Sample& out,
                             const Read& read) const {
   out.tensors.resize(entries_.size());
+  scratch.annotations.forget();
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const record::FieldBytes* file = record.find(entries_[i].key);
     if (file == nullptr) return missing(record, entries_[i]);
@@ -63,7 +66,7 @@ Status Decoder::decode_with(const record::Fields& record, Scratch& scratch, Samp
     Status status = read(i, *file, out.tensors[i]);
     if (!status.ok()) return std::move(status).with_context(entries_[i].context);
   }
-  return {};
+  return relations_.apply(types_, out);
 }
 
 Status Decoder::decode(const record::Fields& record, Scratch& scratch, Sample& out) const {
@@ -99,6 +102,7 @@ Result<std::unique_ptr<Decoder>> Decoder::compile(const v1::Decode& step) {
   for (const auto& [name, entry] : step.fields()) sorted.emplace(name, &entry);
   std::vector<Entry> entries;
   std::vector<FieldType> types;
+  std::vector<RelatedField> related;
   bool has_media = false;
   for (const auto& [name, entry] : sorted) {
     FieldResult field = make_field(*entry);
@@ -107,12 +111,16 @@ Result<std::unique_ptr<Decoder>> Decoder::compile(const v1::Decode& step) {
     has_media |= kind.image || kind.audio;
     types.push_back(field.value()->type());
     types.back().name = name;
+    related.push_back({std::string(name), entry->key(), entry->of(), field.value().get()});
     entries.push_back({.key = entry->key(),
                        .context = fmt::format("field {} ({})", name, entry->key()),
                        .field = std::move(field).value(),
                        .step = fmt::format("decode {}", name)});
   }
-  return std::unique_ptr<Decoder>(new Decoder(std::move(entries), std::move(types), has_media));
+  auto relations = Relations::find(related, types);
+  if (!relations.ok()) return relations.status().with_context("decode");
+  return std::unique_ptr<Decoder>(
+      new Decoder(std::move(entries), std::move(types), std::move(relations).value(), has_media));
 }
 
 }  // namespace echoline::decode

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "decode/field.h"
 #include "decode/image_formats.h"
+#include "decode/relations.h"
 #include "decode/sample.h"
 #include "decode/scratch.h"
 #include "record/core/data_set.h"
@@ -62,7 +63,8 @@ class Decoder {
     std::string step;  // for times
   };
 
-  Decoder(std::vector<Entry> entries, std::vector<FieldType> types, bool has_media);
+  Decoder(std::vector<Entry> entries, std::vector<FieldType> types, Relations relations,
+          bool has_media);
   // Decodes each field by `read`(index, file, tensor).
   template <typename Read>
   Status decode_with(const record::Fields& record, Scratch& scratch, Sample& out,
@@ -71,6 +73,7 @@ class Decoder {
 
   const std::vector<Entry> entries_;
   const std::vector<FieldType> types_;
+  const Relations relations_;
   const bool has_media_;
   const bool reads_origin_;
   const std::unique_ptr<ImageCounts> counts_ = std::make_unique<ImageCounts>();

@@ -17,7 +17,15 @@ constexpr FieldKind kKinds[] = {{"rgb", make_image_field, true},
                                 {"uint64", make_value_field<std::uint64_t>},
                                 {"int64", make_value_field<std::int64_t>},
                                 {"float32", make_value_field<float>},
-                                {"float64", make_value_field<double>}};
+                                {"float64", make_value_field<double>},
+                                {"voc_boxes", make_box_field<read_voc>},
+                                {"voc_labels", make_label_field<read_voc>},
+                                {"voc_difficult", make_flag_field<read_voc>},
+                                {"coco_boxes", make_box_field<read_coco>},
+                                {"coco_labels", make_label_field<read_coco>},
+                                {"coco_iscrowd", make_flag_field<read_coco>},
+                                {"yolo_boxes", make_box_field<read_yolo>},
+                                {"yolo_labels", make_label_field<read_yolo>}};
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "audio/audio_reader.h"
+#include "decode/annotation_memo.h"
 #include "decode/image_decoder.h"
 #include "decode/jpeg.h"
 
@@ -21,6 +22,7 @@ struct Scratch {
   ImageShared shared;
   ImageDecoder images;
   audio::AudioReader audio;
+  AnnotationMemo annotations;  // of the record
 };
 
 }  // namespace echoline::decode

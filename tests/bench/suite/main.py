@@ -14,6 +14,7 @@ BENCHMARKS = {
     "decode_large": "the same for photos of 12 megapixels, also with `fast: true`",
     "parquet": "photos out of Parquet files for each CPU-second, compared with Hugging Face's datasets",
     "audio": "log-mel spectrograms for each CPU-second, compared with torchaudio and librosa",
+    "detection": "pictures with boxes for each CPU-second, compared with torchvision.transforms.v2",
     "handoff": "CPU time for giving a batch to the trainer, compared with DataLoader, Grain, Ray and gRPC",
     "s3": "records from an S3 server, compared with WebDataset, SPDL, LitData and MosaicML Streaming",
     "stores": "first and later epochs from near, far, late and slow stores, compared with WebDataset and SPDL",
