@@ -26,6 +26,12 @@ Status run_stage(const Stage& stage, const decode::Sample& in, const UseKey& key
 
 }  // namespace
 
+void Scratch::stop_with(const std::atomic<bool>* stopping) {
+  for (OfStage& stage : stages) {
+    if (stage.step != nullptr) stage.step->stopping = stopping;
+  }
+}
+
 Result<std::unique_ptr<Chain>> Chain::compile(const v1::Stream& stream,
                                               const std::vector<decode::FieldType>& inputs) {
   ECHOLINE_ASSIGN(ChainParts parts, compile_steps(stream, inputs));
@@ -41,6 +47,15 @@ std::unique_ptr<Scratch> Chain::make_scratch() const {
   }
   scratch->last = parts_.last.make_scratch();
   return scratch;
+}
+
+std::vector<const user_code::Workers*> Chain::user_code() const {
+  std::vector<const user_code::Workers*> all;
+  for (const Stage& stage : parts_.stages) {
+    const bool runs = stage.step != nullptr && stage.step->workers() != nullptr;
+    if (runs) all.push_back(stage.step->workers());
+  }
+  return all;
 }
 
 Result<std::vector<decode::FieldType>> Chain::outputs_for(const decode::Sample& sample) const {

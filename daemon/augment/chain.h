@@ -1,6 +1,7 @@
 // The augmentation steps of a pipeline, compiled once per stream: arrays in, rows of a batch out.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -51,6 +52,10 @@ struct Scratch {
   };
   std::vector<OfStage> stages;
   FieldPrograms::Scratch last;
+
+  // Steps that wait for something give up when `*stopping` is true. It has to live while the chain
+  // runs with this scratch.
+  void stop_with(const std::atomic<bool>* stopping);
 };
 
 // Immutable after fix_outputs; any thread may run it with its own Scratch.
@@ -94,6 +99,8 @@ class Chain {
   Status run(const decode::Sample& in, const UseKey& key, Scratch& scratch,
              std::span<const std::span<std::byte>> rows, std::span<std::uint64_t> lengths,
              const std::function<void()>& place = nullptr) const;
+  // The processes of all steps that run users' code.
+  std::vector<const user_code::Workers*> user_code() const;
   // False: all fields are copied unchanged.
   bool changes_values() const { return !parts_.stages.empty() || parts_.last.changes_pixels(); }
 

@@ -23,6 +23,7 @@ constexpr const Transform* kTransforms[] = {
     &kLogMel,
     &kMfcc,
     &kSpecAugment,
+    &kPython,
 };
 
 }  // namespace

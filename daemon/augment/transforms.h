@@ -49,5 +49,6 @@ extern const Transform kAudioNoise;
 extern const Transform kLogMel;
 extern const Transform kMfcc;
 extern const Transform kSpecAugment;
+extern const Transform kPython;
 
 }  // namespace echoline::augment

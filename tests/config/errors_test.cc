@@ -15,7 +15,7 @@ constexpr std::string_view kSteps =
     "read, cache, shuffle, decode, prepare, echo, resize, center_crop, random_resized_crop, "
     "random_crop, horizontal_flip, cutout, color_jitter, letterbox, random_iou_crop, "
     "photometric_distort, sanitize_boxes, normalize, pad, audio_crop, audio_gain, audio_noise, "
-    "log_mel, mfcc, spec_augment, batch, publish";
+    "log_mel, mfcc, spec_augment, python, batch, publish";
 
 // A stream whose pipeline has these lines between `read` and `batch`.
 std::string with_steps(const std::string& steps) {

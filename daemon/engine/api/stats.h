@@ -157,6 +157,15 @@ struct ServedStats {
   std::uint64_t bytes = 0;
 };
 
+// Calls of users' functions, of all `python` steps together.
+struct UserCodeStats {
+  std::uint64_t steps = 0;
+  std::uint64_t returned = 0, raised = 0, refused = 0, died = 0, timed_out = 0;  // calls
+  std::uint64_t ns = 0;
+  std::uint64_t workers = 0;   // processes now
+  std::uint64_t replaced = 0;  // processes
+};
+
 struct StreamStats {
   std::string name;
   std::string state;  // opening, ready, drained, failed
@@ -183,6 +192,7 @@ struct StreamStats {
   std::uint64_t records_repeated = 0;
   std::uint64_t records_replaced = 0;
   PictureStats pictures;
+  UserCodeStats user_code;
   std::uint64_t seek_hits = 0;  // of pictures.jpeg_own, with and without a seek index
   std::uint64_t seek_misses = 0;
   std::vector<StageStats> stages;

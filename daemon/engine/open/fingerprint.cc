@@ -28,6 +28,18 @@ std::string deterministic_bytes(const google::protobuf::Message& message) {
   return bytes;
 }
 
+// Removes where the code is and how it is run: its text is hashed by itself.
+void leave_essence(v1::Python& python) {
+  python.clear_file();
+  python.clear_interpreter();
+  python.clear_workers();
+  python.clear_timeout();
+  python.clear_memory();
+  python.clear_sample_bytes();
+  python.clear_environment();
+  python.clear_user();
+}
+
 // The part of a stream's definition that changes order or values, without the seed.
 v1::Stream essence(const v1::Stream& stream) {
   v1::Stream kept;
@@ -43,7 +55,9 @@ v1::Stream essence(const v1::Stream& stream) {
       if (step.read().has_tokens()) *read->mutable_tokens() = step.read().tokens();
       continue;
     }
-    *kept.add_pipeline() = step;
+    v1::Step& copy = *kept.add_pipeline();
+    copy = step;
+    if (copy.has_python()) leave_essence(*copy.mutable_python());
   }
   return kept;
 }
@@ -86,11 +100,13 @@ std::string data_text(const record::DataSet& data_set) {
 
 }  // namespace
 
-Fingerprint fingerprint(const v1::Stream& stream, const record::DataSet& data_set) {
+Fingerprint fingerprint(const v1::Stream& stream, const record::DataSet& data_set,
+                        const std::string& code) {
   Fingerprint result{};
   write_part(result, kData, data_text(data_set));
-  write_part(result, kPipeline,
-             fmt::format("plan {}\n", plan::kPlanVersion) + deterministic_bytes(essence(stream)));
+  write_part(
+      result, kPipeline,
+      fmt::format("plan {}\n", plan::kPlanVersion) + deterministic_bytes(essence(stream)) + code);
   write_part(result, kSeed, fmt::format("{}", stream.seed()));
   return result;
 }

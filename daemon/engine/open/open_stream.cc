@@ -16,6 +16,7 @@
 #include "engine/open/probe.h"
 #include "record/open/open_data_set.h"
 #include "source/open/open_source.h"
+#include "user_code/workers.h"
 
 namespace echoline::engine {
 namespace {
@@ -69,7 +70,7 @@ plan::PlanSpec plan_spec(const v1::Stream& stream, const record::Index& index) {
 
 ring::RingSpec ring_spec(const v1::Stream& stream, const plan::Plan& whole_plan,
                          const std::vector<decode::FieldType>& row_types,
-                         const record::DataSet& data_set) {
+                         const record::DataSet& data_set, const std::string& code) {
   const plan::PlanSpec& plan = whole_plan.spec();
   // Without batch echo, slots and live descriptors are equally many (Pass::try_start_batch).
   const std::uint32_t slots = config::publish_step(stream).slots();
@@ -100,11 +101,18 @@ ring::RingSpec ring_spec(const v1::Stream& stream, const plan::Plan& whole_plan,
   spec.rows_per_epoch = whole_plan.rows_per_epoch();
   spec.records_per_epoch = whole_plan.record_count();
   // Trainers find it in the ring's header and put it into their states.
-  spec.fingerprint = fingerprint(stream, data_set);
+  spec.fingerprint = fingerprint(stream, data_set, code);
   spec.factor = plan.factor;
   spec.echo_point = static_cast<std::uint32_t>(plan.echo_point);
   spec.seed = plan.seed;
   return spec;
+}
+
+// The text of all users' functions.
+std::string code_of(const augment::Chain& chain) {
+  std::string code;
+  for (const user_code::Workers* workers : chain.user_code()) code += workers->function().source;
+  return code;
 }
 
 SlowPolicy slow_policy(const v1::Stream& stream) {
@@ -239,7 +247,8 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
   const double growth = is_remote ? growth_of(index, probed.decoded_bytes) : 1;
   const MemoryPlan memory =
       plan_memory(read, index, *plan, probed.row_types, probed.decoded_bytes, growth);
-  const ring::RingSpec ring = ring_spec(stream, *plan, probed.row_types, data_set);
+  const ring::RingSpec ring =
+      ring_spec(stream, *plan, probed.row_types, data_set, code_of(preparer->chain()));
   OpenedSeekIndexes seek = open_seek_indexes(
       stream, index, ring, *preparer,
       {.share = options.seek_index,

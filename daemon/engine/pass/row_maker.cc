@@ -1,6 +1,7 @@
 #include "engine/pass/row_maker.h"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <span>
 #include <thread>
@@ -104,6 +105,8 @@ RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std
   // Read before preparing: these words describe the bytes that are prepared now.
   const std::uint64_t sample = item.record;
   const bool replaced = item.attempt > 0;
+  // Users' code can take seconds, and nobody wants the row of a pass that ends.
+  scratch.augment_scratch->stop_with(&stopping_);
   const UseKey key{core_->seed, sample, item.epoch, static_cast<std::uint16_t>(planned.use)};
   Status status;
   if (first_use) {
@@ -114,6 +117,7 @@ RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std
     status = core_->preparer->prepare_kept(item, key, scratch, target);
     lock.lock();
   }
+  if (status.code() == Code::kCancelled) return Made::kStopped;
   if (!status.ok()) {
     const Status decision = replace_bad_record(item, status);
     const std::uint64_t substitute = item.record;
@@ -205,8 +209,8 @@ void RowMaker::finish_ragged(const InFlightBatch& batch) {
 
 void RowMaker::stop() {
   stopping_.store(true);
-  // A row takes at most some milliseconds, and a pass ends rarely.
-  while (workers_inside_.load() != 0) std::this_thread::yield();
+  // A row takes at most some milliseconds, with users' code about a second, and a pass ends rarely.
+  while (workers_inside_.load() != 0) std::this_thread::sleep_for(std::chrono::microseconds(100));
 }
 
 }  // namespace echoline::engine

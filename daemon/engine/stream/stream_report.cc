@@ -6,6 +6,7 @@
 #include "config/pipeline.h"
 #include "engine/open/fingerprint.h"
 #include "engine/open/open_cache.h"
+#include "user_code/workers.h"
 
 namespace echoline::engine {
 
@@ -54,6 +55,23 @@ void report_work(const StreamCore& core, const FetchCounters& fetched, StreamSta
                     .idle_ns = fetched.idle_ns};
 }
 
+UserCodeStats user_code_stats(const StreamCore& core) {
+  UserCodeStats stats;
+  for (const user_code::Workers* workers : core.preparer->chain().user_code()) {
+    const user_code::Counters& counters = workers->counters();
+    ++stats.steps;
+    stats.returned += counters.returned.load();
+    stats.raised += counters.raised.load();
+    stats.refused += counters.refused.load();
+    stats.died += counters.died.load();
+    stats.timed_out += counters.timed_out.load();
+    stats.ns += counters.ns.load();
+    stats.workers += counters.workers.load();
+    stats.replaced += counters.replaced.load();
+  }
+  return stats;
+}
+
 }  // namespace
 
 void report_counters(const StreamCore& core, StreamStats& stats) {
@@ -80,6 +98,7 @@ void report_counters(const StreamCore& core, StreamStats& stats) {
                     .png = pictures.png.load(),
                     .webp = pictures.webp.load(),
                     .avif = pictures.avif.load()};
+  stats.user_code = user_code_stats(core);
   if (core.seek_indexes != nullptr) {
     stats.seek_hits = core.seek_indexes->hits();
     stats.seek_misses = core.seek_indexes->misses();

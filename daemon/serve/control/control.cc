@@ -198,7 +198,10 @@ Result<std::unique_ptr<ControlServer>> ControlServer::open(const std::string& pa
                                                            const v1::ControlAccess& access,
                                                            const ControlContext& context) {
   ECHOLINE_ASSIGN(ControlRoles roles, ControlRoles::parse(access));
-  auto server = std::make_unique<GrpcControlServer>(std::move(roles), context);
+  ControlContext daemon = context;
+  // An operator has no other way to run code as the daemon's user.
+  daemon.creates_python = access.python() || access.operators().empty();
+  auto server = std::make_unique<GrpcControlServer>(std::move(roles), daemon);
   ECHOLINE_TRY(server->listen(path, access));
   return std::unique_ptr<ControlServer>(std::move(server));
 }

@@ -114,6 +114,21 @@ class Families {
   std::map<std::string, MetricFamily> families_;
 };
 
+// Only streams with a `python` step have these.
+void add_user_code(const std::string& stream, const engine::UserCodeStats& code,
+                   Families& families) {
+  if (code.steps == 0) return;
+  constexpr std::string_view kCalls = "echoline_python_calls_total";
+  families.add(kCalls, {stream, "returned"}, code.returned);
+  families.add(kCalls, {stream, "raised"}, code.raised);
+  families.add(kCalls, {stream, "refused"}, code.refused);
+  families.add(kCalls, {stream, "died"}, code.died);
+  families.add(kCalls, {stream, "timeout"}, code.timed_out);
+  families.add("echoline_python_call_seconds_total", {stream}, to_seconds(code.ns));
+  families.add("echoline_python_workers", {stream}, code.workers);
+  families.add("echoline_python_workers_replaced_total", {stream}, code.replaced);
+}
+
 void add_control(const ControlCounts& control, Families& families) {
   families.add("echoline_control_calls_denied_total", {}, control.calls_denied);
   families.add("echoline_control_connections_refused_total", {}, control.refused);
@@ -310,6 +325,7 @@ void add_samples(const engine::StreamStats& stream, Families& families) {
   families.add("echoline_image_decodes_total", {name, "png", "libpng"}, pictures.png);
   families.add("echoline_image_decodes_total", {name, "webp", "libwebp"}, pictures.webp);
   families.add("echoline_image_decodes_total", {name, "avif", "libavif"}, pictures.avif);
+  add_user_code(name, stream.user_code, families);
   families.add("echoline_seek_index_requests_total", {name, "hit"}, stream.seek_hits);
   families.add("echoline_seek_index_requests_total", {name, "miss"}, stream.seek_misses);
   // Thousandths in the engine.
