@@ -2,6 +2,7 @@
 
 #include "augment/compile.h"
 #include "base/check.h"
+#include "base/step_times.h"
 
 namespace echoline::augment {
 namespace {
@@ -18,6 +19,7 @@ Status run_stage(const Stage& stage, const decode::Sample& in, const UseKey& key
   decode::Sample& between = with_step ? scratch.between : scratch.after;
   if (with_programs) ECHOLINE_TRY(stage.programs.make_sample(in, key, scratch.programs, between));
   if (!with_step) return {};
+  enter_step(stage.name);
   return stage.step->run(with_programs ? between : in, key, scratch.step.get(), scratch.after)
       .with_context(stage.context);
 }

@@ -27,6 +27,7 @@ struct Stage {
   FieldPrograms programs;
   std::unique_ptr<SampleStep> step;  // may be null
   std::string context;               // the beginning of the step's error messages
+  std::string name;                  // of the step, for times
 
   const std::vector<decode::FieldType>& outputs() const {
     return step == nullptr ? programs.outputs() : step->outputs();

@@ -13,6 +13,16 @@ constexpr const Transform* kTransforms[] = {
     &kColorJitter,
     &kNormalize,
     &kPad,
+    &kLetterbox,
+    &kPhotometricDistort,
+    &kRandomIouCrop,
+    &kSanitizeBoxes,
+    &kAudioCrop,
+    &kAudioGain,
+    &kAudioNoise,
+    &kLogMel,
+    &kMfcc,
+    &kSpecAugment,
     &kPython,
 };
 

@@ -28,7 +28,8 @@ keys: `daemon` and `streams`.
 * Sizes take B, KB, MB, GB, TB and KiB, MiB, GiB, TiB. Times take us, ms, s, min, h. Rates are a size and `/s`. Shares are a
   number or a percentage. YAML anchors, aliases and merge keys (`<<`) work.
 
-This page is generated from the comments of `proto/echoline/v1/config.proto`, and a test compares them.
+This page is generated from the comments of `proto/echoline/v1/config.proto` and the files that it imports, and a test compares
+them.
 
 ```yaml
 daemon:

@@ -3,8 +3,9 @@
 import gzip
 import json
 import struct
+import unittest
 
-from support import photos
+from support import parquet_files, photos
 from support.batches import whole
 from support.daemon_process import Daemon, stream_yaml
 from support.process_case import ProcessCase, main
@@ -80,6 +81,28 @@ class Formats(ProcessCase):
         training, validation = keys("{to: 75%}"), keys("{from: 75%}")
         self.assertEqual(sorted(training + validation), list(range(COUNT)))
         self.assertGreater(len(training), len(validation))
+
+    @unittest.skipUnless(parquet_files.python(), "needs pyarrow")
+    def test_parquet_files_give_the_same_rows_and_all_orders(self):
+        (self.data / "parquet").mkdir()
+        for shard in range(2):
+            parquet_files.write(self.data / "parquet" / f"{shard}.parquet",
+                                self.photos[shard * COUNT // 2:(shard + 1) * COUNT // 2])
+        self.assertEqual(self.rows(f"{self.data}/parquet/", "parquet", "image", "label"), self.expected)
+        steps = [f"read: {{url: '{self.data}/parquet/*', parquet: {{columns: [image, label]}}}}",
+                 "shuffle: {window: all}", *decode("image", "label")]
+        with Daemon(stream_yaml(steps)) as daemon:
+            rows = [row for batch in whole(daemon.read("--epochs", 1, "--row-checksums")) for row in batch["rows"]]
+        self.assertEqual(sorted(rows), sorted(self.expected))
+
+    def test_json_lines_give_text_and_numbers(self):
+        lines = [json.dumps({"text": "ä" * number, "n": number}) for number in range(COUNT)]
+        (self.data / "lines.jsonl.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
+        steps = [f"read: {{url: '{self.data}/lines.jsonl.gz'}}",
+                 "decode: {text: {key: text, as: text}, n: {key: n, as: int64}}", "batch: {size: 8}"]
+        with Daemon(stream_yaml(steps)) as daemon:
+            batches = whole(daemon.read("--epochs", 1, "--row-checksums"))
+        self.assertEqual([row[0] for batch in batches for row in batch["rows"]], list(range(COUNT)))
 
     def test_lists_of_files_give_the_same_samples(self):
         (self.data / "files").mkdir()

@@ -2,8 +2,9 @@
 """From a real S3 server with signatures to the trainer: each record exactly once an epoch, times the echo factor, in an
 order that does not depend on workers, ranks, or a stop and a resume.
 
-Uses the five ImageNet tars where ECHOLINE_TEST_DATA names them, else 60 generated photos. By default each echo point is
-tested with one factor; ECHOLINE_ALL_CASES=1 tests every point with every factor and with more stops."""
+Uses the five ImageNet tars where ECHOLINE_TEST_DATA names them, else 60 generated photos, one echo point with the same
+photos in Parquet files. By default each echo point is tested with one factor; ECHOLINE_ALL_CASES=1 tests every point with
+every factor and format, and with more stops."""
 import collections
 import functools
 import itertools
@@ -12,7 +13,7 @@ import os
 import random
 import time
 
-from support import photos
+from support import parquet_files, photos
 from support.batches import whole
 from support.daemon_process import Daemon, stream_yaml
 from support.process_case import ProcessCase, main
@@ -21,16 +22,18 @@ from support.store_process import S3Store
 POINTS = ("record", "sample", "augmented", "batch")
 FACTORS = (2, 2.5)
 EVERYTHING = os.environ.get("ECHOLINE_ALL_CASES") == "1"
-CASES = (list(itertools.product(POINTS, FACTORS)) if EVERYTHING else
-         [("record", 2), ("sample", 2.5), ("augmented", 2), ("batch", 2.5)])
+FORMATS = ("webdataset", "parquet" if parquet_files.python() else "webdataset")
+CASES = (list(itertools.product(sorted(set(FORMATS)), POINTS, FACTORS)) if EVERYTHING else
+         [(FORMATS[0], "record", 2), (FORMATS[1], "sample", 2.5), (FORMATS[0], "augmented", 2),
+          (FORMATS[0], "batch", 2.5)])
 EPOCHS = 2
 
 
 class Case:
-    """One echo point and factor: its configuration, and the expected result."""
+    """One format, echo point and factor: its configuration, and the expected result."""
 
-    def __init__(self, store, records, point, factor):
-        self.store, self.records = store, records
+    def __init__(self, store, records, form, point, factor):
+        self.store, self.records, self.form = store, records, form
         self.point, self.factor = point, factor
         self.batch = 16 if records >= 500 else 8
 
@@ -38,9 +41,12 @@ class Case:
         # This window keeps two uses of a record out of one batch: semantics.md, Echo, with K = 3.
         window = 6 if self.point == "batch" else 2 * 3 * self.batch + 4
         echo = f"echo: {{factor: {self.factor}, window: {window}}}"
-        steps = [f"read: {{{self.store.read_keys()}, format: webdataset}}",
+        url, image, label = self.store.url, "jpg", "cls"
+        if self.form == "parquet":
+            url, image, label = url.replace(".tar", ".parquet"), "image", "label"
+        steps = [f"read: {{{self.store.read_keys(url)}, format: {self.form}}}",
                  "shuffle: {window: 40}",
-                 "decode: {image: {key: jpg, as: rgb}, label: {key: cls, as: int64}}",
+                 f"decode: {{image: {{key: {image}, as: rgb}}, label: {{key: {label}, as: int64}}}}",
                  "random_resized_crop: {field: image, size: [64, 64]}",
                  "horizontal_flip: {field: image}",
                  f"batch: {{size: {self.batch}, last: partial}}",
@@ -63,13 +69,13 @@ def for_each_case(test):
     """Runs `test(self, case, batches)` as a subtest for every case; `batches` are those of one worker and one rank."""
     @functools.wraps(test)
     def run(self):
-        for point, factor in CASES:
-            with self.subTest(point=point, factor=factor):
+        for form, point, factor in CASES:
+            with self.subTest(form=form, point=point, factor=factor):
                 begin = time.monotonic()
-                case = Case(self.store, self.records, point, factor)
+                case = Case(self.store, self.records, form, point, factor)
                 test(self, case, self.first_reading(case))
                 if (seconds := time.monotonic() - begin) > 0.5:
-                    print(f"{point} echo x {factor}, {case.records} records: {seconds:.1f} s", flush=True)
+                    print(f"{form}, {point} echo x {factor}, {case.records} records: {seconds:.1f} s", flush=True)
     return run
 
 
@@ -79,6 +85,10 @@ class WholeLine(ProcessCase):
         folder = cls.class_folder()
         paths = photos.shards(folder)
         cls.records = len(photos.records(paths))
+        if "parquet" in FORMATS:
+            for path in list(paths):
+                paths.append(folder / f"{path.stem}.parquet")
+                parquet_files.write(paths[-1], photos.records([path]))
         cls.store = cls.class_resource(S3Store(folder, paths))
         cls.expected = {}
         cls.random = random.Random(int(os.environ.get("ECHOLINE_SEED", time.time_ns() % 1_000_000)))
@@ -88,7 +98,7 @@ class WholeLine(ProcessCase):
 
     def first_reading(self, case):
         """The batches of one worker and one rank; read once for each case."""
-        key = (case.point, case.factor)
+        key = (case.form, case.point, case.factor)
         if key not in self.expected:
             with self.daemon(case, workers=1) as daemon:
                 self.expected[key] = whole(daemon.read("--epochs", EPOCHS, "--row-checksums"))

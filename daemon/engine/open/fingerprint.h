@@ -27,6 +27,10 @@ Fingerprint fingerprint(const v1::Stream& stream, const record::DataSet& data_se
 // Names the difference, as "another data set and another seed"; empty if there is none.
 std::string difference(const Fingerprint& one, const Fingerprint& other);
 
+// Of what a preparation server makes: the data set, and the steps before `prepare`. 16 bytes. The
+// seed is no part of it while these steps draw nothing.
+std::string sample_fingerprint(const v1::Stream& stream, const record::DataSet& data_set);
+
 std::string to_hex(const Fingerprint& fingerprint);
 
 }  // namespace echoline::engine

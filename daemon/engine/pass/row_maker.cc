@@ -25,6 +25,32 @@ class WorkerInside {
   std::atomic<std::uint32_t>& count_;
 };
 
+// Times a row in full if its turn has come; a row that is not made does not count.
+class RowTimer {
+ public:
+  explicit RowTimer(batch::StepSampler& sampler)
+      : sampler_(sampler), timed_(sampler.begins_timed()) {
+    static const std::string kOther = "other";
+    if (timed_) sampler_.times.begin(kOther);
+  }
+  ~RowTimer() {
+    if (timed_) sampler_.times.end();
+  }
+  RowTimer(const RowTimer&) = delete;
+  RowTimer& operator=(const RowTimer&) = delete;
+
+  void count(std::uint64_t spent_ns, StepAccount& account) {
+    sampler_.note(spent_ns);
+    if (!std::exchange(timed_, false)) return;
+    sampler_.times.end();
+    account.add(sampler_.times, sampler_.take_rows());
+  }
+
+ private:
+  batch::StepSampler& sampler_;
+  bool timed_;
+};
+
 // Points `fields` at the memory of a row's fields in the ring.
 void point_at_row(ring::Ring& ring, const shm::Descriptor& descriptor, std::uint32_t row,
                   std::vector<std::span<std::byte>>& fields) {
@@ -70,6 +96,7 @@ RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std
   if (batch.turns) target.place = std::ref(place);  // a reference needs no allocation
 
   const std::uint64_t begin_ns = monotonic_ns();
+  RowTimer timer(scratch.sampler);
   MutexLock lock(item.mutex);
   // A substitute whose bytes have not arrived, for example.
   if (!item.ready()) return Made::kBytesMissing;
@@ -104,7 +131,9 @@ RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std
     core_->fail(decision);
     return Made::kStopped;
   }
-  count_time(first_use, monotonic_ns() - begin_ns);
+  const std::uint64_t spent_ns = monotonic_ns() - begin_ns;
+  count_time(first_use, spent_ns);
+  timer.count(spent_ns, core_->counters->steps);
   if (first_use) {
     // Gives back the read-ahead of the record, also where the sample is kept for other uses.
     account_->count_used(item.ahead_bytes());

@@ -12,6 +12,10 @@ namespace {
 std::string describe(const v1::Read& read, std::string_view format) {
   std::string text = fmt::format("{} 1;{};", format, read.endpoint());
   for (const std::string& url : read.url()) text += fmt::format("{}:{};", url.size(), url);
+  // The places of rows depend on the columns that are read.
+  for (const std::string& name : read.parquet().columns()) {
+    text += fmt::format("column {}:{};", name.size(), name);
+  }
   return text;
 }
 

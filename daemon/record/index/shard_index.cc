@@ -121,7 +121,8 @@ Result<StoredIndex> load_or_build_index(const OpenRequest& request,
   // A pass for checksums needs all records', which the journal of another pass may lack.
   IndexJournal journal(rebuild ? "" : path);
   take_interrupted(journal, shards, known);
-  const std::size_t sidecars = rebuild ? 0 : take_sidecars(shards, request.source, known);
+  const std::size_t sidecars =
+      rebuild || !spec.sidecars ? 0 : take_sidecars(shards, request.source, known);
   if (sidecars > 0) log_info("record", "using the index files next to {} shards", sidecars);
   // A new index for other hosts is made from the data alone.
   const bool for_others = rebuild || request.options.listings == Listings::kRefresh;

@@ -68,6 +68,9 @@ struct ScanSpec {
       make_scan;
   // The records are in a table at the start of the shard: only that is read.
   bool table_at_start = false;
+  // False: index files next to the shards are not used, because they may be those of another
+  // configuration.
+  bool sidecars = true;
   // `parse` is null if the format has no index files of other programs.
   ForeignIndexRules foreign_index = {};
 };

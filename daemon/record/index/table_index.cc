@@ -80,23 +80,26 @@ TableOptions table_options(const v1::Read& read, const std::string& state_dir) {
 }
 
 TableDataSet::TableDataSet(StoredIndex stored, TableOptions options)
-    : index_(std::move(stored), options.use_checksums), unpacking_(std::move(options.unpacking)) {
-  for (const Shard& shard : index_.stored().shards) {
+    : index_(std::make_shared<const TableIndex>(std::move(stored), options.use_checksums)),
+      unpacking_(std::move(options.unpacking)) {
+  for (const Shard& shard : index_->stored().shards) {
     if (shard.unpacked_bytes == 0) continue;
     const auto named = options.compression.find(shard.object.url);
     const bool known = named != options.compression.end();
-    compressed_[shard.object.url] = {shard.unpacked_bytes,
-                                     known ? named->second : Compression::kByContent};
+    // One part, also of an address that is listed twice.
+    std::vector<UnpackedPart>& parts = parts_[shard.object.url];
+    parts.resize(1);
+    parts[0].form = {shard.unpacked_bytes, known ? named->second : Compression::kByContent};
   }
 }
 
 std::unique_ptr<source::Source> TableDataSet::reading(
     std::unique_ptr<source::Source> source) const {
-  if (!compressed_.empty()) {
-    source = std::make_unique<UnpackingSource>(std::move(source), compressed_, unpacking_);
+  if (!parts_.empty()) {
+    source = std::make_unique<UnpackingSource>(std::move(source), parts_, unpacking_);
   }
-  if (index_.gathered()->empty()) return source;
-  return std::make_unique<GatheringSource>(std::move(source), index_.gathered());
+  if (index_->gathered()->empty()) return source;
+  return std::make_unique<GatheringSource>(std::move(source), index_->gathered());
 }
 
 Result<std::uint64_t> TableDataSet::publish(source::Source& source) const {
@@ -104,7 +107,7 @@ Result<std::uint64_t> TableDataSet::publish(source::Source& source) const {
   if (has_foreign_indexes()) {
     return Status(Code::kFailedPrecondition, "the index is from index files of another program");
   }
-  return publish_sidecars(index_.stored(), source);
+  return publish_sidecars(index_->stored(), source);
 }
 
 }  // namespace echoline::record

@@ -64,19 +64,24 @@ TableOptions table_options(const v1::Read& read, const std::string& state_dir);
 class TableDataSet : public DataSet {
  public:
   TableDataSet(StoredIndex stored, TableOptions options);
-  const Index& index() const final { return index_; }
-  bool random_access() const override { return compressed_.empty(); }
+  const Index& index() const final { return *index_; }
+  bool random_access() const override { return parts_.empty(); }
   std::unique_ptr<source::Source> reading(std::unique_ptr<source::Source> source) const override;
   Result<std::uint64_t> publish(source::Source& source) const override;
 
  protected:
-  const TableIndex& table() const { return index_; }
-  bool has_foreign_indexes() const { return index_.has_foreign_indexes(); }
+  const TableIndex& table() const { return *index_; }
+  const std::shared_ptr<const TableIndex>& shared_table() const { return index_; }
+  bool has_foreign_indexes() const { return index_->has_foreign_indexes(); }
+  const UnpackingOptions& unpacking() const { return unpacking_; }
+  // How shards are unpacked, where they are not compressed streams. Call it in the constructor.
+  void set_parts(UnpackedParts parts) { parts_ = std::move(parts); }
+  const UnpackedParts& parts() const { return parts_; }
 
  private:
-  const TableIndex index_;
+  const std::shared_ptr<const TableIndex> index_;
   const UnpackingOptions unpacking_;
-  CompressedObjects compressed_;  // empty: every shard is plain
+  UnpackedParts parts_;  // empty: every shard is plain
 };
 
 }  // namespace echoline::record

@@ -1,4 +1,5 @@
-// Unpacks one compressed object into an unnamed file.
+// Unpacks one part of an object into an unnamed file: a compressed object as a whole, or a part
+// that can only be decoded as a whole.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +11,13 @@
 #include <vector>
 
 #include "base/status.h"
-#include "base/unique_fd.h"
-#include "record/index/unpacker.h"
+#include "record/index/content_file.h"
+#include "record/index/unpacked_part.h"
 #include "source/core/source.h"
 
 namespace echoline::record {
 
-// What is known of a compressed object before it is unpacked.
-struct UnpackedForm {
-  std::uint64_t bytes = 0;  // unpacked
-  Compression compression = Compression::kByContent;
-};
-
-// Single-threaded. The file has no name, so it disappears with the process, even if that is killed.
-// Invariant: [0, unpacked()) of the file are the first unpacked bytes of the object.
+// Single-threaded. Invariant: [0, unpacked()) of the file are the first unpacked bytes of the part.
 class UnpackedFile {
  public:
   // Pieces are read in order, at most kPiecesMax at a time. Their addresses stay valid while they
@@ -38,14 +32,16 @@ class UnpackedFile {
   static constexpr std::uint64_t kPieceBytes = 1 << 20;
 
   static Result<std::unique_ptr<UnpackedFile>> create(const std::string& folder,
-                                                      source::ObjectInfo object, UnpackedForm form);
+                                                      source::ObjectInfo object,
+                                                      const UnpackedPart& part);
   // Each piece is read until two answers are equal. Call it before the first piece.
   void be_careful() { answers_needed_ = 2; }
 
   const source::ObjectInfo& object() const { return object_; }
-  std::uint64_t bytes() const { return form_.bytes; }
+  const UnpackedPart& part() const { return part_; }
+  std::uint64_t bytes() const { return part_.form.bytes; }
   std::uint64_t unpacked() const { return unpacked_; }
-  bool complete() const { return unpacked_ == form_.bytes; }
+  bool complete() const { return unpacked_ == bytes(); }
 
   // The next piece to read; null if enough are in flight or none is left.
   Piece* next_piece();
@@ -57,21 +53,20 @@ class UnpackedFile {
   // object differs from the indexed one, kResourceExhausted for a full disk.
   Result<bool> advance();
   // Reads bytes below unpacked().
-  Status read(std::uint64_t offset, std::span<std::byte> into) const;
+  Status read(std::uint64_t offset, std::span<std::byte> into) const {
+    return content_.read(offset, into);
+  }
 
  private:
-  UnpackedFile(source::ObjectInfo object, UnpackedForm form, UniqueFd file)
-      : object_(std::move(object)), form_(form), file_(std::move(file)) {}
-  Status write(std::span<const std::byte> bytes);
+  UnpackedFile(source::ObjectInfo object, const UnpackedPart& part, ContentFile content);
 
   const source::ObjectInfo object_;
-  const UnpackedForm form_;
-  const UniqueFd file_;
-  std::unique_ptr<Unpacker> unpacker_;
+  const UnpackedPart& part_;
+  ContentFile content_;
+  std::unique_ptr<PartUnpacker> unpacker_;
   std::deque<Piece> pieces_;  // a deque, so that pieces do not move
-  std::vector<std::byte> chunk_;
   std::uint32_t answers_needed_ = 0;
-  std::uint64_t next_offset_ = 0;  // of the next piece, in the object
+  std::vector<ByteRange> unread_;  // of the object; the next one is last
   std::uint64_t unpacked_ = 0;
 };
 

@@ -9,26 +9,19 @@
 #include "base/log.h"
 
 namespace echoline::record {
-namespace {
 
-std::uint64_t end_of(const source::ReadRequest& request) {
-  if (request.segments.empty()) return 0;
-  const source::Segment& last = request.segments.back();
-  return last.offset + last.destination.size();
-}
-
-}  // namespace
-
-UnpackingSource::UnpackingSource(std::unique_ptr<source::Source> inner,
-                                 CompressedObjects compressed, UnpackingOptions options)
+UnpackingSource::UnpackingSource(std::unique_ptr<source::Source> inner, UnpackedParts parts,
+                                 UnpackingOptions options)
     : ForwardingSource(std::move(inner)),
-      compressed_(std::move(compressed)),
-      files_(std::move(options), [this](const UnpackedFile& file) { return is_wanted(file); }),
+      wanted_(std::move(parts)),
+      files_(std::move(options),
+             [this](const UnpackedPart& part) { return wanted_.contains(part); }),
       slots_(std::max<std::size_t>(1, inner_->slots_free())) {}
 
 void UnpackingSource::submit(source::ReadRequest request) {
   // Nothing is read here: destinations are written by poll only.
   in_flight_.fetch_add(1, std::memory_order_relaxed);
+  wanted_.add(request);
   waiting_.push_back(std::move(request));
 }
 
@@ -53,9 +46,9 @@ void UnpackingSource::poll(std::uint64_t deadline_ns, std::vector<source::ReadRe
     // Results are delivered at once; a wake ends the poll.
     if (done.size() > before || woken_.exchange(false, std::memory_order_acquire)) break;
     // Do not wait for other pieces if one can be unpacked now.
-    const bool landed =
-        std::any_of(files_.all().begin(), files_.all().end(),
-                    [this](const auto& file) { return is_wanted(*file) && file->has_landed(); });
+    const bool landed = std::any_of(
+        files_.unfinished().begin(), files_.unfinished().end(),
+        [this](const auto* file) { return file->has_landed() && wanted_.contains(file->part()); });
     inner_->poll(landed ? monotonic_ns() : deadline_ns, inner_done_);
     take_landed(done);
     unpack_landed(done);
@@ -74,31 +67,41 @@ void UnpackingSource::serve(std::vector<source::ReadResult>& done) {
   }
 }
 
-bool UnpackingSource::serve_one(const source::ReadRequest& request,
+bool UnpackingSource::serve_one(source::ReadRequest& request,
                                 std::vector<source::ReadResult>& done) {
-  const auto form = compressed_.find(request.object.url);
-  if (form == compressed_.end()) {
+  const auto* parts = wanted_.parts_of(request.object.url);
+  if (parts == nullptr) {
     if (inner_->slots_free() == 0) return false;
     pass_on(request);
     return true;
   }
-  const UnpackedFile* file = files_.use(request.object.url);
+  auto next = request.segments.begin();
+  Result<bool> served = true;
+  for (; next != request.segments.end(); ++next) {
+    const UnpackedPart& part = WantedParts::part_at(*parts, next->offset);
+    served = serve_segment(request.object, part, *next);
+    if (!served.ok() || !*served) break;
+    wanted_.remove_one(part);
+  }
+  request.segments.erase(request.segments.begin(), next);
+  if (served.ok() && !request.segments.empty()) return false;
+  wanted_.remove(request);
+  done.push_back({request.tag, served.status()});
+  return true;
+}
+
+Result<bool> UnpackingSource::serve_segment(const source::ObjectInfo& object,
+                                            const UnpackedPart& part,
+                                            const source::Segment& segment) {
+  const UnpackedFile* file = files_.use(part);
   if (file == nullptr) {
-    Status status = files_.start(request.object, form->second);
-    UnpackedFile* started = status.ok() ? files_.use(request.object.url) : nullptr;
-    // No piece was requested yet, so the file can still be made careful.
-    if (started != nullptr && doubted_.erase(request.object.url) > 0) started->be_careful();
-    if (status.ok()) return false;
-    done.push_back({request.tag, std::move(status)});
-    return true;
+    ECHOLINE_TRY(files_.start(object, part));
+    return false;
   }
+  const std::uint64_t begin = segment.offset - part.begin;
   // A request beyond the end does not wait; read() then fails.
-  if (file->unpacked() < std::min(end_of(request), file->bytes())) return false;
-  Status status;
-  for (const source::Segment& segment : request.segments) {
-    if (status.ok()) status = file->read(segment.offset, segment.destination);
-  }
-  done.push_back({request.tag, std::move(status)});
+  if (file->unpacked() < std::min(begin + segment.destination.size(), file->bytes())) return false;
+  ECHOLINE_TRY(file->read(begin, segment.destination));
   return true;
 }
 
@@ -110,15 +113,9 @@ void UnpackingSource::pass_on(const source::ReadRequest& request) {
   inner_->submit(std::move(inner));
 }
 
-bool UnpackingSource::is_wanted(const UnpackedFile& file) const {
-  return std::any_of(waiting_.begin(), waiting_.end(), [&file](const source::ReadRequest& request) {
-    return request.object.url == file.object().url;
-  });
-}
-
 void UnpackingSource::read_pieces() {
-  for (const auto& file : files_.all()) {
-    if (file->complete() || !is_wanted(*file)) continue;
+  for (UnpackedFile* const file : files_.unfinished()) {
+    if (file->complete() || !wanted_.contains(file->part())) continue;
     while (inner_->slots_free() > 0) {
       UnpackedFile::Piece* piece = file->next_piece();
       if (piece == nullptr) break;
@@ -169,14 +166,15 @@ void UnpackingSource::take_landed(std::vector<source::ReadResult>& done) {
 
 void UnpackingSource::unpack_landed(std::vector<source::ReadResult>& done) {
   std::vector<std::pair<const UnpackedFile*, Status>> failed;
-  for (const auto& file : files_.all()) {
+  for (UnpackedFile* const file : files_.unfinished()) {
     const Result<bool> advanced = file->advance();
     if (!advanced.ok()) {
-      failed.emplace_back(file.get(), advanced.status().with_context(file->object().url));
+      failed.emplace_back(file, advanced.status().with_context(file->object().url));
     } else if (*advanced && file->complete()) {
-      damaged_.erase(file->object().url);
+      damaged_.erase(&file->part());
     }
   }
+  files_.forget_complete();
   // Not within the loop above: failing a file removes it from the list.
   for (const auto& [file, status] : failed) {
     if (!read_again(*file, status)) fail(*file, status, done);
@@ -188,32 +186,33 @@ void UnpackingSource::unpack_landed(std::vector<source::ReadResult>& done) {
 bool UnpackingSource::read_again(const UnpackedFile& file, const Status& status) {
   const bool damaged =
       status.code() == Code::kDataLoss || status.code() == Code::kFailedPrecondition;
-  if (!damaged || ++damaged_[file.object().url] >= source::kAnswersMax) return false;
+  if (!damaged || ++damaged_[&file.part()] >= source::kAnswersMax) return false;
   inner_->count_damaged();
-  doubted_.insert(file.object().url);
   log_warning("record", "{}; reading it again", status.message());
   restarts_.fetch_add(1, std::memory_order_relaxed);
-  files_.drop(file);
+  files_.doubt(file.part());
   return true;
 }
 
+// Which of its parts had wrong bytes is not said.
 void UnpackingSource::forget(const source::ObjectInfo& object) {
-  const UnpackedFile* file = files_.use(object.url);
-  if (file == nullptr) return;
-  doubted_.insert(object.url);
-  files_.drop(*file);
+  const auto* parts = wanted_.parts_of(object.url);
+  if (parts == nullptr) return;
+  for (const UnpackedPart& part : *parts) files_.doubt(part);
 }
 
-// The next request for the object starts a new file.
+// The next request for the part starts a new file.
 void UnpackingSource::fail(const UnpackedFile& file, const Status& status,
                            std::vector<source::ReadResult>& done) {
   if (!files_.contains(file)) return;  // another of its pieces has failed before
+  const UnpackedPart& part = file.part();
   std::erase_if(waiting_, [&](const source::ReadRequest& request) {
-    if (request.object.url != file.object().url) return false;
+    if (!wanted_.waits_for(request, part)) return false;
+    wanted_.remove(request);
     done.push_back({request.tag, status});
     return true;
   });
-  damaged_.erase(file.object().url);
+  damaged_.erase(&part);
   files_.drop(file);
 }
 

@@ -1,5 +1,6 @@
-// A source over compressed objects that serves ranges of their unpacked bytes. Each object is
-// unpacked as a whole, once for all requests that come while its file is kept.
+// A source over compressed objects that serves ranges of their unpacked bytes. Each part of an
+// object, of which most have one, is unpacked as a whole, once for all requests that come while its
+// file is kept.
 #pragma once
 
 #include <atomic>
@@ -8,25 +9,23 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "record/index/unpacked_file.h"
 #include "record/index/unpacked_files.h"
+#include "record/index/unpacked_part.h"
+#include "record/index/wanted_parts.h"
 #include "source/core/forwarding_source.h"
 
 namespace echoline::record {
 
-// By address.
-using CompressedObjects = std::unordered_map<std::string, UnpackedForm>;
-
 // Threads as Source says; unpacking runs within poll, one piece at a time. Objects that are not
-// compressed are read as they are. Memory stays at a few pieces per object that is being unpacked.
-// An object whose bytes cannot be unpacked, or that is forgotten, is read again, a few times, each
-// piece until two answers are equal.
+// compressed are read as they are. Memory stays at a few pieces per part that is being unpacked,
+// and what its PartUnpacker needs. A part whose bytes cannot be unpacked, or that is forgotten, is
+// read again, a few times, each piece until two answers are equal.
 class UnpackingSource final : public source::ForwardingSource {
  public:
-  UnpackingSource(std::unique_ptr<source::Source> inner, CompressedObjects compressed,
+  UnpackingSource(std::unique_ptr<source::Source> inner, UnpackedParts parts,
                   UnpackingOptions options);
   // First the inner source: its reads in flight write into the files' pieces.
   ~UnpackingSource() override { inner_.reset(); }
@@ -48,10 +47,14 @@ class UnpackingSource final : public source::ForwardingSource {
 
   // Answers the waiting requests whose bytes are there, and starts files for the others.
   void serve(std::vector<source::ReadResult>& done);
-  // Whether the request no longer waits: it is answered, or passed on to the inner source.
-  bool serve_one(const source::ReadRequest& request, std::vector<source::ReadResult>& done);
+  // Whether the request no longer waits: it is answered, or passed on to the inner source. A
+  // segment leaves its request as soon as its bytes are there, so that a request over several parts
+  // never needs all of them at once.
+  bool serve_one(source::ReadRequest& request, std::vector<source::ReadResult>& done);
+  // Whether the segment's bytes were read.
+  Result<bool> serve_segment(const source::ObjectInfo& object, const UnpackedPart& part,
+                             const source::Segment& segment);
   void pass_on(const source::ReadRequest& request);
-  bool is_wanted(const UnpackedFile& file) const;
   // Requests the next pieces of the files that a request waits for.
   void read_pieces();
   void take_landed(std::vector<source::ReadResult>& done);
@@ -59,16 +62,15 @@ class UnpackingSource final : public source::ForwardingSource {
   // Whether the piece is certain, or an error; else it is requested again.
   bool settle(UnpackedFile& file, UnpackedFile::Piece& piece, source::ReadResult& result);
   void unpack_landed(std::vector<source::ReadResult>& done);
-  // Whether the object is read again after damage.
+  // Whether the part is read again after damage.
   bool read_again(const UnpackedFile& file, const Status& status);
-  // Fails all requests that wait for the object.
+  // Fails all requests that wait for the part.
   void fail(const UnpackedFile& file, const Status& status, std::vector<source::ReadResult>& done);
 
-  const CompressedObjects compressed_;
+  WantedParts wanted_;
   std::deque<source::ReadRequest> waiting_;  // in the order of arrival
   UnpackedFiles files_;
-  std::unordered_map<std::string, std::uint32_t> damaged_;  // how often in a row, by address
-  std::unordered_set<std::string> doubted_;  // addresses to be read with care the next time
+  std::unordered_map<const UnpackedPart*, std::uint32_t> damaged_;  // how often in a row
   std::unordered_map<std::uint64_t, Pending> pending_;  // by the tag of the inner request
   std::uint64_t next_id_ = 0;
   std::size_t passed_on_ = 0;  // callers' requests with the inner source

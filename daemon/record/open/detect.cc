@@ -71,9 +71,10 @@ Result<const Format*> match_compressed(const FormatProbe& probe,
                                        std::span<const std::byte> packed) {
   ECHOLINE_ASSIGN(const Format* format, match_unpacked(probe, reads_compressed, packed));
   if (format != nullptr) return format;
-  return Status(Code::kUnimplemented,
-                "the file is compressed, and only tar and TFRecord files are read so: unpack it, "
-                "or write shards with 'echoline pack'");
+  return Status(
+      Code::kUnimplemented,
+      "the file is compressed, and only tar, TFRecord and text files are read so: unpack it, "
+      "or write shards with 'echoline pack'");
 }
 
 Status unknown_format(const source::ObjectInfo& object, std::span<const std::byte> head) {

@@ -7,7 +7,9 @@
 #include "record/arrays/array_sets.h"
 #include "record/files/files_set.h"
 #include "record/files/folder_set.h"
+#include "record/lines/line_sets.h"
 #include "record/mds/mds_set.h"
+#include "record/parquet/parquet_set.h"
 #include "record/tar/webdataset.h"
 #include "record/tfrecord/tfrecord.h"
 
@@ -18,6 +20,9 @@ constexpr const Format* kFormats[] = {
     &kWebDatasetFormat,  //
     &kTfRecordFormat,    //
     &kMdsFormat,         //
+    &kParquetFormat,     //
+    &kJsonLinesFormat,   //
+    &kLinesFormat,       //
     &kFolderFormat,      //
     &kFilesFormat,       //
     &kIdxFormat,         //

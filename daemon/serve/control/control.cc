@@ -83,11 +83,14 @@ class GrpcControlServer final : public ControlServer {
   Status listen(const std::string& path, const v1::ControlAccess& access) {
     if (!access.listen().empty()) {
       // Read now: a wrong file is an error at start.
-      ECHOLINE_ASSIGN(tls_, TlsFiles::open(access));
+      ECHOLINE_ASSIGN(tls_, TlsFiles::open(tls_paths(access)));
     }
     const mode_t mode = roles_.admit_other_users() ? kOthersMode : kOwnMode;
     // The sockets before gRPC: a second daemon fails here.
-    ECHOLINE_ASSIGN(gate_, ControlGate::open(path, mode, access.listen()));
+    ECHOLINE_ASSIGN(gate_, ControlGate::open({.path = path,
+                                              .mode = mode,
+                                              .listen = access.listen(),
+                                              .key = "daemon.control.listen"}));
     ECHOLINE_TRY(start_grpc());
     gate_->start({[this](UniqueFd socket, const Peer& peer) {
                     acceptors_->accept(std::move(socket), roles_.of_peer(peer));

@@ -1,0 +1,35 @@
+"""Parquet files of photos as Hugging Face's `datasets` writes them, by pyarrow in the Python of tests/requirements.txt."""
+import os
+import pathlib
+import pickle
+import subprocess
+
+from support import TESTS
+
+WRITER = """
+import pickle, sys, pyarrow as pa, pyarrow.parquet as pq
+path, rows, records = pickle.load(sys.stdin.buffer)
+table = pa.table({"image": [{"bytes": content, "path": None} for content, _ in records],
+                  "label": pa.array([label for _, label in records], pa.int64()),
+                  "caption": [f"photo {number}" for number in range(len(records))]})
+pq.write_table(table, path, row_group_size=rows)
+"""
+
+
+def python():
+    """A Python with pyarrow; None if there is none."""
+    folders = [TESTS.parent / "build/venv/bin"]
+    if os.environ.get("ECHOLINE_WEED"):
+        folders.insert(0, pathlib.Path(os.environ["ECHOLINE_WEED"]).parent)
+    for folder in folders:
+        program = folder / "python"
+        if os.access(program, os.X_OK) and subprocess.run([program, "-c", "import pyarrow"], capture_output=True,
+                                                          check=False).returncode == 0:
+            return program
+    return None
+
+
+def write(path, records, group_rows=7):
+    """`records` are pairs of the bytes of a photo and its label."""
+    content = pickle.dumps((str(path), group_rows, records))
+    subprocess.run([python(), "-c", WRITER], input=content, check=True)
