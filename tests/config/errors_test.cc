@@ -231,7 +231,7 @@ const std::vector<Mistake> kMistakes = {
     {"columns_of_another_format",
      "streams: {a: {pipeline: [{read: {url: x, format: mds, parquet: {columns: [a]}}}, {decode: "
      "{i: {key: a, as: text}}}, {batch: {size: 2}}]}}\n",
-     "t.yaml:1:64: key 'parquet': is for format parquet; the format is mds"},
+     "t.yaml:1:55: key 'parquet': is for format parquet; the format is mds"},
 };
 
 INSTANTIATE_TEST_SUITE_P(each, ConfigErrors, ::testing::ValuesIn(kMistakes),
